@@ -8,7 +8,6 @@ use crate::{
     access::{AccessFailure, ChipAccess, NocResult, NocTile},
     facts::ChipFacts,
 };
-use architecture::Arch;
 use luwen::{
     api::{
         ArcMsg, ArcMsgOk, ChipImpl, TypedArcMsg,
@@ -17,6 +16,7 @@ use luwen::{
     kmd::PciDevice,
     pci,
 };
+use reader::architecture::Arch;
 
 /// A chip of luwen's.
 pub struct LuwenChip(Chip);

@@ -1,7 +1,7 @@
 //! Facts about one chip that no other chip need share.
 
 use crate::access::NocTile;
-use architecture::{
+use reader::architecture::{
     Arch, TileCoord,
     floorplan::{Floorplan, FloorplanError},
     translation::Translation,

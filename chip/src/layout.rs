@@ -1,10 +1,12 @@
 //! The firmware's own statement of where a core keeps the profiler's words.
 
-use architecture::Arch;
-use firmware_elf::{
-    debug_info::{DebugInfo, DebugInfoError},
-    profiler::ProfilerMemory,
-    tables::TableSizes,
+use reader::{
+    architecture::Arch,
+    firmware_elf::{
+        debug_info::{DebugInfo, DebugInfoError},
+        profiler::ProfilerMemory,
+        tables::TableSizes,
+    },
 };
 use std::{
     fs, io,

@@ -6,11 +6,13 @@ use crate::{
     layout::FirmwareLayout,
     rails::{NamedRange, Rails, RangeUse, Refusal, Writes},
 };
-use architecture::{Arch, TileCoord, floorplan::CorePlace};
-use firmware_elf::profiler::ProfilerMemory;
-use reader::mesh::{
-    AccessError, AccessResult, CoreDescription, Device, DeviceDescription, DramDescription,
-    LogicalCoord, Memory, Mesh, Noc0Coord, WordRange,
+use reader::{
+    architecture::{Arch, TileCoord, floorplan::CorePlace},
+    firmware_elf::profiler::ProfilerMemory,
+    mesh::{
+        AccessError, AccessResult, CoreDescription, Device, DeviceDescription, DramDescription,
+        LogicalCoord, Memory, Mesh, Noc0Coord, WordRange,
+    },
 };
 use std::collections::BTreeMap;
 use wire::{

@@ -1,7 +1,7 @@
 //! The firmware and the Inspector's folder of a running program, from what the system tells of it.
 
 use crate::layout::{FirmwareLayout, LayoutError};
-use architecture::Arch;
+use reader::architecture::Arch;
 use std::{
     collections::BTreeMap,
     ffi::OsStr,

@@ -4,7 +4,6 @@
 
 mod support;
 
-use architecture::Arch;
 use chip::{
     access::NocTile,
     driver::{self, DriverError, LuwenChip},
@@ -12,7 +11,7 @@ use chip::{
     rails::Writes,
 };
 use luwen::api::{CallbackStorage, FnAxi, FnDriver, FnNoc, FnOptions, chip::Chip};
-use reader::mesh::Mesh as _;
+use reader::{architecture::Arch, mesh::Mesh as _};
 use std::{
     collections::BTreeMap,
     error::Error,

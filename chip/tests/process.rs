@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-use architecture::Arch;
 use chip::process::{Process, ProcessError};
+use reader::architecture::Arch;
 use std::{
     env, fs,
     os::unix::fs::symlink,

@@ -26,7 +26,7 @@
 //! | What did the hardware counters count? | `counters` |
 //! | What do TT-Metal's variables ask for? | `environment` |
 //! | What did the host do meanwhile? | `host` |
-//! | What does a program with a Tracy client say? | `tracy_capture` |
+//! | What does a program with a Tracy client say? | `tracy` |
 //! | What time was it on the host? | `sync`, [`clock`] |
 //! | How is `profile_log_device.csv` read and written? | `log` |
 //! | How does every viewer get its file? | `export` |
@@ -38,43 +38,32 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "environment")]
+pub mod environment;
 #[cfg(feature = "outputs")]
 pub mod output;
-#[cfg(all(feature = "capture", feature = "recording", feature = "reports"))]
+#[cfg(feature = "reports")]
 pub mod programs;
 pub mod sentence;
 
 #[cfg(feature = "analysis")]
-pub use ::analysis::{self, probe_cost};
-#[cfg(feature = "capture")]
-pub use ::capture::{self, sync};
+pub use ::analysis::{self, counters, noc_events, probe_cost};
 #[cfg(feature = "causes")]
 pub use ::causes;
-#[cfg(feature = "counters")]
-pub use ::counters;
-#[cfg(feature = "device-log")]
-pub use ::device_log as log;
-#[cfg(feature = "environment")]
-pub use ::environment;
 #[cfg(feature = "export")]
 pub use ::export;
 #[cfg(feature = "host-events")]
 pub use ::host_events::{
     self as host, host_frame_mark, host_message, host_plot, host_signpost, host_zone_scoped,
 };
-#[cfg(feature = "noc-events")]
-pub use ::noc_events;
 #[cfg(feature = "recording")]
-pub use ::recording;
+pub use ::recording::{self, capture, capture::sync, device_log as log, whole_file, zone_names};
 #[cfg(feature = "reports")]
 pub use ::reports::{diff, perf, report};
-#[cfg(feature = "tracy-capture")]
-pub use ::tracy_capture;
-#[cfg(feature = "zone-names")]
-pub use ::zone_names;
-pub use clock_fit as clock;
+#[cfg(feature = "tracy")]
+pub use ::tracy;
 pub use reader::{
-    InitError, ProfilerOptions, ReadError, ReadOptions, Reader, anomaly, decode, init,
-    init_device_profiler, lane, ledger, mesh, names, origins, read, read_device_profiler,
-    read_device_profiler_with, readout, role, timeline, traces, watermark,
+    InitError, ProfilerOptions, ReadError, ReadOptions, Reader, anomaly, architecture, clock,
+    decode, init, init_device_profiler, lane, ledger, mesh, names, origins, read,
+    read_device_profiler, read_device_profiler_with, readout, role, timeline, traces, watermark,
 };

@@ -12,7 +12,7 @@ use crate::{
 ///
 /// ```
 /// use host_reader::{
-///     ReadOptions, capture::MeshRecorder, mesh::MeshImage, programs::read_programs,
+///     ReadOptions, recording::capture::MeshRecorder, mesh::MeshImage, programs::read_programs,
 ///     report::ProgramsPerfData,
 /// };
 /// let mut mesh = MeshImage { devices: Vec::new() };

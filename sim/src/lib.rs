@@ -67,7 +67,7 @@
 
 #![forbid(unsafe_code)]
 
-pub use architecture as arch;
+pub use reader::architecture as arch;
 
 pub mod chip;
 pub mod clock;

@@ -5,8 +5,8 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a panic is a test's report")]
 
-use device_log::read_device_log_file;
 use reader::readout::Readout;
+use recording::device_log::read_device_log_file;
 use std::path::{Path, PathBuf};
 
 /// The path of a capture, by its name in this folder.

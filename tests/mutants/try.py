@@ -45,10 +45,10 @@ BUFFERS = ["cargo", "test", "--offline", "-q", "-p", "kprof-host-events", "--lib
 DISPATCH = [*HAZARDS[:-1], "dispatch::kernels_of_dispatch_cores_carry_a_queue_out"]
 COMMANDS = ["cargo", "test", "--offline", "-q", "-p", "kprof-recording", "--lib", "dispatch::"]
 MATCHED = ["cargo", "test", "--offline", "-q", "-p", "kprof-reports", "--lib", "dispatch_launches::"]
-SIZES = ["cargo", "test", "--offline", "-q", "-p", "kprof-noc-events", "--lib", "size_field::"]
+SIZES = ["cargo", "test", "--offline", "-q", "-p", "kprof-analysis", "--lib", "size_field::"]
 # What the rules of the decoder find one by one: in the truth runs two rules find the same.
 DECODE = ["cargo", "test", "--offline", "-q", "-p", "kprof-reader", "--lib", "decode::"]
-CLOCK = ["cargo", "test", "--offline", "-q", "-p", "kprof-clock-fit"]
+CLOCK = ["cargo", "test", "--offline", "-q", "-p", "kprof-reader", "clock"]
 
 FIRMWARE = "sim/objects/firmware/src/hardware.rs"
 RUNTIME = "kernel-profiler/src/tensix/noc.rs"
@@ -200,7 +200,7 @@ MUTANTS = [
     ),
     (
         "noc: a write of exactly 8 KiB is a posted write of nothing",
-        "host-reader/noc-events/src/size_field.rs",
+        "host-reader/analysis/src/noc_events/size_field.rs",
         "|| chunk_count == 0 && matches!(kind, EventKind::Write | EventKind::WriteMulticast)",
         "|| chunk_count == 1 && matches!(kind, EventKind::Write | EventKind::WriteMulticast)",
         SIZES,
@@ -495,7 +495,7 @@ MUTANTS = [
     ),
     (
         "clock bound halved",
-        "host-reader/clock-fit/src/line.rs",
+        "host-reader/reader/src/clock/line.rs",
         "        self.bound.at(distance) + ROUNDING",
         "        0.5 * self.bound.at(distance) + ROUNDING",
         CLOCK,

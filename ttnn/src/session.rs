@@ -1,14 +1,14 @@
 //! Reading the chips of a program part by part, into one capture.
 
 use crate::mesh::{CONTROL_WORDS, ChipError, CopiedChip, CopiedMesh};
-use capture::{CaptureError, CaptureWriter, MeshRecorder, RecordError};
-use clock_fit::{PingBurst, Tile, TwoWayPing};
 use host_events::{HostRecorder, OpMetadata};
 use reader::{
     ReadOptions,
+    clock::{PingBurst, Tile, TwoWayPing},
     mesh::{Device, Noc0Coord},
     names::ZoneTable,
 };
+use recording::capture::{CaptureError, CaptureWriter, MeshRecorder, RecordError};
 use std::path::Path;
 
 /// Why a part of a session was not recorded.
@@ -184,7 +184,7 @@ impl Session {
     ///
     /// # Errors
     /// If the capture cannot be written.
-    pub fn finish(self) -> Result<capture::CapturedRun, SessionError> {
+    pub fn finish(self) -> Result<recording::capture::CapturedRun, SessionError> {
         Ok(self.recorder.finish()?)
     }
 }

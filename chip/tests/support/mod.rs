@@ -8,9 +8,10 @@ use chip::{
     layout::FirmwareLayout,
     mesh::WALL_CLOCK,
 };
-use firmware_elf::profiler::ProfilerMemory;
 use reader::{
-    ProfilerOptions, ReadOptions, Reader, init_device_profiler,
+    ProfilerOptions, ReadOptions, Reader,
+    firmware_elf::profiler::ProfilerMemory,
+    init_device_profiler,
     mesh::{CoreDescription, CoreSelection, DeviceDescription, Mesh, Noc0Coord},
     readout::Readout,
 };

@@ -1,7 +1,7 @@
 //! Computes the durations of kernels from a device log.
 
 use analysis::Report;
-use device_log::{LogError, read_device_log};
+use recording::device_log::{LogError, read_device_log};
 
 const LOG: &str = "\
 ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64

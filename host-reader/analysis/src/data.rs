@@ -77,7 +77,7 @@ struct Group {
 ///
 /// ```
 /// use analysis::{DataKind, data_statistics};
-/// use device_log::read_device_log;
+/// use recording::device_log::read_device_log;
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
 /// 0,1,2,BRISC,12345,110,7,1024,,TS_DATA
@@ -85,7 +85,7 @@ struct Group {
 /// ";
 /// let data = data_statistics(&read_device_log(log.as_bytes(), "my log")?);
 /// assert_eq!((data[0].kind, data[0].count, data[0].core_count), (DataKind::NocEvent, 2, 2));
-/// # Ok::<(), device_log::LogError>(())
+/// # Ok::<(), recording::device_log::LogError>(())
 /// ```
 #[must_use]
 pub fn data_statistics(readout: &Readout) -> Vec<DataStatistics> {

@@ -85,7 +85,7 @@ impl Report {
     ///
     /// ```
     /// use analysis::Report;
-    /// use device_log::read_device_log;
+    /// use recording::device_log::read_device_log;
     /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
     /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
     /// 0,1,2,BRISC,7,100,0,1024,BRISC-FW,ZONE_START
@@ -98,7 +98,7 @@ impl Report {
     /// assert_eq!(report.ops[0].kernel.unwrap().duration_cycles, 40);
     /// assert_eq!(report.zones[0].cycles.max_ns, Some(60));
     /// assert_eq!(report.summary.kept.zones, 2);
-    /// # Ok::<(), device_log::LogError>(())
+    /// # Ok::<(), recording::device_log::LogError>(())
     /// ```
     #[must_use]
     pub fn new(readout: &Readout) -> Self {
@@ -109,7 +109,7 @@ impl Report {
     ///
     /// ```
     /// use analysis::{LaneContext, LaneFigures, Report};
-    /// use device_log::PackedLog;
+    /// use recording::device_log::PackedLog;
     /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
     /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
     /// 0,1,2,BRISC,7,100,0,1024,LoadData,ZONE_START
@@ -122,7 +122,7 @@ impl Report {
     /// readout.anomalies.merge(anomalies);
     /// let report = Report::of_lanes(&readout, figures);
     /// assert_eq!(report.zones[0].cycles.total_cycles, 60);
-    /// # Ok::<(), device_log::LogError>(())
+    /// # Ok::<(), recording::device_log::LogError>(())
     /// ```
     #[must_use]
     pub fn of_lanes(readout: &Readout, figures: Vec<LaneFigures>) -> Self {
@@ -183,7 +183,7 @@ impl LaneRuns {
     ///
     /// ```
     /// use analysis::{LaneContext, LaneRuns, launches_of};
-    /// use device_log::read_device_log;
+    /// use recording::device_log::read_device_log;
     /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
     /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
     /// 0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START
@@ -194,7 +194,7 @@ impl LaneRuns {
     /// let mut runs = LaneRuns::default();
     /// readout.lanes().for_each(|lane| runs.add(&context, lane));
     /// assert_eq!(runs.launches(&readout), launches_of(&readout));
-    /// # Ok::<(), device_log::LogError>(())
+    /// # Ok::<(), recording::device_log::LogError>(())
     /// ```
     #[must_use]
     pub fn launches(mut self, readout: &Readout) -> Vec<Launch> {

@@ -29,6 +29,7 @@
     )
 )]
 
+pub mod counters;
 mod data;
 mod dispatch_names;
 mod distribution;
@@ -39,6 +40,7 @@ mod join;
 mod lanes;
 mod latency;
 mod loss_groups;
+pub mod noc_events;
 mod op;
 mod own_zones;
 pub mod probe_cost;

@@ -79,7 +79,7 @@ impl OwnTime {
 ///
 /// ```
 /// use analysis::{OwnTime, OwnZone, ZoneGrouping, own_time, paired_zone_statistics};
-/// use device_log::read_device_log;
+/// use recording::device_log::read_device_log;
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
 /// 0,1,2,BRISC,7,100,0,1024,PROFILER-DRAM-STALL,ZONE_START
@@ -92,7 +92,7 @@ impl OwnTime {
 /// let stalls = OwnTime { count: 2, cycles: 65, longest_cycles: 60 };
 /// assert_eq!(own_time(&zones, OwnZone::Stall), Some(stalls));
 /// assert_eq!(own_time(&zones, OwnZone::SharedPush), None);
-/// # Ok::<(), device_log::LogError>(())
+/// # Ok::<(), recording::device_log::LogError>(())
 /// ```
 #[must_use]
 pub fn own_time(zones: &[ZoneStatistics], kind: OwnZone) -> Option<OwnTime> {

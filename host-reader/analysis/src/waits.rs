@@ -74,7 +74,7 @@ fn kind_label<S: serde::Serializer>(kind: &WaitKind, out: S) -> Result<S::Ok, S:
 ///
 /// ```
 /// use analysis::wait_statistics;
-/// use device_log::read_device_log;
+/// use recording::device_log::read_device_log;
 /// // TT-Metal's zones of waits for buffer 7.
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
@@ -84,7 +84,7 @@ fn kind_label<S: serde::Serializer>(kind: &WaitKind, out: S) -> Result<S::Ok, S:
 /// ";
 /// let waits = wait_statistics(&read_device_log(log.as_bytes(), "my log")?);
 /// assert_eq!((waits[0].key, waits[0].count, waits[0].max_cycles), (7, 1, Some(300)));
-/// # Ok::<(), device_log::LogError>(())
+/// # Ok::<(), recording::device_log::LogError>(())
 /// ```
 #[must_use]
 pub fn wait_statistics(readout: &Readout) -> Vec<WaitStatistics> {

@@ -87,7 +87,7 @@ pub fn zone_statistics(
 ///
 /// ```
 /// use analysis::{paired_zone_statistics, ZoneGrouping};
-/// use device_log::read_device_log;
+/// use recording::device_log::read_device_log;
 /// use reader::anomaly::AnomalyKind;
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
@@ -99,7 +99,7 @@ pub fn zone_statistics(
 /// let (zones, anomalies) = paired_zone_statistics(&readout, ZoneGrouping::ByRisc);
 /// assert_eq!((zones[0].name.as_str(), zones[0].cycles.total_cycles), ("LoadData", 60));
 /// assert_eq!(anomalies.count(AnomalyKind::OrphanEnd), 1);
-/// # Ok::<(), device_log::LogError>(())
+/// # Ok::<(), recording::device_log::LogError>(())
 /// ```
 ///
 /// # Cost
@@ -182,7 +182,7 @@ mod tests {
                 log += &format!("0,{core},{risc},{id},{time},0,1,{zone},ZONE_{edge}\n");
             }
         }
-        let readout = device_log::read_device_log(log.as_bytes(), "test").unwrap();
+        let readout = recording::device_log::read_device_log(log.as_bytes(), "test").unwrap();
         let (zones, _) = paired_zone_statistics(&readout, ZoneGrouping::ByRisc);
         let mut rows: Vec<_> = zones
             .iter()

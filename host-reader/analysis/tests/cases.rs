@@ -8,9 +8,8 @@ use analysis::{
     paired_zone_statistics, zone_statistics,
 };
 use captures::{log_of_json, log_path, read_capture};
-use device_log::{PackedLog, read_device_log};
-use reader::origins::TileOrigins;
-use reader::{mesh::Noc0Coord, readout::Readout, timeline::Timeline};
+use reader::{mesh::Noc0Coord, origins::TileOrigins, readout::Readout, timeline::Timeline};
+use recording::device_log::{PackedLog, read_device_log};
 
 fn report_of(readout: &Readout) -> Report {
     Report::new(readout)

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use analysis::{Doubt, Op, ops_of};
-use device_log::read_device_log;
 use reader::{
     lane::LaneId,
     ledger::{LossCause, LossKey, LossLedger, LossTotals, LossWindow},
@@ -11,6 +10,7 @@ use reader::{
     origins::TileOrigins,
     readout::{HiddenLaunch, Readout},
 };
+use recording::device_log::read_device_log;
 use std::collections::BTreeSet;
 use wire::Risc;
 

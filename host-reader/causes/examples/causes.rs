@@ -5,7 +5,7 @@
 #![expect(clippy::print_stdout, reason = "an example shows something")]
 
 use causes::Explanation;
-use device_log::PackedLog;
+use recording::device_log::PackedLog;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let captures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/captures/mesham-tt-sim");

@@ -9,12 +9,9 @@ use crate::{
     rules::{self, ModelFacts, OpFacts},
     timeline::{DeviceTime, device_time},
 };
-use analysis::{Launch, SyncCounts};
-use counters::counters_of;
-use device_log::PackedLog;
+use analysis::{Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
 use host_events::OpMetadata;
-use noc_events::TileMap;
-use recording::{OpenedLog, Recording, host_ops::LaunchedPrograms};
+use recording::{OpenedLog, Recording, device_log::PackedLog, host_ops::LaunchedPrograms};
 use reports::{
     perf::{OpReport, PerfOptions, PerfReport, WindowOptions, read_ops_csv},
     report::{OpsOptions, OpsReport},
@@ -33,7 +30,7 @@ const MAX_FINDINGS: usize = 10;
 ///
 /// ```
 /// use causes::Explanation;
-/// use device_log::PackedLog;
+/// use recording::device_log::PackedLog;
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
 /// 0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START
@@ -44,7 +41,7 @@ const MAX_FINDINGS: usize = 10;
 /// assert_eq!(time.percent(causes::TimeClass::DataMovement), 100.0);
 /// // One launch without waits does not tell why it takes so long.
 /// assert!(explanation.findings.is_empty() && !explanation.untold.is_empty());
-/// # Ok::<(), device_log::LogError>(())
+/// # Ok::<(), recording::device_log::LogError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Explanation {

@@ -13,8 +13,10 @@ use crate::{
     time_class::{ClassTimes, TimeSplit},
     window::Windows,
 };
-use analysis::{Doubt, Launch, Op, Span};
-use noc_events::{Noc, RawCoord, TileMap};
+use analysis::{
+    Doubt, Launch, Op, Span,
+    noc_events::{Noc, RawCoord, TileMap},
+};
 use reader::{lane::LaneId, mesh::Noc0Coord, probe_cost::ProbeCosts};
 use reports::perf::OpCategory;
 use std::collections::BTreeMap;

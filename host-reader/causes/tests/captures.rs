@@ -4,7 +4,7 @@
 
 use captures::{capture_path, log_of_json, log_path};
 use causes::{Cause, Explanation, TimeClass};
-use device_log::PackedLog;
+use recording::device_log::PackedLog;
 use reports::perf::{PerfOptions, PerfReport, WindowOptions, read_ops_csv};
 
 fn assert_whole(explanation: &Explanation, what: &str) {

@@ -1,7 +1,7 @@
 //! Writes a recording as folded stacks: one line a stack, with its own nanoseconds.
 
-use device_log::read_device_log;
 use export::{ExportFormat, Recording, Trace, TraceFilter};
+use recording::device_log::read_device_log;
 use std::error::Error;
 
 const LOG: &str = "\

@@ -2,7 +2,7 @@
 //! it has moved.
 
 use super::{Trace, TraceDevice, TraceNames, trace::kind_of};
-use noc_events::{Noc, TraceObject};
+use analysis::noc_events::{Noc, TraceObject};
 use rayon::prelude::*;
 
 /// Nanoseconds since the trace's origin and what the counter shows from then on, each time

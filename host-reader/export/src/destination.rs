@@ -1,5 +1,6 @@
 //! Where an export goes, and how it gets there whole or not at all.
 
+use recording::whole_file::{WholeFile, prepare_whole_file};
 use std::{
     fmt,
     fs::File,
@@ -10,7 +11,6 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
 };
-use whole_file::{WholeFile, prepare_whole_file};
 
 /// Where an export goes.
 #[derive(Clone, Debug, PartialEq, Eq)]

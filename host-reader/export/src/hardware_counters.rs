@@ -1,7 +1,7 @@
 //! Hardware counters of a chip, by op.
 
 use super::{TraceDevice, TraceNames};
-use counters::{LaunchCounters, Sample};
+use analysis::counters::{LaunchCounters, Sample};
 use std::collections::BTreeMap;
 use wire::ZoneId;
 

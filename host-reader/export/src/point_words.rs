@@ -2,8 +2,7 @@
 //! and signals.
 
 use super::{Trace, TraceNames, TraceNoc, TracePoint, hardware_counters::counter_names};
-use counters::Sample;
-use noc_events::TraceObject;
+use analysis::{counters::Sample, noc_events::TraceObject};
 use reader::lane::LaneId;
 use std::{borrow::Cow, collections::BTreeMap};
 use wire::{

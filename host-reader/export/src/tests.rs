@@ -2,7 +2,6 @@
 
 use super::{ExportFormat, Recording, Trace, TraceFilter};
 use captures::read_capture;
-use device_log::read_device_log;
 use host_events::{HostColor, HostEvent, HostEventKind, HostRecording, HostSource, HostThread};
 use proptest::prelude::*;
 use reader::{
@@ -11,6 +10,7 @@ use reader::{
     mesh::Noc0Coord,
     readout::{ChipSummary, DeviceReadout, Readout},
 };
+use recording::device_log::read_device_log;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use wire::{PacketKind, Risc, RunHostId};
@@ -243,7 +243,7 @@ fn ops_behind_hidden_ones_have_no_time_since_the_op_before() {
             log.push_str(&row);
         }
     }
-    let readout = device_log::read_device_log(log.as_bytes(), "log").unwrap();
+    let readout = recording::device_log::read_device_log(log.as_bytes(), "log").unwrap();
     let recording = Recording::of_readout(readout);
     let latencies = |trace: &Trace<'_>| -> Vec<_> {
         let ops = trace.devices[0].ops.iter();

@@ -28,7 +28,11 @@
 )]
 
 pub mod anomaly;
+pub mod architecture;
+pub mod clock;
 pub mod decode;
+#[cfg(feature = "firmware-elf")]
+pub mod firmware_elf;
 pub mod init;
 pub mod lane;
 pub mod ledger;

@@ -1,11 +1,10 @@
 //! From cycles of a chip's reference clock to the nanoseconds of a trace.
 
-use crate::Recording;
+use crate::{Recording, capture::sync::MeshClock};
 use analysis::cycles_to_ns;
-use capture::sync::MeshClock;
-use clock_fit::TileClock;
 use rayon::prelude::*;
 use reader::{
+    clock::TileClock,
     lane::Lane,
     readout::{ChipSummary, DeviceReadout},
 };

@@ -11,7 +11,7 @@
 //! | which commands did dispatch cores carry out? | [`name_dispatch_commands`] |
 //! | what time was it, in one clock for all chips? | [`DeviceClock`] |
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![cfg_attr(
     not(test),
     warn(
@@ -21,7 +21,9 @@
     )
 )]
 
+pub mod capture;
 mod clock;
+pub mod device_log;
 mod dispatch;
 mod envelopes;
 mod filter;
@@ -31,6 +33,8 @@ pub mod problem;
 mod selection;
 mod sub_devices;
 mod traces;
+pub mod whole_file;
+pub mod zone_names;
 
 pub use clock::{DeviceClock, clocks_of};
 pub use dispatch::name_dispatch_commands;
@@ -43,11 +47,11 @@ pub use selection::HiddenLaunches;
 pub use sub_devices::{SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES};
 pub use traces::traces_of_host;
 
-use capture::{
+use crate::capture::{
     CapturedRun,
     sync::{MeshClock, MeshSamples, SyncOptions},
 };
-use counters::merge_passes;
+use analysis::counters::merge_passes;
 use host_events::{HostEventKind, HostRecording, OpMetadata};
 use reader::readout::Readout;
 use std::collections::BTreeMap;

@@ -2,11 +2,12 @@
 
 use crate::{
     Recording,
+    capture::{Capture, CaptureError, FILE_MAGIC, Overrides},
+    device_log::{LogError, PackedLog},
     host_ops::{HostOps, LaunchedPrograms},
+    zone_names::{ZoneNames, ZoneNamesError},
 };
 use analysis::{LaneContext, LaneFigures, Report};
-use capture::{Capture, CaptureError, FILE_MAGIC, Overrides};
-use device_log::{LogError, PackedLog};
 use reader::{lane::ZoneIndex, read::ReadError};
 use std::{
     fs::File,
@@ -14,7 +15,6 @@ use std::{
     path::{Path, PathBuf},
 };
 use wire::ZoneId;
-use zone_names::{ZoneNames, ZoneNamesError};
 
 /// Name of the device log in a folder of logs.
 pub const DEVICE_LOG: &str = "profile_log_device.csv";
@@ -80,7 +80,7 @@ impl From<PackedLog> for OpenedLog {
 /// recording comes back without lanes.
 ///
 /// ```
-/// use device_log::PackedLog;
+/// use recording::device_log::PackedLog;
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
 /// 0,1,2,BRISC,7,100,0,1024,BRISC-FW,ZONE_START
@@ -89,7 +89,7 @@ impl From<PackedLog> for OpenedLog {
 /// let (recording, report) = recording::report_of_log(PackedLog::read(log.as_bytes(), "my log")?);
 /// assert_eq!(report.zones[0].cycles.total_cycles, 60);
 /// assert_eq!(recording.readout.record_count(), 0);
-/// # Ok::<(), device_log::LogError>(())
+/// # Ok::<(), recording::device_log::LogError>(())
 /// ```
 #[must_use]
 pub fn report_of_log(log: impl Into<OpenedLog>) -> (Recording, Report) {

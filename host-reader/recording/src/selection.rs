@@ -49,7 +49,7 @@ impl Recording {
     ///
     /// ```
     /// use analysis::ops_of;
-    /// use device_log::read_device_log;
+    /// use recording::device_log::read_device_log;
     /// use recording::{Recording, TraceFilter};
     /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
     /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type

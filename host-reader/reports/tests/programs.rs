@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-use device_log::read_device_log;
 use reader::readout::Readout;
+use recording::device_log::read_device_log;
 use reports::report::{
     DevicePerfReport, DurationHistogram, HistogramOptions, KernelDurationSummary, ProgramAnalyses,
     ProgramExecution, ProgramPerfData, ProgramsPerfData,

@@ -6,9 +6,9 @@ use super::{
     recorded::Recorded,
     viewer,
 };
+use ::tracy::{RecordOptions, TracyClient, TracyRecording};
 use host_reader::export::tracy::{Program, TracyOptions, TracyServer};
 use std::{collections::BTreeMap, net::SocketAddr, sync::atomic::AtomicBool, thread};
-use tracy_capture::{RecordOptions, TracyClient, TracyRecording};
 
 fn served<T: Send>(
     recorded: &Recorded,

@@ -6,6 +6,7 @@ use super::{
     recorded::{Recorded, Records},
     viewer,
 };
+use ::tracy::protocol::{Form, ItemKind};
 use host_reader::{
     export::tracy::{Program, TracyNotes, TracyOptions, TracyProtocol, TracyServer},
     lane::LaneId,
@@ -13,7 +14,6 @@ use host_reader::{
     names::ZoneSource,
 };
 use std::thread;
-use tracy_protocol::{Form, ItemKind};
 use wire::{PacketKind, Risc, ZoneId};
 
 /// Serves a recording to a viewer of a version and returns the trace that it received.

@@ -14,7 +14,7 @@ use crate::{
     machine::core_code::{bank_coordinates, bank_offset},
     riscv::LOCAL_RAM_BASE,
 };
-use firmware_elf::debug_info::Part;
+use reader::firmware_elf::debug_info::Part;
 use wire::CoreKind;
 
 /// Facts that the firmware needs about its core and its chip.

@@ -6,7 +6,7 @@ use crate::{
     machine::images,
     riscv::{Image, ImageError},
 };
-use firmware_elf::{
+use reader::firmware_elf::{
     debug_info::{DebugInfo, DebugInfoError, Part},
     profiler::ProfilerMemory,
     tables::{TableSizes, symbol_bytes},

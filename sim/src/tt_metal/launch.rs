@@ -13,7 +13,7 @@ use crate::{
     kernel::file::{KernelFile, KernelFileError},
     program::{KernelContext, Launch},
 };
-use firmware_elf::debug_info::Part;
+use reader::firmware_elf::debug_info::Part;
 use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 
 /// One launch on one core.

@@ -1,8 +1,8 @@
 //! Tests of the files alone: weakened symbols, layouts, constants.
 
 use crate::package::sets;
-use firmware_elf::debug_info::DebugInfo;
 use object::{Object as _, ObjectSymbol as _};
+use reader::firmware_elf::debug_info::DebugInfo;
 use sim::{
     arch::Arch,
     random::Stream,

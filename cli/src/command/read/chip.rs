@@ -10,7 +10,6 @@ use crate::{
     output::Findings,
     recording::{CaptureTarget, Recording},
 };
-use architecture::Arch;
 use chip::{
     driver::{self, LuwenChip},
     facts::ChipFacts,
@@ -22,6 +21,7 @@ use chip::{
 };
 use host_reader::{
     ReadOptions,
+    architecture::Arch,
     capture::OpMetadata,
     mesh::{Device as _, Mesh as _},
     names::ZoneTable,

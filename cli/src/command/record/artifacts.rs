@@ -8,7 +8,7 @@ use host_reader::{
     capture::CaptureWriter,
     export::{CancelFlag, Destination, ExportFormat, Trace, TraceFilter, write_atomically},
     recording::host_ops::{OP_MESSAGES, OP_TIMES},
-    tracy_capture::{TracyRecording, write_op_messages, write_op_times},
+    tracy::{TracyRecording, write_op_messages, write_op_times},
 };
 use std::{
     fs,

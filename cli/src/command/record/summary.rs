@@ -2,7 +2,7 @@
 
 use super::watch::Taken;
 use crate::numbers::{counted, grouped};
-use host_reader::tracy_capture::{Damage, RecordingEnd, TracyRecording};
+use host_reader::tracy::{Damage, RecordingEnd, TracyRecording};
 use serde::Serialize;
 use std::{
     collections::BTreeMap,

@@ -1,7 +1,7 @@
 //! The program while it runs: its Tracy clients are found and recorded, its signals passed on.
 
 use super::listeners::{Listener, Search};
-use host_reader::tracy_capture::{RecordOptions, TracyClient, TracyError, TracyRecording};
+use host_reader::tracy::{RecordOptions, TracyClient, TracyError, TracyRecording};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,

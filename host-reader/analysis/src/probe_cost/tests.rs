@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{Report, ZoneStatistics};
-use device_log::read_device_log;
+use recording::device_log::read_device_log;
 
 /// A log of one BRISC; a line is a time, a zone or `-`, and a type.
 fn readout(lines: &[(u64, &str, &str)]) -> Readout {

@@ -1,7 +1,7 @@
 //! Hardware counters for the page: metrics over cores, what they cannot see, and the counters.
 
 use crate::{Trace, hardware_counters::counters_of_ops};
-use counters::{CounterTotal, LaunchCounters, Limit, MetricSummary};
+use analysis::counters::{CounterTotal, LaunchCounters, Limit, MetricSummary};
 use serde::Serialize;
 
 /// Metrics and counters of all ops, column by column.

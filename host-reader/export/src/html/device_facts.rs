@@ -5,8 +5,8 @@ use super::{
     facts::risc_number,
 };
 use crate::{Trace, TraceDevice};
-use capture::sync::ChipFit;
-use clock_fit::CorridorFit;
+use reader::clock::CorridorFit;
+use recording::capture::sync::ChipFit;
 use serde::Serialize;
 
 /// One chip.

@@ -1,7 +1,7 @@
 //! NoC events for the page: who did what, who moved bytes to whom, and over which links.
 
 use crate::Trace;
-use noc_events::{Activity, LinkLoad, Noc, Pair};
+use analysis::noc_events::{Activity, LinkLoad, Noc, Pair};
 use reader::mesh::Noc0Coord;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -6,10 +6,9 @@ use crate::{
     tests::{any_lane, exported, exported_with_host, host_recording, readout, readout_of},
 };
 use captures::read_capture;
-use device_log::read_device_log;
 use host_events::{BufferPool, OpMetadata};
 use proptest::prelude::*;
-use recording::{Recording, TraceFilter};
+use recording::{Recording, TraceFilter, device_log::read_device_log};
 use reports::report::{BufferPeaks, OpPeaks, PoolPeak};
 use serde_json::{Value, json};
 use wire::{Risc, RunHostId};

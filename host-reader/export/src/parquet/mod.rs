@@ -59,7 +59,7 @@ use words::Words;
 /// Where the files of one recording go in a dataset of many.
 ///
 /// ```
-/// use device_log::read_device_log;
+/// use recording::device_log::read_device_log;
 /// use export::*;
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type

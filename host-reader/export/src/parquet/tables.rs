@@ -8,9 +8,11 @@ use crate::{
     NameId, Trace, TraceDevice, TraceLane, TraceLoss, TraceOp, TracePoint, TraceZone,
     hardware_counters::counter_names,
 };
-use analysis::Doubt;
-use counters::{CounterGroup, Sample};
-use noc_events::{ProgramTrace, TraceObject};
+use analysis::{
+    Doubt,
+    counters::{CounterGroup, Sample},
+    noc_events::{ProgramTrace, TraceObject},
+};
 use parquet::{data_type::ByteArray, errors::ParquetError};
 use reader::{lane::LaneId, ledger::LossTotals};
 use std::io::Write;

@@ -1,6 +1,5 @@
 use super::{schema::HOST_EVENTS, *};
 use crate::TraceHost;
-use device_log::read_device_log;
 use host_events::{HostColor, HostEvent, HostEventKind, HostRecording, HostSource, HostThread};
 use reader::{
     lane::LaneId,
@@ -8,7 +7,7 @@ use reader::{
     mesh::Noc0Coord,
     readout::Readout,
 };
-use recording::{Recording, TraceFilter};
+use recording::{Recording, TraceFilter, device_log::read_device_log};
 use reports::report::BufferPeaks;
 use wire::Risc;
 

@@ -14,8 +14,10 @@ use crate::{
     hardware_counters::counters_of_ops,
     words,
 };
-use ::counters::{Limit, MetricSummary};
-use noc_events::Noc;
+use analysis::{
+    counters::{Limit, MetricSummary},
+    noc_events::Noc,
+};
 use std::collections::BTreeMap;
 
 /// Process numbers begin here, beyond those of real processes.

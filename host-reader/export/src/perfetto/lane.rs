@@ -17,7 +17,7 @@ use crate::{
     point_words::{Argument, Meaning},
     words,
 };
-use counters::Sample;
+use analysis::counters::Sample;
 
 /// Bytes of a zone, begin and end, generously.
 const ZONE_BYTES: usize = 72;

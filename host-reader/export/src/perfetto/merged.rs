@@ -54,7 +54,7 @@ impl CommonTime {
 ///
 /// ```
 /// use export::{CommonTime, MergedTrace, Recording, Trace, TraceFilter};
-/// use device_log::read_device_log;
+/// use recording::device_log::read_device_log;
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
 /// 0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START

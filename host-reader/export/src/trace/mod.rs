@@ -27,14 +27,13 @@ pub use points::{PointCategory, TracePoint, TracePoints};
 pub(super) use zones::edges_of_depths;
 pub use zones::{TraceZone, TraceZones, ZoneEdge};
 
-use capture::sync::MeshClock;
 use reader::{
     anomaly::AnomalyLog,
     lane::Lane,
     ledger::{LossKey, LossTotals, UncountedSource},
     readout::ChipSummary,
 };
-use recording::DeviceClock;
+use recording::{DeviceClock, capture::sync::MeshClock};
 use reports::report::BufferPeaks;
 use wire::Risc;
 
@@ -44,7 +43,7 @@ use wire::Risc;
 /// of each chip's reference clock beside them.
 ///
 /// ```
-/// use device_log::read_device_log;
+/// use recording::device_log::read_device_log;
 /// use export::*;
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500
 /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
@@ -61,7 +60,7 @@ use wire::Risc;
 /// assert_eq!(trace.names.label(load.name), "LOAD");
 /// assert_eq!((load.start_ns, load.end_ns, load.duration_cycles, load.depth), (20, 100, 40, 1));
 /// assert_eq!(device.ops[0].label(), "program 1");
-/// # Ok::<(), device_log::LogError>(())
+/// # Ok::<(), recording::device_log::LogError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Trace<'a> {

@@ -1,6 +1,8 @@
 //! NoC events of a trace, as far as a filter wants them.
 
-use noc_events::{EventKind, NocTraces, ProgramTrace, TileMap, TraceObject, TraceOptions, Traffic};
+use analysis::noc_events::{
+    EventKind, NocTraces, ProgramTrace, TileMap, TraceObject, TraceOptions, Traffic,
+};
 use reader::{
     lane::LaneId,
     mesh::Noc0Coord,

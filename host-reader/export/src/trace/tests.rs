@@ -2,12 +2,11 @@
 
 use super::*;
 use captures::read_capture;
-use device_log::read_device_log;
-use reader::origins::TileOrigins;
 use reader::{
-    lane::LaneId, ledger::LossCause, mesh::Noc0Coord, readout::Readout, timeline::Timeline,
+    lane::LaneId, ledger::LossCause, mesh::Noc0Coord, origins::TileOrigins, readout::Readout,
+    timeline::Timeline,
 };
-use recording::{Recording, TraceFilter};
+use recording::{Recording, TraceFilter, device_log::read_device_log};
 use wire::{PacketKind, Risc, RunHostId};
 
 const HEADER: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500

@@ -12,7 +12,7 @@ pub use image::{DeviceImage, MeshImage};
 pub use memory::{Memory, WordRange};
 pub use selection::CoreSelection;
 
-use clock_fit::EthernetPing;
+use crate::clock::EthernetPing;
 use wire::{
     CoreKind,
     dram::{DramGeometry, GeometryError},

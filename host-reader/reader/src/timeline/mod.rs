@@ -175,7 +175,7 @@ impl Timeline {
     /// Pairs every lane of a readout, many at a time.
     ///
     /// ```
-    /// use device_log::read_device_log;
+    /// use recording::device_log::read_device_log;
     /// use reader::timeline::Timeline;
     /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
     /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
@@ -190,7 +190,7 @@ impl Timeline {
     /// let durations: Vec<_> = zones.iter().map(|zone| zone.duration_cycles()).collect();
     /// assert_eq!(durations, [60, 40]);
     /// assert_eq!(zones.depths, [0, 1]);
-    /// # Ok::<(), device_log::LogError>(())
+    /// # Ok::<(), recording::device_log::LogError>(())
     /// ```
     #[must_use]
     pub fn of_readout(readout: &Readout) -> Self {

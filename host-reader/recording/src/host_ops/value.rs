@@ -163,7 +163,7 @@ fn write_quoted(out: &mut String, text: &str) {
 /// an exponent.
 #[must_use]
 pub fn float_text(number: f64) -> String {
-    let mut text = clock_fit::shortest_float(number);
+    let mut text = reader::clock::shortest_float(number);
     if !text.contains(['.', 'e', 'n', 'i']) {
         text.push_str(".0");
     }

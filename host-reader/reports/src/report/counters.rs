@@ -5,8 +5,8 @@
 //! them and as its `tt_llk_perf` and `perf_counter_analysis.py` show them.
 
 use super::{device_op::Cells, value::float_text};
-pub(super) use ::counters::{CounterArch, CounterScale, OpCounters, is_l1_client_title};
-use ::counters::{MetricSummary, Sample};
+pub(super) use analysis::counters::{CounterArch, CounterScale, OpCounters, is_l1_client_title};
+use analysis::counters::{MetricSummary, Sample};
 use reader::mesh::Noc0Coord;
 use wire::{Risc, ZoneId};
 

@@ -15,14 +15,13 @@ use super::{
 };
 use crate::problem::ProblemLog;
 use analysis::launches_of;
-use device_log::read_device_log_file;
 use host_events::{BufferUsage, OpMetadata};
 use reader::{
     anomaly::AnomalyKind,
     ledger::{LossLedger, UncountedSource},
     readout::Readout,
 };
-use recording::{DEVICE_LOG, HiddenLaunches, Recording};
+use recording::{DEVICE_LOG, HiddenLaunches, Recording, device_log::read_device_log_file};
 use std::{collections::HashMap, path::Path};
 
 /// Names of upstream's files in `.logs`.

@@ -8,7 +8,7 @@ use super::{
     host::{HostLog, HostOp},
 };
 use crate::problem::ProblemLog;
-use capture::sync::MeshClock;
+use recording::capture::sync::MeshClock;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One row of the report to be.

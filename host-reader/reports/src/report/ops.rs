@@ -20,9 +20,8 @@ use super::{
 };
 use crate::problem::ProblemLog;
 use analysis::cycles_to_ns;
-use capture::sync::MeshClock;
 use reader::{lane::TraceReplay, ledger::LossLedger};
-use recording::{HiddenLaunches, Recording, TraceFilter};
+use recording::{HiddenLaunches, Recording, TraceFilter, capture::sync::MeshClock};
 use std::{borrow::Cow, path::Path};
 use wire::RunHostId;
 
@@ -58,7 +57,7 @@ pub struct OpsOptions {
 /// The texts of a report.
 ///
 /// ```
-/// use device_log::read_device_log;
+/// use recording::device_log::read_device_log;
 /// use host_events::OpMetadata;
 /// use recording::Recording;
 /// use reports::report::{OpsOptions, OpsReport};
@@ -79,7 +78,7 @@ pub struct OpsOptions {
 /// let csv = report.ops_csv;
 /// assert!(csv.starts_with("OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,"));
 /// assert!(csv.lines().nth(1).unwrap().starts_with("Matmul,tt_dnn_device,1024,0,wormhole_b0,"));
-/// # Ok::<(), device_log::LogError>(())
+/// # Ok::<(), recording::device_log::LogError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpsReport {

@@ -44,7 +44,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// [`crate::write_atomically`] to have all of it or nothing.
 ///
 /// ```
-/// use device_log::read_device_log;
+/// use recording::device_log::read_device_log;
 /// use export::{*, tracy::*};
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type

@@ -1,7 +1,7 @@
 //! Why a viewer was not served.
 
 use std::{io, net::SocketAddr};
-use tracy_protocol::TracyProtocol;
+use tracy::protocol::TracyProtocol;
 
 /// Why a viewer was not served.
 #[derive(Debug, thiserror::Error)]

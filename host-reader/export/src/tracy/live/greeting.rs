@@ -7,7 +7,7 @@ use std::{
     net::{SocketAddr, TcpStream},
     time::Duration,
 };
-use tracy_protocol::{GREETING, Handshake, Program, TracyProtocol};
+use tracy::protocol::{GREETING, Handshake, Program, TracyProtocol};
 
 /// Time limit for the greeting.
 const GREETING_TIME: Duration = Duration::from_secs(5);

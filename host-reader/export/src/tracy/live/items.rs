@@ -4,7 +4,7 @@
 //! Tracy's `public/common/TracyQueue.hpp`: the fields of each item, without gaps.
 
 use crate::tracy::{file::cut, lanes::Rgb, places::Place};
-use tracy_protocol::{FAR_NS, ItemKind, NEAR_NS, Program, TracyProtocol};
+use tracy::protocol::{FAR_NS, ItemKind, NEAR_NS, Program, TracyProtocol};
 
 /// Bytes of a text that fit into an item whatever its other fields hold.
 const TEXT_BYTES: usize = 20_000;

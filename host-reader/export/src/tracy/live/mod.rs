@@ -18,4 +18,4 @@ mod session;
 
 pub use error::ServeError;
 pub use server::{ServedViewer, TracyServer, Visitor};
-pub use tracy_protocol::{Program, TracyProtocol};
+pub use tracy::protocol::{Program, TracyProtocol};

@@ -10,7 +10,7 @@ use std::{
     net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs},
     time::Duration,
 };
-use tracy_protocol::{Program, TracyProtocol};
+use tracy::protocol::{Program, TracyProtocol};
 
 /// How long a viewer may take nothing before it is dropped.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -19,7 +19,7 @@ use std::{
     sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError},
     time::Duration,
 };
-use tracy_protocol::TracyProtocol;
+use tracy::protocol::TracyProtocol;
 
 /// Bytes after which items are sent. Viewers take 256 KiB at once; the largest item has
 /// less than half of that.

@@ -4,8 +4,8 @@ use super::series::{CoreSeries, DeviceLog};
 use crate::report::dispatch::{
     DispatchOps, DispatchRow, is_of_dispatch_core, ops_of_core, record_ops,
 };
-use device_log::{LogLine, walk_device_log};
 use reader::mesh::Noc0Coord;
+use recording::device_log::{LogLine, walk_device_log};
 use std::collections::{BTreeMap, HashMap};
 use wire::{PacketKind, Risc};
 

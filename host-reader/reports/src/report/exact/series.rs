@@ -1,15 +1,17 @@
 //! The rows of a device log as upstream's scripts line them up: by chip, core, RISC, time.
 
-use crate::problem::ProblemLog;
-use crate::report::{
-    counters::{
-        COUNTER_ID, CounterArch, CounterScale, OpCounters, add_grid_cells, add_metric_cells,
-        add_row, is_l1_client_title,
+use crate::{
+    problem::ProblemLog,
+    report::{
+        counters::{
+            COUNTER_ID, CounterArch, CounterScale, OpCounters, add_grid_cells, add_metric_cells,
+            add_row, is_l1_client_title,
+        },
+        device_op::{Cells, DeviceOp},
     },
-    device_op::{Cells, DeviceOp},
 };
-use device_log::{LogChip, LogLine, walk_device_log};
 use reader::{lane::TraceReplay, mesh::Noc0Coord};
+use recording::device_log::{LogChip, LogLine, walk_device_log};
 use std::collections::{BTreeMap, HashMap};
 use wire::{PacketKind, Risc};
 

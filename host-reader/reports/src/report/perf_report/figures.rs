@@ -5,8 +5,7 @@ use crate::report::{
     counters::{COUNTER_ID, OpCounters},
     exact::SUMS,
 };
-use ::counters::Sample;
-use analysis::{Launch, LaunchRun};
+use analysis::{Launch, LaunchRun, counters::Sample};
 use rayon::prelude::*;
 use reader::{
     lane::{Lane, LaneId, RecordHead},

@@ -47,7 +47,7 @@ pub struct ProgramPerfData {
 /// Figures of programs, by chip: those of the latest read, and those of all reads.
 ///
 /// ```
-/// use device_log::read_device_log;
+/// use recording::device_log::read_device_log;
 /// use reports::report::ProgramsPerfData;
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500, Max Compute Cores: 64
 /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
@@ -58,7 +58,7 @@ pub struct ProgramPerfData {
 /// programs.add_read(&read_device_log(log.as_bytes(), "my log")?);
 /// let [program] = &programs.latest()[&0][..] else { panic!("one program") };
 /// assert_eq!(program.results["DEVICE KERNEL DURATION [ns]"].duration_ns, Some(120));
-/// # Ok::<(), device_log::LogError>(())
+/// # Ok::<(), recording::device_log::LogError>(())
 /// ```
 ///
 /// # Compatibility

@@ -54,7 +54,7 @@ struct CoreCounts {
 /// A device perf report.
 ///
 /// ```
-/// use device_log::read_device_log;
+/// use recording::device_log::read_device_log;
 /// use reports::report::{DevicePerfReport, ProgramAnalyses};
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500, Max Compute Cores: 64
 /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
@@ -66,7 +66,7 @@ struct CoreCounts {
 /// let report = DevicePerfReport::new(&readout, analyses, false);
 /// let csv = report.to_csv(|_, _| String::new());
 /// assert!(csv.lines().nth(1).unwrap().starts_with("1024,,,0,wormhole_b0,,1,64,,,,120,100,160,"));
-/// # Ok::<(), device_log::LogError>(())
+/// # Ok::<(), recording::device_log::LogError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DevicePerfReport {

@@ -1,0 +1,387 @@
+//! How metrics are computed from the counters of one core.
+//!
+//! A metric whose counters were not read has no value, which is not the same as 0.
+
+use crate::counters::{
+    ports::{
+        ALL, BUNDLES, PORT_1, PORT_1_GRANTS, RING_0_INCOMING, RING_0_OUTGOING, UNPACKER, grant_of,
+    },
+    reader::{Bank, CounterReader, divided},
+};
+
+use std::borrow::Cow;
+
+/// The forms that metrics have; names are those of counters, lists those of ports.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Formula {
+    /// A counter by the cycles of its bank.
+    Rate(&'static str),
+    /// The first by the second.
+    Quotient(&'static str, &'static str),
+    /// 1 less the first by the second.
+    Rest(&'static str, &'static str),
+    /// The same, but never below 0 or above 1.
+    RestWithin(&'static str, &'static str),
+    /// The first by both together.
+    Share(&'static str, &'static str),
+    /// The first of these ports with counters, by its own cycles.
+    Port(&'static [&'static str]),
+    /// The mean over those of these ports with counters.
+    MeanOfPorts(&'static [&'static str]),
+    MeanOfAllPorts,
+    /// Share of the requests to these ports that they granted.
+    Granted(&'static [&'static str]),
+    /// Share of the requests to these ports that they did not grant.
+    Refused(&'static [&'static str]),
+    Port1Refused,
+    /// Instructions of a thread by the cycles in which it was not stalled.
+    PerReadyCycle(&'static str, &'static str),
+    /// All waits of a thread together, by cycles.
+    Overlap(u8),
+    /// One reason of stalls by all of them.
+    StallShare(&'static str),
+    /// Stalls of the math pipe for source B alone.
+    SrcBStall,
+    /// Math that is ready to be packed, by cycles in which the packer is busy or else by all.
+    MathToPack,
+    /// The mean of what either unpacker feeds to the math pipe.
+    MeanDataFlow,
+    PackerImbalance,
+    PackerL1,
+    L1Bandwidth,
+    L1Reads,
+    Ring0Outgoing,
+    BundlesOfL1,
+    Contention,
+    NocOfWork,
+    ComputeToUnpack,
+    /// Cycles in which both are busy.
+    FpuAndSfpu,
+    /// A counter of one of Quasar's L1 clients by its own cycles, times what one count stands for.
+    L1Client(&'static str, f64),
+}
+
+/// Source B's part of the stalls of the math pipe, which no counter has by itself.
+pub(crate) const SRCB_STALL_MATH: &str = "SRCB_STALL_MATH";
+const SOURCES_STALL_MATH: &str = "DVALID_STALL_MATH";
+
+impl Formula {
+    /// The value, in parts of 1.
+    pub(crate) fn value(self, reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
+        let count = |name| reader.count(name);
+        match self {
+            Self::Rate(name) => divided(count(name)?, reader.bank_cycles(Bank::of(name))),
+            Self::Quotient(part, whole) => divided(count(part)?, count(whole)?),
+            Self::Rest(part, whole) => Some(1.0 - divided(count(part)?, count(whole)?)?),
+            Self::RestWithin(part, whole) => rest_within(count(part)?, count(whole)?),
+            Self::Share(part, other) => divided(count(part)?, count(part)? + count(other)?),
+            Self::Port(ports) => reader.own_rate(first_of(reader, ports)?),
+            Self::MeanOfPorts(ports) => mean_of_ports(reader, ports),
+            Self::MeanOfAllPorts => mean_of_ports(reader, &ALL.concat()),
+            Self::Granted(ports) => granted(reader, ports).map(|part| part.clamp(0.0, 1.0)),
+            Self::Refused(ports) => granted(reader, ports).map(|part| (1.0 - part).clamp(0.0, 1.0)),
+            Self::Port1Refused => {
+                let mut ports = PORT_1.iter().zip(PORT_1_GRANTS);
+                let (grants, requests) =
+                    ports.find_map(|(port, grants)| Some((grants, count(port)?)))?;
+                rest_within(count(grants)?, requests)
+            }
+            Self::PerReadyCycle(instructions, stalls) => per_ready(reader, instructions, stalls),
+            Self::Overlap(thread) => overlap(reader, thread),
+            Self::StallShare(reason) => stall_share(reader, reason),
+            Self::SrcBStall => divided(srcb_stall(reader)?, reader.bank_cycles(Bank::Instruction)),
+            Self::MathToPack => math_to_pack(reader),
+            Self::MeanDataFlow => mean_data_flow(reader, is_blackhole),
+            Self::PackerImbalance => packer_imbalance(reader),
+            Self::PackerL1 if is_blackhole => None,
+            Self::PackerL1 => divided(count("L1_0_PORT1_GRANT")?, count("PACKER_BUSY")?),
+            Self::L1Bandwidth
+            | Self::L1Reads
+            | Self::Ring0Outgoing
+            | Self::BundlesOfL1
+            | Self::NocOfWork => L1Traffic::of(reader)?.value(self, reader, is_blackhole),
+            Self::Contention => contention(reader),
+            Self::ComputeToUnpack => {
+                let unpacking =
+                    count("UNPACK0_BUSY_THREAD0")? + count("UNPACK1_BUSY_THREAD0").unwrap_or(0.0);
+                divided(count("MATH_COUNTER")?, unpacking)
+            }
+            Self::FpuAndSfpu => {
+                let both = count("FPU_COUNTER")? + count("SFPU_COUNTER")? - count("MATH_COUNTER")?;
+                divided(both.max(0.0), reader.bank_cycles(Bank::Fpu))
+            }
+            Self::L1Client(name, weight) => reader.own_rate(name).map(|rate| rate * weight),
+        }
+    }
+
+    /// Names of the counters that it takes; of those that stand for each other, all.
+    pub(crate) fn counters(self) -> Vec<Cow<'static, str>> {
+        let named = |names: &[&'static str]| names.iter().map(|&name| name.into()).collect();
+        let granted = |ports: &[&'static str]| {
+            let grants = ports.iter().map(|port| grant_of(port).into());
+            ports.iter().map(|&port| port.into()).chain(grants).collect()
+        };
+        match self {
+            Self::Rate(name) | Self::L1Client(name, _) => named(&[name]),
+            Self::StallShare(SRCB_STALL_MATH) | Self::SrcBStall => {
+                named(&[SOURCES_STALL_MATH, "SRCA_STALL_MATH"])
+            }
+            Self::StallShare(name) => named(&[name]),
+            Self::Quotient(one, other)
+            | Self::Rest(one, other)
+            | Self::RestWithin(one, other)
+            | Self::Share(one, other)
+            | Self::PerReadyCycle(one, other) => named(&[one, other]),
+            Self::Port(ports) | Self::MeanOfPorts(ports) => named(ports),
+            Self::MeanOfAllPorts => named(&ALL.concat()),
+            Self::Granted(ports) | Self::Refused(ports) => granted(ports),
+            Self::Port1Refused => named(&[PORT_1, &PORT_1_GRANTS].concat()),
+            Self::Overlap(thread) => {
+                WAITS.map(|what| format!("WAITING_FOR_{what}_{thread}").into()).to_vec()
+            }
+            Self::MathToPack => named(&["MATH_NOT_SCOREBOARD_STALLED", "PACKER_BUSY"]),
+            Self::MeanDataFlow => named(&[
+                "SRCA_WRITE_REQ",
+                "UNPACK0_BUSY_THREAD0",
+                "SRCB_WRITE_REQ",
+                "UNPACK1_BUSY_THREAD0",
+            ]),
+            Self::PackerImbalance => named(&PACKER_ENGINES),
+            Self::PackerL1 => named(&["L1_0_PORT1_GRANT", "PACKER_BUSY"]),
+            Self::L1Bandwidth | Self::L1Reads => {
+                named(&[UNPACKER, PORT_1, BUNDLES, RING_0_OUTGOING, RING_0_INCOMING].concat())
+            }
+            Self::Ring0Outgoing => named(&[RING_0_OUTGOING, RING_0_INCOMING].concat()),
+            Self::BundlesOfL1 => named(&[BUNDLES, RING_0_OUTGOING, RING_0_INCOMING].concat()),
+            Self::Contention => granted(&[UNPACKER, RING_0_OUTGOING, RING_0_INCOMING].concat()),
+            Self::NocOfWork => {
+                named(&[RING_0_OUTGOING, RING_0_INCOMING, &["FPU_COUNTER"]].concat())
+            }
+            Self::ComputeToUnpack => {
+                named(&["MATH_COUNTER", "UNPACK0_BUSY_THREAD0", "UNPACK1_BUSY_THREAD0"])
+            }
+            Self::FpuAndSfpu => named(&["FPU_COUNTER", "SFPU_COUNTER", "MATH_COUNTER"]),
+        }
+    }
+}
+
+fn rest_within(part: f64, whole: f64) -> Option<f64> {
+    divided(part, whole).map(|part| (1.0 - part).clamp(0.0, 1.0))
+}
+
+fn first_of<'name>(reader: &CounterReader, names: &[&'name str]) -> Option<&'name str> {
+    names.iter().copied().find(|name| reader.count(name).is_some())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "there are few ports")]
+fn mean(values: &[f64]) -> Option<f64> {
+    divided(values.iter().sum(), values.len() as f64)
+}
+
+fn mean_of_ports(reader: &CounterReader, ports: &[&str]) -> Option<f64> {
+    let rates: Vec<_> = ports.iter().filter_map(|port| reader.own_rate(port)).collect();
+    mean(&rates)
+}
+
+/// Returns the granted share of the requests to all ports that have both counters.
+fn granted(reader: &CounterReader, ports: &[&str]) -> Option<f64> {
+    let both = |port: &&str| Some((reader.count(port)?, reader.count(&grant_of(port))?));
+    let sums =
+        ports.iter().filter_map(both).fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+    divided(sums.1, sums.0)
+}
+
+fn per_ready(reader: &CounterReader, instructions: &str, stalls: &str) -> Option<f64> {
+    let (instructions, stalls) = (reader.count(instructions)?, reader.count(stalls)?);
+    let cycles = reader.bank_cycles(Bank::Instruction);
+    (cycles > 0.0).then(|| instructions / (cycles - stalls).max(1.0))
+}
+
+/// Resources that a thread can wait for.
+const WAITS: [&str; 9] = [
+    "THCON_IDLE",
+    "UNPACK_IDLE",
+    "PACK_IDLE",
+    "MATH_IDLE",
+    "NONZERO_SEM",
+    "NONFULL_SEM",
+    "MOVE_IDLE",
+    "CFG_IDLE",
+    "SFPU_IDLE",
+];
+
+fn overlap(reader: &CounterReader, thread: u8) -> Option<f64> {
+    let wait = |what| reader.count(&format!("WAITING_FOR_{what}_{thread}"));
+    let waits: Vec<_> = WAITS.into_iter().filter_map(wait).collect();
+    let total = (!waits.is_empty()).then(|| waits.iter().sum())?;
+    divided(total, reader.bank_cycles(Bank::Instruction))
+}
+
+fn srcb_stall(reader: &CounterReader) -> Option<f64> {
+    let sources = reader.count(SOURCES_STALL_MATH)?;
+    Some((sources - reader.count("SRCA_STALL_MATH")?).max(0.0))
+}
+
+/// A share says something only if two reasons are known. The counter of both sources
+/// contains that of source A, so that source B's part stands for it.
+fn stall_share(reader: &CounterReader, reason: &str) -> Option<f64> {
+    let reasons = crate::counters::names::STALLS.iter().filter(|&&name| name != SOURCES_STALL_MATH);
+    let known = reasons.filter_map(|&name| Some((name, reader.count(name)?)));
+    let derived = srcb_stall(reader).map(|count| (SRCB_STALL_MATH, count));
+    let known: Vec<_> = known.chain(derived).collect();
+    let (_, count) = known.iter().find(|(name, _)| *name == reason)?;
+    let total = (known.len() >= 2).then(|| known.iter().map(|(_, count)| count).sum())?;
+    divided(*count, total)
+}
+
+fn math_to_pack(reader: &CounterReader) -> Option<f64> {
+    let (ready, busy) =
+        (reader.count("MATH_NOT_SCOREBOARD_STALLED")?, reader.count("PACKER_BUSY")?);
+    let cycles = if busy > 0.0 { busy } else { reader.bank_cycles(Bank::Pack) };
+    divided(ready, cycles)
+}
+
+fn mean_data_flow(reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
+    let flow = |writes, busy| Formula::Quotient(writes, busy).value(reader, is_blackhole);
+    let flows = [
+        flow("SRCA_WRITE_REQ", "UNPACK0_BUSY_THREAD0"),
+        flow("SRCB_WRITE_REQ", "UNPACK1_BUSY_THREAD0"),
+    ];
+    mean(&flows.into_iter().flatten().collect::<Vec<_>>())
+}
+
+/// Counters of the four engines of a Wormhole.
+const PACKER_ENGINES: [&str; 4] =
+    ["PACKER_BUSY_0", "PACKER_BUSY_1", "PACKER_BUSY_2", "PACKER_BUSY"];
+
+/// How far the least busy of four engines is behind the busiest.
+fn packer_imbalance(reader: &CounterReader) -> Option<f64> {
+    let busy: Vec<f64> =
+        PACKER_ENGINES.iter().map(|name| reader.count(name)).collect::<Option<_>>()?;
+    let most = busy.iter().copied().fold(f64::MIN, f64::max);
+    let least = busy.iter().copied().fold(f64::MAX, f64::min);
+    divided(most - least, most)
+}
+
+/// The mean of what the ports that matter most refused.
+fn contention(reader: &CounterReader) -> Option<f64> {
+    let ports = UNPACKER.iter().chain(RING_0_OUTGOING).chain(RING_0_INCOMING);
+    let refused = |port: &&str| rest_within(reader.count(&grant_of(port))?, reader.count(port)?);
+    mean(&ports.filter_map(refused).collect::<Vec<_>>())
+}
+
+/// Traffic through the ports of L1's first bank.
+struct L1Traffic {
+    unpacker: f64,
+    port_1: f64,
+    bundles: f64,
+    outgoing: f64,
+    incoming: f64,
+}
+
+impl L1Traffic {
+    /// `None` if the bank was not read.
+    fn of(reader: &CounterReader) -> Option<Self> {
+        Some(Self {
+            unpacker: reader.count(UNPACKER.first()?)?,
+            port_1: first_of(reader, PORT_1).and_then(|port| reader.count(port)).unwrap_or(0.0),
+            bundles: reader.total(BUNDLES),
+            outgoing: reader.total(RING_0_OUTGOING),
+            incoming: reader.total(RING_0_INCOMING),
+        })
+    }
+
+    fn value(&self, formula: Formula, reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
+        const PORTS: f64 = 8.0;
+        let Self { unpacker, port_1, bundles, outgoing, incoming } = *self;
+        let noc = outgoing + incoming;
+        match formula {
+            Formula::L1Bandwidth => {
+                let total = unpacker + port_1 + bundles + outgoing + incoming;
+                divided(total, PORTS * reader.own_cycles(UNPACKER.first()?))
+            }
+            Formula::L1Reads => {
+                // Port 1 unpacks on Blackhole and packs on Wormhole.
+                let (read, written) = if is_blackhole { (port_1, 0.0) } else { (0.0, port_1) };
+                let reads = unpacker + outgoing + read;
+                divided(reads, reads + (incoming + written))
+            }
+            Formula::Ring0Outgoing => divided(outgoing, noc),
+            Formula::BundlesOfL1 => divided(bundles, bundles + outgoing + incoming),
+            Formula::NocOfWork => divided(noc, reader.count("FPU_COUNTER")? + noc),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::ports::{RING_0, RING_1};
+
+    fn reader(counters: &[(&str, f64, f64)]) -> CounterReader {
+        let mut reader = CounterReader::default();
+        for &(name, count, cycles) in counters {
+            reader.record(name.to_owned(), count, cycles);
+        }
+        reader
+    }
+
+    #[test]
+    fn each_form_gives_what_is_worked_out_by_hand() {
+        let reader = reader(&[
+            ("FPU_COUNTER", 30.0, 120.0),
+            ("SFPU_COUNTER", 60.0, 120.0),
+            ("MATH_COUNTER", 75.0, 120.0),
+            ("SRCA_WRITE_REQ", 10.0, 100.0),
+            ("SRCA_WRITE_NOT_BLOCKED_OVR", 4.0, 100.0),
+            ("UNPACK0_BUSY_THREAD0", 15.0, 100.0),
+            ("L1_0_UNPACKER_0", 40.0, 100.0),
+            ("L1_0_UNPACKER_0_GRANT", 50.0, 100.0),
+            ("L1_0_UNPACKER_1_ECC", 20.0, 100.0),
+            ("L1_0_NOC_RING0_OUTGOING_0", 8.0, 50.0),
+            ("L1_0_NOC_RING0_OUTGOING_0_GRANT", 6.0, 50.0),
+            ("L1_0_NOC_RING0_INCOMING_1", 12.0, 50.0),
+            ("WAITING_FOR_PACK_IDLE_0", 90.0, 100.0),
+            ("WAITING_FOR_CFG_IDLE_0", 60.0, 100.0),
+        ]);
+        for (formula, expected) in [
+            (Formula::Rate("FPU_COUNTER"), Some(0.25)),
+            (Formula::Rate("PACKER_BUSY"), None),
+            (Formula::Quotient("SRCA_WRITE_REQ", "SRCA_WRITE_NOT_BLOCKED_OVR"), Some(2.5)),
+            (Formula::Rest("SRCA_WRITE_NOT_BLOCKED_OVR", "SRCA_WRITE_REQ"), Some(0.6)),
+            (Formula::Share("FPU_COUNTER", "SFPU_COUNTER"), Some(30.0 / 90.0)),
+            (Formula::Port(PORT_1), Some(0.2)),
+            // 8 of 50 and 12 of 50.
+            (Formula::MeanOfPorts(RING_0), Some(0.2)),
+            (Formula::MeanOfPorts(RING_1), None),
+            (Formula::Granted(UNPACKER), Some(1.0)),
+            (Formula::Refused(RING_0_OUTGOING), Some(0.25)),
+            (Formula::Refused(RING_0_INCOMING), None),
+            (Formula::Overlap(0), Some(1.5)),
+            (Formula::Overlap(1), None),
+            (Formula::ComputeToUnpack, Some(5.0)),
+            (Formula::FpuAndSfpu, Some(0.125)),
+            // 40, 20, 8 and 12 of 8 ports' 100 cycles.
+            (Formula::L1Bandwidth, Some(0.1)),
+            (Formula::L1Reads, Some(48.0 / 80.0)),
+            (Formula::Ring0Outgoing, Some(0.4)),
+            // 0 of the unpacker's and a quarter of the ring's.
+            (Formula::Contention, Some(0.125)),
+            (Formula::NocOfWork, Some(0.4)),
+        ] {
+            assert_eq!(formula.value(&reader, false), expected, "{formula:?}");
+        }
+        // Port 1 unpacks there.
+        assert_eq!(Formula::L1Reads.value(&reader, true), Some(68.0 / 80.0));
+    }
+
+    #[test]
+    fn cycles_of_a_bank_are_those_of_its_first_known_counter() {
+        let of_passes = reader(&[("THREAD_STALLS_2", 1.0, 70.0), ("THREAD_STALLS_0", 1.0, 50.0)]);
+        assert_eq!(of_passes.bank_cycles(Bank::Instruction), 50.0);
+        let others = reader(&[("PACKER_BUSY_1", 1.0, 20.0), ("CFG_INSTRN_AVAILABLE_1", 1.0, 30.0)]);
+        assert_eq!(others.bank_cycles(Bank::Instruction), 30.0);
+        assert_eq!(others.bank_cycles(Bank::Unpack), 0.0);
+    }
+}

@@ -1,0 +1,276 @@
+//! Groups that counters are switched on by, and the runs that it takes to read several.
+
+use crate::counters::{names::is_counter, reader::Bank};
+use std::str::FromStr;
+
+/// Architecture, as far as counters differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CounterArch {
+    /// Wormhole.
+    Wormhole,
+    /// Blackhole.
+    Blackhole,
+    /// Quasar.
+    Quasar,
+}
+
+impl CounterArch {
+    /// Finds the architecture by a name such as `wormhole_b0`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let name = name.to_lowercase();
+        let known = [
+            ("wormhole", Self::Wormhole),
+            ("blackhole", Self::Blackhole),
+            ("quasar", Self::Quasar),
+        ];
+        known.into_iter().find(|(known, _)| name.contains(known)).map(|(_, arch)| arch)
+    }
+
+    /// Parts of a core that count for themselves.
+    ///
+    /// # Compatibility
+    /// `NUM_NEOS` of `perf_counters/registers.h`.
+    #[must_use]
+    pub const fn unit_count(self) -> u32 {
+        match self {
+            Self::Wormhole | Self::Blackhole => 1,
+            Self::Quasar => 4,
+        }
+    }
+
+    /// Banks of L1, of which one is counted in a run.
+    const fn l1_bank_count(self) -> u8 {
+        match self {
+            Self::Wormhole => 2,
+            Self::Blackhole => 6,
+            Self::Quasar => 0,
+        }
+    }
+}
+
+/// Counters that are switched on together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CounterGroup {
+    /// FPU and SFPU.
+    Fpu,
+    /// Packers, and the way to them.
+    Pack,
+    /// Unpackers, and the way from them.
+    Unpack,
+    /// Instructions of the threads, and what they wait for.
+    Instruction,
+    /// Ports of L1, by bank from 0 to 5.
+    L1(u8),
+}
+
+/// Text that names no group.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected fpu, pack, unpack, instrn or l1_0 to l1_5, found `{found}`")]
+pub struct UnknownGroup {
+    /// The text.
+    pub found: String,
+}
+
+/// Groups that one run can count.
+const GROUPS_PER_PASS: usize = 5;
+
+impl CounterGroup {
+    /// Every group that an architecture has, in the order of their bits.
+    ///
+    /// ```
+    /// use analysis::counters::{CounterArch, CounterGroup};
+    /// assert_eq!(CounterGroup::all(CounterArch::Quasar).len(), 4);
+    /// ```
+    #[must_use]
+    pub fn all(arch: CounterArch) -> Vec<Self> {
+        let mut groups = vec![Self::Fpu, Self::Pack, Self::Unpack, Self::Instruction];
+        groups.extend((0..arch.l1_bank_count()).map(Self::L1));
+        groups.sort_by_key(|group| group.bit());
+        groups
+    }
+
+    /// As many groups as one run can count, with the first bank of L1.
+    #[must_use]
+    pub const fn of_one_run() -> [Self; GROUPS_PER_PASS] {
+        [Self::Fpu, Self::Pack, Self::Unpack, Self::L1(0), Self::Instruction]
+    }
+
+    /// The group of a counter; `None` of an L1 client of a Quasar, which belongs to none, and of a name
+    /// that no counter has.
+    #[must_use]
+    pub fn of_counter(name: &str) -> Option<Self> {
+        match Bank::of(name) {
+            Bank::Fpu => Some(Self::Fpu),
+            Bank::Pack => Some(Self::Pack),
+            Bank::Unpack => is_counter(name).then_some(Self::Unpack),
+            Bank::Instruction => Some(Self::Instruction),
+            Bank::L1 => {
+                let digit = name.as_bytes().get(3)?.checked_sub(b'0');
+                digit.filter(|bank| *bank < 6).map(Self::L1)
+            }
+            Bank::L1Client => None,
+        }
+    }
+
+    /// The bit of `TT_METAL_PROFILE_PERF_COUNTERS` that switches it on.
+    ///
+    /// # Compatibility
+    /// `PROFILE_PERF_COUNTERS_*` of `perf_counters.hpp`.
+    #[must_use]
+    pub const fn bit(self) -> u32 {
+        match self {
+            Self::Fpu => 1,
+            Self::Pack => 1 << 1,
+            Self::Unpack => 1 << 2,
+            Self::Instruction => 1 << 5,
+            Self::L1(bank @ 0..=1) => (1 << 3) << bank,
+            Self::L1(bank @ 2..=5) => (1 << 4) << bank,
+            Self::L1(_) => 0,
+        }
+    }
+
+    /// Records that a core makes of the group in each launch; 0 where the group does not exist.
+    ///
+    /// # Compatibility
+    /// The tables of `perf_counters/wormhole.h`, `blackhole.h` and `quasar.h`.
+    #[must_use]
+    pub const fn record_count(self, arch: CounterArch) -> u64 {
+        match (self, arch) {
+            (Self::Fpu, _) => 3,
+            (Self::Unpack, _) => 18,
+            (Self::Pack, CounterArch::Wormhole) => 14,
+            (Self::Pack, _) => 5,
+            (Self::Instruction, CounterArch::Quasar) => 51,
+            (Self::Instruction, _) => 59,
+            (Self::L1(0..=1), CounterArch::Wormhole) => 16,
+            (Self::L1(0..=4), CounterArch::Blackhole) => 16,
+            (Self::L1(5), CounterArch::Blackhole) => 4,
+            (Self::L1(_), _) => 0,
+        }
+    }
+
+    /// The group's name.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Fpu => "fpu",
+            Self::Pack => "pack",
+            Self::Unpack => "unpack",
+            Self::Instruction => "instrn",
+            Self::L1(0) => "l1_0",
+            Self::L1(1) => "l1_1",
+            Self::L1(2) => "l1_2",
+            Self::L1(3) => "l1_3",
+            Self::L1(4) => "l1_4",
+            Self::L1(_) => "l1_5",
+        }
+    }
+}
+
+impl FromStr for CounterGroup {
+    type Err = UnknownGroup;
+
+    fn from_str(text: &str) -> Result<Self, UnknownGroup> {
+        let known = Self::all(CounterArch::Blackhole);
+        // Older releases of tt-metal have one bank of L1, without a number.
+        let label = if text.trim() == "l1" { Self::L1(0).label() } else { text.trim() };
+        let found = known.into_iter().find(|group| group.label() == label);
+        found.ok_or_else(|| UnknownGroup { found: text.to_owned() })
+    }
+}
+
+/// The runs that it takes to read a number of groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassPlan {
+    /// The groups of each run.
+    pub passes: Vec<Vec<CounterGroup>>,
+}
+
+impl PassPlan {
+    /// Spreads groups over as few runs as can be: a run counts one bank of L1, and five groups at
+    /// most.
+    ///
+    /// ```
+    /// use analysis::counters::{CounterArch, CounterGroup, PassPlan};
+    /// let plan = PassPlan::new(&CounterGroup::all(CounterArch::Wormhole));
+    /// assert_eq!(plan.masks(), [13, 50]);
+    /// ```
+    ///
+    /// # Compatibility
+    /// The rule of `perf_counter_multipass.py`.
+    #[must_use]
+    pub fn new(groups: &[CounterGroup]) -> Self {
+        let mut groups = groups.to_vec();
+        groups.sort_by_key(|group| group.bit());
+        groups.dedup();
+        let is_l1 = |group: &CounterGroup| matches!(group, CounterGroup::L1(_));
+        let (banks, others): (Vec<_>, Vec<_>) = groups.iter().copied().partition(is_l1);
+        let count = banks.len().max(groups.len().div_ceil(GROUPS_PER_PASS));
+        let mut passes: Vec<Vec<CounterGroup>> = vec![Vec::new(); count];
+        for (pass, bank) in passes.iter_mut().zip(banks) {
+            pass.push(bank);
+        }
+        for group in others {
+            if let Some(pass) = passes.iter_mut().min_by_key(|pass| pass.len()) {
+                pass.push(group);
+            }
+        }
+        Self { passes }
+    }
+
+    /// The value of `TT_METAL_PROFILE_PERF_COUNTERS` for each run.
+    #[must_use]
+    pub fn masks(&self) -> Vec<u32> {
+        let mask = |pass: &Vec<CounterGroup>| pass.iter().fold(0, |mask, group| mask | group.bit());
+        self.passes.iter().map(mask).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::names::counter_name;
+
+    #[test]
+    fn plans_of_all_groups_are_upstreams() {
+        // Masks and records that `perf_counter_multipass.py` gives for `all`.
+        for (arch, masks, records) in [
+            (CounterArch::Wormhole, vec![13, 50], vec![37, 89]),
+            (CounterArch::Blackhole, vec![9, 18, 68, 160, 256, 512], vec![19, 21, 34, 75, 16, 4]),
+            (CounterArch::Quasar, vec![39], vec![77]),
+        ] {
+            let plan = PassPlan::new(&CounterGroup::all(arch));
+            assert_eq!(plan.masks(), masks);
+            let of_pass =
+                |pass: &Vec<CounterGroup>| pass.iter().map(|group| group.record_count(arch)).sum();
+            assert_eq!(plan.passes.iter().map(of_pass).collect::<Vec<u64>>(), records);
+        }
+        assert_eq!(PassPlan::new(&[]).masks(), [0_u32; 0]);
+        let one = ["fpu", "pack", "unpack", "l1_0", "instrn"].map(|name| name.parse().unwrap());
+        assert_eq!(PassPlan::new(&one).masks(), [47]);
+    }
+
+    #[test]
+    fn every_counter_of_a_chip_has_a_group() {
+        for (name, group) in [
+            ("SFPU_COUNTER", CounterGroup::Fpu),
+            ("L1_4_EXT_PACKER_6_GRANT", CounterGroup::L1(4)),
+            ("PACKER0_DEST_READ_REQ", CounterGroup::Pack),
+            ("SRCA_WRITE_TID_ODD", CounterGroup::Unpack),
+            ("WAITING_FOR_NONZERO_SEM_2", CounterGroup::Instruction),
+        ] {
+            assert_eq!(CounterGroup::of_counter(name), Some(group));
+        }
+        for name in ["L1_CLIENT_THCON_ORDER_FIFO_ACTIVE", "L1_", "L1_x", "L1_9", "WARP_COUNTER", ""]
+        {
+            assert_eq!(CounterGroup::of_counter(name), None);
+        }
+        for name in (1..226).filter_map(counter_name) {
+            let group = CounterGroup::of_counter(&name).unwrap();
+            assert_eq!(group.label().parse(), Ok(group), "{name}");
+        }
+        assert_eq!("l1".parse(), Ok(CounterGroup::L1(0)));
+        assert!("l1_9".parse::<CounterGroup>().is_err());
+    }
+}

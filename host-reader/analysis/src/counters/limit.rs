@@ -1,0 +1,193 @@
+//! Limits: what a metric cannot see.
+
+use crate::counters::{
+    CounterGroup,
+    formula::Formula,
+    names::{L1_CLIENT_PREFIX, STALLS},
+};
+
+/// Something that a metric cannot see.
+///
+/// # Compatibility
+/// `performance_counters/hardware_reference.md`, `perf_counters.hpp` and `perf_counters/quasar.h` of
+/// TT-Metal 0.81.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Limit {
+    /// Times without a compute kernel.
+    OutsideOfCompute,
+    /// Loops of a RISC-V core that polls.
+    PollingRiscs,
+    /// Data that a core reads for itself.
+    OwnReads,
+    /// Channels that only a Blackhole has.
+    SecondChannels,
+    /// Banks of L1 that another run counts.
+    OtherBanks,
+    /// Counters that are not started together.
+    OneSpan,
+    /// Writers besides the unpacker.
+    OtherWriters,
+    /// Thread that an instruction is of.
+    WhichThread,
+    /// Thread that stalls, of Quasar's four.
+    WhichOfFourThreads,
+    /// Ports and events of Quasar's L1 clients that a run does not select.
+    OtherSelections,
+    /// Lane of an L1 client's port, where its banks are counted.
+    WhichLane,
+    /// Events that do not fill a carry.
+    BelowCarry,
+    /// Window of one part of a core, where the cycles are those of all four.
+    OwnWindow,
+}
+
+impl Limit {
+    /// Every limit.
+    pub const ALL: [Self; 13] = [
+        Self::OutsideOfCompute,
+        Self::PollingRiscs,
+        Self::OwnReads,
+        Self::SecondChannels,
+        Self::OtherBanks,
+        Self::OneSpan,
+        Self::OtherWriters,
+        Self::WhichThread,
+        Self::WhichOfFourThreads,
+        Self::OtherSelections,
+        Self::WhichLane,
+        Self::BelowCarry,
+        Self::OwnWindow,
+    ];
+
+    /// Words for what cannot be seen.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::OutsideOfCompute => {
+                "anything before TRISC 1 begins its kernel (on a Quasar, before DM 0 starts the \
+                 counters) or after the last TRISC has ended"
+            }
+            Self::PollingRiscs => {
+                "waits in which a RISC polls: cb_wait_front, cb_reserve_back and NoC barriers issue \
+                 no Tensix instruction"
+            }
+            Self::OwnReads => {
+                "data that the core itself reads: it comes back over the outgoing interface"
+            }
+            Self::SecondChannels => "the second pair of channels, which Blackhole has",
+            Self::OtherBanks => "other banks of L1: a run counts one",
+            Self::OneSpan => {
+                "one common span: its counters are started one after the other, or in different runs"
+            }
+            Self::OtherWriters => "who writes: THCON and other threads count beside the unpacker",
+            Self::WhichThread => "the thread whose instruction it was: all are counted together",
+            Self::WhichOfFourThreads => "which of Quasar's four threads it was",
+            Self::OtherSelections => {
+                "other ports and events of the L1 clients: a run selects one of 256"
+            }
+            Self::WhichLane => "which lane it was: a bank of the port counts for all of them",
+            Self::BelowCarry => {
+                "less than a carry: one count stands for four events of lanes, or for 64 or 128 \
+                 cycles of requests under way"
+            }
+            Self::OwnWindow => {
+                "its own window: its cycles are the wall clock from the start to the stop of all \
+                 four parts of the core"
+            }
+        }
+    }
+
+    /// The limits of a formula, by the counters that it takes.
+    pub(crate) fn of(formula: Formula) -> Vec<Self> {
+        let counters = formula.counters();
+        let any = |is: &dyn Fn(&str) -> bool| counters.iter().any(|name| is(name));
+        let groups = counters.iter().filter_map(|name| CounterGroup::of_counter(name));
+        let mut groups: Vec<_> = groups.collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let is_stall = |name: &str| {
+            name.starts_with("WAITING_FOR_")
+                || name.starts_with("THREAD_STALLS_")
+                || name == "ANY_THREAD_STALL"
+        };
+        let is_primary = matches!(formula, Formula::MeanOfPorts(_) | Formula::Refused(_))
+            && counters
+                .iter()
+                .all(|name| name.starts_with("L1_0_NOC_RING") || name.starts_with("L1_1_NOC_RING"));
+        let is_source_write = |name: &str| matches!(name, "SRCA_WRITE_REQ" | "SRCB_WRITE_REQ");
+        let is_client = any(&|name| name.starts_with(L1_CLIENT_PREFIX));
+        let holds = |limit: Self| match limit {
+            Self::OutsideOfCompute => true,
+            Self::PollingRiscs => any(&is_stall),
+            Self::OwnReads => any(&|name| name.contains("_INCOMING_")),
+            Self::SecondChannels => is_primary,
+            Self::OtherBanks => !is_client && any(&|name| name.starts_with("L1_")),
+            Self::OneSpan => groups.len() > 1,
+            Self::OtherWriters => any(&is_source_write),
+            Self::WhichThread => any(&|name| name == "FPU_COUNTER"),
+            Self::WhichOfFourThreads => any(&|name| STALLS.contains(&name)),
+            Self::OtherSelections | Self::OwnWindow => is_client,
+            Self::WhichLane => is_client && any(&|name| name.contains("_SBANK")),
+            Self::BelowCarry => is_client && any(&|name| name.ends_with("_CARRY")),
+        };
+        Self::ALL.into_iter().filter(|&limit| holds(limit)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::{
+        Metric,
+        metrics::{l1_client_metric, metrics},
+        names::l1_client_names,
+    };
+    use std::collections::BTreeSet;
+
+    fn limits(label: &str) -> Vec<Limit> {
+        metrics().iter().find(|metric| metric.label() == label).unwrap().limits()
+    }
+
+    #[test]
+    fn metrics_say_what_they_cannot_see() {
+        use Limit::{
+            OneSpan, OtherBanks, OtherWriters, OutsideOfCompute, OwnReads, PollingRiscs,
+            SecondChannels, WhichOfFourThreads, WhichThread,
+        };
+        for (label, expected) in [
+            ("FPU Util", vec![OutsideOfCompute, WhichThread]),
+            ("SFPU Util", vec![OutsideOfCompute]),
+            ("Thread 0 Stall Rate", vec![OutsideOfCompute, PollingRiscs]),
+            ("SrcA Valid Wait", vec![OutsideOfCompute, PollingRiscs]),
+            ("Stall Overlap T2", vec![OutsideOfCompute, PollingRiscs]),
+            ("Math Scoreboard Stall Rate", vec![OutsideOfCompute, OneSpan]),
+            ("NOC Ring 0 Util", vec![OutsideOfCompute, OwnReads, OtherBanks, OneSpan]),
+            (
+                "NOC Ring 1 Incoming Backpressure",
+                vec![OutsideOfCompute, OwnReads, SecondChannels, OtherBanks],
+            ),
+            ("NOC Ring 0 Outgoing Util", vec![OutsideOfCompute, SecondChannels, OtherBanks]),
+            ("Unpacker-to-Math Data Flow (srcA)", vec![OutsideOfCompute, OtherWriters]),
+            ("Dest Stall Math Share", vec![OutsideOfCompute, WhichOfFourThreads]),
+        ] {
+            assert_eq!(limits(label), expected, "{label}");
+        }
+        use Limit::{BelowCarry, OtherSelections, OwnWindow, WhichLane};
+        for (counter, own) in [
+            ("L1_CLIENT_THCON_ORDER_FIFO_ACTIVE", vec![]),
+            ("L1_CLIENT_TRISC_SBANK0_SBANK_POP", vec![WhichLane]),
+            ("L1_CLIENT_PACK0_IF0_SBANK2_ISSUE_STALL_CARRY", vec![WhichLane, BelowCarry]),
+            ("L1_CLIENT_UNPACK1_IF1_LANE2_PENDING_REQS_CARRY", vec![BelowCarry]),
+        ] {
+            let mut expected = vec![OutsideOfCompute, OtherSelections];
+            expected.extend(own);
+            expected.push(OwnWindow);
+            assert_eq!(l1_client_metric(counter).unwrap().limits(), expected, "{counter}");
+        }
+        let clients: Vec<_> = l1_client_names().collect();
+        let clients = clients.iter().map(|counter| l1_client_metric(counter).unwrap());
+        assert_eq!(clients.clone().count(), 256, "as many selections as upstream counts");
+        let all: BTreeSet<_> = metrics().iter().chain(clients).flat_map(Metric::limits).collect();
+        assert_eq!(all.len(), Limit::ALL.len(), "no limit without a metric");
+    }
+}

@@ -1,0 +1,206 @@
+//! Counters of several runs of a program, put together.
+
+use crate::counters::table::{is_counter_id, is_data};
+use reader::{
+    lane::{Lane, RecordHead, TraceReplay},
+    mesh::Noc0Coord,
+    names::ZoneTable,
+    readout::Readout,
+};
+use std::collections::HashMap;
+
+/// Counts of what [`merge_passes`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PassMerge {
+    /// Counters taken over.
+    pub added: u64,
+    /// Counters of launches and cores that the first run has no counters of; they are left out.
+    pub without_anchor: u64,
+}
+
+/// Chip, core, program, and which replay.
+type Key = (u32, Noc0Coord, u32, Option<TraceReplay>);
+
+/// Position in a readout.
+#[derive(Clone, Copy, Debug)]
+struct Anchor {
+    device: usize,
+    lane: usize,
+    record: usize,
+    time: u64,
+    zone: reader::lane::ZoneIndex,
+}
+
+/// A record to be put behind an anchor.
+struct Inserted<'a> {
+    anchor: Anchor,
+    head: RecordHead,
+    data: &'a [u64],
+    text: Option<&'a str>,
+}
+
+/// Adds the counters of later runs of a program to those of the first.
+///
+/// A counter gets the time of the first counter of its launch and core in the first run, and is
+/// left out where there is none. Losses of a later run are losses of the whole: counters may be
+/// among them.
+///
+/// # Compatibility
+/// The rule of `perf_counter_multipass.py`: launches are matched by chip, core, run host id, trace
+/// and replay.
+pub fn merge_passes(first: &mut Readout, later: &[Readout]) -> PassMerge {
+    let anchors = anchors_of(first);
+    let mut merge = PassMerge::default();
+    let mut inserted: HashMap<(usize, usize), Vec<Inserted<'_>>> = HashMap::new();
+    for readout in later {
+        first.losses.merge(&readout.losses);
+        for lane in readout.lanes() {
+            counters_of_lane(lane, &readout.zones, |_, key, head, data, text, _| {
+                match anchors.get(&key) {
+                    Some(&anchor) => {
+                        merge.added = merge.added.saturating_add(1);
+                        let list = inserted.entry((anchor.device, anchor.lane)).or_default();
+                        let head = RecordHead::new(head.kind(), anchor.zone);
+                        list.push(Inserted { anchor, head, data, text });
+                    }
+                    None => merge.without_anchor = merge.without_anchor.saturating_add(1),
+                }
+            });
+        }
+    }
+    for ((device, lane), list) in inserted {
+        let found = first.devices.get_mut(device).and_then(|device| device.lanes.get_mut(lane));
+        if let Some(lane) = found {
+            *lane = with_inserted(lane, list);
+        }
+    }
+    merge
+}
+
+/// The first counter of each launch and core.
+fn anchors_of(readout: &Readout) -> HashMap<Key, Anchor> {
+    let mut anchors = HashMap::new();
+    for (device_index, device) in readout.devices.iter().enumerate() {
+        for (lane_index, lane) in device.lanes.iter().enumerate() {
+            counters_of_lane(lane, &readout.zones, |record, key, head, _, _, time| {
+                let (device, lane) = (device_index, lane_index);
+                let zone = head.zone();
+                anchors.entry(key).or_insert(Anchor { device, lane, record, time, zone });
+            });
+        }
+    }
+    anchors
+}
+
+/// Visits each counter of a lane: its index, launch, head, values, text and time.
+fn counters_of_lane<'a>(
+    lane: &'a Lane,
+    zones: &ZoneTable,
+    mut visit: impl FnMut(usize, Key, RecordHead, &'a [u64], Option<&'a str>, u64),
+) {
+    let mut texts = lane.metadata.iter().peekable();
+    let mut run = None;
+    let mut runs = lane.runs.iter().peekable();
+    for (number, record) in lane.records().enumerate() {
+        while texts.next_if(|(of, _)| *of < number).is_some() {}
+        let text = texts.next_if(|(of, _)| *of == number).map(|(_, text)| &**text);
+        while let Some(next) = runs.next_if(|next| next.first_record <= number) {
+            run = Some(next);
+        }
+        if is_data(record.kind) && is_counter_id(zones, record.zone) {
+            let (program, trace) = run.map_or((0, None), |run| (run.program.0, run.trace));
+            let key = (lane.id.chip_id, lane.id.core, program, trace);
+            let head = RecordHead::new(record.kind, record.zone);
+            visit(number, key, head, record.data, text, record.time);
+        }
+    }
+}
+
+/// The lane with other records behind some of its own.
+fn with_inserted(lane: &Lane, mut inserted: Vec<Inserted<'_>>) -> Lane {
+    inserted.sort_by_key(|one| one.anchor.record);
+    let mut inserted = inserted.into_iter().peekable();
+    let mut whole = Lane { goes_on: lane.goes_on, ..Lane::new(lane.id) };
+    let mut texts = lane.metadata.iter().peekable();
+    let mut runs = lane.runs.iter().peekable();
+    for (number, record) in lane.records().enumerate() {
+        while let Some(run) = runs.next_if(|run| run.first_record <= number) {
+            let first_record = whole.record_count();
+            whole.runs.push(reader::lane::Run { first_record, ..*run });
+        }
+        if let Some((_, text)) = texts.next_if(|(of, _)| *of == number) {
+            whole.metadata.push((whole.record_count(), text.clone()));
+        }
+        whole.push(RecordHead::new(record.kind, record.zone), record.time, record.data);
+        while let Some(one) = inserted.next_if(|one| one.anchor.record <= number) {
+            if let Some(text) = one.text {
+                whole.metadata.push((whole.record_count(), text.into()));
+            }
+            whole.push(one.head, one.anchor.time, one.data);
+        }
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{counters::counters_of, launches_of};
+    use recording::device_log::read_device_log;
+
+    const TITLES: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,\
+zone name,type,source line,source file,meta data\n";
+
+    fn readout(rows: &[(u16, u64, u32, &str, u64)]) -> Readout {
+        let mut log = TITLES.to_owned();
+        for (x, time, program, name, value) in rows {
+            log.push_str(&format!(
+                "0,{x},2,BRISC,9090,{time},0,{program},,TS_DATA,0,,\
+                 {{\"counter type\":\"{name}\";\"ref cnt\":100;\"value\":{value}}}\n"
+            ));
+        }
+        read_device_log(log.as_bytes(), "test").unwrap()
+    }
+
+    #[test]
+    fn later_passes_join_the_launch_and_core_that_they_are_of() {
+        let mut first = readout(&[
+            (1, 10, 1024, "FPU_COUNTER", 1),
+            (1, 12, 1024, "SFPU_COUNTER", 2),
+            (1, 90, 2048, "FPU_COUNTER", 3),
+        ]);
+        let second = readout(&[
+            (1, 500, 1024, "PACKER_BUSY", 4),
+            (1, 501, 2048, "PACKER_BUSY", 5),
+            (1, 502, 3072, "PACKER_BUSY", 6),
+            (2, 503, 1024, "PACKER_BUSY", 7),
+        ]);
+        let merge = merge_passes(&mut first, &[second]);
+        assert_eq!(merge, PassMerge { added: 2, without_anchor: 2 });
+        let launches = launches_of(&first);
+        let counters = counters_of(&first, &launches);
+        let of = |index: usize| -> Vec<(String, u64, u64)> {
+            let samples = counters[index].samples.iter();
+            samples.map(|s| (s.sample.name.to_string(), s.time, s.sample.count)).collect()
+        };
+        assert_eq!(
+            of(0),
+            [
+                ("FPU_COUNTER".to_owned(), 10, 1),
+                ("PACKER_BUSY".to_owned(), 10, 4),
+                ("SFPU_COUNTER".to_owned(), 12, 2)
+            ]
+        );
+        assert_eq!(of(1), [("FPU_COUNTER".to_owned(), 90, 3), ("PACKER_BUSY".to_owned(), 90, 5)]);
+    }
+
+    #[test]
+    fn a_merge_with_nothing_changes_nothing() {
+        let rows = [(1, 10, 1024, "FPU_COUNTER", 1), (2, 12, 1024, "SFPU_COUNTER", 2)];
+        let mut first = readout(&rows);
+        let before = first.clone();
+        assert_eq!(merge_passes(&mut first, &[]), PassMerge::default());
+        assert_eq!(first, before);
+    }
+}

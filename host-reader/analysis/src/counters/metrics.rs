@@ -1,0 +1,327 @@
+//! The metrics, in the order of their columns.
+
+use crate::counters::{
+    Limit,
+    formula::{
+        Formula::{
+            self, BundlesOfL1, ComputeToUnpack, Contention, FpuAndSfpu, Granted, L1Bandwidth,
+            L1Client, L1Reads, MathToPack, MeanDataFlow, MeanOfAllPorts, MeanOfPorts, NocOfWork,
+            Overlap, PackerImbalance, PackerL1, PerReadyCycle, Port, Port1Refused, Quotient, Rate,
+            Refused, Rest, RestWithin, Ring0Outgoing, Share, SrcBStall, StallShare,
+        },
+        SRCB_STALL_MATH,
+    },
+    names::{L1_CLIENT_PREFIX, l1_client_names},
+    ports::{
+        BUNDLES, PACKERS, PORT_1, PORT_2, PORT_8, RING_0, RING_0_INCOMING, RING_0_OUTGOING, RING_1,
+        RING_1_INCOMING, RING_1_OUTGOING, UNPACKER, UNPACKER_0_EXTENDED, UNPACKER_1_EXTENDED,
+    },
+    reader::CounterReader,
+};
+use std::{collections::BTreeMap, sync::LazyLock};
+
+/// A metric of one core and launch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Metric {
+    label: &'static str,
+    formula: Formula,
+    /// True if it is shown as a plain ratio, since it may exceed 1; false if in percent.
+    is_ratio: bool,
+}
+
+impl Metric {
+    /// The metric's name.
+    #[must_use]
+    pub const fn label(&self) -> &'static str {
+        self.label
+    }
+
+    /// Unit of its values: percent, or a ratio that may exceed 1.
+    #[must_use]
+    pub const fn unit(&self) -> &'static str {
+        if self.is_ratio { "ratio" } else { "%" }
+    }
+
+    /// Limit of its view: what it cannot see.
+    #[must_use]
+    pub fn limits(&self) -> Vec<Limit> {
+        Limit::of(self.formula)
+    }
+
+    /// The column of one statistic over the cores.
+    ///
+    /// # Compatibility
+    /// Titles of `ops_perf_results.csv`.
+    #[must_use]
+    pub fn title(&self, statistic: &str) -> String {
+        format!("{} {statistic} ({})", self.label, self.unit())
+    }
+
+    /// The value on one core, in the unit of the column.
+    pub(crate) fn value(&self, reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
+        let value = self.formula.value(reader, is_blackhole)?;
+        Some(if self.is_ratio { value } else { value * 100.0 })
+    }
+}
+
+const fn percent(label: &'static str, formula: Formula) -> Metric {
+    Metric { label, formula, is_ratio: false }
+}
+
+const fn ratio(label: &'static str, formula: Formula) -> Metric {
+    Metric { label, formula, is_ratio: true }
+}
+
+/// Every metric, in the order of its columns.
+///
+/// # Compatibility
+/// `METRIC_LABELS` of `tt_llk_perf/metrics.py`, release 0.81.1.
+#[must_use]
+pub fn metrics() -> &'static [Metric] {
+    &METRICS
+}
+
+/// The metric of a counter of Quasar's L1 clients, by the counter's name; `None` if it is none.
+///
+/// # Compatibility
+/// `compute_l1_client_metrics` of `tt_llk_perf/metrics.py`, release 0.81.1.
+pub(crate) fn l1_client_metric(counter: &str) -> Option<&'static Metric> {
+    static METRICS: LazyLock<BTreeMap<&'static str, Metric>> =
+        LazyLock::new(|| L1_CLIENTS.iter().map(L1ClientNames::metric).collect());
+    METRICS.get(counter)
+}
+
+/// Returns true if a title is that of a column of Quasar's L1 clients.
+#[must_use]
+pub fn is_l1_client_title(title: &str) -> bool {
+    title.starts_with(L1_CLIENT_PREFIX)
+}
+
+/// Names of a counter of L1 clients and of its metric.
+struct L1ClientNames {
+    counter: String,
+    label: String,
+}
+
+static L1_CLIENTS: LazyLock<Vec<L1ClientNames>> = LazyLock::new(|| {
+    let names = |counter: String| {
+        let what = if counts_pending(&counter) { "Mean Outstanding" } else { "Rate" };
+        L1ClientNames { label: format!("{counter} {what}"), counter }
+    };
+    l1_client_names().map(names).collect()
+});
+
+impl L1ClientNames {
+    fn metric(&'static self) -> (&'static str, Metric) {
+        let (counter, label) = (self.counter.as_str(), self.label.as_str());
+        let metric = match counts_pending(counter) {
+            true => ratio(label, L1Client(counter, pending_requests(counter))),
+            false => percent(label, L1Client(counter, 1.0)),
+        };
+        (counter, metric)
+    }
+}
+
+/// Returns true if a counter of L1 clients counts requests under way, of which there may be many.
+fn counts_pending(counter: &str) -> bool {
+    counter.ends_with("_PENDING_REQS_CARRY")
+}
+
+/// Cycles of requests under way that one count stands for: packer 0 has room for more.
+fn pending_requests(counter: &str) -> f64 {
+    if counter.starts_with("L1_CLIENT_PACK0_IF") { 128.0 } else { 64.0 }
+}
+
+static METRICS: [Metric; 164] = [
+    percent("FPU Util", Rate("FPU_COUNTER")),
+    percent("MATH Util", Rate("MATH_COUNTER")),
+    percent("SFPU Util", Rate("SFPU_COUNTER")),
+    ratio("FPU Execution Efficiency", Quotient("FPU_COUNTER", "MATH_INSTRN_AVAILABLE_1")),
+    percent("Packer Utilization", Rate("PACKER_BUSY")),
+    percent("Packer Efficiency", Quotient("PACKER0_DEST_READ_REQ", "PACKER_BUSY")),
+    percent("Pack Dest Grant Efficiency", Quotient("DEST_READ_GRANTED_0", "PACKER0_DEST_READ_REQ")),
+    percent("Math Pipeline Utilization", Quotient("MATH_INSTRN_STARTED", "MATH_INSTRN_AVAILABLE")),
+    ratio("Math-to-Pack Handoff Efficiency", MathToPack),
+    ratio("Unpacker-to-Math Data Flow", MeanDataFlow),
+    ratio("Unpacker-to-Math Data Flow (srcA)", Quotient("SRCA_WRITE_REQ", "UNPACK0_BUSY_THREAD0")),
+    ratio("Unpacker-to-Math Data Flow (srcB)", Quotient("SRCB_WRITE_REQ", "UNPACK1_BUSY_THREAD0")),
+    percent("Thread 0 Stall Rate", Rate("THREAD_STALLS_0")),
+    percent("Thread 1 Stall Rate", Rate("THREAD_STALLS_1")),
+    percent("Thread 2 Stall Rate", Rate("THREAD_STALLS_2")),
+    percent("SrcA Valid Wait", Rate("WAITING_FOR_SRCA_VALID")),
+    percent("SrcB Valid Wait", Rate("WAITING_FOR_SRCB_VALID")),
+    percent("SrcA Clear Wait", Rate("WAITING_FOR_SRCA_CLEAR")),
+    percent("SrcB Clear Wait", Rate("WAITING_FOR_SRCB_CLEAR")),
+    percent("Math Idle Wait T1", Rate("WAITING_FOR_MATH_IDLE_1")),
+    percent("Pack Idle Wait T2", Rate("WAITING_FOR_PACK_IDLE_2")),
+    percent("Unpack Idle Wait T0", Rate("WAITING_FOR_UNPACK_IDLE_0")),
+    percent("Math Waiting on Unpack (T1)", Rate("WAITING_FOR_UNPACK_IDLE_1")),
+    percent("Pack Waiting on Math (T2)", Rate("WAITING_FOR_MATH_IDLE_2")),
+    percent("Unpack Waiting on Pack (T0)", Rate("WAITING_FOR_PACK_IDLE_0")),
+    percent("SFPU Idle Wait T1", Rate("WAITING_FOR_SFPU_IDLE_1")),
+    percent("CFG Idle Wait T0", Rate("WAITING_FOR_CFG_IDLE_0")),
+    percent("THCON Idle Wait T0", Rate("WAITING_FOR_THCON_IDLE_0")),
+    percent("MOVE Idle Wait T0", Rate("WAITING_FOR_MOVE_IDLE_0")),
+    percent("Semaphore Zero Wait T1", Rate("WAITING_FOR_NONZERO_SEM_1")),
+    percent("Semaphore Zero Wait T2", Rate("WAITING_FOR_NONZERO_SEM_2")),
+    percent("Semaphore Zero Wait T0", Rate("WAITING_FOR_NONZERO_SEM_0")),
+    percent("Semaphore Full Wait T0", Rate("WAITING_FOR_NONFULL_SEM_0")),
+    percent("Semaphore Full Wait T1", Rate("WAITING_FOR_NONFULL_SEM_1")),
+    percent("Semaphore Full Wait T2", Rate("WAITING_FOR_NONFULL_SEM_2")),
+    percent("CFG Instrn Avail Rate T0", Rate("CFG_INSTRN_AVAILABLE_0")),
+    percent("SYNC Instrn Avail Rate T0", Rate("SYNC_INSTRN_AVAILABLE_0")),
+    percent("THCON Instrn Avail Rate T0", Rate("THCON_INSTRN_AVAILABLE_0")),
+    percent("MOVE Instrn Avail Rate T0", Rate("MOVE_INSTRN_AVAILABLE_0")),
+    percent("MATH Instrn Avail Rate T1", Rate("MATH_INSTRN_AVAILABLE_1")),
+    percent("UNPACK Instrn Avail Rate T0", Rate("UNPACK_INSTRN_AVAILABLE_0")),
+    percent("PACK Instrn Avail Rate T2", Rate("PACK_INSTRN_AVAILABLE_2")),
+    percent("Data Hazard Stall Rate", Rest("MATH_NOT_D2S_STALLED", "MATH_INSTRN_AVAILABLE")),
+    percent(
+        "Math Scoreboard Stall Rate",
+        RestWithin("MATH_NOT_SCOREBOARD_STALLED", "MATH_INSTRN_AVAILABLE"),
+    ),
+    percent(
+        "SrcA Write Actual Efficiency",
+        Quotient("SRCA_WRITE_NOT_BLOCKED_PORT", "SRCA_WRITE_REQ"),
+    ),
+    percent(
+        "SrcB Write Actual Efficiency",
+        Quotient("SRCB_WRITE_NOT_BLOCKED_PORT", "SRCB_WRITE_REQ"),
+    ),
+    percent(
+        "SrcA Write Overwrite Blocked Rate",
+        Rest("SRCA_WRITE_NOT_BLOCKED_OVR", "SRCA_WRITE_REQ"),
+    ),
+    percent(
+        "SrcB Write Overwrite Blocked Rate",
+        Rest("SRCB_WRITE_NOT_BLOCKED_OVR", "SRCB_WRITE_REQ"),
+    ),
+    percent("T0 Instrn Issue Rate", Rate("THREAD_INSTRUCTIONS_0")),
+    percent("T1 Instrn Issue Rate", Rate("THREAD_INSTRUCTIONS_1")),
+    percent("T2 Instrn Issue Rate", Rate("THREAD_INSTRUCTIONS_2")),
+    percent("Packer Engine 0 Util", Rate("PACKER_BUSY_0")),
+    percent("Packer Engine 1 Util", Rate("PACKER_BUSY_1")),
+    percent("Packer Engine 2 Util", Rate("PACKER_BUSY_2")),
+    percent("Packer Load Imbalance", PackerImbalance),
+    percent("L1 Unpacker Port Util", MeanOfPorts(UNPACKER)),
+    percent("L1 Port 1 Util", Port(PORT_1)),
+    percent("L1 Packer Port 8 Util", Port(PORT_8)),
+    percent("L1 TDMA Bundle Util", MeanOfPorts(BUNDLES)),
+    percent("L1 Unpacker1 Ext Util", MeanOfPorts(UNPACKER_1_EXTENDED)),
+    percent("L1 Unpacker0 Ext Util", MeanOfPorts(UNPACKER_0_EXTENDED)),
+    percent("L1 Packer Interfaces Util", MeanOfPorts(PACKERS)),
+    percent("L1 Mean Client Util", MeanOfAllPorts),
+    percent("L1 Port 2 Util", Port(PORT_2)),
+    percent("NOC Ring 0 Util", MeanOfPorts(RING_0)),
+    percent("NOC Ring 1 Util", MeanOfPorts(RING_1)),
+    percent("NOC Ring 0 Outgoing Util", MeanOfPorts(RING_0_OUTGOING)),
+    percent("NOC Ring 0 Incoming Util", MeanOfPorts(RING_0_INCOMING)),
+    percent("NOC Ring 1 Outgoing Util", MeanOfPorts(RING_1_OUTGOING)),
+    percent("NOC Ring 1 Incoming Util", MeanOfPorts(RING_1_INCOMING)),
+    percent("NOC Ring 0 Grant Efficiency", Granted(RING_0)),
+    ratio("Unpacker L1 Efficiency", Quotient("L1_0_UNPACKER_0_GRANT", "UNPACK0_BUSY_THREAD0")),
+    ratio("Packer L1 Efficiency", PackerL1),
+    percent("L1 Unpacker Backpressure", Refused(UNPACKER)),
+    percent("L1 Port 1 Backpressure", Port1Refused),
+    percent("NOC Ring 0 Outgoing Backpressure", Refused(RING_0_OUTGOING)),
+    percent("NOC Ring 0 Incoming Backpressure", Refused(RING_0_INCOMING)),
+    percent("NOC Ring 1 Outgoing Backpressure", Refused(RING_1_OUTGOING)),
+    percent("NOC Ring 1 Incoming Backpressure", Refused(RING_1_INCOMING)),
+    percent("L1 Total Bandwidth Util", L1Bandwidth),
+    percent("L1 Read vs Write Ratio", L1Reads),
+    percent("NOC Ring 0 Asymmetry", Ring0Outgoing),
+    percent("TDMA vs NOC L1 Share", BundlesOfL1),
+    percent("L1 Contention Index", Contention),
+    percent("NOC vs Compute Balance", NocOfWork),
+    ratio("Stall Overlap T0", Overlap(0)),
+    ratio("Stall Overlap T1", Overlap(1)),
+    ratio("Stall Overlap T2", Overlap(2)),
+    ratio("Compute-to-Unpack Ratio", ComputeToUnpack),
+    percent("NOC Ring 1 Grant Efficiency", Granted(RING_1)),
+    percent("Any-Thread Stall Rate", Rate("ANY_THREAD_STALL")),
+    percent("L1 Unpacker1 Ext Backpressure", Refused(UNPACKER_1_EXTENDED)),
+    percent("L1 Unpacker0 Ext Backpressure", Refused(UNPACKER_0_EXTENDED)),
+    percent("L1 Packer Interfaces Backpressure", Refused(PACKERS)),
+    percent("Unpacker0 T1 Share", Share("UNPACK0_BUSY_THREAD1", "UNPACK0_BUSY_THREAD0")),
+    percent("Unpacker1 T1 Share", Share("UNPACK1_BUSY_THREAD1", "UNPACK1_BUSY_THREAD0")),
+    percent("SrcA Write Even-TID Share", Share("SRCA_WRITE_TID_EVEN", "SRCA_WRITE_TID_ODD")),
+    percent("SrcB Write Even-TID Share", Share("SRCB_WRITE_TID_EVEN", "SRCB_WRITE_TID_ODD")),
+    percent("Thread 3 Stall Rate", Rate("THREAD_STALLS_3")),
+    percent("T3 Instrn Issue Rate", Rate("THREAD_INSTRUCTIONS_3")),
+    percent("CFG Instrn Avail Rate T1", Rate("CFG_INSTRN_AVAILABLE_1")),
+    percent("CFG Instrn Avail Rate T2", Rate("CFG_INSTRN_AVAILABLE_2")),
+    percent("CFG Instrn Avail Rate T3", Rate("CFG_INSTRN_AVAILABLE_3")),
+    percent("SYNC Instrn Avail Rate T1", Rate("SYNC_INSTRN_AVAILABLE_1")),
+    percent("SYNC Instrn Avail Rate T2", Rate("SYNC_INSTRN_AVAILABLE_2")),
+    percent("SYNC Instrn Avail Rate T3", Rate("SYNC_INSTRN_AVAILABLE_3")),
+    percent("THCON Instrn Avail Rate T1", Rate("THCON_INSTRN_AVAILABLE_1")),
+    percent("THCON Instrn Avail Rate T2", Rate("THCON_INSTRN_AVAILABLE_2")),
+    percent("THCON Instrn Avail Rate T3", Rate("THCON_INSTRN_AVAILABLE_3")),
+    percent("INSTISSUE Instrn Avail Rate T0", Rate("INSTISSUE_INSTRN_AVAILABLE_0")),
+    percent("INSTISSUE Instrn Avail Rate T1", Rate("INSTISSUE_INSTRN_AVAILABLE_1")),
+    percent("INSTISSUE Instrn Avail Rate T2", Rate("INSTISSUE_INSTRN_AVAILABLE_2")),
+    percent("INSTISSUE Instrn Avail Rate T3", Rate("INSTISSUE_INSTRN_AVAILABLE_3")),
+    percent("MATH Instrn Avail Rate T0", Rate("MATH_INSTRN_AVAILABLE_0")),
+    percent("MATH Instrn Avail Rate T2", Rate("MATH_INSTRN_AVAILABLE_2")),
+    percent("MATH Instrn Avail Rate T3", Rate("MATH_INSTRN_AVAILABLE_3")),
+    percent("UNPACK Instrn Avail Rate T1", Rate("UNPACK_INSTRN_AVAILABLE_1")),
+    percent("UNPACK Instrn Avail Rate T2", Rate("UNPACK_INSTRN_AVAILABLE_2")),
+    percent("UNPACK Instrn Avail Rate T3", Rate("UNPACK_INSTRN_AVAILABLE_3")),
+    percent("PACK Instrn Avail Rate T0", Rate("PACK_INSTRN_AVAILABLE_0")),
+    percent("PACK Instrn Avail Rate T1", Rate("PACK_INSTRN_AVAILABLE_1")),
+    percent("PACK Instrn Avail Rate T3", Rate("PACK_INSTRN_AVAILABLE_3")),
+    percent("Tile Counter Stall Pack Rate", Rate("TILE_COUNTER_STALL_PACK")),
+    percent("Tile Counter Stall Unpack Rate", Rate("TILE_COUNTER_STALL_UNPACK")),
+    percent("Srcs Stall Pack Rate", Rate("SRCS_STALL_PACK")),
+    percent("Srcs Stall SFPU Rate", Rate("SRCS_STALL_SFPU")),
+    percent("Srcs Stall Unpack Rate", Rate("SRCS_STALL_UNPACK")),
+    percent("Dest Stall Pack Rate", Rate("DEST_STALL_PACK")),
+    percent("Dest Stall SFPU Rate", Rate("DEST_STALL_SFPU")),
+    percent("Dest Stall Math Rate", Rate("DEST_STALL_MATH")),
+    percent("Dest Stall Unpack Rate", Rate("DEST_STALL_UNPACK")),
+    percent("SFPU Data Hazard Stall Rate", Rate("SFPU_DATA_HAZARD_STALL")),
+    percent("FPU Data Hazard Stall Rate", Rate("FPU_DATA_HAZARD_STALL")),
+    percent("SrcB Stall Unpack Rate", Rate("SRCB_STALL_UNPACK")),
+    percent("SrcA Stall Unpack Rate", Rate("SRCA_STALL_UNPACK")),
+    percent("Src Valid Stall Math Rate", Rate("DVALID_STALL_MATH")),
+    percent("SrcA Stall Math Rate", Rate("SRCA_STALL_MATH")),
+    percent("SrcB Stall Math Rate", SrcBStall),
+    percent("Tile Counter Stall Pack Share", StallShare("TILE_COUNTER_STALL_PACK")),
+    percent("Tile Counter Stall Unpack Share", StallShare("TILE_COUNTER_STALL_UNPACK")),
+    percent("Srcs Stall Pack Share", StallShare("SRCS_STALL_PACK")),
+    percent("Srcs Stall SFPU Share", StallShare("SRCS_STALL_SFPU")),
+    percent("Srcs Stall Unpack Share", StallShare("SRCS_STALL_UNPACK")),
+    percent("Dest Stall Pack Share", StallShare("DEST_STALL_PACK")),
+    percent("Dest Stall SFPU Share", StallShare("DEST_STALL_SFPU")),
+    percent("Dest Stall Math Share", StallShare("DEST_STALL_MATH")),
+    percent("Dest Stall Unpack Share", StallShare("DEST_STALL_UNPACK")),
+    percent("SFPU Data Hazard Stall Share", StallShare("SFPU_DATA_HAZARD_STALL")),
+    percent("FPU Data Hazard Stall Share", StallShare("FPU_DATA_HAZARD_STALL")),
+    percent("SrcB Stall Unpack Share", StallShare("SRCB_STALL_UNPACK")),
+    percent("SrcA Stall Unpack Share", StallShare("SRCA_STALL_UNPACK")),
+    percent("SrcA Stall Math Share", StallShare("SRCA_STALL_MATH")),
+    percent("SrcB Stall Math Share", StallShare(SRCB_STALL_MATH)),
+    percent("Unpacker0 Busy T0 Util", Rate("UNPACK0_BUSY_THREAD0")),
+    percent("Unpacker1 Busy T0 Util", Rate("UNPACK1_BUSY_THREAD0")),
+    percent("Unpacker2 Busy T0 Util", Rate("UNPACK2_BUSY_THREAD0")),
+    percent("Unpacker0 Busy T1 Util", Rate("UNPACK0_BUSY_THREAD1")),
+    percent("Unpacker1 Busy T1 Util", Rate("UNPACK1_BUSY_THREAD1")),
+    percent("Math Src Data Ready Rate", Rate("MATH_SRC_DATA_READY")),
+    percent("FPU SFPU Overlap", FpuAndSfpu),
+    ratio(
+        "T0 Instrn Per Issue-Ready Cycle",
+        PerReadyCycle("THREAD_INSTRUCTIONS_0", "THREAD_STALLS_0"),
+    ),
+    ratio(
+        "T1 Instrn Per Issue-Ready Cycle",
+        PerReadyCycle("THREAD_INSTRUCTIONS_1", "THREAD_STALLS_1"),
+    ),
+    ratio(
+        "T2 Instrn Per Issue-Ready Cycle",
+        PerReadyCycle("THREAD_INSTRUCTIONS_2", "THREAD_STALLS_2"),
+    ),
+    ratio(
+        "T3 Instrn Per Issue-Ready Cycle",
+        PerReadyCycle("THREAD_INSTRUCTIONS_3", "THREAD_STALLS_3"),
+    ),
+];

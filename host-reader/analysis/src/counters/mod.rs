@@ -1,0 +1,54 @@
+//! Hardware counters: their names, groups and passes, and the metrics that are made of them.
+//!
+//! A hardware counter is data of 16 bytes under the id 9090 ([`wire::ZoneId::PERF_COUNTER`]), or a
+//! line of a device log whose meta data names it.
+//!
+//! | question | item |
+//! |---|---|
+//! | which counter is it, and what did it count? | [`Sample`] |
+//! | which counters are there? | [`counter_name`], [`current_name`], [`CounterGroup`] |
+//! | how many runs does it take to read them all? | [`PassPlan`], [`merge_passes`] |
+//! | how does a device log have room for them? | [`describe_counters`] |
+//! | what did the cores of a launch count? | [`counters_of`], [`OpCounters`] |
+//! | which metrics are there, and what can none of them see? | [`metrics`], [`Metric`], [`Limit`] |
+//!
+//! A metric whose counters were not read has no value, which is not the same as 0. A counter that
+//! the hardware ties to a constant is [not observable](Sample::is_observable), whatever it reads.
+//!
+//! # Compatibility
+//! TT-Metal's release 0.81.1: `perf_counters/types.h` (names and numbers), `perf_counters.hpp` (the
+//! record), `tt_llk_perf/metrics.py` (metrics, in the order of their columns).
+
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "numbers come from outside"
+    )
+)]
+
+mod describe;
+mod formula;
+mod group;
+mod limit;
+mod merge;
+mod metrics;
+mod names;
+mod op;
+mod ports;
+mod reader;
+mod sample;
+mod table;
+
+pub use describe::describe_counters;
+pub use group::{CounterArch, CounterGroup, PassPlan, UnknownGroup};
+pub use limit::Limit;
+pub use merge::{PassMerge, merge_passes};
+pub use metrics::{Metric, is_l1_client_title, metrics};
+pub use names::{counter_name, current_name};
+pub use op::{CounterScale, GridMean, MetricSummary, OpCounters};
+pub use sample::{Sample, SampleProblem};
+pub use table::{
+    CounterCounts, CounterSample, CounterTotal, LaunchCounters, ProblemCounts, counters_of,
+};

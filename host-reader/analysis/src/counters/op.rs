@@ -1,0 +1,299 @@
+//! The counters of one launch: metrics over all cores that reported.
+
+use crate::counters::{
+    CounterArch,
+    metrics::{Metric, is_l1_client_title, l1_client_metric, metrics},
+    reader::CounterReader,
+    sample::Sample,
+};
+use reader::mesh::Noc0Coord;
+use std::collections::{BTreeMap, BTreeSet};
+use wire::Risc;
+
+/// Counters whose mean over the whole grid is shown, with the title of that column.
+const OF_GRID: [(&str, &str); 3] = [
+    ("SFPU_COUNTER", "Avg SFPU util on full grid (%)"),
+    ("FPU_COUNTER", "Avg FPU util on full grid (%)"),
+    ("MATH_COUNTER", "Avg Math util on full grid (%)"),
+];
+
+/// The counters of one launch, by the core and the part of it that counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OpCounters {
+    readers: BTreeMap<(Noc0Coord, Unit), CounterReader>,
+    /// Sum over all cores of each counter of [`OF_GRID`].
+    of_grid: [Option<f64>; 3],
+}
+
+/// Counting unit: the core of which a RISC read the counters, or one of a Quasar's four parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Unit {
+    Risc(Risc),
+    Neo(u8),
+}
+
+impl Unit {
+    /// A Quasar's DM 0 reads all four parts, and files the records of each where there is room, in
+    /// the buffers of that part's four TRISCs.
+    const fn new(risc: Risc, neo: Option<u8>) -> Self {
+        match neo {
+            Some(neo) if risc.is_quasar() => Self::Neo(neo),
+            _ => Self::Risc(risc),
+        }
+    }
+}
+
+/// Inputs of the figures besides the counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CounterScale {
+    /// Architecture: some ports of L1 serve others on a Blackhole than on a Wormhole, and a core of
+    /// a Quasar counts in four parts. `None` if unknown.
+    pub arch: Option<CounterArch>,
+    /// Cores of the whole grid.
+    pub max_compute_cores: Option<u32>,
+    /// Cycles of the launch's kernels.
+    pub kernel_cycles: Option<u64>,
+}
+
+/// A metric over the cores that have the counters for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MetricSummary {
+    /// The metric.
+    pub metric: &'static Metric,
+    /// Cores, or their parts, that it could be computed of.
+    pub core_count: usize,
+    /// The smallest value.
+    pub min: f64,
+    /// The value in the middle.
+    pub median: f64,
+    /// The largest value.
+    pub max: f64,
+    /// The mean.
+    pub mean: f64,
+}
+
+/// A mean over the whole grid, cores without the launch included, in percent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GridMean {
+    /// Title of its column.
+    pub title: &'static str,
+    /// The mean.
+    pub percent: f64,
+}
+
+impl MetricSummary {
+    /// Names of the statistics, in the order of their columns.
+    pub const STATISTICS: [&str; 4] = ["Min", "Median", "Max", "Avg"];
+
+    /// The statistics, in the same order.
+    #[must_use]
+    pub const fn values(&self) -> [f64; 4] {
+        [self.min, self.median, self.max, self.mean]
+    }
+
+    /// `None` without values.
+    fn new(metric: &'static Metric, values: &[f64]) -> Option<Self> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (&min, &max) = (sorted.first()?, sorted.last()?);
+        let last = sorted.len().saturating_sub(1);
+        let [low, high] =
+            [last / 2, sorted.len() / 2].map(|at| sorted.get(at).copied().unwrap_or(max));
+        let median = f64::midpoint(low, high);
+        #[expect(clippy::cast_precision_loss, reason = "there are few cores")]
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        Some(Self { metric, core_count: values.len(), min, median, max, mean })
+    }
+}
+
+impl OpCounters {
+    /// Returns true if nothing was read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.readers.is_empty()
+    }
+
+    /// Adds a reading; one of the same counter takes the place of an earlier one. What was counted
+    /// over no cycles is no reading: the counter was never started.
+    pub fn add(&mut self, core: Noc0Coord, risc: Risc, sample: Sample) {
+        if sample.cycles == Some(0) {
+            return;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
+        let (count, cycles) = (sample.count as f64, sample.cycles.unwrap_or(0) as f64);
+        for ((counter, _), total) in OF_GRID.iter().zip(&mut self.of_grid) {
+            if *counter == sample.name {
+                *total = Some(total.unwrap_or(0.0) + count);
+            }
+        }
+        let reader = self.readers.entry((core, Unit::new(risc, sample.neo))).or_default();
+        reader.record(sample.name.into_owned(), count, cycles);
+    }
+
+    /// Adds the counters of other RISCs. Those of one part of a core may be among the records of
+    /// several.
+    pub fn join(&mut self, other: &Self) {
+        for (key, reader) in &other.readers {
+            self.readers.entry(*key).or_default().join(reader);
+        }
+        for (own, other) in self.of_grid.iter_mut().zip(other.of_grid) {
+            *own = own.map_or(other, |own| Some(own + other.unwrap_or(0.0)));
+        }
+    }
+
+    /// The metrics that some core has the counters for, in the order of their columns; behind them
+    /// those of Quasar's L1 clients, by name.
+    pub fn summaries(&self, is_blackhole: bool) -> impl Iterator<Item = MetricSummary> + '_ {
+        let names = self.readers.values().flat_map(CounterReader::names);
+        let clients: BTreeSet<&str> = names.filter(|name| is_l1_client_title(name)).collect();
+        let clients = clients.into_iter().filter_map(l1_client_metric);
+        metrics().iter().chain(clients).filter_map(move |metric| {
+            let of_reader = |reader| metric.value(reader, is_blackhole);
+            let values: Vec<f64> = self.readers.values().filter_map(of_reader).collect();
+            MetricSummary::new(metric, &values)
+        })
+    }
+
+    /// The means over the whole grid, as far as they are known.
+    pub fn grid_means(&self, scale: CounterScale) -> impl Iterator<Item = GridMean> + '_ {
+        let units = scale.arch.map_or(1, CounterArch::unit_count);
+        let cores = scale.max_compute_cores.filter(|&cores| cores > 0);
+        let cores = cores.map(|cores| f64::from(cores) * f64::from(units));
+        let cycles = scale.kernel_cycles.filter(|&cycles| cycles > 0);
+        OF_GRID.into_iter().zip(self.of_grid).filter_map(move |((_, title), total)| {
+            #[expect(clippy::cast_precision_loss, reason = "a kernel takes less than 2^53 cycles")]
+            let percent = total? / cores? / cycles? as f64 * 100.0;
+            Some(GridMean { title, percent })
+        })
+    }
+
+    /// Titles of all columns that there can be, in order; but those of Quasar's L1 clients, which
+    /// stand behind all others by [name](is_l1_client_title).
+    ///
+    /// # Compatibility
+    /// `ops_perf_results.csv`.
+    pub fn titles() -> impl Iterator<Item = String> {
+        let of_metric =
+            |metric: &'static Metric| MetricSummary::STATISTICS.map(|name| metric.title(name));
+        metrics().iter().flat_map(of_metric).chain(OF_GRID.map(|(_, title)| title.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CORES: [Noc0Coord; 2] = [Noc0Coord { x: 1, y: 2 }, Noc0Coord { x: 2, y: 2 }];
+
+    fn sample(name: &'static str, neo: u8, count: u64) -> Sample {
+        Sample { name: name.into(), neo: Some(neo), count, cycles: Some(200) }
+    }
+
+    #[test]
+    fn statistics_are_over_the_cores_that_reported() {
+        let mut counters = OpCounters::default();
+        counters.add(CORES[0], Risc::Brisc, sample("FPU_COUNTER", 0, 50));
+        counters.add(CORES[1], Risc::Brisc, sample("FPU_COUNTER", 0, 100));
+        let summaries: Vec<_> = counters.summaries(false).collect();
+        assert_eq!(summaries.len(), 1);
+        assert_eq!(summaries[0].metric.title("Min"), "FPU Util Min (%)");
+        assert_eq!((summaries[0].core_count, summaries[0].values()), (2, [25.0, 37.5, 50.0, 37.5]));
+        let scale = CounterScale {
+            max_compute_cores: Some(3),
+            kernel_cycles: Some(400),
+            ..Default::default()
+        };
+        let means: Vec<_> = counters.grid_means(scale).collect();
+        assert_eq!(means, [GridMean { title: "Avg FPU util on full grid (%)", percent: 12.5 }]);
+        assert_eq!(counters.grid_means(CounterScale::default()).count(), 0);
+    }
+
+    #[test]
+    fn parts_of_a_core_are_read_apart() {
+        let mut counters = OpCounters::default();
+        for neo in 0..4 {
+            let risc = Risc::QuasarNeo0Trisc0;
+            counters.add(CORES[0], risc, sample("FPU_COUNTER", neo, 20 * u64::from(neo)));
+        }
+        let summary = counters.summaries(false).next().unwrap();
+        assert_eq!((summary.core_count, summary.values()), (4, [0.0, 15.0, 30.0, 15.0]));
+        // 120 of 4 parts' 600 cycles, of 2 cores' 8 parts.
+        let scale = CounterScale {
+            arch: Some(CounterArch::Quasar),
+            max_compute_cores: Some(2),
+            kernel_cycles: Some(600),
+        };
+        let means: Vec<_> = counters.grid_means(scale).map(|mean| mean.percent).collect();
+        assert_eq!(means, [2.5]);
+    }
+
+    #[test]
+    fn records_of_a_part_are_one_whichever_trisc_had_room_for_them() {
+        let mut counters = OpCounters::default();
+        for (risc, name, count) in [
+            (Risc::QuasarNeo2Trisc0, "FPU_COUNTER", 30),
+            (Risc::QuasarNeo2Trisc1, "SFPU_COUNTER", 60),
+            (Risc::QuasarNeo2Trisc3, "MATH_COUNTER", 80),
+        ] {
+            counters.add(CORES[0], risc, sample(name, 2, count));
+        }
+        // Both were busy for 10 of 200 cycles.
+        let overlap =
+            counters.summaries(false).find(|one| one.metric.label() == "FPU SFPU Overlap");
+        assert_eq!(overlap.map(|one| (one.core_count, one.mean)), Some((1, 5.0)));
+        // Lane by lane, as a readout is gone over, it comes to the same.
+        let mut joined = OpCounters::default();
+        for (risc, name, count) in [
+            (Risc::QuasarNeo2Trisc0, "FPU_COUNTER", 30),
+            (Risc::QuasarNeo2Trisc1, "SFPU_COUNTER", 60),
+            (Risc::QuasarNeo2Trisc3, "MATH_COUNTER", 80),
+        ] {
+            let mut of_lane = OpCounters::default();
+            of_lane.add(CORES[0], risc, sample(name, 2, count));
+            joined.join(&of_lane);
+        }
+        assert_eq!(joined, counters);
+        // Who reads a Tensix core's is one, whatever stood beside the number.
+        let mut counters = OpCounters::default();
+        counters.add(CORES[0], Risc::Brisc, sample("FPU_COUNTER", 1, 50));
+        counters.add(CORES[0], Risc::Brisc, sample("SFPU_COUNTER", 2, 50));
+        assert!(counters.summaries(false).all(|one| one.core_count == 1));
+    }
+
+    #[test]
+    fn l1_clients_have_a_rate_or_a_mean_of_requests_under_way() {
+        let mut counters = OpCounters::default();
+        for (neo, count) in [(0, 50), (1, 100)] {
+            let risc = Risc::QuasarNeo0Trisc0;
+            for name in [
+                "L1_CLIENT_UNPACK0_IF0_LANE0_PENDING_REQS_CARRY",
+                "L1_CLIENT_PACK0_IF1_LANE3_PENDING_REQS_CARRY",
+                "L1_CLIENT_PACK1_IF0_LANE3_PENDING_REQS_CARRY",
+                "L1_CLIENT_THCON_ORDER_FIFO_ACTIVE",
+                "L1_CLIENT_INVALID_8",
+            ] {
+                counters.add(CORES[0], risc, sample(name, neo, count));
+            }
+            counters.add(CORES[0], risc, sample("FPU_COUNTER", neo, count));
+        }
+        let title = |one: &MetricSummary| (one.metric.title("Avg"), one.mean);
+        let found: Vec<_> = counters.summaries(false).map(|one| title(&one)).collect();
+        // 0.375 of the cycles on average, times 64, or 128 of packer 0.
+        let expected = [
+            ("FPU Util Avg (%)", 37.5),
+            ("L1_CLIENT_PACK0_IF1_LANE3_PENDING_REQS_CARRY Mean Outstanding Avg (ratio)", 48.0),
+            ("L1_CLIENT_PACK1_IF0_LANE3_PENDING_REQS_CARRY Mean Outstanding Avg (ratio)", 24.0),
+            ("L1_CLIENT_THCON_ORDER_FIFO_ACTIVE Rate Avg (%)", 37.5),
+            ("L1_CLIENT_UNPACK0_IF0_LANE0_PENDING_REQS_CARRY Mean Outstanding Avg (ratio)", 24.0),
+        ];
+        assert_eq!(found, expected.map(|(title, mean)| (title.to_owned(), mean)));
+    }
+
+    #[test]
+    fn there_are_as_many_columns_as_upstream_has() {
+        let titles: Vec<_> = OpCounters::titles().collect();
+        assert_eq!(titles.len(), 659);
+        assert_eq!(titles.iter().filter(|title| title.ends_with("(ratio)")).count(), 15 * 4);
+        assert_eq!(titles.iter().collect::<BTreeSet<_>>().len(), 659);
+    }
+}

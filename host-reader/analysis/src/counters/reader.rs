@@ -1,0 +1,123 @@
+//! The counters that one core and RISC read during one op.
+
+use crate::counters::names::STALLS;
+
+/// A bank of counters, which all count over the same cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bank {
+    Fpu,
+    Instruction,
+    Pack,
+    Unpack,
+    L1,
+    L1Client,
+}
+
+impl Bank {
+    /// The bank of a counter.
+    pub(crate) fn of(counter: &str) -> Self {
+        let begins_with = |prefixes: &[&str]| prefixes.iter().any(|p| counter.starts_with(p));
+        if begins_with(&["L1_CLIENT_"]) {
+            Self::L1Client
+        } else if begins_with(&["L1_"]) {
+            Self::L1
+        } else if matches!(counter, "FPU_COUNTER" | "SFPU_COUNTER" | "MATH_COUNTER") {
+            Self::Fpu
+        } else if begins_with(&["THREAD_STALLS_", "THREAD_INSTRUCTIONS_", "WAITING_FOR_"])
+            || counter.contains("_INSTRN_AVAILABLE_")
+            || counter == "ANY_THREAD_STALL"
+            || STALLS.contains(&counter)
+        {
+            Self::Instruction
+        } else if begins_with(&["PACKER", "DEST_READ_GRANTED_"])
+            || matches!(counter, "MATH_NOT_STALLED_DEST_WR_PORT" | "MATH_NOT_SCOREBOARD_STALLED")
+        {
+            Self::Pack
+        } else {
+            Self::Unpack
+        }
+    }
+
+    /// Counters whose cycles are taken for the bank's, if passes over several runs differ.
+    const fn anchors(self) -> &'static [&'static str] {
+        match self {
+            Self::Fpu => &["FPU_COUNTER", "SFPU_COUNTER", "MATH_COUNTER"],
+            Self::Instruction => {
+                &["THREAD_STALLS_0", "THREAD_STALLS_1", "THREAD_STALLS_2", "THREAD_INSTRUCTIONS_0"]
+            }
+            Self::Pack => &["PACKER_BUSY", "PACKER0_DEST_READ_REQ", "MATH_NOT_SCOREBOARD_STALLED"],
+            Self::Unpack => &["MATH_INSTRN_AVAILABLE", "SRCA_WRITE_REQ", "UNPACK0_BUSY_THREAD0"],
+            Self::L1 | Self::L1Client => &[],
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Counter {
+    name: String,
+    count: f64,
+    cycles: f64,
+}
+
+/// Counters by name, in the order in which they were read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct CounterReader(Vec<Counter>);
+
+impl CounterReader {
+    /// Adds a counter; one that is read again takes the place of the first.
+    pub(crate) fn record(&mut self, name: String, count: f64, cycles: f64) {
+        match self.0.iter_mut().find(|counter| counter.name == name) {
+            Some(counter) => (counter.count, counter.cycles) = (count, cycles),
+            None => self.0.push(Counter { name, count, cycles }),
+        }
+    }
+
+    /// Adds the counters of another reader of the same part of a core.
+    pub(crate) fn join(&mut self, other: &Self) {
+        for Counter { name, count, cycles } in &other.0 {
+            self.record(name.clone(), *count, *cycles);
+        }
+    }
+
+    /// The names of the counters, in the order in which they were read.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|counter| counter.name.as_str())
+    }
+
+    fn find(&self, name: &str) -> Option<&Counter> {
+        self.0.iter().find(|counter| counter.name == name)
+    }
+
+    /// Returns the value of a counter; `None` if it was not read.
+    pub(crate) fn count(&self, name: &str) -> Option<f64> {
+        self.find(name).map(|counter| counter.count)
+    }
+
+    /// Returns the sum of those counters of a list that were read.
+    pub(crate) fn total(&self, names: &[&str]) -> f64 {
+        // `sum` of nothing is -0.
+        names.iter().filter_map(|name| self.count(name)).fold(0.0, |sum, count| sum + count)
+    }
+
+    /// The fraction of its own cycles in which a counter counted.
+    pub(crate) fn own_rate(&self, name: &str) -> Option<f64> {
+        self.find(name).and_then(|counter| divided(counter.count, counter.cycles))
+    }
+
+    /// The cycles over which a counter counted; 0 if it was not read.
+    pub(crate) fn own_cycles(&self, name: &str) -> f64 {
+        self.find(name).map_or(0.0, |counter| counter.cycles)
+    }
+
+    /// The cycles over which a bank counted; 0 if none of its counters was read.
+    pub(crate) fn bank_cycles(&self, bank: Bank) -> f64 {
+        let anchor = bank.anchors().iter().find_map(|name| self.find(name));
+        let any = || self.0.iter().find(|counter| Bank::of(&counter.name) == bank);
+        anchor.or_else(any).map_or(0.0, |counter| counter.cycles)
+    }
+}
+
+/// A fraction; none of nothing.
+pub(crate) fn divided(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
+}

@@ -1,0 +1,231 @@
+//! One reading of one counter.
+
+use crate::counters::names::{counter_name, current_name, is_tied_off, l1_client_name};
+use serde::Deserialize;
+use std::borrow::Cow;
+
+/// One reading of one counter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Name of the counter.
+    pub name: Cow<'static, str>,
+    /// Part of the core that counted, of which a Quasar has four; `None` where nothing says it.
+    pub neo: Option<u8>,
+    /// Events.
+    pub count: u64,
+    /// Cycles over which they were counted; `None` if unknown.
+    pub cycles: Option<u64>,
+}
+
+/// Reason why data under the id of counters is no reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum SampleProblem {
+    /// Nothing says which counter it is.
+    #[error("nothing names the counter: the log has neither a text nor the second half of it")]
+    Unnamed,
+    /// The number is that of no counter.
+    #[error("no counter has the number {0}")]
+    UnknownNumber(u16),
+    /// Text that is no description of a counter.
+    #[error("the text beside it is no JSON with `counter type` and `value`")]
+    BadText,
+    /// A record without a value.
+    #[error("the record has no value")]
+    NoValue,
+}
+
+/// Name or number of a counter, as logs have either.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Kind {
+    Number(u16),
+    Name(String),
+}
+
+/// Meta data of a line of a device log.
+#[derive(Deserialize)]
+struct Description {
+    #[serde(rename = "counter type")]
+    kind: Kind,
+    value: u64,
+    #[serde(rename = "ref cnt")]
+    cycles: Option<u64>,
+    neo: Option<u8>,
+    #[serde(rename = "counter sel")]
+    selection: Option<u16>,
+}
+
+/// The counter whose readings are named after what was selected.
+const SELECTED: &str = "QUASAR_L1_CLIENT_EVENT";
+
+impl Sample {
+    /// Decodes the values of a record, and the text that a log attached to it.
+    ///
+    /// The text wins, since a log has room for the first value only.
+    ///
+    /// ```
+    /// use analysis::counters::Sample;
+    /// let sample = Sample::decode(&[4317 << 32 | 16, 21], None)?;
+    /// assert_eq!((&*sample.name, sample.count), ("CFG_INSTRN_AVAILABLE_0", 16));
+    /// assert_eq!(sample.cycles, Some(4317));
+    /// # Ok::<(), analysis::counters::SampleProblem>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If it cannot be told which counter it is.
+    pub fn decode(values: &[u64], text: Option<&str>) -> Result<Self, SampleProblem> {
+        if let Some(text) = text {
+            let sample = Self::of_text(text).ok_or(SampleProblem::BadText)?;
+            return Ok(Self { name: current_name(&sample.name).into_owned().into(), ..sample });
+        }
+        match values {
+            [] => Err(SampleProblem::NoValue),
+            [first, second, ..] => Self::of_words(*first, *second),
+            [_] => Err(SampleProblem::Unnamed),
+        }
+    }
+
+    /// Decodes 16 bytes, the first value first.
+    ///
+    /// # Compatibility
+    /// `union PerfCounter` of `perf_counters.hpp`: until 2026 the number had 8 bits, and the bits
+    /// above it were whatever the stack held.
+    fn of_words(first: u64, second: u64) -> Result<Self, SampleProblem> {
+        let [low, high, neo, rest, ..] = second.to_le_bytes();
+        let wide = u16::from_le_bytes([low, high]);
+        let is_clean = rest == 0 && neo < 16 && counter_name(wide).is_some();
+        let number = if is_clean { wide } else { low.into() };
+        let name = counter_name(number).ok_or(SampleProblem::UnknownNumber(number))?;
+        Ok(Self {
+            name,
+            // All other chips write 0.
+            neo: Some(neo).filter(|&neo| is_clean && neo > 0),
+            count: first & u64::from(u32::MAX),
+            cycles: Some(first >> 32),
+        })
+    }
+
+    /// Decodes the meta data of a line of a device log, under the name that it has there;
+    /// `None` if it describes no counter.
+    #[must_use]
+    pub fn of_text(text: &str) -> Option<Self> {
+        let json = text.replace(';', ",").replace('\'', "\"");
+        let Description { kind, value, cycles, neo, selection } =
+            serde_json::from_str(&json).ok()?;
+        let name: Cow<'static, str> = match kind {
+            Kind::Number(number) => counter_name(number)?,
+            Kind::Name(name) => name.into(),
+        };
+        let name = match selection {
+            Some(selection) if name == SELECTED => l1_client_name(selection).into(),
+            _ => name,
+        };
+        Some(Self { name, neo, count: value, cycles })
+    }
+
+    /// Describes the reading as a line of a device log does.
+    ///
+    /// ```
+    /// use analysis::counters::Sample;
+    /// let sample = Sample::decode(&[4317 << 32 | 16, 21], None)?;
+    /// let text = r#"{"counter type":"CFG_INSTRN_AVAILABLE_0";"ref cnt":4317;"value":16}"#;
+    /// assert_eq!(sample.to_text(), text);
+    /// # Ok::<(), analysis::counters::SampleProblem>(())
+    /// ```
+    ///
+    /// # Compatibility
+    /// Meta data of `profile_log_device.csv`: keys by name, `;` in place of commas.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let cycles =
+            self.cycles.map_or_else(String::new, |cycles| format!("\"ref cnt\":{cycles};"));
+        let neo = self.neo.map_or_else(String::new, |neo| format!("\"neo\":{neo};"));
+        format!("{{\"counter type\":\"{}\";{neo}{cycles}\"value\":{}}}", self.name, self.count)
+    }
+
+    /// Returns false if what the counter reads says nothing: the hardware ties it to a constant, or
+    /// it counted over no cycles, as one that was never started.
+    #[must_use]
+    pub fn is_observable(&self) -> bool {
+        !is_tied_off(&self.name) && self.cycles != Some(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn text_gives_name_count_and_cycles() {
+        let text = r#"{"counter type":"WAITING_FOR_MMIO_IDLE_0";"ref cnt":4317;"value":6}"#;
+        let raw = Sample::of_text(text).unwrap();
+        assert_eq!((&*raw.name, raw.count, raw.cycles), ("WAITING_FOR_MMIO_IDLE_0", 6, Some(4317)));
+        let sample = Sample::decode(&[0], Some(text)).unwrap();
+        assert_eq!(sample.name, "WAITING_FOR_CFG_IDLE_0");
+        let numbered = Sample::of_text("{'counter type': 180; 'value': 7; 'neo': 3}").unwrap();
+        assert_eq!((&*numbered.name, numbered.neo), ("ANY_THREAD_STALL", Some(3)));
+        assert_eq!(numbered.cycles, None);
+        let selected = r#"{"counter sel":39;"counter type":"QUASAR_L1_CLIENT_EVENT";"value":1}"#;
+        assert_eq!(Sample::of_text(selected).unwrap().name, "L1_CLIENT_THCON_ORDER_FIFO_ACTIVE");
+    }
+
+    #[test]
+    fn text_that_describes_no_counter_is_refused() {
+        for text in [
+            "",
+            "{}",
+            "x",
+            r#"{"counter type":0;"value":1}"#,
+            r#"{"counter type":"A"}"#,
+            r#"{"counter type":"A";"value":-1}"#,
+            r#"{"counter type":"A";"value":1"#,
+        ] {
+            assert_eq!(Sample::of_text(text), None, "{text}");
+            assert_eq!(Sample::decode(&[1, 1], Some(text)), Err(SampleProblem::BadText));
+        }
+    }
+
+    #[test]
+    fn numbers_of_both_generations_are_understood() {
+        let name = |second| Sample::decode(&[0, second], None).map(|sample| sample.name);
+        assert_eq!(name(0x0000_00B4).unwrap(), "ANY_THREAD_STALL");
+        // 8 bits, under what the stack held.
+        assert_eq!(name(0xDEAD_BEB4).unwrap(), "ANY_THREAD_STALL");
+        assert_eq!(name(0x0002_0101).unwrap(), "L1_CLIENT_TRISC_SBANK0_SBANK_POP");
+        assert_eq!(Sample::decode(&[0, 0x0002_0101], None).unwrap().neo, Some(2));
+        assert_eq!(Sample::decode(&[0, 0x0000_0101], None).unwrap().neo, None);
+        assert_eq!(name(0), Err(SampleProblem::UnknownNumber(0)));
+        assert_eq!(name(250), Err(SampleProblem::UnknownNumber(250)));
+        assert_eq!(Sample::decode(&[7], None), Err(SampleProblem::Unnamed));
+        assert_eq!(Sample::decode(&[], None), Err(SampleProblem::NoValue));
+    }
+
+    #[test]
+    fn counters_that_are_tied_off_are_not_observable() {
+        let first = |cycles: u64| cycles << 32;
+        let is_observable =
+            |number| Sample::decode(&[first(100), number], None).unwrap().is_observable();
+        assert!(is_observable(7) && is_observable(94));
+        assert!(!Sample::decode(&[first(0) | 3, 7], None).unwrap().is_observable());
+        for number in [6, 15, 16, 17, 92, 93, 203, 206] {
+            assert!(!is_observable(number), "{number}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_input_is_a_sample_or_a_problem(values: Vec<u64>, text: Option<String>) {
+            if let Ok(sample) = Sample::decode(&values, text.as_deref()) {
+                prop_assert!(!sample.name.is_empty() || text.is_some());
+            }
+        }
+
+        #[test]
+        fn count_and_cycles_are_the_halves_of_the_first_value(count: u32, cycles: u32) {
+            let sample = Sample::decode(&[u64::from(cycles) << 32 | u64::from(count), 1], None);
+            let sample = sample.unwrap();
+            prop_assert_eq!((sample.count, sample.cycles), (count.into(), Some(cycles.into())));
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The counters of a readout, by launch.
+
+use crate::{
+    Launch, LaunchRun,
+    counters::{
+        group::CounterGroup,
+        op::OpCounters,
+        sample::{Sample, SampleProblem},
+    },
+};
+use reader::{
+    lane::{Lane, LaneId, ZoneIndex},
+    names::ZoneTable,
+    readout::Readout,
+};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+};
+use wire::{PacketKind, ZoneId};
+
+/// A reading, and where and when it was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterSample {
+    /// The RISC that read it.
+    pub lane: LaneId,
+    /// When it was read, in cycles of the tile's clock.
+    pub time: u64,
+    /// The reading.
+    pub sample: Sample,
+}
+
+/// How often data under the id of counters was no reading, by reason.
+pub type ProblemCounts = BTreeMap<SampleProblem, u64>;
+
+/// The counters of one launch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LaunchCounters {
+    /// Index of the launch.
+    pub launch: usize,
+    /// The readings, by core and in the order in which they were taken.
+    pub samples: Vec<CounterSample>,
+    /// The same, ready for metrics.
+    pub counters: OpCounters,
+    /// Data that was no reading.
+    pub problems: ProblemCounts,
+}
+
+type Reading = (u64, Result<Sample, SampleProblem>);
+
+/// The counters of launches that have any, in the order of the launches.
+///
+/// ```
+/// use analysis::launches_of;
+/// use analysis::counters::counters_of;
+/// use recording::device_log::read_device_log;
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type,source line,source file,meta data
+/// 0,1,2,BRISC,9090,110,0,1024,,TS_DATA,0,,{\"counter type\":\"FPU_COUNTER\";\"ref cnt\":200;\"value\":50}
+/// ";
+/// let readout = read_device_log(log.as_bytes(), "my log")?;
+/// let counters = counters_of(&readout, &launches_of(&readout));
+/// let summary = counters[0].counters.summaries(false).next().unwrap();
+/// assert_eq!((summary.metric.label(), summary.mean), ("FPU Util", 25.0));
+/// # Ok::<(), recording::device_log::LogError>(())
+/// ```
+#[must_use]
+pub fn counters_of(readout: &Readout, launches: &[Launch]) -> Vec<LaunchCounters> {
+    let mut of_runs: HashMap<LaunchRun, Vec<Reading>> = HashMap::new();
+    for lane in readout.lanes() {
+        add_lane(&mut of_runs, lane, &readout.zones);
+    }
+    if of_runs.is_empty() {
+        return Vec::new();
+    }
+    let counters = |(number, launch): (usize, &Launch)| {
+        let mut counters = LaunchCounters { launch: number, ..LaunchCounters::default() };
+        let mut runs = launch.runs.clone();
+        runs.sort_unstable();
+        for run in runs {
+            let readings = of_runs.remove(&run).unwrap_or_default();
+            readings.into_iter().for_each(|(time, reading)| counters.add(run.lane, time, reading));
+        }
+        let is_any = !counters.samples.is_empty() || !counters.problems.is_empty();
+        is_any.then_some(counters)
+    };
+    launches.iter().enumerate().filter_map(counters).collect()
+}
+
+/// One counter over all cores of a launch that read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterTotal {
+    /// Name of the counter.
+    pub name: Cow<'static, str>,
+    /// Its group; `None` if it belongs to none.
+    pub group: Option<CounterGroup>,
+    /// Times that it was read.
+    pub sample_count: u64,
+    /// Events, the fewest and the most of a core, and those of all; `None` if nothing was observed:
+    /// the hardware ties the counter to a constant, or it counted over no cycles.
+    pub counts: Option<CounterCounts>,
+    /// Cycles that it was counted over, the fewest and the most of a core, as far as known.
+    pub cycles: Option<(u64, u64)>,
+}
+
+/// Events that a counter counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CounterCounts {
+    /// Fewest on a core.
+    pub min: u64,
+    /// Most on a core.
+    pub max: u64,
+    /// All together.
+    pub total: u64,
+}
+
+impl CounterTotal {
+    fn new(sample: &Sample) -> Self {
+        Self {
+            name: sample.name.clone(),
+            group: CounterGroup::of_counter(&sample.name),
+            sample_count: 0,
+            counts: None,
+            cycles: None,
+        }
+    }
+
+    fn add(&mut self, sample: &Sample) {
+        self.sample_count = self.sample_count.saturating_add(1);
+        if sample.is_observable() {
+            let none = CounterCounts { min: u64::MAX, max: 0, total: 0 };
+            let counts = self.counts.get_or_insert(none);
+            counts.min = counts.min.min(sample.count);
+            counts.max = counts.max.max(sample.count);
+            counts.total = counts.total.saturating_add(sample.count);
+        }
+        // A counter that was never started counted over none.
+        if let Some(cycles) = sample.cycles.filter(|&cycles| cycles > 0) {
+            let (min, max) = self.cycles.unwrap_or((cycles, cycles));
+            self.cycles = Some((min.min(cycles), max.max(cycles)));
+        }
+    }
+}
+
+impl LaunchCounters {
+    /// Each counter over all cores, in the order in which they were first read.
+    #[must_use]
+    pub fn totals(&self) -> Vec<CounterTotal> {
+        let mut totals: Vec<CounterTotal> = Vec::new();
+        let mut positions: HashMap<&str, usize> = HashMap::new();
+        for CounterSample { sample, .. } in &self.samples {
+            let position = *positions.entry(&sample.name).or_insert_with(|| {
+                totals.push(CounterTotal::new(sample));
+                totals.len().saturating_sub(1)
+            });
+            if let Some(total) = totals.get_mut(position) {
+                total.add(sample);
+            }
+        }
+        totals
+    }
+
+    /// Adds a reading that a RISC took, or the reason why there is none.
+    pub fn add(&mut self, lane: LaneId, time: u64, reading: Result<Sample, SampleProblem>) {
+        match reading {
+            Ok(sample) => {
+                self.counters.add(lane.core, lane.risc, sample.clone());
+                self.samples.push(CounterSample { lane, time, sample });
+            }
+            Err(problem) => {
+                let count = self.problems.entry(problem).or_default();
+                *count = count.saturating_add(1);
+            }
+        }
+    }
+}
+
+fn add_lane(of_runs: &mut HashMap<LaunchRun, Vec<Reading>>, lane: &Lane, zones: &ZoneTable) {
+    let mut known: Option<(ZoneIndex, bool)> = None;
+    let mut is_counter = |kind, zone| {
+        if !is_data(kind) {
+            return false;
+        }
+        if known.is_none_or(|(of, _)| of != zone) {
+            known = Some((zone, is_counter_id(zones, zone)));
+        }
+        known.is_some_and(|(_, is_counter)| is_counter)
+    };
+    if !lane.heads.iter().any(|head| is_counter(head.kind(), head.zone())) {
+        return;
+    }
+    let mut texts = lane.metadata.iter().peekable();
+    let mut run = 0_usize;
+    for (number, record) in lane.records().enumerate() {
+        while texts.next_if(|(of, _)| *of < number).is_some() {}
+        let text = texts.next_if(|(of, _)| *of == number).map(|(_, text)| &**text);
+        while lane.runs.get(run.saturating_add(1)).is_some_and(|next| next.first_record <= number) {
+            run = run.saturating_add(1);
+        }
+        if is_counter(record.kind, record.zone) {
+            let reading = (record.time, Sample::decode(record.data, text));
+            of_runs.entry(LaunchRun { lane: lane.id, run }).or_default().push(reading);
+        }
+    }
+}
+
+/// Returns true if a record of this kind and zone is of a counter.
+pub(crate) const fn is_data(kind: PacketKind) -> bool {
+    matches!(kind, PacketKind::TimestampedData | PacketKind::TimestampedData16B)
+}
+
+/// Returns true if a zone has the id of counters.
+pub(crate) fn is_counter_id(zones: &ZoneTable, zone: ZoneIndex) -> bool {
+    zones.id(zone) == u32::from(ZoneId::PERF_COUNTER.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reader::mesh::Noc0Coord;
+    use wire::Risc;
+
+    #[test]
+    fn totals_are_over_cores_and_constants_have_none() {
+        let mut launch = LaunchCounters::default();
+        for (x, count, cycles) in [(1, 30, Some(100)), (2, 10, Some(90)), (3, 20, None)] {
+            let lane = LaneId { chip_id: 0, core: Noc0Coord { x, y: 2 }, risc: Risc::Brisc };
+            for name in ["PACKER_BUSY", "MATH_FIDELITY_STALL"] {
+                let sample = Sample { name: name.into(), neo: None, count, cycles };
+                launch.add(lane, 5, Ok(sample));
+            }
+            // One that was never started.
+            let sample =
+                Sample { name: "FPU_COUNTER".into(), neo: None, count: 0, cycles: Some(0) };
+            launch.add(lane, 5, Ok(sample));
+            launch.add(lane, 6, Err(SampleProblem::Unnamed));
+        }
+        let totals = launch.totals();
+        assert_eq!(totals.len(), 3);
+        assert_eq!((totals[2].counts, totals[2].cycles, totals[2].sample_count), (None, None, 3));
+        let mut labels = launch.counters.summaries(false).map(|summary| summary.metric.label());
+        assert!(labels.all(|label| label != "FPU Util"));
+        let counts = CounterCounts { min: 10, max: 30, total: 60 };
+        assert_eq!((totals[0].counts, totals[0].cycles), (Some(counts), Some((90, 100))));
+        assert_eq!((totals[1].counts, totals[1].sample_count), (None, 3));
+        assert_eq!(launch.problems, ProblemCounts::from([(SampleProblem::Unnamed, 3)]));
+    }
+}

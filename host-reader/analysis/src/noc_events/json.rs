@@ -1,0 +1,173 @@
+//! `noc_trace_*.json`: writing as TT-Metal writes, and reading what can be read.
+
+use crate::noc_events::{object::TraceObject, trace::ProgramTrace};
+use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
+use std::fmt;
+
+impl ProgramTrace {
+    /// Returns the text of the file: an array of objects with their keys in order.
+    ///
+    /// ```
+    /// use analysis::noc_events::{ProgramTrace, read_json};
+    /// use wire::RunHostId;
+    /// let trace = ProgramTrace {
+    ///     chip_id: 0,
+    ///     program: RunHostId(0),
+    ///     trace: None,
+    ///     op_name: String::new(),
+    ///     objects: Vec::new(),
+    /// };
+    /// assert_eq!(trace.to_json(), "[]");
+    /// assert!(read_json(trace.to_json().as_bytes()).objects.is_empty());
+    /// ```
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Neither a map with other keys than texts nor a writer that fails is in it.
+        serde_json::to_string_pretty(&self.objects).unwrap_or_default()
+    }
+}
+
+/// Objects of a file, and what of it could not be read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReadTrace {
+    /// Objects that could be read, in the order of the file.
+    pub objects: Vec<TraceObject>,
+    /// Parts that could not be read.
+    pub problems: Vec<TraceProblem>,
+}
+
+/// A part of a file that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TraceProblem {
+    /// An object lacks a field or has one of another type.
+    #[error("object {index}: {reason}")]
+    Object {
+        /// Number of the object in the file, from 0.
+        index: usize,
+        /// The fault.
+        reason: String,
+    },
+    /// The text ends or is no JSON from here on.
+    #[error("nothing can be read behind object {kept_count}: {reason}")]
+    Text {
+        /// How many objects were before.
+        kept_count: usize,
+        /// The fault, with line and column.
+        reason: String,
+    },
+}
+
+/// Reads a `noc_trace_*.json`; what cannot be read is said, and the rest kept.
+///
+/// ```
+/// use analysis::noc_events::read_json;
+/// let text = br#"[{"proc": "BRISC", "sx": 1, "sy": 2, "timestamp": 7, "type": "WRITE_"}, {"pro"#;
+/// let read = read_json(text);
+/// assert_eq!((read.objects.len(), read.problems.len()), (1, 1));
+/// assert!(read.problems[0].to_string().starts_with("nothing can be read behind object 1: EOF"));
+/// ```
+///
+/// A byte-order mark, as editors put in front of texts, is passed over.
+#[must_use]
+pub fn read_json(text: &[u8]) -> ReadTrace {
+    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+    let mut read = ReadTrace::default();
+    let mut count = 0;
+    let mut json = serde_json::Deserializer::from_slice(text);
+    let objects = Objects { read: &mut read, count: &mut count };
+    if let Err(error) = objects.deserialize(&mut json).and_then(|()| json.end()) {
+        let reason = error.to_string();
+        read.problems.push(TraceProblem::Text { kept_count: count, reason });
+    }
+    read
+}
+
+struct Objects<'a> {
+    read: &'a mut ReadTrace,
+    count: &'a mut usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Objects<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Objects<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of NoC events")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<(), A::Error> {
+        while let Some(value) = sequence.next_element::<serde_json::Value>()? {
+            match object_of(value) {
+                Ok(object) => self.read.objects.push(object),
+                Err(reason) => {
+                    self.read.problems.push(TraceProblem::Object { index: *self.count, reason });
+                }
+            }
+            *self.count = self.count.saturating_add(1);
+        }
+        Ok(())
+    }
+}
+
+/// The object that the value is; it has a place, a time, and is a zone's end or an event.
+fn object_of(value: serde_json::Value) -> Result<TraceObject, String> {
+    for field in ["proc", "sx", "sy", "timestamp"] {
+        if value.get(field).is_none() {
+            return Err(format!("expected an object with `{field}`"));
+        }
+    }
+    let object: TraceObject = serde_json::from_value(value).map_err(|error| error.to_string())?;
+    if object.zone.is_none() && object.event_type.is_none() {
+        return Err("expected an object with `zone` or `type`".to_owned());
+    }
+    Ok(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const GOOD: &str =
+        r#"{"proc":"BRISC","sx":1,"sy":2,"timestamp":7,"type":"READ","num_bytes":32}"#;
+
+    #[test]
+    fn an_object_that_cannot_be_read_does_not_hide_the_others() {
+        let bad =
+            [r#"{"proc":"BRISC"}"#, r#"{"proc":7,"sx":1,"sy":2,"timestamp":7,"type":""}"#, "3"];
+        let text = format!("[{GOOD},{},{GOOD},{},{}]", bad[0], bad[1], bad[2]);
+        let read = read_json(text.as_bytes());
+        assert_eq!(read.objects.len(), 2);
+        let index_of = |problem: &TraceProblem| match problem {
+            TraceProblem::Object { index, .. } => *index,
+            TraceProblem::Text { .. } => panic!("{problem}"),
+        };
+        assert_eq!(read.problems.iter().map(index_of).collect::<Vec<_>>(), [1, 3, 4]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_file_cut_anywhere_keeps_the_whole_objects_before(cut in 0_usize..400) {
+            let text = format!("[{}]", [GOOD; 4].join(","));
+            let cut = cut.min(text.len() - 1);
+            let read = read_json(&text.as_bytes()[..cut]);
+            let whole = cut.saturating_sub(1) / (GOOD.len() + 1);
+            let whole = whole + usize::from(cut.saturating_sub(1) % (GOOD.len() + 1) == GOOD.len());
+            prop_assert_eq!(read.objects.len(), whole);
+            prop_assert_eq!(read.problems.len(), 1);
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(text in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let read = read_json(&text);
+            prop_assert!(read.objects.is_empty() || text.contains(&b'['));
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Kinds of NoC events, and the numbers that versions of TT-Metal gave them.
+
+/// Kind of a NoC event.
+///
+/// ```
+/// use analysis::noc_events::{EventKind, Numbering};
+/// let kind = EventKind::from_number(30, Numbering::Newer).unwrap();
+/// assert_eq!(kind, EventKind::SemaphoreSetRemote);
+/// assert_eq!(EventKind::from_number(30, Numbering::Older), Some(EventKind::FabricUnicastWrite));
+/// assert_eq!(EventKind::from_name("WRITE_"), Some(EventKind::Write));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EventKind {
+    /// Read of bytes.
+    Read,
+    /// Read that sets the state of the ones that follow.
+    ReadSetState,
+    /// Setting of the transaction id of reads.
+    ReadSetTrid,
+    /// Read to where the state says.
+    ReadWithState,
+    /// Read to where the state says, under a transaction id.
+    ReadWithStateAndTrid,
+    /// Beginning of a wait for reads.
+    ReadBarrierStart,
+    /// End of a wait for reads.
+    ReadBarrierEnd,
+    /// Wait for the reads of a transaction id.
+    ReadBarrierWithTrid,
+    /// Setting of the state of reads from a DRAM shard.
+    ReadDramShardedSetState,
+    /// Read from a DRAM shard.
+    ReadDramShardedWithState,
+    /// Write of bytes.
+    Write,
+    /// Setting of the transaction id of writes.
+    WriteSetTrid,
+    /// Write under a transaction id.
+    WriteWithTrid,
+    /// Write of one word.
+    WriteInline,
+    /// Write to all tiles of a rectangle.
+    WriteMulticast,
+    /// Setting of the state of writes.
+    WriteSetState,
+    /// Write to where the state says.
+    WriteWithState,
+    /// Setting of the state of writes under a transaction id.
+    WriteWithTridSetState,
+    /// Write to where the state says, under a transaction id.
+    WriteWithTridWithState,
+    /// Beginning of a wait for writes.
+    WriteBarrierStart,
+    /// End of a wait for writes.
+    WriteBarrierEnd,
+    /// Wait for the writes of a transaction id.
+    WriteBarrierWithTrid,
+    /// Wait until writes have left.
+    WriteFlush,
+    /// Wait until the writes of a transaction id have left.
+    WriteFlushWithTrid,
+    /// Wait for everything.
+    FullBarrier,
+    /// Wait for atomic operations.
+    AtomicBarrier,
+    /// Increment of a semaphore.
+    SemaphoreInc,
+    /// Wait for a semaphore.
+    SemaphoreWait,
+    /// Setting of a semaphore.
+    SemaphoreSet,
+    /// Setting of another tile's semaphore.
+    SemaphoreSetRemote,
+    /// Setting of a semaphore of all tiles of a rectangle.
+    SemaphoreSetMulticast,
+    /// Increment of a semaphore of all tiles of a rectangle.
+    SemaphoreIncMulticast,
+    /// Fabric packet that writes to one chip.
+    FabricUnicastWrite,
+    /// Fabric packet that writes one word to one chip.
+    FabricUnicastInlineWrite,
+    /// Fabric packet that increments a semaphore of one chip.
+    FabricUnicastAtomicInc,
+    /// Fabric packet that writes to one chip and increments a semaphore there.
+    FabricFusedUnicastAtomicInc,
+    /// Fabric packet that writes to several chips.
+    FabricMulticastWrite,
+    /// Fabric packet that increments a semaphore of several chips.
+    FabricMulticastAtomicInc,
+    /// Fabric packet that writes to several places of one chip.
+    FabricUnicastScatterWrite,
+    /// Route of a fabric packet along a line.
+    FabricRoutingFields1d,
+    /// Route of a fabric packet on a mesh.
+    FabricRoutingFields2d,
+}
+
+/// Version of the numbers of events: those from 30 on were moved by three.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Numbering {
+    /// Remote and multicast semaphores have no numbers; fabric events begin at 30.
+    Older,
+    /// Remote and multicast semaphores are 30 to 32; fabric events begin at 33.
+    #[default]
+    Newer,
+}
+
+use EventKind::*;
+
+/// Every kind with its name, in the order of the newer numbers, which begin at 1.
+const KINDS: [(EventKind, &str); 41] = [
+    (Read, "READ"),
+    (ReadSetState, "READ_SET_STATE"),
+    (ReadSetTrid, "READ_SET_TRID"),
+    (ReadWithState, "READ_WITH_STATE"),
+    (ReadWithStateAndTrid, "READ_WITH_STATE_AND_TRID"),
+    (ReadBarrierStart, "READ_BARRIER_START"),
+    (ReadBarrierEnd, "READ_BARRIER_END"),
+    (ReadBarrierWithTrid, "READ_BARRIER_WITH_TRID"),
+    (ReadDramShardedSetState, "READ_DRAM_SHARDED_SET_STATE"),
+    (ReadDramShardedWithState, "READ_DRAM_SHARDED_WITH_STATE"),
+    (Write, "WRITE_"),
+    (WriteSetTrid, "WRITE_SET_TRID"),
+    (WriteWithTrid, "WRITE_WITH_TRID"),
+    (WriteInline, "WRITE_INLINE"),
+    (WriteMulticast, "WRITE_MULTICAST"),
+    (WriteSetState, "WRITE_SET_STATE"),
+    (WriteWithState, "WRITE_WITH_STATE"),
+    (WriteWithTridSetState, "WRITE_WITH_TRID_SET_STATE"),
+    (WriteWithTridWithState, "WRITE_WITH_TRID_WITH_STATE"),
+    (WriteBarrierStart, "WRITE_BARRIER_START"),
+    (WriteBarrierEnd, "WRITE_BARRIER_END"),
+    (WriteBarrierWithTrid, "WRITE_BARRIER_WITH_TRID"),
+    (WriteFlush, "WRITE_FLUSH"),
+    (WriteFlushWithTrid, "WRITE_FLUSH_WITH_TRID"),
+    (FullBarrier, "FULL_BARRIER"),
+    (AtomicBarrier, "ATOMIC_BARRIER"),
+    (SemaphoreInc, "SEMAPHORE_INC"),
+    (SemaphoreWait, "SEMAPHORE_WAIT"),
+    (SemaphoreSet, "SEMAPHORE_SET"),
+    (SemaphoreSetRemote, "SEMAPHORE_SET_REMOTE"),
+    (SemaphoreSetMulticast, "SEMAPHORE_SET_MULTICAST"),
+    (SemaphoreIncMulticast, "SEMAPHORE_INC_MULTICAST"),
+    (FabricUnicastWrite, "FABRIC_UNICAST_WRITE"),
+    (FabricUnicastInlineWrite, "FABRIC_UNICAST_INLINE_WRITE"),
+    (FabricUnicastAtomicInc, "FABRIC_UNICAST_ATOMIC_INC"),
+    (FabricFusedUnicastAtomicInc, "FABRIC_FUSED_UNICAST_ATOMIC_INC"),
+    (FabricMulticastWrite, "FABRIC_MULTICAST_WRITE"),
+    (FabricMulticastAtomicInc, "FABRIC_MULTICAST_ATOMIC_INC"),
+    (FabricUnicastScatterWrite, "FABRIC_UNICAST_SCATTER_WRITE"),
+    (FabricRoutingFields1d, "FABRIC_ROUTING_FIELDS_1D"),
+    (FabricRoutingFields2d, "FABRIC_ROUTING_FIELDS_2D"),
+];
+
+/// The first number that differs between the versions.
+const FIRST_MOVED: u8 = 30;
+/// By how much the newer numbers are larger from there on.
+const MOVED_BY: u8 = 3;
+
+impl EventKind {
+    /// All kinds, in the order of the newer numbers.
+    pub fn all() -> impl Iterator<Item = Self> {
+        KINDS.iter().map(|&(kind, _)| kind)
+    }
+
+    /// Returns the kind with this number; `None` where the numbering has none.
+    #[must_use]
+    pub fn from_number(number: u8, numbering: Numbering) -> Option<Self> {
+        let newer = match numbering {
+            Numbering::Older if number >= FIRST_MOVED => number.checked_add(MOVED_BY)?,
+            _ => number,
+        };
+        KINDS.get(usize::from(newer.checked_sub(1)?)).map(|&(kind, _)| kind)
+    }
+
+    /// Returns the kind that TT-Metal calls `name`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        KINDS.iter().find(|&&(_, known)| known == name).map(|&(kind, _)| kind)
+    }
+
+    /// Returns the name that TT-Metal writes, such as `WRITE_`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        KINDS.iter().find(|&&(kind, _)| kind == self).map_or("", |&(_, name)| name)
+    }
+
+    /// Returns true if the event moves bytes from another tile to this one.
+    #[must_use]
+    pub const fn is_read(self) -> bool {
+        matches!(self, Read | ReadWithState | ReadWithStateAndTrid | ReadDramShardedWithState)
+    }
+
+    /// Returns true if the event moves bytes from this tile to others.
+    #[must_use]
+    pub const fn is_write(self) -> bool {
+        matches!(
+            self,
+            Write
+                | WriteWithTrid
+                | WriteInline
+                | WriteMulticast
+                | WriteWithState
+                | WriteWithTridWithState
+        )
+    }
+
+    /// Returns true if the event's target is a rectangle of tiles.
+    #[must_use]
+    pub const fn is_multicast(self) -> bool {
+        matches!(self, WriteMulticast | SemaphoreSetMulticast | SemaphoreIncMulticast)
+    }
+
+    /// Returns true if the event is a packet of the fabric.
+    #[must_use]
+    pub const fn is_fabric(self) -> bool {
+        self.is_fabric_unicast()
+            || matches!(
+                self,
+                FabricMulticastWrite | FabricMulticastAtomicInc | FabricUnicastScatterWrite
+            )
+    }
+
+    /// Returns true if the event is one of the tile's own NoC.
+    #[must_use]
+    pub const fn is_local(self) -> bool {
+        !self.is_fabric() && !matches!(self, FabricRoutingFields1d | FabricRoutingFields2d)
+    }
+
+    /// Returns true if the event is a packet of the fabric to one place.
+    #[must_use]
+    pub const fn is_fabric_unicast(self) -> bool {
+        matches!(
+            self,
+            FabricUnicastWrite
+                | FabricUnicastInlineWrite
+                | FabricUnicastAtomicInc
+                | FabricFusedUnicastAtomicInc
+        )
+    }
+
+    /// Returns the event that ends the wait which this one begins.
+    #[must_use]
+    pub const fn end_of_wait(self) -> Option<Self> {
+        match self {
+            ReadBarrierStart => Some(ReadBarrierEnd),
+            WriteBarrierStart => Some(WriteBarrierEnd),
+            _ => None,
+        }
+    }
+}
+
+impl Numbering {
+    /// Returns the numbering that explains these numbers of events, in the order of their RISC.
+    ///
+    /// A packet of the fabric is followed by its route, which only one of the numberings sees.
+    /// Without fabric events the newer one is taken.
+    ///
+    /// ```
+    /// use analysis::noc_events::Numbering;
+    /// assert_eq!(Numbering::of_numbers([30, 37, 11]), Numbering::Older);
+    /// assert_eq!(Numbering::of_numbers([33, 40, 11]), Numbering::Newer);
+    /// assert_eq!(Numbering::of_numbers([11, 20, 21]), Numbering::Newer);
+    /// ```
+    #[must_use]
+    pub fn of_numbers(numbers: impl IntoIterator<Item = u8>) -> Self {
+        let (mut older, mut newer) = (0_usize, 0_usize);
+        let mut before = None;
+        for number in numbers {
+            older = older.saturating_add(Self::Older.explains(before, number).into());
+            newer = newer.saturating_add(Self::Newer.explains(before, number).into());
+            before = Some(number);
+        }
+        if older > newer { Self::Older } else { Self::Newer }
+    }
+
+    /// Returns true if `number` is the route of a packet that `before` announces.
+    fn explains(self, before: Option<u8>, number: u8) -> bool {
+        let kind = |number| EventKind::from_number(number, self);
+        let is_route = matches!(kind(number), Some(FabricRoutingFields1d | FabricRoutingFields2d));
+        is_route && before.and_then(kind).is_some_and(EventKind::is_fabric)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of `event_metadata.hpp` at two commits, written down from there.
+    const NUMBERS: [(u8, u8, &str); 10] = [
+        (1, 1, "READ"),
+        (11, 11, "WRITE_"),
+        (15, 15, "WRITE_MULTICAST"),
+        (26, 26, "ATOMIC_BARRIER"),
+        (29, 29, "SEMAPHORE_SET"),
+        (30, 33, "FABRIC_UNICAST_WRITE"),
+        (33, 36, "FABRIC_FUSED_UNICAST_ATOMIC_INC"),
+        (36, 39, "FABRIC_UNICAST_SCATTER_WRITE"),
+        (37, 40, "FABRIC_ROUTING_FIELDS_1D"),
+        (38, 41, "FABRIC_ROUTING_FIELDS_2D"),
+    ];
+
+    #[test]
+    fn numbers_are_those_of_both_versions() {
+        for (older, newer, name) in NUMBERS {
+            let kind = EventKind::from_name(name);
+            assert!(kind.is_some(), "{name}");
+            assert_eq!(EventKind::from_number(older, Numbering::Older), kind, "{name}");
+            assert_eq!(EventKind::from_number(newer, Numbering::Newer), kind, "{name}");
+            assert_eq!(kind.map(EventKind::name), Some(name));
+        }
+    }
+
+    #[test]
+    fn numbers_beyond_the_table_have_no_kind() {
+        for number in [0, 42, 255] {
+            assert_eq!(EventKind::from_number(number, Numbering::Newer), None);
+        }
+        for number in [0, 39, 253, 255] {
+            assert_eq!(EventKind::from_number(number, Numbering::Older), None);
+        }
+        assert_eq!(EventKind::from_name("UNDEF"), None);
+    }
+
+    #[test]
+    fn one_kind_of_transfer_is_not_another() {
+        for kind in EventKind::all() {
+            let is_of = [kind.is_read(), kind.is_write(), kind.is_fabric()];
+            assert!(is_of.into_iter().filter(|&is_so| is_so).count() <= 1, "{kind:?}");
+        }
+    }
+}

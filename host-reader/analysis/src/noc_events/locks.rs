@@ -1,0 +1,208 @@
+//! Locks: memory of a tile that a kernel used for a while.
+
+use crate::noc_events::trace::TraceNotes;
+use reader::{
+    lane::{Lane, LaneId, Record},
+    names::ZoneTable,
+    readout::Readout,
+};
+use wire::{
+    PacketKind, RunHostId, ZoneId,
+    scoped_lock::{FIELD_MAX, LockEvent, LockEventKind},
+};
+
+/// Memory that a RISC held, from a lock to its unlocking or until its kernel was over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldMemory {
+    /// The RISC.
+    pub lane: LaneId,
+    /// The program.
+    pub program: RunHostId,
+    /// Event that began it: a lock, or the start of a region.
+    pub kind: LockEventKind,
+    /// First address in L1.
+    pub address: u32,
+    /// Bytes from there on.
+    pub byte_count: u32,
+    /// Cycle of the beginning.
+    pub begin: u64,
+    /// Cycle of the end; `None` if nothing recorded it.
+    pub end: Option<u64>,
+}
+
+impl HeldMemory {
+    /// Returns true if the address or the size may be larger than what is recorded.
+    #[must_use]
+    pub const fn is_saturated(&self) -> bool {
+        self.address == FIELD_MAX || self.byte_count == FIELD_MAX
+    }
+
+    /// Returns for how many cycles the memory was held, if that is known.
+    #[must_use]
+    pub fn cycles(&self) -> Option<u64> {
+        Some(self.end?.saturating_sub(self.begin))
+    }
+
+    /// Returns true if an event of the same RISC ends it: the unlocking of the same bytes, or of
+    /// a region any clearing.
+    fn ends_with(&self, event: LockEvent) -> bool {
+        match self.kind {
+            LockEventKind::DfbRegionStart => event.kind == LockEventKind::DfbRegionClear,
+            kind => {
+                kind.unlock() == Some(event.kind)
+                    && (self.address, self.byte_count) == (event.address, event.byte_count)
+            }
+        }
+    }
+}
+
+/// Held memory of a recording.
+///
+/// # Compatibility
+/// Events under the id 23456 as tt-metal 0.81 records them; versions before it packed addresses
+/// otherwise, which nothing in the data tells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Locks {
+    /// Memory in the order of RISCs and beginnings.
+    pub held: Vec<HeldMemory>,
+    /// Notes about events that are of no kind, or end what never began.
+    pub notes: TraceNotes,
+}
+
+impl Locks {
+    /// Gathers the locks of a readout.
+    ///
+    /// A lock ends with the latest matching event of its RISC in the same run of a program.
+    #[must_use]
+    pub fn of_readout(readout: &Readout) -> Self {
+        let mut locks = Self::default();
+        for lane in readout.lanes() {
+            locks.add_lane(lane, &readout.zones);
+        }
+        locks
+    }
+
+    fn add_lane(&mut self, lane: &Lane, zones: &ZoneTable) {
+        let mut runs = lane.runs.iter().peekable();
+        let mut program = RunHostId(0);
+        // Held memory from here on belongs to the program.
+        let mut of_program = self.held.len();
+        for (index, record) in lane.records().enumerate() {
+            while let Some(run) = runs.next_if(|run| run.first_record <= index) {
+                // A push within a launch begins a run of the same program.
+                if run.program != program {
+                    (program, of_program) = (run.program, self.held.len());
+                }
+            }
+            if is_lock(&record, zones) {
+                self.add(lane.id, program, of_program, &record);
+            }
+        }
+    }
+
+    fn add(&mut self, lane: LaneId, program: RunHostId, of_program: usize, record: &Record<'_>) {
+        let bits = record.data.first().copied().unwrap_or(u64::MAX);
+        let Some(event) = LockEvent::unpack(bits) else {
+            let what = format!("{} is no kind of lock", bits & 0xFF);
+            return self.notes.add(what, lane, record.time);
+        };
+        let LockEvent { kind, address, byte_count } = event;
+        if kind.unlock().is_some() || kind == LockEventKind::DfbRegionStart {
+            let (begin, end) = (record.time, None);
+            let held = HeldMemory { lane, program, kind, address, byte_count, begin, end };
+            return self.held.push(held);
+        }
+        let open = self.held.iter_mut().skip(of_program).rev();
+        let mut ended = open.filter(|held| held.end.is_none() && held.ends_with(event)).peekable();
+        // A kernel may clear regions that it has not begun.
+        if ended.peek().is_none() && kind != LockEventKind::DfbRegionClear {
+            let what = format!("{} without its lock", kind.name());
+            return self.notes.add(what, lane, record.time);
+        }
+        let most = if kind == LockEventKind::DfbRegionClear { usize::MAX } else { 1 };
+        ended.take(most).for_each(|held| held.end = Some(record.time));
+    }
+}
+
+/// Returns true if the record is an event of a lock.
+fn is_lock(record: &Record<'_>, zones: &ZoneTable) -> bool {
+    record.kind == PacketKind::TimestampedData
+        && zones.id(record.zone) == u32::from(ZoneId::NOC_DEBUGGING.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use LockEventKind::{CbLock, CbUnlock, DfbRegionClear, DfbRegionStart, MemLock, MemUnlock};
+    use recording::device_log::read_device_log;
+
+    fn locks(events: &[(u32, u64, u64)]) -> Locks {
+        let mut log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nPCIe slot,core_x,core_y,RISC \
+                       processor type,timer_id,time[cycles since reset],data,run host ID,zone \
+                       name,type\n"
+            .to_owned();
+        for (program, time, bits) in events {
+            log += &format!("0,1,2,BRISC,23456,{time},{bits},{program},,TS_DATA\n");
+        }
+        Locks::of_readout(&read_device_log(log.as_bytes(), "locks").unwrap())
+    }
+
+    fn bits(kind: LockEventKind, address: u32, byte_count: u32) -> u64 {
+        LockEvent { kind, address, byte_count }.pack()
+    }
+
+    fn shown(locks: &Locks) -> Vec<(LockEventKind, u32, u64, Option<u64>)> {
+        locks.held.iter().map(|one| (one.kind, one.address, one.begin, one.end)).collect()
+    }
+
+    #[test]
+    fn a_lock_ends_with_the_unlocking_of_the_same_bytes() {
+        let found = locks(&[
+            (1, 10, bits(CbLock, 64, 32)),
+            (1, 20, bits(MemLock, 64, 32)),
+            (1, 30, bits(CbLock, 64, 32)),
+            (1, 40, bits(CbLock, 96, 32)),
+            (1, 50, bits(CbUnlock, 64, 32)),
+            (1, 60, bits(MemUnlock, 64, 16)),
+            (1, 70, bits(CbUnlock, 64, 32)),
+        ]);
+        let expected = [
+            (CbLock, 64, 10, Some(70)),
+            (MemLock, 64, 20, None),
+            (CbLock, 64, 30, Some(50)),
+            (CbLock, 96, 40, None),
+        ];
+        assert_eq!(shown(&found), expected);
+        assert_eq!(found.held[0].cycles(), Some(60));
+        let notes: Vec<_> = found.notes.sentences().collect();
+        assert_eq!(notes.len(), 1);
+        assert!(notes[0].starts_with("1 x MEM_UNLOCK without its lock"), "{notes:?}");
+    }
+
+    #[test]
+    fn regions_end_together_and_nothing_outlives_its_program() {
+        let found = locks(&[
+            (1, 10, bits(DfbRegionStart, 0, 32)),
+            (1, 20, bits(DfbRegionStart, 64, 32)),
+            (1, 30, bits(DfbRegionClear, 0, 0)),
+            (1, 40, bits(DfbRegionClear, 0, 0)),
+            (1, 50, bits(MemLock, 0, 8)),
+            (2, 60, bits(MemUnlock, 0, 8)),
+        ]);
+        let expected = [
+            (DfbRegionStart, 0, 10, Some(30)),
+            (DfbRegionStart, 64, 20, Some(30)),
+            (MemLock, 0, 50, None),
+        ];
+        assert_eq!((shown(&found), found.notes.count()), (expected.to_vec(), 1));
+    }
+
+    #[test]
+    fn a_number_without_a_meaning_is_named_and_the_rest_is_kept() {
+        let found = locks(&[(1, 10, 0x0000_0020_0000_0008), (1, 20, bits(MemLock, 0, 1 << 30))]);
+        assert!(found.held[0].is_saturated());
+        assert_eq!(shown(&found), [(MemLock, 0, 20, None)]);
+        let notes: Vec<_> = found.notes.sentences().collect();
+        assert!(notes[0].starts_with("1 x 8 is no kind of lock"), "{notes:?}");
+    }
+}

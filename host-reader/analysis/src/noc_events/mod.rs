@@ -1,0 +1,55 @@
+//! NoC events: transfers, barriers, semaphores and fabric packets that kernels recorded.
+//!
+//! A NoC event is timestamped data under the id 12345 ([`wire::ZoneId::NOC_TRACING`]). No other id
+//! is ever taken for one. Events of locks have the id 23456 ([`wire::ZoneId::NOC_DEBUGGING`]).
+//!
+//! | question | item |
+//! |---|---|
+//! | what do the 64 bits say? | [`Payload::decode`] |
+//! | which numbers mean which kind? | [`EventKind`], [`Numbering`] |
+//! | which tile do the coordinates mean? | [`TileMap`] |
+//! | what happened in each program? | [`NocTraces::of_readout`] |
+//! | how is it written as TT-Metal writes it, and read? | [`ProgramTrace::to_json`], [`read_json`] |
+//! | how does a device log have room for addresses? | [`describe_addresses`] |
+//! | who moved how much, to whom, over which links? | [`Traffic`] |
+//! | which memory did kernels hold, and for how long? | [`Locks`] |
+//!
+//! # Compatibility
+//! `tt_metal/tools/profiler/event_metadata.hpp` and `tt_metal/impl/profiler/profiler.cpp`: the
+//! payloads, the numbers, the objects of `noc_trace_*.json` and how fabric events are joined.
+
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "numbers come from outside"
+    )
+)]
+
+mod describe;
+mod fabric;
+mod json;
+mod kind;
+mod locks;
+mod object;
+mod payload;
+mod size_field;
+mod tile;
+mod trace;
+mod traffic;
+
+pub use describe::describe_addresses;
+pub use json::{ReadTrace, TraceProblem, read_json};
+pub use kind::{EventKind, Numbering};
+pub use locks::{HeldMemory, Locks};
+pub use object::{Destination, FabricMux, FabricSend, TraceObject};
+pub use payload::{
+    FabricEvent, FabricPacket, LocalEvent, Noc, Payload, PayloadError, RawCoord, Routing,
+    ScatterEvent, Trailer,
+};
+pub use size_field::{FoundSizeField, SizeField};
+pub use tile::TileMap;
+pub use trace::{NocTraces, ProgramTrace, TraceNotes, TraceOptions};
+pub use traffic::{Activity, Direction, Link, LinkLoad, Pair, Traffic};
+pub use wire::scoped_lock::LockEventKind;

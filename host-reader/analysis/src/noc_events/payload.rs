@@ -1,0 +1,481 @@
+//! The 64 bits of a NoC event.
+
+use crate::noc_events::{
+    kind::{EventKind, Numbering},
+    size_field::SizeField,
+};
+
+/// One of the two networks of a chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Noc {
+    /// The event names none.
+    Undefined,
+    /// NoC 0.
+    Noc0,
+    /// NoC 1.
+    Noc1,
+}
+
+impl Noc {
+    const fn from_bits(bits: u8) -> Option<Self> {
+        match bits {
+            0 => Some(Self::Undefined),
+            1 => Some(Self::Noc0),
+            2 => Some(Self::Noc1),
+            _ => None,
+        }
+    }
+
+    /// Returns the name that TT-Metal writes.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Undefined => "UNDEF",
+            Self::Noc0 => "NOC_0",
+            Self::Noc1 => "NOC_1",
+        }
+    }
+
+    /// Returns the network that TT-Metal calls `name`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Undefined, Self::Noc0, Self::Noc1].into_iter().find(|noc| noc.name() == name)
+    }
+}
+
+/// A coordinate as the kernel gave it to the NoC: translated, or raw on that NoC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RawCoord {
+    /// Column; -1 if the event has no target.
+    pub x: i8,
+    /// Row; -1 if the event has no target.
+    pub y: i8,
+}
+
+/// An event of the tile's own NoC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalEvent {
+    /// Kind of the event.
+    pub kind: EventKind,
+    /// Target; the first corner of a multicast's rectangle.
+    pub target: RawCoord,
+    /// The other corner of a multicast's rectangle.
+    pub multicast_end: RawCoord,
+    /// Network that the event went over.
+    pub noc: Noc,
+    /// Virtual channel, -8 to 7; -1 where the event names none.
+    pub virtual_channel: i8,
+    /// Payload in units of 32 bytes, rounded up.
+    pub chunk_count: u16,
+    /// Width of the size; its greatest number stands for more, too.
+    pub size_field: SizeField,
+    /// True if the writer waits for no acknowledgement.
+    pub is_posted: bool,
+}
+
+impl LocalEvent {
+    /// Bytes of one unit of the payload.
+    const CHUNK_BYTES: u32 = 32;
+
+    /// Returns the payload in bytes, rounded up to 32; at most 8,160 or 131,040 as the size's
+    /// field is wide.
+    #[must_use]
+    pub const fn byte_count(&self) -> u32 {
+        (self.chunk_count as u32).saturating_mul(Self::CHUNK_BYTES)
+    }
+
+    /// Returns true if the payload may be larger than [`LocalEvent::byte_count`].
+    #[must_use]
+    pub const fn is_saturated(&self) -> bool {
+        self.chunk_count == self.size_field.most_chunks()
+    }
+
+    /// Returns the target, unless the event has none or takes that of an earlier one.
+    #[must_use]
+    pub const fn own_target(&self) -> Option<RawCoord> {
+        let RawCoord { x, y } = self.target;
+        let is_set_elsewhere =
+            matches!(self.kind, EventKind::ReadWithState | EventKind::WriteWithState);
+        if x == -1 || y == -1 || is_set_elsewhere { None } else { Some(self.target) }
+    }
+}
+
+/// Form of a fabric packet's route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FabricPacket {
+    /// Hops along a line, in one byte.
+    Regular,
+    /// Hops along a line, two bits each.
+    LowLatency,
+    /// Hops on a mesh.
+    LowLatencyMesh,
+    /// A route that routers choose.
+    DynamicMesh,
+}
+
+impl FabricPacket {
+    const fn from_bits(bits: u8) -> Option<Self> {
+        match bits {
+            0 => Some(Self::Regular),
+            1 => Some(Self::LowLatency),
+            2 => Some(Self::LowLatencyMesh),
+            3 => Some(Self::DynamicMesh),
+            _ => None,
+        }
+    }
+}
+
+/// A packet of the fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FabricEvent {
+    /// Kind of the event.
+    pub kind: EventKind,
+    /// Target on the chip that receives it.
+    pub target: RawCoord,
+    /// The other corner of a multicast's rectangle.
+    pub multicast_end: RawCoord,
+    /// Network of the receiving chip.
+    pub noc: Noc,
+    /// Form of the route that follows.
+    pub packet: FabricPacket,
+}
+
+/// One part of a fabric packet that writes to several places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScatterEvent {
+    /// Target on the chip that receives it.
+    pub target: RawCoord,
+    /// Bytes for this target; 0 for the last, which takes what is left.
+    pub chunk_bytes: i16,
+    /// How many such events make the packet.
+    pub chunk_count: i8,
+    /// Network of the receiving chip.
+    pub noc: Noc,
+    /// Form of the route that follows.
+    pub packet: FabricPacket,
+}
+
+/// Route of a fabric packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Routing {
+    /// Along a line.
+    Line {
+        /// The packet's own word.
+        value: u32,
+    },
+    /// On a mesh.
+    Mesh {
+        /// Hops north or south.
+        north_south_hops: u8,
+        /// Hops east.
+        east_hops: u8,
+        /// Hops west.
+        west_hops: u8,
+        /// True if all chips on the way take the packet.
+        is_multicast: bool,
+    },
+    /// On a mesh, and the device did not record it, as since TT-Metal 0.81.1.
+    Unrecorded,
+}
+
+/// The 64 bits of a NoC event, read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// An event of the tile's own NoC.
+    Local(LocalEvent),
+    /// A packet of the fabric.
+    Fabric(FabricEvent),
+    /// A part of a packet of the fabric.
+    Scatter(ScatterEvent),
+    /// The route of the packet before.
+    Routing(Routing),
+}
+
+/// A word that is no NoC event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PayloadError {
+    /// The kind's number is not in the table.
+    #[error("{number} is no kind of NoC event")]
+    UnknownKind {
+        /// The number.
+        number: u8,
+    },
+    /// The network's number is neither 0, 1 nor 2.
+    #[error("{number} is no NoC")]
+    UnknownNoc {
+        /// The number.
+        number: u8,
+    },
+    /// The number of the route's form is not in the table.
+    #[error("{number} is no form of a fabric packet")]
+    UnknownPacket {
+        /// The number.
+        number: u8,
+    },
+}
+
+impl Payload {
+    /// Reads the 64 bits of a NoC event.
+    ///
+    /// # Errors
+    /// If a field holds a number without a meaning.
+    ///
+    /// ```
+    /// use analysis::noc_events::{EventKind, Noc, Numbering, Payload, SizeField};
+    /// // A line of a log of a Wormhole: 256 bytes to the tile (0,11) over NoC 0.
+    /// let Payload::Local(write) = Payload::decode(0x0008_1100_000b_000b, Numbering::Newer, SizeField::Bits8)?
+    /// else {
+    ///     panic!("a write is no packet of the fabric");
+    /// };
+    /// assert_eq!((write.kind, write.noc), (EventKind::Write, Noc::Noc0));
+    /// assert_eq!((write.target.x, write.target.y, write.byte_count()), (0, 11, 256));
+    /// # Ok::<(), analysis::noc_events::PayloadError>(())
+    /// ```
+    pub fn decode(
+        bits: u64,
+        numbering: Numbering,
+        size_field: SizeField,
+    ) -> Result<Self, PayloadError> {
+        let bytes = bits.to_le_bytes();
+        let [number, x, y, end_x, end_y, carrier, size, flags] = bytes;
+        let kind = EventKind::from_number(number, numbering)
+            .ok_or(PayloadError::UnknownKind { number })?;
+        let coord = |x: u8, y: u8| RawCoord { x: x.cast_signed(), y: y.cast_signed() };
+        let (target, multicast_end) = (coord(x, y), coord(end_x, end_y));
+        Ok(match kind {
+            EventKind::FabricRoutingFields1d => {
+                Self::Routing(Routing::Line { value: u32::from_le_bytes([x, y, end_x, end_y]) })
+            }
+            // A packet that goes nowhere is none: the number was given to another meaning.
+            EventKind::FabricRoutingFields2d if bits >> u8::BITS == 0 => {
+                Self::Routing(Routing::Unrecorded)
+            }
+            EventKind::FabricRoutingFields2d => Self::Routing(Routing::Mesh {
+                north_south_hops: x,
+                east_hops: y,
+                west_hops: end_x,
+                is_multicast: end_y != 0,
+            }),
+            EventKind::FabricUnicastScatterWrite => {
+                let (noc, packet) = fabric_carrier(flags)?;
+                Self::Scatter(ScatterEvent {
+                    target,
+                    chunk_bytes: i16::from_le_bytes([end_y, carrier]),
+                    chunk_count: size.cast_signed(),
+                    noc,
+                    packet,
+                })
+            }
+            _ if kind.is_fabric() => {
+                let (noc, packet) = fabric_carrier(carrier)?;
+                Self::Fabric(FabricEvent { kind, target, multicast_end, noc, packet })
+            }
+            _ => {
+                let (chunk_count, is_posted) = size_field.split(u16::from_le_bytes([size, flags]));
+                Self::Local(LocalEvent {
+                    kind,
+                    target,
+                    multicast_end,
+                    noc: noc_of(carrier)?,
+                    // The upper four bits, with their sign.
+                    virtual_channel: carrier.cast_signed() >> 4,
+                    chunk_count,
+                    size_field,
+                    is_posted,
+                })
+            }
+        })
+    }
+
+    /// Returns the number of the event's kind.
+    #[must_use]
+    pub const fn number(bits: u64) -> u8 {
+        bits.to_le_bytes()[0]
+    }
+}
+
+fn noc_of(carrier: u8) -> Result<Noc, PayloadError> {
+    let number = carrier & 0xF;
+    Noc::from_bits(number).ok_or(PayloadError::UnknownNoc { number })
+}
+
+fn fabric_carrier(carrier: u8) -> Result<(Noc, FabricPacket), PayloadError> {
+    let number = carrier >> 4;
+    let packet = FabricPacket::from_bits(number).ok_or(PayloadError::UnknownPacket { number })?;
+    Ok((noc_of(carrier)?, packet))
+}
+
+/// The second value of a 16-byte NoC event: addresses and a counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trailer {
+    /// Local address of the target.
+    pub target_address: u32,
+    /// Local address of the source.
+    pub source_address: u32,
+    /// The NoC's counter of transfers, 12 bits.
+    pub noc_counter: u16,
+}
+
+impl Trailer {
+    /// Reads the 64 bits: a target's address, a source's, and a counter.
+    ///
+    /// ```
+    /// use analysis::noc_events::Trailer;
+    /// let trailer = Trailer::decode(0x123 << 52 | 3 << 48 | 5 << 26 | 1 << 22 | 8);
+    /// assert_eq!((trailer.target_address, trailer.source_address), (33, 23));
+    /// assert_eq!(trailer.noc_counter, 0x123);
+    /// ```
+    #[must_use]
+    pub const fn decode(bits: u64) -> Self {
+        /// Address by 4 in 22 bits, and the two bits below in four.
+        #[expect(clippy::cast_possible_truncation, reason = "24 bits are left")]
+        const fn address(bits: u64) -> u32 {
+            ((bits & 0x3F_FFFF) << 2 | (bits >> 22 & 3)) as u32
+        }
+        Self {
+            target_address: address(bits),
+            source_address: address(bits >> 26),
+            noc_counter: (bits >> 52) as u16,
+        }
+    }
+
+    /// Describes them as a line of a device log does, which has room for the event itself only.
+    ///
+    /// ```
+    /// use analysis::noc_events::Trailer;
+    /// let trailer = Trailer { target_address: 33, source_address: 23, noc_counter: 5 };
+    /// let text = r#"{"dst_addr":33;"noc_status_counter":5;"src_addr":23}"#;
+    /// assert_eq!(trailer.to_text(), text);
+    /// assert_eq!(Trailer::of_text(text), Some(trailer));
+    /// ```
+    ///
+    /// # Compatibility
+    /// Meta data of `profile_log_device.csv`: keys by name, `;` in place of commas.
+    #[must_use]
+    pub fn to_text(self) -> String {
+        let Self { target_address, source_address, noc_counter } = self;
+        format!(
+            "{{\"dst_addr\":{target_address};\"noc_status_counter\":{noc_counter};\
+             \"src_addr\":{source_address}}}"
+        )
+    }
+
+    /// Reads such a description; `None` of any other text.
+    #[must_use]
+    pub fn of_text(text: &str) -> Option<Self> {
+        /// Keys of the text.
+        #[derive(serde::Deserialize)]
+        struct Described {
+            dst_addr: u32,
+            src_addr: u32,
+            noc_status_counter: u16,
+        }
+        if !text.contains("dst_addr") {
+            return None;
+        }
+        let described = serde_json::from_str(&text.replace(';', ",")).ok()?;
+        let Described { dst_addr, src_addr, noc_status_counter } = described;
+        Some(Self {
+            target_address: dst_addr,
+            source_address: src_addr,
+            noc_counter: noc_status_counter,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn local(bits: u64) -> LocalEvent {
+        match Payload::decode(bits, Numbering::Newer, SizeField::Bits8) {
+            Ok(Payload::Local(event)) => event,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_log_of_a_blackhole_holds_what_upstream_found_in_it() {
+        // Data of the first two rows of blackhole-noc-256, and upstream's JSON of them.
+        let wait = local(264_982_319_071_004);
+        assert_eq!((wait.kind.name(), wait.noc.name()), ("SEMAPHORE_WAIT", "NOC_0"));
+        assert_eq!((wait.virtual_channel, wait.byte_count(), wait.own_target()), (-1, 0, None));
+        let write = local(2_270_491_512_279_307);
+        assert_eq!((write.kind.name(), write.virtual_channel), ("WRITE_", 1));
+        assert_eq!(
+            (write.byte_count(), write.own_target()),
+            (256, Some(RawCoord { x: 17, y: 14 }))
+        );
+    }
+
+    #[test]
+    fn a_payload_of_255_chunks_may_be_larger() {
+        let event = local(0x00FF_1100_0000_0001);
+        assert_eq!((event.byte_count(), event.is_saturated()), (8_160, true));
+        assert!(!local(0x00FE_1100_0000_0001).is_saturated());
+    }
+
+    #[test]
+    fn a_scatter_has_its_size_at_an_even_byte_and_its_network_last() {
+        let bits = u64::from_le_bytes([39, 1, 2, 0, 0x00, 0x04, 3, 0x12]);
+        let scatter = ScatterEvent {
+            target: RawCoord { x: 1, y: 2 },
+            chunk_bytes: 1_024,
+            chunk_count: 3,
+            noc: Noc::Noc1,
+            packet: FabricPacket::LowLatency,
+        };
+        let decoded = Payload::decode(bits, Numbering::Newer, SizeField::default());
+        assert_eq!(decoded, Ok(Payload::Scatter(scatter)));
+    }
+
+    #[test]
+    fn newer_sizes_have_twelve_bits_and_the_posted_bit_behind_them() {
+        // Packed by hand after the bit fields of `event_metadata.hpp` of 0.81.1.
+        let upper = |chunks: u64, posted: u64| (posted << 12 | chunks) << 48 | 0x11 << 40 | 11;
+        for (chunks, posted) in [(0, 0), (8, 1), (255, 0), (256, 0), (300, 1), (4095, 1)] {
+            let bits = upper(chunks, posted);
+            let decoded = Payload::decode(bits, Numbering::Newer, SizeField::Bits12);
+            let Ok(Payload::Local(event)) = decoded else { panic!("{decoded:?}") };
+            assert_eq!(u64::from(event.byte_count()), chunks * 32);
+            assert_eq!((event.is_posted, event.is_saturated()), (posted == 1, chunks == 4095));
+        }
+    }
+
+    #[test]
+    fn a_route_of_nothing_was_not_recorded() {
+        let decode = |bits| Payload::decode(bits, Numbering::Newer, SizeField::default());
+        assert_eq!(decode(41), Ok(Payload::Routing(Routing::Unrecorded)));
+        assert!(matches!(decode(41 | 1 << 8), Ok(Payload::Routing(Routing::Mesh { .. }))));
+    }
+
+    #[test]
+    fn numbers_without_a_meaning_are_named() {
+        let decode = |bytes| {
+            Payload::decode(u64::from_le_bytes(bytes), Numbering::Newer, SizeField::default())
+        };
+        assert_eq!(decode([0; 8]), Err(PayloadError::UnknownKind { number: 0 }));
+        let noc = decode([11, 0, 0, 0, 0, 0x13, 0, 0]);
+        assert_eq!(noc, Err(PayloadError::UnknownNoc { number: 3 }));
+        let packet = decode([33, 0, 0, 0, 0, 0x41, 0, 0]);
+        assert_eq!(packet, Err(PayloadError::UnknownPacket { number: 4 }));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bits_are_an_event_or_refused(bits: u64) {
+            for numbering in [Numbering::Older, Numbering::Newer] {
+                for (field, most_bytes) in [(SizeField::Bits8, 8_160), (SizeField::Bits12, 131_040)] {
+                    let decoded = Payload::decode(bits, numbering, field);
+                    if let Ok(Payload::Local(event)) = decoded {
+                        prop_assert!((-8..8).contains(&event.virtual_channel));
+                        prop_assert!(event.byte_count() <= most_bytes);
+                    }
+                }
+            }
+            let trailer = Trailer::decode(bits);
+            prop_assert!(trailer.target_address < 1 << 24 && trailer.noc_counter < 1 << 12);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Width of the field that holds an event's size, which TT-Metal changed.
+
+use crate::noc_events::kind::{EventKind, Numbering};
+
+/// Width of the size of an event of the tile's own NoC, in units of 32 bytes; the bit behind it
+/// says whether a write is posted.
+///
+/// # Compatibility
+/// `event_metadata.hpp` of TT-Metal: 12 bits in 0.81.1, 8 bits in the versions before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SizeField {
+    /// Sizes up to 8,160 bytes.
+    Bits8,
+    /// Sizes up to 131,040 bytes.
+    #[default]
+    Bits12,
+}
+
+/// A field's width, and how sure that is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoundSizeField {
+    /// Width that explains the events.
+    pub field: SizeField,
+    /// Events that mean something else with the other width. They are taken as posted writes of
+    /// older versions, and may be writes of 8 to 16 KiB of newer ones.
+    pub undecided_count: u64,
+}
+
+impl SizeField {
+    /// Greatest size, in units of 32 bytes, which stands for more, too.
+    #[must_use]
+    pub const fn most_chunks(self) -> u16 {
+        match self {
+            Self::Bits8 => 0xFF,
+            Self::Bits12 => 0xFFF,
+        }
+    }
+
+    /// Size in units of 32 bytes, and whether a write is posted, from an event's upper two bytes.
+    pub(crate) const fn split(self, upper: u16) -> (u16, bool) {
+        match self {
+            Self::Bits8 => (upper & 0xFF, upper >> 8 & 1 != 0),
+            Self::Bits12 => (upper & 0xFFF, upper >> 12 & 1 != 0),
+        }
+    }
+
+    /// Finds the width that explains these events.
+    ///
+    /// Older versions used the lowest bit of the upper byte alone, for posted writes. Any other
+    /// bit there is the size or the posted bit of a newer version. So is the lowest one of a read,
+    /// which is never posted, and that of a plain write of no other bytes: 8 KiB.
+    ///
+    /// ```
+    /// use analysis::noc_events::{Numbering, SizeField};
+    /// let write = |upper: u64| upper << 48 | 0x11 << 40 | 11;
+    /// let found = |uppers: &[u64]| {
+    ///     SizeField::of_events(uppers.iter().map(|upper| write(*upper)), Numbering::Newer)
+    /// };
+    /// assert_eq!(found(&[0x0008]).field, SizeField::Bits12);
+    /// assert_eq!(found(&[0x0108, 0x1008]).field, SizeField::Bits12);
+    /// assert_eq!(found(&[0x0108, 0x0100]).field, SizeField::Bits12);
+    /// assert_eq!((found(&[0x0108]).field, found(&[0x0108]).undecided_count), (SizeField::Bits8, 1));
+    /// ```
+    #[must_use]
+    pub fn of_events(
+        events: impl IntoIterator<Item = u64>,
+        numbering: Numbering,
+    ) -> FoundSizeField {
+        let mut undecided_count = 0_u64;
+        for bits in events {
+            let [number, .., size, upper] = bits.to_le_bytes();
+            let Some(kind) = EventKind::from_number(number, numbering) else { continue };
+            if !kind.is_local() || upper == 0 {
+                continue;
+            }
+            if upper > 1 || is_never_posted(kind, size) {
+                return FoundSizeField { field: Self::Bits12, undecided_count: 0 };
+            }
+            undecided_count = undecided_count.saturating_add(1);
+        }
+        let field = if undecided_count == 0 { Self::Bits12 } else { Self::Bits8 };
+        FoundSizeField { field, undecided_count }
+    }
+}
+
+/// Returns true if no version records a posted event of this kind with a size of 8 bits of
+/// `chunk_count`: a read, or a write of nothing.
+const fn is_never_posted(kind: EventKind, chunk_count: u8) -> bool {
+    kind.is_read()
+        || chunk_count == 0 && matches!(kind, EventKind::Write | EventKind::WriteMulticast)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(kind: EventKind, chunk_count: u16, is_posted_by_8_bits: bool) -> u64 {
+        let number = (1..=u8::MAX)
+            .find(|&number| EventKind::from_number(number, Numbering::Newer) == Some(kind));
+        let upper = chunk_count | u16::from(is_posted_by_8_bits) << 8;
+        u64::from(upper) << 48 | u64::from(number.unwrap())
+    }
+
+    fn found(words: &[u64]) -> (SizeField, u64) {
+        let found = SizeField::of_events(words.iter().copied(), Numbering::Newer);
+        (found.field, found.undecided_count)
+    }
+
+    #[test]
+    fn what_is_never_posted_is_large() {
+        use EventKind::{Read, SemaphoreInc, Write, WriteFlush, WriteMulticast};
+        let posted_write = word(Write, 3, true);
+        for (kind, chunk_count) in [(Read, 0), (Read, 3), (Write, 0), (WriteMulticast, 0)] {
+            let decisive = word(kind, chunk_count, true);
+            assert_eq!(found(&[posted_write, decisive]), (SizeField::Bits12, 0), "{kind:?}");
+        }
+        // Events without bytes that may be posted, and reads that are not, decide nothing.
+        for undecisive in [word(WriteFlush, 0, true), word(SemaphoreInc, 0, true)] {
+            assert_eq!(found(&[posted_write, undecisive]), (SizeField::Bits8, 2));
+        }
+        assert_eq!(found(&[posted_write, word(Read, 255, false)]), (SizeField::Bits8, 1));
+    }
+}

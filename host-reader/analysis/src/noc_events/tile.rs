@@ -1,0 +1,348 @@
+//! Which tile a kernel's coordinates mean.
+//!
+//! Firmware switches a translation on, so that one pair of coordinates means one tile on both
+//! NoCs, whatever was harvested. What stays raw counts from the opposite corner on NoC 1.
+//!
+//! # Compatibility
+//! Wormhole: tt-isa-documentation, `WormholeB0/NoC/Coordinates.md`: Tensix and Ethernet tiles are
+//! translated, DRAM tiles raw. Blackhole: tt-umd, `blackhole_coordinate_manager.cpp`: all are.
+
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "coordinates are compared with the grid first, and grids are small"
+)]
+
+use crate::noc_events::payload::{Noc, RawCoord};
+use reader::{mesh::Noc0Coord, readout::DeviceReadout};
+use wire::Risc;
+
+/// Tiles of one chip, by the coordinates that kernels use.
+///
+/// ```
+/// use analysis::noc_events::{Noc, RawCoord, TileMap};
+/// let chip = TileMap::unharvested("blackhole").unwrap();
+/// let dram = chip.noc0(RawCoord { x: 17, y: 14 }, Noc::Noc0).unwrap();
+/// assert_eq!((dram.x, dram.y), (0, 11));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TileMap {
+    arch: &'static Arch,
+    /// Columns of Tensix tiles in the order of their translated numbers; `None` where it is not
+    /// known which of them are harvested.
+    columns: Option<Vec<u16>>,
+    /// Rows of Tensix tiles, likewise.
+    rows: Option<Vec<u16>>,
+}
+
+impl TileMap {
+    /// The tiles of a chip without harvesting; `None` for an architecture that is not known.
+    #[must_use]
+    pub fn unharvested(arch: &str) -> Option<Self> {
+        let arch = ARCHS.into_iter().find(|known| known.name == arch)?;
+        let (columns, rows) = (Some(arch.columns.to_vec()), Some(arch.rows.to_vec()));
+        Some(Self { arch, columns, rows })
+    }
+
+    /// The tiles of a chip as far as its records show which are harvested.
+    ///
+    /// A chip with the whole worker grid has nothing harvested. Of another one, the harvested
+    /// lines are known if its records come from every line that the grid can have left.
+    #[must_use]
+    pub fn of_device(device: &DeviceReadout) -> Option<Self> {
+        let mut map = Self::unharvested(&device.chip.arch)?;
+        let arch = map.arch;
+        let whole = arch.columns.len() * arch.rows.len();
+        if device.chip.max_compute_cores.is_some_and(|cores| cores as usize == whole) {
+            return Some(map);
+        }
+        let tensix = device.lanes.iter().filter(|lane| lane.id.risc != Risc::Erisc);
+        let (mut seen, all, across) = if arch.harvests_rows {
+            (tensix.map(|lane| lane.id.core.y).collect(), arch.rows, arch.columns.len())
+        } else {
+            (tensix.map(|lane| lane.id.core.x).collect::<Vec<_>>(), arch.columns, arch.rows.len())
+        };
+        seen.sort_unstable();
+        seen.dedup();
+        let left = device.chip.max_compute_cores.map(|cores| cores as usize / across);
+        let is_known = left == Some(seen.len()) && seen.iter().all(|line| all.contains(line));
+        let order = is_known.then(|| {
+            let gone = all.iter().copied().filter(|line| !seen.contains(line));
+            let left = all.iter().copied().filter(|line| seen.contains(line));
+            left.chain(gone).collect()
+        });
+        *if arch.harvests_rows { &mut map.rows } else { &mut map.columns } = order;
+        Some(map)
+    }
+
+    /// Returns the columns and rows of the chip's grid of tiles.
+    #[must_use]
+    pub const fn grid(&self) -> (u16, u16) {
+        self.arch.grid
+    }
+
+    /// Returns the tile that a kernel's coordinates mean on a NoC.
+    ///
+    /// `None` if there is no such tile, or if it cannot be known which one it is.
+    #[must_use]
+    pub fn noc0(&self, coord: RawCoord, noc: Noc) -> Option<Noc0Coord> {
+        let (x, y) = (u16::try_from(coord.x).ok()?, u16::try_from(coord.y).ok()?);
+        if self.arch.harvests_rows {
+            return Some(Noc0Coord {
+                x: self.wormhole_column(noc, x)?,
+                y: self.wormhole_row(noc, y)?,
+            });
+        }
+        self.blackhole(noc, x, y)
+    }
+
+    /// Returns the cycles that a flit takes from one tile to another where nobody else sends: from
+    /// the first one's interface by every router on the way to the other one's.
+    ///
+    /// # Compatibility
+    /// tt-isa-documentation, `NoC/README.md`: 9 cycles from router to router, 5 between a router and
+    /// its interface; NoC 0 leads right and down around the torus, NoC 1 left and up.
+    #[must_use]
+    pub fn way_cycles(&self, noc: Noc, from: Noc0Coord, to: Noc0Coord) -> u64 {
+        let (from, to) = if noc == Noc::Noc1 { (to, from) } else { (from, to) };
+        let around = |from: u16, to: u16, size: u16| {
+            let (from, to, size) = (u64::from(from), u64::from(to), u64::from(size));
+            (to + size - from % size) % size
+        };
+        let (columns, rows) = self.arch.grid;
+        10 + 9 * (around(from.x, to.x, columns) + around(from.y, to.y, rows))
+    }
+
+    /// Returns the number of the Ethernet channel at a tile.
+    #[must_use]
+    pub fn ethernet_channel(&self, tile: Noc0Coord) -> Option<u16> {
+        let channel = self.arch.ethernet.iter().position(|&at| at == (tile.x, tile.y))?;
+        u16::try_from(channel).ok()
+    }
+
+    /// Returns true if a tile of this place holds a Tensix core.
+    #[must_use]
+    pub fn is_tensix(&self, tile: Noc0Coord) -> bool {
+        self.arch.columns.contains(&tile.x) && self.arch.rows.contains(&tile.y)
+    }
+
+    fn mirrored(&self, noc: Noc, x: u16, y: u16) -> (u16, u16) {
+        let (columns, rows) = self.arch.grid;
+        let is_mirrored = noc == Noc::Noc1 && x < columns && y < rows;
+        if is_mirrored { (columns - 1 - x, rows - 1 - y) } else { (x, y) }
+    }
+
+    fn wormhole_column(&self, noc: Noc, x: u16) -> Option<u16> {
+        match x {
+            0..10 => Some(self.mirrored(noc, x, 0).0),
+            16 => Some(0),
+            17 => Some(5),
+            _ => at(self.columns.as_deref()?, x.checked_sub(WORMHOLE_TENSIX)?),
+        }
+    }
+
+    fn wormhole_row(&self, noc: Noc, y: u16) -> Option<u16> {
+        match y {
+            0..12 => Some(self.mirrored(noc, 0, y).1),
+            16 => Some(0),
+            17 => Some(6),
+            _ => at(self.rows.as_deref()?, y.checked_sub(WORMHOLE_TENSIX)?),
+        }
+    }
+
+    fn blackhole(&self, noc: Noc, x: u16, y: u16) -> Option<Noc0Coord> {
+        if let (Some(column @ 0..2), Some(row @ 0..12)) = (x.checked_sub(17), y.checked_sub(12)) {
+            let (x, y) = at(&BLACKHOLE_DRAM, column * 12 + row)?;
+            return Some(Noc0Coord { x, y });
+        }
+        if y == BLACKHOLE_ETHERNET_ROW {
+            let (x, y) = at(self.arch.ethernet, x.checked_sub(BLACKHOLE_ETHERNET_COLUMN)?)?;
+            return Some(Noc0Coord { x, y });
+        }
+        let column = self.arch.columns.iter().position(|&at| at == x);
+        if let Some(column) = column.filter(|_| self.arch.rows.contains(&y)) {
+            let x = *self.columns.as_deref()?.get(column)?;
+            return Some(Noc0Coord { x, y });
+        }
+        let (columns, rows) = self.arch.grid;
+        let (x, y) = self.mirrored(noc, x, y);
+        (x < columns && y < rows).then_some(Noc0Coord { x, y })
+    }
+}
+
+fn at<T: Copy>(list: &[T], index: u16) -> Option<T> {
+    list.get(usize::from(index)).copied()
+}
+
+/// Facts of an architecture.
+#[derive(Debug, PartialEq, Eq)]
+struct Arch {
+    name: &'static str,
+    grid: (u16, u16),
+    columns: &'static [u16],
+    rows: &'static [u16],
+    /// True if rows of Tensix tiles are harvested, false if columns are.
+    harvests_rows: bool,
+    /// Ethernet tiles by channel.
+    ethernet: &'static [(u16, u16)],
+}
+
+static WORMHOLE: Arch = Arch {
+    name: "wormhole_b0",
+    grid: (10, 12),
+    columns: &[1, 2, 3, 4, 6, 7, 8, 9],
+    rows: &[1, 2, 3, 4, 5, 7, 8, 9, 10, 11],
+    harvests_rows: true,
+    ethernet: &[
+        (9, 0),
+        (1, 0),
+        (8, 0),
+        (2, 0),
+        (7, 0),
+        (3, 0),
+        (6, 0),
+        (4, 0),
+        (9, 6),
+        (1, 6),
+        (8, 6),
+        (2, 6),
+        (7, 6),
+        (3, 6),
+        (6, 6),
+        (4, 6),
+    ],
+};
+
+static BLACKHOLE: Arch = Arch {
+    name: "blackhole",
+    grid: (17, 12),
+    columns: &[1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 16],
+    rows: &[2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
+    harvests_rows: false,
+    ethernet: &[
+        (1, 1),
+        (16, 1),
+        (2, 1),
+        (15, 1),
+        (3, 1),
+        (14, 1),
+        (4, 1),
+        (13, 1),
+        (5, 1),
+        (12, 1),
+        (6, 1),
+        (11, 1),
+        (7, 1),
+        (10, 1),
+    ],
+};
+
+static ARCHS: [&Arch; 2] = [&WORMHOLE, &BLACKHOLE];
+
+/// First translated column and row of a Wormhole's Tensix tiles.
+const WORMHOLE_TENSIX: u16 = 18;
+/// Translated row of a Blackhole's Ethernet tiles, and the column of channel 0 in it.
+const BLACKHOLE_ETHERNET_ROW: u16 = 25;
+const BLACKHOLE_ETHERNET_COLUMN: u16 = 20;
+
+/// DRAM tiles of a Blackhole in the order of their translated rows, of both columns.
+const BLACKHOLE_DRAM: [(u16, u16); 24] = [
+    (0, 0),
+    (0, 1),
+    (0, 11),
+    (0, 2),
+    (0, 10),
+    (0, 3),
+    (0, 9),
+    (0, 4),
+    (0, 8),
+    (0, 5),
+    (0, 7),
+    (0, 6),
+    (9, 0),
+    (9, 1),
+    (9, 11),
+    (9, 2),
+    (9, 10),
+    (9, 3),
+    (9, 9),
+    (9, 4),
+    (9, 8),
+    (9, 5),
+    (9, 7),
+    (9, 6),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reader::{
+        lane::{Lane, LaneId},
+        readout::ChipSummary,
+    };
+
+    fn tile(map: &TileMap, noc: Noc, x: i8, y: i8) -> Option<(u16, u16)> {
+        map.noc0(RawCoord { x, y }, noc).map(|tile| (tile.x, tile.y))
+    }
+
+    fn device(arch: &str, cores: u32, seen: &[(u16, u16)]) -> DeviceReadout {
+        let lane = |&(x, y): &(u16, u16)| {
+            Lane::new(LaneId { chip_id: 0, core: Noc0Coord { x, y }, risc: Risc::Brisc })
+        };
+        DeviceReadout {
+            chip: ChipSummary {
+                chip_id: 0,
+                arch: arch.to_owned(),
+                aiclk_mhz: 1_000,
+                max_compute_cores: Some(cores),
+            },
+            lanes: seen.iter().map(lane).collect(),
+            pending_runs: 0,
+            discarded_launches: 0,
+        }
+    }
+
+    #[test]
+    fn a_wormholes_dram_counts_from_the_other_corner_on_noc_1() {
+        let map = TileMap::unharvested("wormhole_b0").unwrap();
+        assert_eq!(tile(&map, Noc::Noc0, 0, 11), Some((0, 11)));
+        assert_eq!(tile(&map, Noc::Noc1, 9, 0), Some((0, 11)));
+        assert_eq!(tile(&map, Noc::Noc1, 18, 18), Some((1, 1)));
+        assert_eq!(tile(&map, Noc::Noc0, 25, 27), Some((9, 11)));
+        assert_eq!(tile(&map, Noc::Noc0, 18, 17), Some((1, 6)));
+        assert_eq!(tile(&map, Noc::Noc0, 16, 17), Some((0, 6)));
+        for (x, y) in [(-1, -1), (10, 0), (26, 18), (18, 28), (0, 12)] {
+            assert_eq!(tile(&map, Noc::Noc0, x, y), None, "({x},{y})");
+        }
+    }
+
+    #[test]
+    fn harvested_rows_come_last_where_the_records_show_them() {
+        // 64 cores are eight rows; these are all that the chip has left.
+        let seen = [1, 2, 3, 5, 7, 8, 9, 11].map(|y| (1, y));
+        let map = TileMap::of_device(&device("wormhole_b0", 64, &seen)).unwrap();
+        assert_eq!(tile(&map, Noc::Noc0, 18, 21), Some((1, 5)));
+        assert_eq!(tile(&map, Noc::Noc0, 18, 26), Some((1, 4)));
+        let map = TileMap::of_device(&device("wormhole_b0", 64, &seen[1..])).unwrap();
+        assert_eq!(tile(&map, Noc::Noc0, 18, 21), None, "one row is not to be seen");
+        assert_eq!(tile(&map, Noc::Noc0, 0, 5), Some((0, 5)), "DRAM is never harvested");
+        let map = TileMap::of_device(&device("wormhole_b0", 80, &[])).unwrap();
+        assert_eq!(tile(&map, Noc::Noc0, 18, 21), Some((1, 4)));
+    }
+
+    #[test]
+    fn a_blackhole_translates_everything() {
+        let map = TileMap::unharvested("blackhole").unwrap();
+        for noc in [Noc::Noc0, Noc::Noc1] {
+            assert_eq!(tile(&map, noc, 17, 12), Some((0, 0)));
+            assert_eq!(tile(&map, noc, 18, 23), Some((9, 6)));
+            assert_eq!(tile(&map, noc, 21, 25), Some((16, 1)));
+            assert_eq!(tile(&map, noc, 16, 11), Some((16, 11)));
+        }
+        let seen = [1, 2, 4, 5, 6, 7, 10, 11, 12, 14, 15, 16].map(|x| (x, 2));
+        let map = TileMap::of_device(&device("blackhole", 120, &seen)).unwrap();
+        assert_eq!(tile(&map, Noc::Noc0, 3, 2), Some((4, 2)));
+        assert_eq!(tile(&map, Noc::Noc0, 16, 2), Some((13, 2)));
+        assert_eq!(map.ethernet_channel(Noc0Coord { x: 16, y: 1 }), Some(1));
+        assert!(TileMap::unharvested("quasar").is_none());
+    }
+}

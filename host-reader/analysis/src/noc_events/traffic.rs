@@ -1,0 +1,480 @@
+//! Traffic: who moved how much, to whom, and over which links.
+
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "counts are of records that are in memory, and a route stays on the grid"
+)]
+
+use crate::noc_events::{kind::EventKind, object::TraceObject, payload::Noc, trace::ProgramTrace};
+use reader::mesh::Noc0Coord;
+use std::collections::BTreeMap;
+use wire::RunHostId;
+
+/// Events of one kind that one RISC recorded in one program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Activity {
+    /// The chip.
+    pub chip_id: u32,
+    /// The program.
+    pub program: RunHostId,
+    /// Name of the op; empty if it is not known.
+    pub op_name: String,
+    /// The core.
+    pub core: Noc0Coord,
+    /// The processor.
+    pub risc: String,
+    /// The network.
+    pub noc: Noc,
+    /// Kind of the events.
+    pub kind: EventKind,
+    /// How many there are.
+    pub event_count: u64,
+    /// Bytes of their payloads, each rounded up to 32.
+    pub byte_count: u64,
+    /// Payloads of the greatest size that an event can hold, which stands for more, too.
+    pub saturated_count: u64,
+    /// Cycles between the beginnings of waits and their ends; of waits alone.
+    pub wait_cycles: u64,
+}
+
+impl Direction {
+    /// Returns the name that tables show.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::East => "east",
+            Self::South => "south",
+            Self::West => "west",
+            Self::North => "north",
+        }
+    }
+}
+
+impl Activity {
+    /// Returns true if more bytes may have been moved than are known.
+    #[must_use]
+    pub const fn is_lower_bound(&self) -> bool {
+        self.saturated_count > 0
+    }
+}
+
+/// Transfers between two tiles of a chip over one network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The chip.
+    pub chip_id: u32,
+    /// The network.
+    pub noc: Noc,
+    /// Tile that the bytes come from.
+    pub from: Noc0Coord,
+    /// Tile that the bytes go to.
+    pub to: Noc0Coord,
+    /// How many transfers there are.
+    pub transfer_count: u64,
+    /// Bytes, each transfer rounded up to 32.
+    pub byte_count: u64,
+}
+
+/// Direction in which a link leaves a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// To the next column.
+    East,
+    /// To the next row.
+    South,
+    /// To the column before.
+    West,
+    /// To the row before.
+    North,
+}
+
+/// A link between two neighbouring tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Link {
+    /// The chip.
+    pub chip_id: u32,
+    /// The network.
+    pub noc: Noc,
+    /// Tile that the link leaves.
+    pub tile: Noc0Coord,
+    /// Direction in which it leaves it.
+    pub direction: Direction,
+}
+
+/// Bytes over one link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkLoad {
+    /// The link.
+    pub link: Link,
+    /// Bytes, each transfer rounded up to 32.
+    pub byte_count: u64,
+}
+
+/// Traffic of a number of programs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Events by program, core, RISC, network and kind.
+    pub activities: Vec<Activity>,
+    /// Transfers by network and pair of tiles.
+    pub pairs: Vec<Pair>,
+    /// Bytes by link.
+    pub links: Vec<LinkLoad>,
+    /// Transfers to several tiles at once; they are in no pair and on no link.
+    pub multicast_count: u64,
+    /// Transfers whose target is not known; they are in no pair and on no link.
+    pub unplaced_count: u64,
+    /// Beginnings of waits without an end, whose cycles are not known.
+    pub open_wait_count: u64,
+    /// Objects of a kind that is not known.
+    pub unknown_count: u64,
+    /// The first of these: its kind, and where and when it was recorded.
+    pub first_unknown: Option<String>,
+}
+
+impl Traffic {
+    /// Adds up the events of traces.
+    ///
+    /// `grid` gives the columns and rows of a chip's tiles; without them there are no links.
+    #[must_use]
+    pub fn of_traces(traces: &[ProgramTrace], grid: impl Fn(u32) -> Option<(u16, u16)>) -> Self {
+        let saturated_bytes = saturated_bytes(traces);
+        let mut sums = Sums { saturated_bytes, ..Sums::default() };
+        for trace in traces {
+            sums.program(trace, grid(trace.chip_id));
+        }
+        sums.finish()
+    }
+}
+
+type ActivityKey = (u32, RunHostId, String, Noc0Coord, String, Noc, EventKind);
+
+/// Sums of one kind of events.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    events: u64,
+    bytes: u64,
+    saturated: u64,
+    wait_cycles: u64,
+}
+
+#[derive(Default)]
+struct Sums {
+    activities: BTreeMap<ActivityKey, Counts>,
+    pairs: BTreeMap<(u32, Noc, Noc0Coord, Noc0Coord), (u64, u64)>,
+    links: BTreeMap<Link, u64>,
+    traffic: Traffic,
+    /// Size that stands for more, too.
+    saturated_bytes: u64,
+}
+
+/// State that a RISC's earlier events leave to its later ones, by core, RISC and network.
+#[derive(Default)]
+struct RiscState {
+    /// Targets that a read and a write without one go to.
+    set_targets: BTreeMap<bool, Option<Noc0Coord>>,
+    /// The wait that is open: the event that ends it, and when it began.
+    wait: Option<(EventKind, u64, ActivityKey)>,
+}
+
+/// Bytes that the greatest number of a payload stands for, by the width of its field.
+const SATURATED_BYTES: [u64; 2] = [8_160, 131_040];
+
+/// The greatest size of the events of these traces. A size above that of the narrow field shows
+/// that the wide one was used.
+fn saturated_bytes(traces: &[ProgramTrace]) -> u64 {
+    let [narrow, wide] = SATURATED_BYTES;
+    let objects = traces.iter().flat_map(|trace| &trace.objects);
+    let has_larger = objects.filter_map(|object| object.num_bytes).any(|bytes| bytes > narrow);
+    if has_larger { wide } else { narrow }
+}
+
+impl Sums {
+    fn program(&mut self, trace: &ProgramTrace, grid: Option<(u16, u16)>) {
+        let mut states: BTreeMap<(Noc0Coord, &str, Noc), RiscState> = BTreeMap::new();
+        for object in trace.objects.iter().filter(|object| object.zone.is_none()) {
+            let kind = object.event_type.as_deref().and_then(EventKind::from_name);
+            let Some(kind) = kind else {
+                self.unknown(trace.chip_id, object);
+                continue;
+            };
+            let noc = object.noc.as_deref().and_then(Noc::from_name).unwrap_or(Noc::Undefined);
+            let core = Noc0Coord { x: object.sx, y: object.sy };
+            let op_name = object.op_name.clone().unwrap_or_default();
+            let key = (trace.chip_id, trace.program, op_name, core, object.proc.clone(), noc, kind);
+            let bytes = object.num_bytes.unwrap_or(0);
+            let counts = self.activities.entry(key.clone()).or_default();
+            counts.events += 1;
+            counts.bytes = counts.bytes.saturating_add(bytes);
+            counts.saturated += u64::from(bytes == self.saturated_bytes);
+            let state = states.entry((core, &object.proc, noc)).or_default();
+            self.wait(state, kind, object.timestamp, key);
+            self.transfer(state, kind, object, (trace.chip_id, noc, core), grid);
+        }
+        let open = states.values().filter(|state| state.wait.is_some()).count();
+        self.traffic.open_wait_count += open as u64;
+    }
+
+    fn unknown(&mut self, chip_id: u32, object: &TraceObject) {
+        self.traffic.unknown_count += 1;
+        self.traffic.first_unknown.get_or_insert_with(|| {
+            let kind = object.event_type.as_deref().unwrap_or_default();
+            let TraceObject { sx, sy, proc, timestamp, .. } = object;
+            format!("`{kind}`, chip {chip_id} core ({sx},{sy}) {proc}, cycle {timestamp}")
+        });
+    }
+
+    /// Takes the beginning or the end of a wait.
+    fn wait(&mut self, state: &mut RiscState, kind: EventKind, time: u64, key: ActivityKey) {
+        if let Some(end) = kind.end_of_wait() {
+            let unfinished = state.wait.replace((end, time, key));
+            self.traffic.open_wait_count += u64::from(unfinished.is_some());
+        } else if let Some((_, begin, key)) = state.wait.take_if(|(end, ..)| *end == kind) {
+            let counts = self.activities.entry(key).or_default();
+            counts.wait_cycles = counts.wait_cycles.saturating_add(time.saturating_sub(begin));
+        }
+    }
+
+    /// Takes the bytes that an event moved, if it moved any.
+    fn transfer(
+        &mut self,
+        state: &mut RiscState,
+        kind: EventKind,
+        object: &TraceObject,
+        (chip_id, noc, core): (u32, Noc, Noc0Coord),
+        grid: Option<(u16, u16)>,
+    ) {
+        let coord = |at: Option<i32>| u16::try_from(at?).ok();
+        let named = coord(object.dx).zip(coord(object.dy)).map(|(x, y)| Noc0Coord { x, y });
+        if let Some(is_read) = sets_target(kind) {
+            state.set_targets.insert(is_read, named);
+        }
+        let is_read = kind.is_read();
+        if !is_read && !kind.is_write() {
+            return;
+        }
+        if kind.is_multicast() {
+            self.traffic.multicast_count += 1;
+            return;
+        }
+        let target = if takes_target(kind) {
+            named.or_else(|| state.set_targets.get(&is_read).copied().flatten())
+        } else {
+            named
+        };
+        let Some(target) = target else {
+            self.traffic.unplaced_count += 1;
+            return;
+        };
+        let bytes = object.num_bytes.unwrap_or(0);
+        let (from, to) = if is_read { (target, core) } else { (core, target) };
+        let pair = self.pairs.entry((chip_id, noc, from, to)).or_default();
+        *pair = (pair.0 + 1, pair.1.saturating_add(bytes));
+        for (tile, direction) in grid.into_iter().flat_map(|grid| route(noc, from, to, grid)) {
+            let load = self.links.entry(Link { chip_id, noc, tile, direction }).or_default();
+            *load = load.saturating_add(bytes);
+        }
+    }
+
+    fn finish(self) -> Traffic {
+        let activity = |(key, counts): (ActivityKey, Counts)| {
+            let (chip_id, program, op_name, core, risc, noc, kind) = key;
+            Activity {
+                chip_id,
+                program,
+                op_name,
+                core,
+                risc,
+                noc,
+                kind,
+                event_count: counts.events,
+                byte_count: counts.bytes,
+                saturated_count: counts.saturated,
+                wait_cycles: counts.wait_cycles,
+            }
+        };
+        let pair = |((chip_id, noc, from, to), (transfer_count, byte_count))| Pair {
+            chip_id,
+            noc,
+            from,
+            to,
+            transfer_count,
+            byte_count,
+        };
+        Traffic {
+            activities: self.activities.into_iter().map(activity).collect(),
+            pairs: self.pairs.into_iter().map(pair).collect(),
+            links: (self.links.into_iter())
+                .map(|(link, byte_count)| LinkLoad { link, byte_count })
+                .collect(),
+            ..self.traffic
+        }
+    }
+}
+
+/// Returns true for reads and false for writes whose target the event sets for later ones.
+const fn sets_target(kind: EventKind) -> Option<bool> {
+    match kind {
+        EventKind::ReadSetState | EventKind::ReadDramShardedSetState => Some(true),
+        EventKind::WriteSetState | EventKind::WriteWithTridSetState => Some(false),
+        _ => None,
+    }
+}
+
+/// Returns true if the event goes to a target that an earlier one has set.
+const fn takes_target(kind: EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::ReadWithState
+            | EventKind::ReadWithStateAndTrid
+            | EventKind::ReadDramShardedWithState
+            | EventKind::WriteWithState
+            | EventKind::WriteWithTridWithState
+    )
+}
+
+/// The links that bytes take: on NoC 0 east, then south; on NoC 1 north, then west.
+///
+/// Both networks are rings in each direction. None without a network or off the grid.
+///
+/// # Compatibility
+/// tt-isa-documentation, `WormholeB0/NoC/RoutingPaths.md`.
+fn route(
+    noc: Noc,
+    from: Noc0Coord,
+    to: Noc0Coord,
+    (columns, rows): (u16, u16),
+) -> Vec<(Noc0Coord, Direction)> {
+    let is_on_grid = |tile: Noc0Coord| tile.x < columns && tile.y < rows;
+    if !is_on_grid(from) || !is_on_grid(to) {
+        return Vec::new();
+    }
+    let next = |at: u16, size: u16| if at + 1 == size { 0 } else { at + 1 };
+    let before = |at: u16, size: u16| if at == 0 { size - 1 } else { at - 1 };
+    let (mut links, mut tile) = (Vec::new(), from);
+    match noc {
+        Noc::Undefined => {}
+        Noc::Noc0 => {
+            while tile.x != to.x {
+                links.push((tile, Direction::East));
+                tile.x = next(tile.x, columns);
+            }
+            while tile.y != to.y {
+                links.push((tile, Direction::South));
+                tile.y = next(tile.y, rows);
+            }
+        }
+        Noc::Noc1 => {
+            while tile.y != to.y {
+                links.push((tile, Direction::North));
+                tile.y = before(tile.y, rows);
+            }
+            while tile.x != to.x {
+                links.push((tile, Direction::West));
+                tile.x = before(tile.x, columns);
+            }
+        }
+    }
+    links
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GRID: (u16, u16) = (10, 12);
+
+    fn at(x: u16, y: u16) -> Noc0Coord {
+        Noc0Coord { x, y }
+    }
+
+    fn event(kind: EventKind, time: u64, target: Option<(i32, i32)>, bytes: u64) -> TraceObject {
+        TraceObject {
+            event_type: Some(kind.name().to_owned()),
+            noc: Some("NOC_0".to_owned()),
+            proc: "BRISC".to_owned(),
+            sx: 1,
+            sy: 1,
+            timestamp: time,
+            num_bytes: Some(bytes),
+            dx: target.map(|(x, _)| x),
+            dy: target.map(|(_, y)| y),
+            ..TraceObject::default()
+        }
+    }
+
+    fn traffic(objects: Vec<TraceObject>) -> Traffic {
+        let trace = ProgramTrace {
+            chip_id: 0,
+            program: RunHostId(1024),
+            trace: None,
+            op_name: String::new(),
+            objects,
+        };
+        Traffic::of_traces(&[trace], |_| Some(GRID))
+    }
+
+    #[test]
+    fn routes_turn_once_and_wrap_around() {
+        use Direction::{East, North, South, West};
+        let links = route(Noc::Noc0, at(8, 11), at(1, 0), GRID);
+        assert_eq!(
+            links,
+            [(at(8, 11), East), (at(9, 11), East), (at(0, 11), East), (at(1, 11), South)]
+        );
+        let links = route(Noc::Noc1, at(1, 1), at(0, 11), GRID);
+        assert_eq!(links, [(at(1, 1), North), (at(1, 0), North), (at(1, 11), West)]);
+        assert!(route(Noc::Noc0, at(3, 3), at(3, 3), GRID).is_empty());
+        assert!(route(Noc::Undefined, at(3, 3), at(4, 3), GRID).is_empty());
+        assert!(route(Noc::Noc0, at(3, 3), at(40, 3), GRID).is_empty());
+    }
+
+    #[test]
+    fn a_read_comes_from_its_target_and_a_write_goes_there() {
+        let traffic = traffic(vec![
+            event(EventKind::Read, 10, Some((0, 1)), 64),
+            event(EventKind::Write, 20, Some((3, 1)), 32),
+            event(EventKind::Write, 30, Some((3, 1)), 8_160),
+        ]);
+        let pairs: Vec<_> = traffic
+            .pairs
+            .iter()
+            .map(|pair| (pair.from, pair.to, pair.transfer_count, pair.byte_count))
+            .collect();
+        assert_eq!(pairs, [(at(0, 1), at(1, 1), 1, 64), (at(1, 1), at(3, 1), 2, 8_192)]);
+        let write = traffic.activities.iter().find(|one| one.kind == EventKind::Write).unwrap();
+        assert!(write.is_lower_bound());
+        let loads: Vec<_> =
+            traffic.links.iter().map(|load| (load.link.tile.x, load.byte_count)).collect();
+        assert_eq!(loads, [(0, 64), (1, 8_192), (2, 8_192)]);
+    }
+
+    #[test]
+    fn transfers_with_state_go_where_the_state_says() {
+        let traffic = traffic(vec![
+            event(EventKind::WriteWithState, 5, None, 32),
+            event(EventKind::WriteSetState, 10, Some((2, 1)), 0),
+            event(EventKind::WriteWithState, 20, None, 32),
+            event(EventKind::ReadWithState, 30, None, 32),
+        ]);
+        assert_eq!((traffic.pairs.len(), traffic.unplaced_count), (1, 2));
+        assert_eq!((traffic.pairs[0].to, traffic.pairs[0].byte_count), (at(2, 1), 32));
+    }
+
+    #[test]
+    fn a_wait_lasts_from_its_beginning_to_its_end() {
+        let traffic = traffic(vec![
+            event(EventKind::ReadBarrierStart, 10, None, 0),
+            event(EventKind::ReadBarrierEnd, 35, None, 0),
+            event(EventKind::WriteBarrierStart, 40, None, 0),
+            event(EventKind::ReadBarrierEnd, 50, None, 0),
+        ]);
+        let waits: Vec<_> = traffic
+            .activities
+            .iter()
+            .map(|one| (one.kind, one.wait_cycles))
+            .filter(|(kind, _)| kind.end_of_wait().is_some())
+            .collect();
+        let expected = [(EventKind::ReadBarrierStart, 25), (EventKind::WriteBarrierStart, 0)];
+        assert_eq!((waits.as_slice(), traffic.open_wait_count), (expected.as_slice(), 1));
+    }
+}

@@ -1,0 +1,301 @@
+//! Which cores one particular chip has, and how they are numbered.
+
+use super::{Arch, HarvestAxis, TileCoord};
+use wire::CoreKind;
+
+/// A core that runs kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CorePlace {
+    /// Place on the NoC-0 grid.
+    pub coord: TileCoord,
+    /// Place among the usable cores of its kind; Ethernet cores are (0, channel).
+    pub logical: TileCoord,
+    /// Kind of the core.
+    pub kind: CoreKind,
+    /// Number on the chip: cores of all kinds ordered by x, then y.
+    pub flat_id: u32,
+}
+
+/// The cores of one chip.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Floorplan {
+    arch: Arch,
+    harvested: Vec<u16>,
+    cores: Vec<CorePlace>,
+}
+
+/// Why a chip cannot be laid out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FloorplanError {
+    /// No product has that many worker cores.
+    #[error("{arch} comes with {} worker cores, not with {asked}", list(.possible))]
+    WorkerCoreCount {
+        /// The architecture.
+        arch: Arch,
+        /// The requested value.
+        asked: u32,
+        /// Possible values.
+        possible: &'static [u32],
+    },
+    /// A line was named that has no Tensix tiles, or was named twice.
+    #[error("{line} cannot be harvested on {arch}: name each of {} at most once", list(.possible))]
+    HarvestedLine {
+        /// The architecture.
+        arch: Arch,
+        /// The row or column that was named.
+        line: u16,
+        /// Rows or columns that can be harvested.
+        possible: &'static [u16],
+    },
+    /// More Ethernet links were asked for than there are tiles.
+    #[error("{arch} has {possible} ethernet tiles, {asked} active ones were asked for")]
+    EthernetCount {
+        /// The architecture.
+        arch: Arch,
+        /// The requested number.
+        asked: usize,
+        /// The available number.
+        possible: usize,
+    },
+}
+
+impl Floorplan {
+    /// Lays out a chip without the rows or columns in `harvested`.
+    ///
+    /// The first `active_eth_count` Ethernet channels have a link.
+    ///
+    /// # Errors
+    /// If the lines cannot be harvested, no product has as many worker cores as are left,
+    /// or there are too few Ethernet tiles.
+    ///
+    /// ```
+    /// use reader::architecture::{Arch, floorplan::Floorplan};
+    /// let plan = Floorplan::new(Arch::WormholeB0, &[11, 1], 0)?;
+    /// assert_eq!(plan.worker_grid(), (8, 8));
+    /// assert_eq!(plan.cores().len(), 64 + 16);
+    /// # Ok::<(), reader::architecture::floorplan::FloorplanError>(())
+    /// ```
+    pub fn new(
+        arch: Arch,
+        harvested: &[u16],
+        active_eth_count: usize,
+    ) -> Result<Self, FloorplanError> {
+        check_lines(arch, harvested)?;
+        let possible = arch.facts().ethernet.len();
+        if active_eth_count > possible {
+            return Err(FloorplanError::EthernetCount { arch, asked: active_eth_count, possible });
+        }
+        let mut plan = Self { arch, harvested: harvested.to_vec(), cores: Vec::new() };
+        let (columns, rows) = plan.worker_grid();
+        check_worker_core_count(arch, u32::from(columns) * u32::from(rows))?;
+        plan.cores = plan.numbered_cores(active_eth_count);
+        Ok(plan)
+    }
+
+    /// How many lines must be harvested for a product with `worker_core_count` cores.
+    ///
+    /// # Errors
+    /// If there is no such product.
+    pub fn harvested_line_count(
+        arch: Arch,
+        worker_core_count: u32,
+    ) -> Result<usize, FloorplanError> {
+        check_worker_core_count(arch, worker_core_count)?;
+        let facts = arch.facts();
+        let (columns, rows) = (facts.tensix_columns.len(), facts.tensix_rows.len());
+        let line_length = match facts.harvest_axis {
+            HarvestAxis::Rows => columns,
+            HarvestAxis::Columns => rows,
+        };
+        Ok((columns * rows - worker_core_count as usize) / line_length)
+    }
+
+    /// The architecture.
+    #[must_use]
+    pub const fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    /// The rows (Wormhole) or columns (Blackhole) that are taken out.
+    #[must_use]
+    pub fn harvested(&self) -> &[u16] {
+        &self.harvested
+    }
+
+    /// The lines that a harvest mask names, in the architecture's harvest order.
+    ///
+    /// # Errors
+    /// The bits that name no line.
+    pub fn harvested_lines(arch: Arch, mask: u32) -> Result<Vec<u16>, u32> {
+        let order = arch.facts().harvest_order;
+        let is_set = |bit: usize| mask >> bit & 1 != 0;
+        let unknown = mask >> order.len() << order.len();
+        let named = order.iter().enumerate().filter(|&(bit, _)| is_set(bit));
+        if unknown == 0 { Ok(named.map(|(_, &line)| line).collect()) } else { Err(unknown) }
+    }
+
+    /// Harvested lines as a mask in the architecture's harvest order.
+    #[must_use]
+    pub fn harvest_mask(&self) -> u32 {
+        let order = self.arch.facts().harvest_order;
+        let bits = order.iter().enumerate().filter(|(_, line)| self.harvested.contains(line));
+        bits.fold(0, |mask, (bit, _)| mask | 1 << bit)
+    }
+
+    /// Every core, ordered by flat id.
+    #[must_use]
+    pub fn cores(&self) -> &[CorePlace] {
+        &self.cores
+    }
+
+    /// Columns and rows of the grid of worker cores.
+    #[must_use]
+    pub fn worker_grid(&self) -> (u16, u16) {
+        let count = |lines: Vec<u16>| u16::try_from(lines.len()).unwrap_or(u16::MAX);
+        (count(self.worker_columns()), count(self.worker_rows()))
+    }
+
+    fn worker_columns(&self) -> Vec<u16> {
+        self.lines_left(self.arch.facts().tensix_columns, HarvestAxis::Columns)
+    }
+
+    fn worker_rows(&self) -> Vec<u16> {
+        self.lines_left(self.arch.facts().tensix_rows, HarvestAxis::Rows)
+    }
+
+    fn lines_left(&self, lines: &[u16], axis: HarvestAxis) -> Vec<u16> {
+        let is_cut = self.arch.facts().harvest_axis == axis;
+        lines.iter().copied().filter(|line| !is_cut || !self.harvested.contains(line)).collect()
+    }
+
+    fn numbered_cores(&self, active_eth_count: usize) -> Vec<CorePlace> {
+        let mut cores = self.tensix_cores();
+        cores.extend(self.ethernet_cores(active_eth_count));
+        cores.sort_by_key(|core| core.coord);
+        for (flat_id, core) in (0..).zip(&mut cores) {
+            core.flat_id = flat_id;
+        }
+        cores
+    }
+
+    fn tensix_cores(&self) -> Vec<CorePlace> {
+        let mut cores = Vec::new();
+        for (logical_x, x) in (0..).zip(self.worker_columns()) {
+            for (logical_y, y) in (0..).zip(self.worker_rows()) {
+                cores.push(CorePlace {
+                    coord: TileCoord { x, y },
+                    logical: TileCoord { x: logical_x, y: logical_y },
+                    kind: CoreKind::Tensix,
+                    flat_id: 0,
+                });
+            }
+        }
+        cores
+    }
+
+    fn ethernet_cores(&self, active_count: usize) -> impl Iterator<Item = CorePlace> {
+        let channels = (0_u16..).zip(self.arch.facts().ethernet);
+        channels.map(move |(channel, &coord)| {
+            let is_active = usize::from(channel) < active_count;
+            let kind = if is_active { CoreKind::ActiveEth } else { CoreKind::IdleEth };
+            CorePlace { coord, logical: TileCoord { x: 0, y: channel }, kind, flat_id: 0 }
+        })
+    }
+}
+
+fn check_lines(arch: Arch, harvested: &[u16]) -> Result<(), FloorplanError> {
+    let possible = arch.facts().harvest_order;
+    for (index, &line) in harvested.iter().enumerate() {
+        if !possible.contains(&line) || harvested[..index].contains(&line) {
+            return Err(FloorplanError::HarvestedLine { arch, line, possible });
+        }
+    }
+    Ok(())
+}
+
+fn check_worker_core_count(arch: Arch, asked: u32) -> Result<(), FloorplanError> {
+    let possible = arch.facts().worker_core_counts;
+    if possible.contains(&asked) {
+        return Ok(());
+    }
+    Err(FloorplanError::WorkerCoreCount { arch, asked, possible })
+}
+
+fn list<T: ToString>(items: &[T]) -> String {
+    let texts: Vec<String> = items.iter().map(T::to_string).collect();
+    match texts.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => texts.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flat_id_of(plan: &Floorplan, x: u16, y: u16) -> Option<u32> {
+        let coord = TileCoord { x, y };
+        plan.cores().iter().find(|core| core.coord == coord).map(|core| core.flat_id)
+    }
+
+    #[test]
+    fn cores_are_numbered_down_the_columns_with_ethernet_in_its_place() {
+        let plan = Floorplan::new(Arch::WormholeB0, &[], 0).unwrap();
+        // Column 1 holds an Ethernet tile at y 0 and 6, and Tensix tiles between.
+        assert_eq!(flat_id_of(&plan, 1, 0), Some(0));
+        assert_eq!(flat_id_of(&plan, 1, 1), Some(1));
+        assert_eq!(flat_id_of(&plan, 1, 6), Some(6));
+        assert_eq!(flat_id_of(&plan, 1, 11), Some(11));
+        assert_eq!(flat_id_of(&plan, 2, 0), Some(12));
+        assert_eq!(flat_id_of(&plan, 9, 11), Some(95));
+        assert_eq!(flat_id_of(&plan, 5, 5), None);
+    }
+
+    #[test]
+    fn a_harvested_row_leaves_no_hole_in_numbers_or_logical_places() {
+        let plan = Floorplan::new(Arch::WormholeB0, &[2], 0).unwrap();
+        assert_eq!(flat_id_of(&plan, 1, 2), None);
+        assert_eq!(flat_id_of(&plan, 1, 3), Some(2));
+        let third = plan.cores().iter().find(|core| core.coord == TileCoord { x: 1, y: 3 });
+        assert_eq!(third.map(|core| core.logical), Some(TileCoord { x: 0, y: 1 }));
+        assert_eq!(plan.harvest_mask(), 0b1000);
+    }
+
+    #[test]
+    fn a_harvested_blackhole_loses_columns_but_no_ethernet() {
+        let plan = Floorplan::new(Arch::Blackhole, &[1, 16], 2).unwrap();
+        assert_eq!(plan.worker_grid(), (12, 10));
+        assert_eq!(plan.cores().len(), 120 + 14);
+        assert_eq!(flat_id_of(&plan, 1, 1), Some(0));
+        assert_eq!(flat_id_of(&plan, 2, 1), Some(1));
+        let active = plan.cores().iter().filter(|core| core.kind == CoreKind::ActiveEth);
+        let coords: Vec<_> = active.map(|core| (core.coord.x, core.coord.y)).collect();
+        assert_eq!(coords, [(1, 1), (16, 1)]);
+    }
+
+    #[test]
+    fn a_mask_names_lines_in_the_order_of_the_fuses() {
+        let lines = |arch, mask| Floorplan::harvested_lines(arch, mask);
+        assert_eq!(lines(Arch::WormholeB0, 0b10_0000_0011), Ok(vec![11, 1, 5]));
+        assert_eq!(lines(Arch::Blackhole, 0b10_0000_0000_0010), Ok(vec![16, 10]));
+        assert_eq!(lines(Arch::WormholeB0, 0b1100_0000_0001), Err(0b1100_0000_0000));
+        assert_eq!(lines(Arch::Blackhole, 0), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn products_that_do_not_exist_are_refused_with_the_list_of_those_that_do() {
+        let error = Floorplan::harvested_line_count(Arch::WormholeB0, 56).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "wormhole_b0 comes with 64, 72 or 80 worker cores, not with 56"
+        );
+        for (line, harvested) in [(6, &[6][..]), (3, &[3, 3])] {
+            let error = Floorplan::new(Arch::WormholeB0, harvested, 0).unwrap_err();
+            assert!(matches!(error, FloorplanError::HarvestedLine { line: l, .. } if l == line));
+        }
+        assert!(Floorplan::new(Arch::WormholeB0, &[1, 2, 3], 0).is_err());
+        assert!(Floorplan::new(Arch::WormholeB0, &[], 17).is_err());
+        assert_eq!(Floorplan::harvested_line_count(Arch::Blackhole, 130), Ok(1));
+    }
+}

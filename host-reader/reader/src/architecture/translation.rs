@@ -1,0 +1,262 @@
+//! Coordinates as kernels write them into NoC registers, and the tiles that they mean.
+//!
+//! Firmware of the chip switches a translation on, so that one pair of coordinates means one
+//! tile on both NoCs and harvested lines lie behind the others. Raw coordinates run from the
+//! opposite corner on NoC 1.
+//!
+//! # Compatibility
+//! Wormhole: tt-isa-documentation, `WormholeB0/NoC/Coordinates.md`. Blackhole: tt-umd,
+//! `blackhole_coordinate_manager.cpp`; ttsim agrees about what is refused.
+
+use super::{Arch, HarvestAxis, TileCoord};
+
+/// The two networks of a chip.
+pub const NOC_COUNT: usize = 2;
+
+/// The translation of one chip, which depends on what was harvested.
+///
+/// ```
+/// use reader::architecture::{Arch, TileCoord, translation::Translation};
+/// let chip = Translation::new(Arch::WormholeB0, &[7, 10]);
+/// let tile = TileCoord { x: 6, y: 8 };
+/// assert_eq!(chip.logical(tile), Some((22, 23)));
+/// assert_eq!(chip.tile(1, 22, 23), Some(tile));
+/// assert_eq!((chip.tile(0, 6, 8), chip.tile(1, 3, 3)), (Some(tile), Some(tile)));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Translation {
+    arch: Arch,
+    /// Columns of Tensix tiles in the order of their translated numbers.
+    columns: Vec<u16>,
+    /// Rows of Tensix tiles, likewise.
+    rows: Vec<u16>,
+    harvested: Vec<u16>,
+}
+
+impl Translation {
+    /// The translation of a chip without these rows (Wormhole) or columns (Blackhole).
+    #[must_use]
+    pub fn new(arch: Arch, harvested: &[u16]) -> Self {
+        let facts = arch.facts();
+        let ordered = |lines: &[u16], axis| {
+            let is_cut = facts.harvest_axis == axis;
+            let (gone, left): (Vec<u16>, Vec<u16>) =
+                lines.iter().partition(|line| is_cut && harvested.contains(line));
+            [left, gone].concat()
+        };
+        Self {
+            arch,
+            columns: ordered(facts.tensix_columns, HarvestAxis::Columns),
+            rows: ordered(facts.tensix_rows, HarvestAxis::Rows),
+            harvested: harvested.to_vec(),
+        }
+    }
+
+    /// The tile that a pair of coordinates means on a NoC; `None` where nothing answers.
+    #[must_use]
+    pub fn tile(&self, noc: usize, x: u16, y: u16) -> Option<TileCoord> {
+        let tile = self.corner(noc, x, y)?;
+        (!self.is_harvested(tile)).then_some(tile)
+    }
+
+    /// The place that a pair of coordinates means, whether a tile answers there or not.
+    #[must_use]
+    pub fn corner(&self, noc: usize, x: u16, y: u16) -> Option<TileCoord> {
+        match self.arch {
+            Arch::WormholeB0 => {
+                Some(TileCoord { x: self.wormhole_column(noc, x)?, y: self.wormhole_row(noc, y)? })
+            }
+            Arch::Blackhole => self.blackhole_tile(noc, x, y),
+        }
+    }
+
+    /// The translated coordinates of a Tensix or Ethernet tile, as `NOC_ID_LOGICAL` has them.
+    #[must_use]
+    pub fn logical(&self, tile: TileCoord) -> Option<(u16, u16)> {
+        let ethernet = self.arch.facts().ethernet;
+        let column = place(&self.columns, tile.x);
+        match (self.arch, ethernet.iter().position(|&place| place == tile)) {
+            (Arch::WormholeB0, Some(channel)) => {
+                let row = if channel < ethernet.len() / 2 { 0 } else { 1 };
+                Some((WORMHOLE_TENSIX + column?, WORMHOLE_ETHERNET_ROWS + row))
+            }
+            (Arch::WormholeB0, None) => {
+                Some((WORMHOLE_TENSIX + column?, WORMHOLE_TENSIX + place(&self.rows, tile.y)?))
+            }
+            (Arch::Blackhole, Some(channel)) => {
+                let channel = u16::try_from(channel).ok()?;
+                let is_translated = channel < BLACKHOLE_ETHERNET_COUNT;
+                Some(if is_translated {
+                    (BLACKHOLE_ETHERNET.0 + channel, BLACKHOLE_ETHERNET.1)
+                } else {
+                    (tile.x, tile.y)
+                })
+            }
+            (Arch::Blackhole, None) => {
+                place(&self.rows, tile.y)?;
+                Some((self.arch.facts().tensix_columns[usize::from(column?)], tile.y))
+            }
+        }
+    }
+
+    /// The coordinates by which tt-metal names the tile of a DRAM bank on a NoC.
+    #[must_use]
+    pub fn dram(&self, noc: usize, tile: TileCoord) -> Option<(u16, u16)> {
+        let groups = self.arch.facts().dram_groups;
+        let (group, port) = groups.iter().enumerate().find_map(|(group, tiles)| {
+            Some((group, tiles.iter().position(|&place| place == tile)?))
+        })?;
+        match self.arch {
+            Arch::WormholeB0 => Some(self.mirrored(noc, tile.x, tile.y)),
+            Arch::Blackhole => {
+                let (column, row) = (group / BLACKHOLE_GROUPS, group % BLACKHOLE_GROUPS * 3 + port);
+                let [column, row] = [column, row].map(|part| u16::try_from(part).unwrap_or(0));
+                Some((BLACKHOLE_DRAM.0 + column, BLACKHOLE_DRAM.1 + row))
+            }
+        }
+    }
+
+    /// Raw coordinates of one NoC as the other counts them; those of NoC 0 stay.
+    #[must_use]
+    pub const fn mirrored(&self, noc: usize, x: u16, y: u16) -> (u16, u16) {
+        let (columns, rows) = self.arch.facts().grid;
+        if noc == 0 { (x, y) } else { (columns - 1 - x, rows - 1 - y) }
+    }
+
+    fn wormhole_column(&self, noc: usize, x: u16) -> Option<u16> {
+        match x {
+            0..10 => Some(self.mirrored(noc, x, 0).0),
+            16 => Some(0),
+            17 => Some(5),
+            _ => self.columns.get(usize::from(x.checked_sub(WORMHOLE_TENSIX)?)).copied(),
+        }
+    }
+
+    fn wormhole_row(&self, noc: usize, y: u16) -> Option<u16> {
+        match y {
+            0..12 => Some(self.mirrored(noc, 0, y).1),
+            WORMHOLE_ETHERNET_ROWS => Some(0),
+            17 => Some(6),
+            _ => self.rows.get(usize::from(y.checked_sub(WORMHOLE_TENSIX)?)).copied(),
+        }
+    }
+
+    fn blackhole_tile(&self, noc: usize, x: u16, y: u16) -> Option<TileCoord> {
+        let facts = self.arch.facts();
+        let (dram_x, dram_y) = BLACKHOLE_DRAM;
+        if let (Some(column @ 0..2), Some(row @ 0..12)) =
+            (x.checked_sub(dram_x), y.checked_sub(dram_y))
+        {
+            let group = usize::from(column) * BLACKHOLE_GROUPS + usize::from(row / 3);
+            return facts.dram_groups.get(group)?.get(usize::from(row % 3)).copied();
+        }
+        if y == BLACKHOLE_ETHERNET.1 {
+            let channel = x.checked_sub(BLACKHOLE_ETHERNET.0)?;
+            let is_translated = channel < BLACKHOLE_ETHERNET_COUNT;
+            return facts.ethernet.get(usize::from(channel)).copied().filter(|_| is_translated);
+        }
+        let raw = TileCoord { x, y };
+        if facts.ethernet.contains(&raw) {
+            return (noc == 0).then_some(raw);
+        }
+        let column = place(facts.tensix_columns, x)?;
+        place(facts.tensix_rows, y)?;
+        Some(TileCoord { x: self.columns[usize::from(column)], y })
+    }
+
+    fn is_harvested(&self, tile: TileCoord) -> bool {
+        let facts = self.arch.facts();
+        let is_tensix =
+            facts.tensix_columns.contains(&tile.x) && facts.tensix_rows.contains(&tile.y);
+        let line = match facts.harvest_axis {
+            HarvestAxis::Rows => tile.y,
+            HarvestAxis::Columns => tile.x,
+        };
+        is_tensix && self.harvested.contains(&line)
+    }
+}
+
+/// Index of a line in a list.
+fn place(lines: &[u16], line: u16) -> Option<u16> {
+    lines.iter().position(|&at| at == line).and_then(|at| u16::try_from(at).ok())
+}
+
+const WORMHOLE_TENSIX: u16 = 18;
+const WORMHOLE_ETHERNET_ROWS: u16 = 16;
+const BLACKHOLE_DRAM: (u16, u16) = (17, 12);
+const BLACKHOLE_ETHERNET: (u16, u16) = (20, 25);
+/// Channels that translated coordinates reach: a chip has no more.
+const BLACKHOLE_ETHERNET_COUNT: u16 = 12;
+/// DRAM groups in one column of tiles.
+const BLACKHOLE_GROUPS: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The translation tables that ttsim gives a Wormhole's two interfaces to read, four bits
+    /// per entry from number 16 on, for a chip without harvesting.
+    const TTSIM_TABLES: [[u64; 2]; 2] = [
+        [0x0000_0098_7643_2150, 0x0000_BA98_7543_2160],
+        [0x0000_0001_2356_7849, 0x0000_0123_4678_9A5B],
+    ];
+
+    #[test]
+    fn wormholes_tables_are_those_that_ttsim_shows() {
+        let chip = Translation::new(Arch::WormholeB0, &[]);
+        for (noc, [columns, rows]) in TTSIM_TABLES.into_iter().enumerate() {
+            for (number, bits) in (16..26).zip((0..).step_by(4)) {
+                let raw = u16::try_from(columns >> bits & 15).unwrap();
+                assert_eq!(chip.wormhole_column(noc, number), chip.wormhole_column(noc, raw));
+            }
+            for (number, bits) in (16..28).zip((0..).step_by(4)) {
+                let raw = u16::try_from(rows >> bits & 15).unwrap();
+                assert_eq!(chip.wormhole_row(noc, number), chip.wormhole_row(noc, raw), "{number}");
+            }
+        }
+    }
+
+    #[test]
+    fn both_nocs_reach_every_tile_by_its_translated_coordinates() {
+        for (arch, harvested) in [(Arch::WormholeB0, [3, 11]), (Arch::Blackhole, [2, 16])] {
+            let chip = Translation::new(arch, &harvested);
+            let facts = arch.facts();
+            let tensix = facts
+                .tensix_columns
+                .iter()
+                .flat_map(|&x| facts.tensix_rows.iter().map(move |&y| TileCoord { x, y }));
+            let ethernet = facts.ethernet.iter().copied().take(12);
+            for tile in tensix.chain(ethernet) {
+                let (x, y) = chip.logical(tile).unwrap();
+                let expected = (!chip.is_harvested(tile)).then_some(tile);
+                assert_eq!([chip.tile(0, x, y), chip.tile(1, x, y)], [expected; 2], "{tile}");
+            }
+            for tile in facts.dram_groups.iter().flatten() {
+                for noc in 0..NOC_COUNT {
+                    let (x, y) = chip.dram(noc, *tile).unwrap();
+                    assert_eq!(chip.tile(noc, x, y), Some(*tile));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn raw_dram_coordinates_mean_nothing_on_a_blackhole() {
+        let chip = Translation::new(Arch::Blackhole, &[]);
+        for tile in Arch::Blackhole.facts().dram_groups.iter().flatten() {
+            assert_eq!(chip.tile(0, tile.x, tile.y), None, "{tile}");
+        }
+        assert_eq!(chip.tile(0, 17, 12), Some(TileCoord { x: 0, y: 0 }));
+        assert_eq!(chip.tile(1, 18, 23), Some(TileCoord { x: 9, y: 6 }));
+        assert_eq!([chip.tile(0, 17, 24), chip.tile(0, 19, 12)], [None; 2]);
+    }
+
+    #[test]
+    fn raw_coordinates_of_the_other_noc_mean_another_tile_on_a_wormhole() {
+        let chip = Translation::new(Arch::WormholeB0, &[]);
+        // The DRAM tile (0,0) of NoC 0 is an Ethernet tile where NoC 1 counts from.
+        assert_eq!(chip.tile(1, 0, 0), Some(TileCoord { x: 9, y: 11 }));
+        assert_eq!(chip.tile(1, 9, 11), Some(TileCoord { x: 0, y: 0 }));
+        assert_eq!([chip.tile(0, 10, 0), chip.tile(0, 0, 12), chip.tile(0, 26, 18)], [None; 3]);
+    }
+}

@@ -1,0 +1,499 @@
+//! The max-margin corridor fit: one line, and a bound that cannot be wrong.
+//!
+//! A two-way ping brackets the instant of a counter reading between two host
+//! times. In the (cycles, host time) plane the brackets are vertical gates, and
+//! the true line passes through all of them, however late one ping was: a
+//! delayed ping only has a wider gate. The fit is the line with the largest
+//! vertical distance to the nearest gate post.
+//!
+//! # The fit
+//!
+//! For a slope `b` let `w(b) = min(upper_i - b x_i) - max(lower_i - b x_i)`,
+//! the room for the offset. Only corners of the two hulls can be the minimum
+//! and the maximum, and which ones changes exactly at slopes of hull edges. `w`
+//! is concave and piecewise linear with those slopes as breaks, so merging the
+//! edges of both hulls by slope walks through all of `w` in linear time; the
+//! largest `w` is where its derivative `x_lower - x_upper` changes sign.
+//!
+//! # The bound
+//!
+//! The admissible lines `{(a, b): lower_i <= a + b x_i <= upper_i}` are a
+//! convex polygon. At a given `x` the deviation of an admissible line from the
+//! fit is linear in `(a, b)`, hence largest at a corner. The corners are the
+//! breaks of `w` where `w >= 0` and the two zeros of `w`. The truth is in the
+//! polygon, so no deviation exceeds the largest over the corners, at any `x`,
+//! inside the window or far outside.
+//!
+//! Half the margin alone is *not* such a bound, though the literature uses it
+//! so: the fit's distance to the gates is the margin only where they are tight.
+//! [`CorridorFit::half_width`] is a quality figure, not a promise.
+//!
+//! # What binds
+//!
+//! The promise needs two things: the clocks run at a constant ratio within the
+//! window (else most windows become infeasible, see the module on steps), and
+//! host times are honest to the stated [`Resolution`]. It does not need the two
+//! legs of a ping to be equal; their difference is why the bound is half a
+//! round trip and cannot be less, though the error is usually a tenth of it.
+
+use super::{
+    BoundedLine, ClockError, Deviation, ErrorBound, EthernetPing, Line, TwoWayPing,
+    hull::{Point, Slope, Walls},
+};
+
+/// A counter reading that happened between two readings of another clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bracket {
+    /// The other clock before the reading: nanoseconds, or sender cycles.
+    pub before: i64,
+    /// The counter, cycles.
+    pub cycles: u64,
+    /// The other clock after the reading, in the same units as `before`.
+    pub after: i64,
+}
+
+impl Bracket {
+    /// The two brackets of an Ethernet ping, in sender cycles.
+    ///
+    /// Both ends lie between the sender's stamps, so the time that the receiver
+    /// took to answer does not widen the corridor.
+    pub fn from_ethernet(ping: &EthernetPing) -> [Self; 2] {
+        [ping.receiver_start_cycles, ping.receiver_end_cycles].map(|cycles| Self {
+            before: ping.sender_start_cycles.cast_signed(),
+            cycles,
+            after: ping.sender_end_cycles.cast_signed(),
+        })
+    }
+}
+
+impl From<TwoWayPing> for Bracket {
+    fn from(ping: TwoWayPing) -> Self {
+        Self { before: ping.host_send_ns, cycles: ping.device_cycles, after: ping.host_receive_ns }
+    }
+}
+
+/// How coarse the two clocks are, in units of the bracketing clock.
+///
+/// A counter shows `d` from the edge at which it became `d` until the next
+/// one, so the edge may lie one device tick before `before`; a host clock that
+/// rounds down may have been one host tick later than `after` says. The
+/// corridor is widened by both, which keeps the bound a promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resolution {
+    /// One tick of the bracketing clock.
+    pub host_units: u32,
+    /// One device cycle, rounded up.
+    pub device_units: u32,
+}
+
+impl Resolution {
+    /// A host clock in whole nanoseconds and a chip at 500 MHz or faster.
+    pub const HOST_NANOSECONDS: Self = Self { host_units: 1, device_units: 2 };
+
+    /// Two chips of nearly the same frequency.
+    pub const CYCLES: Self = Self { host_units: 1, device_units: 2 };
+}
+
+/// The line of largest margin through all brackets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CorridorFit {
+    line: BoundedLine,
+    half_width: f64,
+    slope_interval: (f64, f64),
+    sample_count: usize,
+}
+
+impl CorridorFit {
+    /// Fits the samples, in any order.
+    ///
+    /// # Errors
+    ///
+    /// [`ClockError::Infeasible`] if no line passes all brackets: the frequency
+    /// changed, or a sample is wrong. [`ClockError::NoBaseline`] with fewer than
+    /// two different counter values; [`ClockError::NotIncreasing`] if the
+    /// baseline is so short that the best line does not rise.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use reader::clock::{CorridorFit, Resolution, TwoWayPing};
+    /// // 1 GHz, pings of 800 ns, the second one delayed by 5 us.
+    /// let pings = [(0, 1_000_350, 800), (500_000, 1_500_400, 505_800), (1_000_000, 2_000_420, 1_000_800)]
+    ///     .map(|(host_send_ns, device_cycles, host_receive_ns)| TwoWayPing {
+    ///         host_send_ns, device_cycles, host_receive_ns,
+    ///     });
+    /// let fit = CorridorFit::fit(&pings, Resolution::HOST_NANOSECONDS)?;
+    /// let (lowest, highest) = fit.slope_interval();
+    /// assert!(lowest < 1.0 && 1.0 < highest);
+    /// let (ns, _) = fit.line().line().at(1_500_400);
+    /// assert!((ns - 500_050).abs() as f64 <= fit.line().bound_at(1_500_400));
+    /// # Ok::<(), reader::clock::ClockError>(())
+    /// ```
+    pub fn fit<B: Copy + Into<Bracket>>(
+        samples: &[B],
+        resolution: Resolution,
+    ) -> Result<Self, ClockError> {
+        let brackets: Vec<Bracket> = samples.iter().map(|&sample| sample.into()).collect();
+        let walls = Walls::new(&brackets, resolution)?;
+        let best = Sweep::new(&walls)?.best();
+        best.require_feasible()?;
+        Ok(Self {
+            line: best.bounded_line(&walls)?,
+            half_width: best.width / 2.0,
+            slope_interval: best.slope_interval(),
+            sample_count: brackets.len(),
+        })
+    }
+
+    /// The fitted line with its guaranteed bound.
+    pub fn line(&self) -> &BoundedLine {
+        &self.line
+    }
+
+    /// Distance of the line to the nearest bracket end, units.
+    pub fn half_width(&self) -> f64 {
+        self.half_width
+    }
+
+    /// The smallest and the largest slope that any admissible line has.
+    pub fn slope_interval(&self) -> (f64, f64) {
+        self.slope_interval
+    }
+
+    /// How many samples the fit used.
+    pub fn sample_count(&self) -> usize {
+        self.sample_count
+    }
+}
+
+/// Returns true if one line passes all brackets.
+///
+/// A set without two different counter values is feasible if its brackets
+/// overlap; malformed brackets are not.
+pub(super) fn is_feasible(brackets: &[Bracket], resolution: Resolution) -> bool {
+    match Walls::new(brackets, resolution) {
+        Err(_) => false,
+        Ok(walls) => match Sweep::new(&walls) {
+            Ok(sweep) => sweep.best().width >= 0.0,
+            Err(_) => walls.upper[0].y >= walls.lower[0].y,
+        },
+    }
+}
+
+/// All breaks of `w(b)`, and the hull corners active between them.
+struct Sweep<'a> {
+    walls: &'a Walls,
+    breaks: Vec<Break>,
+    /// Active corners (upper, lower) before break 0, 1, ... and after the last.
+    active: Vec<(usize, usize)>,
+}
+
+/// A hull edge, at whose slope an active corner changes.
+#[derive(Clone, Copy)]
+struct Break {
+    from: Point,
+    to: Point,
+    is_upper: bool,
+}
+
+impl Break {
+    fn slope(&self) -> Slope {
+        Slope::between(self.from, self.to)
+    }
+}
+
+impl<'a> Sweep<'a> {
+    fn new(walls: &'a Walls) -> Result<Self, ClockError> {
+        if walls.upper.len() < 2 {
+            return Err(ClockError::NoBaseline);
+        }
+        let mut sweep =
+            Self { walls, breaks: Vec::new(), active: vec![(0, walls.lower.len() - 1)] };
+        while let Some(next) = sweep.next_break() {
+            let (upper, lower) = sweep.last_active();
+            let after = if next.is_upper { (upper + 1, lower) } else { (upper, lower - 1) };
+            sweep.breaks.push(next);
+            sweep.active.push(after);
+        }
+        Ok(sweep)
+    }
+
+    fn last_active(&self) -> (usize, usize) {
+        self.active[self.active.len() - 1]
+    }
+
+    /// The edge of smaller slope of the two next ones.
+    fn next_break(&self) -> Option<Break> {
+        let (upper, lower) = self.last_active();
+        let up = self.walls.upper.get(upper..upper + 2).map(|edge| edge_break(edge, true));
+        let down = lower
+            .checked_sub(1)
+            .and_then(|before| self.walls.lower.get(before..=lower))
+            .map(|edge| edge_break(edge, false));
+        match (up, down) {
+            (Some(up), Some(down)) if up.slope().compare(down.slope()).is_gt() => Some(down),
+            (up, down) => up.or(down),
+        }
+    }
+
+    fn corners(&self, stretch: usize) -> (Point, Point) {
+        let (upper, lower) = self.active[stretch];
+        (self.walls.upper[upper], self.walls.lower[lower])
+    }
+
+    /// The first stretch in which `w` no longer rises, and the fit there.
+    fn best(&self) -> Best {
+        // Both hulls span the same x, so `w` rises before the first break and
+        // falls after the last: the peak has a break on its left.
+        let has_peaked = |&stretch: &usize| {
+            let (upper, lower) = self.corners(stretch);
+            upper.x >= lower.x
+        };
+        let peak = (1..self.active.len()).find(has_peaked).unwrap_or(self.breaks.len());
+        let left = self.breaks[peak - 1];
+        let (upper, lower) = self.corners(peak);
+        if upper.x == lower.x {
+            // Flat top: any slope up to the next break is as good.
+            let right = self.breaks.get(peak).unwrap_or(&left);
+            let slope = f64::midpoint(left.slope().value(), right.slope().value());
+            let width = (upper.y - lower.y) as f64;
+            return self.finish(peak, lower, slope, (width, width / 2.0));
+        }
+        let opposite = if left.is_upper { lower } else { upper };
+        let height = left.slope().height_above(left.from, opposite);
+        let width = if left.is_upper { height } else { -height };
+        self.finish(peak, opposite, left.slope().value(), (width, height / 2.0))
+    }
+
+    fn finish(&self, peak: usize, pivot: Point, slope: f64, (width, above): (f64, f64)) -> Best {
+        let corners = if width < 0.0 { Vec::new() } else { self.polygon(peak) };
+        Best { pivot, above_pivot: above, slope, width, corners }
+    }
+
+    /// The corners of the polygon of admissible lines, as (left, right) points
+    /// on each; the steepest and the shallowest line are the first two.
+    fn polygon(&self, peak: usize) -> Vec<(Point, Point)> {
+        let last = (peak..self.breaks.len()).find(|&s| self.ends_before_next_break(s));
+        let last = last.unwrap_or(self.breaks.len());
+        let first = (1..peak).rev().find(|&s| self.starts_after_previous_break(s)).unwrap_or(0);
+        let (upper_at_last, lower_at_last) = self.corners(last);
+        let mut corners = vec![(lower_at_last, upper_at_last), self.corners(first)];
+        corners.extend(self.breaks[first..last].iter().map(|edge| (edge.from, edge.to)));
+        corners
+    }
+
+    /// Returns true if falling `w` reaches zero before the break on the right.
+    fn ends_before_next_break(&self, stretch: usize) -> bool {
+        let (upper, lower) = self.corners(stretch);
+        upper.x > lower.x
+            && Slope::between(lower, upper).compare(self.breaks[stretch].slope()).is_le()
+    }
+
+    /// Returns true if rising `w` leaves zero after the break on the left.
+    fn starts_after_previous_break(&self, stretch: usize) -> bool {
+        let (upper, lower) = self.corners(stretch);
+        Slope::between(upper, lower).compare(self.breaks[stretch - 1].slope()).is_ge()
+    }
+}
+
+fn edge_break(edge: &[Point], is_upper: bool) -> Break {
+    Break { from: edge[0], to: edge[1], is_upper }
+}
+
+/// The peak of `w(b)` and the polygon around it.
+struct Best {
+    /// The corner opposite the touching edge; the fit is anchored there.
+    pivot: Point,
+    above_pivot: f64,
+    slope: f64,
+    width: f64,
+    corners: Vec<(Point, Point)>,
+}
+
+impl Best {
+    fn require_feasible(&self) -> Result<(), ClockError> {
+        if self.width < 0.0 {
+            return Err(ClockError::Infeasible { deficit_units: -self.width, slope: self.slope });
+        }
+        Ok(())
+    }
+
+    fn slope_interval(&self) -> (f64, f64) {
+        let value = |(from, to)| Slope::between(from, to).value();
+        (value(self.corners[1]), value(self.corners[0]))
+    }
+
+    fn bounded_line(&self, walls: &Walls) -> Result<BoundedLine, ClockError> {
+        let line = Line::through(
+            walls.base_cycles.wrapping_add_signed(self.pivot.x),
+            walls.base_units.saturating_add(self.pivot.y),
+            self.above_pivot,
+            self.slope,
+        )
+        .ok_or(ClockError::NotIncreasing { slope: self.slope })?;
+        let deviation = |&(from, to): &(Point, Point)| {
+            let slope = Slope::between(from, to);
+            Deviation {
+                at_anchor: slope.height_above(from, self.pivot) - self.above_pivot,
+                per_cycle: slope.value() - self.slope,
+            }
+        };
+        let corners = self.corners.iter().map(deviation).collect();
+        Ok(BoundedLine::new(line, ErrorBound::from_corners(corners)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const EXACT: Resolution = Resolution { host_units: 0, device_units: 0 };
+
+    fn bracket(before: i64, cycles: u64, after: i64) -> Bracket {
+        Bracket { before, cycles, after }
+    }
+
+    fn value(line: &Line, cycles: u64) -> f64 {
+        let (whole, fraction) = line.at(cycles);
+        whole as f64 + fraction
+    }
+
+    /// Room for the offset at a slope, by trying every sample.
+    fn room(brackets: &[Bracket], slope: f64) -> f64 {
+        let offset = |y: i64, b: &Bracket| y as f64 - slope * b.cycles as f64;
+        let high = brackets.iter().map(|b| offset(b.after, b)).fold(f64::MAX, f64::min);
+        let low = brackets.iter().map(|b| offset(b.before, b)).fold(f64::MIN, f64::max);
+        high - low
+    }
+
+    /// Every line through two bracket ends, as (slope, cycles, units).
+    fn lines_through_two_ends(brackets: &[Bracket]) -> Vec<(f64, f64, f64)> {
+        let ends = brackets.iter().flat_map(|b| [(b.cycles, b.before), (b.cycles, b.after)]);
+        let ends: Vec<(f64, f64)> = ends.map(|(x, y)| (x as f64, y as f64)).collect();
+        let pairs = ends.iter().flat_map(|p| ends.iter().map(move |q| (p, q)));
+        pairs
+            .filter(|(p, q)| p.0 < q.0)
+            .map(|(p, q)| ((q.1 - p.1) / (q.0 - p.0), p.0, p.1))
+            .collect()
+    }
+
+    fn is_admissible(brackets: &[Bracket], (slope, x, y): (f64, f64, f64)) -> bool {
+        brackets.iter().all(|b| {
+            let at = y + slope * (b.cycles as f64 - x);
+            (b.before as f64 - 1e-9..=b.after as f64 + 1e-9).contains(&at)
+        })
+    }
+
+    /// Rising gates of random height, so that any line through them rises.
+    fn gates() -> impl Strategy<Value = Vec<Bracket>> {
+        let gate = (0u64..40, 0i64..60, 0i64..60);
+        let rising = |(x, low, height): (u64, i64, i64)| {
+            let trend = 1000 * x.cast_signed();
+            bracket(trend + low, x, trend + low + height)
+        };
+        prop::collection::vec(gate.prop_map(rising), 2..12)
+    }
+
+    proptest! {
+        #[test]
+        fn fit_has_the_largest_margin_of_all_lines(brackets in gates()) {
+            let slopes = lines_through_two_ends(&brackets).into_iter().map(|line| line.0);
+            let widest = slopes.map(|slope| room(&brackets, slope)).fold(f64::MIN, f64::max);
+            match CorridorFit::fit(&brackets, EXACT) {
+                Ok(fit) => prop_assert!((fit.half_width() - widest / 2.0).abs() < 1e-6),
+                Err(ClockError::Infeasible { deficit_units, .. }) => {
+                    prop_assert!((deficit_units + widest).abs() < 1e-6);
+                }
+                Err(error) => prop_assert_eq!(error, ClockError::NoBaseline),
+            }
+        }
+
+        #[test]
+        fn bound_is_the_largest_deviation_of_any_admissible_line(
+            brackets in gates(), at in 0u64..200,
+        ) {
+            let Ok(fit) = CorridorFit::fit(&brackets, EXACT) else { return Ok(()) };
+            let mut corners = lines_through_two_ends(&brackets);
+            corners.retain(|&line| is_admissible(&brackets, line));
+            let fitted = value(fit.line().line(), at);
+            let deviation = |&(slope, x, y): &(f64, f64, f64)| {
+                (y + slope * (at as f64 - x) - fitted).abs()
+            };
+            let largest = corners.iter().map(deviation).fold(0.0, f64::max);
+            prop_assert!((fit.line().bound_at(at) - largest).abs() < 1e-6);
+            let slopes = corners.iter().map(|line| line.0);
+            let (lowest, highest) = fit.slope_interval();
+            prop_assert!((slopes.clone().fold(f64::MAX, f64::min) - lowest).abs() < 1e-9);
+            prop_assert!((slopes.fold(f64::MIN, f64::max) - highest).abs() < 1e-9);
+        }
+
+        #[test]
+        fn any_words_give_a_fit_or_an_error(
+            raw in prop::collection::vec((any::<i64>(), any::<u64>(), any::<i64>()), 0..20),
+            host_units in any::<u32>(), device_units in any::<u32>(),
+        ) {
+            let brackets: Vec<_> = raw.into_iter().map(|(b, c, a)| bracket(b, c, a)).collect();
+            let _ = CorridorFit::fit(&brackets, Resolution { host_units, device_units });
+        }
+    }
+
+    #[test]
+    fn half_the_margin_is_no_bound() {
+        // The narrow gate sets the margin, the wide ones leave the slope free.
+        let brackets = [bracket(-30, 0, 30), bracket(49, 50, 51), bracket(70, 100, 130)];
+        let fit = CorridorFit::fit(&brackets, EXACT).unwrap();
+        assert_eq!(fit.half_width(), 1.0);
+        let admissible = |x: f64| 50.0 + 1.5 * (x - 50.0);
+        assert!((value(fit.line().line(), 100) - admissible(100.0)).abs() > 20.0);
+        assert!(fit.line().bound_at(100) >= 25.0);
+    }
+
+    #[test]
+    fn delayed_pings_do_not_move_a_tight_fit() {
+        let on_time = [bracket(0, 0, 10), bracket(1000, 1000, 1010), bracket(2000, 2000, 2010)];
+        let late = [bracket(400, 700, 760), bracket(1400, 1405, 9000)];
+        let alone = CorridorFit::fit(&on_time, EXACT).unwrap();
+        let together = CorridorFit::fit(&[&on_time[..], &late].concat(), EXACT).unwrap();
+        assert_eq!(alone.line().line(), together.line().line());
+    }
+
+    #[test]
+    fn brackets_that_no_line_passes_are_reported_with_their_deficit() {
+        let brackets = [bracket(0, 0, 0), bracket(1010, 1000, 1010), bracket(2000, 2000, 2000)];
+        let error = CorridorFit::fit(&brackets, EXACT).unwrap_err();
+        assert_eq!(error, ClockError::Infeasible { deficit_units: 10.0, slope: 1.0 });
+    }
+
+    #[test]
+    fn malformed_samples_are_named() {
+        let fit = |brackets: &[Bracket]| CorridorFit::fit(brackets, EXACT).unwrap_err();
+        let good = bracket(0, 0, 1);
+        assert_eq!(fit(&[]), ClockError::TooFewSamples { needed: 2, found: 0 });
+        assert_eq!(fit(&[good, good]), ClockError::NoBaseline);
+        assert_eq!(fit(&[good, bracket(5, 1, 4)]), ClockError::InvertedSample { index: 1 });
+        let far = bracket(5, 1 << 61, 6);
+        assert_eq!(fit(&[good, far]), ClockError::SpanTooWide { index: 1 });
+        let falling = bracket(-100, 10, -99);
+        assert_eq!(fit(&[good, falling]), ClockError::NotIncreasing { slope: -10.0 });
+    }
+
+    #[test]
+    fn counter_that_wraps_at_64_bits_is_no_obstacle() {
+        let start = u64::MAX - 499;
+        let at = |ns: u64| bracket(ns.cast_signed(), start.wrapping_add(ns), ns.cast_signed());
+        let fit = CorridorFit::fit(&[at(0), at(1000)], EXACT).unwrap();
+        assert_eq!(fit.line().line().at(start.wrapping_add(700)), (700, 0.0));
+    }
+
+    #[test]
+    fn both_ends_of_an_ethernet_ping_lie_in_the_senders_bracket() {
+        let ping = EthernetPing {
+            sender_start_cycles: 100,
+            receiver_start_cycles: 7,
+            receiver_end_cycles: 9,
+            sender_end_cycles: 200,
+        };
+        assert_eq!(Bracket::from_ethernet(&ping), [bracket(100, 7, 200), bracket(100, 9, 200)]);
+    }
+}

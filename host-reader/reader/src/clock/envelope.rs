@@ -1,0 +1,118 @@
+//! A robust line through one-way stamps: the tightest one that no stamp beats.
+//!
+//! A chip cannot see a write before the host began it, so `begin <= f(d)` for
+//! every stamp, and delays only push stamps to one side. The best line is the
+//! lowest one above all beginnings, found as the hull edge over the mean
+//! counter value, which minimises the sum of the distances.
+//!
+//! Nothing bounds the other side: the line is early by the fastest write's
+//! latency, some hundred nanoseconds that one-way stamps cannot reveal. The
+//! slope does not suffer from that.
+
+use super::{
+    BoundedLine, Bracket, ClockError, ErrorBound, Line, OneWaySession, Resolution,
+    hull::{Slope, Walls},
+};
+
+/// The envelope of one-way stamps, for captures that have nothing better.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EnvelopeFit {
+    line: BoundedLine,
+    sample_count: usize,
+}
+
+impl EnvelopeFit {
+    /// Fits the stamps of all sessions of one core together.
+    ///
+    /// # Errors
+    ///
+    /// [`ClockError::TooFewSamples`], [`ClockError::NoBaseline`],
+    /// [`ClockError::SpanTooWide`] or [`ClockError::NotIncreasing`].
+    pub fn fit(sessions: &[OneWaySession]) -> Result<Self, ClockError> {
+        let start = sessions.iter().map(|s| s.host_start_ticks).min().unwrap_or(0);
+        let begins: Vec<Bracket> = sessions.iter().flat_map(|s| begins(s, start)).collect();
+        let exact = Resolution { host_units: 0, device_units: 0 };
+        let walls = Walls::new(&begins, exact)?;
+        let base = walls.base_cycles;
+        let from_base = |bracket: &Bracket| bracket.cycles.wrapping_sub(base).cast_signed() as f64;
+        let mean = begins.iter().map(from_base).sum::<f64>() / begins.len() as f64;
+        let line = edge_over(&walls, mean)?;
+        Ok(Self { line: BoundedLine::new(line, ErrorBound::unknown()), sample_count: begins.len() })
+    }
+
+    /// From device cycles to host ticks since the earliest session's start.
+    ///
+    /// The unknown latency makes the bound infinite.
+    pub fn line(&self) -> &BoundedLine {
+        &self.line
+    }
+
+    /// How many stamps the fit used.
+    pub fn sample_count(&self) -> usize {
+        self.sample_count
+    }
+}
+
+/// The instants at which the writes of a session began.
+fn begins(session: &OneWaySession, start: u64) -> impl Iterator<Item = Bracket> + '_ {
+    let since = session.host_start_ticks - start;
+    session.unwrapped().map(move |stamp| {
+        let ended = since.saturating_add(stamp.host_ticks);
+        let began = ended.saturating_sub(u64::from(stamp.write_duration_ticks)).cast_signed();
+        Bracket { before: began, cycles: stamp.device_cycles, after: began }
+    })
+}
+
+fn edge_over(walls: &Walls, mean: f64) -> Result<Line, ClockError> {
+    let edges = walls.lower.windows(2);
+    let edge = edges
+        .clone()
+        .find(|edge| mean <= edge[1].x as f64)
+        .or(edges.last())
+        .ok_or(ClockError::NoBaseline)?;
+    let slope = Slope::between(edge[0], edge[1]).value();
+    Line::through(
+        walls.base_cycles.wrapping_add_signed(edge[0].x),
+        walls.base_units.saturating_add(edge[0].y),
+        0.0,
+        slope,
+    )
+    .ok_or(ClockError::NotIncreasing { slope })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{OneWayStamp, Tile};
+
+    fn session(stamps: &[(u32, u32, u32)]) -> OneWaySession {
+        let stamp = |&(device_low_cycles, host_ticks, write_duration_ticks): &(u32, u32, u32)| {
+            OneWayStamp { device_low_cycles, host_ticks, write_duration_ticks }
+        };
+        OneWaySession {
+            tile: Tile::new(0, 1, 2),
+            host_start_ticks: 77,
+            device_high: 0,
+            device_low_cycles: 0,
+            stamps: stamps.iter().map(stamp).collect(),
+        }
+    }
+
+    #[test]
+    fn late_stamps_do_not_move_the_line() {
+        // One tick per cycle and 50 cycles on the way; every second is later.
+        let stamps =
+            [(50, 0, 9), (1900, 1000, 9), (2050, 2000, 9), (3777, 3000, 9), (4050, 4000, 9)];
+        let fit = EnvelopeFit::fit(&[session(&stamps)]).unwrap();
+        assert_eq!(fit.sample_count(), 5);
+        assert_eq!(fit.line().line().slope(), 1.0);
+        assert_eq!(fit.line().line().at(3050), (3000, 0.0));
+        assert_eq!(fit.line().bound_at(3050), f64::INFINITY);
+    }
+
+    #[test]
+    fn one_stamp_is_no_line() {
+        assert_eq!(EnvelopeFit::fit(&[session(&[(1, 1, 0)])]), Err(ClockError::NoBaseline));
+        assert!(matches!(EnvelopeFit::fit(&[]), Err(ClockError::TooFewSamples { .. })));
+    }
+}

@@ -1,0 +1,302 @@
+//! Clocks of several chips, composed along a tree and checked on its loops.
+//!
+//! Every edge says how one chip's counter maps to its neighbour's, and how far
+//! that can be off. A tree of edges ties each chip to the root by the path of
+//! least summed bound. Every other edge closes a loop, so it predicts what the
+//! tree already says; the two must agree within the bounds of the loop.
+//!
+//! Measuring edges is not done here, and loops only check: their redundancy is
+//! not used to sharpen the tree.
+
+use super::BoundedLine;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How the counter of one chip maps to that of another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChipEdge {
+    /// The chip whose cycles come out.
+    pub sender: u32,
+    /// The chip whose cycles go in.
+    pub receiver: u32,
+    /// From receiver cycles to sender cycles; the bound is in sender cycles.
+    pub to_sender: BoundedLine,
+    /// First and last receiver cycle at which the edge was measured.
+    pub window_cycles: (u64, u64),
+}
+
+/// All measured edges between the chips of a mesh.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ChipGraph {
+    edges: Vec<ChipEdge>,
+}
+
+/// Every chip that edges connect to the root, tied to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChipTree {
+    root: u32,
+    to_root: BTreeMap<u32, BoundedLine>,
+    parents: BTreeMap<u32, u32>,
+    closures: Vec<LoopClosure>,
+}
+
+/// Closure of the loop that one edge outside the tree completes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LoopClosure {
+    /// Index of the edge in the order of insertion.
+    pub edge_index: usize,
+    /// Chip at the sending end.
+    pub sender: u32,
+    /// Chip at the receiving end.
+    pub receiver: u32,
+    /// Root time over the edge minus root time over the tree, root cycles; at
+    /// the end of the edge's window where it uses more of the allowance.
+    pub residual_cycles: f64,
+    /// The most that the bounds around the loop allow, root cycles.
+    pub allowed_cycles: f64,
+}
+
+impl LoopClosure {
+    /// Returns true if the loop closes within its bounds.
+    ///
+    /// If not, one of its edges is wrong or a clock changed its frequency
+    /// between the measurements.
+    pub fn holds(&self) -> bool {
+        self.residual_cycles.abs() <= self.allowed_cycles
+    }
+
+    fn used(&self) -> f64 {
+        self.residual_cycles.abs() / self.allowed_cycles
+    }
+}
+
+impl ChipGraph {
+    /// A graph without edges.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a measured edge; several between the same chips are welcome.
+    pub fn insert(&mut self, edge: ChipEdge) {
+        self.edges.push(edge);
+    }
+
+    /// Ties every reachable chip to `root`.
+    ///
+    /// # Compatibility
+    ///
+    /// Upstream walks the tree depth first from the root and composes
+    /// `scale = parent * child`, `shift = parent_scale * child_shift +
+    /// parent_shift`, as is done here; its reverse edges are `(1 / scale,
+    /// -shift)`, here they are `(1 / scale, -shift / scale)`.
+    pub fn tree(&self, root: u32) -> ChipTree {
+        let mut growth = Growth::new(root);
+        let mut used = BTreeSet::new();
+        while let Some((edge_index, step)) = self.best_step(&growth) {
+            used.insert(edge_index);
+            growth.to_root.insert(step.chip, step.to_root);
+            growth.parents.insert(step.chip, step.parent);
+        }
+        let closures = self
+            .edges
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| !used.contains(index))
+            .filter_map(|(index, edge)| growth.closure(index, edge))
+            .collect();
+        ChipTree { root, to_root: growth.to_root, parents: growth.parents, closures }
+    }
+
+    /// Finds the edge with the smallest bound among those that leave the tree.
+    fn best_step(&self, growth: &Growth) -> Option<(usize, Step)> {
+        let steps = self.edges.iter().enumerate();
+        let steps = steps.filter_map(|(index, edge)| Some((index, growth.step(edge)?)));
+        steps.min_by(|(_, one), (_, other)| one.bound_cycles.total_cmp(&other.bound_cycles))
+    }
+}
+
+impl ChipTree {
+    /// The chip to whose counter all others are tied.
+    pub fn root(&self) -> u32 {
+        self.root
+    }
+
+    /// Each reachable chip with its map to root cycles, ascending by chip.
+    pub fn chips(&self) -> impl Iterator<Item = (u32, &BoundedLine)> + '_ {
+        self.to_root.iter().map(|(&chip, line)| (chip, line))
+    }
+
+    /// A chip's map to root cycles, or `None` if no edge leads to it.
+    pub fn to_root(&self, chip: u32) -> Option<&BoundedLine> {
+        self.to_root.get(&chip)
+    }
+
+    /// The next chip on the way to the root, `None` for the root itself.
+    pub fn parent(&self, chip: u32) -> Option<u32> {
+        self.parents.get(&chip).copied()
+    }
+
+    /// The check of every edge outside the tree.
+    pub fn closures(&self) -> &[LoopClosure] {
+        &self.closures
+    }
+}
+
+/// A tree while it grows.
+struct Growth {
+    to_root: BTreeMap<u32, BoundedLine>,
+    parents: BTreeMap<u32, u32>,
+}
+
+/// A chip that an edge would add to the tree.
+struct Step {
+    chip: u32,
+    parent: u32,
+    to_root: BoundedLine,
+    bound_cycles: f64,
+}
+
+impl Growth {
+    fn new(root: u32) -> Self {
+        let identity = BoundedLine::from_scale_and_shift(1.0, 0.0, 0.0);
+        let to_root = identity.map(|line| (root, line)).into_iter().collect();
+        Self { to_root, parents: BTreeMap::new() }
+    }
+
+    fn step(&self, edge: &ChipEdge) -> Option<Step> {
+        let (first, last) = edge.window_cycles;
+        let middle = first.wrapping_add(last.wrapping_sub(first) / 2);
+        let at_sender = edge.to_sender.line().at(middle).0.cast_unsigned();
+        match (self.to_root.get(&edge.sender), self.to_root.get(&edge.receiver)) {
+            (Some(sender), None) => {
+                let to_root = edge.to_sender.then(sender)?;
+                let bound_cycles = to_root.bound_at(middle);
+                Some(Step { chip: edge.receiver, parent: edge.sender, to_root, bound_cycles })
+            }
+            (None, Some(receiver)) => {
+                let to_root = edge.to_sender.inverse()?.then(receiver)?;
+                let bound_cycles = to_root.bound_at(at_sender);
+                Some(Step { chip: edge.sender, parent: edge.receiver, to_root, bound_cycles })
+            }
+            _ => None,
+        }
+    }
+
+    fn closure(&self, edge_index: usize, edge: &ChipEdge) -> Option<LoopClosure> {
+        let over_tree = self.to_root.get(&edge.receiver)?;
+        let over_edge = edge.to_sender.then(self.to_root.get(&edge.sender)?)?;
+        let at = |cycles: u64| LoopClosure {
+            edge_index,
+            sender: edge.sender,
+            receiver: edge.receiver,
+            residual_cycles: over_edge.line().minus(over_tree.line(), cycles),
+            allowed_cycles: over_edge.bound_at(cycles) + over_tree.bound_at(cycles),
+        };
+        let (first, last) = (at(edge.window_cycles.0), at(edge.window_cycles.1));
+        Some(if first.used() > last.used() { first } else { last })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{
+        Bracket, ClockMap, CorridorFit, Line, PiecewiseClock, Resolution, Tile, TileOrigin,
+        simulated::{Schedule, Seeded, TrueClock, ethernet_pings},
+    };
+
+    /// Four chips whose clocks differ by some ppm and by hours.
+    fn chips(random: &mut Seeded) -> Vec<TrueClock> {
+        (0..4).map(|_| TrueClock::random(random)).collect()
+    }
+
+    fn edge(chips: &[TrueClock], (sender, receiver): (u32, u32), random: &mut Seeded) -> ChipEdge {
+        let schedule = Schedule { count: 120, ..Schedule::ONE_SECOND };
+        let ends = (&chips[sender as usize], &chips[receiver as usize]);
+        let pings = ethernet_pings(ends.0, ends.1, schedule, random);
+        let brackets: Vec<Bracket> = pings.iter().flat_map(Bracket::from_ethernet).collect();
+        let fit = CorridorFit::fit(&brackets, Resolution::CYCLES).unwrap();
+        let window_cycles = (pings[0].receiver_start_cycles, pings[119].receiver_end_cycles);
+        ChipEdge { sender, receiver, to_sender: fit.line().clone(), window_cycles }
+    }
+
+    fn graph(chips: &[TrueClock], ends: &[(u32, u32)], random: &mut Seeded) -> ChipGraph {
+        let mut graph = ChipGraph::new();
+        for &ends in ends {
+            graph.insert(edge(chips, ends, random));
+        }
+        graph
+    }
+
+    #[test]
+    fn every_chip_maps_to_the_root_within_its_bound() {
+        for seed in 0..20 {
+            let mut random = Seeded::new(seed);
+            let chips = chips(&mut random);
+            // Chip 2 is only reached against the direction of its edge.
+            let tree = graph(&chips, &[(0, 1), (2, 1), (2, 3)], &mut random).tree(0);
+            assert_eq!((tree.parent(2), tree.parent(3), tree.parent(0)), (Some(1), Some(2), None));
+            for (chip, to_root) in tree.chips() {
+                for at_ns in [0.0, 2e8, 4e8] {
+                    let cycles = chips[chip as usize].reading_at(at_ns);
+                    let (whole, rest) = to_root.line().at(cycles);
+                    let truth = chips[0].cycles_at(chips[chip as usize].time_of(cycles));
+                    let root = whole.cast_unsigned().wrapping_sub(chips[0].origin_cycles);
+                    let error = root.cast_signed() as f64 + rest - truth;
+                    assert!(error.abs() <= to_root.bound_at(cycles), "seed {seed}: {error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn loops_of_honest_edges_close() {
+        let mut random = Seeded::new(7);
+        let chips = chips(&mut random);
+        let ends = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)];
+        let tree = graph(&chips, &ends, &mut random).tree(0);
+        assert_eq!(tree.closures().len(), 2);
+        for closure in tree.closures() {
+            assert!(closure.holds(), "{closure:?}");
+            assert!(closure.allowed_cycles < 10_000.0);
+        }
+    }
+
+    #[test]
+    fn loop_with_a_wrong_edge_does_not_close() {
+        let mut random = Seeded::new(8);
+        let mut chips = chips(&mut random);
+        let mut graph = graph(&chips, &[(0, 1), (1, 2)], &mut random);
+        // Chip 2 was reset between the measurements.
+        chips[2] = chips[2].clone().with_offset(5_000_000);
+        graph.insert(edge(&chips, (0, 2), &mut random));
+        let tree = graph.tree(0);
+        let [closure] = tree.closures() else { panic!("one loop") };
+        assert!(!closure.holds());
+        assert!((closure.residual_cycles.abs() - 5e6).abs() < 10_000.0, "{closure:?}");
+    }
+
+    #[test]
+    fn chips_without_an_edge_are_left_out() {
+        let mut random = Seeded::new(9);
+        let chips = chips(&mut random);
+        let tree = graph(&chips, &[(0, 1), (2, 3)], &mut random).tree(0);
+        assert_eq!(tree.chips().map(|(chip, _)| chip).collect::<Vec<_>>(), [0, 1]);
+        assert!(tree.closures().is_empty());
+    }
+
+    #[test]
+    fn tree_and_root_clock_make_a_map_of_all_chips() {
+        let mut random = Seeded::new(10);
+        let chips = chips(&mut random);
+        let tree = graph(&chips, &[(0, 1), (2, 1)], &mut random).tree(0);
+        let root = Line::through(chips[0].origin_cycles, 5000, 0.0, chips[0].slope()).unwrap();
+        let root = super::BoundedLine::new(root, crate::clock::ErrorBound::constant(400.0));
+        let mut map = ClockMap::from_tree(&PiecewiseClock::constant(root).unwrap(), &tree);
+        assert!(map.insert_default_origin(2, TileOrigin::SHARED));
+        let cycles = chips[2].reading_at(3e8);
+        let time = map.to_host_ns(Tile::new(2, 1, 1), cycles).unwrap();
+        let error = time.ns as f64 + time.fraction_ns - 5000.0 - chips[2].time_of(cycles);
+        assert!(error.abs() <= time.bound_ns, "{error}");
+        assert!((400.0..3000.0).contains(&time.bound_ns), "{}", time.bound_ns);
+    }
+}

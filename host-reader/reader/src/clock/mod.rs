@@ -1,0 +1,82 @@
+//! Clock synchronisation: from cycles of a tile to nanoseconds of the host.
+//!
+//! # Which file answers which question
+//!
+//! | question | module item |
+//! |---|---|
+//! | what was measured, in which units? | [`TwoWayPing`], [`OneWaySession`], [`EthernetPing`] |
+//! | which line fits these pings, and how wrong can it be? | [`CorridorFit`] |
+//! | what would upstream have fitted? | [`Regression`] |
+//! | which line fits one-way stamps, if not upstream's? | [`EnvelopeFit`] |
+//! | did the frequency change in the window, and when? | [`SteppedFit`] |
+//! | what is the offset of this tile's counter? | [`TileOrigin`] |
+//! | how do the clocks of several chips relate? | [`ChipGraph`], [`ChipTree`] |
+//! | what time was it on the host? | [`ClockMap`], [`TileClock`] |
+//! | how far is the clock of the day ahead of the host's own? | [`DayOffset`] |
+//! | what does `sync_device_info.csv` hold? | [`SyncCsv`] |
+//!
+//! # The mathematics in a few lines
+//!
+//! A ping brackets a counter reading `d_i` between host times `t0_i` and
+//! `t1_i`, so the true map `g` obeys `t0_i <= g(d_i) <= t1_i` whatever delayed
+//! the ping. If `g` is a line, it is one of the polygon `P` of lines that obey
+//! all brackets. The fit `f` is the line with the largest margin to all
+//! brackets. For any `d`, `|f(d) - g(d)| <= max over p in P of |f(d) - p(d)|`,
+//! and since `p(d)` is linear in the line's two parameters this maximum is
+//! taken at a corner of `P`. Corners are few (they come from the convex hulls
+//! of the bracket ends), so the bound is exact, cheap and needs no model of
+//! the noise. Composition adds bounds, an inverse divides them by the slope.
+//!
+//! If no line obeys all brackets, `g` was no line: the window is cut into the
+//! fewest pieces that have one each.
+//!
+//! # What is not done here
+//!
+//! No device is read, no file is written, no thread sleeps: samples come in,
+//! maps come out. Repairing torn or wrapped marker timestamps is the decoder's.
+//!
+#![doc = include_str!("accuracy.md")]
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "wide integers of samples, sliced by positions found in them"
+)]
+
+mod corridor;
+mod day;
+mod envelope;
+mod error;
+mod graph;
+mod hull;
+mod line;
+mod map;
+mod origin;
+mod piecewise;
+mod regression;
+mod samples;
+mod steps;
+mod sync_csv;
+
+#[cfg(test)]
+#[path = "../../tests/unit/clock/accuracy.rs"]
+mod accuracy;
+#[cfg(test)]
+#[path = "../../tests/unit/clock/simulated.rs"]
+mod simulated;
+
+pub use corridor::{Bracket, CorridorFit, Resolution};
+pub use day::{DayOffset, DayProblem, DayReading};
+pub use envelope::EnvelopeFit;
+pub use error::ClockError;
+pub use graph::{ChipEdge, ChipGraph, ChipTree, LoopClosure};
+pub use line::{BoundedLine, Deviation, ErrorBound, Line};
+pub use map::{ClockMap, DeviceTime, HostTime, TileClock};
+pub use origin::TileOrigin;
+pub use piecewise::{PiecewiseClock, Split};
+pub use regression::{Regression, Residuals};
+pub use samples::{
+    EthernetPing, OneWaySession, OneWayStamp, PingBurst, Tile, TwoWayPing, UnwrappedStamp,
+    extend_cycles,
+};
+pub use steps::{Evidence, FrequencyStep, Sensitivity, SteppedFit};
+pub use sync_csv::{SyncCsv, shortest_float};

@@ -1,0 +1,273 @@
+//! A clock as a chain of lines, one per stretch of constant frequency.
+//!
+//! Between two stretches the instant of the change is only known to lie in a
+//! zone. Inside it the truth follows one neighbour or the other, so the bound
+//! covers both. Finding the stretches is not done here.
+
+use super::{BoundedLine, Line};
+
+/// Where one line ends and the next begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Split {
+    /// First cycle that the next line converts.
+    pub cycles: u64,
+    /// The frequency changed at this cycle or later.
+    pub earliest_cycles: u64,
+    /// The frequency changed at this cycle or earlier.
+    pub latest_cycles: u64,
+}
+
+/// A map from a counter to another clock, made of one line or several.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PiecewiseClock {
+    lines: Vec<BoundedLine>,
+    inverses: Vec<BoundedLine>,
+    splits: Vec<Split>,
+}
+
+impl PiecewiseClock {
+    /// A clock of constant frequency; `None` if the line cannot be inverted.
+    pub fn constant(line: BoundedLine) -> Option<Self> {
+        Self::new(vec![line], Vec::new())
+    }
+
+    /// Joins lines at splits, which must be in ascending order.
+    ///
+    /// Returns `None` unless there is one line more than splits, the splits
+    /// ascend, each lies in its own zone, and every line can be inverted.
+    pub fn new(lines: Vec<BoundedLine>, splits: Vec<Split>) -> Option<Self> {
+        let base = splits.first().map_or(0, |first| first.cycles);
+        let ascending = splits.is_sorted_by_key(|s| signed(s.cycles, base));
+        let in_zone = splits.iter().all(|s| {
+            signed(s.earliest_cycles, s.cycles) <= 0 && signed(s.latest_cycles, s.cycles) >= 0
+        });
+        if lines.len() != splits.len() + 1 || !ascending || !in_zone {
+            return None;
+        }
+        let inverses = lines.iter().map(BoundedLine::inverse).collect::<Option<_>>()?;
+        Some(Self { lines, inverses, splits })
+    }
+
+    /// The lines in the order of time.
+    pub fn lines(&self) -> &[BoundedLine] {
+        &self.lines
+    }
+
+    /// Where the lines meet.
+    pub fn splits(&self) -> &[Split] {
+        &self.splits
+    }
+
+    /// The line that converts a cycle.
+    pub fn line_at(&self, cycles: u64) -> &BoundedLine {
+        &self.lines[self.index_at(cycles)]
+    }
+
+    /// The value at a cycle, whole units rounded down and the rest.
+    pub fn at(&self, cycles: u64) -> (i64, f64) {
+        self.line_at(cycles).line().at(cycles)
+    }
+
+    /// How far the truth can be from [`Self::at`], units.
+    pub fn bound_at(&self, cycles: u64) -> f64 {
+        let index = self.index_at(cycles);
+        let before = index.checked_sub(1).map(|split| self.zone_bound(cycles, split, split));
+        let after = (index < self.splits.len()).then(|| self.zone_bound(cycles, index, index + 1));
+        let own = self.lines[index].bound_at(cycles);
+        own.max(before.unwrap_or(0.0)).max(after.unwrap_or(0.0))
+    }
+
+    /// The largest bound in a range of cycles, ends included, units.
+    ///
+    /// Within a stretch and within a zone the bound is convex, so only the ends
+    /// of the range and of what the splits cut out of it can be the largest.
+    pub fn bound_over(&self, first_cycles: u64, last_cycles: u64) -> f64 {
+        let is_inside =
+            |&cycles: &u64| signed(cycles, first_cycles) >= 0 && signed(last_cycles, cycles) >= 0;
+        let cuts = self.splits.iter().flat_map(|split| {
+            let last_before = split.cycles.wrapping_sub(1);
+            [split.cycles, last_before, split.earliest_cycles, split.latest_cycles]
+        });
+        [first_cycles, last_cycles]
+            .into_iter()
+            .chain(cuts.filter(is_inside))
+            .map(|cycles| self.bound_at(cycles))
+            .fold(0.0, f64::max)
+    }
+
+    /// The cycle at which the clock shows `units`: whole, rest, and bound.
+    pub fn cycles_at(&self, units: i64) -> (u64, f64, f64) {
+        // On a gap both sides may claim or disclaim the instant; the earlier
+        // line wins up to its split.
+        let has_ended = |split: &Split, line: &BoundedLine| line.line().at(split.cycles).0 <= units;
+        let index =
+            self.splits.iter().zip(&self.lines).take_while(|(s, l)| has_ended(s, l)).count();
+        let inverse = &self.inverses[index];
+        let (cycles, rest) = inverse.line().at(units.cast_unsigned());
+        let cycles = cycles.cast_unsigned();
+        // Inside a zone the bound is larger than the line's own by a factor,
+        // and the inverse's is then larger by the same one.
+        let factor = self.bound_at(cycles) / self.lines[index].bound_at(cycles);
+        let bound = inverse.bound_at(units.cast_unsigned());
+        (cycles, rest, if factor > 1.0 { bound * factor } else { bound })
+    }
+
+    /// This clock for a counter that reads `offset_cycles` more.
+    ///
+    /// `bound_cycles` is how far the offset itself may be off.
+    pub fn with_counter_shifted(&self, offset_cycles: i64, bound_cycles: f64) -> Option<Self> {
+        let shifted = |cycles: u64| cycles.wrapping_add_signed(offset_cycles);
+        let move_line = |line: &BoundedLine| line.with_counter_shifted(offset_cycles, bound_cycles);
+        let move_split = |split: &Split| Split {
+            cycles: shifted(split.cycles),
+            earliest_cycles: shifted(split.earliest_cycles),
+            latest_cycles: shifted(split.latest_cycles),
+        };
+        let lines = self.lines.iter().map(move_line).collect();
+        Self::new(lines, self.splits.iter().map(move_split).collect())
+    }
+
+    /// The clock of a counter that `inner` maps to this clock's counter.
+    pub fn after(&self, inner: &BoundedLine) -> Option<Self> {
+        let back = inner.inverse()?;
+        let move_line = |line: &BoundedLine| inner.then(line);
+        let lines = self.lines.iter().map(move_line).collect::<Option<_>>()?;
+        let move_split = |split: &Split| Split {
+            cycles: moved(&back, split.cycles, 0.0),
+            earliest_cycles: moved(&back, split.earliest_cycles, -1.0),
+            latest_cycles: moved(&back, split.latest_cycles, 1.0),
+        };
+        Self::new(lines, self.splits.iter().map(move_split).collect())
+    }
+
+    pub(super) fn index_at(&self, cycles: u64) -> usize {
+        // Usually there is one line and nothing to look for.
+        self.splits.partition_point(|split| signed(cycles, split.cycles) >= 0)
+    }
+
+    /// Bound at a cycle if the truth may still, or already, be on `other`.
+    fn zone_bound(&self, cycles: u64, split: usize, other: usize) -> f64 {
+        let Split { earliest_cycles, latest_cycles, .. } = self.splits[split];
+        if signed(cycles, earliest_cycles) < 0 || signed(cycles, latest_cycles) > 0 {
+            return 0.0;
+        }
+        let other = &self.lines[other];
+        let gap: f64 = self.line_at(cycles).line().minus(other.line(), cycles).abs();
+        gap + other.bound_at(cycles)
+    }
+
+    /// The one line of a clock of constant frequency.
+    pub(super) fn only_line(&self) -> Option<&Line> {
+        match &self.lines[..] {
+            [line] => Some(line.line()),
+            _ => None,
+        }
+    }
+}
+
+/// Counter difference, right as long as it is below 2^63 cycles.
+fn signed(cycles: u64, base: u64) -> i64 {
+    cycles.wrapping_sub(base).cast_signed()
+}
+
+/// A cycle seen through `map`, moved outwards by `sign` bounds.
+#[expect(clippy::cast_possible_truncation, reason = "the cast saturates, which is wanted")]
+fn moved(map: &BoundedLine, cycles: u64, sign: f64) -> u64 {
+    let (whole, _) = map.line().at(cycles);
+    let margin = if sign == 0.0 { 0 } else { (sign * (map.bound_at(cycles) + 1.0)) as i64 };
+    whole.saturating_add(margin).cast_unsigned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{Deviation, ErrorBound};
+    use proptest::prelude::*;
+
+    fn bounded(anchor: u64, units: i64, slope: f64) -> BoundedLine {
+        let corners = [(3.0, 1e-3), (-2.0, 2e-3), (1.0, -4e-3)]
+            .map(|(at_anchor, per_cycle)| Deviation { at_anchor, per_cycle });
+        let line = Line::through(anchor, units, 0.0, slope).unwrap();
+        BoundedLine::new(line, ErrorBound::from_corners(corners.to_vec()))
+    }
+
+    /// Slopes 1, 1.5 and 1; each meets the next at its split.
+    fn clock(start: u64) -> PiecewiseClock {
+        let at = |cycles: u64| start.wrapping_add(cycles);
+        let split = |cycles, earliest, latest| Split {
+            cycles: at(cycles),
+            earliest_cycles: at(earliest),
+            latest_cycles: at(latest),
+        };
+        PiecewiseClock::new(
+            vec![
+                bounded(at(0), 0, 1.0),
+                bounded(at(1000), 1000, 1.5),
+                bounded(at(2000), 2500, 1.0),
+            ],
+            vec![split(1000, 900, 1100), split(2000, 1900, 2050)],
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn each_stretch_converts_by_its_own_line() {
+        let clock = clock(u64::MAX - 1500);
+        let at = |cycles: u64| clock.at((u64::MAX - 1500).wrapping_add(cycles)).0;
+        assert_eq!(
+            [at(999), at(1000), at(1500), at(2000), at(3000)],
+            [999, 1000, 1750, 2500, 3500]
+        );
+    }
+
+    #[test]
+    fn inverse_finds_the_stretch() {
+        let clock = clock(1 << 50);
+        for cycles in [0, 999, 1002, 1500, 2000, 3000] {
+            let cycles = (1 << 50) + cycles;
+            let (units, fraction) = clock.at(cycles);
+            let (found, rest, _) = clock.cycles_at(units);
+            let slope = clock.line_at(cycles).line().slope();
+            let error = signed(found, cycles) as f64 + rest + fraction / slope;
+            assert!(error.abs() < 1e-9, "{cycles}: {error}");
+        }
+    }
+
+    #[test]
+    fn bound_in_a_zone_covers_the_neighbour() {
+        let clock = clock(0);
+        for cycles in [950, 1050] {
+            let gap = clock.lines()[0].line().minus(clock.lines()[1].line(), cycles).abs();
+            assert_eq!(gap, 25.0);
+            assert!(clock.bound_at(cycles) >= gap);
+        }
+        assert!(clock.bound_at(899) < 5.0);
+    }
+
+    #[test]
+    fn lines_and_splits_must_match() {
+        let line = bounded(0, 0, 1.0);
+        let late = Split { cycles: 10, earliest_cycles: 20, latest_cycles: 30 };
+        assert_eq!(PiecewiseClock::new(vec![], vec![]), None);
+        assert_eq!(PiecewiseClock::new(vec![line.clone(), line], vec![late]), None);
+    }
+
+    #[test]
+    fn shifted_counter_reads_the_same_time() {
+        let tile = clock(0).with_counter_shifted(-(1 << 45), 10.0).unwrap();
+        let cycles = 1500u64.wrapping_add_signed(-(1 << 45));
+        assert_eq!(tile.at(cycles), clock(0).at(1500));
+        let added = tile.bound_at(cycles) - clock(0).bound_at(1500);
+        assert!((added - 15.0).abs() < 0.1, "{added}");
+    }
+
+    proptest! {
+        #[test]
+        fn bound_over_a_range_is_the_largest_in_it(first in 0u64..3000, length in 0u64..1500) {
+            let clock = clock(0);
+            let each = (first..=first + length).map(|cycles| clock.bound_at(cycles));
+            let largest = each.fold(0.0, f64::max);
+            prop_assert!((clock.bound_over(first, first + length) - largest).abs() < 1e-9);
+        }
+    }
+}

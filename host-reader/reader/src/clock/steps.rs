@@ -1,0 +1,598 @@
+//! Frequency steps inside a window, found as corridors that no line passes.
+//!
+//! # Method
+//!
+//! Any part of a feasible set of brackets is feasible, so extending a segment
+//! until it fails gives the fewest segments there can be, each as long as it
+//! can be. Doing the same from the end gives the earliest possible boundaries.
+//! Boundary `j` of any division into that many segments lies between the
+//! backward and the forward one, which bounds the instant of each step. The
+//! samples between two such zones certainly belong to one frequency; their
+//! corridor gives the segment's line, and the step is placed where two lines
+//! meet.
+//!
+//! # Two sensitivities
+//!
+//! The brackets alone prove a step only when it bends the line by more than
+//! half a round trip (0.4 us): 5 ppm in the middle of a second, but not near
+//! its ends. [`Sensitivity::FloorCalibrated`] cuts off of every bracket what no
+//! ping ever beat: the shortest round trip, less the distance from there to the
+//! shortest eighth. That assumes that some ping came within that slack of the
+//! fastest forward and the fastest return leg of the window at once. The
+//! assumption only decides where to cut; the lines and their bounds come from
+//! the full brackets, so that a cut too many makes the bound wider and not wrong.
+//! Where the assumption fails, as on legs that vary against each other, cuts are
+//! everywhere, and those that nothing proves are taken back.
+//!
+//! # What the bound of the result promises
+//!
+//! It holds if the frequency was constant outside the steps' zones. A step too
+//! small, or too near an end, to be seen is not covered.
+
+use super::{
+    BoundedLine, Bracket, ClockError, CorridorFit, PiecewiseClock, Resolution, Split,
+    corridor::is_feasible,
+};
+use std::ops::Range;
+
+/// A sample that alone contradicts this many successors is the wrong one.
+const CONFIRMING_SAMPLES: usize = 8;
+
+/// Fewer successors than this do not make their predecessor wrong.
+const FEWEST_CONFIRMING_SAMPLES: usize = 3;
+
+/// Any two samples fit a line, so two are no evidence of a frequency.
+const FEWEST_PER_SEGMENT: usize = 3;
+
+/// With fewer samples the shortest eighth of round trips says nothing.
+const FEWEST_FOR_CALIBRATION: usize = 32;
+
+/// One round trip in this number may be as short as the legs' floors and the slack together.
+///
+/// The shortest trip exceeds the floors by less than the slack unless that whole share lies
+/// between once and twice the shortest one's excess. With two legs of exponential jitter that
+/// is one window of 249 pings in 7000, and mostly a line still passes. A quarter instead of an
+/// eighth is safer still, but misses steps in the outer 3 % of a window.
+const SLACK_SHARE: usize = 8;
+
+/// With more steps than this beyond those that the brackets prove, the calibration is refuted:
+/// no clock steps as often, but legs that vary against each other look like it.
+const INFERRED_STEPS_MAX: usize = 3;
+
+/// How sure a step must be to be reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sensitivity {
+    /// Only steps that the brackets prove.
+    Proved,
+    /// Also steps that follow if the fastest legs of the window did not change.
+    #[default]
+    FloorCalibrated,
+}
+
+/// How sure a reported step is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evidence {
+    /// No line passes the full brackets on both sides of the step.
+    Proved,
+    /// A line would pass, but not one that agrees with the fastest pings.
+    Inferred,
+}
+
+/// One change of frequency.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FrequencyStep {
+    /// Where the step is and where it could be.
+    pub split: Split,
+    /// New frequency over old frequency minus one, in parts per million.
+    pub change_ppm: f64,
+    /// By how much the two lines miss each other at the split, units; zero if
+    /// they meet inside the zone.
+    pub gap_units: f64,
+    /// How sure the step is.
+    pub evidence: Evidence,
+}
+
+/// A clock with its frequency steps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SteppedFit {
+    clock: PiecewiseClock,
+    fits: Vec<CorridorFit>,
+    steps: Vec<FrequencyStep>,
+    rejected: Vec<usize>,
+    unfitted_count: usize,
+    is_assured: bool,
+}
+
+impl SteppedFit {
+    /// Fits samples given in the order in which they were taken.
+    ///
+    /// # Errors
+    ///
+    /// Only if no segment at all can be fitted: see [`CorridorFit::fit`].
+    ///
+    /// # Cost
+    ///
+    /// About `n log n` for `n` samples, and a pass more per rejected sample.
+    pub fn fit<B: Copy + Into<Bracket>>(
+        samples: &[B],
+        resolution: Resolution,
+        sensitivity: Sensitivity,
+    ) -> Result<Self, ClockError> {
+        let all: Vec<Bracket> = samples.iter().map(|&sample| sample.into()).collect();
+        let (kept, rejected) = Screening::new(&all, resolution).run();
+        let zones = match sensitivity {
+            Sensitivity::Proved => Zones::find(&kept, resolution),
+            Sensitivity::FloorCalibrated => Zones::find_calibrated(&kept, resolution),
+        };
+        let segments = zones.fit_segments(&kept, resolution);
+        let is_assured = zones.is_confirmed
+            && segments.len() == zones.segment_count()
+            && segments.iter().all(|s| s.is_core);
+        let unfitted_count = zones.unfitted_count(&segments);
+        let steps = zones.steps(&segments, &kept, resolution);
+        let lines: Vec<BoundedLine> = segments.iter().map(|s| s.fit.line().clone()).collect();
+        let splits = steps.iter().map(|step| step.split).collect();
+        let Some(clock) = PiecewiseClock::new(lines, splits) else {
+            // Not even pieces make a clock: say what is wrong with the whole.
+            let too_few = ClockError::TooFewSamples { needed: 2, found: kept.len() };
+            return Err(CorridorFit::fit(&all, resolution).err().unwrap_or(too_few));
+        };
+        let fits = segments.into_iter().map(|segment| segment.fit).collect();
+        Ok(Self { clock, fits, steps, rejected, unfitted_count, is_assured })
+    }
+
+    /// The piecewise map from cycles to the bracketing clock.
+    pub fn clock(&self) -> &PiecewiseClock {
+        &self.clock
+    }
+
+    /// The corridor fit of each stretch of constant frequency.
+    pub fn fits(&self) -> &[CorridorFit] {
+        &self.fits
+    }
+
+    /// The steps in the order of time.
+    pub fn steps(&self) -> &[FrequencyStep] {
+        &self.steps
+    }
+
+    /// Indices of samples that contradict both neighbours, such as torn reads.
+    pub fn rejected(&self) -> &[usize] {
+        &self.rejected
+    }
+
+    /// How many more samples no line explains, as they are too few together.
+    pub fn unfitted_count(&self) -> usize {
+        self.unfitted_count
+    }
+
+    /// Returns true if every segment had samples of its own outside the zones.
+    ///
+    /// If not, steps followed each other too closely for the samples, and the
+    /// bound around them is an estimate.
+    pub fn is_assured(&self) -> bool {
+        self.is_assured
+    }
+}
+
+/// Samples that contradict both what precedes and what follows them.
+struct Screening {
+    resolution: Resolution,
+    /// A rejected sample is overwritten by its predecessors moving up.
+    samples: Vec<Bracket>,
+    indices: Vec<usize>,
+    start: usize,
+    rejected: Vec<usize>,
+}
+
+impl Screening {
+    fn new(all: &[Bracket], resolution: Resolution) -> Self {
+        let inverted = |index: &usize| all[*index].after < all[*index].before;
+        let (rejected, indices): (_, Vec<usize>) = (0..all.len()).partition(inverted);
+        let samples = indices.iter().map(|&index| all[index]).collect();
+        Self { resolution, samples, indices, start: 0, rejected }
+    }
+
+    fn run(mut self) -> (Vec<Bracket>, Vec<usize>) {
+        let mut kept = Vec::with_capacity(self.samples.len());
+        while self.start < self.samples.len() {
+            let pending = &self.samples[self.start..];
+            let end = longest_feasible(pending, self.resolution);
+            match self.wrong_sample(pending, end) {
+                Some(position) => self.reject(position),
+                None => {
+                    kept.extend_from_slice(&pending[..end]);
+                    self.start += end;
+                }
+            }
+        }
+        self.rejected.sort_unstable();
+        (kept, self.rejected)
+    }
+
+    fn reject(&mut self, position: usize) {
+        let position = self.start + position;
+        self.rejected.push(self.indices[position]);
+        self.indices.copy_within(self.start..position, self.start + 1);
+        self.samples.copy_within(self.start..position, self.start + 1);
+        self.start += 1;
+    }
+
+    /// The sample without which the segment goes on past its end.
+    ///
+    /// Mostly the one that ended it. But two samples always fit a line, so if
+    /// one of the first two is wrong, it is the third that ends the segment.
+    fn wrong_sample(&self, pending: &[Bracket], end: usize) -> Option<usize> {
+        if end >= pending.len() {
+            return None;
+        }
+        let candidates = if end <= 2 { 0..=end } else { end..=end };
+        candidates.rev().find(|&position| self.continues_without(pending, end, position))
+    }
+
+    fn continues_without(&self, pending: &[Bracket], end: usize, position: usize) -> bool {
+        let next = end + usize::from(position == end);
+        let following = &pending[next..pending.len().min(next + CONFIRMING_SAMPLES)];
+        let before = &pending[..position.min(end)];
+        let between = pending.get(position + 1..end).unwrap_or_default();
+        following.len() >= FEWEST_CONFIRMING_SAMPLES
+            && is_feasible(&[before, between, following].concat(), self.resolution)
+    }
+}
+
+/// Length of the longest feasible beginning; at least one.
+fn longest_feasible(brackets: &[Bracket], resolution: Resolution) -> usize {
+    let fits = |length: usize| is_feasible(&brackets[..length], resolution);
+    // Mostly the frequency is constant and there is nothing to search.
+    if fits(brackets.len()) {
+        return brackets.len();
+    }
+    let mut good = brackets.len().min(1);
+    let mut bad = 2;
+    while bad <= brackets.len() && fits(bad) {
+        good = bad;
+        bad *= 2;
+    }
+    bad = bad.min(brackets.len() + 1);
+    while bad - good > 1 {
+        let middle = usize::midpoint(good, bad);
+        if fits(middle) {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    good
+}
+
+/// The brackets less the part of the round trip that no ping ever saved.
+fn calibrated(brackets: &[Bracket], resolution: Resolution) -> Vec<Bracket> {
+    if brackets.len() < FEWEST_FOR_CALIBRATION {
+        return brackets.to_vec();
+    }
+    let trip = |bracket: &Bracket| bracket.after.saturating_sub(bracket.before);
+    let mut trips: Vec<i64> = brackets.iter().map(trip).collect();
+    trips.sort_unstable();
+    let ticks = i64::from(resolution.host_units) + i64::from(resolution.device_units);
+    let slack = trips[trips.len() / SLACK_SHARE].saturating_sub(trips[0]).saturating_add(ticks);
+    let excess = trips[0].saturating_sub(slack).max(0);
+    brackets.iter().map(|b| Bracket { after: b.after - excess, ..*b }).collect()
+}
+
+/// Between which samples each boundary lies.
+struct Zones {
+    sample_count: usize,
+    /// Index of the first sample behind boundary `j`, at the earliest.
+    earliest: Vec<usize>,
+    /// The same at the latest.
+    latest: Vec<usize>,
+    /// True if the search from the end found as many.
+    is_confirmed: bool,
+}
+
+/// A stretch of constant frequency.
+struct Segment {
+    index: usize,
+    fit: CorridorFit,
+    is_core: bool,
+}
+
+impl Zones {
+    fn find(brackets: &[Bracket], resolution: Resolution) -> Self {
+        let count = brackets.len();
+        let latest = boundaries(brackets, resolution);
+        if latest.is_empty() {
+            return Self {
+                sample_count: count,
+                earliest: latest.clone(),
+                latest,
+                is_confirmed: true,
+            };
+        }
+        let backwards: Vec<Bracket> = brackets.iter().rev().copied().collect();
+        let mirrored = boundaries(&backwards, resolution);
+        // A sample can be too far from the first one, and yet near enough to the last one.
+        let is_confirmed = mirrored.len() == latest.len();
+        let earliest = match is_confirmed {
+            true => mirrored.iter().rev().map(|&boundary| count - boundary).collect(),
+            false => latest.clone(),
+        };
+        Self { sample_count: count, earliest, latest, is_confirmed }
+    }
+
+    /// As [`Self::find`] in calibrated brackets, unless these contradict each other everywhere.
+    fn find_calibrated(brackets: &[Bracket], resolution: Resolution) -> Self {
+        let inferred = Self::find(&calibrated(brackets, resolution), resolution);
+        if inferred.latest.len() <= INFERRED_STEPS_MAX {
+            return inferred;
+        }
+        let proved = Self::find(brackets, resolution);
+        let inferred_only = inferred.latest.len().saturating_sub(proved.latest.len());
+        if inferred_only <= INFERRED_STEPS_MAX { inferred } else { proved }
+    }
+
+    fn segment_count(&self) -> usize {
+        self.latest.len() + 1
+    }
+
+    /// Samples of segments that have no fit.
+    fn unfitted_count(&self, segments: &[Segment]) -> usize {
+        let is_fitted = |index: &usize| segments.iter().any(|segment| segment.index == *index);
+        let missing = (0..self.segment_count()).filter(|index| !is_fitted(index));
+        missing.map(|index| self.candidates(index)[2].len()).sum()
+    }
+
+    fn fit_segments(&self, kept: &[Bracket], resolution: Resolution) -> Vec<Segment> {
+        let fit_one = |index: usize| {
+            self.candidates(index).into_iter().enumerate().find_map(|(rank, range)| {
+                let samples = kept.get(range)?;
+                let is_evidence = samples.len() >= FEWEST_PER_SEGMENT || self.latest.is_empty();
+                let fit = CorridorFit::fit(is_evidence.then_some(samples)?, resolution).ok()?;
+                Some(Segment { index, fit, is_core: rank == 0 })
+            })
+        };
+        (0..self.segment_count()).filter_map(fit_one).collect()
+    }
+
+    /// The samples that certainly are in a segment; then those that can be.
+    fn candidates(&self, segment: usize) -> [Range<usize>; 3] {
+        let start = |boundaries: &[usize]| match segment {
+            0 => 0,
+            _ => boundaries[segment - 1],
+        };
+        let end = |boundaries: &[usize]| *boundaries.get(segment).unwrap_or(&self.sample_count);
+        [
+            start(&self.latest)..end(&self.earliest),
+            start(&self.earliest)..end(&self.earliest),
+            start(&self.latest)..end(&self.latest),
+        ]
+    }
+
+    fn steps(
+        &self,
+        segments: &[Segment],
+        kept: &[Bracket],
+        resolution: Resolution,
+    ) -> Vec<FrequencyStep> {
+        let step = |pair: &[Segment]| {
+            let [old, new] = pair else { return None };
+            // A segment without a fit between the two widens the zone.
+            let earliest = kept.get(self.earliest[old.index].checked_sub(1)?)?;
+            let latest = kept.get(self.latest[new.index - 1])?;
+            let [both_start, both_end] =
+                [self.candidates(old.index)[1].start, self.candidates(new.index)[2].end];
+            let is_proved = !is_feasible(kept.get(both_start..both_end)?, resolution);
+            let evidence = if is_proved { Evidence::Proved } else { Evidence::Inferred };
+            Some(place_step(&old.fit, &new.fit, (earliest.cycles, latest.cycles), evidence))
+        };
+        segments.windows(2).filter_map(step).collect()
+    }
+}
+
+/// Boundaries of the longest feasible segments from the start.
+fn boundaries(brackets: &[Bracket], resolution: Resolution) -> Vec<usize> {
+    let mut boundaries = Vec::new();
+    let mut start = 0;
+    while start < brackets.len() {
+        start += longest_feasible(&brackets[start..], resolution);
+        boundaries.push(start);
+    }
+    // The last boundary is the end of the samples.
+    boundaries.pop();
+    boundaries
+}
+
+/// Puts a step where the two lines meet, or where they come closest.
+fn place_step(
+    old: &CorridorFit,
+    new: &CorridorFit,
+    (earliest_cycles, latest_cycles): (u64, u64),
+    evidence: Evidence,
+) -> FrequencyStep {
+    let (old, new) = (old.line().line(), new.line().line());
+    let rise_at = |cycles| new.minus(old, cycles);
+    let (first, last) = (rise_at(earliest_cycles), rise_at(latest_cycles));
+    let share = if first * last < 0.0 {
+        first.abs() / (first.abs() + last.abs())
+    } else if first.abs() <= last.abs() {
+        0.0
+    } else {
+        1.0
+    };
+    let width = latest_cycles.wrapping_sub(earliest_cycles);
+    let cycles = earliest_cycles.wrapping_add(scaled(width, share));
+    FrequencyStep {
+        split: Split { cycles, earliest_cycles, latest_cycles },
+        change_ppm: (old.slope() / new.slope() - 1.0) * 1e6,
+        gap_units: rise_at(cycles).abs(),
+        evidence,
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the share is in 0..=1")]
+#[expect(clippy::cast_sign_loss, reason = "the share is in 0..=1")]
+fn scaled(width: u64, share: f64) -> u64 {
+    ((width as f64 * share) as u64).min(width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{
+        TwoWayPing,
+        simulated::{Latency, Schedule, Seeded, TrueClock, pings},
+    };
+    use proptest::prelude::*;
+
+    const RESOLUTION: Resolution = Resolution::HOST_NANOSECONDS;
+
+    fn stepped(seed: u64, steps: &[(f64, f64)]) -> (TrueClock, Vec<TwoWayPing>) {
+        let mut random = Seeded::new(seed);
+        let mut clock = TrueClock::random(&mut random);
+        for &(at_ns, ppm) in steps {
+            clock = clock.with_step(at_ns, ppm);
+        }
+        let samples = pings(&clock, &Latency::MMIO, Schedule::ONE_SECOND, &mut random);
+        (clock, samples)
+    }
+
+    fn fit(samples: &[TwoWayPing]) -> SteppedFit {
+        SteppedFit::fit(samples, RESOLUTION, Sensitivity::default()).unwrap()
+    }
+
+    #[test]
+    fn two_steps_are_found_where_they_are() {
+        for seed in 0..20 {
+            let (clock, samples) = stepped(seed, &[(3e8, 20.0), (7e8, -12.0)]);
+            let found = fit(&samples);
+            let [first, second] = found.steps() else { panic!("seed {seed}: {:?}", found.steps()) };
+            for (step, at_ns, ppm) in [(first, 3e8, 20.0), (second, 7e8, -12.0)] {
+                assert!((step.change_ppm - ppm).abs() < 0.5, "seed {seed}: {}", step.change_ppm);
+                assert!((clock.time_of(step.split.cycles) - at_ns).abs() < 3e6, "seed {seed}");
+                assert!(clock.time_of(step.split.earliest_cycles) <= at_ns);
+                assert!(clock.time_of(step.split.latest_cycles) >= at_ns);
+                assert!(step.gap_units < 1e-3);
+                assert_eq!(step.evidence, Evidence::Proved);
+            }
+            assert!(found.is_assured());
+        }
+    }
+
+    #[test]
+    fn idle_to_busy_is_a_step_like_any_other() {
+        // 800 MHz to 1350 MHz.
+        let (_, samples) = stepped(1, &[(4e8, -407_407.4)]);
+        let found = fit(&samples);
+        let [step] = found.steps() else { panic!("one step") };
+        assert!((step.change_ppm + 407_407.4).abs() < 1.0, "{}", step.change_ppm);
+    }
+
+    #[test]
+    fn small_step_is_inferred_but_not_proved() {
+        let (_, samples) = stepped(2, &[(5e8, 2.0)]);
+        assert_eq!(fit(&samples).steps()[0].evidence, Evidence::Inferred);
+        let strict = SteppedFit::fit(&samples, RESOLUTION, Sensitivity::Proved).unwrap();
+        assert!(strict.steps().is_empty());
+        assert_eq!(strict.fits().len(), 1);
+    }
+
+    #[test]
+    fn torn_readings_are_rejected_and_nothing_is_split() {
+        for index in [0, 1, 2, 57, 100, 245] {
+            for torn in [1i64 << 32, -(1 << 32)] {
+                let (_, mut samples) = stepped(3, &[]);
+                let clean = fit(&samples);
+                let cycles = &mut samples[index].device_cycles;
+                *cycles = cycles.wrapping_add_signed(torn);
+                let found = fit(&samples);
+                assert_eq!(found.rejected(), [index]);
+                assert!(found.steps().is_empty());
+                let slope = |fit: &SteppedFit| fit.fits()[0].line().line().slope();
+                assert!((slope(&found) / slope(&clean) - 1.0).abs() < 1e-8);
+            }
+        }
+    }
+
+    #[test]
+    fn torn_reading_at_the_very_end_is_counted_as_unfitted() {
+        for index in [247, 248] {
+            let (_, mut samples) = stepped(3, &[]);
+            let cycles = &mut samples[index].device_cycles;
+            *cycles = cycles.wrapping_sub(1 << 32);
+            let found = fit(&samples);
+            assert!(found.steps().is_empty() && !found.is_assured());
+            assert_eq!(found.unfitted_count(), 249 - index);
+        }
+    }
+
+    #[test]
+    fn inverted_samples_are_rejected() {
+        let (_, mut samples) = stepped(4, &[]);
+        samples[9].host_receive_ns = samples[9].host_send_ns - 1;
+        assert_eq!(fit(&samples).rejected(), [9]);
+    }
+
+    #[test]
+    fn legs_that_vary_against_each_other_are_no_steps() {
+        let (clock, _) = stepped(5, &[]);
+        let ping = |index: i64| {
+            let sent = index * 4_000_000;
+            // Together the legs always take 780 ns.
+            let forward = 250 + index * 7919 % 280;
+            TwoWayPing {
+                host_send_ns: clock.host_origin_ns + sent,
+                device_cycles: clock.reading_at((sent + forward) as f64),
+                host_receive_ns: clock.host_origin_ns + sent + 780,
+            }
+        };
+        let samples: Vec<TwoWayPing> = (0..249).map(ping).collect();
+        assert!(fit(&samples).steps().is_empty());
+    }
+
+    #[test]
+    fn nothing_to_fit_is_an_error() {
+        let none: [TwoWayPing; 0] = [];
+        let error = SteppedFit::fit(&none, RESOLUTION, Sensitivity::default()).unwrap_err();
+        assert_eq!(error, ClockError::TooFewSamples { needed: 2, found: 0 });
+    }
+
+    #[test]
+    fn samples_within_reach_of_the_last_one_only_are_refused() {
+        let bracket = |before, cycles, after| Bracket { before, cycles, after };
+        let samples = [
+            bracket(
+                -4_282_961_592_478_719_128,
+                7_523_650_270_631_256_674,
+                -2_870_500_597_229_081_046,
+            ),
+            bracket(
+                -4_004_648_065_040_008_705,
+                6_370_728_766_024_409_699,
+                -2_851_726_560_433_161_731,
+            ),
+        ];
+        let fit = SteppedFit::fit(&samples, RESOLUTION, Sensitivity::Proved);
+        // The first bracket ends 1.4e18 units behind its own start, 2^60 are 1.15e18.
+        assert_eq!(fit, Err(ClockError::SpanTooWide { index: 0 }));
+    }
+
+    proptest! {
+        #[test]
+        fn any_words_give_a_fit_or_an_error(
+            raw in prop::collection::vec((any::<i64>(), any::<u64>(), any::<i64>()), 0..40),
+            is_near in any::<bool>(),
+        ) {
+            let near = |value: i64| if is_near { value >> 44 } else { value };
+            let bracket = |(before, cycles, after): (i64, u64, i64)| {
+                let cycles = if is_near { cycles >> 44 } else { cycles };
+                Bracket { before: near(before), cycles, after: near(after) }
+            };
+            let brackets: Vec<_> = raw.into_iter().map(bracket).collect();
+            for sensitivity in [Sensitivity::Proved, Sensitivity::FloorCalibrated] {
+                if let Ok(fit) = SteppedFit::fit(&brackets, RESOLUTION, sensitivity) {
+                    prop_assert_eq!(fit.fits().len(), fit.steps().len() + 1);
+                }
+            }
+        }
+    }
+}

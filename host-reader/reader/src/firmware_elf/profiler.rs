@@ -1,0 +1,66 @@
+//! The profiler's words in a core's L1.
+
+use crate::firmware_elf::debug_info::{DebugInfo, DebugInfoError};
+
+/// The range of L1 in which a core's firmware keeps the profiler's words: the control vector, and
+/// right behind it a vector for each processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProfilerMemory {
+    /// L1 address of the control vector.
+    pub control_address: u64,
+    /// Bytes of the control vector.
+    pub control_bytes: u64,
+    /// Bytes of one processor's vector.
+    pub vector_bytes: u64,
+    /// Bytes of all of it.
+    pub size_bytes: u64,
+}
+
+impl ProfilerMemory {
+    /// Finds the range by the layout of `mailboxes`.
+    ///
+    /// # Errors
+    /// If the file has no such variable, or one without a profiler.
+    ///
+    /// # Compatibility
+    /// Names of `hostdev/dev_msgs.h`: `mailboxes` is a pointer with a constant value, its member
+    /// `profiler` a structure of `control_vector` and `buffer`.
+    pub fn of(info: &DebugInfo) -> Result<Self, DebugInfoError> {
+        let part = |path: &str| info.part("mailboxes", path);
+        let mailboxes = info.constant("mailboxes")?;
+        let profiler = part("profiler")?;
+        let control_address = mailboxes.checked_add(profiler.offset.into());
+        let outside = || DebugInfoError::Unreadable {
+            reason: format!("`mailboxes` lies at {mailboxes:#x}, which is not in L1"),
+        };
+        Ok(Self {
+            control_address: control_address
+                .filter(|&address| address <= u32::MAX.into())
+                .ok_or_else(outside)?,
+            control_bytes: part("profiler.control_vector")?.size_bytes.into(),
+            vector_bytes: part("profiler.buffer[0]")?.size_bytes.into(),
+            size_bytes: profiler.size_bytes.into(),
+        })
+    }
+
+    /// L1 address of the first processor's vector.
+    #[must_use]
+    pub const fn vector_address(&self) -> u64 {
+        self.control_address.saturating_add(self.control_bytes)
+    }
+
+    /// Processors that have a vector.
+    #[must_use]
+    pub const fn processor_count(&self) -> u64 {
+        match self.size_bytes.saturating_sub(self.control_bytes).checked_div(self.vector_bytes) {
+            Some(count) => count,
+            None => 0,
+        }
+    }
+
+    /// The first address behind the range.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.control_address.saturating_add(self.size_bytes)
+    }
+}

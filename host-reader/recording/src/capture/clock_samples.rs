@@ -1,0 +1,90 @@
+//! Clock samples of a capture: in as they were measured, out as they went in.
+//!
+//! Fitting is the business of [`crate::capture::sync`]; samples are kept so that it can be done again.
+
+use super::{
+    Capture,
+    error::CaptureError,
+    section::{ClockSamples, Content},
+    writer::CaptureWriter,
+};
+use crate::capture::sync::MeshSamples;
+use reader::clock::OneWaySession;
+
+impl CaptureWriter {
+    /// Appends everything that was measured of a mesh's clocks.
+    ///
+    /// # Errors
+    /// As [`CaptureWriter::append`].
+    pub fn append_clock_samples(&mut self, samples: &MeshSamples) -> Result<(), CaptureError> {
+        let tiles = samples.bursts().map(ClockSamples::TwoWay);
+        let mut all = tiles.chain(samples.link_bursts().map(ClockSamples::Ethernet));
+        all.try_for_each(|samples| self.append(&samples))
+    }
+}
+
+impl Capture {
+    /// Everything that was measured of the mesh's clocks, but for one-way sessions.
+    #[must_use]
+    pub fn clock_samples(&self) -> MeshSamples {
+        let mut samples = MeshSamples::default();
+        for section in self.clock_sections() {
+            match section {
+                ClockSamples::TwoWay(burst) => samples.add_burst(burst),
+                ClockSamples::Ethernet(burst) => samples.add_link_burst(burst),
+                ClockSamples::OneWay(_) => {}
+            }
+        }
+        samples
+    }
+
+    /// Runs of upstream's synchronisation kernel, in the order of the file.
+    #[must_use]
+    pub fn one_way_sessions(&self) -> Vec<OneWaySession> {
+        let sessions = self.clock_sections().filter_map(|samples| match samples {
+            ClockSamples::OneWay(session) => Some(session),
+            _ => None,
+        });
+        sessions.collect()
+    }
+
+    fn clock_sections(&self) -> impl Iterator<Item = ClockSamples> {
+        self.sections().filter_map(|section| match section.content() {
+            Ok(Content::Clock(samples)) => Some(samples),
+            _ => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::sync::LinkBurst;
+    use reader::clock::{EthernetPing, PingBurst, Tile, TwoWayPing};
+
+    #[test]
+    fn what_was_measured_comes_back_for_another_fit() {
+        let ping = TwoWayPing { host_send_ns: -1, device_cycles: 7, host_receive_ns: 800 };
+        let message = EthernetPing {
+            sender_start_cycles: 1,
+            receiver_start_cycles: 2,
+            receiver_end_cycles: 3,
+            sender_end_cycles: 4,
+        };
+        let [sender, receiver] = [0, 1].map(|chip| Tile::new(chip, 1, 2));
+        let mut samples = MeshSamples::default();
+        samples.add_burst(PingBurst { tile: sender, pings: vec![ping; 3] });
+        samples.add_burst(PingBurst { tile: receiver, pings: vec![ping] });
+        samples.add_link_burst(LinkBurst { sender, receiver, pings: vec![message; 2] });
+        let session = OneWaySession::from_words(sender, 5, &[1, 2, 3, 4], &[9]).unwrap();
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.kprof");
+        let mut writer = CaptureWriter::create(&path).unwrap();
+        writer.append_clock_samples(&samples).unwrap();
+        writer.append(&ClockSamples::OneWay(session.clone())).unwrap();
+        let capture = Capture::open(&path).unwrap();
+        assert_eq!(capture.clock_samples(), samples);
+        assert_eq!(capture.one_way_sessions(), [session]);
+    }
+}

@@ -1,0 +1,273 @@
+//! Recording a run of a program: reads of a mesh, its clocks, and what the host says of it.
+
+use crate::capture::{
+    CaptureError, CaptureWriter, CapturedRun, CapturingReader, OpMetadata,
+    sync::{ClockSampler, MeshSamples, SyncOptions},
+};
+use host_events::{HostRecorder, HostRecording};
+use reader::{
+    clock::PingBurst,
+    mesh::Mesh,
+    probe_cost::ProbeCosts,
+    read::{ReadError, ReadOptions, Reader},
+    readout::Readout,
+};
+
+/// Why a part of a run was not recorded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The mesh cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The capture cannot be written. What was read is kept in memory all the same.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+}
+
+/// A reader of a mesh and of its clocks, which captures both if it has a capture to write.
+///
+/// ```
+/// use recording::capture::MeshRecorder;
+/// use reader::{ReadOptions, mesh::MeshImage};
+/// let mut mesh = MeshImage { devices: Vec::new() };
+/// let mut recorder = MeshRecorder::new(ReadOptions::default(), None);
+/// recorder.open_clocks(&mut mesh);
+/// let error = recorder.read(&mut mesh).unwrap_err();
+/// assert!(error.to_string().starts_with("there is no core to read"));
+/// assert_eq!(recorder.finish()?.readout.record_count(), 0);
+/// # Ok::<(), recording::capture::CaptureError>(())
+/// ```
+#[derive(Debug)]
+pub struct MeshRecorder {
+    reader: MeshReader,
+    sampler: ClockSampler,
+    readout: Readout,
+    ops: Vec<OpMetadata>,
+    host: Vec<HostRecording>,
+}
+
+#[derive(Debug)]
+enum MeshReader {
+    Plain(Box<Reader>),
+    Capturing { reader: Box<CapturingReader>, captured: MeshSamples },
+}
+
+impl MeshRecorder {
+    /// A recorder that has read nothing yet.
+    #[must_use]
+    pub fn new(options: ReadOptions, capture: Option<CaptureWriter>) -> Self {
+        let reader = match capture {
+            None => MeshReader::Plain(Reader::new(options).into()),
+            Some(writer) => MeshReader::Capturing {
+                reader: CapturingReader::new(options, writer).into(),
+                captured: MeshSamples::default(),
+            },
+        };
+        Self {
+            reader,
+            sampler: ClockSampler::new(SyncOptions::default()),
+            readout: Readout::default(),
+            ops: Vec::new(),
+            host: Vec::new(),
+        }
+    }
+
+    /// Marks what is captured as more counters of the run before: see
+    /// [`CapturingReader::for_more_counters`].
+    #[must_use]
+    pub fn for_more_counters(mut self) -> Self {
+        if let MeshReader::Capturing { reader, captured } = self.reader {
+            let reader = Box::new(reader.for_more_counters());
+            self.reader = MeshReader::Capturing { reader, captured };
+        }
+        self
+    }
+
+    /// The options of the next read.
+    pub const fn options_mut(&mut self) -> &mut ReadOptions {
+        match &mut self.reader {
+            MeshReader::Plain(reader) => reader.options_mut(),
+            MeshReader::Capturing { reader, .. } => reader.options_mut(),
+        }
+    }
+
+    /// Returns everything that was read so far, on the clocks of the tiles.
+    #[must_use]
+    pub const fn readout(&self) -> &Readout {
+        &self.readout
+    }
+
+    /// Adds metadata of ops.
+    ///
+    /// # Errors
+    /// If the capture cannot be written.
+    pub fn add_ops(&mut self, ops: Vec<OpMetadata>) -> Result<(), CaptureError> {
+        let written = match &mut self.reader {
+            MeshReader::Capturing { reader, .. } => reader.writer_mut().append(&ops),
+            MeshReader::Plain(_) => Ok(()),
+        };
+        self.ops.extend(ops);
+        written
+    }
+
+    /// Measures the clocks of a mesh whose profiler is initialised, before the first read.
+    pub fn open_clocks<M: Mesh + ?Sized>(&mut self, mesh: &mut M) {
+        if let MeshReader::Capturing { reader, .. } = &mut self.reader {
+            // What cannot be written now is tried again by the first read, which says so.
+            let _ = reader.capture_host_clock(mesh);
+        }
+        self.sampler.open(mesh);
+    }
+
+    /// Measures the reference clocks once more, between two reads of a long run.
+    ///
+    /// # Errors
+    /// If the capture cannot be written.
+    pub fn refresh_clocks<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<(), CaptureError> {
+        self.sampler.refresh(mesh);
+        self.capture_samples()
+    }
+
+    /// Measures the clocks again, after the last read.
+    ///
+    /// # Errors
+    /// If the capture cannot be written.
+    pub fn close_clocks<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<(), CaptureError> {
+        self.sampler.close(mesh);
+        self.capture_samples()
+    }
+
+    /// Adds readings of a tile's clock that were made in another way than through a mesh.
+    ///
+    /// # Errors
+    /// If the capture cannot be written.
+    pub fn add_clock_readings(&mut self, burst: PingBurst) -> Result<(), CaptureError> {
+        self.sampler.add_burst(burst);
+        self.capture_samples()
+    }
+
+    /// Reads everything that was recorded since the last read.
+    ///
+    /// # Errors
+    /// If nothing can be read, or the capture cannot be written; what was read is kept even then.
+    pub fn read<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<(), RecordError> {
+        self.read_and(mesh, |_, _, _| ())
+    }
+
+    /// Reads as [`MeshRecorder::read`] does, and shows what this read alone has given.
+    ///
+    /// The reference clocks are measured once more for it. The run has the clocks as they are known
+    /// then, and nothing of what the host says.
+    ///
+    /// ```
+    /// use recording::capture::MeshRecorder;
+    /// use reader::{ReadOptions, mesh::MeshImage};
+    /// let mut mesh = MeshImage { devices: Vec::new() };
+    /// let mut recorder = MeshRecorder::new(ReadOptions::default(), None);
+    /// // Nothing is shown of a mesh that cannot be read.
+    /// assert!(recorder.read_part(&mut mesh, |part| panic!("{part:?}")).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// As those of [`MeshRecorder::read`].
+    pub fn read_part<M: Mesh + ?Sized>(
+        &mut self,
+        mesh: &mut M,
+        visit: impl FnOnce(CapturedRun),
+    ) -> Result<(), RecordError> {
+        self.read_and(mesh, |mesh, readout, sampler| {
+            // Clocks of tiles are related by what was measured before and behind the records.
+            sampler.refresh(mesh);
+            let samples = sampler.samples().clone();
+            visit(CapturedRun::of_parts(readout.clone(), samples, Vec::new(), Vec::new()));
+        })
+    }
+
+    fn read_and<M: Mesh + ?Sized>(
+        &mut self,
+        mesh: &mut M,
+        visit: impl FnOnce(&mut M, &Readout, &mut ClockSampler),
+    ) -> Result<(), RecordError> {
+        let (readout, captured) = match &mut self.reader {
+            MeshReader::Plain(reader) => (reader.read(mesh), Ok(())),
+            MeshReader::Capturing { reader, .. } => {
+                let read = reader.read(mesh);
+                (read.readout, read.capture)
+            }
+        };
+        let readout = readout?;
+        visit(mesh, &readout, &mut self.sampler);
+        self.readout.append(readout);
+        captured?;
+        Ok(self.capture_samples()?)
+    }
+
+    /// Returns true if markers may be lost within `launches` more launches unless the mesh is
+    /// read; see [`Reader::about_to_overflow`].
+    ///
+    /// # Errors
+    /// If no control vector can be read.
+    pub fn about_to_overflow<M: Mesh + ?Sized>(
+        &mut self,
+        mesh: &mut M,
+        launches: u32,
+    ) -> Result<bool, ReadError> {
+        match &mut self.reader {
+            MeshReader::Plain(reader) => reader.about_to_overflow(mesh, launches),
+            MeshReader::Capturing { reader, .. } => reader.about_to_overflow(mesh, launches),
+        }
+    }
+
+    /// Adds what probes cost on the mesh.
+    ///
+    /// # Errors
+    /// If the capture cannot be written.
+    pub fn add_probe_costs(&mut self, costs: ProbeCosts) -> Result<(), CaptureError> {
+        let written = match &mut self.reader {
+            MeshReader::Capturing { reader, .. } => reader.writer_mut().append(&costs),
+            MeshReader::Plain(_) => Ok(()),
+        };
+        self.readout.probe_costs.merge(costs);
+        written
+    }
+
+    /// Takes everything out of a recorder of the host.
+    ///
+    /// # Errors
+    /// If the capture cannot be written.
+    pub fn add_host(&mut self, recorder: &HostRecorder) -> Result<(), CaptureError> {
+        let mut recording = match &mut self.reader {
+            MeshReader::Capturing { reader, .. } => {
+                reader.writer_mut().append_recorder(recorder)?
+            }
+            MeshReader::Plain(_) => recorder.take(),
+        };
+        self.ops.append(&mut recording.ops);
+        self.host.push(recording);
+        Ok(())
+    }
+
+    /// Marks the end of the capture and gives the run.
+    ///
+    /// # Errors
+    /// If the capture cannot be written.
+    pub fn finish(self) -> Result<CapturedRun, CaptureError> {
+        let Self { reader, sampler, readout, ops, host } = self;
+        if let MeshReader::Capturing { reader, .. } = reader {
+            reader.finish()?;
+        }
+        let samples = sampler.samples().clone();
+        Ok(CapturedRun::of_parts(readout, samples, ops, host))
+    }
+
+    /// Captures the clock samples that are not captured yet, so that a run that is killed
+    /// keeps those it had. They lie behind the first read, which begins their part of the file.
+    fn capture_samples(&mut self) -> Result<(), CaptureError> {
+        let MeshReader::Capturing { reader, captured } = &mut self.reader else { return Ok(()) };
+        let samples = self.sampler.samples();
+        reader.writer_mut().append_clock_samples(&samples.since(captured))?;
+        *captured = samples.clone();
+        Ok(())
+    }
+}

@@ -1,0 +1,361 @@
+//! Captures: `.kprof` files that hold what was read from chips, word for word.
+//!
+//! Everything that a report shows can be computed again from a capture, by a later version
+//! of this library too. A capture is append-only: no byte is ever changed or removed, so a
+//! writer that is killed loses at most the section that it was writing, and a file may
+//! be read while it grows. What is damaged is named and skipped; everything else is used.
+//!
+//! Decoding the words is not done here, nor is talking to a chip.
+//!
+//! # Bytes
+//!
+//! Version 1.3 of the container. All numbers are little-endian, all checksums CRC-32 (the
+//! polynomial of Ethernet and zlib). The file header:
+//!
+//! ```text
+//!  0  8 B  8A 4B 50 52 4F 46 0D 0A       16  16 B  identity: a random number
+//!  8  u16  major version: 1              32  u64   created, ns since the Unix epoch
+//! 10  u16  minor version: 1              40  20 B  0
+//! 12  u32  bytes of this header: 64      60  u32   checksum of bytes 0 to 59
+//! ```
+//!
+//! Then sections, each on a multiple of eight bytes:
+//!
+//! ```text
+//!  0  8 B  AB 53 45 43 54 49 4F 4E       24  u32   number of the section, from 0
+//!  8  u16  kind                          28  u32   checksum of bytes 0 to 27
+//! 10  u16  version: major << 8 | minor   32  ...   payload, padded with zeros
+//! 12  u32  flags                         ..  u32   checksum of payload and padding
+//! 16  u64  bytes of the payload          ..  u32   number of the section, again
+//! ```
+//!
+//! Flags in the upper half change what the payload means, and a reader that does not know one must
+//! skip the section; those in the lower half may be ignored. None is defined yet. The
+//! payloads are described by the files of the `section` module, one kind each:
+//!
+//! | kind | content | type |
+//! |---|---|---|
+//! | 1 | a chip | [`DeviceDescription`](reader::mesh::DeviceDescription) |
+//! | 2 | the beginning of a read, and what was asked of it | [`ReadBegin`] |
+//! | 3 | words of control vectors, lanes, loss logs, clocks | [`MemoryWords`] |
+//! | 4 | an access that a chip refused | [`FailedAccess`] |
+//! | 5 | the end of a read | [`ReadEnd`] |
+//! | 6 | zone names | [`ZoneTable`](reader::names::ZoneTable) |
+//! | 7 | clock samples | [`ClockSamples`] |
+//! | 8 | op metadata | [`OpMetadata`] |
+//! | 9 | host events, reserved | [`HostEvents`] |
+//! | 10 | losses of a source without raw words | [`LossLedger`](reader::ledger::LossLedger) |
+//! | 11 | what probes cost in a run | [`ProbeCosts`](reader::probe_cost::ProbeCosts) |
+//! | 12 | what the threads of the host recorded | [`HostRecording`](host_events::HostRecording) |
+//! | 13 | the end mark of a recording | [`CaptureEnd`] |
+//! | 14 | the host's clock, its machine and the clock of the day beside it | [`HostClock`] |
+//!
+//! # Reading a damaged capture
+//!
+//! A length is used only if the header's checksum is right and the section then lies within
+//! the file; else the next header with a right checksum is searched, byte by byte. A
+//! payload whose checksum is wrong is not used, and sections that lie within its claimed
+//! extent are: a writer that was killed leaves a section shorter than it says, and the next
+//! writer appends behind it. Section numbers show whether sections are missing altogether.
+//!
+//! # Losses
+//!
+//! Words that a capture should hold and does not are [losses](reader::ledger::LossLedger) of the
+//! lanes that they belonged to. Where damage leaves it open whose they were, or the recording was
+//! never [finished](Capture::is_finished), the ledger names that as a source that does not count.
+//!
+//! # Versions
+//!
+//! Since 1.1, writers mark the end of each recording. Captures of 1.0 have no such marks, so that
+//! nothing is said about their end. Since 1.2, events of the host have colours. Since 1.3,
+//! recordings on a machine's own clock say which machine that is.
+//!
+//! Kinds that this library does not know are skipped and counted. A newer minor version
+//! is read; fields that it has added are ignored. A newer major version of one kind is a
+//! problem of those sections, a newer major version of the container an error.
+
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "lengths and counts come from a file"
+    )
+)]
+
+mod clock_samples;
+mod error;
+mod frame;
+mod header;
+mod host_clock;
+mod host_recorder;
+mod kernel_time;
+mod kind;
+mod label;
+mod mapping;
+mod mesh_recorder;
+mod problem;
+mod record;
+mod replay;
+mod scan;
+mod section;
+mod summary;
+pub mod sync;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::CaptureError;
+pub use frame::SectionVersion;
+pub use header::{CaptureIdentity, FILE_HEADER_BYTES, FILE_MAGIC, FileHeader, FormatVersion};
+pub use host_clock::HostClock;
+pub use kind::SectionKind;
+pub use mesh_recorder::{MeshRecorder, RecordError};
+pub use problem::{MalformedPayload, Problem, ProblemKind, ProblemSection};
+pub use record::{CapturedRead, CapturingReader};
+pub use replay::{CapturedRun, Overrides, ReplayedRead};
+pub use section::{
+    CaptureEnd, ClockSamples, Content, FailedAccess, HostEvents, MemoryWords, OpMetadata, Payload,
+    ReadBegin, ReadEnd, WordsContent,
+};
+pub use summary::{CaptureCheck, CaptureInfo, KindTotals};
+pub use writer::{CaptureWriter, SyncPolicy};
+
+use frame::{Frame, MANDATORY_FLAGS};
+use header::HeaderFault;
+use mapping::CaptureBytes;
+use std::path::Path;
+
+/// An opened capture: its sections, and what of it cannot be used.
+#[derive(Debug)]
+pub struct Capture {
+    bytes: CaptureBytes,
+    header: Option<FileHeader>,
+    frames: Vec<Frame>,
+    problems: Vec<Problem>,
+}
+
+/// A sound section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Section<'file> {
+    /// Kind of the section.
+    pub kind: SectionKind,
+    /// Version of its payload.
+    pub version: SectionVersion,
+    /// Flags; see the [module](self).
+    pub flags: u32,
+    /// Its number in the file, from 0.
+    pub number: u32,
+    /// Where it begins in the file.
+    pub offset: u64,
+    /// Its payload, whose checksum is right.
+    pub payload: &'file [u8],
+}
+
+impl Capture {
+    /// Maps a capture and checks every section.
+    ///
+    /// The file may grow while it is open; what is appended is not seen. No program may
+    /// rewrite or shorten it, which captures never need; where one might, use
+    /// [`Capture::open_copy`].
+    ///
+    /// # Errors
+    /// If the file cannot be read, is no capture, or has a newer major version. Damage is no
+    /// error: see [`Capture::problems`].
+    ///
+    /// # Cost
+    /// One pass over the file, on all processors.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
+        Self::new(CaptureBytes::map(path.as_ref())?)
+    }
+
+    /// Reads a capture into memory and checks every section.
+    ///
+    /// # Errors
+    /// As [`Capture::open`].
+    pub fn open_copy(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
+        Self::new(CaptureBytes::copy(path.as_ref())?)
+    }
+
+    /// Takes the bytes of a capture and checks every section.
+    ///
+    /// # Errors
+    /// As [`Capture::open`], but for the file system.
+    ///
+    /// ```
+    /// use recording::capture::{Capture, CaptureError};
+    /// let error = Capture::from_bytes(vec![b' '; 100]).unwrap_err();
+    /// assert!(matches!(error, CaptureError::NotACapture { .. }));
+    /// ```
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, CaptureError> {
+        Self::new(CaptureBytes::Owned(bytes))
+    }
+
+    /// Version of the container; `None` if the file header is damaged.
+    #[must_use]
+    pub fn version(&self) -> Option<FormatVersion> {
+        self.header.map(|header| header.version)
+    }
+
+    /// Which capture this is; `None` if the file header is damaged.
+    #[must_use]
+    pub fn identity(&self) -> Option<CaptureIdentity> {
+        self.header.map(|header| header.identity)
+    }
+
+    /// Bytes of the file.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// Every sound section, in the order of the file.
+    pub fn sections(&self) -> impl DoubleEndedIterator<Item = Section<'_>> + ExactSizeIterator {
+        self.frames.iter().map(|frame| Section {
+            kind: SectionKind(frame.head.kind),
+            version: frame.head.version,
+            flags: frame.head.flags,
+            number: frame.head.number,
+            offset: frame.start as u64,
+            payload: self.bytes.get(frame.payload()).unwrap_or(&[]),
+        })
+    }
+
+    /// Every clock of a host that the capture has; those of captures before 1.3 have none.
+    pub fn host_clocks(&self) -> impl Iterator<Item = HostClock> {
+        let clocks = self.sections().filter(|section| section.kind == SectionKind::HOST_CLOCK);
+        clocks.filter_map(|section| match section.content() {
+            Ok(Content::HostClock(clock)) => Some(clock),
+            _ => None,
+        })
+    }
+
+    /// Bytes that hold no sound section, in the order of the file.
+    ///
+    /// Sections that are sound but say something that cannot be are found by
+    /// [`Section::content`] and [`Capture::check`].
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// Returns true if the last recording was finished, and false if its end mark is missing;
+    /// `None` if its writer did not write any.
+    #[must_use]
+    pub fn is_finished(&self) -> Option<bool> {
+        let is_mark = |section: Section<'_>| section.kind == SectionKind::CAPTURE_END;
+        let last = self.sections().next_back();
+        if let Some(last) = last.filter(|&last| is_mark(last)) {
+            // Bytes behind the mark are what a later writer has left.
+            let is_last = self.problems.iter().all(|problem| problem.offset < last.offset);
+            return Some(is_last && last.content().is_ok());
+        }
+        self.expects_end_marks().then_some(false)
+    }
+
+    /// Returns true if the writers of the capture mark the end of a recording.
+    fn expects_end_marks(&self) -> bool {
+        let is_marked = || self.sections().any(|section| section.kind == SectionKind::CAPTURE_END);
+        self.version().map_or_else(is_marked, |version| {
+            version >= FormatVersion::WITH_END_MARK || is_marked()
+        })
+    }
+
+    fn new(bytes: CaptureBytes) -> Result<Self, CaptureError> {
+        let header = read_header(&bytes)?;
+        let scan::Scan { frames, mut problems } = scan::scan(&bytes, FILE_HEADER_BYTES);
+        if header.is_none() {
+            let size_bytes = FILE_HEADER_BYTES as u64;
+            let kind = ProblemKind::DamagedFileHeader;
+            problems.insert(0, Problem { offset: 0, size_bytes, kind, section: None });
+        }
+        Ok(Self { bytes, header, frames, problems })
+    }
+
+    /// One above the largest number that the capture shows, torn sections included.
+    fn next_section_number(&self) -> u32 {
+        let sound = self.frames.iter().map(|frame| frame.head.number);
+        let lost = self.problems.iter().filter_map(|problem| Some(problem.section?.number));
+        sound.chain(lost).max().map_or(0, |number| number.wrapping_add(1))
+    }
+
+    /// One above the largest read number that the capture holds anything of.
+    fn next_read_number(&self) -> u32 {
+        let numbers = self.sections().filter_map(|section| section.read_number());
+        numbers.max().map_or(0, |number| number.saturating_add(1))
+    }
+}
+
+impl<'file> Section<'file> {
+    /// Reads the payload.
+    ///
+    /// # Errors
+    /// If the payload is of a newer major version, or says what cannot be.
+    pub fn content(&self) -> Result<Content<'file>, Problem> {
+        let content = if self.flags & MANDATORY_FLAGS == 0 {
+            Content::decode(self.kind, self.version, self.payload)
+        } else {
+            Err(ProblemKind::UnknownFlags { flags: self.flags })
+        };
+        content.map_err(|kind| Problem {
+            offset: self.offset,
+            size_bytes: self.size_bytes(),
+            kind,
+            section: Some(ProblemSection { kind: self.kind, number: self.number }),
+        })
+    }
+
+    /// The read that this section belongs to; `None` if it belongs to no single one.
+    #[must_use]
+    pub fn read_number(&self) -> Option<u32> {
+        let is_of_read = matches!(
+            self.kind,
+            SectionKind::READ_BEGIN
+                | SectionKind::MEMORY
+                | SectionKind::FAILED_ACCESS
+                | SectionKind::READ_END
+        );
+        let number = self.payload.first_chunk().filter(|_| is_of_read)?;
+        Some(u32::from_le_bytes(*number))
+    }
+
+    /// Where the section ends in the file.
+    fn end_offset(&self) -> u64 {
+        self.offset.saturating_add(self.size_bytes())
+    }
+
+    fn size_bytes(&self) -> u64 {
+        const AROUND: usize = frame::FRAME_HEADER_BYTES + frame::FRAME_TRAILER_BYTES;
+        let padded = self.payload.len().next_multiple_of(frame::FRAME_ALIGN_BYTES);
+        AROUND.saturating_add(padded) as u64
+    }
+}
+
+/// Reads the file header, `None` if it is damaged. A wrong magic is damage only where a
+/// section follows, and otherwise the sign of another kind of file.
+fn read_header(bytes: &[u8]) -> Result<Option<FileHeader>, CaptureError> {
+    let Some(first) = bytes.first_chunk() else {
+        let magic = bytes.get(..FILE_MAGIC.len()).unwrap_or(bytes);
+        if !FILE_MAGIC.starts_with(magic) {
+            return Err(not_a_capture(bytes));
+        }
+        let (found_bytes, expected_bytes) = (bytes.len() as u64, FILE_HEADER_BYTES as u64);
+        return Err(CaptureError::TooShort { found_bytes, expected_bytes });
+    };
+    let rest = bytes.get(FILE_HEADER_BYTES..).unwrap_or(&[]);
+    let is_followed_by_section = rest.starts_with(&frame::FRAME_MAGIC);
+    match FileHeader::read(first) {
+        Ok(header) => header.check_version().map(|()| Some(header)),
+        Err(HeaderFault::Magic) if !is_followed_by_section => Err(not_a_capture(bytes)),
+        Err(_) => Ok(None),
+    }
+}
+
+fn not_a_capture(bytes: &[u8]) -> CaptureError {
+    let mut found = [0; 8];
+    for (target, &byte) in found.iter_mut().zip(bytes) {
+        *target = byte;
+    }
+    CaptureError::NotACapture { expected: FILE_MAGIC, found }
+}

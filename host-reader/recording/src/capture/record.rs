@@ -1,0 +1,379 @@
+//! Recording: a mesh that captures every word which is read through it, before any decoding.
+//!
+//! The reader decides what to read, and when. Nothing is kept in memory.
+
+use super::{
+    error::CaptureError,
+    host_clock::HostClock,
+    label::ChipLabels,
+    section::{FailedAccess, MemoryWords, Payload, ReadBegin, ReadEnd},
+    writer::CaptureWriter,
+};
+use host_events::monotonic_ns;
+use reader::{
+    mesh::{AccessError, AccessResult, Device, DeviceDescription, Memory, Mesh, Noc0Coord},
+    names::ZoneTable,
+    read::{ReadError, ReadOptions, Reader},
+    readout::Readout,
+};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// A [`Reader`] that captures what it reads.
+///
+/// A capture that cannot be written stops no read, and a read that fails is captured: the
+/// same failure is found again in the capture.
+///
+/// # Examples
+///
+/// ```no_run
+/// # fn example(mesh: &mut dyn reader::mesh::Mesh) -> Result<(), Box<dyn std::error::Error>> {
+/// use recording::capture::{Capture, CaptureWriter, CapturingReader, Overrides};
+/// use reader::ReadOptions;
+///
+/// let writer = CaptureWriter::create("run.kprof")?;
+/// let mut reader = CapturingReader::new(ReadOptions::default(), writer);
+/// let read = reader.read(mesh);
+/// read.capture?;
+/// let readout = read.readout?;
+/// reader.finish()?;
+///
+/// let again = Capture::open("run.kprof")?.readout(&Overrides::default())?;
+/// assert_eq!(again, readout);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct CapturingReader {
+    reader: Reader,
+    writer: CaptureWriter,
+    chips: BTreeMap<u32, DeviceDescription>,
+    zones: ZoneTable,
+    is_fresh: bool,
+    is_counter_pass: bool,
+    /// When the host's clock was captured last, if that is the machine's.
+    clock_captured_ns: Option<u64>,
+}
+
+/// Results of a [`CapturingReader`]: two, since a failure of one does not affect the other.
+#[derive(Debug)]
+pub struct CapturedRead {
+    /// Readout, or the error that ended the read.
+    pub readout: Result<Readout, ReadError>,
+    /// `Ok` if all of it was captured; else the first failure.
+    pub capture: Result<(), CaptureError>,
+}
+
+impl CapturingReader {
+    /// A reader that has read nothing yet and captures into `writer`.
+    #[must_use]
+    pub fn new(options: ReadOptions, writer: CaptureWriter) -> Self {
+        let reader = Reader::new(options);
+        let (chips, zones) = (BTreeMap::new(), ZoneTable::new());
+        Self {
+            reader,
+            writer,
+            chips,
+            zones,
+            is_fresh: true,
+            is_counter_pass: false,
+            clock_captured_ns: None,
+        }
+    }
+
+    /// Marks what is read as the work of the run before in the capture, carried out once more for
+    /// other hardware counters: both are loaded as one run.
+    #[must_use]
+    pub const fn for_more_counters(mut self) -> Self {
+        self.is_counter_pass = true;
+        self
+    }
+
+    /// The options of the next read.
+    pub const fn options_mut(&mut self) -> &mut ReadOptions {
+        self.reader.options_mut()
+    }
+
+    /// Where the capture is written, to add what is no read: clock samples, op metadata.
+    pub const fn writer_mut(&mut self) -> &mut CaptureWriter {
+        &mut self.writer
+    }
+
+    /// Reads everything that was recorded since the last read, and captures it.
+    pub fn read<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> CapturedRead {
+        let options = self.reader.options_mut().clone();
+        let begin = ReadBegin {
+            read_number: self.writer.next_read_number(),
+            is_fresh: self.is_fresh,
+            is_counter_pass: self.is_counter_pass,
+            chips: Vec::new(),
+            options,
+        };
+        let clocked = self.capture_host_clock(mesh);
+        let prepared = self.describe(mesh, &begin.options);
+        let mut recorded = RecordedMesh::begin(mesh, &mut self.writer, begin);
+        recorded.device.log.note(clocked);
+        recorded.device.log.note(prepared);
+        let readout = self.reader.read(&mut recorded);
+        let capture = recorded.finish();
+        self.is_fresh = false;
+        CapturedRead { readout, capture }
+    }
+
+    /// Returns true if markers may be lost within `launches` more launches unless the mesh is
+    /// read; see [`Reader::about_to_overflow`]. Nothing of it is captured.
+    ///
+    /// # Errors
+    /// If no control vector can be read.
+    pub fn about_to_overflow<M: Mesh + ?Sized>(
+        &mut self,
+        mesh: &mut M,
+        launches: u32,
+    ) -> Result<bool, ReadError> {
+        self.reader.about_to_overflow(mesh, launches)
+    }
+
+    /// Marks the end of the recording; see [`CaptureWriter::finish`].
+    ///
+    /// # Errors
+    /// If the disk refuses.
+    pub fn finish(mut self) -> Result<(), CaptureError> {
+        if self.clock_captured_ns.is_some() {
+            self.writer.append(&HostClock::now())?;
+        }
+        self.writer.finish()
+    }
+
+    /// Captures the host's clock, unless that was done within the last second or the mesh has a
+    /// clock of its own, as simulated ones do.
+    pub(crate) fn capture_host_clock<M: Mesh + ?Sized>(
+        &mut self,
+        mesh: &mut M,
+    ) -> Result<(), CaptureError> {
+        const INTERVAL_NS: u64 = 1_000_000_000;
+        let now = monotonic_ns();
+        let is_due = |last: u64| now.saturating_sub(last) >= INTERVAL_NS;
+        if self.clock_captured_ns.is_none_or(is_due) && mesh.device(0).is_some_and(HostClock::is_of)
+        {
+            self.writer.append(&HostClock::now())?;
+            self.clock_captured_ns = Some(now);
+        }
+        Ok(())
+    }
+
+    /// Captures chips and names that the capture does not have yet.
+    fn describe<M: Mesh + ?Sized>(
+        &mut self,
+        mesh: &mut M,
+        options: &ReadOptions,
+    ) -> Result<(), CaptureError> {
+        for index in 0..mesh.device_count() {
+            let Some(device) = mesh.device(index) else { continue };
+            let chip = device.description();
+            if self.chips.get(&chip.chip_id) != Some(chip) {
+                self.writer.append(chip)?;
+                self.chips.insert(chip.chip_id, chip.clone());
+            }
+        }
+        if self.zones != options.zones {
+            self.writer.append(&options.zones)?;
+            self.zones = options.zones.clone();
+        }
+        Ok(())
+    }
+}
+
+/// A mesh that captures every word which is read through it.
+struct RecordedMesh<'a, M: ?Sized> {
+    device: RecordedDevice<'a, M>,
+}
+
+/// The chip of the mesh that is being spoken to.
+struct RecordedDevice<'a, M: ?Sized> {
+    mesh: &'a mut M,
+    log: AccessLog<'a>,
+    /// One per chip of the mesh; `None` where it has no chip.
+    chips: Vec<Option<ChipLabels>>,
+    index: usize,
+}
+
+/// Captured words and refusals of a read.
+struct AccessLog<'a> {
+    writer: &'a mut CaptureWriter,
+    read_number: u32,
+    is_last: bool,
+    words_read: u64,
+    first_error: Result<(), CaptureError>,
+}
+
+impl<'a, M: Mesh + ?Sized> RecordedMesh<'a, M> {
+    /// Begins a read.
+    fn begin(mesh: &'a mut M, writer: &'a mut CaptureWriter, mut begin: ReadBegin) -> Self {
+        let chips: Vec<_> = (0..mesh.device_count())
+            .map(|index| {
+                let chip = mesh.device(index)?.description().clone();
+                Some(ChipLabels::new(chip, &begin.options))
+            })
+            .collect();
+        begin.chips = chips.iter().flatten().map(|labels| labels.chip().chip_id).collect();
+        let (read_number, is_last) = (begin.read_number, begin.options.last_read);
+        let mut log =
+            AccessLog { writer, read_number, is_last, words_read: 0, first_error: Ok(()) };
+        log.append(&begin);
+        Self { device: RecordedDevice { mesh, log, chips, index: 0 } }
+    }
+
+    /// Ends the read; gives the first failure to capture any of it.
+    fn finish(self) -> Result<(), CaptureError> {
+        let RecordedDevice { mesh, mut log, .. } = self.device;
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let end = ReadEnd {
+            read_number: log.read_number,
+            is_last: log.is_last,
+            host_time_ns: mesh.device(0).map_or(0, |device| device.host_time_ns()),
+            words_read: log.words_read,
+            unix_time_ns: u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX),
+        };
+        let finished = log.writer.finish_read(&end);
+        log.note(finished);
+        log.first_error
+    }
+}
+
+impl AccessLog<'_> {
+    fn append<'file>(&mut self, payload: &impl Payload<'file>) {
+        let appended = self.writer.append(payload);
+        self.note(appended);
+    }
+
+    fn note(&mut self, result: Result<(), CaptureError>) {
+        if self.first_error.is_ok() {
+            self.first_error = result;
+        }
+    }
+}
+
+impl<M: Mesh + ?Sized> Mesh for RecordedMesh<'_, M> {
+    fn device_count(&self) -> usize {
+        self.device.chips.len()
+    }
+
+    fn device(&mut self, index: usize) -> Option<&mut dyn Device> {
+        self.device.chips.get(index)?.as_ref()?;
+        self.device.index = index;
+        Some(&mut self.device)
+    }
+}
+
+/// An access, as it is captured if it fails.
+#[derive(Clone, Copy)]
+struct Access {
+    memory: Memory,
+    address: u64,
+    word_count: usize,
+    is_write: bool,
+}
+
+impl<M: Mesh + ?Sized> RecordedDevice<'_, M> {
+    /// Lets the chip do something.
+    fn ask<T>(
+        &mut self,
+        access: Access,
+        ask: impl FnOnce(&mut dyn Device) -> Result<T, AccessError>,
+    ) -> Result<T, AccessError> {
+        let chip_id = self.description().chip_id;
+        let result = match self.mesh.device(self.index) {
+            Some(device) => ask(device),
+            None => {
+                Err(AccessError::Unreachable { chip_id, reason: "it has left the mesh".into() })
+            }
+        };
+        if let Err(error) = &result {
+            let Access { memory, address, word_count, is_write } = access;
+            self.log.append(&FailedAccess {
+                read_number: self.log.read_number,
+                chip_id,
+                memory,
+                address,
+                word_count: word_count as u64,
+                is_write,
+                error: error.clone(),
+            });
+        }
+        result
+    }
+
+    /// Captures words that were read, cut where they belong to different lanes.
+    fn keep(&mut self, memory: Memory, address: u64, words: &[u32]) {
+        let Some(Some(labels)) = self.chips.get_mut(self.index) else { return };
+        for label in labels.label(memory, address, words.len()) {
+            let words = words.get(label.range.clone()).unwrap_or(&[]);
+            labels.learn(&label, words);
+            self.log.append(&MemoryWords {
+                read_number: self.log.read_number,
+                chip_id: labels.chip().chip_id,
+                memory,
+                address: address.saturating_add((label.range.start as u64).saturating_mul(4)),
+                content: label.content,
+                lane: label.lane,
+                first_word: label.first_word,
+                words: Cow::Borrowed(words),
+            });
+        }
+    }
+
+    fn read(
+        &mut self,
+        memory: Memory,
+        address: u64,
+        words: &mut [u32],
+        read: impl FnOnce(&mut dyn Device, &mut [u32]) -> AccessResult,
+    ) -> AccessResult {
+        let access = Access { memory, address, word_count: words.len(), is_write: false };
+        self.ask(access, |device| read(device, words))?;
+        self.log.words_read = self.log.words_read.saturating_add(words.len() as u64);
+        self.keep(memory, address, words);
+        Ok(())
+    }
+}
+
+impl<M: Mesh + ?Sized> Device for RecordedDevice<'_, M> {
+    fn description(&self) -> &DeviceDescription {
+        let labels = self.chips.get(self.index).and_then(Option::as_ref);
+        labels.expect("a device is given out only where there is one").chip()
+    }
+
+    fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
+        self.read(Memory::L1(core), address, words, |device, words| {
+            device.read_l1(core, address, words)
+        })
+    }
+
+    fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
+        let memory = Memory::L1(core);
+        let access = Access { memory, address, word_count: words.len(), is_write: true };
+        self.ask(access, |device| device.write_l1(core, address, words))
+    }
+
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult {
+        self.read(Memory::Dram(bank), address, words, |device, words| {
+            device.read_dram(bank, address, words)
+        })
+    }
+
+    fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
+        let memory = Memory::WallClock(core);
+        let access = Access { memory, address: 0, word_count: 2, is_write: false };
+        let cycles = self.ask(access, |device| device.read_wall_clock(core))?;
+        let clock = wire::Cycles(cycles);
+        self.keep(memory, 0, &[clock.low_word(), clock.high_word()]);
+        Ok(cycles)
+    }
+
+    fn host_time_ns(&mut self) -> u64 {
+        self.mesh.device(self.index).map_or(0, |device| device.host_time_ns())
+    }
+}

@@ -1,0 +1,177 @@
+//! The reads of a capture: which sections belong together, and what was known before them.
+
+use super::recording::Recording;
+use crate::capture::{
+    Capture,
+    section::{Content, FailedAccess, MemoryWords, ReadBegin, WordsContent},
+};
+use reader::{
+    mesh::{DeviceDescription, Memory, Noc0Coord},
+    names::ZoneTable,
+};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
+
+/// Key of the recorded accesses to a memory: reads and writes are refused separately.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Access {
+    pub(super) chip_id: u32,
+    pub(super) memory: Memory,
+    pub(super) is_write: bool,
+}
+
+/// Everything that a capture holds of one read.
+#[derive(Debug, Default)]
+pub(super) struct ReadRecord<'file> {
+    pub(super) begin: ReadBegin,
+    /// The chips as they were described before the read, by id.
+    pub(super) chips: BTreeMap<u32, DeviceDescription>,
+    /// The names that were known before the read.
+    pub(super) zones: ZoneTable,
+    pub(super) recordings: BTreeMap<Access, Recording<'file>>,
+    /// Cores that the next read has read again, since this one was cut off.
+    pub(super) repeated: BTreeSet<CoreId>,
+    pub(super) host_time_ns: u64,
+    is_complete: bool,
+    markers: BTreeMap<CoreId, Vec<MarkerWords<'file>>>,
+}
+
+/// A core of a mesh: chip and place.
+pub(super) type CoreId = (u32, Noc0Coord);
+
+/// Words of markers or of losses, which a core gives up once it is told that they were read.
+#[derive(Debug)]
+struct MarkerWords<'file> {
+    access: Access,
+    address: u64,
+    words: Cow<'file, [u32]>,
+}
+
+/// The reads of a capture, in order.
+#[derive(Debug, Default)]
+pub(super) struct CapturedReads<'file> {
+    reads: Vec<ReadRecord<'file>>,
+    chips: BTreeMap<u32, DeviceDescription>,
+    zones: ZoneTable,
+}
+
+impl<'file> CapturedReads<'file> {
+    /// Gathers the sections of a capture. Words stay in the file.
+    pub(super) fn of(capture: &'file Capture) -> Self {
+        let mut reads = Self::default();
+        for section in capture.sections() {
+            if let Ok(content) = section.content() {
+                reads.add(content);
+            }
+        }
+        reads
+    }
+
+    /// The reads without what later ones have taken over.
+    pub(super) fn without_repetitions(self) -> impl Iterator<Item = ReadRecord<'file>> {
+        let mut reads = self.reads;
+        for index in 1..reads.len() {
+            let (before, later) = reads.split_at_mut(index);
+            if let (Some(read), Some(next)) = (before.last_mut(), later.first())
+                && !read.is_complete
+            {
+                read.repeated = read.repeated_by(next);
+            }
+        }
+        reads.into_iter().filter(|read| read.is_complete || !read.is_all_repeated())
+    }
+
+    fn add(&mut self, content: Content<'file>) {
+        match content {
+            Content::Device(chip) => {
+                self.chips.insert(chip.chip_id, chip);
+            }
+            Content::ZoneNames(zones) => self.zones.merge(zones),
+            Content::ReadBegin(begin) => {
+                let read = self.read(begin.read_number);
+                read.begin = begin;
+            }
+            Content::Memory(words) => self.read(words.read_number).add_words(words),
+            Content::FailedAccess(failed) => self.read(failed.read_number).add_refusal(failed),
+            Content::ReadEnd(end) => {
+                let read = self.read(end.read_number);
+                (read.host_time_ns, read.is_complete) = (end.host_time_ns, true);
+            }
+            _ => {}
+        }
+    }
+
+    /// The read with this number. Its sections lie together, so it is the last one or new.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "one is added where there is none"
+    )]
+    fn read(&mut self, read_number: u32) -> &mut ReadRecord<'file> {
+        let is_last = |read: &ReadRecord<'_>| read.begin.read_number == read_number;
+        if !self.reads.last().is_some_and(is_last) {
+            let read = self.new_read(read_number);
+            self.reads.push(read);
+        }
+        let last = self.reads.len() - 1;
+        &mut self.reads[last]
+    }
+
+    /// A read whose beginning, unless it is still to come, is lost: it was asked for what the
+    /// read before it was asked for.
+    fn new_read(&self, read_number: u32) -> ReadRecord<'file> {
+        let before = self.reads.last().map(|read| read.begin.clone());
+        let begin = before.unwrap_or_else(|| ReadBegin {
+            chips: self.chips.keys().copied().collect(),
+            ..ReadBegin::default()
+        });
+        ReadRecord {
+            begin: ReadBegin { read_number, is_fresh: false, ..begin },
+            chips: self.chips.clone(),
+            zones: self.zones.clone(),
+            ..ReadRecord::default()
+        }
+    }
+}
+
+impl<'file> ReadRecord<'file> {
+    fn add_words(&mut self, memory_words: MemoryWords<'file>) {
+        let MemoryWords { chip_id, memory, address, content, lane, words, .. } = memory_words;
+        let access = Access { chip_id, memory, is_write: false };
+        let holds_markers =
+            matches!(content, WordsContent::Lane | WordsContent::Vector | WordsContent::LossLog);
+        if let Some(lane) = lane.filter(|_| holds_markers) {
+            let markers = MarkerWords { access, address, words: words.clone() };
+            self.markers.entry((chip_id, lane.core)).or_default().push(markers);
+        }
+        self.recordings.entry(access).or_default().add_words(address, words);
+    }
+
+    fn add_refusal(&mut self, failed: FailedAccess) {
+        let FailedAccess { chip_id, memory, address, word_count, is_write, error, .. } = failed;
+        let access = Access { chip_id, memory, is_write };
+        self.recordings.entry(access).or_default().add_refusal(address, word_count, error);
+    }
+
+    /// Cores of which a later read found all words again.
+    fn repeated_by(&self, later: &Self) -> BTreeSet<CoreId> {
+        let is_held = |markers: &MarkerWords<'_>| {
+            let again = later.recordings.get(&markers.access);
+            again.is_some_and(|again| again.holds(markers.address, &markers.words))
+        };
+        let cores = self.markers.iter();
+        cores.filter(|(_, words)| words.iter().all(is_held)).map(|(&core, _)| core).collect()
+    }
+
+    /// Returns true if the read has an end.
+    pub(super) const fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// Returns true if this read has no core left with the only copy of any words.
+    fn is_all_repeated(&self) -> bool {
+        self.markers.len() == self.repeated.len()
+    }
+}

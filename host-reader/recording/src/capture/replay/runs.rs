@@ -1,0 +1,154 @@
+//! The runs of a capture, each by itself.
+//!
+//! Every reader that begins afresh begins a run, and so does every program that goes on with a
+//! capture. Between two runs, clocks and program ids may have started anew.
+
+use super::{Overrides, ReplayedRead};
+use crate::capture::{Capture, ClockSamples, Content, Section, SectionKind, sync::MeshSamples};
+use host_events::{HostRecording, OpMetadata};
+use reader::{
+    anomaly::AnomalyKind,
+    ledger::{LossLedger, UncountedSource},
+    names::ZoneTable,
+    read::ReadError,
+    readout::Readout,
+};
+use std::collections::BTreeSet;
+
+/// Combined result of one reader, from its first read to its last.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CapturedRun {
+    /// Numbers of its reads.
+    pub reads: BTreeSet<u32>,
+    /// Combined readout of its reads, on the clocks of the tiles.
+    pub readout: Readout,
+    /// The clock samples that were taken from its first read on, until the next run.
+    pub samples: MeshSamples,
+    /// Metadata of the run's ops: first those captured during the run or before its first read,
+    /// then those captured elsewhere in the file.
+    pub ops: Vec<OpMetadata>,
+    /// Events of the host's threads, captured during the run or before its first read.
+    pub host: Vec<HostRecording>,
+    /// True if it is the work of the run before, carried out once more for other hardware counters.
+    pub is_counter_pass: bool,
+    /// Losses of a source without raw words.
+    ledger: LossLedger,
+    /// True if nothing was read since its end mark.
+    is_finished: bool,
+}
+
+impl Capture {
+    /// Decodes every read again and puts together those of each run, in the order of the
+    /// file; a capture without reads gives one run without chips.
+    ///
+    /// Zone names are those of all runs. A read that failed while others of the capture did not
+    /// is an [anomaly](Readout::anomalies) of its run.
+    ///
+    /// # Errors
+    /// If there are reads and none of them gave anything; the error is that of the first.
+    ///
+    /// # Cost
+    /// As [`Capture::readout`].
+    pub fn runs(&self, overrides: &Overrides) -> Result<Vec<CapturedRun>, ReadError> {
+        let (mut runs, mut zones) = split(self);
+        zones.merge(overrides.zones.clone());
+        let overrides = Overrides { zones: zones.clone(), ..overrides.clone() };
+        let mut first_failure = None;
+        let mut has_readout = false;
+        self.replay(&overrides, |ReplayedRead { read_number, readout, .. }| {
+            let of_read = |run: &&mut CapturedRun| run.reads.contains(&read_number);
+            let Some(run) = runs.iter_mut().find(of_read) else { return };
+            match readout {
+                Ok(readout) => {
+                    has_readout = true;
+                    run.readout.append(readout);
+                }
+                Err(error) => {
+                    let detail = || format!("read {read_number}: {error}");
+                    run.readout.anomalies.record(AnomalyKind::UnreadableCore, None, 0, detail);
+                    first_failure.get_or_insert(error);
+                }
+            }
+        });
+        if let Some(error) = first_failure.filter(|_| !has_readout) {
+            return Err(error);
+        }
+        let uncounted: Vec<_> = self.uncounted().collect();
+        let (last, expects_end_marks) = (runs.len().saturating_sub(1), self.expects_end_marks());
+        for (index, run) in runs.iter_mut().enumerate() {
+            let of_run = |&source: &UncountedSource| {
+                source != UncountedSource::UnfinishedCapture || index == last
+            };
+            let of_all = uncounted.iter().copied().filter(of_run);
+            of_all.for_each(|source| run.readout.losses.note_uncounted(source));
+            if expects_end_marks && !run.is_finished {
+                run.readout.losses.note_uncounted(UncountedSource::UnfinishedCapture);
+            }
+            run.readout.zones.merge(zones.clone());
+            run.readout.losses.merge(&run.ledger);
+        }
+        Ok(runs)
+    }
+}
+
+/// The runs before anything is decoded, and the names of zones.
+fn split(capture: &Capture) -> (Vec<CapturedRun>, ZoneTable) {
+    let mut runs = Vec::new();
+    let mut run = CapturedRun::default();
+    let mut zones = ZoneTable::new();
+    // Ops since the last read: those of the run that is still to begin, if one does.
+    let mut ops = Vec::new();
+    for section in capture.sections() {
+        let Ok(content) = section.content() else { continue };
+        let begins_run = matches!(&content, Content::ReadBegin(begin) if begin.is_fresh);
+        if begins_run && !run.reads.is_empty() {
+            runs.push(std::mem::take(&mut run));
+        }
+        match content {
+            Content::CaptureEnd(_) => run.is_finished = true,
+            // Chips and names stand before the run that they are for.
+            _ => run.is_finished &= section.read_number().is_none(),
+        }
+        if section.kind == SectionKind::READ_BEGIN {
+            run.ops.append(&mut ops);
+        }
+        match content {
+            Content::ZoneNames(names) => zones.merge(names),
+            Content::OpMetadata(mut more) => ops.append(&mut more),
+            content => run.add(&section, content),
+        }
+    }
+    run.ops.append(&mut ops);
+    runs.push(run);
+    let own: Vec<_> = runs.iter().map(|run| run.ops.clone()).collect();
+    for (index, run) in runs.iter_mut().enumerate() {
+        let others = own.iter().enumerate().filter(|(other, _)| *other != index);
+        run.ops.extend(others.flat_map(|(_, ops)| ops.iter().cloned()));
+    }
+    (runs, zones)
+}
+
+impl CapturedRun {
+    /// A finished run that is no read of a capture.
+    pub(crate) fn of_parts(
+        readout: Readout,
+        samples: MeshSamples,
+        ops: Vec<OpMetadata>,
+        host: Vec<HostRecording>,
+    ) -> Self {
+        Self { readout, samples, ops, host, is_finished: true, ..Self::default() }
+    }
+
+    fn add(&mut self, section: &Section<'_>, content: Content<'_>) {
+        self.reads.extend(section.read_number());
+        match content {
+            Content::Clock(ClockSamples::TwoWay(burst)) => self.samples.add_burst(burst),
+            Content::Clock(ClockSamples::Ethernet(burst)) => self.samples.add_link_burst(burst),
+            Content::Ledger(ledger) => self.ledger.merge(&ledger),
+            Content::ProbeCosts(costs) => self.readout.probe_costs.merge(costs),
+            Content::HostRecording(recording) => self.host.push(recording),
+            Content::ReadBegin(begin) => self.is_counter_pass |= begin.is_counter_pass,
+            _ => {}
+        }
+    }
+}

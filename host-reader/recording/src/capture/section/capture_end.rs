@@ -1,0 +1,42 @@
+//! The end mark: the recording was finished, and everything before it was written.
+//!
+//! Kind 13, version 1.0:
+//!
+//! ```text
+//!  0  u64  wall-clock time, ns since the Unix epoch; 0 if unknown
+//! ```
+//!
+//! A writer that goes on with a finished capture leaves the mark where it is, and writes another
+//! one when it is done.
+
+use super::{
+    Payload, SectionKind, VERSION_1_0,
+    fields::{Fields, put},
+    sealed::Sealed,
+};
+use crate::capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
+use zerocopy::little_endian::U64;
+
+/// The end mark of a recording: nothing that it was to hold is missing behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CaptureEnd {
+    /// When the recording was finished, nanoseconds since the Unix epoch; 0 if unknown.
+    pub unix_time_ns: u64,
+}
+
+impl Sealed for CaptureEnd {}
+
+impl<'file> Payload<'file> for CaptureEnd {
+    const KIND: SectionKind = SectionKind::CAPTURE_END;
+    const VERSION: SectionVersion = VERSION_1_0;
+
+    fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
+        put(buffer, &U64::new(self.unix_time_ns));
+        Ok(())
+    }
+
+    fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
+        let unix_time_ns: &U64 = Fields::new(payload).record("end mark")?;
+        Ok(Self { unix_time_ns: unix_time_ns.get() })
+    }
+}

@@ -1,0 +1,289 @@
+//! Clock samples: the raw measurements of a clock fit.
+//!
+//! Kind 7, version 1.0:
+//!
+//! ```text
+//!  0  u32  what: 0 = pings of a tile,    24  u64  one-way: host clock at the start, ticks
+//!          1 = pings over Ethernet,      32  u32  one-way: high word of the wall clock
+//!          2 = a one-way session         36  u32  one-way: low word read with it
+//!  4  u32  chip id                       40  u32  bytes of one sample
+//!  8  u16  NoC-0 x                       44  u32  0
+//! 10  u16  NoC-0 y                       48  ...  samples
+//! 12  u32  sample count
+//! 16  u32  Ethernet: receiver's chip id
+//! 20  u16  Ethernet: receiver's x
+//! 22  u16  Ethernet: receiver's y
+//! ```
+//!
+//! A sample of a tile's pings, of pings over Ethernet, and of a one-way session:
+//!
+//! ```text
+//!  0  i64  host, sent, ns        0  u64  sender, sent, cycles     0  u32  device low, cycles
+//!  8  u64  device, cycles        8  u64  receiver, got, cycles    4  u32  host low, ticks
+//! 16  i64  host, got, ns        16  u64  receiver, sent, cycles   8  u32  write took, ticks
+//!                               24  u64  sender, got, cycles     12  u32  0
+//! ```
+
+use super::{
+    Payload, SectionKind, VERSION_1_0,
+    fields::{Fields, RawRecord, field_count, put},
+    sealed::Sealed,
+};
+use crate::capture::{
+    error::CaptureError, frame::SectionVersion, problem::MalformedPayload, sync::LinkBurst,
+};
+use reader::clock::{EthernetPing, OneWaySession, OneWayStamp, PingBurst, Tile, TwoWayPing};
+use zerocopy::{
+    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
+    little_endian::{I64, U16, U32, U64},
+};
+
+/// Raw measurements of a clock fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClockSamples {
+    /// Pings of one tile from the host.
+    TwoWay(PingBurst),
+    /// Messages between two chips.
+    Ethernet(LinkBurst),
+    /// One run of upstream's synchronisation kernel.
+    OneWay(OneWaySession),
+}
+
+impl ClockSamples {
+    fn head(&self) -> Result<RawHead, CaptureError> {
+        Ok(match self {
+            Self::TwoWay(burst) => RawHead {
+                sample_count: U32::new(field_count(burst.pings.len())?),
+                sample_bytes: U32::new(24),
+                ..RawHead::of_tile(TWO_WAY, burst.tile)
+            },
+            Self::Ethernet(burst) => RawHead {
+                sample_count: U32::new(field_count(burst.pings.len())?),
+                sample_bytes: U32::new(32),
+                peer: RawTile::of(burst.receiver),
+                ..RawHead::of_tile(ETHERNET, burst.sender)
+            },
+            Self::OneWay(session) => RawHead {
+                sample_count: U32::new(field_count(session.stamps.len())?),
+                sample_bytes: U32::new(16),
+                host_start_ticks: U64::new(session.host_start_ticks),
+                device_high: U32::new(session.device_high),
+                device_low_cycles: U32::new(session.device_low_cycles),
+                ..RawHead::of_tile(ONE_WAY, session.tile)
+            },
+        })
+    }
+}
+
+impl Sealed for ClockSamples {}
+
+impl<'file> Payload<'file> for ClockSamples {
+    const KIND: SectionKind = SectionKind::CLOCK;
+    const VERSION: SectionVersion = VERSION_1_0;
+
+    fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
+        put(buffer, &self.head()?);
+        match self {
+            Self::TwoWay(burst) => put_all(buffer, &burst.pings, RawTwoWay::of),
+            Self::Ethernet(burst) => put_all(buffer, &burst.pings, RawEthernet::of),
+            Self::OneWay(session) => put_all(buffer, &session.stamps, RawOneWay::of),
+        }
+        Ok(())
+    }
+
+    fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
+        let mut fields = Fields::new(payload);
+        let head: &RawHead = fields.record("head")?;
+        let (count, stride) = (head.sample_count.get(), head.sample_bytes.get());
+        let tile = head.tile(&fields)?;
+        match head.what.get() {
+            TWO_WAY => {
+                let samples = fields.records::<RawTwoWay>("pings", count, stride)?;
+                let pings = samples.map(RawTwoWay::ping).collect();
+                Ok(Self::TwoWay(PingBurst { tile, pings }))
+            }
+            ETHERNET => {
+                let samples = fields.records::<RawEthernet>("pings", count, stride)?;
+                let pings = samples.map(RawEthernet::ping).collect();
+                let receiver = head.peer.tile(&fields)?;
+                Ok(Self::Ethernet(LinkBurst { sender: tile, receiver, pings }))
+            }
+            ONE_WAY => {
+                let samples = fields.records::<RawOneWay>("stamps", count, stride)?;
+                Ok(Self::OneWay(OneWaySession {
+                    tile,
+                    host_start_ticks: head.host_start_ticks.get(),
+                    device_high: head.device_high.get(),
+                    device_low_cycles: head.device_low_cycles.get(),
+                    stamps: samples.map(RawOneWay::stamp).collect(),
+                }))
+            }
+            other => Err(fields.fault("kind of samples", "0 to 2", &other)),
+        }
+    }
+}
+
+const TWO_WAY: u32 = 0;
+const ETHERNET: u32 = 1;
+const ONE_WAY: u32 = 2;
+
+fn put_all<T, R: RawRecord>(buffer: &mut Vec<u8>, samples: &[T], raw: impl Fn(&T) -> R) {
+    for sample in samples {
+        put(buffer, &raw(sample));
+    }
+}
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct RawTile {
+    chip_id: U32,
+    x: U16,
+    y: U16,
+}
+
+impl RawTile {
+    fn of(tile: Tile) -> Self {
+        Self {
+            chip_id: U32::new(tile.chip),
+            x: U16::new(u16::from(tile.x)),
+            y: U16::new(u16::from(tile.y)),
+        }
+    }
+
+    fn tile(&self, fields: &Fields<'_>) -> Result<Tile, MalformedPayload> {
+        tile(self.chip_id, [self.x, self.y], fields)
+    }
+}
+
+fn tile(chip_id: U32, place: [U16; 2], fields: &Fields<'_>) -> Result<Tile, MalformedPayload> {
+    match place.map(|coordinate| u8::try_from(coordinate.get())) {
+        [Ok(x), Ok(y)] => Ok(Tile::new(chip_id.get(), x, y)),
+        _ => Err(fields.fault("tile", "coordinates below 256", &format!("{place:?}"))),
+    }
+}
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct RawHead {
+    what: U32,
+    chip_id: U32,
+    x: U16,
+    y: U16,
+    sample_count: U32,
+    peer: RawTile,
+    host_start_ticks: U64,
+    device_high: U32,
+    device_low_cycles: U32,
+    sample_bytes: U32,
+    reserved: U32,
+}
+
+impl RawHead {
+    fn of_tile(what: u32, tile: Tile) -> Self {
+        let RawTile { chip_id, x, y } = RawTile::of(tile);
+        Self {
+            what: U32::new(what),
+            chip_id,
+            x,
+            y,
+            sample_count: U32::ZERO,
+            peer: RawTile { chip_id: U32::ZERO, x: U16::ZERO, y: U16::ZERO },
+            host_start_ticks: U64::ZERO,
+            device_high: U32::ZERO,
+            device_low_cycles: U32::ZERO,
+            sample_bytes: U32::ZERO,
+            reserved: U32::ZERO,
+        }
+    }
+
+    fn tile(&self, fields: &Fields<'_>) -> Result<Tile, MalformedPayload> {
+        tile(self.chip_id, [self.x, self.y], fields)
+    }
+}
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct RawTwoWay {
+    host_send_ns: I64,
+    device_cycles: U64,
+    host_receive_ns: I64,
+}
+
+impl RawTwoWay {
+    fn of(ping: &TwoWayPing) -> Self {
+        Self {
+            host_send_ns: I64::new(ping.host_send_ns),
+            device_cycles: U64::new(ping.device_cycles),
+            host_receive_ns: I64::new(ping.host_receive_ns),
+        }
+    }
+
+    fn ping(&self) -> TwoWayPing {
+        TwoWayPing {
+            host_send_ns: self.host_send_ns.get(),
+            device_cycles: self.device_cycles.get(),
+            host_receive_ns: self.host_receive_ns.get(),
+        }
+    }
+}
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct RawEthernet {
+    sender_start_cycles: U64,
+    receiver_start_cycles: U64,
+    receiver_end_cycles: U64,
+    sender_end_cycles: U64,
+}
+
+impl RawEthernet {
+    fn of(ping: &EthernetPing) -> Self {
+        Self {
+            sender_start_cycles: U64::new(ping.sender_start_cycles),
+            receiver_start_cycles: U64::new(ping.receiver_start_cycles),
+            receiver_end_cycles: U64::new(ping.receiver_end_cycles),
+            sender_end_cycles: U64::new(ping.sender_end_cycles),
+        }
+    }
+
+    fn ping(&self) -> EthernetPing {
+        EthernetPing {
+            sender_start_cycles: self.sender_start_cycles.get(),
+            receiver_start_cycles: self.receiver_start_cycles.get(),
+            receiver_end_cycles: self.receiver_end_cycles.get(),
+            sender_end_cycles: self.sender_end_cycles.get(),
+        }
+    }
+}
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct RawOneWay {
+    device_low_cycles: U32,
+    host_ticks: U32,
+    write_duration_ticks: U32,
+    reserved: U32,
+}
+
+impl RawOneWay {
+    fn of(stamp: &OneWayStamp) -> Self {
+        Self {
+            device_low_cycles: U32::new(stamp.device_low_cycles),
+            host_ticks: U32::new(stamp.host_ticks),
+            write_duration_ticks: U32::new(stamp.write_duration_ticks),
+            reserved: U32::ZERO,
+        }
+    }
+
+    fn stamp(&self) -> OneWayStamp {
+        OneWayStamp {
+            device_low_cycles: self.device_low_cycles.get(),
+            host_ticks: self.host_ticks.get(),
+            write_duration_ticks: self.write_duration_ticks.get(),
+        }
+    }
+}
+
+const _: () = assert!(size_of::<RawHead>() == 48);
+const _: () = assert!(size_of::<RawTwoWay>() == 24 && size_of::<RawEthernet>() == 32);
+const _: () = assert!(size_of::<RawOneWay>() == 16);

@@ -1,0 +1,124 @@
+//! Accesses that a chip refused, so that reading again meets the same refusals.
+//!
+//! Kind 4, version 1.0:
+//!
+//! ```text
+//!  0  u32  number of the read, from 0     16  u32  DRAM bank
+//!  4  u32  chip id                        20  u32  bytes of the text
+//!  8  u16  NoC-0 x                        24  u64  byte address
+//! 10  u16  NoC-0 y                        32  u64  word count
+//! 12  u8   memory: 0 = L1, 1 = DRAM,      40  ...  the text: which memory, or why it is
+//!          2 = wall clock                          not reached
+//! 13  u8   1 if it was a write
+//! 14  u8   error: 0 = no such core,
+//!          1 = out of range,
+//!          2 = unreachable, 3 = gone
+//! 15  u8   0
+//! ```
+
+use super::{
+    Payload, SectionKind, VERSION_1_0,
+    fields::{Fields, field_count, put},
+    memory::RawPlace,
+    sealed::Sealed,
+};
+use crate::capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
+use reader::mesh::{AccessError, Memory};
+use zerocopy::{
+    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
+    little_endian::{U32, U64},
+};
+
+/// An access that a chip refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedAccess {
+    /// Number of the read, from 0.
+    pub read_number: u32,
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// Memory of the access.
+    pub memory: Memory,
+    /// Byte address of the first word.
+    pub address: u64,
+    /// Number of words.
+    pub word_count: u64,
+    /// True if the access was a write.
+    pub is_write: bool,
+    /// Error reported by the chip.
+    pub error: AccessError,
+}
+
+impl Sealed for FailedAccess {}
+
+impl<'file> Payload<'file> for FailedAccess {
+    const KIND: SectionKind = SectionKind::FAILED_ACCESS;
+    const VERSION: SectionVersion = VERSION_1_0;
+
+    fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
+        let (place, bank) = RawPlace::of(self.read_number, self.chip_id, self.memory);
+        let (error, text) = match &self.error {
+            AccessError::NoSuchCore { .. } => (NO_SUCH_CORE, ""),
+            AccessError::OutOfRange { memory, .. } => (OUT_OF_RANGE, memory.as_str()),
+            AccessError::Unreachable { reason, .. } => (UNREACHABLE, reason.as_str()),
+            AccessError::Gone { reason, .. } => (GONE, reason.as_str()),
+        };
+        put(
+            buffer,
+            &RawHead {
+                place,
+                is_write: u8::from(self.is_write),
+                error,
+                reserved: 0,
+                bank,
+                text_bytes: U32::new(field_count(text.len())?),
+                address: U64::new(self.address),
+                word_count: U64::new(self.word_count),
+            },
+        );
+        buffer.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+
+    fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
+        let mut fields = Fields::new(payload);
+        let head: &RawHead = fields.record("head")?;
+        let place = head.place;
+        let (memory, chip_id) = (place.memory(head.bank, &fields)?, place.chip_id.get());
+        let text = fields.text("text", head.text_bytes.get())?.to_owned();
+        let (address, word_count) = (head.address.get(), head.word_count.get());
+        let error = match head.error {
+            NO_SUCH_CORE => AccessError::NoSuchCore { chip_id, core: place.core() },
+            OUT_OF_RANGE => AccessError::OutOfRange {
+                chip_id,
+                memory: text,
+                address,
+                word_count: usize::try_from(word_count).unwrap_or(usize::MAX),
+            },
+            UNREACHABLE => AccessError::Unreachable { chip_id, reason: text },
+            GONE => AccessError::Gone { chip_id, reason: text },
+            other => return Err(fields.fault("error", "0 to 3", &other)),
+        };
+        let (read_number, is_write) = (place.read_number.get(), head.is_write != 0);
+        Ok(Self { read_number, chip_id, memory, address, word_count, is_write, error })
+    }
+}
+
+const NO_SUCH_CORE: u8 = 0;
+const OUT_OF_RANGE: u8 = 1;
+const UNREACHABLE: u8 = 2;
+const GONE: u8 = 3;
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct RawHead {
+    place: RawPlace,
+    is_write: u8,
+    error: u8,
+    reserved: u8,
+    bank: U32,
+    text_bytes: U32,
+    address: U64,
+    word_count: U64,
+}
+
+const _: () = assert!(size_of::<RawHead>() == 40);

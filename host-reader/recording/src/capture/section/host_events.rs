@@ -1,0 +1,30 @@
+//! Events of the host: reserved, so that captures which hold some stay readable.
+//!
+//! Kind 9, version 1.0: bytes without a meaning yet.
+
+use super::{Payload, SectionKind, VERSION_1_0, fields::Fields, sealed::Sealed};
+use crate::capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
+use std::borrow::Cow;
+
+/// Events of the host, not interpreted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostEvents<'file> {
+    /// The bytes as they were captured.
+    pub bytes: Cow<'file, [u8]>,
+}
+
+impl Sealed for HostEvents<'_> {}
+
+impl<'file> Payload<'file> for HostEvents<'file> {
+    const KIND: SectionKind = SectionKind::HOST_EVENTS;
+    const VERSION: SectionVersion = VERSION_1_0;
+
+    fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
+        buffer.extend_from_slice(&self.bytes);
+        Ok(())
+    }
+
+    fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
+        Ok(Self { bytes: Cow::Borrowed(Fields::new(payload).rest()) })
+    }
+}

@@ -1,0 +1,83 @@
+//! Where a read ends.
+//!
+//! Kind 5, version 1.0:
+//!
+//! ```text
+//!  0  u32  number of the read, from 0      8  u64  host time, ns of its monotonic clock
+//!  4  u32  flags: bit 0 = last read       16  u64  words that the read took from the chips
+//!                                         24  u64  wall-clock time, ns since the Unix epoch
+//! ```
+
+use super::{
+    Payload, SectionKind, VERSION_1_0,
+    fields::{Fields, put},
+    sealed::Sealed,
+};
+use crate::capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
+use zerocopy::{
+    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
+    little_endian::{U32, U64},
+};
+
+/// The end of a read: everything before it that carries its number is complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadEnd {
+    /// Number of the read, from 0.
+    pub read_number: u32,
+    /// True if no launch was to follow.
+    pub is_last: bool,
+    /// When the read ended, on the clock of [`Device::host_time_ns`].
+    ///
+    /// [`Device::host_time_ns`]: reader::mesh::Device::host_time_ns
+    pub host_time_ns: u64,
+    /// Words that the read took from the chips, control vectors included.
+    pub words_read: u64,
+    /// When the read ended, nanoseconds since the Unix epoch; 0 if unknown.
+    pub unix_time_ns: u64,
+}
+
+impl Sealed for ReadEnd {}
+
+impl<'file> Payload<'file> for ReadEnd {
+    const KIND: SectionKind = SectionKind::READ_END;
+    const VERSION: SectionVersion = VERSION_1_0;
+
+    fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
+        put(
+            buffer,
+            &RawEnd {
+                read_number: U32::new(self.read_number),
+                flags: U32::new(u32::from(self.is_last) * FLAG_LAST),
+                host_time_ns: U64::new(self.host_time_ns),
+                words_read: U64::new(self.words_read),
+                unix_time_ns: U64::new(self.unix_time_ns),
+            },
+        );
+        Ok(())
+    }
+
+    fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
+        let raw: &RawEnd = Fields::new(payload).record("end")?;
+        Ok(Self {
+            read_number: raw.read_number.get(),
+            is_last: raw.flags.get() & FLAG_LAST != 0,
+            host_time_ns: raw.host_time_ns.get(),
+            words_read: raw.words_read.get(),
+            unix_time_ns: raw.unix_time_ns.get(),
+        })
+    }
+}
+
+const FLAG_LAST: u32 = 1;
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct RawEnd {
+    read_number: U32,
+    flags: U32,
+    host_time_ns: U64,
+    words_read: U64,
+    unix_time_ns: U64,
+}
+
+const _: () = assert!(size_of::<RawEnd>() == 32);

@@ -1,0 +1,98 @@
+//! The samples of a mesh's clocks as the file that upstream keeps its own in.
+
+use super::samples::MeshSamples;
+use reader::clock::{OneWaySession, OneWayStamp, Regression, SyncCsv, Tile, TwoWayPing};
+use std::io::{self, Write};
+
+/// Cycles or nanoseconds after which the 32 bits of a stamp could have gone round.
+const LONGEST_SESSION: u64 = 1 << 31;
+
+/// Writes `sync_device_info.csv`: the pings of each chip's reference tile, with the fit of all
+/// up to each session. Gives the number of rows.
+///
+/// A ping counts as a stamp at the middle of its time on the host, and its length as the
+/// time of the write. Ticks are nanoseconds, and no chip is tied to another. Chips whose
+/// pings give no fit are left out.
+///
+/// # Errors
+/// The writer's.
+///
+/// ```
+/// use recording::capture::sync::{write_sync_info, MeshSamples};
+/// use reader::clock::{PingBurst, Tile, TwoWayPing};
+/// let ping = |at: u32| TwoWayPing {
+///     host_send_ns: (1_000 * at).into(),
+///     device_cycles: (2_000 * at).into(),
+///     host_receive_ns: (1_000 * at + 10).into(),
+/// };
+/// let mut samples = MeshSamples::default();
+/// samples.add_burst(PingBurst { tile: Tile::new(3, 1, 2), pings: vec![ping(1), ping(2)] });
+/// let mut csv = Vec::new();
+/// assert_eq!(write_sync_info(&samples, &mut csv)?, 2);
+/// let csv = String::from_utf8(csv)?;
+/// assert!(csv.starts_with("device id,core_x, core_y,device,"));
+/// assert!(csv.lines().nth(2).unwrap().contains("   2.000000000000000,"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_sync_info(samples: &MeshSamples, out: impl Write) -> io::Result<u64> {
+    let mut csv = SyncCsv::new(out);
+    csv.write_header()?;
+    let mut row_count = 0_u64;
+    for chip in samples.chips() {
+        let Some(tile) = samples.reference(chip) else { continue };
+        let pings = samples.tiles_of(chip).find(|(other, _)| *other == tile);
+        let sessions = sessions_of(tile, pings.map_or(&[], |(_, pings)| pings));
+        for (index, session) in sessions.iter().enumerate() {
+            let until_here = sessions.get(..=index).unwrap_or(&sessions);
+            if let Ok(fit) = Regression::fit(until_here, 1.0) {
+                csv.write_host_rows(&fit, session, 0)?;
+                row_count = row_count.saturating_add(session.stamps.len() as u64);
+            }
+        }
+    }
+    csv.into_inner().flush()?;
+    Ok(row_count)
+}
+
+/// The pings, cut where a stamp could not say how much time has passed.
+fn sessions_of(tile: Tile, pings: &[TwoWayPing]) -> Vec<OneWaySession> {
+    let mut sessions = Vec::new();
+    let mut rest = pings;
+    while let Some(first) = rest.first() {
+        let is_near = |ping: &TwoWayPing| {
+            ping.device_cycles.abs_diff(first.device_cycles) < LONGEST_SESSION
+                && host_ns(ping).abs_diff(host_ns(first)) < LONGEST_SESSION
+        };
+        let count = rest.iter().take_while(|ping| is_near(ping)).count().max(1);
+        let (session, later) = rest.split_at(count);
+        sessions.push(session_of(tile, first, session));
+        rest = later;
+    }
+    sessions
+}
+
+fn host_ns(ping: &TwoWayPing) -> u64 {
+    u64::try_from(i64::midpoint(ping.host_send_ns, ping.host_receive_ns)).unwrap_or(0)
+}
+
+/// The low 32 bits.
+fn low(number: u64) -> u32 {
+    let [a, b, c, d, ..] = number.to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
+}
+
+fn session_of(tile: Tile, first: &TwoWayPing, pings: &[TwoWayPing]) -> OneWaySession {
+    let start = host_ns(first);
+    let stamp = |ping: &TwoWayPing| OneWayStamp {
+        device_low_cycles: low(ping.device_cycles),
+        host_ticks: low(host_ns(ping).saturating_sub(start)),
+        write_duration_ticks: low(ping.host_receive_ns.abs_diff(ping.host_send_ns)),
+    };
+    OneWaySession {
+        tile,
+        host_start_ticks: start,
+        device_high: low(first.device_cycles >> 32) & OneWaySession::DEVICE_HIGH_MASK,
+        device_low_cycles: low(first.device_cycles),
+        stamps: pings.iter().map(stamp).collect(),
+    }
+}

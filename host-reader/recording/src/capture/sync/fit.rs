@@ -1,0 +1,296 @@
+//! From samples to the clock of a mesh.
+
+use super::{
+    ChipFit, ClockSource, FitOptions, LinkBurst, MeshClock, MeshSamples, SyncProblem, TileOffset,
+};
+use reader::clock::{
+    BoundedLine, Bracket, ChipEdge, ChipGraph, ChipTree, ClockError, ClockMap, CorridorFit,
+    PiecewiseClock, SteppedFit, Tile, TileOrigin, TwoWayPing,
+};
+use std::collections::BTreeMap;
+
+impl MeshSamples {
+    /// Fits everything that was measured.
+    ///
+    /// Never fails as a whole: a chip or tile without a clock is a problem of the result.
+    #[must_use]
+    pub fn fit(&self, options: &FitOptions) -> MeshClock {
+        let mut fitting =
+            Fitting { samples: self, options, chips: BTreeMap::new(), problems: Vec::new() };
+        for chip_id in self.chips() {
+            fitting.fit_chip(chip_id);
+        }
+        let tree = fitting.tree();
+        let map = fitting.map(tree.as_ref());
+        let Fitting { chips, problems, .. } = fitting;
+        let stamp_bits = options.stamp_bits;
+        MeshClock { map, chips, tree, problems, samples: self.clone(), stamp_bits }
+    }
+}
+
+/// A fit on its way.
+struct Fitting<'a> {
+    samples: &'a MeshSamples,
+    options: &'a FitOptions,
+    chips: BTreeMap<u32, ChipFit>,
+    problems: Vec<SyncProblem>,
+}
+
+impl Fitting<'_> {
+    fn fit_chip(&mut self, chip_id: u32) {
+        let Some(reference) = self.samples.reference(chip_id) else { return };
+        let pings = in_order(self.pings(reference));
+        let FitOptions { resolution, sensitivity, .. } = *self.options;
+        let fit = match SteppedFit::fit(&pings, resolution, sensitivity) {
+            Ok(fit) => fit,
+            Err(source) => return self.problems.push(SyncProblem::ChipFit { chip_id, source }),
+        };
+        self.note_doubts(reference, &fit);
+        let mut offsets = BTreeMap::new();
+        for (tile, pings) in self.samples.tiles_of(chip_id) {
+            let offset = if tile == reference {
+                Some(TileOffset { cycles: 0, bound_cycles: 0.0 })
+            } else {
+                self.offset(tile, fit.clock(), pings)
+            };
+            offsets.extend(offset.map(|offset| (tile, offset)));
+        }
+        let source = ClockSource::HostPings;
+        self.chips.insert(chip_id, ChipFit { reference, fit, source, offsets });
+    }
+
+    fn note_doubts(&mut self, tile: Tile, fit: &SteppedFit) {
+        if !fit.rejected().is_empty() {
+            let rejected_count = fit.rejected().len();
+            self.problems.push(SyncProblem::Rejected { tile, rejected_count });
+        }
+        if !fit.is_assured() {
+            let unfitted_count = fit.unfitted_count();
+            self.problems.push(SyncProblem::Unassured { chip_id: tile.chip, unfitted_count });
+        }
+    }
+
+    fn offset(
+        &mut self,
+        tile: Tile,
+        chip: &PiecewiseClock,
+        pings: &[TwoWayPing],
+    ) -> Option<TileOffset> {
+        let resolution = self.options.resolution;
+        let fit = |pings: &[TwoWayPing]| TileOrigin::offset_from_pings(chip, pings, resolution);
+        match without_a_wrong_one(pings, fit) {
+            Ok((TileOrigin::Offset { cycles, bound_cycles }, rejected_count)) => {
+                if rejected_count > 0 {
+                    self.problems.push(SyncProblem::Rejected { tile, rejected_count });
+                }
+                Some(TileOffset { cycles, bound_cycles })
+            }
+            Ok((TileOrigin::Line(_), _)) => None,
+            Err(source) => {
+                self.problems.push(SyncProblem::TileFit { tile, source });
+                None
+            }
+        }
+    }
+
+    /// The ways between chips of constant frequency, checked on every loop.
+    fn tree(&mut self) -> Option<ChipTree> {
+        let root = self.root()?;
+        let mut graph = ChipGraph::new();
+        let hosted: Vec<ChipEdge> = self.host_edges(root);
+        let linked: Vec<ChipEdge> =
+            self.samples.link_bursts().filter_map(|burst| self.link_edge(&burst)).collect();
+        if hosted.is_empty() && linked.is_empty() {
+            return None;
+        }
+        hosted.into_iter().chain(linked).for_each(|edge| graph.insert(edge));
+        let tree = graph.tree(root);
+        let open = tree.closures().iter().filter(|closure| !closure.holds());
+        self.problems.extend(open.map(|closure| SyncProblem::OpenLoop {
+            sender: closure.sender,
+            receiver: closure.receiver,
+            residual_cycles: closure.residual_cycles,
+            allowed_cycles: closure.allowed_cycles,
+        }));
+        Some(tree)
+    }
+
+    /// The chip of constant frequency with the smallest bound.
+    fn root(&self) -> Option<u32> {
+        let chips = self.chips.iter().filter(|(_, chip)| only_line(chip).is_some());
+        let bounds = chips.map(|(&id, chip)| (id, self.bound_in_middle(chip, chip.fit.clock())));
+        bounds.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(id, _)| id)
+    }
+
+    fn bound_in_middle(&self, chip: &ChipFit, clock: &PiecewiseClock) -> f64 {
+        let (first, last) = self.window(chip.reference);
+        clock.bound_at(first.wrapping_add(last.wrapping_sub(first) / 2))
+    }
+
+    /// First and last reading of a tile.
+    fn window(&self, tile: Tile) -> (u64, u64) {
+        let pings = in_order(self.pings(tile));
+        let cycles = |ping: Option<&TwoWayPing>| ping.map_or(0, |ping| ping.device_cycles);
+        (cycles(pings.first()), cycles(pings.last()))
+    }
+
+    fn pings(&self, tile: Tile) -> &[TwoWayPing] {
+        let mut tiles = self.samples.tiles_of(tile.chip);
+        tiles.find(|(other, _)| *other == tile).map_or(&[], |(_, pings)| pings)
+    }
+
+    /// Every chip over the host to the root.
+    fn host_edges(&self, root: u32) -> Vec<ChipEdge> {
+        let Some(from_host) = self.chips.get(&root).and_then(only_line).and_then(|l| l.inverse())
+        else {
+            return Vec::new();
+        };
+        let others = self.chips.iter().filter(|(id, _)| **id != root);
+        let edge = |(&receiver, chip): (&u32, &ChipFit)| {
+            let to_sender = only_line(chip)?.then(&from_host)?;
+            let window_cycles = self.window(chip.reference);
+            Some(ChipEdge { sender: root, receiver, to_sender, window_cycles })
+        };
+        others.filter_map(edge).collect()
+    }
+
+    /// A link, as a relation between the references of its chips.
+    fn link_edge(&mut self, burst: &LinkBurst) -> Option<ChipEdge> {
+        let &LinkBurst { sender, receiver, ref pings } = burst;
+        let brackets: Vec<Bracket> = pings.iter().flat_map(Bracket::from_ethernet).collect();
+        let fit = match CorridorFit::fit(&brackets, reader::clock::Resolution::CYCLES) {
+            Ok(fit) => fit,
+            Err(source) => {
+                self.problems.push(SyncProblem::LinkFit { sender, receiver, source });
+                return None;
+            }
+        };
+        let to_sender = self.between_references(fit.line(), sender, receiver);
+        let (Some(to_sender), Some(offset)) = (to_sender, self.constant_offset(receiver)) else {
+            self.problems.push(SyncProblem::LinkEnd { sender, receiver });
+            return None;
+        };
+        let reference = |bracket: Option<&Bracket>| {
+            bracket.map_or(0, |b| b.cycles.wrapping_add_signed(offset.cycles.wrapping_neg()))
+        };
+        let window_cycles = (reference(brackets.first()), reference(brackets.last()));
+        Some(ChipEdge { sender: sender.chip, receiver: receiver.chip, to_sender, window_cycles })
+    }
+
+    fn between_references(
+        &self,
+        tiles: &BoundedLine,
+        sender: Tile,
+        receiver: Tile,
+    ) -> Option<BoundedLine> {
+        let (to, from) = (self.constant_offset(sender)?, self.constant_offset(receiver)?);
+        let from_reference =
+            tiles.with_counter_shifted(from.cycles.wrapping_neg(), from.bound_cycles);
+        let shift = -(to.cycles as f64);
+        from_reference.then(&BoundedLine::from_scale_and_shift(1.0, shift, to.bound_cycles)?)
+    }
+
+    /// A tile's offset, if its chip's frequency was constant.
+    fn constant_offset(&self, tile: Tile) -> Option<TileOffset> {
+        let chip = self.chips.get(&tile.chip)?;
+        only_line(chip)?;
+        chip.offsets.get(&tile).copied()
+    }
+
+    /// Every chip by its best way, and every tile by its own pings or its offset.
+    fn map(&mut self, tree: Option<&ChipTree>) -> ClockMap {
+        let mut map = ClockMap::new();
+        for chip_id in self.samples.chips() {
+            let over = tree.and_then(|tree| self.clock_over(tree, chip_id));
+            let Some(chip) = self.chips.get_mut(&chip_id) else { continue };
+            match over {
+                Some((parent, clock)) => {
+                    chip.source = ClockSource::OverChip { parent };
+                    map.insert_chip(chip_id, clock);
+                }
+                None => map.insert_chip(chip_id, chip.fit.clock().clone()),
+            }
+            self.insert_tiles(&mut map, chip_id);
+        }
+        map
+    }
+
+    /// The clock over the tree and the next chip on the way, if that way is better.
+    fn clock_over(&self, tree: &ChipTree, chip_id: u32) -> Option<(u32, PiecewiseClock)> {
+        let parent = tree.parent(chip_id)?;
+        let chip = self.chips.get(&chip_id)?;
+        let root = self.chips.get(&tree.root())?;
+        let clock = root.fit.clock().after(tree.to_root(chip_id)?)?;
+        let own = self.bound_in_middle(chip, chip.fit.clock());
+        (self.bound_in_middle(chip, &clock) < own).then_some((parent, clock))
+    }
+
+    fn insert_tiles(&self, map: &mut ClockMap, chip_id: u32) {
+        let Some(chip) = self.chips.get(&chip_id) else { return };
+        for (tile, pings) in self.samples.tiles_of(chip_id) {
+            let offset = chip.offsets.get(&tile).map(|&TileOffset { cycles, bound_cycles }| {
+                TileOrigin::Offset { cycles, bound_cycles }
+            });
+            let origin = self.own_line(chip, tile).or(offset).or_else(|| self.own_clock(pings));
+            // A tile without an origin, or with one that cannot be expressed, has no times.
+            let _ = origin.is_some_and(|origin| map.insert_origin(tile, origin));
+        }
+    }
+
+    /// The clock of a tile that does not tick like its chip.
+    fn own_clock(&self, pings: &[TwoWayPing]) -> Option<TileOrigin> {
+        let resolution = self.options.resolution;
+        let fit = |pings: &[TwoWayPing]| CorridorFit::fit(pings, resolution);
+        let (fit, _) = without_a_wrong_one(pings, fit).ok()?;
+        Some(TileOrigin::Line(fit.line().clone()))
+    }
+
+    /// A tile tied to the host by its own pings, which is closer than over the reference.
+    fn own_line(&self, chip: &ChipFit, tile: Tile) -> Option<TileOrigin> {
+        let [fit] = chip.fit.fits() else { return None };
+        if tile == chip.reference || chip.source != ClockSource::HostPings {
+            return None;
+        }
+        let resolution = self.options.resolution;
+        let line = |pings: &[TwoWayPing]| TileOrigin::from_pings(fit, pings, resolution);
+        without_a_wrong_one(self.pings(tile), line).ok().map(|(origin, _)| origin)
+    }
+}
+
+fn only_line(chip: &ChipFit) -> Option<&BoundedLine> {
+    match chip.fit.clock().lines() {
+        [line] => Some(line),
+        _ => None,
+    }
+}
+
+/// Pings in the order of host time, as captures of several sittings may not have them.
+fn in_order(pings: &[TwoWayPing]) -> Vec<TwoWayPing> {
+    let mut pings = pings.to_vec();
+    pings.sort_by_key(|ping| ping.host_send_ns);
+    pings
+}
+
+/// Fewer pings cannot outvote one of them.
+const FEWEST_TO_OUTVOTE: usize = 4;
+
+/// Fits all pings, or all but the one that contradicts the others; says how many it left out.
+fn without_a_wrong_one<T>(
+    pings: &[TwoWayPing],
+    fit: impl Fn(&[TwoWayPing]) -> Result<T, ClockError>,
+) -> Result<(T, usize), ClockError> {
+    let error = match fit(pings) {
+        Ok(origin) => return Ok((origin, 0)),
+        Err(error) => error,
+    };
+    if pings.len() < FEWEST_TO_OUTVOTE {
+        return Err(error);
+    }
+    let without = |index: usize| {
+        let mut others = pings.to_vec();
+        others.remove(index);
+        fit(&others).ok()
+    };
+    let origin = (0..pings.len()).find_map(without);
+    origin.map(|origin| (origin, 1)).ok_or(error)
+}

@@ -1,0 +1,277 @@
+//! Writing: appending sections so that each is whole in the file before the next begins.
+//!
+//! The caller decides what to capture, and when.
+
+use super::{
+    Capture,
+    error::CaptureError,
+    frame::{FRAME_ALIGN_BYTES, FrameHead, begin_frame, finish_frame},
+    header::{CaptureIdentity, FILE_HEADER_BYTES, FileHeader, FormatVersion},
+    kind::SectionKind,
+    section::{CaptureEnd, Payload, ReadEnd},
+};
+use std::{
+    fs::{File, TryLockError},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// When written sections are forced out of the system's memory onto the disk.
+///
+/// Whatever is chosen, a section whose `append` has returned survives the end of this
+/// process, by a signal or otherwise: it is in the system's hands, not in a buffer of this
+/// process. The choice is about the end of the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SyncPolicy {
+    /// After each read.
+    #[default]
+    EachRead,
+    /// After each section. Slow.
+    EachSection,
+    /// When the system likes.
+    Never,
+}
+
+/// Appends sections to a capture.
+///
+/// One process at a time writes to a capture; the others are refused.
+///
+/// # Examples
+///
+/// ```
+/// use recording::capture::{Capture, CaptureWriter, ReadEnd};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("example.kprof");
+/// let mut writer = CaptureWriter::create(&path)?;
+/// writer.append(&ReadEnd { words_read: 640, ..ReadEnd::default() })?;
+/// writer.finish()?;
+///
+/// let capture = Capture::open(&path)?;
+/// assert_eq!(capture.sections().count(), 2);
+/// assert!(capture.problems().is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct CaptureWriter {
+    file: File,
+    path: PathBuf,
+    sync: SyncPolicy,
+    encoder: SectionEncoder,
+    next_read_number: u32,
+    is_end_unknown: bool,
+}
+
+impl CaptureWriter {
+    /// Begins a new capture.
+    ///
+    /// # Errors
+    /// If the file exists, since nothing that was measured is overwritten, or cannot be
+    /// written.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
+        Self::create_as(path.as_ref(), CaptureIdentity::fresh())
+    }
+
+    pub(super) fn create_as(path: &Path, identity: CaptureIdentity) -> Result<Self, CaptureError> {
+        let file = File::options().read(true).append(true).create_new(true).open(path);
+        let file = file.map_err(|source| CaptureError::io("create", path, source))?;
+        lock(&file, path)?;
+        let mut writer = Self::new(file, path);
+        writer.write_header(identity)?;
+        Ok(writer)
+    }
+
+    /// Goes on with a capture that exists, with read numbers and section numbers behind
+    /// those that it has.
+    ///
+    /// A torn section at its end, or any other damage, is left where it is: its words may be
+    /// the only copy, and a reader that has the file mapped must not see bytes vanish. New
+    /// sections begin behind it, and readers skip it and name it.
+    ///
+    /// # Errors
+    /// If the file is no capture, is of another major version, is being written by another
+    /// process or cannot be written.
+    pub fn append_to(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
+        let path = path.as_ref();
+        let file = File::options().read(true).append(true).open(path);
+        let file = file.map_err(|source| CaptureError::io("open", path, source))?;
+        lock(&file, path)?;
+        let mut writer = Self::new(file, path);
+        let metadata = writer.file.metadata();
+        let metadata = metadata.map_err(|source| CaptureError::io("examine", path, source))?;
+        if metadata.len() == 0 {
+            // A writer that was stopped between creating the file and its first byte.
+            writer.write_header(CaptureIdentity::fresh())?;
+            return Ok(writer);
+        }
+        let capture = Capture::open(path)?;
+        writer.encoder.next_number = capture.next_section_number();
+        writer.next_read_number = capture.next_read_number();
+        writer.is_end_unknown = true;
+        Ok(writer)
+    }
+
+    /// Chooses when the disk must have what was written.
+    #[must_use]
+    pub const fn with_sync(mut self, sync: SyncPolicy) -> Self {
+        self.sync = sync;
+        self
+    }
+
+    /// The number of the read that comes next: one above the last that the capture holds
+    /// anything of.
+    #[must_use]
+    pub const fn next_read_number(&self) -> u32 {
+        self.next_read_number
+    }
+
+    /// Where the capture lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends a section. When this returns, the section survives the end of the process.
+    ///
+    /// # Errors
+    /// If a count does not fit its field, or the disk refuses. After that the capture is as
+    /// good as before but for a torn section at its end, and more can be appended.
+    ///
+    /// # Cost
+    /// One copy of the payload and one system call.
+    pub fn append<'file, P: Payload<'file>>(&mut self, payload: &P) -> Result<(), CaptureError> {
+        if self.is_end_unknown {
+            self.align_end()?;
+        }
+        let bytes = self.encoder.encode(payload)?;
+        if let Err(source) = self.file.write_all(bytes) {
+            self.is_end_unknown = true;
+            return Err(CaptureError::io("append to", &self.path, source));
+        }
+        let must_sync = match self.sync {
+            SyncPolicy::EachRead => P::KIND == SectionKind::READ_END,
+            SyncPolicy::EachSection => true,
+            SyncPolicy::Never => false,
+        };
+        if must_sync { self.sync() } else { Ok(()) }
+    }
+
+    /// Appends the end of a read and moves on to the next read number.
+    ///
+    /// # Errors
+    /// As [`CaptureWriter::append`].
+    pub fn finish_read(&mut self, end: &ReadEnd) -> Result<(), CaptureError> {
+        self.next_read_number = self.next_read_number.max(end.read_number.saturating_add(1));
+        self.append(end)
+    }
+
+    /// Marks the end of the recording. A capture without the mark is taken for one whose writer was
+    /// stopped, so that more may be lost than it says.
+    ///
+    /// Waits until the disk has everything, unless [`SyncPolicy::Never`] was chosen.
+    ///
+    /// # Errors
+    /// As [`CaptureWriter::append`].
+    ///
+    /// ```
+    /// use recording::capture::{Capture, CaptureWriter};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("example.kprof");
+    /// let writer = CaptureWriter::create(&path)?;
+    /// assert_eq!(Capture::open(&path)?.is_finished(), Some(false));
+    /// writer.finish()?;
+    /// assert_eq!(Capture::open(&path)?.is_finished(), Some(true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn finish(mut self) -> Result<(), CaptureError> {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let unix_time_ns = u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX);
+        self.append(&CaptureEnd { unix_time_ns })?;
+        if self.sync == SyncPolicy::EachRead { self.sync() } else { Ok(()) }
+    }
+
+    /// Waits until the disk has everything that was appended.
+    ///
+    /// # Errors
+    /// If the disk refuses.
+    pub fn sync(&mut self) -> Result<(), CaptureError> {
+        self.file.sync_data().map_err(|source| CaptureError::io("sync", &self.path, source))
+    }
+
+    fn new(file: File, path: &Path) -> Self {
+        Self {
+            file,
+            path: path.to_owned(),
+            sync: SyncPolicy::default(),
+            encoder: SectionEncoder::default(),
+            next_read_number: 0,
+            is_end_unknown: false,
+        }
+    }
+
+    fn write_header(&mut self, identity: CaptureIdentity) -> Result<(), CaptureError> {
+        let header = FileHeader { version: FormatVersion::CURRENT, identity };
+        let written = self.file.write_all(&header.to_bytes());
+        written.map_err(|source| CaptureError::io("write to", &self.path, source))
+    }
+
+    /// Fills up behind a torn section, so that words lie where they can be read in place.
+    fn align_end(&mut self) -> Result<(), CaptureError> {
+        let padded = self.file.metadata().and_then(|metadata| {
+            let end = metadata.len();
+            const ALIGN_BYTES: u64 = FRAME_ALIGN_BYTES as u64;
+            // Not zeros: those could complete a section that lacks only its last bytes.
+            let filler = [0xFF; FRAME_ALIGN_BYTES];
+            let present = usize::try_from(end % ALIGN_BYTES).unwrap_or(0);
+            let padding = if present == 0 { None } else { filler.get(present..) };
+            self.file.write_all(padding.unwrap_or_default())
+        });
+        padded.map_err(|source| CaptureError::io("append to", &self.path, source))?;
+        self.is_end_unknown = false;
+        Ok(())
+    }
+}
+
+impl Drop for CaptureWriter {
+    fn drop(&mut self) {
+        // Closing would do, were it not for a process that is just being started: it holds
+        // every open file for a moment. What fails here is done by the system later.
+        let _ = self.file.unlock();
+    }
+}
+
+/// Turns payloads into sections with ascending numbers.
+#[derive(Debug, Default)]
+pub(super) struct SectionEncoder {
+    next_number: u32,
+    buffer: Vec<u8>,
+}
+
+impl SectionEncoder {
+    /// The bytes of the next section.
+    pub(super) fn encode<'file, P: Payload<'file>>(
+        &mut self,
+        payload: &P,
+    ) -> Result<&[u8], CaptureError> {
+        begin_frame(&mut self.buffer);
+        payload.encode(&mut self.buffer)?;
+        let (number, version) = (self.next_number, P::VERSION);
+        finish_frame(&mut self.buffer, FrameHead { kind: P::KIND.0, version, flags: 0, number });
+        self.next_number = self.next_number.wrapping_add(1);
+        Ok(&self.buffer)
+    }
+}
+
+/// Keeps other writers away until this file is closed, which the system does at the latest
+/// when the process ends.
+fn lock(file: &File, path: &Path) -> Result<(), CaptureError> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(CaptureError::InUse { path: path.to_owned() }),
+        // Some network file systems have no locks; to refuse them would help nobody.
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(source)) => Err(CaptureError::io("lock", path, source)),
+    }
+}
+
+const _: () = assert!(FILE_HEADER_BYTES.is_multiple_of(FRAME_ALIGN_BYTES));

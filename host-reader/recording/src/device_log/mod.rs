@@ -1,0 +1,51 @@
+//! Device logs: upstream's `profile_log_device.csv`, read into a readout and written from one.
+//!
+//! | question | open |
+//! |---|---|
+//! | which files can be read? | [`read_device_log`] |
+//! | and where not all records are needed at once? | [`PackedLog`] |
+//! | what is written, byte by byte? | [`write_device_log`] |
+//!
+//! A log is text that others write too, so a line that cannot be read is counted, kept
+//! with its place and skipped; only a file that is no device log at all is an error.
+//! Pairing and statistics are not made here.
+
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "numbers come from a log"
+    )
+)]
+
+mod assemble;
+mod blocks;
+mod chunk;
+mod error;
+mod fields;
+mod header;
+mod packed;
+mod places;
+#[cfg(test)]
+#[path = "../../tests/unit/device_log/properties.rs"]
+mod properties;
+mod quoted;
+mod read;
+mod repeats;
+mod row;
+mod rows;
+mod runs;
+mod text;
+mod unpack;
+#[cfg(test)]
+#[path = "../../tests/unit/device_log/variants.rs"]
+mod variants;
+mod write;
+
+pub use crate::whole_file::remove_unfinished_files;
+pub use error::LogError;
+pub use read::{read_device_log, read_device_log_file};
+pub use rows::{LogChip, LogLine, walk_device_log};
+pub use unpack::{PackedLanes, PackedLog};
+pub use write::{LogWriteReport, write_device_log, write_device_log_file};

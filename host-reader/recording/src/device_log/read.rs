@@ -1,0 +1,243 @@
+//! Reading a device log: header first, then blocks of lines, many at a time.
+
+use super::{
+    assemble::Assembly,
+    blocks::{BLOCK_BYTES, Block, Blocks, LINE_BYTES_MAX},
+    chunk::{ChunkTables, LogShape},
+    error::LogError,
+    header::{ChipLine, Layout},
+    text::shown,
+    unpack::PackedLog,
+};
+use reader::readout::Readout;
+use std::{
+    collections::BTreeMap,
+    io::Read,
+    path::Path,
+    sync::mpsc::{Receiver, Sender, TryRecvError, channel},
+    time::Duration,
+};
+
+/// Reads a device log from a stream; `file` names it in messages.
+///
+/// Every generation since September 2024 is read, and the older sample in upstream's
+/// documentation: columns are found by their titles. Where a log has no `run host ID`
+/// its `Run ID` takes the place. Lines may come in any order and end in CR LF; lanes come
+/// out in time order, cut into runs where the program, its trace replay or its launch
+/// changes. What cannot be read (a wrong number of columns, text where a number belongs,
+/// a RISC that is not known) is an anomaly with its line, and is left out.
+///
+/// Memory: some blocks of a mebibyte, more where a line is longer, and the tables.
+///
+/// # Errors
+/// If the stream cannot be read, is empty, or does not begin as a device log does. A log
+/// with a header and no lines is an empty readout.
+///
+/// ```
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
+/// PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data
+/// 0,1,2,BRISC,4034,100,0,3072,,,BRISC-FW,ZONE_START,438,/fw/brisc.cc,
+/// 0,1,2,BRISC,4034,900,0,3072,,,BRISC-FW,ZONE_END,438,/fw/brisc.cc,
+/// ";
+/// let readout = recording::device_log::read_device_log(log.as_bytes(), "my log")?;
+/// let lane = &readout.devices[0].lanes[0];
+/// assert_eq!((lane.record_count(), lane.runs.len()), (2, 1));
+/// assert_eq!(readout.zones.name(lane.heads[0].zone()), "BRISC-FW");
+/// # Ok::<(), recording::device_log::LogError>(())
+/// ```
+pub fn read_device_log(input: impl Read, file: &str) -> Result<Readout, LogError> {
+    Ok(PackedLog::read(input, file)?.into_readout())
+}
+
+/// Reads a device log from a file.
+///
+/// # Errors
+/// As [`read_device_log`], or if the file cannot be opened.
+pub fn read_device_log_file(path: impl AsRef<Path>) -> Result<Readout, LogError> {
+    Ok(PackedLog::open(path)?.into_readout())
+}
+
+pub(super) fn read_packed(input: impl Read, file: &str) -> Result<PackedLog, LogError> {
+    read_blocks(Blocks::new(input, BLOCK_BYTES, LINE_BYTES_MAX), file)
+}
+
+pub(super) fn read_blocks<R: Read>(
+    mut blocks: Blocks<R>,
+    file: &str,
+) -> Result<PackedLog, LogError> {
+    let io_error = |source| LogError::Io { file: file.to_owned(), action: "read", source };
+    let first = blocks.first().map_err(io_error)?;
+    let mut first = first.ok_or_else(|| LogError::Empty { file: file.to_owned() })?;
+    if first.skipped_long_line {
+        let (file, longest_bytes) = (file.to_owned(), LINE_BYTES_MAX);
+        return Err(LogError::EndlessFirstLine { file, longest_bytes });
+    }
+    let mut lines = first.text.as_slice();
+    let header = Header::take(&mut lines, file)?;
+    first.text = lines.to_vec();
+    let mut assembly = Assembly::new(header.line_count);
+    read_chunks(&mut blocks, first, &header.shape, &mut assembly).map_err(io_error)?;
+    Ok(assembly.finish(&header.chip))
+}
+
+/// Blocks that may be under way for each thread that parses: one in work and one in wait.
+const BLOCKS_PER_THREAD: usize = 2;
+
+/// Reads blocks on this thread while others parse those before.
+fn read_chunks<R: Read>(
+    blocks: &mut Blocks<R>,
+    first: Block,
+    shape: &LogShape,
+    assembly: &mut Assembly,
+) -> std::io::Result<()> {
+    let under_way_max = rayon::current_num_threads().saturating_mul(BLOCKS_PER_THREAD).max(1);
+    let (sender, receiver) = channel();
+    let mut parsed = Parsed { receiver, early: BTreeMap::new(), next: 0, memory: Vec::new() };
+    rayon::in_place_scope(|scope| {
+        let mut block = Some(first);
+        let mut begun: u64 = 0;
+        while let Some(Block { text, skipped_long_line }) = block {
+            let job = Job { number: begun, sender: sender.clone(), result: None };
+            scope.spawn(move |_| {
+                let tables = ChunkTables::parse(&text, shape);
+                job.finish(ParsedBlock { tables, skipped_long_line, text });
+            });
+            begun = begun.saturating_add(1);
+            while begun.saturating_sub(parsed.next) >= under_way_max as u64 {
+                if !parsed.append_next(assembly) {
+                    return Ok(());
+                }
+            }
+            block = blocks.next(parsed.memory.pop().unwrap_or_default())?;
+        }
+        while parsed.next < begun && parsed.append_next(assembly) {}
+        Ok(())
+    })
+}
+
+/// A block that was parsed, with its text, whose memory the next block may use.
+struct ParsedBlock {
+    tables: ChunkTables,
+    skipped_long_line: bool,
+    text: Vec<u8>,
+}
+
+/// A block under way. Also one whose parsing panics is reported, by dropping it.
+struct Job {
+    number: u64,
+    sender: Sender<(u64, Option<ParsedBlock>)>,
+    result: Option<ParsedBlock>,
+}
+
+impl Job {
+    /// Reports what was parsed.
+    fn finish(mut self, block: ParsedBlock) {
+        self.result = Some(block);
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        // Nobody listens any more where reading has failed.
+        let _ = self.sender.send((self.number, self.result.take()));
+    }
+}
+
+/// Parsed blocks, in any order, and how far they are appended.
+struct Parsed {
+    receiver: Receiver<(u64, Option<ParsedBlock>)>,
+    /// Blocks that came before their turn.
+    early: BTreeMap<u64, Option<ParsedBlock>>,
+    next: u64,
+    /// Memory of blocks that were appended.
+    memory: Vec<Vec<u8>>,
+}
+
+impl Parsed {
+    /// Waits for the next block of the log and appends it; false if its parsing panicked.
+    fn append_next(&mut self, assembly: &mut Assembly) -> bool {
+        let block = loop {
+            if let Some(block) = self.early.remove(&self.next) {
+                break block;
+            }
+            let Some((number, block)) = self.wait() else { return false };
+            self.early.insert(number, block);
+        };
+        let Some(ParsedBlock { tables, skipped_long_line, text }) = block else { return false };
+        if skipped_long_line {
+            assembly.skip_long_line();
+        }
+        assembly.append(tables);
+        self.memory.push(text);
+        self.next = self.next.saturating_add(1);
+        true
+    }
+
+    /// Waits for any block. A thread of the pool works meanwhile, since the pool may have no other.
+    fn wait(&self) -> Option<(u64, Option<ParsedBlock>)> {
+        const PAUSE: Duration = Duration::from_millis(1);
+        loop {
+            match self.receiver.try_recv() {
+                Ok(parsed) => return Some(parsed),
+                Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) => {}
+            }
+            match rayon::yield_now() {
+                None => return self.receiver.recv().ok(),
+                Some(rayon::Yield::Executed) => {}
+                Some(rayon::Yield::Idle) => {
+                    if let Ok(parsed) = self.receiver.recv_timeout(PAUSE) {
+                        return Some(parsed);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The first two lines, parsed.
+pub(super) struct Header {
+    pub(super) chip: ChipLine,
+    pub(super) shape: LogShape,
+    pub(super) line_count: u64,
+}
+
+impl Header {
+    /// Takes the header off the front of `text`.
+    pub(super) fn take(text: &mut &[u8], file: &str) -> Result<Self, LogError> {
+        let mut line_count = 0;
+        *text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+        let first = next_line(text, &mut line_count);
+        let first = first.ok_or_else(|| LogError::Empty { file: file.to_owned() })?;
+        let chip = std::str::from_utf8(first).ok().and_then(ChipLine::parse);
+        let chip = chip.ok_or_else(|| LogError::FirstLine {
+            file: file.to_owned(),
+            line: line_count,
+            found: shown(first),
+        })?;
+        let titles = next_line(text, &mut line_count).unwrap_or(b"");
+        let layout = Layout::parse(titles).map_err(|missing| LogError::Titles {
+            file: file.to_owned(),
+            line: line_count,
+            missing,
+            found: shown(titles),
+        })?;
+        let header_lines = [first.into(), titles.into()];
+        Ok(Self { chip, shape: LogShape { layout, header_lines }, line_count })
+    }
+}
+
+/// Takes the next line that is not blank.
+fn next_line<'text>(text: &mut &'text [u8], line_count: &mut u64) -> Option<&'text [u8]> {
+    while !text.is_empty() {
+        let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
+        let (line, after) = text.split_at_checked(end).unwrap_or((text, &[]));
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        *text = after.get(1..).unwrap_or(&[]);
+        *line_count = line_count.saturating_add(1);
+        if !line.trim_ascii().is_empty() {
+            return Some(line);
+        }
+    }
+    None
+}

@@ -1,0 +1,178 @@
+//! A log that was read, and its lanes one after the other.
+
+use super::{
+    error::LogError,
+    packed::{ChunkNumbers, PackedLane},
+    read::read_packed,
+    row::LaunchKey,
+    runs::{SplitRuns, split_runs},
+};
+use rayon::prelude::*;
+use reader::{
+    anomaly::{AnomalyKind, AnomalyLog},
+    lane::{Lane, LaneId, RecordHead, ZoneIndex},
+    readout::Readout,
+};
+use std::{collections::BTreeSet, fs::File, io::Read, path::Path};
+use wire::ZoneId;
+
+/// A device log whose records are packed into a few bytes each.
+///
+/// [`Self::into_readout`] gives all records at once; [`PackedLanes::unpack`] gives lane after lane,
+/// in little memory.
+///
+/// ```
+/// use recording::device_log::PackedLog;
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,7,100,0,1024,BRISC-FW,ZONE_START
+/// 0,1,2,NCRISC,8,100,0,1024,NCRISC-FW,ZONE_START
+/// 0,1,2,BRISC,7,160,0,1024,BRISC-FW,ZONE_END
+/// ";
+/// let log = PackedLog::read(log.as_bytes(), "my log")?;
+/// let (counts, anomalies) = log.lanes.unpack(|count: &mut usize, lane| {
+///     *count += lane.record_count();
+/// });
+/// assert_eq!(counts.into_iter().sum::<usize>(), 3);
+/// assert!(anomalies.is_empty());
+/// # Ok::<(), recording::device_log::LogError>(())
+/// ```
+#[derive(Debug)]
+pub struct PackedLog {
+    /// Everything but the lanes. Anomalies found while unpacking are not among these.
+    pub readout: Readout,
+    /// The lanes.
+    pub lanes: PackedLanes,
+}
+
+impl PackedLog {
+    /// Reads a device log from a stream; `file` names it in messages.
+    ///
+    /// # Errors
+    /// As [`read_device_log`](crate::device_log::read_device_log).
+    pub fn read(input: impl Read, file: &str) -> Result<Self, LogError> {
+        read_packed(input, file)
+    }
+
+    /// Reads a device log from a file.
+    ///
+    /// # Errors
+    /// As [`read_device_log_file`](crate::device_log::read_device_log_file).
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, LogError> {
+        let path = path.as_ref();
+        let file = path.display().to_string();
+        match File::open(path) {
+            Ok(input) => Self::read(input, &file),
+            Err(source) => Err(LogError::Io { file, action: "open", source }),
+        }
+    }
+
+    /// Unpacks all lanes.
+    #[must_use]
+    pub fn into_readout(self) -> Readout {
+        let Self { mut readout, lanes } = self;
+        let (lanes, anomalies) = lanes.unpack(|lanes: &mut Vec<Lane>, lane| lanes.push(lane));
+        let mut lanes: Vec<_> = lanes.into_iter().flatten().collect();
+        lanes.sort_by_key(|lane| lane.id);
+        let mut lanes = lanes.into_iter().peekable();
+        for device in &mut readout.devices {
+            let chip_id = device.chip.chip_id;
+            while let Some(lane) = lanes.next_if(|lane| lane.id.chip_id == chip_id) {
+                device.lanes.push(lane);
+            }
+        }
+        readout.anomalies.merge(anomalies);
+        readout
+    }
+}
+
+/// The lanes of a log, packed.
+#[derive(Debug)]
+pub struct PackedLanes {
+    /// Ordered by id.
+    pub(super) lanes: Vec<PackedLane>,
+    pub(super) numbers: LogNumbers,
+    /// Anomalies that come after those of unpacking.
+    pub(super) late: AnomalyLog,
+}
+
+/// Meaning of the numbers in packed records.
+#[derive(Debug)]
+pub(super) struct LogNumbers {
+    pub(super) chunks: Vec<ChunkNumbers>,
+    /// Keys of launches, by number.
+    pub(super) keys: Vec<LaunchKey>,
+    /// True for each source location that is a firmware zone.
+    pub(super) is_firmware: Vec<bool>,
+    /// Every marker id that a record has.
+    pub(super) marker_ids: BTreeSet<u16>,
+    /// Indices of places in the table of zones.
+    pub(super) zone_of: Vec<ZoneIndex>,
+}
+
+impl PackedLanes {
+    /// Returns true if there are records with this marker id.
+    #[must_use]
+    pub fn has_marker(&self, id: ZoneId) -> bool {
+        self.numbers.marker_ids.contains(&id.0)
+    }
+
+    /// Adds an anomaly log that is to follow those of the lanes.
+    pub fn add_anomalies(&mut self, anomalies: AnomalyLog) {
+        self.late.merge(anomalies);
+    }
+
+    /// Unpacks lane after lane, on all threads, and hands each to `take` with an accumulator.
+    ///
+    /// There are several accumulators, each with some of the lanes. With them come the anomalies of
+    /// the lanes, in the lanes' order.
+    #[must_use]
+    pub fn unpack<A: Default + Send>(
+        self,
+        take: impl Fn(&mut A, Lane) + Sync,
+    ) -> (Vec<A>, AnomalyLog) {
+        let Self { lanes, numbers, late } = self;
+        let lanes = lanes.into_par_iter();
+        let unpacked = lanes.fold(
+            || (A::default(), Vec::new()),
+            |(mut accumulator, mut relabelled), lane| {
+                let (lane, count) = numbers.finish_lane(lane);
+                relabelled.extend((count > 0).then_some((lane.id, count)));
+                take(&mut accumulator, lane);
+                (accumulator, relabelled)
+            },
+        );
+        let (accumulators, relabelled): (Vec<_>, Vec<_>) =
+            unpacked.collect::<Vec<_>>().into_iter().unzip();
+        let mut relabelled: Vec<_> = relabelled.into_iter().flatten().collect();
+        relabelled.sort_unstable();
+        let mut anomalies = AnomalyLog::default();
+        for (lane, count) in relabelled {
+            add_relabelled(&mut anomalies, lane, count);
+        }
+        anomalies.merge(late);
+        (accumulators, anomalies)
+    }
+}
+
+impl LogNumbers {
+    /// Brings a lane into time order, cuts it into runs and numbers its zones for good; with it
+    /// comes the count of records that were put back into their launch.
+    fn finish_lane(&self, lane: PackedLane) -> (Lane, u64) {
+        let mut lane = lane.unpack(&self.chunks).in_time_order();
+        let SplitRuns { runs, relabelled_count } = split_runs(&lane, &self.keys, &self.is_firmware);
+        for head in &mut lane.heads {
+            let zone = self.zone_of.get(head.zone().0 as usize).copied();
+            *head = RecordHead::new(head.kind(), zone.unwrap_or_else(|| head.zone()));
+        }
+        let (id, heads, times) = (lane.id, lane.heads, lane.times);
+        let (data, metadata) = (lane.data, lane.metadata);
+        (Lane { runs, heads, times, data, metadata, ..Lane::new(id) }, relabelled_count)
+    }
+}
+
+fn add_relabelled(anomalies: &mut AnomalyLog, lane: LaneId, count: u64) {
+    let detail = || format!("{count} records kept in the launch that encloses them");
+    anomalies.record(AnomalyKind::RelabelledRecord, Some(lane), 0, detail);
+    anomalies.count_more(AnomalyKind::RelabelledRecord, Some(lane), count.saturating_sub(1));
+}

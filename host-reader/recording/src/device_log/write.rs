@@ -1,0 +1,325 @@
+//! Writing a device log as upstream's host does today.
+//!
+//! # Compatibility
+//! `profiler.cpp` of June 2026: two header lines, 15 columns, plain commas, `\n`; cores by
+//! x, then y, RISCs in the order of [`wire::Risc`], records by time, then marker id. A
+//! comma inside a field becomes `;`, which upstream does for meta data only; its own
+//! scripts refuse a log with any other. Records with equal time and id are all written;
+//! upstream keeps the first.
+
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "counts and positions are of records that are in memory"
+)]
+
+use super::error::LogError;
+use crate::whole_file::write_whole_file;
+use reader::{
+    lane::{Lane, RecordHead, Run, ZoneIndex},
+    names::ZoneTable,
+    readout::{ChipSummary, Readout},
+    role::ZoneRole,
+};
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+use wire::Risc;
+
+/// Counts of written lines and of data that a log cannot hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct LogWriteReport {
+    /// Lines after the header.
+    pub row_count: u64,
+    /// Characters of names, paths and meta data that a log cannot hold and that were
+    /// replaced: commas by `;`, line ends by blanks, a quote in front by an apostrophe.
+    pub replaced_character_count: u64,
+    /// Second values of 16-byte data, for which a line has no room.
+    pub unwritten_value_count: u64,
+    /// Chips whose architecture, clock or grid is not what the first line says of all.
+    pub differing_chip_count: u64,
+}
+
+/// Writes all chips of a readout as one log, lowest chip first.
+///
+/// The second value of 16-byte data is left out, as upstream does; a zone without a name
+/// has empty text and line 0; lanes of [`Risc::TensixAggregate`] name their zones
+/// `TRACE-FW` and `TRACE-KERNEL`. What was changed or left out is counted in the report.
+///
+/// # Errors
+/// If `out` does.
+///
+/// ```
+/// use recording::device_log::write_device_log;
+/// use reader::readout::Readout;
+/// let mut text = Vec::new();
+/// let report = write_device_log(&Readout::default(), &mut text)?;
+/// assert_eq!(report.row_count, 0);
+/// assert!(text.starts_with(b"ARCH: "));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn write_device_log(readout: &Readout, out: &mut impl Write) -> io::Result<LogWriteReport> {
+    let mut devices: Vec<_> = readout.devices.iter().collect();
+    devices.sort_by_key(|device| device.chip.chip_id);
+    let first = devices.first().map(|device| &device.chip);
+    let mut rows = RowWriter::new(out, &readout.zones);
+    write_header(first, rows.out)?;
+    for device in devices {
+        let is_like_first = first.is_none_or(|first| describe_alike(first, &device.chip));
+        rows.report.differing_chip_count += u64::from(!is_like_first);
+        let mut lanes: Vec<_> = device.lanes.iter().collect();
+        lanes.sort_by_key(|lane| lane.id);
+        for lane in lanes {
+            rows.write_lane(lane)?;
+        }
+    }
+    rows.finish()
+}
+
+/// Writes a log to a file that has its name only once it is whole.
+///
+/// # Errors
+/// If the folder of `path` does not exist or cannot be written to.
+pub fn write_device_log_file(
+    path: impl AsRef<Path>,
+    readout: &Readout,
+) -> Result<LogWriteReport, LogError> {
+    let path = path.as_ref();
+    let written = write_whole_file(path, |out| write_device_log(readout, out));
+    written.map_err(|source| LogError::Io {
+        file: path.display().to_string(),
+        action: "write",
+        source,
+    })
+}
+
+const TITLES: &str = "PCIe slot, core_x, core_y, RISC processor type, timer_id, \
+    time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, \
+    source line, source file, meta data";
+
+fn write_header(chip: Option<&ChipSummary>, out: &mut impl Write) -> io::Result<()> {
+    let arch = chip.map_or("unknown", |chip| &chip.arch);
+    let aiclk_mhz = chip.map_or(0, |chip| chip.aiclk_mhz);
+    // Upstream's scripts need all three parts.
+    let cores = chip.and_then(|chip| chip.max_compute_cores).unwrap_or(0);
+    writeln!(out, "ARCH: {arch}, CHIP_FREQ[MHz]: {aiclk_mhz}, Max Compute Cores: {cores}")?;
+    writeln!(out, "{TITLES}")
+}
+
+fn describe_alike(first: &ChipSummary, other: &ChipSummary) -> bool {
+    (&first.arch, first.aiclk_mhz, first.max_compute_cores)
+        == (&other.arch, other.aiclk_mhz, other.max_compute_cores)
+}
+
+/// Rows are gathered up to this size before they go out.
+const FLUSH_BYTES: usize = 64 << 10;
+
+struct RowWriter<'readout, W> {
+    out: &'readout mut W,
+    rows: Vec<u8>,
+    number: itoa::Buffer,
+    /// Texts of ordinary lanes and of aggregate lanes, which have names of their own.
+    texts: [ZoneTexts<'readout>; 2],
+    report: LogWriteReport,
+}
+
+impl<'readout, W: Write> RowWriter<'readout, W> {
+    fn new(out: &'readout mut W, zones: &'readout ZoneTable) -> Self {
+        let texts = [false, true].map(|is_aggregate| ZoneTexts::new(zones, is_aggregate));
+        let report = LogWriteReport::default();
+        Self { out, rows: Vec::new(), number: itoa::Buffer::new(), texts, report }
+    }
+
+    fn write_lane(&mut self, lane: &Lane) -> io::Result<()> {
+        let texts = usize::from(lane.id.risc == Risc::TensixAggregate);
+        let rows = LaneRows::new(lane, self.texts[texts].zones);
+        let prefix =
+            format!("{},{},{},{},", lane.id.chip_id, lane.id.core.x, lane.id.core.y, lane.id.risc);
+        for position in 0..rows.ids.len() {
+            self.rows.extend_from_slice(prefix.as_bytes());
+            self.push_row(&rows, rows.record_at(position), texts);
+            if self.rows.len() >= FLUSH_BYTES {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn push_row(&mut self, rows: &LaneRows<'_>, record: usize, texts: usize) {
+        let head = rows.lane.heads[record];
+        let values = rows.values(record);
+        let run = rows.run(record);
+        self.push_number(rows.ids[record].into());
+        self.push_number(rows.lane.times[record]);
+        self.push_number(values.first().copied().unwrap_or(0));
+        self.push_number(run.map_or(0, |run| run.program.0.into()));
+        self.push_trace(run);
+        self.push_place(head, texts);
+        self.push_metadata(rows.metadata(record));
+        self.report.row_count += 1;
+        self.report.unwritten_value_count += values.len().saturating_sub(1) as u64;
+    }
+
+    fn push_number(&mut self, number: u64) {
+        self.rows.extend_from_slice(self.number.format(number).as_bytes());
+        self.rows.push(b',');
+    }
+
+    fn push_trace(&mut self, run: Option<&Run>) {
+        match run.and_then(|run| run.trace) {
+            None => self.rows.extend_from_slice(b",,"),
+            Some(trace) => {
+                self.push_number(trace.trace_id);
+                self.push_number(trace.counter);
+            }
+        }
+    }
+
+    /// Zone name, type, source line and source file.
+    fn push_place(&mut self, head: RecordHead, texts: usize) {
+        let text = self.texts[texts].text(head.zone());
+        self.rows.extend_from_slice(&text.name);
+        self.rows.push(b',');
+        self.rows.extend_from_slice(head.kind().label().as_bytes());
+        self.rows.extend_from_slice(&text.place);
+        self.report.replaced_character_count += text.replaced_count;
+    }
+
+    fn push_metadata(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.report.replaced_character_count += push_plain(&mut self.rows, text);
+        }
+        self.rows.push(b'\n');
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.write_all(&self.rows)?;
+        self.rows.clear();
+        Ok(())
+    }
+
+    fn finish(mut self) -> io::Result<LogWriteReport> {
+        self.flush()?;
+        Ok(self.report)
+    }
+}
+
+/// A lane's records in the order of their rows.
+struct LaneRows<'lane> {
+    lane: &'lane Lane,
+    ids: Vec<u32>,
+    first_values: Vec<usize>,
+    /// Records by time and id; `None` if they lie so already.
+    order: Option<Vec<usize>>,
+}
+
+impl<'lane> LaneRows<'lane> {
+    fn new(lane: &'lane Lane, zones: &ZoneTable) -> Self {
+        let ids: Vec<_> = lane.heads.iter().map(|head| zones.id(head.zone())).collect();
+        let mut first_values = Vec::with_capacity(ids.len());
+        let mut next = 0;
+        for head in &lane.heads {
+            first_values.push(next);
+            next += head.data_count();
+        }
+        let key = |&record: &usize| (lane.times[record], ids[record]);
+        let order = (!(0..ids.len()).is_sorted_by_key(|record| key(&record))).then(|| {
+            let mut order: Vec<_> = (0..ids.len()).collect();
+            order.sort_by_key(key);
+            order
+        });
+        Self { lane, ids, first_values, order }
+    }
+
+    fn record_at(&self, position: usize) -> usize {
+        self.order.as_ref().map_or(position, |order| order[position])
+    }
+
+    fn values(&self, record: usize) -> &'lane [u64] {
+        let first = self.first_values[record];
+        let end = first + self.lane.heads[record].data_count();
+        self.lane.data.get(first..end).unwrap_or(&[])
+    }
+
+    fn run(&self, record: usize) -> Option<&'lane Run> {
+        let after = self.lane.runs.partition_point(|run| run.first_record <= record);
+        self.lane.runs.get(after.checked_sub(1)?)
+    }
+
+    fn metadata(&self, record: usize) -> &'lane str {
+        let texts = &self.lane.metadata;
+        let position = texts.binary_search_by_key(&record, |(at, _)| *at);
+        position.ok().and_then(|at| texts.get(at)).map_or("", |(_, text)| text)
+    }
+}
+
+/// A zone's text in a row: `name` and, after the type, `,line,file,`.
+struct ZoneText {
+    name: Vec<u8>,
+    place: Vec<u8>,
+    replaced_count: u64,
+}
+
+/// Texts of zones, made when a zone first appears.
+struct ZoneTexts<'readout> {
+    zones: &'readout ZoneTable,
+    is_aggregate: bool,
+    texts: Vec<ZoneText>,
+    position_of: Vec<u32>,
+}
+
+const NOT_MADE: u32 = u32::MAX;
+
+impl<'readout> ZoneTexts<'readout> {
+    fn new(zones: &'readout ZoneTable, is_aggregate: bool) -> Self {
+        Self { zones, is_aggregate, texts: Vec::new(), position_of: Vec::new() }
+    }
+
+    fn text(&mut self, zone: ZoneIndex) -> &ZoneText {
+        let index = zone.0 as usize;
+        if self.position_of.len() <= index {
+            self.position_of.resize(index + 1, NOT_MADE);
+        }
+        if self.position_of[index] == NOT_MADE {
+            self.position_of[index] = u32::try_from(self.texts.len()).unwrap_or(NOT_MADE);
+            self.texts.push(self.made(zone));
+        }
+        &self.texts[self.position_of[index] as usize]
+    }
+
+    fn made(&self, zone: ZoneIndex) -> ZoneText {
+        let source = self.zones.sources(zone).first();
+        let mut name = Vec::new();
+        let mut replaced_count = push_plain(&mut name, self.name(zone));
+        let line = source.map_or(0, |source| source.line);
+        let mut place = format!(",{line},").into_bytes();
+        replaced_count += push_plain(&mut place, source.map_or("", |source| &source.file));
+        place.push(b',');
+        ZoneText { name, place, replaced_count }
+    }
+
+    fn name(&self, zone: ZoneIndex) -> &'readout str {
+        let name = self.zones.name(zone);
+        if !self.is_aggregate {
+            return name;
+        }
+        ZoneRole::of_name(name).envelope_name().unwrap_or(name)
+    }
+}
+
+/// Appends text as a field that needs no quotes; returns how many characters changed.
+fn push_plain(row: &mut Vec<u8>, text: &str) -> u64 {
+    let mut replaced_count = 0;
+    for (index, byte) in text.bytes().enumerate() {
+        let plain = match byte {
+            b',' => b';',
+            b'\n' | b'\r' => b' ',
+            b'"' if index == 0 => b'\'',
+            other => other,
+        };
+        replaced_count += u64::from(plain != byte);
+        row.push(plain);
+    }
+    replaced_count
+}

@@ -1,0 +1,289 @@
+//! Zone names: where they are collected, and the log they can be written to.
+//!
+//! Kernels of ours keep their zone texts in an ELF section that is never loaded; upstream's
+//! build greps them from compiler output into `zone_src_locations.log`. Both end in one
+//! [`ZoneTable`]. Texts that share an id are all kept, so a zone may be ambiguous; that is
+//! an anomaly in a count, and stops nothing.
+//!
+//! # Which hash
+//!
+//! The device hashes unsigned bytes, so names here are hashed so too, over the raw bytes:
+//! a text that is no UTF-8 keeps its id even though it is shown with replacement
+//! characters. Upstream's x86 host takes the bytes as signed and thus looks for another id
+//! where a byte is above 0x7F. That id is in no marker and in no log, since both carry
+//! what the device computed; taking it as an alias would only add collisions.
+//!
+//! # Which name first
+//!
+//! If several source locations share an id, the likeliest comes first: those of an ELF, then
+//! those of the latest build's log, then those of the log that outlives builds.
+
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "numbers come from outside"
+    )
+)]
+
+mod elf;
+mod log_lines;
+mod text;
+mod write;
+
+pub use text::ZoneText;
+pub use write::{ZoneLogReport, write_zone_log, write_zone_log_file};
+
+use reader::{
+    anomaly::{AnomalyKind, AnomalyLog},
+    names::{ZoneSource, ZoneTable},
+};
+use std::{
+    collections::BTreeMap,
+    io::{self, BufRead, BufReader},
+    path::Path,
+};
+use text::excerpt;
+use wire::ZoneId;
+
+/// The log of the latest build, in upstream's log folder.
+pub const NEW_LOG_FILE: &str = "new_zone_src_locations.log";
+
+/// The log that outlives builds, in upstream's log folder.
+pub const LOG_FILE: &str = "zone_src_locations.log";
+
+/// Why names could not be collected from a file at all.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ZoneNamesError {
+    /// The file cannot be read.
+    #[error("cannot read zone names from {file}: {source}")]
+    Io {
+        /// The file.
+        file: String,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The file is no ELF, or its headers lead nowhere.
+    #[error("expected an ELF with zone names, found in {origin} something else: {reason}")]
+    NotAnElf {
+        /// Where the bytes come from.
+        origin: String,
+        /// The cause, as a sentence.
+        reason: String,
+    },
+}
+
+/// How likely a place is to be that of the kernels that ran; smaller is likelier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NameAge {
+    /// The kernel itself says so.
+    Kernel,
+    /// The latest build said so.
+    LatestBuild,
+    /// Some build said so once.
+    AnyBuild,
+}
+
+/// Names from any number of kernels and logs, on their way into one table.
+///
+/// ```
+/// use reader::lane::ZoneIndex;
+/// use recording::zone_names::{NameAge, ZoneNames};
+/// let log = b"k.cpp:10:1: note: '#pragma message: A,/k/k.cpp,10,KERNEL_PROFILER'\nwhat?\n";
+/// let mut names = ZoneNames::new();
+/// assert_eq!(names.add_log("zones.log", NameAge::AnyBuild, &log[..])?, 1);
+/// let (table, anomalies) = names.finish();
+/// assert_eq!(table.name(ZoneIndex(0xB765)), "A");
+/// assert_eq!(anomalies.anomaly_count(), 1);
+/// # Ok::<(), recording::zone_names::ZoneNamesError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ZoneNames {
+    found: BTreeMap<ZoneText, (NameAge, usize)>,
+    anomalies: AnomalyLog,
+}
+
+impl ZoneNames {
+    /// No names yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the texts of a kernel's ELF; returns how many were new.
+    ///
+    /// `origin` names the ELF in anomalies. Texts of another form are counted.
+    ///
+    /// # Errors
+    /// If the bytes are no ELF.
+    pub fn add_elf(&mut self, origin: &str, bytes: &[u8]) -> Result<usize, ZoneNamesError> {
+        let sections = elf::zone_sections(bytes).map_err(|error| ZoneNamesError::NotAnElf {
+            origin: origin.to_owned(),
+            reason: error.to_string(),
+        })?;
+        let before = self.found.len();
+        for section in sections {
+            match section {
+                Ok(section) => self.add_section(origin, section),
+                Err(reason) => self.malformed_text(origin, 0, reason.as_bytes()),
+            }
+        }
+        Ok(self.found.len().saturating_sub(before))
+    }
+
+    /// Takes the texts of a kernel's ELF file.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is no ELF.
+    pub fn add_elf_file(&mut self, path: impl AsRef<Path>) -> Result<usize, ZoneNamesError> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(io_error(path))?;
+        self.add_elf(&path.display().to_string(), &bytes)
+    }
+
+    /// Takes the lines of a zone log; returns how many texts were new.
+    ///
+    /// `origin` names the log in anomalies, whose position is the line, from 1.
+    ///
+    /// # Errors
+    /// If reading fails; what was read until then is kept.
+    pub fn add_log(
+        &mut self,
+        origin: &str,
+        age: NameAge,
+        mut log: impl BufRead,
+    ) -> Result<usize, ZoneNamesError> {
+        let before = self.found.len();
+        let io_error = |source| ZoneNamesError::Io { file: origin.to_owned(), source };
+        let mut line = Vec::new();
+        for line_number in 1.. {
+            if !log_lines::read_line(&mut log, &mut line).map_err(io_error)? {
+                break;
+            }
+            self.add_line(origin, age, line_number, &line);
+        }
+        Ok(self.found.len().saturating_sub(before))
+    }
+
+    /// Takes the lines of a zone log file.
+    ///
+    /// # Errors
+    /// If the file cannot be opened or read.
+    pub fn add_log_file(
+        &mut self,
+        path: impl AsRef<Path>,
+        age: NameAge,
+    ) -> Result<usize, ZoneNamesError> {
+        let path = path.as_ref();
+        let file = std::fs::File::open(path).map_err(io_error(path))?;
+        self.add_log(&path.display().to_string(), age, BufReader::new(file))
+    }
+
+    /// Takes both zone logs of upstream's log folder, as far as they exist.
+    ///
+    /// # Compatibility
+    /// `generated/profiler/.logs` with [`NEW_LOG_FILE`] and [`LOG_FILE`].
+    ///
+    /// # Errors
+    /// If a file exists but cannot be read.
+    pub fn add_log_folder(&mut self, folder: impl AsRef<Path>) -> Result<usize, ZoneNamesError> {
+        let logs = [(NEW_LOG_FILE, NameAge::LatestBuild), (LOG_FILE, NameAge::AnyBuild)];
+        let mut added = 0;
+        for (file, age) in logs {
+            let path = folder.as_ref().join(file);
+            if path.exists() {
+                added = self.add_log_file(path, age)?.saturating_add(added);
+            }
+        }
+        Ok(added)
+    }
+
+    /// The table of all names, and what was odd about them.
+    ///
+    /// Every id that stands for several places, or that the format keeps for itself, is an
+    /// anomaly whose position is the id.
+    #[must_use]
+    pub fn finish(self) -> (ZoneTable, AnomalyLog) {
+        let Self { found, mut anomalies } = self;
+        let mut ordered: Vec<_> = found.into_iter().collect();
+        ordered.sort_by_key(|(_, rank)| *rank);
+        let mut table = ZoneTable::new();
+        for (text, _) in ordered {
+            table.add(text.id, text.source);
+        }
+        report_collisions(&table, &mut anomalies);
+        (table, anomalies)
+    }
+
+    fn add(&mut self, text: ZoneText, age: NameAge) {
+        let rank = (age, self.found.len());
+        let found = self.found.entry(text).or_insert(rank);
+        *found = rank.min(*found);
+    }
+
+    fn add_section(&mut self, origin: &str, section: &[u8]) {
+        for (offset, bytes) in elf::texts(section) {
+            match ZoneText::parse(bytes) {
+                Some(text) => self.add(text, NameAge::Kernel),
+                None => self.malformed_text(origin, offset, bytes),
+            }
+        }
+    }
+
+    fn add_line(&mut self, origin: &str, age: NameAge, line_number: u64, line: &[u8]) {
+        let mut is_malformed = line.len() > log_lines::LONGEST_LINE_BYTES;
+        for text in log_lines::texts(line) {
+            match text {
+                Some(text) => self.add(text, age),
+                None => is_malformed = true,
+            }
+        }
+        if is_malformed {
+            self.anomalies.record(AnomalyKind::MalformedLine, None, line_number, || {
+                format!("{origin}: expected '#pragma message: TEXT', found {}", excerpt(line))
+            });
+        }
+    }
+
+    fn malformed_text(&mut self, origin: &str, offset: u64, bytes: &[u8]) {
+        self.anomalies.record(AnomalyKind::MalformedZoneText, None, offset, || {
+            format!("{origin}: expected name,file,line,KERNEL_PROFILER, found {}", excerpt(bytes))
+        });
+    }
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> ZoneNamesError {
+    move |source| ZoneNamesError::Io { file: path.display().to_string(), source }
+}
+
+fn report_collisions(table: &ZoneTable, anomalies: &mut AnomalyLog) {
+    for (id, sources) in table.collisions() {
+        anomalies.record(AnomalyKind::ZoneIdCollision, None, u64::from(id), || {
+            format!("id {id} stands for {}", listed(sources))
+        });
+    }
+    for (id, source) in table.places().filter(|(id, _)| id.is_reserved() || *id == ZoneId(0)) {
+        anomalies.record(AnomalyKind::ZoneIdCollision, None, u64::from(id.0), || {
+            format!("id {} has a fixed meaning and is also that of {}", id.0, place(source))
+        });
+    }
+}
+
+/// How many places of one id are named in an anomaly.
+const LISTED_PLACES: usize = 4;
+
+fn listed(sources: &[ZoneSource]) -> String {
+    let places: Vec<_> = sources.iter().take(LISTED_PLACES).map(place).collect();
+    let more = sources.len().saturating_sub(LISTED_PLACES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    places.join(", ") + &more
+}
+
+fn place(source: &ZoneSource) -> String {
+    format!("{} ({}:{})", source.name, source.file, source.line)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! Writing a zone log in upstream's form, for upstream's reader and for builds to come.
+
+#![expect(clippy::arithmetic_side_effects, reason = "a count of what is in memory")]
+
+use crate::whole_file::write_whole_file;
+use reader::names::{ZoneSource, ZoneTable};
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+use wire::ZoneId;
+
+/// Zones written to a zone log, and those left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ZoneLogReport {
+    /// Zones that were written.
+    pub written_count: usize,
+    /// Ids of zones left out: their text does not hash to their id, since bytes of it were
+    /// replaced or it came from a log alone, or it holds a line break.
+    pub left_out: Vec<ZoneId>,
+}
+
+/// Writes a line for every zone of the table.
+///
+/// # Compatibility
+/// `zone_src_locations.log`: upstream takes what follows `'#pragma message: `, less the
+/// last character.
+///
+/// # Errors
+/// The writer's.
+///
+/// ```
+/// use reader::names::{ZoneSource, ZoneTable};
+/// use recording::zone_names::write_zone_log;
+/// let mut zones = ZoneTable::new();
+/// let source = ZoneSource { name: "A".into(), file: "/k/k.cpp".into(), line: 10 };
+/// zones.add(source.id(), source);
+/// let mut log = Vec::new();
+/// write_zone_log(&zones, &mut log)?;
+/// assert_eq!(
+///     String::from_utf8(log)?,
+///     "/k/k.cpp:10:1: note: '#pragma message: A,/k/k.cpp,10,KERNEL_PROFILER'\n"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_zone_log(zones: &ZoneTable, out: &mut impl Write) -> io::Result<ZoneLogReport> {
+    let mut report = ZoneLogReport::default();
+    for (id, source) in zones.places() {
+        if is_writable(id, source) {
+            let ZoneSource { file, line, .. } = source;
+            writeln!(out, "{file}:{line}:1: note: '#pragma message: {}'", source.text())?;
+            report.written_count += 1;
+        } else {
+            report.left_out.push(id);
+        }
+    }
+    Ok(report)
+}
+
+/// Writes a zone log to a file that has its name only once it is whole.
+///
+/// # Errors
+/// If the folder of `path` does not exist or cannot be written to.
+pub fn write_zone_log_file(path: impl AsRef<Path>, zones: &ZoneTable) -> io::Result<ZoneLogReport> {
+    write_whole_file(path.as_ref(), |out| write_zone_log(zones, out))
+}
+
+fn is_writable(id: ZoneId, source: &ZoneSource) -> bool {
+    let text = source.text();
+    source.id() == id && !text.contains(['\n', '\r', '\0'])
+}

@@ -1,0 +1,72 @@
+//! From settings to the variables that ask for them.
+
+use crate::environment::{
+    settings::Settings,
+    variable::{
+        ACCUMULATE, BUFFERS, COUNTERS, DISPATCH, FOLDER, FULL_OPS, FULL_READ_INTERVAL, MID_RUN,
+        NO_FILES, NO_TRACY, NOC_DEBUG, NOC_EVENTS, NOC_FOLDER, OP_RECORDS, POLL_INTERVAL,
+        POST_PROCESS, PROFILER, STREAMING, SUM, SUPPORT_COUNT, SYNC, TRACE, TRACKING, VARIABLES,
+        Variable, WATERMARK_MARGIN,
+    },
+};
+use std::path::Path;
+
+impl Settings {
+    /// Variables that ask for these settings, in TT-Metal's order, each with its value. What is
+    /// not in the list is to be unset, or has no effect.
+    ///
+    /// ```
+    /// use host_reader::environment::{Environment, Settings};
+    /// let settings = Settings { profiler: true, sums: true, ..Settings::default() };
+    /// let variables: Vec<_> = settings.variables().collect();
+    /// assert!(variables.contains(&("TT_METAL_PROFILER_SUM", "1".to_owned())));
+    /// assert_eq!(Environment::of(variables).settings, settings);
+    /// ```
+    pub fn variables(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
+        VARIABLES.iter().filter_map(|variable| Some((variable.name, self.value_of(variable)?)))
+    }
+
+    /// Text of a time of the debug dump, which has no effect without it.
+    fn of_dump(&self, time_ms: Option<u32>) -> Option<String> {
+        time_ms.filter(|_| self.non_dropping).map(|ms| ms.to_string())
+    }
+
+    /// Value of a variable that asks for these settings; `None` if it is to be unset.
+    fn value_of(&self, variable: &Variable) -> Option<String> {
+        if variable.needs_profiler && !self.profiler {
+            return None;
+        }
+        let path = |path: &Path| path.display().to_string();
+        let is_on = match variable.name {
+            PROFILER => self.profiler,
+            DISPATCH => self.dispatch_cores,
+            SYNC => self.clock_sync,
+            NOC_EVENTS => self.noc_events,
+            NOC_FOLDER => return self.noc_events_folder.as_deref().map(path),
+            COUNTERS => {
+                return (self.counter_groups != 0).then(|| self.counter_groups.to_string());
+            }
+            BUFFERS => self.buffer_usage,
+            TRACE => self.trace_only,
+            TRACKING => self.trace_tracking,
+            MID_RUN => self.mid_run_dump,
+            POST_PROCESS => self.post_process,
+            SUM => self.sums,
+            ACCUMULATE => self.accumulate,
+            SUPPORT_COUNT => return self.program_support_count.map(|count| count.to_string()),
+            NO_FILES => !self.files,
+            NO_TRACY => !self.tracy,
+            NOC_DEBUG => self.non_dropping,
+            POLL_INTERVAL => return self.non_dropping.then(|| self.poll_interval_ms.to_string()),
+            FULL_READ_INTERVAL => return self.of_dump(self.full_read_interval_ms),
+            WATERMARK_MARGIN => return self.of_dump(self.watermark_margin_ms),
+            STREAMING => self.streaming,
+            FOLDER => return Some(path(&self.artifacts)),
+            OP_RECORDS => self.op_records,
+            FULL_OPS => self.full_op_records,
+            // Older names of what others ask for, and what nobody reads.
+            _ => false,
+        };
+        is_on.then(|| "1".to_owned())
+    }
+}

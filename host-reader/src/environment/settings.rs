@@ -1,0 +1,167 @@
+//! The variables as typed options.
+
+use reader::{ProfilerOptions, ReadOptions, decode::CaptureMode};
+use std::path::PathBuf;
+use wire::dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, effective_support_count};
+
+/// Requests of a set of variables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// True if kernels are profiled.
+    pub profiler: bool,
+    /// True if dispatch cores are profiled, too.
+    pub dispatch_cores: bool,
+    /// True if clocks are sampled.
+    pub clock_sync: bool,
+    /// True if NoC events are recorded.
+    pub noc_events: bool,
+    /// Folder of noc_trace files, if not that of the logs.
+    pub noc_events_folder: Option<PathBuf>,
+    /// Groups of hardware counters, a bit for each.
+    pub counter_groups: u32,
+    /// True if allocations of buffers are recorded.
+    pub buffer_usage: bool,
+    /// True if each replay of a trace is one envelope.
+    pub trace_only: bool,
+    /// True if Tracy learns of traces.
+    pub trace_tracking: bool,
+    /// True if files are written at each read.
+    pub mid_run_dump: bool,
+    /// True if the analyses are computed.
+    pub post_process: bool,
+    /// True if sum zones are recorded.
+    pub sums: bool,
+    /// True if L1 gathers several programs.
+    pub accumulate: bool,
+    /// Programs that a lane holds, as asked for; `None` if nobody asked.
+    pub program_support_count: Option<u32>,
+    /// True if log and noc_trace files are written.
+    pub files: bool,
+    /// True if Tracy gets the zones.
+    pub tracy: bool,
+    /// True if cores wait for the host instead of dropping NoC events.
+    pub non_dropping: bool,
+    /// Milliseconds between two reads while cores wait.
+    pub poll_interval_ms: u32,
+    /// Idle milliseconds before such a read takes everything, 0 for never; `None` if nobody asked.
+    pub full_read_interval_ms: Option<u32>,
+    /// Milliseconds by which TT-Metal's NoC checker stays behind the reads; `None` if nobody asked.
+    pub watermark_margin_ms: Option<u32>,
+    /// True if markers are streamed.
+    pub streaming: bool,
+    /// Folder of what the profiler writes.
+    pub artifacts: PathBuf,
+    /// True if the host records ops.
+    pub op_records: bool,
+    /// True if it records cached ops in full.
+    pub full_op_records: bool,
+}
+
+/// Programs that a lane holds where cores wait for the host.
+const NON_DROPPING_SUPPORT_COUNT: u32 = 500;
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            profiler: false,
+            dispatch_cores: false,
+            clock_sync: false,
+            noc_events: false,
+            noc_events_folder: None,
+            counter_groups: 0,
+            buffer_usage: false,
+            trace_only: false,
+            trace_tracking: false,
+            mid_run_dump: false,
+            post_process: false,
+            sums: false,
+            accumulate: false,
+            program_support_count: None,
+            files: true,
+            tracy: true,
+            non_dropping: false,
+            poll_interval_ms: 500,
+            full_read_interval_ms: None,
+            watermark_margin_ms: None,
+            streaming: false,
+            artifacts: PathBuf::from("generated/profiler"),
+            op_records: false,
+            full_op_records: false,
+        }
+    }
+}
+
+impl Settings {
+    /// Programs that a lane holds, as TT-Metal makes it.
+    #[must_use]
+    pub const fn effective_support_count(&self) -> u32 {
+        let count = match self.program_support_count {
+            Some(count) => count,
+            None if self.non_dropping => NON_DROPPING_SUPPORT_COUNT,
+            None => DEFAULT_PROGRAM_SUPPORT_COUNT,
+        };
+        effective_support_count(count, self.sums)
+    }
+
+    /// Options for preparing a mesh.
+    ///
+    /// ```
+    /// use host_reader::environment::Environment;
+    /// let variables = [("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT", "2000")];
+    /// let environment = Environment::of(variables);
+    /// assert_eq!(environment.settings.profiler_options().program_support_count, 2000);
+    /// ```
+    #[must_use]
+    pub fn profiler_options(&self) -> ProfilerOptions {
+        ProfilerOptions {
+            program_support_count: self.effective_support_count(),
+            sums_enabled: self.sums,
+            has_two_buffers: self.non_dropping,
+            ..ProfilerOptions::default()
+        }
+    }
+
+    /// Options for reading a mesh, as a host passes them on:
+    ///
+    /// ```
+    /// use host_reader::environment::Environment;
+    /// use reader::{ReadError, mesh::Mesh, read_device_profiler_with, readout::Readout};
+    /// fn read(mesh: &mut dyn Mesh) -> Result<Readout, ReadError> {
+    ///     let Environment { settings, problems } = Environment::of_process();
+    ///     problems.iter().for_each(|problem| eprintln!("{problem}"));
+    ///     read_device_profiler_with(mesh, &settings.read_options())
+    /// }
+    /// ```
+    #[must_use]
+    pub fn read_options(&self) -> ReadOptions {
+        ReadOptions {
+            program_support_count: self.effective_support_count(),
+            sums_enabled: self.sums,
+            mode: match (self.trace_only, self.accumulate, self.dispatch_cores) {
+                (true, _, _) => CaptureMode::TraceOnly,
+                (false, true, _) => CaptureMode::Accumulate,
+                (false, false, true) => CaptureMode::DispatchCores,
+                (false, false, false) => CaptureMode::Workers,
+            },
+            ..ReadOptions::default()
+        }
+    }
+
+    /// Folder of the logs.
+    #[must_use]
+    pub fn logs(&self) -> PathBuf {
+        self.artifacts.join(".logs")
+    }
+
+    /// Folder of the reports.
+    #[must_use]
+    pub fn reports(&self) -> PathBuf {
+        self.artifacts.join("reports")
+    }
+
+    /// Folder of noc_trace files.
+    #[must_use]
+    pub fn noc_traces(&self) -> PathBuf {
+        self.noc_events_folder.clone().unwrap_or_else(|| self.logs())
+    }
+}

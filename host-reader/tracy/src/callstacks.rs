@@ -1,0 +1,123 @@
+//! Call stacks as texts: functions by the addresses that the program gave.
+
+use crate::{
+    fields::{Fields, text},
+    protocol::Query,
+    queries::Queries,
+    recording::StackFunction,
+};
+use std::collections::HashMap;
+
+/// One entry of a stack.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Entry {
+    /// An address of the program.
+    Address(u64),
+    /// A function of an interpreter, which comes with its texts.
+    Function(StackFunction),
+}
+
+/// Call stacks, each once.
+#[derive(Debug, Default)]
+pub(crate) struct Callstacks {
+    met: Vec<Vec<Entry>>,
+    by_entries: HashMap<Vec<Entry>, u32>,
+    /// Functions behind an address, inlined ones first; empty as long as no answer came.
+    functions: HashMap<u64, Vec<StackFunction>>,
+    /// The stack that came last and belongs to the next item.
+    payload: Vec<Entry>,
+    /// Answer that is coming: its address, and how many functions are still missing.
+    answer: Option<(u64, u8)>,
+}
+
+impl Callstacks {
+    /// Takes the addresses of a stack.
+    pub(crate) fn take_addresses(&mut self, mut fields: Fields<'_>) {
+        self.payload.clear();
+        while let Some(address) = fields.u64() {
+            self.payload.push(Entry::Address(address));
+        }
+    }
+
+    /// Takes the functions of an interpreter, which are called by those of the program.
+    pub(crate) fn take_functions(&mut self, mut fields: Fields<'_>) -> Option<()> {
+        let mut entries = Vec::new();
+        for _ in 0..fields.u8()? {
+            let line = fields.u32()?;
+            let [name, file] = [fields.sized_text()?, fields.sized_text()?];
+            entries.push(Entry::Function(StackFunction { name, file, line }));
+        }
+        entries.append(&mut self.payload);
+        self.payload = entries;
+        Some(())
+    }
+
+    /// Drops the stack of an item that is not kept.
+    pub(crate) fn drop_payload(&mut self) {
+        self.payload.clear();
+    }
+
+    /// Index of the stack that came last; asks for its functions.
+    pub(crate) fn take_payload(&mut self, queries: &mut Queries) -> Option<u32> {
+        let entries = std::mem::take(&mut self.payload);
+        if let Some(known) = self.by_entries.get(&entries) {
+            return Some(*known);
+        }
+        let index = u32::try_from(self.met.len()).ok()?;
+        for entry in &entries {
+            if let Entry::Address(address) = entry {
+                self.functions.entry(*address).or_insert_with(|| {
+                    queries.ask(Query::CallstackFrame, *address);
+                    Vec::new()
+                });
+            }
+        }
+        self.met.push(entries.clone());
+        self.by_entries.insert(entries, index);
+        Some(index)
+    }
+
+    /// Takes the head of an answer: an address, and how many functions follow.
+    pub(crate) fn answer_head(&mut self, mut fields: Fields<'_>) -> Option<()> {
+        self.answer = Some((fields.u64()?, fields.u8()?));
+        Some(())
+    }
+
+    /// Takes one function of the answer that is coming.
+    pub(crate) fn answer_function(
+        &mut self,
+        mut fields: Fields<'_>,
+        name: Option<Box<str>>,
+        file: Option<Box<str>>,
+    ) -> Option<()> {
+        let line = fields.u32()?;
+        let (address, left) = self.answer?;
+        self.answer = left.checked_sub(1).map(|left| (address, left));
+        let function = StackFunction {
+            name: name.unwrap_or_else(|| text(format!("{address:#x}").as_bytes())),
+            file: file.unwrap_or_default(),
+            line,
+        };
+        self.functions.entry(address).or_default().push(function);
+        Some(())
+    }
+
+    /// The stacks with their functions; those that never came are counted.
+    pub(crate) fn resolve(self, missing: &mut u64) -> Vec<Vec<StackFunction>> {
+        let Self { met, functions, .. } = self;
+        let mut function_of = |entry| match entry {
+            Entry::Function(function) => vec![function],
+            Entry::Address(address) => match functions.get(&address) {
+                Some(known) if !known.is_empty() => known.clone(),
+                _ => {
+                    *missing = missing.saturating_add(1);
+                    let name = text(format!("{address:#x}").as_bytes());
+                    vec![StackFunction { name, ..StackFunction::default() }]
+                }
+            },
+        };
+        met.into_iter()
+            .map(|stack| stack.into_iter().flat_map(&mut function_of).collect())
+            .collect()
+    }
+}

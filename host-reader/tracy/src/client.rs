@@ -1,0 +1,402 @@
+//! The connection to a client: greeting, welcome, frames, questions.
+
+use crate::{
+    error::TracyError,
+    fields::{Fields, padded_text},
+    frames::Frames,
+    protocol::{COMPRESSED_FRAME_BYTES, GREETING, Handshake, Program, Query, TracyProtocol},
+    queries::query_bytes,
+    recording::{RecordingEnd, TracyRecording},
+    session::Session,
+    times::ClientClock,
+};
+use std::{
+    io::{self, Read, Write},
+    net::{Shutdown, SocketAddr, TcpStream},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    },
+    thread::{self, Builder},
+    time::{Duration, Instant},
+};
+
+/// Time limit for the connection and for each part of the greeting.
+const GREETING_TIME: Duration = Duration::from_secs(10);
+/// How long a stop waits for answers, and then for the end: clients answer at once, but for
+/// functions of call stacks, which they drop once they are told to stop.
+const STOP_TIME: Duration = Duration::from_secs(2);
+/// How long a wait for a block lasts before it looks whether to stop.
+const POLL_TIME: Duration = Duration::from_millis(50);
+/// Blocks that are read ahead: some ten megabytes of what a program sends.
+const MOST_BLOCKS: usize = 256;
+/// Numbers from here on are not tried: the protocol gains about five in a year.
+const FIRST_UNLIKELY_NUMBER: u32 = 256;
+/// A program that is recorded on demand: frames so far, and the time of the connection.
+const ON_DEMAND_BYTES: usize = 16;
+/// The program is recorded only while a server is connected.
+const IS_ON_DEMAND: u8 = 1;
+
+/// Ways to record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordOptions {
+    /// Program that is expected where Tracy and the fork share a number and nothing that was
+    /// sent tells them apart.
+    pub expected: Program,
+    /// Zones, messages and points of plots that are kept; more are counted only.
+    pub most_events: usize,
+    /// Time after which a program that says nothing is given up. Clients send a sign of life
+    /// every five seconds.
+    pub silence: Duration,
+}
+
+impl Default for RecordOptions {
+    fn default() -> Self {
+        Self { expected: Program::Fork, most_events: 1 << 28, silence: Duration::from_secs(60) }
+    }
+}
+
+/// Facts of a client's welcome.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Welcome {
+    pub(crate) clock: ClientClock,
+    pub(crate) name: String,
+    pub(crate) host: String,
+    pub(crate) process_id: u64,
+    pub(crate) started_s: u64,
+}
+
+impl PartialEq for ClientClock {
+    fn eq(&self, other: &Self) -> bool {
+        (self.start_ticks, self.ns_per_tick.to_bits())
+            == (other.start_ticks, other.ns_per_tick.to_bits())
+    }
+}
+
+/// A connection to the Tracy client of a program, which has given its welcome.
+#[derive(Debug)]
+pub struct TracyClient {
+    stream: TcpStream,
+    protocol: &'static TracyProtocol,
+    welcome: Welcome,
+}
+
+impl TracyClient {
+    /// Connects to a client and finds out which version it speaks.
+    ///
+    /// A client tells a server of another version only that it is one, and then listens again:
+    /// so the versions are tried, the likely ones first. The connection to a client of an unknown
+    /// version is given up at once; a client that waits for a server before it ends then goes on.
+    ///
+    /// # Errors
+    /// If nobody listens, if it is no Tracy client, if it speaks an unknown version, or if
+    /// another server was there before.
+    pub fn connect(address: SocketAddr) -> Result<Self, TracyError> {
+        let numbers = numbers_by_likelihood();
+        match Self::connect_with(address, &numbers) {
+            Err(TracyError::UnknownProtocol { lowest, highest, .. }) => {
+                let others = (0..FIRST_UNLIKELY_NUMBER).rev();
+                let mut others = others.filter(|number| !numbers.contains(number));
+                let found = others.find(|number| is_welcome(address, *number));
+                Err(TracyError::UnknownProtocol { address, lowest, highest, found })
+            }
+            result => result,
+        }
+    }
+
+    /// Connects to a client that speaks one of these versions, by the numbers of the protocol.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect); unknown versions are those that are not given.
+    pub fn connect_with(address: SocketAddr, numbers: &[u32]) -> Result<Self, TracyError> {
+        for number in numbers {
+            if let Some(client) = Self::try_version(address, *number)? {
+                return Ok(client);
+            }
+        }
+        let lowest = numbers.iter().copied().min().unwrap_or_default();
+        let highest = numbers.iter().copied().max().unwrap_or_default();
+        Err(TracyError::UnknownProtocol { address, lowest, highest, found: None })
+    }
+
+    /// Connects with one version; `None` if the client speaks another.
+    fn try_version(address: SocketAddr, number: u32) -> Result<Option<Self>, TracyError> {
+        let failed = |source| TracyError::Connection { address, source };
+        let (mut stream, answer) = greet(address, number).map_err(failed)?;
+        let not_a_client = |found| TracyError::NotAClient { address, found };
+        match Handshake::of_byte(answer) {
+            Some(Handshake::ProtocolMismatch) => return Ok(None),
+            Some(Handshake::NotAvailable) => return Err(TracyError::NotAvailable { address }),
+            Some(Handshake::Welcome) => {}
+            None => return Err(not_a_client(format!("a first byte of {answer}"))),
+        }
+        let Some(protocol) = TracyProtocol::with_number(number, Program::Stock) else {
+            return Ok(None);
+        };
+        let mut bytes = vec![0; protocol.welcome_bytes()];
+        read_exactly(&mut stream, &mut bytes).map_err(failed)?;
+        let (welcome, flags) = welcome(protocol, &bytes)
+            .ok_or_else(|| not_a_client("a welcome whose clock does not run".to_owned()))?;
+        if flags & IS_ON_DEMAND != 0 {
+            read_exactly(&mut stream, &mut [0; ON_DEMAND_BYTES]).map_err(failed)?;
+        }
+        Ok(Some(Self { stream, protocol, welcome }))
+    }
+
+    /// Number of the process.
+    #[must_use]
+    pub const fn process_id(&self) -> u64 {
+        self.welcome.process_id
+    }
+
+    /// Name of the program.
+    #[must_use]
+    pub fn program(&self) -> &str {
+        &self.welcome.name
+    }
+
+    /// Version that the program speaks. Where two programs share its number, it is Tracy's.
+    #[must_use]
+    pub const fn protocol(&self) -> &'static TracyProtocol {
+        self.protocol
+    }
+
+    /// Records until the program ends, is killed or says nothing more. Once `stop` is true, the
+    /// recording ends as soon as the program has named what it sent.
+    #[must_use]
+    pub fn record(self, options: &RecordOptions, stop: &AtomicBool) -> TracyRecording {
+        let Self { stream, protocol, welcome } = self;
+        let session = Session::new(protocol, welcome, options.expected, options.most_events);
+        let mut recorder = Recorder {
+            stream,
+            session,
+            frames: Frames::new(),
+            silence: options.silence,
+            stop,
+            stop_wanted: None,
+            has_asked_to_stop: false,
+        };
+        let end = recorder.run();
+        recorder.session.finish(end)
+    }
+}
+
+/// Connects, gives a version, and returns the answer of one byte.
+fn greet(address: SocketAddr, number: u32) -> io::Result<(TcpStream, u8)> {
+    let mut stream = TcpStream::connect_timeout(&address, GREETING_TIME)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(GREETING_TIME))?;
+    let mut greeting = GREETING.to_vec();
+    greeting.extend(number.to_le_bytes());
+    stream.write_all(&greeting)?;
+    let mut answer = [0];
+    read_exactly(&mut stream, &mut answer)?;
+    let [answer] = answer;
+    Ok((stream, answer))
+}
+
+/// Returns true if the client speaks this version.
+fn is_welcome(address: SocketAddr, number: u32) -> bool {
+    greet(address, number).is_ok_and(|(_, answer)| answer == Handshake::Welcome.byte())
+}
+
+/// Numbers of all versions: releases before versions in between, newer before older ones.
+fn numbers_by_likelihood() -> Vec<u32> {
+    /// Versions of releases and of the fork.
+    const LIKELY: [u32; 8] = [82, 76, 66, 83, 79, 74, 69, 72];
+    let mut numbers = LIKELY.to_vec();
+    for known in TracyProtocol::all().iter().rev() {
+        if !numbers.contains(&known.number) {
+            numbers.push(known.number);
+        }
+    }
+    numbers
+}
+
+/// Fields of a welcome, and its flags; `None` if its clock makes no sense.
+fn welcome(protocol: &TracyProtocol, bytes: &[u8]) -> Option<(Welcome, u8)> {
+    let mut fields = Fields::new(bytes);
+    let ns_per_tick = fields.f64()?;
+    let start_ticks = fields.i64()?;
+    fields.i64()?; // end of the start-up
+    if protocol.welcome_has_delay() {
+        fields.u64()?;
+    }
+    fields.u64()?; // resolution
+    let started_s = fields.u64()?;
+    fields.u64()?; // time of the executable
+    let process_id = fields.u64()?;
+    fields.i64()?; // sampling period
+    let flags = fields.u8()?;
+    fields.u8()?; // kind of processor
+    fields.bytes(12)?; // its maker
+    fields.u32()?; // its model
+    let name = padded_text(fields.bytes(64)?);
+    let host = padded_text(fields.bytes(1024)?);
+    let clock = ClientClock { start_ticks, ns_per_tick };
+    let runs = ns_per_tick.is_finite() && ns_per_tick > 0.0;
+    runs.then_some((Welcome { clock, name, host, process_id, started_s }, flags))
+}
+
+fn read_exactly(stream: &mut TcpStream, bytes: &mut [u8]) -> io::Result<()> {
+    stream.read_exact(bytes).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => io::Error::other("the connection ended"),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            io::Error::other(format!("no answer within {} seconds", GREETING_TIME.as_secs()))
+        }
+        _ => error,
+    })
+}
+
+/// A recording in progress.
+struct Recorder<'stop> {
+    stream: TcpStream,
+    session: Session,
+    frames: Frames,
+    silence: Duration,
+    stop: &'stop AtomicBool,
+    /// Time at which the wish to stop was seen.
+    stop_wanted: Option<Instant>,
+    has_asked_to_stop: bool,
+}
+
+impl Recorder<'_> {
+    /// Takes blocks as they come, while a thread of its own reads on: a program whose blocks
+    /// nobody reads waits.
+    fn run(&mut self) -> RecordingEnd {
+        let Ok(stream) = self.stream.try_clone() else { return RecordingEnd::Cut };
+        if stream.set_read_timeout(None).is_err() {
+            return RecordingEnd::Cut;
+        }
+        let (sender, blocks) = sync_channel(MOST_BLOCKS);
+        thread::scope(|scope| {
+            let reading = Builder::new().name("kprof-tracy".to_owned());
+            if reading.spawn_scoped(scope, move || read_blocks(stream, &sender)).is_err() {
+                return RecordingEnd::Cut;
+            }
+            let end = self.take_blocks(blocks);
+            // Ends the thread, which may wait for a block.
+            let _ = self.stream.shutdown(Shutdown::Both);
+            end
+        })
+    }
+
+    fn take_blocks(&mut self, blocks: Receiver<Result<Vec<u8>, Ending>>) -> RecordingEnd {
+        loop {
+            let block = match self.next_block(&blocks) {
+                Ok(block) => block,
+                Err(end) => return end,
+            };
+            let frame = match self.frames.decompress(&block) {
+                Ok(frame) => frame,
+                Err(error) => {
+                    self.session.count_unread(block.len());
+                    return self.session.unreadable(format!("a block that is no LZ4: {error}"));
+                }
+            };
+            if let Err(bad) = self.session.take_frame(frame) {
+                return self.session.unreadable(bad.to_string());
+            }
+            let questions = self.session.queries.take_bytes();
+            self.send(&questions);
+            if self.session.is_done() {
+                self.send(&query_bytes(Query::Terminate, 0));
+                return match self.stop_wanted {
+                    Some(_) => RecordingEnd::Stopped,
+                    None => RecordingEnd::Complete,
+                };
+            }
+        }
+    }
+
+    /// The next compressed frame.
+    fn next_block(
+        &mut self,
+        blocks: &Receiver<Result<Vec<u8>, Ending>>,
+    ) -> Result<Vec<u8>, RecordingEnd> {
+        let begun = Instant::now();
+        loop {
+            self.heed_stop();
+            match blocks.recv_timeout(POLL_TIME) {
+                Ok(Ok(block)) => return Ok(block),
+                Ok(Err(Ending::TooLong(bytes))) => {
+                    self.session.count_unread(SIZE_BYTES);
+                    return Err(self.session.unreadable(format!(
+                        "a frame of {bytes} bytes, where none has more than \
+                         {COMPRESSED_FRAME_BYTES}"
+                    )));
+                }
+                Ok(Err(Ending::Cut)) | Err(RecvTimeoutError::Disconnected) => {
+                    return Err(RecordingEnd::Cut);
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let (patience, end) = self.patience();
+                    if begun.elapsed() >= patience {
+                        return Err(end);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends a question. If the program is gone, reading finds out, and what it sent before is
+    /// still read.
+    fn send(&mut self, bytes: &[u8]) {
+        let _ = self.stream.write_all(bytes);
+    }
+
+    /// Asks the program once to end the connection, if that is wanted and questions are answered.
+    fn heed_stop(&mut self) {
+        if self.has_asked_to_stop || !self.stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let wanted = *self.stop_wanted.get_or_insert_with(Instant::now);
+        if self.session.queries.is_done() || wanted.elapsed() > STOP_TIME {
+            self.has_asked_to_stop = true;
+            self.send(&query_bytes(Query::Disconnect, 0));
+        }
+    }
+
+    /// How long the program may say nothing, and the end if it says nothing for longer.
+    const fn patience(&self) -> (Duration, RecordingEnd) {
+        if self.has_asked_to_stop {
+            (STOP_TIME, RecordingEnd::Stopped)
+        } else {
+            (self.silence, RecordingEnd::Silent)
+        }
+    }
+}
+
+/// Reason why there are no more blocks.
+enum Ending {
+    /// The connection ended.
+    Cut,
+    /// A block says that it has this many bytes, which none has.
+    TooLong(usize),
+}
+
+/// Bytes of a block's size, in front of the block.
+const SIZE_BYTES: usize = 4;
+
+/// Reads compressed frames until the connection ends or nobody takes them any more.
+fn read_blocks(mut stream: TcpStream, blocks: &SyncSender<Result<Vec<u8>, Ending>>) {
+    loop {
+        let block = read_block(&mut stream);
+        let is_last = block.is_err();
+        if blocks.send(block).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+fn read_block(stream: &mut TcpStream) -> Result<Vec<u8>, Ending> {
+    let mut size = [0; SIZE_BYTES];
+    stream.read_exact(&mut size).map_err(|_| Ending::Cut)?;
+    let bytes = usize::try_from(u32::from_le_bytes(size)).unwrap_or(usize::MAX);
+    if bytes > COMPRESSED_FRAME_BYTES {
+        return Err(Ending::TooLong(bytes));
+    }
+    let mut block = vec![0; bytes];
+    stream.read_exact(&mut block).map_err(|_| Ending::Cut)?;
+    Ok(block)
+}

@@ -1,0 +1,110 @@
+//! The two files that TT-Metal's scripts read: zones and messages of the host.
+//!
+//! # Compatibility
+//! `tracy_ops_times.csv` and `tracy_ops_data.csv` as csvexport of Tenstorrent's fork writes them.
+//! It repeats texts of earlier zones where a zone has none; here such a field is empty.
+
+use crate::recording::{TracyLocation, TracyRecording, TracyThread, TracyZone};
+use std::io::{self, Write};
+
+/// Titles of `tracy_ops_times.csv`.
+const TIMES: [&str; 9] = [
+    "name",
+    "src_file",
+    "src_line",
+    "zone_name",
+    "zone_text",
+    "ns_since_start",
+    "exec_time_ns",
+    "thread",
+    "special_parent_text",
+];
+/// Titles of `tracy_ops_data.csv`.
+const MESSAGES: [&str; 2] = ["MessageName", "total_ns"];
+/// Begin of the names of zones whose text the column `special_parent_text` repeats.
+const PARENT: &str = "TT_";
+
+/// Writes one row for each zone that ended and lasted, threads one after the other.
+///
+/// `children` names the functions for which the text of the zone around them is repeated, that
+/// whose name holds `TT_`. The thread is its index in [`TracyRecording::threads`].
+///
+/// # Errors
+/// If writing fails.
+///
+/// ```
+/// use tracy::{TracyRecording, write_op_times};
+/// let mut csv = Vec::new();
+/// write_op_times(&TracyRecording::default(), &[], &mut csv)?;
+/// assert!(csv.starts_with(b"name,src_file,src_line,zone_name,zone_text,ns_since_start,"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn write_op_times(
+    recording: &TracyRecording,
+    children: &[&str],
+    writer: impl Write,
+) -> io::Result<()> {
+    let mut rows = csv::Writer::from_writer(writer);
+    rows.write_record(TIMES)?;
+    for (number, thread) in recording.threads.iter().enumerate() {
+        write_thread(recording, thread, number, children, &mut rows)?;
+    }
+    rows.flush()
+}
+
+fn write_thread(
+    recording: &TracyRecording,
+    thread: &TracyThread,
+    number: usize,
+    children: &[&str],
+    rows: &mut csv::Writer<impl Write>,
+) -> io::Result<()> {
+    // Zones around the one at hand, outermost first.
+    let mut around: Vec<&TracyZone> = Vec::new();
+    let number = number.to_string();
+    let nowhere = TracyLocation::default();
+    for zone in &thread.zones {
+        around.truncate(zone.depth.into());
+        let location = recording.location(zone.location).unwrap_or(&nowhere);
+        let name = location.zone_name();
+        let lasted = zone.duration_ns().filter(|duration| *duration > 0);
+        if let Some(duration_ns) = lasted {
+            let parent = if children.contains(&name) {
+                let is_parent = |outer: &&&TracyZone| {
+                    let place = recording.location(outer.location);
+                    place.is_some_and(|place| place.zone_name().contains(PARENT))
+                };
+                around.iter().rev().find(is_parent).and_then(|outer| outer.text())
+            } else {
+                None
+            };
+            let own_name = zone.extra.as_ref().and_then(|extra| extra.name.as_deref());
+            rows.write_record([
+                name,
+                &location.file,
+                &location.line.to_string(),
+                own_name.unwrap_or_default(),
+                zone.text().unwrap_or_default(),
+                &zone.start_ns.to_string(),
+                &duration_ns.to_string(),
+                &number,
+                parent.unwrap_or_default(),
+            ])?;
+        }
+        around.push(zone);
+    }
+    Ok(())
+}
+
+/// Writes one row for each message: its text as it is, `;`, and its time. Texts of TT-Metal are
+/// quoted by backticks of their own.
+///
+/// # Errors
+/// If writing fails.
+pub fn write_op_messages(recording: &TracyRecording, mut writer: impl Write) -> io::Result<()> {
+    writeln!(writer, "{}", MESSAGES.join(";"))?;
+    for message in &recording.messages {
+        writeln!(writer, "{};{}", message.text, message.time_ns)?;
+    }
+    writer.flush()
+}

@@ -1,0 +1,68 @@
+//! Frames: blocks of LZ4 that go on where the block before ended.
+
+use crate::protocol::FRAME_BYTES;
+use lz4_flex::block::decompress_into_with_dict;
+
+/// Distance that LZ4 refers back.
+const WINDOW_BYTES: usize = 64 * 1024;
+
+/// Decompresses frames that refer to earlier ones.
+#[derive(Debug)]
+pub(crate) struct Frames {
+    /// The last bytes of what came before.
+    window: Vec<u8>,
+    frame: Box<[u8]>,
+}
+
+impl Frames {
+    pub(crate) fn new() -> Self {
+        Self { window: Vec::new(), frame: vec![0; FRAME_BYTES].into() }
+    }
+
+    /// The items of the next frame.
+    ///
+    /// # Errors
+    /// If the block is damaged, or longer than a frame may be.
+    pub(crate) fn decompress(&mut self, block: &[u8]) -> Result<&[u8], String> {
+        let size = decompress_into_with_dict(block, &mut self.frame, &self.window)
+            .map_err(|error| error.to_string())?;
+        let frame = self.frame.get(..size).unwrap_or_default();
+        // Only the last bytes of both together can be referred to.
+        let kept = WINDOW_BYTES.saturating_sub(frame.len()).min(self.window.len());
+        self.window.drain(..self.window.len().saturating_sub(kept));
+        let from = frame.len().saturating_sub(WINDOW_BYTES);
+        self.window.extend_from_slice(frame.get(from..).unwrap_or_default());
+        Ok(frame)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lz4_flex::block::compress_with_dict;
+
+    #[test]
+    fn frames_refer_to_those_before() {
+        let sizes = [10, 70_000, 5, 0, 200_000, 65_536, 65_535, 1, 262_144, 30];
+        let mut state = 1_u32;
+        let mut all: Vec<u8> = Vec::new();
+        let mut frames = Frames::new();
+        for size in sizes {
+            let from = all.len();
+            for _ in 0..size {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                all.push(b"zone begin, zone end"[(state >> 28) as usize]);
+            }
+            let window = &all[from.saturating_sub(WINDOW_BYTES)..from];
+            let block = compress_with_dict(&all[from..], window);
+            assert_eq!(frames.decompress(&block).unwrap(), &all[from..], "{size}");
+        }
+    }
+
+    #[test]
+    fn a_frame_that_is_too_long_is_an_error() {
+        let block = lz4_flex::block::compress(&vec![7; FRAME_BYTES + 1]);
+        assert!(Frames::new().decompress(&block).is_err());
+        assert!(Frames::new().decompress(&[0x10, 1, 9, 9]).is_err());
+    }
+}

@@ -1,0 +1,122 @@
+//! Items of a frame.
+
+use crate::{
+    fields::Fields,
+    protocol::{Form, ItemKind, TracyProtocol},
+};
+
+/// One item.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item<'frame> {
+    pub(crate) kind: ItemKind,
+    /// Key of answers and payloads; 0 of all others.
+    pub(crate) key: u64,
+    /// Fields, or bytes of a text.
+    pub(crate) fields: Fields<'frame>,
+}
+
+/// An item that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BadItem {
+    /// No item of the version has this code.
+    Code(u8),
+    /// The frame ends before the item does.
+    Cut(ItemKind),
+}
+
+impl std::fmt::Display for BadItem {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Code(code) => write!(formatter, "an item of unknown code {code}"),
+            Self::Cut(kind) => write!(formatter, "an item {kind:?} that the frame cuts"),
+        }
+    }
+}
+
+/// Takes the next item off a frame.
+///
+/// # Errors
+/// If the code is unknown, or if the frame ends too early.
+pub(crate) fn take_item<'frame>(
+    protocol: &TracyProtocol,
+    rest: &mut Fields<'frame>,
+) -> Result<Item<'frame>, BadItem> {
+    let code = rest.u8().unwrap_or(u8::MAX);
+    let kind = protocol.kind(code).ok_or(BadItem::Code(code))?;
+    take_fields(protocol, kind, rest).ok_or(BadItem::Cut(kind))
+}
+
+fn take_fields<'frame>(
+    protocol: &TracyProtocol,
+    kind: ItemKind,
+    rest: &mut Fields<'frame>,
+) -> Option<Item<'frame>> {
+    /// Texts of the longer form begin where those of the shorter one end.
+    const LONG_TEXT_BYTES: usize = 256;
+    let mut key = 0;
+    let count = match protocol.form(kind) {
+        Form::Fixed(bytes) => bytes,
+        Form::Text8 => rest.u8()?.into(),
+        Form::Text16 => {
+            let left_out = if protocol.has_short_texts() { LONG_TEXT_BYTES } else { 0 };
+            usize::from(rest.u16()?).checked_add(left_out)?
+        }
+        Form::KeyedText16 => {
+            key = rest.u64()?;
+            rest.u16()?.into()
+        }
+        Form::KeyedText32 => {
+            key = rest.u64()?;
+            usize::try_from(rest.u32()?).ok()?
+        }
+    };
+    Some(Item { kind, key, fields: Fields::new(rest.bytes(count)?) })
+}
+
+/// Looks through frames for what cannot be of a version.
+///
+/// A version that is not the client's may still find whole items: the second byte of a context's
+/// number, 0, is the code of a zone's text. But then the text itself is missing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) protocol: &'static TracyProtocol,
+    /// A text waits for its item; the frame may end between both.
+    has_text: bool,
+}
+
+impl Candidate {
+    pub(crate) const fn new(protocol: &'static TracyProtocol) -> Self {
+        Self { protocol, has_text: false }
+    }
+
+    /// Returns true if the version explains the frame from its begin to its end.
+    pub(crate) fn explains(&mut self, frame: &[u8]) -> bool {
+        let mut rest = Fields::new(frame);
+        while !rest.is_empty() {
+            match take_item(self.protocol, &mut rest) {
+                Ok(item) if self.follows(item.kind) => {}
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Returns true if an item of this kind may follow what came before.
+    fn follows(&mut self, kind: ItemKind) -> bool {
+        match kind {
+            ItemKind::SingleStringData | ItemKind::SingleStringData8 => {
+                self.has_text = true;
+                true
+            }
+            ItemKind::ZoneText
+            | ItemKind::ZoneName
+            | ItemKind::GpuContextName
+            | ItemKind::MessageAppInfo
+            | ItemKind::Message
+            | ItemKind::MessageColor
+            | ItemKind::MessageCallstack
+            | ItemKind::MessageColorCallstack => std::mem::take(&mut self.has_text),
+            _ => true,
+        }
+    }
+}

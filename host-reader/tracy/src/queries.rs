@@ -1,0 +1,47 @@
+//! Questions to the program, at most as many at a time as its buffers hold.
+
+use crate::protocol::{QUERY_BYTES, Query};
+use std::collections::VecDeque;
+
+/// Most questions without an answer. Tracy's server sends 8,188; a client answers each in turn.
+const MOST_IN_FLIGHT: usize = 4096;
+
+/// Questions that wait to be sent, and the number of those that wait for an answer.
+#[derive(Debug, Default)]
+pub(crate) struct Queries {
+    waiting: VecDeque<(Query, u64)>,
+    in_flight: usize,
+}
+
+impl Queries {
+    pub(crate) fn ask(&mut self, query: Query, key: u64) {
+        self.waiting.push_back((query, key));
+    }
+
+    pub(crate) fn answered(&mut self) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+    }
+
+    /// Returns true if everything was answered.
+    pub(crate) fn is_done(&self) -> bool {
+        self.in_flight == 0 && self.waiting.is_empty()
+    }
+
+    /// Bytes of the questions that may be sent now; they count as sent.
+    pub(crate) fn take_bytes(&mut self) -> Vec<u8> {
+        let count = MOST_IN_FLIGHT.saturating_sub(self.in_flight).min(self.waiting.len());
+        self.in_flight = self.in_flight.saturating_add(count);
+        self.waiting.drain(..count).flat_map(|(query, key)| query_bytes(query, key)).collect()
+    }
+}
+
+/// One question as it is sent.
+pub(crate) fn query_bytes(query: Query, key: u64) -> [u8; QUERY_BYTES] {
+    let mut bytes = [0; QUERY_BYTES];
+    let (head, rest) = bytes.split_at_mut(1);
+    head.fill(query.byte());
+    if let Some(field) = rest.first_chunk_mut() {
+        *field = key.to_le_bytes();
+    }
+    bytes
+}

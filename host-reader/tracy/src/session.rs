@@ -1,0 +1,299 @@
+//! Meaning of the items of a session, one after the other.
+
+mod device_zones;
+mod finish;
+mod named;
+mod plots;
+mod zones;
+
+use crate::{
+    callstacks::Callstacks,
+    client::Welcome,
+    devices::Devices,
+    fields::Fields,
+    item::{BadItem, Candidate, Item, take_item},
+    locations::Locations,
+    memory::{PoolItem, Pools},
+    protocol::{ItemKind, Program, TracyProtocol},
+    queries::Queries,
+    recording::{Damage, FrameSeries, ProgramFacts, RecordingEnd, TracyPlot},
+    texts::{TextRef, Texts},
+    threads::{PendingMessage, Threads},
+    times::{ClientClock, Reference},
+    topic::Topic,
+};
+use named::Named;
+use std::collections::{BTreeMap, HashMap};
+
+/// One session with a client.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// The versions that explain everything so far: the client's number may have two.
+    candidates: Vec<Candidate>,
+    program: ProgramFacts,
+    clock: ClientClock,
+    most_events: usize,
+    pub(crate) queries: Queries,
+    texts: Texts,
+    locations: Locations,
+    callstacks: Callstacks,
+    threads: Threads,
+    devices: Devices,
+    messages: Vec<PendingMessage>,
+    plots: Named<TracyPlot>,
+    plot_names: HashMap<u64, Box<str>>,
+    frames: Named<FrameSeries>,
+    frame_names: HashMap<u64, Box<str>>,
+    facts: Vec<String>,
+    crash: Option<(usize, i64, TextRef)>,
+    thread_time: Reference,
+    /// Time of the serial queue, which locks, memory and devices share.
+    serial_time: Reference,
+    pools: Pools,
+    first_text: Option<Box<str>>,
+    second_text: Option<Box<str>>,
+    left_out: BTreeMap<ItemKind, u64>,
+    damage: Damage,
+    frame_count: u64,
+    point_count: usize,
+    /// The program has said that it has no more.
+    pub(crate) is_over: bool,
+}
+
+impl Session {
+    /// A session with a client that gave this welcome to a server of this version.
+    pub(crate) fn new(
+        protocol: &'static TracyProtocol,
+        welcome: Welcome,
+        expected: Program,
+        most_events: usize,
+    ) -> Self {
+        let of_number = TracyProtocol::all().iter().filter(|known| known.number == protocol.number);
+        let mut candidates: Vec<_> = of_number.map(Candidate::new).collect();
+        candidates.sort_by_key(|known| known.protocol.program != expected);
+        let Welcome { clock, name, host, process_id, started_s } = welcome;
+        let (protocol, releases) = (protocol.number, protocol.releases);
+        let program = ProgramFacts { name, host, process_id, started_s, protocol, releases };
+        Self {
+            candidates,
+            program,
+            clock,
+            most_events,
+            queries: Queries::default(),
+            texts: Texts::default(),
+            locations: Locations::default(),
+            callstacks: Callstacks::default(),
+            threads: Threads::default(),
+            devices: Devices::default(),
+            messages: Vec::new(),
+            plots: Named::default(),
+            plot_names: HashMap::new(),
+            frames: Named::default(),
+            frame_names: HashMap::new(),
+            facts: Vec::new(),
+            crash: None,
+            thread_time: Reference::default(),
+            serial_time: Reference::default(),
+            pools: Pools::default(),
+            first_text: None,
+            second_text: None,
+            left_out: BTreeMap::new(),
+            damage: Damage::default(),
+            frame_count: 0,
+            point_count: 0,
+            is_over: false,
+        }
+    }
+
+    /// Returns true if the program has sent all and answered all.
+    pub(crate) fn is_done(&self) -> bool {
+        self.is_over && self.queries.is_done()
+    }
+
+    /// Takes the items of a frame.
+    ///
+    /// # Errors
+    /// If an item cannot be read. Items before it have been taken.
+    pub(crate) fn take_frame(&mut self, frame: &[u8]) -> Result<(), BadItem> {
+        self.choose_version(frame);
+        self.frame_count = self.frame_count.saturating_add(1);
+        let Some(protocol) = self.candidates.first().map(|known| known.protocol) else {
+            return Ok(());
+        };
+        let mut rest = Fields::new(frame);
+        while !rest.is_empty() {
+            let left = rest.len();
+            let item = take_item(protocol, &mut rest).inspect_err(|_| {
+                self.damage.unread_bytes = self.damage.unread_bytes.saturating_add(left as u64);
+            })?;
+            if self.take(protocol, item).is_none() {
+                self.leave_out(item.kind);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tracy and the fork share numbers and differ in the width of a context's number. A frame
+    /// holds whole items: a version that cannot explain one is not the client's.
+    fn choose_version(&mut self, frame: &[u8]) {
+        if self.candidates.len() > 1 {
+            let explaining = self.candidates.iter_mut().filter_map(|known| {
+                let explains = known.explains(frame);
+                explains.then_some(*known)
+            });
+            let left: Vec<_> = explaining.collect();
+            if !left.is_empty() {
+                self.candidates = left;
+            }
+        }
+    }
+
+    fn leave_out(&mut self, kind: ItemKind) {
+        let count = self.left_out.entry(kind).or_default();
+        *count = count.saturating_add(1);
+    }
+
+    /// Returns true if one more event may be kept; counts it if not.
+    fn has_room(&mut self) -> bool {
+        let kept = [self.threads.zone_count(), self.devices.zone_count(), self.messages.len()];
+        let kept = kept.into_iter().fold(self.point_count, usize::saturating_add);
+        let has_room = kept < self.most_events;
+        if !has_room {
+            self.damage.beyond_limit = self.damage.beyond_limit.saturating_add(1);
+        }
+        has_room
+    }
+
+    /// Takes one item; `None` if it is of a kind that is not kept, or refers to nothing known.
+    fn take(&mut self, protocol: &TracyProtocol, item: Item<'_>) -> Option<()> {
+        match Topic::of(item.kind) {
+            Topic::Session => self.is_over |= item.kind == ItemKind::Terminate,
+            Topic::FirstText => self.first_text = Some(item.fields.rest_as_text()),
+            Topic::SecondText => self.second_text = Some(item.fields.rest_as_text()),
+            Topic::Fact => self.facts.extend(self.first_text.take().map(String::from)),
+            Topic::Location => return self.locations.take_payload(item.fields),
+            Topic::Zone => return self.take_zone_item(protocol, item),
+            Topic::Message => return self.take_message(protocol, item),
+            Topic::Crash => return self.take_crash(item.fields),
+            Topic::Answer => return self.take_answer(item),
+            Topic::Callstack => return self.take_callstack_item(item),
+            Topic::Plot => return self.take_plot_item(item),
+            Topic::FrameMark => return self.take_frame_mark(item),
+            Topic::Device => return self.take_device_item(protocol, item),
+            Topic::Section => {
+                // Kept for no report, but the distance of the next time begins here.
+                let mut fields = item.fields;
+                self.thread_time.advance(fields.i64()?);
+                return None;
+            }
+            Topic::Lock => {
+                let mut fields = item.fields;
+                let ids_before_time = match item.kind {
+                    ItemKind::LockRelease | ItemKind::LockSharedRelease => 1,
+                    _ => 2,
+                };
+                for _ in 0..ids_before_time {
+                    fields.u32()?;
+                }
+                self.serial_time.advance(fields.i64()?);
+                return None;
+            }
+            Topic::Memory => return self.take_memory_item(item),
+            Topic::Other => return None,
+        }
+        Some(())
+    }
+
+    /// Takes an item about an allocation; those of no pool are not kept.
+    fn take_memory_item(&mut self, item: Item<'_>) -> Option<()> {
+        use ItemKind as Kind;
+        let mut fields = item.fields;
+        if item.kind == Kind::MemNamePayload {
+            self.pools.set_name(fields.u64()?);
+            return Some(());
+        }
+        let of_pool = PoolItem::take(item.kind, fields)?;
+        let time_ns = self.clock.ns(self.serial_time.advance(of_pool.distance));
+        if matches!(
+            item.kind,
+            Kind::MemAlloc | Kind::MemAllocCallstack | Kind::MemFree | Kind::MemFreeCallstack
+        ) {
+            return None;
+        }
+        let has_room = self.has_room();
+        let thread = self.threads.thread_of(of_pool.thread.into(), &mut self.queries);
+        let Self { pools, texts, queries, damage, .. } = self;
+        let place = (time_ns, thread, has_room);
+        if pools.take(item.kind, of_pool, place, (texts, queries), damage)? {
+            self.point_count = self.point_count.saturating_add(1);
+        }
+        Some(())
+    }
+
+    fn take_crash(&mut self, mut fields: Fields<'_>) -> Option<()> {
+        let time_ns = self.clock.ns(fields.i64()?);
+        let message = self.texts.at(fields.u64()?, &mut self.queries);
+        self.crash = Some((self.threads.current(&mut self.queries), time_ns, message));
+        Some(())
+    }
+
+    fn take_answer(&mut self, item: Item<'_>) -> Option<()> {
+        self.queries.answered();
+        let answer = || item.fields.rest_as_text();
+        match item.kind {
+            ItemKind::StringData => self.texts.answer(item.key, answer()),
+            ItemKind::ThreadName => self.threads.name(item.key, &answer()),
+            ItemKind::FiberName => self.threads.name_fiber(item.key, &answer()),
+            ItemKind::PlotName => {
+                self.plot_names.insert(item.key, answer());
+            }
+            ItemKind::FrameName => {
+                self.frame_names.insert(item.key, answer());
+            }
+            ItemKind::SourceLocation => {
+                return self.locations.answer(item.fields, &mut self.texts, &mut self.queries);
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn take_callstack_item(&mut self, item: Item<'_>) -> Option<()> {
+        use ItemKind as Kind;
+        match item.kind {
+            Kind::CallstackPayload => self.callstacks.take_addresses(item.fields),
+            Kind::CallstackAllocPayload => return self.callstacks.take_functions(item.fields),
+            Kind::Callstack | Kind::CallstackAlloc => {
+                let stack = self.callstacks.take_payload(&mut self.queries);
+                self.threads.set_callstack(stack, &mut self.queries);
+            }
+            // Items of the serial queue that have a stack keep none here.
+            Kind::CallstackSerial => self.callstacks.drop_payload(),
+            Kind::CallstackFrameSize => {
+                self.queries.answered();
+                self.first_text = None; // the library that the address lies in
+                return self.callstacks.answer_head(item.fields);
+            }
+            Kind::CallstackFrame => {
+                let [name, file] = [self.first_text.take(), self.second_text.take()];
+                return self.callstacks.answer_function(item.fields, name, file);
+            }
+            _ => {
+                self.callstacks.drop_payload();
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// The end at a frame that cannot be read.
+    pub(crate) fn unreadable(&self, found: String) -> RecordingEnd {
+        RecordingEnd::Unreadable { frame: self.frame_count.saturating_sub(1), found }
+    }
+
+    /// Counts bytes of a frame that cannot be decompressed.
+    pub(crate) fn count_unread(&mut self, bytes: usize) {
+        self.frame_count = self.frame_count.saturating_add(1);
+        self.damage.unread_bytes = self.damage.unread_bytes.saturating_add(bytes as u64);
+    }
+}

@@ -1,0 +1,92 @@
+//! Zones and clocks of the program's devices.
+
+use super::Session;
+use crate::{
+    fields::Fields,
+    item::Item,
+    protocol::{ItemKind, TracyProtocol},
+};
+
+impl Session {
+    pub(super) fn take_device_item(
+        &mut self,
+        protocol: &TracyProtocol,
+        item: Item<'_>,
+    ) -> Option<()> {
+        use ItemKind as Kind;
+        let fields = item.fields;
+        let found = match item.kind {
+            Kind::GpuNewContext => self.devices.announce(protocol, fields, self.clock),
+            Kind::GpuContextName => {
+                let name = self.first_text.take().unwrap_or_default();
+                self.devices.name(protocol, fields, name)
+            }
+            Kind::GpuTime => self.devices.time(protocol, fields),
+            Kind::GpuCalibration => self.devices.calibrate(protocol, fields, self.clock),
+            Kind::GpuTimeSync => self.devices.synchronise(protocol, fields, self.clock),
+            Kind::GpuZoneEndSerial => {
+                self.advance_serial_time(fields)?;
+                self.devices.end(protocol, fields)
+            }
+            Kind::GpuZoneEnd => {
+                self.advance_thread_time(fields)?;
+                self.devices.end(protocol, fields)
+            }
+            Kind::GpuZoneBegin
+            | Kind::GpuZoneBeginCallstack
+            | Kind::GpuZoneBeginAllocSrcLoc
+            | Kind::GpuZoneBeginAllocSrcLocCallstack => {
+                self.advance_thread_time(fields)?;
+                self.begin_device_zone(protocol, item)
+            }
+            Kind::GpuZoneBeginSerial
+            | Kind::GpuZoneBeginCallstackSerial
+            | Kind::GpuZoneBeginAllocSrcLocSerial
+            | Kind::GpuZoneBeginAllocSrcLocCallstackSerial => {
+                self.advance_serial_time(fields)?;
+                self.begin_device_zone(protocol, item)
+            }
+            Kind::GpuZone => {
+                let is_kept = self.has_room();
+                let Self { devices, locations, queries, .. } = self;
+                let location = |address| locations.at(address, queries);
+                devices.whole_zone(protocol, fields, is_kept, location)
+            }
+            _ => return None,
+        };
+        if found.is_none() {
+            let stray = &mut self.damage.stray_device_items;
+            *stray = stray.saturating_add(1);
+        }
+        Some(())
+    }
+
+    /// The host's time of a device zone that a thread recorded, and not the serial queue.
+    fn advance_thread_time(&mut self, mut fields: Fields<'_>) -> Option<()> {
+        self.thread_time.advance(fields.i64()?);
+        Some(())
+    }
+
+    /// The same of a device zone of the serial queue.
+    fn advance_serial_time(&mut self, mut fields: Fields<'_>) -> Option<()> {
+        self.serial_time.advance(fields.i64()?);
+        Some(())
+    }
+
+    fn begin_device_zone(&mut self, protocol: &TracyProtocol, item: Item<'_>) -> Option<()> {
+        use ItemKind as Kind;
+        let is_payload = matches!(
+            item.kind,
+            Kind::GpuZoneBeginAllocSrcLoc
+                | Kind::GpuZoneBeginAllocSrcLocCallstack
+                | Kind::GpuZoneBeginAllocSrcLocSerial
+                | Kind::GpuZoneBeginAllocSrcLocCallstackSerial
+        );
+        let next = self.locations.take_next();
+        let has_room = self.has_room();
+        let Self { devices, locations, queries, .. } = self;
+        devices.begin(protocol, item.fields, has_room, |fields| {
+            if is_payload { next } else { locations.at(fields.u64()?, queries) }
+        })
+    }
+}

@@ -1,0 +1,148 @@
+//! Zones and messages of the program's threads.
+
+use super::Session;
+use crate::{
+    item::Item,
+    protocol::{ItemKind, TracyProtocol},
+    recording::ZoneExtra,
+    texts::TextRef,
+    threads::{PendingMessage, append_line},
+    times::{far_distance, near_distance},
+};
+
+impl Session {
+    pub(super) fn take_zone_item(
+        &mut self,
+        protocol: &TracyProtocol,
+        item: Item<'_>,
+    ) -> Option<()> {
+        use ItemKind as Kind;
+        let mut fields = item.fields;
+        match item.kind {
+            Kind::ThreadContext => {
+                self.thread_time.reset();
+                self.threads.set_current(fields.u32()?, &mut self.queries);
+            }
+            Kind::ZoneBegin | Kind::ZoneBeginCallstack => {
+                let distance = far_distance(protocol, fields.i64()?);
+                return self.begin_zone(item.kind, distance, Some(fields.u64()?));
+            }
+            Kind::ZoneBegin32 | Kind::ZoneBeginCallstack32 => {
+                let distance = near_distance(fields.u32()?);
+                return self.begin_zone(item.kind, distance, Some(fields.u64()?));
+            }
+            Kind::ZoneBegin16 | Kind::ZoneBeginCallstack16 => {
+                let distance = fields.u16()?.into();
+                return self.begin_zone(item.kind, distance, Some(fields.u64()?));
+            }
+            Kind::ZoneBeginAllocSrcLoc | Kind::ZoneBeginAllocSrcLocCallstack => {
+                return self.begin_zone(item.kind, fields.i64()?, None);
+            }
+            Kind::ZoneEnd => self.end_zone(far_distance(protocol, fields.i64()?)),
+            Kind::ZoneEnd32 => self.end_zone(near_distance(fields.u32()?)),
+            Kind::ZoneEnd16 => self.end_zone(fields.u16()?.into()),
+            Kind::ZoneValidation => self.threads.expect(fields.u32()?, &mut self.queries),
+            Kind::ZoneText => {
+                let line = self.first_text.take()?;
+                self.change_zone(|extra| append_line(extra, &line));
+            }
+            Kind::ZoneName => {
+                let name = self.first_text.take()?;
+                self.change_zone(|extra| extra.name = Some(name));
+            }
+            Kind::ZoneColor => {
+                let color = fields.color()?;
+                self.change_zone(|extra| extra.color = Some(color));
+            }
+            Kind::ZoneValue => {
+                let value = fields.u64()?;
+                self.change_zone(|extra| append_line(extra, &format!("{value} [{value:#x}]")));
+            }
+            Kind::FiberEnter => {
+                self.thread_time.advance(fields.i64()?);
+                let key = fields.u64()?;
+                self.threads.begin_fiber(fields.u32()?, key, &mut self.queries);
+            }
+            _ => {
+                self.thread_time.advance(fields.i64()?);
+                self.threads.leave_fiber(fields.u32()?);
+            }
+        }
+        Some(())
+    }
+
+    fn begin_zone(&mut self, kind: ItemKind, distance: i64, address: Option<u64>) -> Option<()> {
+        use ItemKind as Kind;
+        let start_ns = self.clock.ns(self.thread_time.advance(distance));
+        let has_callstack = matches!(
+            kind,
+            Kind::ZoneBeginCallstack
+                | Kind::ZoneBeginCallstack32
+                | Kind::ZoneBeginCallstack16
+                | Kind::ZoneBeginAllocSrcLocCallstack
+        );
+        let callstack = has_callstack.then(|| self.threads.take_callstack(&mut self.queries));
+        let location = match address {
+            Some(address) => self.locations.at(address, &mut self.queries)?,
+            None => self.locations.take_next()?,
+        };
+        if self.has_room() {
+            self.threads.begin(location, start_ns, callstack.flatten(), &mut self.queries);
+        } else {
+            self.threads.begin_unkept(&mut self.queries);
+        }
+        Some(())
+    }
+
+    fn end_zone(&mut self, distance: i64) {
+        let end_ns = self.clock.ns(self.thread_time.advance(distance));
+        self.threads.end(end_ns, &mut self.damage, &mut self.queries);
+    }
+
+    fn change_zone(&mut self, change: impl FnOnce(&mut ZoneExtra)) {
+        self.threads.change(&mut self.damage, &mut self.queries, change);
+    }
+
+    pub(super) fn take_message(&mut self, protocol: &TracyProtocol, item: Item<'_>) -> Option<()> {
+        use ItemKind as Kind;
+        let mut fields = item.fields;
+        let time_ns = self.clock.ns(fields.i64()?);
+        let has_color = matches!(
+            item.kind,
+            Kind::MessageColor
+                | Kind::MessageColorCallstack
+                | Kind::MessageLiteralColor
+                | Kind::MessageLiteralColorCallstack
+        );
+        let color = if has_color { Some(fields.color()?) } else { None };
+        let is_literal = matches!(
+            item.kind,
+            Kind::MessageLiteral
+                | Kind::MessageLiteralColor
+                | Kind::MessageLiteralCallstack
+                | Kind::MessageLiteralColorCallstack
+        );
+        let (text, metadata) = if is_literal {
+            let (address, metadata) = protocol.untagged(fields.u64()?);
+            (self.texts.at(address, &mut self.queries), metadata)
+        } else {
+            let metadata = if protocol.message_has_severity() { fields.u8() } else { None };
+            (TextRef::Here(self.first_text.take()?), metadata)
+        };
+        let has_callstack = matches!(
+            item.kind,
+            Kind::MessageCallstack
+                | Kind::MessageColorCallstack
+                | Kind::MessageLiteralCallstack
+                | Kind::MessageLiteralColorCallstack
+        );
+        let callstack = has_callstack.then(|| self.threads.take_callstack(&mut self.queries));
+        let thread = self.threads.current(&mut self.queries);
+        if self.has_room() {
+            let callstack = callstack.flatten();
+            let message = PendingMessage { thread, time_ns, text, color, metadata, callstack };
+            self.messages.push(message);
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,222 @@
+//! Threads: zones that are open and those that ended.
+
+use crate::{
+    protocol::Query,
+    queries::Queries,
+    recording::{Damage, TracyThread, TracyZone, ZoneExtra},
+    texts::TextRef,
+};
+use std::collections::HashMap;
+
+/// First number of a fiber: numbers of threads have 32 bits.
+const FIRST_FIBER: u64 = 1 << 32;
+
+/// One thread while it is recorded.
+#[derive(Debug, Default)]
+struct OpenThread {
+    thread: TracyThread,
+    /// Indices of open zones, with the number that their end will give; no index if there was no
+    /// room to keep the zone.
+    open: Vec<(Option<usize>, u32)>,
+    /// Number of the zone that the next item is about.
+    expected: u32,
+    /// Index of the fiber that it runs.
+    fiber: Option<usize>,
+    /// Call stack for the next item.
+    callstack: Option<u32>,
+}
+
+/// All threads and fibers.
+#[derive(Debug, Default)]
+pub(crate) struct Threads {
+    met: Vec<OpenThread>,
+    by_id: HashMap<u64, usize>,
+    /// Fibers by the address of their name.
+    by_fiber: HashMap<u64, usize>,
+    /// The thread that items are about.
+    current: usize,
+    /// Zones kept.
+    count: usize,
+}
+
+impl Threads {
+    /// Items are about this thread from here on.
+    pub(crate) fn set_current(&mut self, id: u32, queries: &mut Queries) {
+        self.current = self.thread_of(id.into(), queries);
+    }
+
+    /// Index of the thread with a number.
+    pub(crate) fn thread_of(&mut self, id: u64, queries: &mut Queries) -> usize {
+        let next = self.met.len();
+        let index = *self.by_id.entry(id).or_insert_with(|| {
+            queries.ask(Query::ThreadName, id);
+            next
+        });
+        if index == next {
+            let thread = TracyThread { id, ..TracyThread::default() };
+            self.met.push(OpenThread { thread, ..OpenThread::default() });
+        }
+        index
+    }
+
+    /// Index of the thread that items are about, or of the fiber that it runs.
+    pub(crate) fn current(&mut self, queries: &mut Queries) -> usize {
+        if self.met.is_empty() {
+            self.set_current(0, queries);
+        }
+        self.met.get(self.current).and_then(|thread| thread.fiber).unwrap_or(self.current)
+    }
+
+    fn current_thread(&mut self, queries: &mut Queries) -> Option<&mut OpenThread> {
+        let index = self.current(queries);
+        self.met.get_mut(index)
+    }
+
+    pub(crate) fn name(&mut self, id: u64, name: &str) {
+        if let Some(thread) = self.by_id.get(&id).and_then(|index| self.met.get_mut(*index)) {
+            name.clone_into(&mut thread.thread.name);
+        }
+    }
+
+    pub(crate) fn name_fiber(&mut self, key: u64, name: &str) {
+        if let Some(fiber) = self.by_fiber.get(&key).and_then(|index| self.met.get_mut(*index)) {
+            name.clone_into(&mut fiber.thread.name);
+        }
+    }
+
+    /// The thread goes on with a fiber.
+    pub(crate) fn begin_fiber(&mut self, thread: u32, key: u64, queries: &mut Queries) {
+        let thread = self.thread_of(thread.into(), queries);
+        let next = self.met.len();
+        let fiber_count = self.by_fiber.len() as u64;
+        let fiber = *self.by_fiber.entry(key).or_insert(next);
+        if fiber == next {
+            queries.ask(Query::FiberName, key);
+            let id = FIRST_FIBER.saturating_add(fiber_count);
+            let of_fiber = TracyThread { id, is_fiber: true, ..TracyThread::default() };
+            self.met.push(OpenThread { thread: of_fiber, ..OpenThread::default() });
+        }
+        if let Some(thread) = self.met.get_mut(thread) {
+            thread.fiber = Some(fiber);
+        }
+    }
+
+    pub(crate) fn leave_fiber(&mut self, thread: u32) {
+        let index = self.by_id.get(&thread.into());
+        if let Some(thread) = index.and_then(|index| self.met.get_mut(*index)) {
+            thread.fiber = None;
+        }
+    }
+
+    /// The next item is about the zone with this number.
+    pub(crate) fn expect(&mut self, number: u32, queries: &mut Queries) {
+        if let Some(thread) = self.current_thread(queries) {
+            thread.expected = number;
+        }
+    }
+
+    pub(crate) fn set_callstack(&mut self, callstack: Option<u32>, queries: &mut Queries) {
+        if let Some(thread) = self.current_thread(queries) {
+            thread.callstack = callstack;
+        }
+    }
+
+    pub(crate) fn take_callstack(&mut self, queries: &mut Queries) -> Option<u32> {
+        self.current_thread(queries)?.callstack.take()
+    }
+
+    /// Number of zones kept.
+    pub(crate) const fn zone_count(&self) -> usize {
+        self.count
+    }
+
+    /// Begins a zone that is not kept: its end must end no other.
+    pub(crate) fn begin_unkept(&mut self, queries: &mut Queries) {
+        let Some(thread) = self.current_thread(queries) else { return };
+        let number = std::mem::take(&mut thread.expected);
+        thread.open.push((None, number));
+    }
+
+    pub(crate) fn begin(
+        &mut self,
+        location: u32,
+        start_ns: i64,
+        callstack: Option<u32>,
+        queries: &mut Queries,
+    ) {
+        let Some(thread) = self.current_thread(queries) else { return };
+        let extra = callstack
+            .map(|index| Box::new(ZoneExtra { callstack: Some(index), ..ZoneExtra::default() }));
+        let depth = u16::try_from(thread.open.len()).unwrap_or(u16::MAX);
+        let number = std::mem::take(&mut thread.expected);
+        thread.open.push((Some(thread.thread.zones.len()), number));
+        thread.thread.zones.push(TracyZone { location, depth, start_ns, end_ns: None, extra });
+        self.count = self.count.saturating_add(1);
+    }
+
+    /// Ends the innermost zone; of clients that number their zones the one with the number.
+    pub(crate) fn end(&mut self, end_ns: i64, damage: &mut Damage, queries: &mut Queries) {
+        let Some(thread) = self.current_thread(queries) else { return };
+        let number = std::mem::take(&mut thread.expected);
+        let Some(position) = thread.open.iter().rposition(|open| open.1 == number) else {
+            damage.unmatched_ends = damage.unmatched_ends.saturating_add(1);
+            return;
+        };
+        // Zones inside of it have no end: they stay, and are counted when all is over.
+        let ended = thread.open.get(position).and_then(|open| open.0);
+        thread.open.truncate(position);
+        let Some(zone) = ended.and_then(|index| thread.thread.zones.get_mut(index)) else { return };
+        if end_ns < zone.start_ns {
+            damage.reversed_zones = damage.reversed_zones.saturating_add(1);
+        } else {
+            zone.end_ns = Some(end_ns);
+        }
+    }
+
+    /// Changes the innermost zone.
+    pub(crate) fn change(
+        &mut self,
+        damage: &mut Damage,
+        queries: &mut Queries,
+        change: impl FnOnce(&mut ZoneExtra),
+    ) {
+        let Some(thread) = self.current_thread(queries) else { return };
+        let number = std::mem::take(&mut thread.expected);
+        let innermost = thread.open.last().filter(|open| open.1 == number);
+        let Some(&(index, _)) = innermost else {
+            damage.stray_extras = damage.stray_extras.saturating_add(1);
+            return;
+        };
+        if let Some(zone) = index.and_then(|index| thread.thread.zones.get_mut(index)) {
+            change(zone.extra.get_or_insert_default());
+        }
+    }
+
+    /// The threads; zones without an end are counted.
+    pub(crate) fn finish(self, damage: &mut Damage) -> Vec<TracyThread> {
+        let finished = self.met.into_iter().map(|open| open.thread).collect::<Vec<_>>();
+        let zones = finished.iter().flat_map(|thread| &thread.zones);
+        let endless = zones.filter(|zone| zone.end_ns.is_none()).count() as u64;
+        damage.open_zones = endless.saturating_sub(damage.reversed_zones);
+        finished
+    }
+}
+
+/// Appends a line to a zone's text.
+pub(crate) fn append_line(extra: &mut ZoneExtra, line: &str) {
+    extra.text = Some(match extra.text.take() {
+        None => line.into(),
+        Some(text) => format!("{text}\n{line}").into(),
+    });
+}
+
+/// A message while its text may be on its way.
+#[derive(Debug)]
+pub(crate) struct PendingMessage {
+    pub(crate) thread: usize,
+    pub(crate) time_ns: i64,
+    pub(crate) text: TextRef,
+    pub(crate) color: Option<u32>,
+    pub(crate) metadata: Option<u8>,
+    pub(crate) callstack: Option<u32>,
+}
