@@ -11,7 +11,7 @@ use host_reader::{
 };
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
 use std::path::PathBuf;
-use ttnn::{ClockReading, CopiedChip, Session, WorkerCore, launches::LaunchLog};
+use ttnn::{ClockReading, CopiedChip, Session, WorkerCore, launches::{LaunchEntry, LaunchLog}};
 use wire::RunHostId;
 
 /// Chips of a program that uses a stock ttnn.
@@ -187,8 +187,8 @@ pub(crate) struct TtnnLaunchLog {
     log: LaunchLog,
 }
 
-/// A launch: program id, workload, name, input tensors as JSON, trace id.
-type Launch = (u32, Option<u64>, String, String, Option<u32>);
+/// A launch: program id, workload, name, input tensors as JSON, trace id, time in ns.
+type Launch = (u32, Option<u64>, String, String, Option<u32>, u64);
 
 #[pymethods]
 impl TtnnLaunchLog {
@@ -203,7 +203,8 @@ impl TtnnLaunchLog {
         let entries = self.log.take().into_iter();
         let launch = entries.map(|entry| {
             let inputs = serde_json::Value::Array(entry.inputs).to_string();
-            (entry.runtime_id, entry.workload_id, entry.name, inputs, entry.trace_id)
+            let LaunchEntry { runtime_id, workload_id, name, trace_id, time_ns, .. } = entry;
+            (runtime_id, workload_id, name, inputs, trace_id, time_ns)
         });
         launch.collect()
     }

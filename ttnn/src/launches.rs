@@ -35,6 +35,8 @@ pub struct LaunchEntry {
     pub inputs: Vec<Value>,
     /// The trace that it was captured into.
     pub trace_id: Option<u32>,
+    /// Time of the entry on the system's clock; 0 if it has none.
+    pub time_ns: u64,
 }
 
 /// Reader of a log that grows.
@@ -107,12 +109,12 @@ impl LaunchLog {
             "name" if open.name.is_none() => open.name = Some(value.to_owned()),
             "parameters" => value.clone_into(&mut open.parameters),
             "trace_id" => open.trace_id = value.parse().ok().filter(|&id| id != NO_TRACE),
-            "timestamp_ns" => self.close(),
+            "timestamp_ns" => self.close(value.parse().unwrap_or(0)),
             _ => {}
         }
     }
 
-    fn close(&mut self) {
+    fn close(&mut self, time_ns: u64) {
         let Some(fields) = self.open.take() else { return };
         let id = fields.runtime_id.filter(|&id| id <= wire::RunHostId::BASE_MAX);
         let Some((runtime_id, name)) = id.zip(fields.name) else {
@@ -125,6 +127,7 @@ impl LaunchLog {
             name,
             inputs: tensors(&fields.parameters),
             trace_id: fields.trace_id,
+            time_ns,
         });
     }
 }

@@ -6,7 +6,7 @@
 //! | how does a log, a capture or a folder become one? | [`load`] |
 //! | and its figures, in little memory? | [`open`], [`report_of_log`] |
 //! | which ops did the host announce beside a log? | [`host_ops`] |
-//! | which replays of traces did the host report? | [`traces_of_host`] |
+//! | which replays of traces did the host report? | [`traces_of_host`], [`trace_messages`] |
 //! | which part of it is wanted? | [`TraceFilter`], [`Recording::retain`] |
 //! | which commands did dispatch cores carry out? | [`name_dispatch_commands`] |
 //! | what time was it, in one clock for all chips? | [`DeviceClock`] |
@@ -45,7 +45,7 @@ pub use load::{
 };
 pub use selection::HiddenLaunches;
 pub use sub_devices::{SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES};
-pub use traces::traces_of_host;
+pub use traces::{trace_messages, traces_of_host};
 
 use crate::capture::{
     CapturedRun,

@@ -3,10 +3,9 @@
 use host_events::{HostEventKind, HostRecording, TraceMessage, TraceStep};
 use reader::traces::TraceBook;
 
-/// The book of the traces that threads of the host reported, in the order of their messages'
-/// times.
+/// Messages about traces that threads of the host recorded, with their times, in time order.
 #[must_use]
-pub fn traces_of_host(host: &[HostRecording]) -> TraceBook {
+pub fn trace_messages(host: &[HostRecording]) -> Vec<(u64, TraceMessage)> {
     let events =
         host.iter().flat_map(|recording| &recording.threads).flat_map(|thread| &thread.events);
     let messages = events.filter(|event| event.kind == HostEventKind::Message);
@@ -14,8 +13,15 @@ pub fn traces_of_host(host: &[HostRecording]) -> TraceBook {
         .filter_map(|event| Some((event.time_ns, TraceMessage::parse(event.text.as_deref()?)?)))
         .collect();
     messages.sort_by_key(|(time_ns, _)| *time_ns);
+    messages
+}
+
+/// The book of the traces that threads of the host reported, in the order of their messages'
+/// times.
+#[must_use]
+pub fn traces_of_host(host: &[HostRecording]) -> TraceBook {
     let mut book = TraceBook::default();
-    for (_, TraceMessage { step, chip_id, trace_id }) in messages {
+    for (_, TraceMessage { step, chip_id, trace_id }) in trace_messages(host) {
         let Ok(chip_id) = u32::try_from(chip_id) else { continue };
         match step {
             TraceStep::EnqueueProgram(base_id) => {

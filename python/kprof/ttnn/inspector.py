@@ -39,12 +39,22 @@ class GrowingFile:
 class Launch:
     """A launch of a program, as the Inspector logs it."""
 
-    __slots__ = ("inputs", "is_cache_hit", "kernels", "name", "runtime_id", "trace_id")
+    __slots__ = ("inputs", "is_cache_hit", "kernels", "name", "runtime_id", "time_ns", "trace_id", "workload")
 
     def __init__(self, entry: Any) -> None:
-        self.runtime_id, _, self.name, self.inputs, self.trace_id = entry
+        self.runtime_id, self.workload, self.name, self.inputs, self.trace_id, self.time_ns = entry
         self.kernels: str | None = None
         self.is_cache_hit: bool | None = None
+
+
+class Program:
+    """A program that was compiled, and its kernels."""
+
+    __slots__ = ("created_ns", "kernels")
+
+    def __init__(self, created_ns: int) -> None:
+        self.created_ns = created_ns
+        self.kernels: list[dict[str, str]] = []
 
 
 class Inspector:
@@ -56,8 +66,11 @@ class Inspector:
         self._log = _native.TtnnLaunchLog()
         self._rest = ""
         self._event: dict[str, str] = {}
-        self._compiled: list[dict[str, str]] = []
+        self._open: dict[str, Program] = {}
+        """Programs that no launch has taken yet, by their number."""
         self._kernels: dict[int, str] = {}
+        """Kernels of the workloads that were launched before, as JSON; empty if they are unknown."""
+        self._last_ns = 0
         self.kernel_folders: list[str] = []
         """Folders of kernels in the cache, the new ones last."""
 
@@ -68,34 +81,36 @@ class Inspector:
 
     def new_launches(self) -> list[Launch]:
         """Launches since the last call."""
-        launches = []
-        for entry in self._log.add(self._launches.read()):
-            launch = Launch(entry)
-            workload = entry[1]
-            if workload is not None:
-                launch.is_cache_hit = workload in self._kernels
-                launch.kernels = self._kernels.get(workload)
-            launches.append((workload, launch))
-        fresh = [workload for workload, launch in launches if launch.is_cache_hit is False]
-        if fresh:
-            self._name_kernels(list(dict.fromkeys(fresh)))
-        for workload, launch in launches:
-            if launch.kernels is None and workload is not None:
-                launch.kernels = self._kernels.get(workload) or None
-        return [launch for _, launch in launches]
-
-    def _name_kernels(self, workloads: list[int]) -> None:
-        """Gives new workloads the programs that were compiled since the last ones, if that is clear."""
+        launches = [Launch(entry) for entry in self._log.add(self._launches.read())]
         self._read_programs()
-        programs: dict[str, list[dict[str, str]]] = {}
-        for kernel in self._compiled:
-            programs.setdefault(kernel.get("id", ""), []).append(kernel)
-        self._compiled = []
-        infos = [_kernel_info(kernels) for _, kernels in sorted(programs.items(), key=_number)]
-        if len(infos) != len(workloads):
-            # Programs of other threads or of other kinds: no kernel is better than a wrong one.
-            infos = [""] * len(workloads)
-        self._kernels.update(zip(workloads, infos))
+        for launch in launches:
+            if launch.workload is None:
+                continue
+            launch.is_cache_hit = launch.workload in self._kernels
+            if not launch.is_cache_hit:
+                self._kernels[launch.workload] = self._take_kernels(launch.time_ns)
+            launch.kernels = self._kernels[launch.workload] or None
+            self._last_ns = launch.time_ns
+        return launches
+
+    def _take_kernels(self, launch_ns: int) -> str:
+        """Kernels of the programs that were made between the last launch and this first one.
+
+        A workload does not say which programs it holds; they are made right before its first launch
+        and may be compiled after it was logged.
+        """
+        taken = {
+            number: program
+            for number, program in self._open.items()
+            if program.created_ns <= launch_ns
+        }
+        for number in taken:
+            del self._open[number]
+        made = [p for p in taken.values() if p.created_ns > self._last_ns and p.kernels]
+        if not made:
+            return ""
+        # Chips of a mesh may run one program each, all of the same kernels: the last one is shown.
+        return _kernel_info(made[-1].kernels)
 
     def _read_programs(self) -> None:
         lines = (self._rest + self._programs.read()).split("\n")
@@ -103,21 +118,19 @@ class Inspector:
         for line in lines:
             if line.startswith("- "):
                 self._close()
-                self._event = {"event": line[2:].rstrip(":")}
+                self._event = {"": line[2:].rstrip(":")}
             elif (field := _FIELD.match(line)) is not None:
                 self._event.setdefault(field[1], field[2])
-        self._close()
 
     def _close(self) -> None:
-        """Keeps the open event if it is a kernel's; the log ends with whole events."""
         event, self._event = self._event, {}
-        if event.get("event") == "program_kernel_compile_finished" and "path" in event:
-            self._compiled.append(event)
+        number = event.get("id", "")
+        if event.get("") == "program_created" and event.get("timestamp_ns", "").isdigit():
+            self._open[number] = Program(int(event["timestamp_ns"]))
+        elif event.get("") == "program_kernel_compile_finished" and "path" in event:
             self.kernel_folders.append(event["path"])
-
-
-def _number(item: tuple[str, Any]) -> int:
-    return int(item[0]) if item[0].isdigit() else 0
+            if number in self._open:
+                self._open[number].kernels.append(event)
 
 
 def _kernel_info(kernels: list[dict[str, str]]) -> str:

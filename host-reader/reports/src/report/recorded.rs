@@ -6,9 +6,10 @@ use super::{
     value::Value,
 };
 use crate::problem::ProblemLog;
-use host_events::{BufferUsage, HostEvent, HostEventKind, OpMetadata};
-use recording::{Recording, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES};
+use host_events::{BufferUsage, HostEvent, HostEventKind, OpMetadata, TraceStep};
+use recording::{Recording, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES, trace_messages};
 use std::{collections::BTreeMap, sync::Arc};
+use wire::RunHostId;
 
 /// Keys of structures that have columns of their own, as JSON.
 const STRUCTURES: [&str; 8] = [
@@ -33,6 +34,7 @@ pub(super) fn host_log_of(recorded: &Recording, problems: &mut ProblemLog) -> Ho
         return log;
     }
     let mut times = RecordedTimes { positions: log.positions(), ..RecordedTimes::default() };
+    add_traces(&mut log, &times.positions, recorded);
     for recording in &recorded.host {
         for thread in &recording.threads {
             let nesting = times.nestings.remove(&(recording.process_id, thread.number));
@@ -56,6 +58,27 @@ pub(super) fn host_log_of(recorded: &Recording, problems: &mut ProblemLog) -> Ho
         problems.add_to_file("the capture's host records", detail);
     }
     log
+}
+
+/// Adds the times of replays, and to each op the trace that it was captured into.
+fn add_traces(log: &mut HostLog, positions: &BTreeMap<u64, usize>, recorded: &Recording) {
+    for (time_ns, message) in trace_messages(&recorded.host) {
+        let chip_and_trace = (message.chip_id, message.trace_id);
+        match message.step {
+            TraceStep::Replay => {
+                log.replays.entry(chip_and_trace).or_default().push(time_ns);
+            }
+            TraceStep::EnqueueProgram(base_id) => {
+                let ids = u32::try_from(base_id).ok().zip(u32::try_from(message.chip_id).ok());
+                let id = ids.map(|(base_id, chip_id)| RunHostId::encode(base_id, chip_id));
+                let position = id.and_then(|id| positions.get(&id.0.into()));
+                if let Some(op) = position.and_then(|&position| log.ops.get_mut(position)) {
+                    op.trace_id = Some(message.trace_id);
+                }
+            }
+            TraceStep::Begin | TraceStep::End | TraceStep::Release => {}
+        }
+    }
 }
 
 fn signpost(name: &str, event: &HostEvent) -> Signpost {
@@ -162,7 +185,6 @@ mod tests {
     use super::*;
     use host_events::{HostRecorder, HostRecorderOptions, HostSource};
     use std::sync::atomic::{AtomicU64, Ordering};
-    use wire::RunHostId;
 
     #[test]
     fn fields_without_a_column_become_attributes() {
@@ -177,6 +199,31 @@ mod tests {
         let cell = |key: &str| log.ops[0].description.get(key).unwrap().cell();
         assert_eq!((cell("op_code"), cell("math_fidelity")), ("Matmul".into(), "HiFi2".into()));
         assert_eq!(cell("attributes"), "{'tile': '32x32'}");
+    }
+
+    #[test]
+    fn messages_of_traces_name_the_traces_of_ops_and_time_their_replays() {
+        let recorder = HostRecorder::new(HostRecorderOptions {
+            clock: Some(Arc::new({
+                let time = AtomicU64::new(100);
+                move || time.fetch_add(10, Ordering::Relaxed)
+            })),
+            ..HostRecorderOptions::default()
+        });
+        for message in ["ENQUEUE_PROGRAM: 1, 7, 2", "END: 1, 7", "REPLAY: 1, 7", "REPLAY: 1, 7"] {
+            recorder.message(&MODEL, format!("`TT_METAL_TRACE_{message}`"));
+        }
+        let op = |program| OpMetadata {
+            chip_id: 1,
+            run_host_id: RunHostId::encode(program, 1),
+            ..OpMetadata::default()
+        };
+        let host = vec![recorder.take()];
+        let recording = Recording { ops: vec![op(1), op(2)], host, ..Recording::default() };
+        let log = host_log_of(&recording, &mut ProblemLog::default());
+        assert_eq!(log.ops.iter().map(|op| op.trace_id).collect::<Vec<_>>(), [None, Some(7)]);
+        let replays = &log.replays[&(1, 7)];
+        assert_eq!((replays.len(), replays[1] - replays[0]), (2, 10));
     }
 
     #[test]
