@@ -12,8 +12,8 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Iterator
-from types import FrameType
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
 from typing import Any
 
 from . import _native
@@ -27,13 +27,24 @@ LINES = False
 """Whether a :class:`Profiler` traces lines unless told: ``python -m kprof -p -l`` sets it."""
 
 
+signpost_hooks: list[Callable[[], None]] = []
+"""Called before each signpost: whoever reads chips reads what ran before it."""
+
+
 def signpost(header: str, message: str | None = None, color: int | None = None) -> None:
     """Marks a place in the run: a row of the ops report, and a message of the trace.
 
     ``color`` is 0xRRGGBB, here and in the functions below.
     """
+    for hook in signpost_hooks:
+        hook()
     HOST.signpost(header, message, color)
     _LOG.info("%s", header if message is None else f"{header}: {message}")
+
+
+def _qualified_name(code: CodeType) -> str:
+    # Python 3.10 knows a function's own name only.
+    return getattr(code, "co_qualname", code.co_name)
 
 
 def message(text: str, color: int | None = None) -> None:
@@ -67,7 +78,7 @@ def zone(name: str) -> Iterator[None]:
     # Above this frame lies that of the context manager.
     frame = sys._getframe(2)
     code = frame.f_code
-    HOST.begin_zone(name, code.co_qualname, code.co_filename, frame.f_lineno)
+    HOST.begin_zone(name, _qualified_name(code), code.co_filename, frame.f_lineno)
     try:
         yield
     finally:
@@ -137,7 +148,7 @@ class Profiler:
     def _begin(self, frame: FrameType) -> None:
         code = frame.f_code
         HOST.begin_zone(
-            f"PY_FUNC_{code.co_name}", code.co_qualname, code.co_filename, code.co_firstlineno
+            f"PY_FUNC_{code.co_name}", _qualified_name(code), code.co_filename, code.co_firstlineno
         )
         self._frames().append([frame, False])
 
@@ -176,6 +187,6 @@ class Profiler:
             HOST.end_zone(None)
         code = frame.f_code
         HOST.begin_zone(
-            f"PY_LINE_{code.co_name}", code.co_qualname, code.co_filename, frame.f_lineno
+            f"PY_LINE_{code.co_name}", _qualified_name(code), code.co_filename, frame.f_lineno
         )
         frames[-1][1] = True

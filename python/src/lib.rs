@@ -28,7 +28,7 @@ mod _native {
         periodic::PeriodicReader,
         recording::{PyRecording, open_recordings, table_of_texts},
         simulated::{SimulatedMesh, read_device_profiler, workloads},
-        ttnn::{TtnnLaunchLog, TtnnSession},
+        ttnn::{TtnnLaunchLog, TtnnSession, ttnn_environment},
     };
 }
 

@@ -10,9 +10,17 @@ use host_reader::{
     zone_names::{NameAge, ZoneNames},
 };
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
-use std::path::PathBuf;
-use ttnn::{ClockReading, CopiedChip, Session, WorkerCore, launches::{LaunchEntry, LaunchLog}};
-use wire::RunHostId;
+use std::{ffi::OsString, path::PathBuf};
+use ttnn::{
+    ClockReading, CopiedChip, Session, WorkerCore,
+    launches::{LaunchEntry, LaunchLog},
+    package::Package,
+    tree::{Build, PROFILE, SUMS, Tree, base_of, cache_folder},
+};
+use wire::{
+    RunHostId,
+    dram::{bytes_per_program, effective_support_count},
+};
 
 /// Chips of a program that uses a stock ttnn.
 #[pyclass(module = "kprof")]
@@ -83,9 +91,9 @@ impl TtnnSession {
     }
 
     /// Reads what was copied.
-    fn read(&mut self, py: Python<'_>, is_last: bool) -> PyResult<()> {
+    fn read(&mut self, py: Python<'_>) -> PyResult<()> {
         let session = self.session()?;
-        py.detach(|| session.read(is_last)).map_err(|error| value_error(&error))
+        py.detach(|| session.read()).map_err(|error| value_error(&error))
     }
 
     /// Control vectors to write back to a chip; those of other cores are zeros.
@@ -169,6 +177,31 @@ impl TtnnSession {
     fn session(&mut self) -> PyResult<&mut Session> {
         self.session.as_mut().ok_or_else(finished)
     }
+}
+
+/// Makes a root for tt-metal with our header; returns the variables with which tt-metal uses it.
+#[pyfunction]
+pub(crate) fn ttnn_environment(
+    python: PathBuf,
+    logs: PathBuf,
+    program_support_count: u32,
+    sums: bool,
+) -> PyResult<Vec<(&'static str, OsString)>> {
+    let package = Package::find(&python).map_err(|error| value_error(&error))?;
+    let Some(package) = package else {
+        return Err(PyValueError::new_err("expected the package ttnn, found none"));
+    };
+    let build = Build {
+        header: &kernel_profiler::cpp_header::FILES,
+        profile_kernel: if sums { PROFILE | SUMS } else { PROFILE },
+        lane_bytes: effective_support_count(program_support_count, sums)
+            .saturating_mul(bytes_per_program(sums)),
+        defines: Vec::new(),
+        keeps_going: false,
+    };
+    let tree =
+        cache_folder().and_then(|cache| Tree::make(&cache, &package, &base_of(&package), &build));
+    Ok(tree.map_err(|error| value_error(&error))?.variables(&logs))
 }
 
 /// The little-endian words of a copy.

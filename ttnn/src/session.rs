@@ -102,8 +102,7 @@ impl Session {
     ///
     /// # Errors
     /// If nothing can be read, or the capture cannot be written; what was read is kept even then.
-    pub fn read(&mut self, is_last: bool) -> Result<(), SessionError> {
-        self.recorder.options_mut().last_read = is_last;
+    pub fn read(&mut self) -> Result<(), SessionError> {
         Ok(self.recorder.read(&mut self.mesh)?)
     }
 

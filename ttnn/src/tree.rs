@@ -4,10 +4,21 @@
 use crate::package::Package;
 use sha2::{Digest, Sha256};
 use std::{
+    ffi::OsString,
     fs, io,
     os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
 };
+
+/// Bit of `PROFILE_KERNEL` that switches the profiler on.
+///
+/// # Compatibility
+/// `PROFILER_OPT_*` of tt-metal's `profiler_common.h`, as for the two others.
+pub const PROFILE: u32 = 1;
+/// Bit of `PROFILE_KERNEL` for dispatch cores.
+pub const DISPATCH_CORES: u32 = 1 << 1;
+/// Bit of `PROFILE_KERNEL` for sums.
+pub const SUMS: u32 = 1 << 3;
 
 /// How kernels are compiled for profiling.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +60,9 @@ pub enum TreeError {
         /// Where it was looked for.
         places: Vec<PathBuf>,
     },
+    /// There is no place for a root.
+    #[error("expected a folder for caches in XDG_CACHE_HOME or HOME, found none")]
+    NoCacheFolder,
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     File {
@@ -106,6 +120,22 @@ impl Tree {
             }
         }
         Ok(tree)
+    }
+}
+
+impl Tree {
+    /// Variables with which tt-metal uses the root, and logs its launches below a folder.
+    #[must_use]
+    pub fn variables(&self, logs: &Path) -> Vec<(&'static str, OsString)> {
+        vec![
+            ("TT_METAL_RUNTIME_ROOT", self.root.clone().into()),
+            ("TT_METAL_CACHE", self.cache.clone().into()),
+            ("TT_METAL_DISABLE_PRECOMPILED_FW", "1".into()),
+            ("TT_METAL_LOGS_PATH", logs.into()),
+            ("TT_METAL_INSPECTOR_LOG_RUNTIME_ENTRIES", "1".into()),
+            ("TT_METAL_INSPECTOR_CAPTURE_TENSOR_SPECS", "1".into()),
+            ("KPROF_TTNN_PROBLEMS", self.problems.clone().into()),
+        ]
     }
 }
 
@@ -224,6 +254,24 @@ fn write_header(include: &Path, files: &[(&str, &str)]) -> Result<(), TreeError>
         fs::write(&path, text).map_err(|source| failed(&path, source))?;
     }
     Ok(())
+}
+
+/// The root that tt-metal would use for a package.
+#[must_use]
+pub fn base_of(package: &Package) -> PathBuf {
+    let named = ["TT_METAL_RUNTIME_ROOT", "TT_METAL_HOME"].into_iter().find_map(std::env::var_os);
+    named.map_or_else(|| package.folder.clone(), PathBuf::from)
+}
+
+/// The folder of kprof's roots, which may be deleted at any time.
+///
+/// # Errors
+/// If neither `XDG_CACHE_HOME` nor `HOME` is set.
+pub fn cache_folder() -> Result<PathBuf, TreeError> {
+    let folder = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let folder = folder.filter(|folder| folder.is_absolute());
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    Ok(folder.or_else(home).ok_or(TreeError::NoCacheFolder)?.join("kprof/ttnn"))
 }
 
 /// A name of 16 digits for some texts.

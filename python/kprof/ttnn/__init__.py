@@ -4,24 +4,32 @@
 
     import kprof.ttnn
 
+    kprof.ttnn.prepare()
+    import ttnn
+
+    device = ttnn.open_device(device_id=0)
     with kprof.ttnn.profile(device) as profile:
         ttnn.matmul(a, b)
     recording = profile.recording()
 
-Kernels and firmware must have been compiled with kprof's header, which is what `kprof record`
-arranges before the program starts: :func:`prepare` does the same in code, before `import ttnn`.
+Kernels and firmware must be compiled with kprof's header: :func:`prepare` arranges that.
 """
 
 from __future__ import annotations
 
 import importlib.abc
 import importlib.util
+import json
 import os
 import sys
 from typing import Any
 
+from .. import Recording, _native
+
 SESSION_VARIABLE = "KPROF_TTNN_SESSION"
 """Options of the session as JSON; `kprof record` sets it."""
+_PREPARED = "KPROF_TTNN_PREPARED"
+"""Options that kernels are compiled for, as JSON; `prepare` sets it."""
 
 
 class _Loader(importlib.abc.Loader):
@@ -53,11 +61,62 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 def start(ttnn: Any) -> Any:
     """Begins the session that the environment describes; returns it."""
-    from .session import Options, Session, watch
+    from .session import Options, begin
 
-    session = Session(ttnn, Options.from_environment(os.environ[SESSION_VARIABLE]))
-    watch(ttnn, session)
-    return session
+    return begin(ttnn, Options.from_environment(os.environ[SESSION_VARIABLE]))
+
+
+def prepare(program_support_count: int = 1000, sums: bool = False) -> None:
+    """Makes tt-metal compile kernels with kprof's header; call it before `import ttnn`.
+
+    ``program_support_count`` is the number of programs that a lane holds between two reads. With
+    ``sums``, zones of compute kernels are added up on the chip.
+    """
+    if "ttnn" in sys.modules:
+        raise RuntimeError("expected prepare() before `import ttnn`, found ttnn imported")
+    logs = os.environ.get("TT_METAL_LOGS_PATH") or os.getcwd()
+    variables = _native.ttnn_environment(sys.executable, logs, program_support_count, sums)
+    os.environ.update(variables)
+    os.environ[_PREPARED] = json.dumps({"program_support_count": program_support_count, "sums": sums})
+
+
+class Profile:
+    """The profile of what an opened device runs inside of ``with``."""
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+        self._session: Any = None
+        self._recording: Any = None
+
+    def __enter__(self) -> Profile:
+        import ttnn
+
+        from .session import ACTIVE, Options, begin
+
+        if ACTIVE:
+            raise RuntimeError("expected one profile at a time, found another one that records")
+        options = Options(**json.loads(os.environ.get(_PREPARED, "{}")))
+        options.logs = os.environ.get("TT_METAL_LOGS_PATH") or os.getcwd()
+        self._session = begin(ttnn, options)
+        self._session.open(self._device)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        from .session import end
+
+        self._session.close(self._device)
+        self._recording = end(self._session)
+
+    def recording(self) -> Recording:
+        """What was recorded; complete when the block has ended."""
+        if self._recording is None:
+            raise RuntimeError("expected recording() behind the block of `with`, found it open")
+        return Recording(self._recording)
+
+
+def profile(device: Any) -> Profile:
+    """Profiles what ``device`` runs inside of ``with``, after :func:`prepare`."""
+    return Profile(device)
 
 
 def wait_for_ttnn() -> None:

@@ -16,6 +16,10 @@ RUN_BYTES = {False: 48, True: 64}
 """Bytes of a lane that a program takes without optional markers, without and with sums."""
 VECTOR_BYTES = 2048
 LANES_PER_CORE = 5
+SIGNATURE = 0x4B504000
+"""What the runtime writes to word 5 of a control vector: `KP`, version 4."""
+SIGNATURE_ANSWER = 4
+"""The word of an answer of the set-up kernel that holds word 5."""
 
 
 @dataclasses.dataclass
@@ -36,6 +40,10 @@ def lane_bytes(program_support_count: int, sums: bool) -> int:
 
 class LanesDoNotFit(RuntimeError):
     """The chip's DRAM has no room for the lanes."""
+
+
+class NotCompiledForProfiling(RuntimeError):
+    """Firmware does not record: it was compiled without kprof's header."""
 
 
 class DeviceProfiler:
@@ -72,12 +80,13 @@ class DeviceProfiler:
         self.words = self._tensor(rows * CONTROL_WORDS)
 
     def _advice(self) -> str:
-        free = getattr(_ttnn.get_memory_view(self.device, _ttnn.BufferType.DRAM), "largest_contiguous_bytes_free_per_bank", 0)
+        view = _ttnn.get_memory_view(self.device, _ttnn.BufferType.DRAM)
+        free = int(getattr(view, "largest_contiguous_bytes_free_per_bank", 0))
         per_program = RUN_BYTES[self.sums] * LANES_PER_CORE * self.cores_per_bank
         return (
             f"expected {self.bank_words * 4} free bytes in each DRAM bank for lanes of "
             f"{self.program_support_count} programs, found {free}; "
-            f"the largest count that fits is {free // per_program}"
+            f"the largest count that fits is {free // per_program}: --op-support-count"
         )
 
     def _tensor(self, bank_words: int) -> Any:
@@ -176,6 +185,13 @@ class DeviceProfiler:
             answers = answers.transpose(1, 0, 2).reshape(-1, 16)[: len(self.logical)]
             chips.append(answers.copy())
         self.first_answers = (before, chips, time.monotonic_ns())
+        found = int(chips[0][0][SIGNATURE_ANSWER])
+        if found & 0xFFFFF000 != SIGNATURE:
+            raise NotCompiledForProfiling(
+                f"expected firmware with kprof's header (signature {SIGNATURE:#x}), found "
+                f"{found:#x}; start the program with `kprof record`, or call kprof.ttnn.prepare() "
+                "before `import ttnn`"
+            )
         return [
             [
                 Core(logical, virtual, (int(row[0]) & 0x3F, int(row[0]) >> 6 & 0x3F))

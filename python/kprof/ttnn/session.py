@@ -8,6 +8,7 @@ import functools
 import glob
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -15,11 +16,21 @@ from typing import Any
 
 import numpy as _np
 
-from .. import _native
+from .. import _native, tracing
+from .device import CONTROL_WORDS, DeviceProfiler
 from .inspector import Inspector, Launch
 
 VECTOR_WORDS = 512
 """Words of a lane that a launch takes at most."""
+RUN_WORDS = 12
+"""Words of a lane that a launch takes at least."""
+LAUNCHES_BETWEEN_LOOKS = 4
+CALL_TIMEOUT_SECONDS = 1.0
+RISCS = 5
+END_MASK = 0x1FFFF
+"""Bits of words 0 to 4 of a control vector that say where a lane ends."""
+READ_WORDS = 59
+"""First of the words of a control vector that say how far each lane was read."""
 
 
 @dataclasses.dataclass
@@ -61,16 +72,17 @@ class OpenDevice:
     """An opened device, and how full its lanes may be."""
 
     def __init__(self, session: Session, device: Any) -> None:
-        from .device import DeviceProfiler
-
         options = session.options
         self.session = session
         self.profiler = DeviceProfiler(device, options.program_support_count, options.sums)
+        self.lane_words = self.profiler.lane_bytes // 4
+        # Room for a launch that leaves a full vector, where lanes are long enough for that.
+        self.reserved_words = min(VECTOR_WORDS, self.lane_words // 4)
         self.pending_words = 0
         """Words that launches since the last read may have left in the fullest lane."""
+        self.pending_launches = 0
         self.run_words = VECTOR_WORDS
         """Words that a launch is taken to leave in a lane."""
-        self.pending_launches = 0
         self.chips: list[int] = []
         self.cores = self.profiler.find_cores()
         self._join()
@@ -96,39 +108,57 @@ class OpenDevice:
         # The end of that launch does not count: the next one begins the lanes of every core.
         profiler.find_cores()
 
-    def note(self, launch_count: int) -> bool:
-        """Adds launches; returns true if the lanes should be read now."""
+    def has_room(self, launch_count: int) -> bool:
+        """Returns true if the lanes surely take so many more launches."""
+        more = launch_count * self.run_words + self.reserved_words
+        return self.pending_words + more <= self.lane_words
+
+    def add_launches(self, launch_count: int) -> None:
+        """Counts launches that were enqueued."""
         self.pending_launches += launch_count
         self.pending_words += launch_count * self.run_words
-        lane_words = self.profiler.lane_bytes // 4
-        return self.pending_words + VECTOR_WORDS > lane_words
 
-    def read(self, is_last: bool) -> None:
-        """Reads what was recorded since the last read."""
+    def look(self) -> None:
+        """Finds out how full the lanes are, which costs far less than reading them."""
+        self._learn(self.profiler.gather()[0])
+
+    def load(self) -> None:
+        """Copies what the chips hold, for the next read."""
         profiler, native = self.profiler, self.session.native
         controls, clocks = profiler.gather()
         lanes = profiler.copy_lanes()
         for chip, words, lane in zip(self.chips, controls, lanes):
             native.load(chip, words.astype("<u4").tobytes(), lane.astype("<u4").tobytes())
-        native.read(is_last)
         for chip, cores, (before, cycles, after) in zip(self.chips, self.cores, clocks):
             native.add_clocks(chip, [(*cores[0].noc0, before, cycles, after)])
-        answers = [
-            _np.frombuffer(native.acknowledgement(chip), "<u4").reshape(-1, 64)
-            for chip in self.chips
-        ]
-        profiler.acknowledge(answers)
         self._learn(controls)
 
+    def acknowledge(self) -> None:
+        """Tells the chips what was read."""
+        native = self.session.native
+        answers = [
+            _np.frombuffer(native.acknowledgement(chip), "<u4").reshape(-1, CONTROL_WORDS)
+            for chip in self.chips
+        ]
+        self.profiler.acknowledge(answers)
+        # The launches of a read are runs of the core that they run on.
+        self.pending_words = 3 * RUN_WORDS
+        self.pending_launches = 0
+
     def _learn(self, controls: list[Any]) -> None:
-        """Takes the words of the fullest lane since the last read as what launches leave."""
+        """Takes over how full the lanes are, and how many words a launch leaves."""
+        unread = 0
+        for words in controls:
+            ends = words[:, :RISCS].astype(_np.int64) & END_MASK
+            read = words[:, READ_WORDS : READ_WORDS + RISCS].astype(_np.int64)
+            # Behind a turn, words up to the end of the lane and those from its begin are new.
+            turned = _np.where(ends < read, self.lane_words, 0)
+            unread = max(unread, int((ends - read + turned).max()))
         if self.pending_launches:
-            ends = [words[:, :5].astype("u4") & 0x1FFFF for words in controls]
-            most = max(int(end.max()) for end in ends)
-            # Twice the mean, since launches differ; never less than a launch without markers.
-            mean = most // self.pending_launches
-            self.run_words = min(VECTOR_WORDS, max(12, 2 * mean))
-        self.pending_launches = self.pending_words = 0
+            mean = -(-unread // self.pending_launches)
+            # Launches differ, and those of the profiler itself are in the sum.
+            self.run_words = min(VECTOR_WORDS, max(RUN_WORDS, mean + mean // 4))
+        self.pending_words = unread
 
 
 class Session:
@@ -145,7 +175,7 @@ class Session:
         )
         self.inspector = Inspector(os.path.join(options.logs, "generated", "inspector"))
         self.devices: dict[int, OpenDevice] = {}
-        self.host = _native.Host()
+        self.host = tracing.HOST
         self._calls: list[Call] = []
         self._depth = threading.local()
         self._lock = threading.RLock()
@@ -153,6 +183,9 @@ class Session:
         self._trace_sizes: dict[int, int] = {}
         self._trace_begin = 0
         self._is_capturing = False
+        self.chip_count = 0
+        self._counted_id = ttnn._ttnn.get_device_operation_id()
+        self.recording: Any = None
         self.is_finished = False
         self.problems: list[str] = []
 
@@ -165,38 +198,45 @@ class Session:
     def open(self, device: Any) -> None:
         """Prepares a device that was opened."""
         with self._lock:
-            key = device.id()
-            if self.is_finished or key in self.devices:
+            if self.is_finished or device.id() in self.devices:
                 return
             try:
-                self.devices[key] = OpenDevice(self, device)
+                opened = OpenDevice(self, device)
+                self.devices[device.id()] = opened
+                self.chip_count += len(opened.chips)
             except Exception as error:
                 self._complain(f"the device is not profiled: {error}")
 
     def close(self, device: Any) -> None:
         """Reads a device for the last time, before it is closed."""
         with self._lock:
-            opened = self.devices.pop(device.id(), None)
-            if opened is not None:
-                self._read(opened, True)
+            if device.id() in self.devices and not self.is_finished:
+                self.read_all()
+                opened = self.devices.pop(device.id())
                 opened.profiler.release()
 
-    def read_all(self, is_last: bool = False) -> None:
+    def read_all(self) -> None:
         """Reads all devices, unless a trace is being captured: reads would become part of it."""
         with self._lock:
             if self._is_capturing or self.is_finished:
                 return
-            for opened in self.devices.values():
-                self._read(opened, is_last)
+            try:
+                self._read_all()
+            except Exception as error:
+                self._complain(f"a read failed: {error}")
 
-    def _read(self, opened: OpenDevice, is_last: bool) -> None:
-        try:
-            self.ttnn.synchronize_device(opened.profiler.device)
-            self._name_ops(opened.profiler.chip_ids)
-            self._name_zones()
-            opened.read(is_last)
-        except Exception as error:
-            self._complain(f"a read failed: {error}")
+    def _read_all(self) -> None:
+        opened = list(self.devices.values())
+        for device in opened:
+            self.ttnn.synchronize_device(device.profiler.device)
+        self._name_ops([chip for device in opened for chip in device.profiler.chip_ids])
+        self._name_zones()
+        for device in opened:
+            device.load()
+        self.native.read()
+        for device in opened:
+            device.acknowledge()
+        self.native.add_host(self.host)
 
     def _complain(self, problem: str) -> None:
         problem = " ".join(str(problem).split())
@@ -241,32 +281,47 @@ class Session:
         if getattr(self._depth, "value", 0) or self.is_finished:
             return original(op, *args, **kwargs)
         self._depth.value = 1
+        # Ids count launches of all threads: one call at a time, unless calls wait for each other.
+        is_locked = self._lock.acquire(timeout=CALL_TIMEOUT_SECONDS)
         first = self.ttnn._ttnn.get_device_operation_id()
         start = time.monotonic_ns()
         try:
             result = original(op, *args, **kwargs)
-        finally:
-            self._depth.value = 0
-        end = self.ttnn._ttnn.get_device_operation_id()
-        if end > first:
             duration = time.monotonic_ns() - start
-            name = getattr(op, "python_fully_qualified_name", "")
-            call = Call(
-                name, first, end, start, duration, _attributes(name, args, kwargs), _tensors(result)
-            )
-            self.launched(call)
+            end = self.ttnn._ttnn.get_device_operation_id()
+            if end > first:
+                name = getattr(op, "python_fully_qualified_name", "")
+                described = _attributes(name, args, kwargs), _tensors(result)
+                self._calls.append(Call(name, first, end, start, duration, *described))
+                self._count_launches()
+        finally:
+            if is_locked:
+                self._lock.release()
+            self._depth.value = 0
         return result
 
-    def launched(self, call: Call) -> None:
-        """Notes a call that launched programs; reads if lanes could fill."""
+    def _count_launches(self) -> None:
+        """Counts the launches since the last call; reads if lanes could fill."""
         with self._lock:
-            self._calls.append(call)
-            if not self._is_capturing:
-                self._count(call.end_id - call.first_id)
+            end = self.ttnn._ttnn.get_device_operation_id()
+            count, self._counted_id = end - self._counted_id, end
+            if self._is_capturing or self.is_finished:
+                return
+            for opened in self.devices.values():
+                opened.add_launches(max(count, 0))
+            self._make_room(1)
 
-    def _count(self, launch_count: int) -> None:
-        if any([opened.note(launch_count) for opened in self.devices.values()]):
-            self.read_all()
+    def _make_room(self, launch_count: int) -> None:
+        """Reads if the lanes do not surely take so many more launches."""
+        try:
+            full = [opened for opened in self.devices.values() if not opened.has_room(launch_count)]
+            for opened in full:
+                opened.look()
+            more = max(launch_count, LAUNCHES_BETWEEN_LOOKS)
+            if any(not opened.has_room(more) for opened in full):
+                self.read_all()
+        except Exception as error:
+            self._complain(f"a read failed: {error}")
 
     # Traces.
 
@@ -281,9 +336,9 @@ class Session:
         """Notes how many launches a trace holds."""
         with self._lock:
             self._is_capturing = False
-            count = self.ttnn._ttnn.get_device_operation_id() - self._trace_begin
-            self._trace_sizes[int(trace)] = count
-            for base_id in range(self._trace_begin, self._trace_begin + count):
+            self._counted_id = end = self.ttnn._ttnn.get_device_operation_id()
+            self._trace_sizes[int(trace)] = end - self._trace_begin
+            for base_id in range(self._trace_begin, end):
                 self._trace_message(f"ENQUEUE_PROGRAM: {{chip}}, {int(trace)}, {base_id}")
             self._trace_message(f"END: {{chip}}, {int(trace)}")
 
@@ -291,13 +346,9 @@ class Session:
         """Notes a replay, before it is enqueued; reads first if the lanes could fill."""
         with self._lock:
             count = self._trace_sizes.get(int(trace), 0)
+            self._make_room(count)
             for opened in self.devices.values():
-                room = opened.profiler.lane_bytes // 4 - VECTOR_WORDS
-                if opened.pending_words + count * opened.run_words > room:
-                    self.read_all()
-                    break
-            for opened in self.devices.values():
-                opened.note(count)
+                opened.add_launches(count)
             self._trace_message(f"REPLAY: {{chip}}, {int(trace)}")
 
     def _trace_message(self, text: str) -> None:
@@ -308,18 +359,27 @@ class Session:
 
     # The end.
 
+    def signpost(self, header: str, message: str | None) -> None:
+        """Records a signpost, behind everything that ran before it."""
+        self.read_all()
+        self.host.signpost(header, message)
+
     def finish(self) -> Any:
         """Reads for the last time and ends the capture; returns the recording."""
         with self._lock:
             if self.is_finished:
-                return None
-            for opened in list(self.devices.values()):
-                self._read(opened, True)
-            if self.inspector.malformed_count:
-                self._complain(f"{self.inspector.malformed_count} launches in tt-metal's log are malformed")
+                return self.recording
+            # A trace whose capture an error has ended is no hindrance.
+            self._is_capturing = False
+            self.read_all()
+            if not self.chip_count and not self.problems:
+                self._complain("the program has opened no device, so that nothing was profiled")
+            if malformed := self.inspector.malformed_count:
+                self._complain(f"{malformed} launches in tt-metal's log are malformed")
             self.is_finished = True
             self.native.add_host(self.host)
-            return self.native.finish()
+            self.recording = self.native.finish()
+            return self.recording
 
 
 def _shape(tensor: Any) -> dict[str, str]:
@@ -392,19 +452,67 @@ def _fields_of_call(call: Call) -> list[tuple[str, str]]:
     return fields
 
 
-def watch(ttnn: Any, session: Session) -> None:
+ACTIVE: list[Session] = []
+"""The sessions that run; the last one is told of calls."""
+
+
+def begin(ttnn: Any, options: Options) -> Session:
+    """Begins a session; calls of ttnn are watched from then on."""
+    session = Session(ttnn, options)
+    if not _WATCHED:
+        _WATCHED.append(ttnn)
+        _watch(ttnn)
+    ACTIVE.append(session)
+    atexit.register(end, session)
+    return session
+
+
+def end(session: Session) -> Any:
+    """Ends a session; returns its recording."""
+    atexit.unregister(end)
+    if session in ACTIVE:
+        ACTIVE.remove(session)
+    for other in ACTIVE:
+        atexit.register(end, other)
+    return session.finish()
+
+
+_WATCHED: list[Any] = []
+
+
+def _watch(ttnn: Any) -> None:
     """Wraps the calls of ttnn that open, close and read devices, launch programs and replay traces."""
     for name in ("open_device", "open_mesh_device", "CreateDevice", "CreateDevices"):
-        _wrap(ttnn, name, functools.partial(_opened, session))
+        _wrap(ttnn, name, _opened)
     for name in ("close_device", "close_mesh_device", "CloseDevice", "CloseDevices"):
-        _wrap(ttnn, name, functools.partial(_closing, session))
-    _wrap(ttnn, "ReadDeviceProfiler", functools.partial(_read, session))
-    _wrap(ttnn, "begin_trace_capture", functools.partial(_begin_trace, session))
-    _wrap(ttnn, "end_trace_capture", functools.partial(_end_trace, session))
-    _wrap(ttnn, "execute_trace", functools.partial(_replay, session))
+        _wrap(ttnn, name, _closing)
+    _wrap(ttnn, "ReadDeviceProfiler", _read)
+    _wrap(ttnn, "begin_trace_capture", _begin_trace)
+    _wrap(ttnn, "end_trace_capture", _end_trace)
+    _wrap(ttnn, "execute_trace", _replay)
+    _wrap(ttnn, "tracy_message", _message)
+    tracing.signpost_hooks.append(_signpost)
     for kind in (ttnn.decorators.FastOperation, ttnn.decorators.Operation):
-        _wrap_operation(kind, session)
-    atexit.register(session.finish)
+        _wrap_operation(kind)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        _finish_at(number)
+
+
+def _finish_at(number: int) -> None:
+    """Ends sessions before a signal ends the process, unless the program handles the signal."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    if signal.getsignal(number) is not signal.SIG_DFL:
+        return
+
+    def ended(number: int, frame: Any) -> None:
+        del frame
+        for session in list(ACTIVE):
+            end(session)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    signal.signal(number, ended)
 
 
 def _wrap(ttnn: Any, name: str, wrapper: Any) -> None:
@@ -412,19 +520,27 @@ def _wrap(ttnn: Any, name: str, wrapper: Any) -> None:
     original = getattr(ttnn, name, None)
     if original is None:
         return
-    wrapped = functools.wraps(original)(functools.partial(wrapper, original))
+
+    @functools.wraps(original)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        if not ACTIVE:
+            return original(*args, **kwargs)
+        return wrapper(ACTIVE[-1], original, *args, **kwargs)
+
     for module in list(sys.modules.values()):
         if getattr(module, "__name__", "").partition(".")[0] == "ttnn":
             if vars(module).get(name) is original:
                 setattr(module, name, wrapped)
 
 
-def _wrap_operation(kind: Any, session: Session) -> None:
+def _wrap_operation(kind: Any) -> None:
     original = kind.__call__
 
     @functools.wraps(original)
     def call(op: Any, *args: Any, **kwargs: Any) -> Any:
-        return session.operation(original, op, args, kwargs)
+        if not ACTIVE:
+            return original(op, *args, **kwargs)
+        return ACTIVE[-1].operation(original, op, args, kwargs)
 
     kind.__call__ = call
 
@@ -458,12 +574,30 @@ def _begin_trace(session: Session, original: Any, *args: Any, **kwargs: Any) -> 
 
 def _end_trace(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
     result = original(*args, **kwargs)
-    trace = args[1] if len(args) > 1 else kwargs.get("trace_id")
-    session.trace_ends(trace)
+    session.trace_ends(args[1] if len(args) > 1 else kwargs.get("trace_id"))
     return result
 
 
 def _replay(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
-    trace = args[1] if len(args) > 1 else kwargs.get("trace_id")
-    session.trace_replays(trace)
+    session.trace_replays(args[1] if len(args) > 1 else kwargs.get("trace_id"))
     return original(*args, **kwargs)
+
+
+def _message(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
+    text = str(args[0] if args else kwargs.get("source", ""))
+    rest = text.strip("`")
+    if rest.startswith(SIGNPOST):
+        header, _, message = rest[len(SIGNPOST) :].partition("\n")
+        session.signpost(header, message or None)
+    else:
+        session.host.message(text, "", 0)
+    return original(*args, **kwargs)
+
+
+def _signpost() -> None:
+    for session in ACTIVE:
+        session.read_all()
+
+
+SIGNPOST = "TT_SIGNPOST: "
+"""What messages of signposts begin with, as `tracy.signpost` sends them."""

@@ -10,7 +10,7 @@ use std::{
 };
 use ttnn::{
     package::{BuiltInProfiler, Package, python_of},
-    tree::{Build, Tree},
+    tree::{Build, DISPATCH_CORES, PROFILE, SUMS, Tree, base_of, cache_folder},
 };
 use wire::dram::{bytes_per_program, effective_support_count};
 
@@ -126,11 +126,9 @@ impl Stock {
             defines,
             keeps_going: args.keep_going,
         };
-        let base =
-            ["TT_METAL_RUNTIME_ROOT", "TT_METAL_HOME"].into_iter().find_map(std::env::var_os);
-        let base = base.map_or_else(|| self.package.folder.clone(), PathBuf::from);
-        let folder = cache_folder()?;
-        let tree = Tree::make(&folder, &self.package, &base, &build);
+        let base = base_of(&self.package);
+        let tree =
+            cache_folder().and_then(|cache| Tree::make(&cache, &self.package, &base, &build));
         tree.map_err(|error| Failure::Sentence(error.to_string()))
     }
 
@@ -139,14 +137,7 @@ impl Stock {
         for name in ["TT_METAL_DEVICE_PROFILER", "TT_METAL_PROFILER_SYNC", "TTNN_OP_PROFILER"] {
             command.env_remove(name);
         }
-        command
-            .env("TT_METAL_RUNTIME_ROOT", &tree.root)
-            .env("TT_METAL_CACHE", &tree.cache)
-            .env("TT_METAL_DISABLE_PRECOMPILED_FW", "1")
-            .env("TT_METAL_LOGS_PATH", logs)
-            .env("TT_METAL_INSPECTOR_LOG_RUNTIME_ENTRIES", "1")
-            .env("TT_METAL_INSPECTOR_CAPTURE_TENSOR_SPECS", "1")
-            .env("KPROF_TTNN_PROBLEMS", &tree.problems);
+        command.envs(tree.variables(logs));
         let session = serde_json::json!({
             "capture": logs.join("device-{pid}.kprof"),
             "logs": logs,
@@ -211,24 +202,3 @@ fn refuse_options(args: &RecordArgs) -> Result<(), Failure> {
 fn support_count(args: &RecordArgs) -> u32 {
     args.device.op_support_count.unwrap_or(wire::dram::DEFAULT_PROGRAM_SUPPORT_COUNT)
 }
-
-/// The folder of kprof's own files that may be deleted at any time.
-fn cache_folder() -> Result<PathBuf, Failure> {
-    let folder = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let folder = folder.filter(|folder| folder.is_absolute());
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    let folder = folder.or_else(home).ok_or_else(|| {
-        Failure::Sentence(
-            "expected a folder for caches in XDG_CACHE_HOME or HOME, found none".into(),
-        )
-    })?;
-    Ok(folder.join("kprof/ttnn"))
-}
-
-/// Bits of `PROFILE_KERNEL`.
-///
-/// # Compatibility
-/// `PROFILER_OPT_*` of tt-metal's `profiler_common.h`.
-const PROFILE: u32 = 1;
-const DISPATCH_CORES: u32 = 1 << 1;
-const SUMS: u32 = 1 << 3;
