@@ -22,12 +22,14 @@ class GrowingFile:
         self.path = path
         self._offset = 0
 
+    def restart(self) -> None:
+        """Reads from the beginning again, after another file took this one's place."""
+        self._offset = 0
+
     def read(self) -> str:
         """Text that was appended since the last call."""
         try:
             with open(self.path, "rb") as file:
-                if os.fstat(file.fileno()).st_size < self._offset:
-                    self._offset = 0
                 file.seek(self._offset)
                 data = file.read()
         except FileNotFoundError:
@@ -63,6 +65,8 @@ class Inspector:
     def __init__(self, folder: str) -> None:
         self._launches = GrowingFile(os.path.join(folder, "mesh_workloads_log.yaml"))
         self._programs = GrowingFile(os.path.join(folder, "programs_log.yaml"))
+        self._startup = os.path.join(folder, "startup.yaml")
+        self._started = b""
         self._log = _native.TtnnLaunchLog()
         self._rest = ""
         self._event: dict[str, str] = {}
@@ -81,6 +85,7 @@ class Inspector:
 
     def new_launches(self) -> list[Launch]:
         """Launches since the last call."""
+        self._find_restart()
         launches = [Launch(entry) for entry in self._log.add(self._launches.read())]
         self._read_programs()
         for launch in launches:
@@ -92,6 +97,20 @@ class Inspector:
             launch.kernels = self._kernels[launch.workload] or None
             self._last_ns = launch.time_ns
         return launches
+
+    def _find_restart(self) -> None:
+        """Notices that tt-metal has begun its logs anew, as it does when all devices were closed."""
+        try:
+            with open(self._startup, "rb") as file:
+                started = file.read()
+        except FileNotFoundError:
+            return
+        if started != self._started:
+            self._started = started
+            self._launches.restart()
+            self._programs.restart()
+            self._open.clear()
+            self._rest = ""
 
     def _take_kernels(self, launch_ns: int) -> str:
         """Kernels of the programs that were made between the last launch and this first one.

@@ -227,6 +227,8 @@ class Session:
 
     def _read_all(self) -> None:
         opened = list(self.devices.values())
+        if not opened:
+            return
         for device in opened:
             self.ttnn.synchronize_device(device.profiler.device)
         self._name_ops([chip for device in opened for chip in device.profiler.chip_ids])
