@@ -34,6 +34,9 @@ pub(crate) struct TtnnSession {
 /// A core: its NoC-0 coordinate, then its logical one.
 type Core = (u16, u16, u16, u16);
 
+/// What is known of an op: its chip, the id of its program, and fields.
+type OpFacts = (u32, u32, Vec<(String, String)>);
+
 #[pymethods]
 impl TtnnSession {
     #[new]
@@ -123,8 +126,8 @@ impl TtnnSession {
     }
 
     /// Adds what is known of an op: its chip, the id of its program, and fields.
-    fn add_ops(&mut self, ops: Vec<(u32, u32, Vec<(String, String)>)>) -> PyResult<()> {
-        let op = |(chip_id, program, fields): (u32, u32, Vec<_>)| OpMetadata {
+    fn add_ops(&mut self, ops: Vec<OpFacts>) -> PyResult<()> {
+        let op = |(chip_id, program, fields): OpFacts| OpMetadata {
             chip_id,
             run_host_id: RunHostId::encode(program, chip_id),
             fields: fields.into(),
