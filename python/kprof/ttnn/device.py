@@ -15,6 +15,8 @@ CONTROL_WORDS = 64
 RUN_BYTES = {False: 48, True: 64}
 """Bytes of a lane that a program takes without optional markers, without and with sums."""
 VECTOR_BYTES = 2048
+TURNING_LANE_WORDS = 130_047
+"""Longest lane that begins anew where it is full, as the format of lanes has it."""
 LANES_PER_CORE = 5
 SIGNATURE = 0x4B504000
 """What the runtime writes to word 5 of a control vector: `KP`, version 4."""
@@ -32,10 +34,14 @@ class Core:
 
 
 def lane_bytes(program_support_count: int, sums: bool) -> int:
-    """Bytes of a RISC's lane; a lane holds more than one full vector."""
+    """Bytes of a RISC's lane.
+
+    A lane holds more than one full vector, and is short enough to be filled again and again.
+    """
     per_program = RUN_BYTES[sums]
     least = VECTOR_BYTES // per_program + 1
-    return max(program_support_count, least) * per_program
+    most = 4 * TURNING_LANE_WORDS // per_program
+    return min(max(program_support_count, least), most) * per_program
 
 
 class LanesDoNotFit(RuntimeError):
