@@ -2,7 +2,7 @@
 
 import kprof.ttnn
 
-kprof.ttnn.prepare(program_support_count=100)
+kprof.ttnn.prepare()
 
 import tensors  # noqa: E402
 import ttnn  # noqa: E402
