@@ -10,6 +10,7 @@
 //! |---|---|
 //! | Which chips can I have, and how do I ask for them? | [`config`] |
 //! | How do I launch something and let time pass? | [`mesh`] |
+//! | How does a host of its own drive a chip? | [`board`] |
 //! | What can I run without writing a kernel? | [`workload`] |
 //! | What is a program, a kernel, a launch? | [`program`] |
 //! | What can a native kernel do besides the profiler's macros? | [`native`] |
@@ -69,6 +70,7 @@
 
 pub use reader::architecture as arch;
 
+pub mod board;
 pub mod chip;
 pub mod clock;
 pub mod config;

@@ -233,6 +233,7 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
         region_bytes: u64::from(region.bank_bytes()).next_multiple_of(align),
         seed: config.seed,
         translation: Translation::new(chip.arch, plan.harvested()),
+        host_tile: None,
         plan: Arc::new(plan),
     };
     let drift_ppb = chip.drift_ppb(&mut random);

@@ -31,6 +31,8 @@ pub struct ChipFacts {
     pub plan: Arc<Floorplan>,
     /// Coordinates as its NoCs take them.
     pub translation: Translation,
+    /// The tile through which its RISCs reach the host's memory, where there is a host.
+    pub host_tile: Option<TileCoord>,
 }
 
 /// Endpoint of NoC requests at a tile.
@@ -43,6 +45,8 @@ pub enum Endpoint {
         /// Which memory, by the order of the groups.
         group: usize,
     },
+    /// The tile in front of the host's memory.
+    Host,
 }
 
 impl ChipFacts {
@@ -79,6 +83,9 @@ impl ChipFacts {
         let cores = self.plan.cores();
         if let Ok(index) = cores.binary_search_by_key(&tile, |place| place.coord) {
             return Some(Endpoint::Core(cores[index]));
+        }
+        if self.host_tile == Some(tile) {
+            return Some(Endpoint::Host);
         }
         let groups = self.arch.facts().dram_groups;
         let group = groups.iter().position(|tiles| tiles.contains(&tile))?;

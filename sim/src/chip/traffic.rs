@@ -24,7 +24,7 @@ use wire::vector::VECTOR_BYTES;
 
 impl Answer {
     /// Returns the counter changes of the sender's interface when the answer arrives.
-    fn changes(self, flits: u32) -> impl Iterator<Item = Change> {
+    pub(crate) fn changes(self, flits: u32) -> impl Iterator<Item = Change> {
         let Self { cycle, transaction_id, is_atomic, .. } = self;
         let received = if is_atomic {
             [(counter::ATOMIC_RESPONSES, 1), (counter::READ_DATA_WORDS, 0)]
@@ -244,7 +244,7 @@ impl Stage {
     }
 }
 
-fn count_ack(devices: &mut Devices, noc: usize, transaction_id: usize, cycle: u64) {
+pub(crate) fn count_ack(devices: &mut Devices, noc: usize, transaction_id: usize, cycle: u64) {
     let counts = [(counter::WRITE_ACKS, 1), (counter::OUTSTANDING + transaction_id, u32::MAX)];
     for (counter, amount) in counts {
         devices.noc.expect(noc, Change { cycle, counter, amount });

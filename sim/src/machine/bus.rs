@@ -5,13 +5,64 @@
 use super::{
     devices::{Consequence, Devices, Fault, MailboxPlace},
     registers::Effect,
+    request::Request,
 };
 use crate::{
     arch::Arch,
+    chip::facts::ChipFacts,
     native::stage::Stage,
     riscv::{Bus, ControlStatus, Flow, Refusal, Region, StoreResult, Width},
 };
+use crate::tile::Tile;
 use wire::risc::RISCS_PER_CORE;
+
+/// Surroundings of a tile's RISCs: the tile, its chip, and where their requests go.
+pub(crate) trait Station {
+    fn chip(&self) -> &ChipFacts;
+    fn tile(&self) -> &Tile;
+    fn tile_mut(&mut self) -> &mut Tile;
+    /// Sends a request of a hart.
+    fn issue(&mut self, devices: &mut Devices, risc_index: usize, cycle: u64, request: &Request);
+    /// A store of a hart to L1, before it takes effect.
+    fn note_store(&mut self, address: u64, value: u32, cycle: u64);
+    /// Cycles by which a fault holds back the second half of a read of the clock.
+    fn clock_stall_at(&mut self, risc_index: usize, chip_cycle: u64) -> u64;
+    /// Two reads of the clock that belong together.
+    fn note_clock_pair(&mut self, risc_index: usize, low_at: u64, high_at: u64);
+}
+
+impl Station for Stage {
+    fn chip(&self) -> &ChipFacts {
+        &self.chip
+    }
+
+    #[inline]
+    fn tile(&self) -> &Tile {
+        &self.tile
+    }
+
+    #[inline]
+    fn tile_mut(&mut self) -> &mut Tile {
+        &mut self.tile
+    }
+
+    fn issue(&mut self, devices: &mut Devices, risc_index: usize, cycle: u64, request: &Request) {
+        Self::issue(self, devices, risc_index, cycle, request);
+    }
+
+    fn note_store(&mut self, address: u64, _: u32, cycle: u64) {
+        let before = self.tile.l1.word(address);
+        self.tile.journal.record(address, before, cycle);
+    }
+
+    fn clock_stall_at(&mut self, risc_index: usize, chip_cycle: u64) -> u64 {
+        Self::clock_stall_at(self, risc_index, chip_cycle)
+    }
+
+    fn note_clock_pair(&mut self, risc_index: usize, low_at: u64, high_at: u64) {
+        Self::note_clock_pair(self, risc_index, low_at, high_at);
+    }
+}
 
 /// How far each RISC's read of the wall clock is.
 #[derive(Clone, Debug, Default)]
@@ -33,23 +84,23 @@ impl ClockReads {
 }
 
 /// One RISC's view of its tile.
-pub(crate) struct TileBus<'a> {
-    pub(crate) stage: &'a mut Stage,
+pub(crate) struct TileBus<'a, S> {
+    pub(crate) stage: &'a mut S,
     pub(crate) devices: &'a mut Devices,
     pub(crate) clock_reads: &'a mut ClockReads,
     pub(crate) local_ram: &'a mut [u8],
     pub(crate) risc_index: usize,
 }
 
-impl Bus for TileBus<'_> {
+impl<S: Station> Bus for TileBus<'_, S> {
     #[inline]
     fn l1(&self) -> &[u8] {
-        self.stage.tile.l1.kept()
+        self.stage.tile().l1.kept()
     }
 
     #[inline]
     fn l1_mut(&mut self) -> &mut [u8] {
-        self.stage.tile.l1.kept_mut()
+        self.stage.tile_mut().l1.kept_mut()
     }
 
     #[inline]
@@ -67,20 +118,20 @@ impl Bus for TileBus<'_> {
     }
 
     fn has_bit_manipulation(&self) -> bool {
-        self.stage.chip.arch == Arch::Blackhole
+        self.stage.chip().arch == Arch::Blackhole
     }
 
     #[inline]
     fn region(&self, address: u32) -> Option<Region> {
-        if u64::from(address) < self.stage.tile.l1.size_bytes() {
+        if u64::from(address) < self.stage.tile().l1.size_bytes() {
             return Some(Region::L1);
         }
         Region::in_tensix_tile(address)
     }
 
     fn mmio_load(&mut self, address: u32, width: Width, cycle: u64) -> Result<u32, Refusal> {
-        if u64::from(address) < self.stage.tile.l1.size_bytes() {
-            let word = self.stage.tile.l1.word(u64::from(address & !3));
+        if u64::from(address) < self.stage.tile().l1.size_bytes() {
+            let word = self.stage.tile().l1.word(u64::from(address & !3));
             return Ok(word >> (8 * (address & 3)));
         }
         let found = match self.devices.find(self.risc_index, address & !3, false) {
@@ -90,7 +141,7 @@ impl Bus for TileBus<'_> {
         match found.register.effect {
             Effect::WallClockLow if width == Width::Word => return Ok(self.read_clock_low(cycle)),
             Effect::WallClockHigh if width == Width::Word => return self.read_clock_high(cycle),
-            Effect::WallClockLatched => return Ok(self.stage.tile.clock.latched_high()),
+            Effect::WallClockLatched => return Ok(self.stage.tile().clock.latched_high()),
             _ => {}
         }
         if width != Width::Word && found.register.effect != Effect::Config {
@@ -99,7 +150,7 @@ impl Bus for TileBus<'_> {
             return Err(self.refuse(format!("{name} is read as a word, not by {bytes} bytes")));
         }
         let place = (address & !3, self.risc_index);
-        match self.devices.load(&self.stage.chip, found, place, cycle) {
+        match self.devices.load(self.stage.chip(), found, place, cycle) {
             Ok(word) => Ok(word >> (8 * (address & 3))),
             Err(fault) => Err(self.fail(fault, found.register.name)),
         }
@@ -113,14 +164,12 @@ impl Bus for TileBus<'_> {
         if address.wrapping_sub(mailbox) < size_bytes {
             self.devices.note(address, value, cycle);
         }
-        let tile = &mut *self.stage.tile;
-        let word_address = u64::from(address & !3);
-        tile.journal.record(word_address, tile.l1.word(word_address), cycle);
+        self.stage.note_store(u64::from(address & !3), value, cycle);
         Ok(())
     }
 
     fn mmio_store(&mut self, address: u32, width: Width, value: u32, cycle: u64) -> StoreResult {
-        if u64::from(address) < self.stage.tile.l1.size_bytes() {
+        if u64::from(address) < self.stage.tile().l1.size_bytes() {
             self.store_beyond_kept(address, width, value, cycle);
             return Ok(Flow::Continue);
         }
@@ -134,7 +183,7 @@ impl Bus for TileBus<'_> {
             return Err(self.refuse(format!("{name} is written as a word, not by {bytes} bytes")));
         }
         let place = (address, self.risc_index);
-        match self.devices.store(&self.stage.chip, found, place, (value, cycle)) {
+        match self.devices.store(self.stage.chip(), found, place, (value, cycle)) {
             Ok(Consequence::Nothing) => Ok(Flow::Continue),
             Ok(Consequence::Resets) => Ok(Flow::Yield),
             Ok(Consequence::Request(request)) => {
@@ -155,7 +204,7 @@ impl Bus for TileBus<'_> {
     }
 }
 
-impl TileBus<'_> {
+impl<S: Station> TileBus<'_, S> {
     /// Notes why an access cannot be made.
     fn refuse(&mut self, reason: String) -> Refusal {
         self.devices.refusal = Some(reason);
@@ -172,7 +221,7 @@ impl TileBus<'_> {
     fn read_clock_low(&mut self, cycle: u64) -> u32 {
         let read = ClockRead { held_until: None, low_at: Some(cycle) };
         self.clock_reads.0[self.risc_index] = read;
-        self.stage.tile.clock.read_low(cycle)
+        self.stage.tile_mut().clock.read_low(cycle)
     }
 
     /// A fault rule may hold the read back, so that a wrap falls between it and that of the
@@ -194,7 +243,7 @@ impl TileBus<'_> {
             *read = ClockRead::default();
             self.stage.note_clock_pair(self.risc_index, low_at, cycle);
         }
-        Ok(self.stage.tile.clock.read_live_high(cycle))
+        Ok(self.stage.tile().clock.read_live_high(cycle))
     }
 
     /// L1 that nothing has touched yet takes no room until now.
@@ -202,9 +251,10 @@ impl TileBus<'_> {
         let shift = 8 * (address & 3);
         let mask = u32::MAX >> (32 - 8 * width.byte_count()) << shift;
         let word_address = u64::from(address & !3);
-        let tile = &mut *self.stage.tile;
+        self.stage.note_store(word_address, value, cycle);
+        let tile = self.stage.tile_mut();
         let word = tile.l1.word(word_address) & !mask | value << shift & mask;
-        tile.store(word_address, word, cycle);
+        tile.l1.replace_word(word_address, word);
     }
 
     /// Carries a command of the mover out at once.
@@ -213,7 +263,7 @@ impl TileBus<'_> {
     /// tt-isa-documentation, `WormholeB0/TensixTile/Mover.md`.
     fn move_data(&mut self, cycle: u64) -> Result<Flow, Refusal> {
         let [to, from, byte_count, mode] = self.devices.mover_parameters();
-        let l1_bytes = self.stage.tile.l1.size_bytes();
+        let l1_bytes = self.stage.tile().l1.size_bytes();
         let copies = matches!(mode, MOVE_L1_TO_L0 | MOVE_L1_TO_L1);
         let mut bytes = vec![0; byte_count as usize];
         if copies {
@@ -222,7 +272,7 @@ impl TileBus<'_> {
                     "the mover was to copy {byte_count} bytes from {from:#x}, which leaves L1"
                 )));
             }
-            bytes = super::arrival::read_bytes(&self.stage.tile, u64::from(from), byte_count);
+            bytes = super::arrival::read_bytes(self.stage.tile(), u64::from(from), byte_count);
         }
         let start = to.wrapping_sub(INSTRUCTION_RAM_OF_MOVER);
         let ram_end = start as usize + bytes.len();
@@ -243,7 +293,7 @@ impl TileBus<'_> {
                 )));
             }
             let bytes = (u64::from(to)..).zip(bytes);
-            super::arrival::write_bytes((&mut self.stage.tile, self.devices), bytes, cycle);
+            super::arrival::write_bytes((self.stage.tile_mut(), self.devices), bytes, cycle);
         }
         Ok(Flow::Yield)
     }

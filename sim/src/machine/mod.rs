@@ -86,12 +86,13 @@ use crate::{
     tt_metal::firmware::FirmwareSet,
 };
 pub(crate) use arrival::{Payload, carry_out, read_bytes, write_bytes};
-use bus::ClockReads;
+pub(crate) use bus::{ClockReads, Station, TileBus};
 use core_code::{CoreCode, RiscCode};
 pub(crate) use devices::Devices;
 use devices::MailboxPlace;
 pub use failure::{ExecutionFailure, FailureReason};
 pub use kernel_kind::KernelKind;
+pub(crate) use message::Answer;
 pub(crate) use niu::{Change, counter};
 use polling::Polled;
 pub(crate) use request::{Action, Request};
@@ -313,7 +314,7 @@ fn symbol_at(image: &riscv::Image<'_>, pc: u32) -> Option<String> {
 ///
 /// # Compatibility
 /// tt-isa-documentation, `TensixTile/BabyRISCV/README.md`.
-const fn local_ram_bytes(arch: Arch, risc_index: usize) -> usize {
+pub(crate) const fn local_ram_bytes(arch: Arch, risc_index: usize) -> usize {
     let kib = match (arch, risc_index) {
         (Arch::WormholeB0, 0 | 1) | (Arch::Blackhole, 2..) => 4,
         (Arch::WormholeB0, _) => 2,

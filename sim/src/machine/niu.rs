@@ -161,6 +161,12 @@ impl NocInterfaces {
         self.interfaces[noc].changes.push(change);
     }
 
+    /// When the next counter changes.
+    pub(crate) fn next_change(&self) -> Option<u64> {
+        let changes = self.interfaces.iter().flat_map(|interface| &interface.changes);
+        changes.map(|change| change.cycle).min()
+    }
+
     fn place_of(&self, address: u32) -> Place {
         let noc = usize::from(address >= FIRST + NOC_STRIDE);
         let offset = ((address - FIRST) % NOC_STRIDE) as usize;

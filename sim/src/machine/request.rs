@@ -367,6 +367,7 @@ impl Reader<'_> {
                      modelled"
                 ))
             }
+            Some(Endpoint::Host) => Ok(()),
             Some(_) => Err(format!("{target} has no memory of {byte_count} bytes at {address:#x}")),
             None => Err(format!("{target} is neither a core nor DRAM, which is not modelled")),
         }

@@ -487,6 +487,7 @@ mod tests {
             region_bytes: 1_920_000,
             seed,
             translation: Translation::new(arch, &[]),
+            host_tile: None,
             plan: Arc::new(plan),
         };
         let context = KernelContext::of_brisc(place, seed);

@@ -104,6 +104,7 @@ impl BareChip {
             region_bytes: 1_920_000,
             seed: 1,
             translation: Translation::new(arch, &[]),
+            host_tile: None,
             plan: Arc::new(plan),
         };
         let tile = |place: &_| Core::new(Tile::new(arch.facts(), *place, 0, 1, 0));

@@ -150,6 +150,9 @@ impl Translation {
             let group = usize::from(column) * BLACKHOLE_GROUPS + usize::from(row / 3);
             return facts.dram_groups.get(group)?.get(usize::from(row % 3)).copied();
         }
+        if (x, y) == BLACKHOLE_PCIE {
+            return Some(TileCoord { x: 2, y: 0 });
+        }
         if y == BLACKHOLE_ETHERNET.1 {
             let channel = x.checked_sub(BLACKHOLE_ETHERNET.0)?;
             let is_translated = channel < BLACKHOLE_ETHERNET_COUNT;
@@ -183,6 +186,8 @@ fn place(lines: &[u16], line: u16) -> Option<u16> {
 
 const WORMHOLE_TENSIX: u16 = 18;
 const WORMHOLE_ETHERNET_ROWS: u16 = 16;
+/// Where both NoCs have the PCIe tile that is in use.
+const BLACKHOLE_PCIE: (u16, u16) = (19, 24);
 const BLACKHOLE_DRAM: (u16, u16) = (17, 12);
 const BLACKHOLE_ETHERNET: (u16, u16) = (20, 25);
 /// Channels that translated coordinates reach: a chip has no more.

@@ -1,0 +1,281 @@
+//! The simulated chip as a library that tt-metal loads in place of a PCI device.
+//!
+//! `TT_METAL_SIMULATOR` names the library; beside it lies `soc_descriptor.yaml` of the package, which
+//! also says which architecture the chip has. The entry points are those of Tenstorrent's libttsim, so
+//! that any host of tt-metal's may drive the chip: PCI configuration, windows of the BARs, and cycles.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `KPROF_CHIP_ARCH` | `wormhole_b0` or `blackhole`, in place of what the descriptor says |
+//! | `KPROF_CHIP_STATES` | prints where each RISC is at the end, and what it waits for |
+//! | `KPROF_CHIP_STORES` | file for the stores of all RISCs into a range of L1, as CSV, at the end |
+//! | `KPROF_CHIP_STORE_RANGE` | that range, as `FIRST-END` in hexadecimal digits |
+//!
+//! # Compatibility
+//! ttsim 1.10, `docs/libttsim_api.md`. An access that a chip would refuse is a line on standard error;
+//! reads then give ones, as PCI does.
+
+use sim::{
+    arch::Arch,
+    board::{Board, HostMemory, StampedStore, pci::PciChip},
+};
+use std::{
+    ffi::c_void,
+    fmt::Write as _,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// Reads bytes of the host's physical memory.
+pub type ReadHost = unsafe extern "C" fn(address: u64, bytes: *mut c_void, length: u32);
+/// Writes bytes of the host's physical memory.
+pub type WriteHost = unsafe extern "C" fn(address: u64, bytes: *const c_void, length: u32);
+
+static CHIP: Mutex<Option<PciChip>> = Mutex::new(None);
+static HOST: Mutex<Callbacks> = Mutex::new(Callbacks { read: None, write: None });
+
+#[derive(Clone, Copy)]
+struct Callbacks {
+    read: Option<ReadHost>,
+    write: Option<WriteHost>,
+}
+
+/// The memory behind the host's callbacks.
+struct CallbackMemory(Callbacks);
+
+impl HostMemory for CallbackMemory {
+    fn read(&mut self, address: u64, bytes: &mut [u8]) {
+        let Some(read) = self.0.read else { return bytes.fill(0xFF) };
+        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        // SAFETY: the host gave the function for reads of its memory, and `bytes` holds `length` bytes
+        // that it may write.
+        unsafe { read(address, bytes.as_mut_ptr().cast(), length) };
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) {
+        let Some(write) = self.0.write else { return };
+        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        // SAFETY: the host gave the function for writes of its memory, and `bytes` holds `length`
+        // bytes.
+        unsafe { write(address, bytes.as_ptr().cast(), length) };
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic in one call leaves a chip that is as far as it got.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Prints a sentence for the person who runs the program.
+fn tell(sentence: &str) {
+    eprintln!("kprof simulator: {sentence}");
+}
+
+/// Takes the chip for a call; `None` before it was begun.
+fn with_chip<T>(call: impl FnOnce(&mut PciChip) -> T) -> Option<T> {
+    let mut chip = lock(&CHIP);
+    let Some(chip) = chip.as_mut() else {
+        tell("expected libttsim_init before any access, found none");
+        return None;
+    };
+    let result = call(chip);
+    for failure in chip.board_mut().take_failures() {
+        tell(&failure);
+    }
+    Some(result)
+}
+
+/// The architecture that the environment or the descriptor names.
+fn architecture() -> Result<Arch, String> {
+    if let Ok(name) = std::env::var("KPROF_CHIP_ARCH") {
+        return Arch::from_name(&name).ok_or_else(|| {
+            format!("expected wormhole_b0 or blackhole in KPROF_CHIP_ARCH, found `{name}`")
+        });
+    }
+    let library = std::env::var_os("TT_METAL_SIMULATOR").map(PathBuf::from);
+    let folder = library.as_deref().and_then(Path::parent);
+    let path = folder.map_or_else(|| "soc_descriptor.yaml".into(), |folder| folder.join("soc_descriptor.yaml"));
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| format!("expected {} beside the library: {error}", path.display()))?;
+    let name = text.lines().find_map(|line| line.strip_prefix("arch_name:"));
+    let name = name.map(|name| name.trim().to_lowercase()).unwrap_or_default();
+    Arch::from_name(&name).ok_or_else(|| {
+        format!("{}: expected WORMHOLE_B0 or BLACKHOLE as arch_name, found `{name}`", path.display())
+    })
+}
+
+/// The range of addresses of which stores are kept.
+fn watched_range() -> Option<Range<u32>> {
+    let text = std::env::var("KPROF_CHIP_STORE_RANGE").ok()?;
+    let (first, end) = text.split_once('-')?;
+    let number = |digits: &str| u32::from_str_radix(digits.trim_start_matches("0x"), 16).ok();
+    Some(number(first)?..number(end)?)
+}
+
+/// Begins a chip in reset.
+#[unsafe(no_mangle)]
+pub extern "C" fn libttsim_init() {
+    let arch = match architecture() {
+        Ok(arch) => arch,
+        Err(reason) => {
+            tell(&reason);
+            std::process::exit(2);
+        }
+    };
+    let callbacks = *lock(&HOST);
+    let mut board = Board::new(arch, 0, Box::new(CallbackMemory(callbacks)));
+    if let Some(range) = watched_range() {
+        board.watch_stores(range);
+    }
+    *lock(&CHIP) = Some(PciChip::new(board));
+}
+
+/// Ends the chip, and writes what was to be kept of it.
+#[unsafe(no_mangle)]
+pub extern "C" fn libttsim_exit() {
+    let Some(mut chip) = lock(&CHIP).take() else { return };
+    if std::env::var_os("KPROF_CHIP_STATES").is_some() {
+        tell(&format!("ends at cycle {}", chip.board_mut().cycle()));
+        chip.board_mut().states().iter().for_each(|line| tell(line));
+    }
+    let Some(path) = std::env::var_os("KPROF_CHIP_STORES") else { return };
+    let text = stores_csv(&chip.board_mut().take_stores());
+    if let Err(error) = std::fs::write(&path, text) {
+        tell(&format!("cannot write {}: {error}", Path::new(&path).display()));
+    }
+}
+
+fn stores_csv(stores: &[StampedStore]) -> String {
+    let mut text = "x,y,risc,time_cycles,address,value\n".to_owned();
+    for store in stores {
+        let StampedStore { x, y, risc_index, time_cycles, address, value } = store;
+        let _ = writeln!(text, "{x},{y},{risc_index},{time_cycles},{address},{value}");
+    }
+    text
+}
+
+/// Takes the functions with which the chip reaches the host's memory.
+#[unsafe(no_mangle)]
+pub extern "C" fn libttsim_set_pci_dma_mem_callbacks(
+    read: Option<ReadHost>,
+    write: Option<WriteHost>,
+) {
+    *lock(&HOST) = Callbacks { read, write };
+}
+
+/// Reads a word of the configuration space of a PCI function; ones where there is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn libttsim_pci_config_rd32(bus_device_function: u32, offset: u32) -> u32 {
+    if bus_device_function != 0 {
+        return u32::MAX;
+    }
+    with_chip(|chip| chip.read_configuration(offset)).unwrap_or(u32::MAX)
+}
+
+/// Writes a word of the configuration space of a PCI function.
+#[unsafe(no_mangle)]
+pub extern "C" fn libttsim_pci_config_wr32(bus_device_function: u32, offset: u32, value: u32) {
+    if bus_device_function == 0 {
+        with_chip(|chip| chip.write_configuration(offset, value));
+    }
+}
+
+/// Reads bytes at a physical address that a BAR answers to.
+///
+/// # Safety
+/// `bytes` must point to `length` bytes that may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn libttsim_pci_mem_rd_bytes(address: u64, bytes: *mut c_void, length: u32) {
+    if bytes.is_null() || length == 0 {
+        return;
+    }
+    // SAFETY: the caller gives `length` bytes that may be written, and nobody else has them meanwhile.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(bytes.cast::<u8>(), length as usize) };
+    match with_chip(|chip| chip.read(address, bytes)) {
+        Some(Ok(())) => {}
+        Some(Err(reason)) => {
+            tell(&format!("a read of the host: {reason}"));
+            bytes.fill(0xFF);
+        }
+        None => bytes.fill(0xFF),
+    }
+}
+
+/// Writes bytes at a physical address that a BAR answers to.
+///
+/// # Safety
+/// `bytes` must point to `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn libttsim_pci_mem_wr_bytes(
+    address: u64,
+    bytes: *const c_void,
+    length: u32,
+) {
+    if bytes.is_null() || length == 0 {
+        return;
+    }
+    // SAFETY: the caller gives `length` bytes, which nobody changes meanwhile.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), length as usize) };
+    if let Some(Err(reason)) = with_chip(|chip| chip.write(address, bytes)) {
+        tell(&format!("a write of the host: {reason}"));
+    }
+}
+
+/// Lets cycles pass.
+#[unsafe(no_mangle)]
+pub extern "C" fn libttsim_clock(cycles: u32) {
+    with_chip(|chip| chip.board_mut().advance(cycles.into()));
+}
+
+/// Reads bytes of a tile, by its coordinates on NoC 0.
+///
+/// # Safety
+/// `bytes` must point to `length` bytes that may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn libttsim_tile_rd_bytes(
+    x: u32,
+    y: u32,
+    address: u64,
+    bytes: *mut c_void,
+    length: u32,
+) {
+    if bytes.is_null() || length == 0 {
+        return;
+    }
+    // SAFETY: the caller gives `length` bytes that may be written, and nobody else has them meanwhile.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(bytes.cast::<u8>(), length as usize) };
+    let result = with_chip(|chip| chip.board_mut().read(coordinates(x, y), address, bytes));
+    if let Some(Err(reason)) = result {
+        tell(&format!("a read of the host: {reason}"));
+        bytes.fill(0xFF);
+    }
+}
+
+/// Writes bytes of a tile, by its coordinates on NoC 0.
+///
+/// # Safety
+/// `bytes` must point to `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn libttsim_tile_wr_bytes(
+    x: u32,
+    y: u32,
+    address: u64,
+    bytes: *const c_void,
+    length: u32,
+) {
+    if bytes.is_null() || length == 0 {
+        return;
+    }
+    // SAFETY: the caller gives `length` bytes, which nobody changes meanwhile.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), length as usize) };
+    let result = with_chip(|chip| chip.board_mut().write(coordinates(x, y), address, bytes));
+    if let Some(Err(reason)) = result {
+        tell(&format!("a write of the host: {reason}"));
+    }
+}
+
+/// Coordinates that no tile has stand for those that do not fit.
+fn coordinates(x: u32, y: u32) -> (u16, u16) {
+    (u16::try_from(x).unwrap_or(u16::MAX), u16::try_from(y).unwrap_or(u16::MAX))
+}

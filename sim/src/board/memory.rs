@@ -1,0 +1,62 @@
+//! Memory that is zero until written, and takes room only where it was.
+
+use std::collections::HashMap;
+
+/// Bytes of a page.
+const PAGE_BYTES: u64 = 1 << 14;
+
+/// A memory of any size.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SparseMemory {
+    pages: HashMap<u64, Box<[u8]>>,
+}
+
+impl SparseMemory {
+    pub(super) fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), String> {
+        let mut done = 0;
+        while done < bytes.len() {
+            let (page, first, length) = piece(address + done as u64, bytes.len() - done);
+            let target = &mut bytes[done..done + length];
+            match self.pages.get(&page) {
+                Some(stored) => target.copy_from_slice(&stored[first..first + length]),
+                None => target.fill(0),
+            }
+            done += length;
+        }
+        Ok(())
+    }
+
+    pub(super) fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
+        let mut done = 0;
+        while done < bytes.len() {
+            let (page, first, length) = piece(address + done as u64, bytes.len() - done);
+            let stored =
+                self.pages.entry(page).or_insert_with(|| vec![0; PAGE_BYTES as usize].into());
+            stored[first..first + length].copy_from_slice(&bytes[done..done + length]);
+            done += length;
+        }
+        Ok(())
+    }
+}
+
+/// The page of an address, the place in it, and how many of the bytes lie there.
+fn piece(address: u64, length: usize) -> (u64, usize, usize) {
+    let first = (address % PAGE_BYTES) as usize;
+    (address / PAGE_BYTES, first, length.min(PAGE_BYTES as usize - first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_across_pages_come_back_and_others_are_zero() {
+        let mut memory = SparseMemory::default();
+        let bytes: Vec<u8> = (0..40_000_u32).map(|index| (index % 251) as u8).collect();
+        memory.write(PAGE_BYTES - 7, &bytes).unwrap();
+        let mut found = vec![9; bytes.len() + 2];
+        memory.read(PAGE_BYTES - 8, &mut found).unwrap();
+        assert_eq!((found[0], found[found.len() - 1]), (0, 0));
+        assert_eq!(found[1..found.len() - 1], bytes);
+    }
+}

@@ -1,0 +1,302 @@
+//! A chip that runs by itself: a host reads and writes it and lets cycles pass, nothing else.
+//!
+//! All tiles run from reset, as the host's writes start them. Harts are interpreted with their
+//! chip's timing, by windows of [`WINDOW_CYCLES`]; requests take the NoC's time and are carried out
+//! in the order of their arrival. A hart that only looks at memory again and again is put aside until
+//! something that it looks at changes, so that idle tiles cost nothing.
+//!
+//! | question | item |
+//! |---|---|
+//! | how is a chip made, read, written, advanced? | [`Board`] |
+//! | what does it see of its host? | [`HostMemory`] |
+//! | how do a host's PCI accesses become reads and writes of tiles? | [`pci`] |
+//!
+//! # Model
+//!
+//! - A request may be carried out up to a window earlier or later than its time, and what a hart does
+//!   may be seen by another hart of the tile that much too early or too late.
+//! - The Tensix coprocessor takes instructions at once and computes nothing: values of compute
+//!   kernels are unknown.
+//! - What a chip would refuse stops the hart, with address, pc and core; see [`Board::take_failures`].
+
+mod arc;
+mod core;
+mod ethernet;
+mod memory;
+mod noc;
+pub mod pci;
+mod spin;
+mod truth;
+
+use crate::{
+    arch::{Arch, TileCoord, floorplan::Floorplan, translation::Translation},
+    chip::facts::{ChipFacts, Endpoint},
+    modes::KernelModes,
+};
+use arc::ArcTile;
+use core::BoardCore;
+use memory::SparseMemory;
+use noc::Flights;
+use std::sync::Arc;
+pub use truth::StampedStore;
+
+/// Cycles that a tile runs before the others catch up.
+pub const WINDOW_CYCLES: u64 = 64;
+
+/// The host's memory, as a chip reaches it.
+pub trait HostMemory: Send {
+    /// Reads bytes at a physical address.
+    fn read(&mut self, address: u64, bytes: &mut [u8]);
+    /// Writes bytes at a physical address.
+    fn write(&mut self, address: u64, bytes: &[u8]);
+}
+
+/// A chip that runs by itself.
+///
+/// ```
+/// use sim::{arch::Arch, board::{Board, HostMemory}};
+///
+/// struct NoMemory;
+/// impl HostMemory for NoMemory {
+///     fn read(&mut self, _: u64, bytes: &mut [u8]) { bytes.fill(0) }
+///     fn write(&mut self, _: u64, _: &[u8]) {}
+/// }
+///
+/// let mut chip = Board::new(Arch::WormholeB0, 0, Box::new(NoMemory));
+/// // An endless loop for BRISC of the worker at the translated coordinates (18,18), which leaves reset.
+/// chip.write((18, 18), 0, &0x0000_006F_u32.to_le_bytes())?;
+/// chip.write((18, 18), 0xFFB1_21B0, &0x0004_7000_u32.to_le_bytes())?;
+/// chip.advance(1000);
+/// assert_eq!(chip.take_failures(), [""; 0]);
+/// let mut clock = [0; 4];
+/// chip.read((18, 18), 0xFFB1_21F0, &mut clock)?;
+/// assert!(u32::from_le_bytes(clock) >= 1000);
+/// # Ok::<(), String>(())
+/// ```
+pub struct Board {
+    chip: Arc<ChipFacts>,
+    cores: Vec<BoardCore>,
+    /// The memories behind the groups of DRAM tiles.
+    dram: Vec<SparseMemory>,
+    arc: ArcTile,
+    host: Box<dyn HostMemory>,
+    /// Regions of the host's memory that chips address in another place.
+    pub(crate) outbound: Vec<pci::OutboundRegion>,
+    flights: Flights,
+    now: u64,
+    failures: Vec<String>,
+}
+
+impl std::fmt::Debug for Board {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Board").field("arch", &self.chip.arch).field("now", &self.now).finish()
+    }
+}
+
+impl Board {
+    /// A chip in reset, without harvested lines.
+    ///
+    /// # Panics
+    /// Never: every architecture has a floor plan without harvesting.
+    #[must_use]
+    pub fn new(arch: Arch, seed: u64, host: Box<dyn HostMemory>) -> Self {
+        let plan = Floorplan::new(arch, &[], 0).unwrap_or_else(|error| panic!("{error}"));
+        let chip = Arc::new(ChipFacts {
+            chip_id: 0,
+            arch,
+            modes: KernelModes::NATIVE,
+            lane_words: 0,
+            region_bytes: 0,
+            seed,
+            translation: Translation::new(arch, &[]),
+            host_tile: Some(pci::host_tile(arch)),
+            plan: Arc::new(plan),
+        });
+        let cores = chip.plan.cores().iter().map(|&place| BoardCore::new(&chip, place)).collect();
+        let dram = arch.facts().dram_groups.iter().map(|_| SparseMemory::default()).collect();
+        Self {
+            arc: ArcTile::new(arch),
+            cores,
+            dram,
+            host,
+            outbound: Vec::new(),
+            flights: Flights::default(),
+            now: 0,
+            failures: Vec::new(),
+            chip,
+        }
+    }
+
+    /// The architecture.
+    #[must_use]
+    pub fn arch(&self) -> Arch {
+        self.chip.arch
+    }
+
+    /// Cycles since the chip's start.
+    #[must_use]
+    pub const fn cycle(&self) -> u64 {
+        self.now
+    }
+
+    /// Lets cycles pass.
+    pub fn advance(&mut self, cycles: u64) {
+        let end = self.now.saturating_add(cycles);
+        while self.now < end {
+            let is_idle = self.cores.iter().all(BoardCore::is_idle);
+            if is_idle {
+                // Nothing happens before the next request arrives or a counter changes.
+                let next = self.next_event().unwrap_or(end).min(end);
+                self.now = self.now.max(next);
+            }
+            self.deliver();
+            let until = end.min(self.now + WINDOW_CYCLES);
+            for core in &mut self.cores {
+                core.run(&self.chip, self.now, until, &mut self.flights, &mut self.failures);
+            }
+            self.now = until;
+        }
+    }
+
+    /// The cycle of the next thing that happens while all harts wait.
+    fn next_event(&self) -> Option<u64> {
+        let changes = self.cores.iter().filter_map(BoardCore::next_change);
+        changes.chain(self.flights.next_arrival()).min()
+    }
+
+    /// Sentences about harts that have stopped since the last call, one each.
+    pub fn take_failures(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.failures)
+    }
+
+    /// Lines about the harts that have left their reset: where they are, and what they wait for.
+    #[must_use]
+    pub fn states(&self) -> Vec<String> {
+        self.cores.iter().flat_map(BoardCore::states).collect()
+    }
+
+    /// Stores of harts into the profiler's memory since the last call, in the order of cores and time.
+    pub fn take_stores(&mut self) -> Vec<StampedStore> {
+        self.cores.iter_mut().flat_map(BoardCore::take_stores).collect()
+    }
+
+    /// Begins to keep stores of harts into the L1 of a tile, within a range of addresses.
+    pub fn watch_stores(&mut self, addresses: std::ops::Range<u32>) {
+        for core in &mut self.cores {
+            core.watch_stores(addresses.clone());
+        }
+    }
+
+    /// The tile behind coordinates as a host writes them.
+    fn tile(&self, (x, y): (u16, u16)) -> Result<TileCoord, String> {
+        let raw = TileCoord { x, y };
+        if raw == self.arc.tile() || Some(raw) == self.chip.host_tile {
+            return Ok(raw);
+        }
+        let of_dram = || self.chip.arch.facts().dram_groups.iter().flatten().find(|&&at| at == raw);
+        let tile = self.chip.translation.tile(0, x, y).or_else(|| of_dram().copied());
+        tile.ok_or_else(|| format!("{} has no tile at ({x},{y})", self.chip.arch))
+    }
+
+    /// Reads bytes of a tile.
+    ///
+    /// # Errors
+    /// If nothing answers there, in one sentence.
+    pub fn read(&mut self, at: (u16, u16), address: u64, bytes: &mut [u8]) -> Result<(), String> {
+        let tile = self.tile(at)?;
+        if tile == self.arc.tile() {
+            return self.arc.read(address, bytes);
+        }
+        match self.chip.endpoint(tile) {
+            Some(Endpoint::Core(_)) => {
+                let now = self.now;
+                let chip = Arc::clone(&self.chip);
+                self.core_at(tile).map_or_else(
+                    || Err(format!("{tile} has no core")),
+                    |core| core.host_read(&chip, address, bytes, now),
+                )
+            }
+            Some(Endpoint::Dram { group }) => self.dram_of(group, address, bytes.len())?.read(address, bytes),
+            Some(Endpoint::Host) => self.host_access(address, bytes.len()).map(|at| self.host.read(at, bytes)),
+            None => Err(format!("nothing answers at {tile}")),
+        }
+    }
+
+    /// Writes bytes of a tile.
+    ///
+    /// # Errors
+    /// As [`Board::read`].
+    pub fn write(&mut self, at: (u16, u16), address: u64, bytes: &[u8]) -> Result<(), String> {
+        let tile = self.tile(at)?;
+        if tile == self.arc.tile() {
+            return self.arc.write(address, bytes);
+        }
+        match self.chip.endpoint(tile) {
+            Some(Endpoint::Core(_)) => {
+                let now = self.now;
+                let chip = Arc::clone(&self.chip);
+                self.core_at(tile).map_or_else(
+                    || Err(format!("{tile} has no core")),
+                    |core| core.host_write(&chip, address, bytes, now),
+                )
+            }
+            Some(Endpoint::Dram { group }) => {
+                self.dram_of(group, address, bytes.len())?.write(address, bytes)
+            }
+            Some(Endpoint::Host) => self.host_access(address, bytes.len()).map(|at| self.host.write(at, bytes)),
+            None => Err(format!("nothing answers at {tile}")),
+        }
+    }
+
+    /// Writes bytes to all worker tiles of a rectangle.
+    ///
+    /// # Errors
+    /// If a corner is no tile of the chip.
+    pub fn write_rectangle(
+        &mut self,
+        (start, end): ((u16, u16), (u16, u16)),
+        address: u64,
+        bytes: &[u8],
+    ) -> Result<(), String> {
+        let corner = |(x, y): (u16, u16)| {
+            let corner = self.chip.translation.corner(0, x, y);
+            corner.ok_or_else(|| format!("{} has no place at ({x},{y})", self.chip.arch))
+        };
+        let (start, end) = (corner(start)?, corner(end)?);
+        let facts = self.chip.arch.facts();
+        let columns = facts.tensix_columns.iter().filter(|x| (start.x..=end.x).contains(x));
+        let tiles: Vec<_> = columns
+            .flat_map(|&x| facts.tensix_rows.iter().map(move |&y| TileCoord { x, y }))
+            .filter(|tile| (start.y..=end.y).contains(&tile.y))
+            .collect();
+        let chip = Arc::clone(&self.chip);
+        let now = self.now;
+        for tile in tiles {
+            if let Some(core) = self.core_at(tile) {
+                core.host_write(&chip, address, bytes, now)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn core_at(&mut self, tile: TileCoord) -> Option<&mut BoardCore> {
+        let index = self.cores.binary_search_by_key(&tile, BoardCore::coord).ok()?;
+        self.cores.get_mut(index)
+    }
+
+    /// The memory of a group of DRAM tiles, if it holds a range.
+    fn dram_of(&mut self, group: usize, address: u64, length: usize) -> Result<&mut SparseMemory, String> {
+        let facts = self.chip.arch.facts();
+        let banks = u64::from(facts.bank_count) / facts.dram_groups.len() as u64;
+        let end = address.checked_add(length as u64);
+        if end.is_none_or(|end| end > banks * facts.bank_bytes) {
+            return Err(format!("DRAM {group} has no {length} bytes at {address:#x}"));
+        }
+        self.dram.get_mut(group).ok_or_else(|| format!("there is no DRAM {group}"))
+    }
+
+    /// Where an access of the chip to the host's memory goes.
+    fn host_access(&self, address: u64, length: usize) -> Result<u64, String> {
+        pci::host_address(self.chip.arch, &self.outbound, address, length as u64)
+    }
+}

@@ -1,0 +1,385 @@
+//! The chip behind PCI: its configuration space, and the windows of its BARs into the tiles.
+//!
+//! # Compatibility
+//! tt-isa-documentation, `PCIExpressTile` of both architectures (windows, their configuration);
+//! `docs/libttsim_api.md` of ttsim: where the BARs lie, which a host reads from the configuration
+//! space. tt-umd, `tlb_data` and the DMA registers of BAR 2.
+
+use super::Board;
+use crate::arch::{Arch, TileCoord};
+use std::collections::HashMap;
+
+/// A part of the host's memory that the chip addresses elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutboundRegion {
+    base: u64,
+    limit: u64,
+    target: u64,
+}
+
+/// The tile in front of the host's memory.
+pub(super) const fn host_tile(arch: Arch) -> TileCoord {
+    match arch {
+        Arch::WormholeB0 => TileCoord { x: 0, y: 3 },
+        Arch::Blackhole => TileCoord { x: 2, y: 0 },
+    }
+}
+
+/// Where an address of the PCIe tile lies in the host's memory.
+pub(super) fn host_address(
+    arch: Arch,
+    outbound: &[OutboundRegion],
+    address: u64,
+    length: u64,
+) -> Result<u64, String> {
+    let outside = || format!("{length} bytes at {address:#x} of the PCIe tile are no host memory");
+    let offset = match arch {
+        Arch::WormholeB0 => {
+            let offset = address.checked_sub(HOST_WINDOW).ok_or_else(outside)?;
+            if offset.saturating_add(length) > HOST_WINDOW_BYTES {
+                return Err(outside());
+            }
+            offset
+        }
+        Arch::Blackhole => {
+            let offset = address & ((1 << 58) - 1);
+            match address >> 58 {
+                0..4 => return Ok(offset),
+                4..8 => offset,
+                _ => return Err(outside()),
+            }
+        }
+    };
+    let end = offset.saturating_add(length);
+    let region = outbound.iter().find(|region| offset >= region.base && end <= region.limit + 1);
+    Ok(region.map_or(offset, |region| region.target + (offset - region.base)))
+}
+
+/// The PCI function of a chip.
+#[derive(Debug)]
+pub struct PciChip {
+    board: Board,
+    /// Registers of the configuration space that a host may write.
+    configuration: HashMap<u32, u32>,
+    /// Words that configure the windows.
+    windows: HashMap<u64, u32>,
+    /// Registers of BAR 2.
+    control: HashMap<u64, u32>,
+}
+
+/// Target of a window.
+struct Target {
+    at: (u16, u16),
+    /// The other corner of a rectangle.
+    start: Option<(u16, u16)>,
+    address: u64,
+}
+
+impl PciChip {
+    /// A chip in reset.
+    #[must_use]
+    pub fn new(board: Board) -> Self {
+        Self {
+            board,
+            configuration: HashMap::new(),
+            windows: HashMap::new(),
+            control: HashMap::new(),
+        }
+    }
+
+    /// The chip itself.
+    pub const fn board_mut(&mut self) -> &mut Board {
+        &mut self.board
+    }
+
+    /// Reads a word of the configuration space; all ones behind its end.
+    #[must_use]
+    pub fn read_configuration(&self, offset: u32) -> u32 {
+        let arch = self.board.arch();
+        let (device, revision) = match arch {
+            Arch::WormholeB0 => (0x401E, 1),
+            Arch::Blackhole => (0xB140, 0),
+        };
+        let own = |base: u64, is_high: bool| {
+            let low = u32::try_from(base & 0xFFFF_FFFF).unwrap_or(0) | 4;
+            if is_high { u32::try_from(base >> 32).unwrap_or(0) } else { low }
+        };
+        match offset {
+            0x00 => 0x1E52 | device << 16,
+            0x08 => 0x1200_0000 | revision,
+            0x10 | 0x14 => own(BAR_0, offset == 0x14),
+            0x18 | 0x1C => own(BAR_2, offset == 0x1C),
+            0x20 | 0x24 => own(BAR_4, offset == 0x24),
+            0x3C => 0xFF,
+            0x40.. => u32::MAX,
+            _ => self.configuration.get(&offset).copied().unwrap_or(0),
+        }
+    }
+
+    /// Writes a word of the configuration space.
+    pub fn write_configuration(&mut self, offset: u32, value: u32) {
+        self.configuration.insert(offset, value);
+    }
+
+    /// Reads bytes at a physical address of the host that a BAR answers to.
+    ///
+    /// # Errors
+    /// If nothing answers, in one sentence.
+    pub fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), String> {
+        match self.place(address, bytes.len())? {
+            Place::Window(target) => self.board.read(target.at, target.address, bytes),
+            Place::Arc(address) => self.board.read(self.arc(), address, bytes),
+            Place::Configuration(offset) => put(bytes, self.windows.get(&offset).copied()),
+            Place::Control(offset) => put(bytes, self.control.get(&offset).copied()),
+            Place::Interface(offset) => put(bytes, Some(interface(self.board.arch(), offset))),
+        }
+    }
+
+    /// Writes bytes at a physical address of the host that a BAR answers to.
+    ///
+    /// # Errors
+    /// As [`PciChip::read`].
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
+        match self.place(address, bytes.len())? {
+            Place::Window(Target { at, start: None, address }) => {
+                self.board.write(at, address, bytes)
+            }
+            Place::Window(Target { at, start: Some(start), address }) => {
+                self.board.write_rectangle((start, at), address, bytes)
+            }
+            Place::Arc(address) => self.board.write(self.arc(), address, bytes),
+            Place::Configuration(offset) => {
+                for (index, word) in (0..).zip(words(bytes)?) {
+                    self.windows.insert(offset + 4 * index, word);
+                }
+                Ok(())
+            }
+            Place::Control(offset) => {
+                for (index, word) in (0..).zip(words(bytes)?) {
+                    self.write_control(offset + 4 * index, word)?;
+                }
+                Ok(())
+            }
+            Place::Interface(_) => Err(format!("{address:#x} cannot be written")),
+        }
+    }
+
+    fn arc(&self) -> (u16, u16) {
+        match self.board.arch() {
+            Arch::WormholeB0 => (0, 10),
+            Arch::Blackhole => (8, 0),
+        }
+    }
+
+    /// What lies behind an address.
+    fn place(&self, address: u64, length: usize) -> Result<Place, String> {
+        let nothing = || format!("no BAR answers to {length} bytes at {address:#x}");
+        match (self.board.arch(), address) {
+            (arch, BAR_0..BAR_0_END) => self.in_bar_0(arch, address - BAR_0, length),
+            (_, BAR_2..BAR_2_END) => Ok(Place::Control(address - BAR_2)),
+            (Arch::WormholeB0, BAR_4..) => {
+                let offset = address - BAR_4 + WORMHOLE_BAR_4_OFFSET;
+                if offset >= BAR_0_BYTES {
+                    return Err(nothing());
+                }
+                self.in_bar_0(Arch::WormholeB0, offset, length)
+            }
+            (Arch::Blackhole, BAR_4..) => Ok(Place::Window(self.large_window(address - BAR_4))),
+            _ => Err(nothing()),
+        }
+    }
+
+    fn in_bar_0(&self, arch: Arch, offset: u64, length: usize) -> Result<Place, String> {
+        let nothing = || format!("BAR 0 has nothing at {offset:#x} for {length} bytes");
+        match (arch, offset) {
+            (Arch::WormholeB0, 0..0x1F00_0000) => Ok(Place::Window(self.wormhole_window(offset))),
+            (Arch::WormholeB0, 0x1FC0_0000..0x1FC0_05D0)
+            | (Arch::Blackhole, 0x1FC0_0000..0x1FC0_09D8) => {
+                Ok(Place::Configuration(offset - WINDOW_CONFIGURATION))
+            }
+            (Arch::WormholeB0, 0x1FE8_0000..0x1FF0_0000) => {
+                Ok(Place::Arc(0x8_1000_0000 + offset - 0x1FE8_0000))
+            }
+            (Arch::WormholeB0, 0x1FF0_0000..0x2000_0000) => {
+                Ok(Place::Arc(0x8_8000_0000 + offset - 0x1FF0_0000))
+            }
+            (Arch::Blackhole, 0..0x1940_0000) => Ok(Place::Window(self.blackhole_window(offset))),
+            (Arch::Blackhole, 0x1FD0_4000..0x1FD0_6000 | 0x1FD1_4000..0x1FD1_6000) => {
+                Ok(Place::Interface(offset & 0x1_FFFF))
+            }
+            _ => Err(nothing()),
+        }
+    }
+
+    fn window_words<const N: usize>(&self, offset: u64) -> [u64; N] {
+        std::array::from_fn(|index| {
+            u64::from(self.windows.get(&(offset + 4 * index as u64)).copied().unwrap_or(0))
+        })
+    }
+
+    /// Windows of 1, 2 and 16 MiB, one behind the other.
+    fn wormhole_window(&self, offset: u64) -> Target {
+        let (index, bits) = match offset {
+            0..0x9C0_0000 => (offset >> 20, 20),
+            0x9C0_0000..0xB00_0000 => (156 + ((offset - 0x9C0_0000) >> 21), 21),
+            _ => (166 + ((offset - 0xB00_0000) >> 24), 24),
+        };
+        let [low, high] = self.window_words(8 * index);
+        let word = low | high << 32;
+        let address_bits = 36 - bits;
+        let address =
+            (word & ((1 << address_bits) - 1)) << bits | offset & ((1 << bits) - 1);
+        let rest = word >> address_bits;
+        let is_rectangle = rest >> 25 & 1 != 0;
+        Target { at: split(rest), start: is_rectangle.then(|| split(rest >> 12)), address }
+    }
+
+    /// Windows of 2 MiB.
+    fn blackhole_window(&self, offset: u64) -> Target {
+        let [first, second, third] = self.window_words(12 * (offset >> 21));
+        let address = (first | (second & 0x7FF) << 32) << 21 | offset & 0x1F_FFFF;
+        let start = second >> 23 & 0x1FF | (third & 7) << 9;
+        let is_rectangle = third >> 5 & 1 != 0;
+        Target { at: split(second >> 11), start: is_rectangle.then(|| split(start)), address }
+    }
+
+    /// Windows of 4 GiB.
+    fn large_window(&self, offset: u64) -> Target {
+        let [first, second] = self.window_words(12 * (202 + (offset >> 32)));
+        Target { at: split(second), start: None, address: first << 32 | offset & 0xFFFF_FFFF }
+    }
+
+    /// Registers that start copies, and those that relate addresses.
+    fn write_control(&mut self, offset: u64, value: u32) -> Result<(), String> {
+        self.control.insert(offset, value);
+        let regions = match self.board.arch() {
+            Arch::WormholeB0 => 0x1200..0x3200,
+            Arch::Blackhole => 0x1000..0x3000,
+        };
+        if regions.contains(&offset) {
+            self.board.outbound = self.outbound_regions(regions.start);
+            return Ok(());
+        }
+        match (self.board.arch(), offset) {
+            (Arch::WormholeB0, 0x10) => self.copy_to_host(),
+            (Arch::WormholeB0, 0x30) => self.copy_from_host([0x308, 0x30C, 0x310, 0x314]),
+            (Arch::Blackhole, 0x104) if value == 1 => {
+                self.copy_from_host([0x11C, 0x120, 0x124, 0x128])
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn register(&self, offset: u64) -> u64 {
+        u64::from(self.control.get(&offset).copied().unwrap_or(0))
+    }
+
+    fn outbound_regions(&self, first: u64) -> Vec<OutboundRegion> {
+        let is_wormhole = self.board.arch() == Arch::WormholeB0;
+        let region = |number: u64| {
+            let word = |offset: u64| self.register(first + 0x200 * number + offset);
+            let is_enabled = word(4) >> 31 & 1 != 0;
+            let base = word(8) | word(0xC) << 32;
+            let high = if is_wormhole { word(0xC) } else { word(0x20) };
+            let limit = word(0x10) | high << 32;
+            let target = word(0x14) | word(0x18) << 32;
+            is_enabled.then_some(OutboundRegion { base, limit, target })
+        };
+        (0..16).filter_map(region).collect()
+    }
+
+    fn copy_from_host(&mut self, [size, low, high, to]: [u64; 4]) -> Result<(), String> {
+        let (length, source) = (self.register(size), self.register(low) | self.register(high) << 32);
+        let target = self.register(to);
+        let mut buffer = vec![0; COPY_BYTES];
+        for offset in (0..length).step_by(COPY_BYTES) {
+            let piece = usize::try_from((length - offset).min(COPY_BYTES as u64)).unwrap_or(0);
+            self.board.host.read(source + offset, &mut buffer[..piece]);
+            self.write(BAR_0 + target + offset, &buffer[..piece])?;
+        }
+        if self.board.arch() == Arch::Blackhole {
+            self.control.insert(size, 0);
+        } else {
+            self.tell_done(0x0CC, 0x0D0, 0x0DC);
+        }
+        Ok(())
+    }
+
+    fn copy_to_host(&mut self) -> Result<(), String> {
+        let (length, source) = (self.register(0x208), self.register(0x20C));
+        let target = self.register(0x214) | self.register(0x218) << 32;
+        let mut buffer = vec![0; COPY_BYTES];
+        for offset in (0..length).step_by(COPY_BYTES) {
+            let piece = usize::try_from((length - offset).min(COPY_BYTES as u64)).unwrap_or(0);
+            self.read(BAR_0 + source + offset, &mut buffer[..piece])?;
+            self.board.host.write(target + offset, &buffer[..piece]);
+        }
+        self.tell_done(0x060, 0x064, 0x070);
+        Ok(())
+    }
+
+    /// Writes the word that says that a copy is over.
+    fn tell_done(&mut self, low: u64, high: u64, data: u64) {
+        let address = self.register(low) | self.register(high) << 32;
+        let word = u32::try_from(self.register(data)).unwrap_or(0);
+        self.board.host.write(address, &word.to_le_bytes());
+    }
+}
+
+/// What an address of the host leads to.
+enum Place {
+    Window(Target),
+    /// An address of the ARC tile.
+    Arc(u64),
+    /// Words that configure windows.
+    Configuration(u64),
+    Control(u64),
+    /// The PCIe tile's own NoC interface.
+    Interface(u64),
+}
+
+/// A pair of coordinates of six bits each.
+fn split(word: u64) -> (u16, u16) {
+    let part = |shift: u32| u16::try_from(word >> shift & 63).unwrap_or(0);
+    (part(0), part(6))
+}
+
+fn put(bytes: &mut [u8], word: Option<u32>) -> Result<(), String> {
+    let word = word.unwrap_or(0).to_le_bytes();
+    let source = word.get(..bytes.len()).ok_or("a register is read by words")?;
+    bytes.copy_from_slice(source);
+    Ok(())
+}
+
+fn words(bytes: &[u8]) -> Result<impl Iterator<Item = u32> + '_, String> {
+    let (words, rest) = bytes.as_chunks::<4>();
+    if rest.is_empty() {
+        return Ok(words.iter().map(|&word| u32::from_le_bytes(word)));
+    }
+    Err(format!("registers are written by words, not by {} bytes", bytes.len()))
+}
+
+/// Registers of the PCIe tile's NoC interface.
+fn interface(arch: Arch, offset: u64) -> u32 {
+    let TileCoord { x, y } = host_tile(arch);
+    match offset & 0x1FFF {
+        0x44 => u32::from(x) | u32::from(y) << 6,
+        0x100 => 1 << 14,
+        // Translated coordinates.
+        0x148 => 19 | 24 << 6,
+        _ => 0,
+    }
+}
+
+const BAR_0: u64 = 0x1_0000_0000;
+const BAR_0_BYTES: u64 = 0x2000_0000;
+const BAR_0_END: u64 = BAR_0 + BAR_0_BYTES;
+const BAR_2: u64 = 0x1_2000_0000;
+const BAR_2_END: u64 = BAR_2 + 0x10_0000;
+const BAR_4: u64 = 0x8_0000_0000;
+/// A Wormhole's BAR 4 is the end of its BAR 0.
+const WORMHOLE_BAR_4_OFFSET: u64 = BAR_0_BYTES - 0x200_0000;
+const WINDOW_CONFIGURATION: u64 = 0x1FC0_0000;
+const HOST_WINDOW: u64 = 0x8_0000_0000;
+const HOST_WINDOW_BYTES: u64 = 0xFFFE_0000;
+const COPY_BYTES: usize = 4096;
