@@ -23,11 +23,14 @@ use wire::CoreKind;
 pub(super) const FIRST_REGISTER: u64 = 0xFFB0_0000;
 /// Windows without an effect after which a hart may be one that only waits.
 const QUIET_WINDOWS: u32 = 2;
+/// Cycles that a hart may be ahead of the others and still be looked at.
+const AHEAD_CYCLES_MAX: u64 = 256;
 /// Windows until a hart that did more than wait is looked at again.
 const PATIENCE_WINDOWS: u32 = 16;
 
 /// A tile with RISCs.
 pub(super) struct BoardCore {
+    arch: Arch,
     tile: Tile,
     devices: Devices,
     clock_reads: ClockReads,
@@ -102,7 +105,9 @@ impl BoardCore {
             Arch::WormholeB0 => riscv::Arch::Wormhole,
             Arch::Blackhole => riscv::Arch::Blackhole,
         });
-        let harts = (0..place.kind.risc_count()).map(|index| BoardHart {
+        let is_blackhole_ethernet = chip.arch == Arch::Blackhole && place.kind != CoreKind::Tensix;
+        let count = if is_blackhole_ethernet { 2 } else { place.kind.risc_count() };
+        let harts = (0..count).map(|index| BoardHart {
             hart: Hart::new(timing, if index < 3 { L1Port::Port2 } else { L1Port::Port3 }),
             local_ram: vec![0; local_ram_bytes(chip.arch, index)],
             state: State::InReset,
@@ -117,6 +122,7 @@ impl BoardCore {
             }
         }
         Self {
+            arch: chip.arch,
             tile,
             devices: Devices::new(chip, place),
             clock_reads: ClockReads::default(),
@@ -186,6 +192,7 @@ impl BoardCore {
     /// Lets harts go on that have got what they wait for.
     fn wake(&mut self, now: u64) {
         let is_due = self.next_change().is_some_and(|cycle| cycle <= now);
+        self.devices.noc.settle(now);
         if !mem::take(&mut self.is_touched) && !is_due {
             return;
         }
@@ -225,7 +232,7 @@ impl BoardCore {
             self.is_touched = true;
             self.harts[index].quiet_windows = 0;
         } else {
-            self.rest(index, chip, flights, failures);
+            self.rest(index, chip, until, flights, failures);
         }
     }
 
@@ -261,12 +268,17 @@ impl BoardCore {
         &mut self,
         index: usize,
         chip: &ChipFacts,
+        until: u64,
         flights: &mut Flights,
         failures: &mut Vec<String>,
     ) {
         self.harts[index].quiet_windows += 1;
         let windows = self.harts[index].quiet_windows;
-        if windows < QUIET_WINDOWS || !matches!(self.harts[index].state, State::Running) {
+        let is_ahead = self.harts[index].hart.cycle() > until + AHEAD_CYCLES_MAX;
+        if windows < QUIET_WINDOWS
+            || is_ahead
+            || !matches!(self.harts[index].state, State::Running)
+        {
             return;
         }
         if (windows - QUIET_WINDOWS).is_multiple_of(PATIENCE_WINDOWS)
@@ -342,12 +354,21 @@ impl BoardCore {
 
     /// Stops the harts that are now held in reset, and starts those whose reset has ended.
     fn follow_resets(&mut self, cycle: u64) {
+        let devices = &self.devices;
+        let is_ethernet = self.tile.place.kind != CoreKind::Tensix;
+        // Until somebody says where they begin, a Blackhole's Ethernet RISCs run the base firmware.
+        let has_entries = is_ethernet && self.arch == Arch::Blackhole;
         for (index, risc) in self.harts.iter_mut().enumerate() {
-            let is_held = self.devices.is_in_reset(index);
+            let (is_in_reset, entry) = if is_ethernet {
+                (devices.soft_reset >> (11 + index) & 1 != 0, devices.reset_address(index))
+            } else {
+                (devices.is_in_reset(index), devices.reset_pc(index))
+            };
+            let is_held = is_in_reset || (has_entries && entry == 0);
             match risc.state {
                 State::InReset if !is_held => {
                     risc.hart.advance_to(cycle);
-                    risc.hart.reset(self.devices.reset_pc(index));
+                    risc.hart.reset(entry);
                     risc.state = State::Running;
                     risc.quiet_windows = 0;
                     self.front.invalidate(0..u32::MAX);

@@ -144,6 +144,11 @@ impl Devices {
         self.soft_reset & SOFT_RESET[risc_index] != 0
     }
 
+    /// Where somebody has said that a RISC is to begin.
+    pub(crate) const fn reset_address(&self, risc_index: usize) -> u32 {
+        self.reset_addresses[risc_index]
+    }
+
     /// Where a RISC begins after its reset.
     pub(crate) const fn reset_pc(&self, risc_index: usize) -> u32 {
         let is_overridden = match risc_index {

@@ -161,6 +161,11 @@ impl NocInterfaces {
         self.interfaces[noc].changes.push(change);
     }
 
+    /// Carries out the changes of counters that are due.
+    pub(crate) fn settle(&mut self, cycle: u64) {
+        self.interfaces.iter_mut().for_each(|interface| interface.settle(cycle));
+    }
+
     /// When the next counter changes.
     pub(crate) fn next_change(&self) -> Option<u64> {
         let changes = self.interfaces.iter().flat_map(|interface| &interface.changes);

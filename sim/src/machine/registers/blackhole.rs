@@ -87,6 +87,17 @@ static STREAM: [Register; 5] = [
     word(0x4A4, "STREAM_REMOTE_DEST_BUF_SPACE_AVAILABLE", Read, StreamSpace),
 ];
 
+/// Where an Ethernet tile's own RISC begins, once somebody has said so.
+pub(super) static ETHERNET: [Block; 1] = [Block::single(
+    "tt-metal's blackhole/eth_l1_address_map.h and ttsim's tile_regs.json",
+    0xFFB1_4000,
+    &[
+        word(0x00, "ETH_RISC_CTRL_IERISC_RESET_PC", ReadWrite, ResetAddress(0)),
+        word(0x08, "ETH_RISC_CTRL_SUBORDINATE_IERISC_RESET_PC", ReadWrite, ResetAddress(1)),
+        words(0x20, 5, "ETH_RISC_CTRL_INTERRUPT_MODE", ReadWrite, Stored),
+    ],
+)];
+
 /// Blocks of Tensix tiles.
 pub(super) static TENSIX: [Block; 4] = [
     Block::single(

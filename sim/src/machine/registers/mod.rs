@@ -118,6 +118,7 @@ impl Effect {
                 | Self::WallClockHigh
                 | Self::WallClockLatched
                 | Self::SoftReset
+                | Self::ResetAddress(0 | 1)
                 | Self::Stored
                 | Self::StreamSize
                 | Self::StreamSpaceUpdate
@@ -288,6 +289,8 @@ fn blocks(arch: Arch, kind: TileKind) -> impl Iterator<Item = &'static Block> {
     };
     let is_tensix = kind == TileKind::Tensix;
     let tensix = tensix.iter().chain(&common::TENSIX).filter(move |_| is_tensix);
+    let has_entry = arch == Arch::Blackhole && !is_tensix;
+    let tensix = tensix.chain(blackhole::ETHERNET.iter().filter(move |_| has_entry));
     own.iter().chain(&common::ALL_TILES).chain(tensix).chain(std::iter::once(streams))
 }
 
