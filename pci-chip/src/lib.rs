@@ -95,13 +95,17 @@ fn architecture() -> Result<Arch, String> {
     }
     let library = std::env::var_os("TT_METAL_SIMULATOR").map(PathBuf::from);
     let folder = library.as_deref().and_then(Path::parent);
-    let path = folder.map_or_else(|| "soc_descriptor.yaml".into(), |folder| folder.join("soc_descriptor.yaml"));
+    let path = folder
+        .map_or_else(|| "soc_descriptor.yaml".into(), |folder| folder.join("soc_descriptor.yaml"));
     let text = std::fs::read_to_string(&path)
         .map_err(|error| format!("expected {} beside the library: {error}", path.display()))?;
     let name = text.lines().find_map(|line| line.strip_prefix("arch_name:"));
     let name = name.map(|name| name.trim().to_lowercase()).unwrap_or_default();
     Arch::from_name(&name).ok_or_else(|| {
-        format!("{}: expected WORMHOLE_B0 or BLACKHOLE as arch_name, found `{name}`", path.display())
+        format!(
+            "{}: expected WORMHOLE_B0 or BLACKHOLE as arch_name, found `{name}`",
+            path.display()
+        )
     })
 }
 

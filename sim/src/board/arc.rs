@@ -26,7 +26,9 @@ impl ArcTile {
         let table = MEMORY + TELEMETRY_TABLE;
         let values = MEMORY + TELEMETRY_VALUES;
         let pointers = match arch {
-            Arch::WormholeB0 => vec![(SCRATCH, 0xC0DE_0001), (0x1D0, table), (0x1D4, values), (0x1D8, 0)],
+            Arch::WormholeB0 => {
+                vec![(SCRATCH, 0xC0DE_0001), (0x1D0, table), (0x1D4, values), (0x1D8, 0)]
+            }
             Arch::Blackhole => {
                 tile.store(QUEUE_CONTROL, MEMORY + QUEUES);
                 tile.store(QUEUE_CONTROL + 4, QUEUE_ENTRIES | QUEUE_COUNT << 8);
@@ -55,7 +57,11 @@ impl ArcTile {
             Arch::WormholeB0 => (0x180, 0x1204_0000),
             Arch::Blackhole => (0x400, 0x1205_0000),
         };
-        let trained = facts.dram_groups.iter().enumerate().fold(0, |bits, (group, _)| bits | 1 << (2 * group));
+        let trained = facts
+            .dram_groups
+            .iter()
+            .enumerate()
+            .fold(0, |bits, (group, _)| bits | 1 << (2 * group));
         let mut entries = vec![
             (1_u32, board),
             (2, 1),
@@ -124,7 +130,9 @@ impl ArcTile {
         let offset = self.offset(address);
         let word = || {
             let word = bytes.try_into().map(u32::from_le_bytes);
-            word.map_err(|_| format!("a register of the ARC tile, {address:#x}, is written by words"))
+            word.map_err(|_| {
+                format!("a register of the ARC tile, {address:#x}, is written by words")
+            })
         };
         match offset {
             MEMORY_FIRST..=MEMORY_LAST => self.memory.write(offset - MEMORY_FIRST, bytes),

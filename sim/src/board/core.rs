@@ -159,7 +159,10 @@ impl BoardCore {
                 State::Failed => "has stopped".to_owned(),
             };
             let (pc, cycle) = (risc.hart.pc(), risc.hart.cycle());
-            lines.push(format!("core {} RISC {index}: pc {pc:#x}, cycle {cycle}, {state}", self.coord()));
+            lines.push(format!(
+                "core {} RISC {index}: pc {pc:#x}, cycle {cycle}, {state}",
+                self.coord()
+            ));
         }
         lines
     }
@@ -275,9 +278,7 @@ impl BoardCore {
         self.harts[index].quiet_windows += 1;
         let windows = self.harts[index].quiet_windows;
         let is_ahead = self.harts[index].hart.cycle() > until + AHEAD_CYCLES_MAX;
-        if windows < QUIET_WINDOWS
-            || is_ahead
-            || !matches!(self.harts[index].state, State::Running)
+        if windows < QUIET_WINDOWS || is_ahead || !matches!(self.harts[index].state, State::Running)
         {
             return;
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 /// Bytes of a page.
-const PAGE_BYTES: u64 = 1 << 14;
+const PAGE_BYTES: usize = 1 << 14;
 
 /// A memory of any size.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +31,7 @@ impl SparseMemory {
         while done < bytes.len() {
             let (page, first, length) = piece(address + done as u64, bytes.len() - done);
             let stored =
-                self.pages.entry(page).or_insert_with(|| vec![0; PAGE_BYTES as usize].into());
+                self.pages.entry(page).or_insert_with(|| vec![0; PAGE_BYTES].into());
             stored[first..first + length].copy_from_slice(&bytes[done..done + length]);
             done += length;
         }
@@ -41,8 +41,9 @@ impl SparseMemory {
 
 /// The page of an address, the place in it, and how many of the bytes lie there.
 fn piece(address: u64, length: usize) -> (u64, usize, usize) {
-    let first = (address % PAGE_BYTES) as usize;
-    (address / PAGE_BYTES, first, length.min(PAGE_BYTES as usize - first))
+    let page_bytes = PAGE_BYTES as u64;
+    let first = usize::try_from(address % page_bytes).unwrap_or(0);
+    (address / page_bytes, first, length.min(PAGE_BYTES - first))
 }
 
 #[cfg(test)]
@@ -53,9 +54,9 @@ mod tests {
     fn bytes_across_pages_come_back_and_others_are_zero() {
         let mut memory = SparseMemory::default();
         let bytes: Vec<u8> = (0..40_000_u32).map(|index| (index % 251) as u8).collect();
-        memory.write(PAGE_BYTES - 7, &bytes).unwrap();
+        memory.write(PAGE_BYTES as u64 - 7, &bytes).unwrap();
         let mut found = vec![9; bytes.len() + 2];
-        memory.read(PAGE_BYTES - 8, &mut found).unwrap();
+        memory.read(PAGE_BYTES as u64 - 8, &mut found).unwrap();
         assert_eq!((found[0], found[found.len() - 1]), (0, 0));
         assert_eq!(found[1..found.len() - 1], bytes);
     }

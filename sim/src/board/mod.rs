@@ -216,8 +216,12 @@ impl Board {
                     |core| core.host_read(&chip, address, bytes, now),
                 )
             }
-            Some(Endpoint::Dram { group }) => self.dram_of(group, address, bytes.len())?.read(address, bytes),
-            Some(Endpoint::Host) => self.host_access(address, bytes.len()).map(|at| self.host.read(at, bytes)),
+            Some(Endpoint::Dram { group }) => {
+                self.dram_of(group, address, bytes.len())?.read(address, bytes)
+            }
+            Some(Endpoint::Host) => {
+                self.host_access(address, bytes.len()).map(|at| self.host.read(at, bytes))
+            }
             None => Err(format!("nothing answers at {tile}")),
         }
     }
@@ -243,7 +247,9 @@ impl Board {
             Some(Endpoint::Dram { group }) => {
                 self.dram_of(group, address, bytes.len())?.write(address, bytes)
             }
-            Some(Endpoint::Host) => self.host_access(address, bytes.len()).map(|at| self.host.write(at, bytes)),
+            Some(Endpoint::Host) => {
+                self.host_access(address, bytes.len()).map(|at| self.host.write(at, bytes))
+            }
             None => Err(format!("nothing answers at {tile}")),
         }
     }
@@ -285,7 +291,12 @@ impl Board {
     }
 
     /// The memory of a group of DRAM tiles, if it holds a range.
-    fn dram_of(&mut self, group: usize, address: u64, length: usize) -> Result<&mut SparseMemory, String> {
+    fn dram_of(
+        &mut self,
+        group: usize,
+        address: u64,
+        length: usize,
+    ) -> Result<&mut SparseMemory, String> {
         let facts = self.chip.arch.facts();
         let banks = u64::from(facts.bank_count) / facts.dram_groups.len() as u64;
         let end = address.checked_add(length as u64);

@@ -227,8 +227,7 @@ impl PciChip {
         let [low, high] = self.window_words(8 * index);
         let word = low | high << 32;
         let address_bits = 36 - bits;
-        let address =
-            (word & ((1 << address_bits) - 1)) << bits | offset & ((1 << bits) - 1);
+        let address = (word & ((1 << address_bits) - 1)) << bits | offset & ((1 << bits) - 1);
         let rest = word >> address_bits;
         let is_rectangle = rest >> 25 & 1 != 0;
         Target { at: split(rest), start: is_rectangle.then(|| split(rest >> 12)), address }
@@ -289,7 +288,8 @@ impl PciChip {
     }
 
     fn copy_from_host(&mut self, [size, low, high, to]: [u64; 4]) -> Result<(), String> {
-        let (length, source) = (self.register(size), self.register(low) | self.register(high) << 32);
+        let (length, source) =
+            (self.register(size), self.register(low) | self.register(high) << 32);
         let target = self.register(to);
         let mut buffer = vec![0; COPY_BYTES];
         for offset in (0..length).step_by(COPY_BYTES) {

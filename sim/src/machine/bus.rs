@@ -7,13 +7,13 @@ use super::{
     registers::Effect,
     request::Request,
 };
+use crate::tile::Tile;
 use crate::{
     arch::Arch,
     chip::facts::ChipFacts,
     native::stage::Stage,
     riscv::{Bus, ControlStatus, Flow, Refusal, Region, StoreResult, Width},
 };
-use crate::tile::Tile;
 use wire::risc::RISCS_PER_CORE;
 
 /// Surroundings of a tile's RISCs: the tile, its chip, and where their requests go.
