@@ -7,10 +7,13 @@
 mod cpp;
 #[path = "../sim/build/objects.rs"]
 mod objects;
+#[path = "../sim/build/target.rs"]
+mod target;
 
 use cpp::CppCompiler;
-use objects::{ARCHITECTURES, Build, Linked, PROCESSORS, Part, Result, Variant};
-use std::{env, fmt::Write as _, fs};
+use objects::{ARCHITECTURES, Build, Linked, PROCESSORS, Part, Result, Variant, is_gate};
+use std::{fmt::Write as _, fs};
+use target::Hindrance;
 
 fn main() -> Result<()> {
     println!("cargo:rustc-check-cfg=cfg(cpp_code)");
@@ -18,10 +21,18 @@ fn main() -> Result<()> {
     build.forget_images()?;
     build.announce_inputs(&["benches/build.rs"]);
     let mut images = Vec::new();
-    // The simulator's build has asked for the target, and has said so if there is none.
-    if env::var_os("DEP_KPROF_SIM_OBJECT_CODE").is_some() {
-        images.extend(rust_images(&build)?);
-        images.extend(cpp_images(&build)?);
+    match build.hindrance() {
+        None => {
+            images.extend(rust_images(&build)?);
+            images.extend(cpp_images(&build)?);
+        }
+        Some(Hindrance { cause, remedy }) => {
+            let remedy = remedy.map_or_else(String::new, |remedy| format!("; {remedy}"));
+            if is_gate() {
+                return Err(format!("{cause}{remedy}").into());
+            }
+            println!("cargo:warning={cause}, so probes are not measured{remedy}");
+        }
     }
     fs::write(build.out.join("images.rs"), list(&images)?)?;
     Ok(())

@@ -1,13 +1,16 @@
-//! Builds the code of the simulated RISCs and embeds it.
+//! Embeds the code of the simulated RISCs: the object code that is shipped, or what its sources
+//! give if they have changed or `KPROF_OBJECT_CODE=compile` is set.
 //!
 //! The crates of `objects/` are compiled for riscv32im into static libraries, per chip
 //! architecture and with or without sum zones; each processor's firmware is linked from
 //! them with the processor's memory map, and the kernels against that firmware's symbols.
 //!
-//! A target that is missing is asked of rustup, and a warning says so. Without it the simulator
-//! has no object code and runs native kernels, and the warning says what to install; under
-//! `CI=true` that is an error. A package has no sources of object code, and needs none.
+//! A target that is missing then is asked of rustup, and a warning says so. Without it the
+//! simulator has no object code and runs native kernels, and the warning says what to install;
+//! under `CI=true` that is an error.
 
+#[path = "build/archive.rs"]
+mod archive;
 #[path = "build/cpp.rs"]
 mod cpp;
 #[path = "build/objects.rs"]
@@ -15,6 +18,7 @@ mod objects;
 #[path = "build/target.rs"]
 mod target;
 
+use archive::Archive;
 use cpp::CppCompiler;
 use objects::{ARCHITECTURES, Build, Linked, PROCESSORS, Part, Result, Variant, is_gate};
 use std::{fmt::Write as _, fs, path::PathBuf, thread};
@@ -32,19 +36,39 @@ const MODES: [(&str, &str); 7] = [
 ];
 
 fn main() -> Result<()> {
-    println!("cargo:rustc-check-cfg=cfg(object_code, cpp_code)");
+    println!("cargo:rustc-check-cfg=cfg(object_code, compiled_object_code, cpp_code)");
     let build = Build::new()?;
     build.forget_images()?;
-    let mut images = Vec::new();
-    let hindrance = build.hindrance();
+    let inputs = build.input_digest()?;
+    println!("cargo:rustc-env=OBJECT_CODE_INPUTS={:016x}", inputs.unwrap_or_default());
+    let images = match Archive::find(inputs)? {
+        Some(archive) => shipped_images(&build, &archive)?,
+        None => compiled_images(&build)?,
+    };
     build.announce_inputs(&["sim/build.rs"]);
-    match hindrance {
+    fs::write(build.out.join("images.rs"), list(&images)?)?;
+    Ok(())
+}
+
+/// Unpacks the images that are shipped, and builds those in C++ if their compiler is there.
+fn shipped_images(build: &Build, archive: &Archive) -> Result<Vec<Linked>> {
+    println!("cargo:rustc-cfg=object_code");
+    let mut images = archive.unpack(build)?;
+    if build.objects.is_dir() && build.linker().is_file() {
+        images.extend(cpp_images(build)?);
+    }
+    Ok(images)
+}
+
+/// Builds all images from their sources, with what is installed.
+fn compiled_images(build: &Build) -> Result<Vec<Linked>> {
+    let mut images = Vec::new();
+    match build.hindrance() {
         None => {
             println!("cargo:rustc-cfg=object_code");
-            // Build scripts of the crates that depend on this one read it.
-            println!("cargo:object_code=true");
-            images.extend(rust_images(&build)?);
-            images.extend(cpp_images(&build)?);
+            println!("cargo:rustc-cfg=compiled_object_code");
+            images.extend(rust_images(build)?);
+            images.extend(cpp_images(build)?);
         }
         Some(Hindrance { cause, remedy: Some(remedy) }) if is_gate() => {
             return Err(format!("{cause}; {remedy}").into());
@@ -54,8 +78,7 @@ fn main() -> Result<()> {
             println!("cargo:warning={cause}, so kernels run natively only{remedy}");
         }
     }
-    fs::write(build.out.join("images.rs"), list(&images)?)?;
-    Ok(())
+    Ok(images)
 }
 
 /// Links firmware and kernels in Rust, of every variant. The chips' builds run side by side: they

@@ -6,7 +6,7 @@ mod object_rules;
 use crate::{listing, probes};
 use object::{File, Object, ObjectSection, ObjectSymbol};
 use object_rules::{broken_rules, calls_elsewhere, is_loaded};
-use sim::{arch::Arch, machine::has_object_code};
+use sim::arch::Arch;
 use std::{fs, path::Path};
 
 /// Folder of the build script.
@@ -20,7 +20,7 @@ const CPP_OBJECTS: usize = 4 * 4 + 2;
 
 #[test]
 fn objects_of_probes_keep_the_rules() {
-    if !has_object_code() {
+    if !probes::are_there() {
         return;
     }
     let found = broken_rules(OUT, |name| name != BAD);
@@ -33,7 +33,7 @@ fn objects_of_probes_keep_the_rules() {
 /// Without records of waits, a wait is the loop that polls, whether the profiler is on or off.
 #[test]
 fn a_wait_that_nobody_records_is_the_loop_alone() {
-    if !has_object_code() {
+    if !probes::are_there() {
         return;
     }
     for is_enabled in [true, false] {

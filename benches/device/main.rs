@@ -14,10 +14,7 @@ mod probes;
 use bare_core::{BareCore, Cost};
 use sim::{
     arch::Arch,
-    machine::{
-        has_object_code,
-        images::{self, Image, Selection},
-    },
+    machine::images::{self, Image, Selection},
 };
 use std::{fmt::Write as _, fs, path::PathBuf};
 
@@ -213,7 +210,7 @@ fn compare(name: &str, actual: &str) {
 
 #[test]
 fn costs_are_the_committed_ones() {
-    if !has_object_code() {
+    if !probes::are_there() {
         return;
     }
     for arch in Arch::ALL {
@@ -223,7 +220,7 @@ fn costs_are_the_committed_ones() {
 
 #[test]
 fn listings_are_the_committed_ones() {
-    if !has_object_code() {
+    if !probes::are_there() {
         return;
     }
     for probe in PROBES.into_iter().chain(["open"]) {
@@ -233,7 +230,7 @@ fn listings_are_the_committed_ones() {
 
 #[test]
 fn every_bar_holds() {
-    if !has_object_code() {
+    if !probes::are_there() {
         return;
     }
     let holds = |cost: Cost, instructions: u64, cycles: u64, what: &str| {
@@ -274,7 +271,7 @@ fn every_bar_holds() {
 /// The tables of costs in the README and the runtime's documentation have today's figures.
 #[test]
 fn documented_costs_are_the_measured_ones() {
-    if !has_object_code() {
+    if !probes::are_there() {
         return;
     }
     let [wormhole, blackhole] = Arch::ALL;
@@ -322,7 +319,7 @@ fn documented_costs_are_the_measured_ones() {
 /// A disabled build is, byte for byte, one that has never heard of the profiler.
 #[test]
 fn a_disabled_probe_leaves_no_byte() {
-    if !has_object_code() {
+    if !probes::are_there() {
         return;
     }
     let image = image(Arch::WormholeB0, false, "probes");

@@ -16,6 +16,11 @@ struct ProbeImage {
 
 static EMBEDDED: &[ProbeImage] = &include!(concat!(env!("OUT_DIR"), "/images.rs"));
 
+/// Returns true if this build has compiled the probes: the target of the RISCs was installed.
+pub(crate) const fn are_there() -> bool {
+    !EMBEDDED.is_empty()
+}
+
 fn parsed() -> &'static [Image] {
     static PARSED: OnceLock<Vec<Image>> = OnceLock::new();
     PARSED.get_or_init(|| {

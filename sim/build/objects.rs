@@ -187,6 +187,8 @@ impl Build {
         let image = directory.join(format!("{}-{processor}.elf", part.name));
         let mut linker = Command::new(self.linker());
         linker.args(["-flavor", "gnu", "--gc-sections", "--relax-gp", "--entry", part.entry]);
+        // Names of functions of Rust change with the folder of the repository.
+        linker.arg("--discard-all");
         // Threads take a fifth longer to start than so small an image to link.
         linker.arg("--threads=1");
         // The script names variables of the profiler, which a build without it does not have.
@@ -276,7 +278,7 @@ impl Variant {
     }
 }
 
-fn digest(bytes: &[u8]) -> u64 {
+pub(crate) fn digest(bytes: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3);
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, step)
 }

@@ -17,6 +17,21 @@ struct BuildScript {
     folder: PathBuf,
 }
 
+/// Folder of the libraries that tests are linked with.
+fn libraries_of_tests() -> PathBuf {
+    std::env::current_exe().unwrap().parent().unwrap().to_owned()
+}
+
+/// The latest library of the decompressor.
+fn ruzstd() -> PathBuf {
+    let files = std::fs::read_dir(libraries_of_tests()).unwrap().map(|entry| entry.unwrap().path());
+    let libraries = files.filter(|path| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.starts_with("libruzstd-") && name.ends_with(".rlib")
+    });
+    libraries.max_by_key(|path| path.metadata().unwrap().modified().unwrap()).unwrap()
+}
+
 impl BuildScript {
     fn compile(name: &str) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -30,6 +45,10 @@ impl BuildScript {
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .args(["--edition", "2024", "-o"])
             .args([&program, &source])
+            .arg("-L")
+            .arg(format!("dependency={}", libraries_of_tests().display()))
+            .arg("--extern")
+            .arg(format!("ruzstd={}", ruzstd().display()))
             .status();
         assert!(compiled.unwrap().success());
         let script = Self { program, folder };
@@ -71,6 +90,7 @@ impl BuildScript {
             .env("HOST", "a-host")
             .env("OUT_DIR", self.folder.join("out"))
             .env_remove("CARGO_NET_OFFLINE")
+            .env("KPROF_OBJECT_CODE", "compile")
             .env("CI", ci);
         command
     }

@@ -1,5 +1,6 @@
 //! Every firmware file of the `ttnn` package; without `KPROF_TTNN` there is none.
 
+#![cfg(feature = "firmware-elf")]
 #![expect(clippy::unwrap_used, reason = "a panic is the report")]
 
 use reader::firmware_elf::{debug_info::DebugInfo, profiler::ProfilerMemory, tables::TableSizes};

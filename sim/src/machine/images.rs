@@ -217,6 +217,11 @@ fn low_word(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
+#[cfg(compiled_object_code)]
+#[cfg(test)]
+#[path = "../../tests/unit/shipped_images.rs"]
+mod shipped_images;
+
 #[cfg(object_code)]
 #[cfg(test)]
 mod tests {

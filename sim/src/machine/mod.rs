@@ -116,7 +116,8 @@ impl KernelKind {
 /// The target that object code is built for.
 pub const TARGET: &str = "riscv32im-unknown-none-elf";
 
-/// Returns true if this build has object code for the RISCs: [`TARGET`] was installed.
+/// Returns true if this build has object code for the RISCs: what is shipped, or compiled with
+/// [`TARGET`] where its sources have changed.
 #[must_use]
 pub const fn has_object_code() -> bool {
     cfg!(object_code)

@@ -66,7 +66,7 @@ fn kill_one_writer(path: &Path, random: u64) -> usize {
 
 fn start_writer(path: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "tests::kill::writes_until_killed", "--ignored", "--nocapture"])
+        .args(["--exact", "capture::tests::kill::writes_until_killed", "--ignored", "--nocapture"])
         .env(PATH_VARIABLE, path)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

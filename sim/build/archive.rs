@@ -1,0 +1,126 @@
+//! The object code that is shipped: images of firmware and kernels in Rust, compiled by the gate's
+//! compiler and compared there with what their sources give.
+//!
+//! `images.txt` lists them, after a digest of the sources. `images.zst` holds their bytes, one
+//! after the other, as Zstandard. If the sources have changed, the build compiles them instead.
+
+use crate::{
+    MODES,
+    objects::{
+        ARCHITECTURES, Build, Linked, PROCESSORS, Result, Variant, announce, digest, variable,
+    },
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The variable that, set to `compile`, makes a build compile the object code in any case.
+const CHOICE: &str = "KPROF_OBJECT_CODE";
+
+/// Sources of firmware and kernels in Rust, and of how they are compiled.
+const SOURCES: [&str; 16] = [
+    "kernel-profiler/Cargo.toml",
+    "kernel-profiler/src",
+    "rust-toolchain.toml",
+    "sim/build/objects.rs",
+    "sim/objects/Cargo.lock",
+    "sim/objects/Cargo.toml",
+    "sim/objects/firmware",
+    "sim/objects/kernels",
+    "sim/objects/link",
+    "sim/src/kernel/body.rs",
+    "sim/src/kernel/script_body.rs",
+    "sim/src/kernel/tile_words.rs",
+    "sim/src/machine/mailbox.rs",
+    "sim/src/random.rs",
+    "wire/Cargo.toml",
+    "wire/src",
+];
+
+/// Shipped images, not unpacked yet.
+pub(super) struct Archive {
+    list: String,
+    bytes: PathBuf,
+}
+
+impl Archive {
+    /// Returns the images that are shipped, if they are those of the sources.
+    pub(super) fn find(inputs: Option<u64>) -> Result<Option<Self>> {
+        println!("cargo:rerun-if-env-changed={CHOICE}");
+        let package = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
+        let [list, bytes] =
+            ["images.txt", "images.zst"].map(|name| package.join("build").join(name));
+        for path in [&list, &bytes] {
+            announce(path);
+        }
+        let is_unwanted = std::env::var(CHOICE).is_ok_and(|choice| choice == "compile");
+        if is_unwanted || !list.is_file() {
+            return Ok(None);
+        }
+        let list = fs::read_to_string(list)?;
+        let (first, list) = list.split_once('\n').ok_or("images.txt has no lines")?;
+        let is_current = inputs.is_none_or(|inputs| first == format!("inputs {inputs:016x}"));
+        Ok(is_current.then(|| Self { list: list.to_owned(), bytes }))
+    }
+
+    /// Writes every image to where linking it would have put it.
+    pub(super) fn unpack(&self, build: &Build) -> Result<Vec<Linked>> {
+        let compressed = fs::read(&self.bytes)?;
+        let mut stream = ruzstd::decoding::StreamingDecoder::new(&*compressed)?;
+        self.list.lines().map(|line| unpack_image(build, line, &mut stream)).collect()
+    }
+}
+
+impl Build {
+    /// Digest of the sources of firmware and kernels in Rust; none in a package, which has none.
+    pub(super) fn input_digest(&self) -> Result<Option<u64>> {
+        if !self.objects.join("Cargo.toml").is_file() {
+            return Ok(None);
+        }
+        let mut files = Vec::new();
+        for input in SOURCES {
+            add_files(&self.repository.join(input), &mut files)?;
+        }
+        let mut all = Vec::new();
+        for path in files {
+            let name = path.strip_prefix(&self.repository)?.to_string_lossy().into_owned();
+            all.extend_from_slice(name.as_bytes());
+            all.extend(fs::read(&path)?);
+        }
+        Ok(Some(digest(&all)))
+    }
+}
+
+/// Adds the files at a path, and below it in the order of their names.
+fn add_files(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    if !path.is_dir() {
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    entries.sort();
+    entries.iter().try_for_each(|entry| add_files(entry, files))
+}
+
+/// Reads the image of a line of the list and writes it to a file.
+fn unpack_image(build: &Build, line: &str, stream: &mut impl std::io::Read) -> Result<Linked> {
+    let wrong = || format!("images.txt: expected an image, found `{line}`");
+    let fields: Vec<&str> = line.split(' ').collect();
+    let [arch, mode, sums, part, processor, length] = fields[..] else {
+        return Err(wrong().into());
+    };
+    let known = |names: &[&'static str], name: &str| {
+        names.iter().copied().find(|known| *known == name).ok_or_else(wrong)
+    };
+    let mode = MODES.iter().find(|(_, name)| *name == mode).map(|(feature, _)| *feature);
+    let plain = Variant::plain(known(&ARCHITECTURES, arch)?);
+    let variant = Variant { sums: sums == "true", mode, ..plain };
+    let processor = known(&PROCESSORS, processor)?;
+    let mut bytes = vec![0; length.parse()?];
+    stream.read_exact(&mut bytes)?;
+    let path = variant.directory(build)?.join(format!("{part}-{processor}.elf"));
+    fs::write(&path, &bytes)?;
+    Ok(Linked { variant, part: part.to_owned(), processor, path, digest: digest(&bytes) })
+}
