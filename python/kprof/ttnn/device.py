@@ -18,6 +18,10 @@ VECTOR_BYTES = 2048
 TURNING_LANE_WORDS = 130_047
 """Longest lane that begins anew where it is full, as the format of lanes has it."""
 LANES_PER_CORE = 5
+ALIGNMENT = 64
+"""What transfers between L1 and DRAM are aligned to on every chip."""
+WINDOWS_PER_LANE = 4
+"""A part of each lane of at most a fourth is copied alone."""
 SIGNATURE = 0x4B504000
 """What the runtime writes to word 5 of a control vector: `KP`, version 4."""
 SIGNATURE_ANSWER = 4
@@ -82,6 +86,11 @@ class DeviceProfiler:
         except RuntimeError as error:
             raise LanesDoNotFit(self._advice()) from error
         rows = -(-(count + 1) // self.bank_count)
+        lanes_per_bank = LANES_PER_CORE * self.cores_per_bank
+        longest = self.lane_bytes // WINDOWS_PER_LANE // ALIGNMENT * ALIGNMENT + 2 * ALIGNMENT
+        self.windows = self._tensor(lanes_per_bank * longest // 4)
+        self.window_bytes = longest
+        self.copies_windows = True
         self.answers = self._tensor(rows * CONTROL_WORDS)
         self.words = self._tensor(rows * CONTROL_WORDS)
 
@@ -107,7 +116,7 @@ class DeviceProfiler:
 
     def release(self) -> None:
         """Gives the tensors back."""
-        for tensor in (self.lanes, self.answers, self.words):
+        for tensor in (self.lanes, self.windows, self.answers, self.words):
             tensor.deallocate(True)
 
     # Launches of the profiler itself.
@@ -216,6 +225,7 @@ class DeviceProfiler:
 
     def give_lanes(self, flat_ids: list[int]) -> None:
         """Gives every core its lanes."""
+        self.flat_ids = flat_ids
         self._set_up(flat_ids)
 
     def _gather_arguments(self, address: int) -> dict:
@@ -238,9 +248,45 @@ class DeviceProfiler:
         clocks = [(before, int(r[count][0]) | int(r[count][1]) << 32, after) for r in rows]
         return [r[:count] for r in rows], clocks
 
-    def copy_lanes(self) -> list[Any]:
-        """The lanes of each chip, one bank behind the other."""
-        return self._copies(self.lanes)
+    def copy_lanes(self, first_word: int = 0, end_word: int | None = None) -> list[Any]:
+        """The lanes of each chip, one bank behind the other; words out of a short window are zeros."""
+        lane_words = self.lane_bytes // 4
+        if end_word is None:
+            end_word = lane_words
+        word_count = end_word - first_word
+        window_bytes = -(-4 * word_count // ALIGNMENT) * ALIGNMENT + ALIGNMENT
+        if window_bytes > self.window_bytes or not self.copies_windows:
+            return self._copies(self.lanes)
+        lanes_address = self.lanes.buffer_address()
+        arguments = {
+            core: [
+                lanes_address,
+                self.windows.buffer_address(),
+                flat_id // self.cores_per_bank,
+                flat_id % self.cores_per_bank * LANES_PER_CORE,
+                self.lane_bytes,
+                4 * first_word,
+                window_bytes,
+            ]
+            for core, flat_id in zip(self.logical, self.flat_ids)
+        }
+        scratch_bytes = 4096 + ALIGNMENT
+        try:
+            self._launch(kernels.COPY_LANES, self._all_cores(), arguments, scratch_bytes, [self.windows])
+        except RuntimeError:
+            # Cores that are divided into sub-devices take no launch together.
+            self.copies_windows = False
+            return self._copies(self.lanes)
+        lane_count = LANES_PER_CORE * self.cores_per_bank
+        chips = []
+        for copy in self._copies(self.windows):
+            lanes = _np.zeros((self.bank_count, lane_count, lane_words), _np.uint32)
+            for lane in range(lane_count):
+                begin = lanes_address + lane * self.lane_bytes + 4 * first_word
+                at = (lane * window_bytes + begin % ALIGNMENT) // 4
+                lanes[:, lane, first_word:end_word] = copy[:, at : at + word_count]
+            chips.append(lanes.reshape(self.bank_count, -1))
+        return chips
 
     def acknowledge(self, chips: list[Any]) -> None:
         """Writes control words back: for each chip a whole vector of each core."""

@@ -133,3 +133,34 @@ void kernel_main() {
     noc_async_write_barrier();
 }
 """
+
+COPY_LANES = r"""
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+
+// Copies a window of this core's five lanes to where the windows of all lanes of a bank stand together.
+void kernel_main() {
+    const uint32_t lanes_address = get_arg_val<uint32_t>(0);
+    const uint32_t target_address = get_arg_val<uint32_t>(1);
+    const uint32_t bank = get_arg_val<uint32_t>(2);
+    const uint32_t first_lane = get_arg_val<uint32_t>(3);
+    const uint32_t lane_bytes = get_arg_val<uint32_t>(4);
+    const uint32_t first_byte = get_arg_val<uint32_t>(5);
+    const uint32_t window_bytes = get_arg_val<uint32_t>(6);
+    constexpr uint32_t ALIGNMENT = 64;
+    constexpr uint32_t PIECE_BYTES = 4096;
+    const uint32_t scratch = (get_write_ptr(0) + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+    for (uint32_t lane = first_lane; lane < first_lane + 5; lane++) {
+        const uint32_t source = (lanes_address + lane * lane_bytes + first_byte) & ~(ALIGNMENT - 1);
+        const uint32_t target = target_address + (lane * window_bytes);
+        for (uint32_t done = 0; done < window_bytes; done += PIECE_BYTES) {
+            const uint32_t left = window_bytes - done;
+            const uint32_t size = left < PIECE_BYTES ? left : PIECE_BYTES;
+            noc_async_read(get_noc_addr_from_bank_id<true>(bank, source + done), scratch, size);
+            noc_async_read_barrier();
+            noc_async_write(scratch, get_noc_addr_from_bank_id<true>(bank, target + done), size);
+            noc_async_write_barrier();
+        }
+    }
+}
+"""

@@ -126,12 +126,24 @@ class OpenDevice:
         """Copies what the chips hold, for the next read."""
         profiler, native = self.profiler, self.session.native
         controls, clocks = profiler.gather()
-        lanes = profiler.copy_lanes()
+        lanes = profiler.copy_lanes(*self._window(controls))
         for chip, words, lane in zip(self.chips, controls, lanes):
             native.load(chip, words.astype("<u4").tobytes(), lane.astype("<u4").tobytes())
         for chip, cores, (before, cycles, after) in zip(self.chips, self.cores, clocks):
             native.add_clocks(chip, [(*cores[0].noc0, before, cycles, after)])
         self._learn(controls)
+
+    def _window(self, controls: list[Any]) -> tuple[int, int]:
+        """The words of lanes between which everything lies that was not read yet."""
+        first, end = self.lane_words, 0
+        for ends, read in map(_ends_and_read, controls):
+            if (ends < read).any():
+                return 0, self.lane_words
+            is_new = ends > read
+            if is_new.any():
+                first = min(first, int(read[is_new].min()))
+                end = max(end, int(ends[is_new].max()))
+        return (first, end) if first < end <= self.lane_words else (0, 0)
 
     def acknowledge(self) -> None:
         """Tells the chips what was read."""
@@ -142,15 +154,13 @@ class OpenDevice:
         ]
         self.profiler.acknowledge(answers)
         # The launches of a read are runs of the core that they run on.
-        self.pending_words = 3 * RUN_WORDS
+        self.pending_words = 4 * RUN_WORDS
         self.pending_launches = 0
 
     def _learn(self, controls: list[Any]) -> None:
         """Takes over how full the lanes are, and how many words a launch leaves."""
         unread = 0
-        for words in controls:
-            ends = words[:, :RISCS].astype(_np.int64) & END_MASK
-            read = words[:, READ_WORDS : READ_WORDS + RISCS].astype(_np.int64)
+        for ends, read in map(_ends_and_read, controls):
             # Behind a turn, words up to the end of the lane and those from its begin are new.
             turned = _np.where(ends < read, self.lane_words, 0)
             unread = max(unread, int((ends - read + turned).max()))
@@ -382,6 +392,12 @@ class Session:
             self.native.add_host(self.host)
             self.recording = self.native.finish()
             return self.recording
+
+
+def _ends_and_read(words: Any) -> tuple[Any, Any]:
+    """Where the lanes of each core end, and how far they were read, from its control words."""
+    ends = words[:, :RISCS].astype(_np.int64) & END_MASK
+    return ends, words[:, READ_WORDS : READ_WORDS + RISCS].astype(_np.int64)
 
 
 def _shape(tensor: Any) -> dict[str, str]:
