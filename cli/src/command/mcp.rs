@@ -19,6 +19,8 @@ mod ops;
 #[cfg(feature = "mcp")]
 mod path;
 #[cfg(feature = "mcp")]
+mod root;
+#[cfg(feature = "mcp")]
 mod server;
 #[cfg(feature = "mcp")]
 mod session;
@@ -37,6 +39,7 @@ mod zones;
 #[command(after_help = "Examples:
   kprof mcp
   kprof mcp generated/profiler
+  kprof mcp --root /data/recordings
 
 An agent's client starts it. Exit code: 0 once the client has gone; 2 if INPUT cannot be used or no
 client spoke.")]
@@ -45,18 +48,21 @@ pub(crate) struct McpArgs {
     /// logs, or ops CSV.
     #[arg(value_name = "INPUT")]
     input: Option<PathBuf>,
+    /// Folder that tools may read: paths outside of it are refused, also those through links.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
 }
 
 /// Serves one client until it closes standard input.
 pub(crate) fn run(args: &McpArgs) -> Result<ExitCode, Failure> {
     #[cfg(feature = "mcp")]
-    return server::run(args.input.as_deref());
+    return server::run(args.input.as_deref(), &args.root);
     #[cfg(not(feature = "mcp"))]
-    Err(missing(args.input.as_ref()))
+    Err(missing(args.input.as_ref(), &args.root))
 }
 
 #[cfg(not(feature = "mcp"))]
-fn missing(_: Option<&PathBuf>) -> Failure {
+fn missing(_: Option<&PathBuf>, _: &std::path::Path) -> Failure {
     Failure::Sentence(
         "this kprof was built without the Model Context Protocol; build it with `cargo build -p \
          kprof --features mcp`"

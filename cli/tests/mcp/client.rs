@@ -22,7 +22,7 @@ pub(super) struct Answer {
 }
 
 pub(super) fn call_all(mode: &str, args: &[&str], calls: &[Value]) -> Value {
-    let mut command = vec![env!("CARGO_BIN_EXE_kprof"), "mcp"];
+    let mut command = vec![env!("CARGO_BIN_EXE_kprof"), "mcp", "--root", "/"];
     command.extend(args);
     let asked = json!({ "command": command, "mode": mode, "calls": calls }).to_string();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/package/mcp_calls.py");

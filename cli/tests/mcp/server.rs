@@ -7,8 +7,13 @@ use super::{
 use crate::program;
 use serde_json::{Value, json};
 use std::{
-    io::{BufRead, BufReader, Write},
-    process::Stdio,
+    io::{BufRead, BufReader, Lines, Write},
+    path::Path,
+    process::{Child, ChildStdin, ChildStdout, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 #[test]
@@ -71,8 +76,8 @@ fn what_cannot_be_answered_is_one_sentence_and_the_server_lives_on() {
         (json!(["load", {}]), "missing field `path`"),
         (json!(["load", { "path": 7 }]), "invalid type"),
         (json!(["load", { "path": "nowhere.csv" }]), "nowhere.csv, found nothing there"),
-        (json!(["load", { "path": "-" }]), "expected the path of a file or folder, found `-`"),
-        (json!(["load", { "path": "/dev/stdin" }]), "which is neither"),
+        (json!(["load", { "path": "-" }]), "inside / at -, found nothing there"),
+        (json!(["load", { "path": "/dev/null" }]), "which is neither"),
         (json!(["load", { "path": "/dev/zero" }]), "which is neither"),
         (json!(["load", { "path": repository("cli/src") }]), "expected profile_log_device.csv"),
         (json!(["load", { "path": repository("README.md") }]), "expected"),
@@ -157,22 +162,29 @@ fn tools_describe_their_arguments_and_only_read() {
     assert_eq!(names, expected);
 }
 
-/// Lines to a server, and the lines that it answers with until it ends.
-fn conversation(lines: &[&str]) -> (Vec<Value>, Option<i32>) {
+/// A server in a folder.
+fn server(folder: &Path) -> (Child, ChildStdin, Lines<BufReader<ChildStdout>>) {
     let mut server = program::program()
         .arg("mcp")
+        .current_dir(folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let mut input = server.stdin.take().unwrap();
-    let output = BufReader::new(server.stdout.take().unwrap());
+    let input = server.stdin.take().unwrap();
+    let output = BufReader::new(server.stdout.take().unwrap()).lines();
+    (server, input, output)
+}
+
+/// Lines to a server, and the lines that it answers with until it ends.
+fn conversation(lines: &[&str]) -> (Vec<Value>, Option<i32>) {
+    let (mut server, mut input, output) = server(Path::new("."));
     for line in lines {
         writeln!(input, "{line}").unwrap();
     }
     let mut answers = Vec::new();
-    for line in output.lines() {
+    for line in output {
         let answer: Value = serde_json::from_str(&line.unwrap()).unwrap();
         let is_last = answer["id"] == 99;
         answers.push(answer);
@@ -184,12 +196,31 @@ fn conversation(lines: &[&str]) -> (Vec<Value>, Option<i32>) {
     (answers, server.wait().unwrap().code())
 }
 
+/// The answers to requests, one after the other.
+fn answers(folder: &Path, requests: &[String]) -> Vec<Value> {
+    let (mut server, mut input, mut output) = server(folder);
+    writeln!(input, "{HELLO}").unwrap();
+    output.next().unwrap().unwrap();
+    writeln!(input, "{INITIALIZED}").unwrap();
+    let answers = requests.iter().map(|request| {
+        writeln!(input, "{request}").unwrap();
+        serde_json::from_str(&output.next().unwrap().unwrap()).unwrap()
+    });
+    let answers = answers.collect();
+    drop(input);
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+    answers
+}
+
+const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"0"}}}"#;
+
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
 #[test]
 fn damaged_lines_do_not_end_the_server() {
-    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"0"}}}"#;
     let (answers, code) = conversation(&[
-        hello,
-        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        HELLO,
+        INITIALIZED,
         "not json",
         "{}",
         "[1,2]",
@@ -215,4 +246,99 @@ fn nobody_on_standard_input_is_one_sentence() {
     let refused = refused.unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("at nowhere, found nothing"));
+}
+
+/// A call of `load` and its number.
+fn load(id: usize, path: &str) -> String {
+    let call = json!({ "name": "load", "arguments": { "path": path } });
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call }).to_string()
+}
+
+/// A call of `zones` and its number.
+fn zones(id: usize) -> String {
+    let call = json!({ "name": "zones", "arguments": { "filter": "risc=BRISC" } });
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call }).to_string()
+}
+
+/// A device log with a zone named as the secret.
+fn secret_log() -> String {
+    let log = std::fs::read_to_string(repository(
+        "tests/captures/mesham-tt-sim/wormhole-noc-256/profile_log_device.csv",
+    ));
+    log.unwrap().replace("BRISC-FW", "CANARY")
+}
+
+#[test]
+fn tools_read_nothing_outside_their_root() {
+    let folder = tempfile::tempdir().unwrap();
+    let [root, outside] = ["root", "root-2"].map(|name| folder.path().join(name));
+    std::fs::create_dir_all(root.join("runs")).unwrap();
+    std::fs::create_dir_all(outside.join(".logs")).unwrap();
+    std::fs::write(outside.join("secret.env"), "CANARY=CANARY\n").unwrap();
+    for log in ["log.csv", ".logs/profile_log_device.csv"] {
+        std::fs::write(outside.join(log), secret_log()).unwrap();
+    }
+    let log = repository("tests/captures/mesham-tt-sim/wormhole-noc-256/profile_log_device.csv");
+    std::fs::copy(log, root.join("runs/log.csv")).unwrap();
+    std::fs::create_dir(root.join("run-3")).unwrap();
+    for (link, target) in
+        [("file", "log.csv"), ("folder", ""), ("env", "secret.env"), ("run-3/.logs", ".logs")]
+    {
+        std::os::unix::fs::symlink(outside.join(target), root.join(link)).unwrap();
+    }
+    std::os::unix::fs::symlink("runs/log.csv", root.join("inside")).unwrap();
+    let names = ["", "log.csv", "secret.env", "absent", ".logs/profile_log_device.csv"];
+    let mut paths: Vec<String> =
+        ["file", "env", "folder", "run-3", "..", "runs/../../root-2/log.csv", "/etc/passwd"]
+            .map(str::to_owned)
+            .into();
+    for name in names {
+        paths.push(outside.join(name).display().to_string());
+        paths.extend((1..200).map(|n| format!("{}../root-2/{name}", "runs/../".repeat(n))));
+        paths.push(format!("folder/{name}"));
+    }
+    assert!(paths.len() >= 1000);
+    let mut requests: Vec<String> =
+        paths.iter().enumerate().map(|(at, path)| load(at + 1000, path)).collect();
+    requests.extend([load(2, "runs/log.csv"), load(3, "inside")]);
+    for (request, answer) in requests.iter().zip(answers(&root, &requests)) {
+        assert!(!answer.to_string().contains("CANARY"), "{request}: {answer}");
+        let is_outside = answer["id"].as_u64().unwrap() >= 1000;
+        assert_eq!(answer["result"]["isError"] == true, is_outside, "{request}: {answer}");
+    }
+}
+
+#[test]
+fn a_link_swapped_meanwhile_leads_nowhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let [root, outside] = ["root", "outside"].map(|name| folder.path().join(name));
+    for folder in [&root, &outside] {
+        std::fs::create_dir(folder).unwrap();
+    }
+    std::fs::write(outside.join("log.csv"), secret_log()).unwrap();
+    std::fs::write(root.join("log.csv"), secret_log().replace("CANARY", "BRISC-FW")).unwrap();
+    let link = root.join("link");
+    std::os::unix::fs::symlink("log.csv", &link).unwrap();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let swapper = std::thread::spawn({
+        let (is_over, targets) =
+            (Arc::clone(&is_over), [&outside, &root].map(|f| f.join("log.csv")));
+        move || {
+            let other = link.with_extension("new");
+            for target in targets.iter().cycle().take_while(|_| !is_over.load(Ordering::Relaxed)) {
+                std::os::unix::fs::symlink(target, &other).unwrap();
+                std::fs::rename(&other, &link).unwrap();
+            }
+        }
+    });
+    let requests: Vec<String> =
+        (2..402).map(|id| if id % 2 == 0 { load(id, "link") } else { zones(id) }).collect();
+    let answers = answers(&root, &requests);
+    is_over.store(true, Ordering::Relaxed);
+    swapper.join().unwrap();
+    let loaded = answers.iter().filter(|answer| answer["result"]["isError"] != true).count();
+    assert!((1..400).contains(&loaded), "{loaded}: both targets were met");
+    for answer in answers {
+        assert!(!answer.to_string().contains("CANARY"), "{answer}");
+    }
 }

@@ -35,7 +35,8 @@ macro_rules! choice {
 arguments! {
     /// Arguments of `load`.
     LoadArguments {
-        /// Path of a device log, a capture, a folder with tt-metal's logs, or an ops CSV.
+        /// Path of a device log, a capture, a folder with tt-metal's logs, or an ops CSV, inside the
+        /// folder that the server was given as --root.
         path: String,
     }
 }

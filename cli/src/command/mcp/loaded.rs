@@ -129,6 +129,7 @@ impl Loaded {
 }
 
 /// Standard input is where the client speaks, and a pipe could wait for ever.
+/// Refuses devices and pipes, whose reading need not end.
 fn require_file(path: &Path) -> Result<(), Failure> {
     let is_readable =
         std::fs::metadata(path).map_or(true, |metadata| metadata.is_file() || metadata.is_dir());

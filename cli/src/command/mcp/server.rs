@@ -2,6 +2,7 @@
 
 use super::{
     arguments::{Call, tools},
+    root::Root,
     session::Session,
     table::SCHEMA_VERSION,
 };
@@ -30,8 +31,9 @@ const LONGEST_ERROR: usize = 960;
 ///
 /// # Errors
 /// If the input cannot be loaded, or nobody speaks the protocol.
-pub(super) fn run(input: Option<&Path>) -> Result<ExitCode, Failure> {
-    let session = Session::default();
+pub(super) fn run(input: Option<&Path>, root: &Path) -> Result<ExitCode, Failure> {
+    // Before the first thread: others would stay unconfined.
+    let session = Session::new(Root::confine(root, input)?);
     if let Some(path) = input {
         session.load(path)?;
     }

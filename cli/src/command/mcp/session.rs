@@ -5,6 +5,7 @@ use super::{
     causes, changes,
     loaded::{Loaded, Lost, Part},
     losses, ops, path,
+    root::Root,
     table::{Column, Table, cells, shortened},
     zones,
 };
@@ -27,8 +28,8 @@ const MAX_HANDLES: usize = 1024;
 const HEAD_TEXT_BYTES: usize = 240;
 
 /// State of one client.
-#[derive(Default)]
 pub(super) struct Session {
+    root: Root,
     state: Mutex<State>,
 }
 
@@ -56,7 +57,12 @@ const RECORDINGS: [Column; 10] = [
 ];
 
 impl Session {
-    /// Loads a recording and returns its name.
+    /// A client without recordings, who may read a folder.
+    pub(super) fn new(root: Root) -> Self {
+        Self { root, state: Mutex::default() }
+    }
+
+    /// Loads a recording that the user or the root allows, and returns its name.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -79,7 +85,8 @@ impl Session {
     pub(super) fn answer(&self, call: Call) -> Result<String, Failure> {
         match call {
             Call::Load(arguments) => {
-                let recording = Some(self.load(Path::new(&arguments.path))?);
+                let path = Path::new(&arguments.path);
+                let recording = Some(self.load(&self.root.resolve(path)?)?);
                 self.page(Call::Recordings(RecordingsArguments { recording }), 0)
             }
             Call::More(arguments) => {

@@ -33,15 +33,14 @@ pub enum CaptureError {
     },
     /// The file is something else.
     #[error(
-        "not a capture: expected it to begin with `{}`, found `{}`{advice}",
+        "not a capture: expected it to begin with `{}`, found other bytes{advice}",
         .expected.escape_ascii(),
-        .found.escape_ascii(),
         advice = advice(.found)
     )]
     NotACapture {
         /// First bytes of every capture.
         expected: [u8; 8],
-        /// First bytes of the file.
+        /// First bytes of the file. Messages leave them out: they may be a secret.
         found: [u8; 8],
     },
     /// The container is of a version that this library cannot read.

@@ -17,16 +17,16 @@ pub enum LogError {
     },
     /// The first line does not describe a chip.
     #[error(
-        "{file}, line {line}: expected `ARCH: <name>, CHIP_FREQ[MHz]: <number>`, found `{found}`; \
-         give the profile_log_device.csv of a run"
+        "{file}, line {line}: expected `ARCH: <name>, CHIP_FREQ[MHz]: <number>`, found other text \
+         of {found_bytes} bytes; give the profile_log_device.csv of a run"
     )]
     FirstLine {
         /// The log, as the caller names it.
         file: String,
         /// Line, from 1.
         line: u64,
-        /// The text found instead, shortened.
-        found: String,
+        /// Length of the line found instead. Its text may be a secret of another file.
+        found_bytes: usize,
     },
     /// The first line is longer than any line of a log.
     #[error(

@@ -213,7 +213,7 @@ impl Header {
         let chip = chip.ok_or_else(|| LogError::FirstLine {
             file: file.to_owned(),
             line: line_count,
-            found: shown(first),
+            found_bytes: first.len(),
         })?;
         let titles = next_line(text, &mut line_count).unwrap_or(b"");
         let layout = Layout::parse(titles).map_err(|missing| LogError::Titles {

@@ -35,13 +35,15 @@ pub enum OpsCsvError {
     },
     /// Its first line has no column of ops.
     #[error(
-        "{file}: line 1: expected titles with a column `OP CODE`, found {found}; an ops CSV is called ops_perf_results*.csv"
+        "{file}: line 1: expected titles with a column `OP CODE`, found {column_count} other \
+         {noun}; an ops CSV is called ops_perf_results*.csv",
+        noun = if *.column_count == 1 { "title" } else { "titles" }
     )]
     Titles {
         /// The file.
         file: String,
-        /// The beginning of the line.
-        found: String,
+        /// Titles in the line. Their text may be a secret of another file.
+        column_count: usize,
     },
 }
 
@@ -90,8 +92,8 @@ pub fn read_ops_csv(mut input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvEr
     let first = next_record(&mut records).unwrap_or_default();
     let titles = Titles::new(&first.cells);
     if titles.index("OP CODE").is_none() {
-        let found = crate::problem::quoted(&first.cells.iter().collect::<Vec<_>>().join(","));
-        return Err(OpsCsvError::Titles { file: file.to_owned(), found });
+        let column_count = first.cells.len();
+        return Err(OpsCsvError::Titles { file: file.to_owned(), column_count });
     }
     let mut csv = OpsCsv {
         file: file.to_owned(),

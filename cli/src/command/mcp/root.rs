@@ -1,0 +1,75 @@
+//! The folder that an agent may read, and nothing else.
+
+use crate::failure::Failure;
+use std::path::{Path, PathBuf};
+
+/// Folder of the files that tools may open.
+pub(super) struct Root(PathBuf);
+
+impl Root {
+    /// Confines this process, and all of its later threads, to a folder and the user's own input.
+    ///
+    /// The kernel then refuses every other read, so that a link swapped between the check of a path
+    /// and its opening leads nowhere. Kernels without Landlock leave that gap.
+    ///
+    /// # Errors
+    /// If the folder cannot be opened.
+    pub(super) fn confine(folder: &Path, input: Option<&Path>) -> Result<Self, Failure> {
+        let root = folder.canonicalize().ok().filter(|path| path.is_dir()).ok_or_else(|| {
+            Failure::Sentence(format!(
+                "expected the folder of an agent's recordings at {}, found none; give an existing \
+                 folder as --root",
+                folder.display()
+            ))
+        })?;
+        let input = input.and_then(|path| path.canonicalize().ok());
+        // A log is read together with the files in its folder.
+        let input_folder = input
+            .as_deref()
+            .and_then(|path| if path.is_dir() { Some(path) } else { path.parent() });
+        if !deny_other_reads([Some(root.as_path()), input_folder].into_iter().flatten()) {
+            log::warn!(
+                "this system has no Landlock: paths are checked before they are opened, which a \
+                 link swapped in between can escape"
+            );
+        }
+        Ok(Self(root))
+    }
+
+    /// Resolves the path of a recording, with all links.
+    ///
+    /// # Errors
+    /// If it is not inside. Whether there is a file outside is not told.
+    pub(super) fn resolve(&self, path: &Path) -> Result<PathBuf, Failure> {
+        let resolved = self.0.join(path).canonicalize().ok();
+        resolved.filter(|resolved| resolved.starts_with(&self.0)).ok_or_else(|| {
+            Failure::Sentence(format!(
+                "expected a device log, a capture, a folder or an ops CSV inside {} at {}, found \
+                 nothing there; give a path inside, or another --root to kprof mcp",
+                self.0.display(),
+                path.display()
+            ))
+        })
+    }
+}
+
+/// Returns true if the kernel refuses reads outside these folders from now on.
+#[cfg(target_os = "linux")]
+fn deny_other_reads<'a>(folders: impl Iterator<Item = &'a Path>) -> bool {
+    use landlock::{
+        ABI, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus,
+        path_beneath_rules,
+    };
+    let reads = AccessFs::from_read(ABI::V1);
+    let restrict = || -> Result<RulesetStatus, RulesetError> {
+        let rules = Ruleset::default().handle_access(reads)?.create()?;
+        let rules = rules.add_rules(path_beneath_rules(folders, reads))?;
+        Ok(rules.restrict_self()?.ruleset)
+    };
+    restrict().is_ok_and(|status| status != RulesetStatus::NotEnforced)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn deny_other_reads<'a>(_: impl Iterator<Item = &'a Path>) -> bool {
+    false
+}

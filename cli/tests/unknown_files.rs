@@ -1,0 +1,58 @@
+//! Files that are no recording: their content stays out of every message.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+mod program;
+
+use program::kprof;
+
+const SECRET: &str = "CANARY";
+
+/// Contents that different readers take for the beginning of something else.
+const CONTENTS: [(&str, &str); 7] = [
+    ("line.txt", "CANARY=1,CANARY\nCANARY\n"),
+    ("words.csv", "CANARY,OP CODES,CANARY\n1,CANARY,2\n"),
+    ("short.env", "CANARY"),
+    ("object.json", "{\"CANARY\": \"CANARY\", \"traceEvents\": \"CANARY\"}"),
+    (
+        "list.json",
+        "[{\"proc\": \"CANARY\", \"run_host_id\": \"CANARY\", \"timestamp\": \"CANARY\"}]",
+    ),
+    ("table.parquet", "PAR1CANARYCANARYCANARYPAR1"),
+    ("settings.yaml", "CANARY: [CANARY\n  - CANARY\n"),
+];
+
+#[test]
+fn no_command_quotes_a_file_that_it_does_not_know() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in CONTENTS {
+        std::fs::write(folder.path().join(name), content).unwrap();
+        let commands: [&[&str]; 17] = [
+            &["report", name],
+            &["report", name, "--json"],
+            &["info", name],
+            &["check", name],
+            &["explain", name],
+            &["noc", name],
+            &["ops", name],
+            &["perf", name],
+            &["diff", name, name],
+            &["export", name, "-o", "a.html"],
+            &["export", name, "-o", "a.json"],
+            &["export", name, "-f", "parquet", "-o", "tables"],
+            &["merge", name, "-o", "merged"],
+            &["serve", "--tracy", name],
+            &["run", "--layout", name],
+            &["run", "--kernels", name],
+            &["attach", name],
+        ];
+        for args in commands {
+            let output = kprof(folder.path(), args);
+            assert!(!output.status.success(), "{args:?}");
+            let shown = [output.stdout, output.stderr].concat();
+            let shown = String::from_utf8_lossy(&shown);
+            assert!(!shown.contains(SECRET), "{args:?}: {shown}");
+            assert!(shown.contains("expected") || shown.contains("error: "), "{args:?}: {shown}");
+        }
+    }
+}
