@@ -32,20 +32,30 @@ impl<R: Read> Blocks<R> {
     }
 
     /// The first block, which holds both lines of a header unless they are too long.
+    ///
+    /// A first line that is too long ends the reading: behind it there may be a terabyte of zeros.
     pub(super) fn first(&mut self) -> io::Result<Option<Block>> {
-        self.read(Vec::new(), |text| filled_lines(text).nth(1).is_some())
+        let text = self.take_lines(Vec::new(), |text| filled_lines(text).nth(1).is_some())?;
+        let skipped_long_line = self.is_cut_line(&text);
+        Ok(self.block(text, skipped_long_line))
     }
 
     /// The next block, in the memory of an earlier one; `None` at the end of the stream.
     pub(super) fn next(&mut self, memory: Vec<u8>) -> io::Result<Option<Block>> {
-        self.read(memory, |text| memchr::memchr(b'\n', text).is_some())
+        let mut text = self.take_lines(memory, |text| memchr::memchr(b'\n', text).is_some())?;
+        let skipped_long_line = self.is_cut_line(&text);
+        if skipped_long_line {
+            self.skip_line(&mut text)?;
+        }
+        Ok(self.block(text, skipped_long_line))
     }
 
-    fn read(
+    /// Reads until the lines are enough or too long.
+    fn take_lines(
         &mut self,
         mut text: Vec<u8>,
         is_enough: impl Fn(&[u8]) -> bool,
-    ) -> io::Result<Option<Block>> {
+    ) -> io::Result<Vec<u8>> {
         text.clear();
         text.append(&mut self.rest);
         let mut wanted = self.block_bytes.min(self.line_bytes_max);
@@ -54,17 +64,23 @@ impl<R: Read> Blocks<R> {
             wanted = wanted.saturating_mul(2).min(self.line_bytes_max);
             self.fill(&mut text, wanted)?;
         }
-        let is_cut_line = text.len() >= self.line_bytes_max && !text.contains(&b'\n');
-        if is_cut_line {
-            self.skip_line(&mut text)?;
-        } else if text.is_empty() {
-            return Ok(None);
+        Ok(text)
+    }
+
+    fn is_cut_line(&self, text: &[u8]) -> bool {
+        text.len() >= self.line_bytes_max && !text.contains(&b'\n')
+    }
+
+    /// The whole lines of a text, whose rest is kept; `None` at the end of the stream.
+    fn block(&mut self, mut text: Vec<u8>, skipped_long_line: bool) -> Option<Block> {
+        if text.is_empty() && !skipped_long_line {
+            return None;
         }
         let whole = memchr::memrchr(b'\n', &text).map_or(0, |end| end.saturating_add(1));
         if !self.is_at_end {
             self.rest = text.split_off(whole.min(text.len()));
         }
-        Ok(Some(Block { text, skipped_long_line: is_cut_line }))
+        Some(Block { text, skipped_long_line })
     }
 
     /// Reads until there are `wanted` bytes or the stream ends.

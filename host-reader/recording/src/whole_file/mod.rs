@@ -88,15 +88,9 @@ pub fn prepare_whole_file<T>(
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
 ) -> io::Result<(WholeFile, T)> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".kprof-").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
     let folder = folder.unwrap_or(Path::new("."));
-    let file = builder.tempfile_in(folder).map_err(|error| refusal(folder, &error))?;
+    remove_abandoned_files(folder);
+    let file = temporary_file(folder)?;
     let entry = Unfinished::new(file.path());
     let mut out = BufWriter::new(file.as_file());
     let result = write(&mut out)?;
@@ -104,6 +98,57 @@ pub fn prepare_whole_file<T>(
     drop(out);
     file.as_file().sync_all()?;
     Ok((WholeFile { file, path: path.to_owned(), entry }, result))
+}
+
+const PREFIX: &str = ".kprof-";
+const SUFFIX: &str = ".tmp";
+
+/// Makes a temporary file that is locked for as long as this process writes it.
+fn temporary_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX).suffix(SUFFIX);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    const ATTEMPTS: usize = 8;
+    for _ in 0..ATTEMPTS {
+        let file = builder.tempfile_in(folder).map_err(|error| refusal(folder, &error))?;
+        // A file system without locks keeps its abandoned files.
+        let _ = file.as_file().try_lock();
+        // Another process may have taken it for abandoned before it was locked.
+        if file.path().exists() {
+            return Ok(file);
+        }
+    }
+    Err(io::Error::other(format!("temporary files in {} go away", folder.display())))
+}
+
+/// Removes the temporary files of processes that were killed: those that nobody has locked.
+/// Looks into each folder once.
+fn remove_abandoned_files(folder: &Path) {
+    static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    if !SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned()) {
+        return;
+    }
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_temporary =
+            name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if is_temporary && is_file {
+            remove_if_abandoned(&entry.path());
+        }
+    }
+}
+
+fn remove_if_abandoned(path: &Path) {
+    let Ok(file) = File::options().write(true).open(path) else { return };
+    if file.try_lock().is_ok() {
+        // Nobody asked for this; the write itself reports a folder that cannot be written to.
+        let _ = std::fs::remove_file(path);
+    }
 }
 
 /// The error of a folder that takes no file, without the temporary name, which tells nothing.
@@ -132,6 +177,29 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn files_of_killed_processes_go_away_and_those_of_running_ones_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let [killed, running, other] =
+            [".kprof-a.tmp", ".kprof-b.tmp", "kprof.tmp"].map(|name| folder.path().join(name));
+        for path in [&killed, &running, &other] {
+            std::fs::write(path, "half").unwrap();
+        }
+        let lock = File::open(&running).unwrap();
+        lock.lock().unwrap();
+        write_whole_file(&folder.path().join("a.csv"), |out| {
+            let temporary = std::fs::read_dir(folder.path())
+                .unwrap()
+                .flatten()
+                .filter(|entry| File::open(entry.path()).unwrap().try_lock().is_err());
+            assert_eq!(temporary.count(), 2, "that of the other process, and this one");
+            out.write_all(b"whole")
+        })
+        .unwrap();
+        assert!(!killed.exists() && running.exists() && other.exists());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
     }
 
     #[test]

@@ -255,6 +255,21 @@ fn a_value_where_none_belongs_does_not_cost_the_line() {
 }
 
 #[test]
+fn a_first_line_that_never_ends_is_not_read_to_its_end() {
+    struct Endless(usize);
+    impl std::io::Read for Endless {
+        fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+            bytes.fill(0);
+            self.0 += bytes.len();
+            assert!(self.0 <= 2 * LINE_BYTES_MAX, "{} bytes were read", self.0);
+            Ok(bytes.len())
+        }
+    }
+    let error = read_device_log(Endless(0), "test.kprof").unwrap_err();
+    assert!(matches!(error, LogError::EndlessFirstLine { .. }), "{error}");
+}
+
+#[test]
 fn a_first_line_longer_than_a_block_is_said_to_be_one() {
     let text = vec![b'A'; LINE_BYTES_MAX + 1];
     let error = read_device_log(text.as_slice(), "test.csv").unwrap_err();
@@ -345,7 +360,7 @@ fn a_file_that_is_no_device_log_is_refused_with_advice() {
     assert_eq!(
         error("\nGLOBAL CALL COUNT,DEVICE ID\n1,2\n"),
         "x.csv, line 2: expected `ARCH: <name>, CHIP_FREQ[MHz]: <number>`, found \
-         `GLOBAL CALL COUNT,DEVICE ID`; give the profile_log_device.csv of a run"
+         other text of 27 bytes; give the profile_log_device.csv of a run"
     );
     assert_eq!(
         error("ARCH: x, CHIP_FREQ[MHz]: 1\na,b\n"),
