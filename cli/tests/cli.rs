@@ -402,3 +402,23 @@ fn every_real_capture_reports_as_its_golden_says() {
         assert!(!expected.contains("Anomalies"), "{name} has none");
     }
 }
+
+#[test]
+fn help_begins_with_common_options_and_groups_the_others_by_task() {
+    let output = kprof(std::path::Path::new("."), &["run", "--help"]);
+    let help = String::from_utf8(output.stdout).unwrap();
+    let option = |line: &str| {
+        let line = line.strip_prefix("      ").or_else(|| line.strip_prefix("  -o, "))?;
+        let name = line.strip_prefix("--")?;
+        Some(name.split([' ', '[']).next().unwrap().to_owned())
+    };
+    let (common, rest) =
+        help.split_once("\nOptions:\n").unwrap().1.split_once("\n\nChips:\n").unwrap();
+    let common: Vec<String> = common.lines().filter_map(option).collect();
+    assert_eq!(common, ["workload", "arch", "ops", "output", "json"]);
+    for heading in ["Workload:", "Records:", "Own kernels", "Tables:"] {
+        assert_eq!(rest.matches(&format!("\n{heading}")).count(), 1, "{heading} in {rest}");
+    }
+    let longest = rest.split("\n\n").map(|group| group.lines().filter_map(option).count()).max();
+    assert!(longest <= Some(12));
+}

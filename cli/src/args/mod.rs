@@ -34,24 +34,29 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Run(RunArgs),
-    Sdk(SdkArgs),
-    Capture(CaptureArgs),
+    // Look at recordings.
+    Report(ReportArgs),
+    Explain(ExplainArgs),
+    Perf(PerfArgs),
+    Diff(DiffArgs),
+    Noc(NocArgs),
+    Info(InfoArgs),
+    Check(CheckArgs),
+    Mcp(McpArgs),
+    // Record programs on chips.
     Record(RecordArgs),
     Read(ReadArgs),
     Attach(AttachArgs),
-    Report(ReportArgs),
-    Explain(ExplainArgs),
+    // Simulate chips.
+    Run(RunArgs),
+    Capture(CaptureArgs),
+    Sdk(SdkArgs),
+    // Exchange recordings with other programs.
     Export(ExportArgs),
-    Perf(PerfArgs),
-    Diff(DiffArgs),
-    Merge(MergeArgs),
     Ops(OpsArgs),
-    Noc(NocArgs),
+    Merge(MergeArgs),
     Serve(ServeArgs),
-    Mcp(McpArgs),
-    Info(InfoArgs),
-    Check(CheckArgs),
+    // Set up kprof itself.
     Completions(CompletionsArgs),
     Man(ManArgs),
     /// Run the library of Tenstorrent's simulator for the program that starts this one.

@@ -10,6 +10,18 @@ use sim::workload::PipelineShape;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+/// Heading of options for the simulated chips.
+const CHIPS: &str = "Chips";
+
+/// Heading of options for the work on them.
+const WORKLOAD: &str = "Workload";
+
+/// Heading of options for kernels of the user.
+const OWN_KERNELS: &str = "Own kernels (docs/kernels.md)";
+
+/// Heading of options for what is recorded.
+const RECORDS: &str = "Records";
+
 /// Run a workload on the simulator and show the tables of its profile.
 ///
 /// TT-Metal's variables are the defaults of these options: docs/variables.md.
@@ -24,6 +36,7 @@ pub(crate) struct RunArgs {
     /// Folder for artifacts; the log goes into its .logs folder. A log that no simulation wrote
     /// is never replaced. Default: TT_METAL_PROFILER_DIR, else generated/kprof.
     #[arg(
+        display_order = 4,
         short,
         long,
         value_name = "DIR",
@@ -70,46 +83,47 @@ pub(crate) struct CaptureArgs {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct WorkloadArgs {
     /// Architecture: wormhole_b0 or blackhole.
-    #[arg(long, default_value = "wormhole_b0")]
+    #[arg(display_order = 2, long, default_value = "wormhole_b0")]
     pub(crate) arch: String,
     /// Worker cores per chip after harvesting: 64, 72, 80 on Wormhole, 120, 130, 140 on
     /// Blackhole. Default: 64 or 140.
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = CHIPS, long, value_name = "N")]
     pub(crate) cores: Option<u32>,
     /// Chips in the mesh.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(help_heading = CHIPS, long, value_name = "N", default_value_t = 1)]
     pub(crate) devices: u32,
     /// Simulator of the chips.
-    #[arg(long, value_enum, value_name = "NAME", default_value_t)]
+    #[arg(help_heading = CHIPS, long, value_enum, value_name = "NAME", default_value_t)]
     pub(crate) backend: Backend,
     /// Library of ttsim for this architecture, with --backend ttsim.
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = CHIPS, long, value_name = "FILE")]
     pub(crate) ttsim_library: Option<PathBuf>,
     /// Workload to run; an unknown name lists the known ones.
-    #[arg(long, value_name = "NAME", default_value = "matmul")]
+    #[arg(display_order = 1, long, value_name = "NAME", default_value = "matmul")]
     pub(crate) workload: String,
     /// Number of ops to launch, if the workload allows a choice.
-    #[arg(long, value_name = "N")]
+    #[arg(display_order = 3, long, value_name = "N")]
     pub(crate) ops: Option<u32>,
     /// Number of replays, if the workload replays a trace.
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = WORKLOAD, long, value_name = "N")]
     pub(crate) replays: Option<u32>,
     /// Number of programs the DRAM buffers can hold; small counts are raised to 43 (32 with
     /// sums). Default: the workload's own, else 1000.
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = RECORDS, long, value_name = "N")]
     pub(crate) op_support_count: Option<u32>,
     /// Also record sum zones.
-    #[arg(long)]
+    #[arg(help_heading = RECORDS, long)]
     pub(crate) enable_sum_profiling: bool,
     /// Gather several launches in L1 before they are pushed. Not with sum zones, nor with --waits in
     /// object code.
-    #[arg(long, conflicts_with_all = ["enable_sum_profiling", "device_trace_profiler"])]
+    #[arg(help_heading = RECORDS, long, conflicts_with_all = ["enable_sum_profiling", "device_trace_profiler"])]
     pub(crate) enable_accumulate_profiling: bool,
     /// Record only traces: one envelope per replay and core.
-    #[arg(long)]
+    #[arg(help_heading = RECORDS, long)]
     pub(crate) device_trace_profiler: bool,
     /// Record the cores that dispatch, too: the last row of worker cores, or Ethernet cores.
     #[arg(
+        help_heading = RECORDS,
         long,
         value_enum,
         value_name = "KIND",
@@ -120,18 +134,19 @@ pub(crate) struct WorkloadArgs {
     )]
     pub(crate) profile_dispatch_cores: Option<DispatchCoreKind>,
     /// Record allocations of L1 and DRAM by the host.
-    #[arg(long)]
+    #[arg(help_heading = RECORDS, long)]
     pub(crate) device_memory_profiler: bool,
     /// Record NoC events and write noc_trace files beside the log, or to
     /// TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH. The kernels of matmul and pipeline then move
     /// their tiles.
-    #[arg(long)]
+    #[arg(help_heading = RECORDS, long)]
     pub(crate) collect_noc_traces: bool,
     /// Debug dump: a core whose DRAM buffer is full waits until the host has read it, a second at
     /// most, so that nothing is dropped; NoC events have addresses. With --collect-noc-traces,
     /// reads every 500ms and DRAM for 500 programs unless --read-every and --op-support-count say
     /// otherwise. Object code only.
     #[arg(
+        help_heading = RECORDS,
         long,
         conflicts_with_all = [
             "enable_sum_profiling",
@@ -148,6 +163,7 @@ pub(crate) struct WorkloadArgs {
     /// instrn, l1_0 to l1_5, or all. What one run cannot read together takes several runs, whose
     /// counters are put side by side.
     #[arg(
+        help_heading = RECORDS,
         long,
         value_name = "GROUPS",
         value_delimiter = ',',
@@ -155,27 +171,27 @@ pub(crate) struct WorkloadArgs {
     )]
     pub(crate) profiler_capture_perf_counters: Vec<CounterChoice>,
     /// Seed of the simulator's random numbers.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(help_heading = CHIPS, long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
     /// Sizes and speeds of --workload pipeline, as in `reader=1200,compute=1000`: tiles, cycles of
     /// reader, unpack, compute, pack and writer for a tile, tiles of the buffers input and output,
     /// percent of barrier, straggler and jitter, tiles that the reader may be ahead, cores of a
     /// group that share a reader, unicast=1 to signal them one by one.
-    #[arg(long, value_name = "SHAPE")]
+    #[arg(help_heading = WORKLOAD, long, value_name = "SHAPE")]
     pub(crate) pipeline: Option<PipelineShape>,
     /// Records of waits for circular buffers, semaphores and NoC barriers.
-    #[arg(long, value_enum, value_name = "RECORDS", default_value_t)]
+    #[arg(help_heading = RECORDS, long, value_enum, value_name = "RECORDS", default_value_t)]
     pub(crate) waits: Waits,
     /// Read while the launches run, too: a pause of simulated time before each read, as in 50us,
     /// 2ms or 1s. The read itself takes time as well, about 1 ms for a chip. Default: read between
     /// the phases of a workload.
-    #[arg(long, value_name = "DURATION", value_parser = duration_ns)]
+    #[arg(help_heading = RECORDS, long, value_name = "DURATION", value_parser = duration_ns)]
     pub(crate) read_every: Option<u64>,
     /// Kind of kernels. Default: object code, if this program was built with it.
-    #[arg(long, value_enum, value_name = "KIND")]
+    #[arg(help_heading = WORKLOAD, long, value_enum, value_name = "KIND")]
     pub(crate) kernels: Option<Kernels>,
     /// Number of threads. Default: one per processor. Results do not depend on it.
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = CHIPS, long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) own: OwnKernelArgs,
@@ -183,33 +199,32 @@ pub(crate) struct WorkloadArgs {
 
 /// The user's own kernels, in place of a workload: see docs/kernels.md.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Own kernels (docs/kernels.md)")]
 pub(crate) struct OwnKernelArgs {
     /// ELF file of a kernel for BRISC, linked with brisc.ld of `kprof sdk`. --ops says how often
     /// it is launched; default: 1.
-    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    #[arg(help_heading = OWN_KERNELS, long, value_name = "FILE", conflicts_with = "workload")]
     pub(crate) kernel: Option<PathBuf>,
     /// ELF file of a kernel for NCRISC.
-    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    #[arg(help_heading = OWN_KERNELS, long, value_name = "FILE", conflicts_with = "workload")]
     pub(crate) kernel_ncrisc: Option<PathBuf>,
     /// ELF file of a kernel for TRISC 0.
-    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    #[arg(help_heading = OWN_KERNELS, long, value_name = "FILE", conflicts_with = "workload")]
     pub(crate) kernel_trisc0: Option<PathBuf>,
     /// ELF file of a kernel for TRISC 1.
-    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    #[arg(help_heading = OWN_KERNELS, long, value_name = "FILE", conflicts_with = "workload")]
     pub(crate) kernel_trisc1: Option<PathBuf>,
     /// ELF file of a kernel for TRISC 2.
-    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    #[arg(help_heading = OWN_KERNELS, long, value_name = "FILE", conflicts_with = "workload")]
     pub(crate) kernel_trisc2: Option<PathBuf>,
     /// Runtime arguments of every launch: words in decimal or with 0x.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = word)]
+    #[arg(help_heading = OWN_KERNELS, long, value_name = "LIST", value_delimiter = ',', value_parser = word)]
     pub(crate) kernel_args: Vec<u32>,
     /// Firmware for the Tensix cores instead of this program's: a folder with brisc/brisc.elf
     /// and so on, as tt-metal builds it. Kernels are linked against it.
-    #[arg(long, value_name = "DIR")]
+    #[arg(help_heading = OWN_KERNELS, long, value_name = "DIR")]
     pub(crate) firmware: Option<PathBuf>,
     /// Number of cycles after which a launch is stopped. Default: 100 million.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(help_heading = OWN_KERNELS, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) cycle_limit: Option<u64>,
 }
 

@@ -108,23 +108,26 @@ pub(crate) enum OpOrder {
     Time,
 }
 
+/// Heading of options for the tables that are shown.
+const TABLES: &str = "Tables";
+
 /// Output options.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct ShowArgs {
     /// Print JSON instead of tables: one object, or one line per run of a capture.
-    #[arg(long)]
+    #[arg(long, display_order = 5)]
     pub(crate) json: bool,
     /// Maximum number of rows per table; 0 for all.
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(help_heading = TABLES, long, value_name = "N", default_value_t = 20)]
     pub(crate) rows: usize,
     /// Order of the ops.
-    #[arg(long, value_enum, value_name = "ORDER", default_value_t)]
+    #[arg(help_heading = TABLES, long, value_enum, value_name = "ORDER", default_value_t)]
     pub(crate) sort: OpOrder,
     /// Subtract the measured cost of the probes from zone durations; ops are shown as recorded.
-    #[arg(long)]
+    #[arg(help_heading = TABLES, long)]
     pub(crate) subtract_probe_cost: bool,
     /// Exit with code 1 on any unintended loss.
-    #[arg(long)]
+    #[arg(help_heading = TABLES, long)]
     pub(crate) fail_on_loss: bool,
 }
 
