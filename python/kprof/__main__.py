@@ -26,7 +26,8 @@ _LONG = [
     "enable-accumulate-profiling", "sync-host-device", "device-trace-profiler",
     "device-memory-profiler", "dump-device-data-mid-run", "disable-device-data-dump-to-files",
     "disable-device-data-push-to-tracy", "collect-noc-traces", "profiler-capture-perf-counters=",
-    "no-runtime-analysis", "tracy-tools-folder=", "web-app-port=", "no-web-server",
+    "no-runtime-analysis", "waits=", "keep-going", "simulate=",
+    "tracy-tools-folder=", "web-app-port=", "no-web-server",
     "device-analysis-types=", "help", "no-capture-tool",
 ]  # fmt: skip
 _PYTHON = {"-p": "-p", "--partial": "-p", "-l": "-l", "--lines": "-l", "-m": "-m", "--module": "-m"}

@@ -14,6 +14,7 @@
 //! | which op was a launch? | [`launches`] |
 //! | which ttnn would a program import? | [`package`] |
 //! | how are its kernels compiled with our header? | [`tree`] |
+//! | which simulator is its chip? | [`simulator`] |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -29,6 +30,8 @@ pub mod launches;
 mod mesh;
 pub mod package;
 mod session;
+#[cfg(unix)]
+pub mod simulator;
 #[cfg(unix)]
 pub mod tree;
 

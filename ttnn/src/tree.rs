@@ -238,11 +238,11 @@ fn link_entries(from: &Path, to: &Path, besides: &str) -> Result<(), TreeError> 
     Ok(())
 }
 
-fn create_folder(path: &Path) -> Result<(), TreeError> {
+pub(crate) fn create_folder(path: &Path) -> Result<(), TreeError> {
     fs::create_dir_all(path).map_err(|source| failed(path, source))
 }
 
-fn failed(path: &Path, source: io::Error) -> TreeError {
+pub(crate) fn failed(path: &Path, source: io::Error) -> TreeError {
     TreeError::File { path: path.to_owned(), source }
 }
 
@@ -275,7 +275,7 @@ pub fn cache_folder() -> Result<PathBuf, TreeError> {
 }
 
 /// A name of 16 digits for some texts.
-fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
+pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_le_bytes());

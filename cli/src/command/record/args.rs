@@ -4,6 +4,7 @@ use crate::folders::measurements;
 use clap::{Args, ValueEnum};
 use host_reader::counters::CounterGroup;
 use std::path::PathBuf;
+use ttnn::simulator::Simulator;
 
 /// Run a program and record what it does: its host zones, its chips' profile, its ops.
 ///
@@ -16,6 +17,7 @@ use std::path::PathBuf;
   kprof record -- ./build/test_matmul
   kprof record -r -n resnet -- python3 resnet.py --batch 16
   kprof record -r -p -m pytest tests/test_model.py
+  kprof record -r --simulate wormhole_b0 -- python3 model.py
   kprof record --collect-noc-traces --sync-host-device -- ./run_layer
 
 Exit code: that of the program; 128 and its number for a signal. With --check-exit-code: 4 if the
@@ -62,6 +64,11 @@ pub(crate) struct RecordArgs {
     /// Records of waits for circular buffers, semaphores and NoC barriers, with kprof's header.
     #[arg(long, value_enum, default_value = "off")]
     pub(crate) waits: KernelWaits,
+    /// Simulated chip in place of a real one: `wormhole_b0`, `blackhole`, or a library with
+    /// libttsim's entry points, with `ARCH=` before its path where no soc_descriptor.yaml lies
+    /// beside it.
+    #[arg(long, value_name = "CHIP")]
+    pub(crate) simulate: Option<Simulator>,
     /// Do not run the program, only report on the logs that exist.
     #[arg(long)]
     pub(crate) process_logs_only: bool,

@@ -31,15 +31,17 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     }
     check_port(args.port)?;
     let stock = stock::detect(args)?;
+    let simulated = stock::simulated_chip(args)?;
     let logs = output.join(LOGS);
     if let Some(previous) = artifacts::make_room(&logs)? {
         note!("kprof: logs of the run before are in {}", previous.display());
     }
     if let Some(stock) = stock {
-        let exit_code = stock.run(args, &output)?;
+        let exit_code = stock.run(args, &output, simulated.as_deref())?;
         return finish_stock(args, &output, exit_code);
     }
     let mut command = command(args);
+    stock::simulate(simulated.as_deref(), &mut command);
     for problem in environment::apply(args, &output, &mut command) {
         note!("kprof: {problem}");
     }

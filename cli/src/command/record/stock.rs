@@ -54,6 +54,33 @@ pub(super) fn detect(args: &RecordArgs) -> Result<Option<Stock>, Failure> {
     Ok(Some(Stock { package, python }))
 }
 
+/// The library of the simulated chip, if one is wanted.
+///
+/// # Errors
+/// If the library or its chip's description is missing.
+pub(super) fn simulated_chip(args: &RecordArgs) -> Result<Option<PathBuf>, Failure> {
+    let Some(simulator) = &args.simulate else { return Ok(None) };
+    let package = interpreter(args).and_then(|python| Package::find(&python).ok().flatten());
+    let program = std::env::current_exe().ok();
+    let places = program.as_deref().and_then(Path::parent).map(Path::to_owned);
+    let kprof = package.as_ref().and_then(|package| package.kprof.clone());
+    let places: Vec<_> = places.into_iter().chain(kprof).collect();
+    let base = package.as_ref().map(base_of);
+    let cache = cache_folder().map_err(|error| Failure::Sentence(error.to_string()))?;
+    let library = simulator.install(&cache, base.as_deref(), &places);
+    library.map(Some).map_err(|error| Failure::Sentence(error.to_string()))
+}
+
+/// Has a program find the simulated chip in place of a real one.
+pub(super) fn simulate(library: Option<&Path>, command: &mut Command) {
+    let Some(library) = library else { return };
+    command.env("TT_METAL_SIMULATOR", library);
+    // Telemetry of dispatch cores has nothing to tell there, and costs a kernel of its own.
+    if std::env::var_os("TT_METAL_DISPATCH_TELEMETRY_DISABLE").is_none() {
+        command.env("TT_METAL_DISPATCH_TELEMETRY_DISABLE", "1");
+    }
+}
+
 /// The Python that the command line starts.
 fn interpreter(args: &RecordArgs) -> Option<PathBuf> {
     let first = args.command.first()?;
@@ -74,12 +101,18 @@ impl Stock {
     ///
     /// # Errors
     /// If the tree cannot be made, or the program cannot be started.
-    pub(super) fn run(&self, args: &RecordArgs, output: &Path) -> Result<i32, Failure> {
+    pub(super) fn run(
+        &self,
+        args: &RecordArgs,
+        output: &Path,
+        simulated: Option<&Path>,
+    ) -> Result<i32, Failure> {
         refuse_options(args)?;
         let logs = output.join(LOGS);
         let tree = self.tree(args)?;
         let mut command = self.command(args);
         self.set_environment(args, &logs, &tree, &mut command);
+        simulate(simulated, &mut command);
         let program = command.get_program().to_string_lossy().into_owned();
         let watched = super::watch::run(command, None).map_err(|error| {
             Failure::Sentence(format!(

@@ -1,0 +1,248 @@
+//! A simulated chip for a real host: a library in place of the PCI device.
+//!
+//! # Compatibility
+//! tt-metal 0.81 loads the library that `TT_METAL_SIMULATOR` names, and reads `soc_descriptor.yaml` of
+//! the same folder. Entry points are those of libttsim.
+
+use crate::tree::{TreeError, create_folder, digest, failed};
+use std::{
+    convert::Infallible,
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+/// A chip that the package describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SimulatedArch {
+    /// Wormhole.
+    WormholeB0,
+    /// Blackhole.
+    Blackhole,
+}
+
+impl SimulatedArch {
+    /// File of the package that describes the chip.
+    const fn descriptor(self) -> &'static str {
+        match self {
+            Self::WormholeB0 => "wormhole_b0_80_arch.yaml",
+            Self::Blackhole => "blackhole_140_arch.yaml",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "wormhole_b0" => Some(Self::WormholeB0),
+            "blackhole" => Some(Self::Blackhole),
+            _ => None,
+        }
+    }
+}
+
+/// Which simulator is the chip.
+///
+/// ```
+/// use ttnn::simulator::{SimulatedArch, Simulator};
+///
+/// assert_eq!("blackhole".parse(), Ok(Simulator::Own(SimulatedArch::Blackhole)));
+/// assert_eq!(
+///     "wormhole_b0=/sim/libttsim.so".parse(),
+///     Ok(Simulator::Library {
+///         arch: Some(SimulatedArch::WormholeB0),
+///         path: "/sim/libttsim.so".into(),
+///     })
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Simulator {
+    /// The one that comes with kprof.
+    Own(SimulatedArch),
+    /// A library with libttsim's entry points.
+    Library {
+        /// Its chip; else that of the descriptor beside it.
+        arch: Option<SimulatedArch>,
+        /// The library.
+        path: PathBuf,
+    },
+}
+
+impl FromStr for Simulator {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        if let Some(arch) = SimulatedArch::named(text) {
+            return Ok(Self::Own(arch));
+        }
+        let parts = text.split_once('=');
+        let named = parts.and_then(|(arch, path)| Some((SimulatedArch::named(arch)?, path)));
+        Ok(match named {
+            Some((arch, path)) => Self::Library { arch: Some(arch), path: path.into() },
+            None => Self::Library { arch: None, path: text.into() },
+        })
+    }
+}
+
+/// Why there is no simulated chip.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimulatorError {
+    /// The library is missing.
+    #[error(
+        "expected the simulator's library as {}, found none; install kprof's wheel, or name a \
+         library in --simulate",
+        .places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(" or ")
+    )]
+    NoLibrary {
+        /// Where it was looked for.
+        places: Vec<PathBuf>,
+    },
+    /// Nothing tells which chip a library is.
+    #[error(
+        "expected {DESCRIPTOR} beside {}, which says which chip it is, found none; name the chip: \
+         --simulate wormhole_b0={}, or blackhole=...",
+        library.display(), library.display()
+    )]
+    NoDescriptor {
+        /// The library.
+        library: PathBuf,
+    },
+    /// The package does not describe the chip.
+    #[error("expected the chip's description {}, found none; install ttnn from its wheel", .0.display())]
+    NotInPackage(PathBuf),
+    /// The folder for the simulator could not be made.
+    #[error(transparent)]
+    Folder(#[from] TreeError),
+}
+
+impl Simulator {
+    /// Makes a folder below `cache` with the library and its chip's description, from the root
+    /// `base` of tt-metal; returns the library's path there, for `TT_METAL_SIMULATOR`. The library
+    /// that comes with kprof is looked for in `places`.
+    ///
+    /// # Errors
+    /// If the library or the description is missing, or the folder cannot be made.
+    pub fn install(
+        &self,
+        cache: &Path,
+        base: Option<&Path>,
+        places: &[PathBuf],
+    ) -> Result<PathBuf, SimulatorError> {
+        let (library, arch) = match self {
+            Self::Own(arch) => (first_file(places.iter().map(|place| place.join(OWN)))?, *arch),
+            Self::Library { arch, path } => {
+                let library = first_file([path.clone()].into_iter())?;
+                match arch {
+                    Some(arch) => (library, *arch),
+                    None if library.with_file_name(DESCRIPTOR).is_file() => return Ok(library),
+                    None => return Err(SimulatorError::NoDescriptor { library }),
+                }
+            }
+        };
+        let descriptors = base.unwrap_or(Path::new("")).join("tt_metal/soc_descriptors");
+        let descriptor = descriptors.join(arch.descriptor());
+        if !descriptor.is_file() {
+            return Err(SimulatorError::NotInPackage(descriptor));
+        }
+        Ok(link_pair(cache, &library, &descriptor)?)
+    }
+}
+
+/// Makes a folder of links to a library and its chip's description. Programs that start at once
+/// share it.
+fn link_pair(cache: &Path, library: &Path, descriptor: &Path) -> Result<PathBuf, TreeError> {
+    let key = digest([library, descriptor].map(|path| path.as_os_str().as_encoded_bytes()));
+    let folder = cache.join(format!("simulator-{key}"));
+    let name = library.file_name().unwrap_or_default();
+    if !folder.is_dir() {
+        let part = cache.join(format!("simulator-{key}-{}", std::process::id()));
+        create_folder(&part)?;
+        for (from, to) in [(library, part.join(name)), (descriptor, part.join(DESCRIPTOR))] {
+            symlink(from, &to).map_err(|source| failed(&to, source))?;
+        }
+        match fs::rename(&part, &folder) {
+            Err(_) if folder.is_dir() => {
+                // Another program was faster; its folder is the same.
+                fs::remove_dir_all(&part).map_err(|source| failed(&part, source))?;
+            }
+            renamed => renamed.map_err(|source| failed(&folder, source))?,
+        }
+    }
+    Ok(folder.join(name))
+}
+
+fn first_file(paths: impl Iterator<Item = PathBuf>) -> Result<PathBuf, SimulatorError> {
+    let mut places = Vec::new();
+    for path in paths {
+        if let Ok(path) = fs::canonicalize(&path)
+            && path.is_file()
+        {
+            return Ok(path);
+        }
+        places.push(path);
+    }
+    Err(SimulatorError::NoLibrary { places })
+}
+
+/// The library that comes with kprof.
+const OWN: &str = "libkprof_chip.so";
+const DESCRIPTOR: &str = "soc_descriptor.yaml";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A root of tt-metal, a library, and a folder for caches.
+    fn installed() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let descriptors = folder.path().join("ttnn/tt_metal/soc_descriptors");
+        fs::create_dir_all(&descriptors).unwrap();
+        fs::create_dir_all(folder.path().join("bin")).unwrap();
+        fs::write(descriptors.join("blackhole_140_arch.yaml"), "the chip").unwrap();
+        fs::write(folder.path().join("bin").join(OWN), "the library").unwrap();
+        folder
+    }
+
+    #[test]
+    fn library_and_description_come_to_lie_side_by_side() {
+        let folder = installed();
+        let base = folder.path().join("ttnn");
+        let places = [folder.path().join("nowhere"), folder.path().join("bin")];
+        let own = Simulator::Own(SimulatedArch::Blackhole);
+        let cache = folder.path().join("cache");
+        let library = own.install(&cache, Some(&base), &places).unwrap();
+        assert_eq!(fs::read_to_string(&library).unwrap(), "the library");
+        assert_eq!(fs::read_to_string(library.with_file_name(DESCRIPTOR)).unwrap(), "the chip");
+        // A second program takes the same folder, and leaves none of its own.
+        assert_eq!(own.install(&cache, Some(&base), &places).unwrap(), library);
+        assert_eq!(fs::read_dir(&cache).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let folder = installed();
+        let base = folder.path().join("ttnn");
+        let bin = [folder.path().join("bin")];
+        let library = bin[0].join(OWN).display().to_string();
+        let told = |text: &str, places: &[PathBuf]| {
+            let simulator: Simulator = text.parse().unwrap();
+            let installed = simulator.install(&folder.path().join("cache"), Some(&base), places);
+            installed.unwrap_err().to_string()
+        };
+        assert!(told("wormhole_b0", &bin).contains("wormhole_b0_80_arch.yaml, found none"));
+        assert!(told("blackhole", &[]).contains("found none"));
+        assert!(told("/no/libttsim.so", &bin).contains("/no/libttsim.so"));
+        assert!(told(&library, &bin).contains("name the chip: --simulate wormhole_b0="));
+    }
+
+    #[test]
+    fn a_library_with_a_description_beside_it_is_taken_as_it_is() {
+        let folder = installed();
+        let library = folder.path().canonicalize().unwrap().join("bin").join(OWN);
+        fs::write(library.with_file_name(DESCRIPTOR), "a chip").unwrap();
+        let simulator: Simulator = library.to_str().unwrap().parse().unwrap();
+        let cache = folder.path().join("cache");
+        assert_eq!(simulator.install(&cache, None, &[]).unwrap(), library);
+        assert!(!cache.exists());
+    }
+}
