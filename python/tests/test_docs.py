@@ -1,0 +1,51 @@
+"""The Python on the pages runs from a page's first block to its last.
+
+Only what the reader has before is made here: a recording, a later one, a test of a model.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import kprof
+import kprof.perf
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path) -> list[str]:
+    return BLOCK.findall(page.read_text())
+
+
+def names_of_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """Goes to a folder with what a page takes for granted; returns its names."""
+    mesh = kprof.SimulatedMesh("matmul")
+    measured = kprof.read_device_profiler(mesh, capture=folder / "later.kprof")
+    logs = folder / "generated" / "profiler" / ".logs"
+    logs.mkdir(parents=True)
+    measured.export(logs / "profile_log_device.csv")
+    monkeypatch.chdir(folder)
+    # There is no model: what is checked is a result of ten runs.
+    results = kprof.perf.PerfResults({"AVG DEVICE FW SAMPLES/S": 410.0}, {})
+    monkeypatch.setattr(kprof.perf, "run_device_perf", lambda *_, **__: results)
+    return {"__name__": "page"}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "```python" in page.read_text()])
+def test_blocks_of_a_page_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if page.stem == "ttnn":
+        # They need ttnn and a chip: they are compiled only.
+        for block in blocks(page):
+            compile(block, str(page), "exec")
+        return
+    names = names_of_page(tmp_path, monkeypatch)
+    for block in blocks(page):
+        exec(compile("import kprof, pytest\n" + block, str(page), "exec"), names)
+    if page.stem == "python":
+        # The first block's lines are statements, not remarks: each of its figures is there.
+        assert len(names["zones"]) > 0 and (tmp_path / "run.pftrace").stat().st_size > 0
