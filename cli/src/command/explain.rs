@@ -13,7 +13,7 @@ use crate::{
 };
 use clap::Args;
 use host_reader::{
-    causes::{Explanation, Finding, GainOf, Phase, TimeClass, TimeSplit, WaitEvidence},
+    causes::{Explanation, Finding, Phase, TimeClass, TimeSplit, WaitEvidence, Window},
     export::TraceFilter,
     perf::{PerfOptions, PerfReport},
     readout::Readout,
@@ -59,12 +59,33 @@ pub(crate) struct ExplainArgs {
     /// Maximum number of rows per table; 0 for all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     rows: usize,
+    /// Rows of an ops CSV to explain: the last iteration where ops repeat, or all.
+    #[arg(long, value_name = "WINDOW", default_value = "steady")]
+    window: WindowArg,
     /// Print JSON instead of sentences: one object, or one line per run of a capture.
     #[arg(long)]
     json: bool,
     /// Exit with code 1 on any unintended loss.
     #[arg(long)]
     fail_on_loss: bool,
+}
+
+/// Rows of an ops CSV to explain.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum WindowArg {
+    /// The last iteration, or all rows where nothing repeats.
+    Steady,
+    /// All rows.
+    All,
+}
+
+impl From<WindowArg> for Window {
+    fn from(window: WindowArg) -> Self {
+        match window {
+            WindowArg::Steady => Self::Steady,
+            WindowArg::All => Self::All,
+        }
+    }
 }
 
 /// Explanation of one run, with its source.
@@ -84,7 +105,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         let report = report_csv(&csv, &args.filters)?;
         let name = csv.file_name().unwrap_or_default().to_string_lossy();
         let title = format!("{name}, {}", counted(report.totals.device_op_count, "op", "ops"));
-        show(args, (1, &title), &Explanation::of_perf_report(&report))?;
+        show(args, (1, &title), &Explanation::of_perf_window(&report, args.window.into()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut has_failures = false;
@@ -171,6 +192,9 @@ fn write_explanation(
     out: &mut impl Write,
 ) -> io::Result<()> {
     writeln!(out)?;
+    if let Some(steady) = &explanation.steady {
+        writeln!(out, "{}\n", steady.sentence)?;
+    }
     if explanation.findings.is_empty() {
         writeln!(out, "{}", explanation.without_findings())?;
     }
@@ -196,12 +220,10 @@ fn write_finding(number: usize, finding: &Finding, out: &mut impl Write) -> io::
     if !place.is_empty() {
         writeln!(out, "   where: {}", printable(&place, LONGEST_TITLE))?;
     }
-    let of = match finding.gain_of {
-        GainOf::Recording => "of the whole time",
-        GainOf::Ops => "of these ops",
-    };
     match finding.gain_at_most_percent {
-        Some(percent) => writeln!(out, "   to gain: at most {percent:.1} % {of}")?,
+        Some(percent) => {
+            writeln!(out, "   to gain: at most {percent:.1} % of {}", finding.gain_of.label())?
+        }
         None => writeln!(out, "   to gain: not known")?,
     }
     writeln!(out, "   try: {}", finding.advice)

@@ -7,6 +7,7 @@ use crate::{
     ops_csv::model_facts,
     phase::{Phase, phases_of},
     rules::{self, ModelFacts, OpFacts},
+    steady::SteadyPart,
     timeline::{DeviceTime, device_time},
 };
 use analysis::{Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
@@ -51,6 +52,8 @@ pub struct Explanation {
     pub findings: Vec<Finding>,
     /// Questions that the recording cannot answer.
     pub untold: Vec<Untold>,
+    /// The last iteration, which findings and `devices` are about; `None` if they are about all.
+    pub steady: Option<SteadyPart>,
     /// Time of each chip.
     pub devices: Vec<DeviceTime>,
     /// Phases, parents first.
@@ -115,6 +118,7 @@ impl Explanation {
             schema_version: SCHEMA_VERSION,
             findings,
             untold,
+            steady: None,
             devices,
             phases,
             ops,
@@ -161,7 +165,7 @@ impl Explanation {
     }
 
     /// Puts findings in order, those with most to gain first, and keeps as many as can be read.
-    fn rank(&mut self) {
+    pub(crate) fn rank(&mut self) {
         let gain = |finding: &Finding| finding.gain_at_most_ns.unwrap_or(0.0);
         self.findings.sort_by(|one, other| gain(other).total_cmp(&gain(one)));
         self.findings.truncate(MAX_FINDINGS);
@@ -177,7 +181,7 @@ fn facts_of_host(recording: &Recording) -> Vec<ModelFacts> {
     let csv = read_ops_csv(report.ops_csv.as_bytes(), "the ops report").ok();
     let options = Explanation::report_options();
     let report = csv.and_then(|csv| PerfReport::new(vec![csv], &options).ok());
-    report.map_or_else(Vec::new, |report| model_facts(&report, place_of_launch))
+    report.map_or_else(Vec::new, |report| model_facts(&report.rows, place_of_launch))
 }
 
 /// Returns true if the host described an op with its tensors.

@@ -35,6 +35,10 @@ pub enum Cause {
     Writer,
     /// Reconfiguration and initialisation take time in each launch.
     Setup,
+    /// Ops of one name take much of the time, far from their limit.
+    OpGroup,
+    /// Ops that only change the layout of tensors.
+    Layout,
     /// Two stages take turns over a buffer that holds one block.
     Turns,
     /// No stage is slower than the next one by a margin.
@@ -60,6 +64,8 @@ impl Cause {
             Self::Compute => "compute",
             Self::Writer => "writer",
             Self::Setup => "setup",
+            Self::OpGroup => "op group",
+            Self::Layout => "layout",
             Self::Turns => "turns",
             Self::Balanced => "balanced",
         }
@@ -74,6 +80,23 @@ pub enum GainOf {
     Recording,
     /// Kernels of the ops that the finding is about.
     Ops,
+    /// Kernels of all ops that the explanation is about.
+    Kernels,
+    /// The last iteration, gaps included.
+    Steady,
+}
+
+impl GainOf {
+    /// The time in words, as in "at most 12 % of the kernels' time".
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Recording => "the whole time",
+            Self::Ops => "these ops",
+            Self::Kernels => "the kernels' time",
+            Self::Steady => "the last iteration",
+        }
+    }
 }
 
 /// Where a finding stands; empty fields say that it is about all.
@@ -129,6 +152,15 @@ pub struct Untold {
     pub reason: String,
     /// How a recording is made that has it.
     pub record_with: &'static str,
+}
+
+impl Finding {
+    /// Shows the gain as a share of another time.
+    pub(crate) fn measure_against(&mut self, (whole_ns, of): (f64, GainOf)) {
+        self.gain_at_most_percent =
+            self.gain_at_most_ns.map(|ns| crate::rules::share(ns, whole_ns));
+        self.gain_of = of;
+    }
 }
 
 impl Place {

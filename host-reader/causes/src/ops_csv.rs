@@ -2,14 +2,15 @@
 
 use crate::{
     explanation::{Explanation, SCHEMA_VERSION},
-    finding::{Place, Untold},
-    rules::{self, GapFacts, ModelFacts},
-    threshold::{LAUNCH_GAP, TRACED_GAP},
+    finding::{Finding, GainOf, Place, Untold},
+    rules::{self, GapFacts, ModelFacts, Waiting},
+    steady::{HostWait, SteadyPart, Window, last_iteration},
+    threshold::{LAUNCH_GAP, LEAST_GAIN, TRACED_GAP},
     time_class::{ClassTimes, TimeClass, TimeSplit},
     timeline::DeviceTime,
 };
 use reports::perf::{OpCategory, OpReport, PerfReport, RowKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Explanation {
     /// Explains ops CSVs, reported on with each device on its own.
@@ -29,32 +30,135 @@ impl Explanation {
     /// ```
     #[must_use]
     pub fn of_perf_report(report: &PerfReport) -> Self {
-        let mut explanation = Self { schema_version: SCHEMA_VERSION, ..Self::default() };
-        explanation.devices = devices(report);
-        let facts = gap_facts(report);
-        let found = [
-            rules::host(&facts),
-            rules::dispatch(&facts),
-            rules::small_ops(&facts),
-            rules::host_ops(&facts),
-        ];
-        explanation.findings = found.into_iter().flatten().collect();
-        explanation.untold = untold(report);
-        explanation.add_modelled(&model_facts(report, |row| Place {
+        Self::of_perf_window(report, Window::Steady)
+    }
+
+    /// The same over a window of the rows.
+    #[must_use]
+    pub fn of_perf_window(report: &PerfReport, window: Window) -> Self {
+        let found = last_iteration(&report.rows).filter(|_| window == Window::Steady);
+        let own = found.and_then(|(_, first)| report.rows.get(first..)).map(without_first_gaps);
+        let rows = own.as_deref().unwrap_or(&report.rows);
+        let devices = devices(rows);
+        let steady = found.and_then(|found| {
+            let waits = [host_wait(&self::devices(&report.rows)), host_wait(&devices)];
+            SteadyPart::new(&report.rows, found, waits)
+        });
+        let mut explanation = Self {
+            schema_version: SCHEMA_VERSION,
+            untold: untold(report),
+            steady,
+            devices,
+            ..Self::default()
+        };
+        explanation.add_row_findings(rows);
+        explanation
+    }
+
+    /// Adds the findings of rows of an ops CSV, and ranks them.
+    fn add_row_findings(&mut self, rows: &[OpReport]) {
+        let facts = gap_facts(rows);
+        let groups = rules::group_facts(rows);
+        // What kernels could gain is nothing beside hours of compilation: of the last iteration
+        // where there is one, else of the kernels.
+        let kernels_ns = groups.iter().map(|group| group.duration_ns).sum::<f64>();
+        let whole = match &self.steady {
+            Some(steady) => (steady.total_ns, GainOf::Steady),
+            None => (chips_mean(kernels_ns, facts.chip_count), GainOf::Kernels),
+        };
+        let mut kernels: Vec<Finding> = rules::small_ops(&facts).into_iter().collect();
+        let mut grouped = rules::op_groups(&groups);
+        grouped.extend(rules::layout(&groups));
+        grouped.extend(rules::modelled(&model_facts(rows, |row| Place {
             op: Some(row.raw_op_code.clone()),
             row: Some(row.id),
             ..Place::default()
-        }));
-        explanation
+        })));
+        for finding in &mut grouped {
+            let ns = finding.gain_at_most_ns.map(|ns| chips_mean(ns, facts.chip_count));
+            finding.gain_at_most_ns = ns;
+        }
+        kernels.extend(grouped);
+        for finding in &mut kernels {
+            finding.measure_against(whole);
+        }
+        kernels.retain(|finding| {
+            finding.gain_at_most_percent.is_none_or(|percent| percent >= LEAST_GAIN.value)
+        });
+        let waits = [TimeClass::HostLate, TimeClass::Dispatch];
+        let is_steady = self.steady.is_some();
+        let waits =
+            waits.map(|class| rules::waiting(&waiting(rows, &self.devices, (class, is_steady))?));
+        self.findings.extend(waits.into_iter().flatten());
+        self.findings.extend(kernels);
+        self.findings.extend(rules::host_ops(&facts));
+        self.rank();
     }
+}
+
+/// Rows of one iteration without the gap before each chip's first op, which is between iterations.
+fn without_first_gaps(rows: &[OpReport]) -> Vec<OpReport> {
+    let mut rows = rows.to_vec();
+    let mut begun = BTreeSet::new();
+    for row in rows.iter_mut().filter(|row| row.kind == RowKind::Device) {
+        if begun.insert(device_of(row)) {
+            row.op_to_op_gap_us = None;
+        }
+    }
+    rows
+}
+
+/// A sum over chips that run side by side, of one of them.
+#[expect(clippy::cast_precision_loss, reason = "a few chips")]
+fn chips_mean(ns: f64, chip_count: usize) -> f64 {
+    ns / chip_count.max(1) as f64
+}
+
+/// The wait for the host of the chip with most time.
+fn host_wait(devices: &[DeviceTime]) -> HostWait {
+    let longest = devices.iter().max_by_key(|device| device.time.total_ns);
+    longest.map_or_else(HostWait::default, |device| HostWait {
+        total_ns: total_ns(device),
+        late_percent: device.time.percent(TimeClass::HostLate),
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share is shown")]
+fn total_ns(device: &DeviceTime) -> f64 {
+    device.time.total_ns.unwrap_or(0) as f64
+}
+
+/// The chip that waits most in a class, with its gaps.
+fn waiting(
+    rows: &[OpReport],
+    devices: &[DeviceTime],
+    (class, is_steady): (TimeClass, bool),
+) -> Option<Waiting> {
+    let percent = |device: &DeviceTime| device.time.percent(class);
+    let most = devices.iter().max_by(|one, other| percent(one).total_cmp(&percent(other)))?;
+    let own =
+        rows.iter().filter(|row| row.kind == RowKind::Device && device_of(row) == most.chip_id);
+    let is_launch = class == TimeClass::Dispatch;
+    let gaps_ns = own
+        .filter_map(|row| Some((row.op_to_op_gap_us? * 1000.0, row.id)))
+        .filter(|(gap, _)| *gap > 0.0 && (is_launch || *gap > LAUNCH_GAP.value * 1000.0))
+        .collect();
+    Some(Waiting {
+        class,
+        percent: percent(most),
+        total_ns: total_ns(most),
+        gaps_ns,
+        chip_id: Some(most.chip_id).filter(|_| devices.len() > 1),
+        is_steady,
+    })
 }
 
 /// The ops of a report against the limits of their chip, those of unknown length left out.
 pub(crate) fn model_facts(
-    report: &PerfReport,
+    rows: &[OpReport],
     place: impl Fn(&OpReport) -> Place,
 ) -> Vec<ModelFacts> {
-    let rows = report.rows.iter().filter(|row| row.kind == RowKind::Device);
+    let rows = rows.iter().filter(|row| row.kind == RowKind::Device);
     rows.filter_map(|row| {
         Some(ModelFacts {
             place: place(row),
@@ -71,10 +175,10 @@ fn device_of(row: &OpReport) -> u32 {
     row.device.and_then(|device| u32::try_from(device).ok()).unwrap_or(0)
 }
 
-fn gap_facts(report: &PerfReport) -> GapFacts {
+fn gap_facts(rows: &[OpReport]) -> GapFacts {
     let mut facts = GapFacts::default();
     let mut walls: BTreeMap<u32, f64> = BTreeMap::new();
-    for row in &report.rows {
+    for row in rows {
         match row.kind {
             RowKind::Device => {
                 let wall = walls.entry(device_of(row)).or_default();
@@ -95,9 +199,9 @@ fn gap_facts(report: &PerfReport) -> GapFacts {
 }
 
 /// Time of each device: kernels by category, gaps as launches and a late host.
-fn devices(report: &PerfReport) -> Vec<DeviceTime> {
+fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
     let mut by_device: BTreeMap<u32, (ClassTimes, u64, f64)> = BTreeMap::new();
-    for row in report.rows.iter().filter(|row| row.kind == RowKind::Device) {
+    for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
         let (times, count, kernels) = by_device.entry(device_of(row)).or_default();
         *count = count.saturating_add(1);
         let kernel = row.device_time_us.unwrap_or(0.0) * 1000.0;

@@ -36,6 +36,13 @@ thresholds! {
     WORK: "uneven-work", 5.0, "%", "tt-metal issue 55766: 165 steps on one core against 153.6 on average";
     WORK_FIT: "work-fit", 3.0, "%", "proposal: time follows steps as closely as this";
     WORK_STEPS: "work-steps", 16.0, "zones", "proposal: fewer steps cannot be uneven by 5 %";
+    WAITING: "waiting-share", 20.0, "%", "proposal: a class of waiting above a fifth of the time has its sentence";
+    LONG_GAP: "long-gap", 10.0, "ms", "proposal: such gaps are rather those of a compiler than of a program that runs";
+    LEAST_GAIN: "least-gain", 1.0, "%", "proposal: less is not worth a sentence";
+    GROUP_TIME: "group-time", 20.0, "%", "proposal: share of the kernels' time that ops of one name take";
+    GROUP_LIMIT: "group-limit", 2.0, "x", "proposal: less than twice the modelled limit is near it";
+    LAYOUT_TIME: "layout-time", 10.0, "%", "proposal: share of the kernels' time";
+    FEW_CORES: "few-cores", 50.0, "%", "proposal: of the cores that are available";
     SMALL_OP: "small-op", 5.0, "us", "proposal; a launch costs about as much";
     SMALL_OPS: "small-ops", 25.0, "%", "public ops CSVs: 12 to 50 % are normal, so time decides as well";
     SMALL_TIME: "small-ops-time", 10.0, "%", "proposal";

@@ -5,9 +5,10 @@ use crate::{
     finding::{Cause, Finding, GainOf, Place},
     middle::median,
     threshold::{
-        GAP_COUNT, HOST_OPS, IDLE, LAUNCH_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS, SMALL_TIME,
-        Threshold,
+        GAP_COUNT, HOST_OPS, IDLE, LAUNCH_GAP, LONG_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS,
+        SMALL_TIME, Threshold, WAITING,
     },
+    time_class::TimeClass,
 };
 
 /// Lengths of ops and of the gaps before them, in nanoseconds.
@@ -98,6 +99,69 @@ pub(crate) fn dispatch(facts: &GapFacts) -> Option<Finding> {
     let advice = "give each op more work, or fuse neighbours";
     let gain = facts.gap_sum_ns(0.0);
     Some(facts.finding(Cause::Dispatch, (IDLE, idle), sentence, gain, advice))
+}
+
+/// Time that a chip waits between ops, by what for.
+pub(crate) struct Waiting {
+    pub(crate) class: TimeClass,
+    pub(crate) percent: f64,
+    pub(crate) total_ns: f64,
+    /// Gaps of the chip, each with the row that follows it.
+    pub(crate) gaps_ns: Vec<(f64, u64)>,
+    /// The chip, where there are several.
+    pub(crate) chip_id: Option<u32>,
+    /// True if the time is that of one of several iterations.
+    pub(crate) is_steady: bool,
+}
+
+/// A class of waiting takes a good part of the time.
+pub(crate) fn waiting(of: &Waiting) -> Option<Finding> {
+    if of.percent < WAITING.value {
+        return None;
+    }
+    let total = duration(of.total_ns);
+    let (longest, row) = of.gaps_ns.iter().max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let whole: f64 = of.gaps_ns.iter().map(|(gap, _)| gap).sum();
+    let long: Vec<f64> =
+        of.gaps_ns.iter().map(|(gap, _)| *gap).filter(|gap| *gap > LONG_GAP.value * 1e6).collect();
+    let (cause, sentence, advice, row) = if of.class == TimeClass::HostLate {
+        let of_long = match long.len() {
+            0 => String::new(),
+            1 => format!("; 1 gap over 10 ms is {:.0} % of that", share(long.iter().sum(), whole)),
+            count => format!(
+                "; {count} gaps over 10 ms are {:.0} % of that",
+                share(long.iter().sum(), whole)
+            ),
+        };
+        let sentence = format!(
+            "The host is late: {:.1} % of {total} the chip waits for it{of_long} (longest {})",
+            of.percent,
+            duration(*longest)
+        );
+        let advice = if long.is_empty() || of.is_steady {
+            "capture the ops in a trace and replay it, or send them from fewer, longer calls"
+        } else {
+            "record at least two iterations more: nothing repeats here, so compilation cannot be \
+             told from the model; then capture the ops in a trace and replay it"
+        };
+        (Cause::Host, sentence, advice, Some(*row))
+    } else {
+        let gaps = of.gaps_ns.iter().map(|(gap, _)| *gap).collect();
+        let sentence = format!(
+            "Launches take {:.1} % of {total}: {} gaps, median {}",
+            of.percent,
+            of.gaps_ns.len(),
+            duration(median(gaps)?)
+        );
+        (Cause::Dispatch, sentence, "give each op more work, or fuse neighbours", None)
+    };
+    let gain = Gain {
+        at_most_ns: of.total_ns * of.percent / 100.0,
+        whole_ns: of.total_ns,
+        of: if of.is_steady { GainOf::Steady } else { GainOf::Recording },
+    };
+    let place = Place { chip_id: of.chip_id, row, ..Place::default() };
+    Some(Reached::new(cause, WAITING, of.percent).finding(sentence, place, gain, advice))
 }
 
 /// Many ops are very short and take a good part of the time.

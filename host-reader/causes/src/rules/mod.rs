@@ -3,6 +3,7 @@
 mod chips;
 mod cores;
 mod gaps;
+mod groups;
 mod model;
 mod pipeline;
 mod setup;
@@ -19,7 +20,8 @@ use reader::names::ZoneTable;
 use std::collections::BTreeMap;
 use wire::RunHostId;
 
-pub(crate) use gaps::{GapFacts, dispatch, host, host_ops, small_ops};
+pub(crate) use gaps::{GapFacts, Waiting, dispatch, host, host_ops, small_ops, waiting};
+pub(crate) use groups::{group_facts, layout, op_groups};
 pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
 
 /// Cause of which the figure has reached the threshold.

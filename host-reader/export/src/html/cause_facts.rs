@@ -159,7 +159,7 @@ fn findings(
             gain_percent: finding.gain_at_most_percent.map(tenths),
             gain_of: match finding.gain_of {
                 GainOf::Recording => "the recording",
-                GainOf::Ops => "these ops",
+                of => of.label(),
             },
             op,
             device,
