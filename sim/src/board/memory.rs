@@ -30,8 +30,7 @@ impl SparseMemory {
         let mut done = 0;
         while done < bytes.len() {
             let (page, first, length) = piece(address + done as u64, bytes.len() - done);
-            let stored =
-                self.pages.entry(page).or_insert_with(|| vec![0; PAGE_BYTES].into());
+            let stored = self.pages.entry(page).or_insert_with(|| vec![0; PAGE_BYTES].into());
             stored[first..first + length].copy_from_slice(&bytes[done..done + length]);
             done += length;
         }
