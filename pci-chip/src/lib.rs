@@ -11,6 +11,9 @@
 //! | `KPROF_CHIP_STORES` | file for the stores of all RISCs into a range of L1, as CSV, at the end |
 //! | `KPROF_CHIP_STORE_RANGE` | that range, as `FIRST-END` in hexadecimal digits |
 //!
+//! What was asked for is written at `libttsim_exit`, or when the process ends without it. The library
+//! is `libkprof_chip.so`; a host wants a copy or link of it named `libttsim.so`.
+//!
 //! # Compatibility
 //! ttsim 1.10, `docs/libttsim_api.md`. An access that a chip would refuse is a line on standard error;
 //! reads then give ones, as PCI does.
@@ -24,7 +27,10 @@ use std::{
     fmt::Write as _,
     ops::Range,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 /// Reads bytes of the host's physical memory.
@@ -34,6 +40,9 @@ pub type WriteHost = unsafe extern "C" fn(address: u64, bytes: *const c_void, le
 
 static CHIP: Mutex<Option<PciChip>> = Mutex::new(None);
 static HOST: Mutex<Callbacks> = Mutex::new(Callbacks { read: None, write: None });
+
+/// The host's user knows that values of compute kernels are unknown.
+static HAS_TOLD_OF_VALUES: AtomicBool = AtomicBool::new(false);
 
 #[derive(Clone, Copy)]
 struct Callbacks {
@@ -82,6 +91,9 @@ fn with_chip<T>(call: impl FnOnce(&mut PciChip) -> T) -> Option<T> {
     let result = call(chip);
     for failure in chip.board_mut().take_failures() {
         tell(&failure);
+    }
+    if chip.board_mut().has_unknown_values() && !HAS_TOLD_OF_VALUES.swap(true, Relaxed) {
+        tell("compute kernels run, but nothing is computed: values of their results are unknown");
     }
     Some(result)
 }
@@ -149,6 +161,20 @@ pub extern "C" fn libttsim_exit() {
         tell(&format!("cannot write {}: {error}", Path::new(&path).display()));
     }
 }
+
+/// Ends a chip that its host has left, when the library is unloaded or the process ends.
+extern "C" fn end() {
+    // A process may end within a call of the host's.
+    if CHIP.try_lock().is_ok() {
+        libttsim_exit();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[used]
+// SAFETY: the section holds addresses of functions without arguments, which the loader calls once.
+#[unsafe(link_section = ".fini_array")]
+static AT_END: extern "C" fn() = end;
 
 fn stores_csv(stores: &[StampedStore]) -> String {
     let mut text = "x,y,risc,time_cycles,address,value\n".to_owned();

@@ -442,8 +442,9 @@ impl BoardCore {
             );
             return Ok(());
         }
-        for (index, word) in bytes.chunks_mut(4).enumerate() {
-            let payload = Payload::Read { address: address + 4 * index as u64, byte_count: 4 };
+        for (address, word) in (address..).step_by(4).zip(bytes.chunks_mut(4)) {
+            self.expect_register(address, word.len(), false)?;
+            let payload = Payload::Read { address, byte_count: 4 };
             let found = self.receive(chip, &payload, now);
             word.copy_from_slice(found.get(..word.len()).ok_or("a register is read by words")?);
         }
@@ -473,12 +474,28 @@ impl BoardCore {
             self.is_touched = true;
             return Ok(());
         }
-        for (index, word) in bytes.chunks(4).enumerate() {
-            let payload =
-                Payload::Bytes { address: address + 4 * index as u64, bytes: word.to_vec() };
-            self.receive(chip, &payload, now);
+        for (address, word) in (address..).step_by(4).zip(bytes.chunks(4)) {
+            self.expect_register(address, word.len(), true)?;
+            self.receive(chip, &Payload::Bytes { address, bytes: word.to_vec() }, now);
         }
         Ok(())
+    }
+
+    /// Checks that a host can access a register so.
+    fn expect_register(&self, address: u64, length: usize, is_store: bool) -> Result<(), String> {
+        let coord = self.coord();
+        if length != 4 || !address.is_multiple_of(4) {
+            return Err(format!("{coord}: {length} bytes at {address:#x} are no whole register"));
+        }
+        let word =
+            u32::try_from(address).map_err(|_| format!("{coord} has nothing at {address:#x}"))?;
+        let found = self.devices.find_from_outside(word, is_store);
+        found.map(|_| ()).map_err(|reason| format!("{coord}: {reason}"))
+    }
+
+    /// Returns true if a compute kernel has run.
+    pub(super) const fn has_computed(&self) -> bool {
+        self.devices.coprocessor.has_computed()
     }
 }
 

@@ -169,6 +169,12 @@ impl Board {
         std::mem::take(&mut self.failures)
     }
 
+    /// Returns true if a compute kernel has run, whose results this model does not compute.
+    #[must_use]
+    pub fn has_unknown_values(&self) -> bool {
+        self.cores.iter().any(BoardCore::has_computed)
+    }
+
     /// Lines about the harts that have left their reset: where they are, and what they wait for.
     #[must_use]
     pub fn states(&self) -> Vec<String> {

@@ -235,9 +235,13 @@ impl Board {
                     let mut bytes = vec![0; byte_count as usize];
                     self.read((target.x, target.y), address, &mut bytes).map(|()| bytes)
                 }
-                Payload::Masked { address, value, .. } => {
-                    let bytes = value.to_le_bytes();
-                    self.write((target.x, target.y), *address, &bytes).map(|()| Vec::new())
+                &Payload::Masked { address, value, byte_mask } => {
+                    let value = value.to_le_bytes();
+                    for index in (0..16).filter(|index| byte_mask >> index & 1 != 0) {
+                        let byte = [value[(index & 3) as usize]];
+                        self.write((target.x, target.y), address + index, &byte)?;
+                    }
+                    Ok(Vec::new())
                 }
                 Payload::Increment { .. } => Err(format!("{target} has no atomic operations")),
             },

@@ -51,8 +51,10 @@ pub(super) fn host_address(
         }
     };
     let end = offset.saturating_add(length);
-    let region = outbound.iter().find(|region| offset >= region.base && end <= region.limit + 1);
-    Ok(region.map_or(offset, |region| region.target + (offset - region.base)))
+    let region = outbound
+        .iter()
+        .find(|region| offset >= region.base && end.saturating_sub(1) <= region.limit);
+    Ok(region.map_or(offset, |region| region.target.wrapping_add(offset - region.base)))
 }
 
 /// The PCI function of a chip.
@@ -294,7 +296,7 @@ impl PciChip {
         let mut buffer = vec![0; COPY_BYTES];
         for offset in (0..length).step_by(COPY_BYTES) {
             let piece = usize::try_from((length - offset).min(COPY_BYTES as u64)).unwrap_or(0);
-            self.board.host.read(source + offset, &mut buffer[..piece]);
+            self.board.host.read(source.wrapping_add(offset), &mut buffer[..piece]);
             self.write(BAR_0 + target + offset, &buffer[..piece])?;
         }
         if self.board.arch() == Arch::Blackhole {
@@ -312,7 +314,7 @@ impl PciChip {
         for offset in (0..length).step_by(COPY_BYTES) {
             let piece = usize::try_from((length - offset).min(COPY_BYTES as u64)).unwrap_or(0);
             self.read(BAR_0 + source + offset, &mut buffer[..piece])?;
-            self.board.host.write(target + offset, &buffer[..piece]);
+            self.board.host.write(target.wrapping_add(offset), &buffer[..piece]);
         }
         self.tell_done(0x060, 0x064, 0x070);
         Ok(())

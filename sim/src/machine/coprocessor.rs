@@ -21,6 +21,7 @@ pub(crate) const SEMAPHORE_COUNT: usize = 8;
 #[derive(Clone, Debug)]
 pub(crate) struct Coprocessor {
     issued: IssuedInstructions,
+    has_computed: bool,
     gprs: [[u32; GPR_COUNT]; THREAD_COUNT],
     semaphores: [Semaphore; SEMAPHORE_COUNT],
     /// Two banks, one behind the other.
@@ -55,6 +56,7 @@ impl Coprocessor {
         };
         Self {
             issued: IssuedInstructions::default(),
+            has_computed: false,
             gprs: [[0; GPR_COUNT]; THREAD_COUNT],
             semaphores: [Semaphore { value: 0 }; SEMAPHORE_COUNT],
             config: vec![0; 2 * bank_words],
@@ -73,12 +75,18 @@ impl Coprocessor {
         self.issued
     }
 
+    /// Returns true if a thread has packed results, or run a macro, as those that compute do.
+    pub(crate) const fn has_computed(&self) -> bool {
+        self.has_computed
+    }
+
     /// Takes an instruction from a thread.
     pub(crate) fn push(&mut self, thread: usize, instruction: u32) -> Outgoing {
         self.issued.by_thread[thread] += 1;
         match instruction >> 24 {
             MVMUL..=DOTPV | ELWSUB | GMPOOL | GAPOOL => self.issued.fpu += 1,
             SFPLOAD..=SFPARECIP => self.issued.sfpu += 1,
+            MOP | PACR => self.has_computed = true,
             SETDMAREG => self.set_register_half(thread, instruction),
             STOREREG => {
                 let register = (instruction >> 18) as usize % GPR_COUNT;
@@ -178,6 +186,9 @@ const DOTPV: u32 = 0x29;
 const ELWSUB: u32 = 0x30;
 const GMPOOL: u32 = 0x33;
 const GAPOOL: u32 = 0x34;
+/// A macro: most unpack, compute and pack.
+const MOP: u32 = 0x01;
+const PACR: u32 = 0x41;
 const SETDMAREG: u32 = 0x45;
 const STOREREG: u32 = 0x67;
 /// First and last instruction of the SFPU; a Wormhole has those up to 0x95.

@@ -166,24 +166,39 @@ impl Devices {
         address: u32,
         is_store: bool,
     ) -> Result<Found, String> {
+        let found = self.find_modelled(address, is_store)?;
+        if found.block.reach.has_risc(risc_index) {
+            return Ok(found);
+        }
+        Err(format!("{} is not in this RISC's address space", found.named(address)))
+    }
+
+    /// The register behind an address, if a host or another tile may access it so.
+    pub(crate) fn find_from_outside(&self, address: u32, is_store: bool) -> Result<Found, String> {
+        let found = self.find_modelled(address, is_store)?;
+        if found.block.reach.has_noc() {
+            return Ok(found);
+        }
+        Err(format!("{} cannot be reached from outside of its tile", found.named(address)))
+    }
+
+    /// The register behind an address, if it is modelled and can be accessed in this direction.
+    fn find_modelled(&self, address: u32, is_store: bool) -> Result<Found, String> {
         let arch = self.arch;
         let verb = if is_store { "written" } else { "read" };
         let found = self.registers.find(address).ok_or_else(|| {
             format!("{arch} has no register at {address:#010x}, which was to be {verb}")
         })?;
         let register = found.register;
-        let named = || format!("{} at {address:#010x} ({})", register.name, found.block.source);
         if register.effect == Effect::NotModelled {
-            return Err(format!("{} exists, but this simulator does not model it", named()));
-        }
-        if !found.block.reach.has_risc(risc_index) {
-            return Err(format!("{} is not in this RISC's address space", named()));
+            let name = found.named(address);
+            return Err(format!("{name} exists, but this simulator does not model it"));
         }
         let access = register.access;
         if if is_store { access.can_write() } else { access.can_read() } {
             return Ok(found);
         }
-        Err(format!("{} cannot be {verb}", named()))
+        Err(format!("{} cannot be {verb}", found.named(address)))
     }
 
     /// Reads a register that only devices know.

@@ -187,6 +187,13 @@ pub(crate) struct Found {
     pub(crate) word: u32,
 }
 
+impl Found {
+    /// The register's name with its address and source.
+    pub(crate) fn named(&self, address: u32) -> String {
+        format!("{} at {address:#010x} ({})", self.register.name, self.block.source)
+    }
+}
+
 /// The kinds of tiles that have RISCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TileKind {
