@@ -157,8 +157,7 @@ pub struct Untold {
 impl Finding {
     /// Shows the gain as a share of another time.
     pub(crate) fn measure_against(&mut self, (whole_ns, of): (f64, GainOf)) {
-        self.gain_at_most_percent =
-            self.gain_at_most_ns.map(|ns| crate::rules::share(ns, whole_ns));
+        self.gain_at_most_percent = self.gain_at_most_ns.map(|ns| share(ns, whole_ns));
         self.gain_of = of;
     }
 }
@@ -196,4 +195,9 @@ impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.text())
     }
+}
+
+/// A part in percent of a whole; 0 of nothing.
+pub(crate) fn share(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole * 100.0 } else { 0.0 }
 }

@@ -1,9 +1,6 @@
 //! The steady part of an ops CSV: its last iteration, apart from warm-up and compilation.
 
-use crate::{
-    rules::{duration, share},
-    threshold::LONG_GAP,
-};
+use crate::{finding::share, rules::duration, threshold::LONG_GAP};
 use reports::perf::{OpReport, RowKind};
 
 /// Rows that an explanation is about.

@@ -1,5 +1,7 @@
 """Data movement and compute ops, whose values are checked, and a trace of three that is replayed."""
 
+import os
+
 import numpy
 import tensors
 import ttnn
@@ -24,6 +26,8 @@ if tensors.IS_FAST:
     for _ in range(10):
         ttnn.execute_trace(device, trace, cq_id=0, blocking=False)
     results.append((turned, (p @ q + q).T))
-for found, expected in results:
+# kprof's own simulator computes nothing: what only moves tensors is right there, too.
+checked = results if os.environ.get("KPROF_TTNN_COMPUTES", "1") == "1" else results[:2]
+for found, expected in checked:
     numpy.testing.assert_array_equal(tensors.values(found).reshape(expected.shape), expected)
 ttnn.close_device(device)

@@ -1,8 +1,8 @@
 //! Rule about chips that run the same op at once.
 
-use super::{OpGroup, kernel_ns, share};
+use super::{OpGroup, kernel_ns};
 use crate::{
-    finding::{Cause, Finding, GainOf, Place},
+    finding::{Cause, Finding, GainOf, Place, share},
     op::OpCauses,
     threshold::{CHIP, CHIP_LAUNCHES},
 };

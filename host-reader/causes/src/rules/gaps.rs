@@ -1,8 +1,8 @@
 //! Rules about the time between ops, short ops, and ops on the host.
 
-use super::{Gain, Reached, duration, share};
+use super::{Gain, Reached, duration};
 use crate::{
-    finding::{Cause, Finding, GainOf, Place},
+    finding::{Cause, Finding, GainOf, Place, share},
     middle::median,
     threshold::{
         GAP_COUNT, HOST_OPS, IDLE, LAUNCH_GAP, LONG_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS,

@@ -1,8 +1,8 @@
 //! Rules about ops of one name together: what they take, and against which limit.
 
-use super::{Gain, Reached, duration, share};
+use super::{Gain, Reached, duration};
 use crate::{
-    finding::{Cause, Finding, GainOf, Place},
+    finding::{Cause, Finding, GainOf, Place, share},
     threshold::{FEW_CORES, GROUP_LIMIT, GROUP_TIME, LAYOUT_TIME},
 };
 use reports::perf::{OpCategory, OpReport, RowKind};

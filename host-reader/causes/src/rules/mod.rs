@@ -9,7 +9,7 @@ mod pipeline;
 mod setup;
 
 use crate::{
-    finding::{Cause, Finding, GainOf, Place, Untold},
+    finding::{Cause, Finding, GainOf, Place, Untold, share},
     op::OpCauses,
     threshold::Threshold,
     time_class::{TimeClass, WaitEvidence},
@@ -301,9 +301,4 @@ pub(crate) fn duration(ns: f64) -> String {
         ns if ns >= 1e3 => format!("{:.1} us", ns / 1e3),
         ns => format!("{ns:.0} ns"),
     }
-}
-
-/// A part in percent of a whole; 0 of nothing.
-pub(crate) fn share(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole * 100.0 } else { 0.0 }
 }

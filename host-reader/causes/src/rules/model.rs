@@ -1,8 +1,8 @@
 //! Rules about ops whose bytes and operations are modelled, as those of ops CSVs are.
 
-use super::{Gain, Reached, duration, share};
+use super::{Gain, Reached, duration};
 use crate::{
-    finding::{Cause, Finding, GainOf, Place},
+    finding::{Cause, Finding, GainOf, Place, share},
     threshold::{DRAM, FLOPS, MODEL_TIME, Threshold},
 };
 

@@ -1,8 +1,8 @@
 //! Rules about reader, math and writer of an op.
 
-use super::{OpGroup, share};
+use super::OpGroup;
 use crate::{
-    finding::{Cause, Finding, GainOf, Place},
+    finding::{Cause, Finding, GainOf, Place, share},
     op::OpCauses,
     pace::Pace,
     semaphore::{SemaphoreWait, SignalingRisc},

@@ -1,8 +1,8 @@
 //! Rule about reconfiguration and initialisation inside of kernels.
 
-use super::{OpGroup, kernel_ns, share};
+use super::{OpGroup, kernel_ns};
 use crate::{
-    finding::{Cause, Finding, GainOf, Place},
+    finding::{Cause, Finding, GainOf, Place, share},
     threshold::SETUP,
 };
 use reader::names::ZoneTable;
