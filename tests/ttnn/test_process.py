@@ -242,3 +242,21 @@ def test_every_record_is_what_a_risc_has_stored(record, variables, tmp_path):
             assert (*place, marker, time & 0xFFFF_FFFF) in pairs, row
             count += 1
     assert count > 1000
+
+
+CHIP = pathlib.Path(importlib.util.find_spec("kprof").origin).with_name("libkprof_chip.so")
+
+
+@pytest.mark.skipif(not CHIP.exists(), reason="this package kprof has no simulated chip in it")
+def test_the_simulator_of_the_wheel_leads_to_a_page(variables, tmp_path):
+    del variables["TT_METAL_SIMULATOR"]
+    kprof = os.environ["KPROF"]
+    words = [kprof, "record", "-r", "--simulate", "blackhole", "-o", str(tmp_path), "--"]
+    done = run([*words, sys.executable, str(HERE / "programs" / "ops.py")], variables, tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (capture,) = tmp_path.glob(".logs/*.kprof")
+    page = tmp_path / "report.html"
+    assert run([kprof, "export", str(capture), "-o", str(page)], variables).returncode == 0
+    assert "MatmulDeviceOperation" in page.read_text()
+    info = run([kprof, "report", str(capture)], variables).stdout
+    assert info.startswith("blackhole at 1350 MHz")

@@ -15,8 +15,6 @@ use std::{
 /// # Compatibility
 /// `PROFILER_OPT_*` of tt-metal's `profiler_common.h`, as for the two others.
 pub const PROFILE: u32 = 1;
-/// Bit of `PROFILE_KERNEL` for dispatch cores.
-pub const DISPATCH_CORES: u32 = 1 << 1;
 /// Bit of `PROFILE_KERNEL` for sums.
 pub const SUMS: u32 = 1 << 3;
 
@@ -44,6 +42,8 @@ pub struct Tree {
     pub cache: PathBuf,
     /// Sources that did not compile with our header, a line each: the compiler appends to it.
     pub problems: PathBuf,
+    /// Texts of the zones of everything that was compiled into the cache.
+    pub zones: PathBuf,
 }
 
 /// Why no root could be made.
@@ -100,9 +100,11 @@ impl Tree {
         );
         let home = folder.join(key);
         let root = home.join("root");
-        let wrapper = wrapper(&compiler, &root.join(INCLUDE), build);
+        let zones = home.join("zones.log");
+        let wrapper = wrapper(&compiler, &root.join(INCLUDE), &zones, build);
         let tree = Self {
             problems: home.join(format!("problems-{}", std::process::id())),
+            zones,
             cache: home.join("cache"),
             root,
         };
@@ -135,6 +137,7 @@ impl Tree {
             ("TT_METAL_INSPECTOR_LOG_RUNTIME_ENTRIES", "1".into()),
             ("TT_METAL_INSPECTOR_CAPTURE_TENSOR_SPECS", "1".into()),
             ("KPROF_TTNN_PROBLEMS", self.problems.clone().into()),
+            ("KPROF_TTNN_ZONES", self.zones.clone().into()),
         ]
     }
 }
@@ -169,7 +172,8 @@ impl Build {
 }
 
 /// The script in the compiler's place.
-fn wrapper(compiler: &Path, include: &Path, build: &Build) -> String {
+fn wrapper(compiler: &Path, include: &Path, zones: &Path, build: &Build) -> String {
+    let zones = quoted(&zones.display().to_string());
     let include = format!("-I{}", include.display());
     let flags: Vec<_> = [include].iter().chain(&build.flags()).map(|flag| quoted(flag)).collect();
     let compiler = quoted(&compiler.display().to_string());
@@ -181,13 +185,22 @@ case " $* " in
 *" -c "*) ;;
 *) exec {compiler} "$@" ;;
 esac
-{compiler} {flags} "$@"
+log=$({compiler} {flags} "$@" 2>&1)
 status=$?
-if [ $status -ne 0 ] && [ -n "$KPROF_TTNN_PROBLEMS" ]; then
+if [ $status -eq 0 ]; then
+    # tt-metal would print the names of zones with every compilation.
+    printf '%s\n' "$log" | grep -F ",KERNEL_PROFILER'" >>{zones}
+    exit 0
+fi
+printf '%s\n' "$log" >&2
+if [ -n "$KPROF_TTNN_PROBLEMS" ]; then
     # Only what compiles without the header is the header's matter.
     if {compiler} "$@" >/dev/null 2>&1; then
+        error=$(printf '%s\n' "$log" | grep -m 1 'error')
         for argument; do
-            case $argument in *.cc|*.cpp) echo "$argument in $PWD" >>"$KPROF_TTNN_PROBLEMS" ;; esac
+            case $argument in
+            *.cc|*.cpp) echo "$argument in $PWD: $error" >>"$KPROF_TTNN_PROBLEMS" ;;
+            esac
         done
         exit {failure}
     fi
@@ -355,7 +368,14 @@ mod tests {
             "[-I{header}][-DPROFILE_KERNEL=1][-DPROFILER_FULL_HOST_BUFFER_SIZE_PER_RISC=48000]\
              [-DKERNEL_PROFILER_WAITS=1][-c][a b.cc]"
         );
-        assert_eq!(run(&tree, &["-c", "a b.cc"]), (expected, Some(0)));
+        let silent = (String::new(), Some(0));
+        assert_eq!(run(&tree, &["-c", "a b.cc"]), silent);
+        // The compiler has printed its arguments, and of them the wrapper keeps names of zones.
+        let zone = "'#pragma message: LOAD,k.cc,7,KERNEL_PROFILER'";
+        assert_eq!(run(&tree, &["-c", zone]), silent);
+        let kept = fs::read_to_string(&tree.zones).unwrap();
+        let before = expected.strip_suffix("[a b.cc]").unwrap();
+        assert_eq!(kept, format!("{before}[{zone}]\n"));
         assert_eq!(run(&tree, &["a.o", "-o", "a.elf"]), ("[a.o][-o][a.elf]".into(), Some(0)));
         assert!(tree.root.join("tt_metal/hw").is_dir());
         assert!(tree.root.join("runtime/sfpi/compiler/bin/objcopy").is_file());

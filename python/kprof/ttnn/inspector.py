@@ -75,8 +75,6 @@ class Inspector:
         self._kernels: dict[int, str] = {}
         """Kernels of the workloads that were launched before, as JSON; empty if they are unknown."""
         self._last_ns = 0
-        self.kernel_folders: list[str] = []
-        """Folders of kernels in the cache, the new ones last."""
 
     @property
     def malformed_count(self) -> int:
@@ -147,7 +145,6 @@ class Inspector:
         if event.get("") == "program_created" and event.get("timestamp_ns", "").isdigit():
             self._open[number] = Program(int(event["timestamp_ns"]))
         elif event.get("") == "program_kernel_compile_finished" and "path" in event:
-            self.kernel_folders.append(event["path"])
             if number in self._open:
                 self._open[number].kernels.append(event)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import dataclasses
 import functools
-import glob
 import json
 import os
 import signal
@@ -189,7 +188,7 @@ class Session:
         self._calls: list[Call] = []
         self._depth = threading.local()
         self._lock = threading.RLock()
-        self._named_folders = 0
+        self._zones_size = 0
         self._trace_sizes: dict[int, int] = {}
         self._trace_begin = 0
         self._is_capturing = False
@@ -259,19 +258,16 @@ class Session:
     # Names.
 
     def _name_zones(self) -> None:
-        folders = self.inspector.kernel_folders[self._named_folders :]
-        self._named_folders += len(folders)
-        if folders and self._named_folders == len(folders):
-            build = os.path.dirname(os.path.dirname(os.path.dirname(folders[0].rstrip("/"))))
-            folders = [*folders, os.path.join(build, "firmware")]
-        for folder in folders:
-            for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*", "*.o.log"))):
-                try:
-                    self.native.add_zone_names(path)
-                except (OSError, ValueError) as error:
-                    self._complain(str(error))
-        if folders:
-            self.native.use_zone_names()
+        """Takes the names that compilations have left since the last read."""
+        path = os.environ.get("KPROF_TTNN_ZONES", "")
+        try:
+            size = os.path.getsize(path)
+            if size != self._zones_size:
+                self._zones_size = size
+                self.native.add_zone_names(path)
+                self.native.use_zone_names()
+        except (OSError, ValueError) as error:
+            self._complain(f"zones have no names: {error}")
 
     def _name_ops(self, chip_ids: list[int]) -> None:
         launches = [launch for launch in self.inspector.new_launches() if launch.runtime_id]

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Builds the wheel, with the program and the simulated chip in it: python/build_wheel.sh MATURIN OUT
+# [options of maturin]. Needs nothing but cargo and maturin.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+maturin=$1
+out=$2
+shift 2
+
+target=${CARGO_TARGET_DIR:-target}
+# Both at once, so that they share what is built.
+cargo build --release --locked -p kprof-pci-chip -p kprof
+mkdir -p python/kprof.data/scripts
+cp "$target/release/kprof" python/kprof.data/scripts/kprof
+cp "$target/release/libkprof_chip.so" python/kprof/libkprof_chip.so
+"$maturin" build --manifest-path python/Cargo.toml --target-dir "$target" --locked -q --out "$out" "$@"
