@@ -23,8 +23,8 @@
 //! ```
 //!
 //! # Compatibility
-//! Protocols 66 to 82 of Tracy, 66, 76, 79 and 83 of Tenstorrent's fork, as
-//! [`tracy_protocol`] has them; Tracy's `server/TracyWorker.cpp` for what each item means.
+//! Protocols 66 to 82 of Tracy, 66, 76, 79 and 83 of Tenstorrent's fork; what each item means is in
+//! Tracy's `server/TracyWorker.cpp`.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -3,7 +3,7 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | where does a release put its mailboxes, and what is in them? | [`firmware_elf`] |
+//! | where does a release put its mailboxes, and what is in them? | [`reader::firmware_elf`] |
 //! | which files belong together, for which chip? | [`firmware`] |
 //! | what does a host write to boot a core? | [`boot`] |
 //! | what does a host write to launch kernels? | [`launch`] |

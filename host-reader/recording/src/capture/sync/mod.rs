@@ -1,6 +1,6 @@
 //! Clock synchronisation as a conversation: asking the chips, then saying what time it was.
 //!
-//! The mathematics is [`clock_fit`]'s. Here is which tile is asked, when and how often, what is
+//! The mathematics is that of [`reader::clock`]. Here is which tile is asked, when and how often, what is
 //! kept of the answers, and how the fits of tiles and chips become one clock of a mesh.
 //!
 //! # Which file answers which question
