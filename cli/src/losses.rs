@@ -7,7 +7,7 @@ use crate::{
 };
 use host_reader::{
     analysis::{LossGroup, loss_groups, loss_remedies},
-    ledger::{LossLedger, LossTotals, LostKind, UncountedSource},
+    ledger::{LossCause, LossLedger, LossTotals, LostKind, UncountedSource},
 };
 use std::io::Write;
 
@@ -17,7 +17,7 @@ pub(crate) fn write_losses(
     rows: usize,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
-    let style = match (losses.is_empty(), losses.uncounted().next()) {
+    let style = match (losses.is_intended(), losses.uncounted().next()) {
         (true, None) => Style::Good,
         (true, Some(_)) => Style::Doubtful,
         (false, _) => Style::Bad,
@@ -59,18 +59,26 @@ fn cells(group: &LossGroup) -> Vec<String> {
     cells
 }
 
-/// The losses as a whole, in a sentence; where more may be missing, it says why.
+/// The losses as a whole, in a sentence; where more may be missing, it says why. Launches that were
+/// configured not to be recorded are no losses, but named.
 pub(crate) fn lost_line(losses: &LossLedger) -> String {
+    let mut line = match losses.is_intended() {
+        true => "Lost: nothing".to_owned(),
+        false => format!("Lost: {}", describe(&losses.unintended_total())),
+    };
     let uncounted: Vec<_> = losses.uncounted().map(UncountedSource::label).collect();
-    let uncounted = uncounted.join("; ");
-    match (losses.is_empty(), uncounted.as_str()) {
-        (true, "") => "Lost: nothing".to_owned(),
-        (true, reason) => format!("Lost: unknown; {reason}"),
-        (false, "") => format!("Lost: {}", describe(&losses.total())),
-        (false, reason) => {
-            format!("Lost: {}; more may be lost: {reason}", describe(&losses.total()))
-        }
+    if !uncounted.is_empty() {
+        let reasons = uncounted.join("; ");
+        line = match losses.is_intended() {
+            true => format!("Lost: unknown; {reasons}"),
+            false => format!("{line}; more may be lost: {reasons}"),
+        };
     }
+    let idle = losses.by_cause(LossCause::ValidateOff);
+    if idle != LossTotals::default() {
+        line.push_str(&format!("; left out, since no kernel ran: {}", describe(&idle)));
+    }
+    line
 }
 
 /// A loss in words, such as `64 zones, 3 events`.
@@ -89,10 +97,25 @@ fn describe(totals: &LossTotals) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use host_reader::{lane::LaneId, ledger::LossKey, mesh::Noc0Coord};
+    use wire::Risc;
 
     #[test]
     fn a_loss_without_counts_is_not_shown_as_nothing() {
         let totals = LossTotals { is_lower_bound: true, ..LossTotals::default() };
         assert_eq!(describe(&totals), "an unknown number of records");
+    }
+
+    #[test]
+    fn launches_without_a_kernel_are_no_losses_but_are_named() {
+        let mut losses = LossLedger::default();
+        let lane = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
+        let key = |cause| LossKey { lane, program: None, cause };
+        let zones = |zones| LossTotals { zones, ..LossTotals::default() };
+        losses.record(key(LossCause::ValidateOff), zones(3));
+        let left_out = "left out, since no kernel ran: 3 zones";
+        assert_eq!(lost_line(&losses), format!("Lost: nothing; {left_out}"));
+        losses.record(key(LossCause::L1Full), zones(2));
+        assert_eq!(lost_line(&losses), format!("Lost: 2 zones; {left_out}"));
     }
 }

@@ -14,8 +14,12 @@ use crate::{
 use host_reader::{
     export::{CancelFlag, Destination, HiddenLaunches, write_atomically},
     log::write_device_log,
-    recording::{DEVICE_LOG, Recording, is_capture},
-    report::{DeviceData, OpsOptions, OpsReport, Problem, ProgramAnalyses},
+    recording::{
+        DEVICE_LOG, Recording, device_captures,
+        host_ops::{OP_MESSAGES, OP_TIMES},
+        is_capture,
+    },
+    report::{DeviceData, HostFiles, OpsOptions, OpsReport, Problem, ProgramAnalyses},
     sync::write_sync_info,
     zone_names::write_zone_log,
 };
@@ -103,7 +107,8 @@ fn check_logs(logs: &Path) -> Result<(), Failure> {
     if log.exists() {
         return check_replaceable(&log);
     }
-    let others = [ZONE_LOG, SYNC_INFO, PERF_REPORT].map(|name| logs.join(name));
+    let others =
+        [ZONE_LOG, SYNC_INFO, PERF_REPORT, OP_MESSAGES, OP_TIMES].map(|name| logs.join(name));
     others.iter().try_for_each(|path| check_replaceable(path))
 }
 
@@ -142,6 +147,17 @@ impl Source {
     fn of(path: &Path) -> Result<Self, Failure> {
         if is_capture(path) {
             return Ok(Self::Capture(path.to_owned()));
+        }
+        match &device_captures(path)[..] {
+            [] => {}
+            [capture] => return Ok(Self::Capture(capture.clone())),
+            [first, ..] => {
+                return Err(Failure::Sentence(format!(
+                    "expected captures of one process in {}, found several; name one, such as {}",
+                    path.display(),
+                    first.display()
+                )));
+            }
         }
         if path.is_file() {
             return Ok(Self::DeviceLog(path.to_owned()));
@@ -249,6 +265,11 @@ fn report_capture(
         files.write_by(&logs.join(SYNC_INFO), |out| {
             write_sync_info(&run.samples, out).map(|_| ())
         })?;
+    }
+    let host = HostFiles::from_recording(&run);
+    if !host.is_empty() {
+        files.write_by(&logs.join(OP_MESSAGES), |mut out| host.write_messages(&mut out))?;
+        files.write_by(&logs.join(OP_TIMES), |out| host.write_times(out))?;
     }
     filter_for(&run, &args.filters)?;
     let run = if options.is_device_only { Recording::of_readout(run.readout) } else { run };

@@ -474,19 +474,30 @@ impl LossLedger {
         self.entries.is_empty()
     }
 
+    /// Returns true if everything that is known to be missing was left out on purpose.
+    #[must_use]
+    pub fn is_intended(&self) -> bool {
+        self.entries.keys().all(|key| key.cause.is_intended())
+    }
+
     /// Returns true if anything is missing, or may be, that was not left out on purpose.
     ///
     /// A source that never says what it lost is no failure.
     #[must_use]
     pub fn has_failures(&self) -> bool {
-        let is_lost = self.entries.keys().any(|key| !key.cause.is_intended());
-        is_lost || self.uncounted().any(UncountedSource::is_failure)
+        !self.is_intended() || self.uncounted().any(UncountedSource::is_failure)
     }
 
     /// Everything that is missing.
     #[must_use]
     pub fn total(&self) -> LossTotals {
         self.sum_of(|_| true)
+    }
+
+    /// Everything that is missing and was not left out on purpose.
+    #[must_use]
+    pub fn unintended_total(&self) -> LossTotals {
+        self.sum_of(|key| !key.cause.is_intended())
     }
 
     /// Everything that is missing for one cause.

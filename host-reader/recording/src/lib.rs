@@ -40,8 +40,8 @@ pub use clock::{DeviceClock, clocks_of};
 pub use dispatch::name_dispatch_commands;
 pub use filter::{FilterError, TraceFilter};
 pub use load::{
-    DEVICE_LOG, LoadError, Loaded, Opened, OpenedLog, is_capture, load, logs_folder, open,
-    open_log, report_of_log,
+    DEVICE_CAPTURE_PREFIX, DEVICE_LOG, LoadError, Loaded, Opened, OpenedLog, device_captures,
+    is_capture, load, logs_folder, open, open_log, report_of_log,
 };
 pub use selection::HiddenLaunches;
 pub use sub_devices::{SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES};

@@ -18,6 +18,9 @@ use wire::ZoneId;
 
 /// Name of the device log in a folder of logs.
 pub const DEVICE_LOG: &str = "profile_log_device.csv";
+/// Beginning of the names of captures that a profiled process leaves in a folder of logs, before
+/// its process number.
+pub const DEVICE_CAPTURE_PREFIX: &str = "device-";
 
 /// Everything that a file or folder holds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -136,8 +139,9 @@ pub enum LoadError {
 
 /// Loads whatever lies at the path; its content decides.
 ///
-/// In a folder, zones that the log itself does not name get the names of the zone logs beside
-/// it, and ops the names of the host's messages there.
+/// In a folder, captures of profiled processes come first: a log beside them was made of them and
+/// holds less. Zones that a log itself does not name get the names of the zone logs beside it, and
+/// ops the names of the host's messages there.
 ///
 /// ```
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
@@ -165,7 +169,10 @@ pub fn load(path: &Path) -> Result<Loaded, LoadError> {
 /// As [`load`].
 pub fn open(path: &Path) -> Result<Opened, LoadError> {
     if path.is_dir() {
-        return Ok(Opened::Log(Box::new(open_folder(path)?)));
+        return match &device_captures(path)[..] {
+            [] => Ok(Opened::Log(Box::new(open_folder(path)?))),
+            captures => Ok(Opened::Capture(load_captures(captures)?)),
+        };
     }
     if is_capture(path) {
         return Ok(Opened::Capture(load_capture(path)?));
@@ -186,6 +193,38 @@ pub fn open_log(log: impl Read, source: &str) -> Result<Opened, LoadError> {
 pub fn logs_folder(folder: &Path, file: &str) -> Option<PathBuf> {
     let candidates = [folder.to_owned(), folder.join(".logs")];
     candidates.into_iter().find(|logs| logs.join(file).exists())
+}
+
+/// Captures that profiled processes have left in a folder or in its `.logs`, in the order of their
+/// names.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// assert!(recording::device_captures(folder.path()).is_empty());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use]
+pub fn device_captures(folder: &Path) -> Vec<PathBuf> {
+    let folders = [folder.to_owned(), folder.join(".logs")];
+    let entries = folders.iter().filter_map(|folder| folder.read_dir().ok()).flatten().flatten();
+    let is_named = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with(DEVICE_CAPTURE_PREFIX))
+    };
+    let mut paths: Vec<_> = entries.map(|entry| entry.path()).filter(is_named).collect();
+    paths.retain(|path| is_capture(path));
+    paths.sort();
+    paths
+}
+
+fn load_captures(paths: &[PathBuf]) -> Result<Loaded, LoadError> {
+    let mut all = Loaded::default();
+    for path in paths {
+        let Loaded { recordings, problem_count } = load_capture(path)?;
+        all.recordings.extend(recordings);
+        all.problem_count = all.problem_count.saturating_add(problem_count);
+    }
+    Ok(all)
 }
 
 fn open_folder(folder: &Path) -> Result<OpenedLog, LoadError> {

@@ -5,12 +5,21 @@ from __future__ import annotations
 import json
 import os
 import re
+import struct
 from typing import Any
 
 from .. import _native
 
 FIDELITIES = {0: "LoFi", 2: "HiFi2", 3: "HiFi3", 4: "HiFi4"}
 """`ckernel::MathFidelity` of tt-llk."""
+PROCESSORS = {
+    "brisc": "TENSIX_DM_0",
+    "ncrisc": "TENSIX_DM_1",
+    "trisc0": "TENSIX_COMPUTE_0",
+    "trisc1": "TENSIX_COMPUTE_1",
+    "trisc2": "TENSIX_COMPUTE_2",
+}
+"""Folders of a kernel's ELFs, and what ops reports call the processors."""
 _FIELD = re.compile(r"^ {4}(\w+): (.*)$")
 _FIDELITY = re.compile(r"MathFidelity>\((\d+)\)")
 
@@ -160,7 +169,38 @@ def _kernel_info(kernels: list[dict[str, str]]) -> str:
             compute.append({"math_fidelity": _fidelity(folder), **info})
         else:
             data_movement.append(info)
-    return json.dumps({"compute_kernels": compute, "datamovement_kernels": data_movement})
+    sizes = _kernel_sizes([kernel["path"] for kernel in kernels])
+    return json.dumps(
+        {"compute_kernels": compute, "datamovement_kernels": data_movement, "kernel_sizes": sizes}
+    )
+
+
+def _kernel_sizes(folders: list[str]) -> dict[str, int]:
+    """Bytes of the largest kernel of each processor; one that cannot be read has no entry."""
+    sizes: dict[str, int] = {}
+    for folder in folders:
+        for processor, name in PROCESSORS.items():
+            try:
+                with open(os.path.join(folder, processor, f"{processor}.elf"), "rb") as file:
+                    size = loaded_bytes(file.read())
+            except (OSError, ValueError):
+                continue
+            key = f"{name}_max_kernel_size"
+            sizes[key] = max(size, sizes.get(key, 0))
+    return sizes
+
+
+def loaded_bytes(elf: bytes) -> int:
+    """Bytes of an ELF of 32 bits that are loaded; ValueError if it is none."""
+    if elf[:5] != b"\x7fELF\x01":
+        raise ValueError("expected an ELF of 32 bits")
+    try:
+        (first,) = struct.unpack_from("<I", elf, 28)
+        size, count = struct.unpack_from("<HH", elf, 42)
+        headers = [struct.unpack_from("<5I", elf, first + size * at) for at in range(count)]
+    except struct.error as error:
+        raise ValueError("expected program headers in the ELF") from error
+    return sum(file_bytes for kind, _, _, _, file_bytes in headers if kind == 1)
 
 
 def _fidelity(folder: str) -> str:

@@ -10,6 +10,7 @@ mod watch;
 
 use self::{summary::Summary, watch::Watched};
 use crate::failure::{Failure, note};
+use host_reader::recording::device_captures;
 use std::{
     net::{Ipv4Addr, TcpListener},
     path::{Path, PathBuf},
@@ -71,7 +72,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
 
 /// Names the captures of a stock ttnn, and reports on them if wanted.
 fn finish_stock(args: &RecordArgs, output: &Path, exit_code: i32) -> Result<ExitCode, Failure> {
-    let captures = stock::captures(&output.join(LOGS))?;
+    let captures = device_captures(&output.join(LOGS));
     if captures.is_empty() {
         note!("kprof: the program opened no device: nothing was recorded");
     }

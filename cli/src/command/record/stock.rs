@@ -2,9 +2,9 @@
 
 use super::{LOGS, args::RecordArgs, exit_code};
 use crate::failure::{Failure, note};
-use host_reader::recording::is_capture;
+use host_reader::recording::DEVICE_CAPTURE_PREFIX;
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -170,7 +170,7 @@ impl Stock {
         }
         command.envs(tree.variables(logs));
         let session = serde_json::json!({
-            "capture": logs.join("device-{pid}.kprof"),
+            "capture": logs.join(format!("{DEVICE_CAPTURE_PREFIX}{{pid}}.kprof")),
             "logs": logs,
             "program_support_count": support_count(args),
             "sums": args.device.enable_sum_profiling,
@@ -183,17 +183,6 @@ impl Stock {
             command.env("PYTHONPATH", folders);
         }
     }
-}
-
-/// The captures that a program's processes have left.
-pub(super) fn captures(logs: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let entries = fs::read_dir(logs).map_err(|error| Failure::of_file(logs, &error))?;
-    let paths = entries.map(|entry| Ok(entry?.path()));
-    let paths: io::Result<Vec<_>> = paths.collect();
-    let mut paths = paths.map_err(|error| Failure::of_file(logs, &error))?;
-    paths.retain(|path| path.is_file() && is_capture(path));
-    paths.sort();
-    Ok(paths)
 }
 
 /// Says which kernels did not compile with the header.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | what is written of a folder of logs, a device log or a readout? | [`OpsReport`] |
 //! | how many bytes did buffers hold? | [`BufferPeaks`] |
+//! | which files of the host do TT-Metal's own scripts read? | [`HostFiles`] |
 //! | which figures did the programs since the last read have? | [`ProgramsPerfData`] |
 //! | which durations does the device perf report hold? | [`ProgramAnalyses`] |
 //! | what was missing or wrong in the inputs? | [`ProblemLog`] |
@@ -24,6 +25,7 @@ mod dispatch_launches;
 mod exact;
 mod host;
 mod host_cells;
+mod host_files;
 mod inputs;
 mod join;
 mod latency;
@@ -38,6 +40,7 @@ use recording::host_ops::value;
 
 pub use crate::problem::{Detail, KEPT_PROBLEMS, Problem, ProblemLog};
 pub use buffer_peaks::{BufferPeaks, OpPeaks, PoolPeak};
+pub use host_files::HostFiles;
 pub use ops::{DeviceData, OpsOptions, OpsReport};
 pub use perf_report::{
     AnalysesError, AnalysisResult, DevicePerfReport, DevicePerfRow, DurationHistogram,
