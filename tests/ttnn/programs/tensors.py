@@ -19,12 +19,12 @@ def rows(device, shape=(1, 1, 64, 64)):
     return numbers, ttnn.Tensor(numbers.flatten().tolist(), list(shape), ttnn.uint32, layout, device)
 
 
-def tiles(device, seed, shape=(64, 64)):
-    """Small whole numbers, and a tensor of their tiles."""
+def tiles(device, seed, shape=(64, 64), layout=ttnn.TILE_LAYOUT):
+    """Small whole numbers, and a tensor of their tiles, or of their rows."""
     numbers = numpy.random.RandomState(seed).randint(-1, 2, size=shape).astype(numpy.float32)
     flat = numbers.flatten().tolist()
     tensor = ttnn.Tensor(flat, list(shape), ttnn.bfloat16, ttnn.ROW_MAJOR_LAYOUT)
-    return numbers, tensor.to(ttnn.TILE_LAYOUT).to(device)
+    return numbers, tensor.to(layout).to(device)
 
 
 def values(tensor):
