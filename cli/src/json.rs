@@ -2,6 +2,7 @@
 
 use crate::{
     buffers::BufferDocument,
+    clocks::ChipClock,
     counter_tables::{CounterFindings, OpRow},
     numbers::{counted, grouped},
     op_names::{OpName, OpNames},
@@ -150,10 +151,13 @@ struct Loss {
 }
 
 /// Counts of the events recorded by the host's threads.
-#[derive(Clone, Copy, Default, Serialize)]
+#[derive(Clone, Default, Serialize)]
 pub(crate) struct HostCounts {
     host_events: u64,
     host_events_dropped: u64,
+    /// How the chips' clocks are related to the host's, where any were sampled.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    clocks: Vec<ChipClock>,
 }
 
 impl HostCounts {
@@ -161,12 +165,21 @@ impl HostCounts {
         Self {
             host_events: recordings.iter().map(HostRecording::event_count).sum(),
             host_events_dropped: recordings.iter().map(HostRecording::dropped_count).sum(),
+            clocks: Vec::new(),
         }
     }
 
-    /// One line, if there is anything to say.
+    /// Adds the relation of the chips' clocks to the host's.
+    pub(crate) fn with_clocks(self, clocks: Vec<ChipClock>) -> Self {
+        Self { clocks, ..self }
+    }
+
+    /// A line for the events and one for each clock, as far as there are any.
     pub(crate) fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
-        let Self { host_events, host_events_dropped } = *self;
+        for clock in &self.clocks {
+            writeln!(out, "{}", clock.line())?;
+        }
+        let Self { host_events, host_events_dropped, .. } = *self;
         if (host_events, host_events_dropped) == (0, 0) {
             return Ok(());
         }
@@ -223,7 +236,7 @@ impl<'a> Document<'a> {
             kernels: source.kernels,
             execution_failures: source.execution_failures,
             reads: source.reads,
-            host: source.host,
+            host: source.host.clone(),
             kept: kept(report),
             lost: Lost::of(&readout.losses),
             anomalies: summary.anomaly_count,

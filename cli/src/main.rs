@@ -6,6 +6,7 @@
 
 mod args;
 mod buffers;
+mod clocks;
 mod command;
 mod counter_tables;
 mod derived_logs;

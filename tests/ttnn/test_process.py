@@ -52,9 +52,14 @@ class Recorded:
         self.output = output
 
     @property
+    def ops_csv(self) -> pathlib.Path:
+        """The report of `-r`, in a folder named by its date."""
+        (path,) = self.output.glob("reports/2*/ops_perf_results*.csv")
+        return path
+
+    @property
     def rows(self) -> list[dict[str, str]]:
-        (path,) = self.output.glob("reports/**/ops_perf_results*.csv")
-        with path.open(newline="") as file:
+        with self.ops_csv.open(newline="") as file:
             return list(csv.DictReader(file))
 
     @property
@@ -74,7 +79,7 @@ def run(words: list[str], variables: dict[str, str], folder: pathlib.Path = HERE
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def variables(cache):
     return {
         "XDG_CACHE_HOME": str(cache),
@@ -84,15 +89,36 @@ def variables(cache):
     }
 
 
+def recorded_in(folder, variables, program, *arguments, options=("-r",)) -> Recorded:
+    """Runs one of the programs under `kprof record`."""
+    words = [os.environ["KPROF"], "record", *options, "-o", str(folder), "--"]
+    words += [sys.executable, str(HERE / "programs" / program), *arguments]
+    return Recorded(run(words, variables, folder), folder)
+
+
 @pytest.fixture
 def record(tmp_path, variables):
-    """Runs one of the programs under `kprof record`."""
+    return lambda *words, **options: recorded_in(tmp_path, variables, *words, **options)
 
-    def recorded(program: str, *arguments: str, options: tuple[str, ...] = ("-r",)) -> Recorded:
-        words = [os.environ["KPROF"], "record", *options, "-o", str(tmp_path), "--"]
-        words += [sys.executable, str(HERE / "programs" / program), *arguments]
-        return Recorded(run(words, variables, tmp_path), tmp_path)
 
+@pytest.fixture(scope="session")
+def all_ops(tmp_path_factory, variables):
+    """The program with every op of the list, and what the RISCs stored meanwhile."""
+    folder = tmp_path_factory.mktemp("all_ops")
+    package, home = package_files(), user_files(variables)
+    stores = {"KPROF_CHIP_STORES": str(folder / "stores.csv"), "KPROF_CHIP_STORE_RANGE": "0-4000"}
+    recorded = recorded_in(folder, {**variables, **stores}, "all_ops.py")
+    assert recorded.exit_code == 0, recorded.said
+    assert package_files() == package
+    assert user_files(variables) == home
+    return recorded
+
+
+@pytest.fixture(scope="session")
+def replays(tmp_path_factory, variables):
+    """Some ops, and a trace of three that is replayed ten times."""
+    recorded = recorded_in(tmp_path_factory.mktemp("replays"), variables, "ops.py")
+    assert recorded.exit_code == 0, recorded.said
     return recorded
 
 
@@ -107,19 +133,46 @@ def package_files() -> dict[str, tuple[int, int]]:
     return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in files}
 
 
-def test_every_op_is_a_row_with_its_tensors_and_kernels(record):
-    before = package_files()
-    recorded = record("ops.py")
-    assert recorded.exit_code == 0, recorded.said
-    rows = recorded.rows
-    eager = rows[:5]
-    assert [row["OP CODE"] for row in eager] == ["SliceDeviceOperation", "ConcatDeviceOperation", *REPLAYED]
-    assert [int(row["GLOBAL CALL COUNT"]) for row in eager] == [1024 * n for n in range(1, 6)]
-    assert all(is_complete(row) for row in eager)
-    # 32 and 64 rows are dealt out, two by two tiles are computed on a core each.
-    assert [row["CORE COUNT"] for row in eager[:3]] == ["32", "64", "4"]
-    slice_, concat, matmul = eager[:3]
-    assert slice_["ATTRIBUTES"].startswith("{'operation': 'ttnn.slice'")
+def user_files(variables: dict[str, str]) -> list[str]:
+    """Files that tt-metal itself would leave in the user's folders."""
+    folders = [pathlib.Path.home() / ".cache" / "tt-metal-cache"]
+    if "TT_METAL_CACHE" in os.environ:
+        folders.append(pathlib.Path(os.environ["TT_METAL_CACHE"]))
+    return sorted(str(path) for folder in folders for path in folder.rglob("*"))
+
+
+OPS = [
+    ("SliceDeviceOperation", "ttnn.slice"),
+    ("ConcatDeviceOperation", "ttnn.concat"),
+    ("PadDeviceOperation", "ttnn.pad"),
+    ("ReshapeViewDeviceOperation", "ttnn.reshape"),
+    ("CloneOperation", "ttnn.clone"),
+    ("RepeatCodegenDeviceOperation", "ttnn.repeat"),
+    # `full` fills on the host and launches nothing.
+    ("CopyDeviceOperation", "ttnn.to_memory_config"),
+    ("SliceDeviceOperation", "ttnn.slice"),
+    ("ConcatDeviceOperation", "ttnn.concat"),
+    ("MatmulDeviceOperation", "ttnn.matmul"),
+    ("BinaryNgDeviceOperation", "ttnn.add"),
+    ("BinaryNgDeviceOperation", "ttnn.subtract"),
+    ("TilizeDeviceOperation", "ttnn.to_layout"),
+    ("UntilizeCodegenDeviceOperation", "ttnn.to_layout"),
+    ("TransposeDeviceOperation", "ttnn.transpose"),
+    ("TransposeDeviceOperation", "ttnn.permute"),
+]
+
+
+def test_every_op_is_a_row_with_its_tensors_and_kernels(all_ops):
+    rows = all_ops.rows
+    assert [row["OP CODE"] for row in rows] == [code for code, _ in OPS]
+    for row, (_, name) in zip(rows, OPS):
+        assert row["ATTRIBUTES"].startswith(f"{{'operation': '{name}'"), row["ATTRIBUTES"]
+    assert [int(row["GLOBAL CALL COUNT"]) for row in rows] == [1024 * n for n in range(1, len(OPS) + 1)]
+    assert all(is_complete(row) for row in rows)
+    cores = [int(row["CORE COUNT"]) for row in rows]
+    # 32 and 64 rows are dealt out; two by two tiles are computed on a core each.
+    assert (cores[:2], cores[4], cores[7:10], cores[14:]) == ([32, 64], 64, [2, 8, 4], [4, 4])
+    slice_, concat, matmul = rows[0], rows[1], rows[9]
     assert "[1; 1; 32; 64]" in slice_["ATTRIBUTES"]
     assert (slice_["INPUT_0_Y_PAD[LOGICAL]"], slice_["OUTPUT_0_Y_PAD[LOGICAL]"]) == ("64[64]", "32[32]")
     assert (concat["INPUT_1_LAYOUT"], concat["INPUT_1_DATATYPE"]) == ("ROW_MAJOR", "UINT32")
@@ -128,32 +181,205 @@ def test_every_op_is_a_row_with_its_tensors_and_kernels(record):
     assert "bmm" in matmul["COMPUTE KERNEL SOURCE"]
     assert "slice_reader" in slice_["DATA MOVEMENT KERNEL SOURCE"]
     assert slice_["COMPUTE KERNEL SOURCE"] == "[]"
-    assert package_files() == before
+    # A kernel is some hundred bytes; what a processor does not run has none.
+    sizes = [matmul[f"TENSIX {name} MAX KERNEL SIZE [B]"] for name in ("DM 0", "DM 1", "COMPUTE 1")]
+    assert all(200 < int(size) < 20_000 for size in sizes), sizes
+    assert slice_["TENSIX COMPUTE 1 MAX KERNEL SIZE [B]"] == ""
     # Launches of the profiler itself are no ops.
-    assert "GenericOp" not in recorded.report
-    assert "Anomalies" not in recorded.report
+    assert "GenericOp" not in all_ops.report
+    assert "Anomalies" not in all_ops.report
+    assert "Lost: nothing" in all_ops.report
+
+
+def log_rows(recorded: Recorded) -> list[dict[str, str]]:
+    with (recorded.output / ".logs" / "profile_log_device.csv").open(newline="") as file:
+        next(file)
+        return list(csv.DictReader(file, skipinitialspace=True))
+
+
+def aiclk_mhz(recorded: Recorded) -> int:
+    first = (recorded.output / ".logs" / "profile_log_device.csv").open().readline()
+    return int(re.search(r"CHIP_FREQ\[MHz\]: (\d+)", first)[1])
+
+
+def test_durations_are_those_of_the_records(all_ops):
+    """From the first start of a zone to its last end on any core, as tt-metal defines them."""
+    times = {}
+    for row in log_rows(all_ops):
+        kind = row["zone name"].rpartition("-")[2]
+        times.setdefault((row["run host ID"], kind), []).append(int(row["time[cycles since reset]"]))
+    mhz, count = aiclk_mhz(all_ops), 0
+    for row in all_ops.rows:
+        for kind, title in (("FW", "DEVICE FW DURATION [ns]"), ("KERNEL", "DEVICE KERNEL DURATION [ns]")):
+            found = times[row["GLOBAL CALL COUNT"], kind]
+            assert abs((max(found) - min(found)) * 1000 / mhz - int(row[title])) < 1, (row["OP CODE"], kind)
+            count += 1
+    assert count == 2 * len(OPS)
+
+
+def test_upstreams_script_shows_the_same_ops(all_ops, replays):
+    package = pathlib.Path(importlib.util.find_spec("ttnn").origin).parent
+    for recorded in (all_ops, replays):
+        folder = recorded.output
+        variables = {
+            "TT_METAL_HOME": str(folder),
+            "TT_METAL_PROFILER_DIR": str(folder),
+            "LLK_HOME": str(package / "tt_metal" / "tt-llk"),
+        }
+        script = package.parent / "tracy" / "process_ops_logs.py"
+        done = run([sys.executable, str(script), "-o", str(folder), "-n", "theirs"], variables, folder)
+        assert done.returncode == 0, done.stderr
+        theirs_path = folder / "reports" / "theirs" / "ops_perf_results_theirs.csv"
+        with theirs_path.open(newline="") as file:
+            theirs = list(csv.DictReader(file))
+        titles = [
+            title
+            for title in theirs[0]
+            # Their hash of a program stands for its number; their latencies count launches of the
+            # profiler itself. Means by core need tt-metal's own perf report.
+            if title != "PROGRAM HASH" and not title.startswith("OP TO OP") and "PER CORE" not in title
+        ]
+        exact = ["ops", str(folder), "--upstream-exact", "-n", "ours", "-o", str(folder)]
+        assert run([os.environ["KPROF"], *exact], {}).returncode == 0
+        ours_path = folder / "reports" / "ours" / "ops_perf_results_ours.csv"
+        with ours_path.open(newline="") as file:
+            ours = list(csv.DictReader(file))
+        assert len(ours) == len(theirs)
+        assert [
+            (number, title, our[title], their[title])
+            for number, (our, their) in enumerate(zip(ours, theirs))
+            for title in titles
+            if our[title] != their[title]
+        ] == []
+
+
+def cells(rows: list[dict[str, str]], titles: list[str]) -> list[list[str]]:
+    return [[row[title] for title in titles] for row in rows]
+
+
+def test_tt_perf_report_shows_the_same_ops(all_ops):
+    tool = pathlib.Path(os.environ.get("KPROF_REPORTS_PYTHON", sys.executable)).with_name("tt-perf-report")
+    tables = []
+    for number, words in enumerate(([str(tool), "--no-color"], [os.environ["KPROF"], "perf"])):
+        out = all_ops.output / f"perf-{number}.csv"
+        done = run([*words, str(all_ops.ops_csv), "--csv", str(out)], {})
+        assert done.returncode == 0, done.stderr
+        with out.open(newline="") as file:
+            tables.append(list(csv.DictReader(file)))
+        out.unlink()
+    titles = ["ID", "OP Code", "Device Time", "Op-to-Op Gap", "Cores", "FLOPs %", "Bound", "Math Fidelity"]
+    theirs, ours = (cells(table, titles) for table in tables)
+    assert ours == theirs
+    assert len(ours) == len(OPS)
 
 
 @pytest.mark.skipif(not IS_FAST, reason="traces need fast dispatch")
-def test_replays_of_a_trace_are_told_apart(record):
-    rows = record("ops.py").rows
+def test_replays_of_a_trace_are_told_apart(replays):
+    rows = replays.rows
     captured, replayed = rows[5:8], rows[8:]
     assert all(row["METAL TRACE REPLAY SESSION ID"] == "" for row in captured)
-    replays = [(row["OP CODE"], int(row["METAL TRACE REPLAY SESSION ID"])) for row in replayed]
-    assert sorted(replays) == sorted((name, n) for name in REPLAYED for n in range(1, 11))
+    sessions = [(row["OP CODE"], int(row["METAL TRACE REPLAY SESSION ID"])) for row in replayed]
+    assert sorted(sessions) == sorted((name, n) for name in REPLAYED for n in range(1, 11))
     assert all(is_complete(row) for row in replayed)
     assert len({row["DEVICE FW START CYCLE"] for row in replayed}) == 30
     assert len({row["HOST START TS"] for row in replayed}) in range(1, 31)
 
 
-def test_nothing_is_lost_where_lanes_hold_43_programs(record):
-    recorded = record("loop.py", "300", options=("-r", "--op-support-count", "43"))
+@pytest.mark.parametrize("kind", ["totals", "events"])
+def test_waits_of_a_matmul_are_read_and_explained(record, kind):
+    recorded = record("waits.py", options=("-r", "--waits", kind))
+    assert recorded.exit_code == 0, recorded.said
+    report = recorded.report
+    # Cores that receive tiles wait for those that send them, by a semaphore.
+    assert re.search(r"NCRISC +SEM_WAIT +semaphore", report), report
+    assert re.search(r"BRISC +NOC_READ_BARRIER +NoC", report), report
+    assert "Lost: nothing" in report and "Anomalies" not in report
+    kprof = os.environ["KPROF"]
+    explained = run([kprof, "explain", str(recorded.output)], {}).stdout
+    sums = re.search(r"Waits: ([\d,]+) sums, ([\d,]+) single waits, ([\d,]+) signals", explained)
+    counts = [int(count.replace(",", "")) for count in sums.groups()]
+    assert counts[0] > 500 and (kind == "totals") == (counts[1:] == [0, 0]), counts
+    page = recorded.output / "page.html"
+    assert run([kprof, "export", str(recorded.output), "-o", str(page)], {}).returncode == 0
+    assert "NOC_READ_BARRIER" in page.read_text()
+
+
+@pytest.mark.parametrize("op_count", [int(os.environ.get("KPROF_TTNN_OP_COUNT", "300"))])
+def test_nothing_is_lost_where_lanes_hold_43_programs(record, op_count):
+    recorded = record("loop.py", str(op_count), options=("-r", "--op-support-count", "43"))
     rows = recorded.rows
-    assert recorded.names == ["CloneOperation"] * 300
+    assert recorded.names == ["CloneOperation"] * op_count
     assert all(is_complete(row) for row in rows)
     # Each of the two data movement kernels on 64 cores, and its firmware.
-    assert re.search(r"Kept: 76,800 zones", recorded.report)
+    assert f"Kept: {256 * op_count:,} zones" in recorded.report
     assert "Anomalies" not in recorded.report
+
+
+def count_of(line: str, what: str) -> int:
+    """The number before a word in a line of the report."""
+    found = re.search(rf"([\d,]+) {what}", line)
+    return int(found[1].replace(",", "")) if found else 0
+
+
+def test_what_overflows_unread_is_counted(record):
+    recorded = record("unread.py", "120", options=("-r", "--op-support-count", "43"))
+    lines = recorded.report.splitlines()
+    (kept,) = (line for line in lines if line.startswith("Kept:"))
+    (lost,) = (line for line in lines if line.startswith("Lost:"))
+    lost_markers = count_of(lost.partition("; left out")[0], "markers of unknown kind")
+    kept_markers = 2 * count_of(kept, "zones")
+    assert kept_markers > 64 * 43 and lost_markers > 64 * 43
+    # Two kernels on 64 cores, each with its firmware: four zones of two markers.
+    assert kept_markers + lost_markers == 120 * 64 * 8, (kept, lost)
+
+
+COMPILER = HERE / "compiler" / "riscv-tt-elf-g++"
+
+
+def compiler_that_fails(folder: pathlib.Path) -> pathlib.Path:
+    """A compiler to which one kernel is no valid C++ where kprof's header is in use."""
+    path = folder / "riscv-tt-elf-g++"
+    path.write_text(
+        f'''#!/bin/sh
+case "$* $(cat kernel_includes.hpp ../kernel_includes.hpp 2>/dev/null)" in
+*-DPROFILE_KERNEL=*-c*concat*) echo "k.cpp:7:1: error: a conflict" >&2; exit 1 ;;
+esac
+exec {COMPILER} "$@"
+'''
+    )
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.skipif(
+    "KPROF_TTNN_FULL" not in os.environ, reason="compiles everything twice: part of .ci/full"
+)
+def test_a_kernel_that_conflicts_with_the_header_is_named(record, variables, tmp_path, monkeypatch):
+    monkeypatch.setitem(variables, "KPROF_TTNN_COMPILER", str(compiler_that_fails(tmp_path)))
+    monkeypatch.setitem(variables, "XDG_CACHE_HOME", str(tmp_path / "cache"))
+    words = ("without closing the device",)
+    failed = recorded_in(tmp_path, variables, "ends.py", *words, options=())
+    assert failed.exit_code != 0
+    assert re.search(r"does not compile with kprof's header.*a conflict.*--keep-going", failed.said), failed.said
+    kept = recorded_in(tmp_path, variables, "ends.py", *words, options=("--keep-going",))
+    assert kept.exit_code == 0, kept.said
+    assert re.search(r"does not compile.*a conflict; it ran without being profiled", kept.said), kept.said
+    assert "SliceDeviceOperation" in kept.report
+
+
+def test_two_programs_at_once_keep_to_themselves(tmp_path, variables):
+    kprof, program = os.environ["KPROF"], HERE / "programs" / "loop.py"
+    running = []
+    for name, count in (("one", "5"), ("two", "9")):
+        words = [kprof, "record", "-r", "-n", name, "-o", str(tmp_path / name), "-m", "loop", count]
+        environment = {**os.environ, **variables, "PYTHONPATH": str(program.parent)}
+        running.append(subprocess.Popen(words, env=environment, cwd=tmp_path, stderr=subprocess.PIPE, text=True))
+    for process, name, count in zip(running, ("one", "two"), (5, 9)):
+        _, said = process.communicate(timeout=600)
+        assert process.returncode == 0, said
+        path = tmp_path / name / "reports" / name / f"ops_perf_results_{name}.csv"
+        with path.open(newline="") as file:
+            assert [row["OP CODE"] for row in csv.DictReader(file)] == ["CloneOperation"] * count
 
 
 @pytest.mark.parametrize(
@@ -224,33 +450,51 @@ def stored_pairs(path: pathlib.Path) -> set[tuple[str, str, int, int, int]]:
     return pairs
 
 
-def test_every_record_is_what_a_risc_has_stored(record, variables, tmp_path):
-    stores = tmp_path / "stores.csv"
-    variables["KPROF_CHIP_STORES"] = str(stores)
-    variables["KPROF_CHIP_STORE_RANGE"] = "0-4000"
-    # Its last lines fail where compute kernels compute nothing; the records count all the same.
-    record("ops.py")
+def test_every_record_is_what_a_risc_has_stored(all_ops):
+    stores = all_ops.output / "stores.csv"
     if not stores.exists():
         pytest.skip("this simulator does not tell what was stored")
     pairs, count = stored_pairs(stores), 0
-    with (tmp_path / ".logs" / "profile_log_device.csv").open(newline="") as file:
-        next(file)
-        for row in csv.DictReader(file, skipinitialspace=True):
-            time, number = int(row["time[cycles since reset]"]), int(row["timer_id"]) & 0xFFFF
-            marker = 1 << 31 | (KINDS[row["type"]] << 16 | number) << 12 | time >> 32 & 0xFFF
-            place = row["core_x"], row["core_y"], RISCS[row["RISC processor type"]]
-            assert (*place, marker, time & 0xFFFF_FFFF) in pairs, row
-            count += 1
+    for row in log_rows(all_ops):
+        time, number = int(row["time[cycles since reset]"]), int(row["timer_id"]) & 0xFFFF
+        marker = 1 << 31 | (KINDS[row["type"]] << 16 | number) << 12 | time >> 32 & 0xFFF
+        place = row["core_x"], row["core_y"], RISCS[row["RISC processor type"]]
+        assert (*place, marker, time & 0xFFFF_FFFF) in pairs, row
+        count += 1
     assert count > 1000
 
 
 CHIP = pathlib.Path(importlib.util.find_spec("kprof").origin).with_name("libkprof_chip.so")
 
 
+def typed_lines(page: str) -> list[str]:
+    """The lines of the first block of a page of the documentation."""
+    block = re.search(r"```sh\n(.*?)```", (HERE.parents[1] / "docs" / page).read_text(), re.DOTALL)
+    return block[1].strip().splitlines()
+
+
+@pytest.mark.skipif(not CHIP.exists(), reason="this package kprof has no simulated chip in it")
+def test_a_newcomer_types_six_lines_for_a_page(variables, tmp_path):
+    lines = typed_lines("ttnn.md")
+    assert len(lines) <= 6 and lines[0].startswith("pip install ttnn kprof")
+    (tmp_path / "model.py").write_text((HERE / "programs" / "waits.py").read_text())
+    (tmp_path / "tensors.py").write_text((HERE / "programs" / "tensors.py").read_text())
+    path = f"{pathlib.Path(os.environ['KPROF']).parent}:{os.environ['PATH']}"
+    environment = {name: value for name, value in variables.items() if name.startswith(("XDG", "KPROF"))}
+    # What pip installs is here already.
+    for line in lines[1:]:
+        done = run(["sh", "-c", line], {**environment, "PATH": path}, tmp_path)
+        assert done.returncode == 0, (line, done.stdout + done.stderr)
+    page = (tmp_path / "report.html").read_text()
+    assert "MatmulDeviceOperation" in page
+    assert "MatmulDeviceOperation" in run([os.environ["KPROF"], "report", "generated/profiler"], {}, tmp_path).stdout
+
+
 @pytest.mark.skipif(not CHIP.exists(), reason="this package kprof has no simulated chip in it")
 def test_the_simulator_of_the_wheel_leads_to_a_page(variables, tmp_path):
-    del variables["TT_METAL_SIMULATOR"]
+    variables = {name: value for name, value in variables.items() if name != "TT_METAL_SIMULATOR"}
     kprof = os.environ["KPROF"]
+    variables = {**variables, "KPROF_TTNN_COMPUTES": "0"}
     words = [kprof, "record", "-r", "--simulate", "blackhole", "-o", str(tmp_path), "--"]
     done = run([*words, sys.executable, str(HERE / "programs" / "ops.py")], variables, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

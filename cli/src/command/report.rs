@@ -2,6 +2,7 @@
 
 use crate::{
     args::ReportArgs,
+    clocks::chip_clocks,
     failure::Failure,
     input::{describe, joined, open_packed, retain},
     json::{HostCounts, Source},
@@ -12,7 +13,6 @@ use crate::{
 };
 use host_reader::{
     export::HiddenLaunches,
-    host::HostRecording,
     log::PackedLog,
     recording::{Opened, Recording, report_of_log},
     report::{BufferPeaks, OpPeaks},
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
             let (Recording { readout, ops, .. }, report) = report_of_log(*log);
             drop(busy);
             let findings = Findings::of_report(readout, report).with_names(OpNames::new(&ops));
-            return show(args, findings, &[], "", HiddenLaunches::default());
+            return show(args, findings, HostCounts::default(), "", HiddenLaunches::default());
         }
         opened => opened,
     };
@@ -41,7 +41,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         let filter = joined(&args.filters);
         buffers.retain(&filter);
         buffers.ops.retain(|op| !is_hidden(op, &hidden));
-        let Recording { readout, host, ops, .. } = run;
+        let host = HostCounts::new(&run.host).with_clocks(chip_clocks(&run));
+        let Recording { readout, ops, .. } = run;
         let which = match run_count {
             1 => String::new(),
             _ => format!("Run {} of {}: ", grouped(number), grouped(run_count)),
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         }
         let findings = Findings::new(readout, args.show)?.with_names(OpNames::new(&ops));
         let findings = findings.with_buffers(buffers);
-        let shown = show(args, findings, &host, &which, hidden)?;
+        let shown = show(args, findings, host, &which, hidden)?;
         if shown != ExitCode::SUCCESS {
             code = shown;
         }
@@ -78,7 +79,7 @@ fn has_counters(log: &PackedLog) -> bool {
 fn show(
     args: &ReportArgs,
     mut findings: Findings,
-    host: &[HostRecording],
+    host: HostCounts,
     which: &str,
     hidden: HiddenLaunches,
 ) -> Result<ExitCode, Failure> {
@@ -92,7 +93,7 @@ fn show(
         kernels: None,
         execution_failures: &[],
         reads: None,
-        host: HostCounts::new(host),
+        host,
     };
     let title = format!("{which}{title}");
     findings.filter(&joined(&args.filters), hidden);

@@ -106,6 +106,23 @@ pub enum SyncProblem {
     },
 }
 
+impl SyncProblem {
+    /// The chip whose clock it is about; of a link, the sending one.
+    #[must_use]
+    pub const fn chip_id(&self) -> u32 {
+        match self {
+            Self::NoCore { chip_id }
+            | Self::Place { chip_id, .. }
+            | Self::Access { chip_id, .. }
+            | Self::ChipFit { chip_id, .. }
+            | Self::Unassured { chip_id, .. } => *chip_id,
+            Self::Rejected { tile, .. } | Self::TileFit { tile, .. } => tile.chip,
+            Self::LinkFit { sender, .. } | Self::LinkEnd { sender, .. } => sender.chip,
+            Self::OpenLoop { sender, .. } => *sender,
+        }
+    }
+}
+
 fn place(tile: &Tile) -> Noc0Coord {
     super::ping::core_of(*tile)
 }

@@ -1,0 +1,55 @@
+//! How chips' clocks are related to the host's, for people and scripts.
+
+use crate::numbers::grouped;
+use host_reader::recording::{DeviceClock, Recording, clocks_of};
+use serde::Serialize;
+
+/// The relation of a chip's clock to the host's.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct ChipClock {
+    chip_id: u32,
+    /// Maximum error of a time on the host's clock, guaranteed; null without a relation.
+    host_clock_bound_ns: Option<f64>,
+    /// Why there is no relation, or what is doubtful about it.
+    problems: Vec<String>,
+}
+
+/// The clocks of a run that sampled any.
+pub(crate) fn chip_clocks(run: &Recording) -> Vec<ChipClock> {
+    let Some(clock) = run.clock.as_ref().filter(|_| run.samples.ping_count() > 0) else {
+        return Vec::new();
+    };
+    let (clocks, _) = clocks_of(run);
+    let chips = run.readout.devices.iter().map(|device| device.chip.chip_id);
+    let problems = |chip_id| {
+        let problems = clock.problems().iter().filter(move |problem| problem.chip_id() == chip_id);
+        problems.map(ToString::to_string).collect()
+    };
+    let relation = |(chip_id, clock): (u32, DeviceClock<'_>)| ChipClock {
+        chip_id,
+        host_clock_bound_ns: clock.bound_ns(),
+        problems: problems(chip_id),
+    };
+    chips.zip(clocks).map(relation).collect()
+}
+
+impl ChipClock {
+    /// One sentence.
+    pub(crate) fn line(&self) -> String {
+        let problem = self.problems.first().map_or_else(String::new, |first| format!("; {first}"));
+        let chip_id = self.chip_id;
+        match self.host_clock_bound_ns {
+            Some(bound) => {
+                #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+                #[expect(clippy::cast_sign_loss, reason = "a bound is not negative")]
+                let bound = grouped(bound.ceil() as u64);
+                format!(
+                    "Clock: times of chip {chip_id} are within {bound} ns of the host's{problem}"
+                )
+            }
+            None => {
+                format!("Clock: times of chip {chip_id} are not related to the host's{problem}")
+            }
+        }
+    }
+}
