@@ -13,7 +13,10 @@ use crate::{
 };
 use clap::Args;
 use host_reader::{
-    causes::{Explanation, Finding, Phase, TimeClass, TimeSplit, WaitEvidence, Window},
+    causes::{
+        Explanation, Finding, GroupBound, OpCodeGroup, Phase, TimeClass, TimeSplit, WaitEvidence,
+        Window,
+    },
     export::TraceFilter,
     perf::{PerfOptions, PerfReport},
     readout::Readout,
@@ -192,8 +195,8 @@ fn write_explanation(
     out: &mut impl Write,
 ) -> io::Result<()> {
     writeln!(out)?;
-    if let Some(steady) = &explanation.steady {
-        writeln!(out, "{}\n", steady.sentence)?;
+    if let Some(sentence) = &explanation.window {
+        writeln!(out, "{sentence}\n")?;
     }
     if explanation.findings.is_empty() {
         writeln!(out, "{}", explanation.without_findings())?;
@@ -208,6 +211,7 @@ fn write_explanation(
         writeln!(out, "   {}: {}", untold.question, untold.reason)?;
         writeln!(out, "      record {}", untold.record_with)?;
     }
+    write_groups(&explanation.groups, rows, out)?;
     write_devices(explanation, rows, out)?;
     write_phases(&explanation.phases, rows, out)?;
     write_sync(explanation, out)
@@ -216,7 +220,15 @@ fn write_explanation(
 fn write_finding(number: usize, finding: &Finding, out: &mut impl Write) -> io::Result<()> {
     let sentence = printable(&finding.sentence, LONGEST_TITLE);
     writeln!(out, "{number}. {}", styled(&sentence, Style::Bold))?;
-    let place = finding.place.to_string();
+    for fact in &finding.why {
+        writeln!(out, "   why: {}", printable(fact, LONGEST_TITLE))?;
+    }
+    let mut place = finding.place.to_string();
+    if let [first, rest @ ..] = finding.rows.as_slice()
+        && finding.place.row == Some(*first)
+    {
+        rest.iter().for_each(|row| place.push_str(&format!(", row {row}")));
+    }
     if !place.is_empty() {
         writeln!(out, "   where: {}", printable(&place, LONGEST_TITLE))?;
     }
@@ -227,6 +239,47 @@ fn write_finding(number: usize, finding: &Finding, out: &mut impl Write) -> io::
         None => writeln!(out, "   to gain: not known")?,
     }
     writeln!(out, "   try: {}", finding.advice)
+}
+
+/// Ops by op code, with the limit of their shapes.
+fn write_groups(groups: &[OpCodeGroup], rows: usize, out: &mut impl Write) -> io::Result<()> {
+    if groups.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nWhere the kernels' time went, and against which limit\n")?;
+    let titles = [
+        "op",
+        "ops",
+        "kernels ns",
+        "%",
+        "FLOPs %",
+        "DRAM %",
+        "bound",
+        "limit ns",
+        "x limit",
+        "cores",
+    ];
+    let mut shown = table(&titles);
+    for group in groups.iter().take(rows) {
+        let percent = |of: Option<f64>| of.map_or_else(|| "-".to_owned(), |of| format!("{of:.1}"));
+        let cores = match (group.core_count, group.available_core_count) {
+            (Some(cores), Some(available)) => format!("{cores} of {available}"),
+            (cores, _) => optional(cores),
+        };
+        shown.add_row([
+            printable(&group.op, LONGEST_NAME),
+            grouped(group.op_count as u64),
+            format!("{:.0}", group.duration_ns),
+            format!("{:.1}", group.percent),
+            percent(group.flops_percent),
+            percent(group.dram_percent),
+            group.bound.map_or("-", GroupBound::label).to_owned(),
+            group.limit_ns.map_or_else(|| "-".to_owned(), |ns| format!("{ns:.0}")),
+            percent(group.limit_ns.map(|ns| group.duration_ns / ns)),
+            cores,
+        ]);
+    }
+    write_table(&mut shown, groups.len(), rows, out)
 }
 
 fn write_devices(explanation: &Explanation, rows: usize, out: &mut impl Write) -> io::Result<()> {

@@ -2,12 +2,14 @@
 
 use crate::{
     evidence::{Evidence, EvidenceContext},
-    finding::{Finding, Place, Untold},
+    finding::{Cause, Finding, GainOf, Place, Untold},
     op::{OpCauses, OpView},
+    op_code_group::{OpCodeGroup, op_code_groups},
     ops_csv::model_facts,
     phase::{Phase, phases_of},
-    rules::{self, ModelFacts, OpFacts},
+    rules::{self, OpFacts},
     steady::SteadyPart,
+    threshold::LEAST_GAIN,
     timeline::{DeviceTime, device_time},
 };
 use analysis::{Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
@@ -52,8 +54,12 @@ pub struct Explanation {
     pub findings: Vec<Finding>,
     /// Questions that the recording cannot answer.
     pub untold: Vec<Untold>,
-    /// The last iteration, which findings and `devices` are about; `None` if they are about all.
+    /// The steady part, which findings, `groups` and `devices` are about; `None` if they are about all.
     pub steady: Option<SteadyPart>,
+    /// Sentence about the rows that it is about; `None` of recordings, which are explained whole.
+    pub window: Option<String>,
+    /// Device ops by op code, those with most time first; empty where the host described no tensors.
+    pub groups: Vec<OpCodeGroup>,
     /// Time of each chip.
     pub devices: Vec<DeviceTime>,
     /// Phases, parents first.
@@ -119,12 +125,14 @@ impl Explanation {
             findings,
             untold,
             steady: None,
+            window: None,
+            groups: Vec::new(),
             devices,
             phases,
             ops,
             sync: evidence.counts,
         };
-        explanation.add_modelled(&facts_of_host(recording));
+        explanation.add_host_rows(&rows_of_host(recording));
         explanation
     }
 
@@ -157,23 +165,45 @@ impl Explanation {
         }
     }
 
-    /// Adds findings about modelled ops, takes away those that follow from them, and ranks all.
-    pub(crate) fn add_modelled(&mut self, ops: &[ModelFacts]) {
-        self.findings.retain(|finding| !rules::follows_from_dram(finding, ops));
-        self.findings.extend(rules::modelled(ops));
+    /// Adds findings about ops that the host described, takes away those that follow from them, and ranks
+    /// all. What waits tell of an op outranks what its shapes tell.
+    fn add_host_rows(&mut self, rows: &[OpReport]) {
+        let facts = model_facts(rows, place_of_launch);
+        self.findings.retain(|finding| !rules::follows_from_dram(finding, &facts));
+        let told_by_waits: Vec<Option<String>> =
+            self.findings.iter().map(|finding| finding.place.op.clone()).collect();
+        self.groups = op_code_groups(rows);
+        let kernels_ns = self.groups.iter().map(|group| group.duration_ns).sum();
+        let mut groups = rules::op_groups(&self.groups);
+        groups.retain(|finding| !told_by_waits.contains(&finding.place.op));
+        groups.extend(rules::layout(&self.groups));
+        groups.extend(rules::round_trips(rows, kernels_ns));
+        for finding in &mut groups {
+            finding.measure_against((kernels_ns, GainOf::Kernels));
+            // The report's rows are no rows of a file.
+            (finding.place.row, finding.rows) = (None, Vec::new());
+        }
+        self.findings.extend(groups);
+        self.findings.extend(rules::modelled(&facts));
         self.rank();
     }
 
-    /// Puts findings in order, those with most to gain first, and keeps as many as can be read.
+    /// Puts findings in order, those with most to gain first, and keeps as many as can be read. What
+    /// gains next to nothing is left out.
     pub(crate) fn rank(&mut self) {
+        self.findings.retain(|finding| {
+            // That stages are balanced is an answer, whose gain is 0.
+            finding.cause == Cause::Balanced
+                || finding.gain_at_most_percent.is_none_or(|percent| percent >= LEAST_GAIN.value)
+        });
         let gain = |finding: &Finding| finding.gain_at_most_ns.unwrap_or(0.0);
         self.findings.sort_by(|one, other| gain(other).total_cmp(&gain(one)));
         self.findings.truncate(MAX_FINDINGS);
     }
 }
 
-/// The ops that the host described with their tensors, against the limits of their chip.
-fn facts_of_host(recording: &Recording) -> Vec<ModelFacts> {
+/// The ops that the host described with their tensors, as rows of an ops report.
+fn rows_of_host(recording: &Recording) -> Vec<OpReport> {
     if !are_described(&recording.ops) {
         return Vec::new();
     }
@@ -181,7 +211,7 @@ fn facts_of_host(recording: &Recording) -> Vec<ModelFacts> {
     let csv = read_ops_csv(report.ops_csv.as_bytes(), "the ops report").ok();
     let options = Explanation::report_options();
     let report = csv.and_then(|csv| PerfReport::new(vec![csv], &options).ok());
-    report.map_or_else(Vec::new, |report| model_facts(&report.rows, place_of_launch))
+    report.map_or_else(Vec::new, |report| report.rows)
 }
 
 /// Returns true if the host described an op with its tensors.

@@ -39,6 +39,12 @@ pub enum Cause {
     OpGroup,
     /// Ops that only change the layout of tensors.
     Layout,
+    /// Conversions of tensors that the next op undoes.
+    RoundTrip,
+    /// Ops that talk to other chips.
+    Collective,
+    /// Kernels are blocked, and nothing recorded tells by whom.
+    Wait,
     /// Two stages take turns over a buffer that holds one block.
     Turns,
     /// No stage is slower than the next one by a margin.
@@ -66,6 +72,9 @@ impl Cause {
             Self::Setup => "setup",
             Self::OpGroup => "op group",
             Self::Layout => "layout",
+            Self::RoundTrip => "round trip",
+            Self::Collective => "collective",
+            Self::Wait => "wait",
             Self::Turns => "turns",
             Self::Balanced => "balanced",
         }
@@ -82,7 +91,7 @@ pub enum GainOf {
     Ops,
     /// Kernels of all ops that the explanation is about.
     Kernels,
-    /// The last iteration, gaps included.
+    /// The steady part, gaps included.
     Steady,
 }
 
@@ -94,7 +103,7 @@ impl GainOf {
             Self::Recording => "the whole time",
             Self::Ops => "these ops",
             Self::Kernels => "the kernels' time",
-            Self::Steady => "the last iteration",
+            Self::Steady => "the steady part",
         }
     }
 }
@@ -133,6 +142,10 @@ pub struct Finding {
     pub threshold: &'static str,
     /// Where it stands.
     pub place: Place,
+    /// Facts behind the sentence, as far as rows tell.
+    pub why: Vec<String>,
+    /// Rows of an ops CSV that it is about, those with most time first.
+    pub rows: Vec<u64>,
     /// Time that could be gained at most, in nanoseconds; `None` if it cannot be told.
     pub gain_at_most_ns: Option<f64>,
     /// The same as a share.

@@ -3,14 +3,23 @@
 use crate::{
     explanation::{Explanation, SCHEMA_VERSION},
     finding::{Finding, GainOf, Place, Untold},
-    rules::{self, GapFacts, ModelFacts, Waiting},
+    op_code_group::op_code_groups,
+    rules::{self, GapFacts, Iterations, ModelFacts, Waiting},
     steady::{HostWait, SteadyPart, Window, last_iteration},
-    threshold::{LAUNCH_GAP, LEAST_GAIN, TRACED_GAP},
+    threshold::{LAUNCH_GAP, TRACED_GAP},
     time_class::{ClassTimes, TimeClass, TimeSplit},
     timeline::DeviceTime,
 };
 use reports::perf::{OpCategory, OpReport, PerfReport, RowKind};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Sentence about rows of which none repeat.
+const NOTHING_REPEATS: &str = "Nothing repeats in these rows, so warm-up and compilation cannot be \
+    told from the model: shares of the time are of all rows, and gains of kernels are shares of the \
+    kernels' time.";
+
+/// Sentence about a window of all rows.
+const ALL_ROWS: &str = "All rows, as asked for: warm-up and compilation are part of the time.";
 
 impl Explanation {
     /// Explains ops CSVs, reported on with each device on its own.
@@ -44,10 +53,16 @@ impl Explanation {
             let waits = [host_wait(&self::devices(&report.rows)), host_wait(&devices)];
             SteadyPart::new(&report.rows, found, waits)
         });
+        let (steady, sentence) = match (steady, window) {
+            (Some((steady, sentence)), _) => (Some(steady), sentence),
+            (None, Window::Steady) => (None, NOTHING_REPEATS.to_owned()),
+            (None, Window::All) => (None, ALL_ROWS.to_owned()),
+        };
         let mut explanation = Self {
             schema_version: SCHEMA_VERSION,
             untold: untold(report),
             steady,
+            window: Some(sentence),
             devices,
             ..Self::default()
         };
@@ -58,43 +73,50 @@ impl Explanation {
     /// Adds the findings of rows of an ops CSV, and ranks them.
     fn add_row_findings(&mut self, rows: &[OpReport]) {
         let facts = gap_facts(rows);
-        let groups = rules::group_facts(rows);
+        self.groups = op_code_groups(rows);
+        let kernels_ns = self.groups.iter().map(|group| group.duration_ns).sum::<f64>();
         // What kernels could gain is nothing beside hours of compilation: of the last iteration
         // where there is one, else of the kernels.
-        let kernels_ns = groups.iter().map(|group| group.duration_ns).sum::<f64>();
         let whole = match &self.steady {
             Some(steady) => (steady.total_ns, GainOf::Steady),
             None => (chips_mean(kernels_ns, facts.chip_count), GainOf::Kernels),
         };
-        let mut kernels: Vec<Finding> = rules::small_ops(&facts).into_iter().collect();
-        let mut grouped = rules::op_groups(&groups);
-        grouped.extend(rules::layout(&groups));
-        grouped.extend(rules::modelled(&model_facts(rows, |row| Place {
-            op: Some(row.raw_op_code.clone()),
-            row: Some(row.id),
-            ..Place::default()
-        })));
-        for finding in &mut grouped {
-            let ns = finding.gain_at_most_ns.map(|ns| chips_mean(ns, facts.chip_count));
-            finding.gain_at_most_ns = ns;
-        }
-        kernels.extend(grouped);
+        let mut kernels = self.group_findings(rows, facts.chip_count);
+        kernels.extend(rules::small_ops(&facts));
         for finding in &mut kernels {
             finding.measure_against(whole);
         }
-        kernels.retain(|finding| {
-            finding.gain_at_most_percent.is_none_or(|percent| percent >= LEAST_GAIN.value)
-        });
-        let waits = [TimeClass::HostLate, TimeClass::Dispatch];
-        let is_steady = self.steady.is_some();
-        let waits =
-            waits.map(|class| rules::waiting(&waiting(rows, &self.devices, (class, is_steady))?));
+        let iterations = if self.steady.is_some() { Iterations::Last } else { Iterations::None };
+        let waits = WAITING_CLASSES
+            .map(|class| rules::waiting(&waiting(rows, &self.devices, (class, iterations))?));
         self.findings.extend(waits.into_iter().flatten());
         self.findings.extend(kernels);
         self.findings.extend(rules::host_ops(&facts));
         self.rank();
     }
+
+    /// Findings about ops by op code and by limit, with gains of one of the chips.
+    fn group_findings(&self, rows: &[OpReport], chip_count: usize) -> Vec<Finding> {
+        let kernels_ns = self.groups.iter().map(|group| group.duration_ns).sum::<f64>();
+        let mut findings = rules::op_groups(&self.groups);
+        findings.extend(rules::layout(&self.groups));
+        findings.extend(rules::round_trips(rows, kernels_ns));
+        findings.extend(rules::modelled(&model_facts(rows, |row| Place {
+            op: Some(row.raw_op_code.clone()),
+            row: Some(row.id),
+            ..Place::default()
+        })));
+        for finding in &mut findings {
+            let ns = finding.gain_at_most_ns.map(|ns| chips_mean(ns, chip_count));
+            finding.gain_at_most_ns = ns;
+        }
+        findings
+    }
 }
+
+/// Classes of time that each have a sentence where they are a good part of it.
+const WAITING_CLASSES: [TimeClass; 3] =
+    [TimeClass::HostLate, TimeClass::Dispatch, TimeClass::Collective];
 
 /// Rows of one iteration without the gap before each chip's first op, which is between iterations.
 fn without_first_gaps(rows: &[OpReport]) -> Vec<OpReport> {
@@ -132,24 +154,29 @@ fn total_ns(device: &DeviceTime) -> f64 {
 fn waiting(
     rows: &[OpReport],
     devices: &[DeviceTime],
-    (class, is_steady): (TimeClass, bool),
+    (class, iterations): (TimeClass, Iterations),
 ) -> Option<Waiting> {
     let percent = |device: &DeviceTime| device.time.percent(class);
     let most = devices.iter().max_by(|one, other| percent(one).total_cmp(&percent(other)))?;
     let own =
         rows.iter().filter(|row| row.kind == RowKind::Device && device_of(row) == most.chip_id);
     let is_launch = class == TimeClass::Dispatch;
-    let gaps_ns = own
-        .filter_map(|row| Some((row.op_to_op_gap_us? * 1000.0, row.id)))
-        .filter(|(gap, _)| *gap > 0.0 && (is_launch || *gap > LAUNCH_GAP.value * 1000.0))
-        .collect();
+    let place = |row: &OpReport| Place { row: Some(row.id), ..Place::default() };
+    let gaps = own
+        .clone()
+        .filter_map(|row| Some((row.op_to_op_gap_us? * 1000.0, place(row))))
+        .filter(|(gap, _)| *gap > 0.0 && (is_launch || *gap > LAUNCH_GAP.value * 1000.0));
+    // Of collectives, the ops themselves.
+    let ops = own
+        .filter(|row| class_of(row.category) == class)
+        .filter_map(|row| Some((row.device_time_us? * 1000.0, place(row))));
     Some(Waiting {
         class,
         percent: percent(most),
         total_ns: total_ns(most),
-        gaps_ns,
+        parts: if class == TimeClass::Collective { ops.collect() } else { gaps.collect() },
         chip_id: Some(most.chip_id).filter(|_| devices.len() > 1),
-        is_steady,
+        iterations,
     })
 }
 
@@ -185,9 +212,6 @@ fn gap_facts(rows: &[OpReport]) -> GapFacts {
                 *wall += row.total_us().unwrap_or(0.0) * 1000.0;
                 let Some(duration) = row.device_time_us.map(|us| us * 1000.0) else { continue };
                 facts.durations_ns.push(duration);
-                if let Some(gap) = row.op_to_op_gap_us.filter(|gap| *gap > 0.0) {
-                    facts.gaps_ns.push((gap * 1000.0, duration));
-                }
             }
             RowKind::Host => facts.host_ops.push(None),
             RowKind::Signpost => {}
@@ -258,7 +282,10 @@ fn untold(report: &PerfReport) -> Vec<Untold> {
     if invalid > 0 {
         untold.push(Untold {
             question: "how long every op took",
-            reason: format!("{invalid} ops have no usable duration"),
+            reason: match invalid {
+                1 => "1 op has no usable duration".to_owned(),
+                count => format!("{count} ops have no usable duration"),
+            },
             record_with: "more room for markers, or a read after fewer programs",
         });
     }

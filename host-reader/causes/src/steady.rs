@@ -23,9 +23,21 @@ pub enum SteadyRule {
     Signpost,
     /// A sequence of ops, with their tensors, that repeats up to the end.
     RepeatedOps,
+    /// One op that repeats up to the end: all but its first run.
+    RepeatedOp,
 }
 
-/// The last iteration of a recording.
+impl SteadyRule {
+    const fn label(self) -> &'static str {
+        match self {
+            Self::TraceReplay => "the last replay of a trace",
+            Self::Signpost | Self::RepeatedOps => "the last iteration",
+            Self::RepeatedOp => "one op again and again, without its first run",
+        }
+    }
+}
+
+/// The steady part of a recording: its last iteration.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct SteadyPart {
     /// How it was found.
@@ -38,15 +50,13 @@ pub struct SteadyPart {
     pub op_count: u64,
     /// Time of its kernels and gaps, of the chip with most of it, in nanoseconds.
     pub total_ns: f64,
-    /// The sentence that sets it apart from the whole recording.
-    pub sentence: String,
 }
 
 /// The last iteration as a rule and the index of its first row; `None` if nothing repeats.
 pub(crate) fn last_iteration(rows: &[OpReport]) -> Option<(SteadyRule, usize)> {
     let replay = last_replay(rows).map(|at| (SteadyRule::TraceReplay, at));
     let signpost = || last_signpost(rows).map(|at| (SteadyRule::Signpost, at));
-    let repeated = || last_repetition(rows).map(|at| (SteadyRule::RepeatedOps, at));
+    let repeated = || last_repetition(rows);
     replay.or_else(signpost).or_else(repeated)
 }
 
@@ -75,14 +85,22 @@ fn last_signpost(rows: &[OpReport]) -> Option<usize> {
     (!ops.is_empty() && ops == names(previous)).then_some(last)
 }
 
-/// First row of the last pass of the sequence of ops that repeats over the longest end of the rows.
-fn last_repetition(rows: &[OpReport]) -> Option<usize> {
+/// First row of the last pass of the sequence of ops that repeats over the longest end of the rows. Of one
+/// op that repeats, all runs but the first are taken: a single run has no gaps.
+fn last_repetition(rows: &[OpReport]) -> Option<(SteadyRule, usize)> {
     let ops: Vec<_> =
         rows.iter().enumerate().rev().filter(|(_, row)| row.kind == RowKind::Device).collect();
     let programs: Vec<_> =
         ops.iter().map(|(_, row)| (row.device, &row.raw_op_code, &row.source)).collect();
     let period = repeated_prefix(&programs)?;
-    ops.get(period.checked_sub(1)?).map(|(at, _)| *at)
+    let (rule, count) = match period {
+        1 => {
+            let runs = programs.iter().take_while(|of| Some(*of) == programs.first()).count();
+            (SteadyRule::RepeatedOp, runs.checked_sub(1)?)
+        }
+        _ => (SteadyRule::RepeatedOps, period),
+    };
+    ops.get(count.checked_sub(1)?).map(|(at, _)| (rule, *at))
 }
 
 /// Period of the repetition that covers most of the items from the first one on, the shortest of
@@ -128,12 +146,13 @@ pub(crate) struct HostWait {
 }
 
 impl SteadyPart {
-    /// The part of `rows` from `first` on, with the waits of all rows and of the part.
+    /// The part of `rows` from `first` on, with the waits of all rows and of the part, and the sentence
+    /// that sets it apart from the whole recording.
     pub(crate) fn new(
         rows: &[OpReport],
         (rule, first): (SteadyRule, usize),
         [all, own]: [HostWait; 2],
-    ) -> Option<Self> {
+    ) -> Option<(Self, String)> {
         let part = rows.get(first..)?;
         let is_device = |row: &&OpReport| row.kind == RowKind::Device;
         // The gap before the first op of the iteration is not part of it.
@@ -152,30 +171,31 @@ impl SteadyPart {
         let of_gaps = match count {
             0 => String::new(),
             1 => format!(
-                "; 1 gap over 10 ms before the last iteration is {:.0} % of that",
+                "; 1 gap over 10 ms before the steady part is {:.0} % of that",
                 share(long_ns, gap_ns)
             ),
             _ => format!(
-                "; {count} gaps over 10 ms before the last iteration are {:.0} % of that",
+                "; {count} gaps over 10 ms before the steady part are {:.0} % of that",
                 share(long_ns, gap_ns)
             ),
         };
         let sentence = format!(
-            "{:.1} % of {} the chip waited for the host{of_gaps}. In the last iteration (rows \
-             {first_row} to {last_row}, {}) it waits {:.1} %; all below is about that iteration.",
+            "{:.1} % of {} the chip waited for the host{of_gaps}. In the steady part ({}: rows {first_row} \
+             to {last_row}, {}) it waits {:.1} %; all below is about that part.",
             all.late_percent,
             duration(all.total_ns),
+            rule.label(),
             duration(own.total_ns),
             own.late_percent,
         );
-        Some(Self {
+        let part = Self {
             rule,
             first_row,
             last_row,
             op_count: part.iter().filter(is_device).count() as u64,
             total_ns: own.total_ns,
-            sentence,
-        })
+        };
+        Some((part, sentence))
     }
 }
 

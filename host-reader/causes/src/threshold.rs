@@ -24,9 +24,6 @@ macro_rules! thresholds {
 }
 
 thresholds! {
-    IDLE: "idle-median", 50.0, "%",
-        "six public ops CSVs: the sum of idle time is 99 to 100 % in all, medians of four are 8 to 100 %";
-    GAP_COUNT: "idle-gaps", 3.0, "gaps", "proposal: a median of fewer says little";
     LAUNCH_GAP: "launch-gap", 6.5, "us", "tt-perf-report 1.4.1: gaps beyond it are worth a trace";
     TRACED_GAP: "traced-gap", 6.0, "us", "tt-perf-report 1.4.1: assumed gap between ops of a trace";
     STRAGGLER: "straggler-ratio", 1.3, "x", "real recordings: p95 of the longest core over the mean is 1.12 to 1.17";
@@ -39,9 +36,12 @@ thresholds! {
     WAITING: "waiting-share", 20.0, "%", "proposal: a class of waiting above a fifth of the time has its sentence";
     LONG_GAP: "long-gap", 10.0, "ms", "proposal: such gaps are rather those of a compiler than of a program that runs";
     LEAST_GAIN: "least-gain", 1.0, "%", "proposal: less is not worth a sentence";
-    GROUP_TIME: "group-time", 20.0, "%", "proposal: share of the kernels' time that ops of one name take";
+    GROUP_TIME: "group-time", 10.0, "%", "proposal: share of the kernels' time that ops of one name take";
     GROUP_LIMIT: "group-limit", 2.0, "x", "proposal: less than twice the modelled limit is near it";
     LAYOUT_TIME: "layout-time", 10.0, "%", "proposal: share of the kernels' time";
+    ROUND_TRIP_TIME: "round-trip-time", 1.0, "%", "proposal: share of the kernels' time; nothing is lost without both";
+    REASON_TIME: "reason-time", 50.0, "%", "proposal: a fact explains a group if it holds for most of its time";
+    BETTER_ROW: "better-row", 2.0, "x", "proposal: as `group-limit`, of one op against another";
     FEW_CORES: "few-cores", 50.0, "%", "proposal: of the cores that are available";
     SMALL_OP: "small-op", 5.0, "us", "proposal; a launch costs about as much";
     SMALL_OPS: "small-ops", 25.0, "%", "public ops CSVs: 12 to 50 % are normal, so time decides as well";

@@ -53,6 +53,8 @@ pub(crate) fn slow_chip(group: &OpGroup<'_>) -> Option<Finding> {
             launch: Some(longest.op.launch),
             ..group.place()
         },
+        why: Vec::new(),
+        rows: Vec::new(),
         gain_at_most_ns: Some(gain),
         gain_at_most_percent: Some(share(gain, whole)),
         gain_of: GainOf::Ops,

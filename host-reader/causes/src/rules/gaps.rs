@@ -5,17 +5,14 @@ use crate::{
     finding::{Cause, Finding, GainOf, Place, share},
     middle::median,
     threshold::{
-        GAP_COUNT, HOST_OPS, IDLE, LAUNCH_GAP, LONG_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS,
-        SMALL_TIME, Threshold, WAITING,
+        HOST_OPS, LONG_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS, SMALL_TIME, Threshold, WAITING,
     },
     time_class::TimeClass,
 };
 
-/// Lengths of ops and of the gaps before them, in nanoseconds.
+/// Lengths of ops in nanoseconds, and ops on the host.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GapFacts {
-    /// Gaps, each with the length of the op behind it.
-    pub(crate) gaps_ns: Vec<(f64, f64)>,
     /// Lengths of all ops.
     pub(crate) durations_ns: Vec<f64>,
     /// From the first record to the last.
@@ -27,23 +24,6 @@ pub(crate) struct GapFacts {
 }
 
 impl GapFacts {
-    /// Median share of idle time before an op, and the median gap.
-    fn idle(&self) -> Option<(f64, f64)> {
-        if !reaches(self.gaps_ns.len(), GAP_COUNT) {
-            return None;
-        }
-        let shares = self.gaps_ns.iter().map(|(gap, op)| share(*gap, gap + op)).collect();
-        let gaps = self.gaps_ns.iter().map(|(gap, _)| *gap).collect();
-        median(shares).zip(median(gaps))
-    }
-
-    /// Gaps together, of one chip.
-    #[expect(clippy::cast_precision_loss, reason = "a few chips")]
-    fn gap_sum_ns(&self, beyond_ns: f64) -> f64 {
-        let gaps = self.gaps_ns.iter().map(|(gap, _)| (gap - beyond_ns).max(0.0));
-        gaps.sum::<f64>() / self.chip_count.max(1) as f64
-    }
-
     fn finding(
         &self,
         cause: Cause,
@@ -63,55 +43,105 @@ fn reaches(count: usize, threshold: Threshold) -> bool {
     count as f64 >= threshold.value
 }
 
-/// Gaps that are rather a compiler's than those of a program that runs.
-const FIRST_RUN_NS: f64 = 1e6;
-
-/// The host sends ops too late: the chip is idle for longer than a launch takes.
-pub(crate) fn host(facts: &GapFacts) -> Option<Finding> {
-    let (idle, gap) = facts.idle()?;
-    if idle < IDLE.value || gap <= LAUNCH_GAP.value * 1000.0 {
-        return None;
-    }
-    let sentence = format!(
-        "The host is late: idle between ops, median {idle:.0} % ({} before an op)",
-        duration(gap)
-    );
-    let advice = if gap >= FIRST_RUN_NS {
-        "look at a later iteration first: gaps this long are those of a run that compiles; then \
-         capture the ops in a trace and replay it"
-    } else {
-        "capture the ops in a trace and replay it, or send them from fewer, longer calls"
-    };
-    let gain = facts.gap_sum_ns(0.0);
-    Some(facts.finding(Cause::Host, (IDLE, idle), sentence, gain, advice))
-}
-
-/// Ops are short against the gap that every launch leaves.
-pub(crate) fn dispatch(facts: &GapFacts) -> Option<Finding> {
-    let (idle, gap) = facts.idle()?;
-    if idle < IDLE.value || gap > LAUNCH_GAP.value * 1000.0 {
-        return None;
-    }
-    let sentence = format!(
-        "Launches take longer than the ops: idle between ops, median {idle:.0} % ({} before an op)",
-        duration(gap)
-    );
-    let advice = "give each op more work, or fuse neighbours";
-    let gain = facts.gap_sum_ns(0.0);
-    Some(facts.finding(Cause::Dispatch, (IDLE, idle), sentence, gain, advice))
-}
-
-/// Time that a chip waits between ops, by what for.
+/// Time of a chip in one class of waiting.
 pub(crate) struct Waiting {
     pub(crate) class: TimeClass,
     pub(crate) percent: f64,
     pub(crate) total_ns: f64,
-    /// Gaps of the chip, each with the row that follows it.
-    pub(crate) gaps_ns: Vec<(f64, u64)>,
+    /// Gaps of the chip, each with the op that follows it; of collectives, the ops.
+    pub(crate) parts: Vec<(f64, Place)>,
     /// The chip, where there are several.
     pub(crate) chip_id: Option<u32>,
-    /// True if the time is that of one of several iterations.
-    pub(crate) is_steady: bool,
+    pub(crate) iterations: Iterations,
+}
+
+/// Whether the time is that of one iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Iterations {
+    /// It is that of the last of several.
+    Last,
+    /// Nothing repeats.
+    None,
+    /// All of a recording, in which iterations are not looked for.
+    All,
+}
+
+impl Waiting {
+    fn longest(&self) -> Option<&(f64, Place)> {
+        self.parts.iter().max_by(|one, other| one.0.total_cmp(&other.0))
+    }
+
+    /// The cause with its sentence and advice.
+    fn told(&self) -> (Cause, String, &'static str) {
+        let (percent, total) = (self.percent, duration(self.total_ns));
+        match self.class {
+            TimeClass::HostLate => (Cause::Host, self.late_host(), self.advice_on_host()),
+            TimeClass::Dispatch => {
+                let gaps: Vec<f64> = self.parts.iter().map(|(gap, _)| *gap).collect();
+                let what = match (gaps.len(), median(gaps)) {
+                    (1, Some(gap)) => format!("1 gap of {}", duration(gap)),
+                    (count, Some(gap)) => format!("{count} gaps, median {}", duration(gap)),
+                    (_, None) => "firmware around kernels".to_owned(),
+                };
+                let sentence = format!("Launches take {percent:.1} % of {total}: {what}");
+                (Cause::Dispatch, sentence, "give each op more work, or fuse neighbours")
+            }
+            TimeClass::Collective => {
+                let ops = if self.parts.len() == 1 { "op" } else { "ops" };
+                let sentence = format!(
+                    "Collectives take {percent:.1} % of {total}: {} {ops}",
+                    self.parts.len()
+                );
+                let advice = "send less (smaller element types, sharded outputs), use more links, or \
+                              overlap them with compute; compare the chips' times: a late chip makes \
+                              the others wait in them";
+                (Cause::Collective, sentence, advice)
+            }
+            _ => {
+                let sentence = format!(
+                    "Kernels wait {percent:.1} % of {total}: RISCs are blocked, or cores are done \
+                     before the slowest one"
+                );
+                let advice = "look at blocked times by RISC and op, and at the balance of cores";
+                (Cause::Wait, sentence, advice)
+            }
+        }
+    }
+
+    fn late_host(&self) -> String {
+        let whole: f64 = self.parts.iter().map(|(gap, _)| gap).sum();
+        let gaps = self.parts.iter().map(|(gap, _)| *gap);
+        let long: Vec<f64> = gaps.filter(|gap| *gap > LONG_GAP.value * 1e6).collect();
+        let of_gaps = share(long.iter().sum(), whole);
+        let of_long = match long.len() {
+            0 => String::new(),
+            1 => format!("; 1 gap over 10 ms is {of_gaps:.0} % of that"),
+            count => format!("; {count} gaps over 10 ms are {of_gaps:.0} % of that"),
+        };
+        let longest = self
+            .longest()
+            .map_or_else(String::new, |(gap, _)| format!(" (longest {})", duration(*gap)));
+        format!(
+            "The host is late: {:.1} % of {} the chip waits for it{of_long}{longest}",
+            self.percent,
+            duration(self.total_ns),
+        )
+    }
+
+    fn advice_on_host(&self) -> &'static str {
+        let has_long = self.parts.iter().any(|(gap, _)| *gap > LONG_GAP.value * 1e6);
+        match self.iterations {
+            Iterations::None if has_long => {
+                "record at least two iterations more: nothing repeats here, so compilation cannot be \
+                 told from the model; then capture the ops in a trace and replay it"
+            }
+            Iterations::All if has_long => {
+                "look at a later iteration first (--filter): gaps this long are rather those of a run \
+                 that compiles; then capture the ops in a trace and replay it"
+            }
+            _ => "capture the ops in a trace and replay it, or send them from fewer, longer calls",
+        }
+    }
 }
 
 /// A class of waiting takes a good part of the time.
@@ -119,48 +149,15 @@ pub(crate) fn waiting(of: &Waiting) -> Option<Finding> {
     if of.percent < WAITING.value {
         return None;
     }
-    let total = duration(of.total_ns);
-    let (longest, row) = of.gaps_ns.iter().max_by(|one, other| one.0.total_cmp(&other.0))?;
-    let whole: f64 = of.gaps_ns.iter().map(|(gap, _)| gap).sum();
-    let long: Vec<f64> =
-        of.gaps_ns.iter().map(|(gap, _)| *gap).filter(|gap| *gap > LONG_GAP.value * 1e6).collect();
-    let (cause, sentence, advice, row) = if of.class == TimeClass::HostLate {
-        let of_long = match long.len() {
-            0 => String::new(),
-            1 => format!("; 1 gap over 10 ms is {:.0} % of that", share(long.iter().sum(), whole)),
-            count => format!(
-                "; {count} gaps over 10 ms are {:.0} % of that",
-                share(long.iter().sum(), whole)
-            ),
-        };
-        let sentence = format!(
-            "The host is late: {:.1} % of {total} the chip waits for it{of_long} (longest {})",
-            of.percent,
-            duration(*longest)
-        );
-        let advice = if long.is_empty() || of.is_steady {
-            "capture the ops in a trace and replay it, or send them from fewer, longer calls"
-        } else {
-            "record at least two iterations more: nothing repeats here, so compilation cannot be \
-             told from the model; then capture the ops in a trace and replay it"
-        };
-        (Cause::Host, sentence, advice, Some(*row))
-    } else {
-        let gaps = of.gaps_ns.iter().map(|(gap, _)| *gap).collect();
-        let sentence = format!(
-            "Launches take {:.1} % of {total}: {} gaps, median {}",
-            of.percent,
-            of.gaps_ns.len(),
-            duration(median(gaps)?)
-        );
-        (Cause::Dispatch, sentence, "give each op more work, or fuse neighbours", None)
-    };
+    let (cause, sentence, advice) = of.told();
     let gain = Gain {
         at_most_ns: of.total_ns * of.percent / 100.0,
         whole_ns: of.total_ns,
-        of: if of.is_steady { GainOf::Steady } else { GainOf::Recording },
+        of: if of.iterations == Iterations::Last { GainOf::Steady } else { GainOf::Recording },
     };
-    let place = Place { chip_id: of.chip_id, row, ..Place::default() };
+    let longest = of.longest().filter(|_| cause != Cause::Dispatch);
+    let place = longest.map_or_else(Place::default, |(_, place)| place.clone());
+    let place = Place { chip_id: of.chip_id.or(place.chip_id), ..place };
     Some(Reached::new(cause, WAITING, of.percent).finding(sentence, place, gain, advice))
 }
 
@@ -213,55 +210,64 @@ pub(crate) fn host_ops(facts: &GapFacts) -> Option<Finding> {
 mod tests {
     use super::*;
 
-    fn facts(gaps_ns: &[(f64, f64)]) -> GapFacts {
-        let durations_ns = gaps_ns.iter().map(|(_, op)| *op).collect();
-        let wall_ns = gaps_ns.iter().map(|(gap, op)| gap + op).sum();
-        GapFacts {
-            gaps_ns: gaps_ns.to_vec(),
-            durations_ns,
-            wall_ns,
-            chip_count: 1,
-            ..GapFacts::default()
+    /// A chip that waits for a share of 10 ms before ops of these rows.
+    fn wait(class: TimeClass, percent: f64, gaps_ns: &[f64], iterations: Iterations) -> Waiting {
+        let place = |row| Place { row: Some(row), ..Place::default() };
+        Waiting {
+            class,
+            percent,
+            total_ns: 10e6,
+            parts: gaps_ns.iter().zip(2..).map(|(gap, row)| (*gap, place(row))).collect(),
+            chip_id: None,
+            iterations,
         }
     }
 
     #[test]
-    fn a_host_that_leaves_the_chip_idle_is_told() {
-        let late = facts(&[(240_000.0, 10_000.0); 10]);
-        let finding = host(&late).unwrap();
+    fn a_host_that_leaves_the_chip_idle_is_told_with_the_longest_gap() {
+        let late = wait(TimeClass::HostLate, 25.0, &[1e6, 1.4e6], Iterations::Last);
+        let finding = waiting(&late).unwrap();
         assert_eq!(
             finding.sentence,
-            "The host is late: idle between ops, median 96 % (240 us before an op)"
+            "The host is late: 25.0 % of 10.0 ms the chip waits for it (longest 1.4 ms)"
         );
+        assert_eq!((finding.cause, finding.place.row), (Cause::Host, Some(3)));
         assert_eq!(
-            (finding.gain_at_most_ns, finding.gain_at_most_percent),
-            (Some(2.4e6), Some(96.0))
+            (finding.gain_at_most_ns, finding.gain_at_most_percent, finding.gain_of),
+            (Some(2.5e6), Some(25.0), GainOf::Steady)
         );
-        assert_eq!(dispatch(&late), None);
     }
 
     #[test]
-    fn one_long_pause_is_no_late_host() {
-        let mut gaps = vec![(1_000.0, 10_000.0); 10];
-        gaps.push((1e9, 10_000.0));
-        assert_eq!((host(&facts(&gaps)), dispatch(&facts(&gaps))), (None, None));
-        assert_eq!(host(&facts(&[(240_000.0, 1.0); 2])), None, "two gaps have no median");
+    fn long_gaps_are_rather_a_compiler_s_unless_ops_repeat() {
+        let advice = |iterations| {
+            let late = wait(TimeClass::HostLate, 99.0, &[9e6, 11e6], iterations);
+            let finding = waiting(&late).unwrap();
+            assert!(finding.sentence.contains("1 gap over 10 ms is 55 % of that"), "{finding:?}");
+            finding.advice
+        };
+        assert!(advice(Iterations::None).starts_with("record at least two iterations more"));
+        assert!(advice(Iterations::All).starts_with("look at a later iteration first"));
+        assert!(advice(Iterations::Last).starts_with("capture the ops in a trace"));
     }
 
     #[test]
-    fn short_ops_with_short_gaps_are_no_late_host() {
-        let short = facts(&[(1_700.0, 700.0); 5]);
-        assert_eq!(host(&short), None);
-        assert_eq!(dispatch(&short).unwrap().cause, Cause::Dispatch);
-    }
-
-    #[test]
-    fn thresholds_are_where_the_table_has_them() {
-        assert!(host(&facts(&[(10_000.0, 10_000.0); 3])).is_some());
-        assert!(host(&facts(&[(9_900.0, 10_000.0); 3])).is_none());
-        assert!(host(&facts(&[(6_500.0, 100.0); 3])).is_none());
-        assert!(dispatch(&facts(&[(6_500.0, 100.0); 3])).is_some());
-        assert!(host(&facts(&[(6_501.0, 100.0); 3])).is_some());
+    fn each_class_of_waiting_has_its_sentence_from_a_fifth_of_the_time_on() {
+        let told = |class, percent, gaps: &[f64]| {
+            waiting(&wait(class, percent, gaps, Iterations::All)).map(|of| (of.cause, of.sentence))
+        };
+        let (cause, sentence) = told(TimeClass::Dispatch, 20.0, &[1e3, 2e3, 9e3]).unwrap();
+        assert_eq!(cause, Cause::Dispatch);
+        assert_eq!(sentence, "Launches take 20.0 % of 10.0 ms: 3 gaps, median 2.0 us");
+        let (_, sentence) = told(TimeClass::Dispatch, 20.0, &[]).unwrap();
+        assert_eq!(sentence, "Launches take 20.0 % of 10.0 ms: firmware around kernels");
+        let (cause, sentence) = told(TimeClass::Collective, 31.0, &[5e5]).unwrap();
+        assert_eq!(cause, Cause::Collective);
+        assert_eq!(sentence, "Collectives take 31.0 % of 10.0 ms: 1 op");
+        assert_eq!(told(TimeClass::Wait, 20.0, &[]).unwrap().0, Cause::Wait);
+        for class in [TimeClass::HostLate, TimeClass::Dispatch, TimeClass::Collective] {
+            assert_eq!(told(class, 19.9, &[1e5]), None, "{class:?}");
+        }
     }
 
     #[test]
@@ -285,7 +291,7 @@ mod tests {
 
     #[test]
     fn ops_on_the_host_are_told_with_and_without_their_time() {
-        let mut facts = facts(&[]);
+        let mut facts = GapFacts::default();
         assert_eq!(host_ops(&facts), None);
         facts.host_ops = vec![Some(2e6), Some(1e6), None];
         facts.wall_ns = 30e6;

@@ -1,197 +1,117 @@
-//! Rules about ops of one name together: what they take, and against which limit.
+//! Rules about ops of one op code together, and about ops that only rearrange tensors.
 
 use super::{Gain, Reached, duration};
 use crate::{
     finding::{Cause, Finding, GainOf, Place, share},
-    threshold::{FEW_CORES, GROUP_LIMIT, GROUP_TIME, LAYOUT_TIME},
+    op_code_group::{GroupBound, OpCodeGroup, rearranges},
+    threshold::{GROUP_TIME, LAYOUT_TIME, ROUND_TRIP_TIME},
 };
 use reports::perf::{OpCategory, OpReport, RowKind};
 use std::collections::BTreeMap;
 
-/// Time that ops of one name take, and the least that the chip needs for them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct GroupFacts {
-    /// Name of the op.
-    pub(crate) op: String,
-    pub(crate) count: usize,
-    pub(crate) duration_ns: f64,
-    /// True if all it does is change the layout of tensors.
-    pub(crate) is_layout: bool,
-    /// Model of its limits; `None` if one of its ops has none.
-    pub(crate) limit: Option<Limit>,
-    /// Time that would be saved if ops on few cores took all, at their speed per core.
-    pub(crate) idle_cores_ns: f64,
-    /// Row of the longest op.
-    pub(crate) row: Option<u64>,
-    /// Cores of the longest op, and those available.
-    pub(crate) cores: Option<(u64, u64)>,
-    /// Advice of `kprof perf` on the longest op.
-    pub(crate) advice: Vec<String>,
-}
+/// Reasons and advice in one finding.
+const NAMED_REASONS: usize = 4;
 
-/// Use of a chip's limits by a group, each over the group's time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Limit {
-    /// Time at the nearer limit of each op.
-    pub(crate) ns: f64,
-    pub(crate) flops_percent: f64,
-    /// `None` if no op of it has bytes in DRAM that are modelled.
-    pub(crate) dram_percent: Option<f64>,
-}
-
-/// Groups of device ops by name, those with most time first.
-pub(crate) fn group_facts(rows: &[OpReport]) -> Vec<GroupFacts> {
-    let mut groups: BTreeMap<&str, Vec<(&OpReport, f64)>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
-        let Some(us) = row.device_time_us.filter(|us| *us > 0.0) else { continue };
-        groups.entry(&row.raw_op_code).or_default().push((row, us * 1000.0));
-    }
-    let mut groups: Vec<_> =
-        groups.into_iter().map(|(op, rows)| GroupFacts::new(op, &rows)).collect();
-    groups.sort_by(|one, other| other.duration_ns.total_cmp(&one.duration_ns));
-    groups
-}
-
-impl GroupFacts {
-    fn new(op: &str, rows: &[(&OpReport, f64)]) -> Self {
-        let longest = rows.iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
-        let longest = longest.map(|(row, _)| *row);
-        let idle = rows.iter().filter_map(|(row, ns)| {
-            let (cores, available) = few_cores(cores_of(row)?)?;
-            Some(ns * (1.0 - cores / available))
-        });
-        Self {
-            op: op.to_owned(),
-            count: rows.len(),
-            duration_ns: rows.iter().map(|(_, ns)| ns).sum(),
-            is_layout: rows.iter().all(|(row, _)| rearranges(row)),
-            limit: limit(rows),
-            idle_cores_ns: idle.sum(),
-            row: longest.map(|row| row.id),
-            cores: longest.and_then(cores_of),
-            advice: longest.and_then(|row| row.advice.clone()).unwrap_or_default(),
-        }
-    }
-
+impl OpCodeGroup {
     fn place(&self) -> Place {
-        Place { op: Some(self.op.clone()), row: self.row, ..Place::default() }
+        Place { op: Some(self.op.clone()), row: self.rows.first().copied(), ..Place::default() }
     }
 
     fn ops(&self) -> String {
-        let ops = if self.count == 1 { "op" } else { "ops" };
-        format!("{} {ops}, {}", self.count, duration(self.duration_ns))
+        let ops = if self.op_count == 1 { "op" } else { "ops" };
+        format!("{} {ops}, {}", self.op_count, duration(self.duration_ns))
     }
 
-    /// Advice on the longest op; what to look at if there is none.
-    fn advice(&self) -> String {
-        let mut items = Vec::new();
-        if let Some((cores, available)) = self.cores.filter(|cores| few_cores(*cores).is_some()) {
-            items.push(format!("use more cores: the longest runs on {cores} of {available}"));
+    /// Adds reasons, rows and advice to a finding.
+    fn explain(&self, finding: &mut Finding) {
+        let reasons = || self.reasons.iter().take(NAMED_REASONS);
+        finding.why = reasons().map(|reason| reason.fact.clone()).collect();
+        finding.rows.clone_from(&self.rows);
+        let advice: Vec<String> = reasons().map(|reason| lower_first(&reason.advice)).collect();
+        if finding.advice.is_empty() {
+            finding.advice = match advice.as_slice() {
+                [] => "compare memory, sharding and cores of its rows in `kprof perf`".to_owned(),
+                advice => advice.join("; "),
+            };
         }
-        let own = self.advice.iter().filter(|item| !item.starts_with("Use more cores"));
-        items.extend(own.take(2).map(|item| lower_first(item)));
-        if items.is_empty() {
-            items.push("compare memory, sharding and cores of its rows in `kprof perf`".to_owned());
-        }
-        items.join("; ")
     }
 }
 
-/// Returns true if all an op does is rearrange or convert a tensor.
-///
-/// # Compatibility
-/// The category of tt-perf-report 1.4.1, without `Ternary`, which computes.
-fn rearranges(row: &OpReport) -> bool {
-    row.category == Some(OpCategory::TensorManipulation) && !row.raw_op_code.starts_with("Ternary")
-}
-
+/// The text with a small first letter, unless it begins with a name such as `HiFi2`.
 fn lower_first(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
-}
-
-fn cores_of(row: &OpReport) -> Option<(u64, u64)> {
-    row.core_count.zip(row.available_core_count)
-}
-
-/// Cores, and those available, if that is a small part of them.
-#[expect(clippy::cast_precision_loss, reason = "counts of cores")]
-fn few_cores((cores, available): (u64, u64)) -> Option<(f64, f64)> {
-    let (cores, available) = (cores as f64, available as f64);
-    (cores > 0.0 && share(cores, available) < FEW_CORES.value).then_some((cores, available))
-}
-
-fn limit(rows: &[(&OpReport, f64)]) -> Option<Limit> {
-    let mut limit = Limit::default();
-    let mut whole = 0.0;
-    let mut dram = None::<f64>;
-    for (row, ns) in rows {
-        let flops = row.flops_percent?;
-        let own = row.dram_percent.unwrap_or(0.0);
-        limit.ns += ns * (flops.max(own) / 100.0).min(1.0);
-        limit.flops_percent += ns * flops;
-        if row.dram_percent.is_some() {
-            dram = Some(dram.unwrap_or(0.0) + ns * own);
-        }
-        whole += ns;
+    let is_name =
+        text.split(' ').next().is_some_and(|word| word.chars().skip(1).any(char::is_uppercase));
+    if is_name {
+        return text.to_owned();
     }
-    (whole > 0.0 && limit.ns > 0.0).then(|| Limit {
-        flops_percent: limit.flops_percent / whole,
-        dram_percent: dram.map(|weighed| weighed / whole),
-        ..limit
-    })
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
 /// Groups that take a good part of the kernels' time, far from their limit or on few cores, and
 /// those without a model of their limit.
-pub(crate) fn op_groups(groups: &[GroupFacts]) -> Vec<Finding> {
-    let kernels_ns: f64 = groups.iter().map(|group| group.duration_ns).sum();
+pub(crate) fn op_groups(groups: &[OpCodeGroup]) -> Vec<Finding> {
     let others = groups.iter().filter(|group| !group.is_layout);
-    let large = others.filter(|group| share(group.duration_ns, kernels_ns) >= GROUP_TIME.value);
-    large.filter_map(|group| op_group(group, kernels_ns)).collect()
+    let large = others.filter(|group| group.percent >= GROUP_TIME.value);
+    large.filter_map(op_group).collect()
 }
 
-fn op_group(group: &GroupFacts, kernels_ns: f64) -> Option<Finding> {
-    let of_time = share(group.duration_ns, kernels_ns);
-    let (bound, gain_ns) = match group.limit {
-        Some(limit) if group.duration_ns < limit.ns * GROUP_LIMIT.value => return None,
-        Some(limit) => {
-            let dram = limit.dram_percent.map_or_else(String::new, |percent| {
-                format!(" and {percent:.0} % of the peak DRAM bandwidth")
-            });
-            let bound = format!(
-                "at {:.0} % of the peak FLOPs{dram}: bound by neither, {:.0} times its limit of {}",
-                limit.flops_percent,
-                group.duration_ns / limit.ns,
-                duration(limit.ns)
-            );
-            (bound, Some(group.duration_ns - limit.ns))
-        }
+fn op_group(group: &OpCodeGroup) -> Option<Finding> {
+    let (bound, gain_ns) = match group.limit_ns {
+        Some(_) if !group.is_far_from_limit() => return None,
+        Some(limit_ns) => (far_from(group, limit_ns), Some(group.duration_ns - limit_ns)),
         None if group.idle_cores_ns > 0.0 => {
-            let longest = group.cores.map_or_else(String::new, |(cores, available)| {
+            let longest = group.few_cores().map_or_else(String::new, |(cores, available)| {
                 format!(", the longest on {cores} of {available} cores")
             });
             (format!("in part on few cores{longest}"), Some(group.idle_cores_ns))
         }
         None => ("and its limit is not modelled".to_owned(), None),
     };
-    let sentence =
-        format!("{} takes {of_time:.1} % of the kernels' time ({}) {bound}", group.op, group.ops());
-    let gain =
-        Gain { at_most_ns: gain_ns.unwrap_or(0.0), whole_ns: kernels_ns, of: GainOf::Kernels };
-    let reached = Reached::new(Cause::OpGroup, GROUP_TIME, of_time);
-    let mut finding = reached.finding(sentence, group.place(), gain, &group.advice());
+    let sentence = format!(
+        "{} takes {:.1} % of the kernels' time ({}) {bound}",
+        group.op,
+        group.percent,
+        group.ops()
+    );
+    let gain = Gain {
+        at_most_ns: gain_ns.unwrap_or(0.0),
+        whole_ns: group.duration_ns,
+        of: GainOf::Kernels,
+    };
+    let reached = Reached::new(Cause::OpGroup, GROUP_TIME, group.percent);
+    let mut finding = reached.finding(sentence, group.place(), gain, "");
     if gain_ns.is_none() {
         (finding.gain_at_most_ns, finding.gain_at_most_percent) = (None, None);
     }
+    group.explain(&mut finding);
     Some(finding)
+}
+
+/// Use of the peaks, and how far from its limit a group is.
+fn far_from(group: &OpCodeGroup, limit_ns: f64) -> String {
+    let flops =
+        group.flops_percent.map(|percent| format!("{percent:.0} % of its cores' peak FLOPs"));
+    let dram =
+        group.dram_percent.map(|percent| format!("{percent:.0} % of the peak DRAM bandwidth"));
+    let used: Vec<String> = flops.into_iter().chain(dram).collect();
+    let bound = match group.bound {
+        Some(GroupBound::Compute) => "bound by the FLOPs of its cores",
+        Some(GroupBound::Dram) => "bound by DRAM",
+        Some(GroupBound::Both) => "bound by both",
+        Some(GroupBound::Neither) | None if used.len() > 1 => "bound by neither",
+        Some(GroupBound::Neither) | None => "not bound by it",
+    };
+    let times = group.duration_ns / limit_ns;
+    let times = if times < 10.0 { format!("{times:.1}") } else { format!("{times:.0}") };
+    format!("at {}: {bound}, {times} times its limit of {}", used.join(" and "), duration(limit_ns))
 }
 
 /// Names of layout changes in one sentence.
 const LAYOUT_NAMES: usize = 3;
 
 /// Layout changes that together take a good part of the kernels' time.
-pub(crate) fn layout(groups: &[GroupFacts]) -> Option<Finding> {
+pub(crate) fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
     let kernels_ns: f64 = groups.iter().map(|group| group.duration_ns).sum();
     let changes: Vec<_> = groups.iter().filter(|group| group.is_layout).collect();
     let first = changes.first()?;
@@ -200,71 +120,213 @@ pub(crate) fn layout(groups: &[GroupFacts]) -> Option<Finding> {
     if of_time < LAYOUT_TIME.value {
         return None;
     }
-    let count: usize = changes.iter().map(|group| group.count).sum();
+    let count: usize = changes.iter().map(|group| group.op_count).sum();
     let names: Vec<String> = changes
         .iter()
         .take(LAYOUT_NAMES)
-        .map(|group| format!("{} {:.1} %", group.op, share(group.duration_ns, kernels_ns)))
+        .map(|group| format!("{} {:.1} %", group.op, group.percent))
         .collect();
+    let ops = if count == 1 { "op" } else { "ops" };
     let sentence = format!(
-        "Rearranging tensors takes {of_time:.1} % of the kernels' time ({count} ops, {}): {}",
+        "Rearranging tensors takes {of_time:.1} % of the kernels' time ({count} {ops}, {}): {}",
         duration(ns),
         names.join(", ")
     );
-    let mut advice = "produce each tensor in the layout that the next op takes; convert weights \
-                      once, before the first iteration"
-        .to_owned();
-    if let Some((cores, available)) = first.cores.filter(|cores| few_cores(*cores).is_some()) {
-        advice
-            .push_str(&format!("; the longest {} runs on {cores} of {available} cores", first.op));
-    }
+    let advice = "produce each tensor in the layout that the next op takes; convert weights once, \
+                  before the first iteration";
     let gain = Gain { at_most_ns: ns, whole_ns: kernels_ns, of: GainOf::Kernels };
     let reached = Reached::new(Cause::Layout, LAYOUT_TIME, of_time);
-    Some(reached.finding(sentence, first.place(), gain, &advice))
+    let mut finding = reached.finding(sentence, first.place(), gain, advice);
+    first.explain(&mut finding);
+    finding.why = finding.why.iter().map(|fact| format!("{}: {fact}", first.op)).collect();
+    if first.reasons.iter().any(|reason| reason.is_few_cores) {
+        finding.advice.push_str("; use more cores");
+    }
+    Some(finding)
+}
+
+/// Conversions, each followed by the one that undoes it.
+pub(crate) fn round_trips(rows: &[OpReport], kernels_ns: f64) -> Option<Finding> {
+    let trips = trips(rows);
+    let ns: f64 = trips.iter().map(|trip| trip.ns).sum();
+    let of_time = share(ns, kernels_ns);
+    let longest = trips.iter().max_by(|one, other| one.ns.total_cmp(&other.ns))?;
+    if of_time < ROUND_TRIP_TIME.value {
+        return None;
+    }
+    let around = trips.iter().filter(|trip| trip.is_around_host).count();
+    let host = match around {
+        0 => String::new(),
+        count if count == trips.len() => ", all around ops on the host".to_owned(),
+        count => format!(", {count} of them around ops on the host"),
+    };
+    let pairs = if trips.len() == 1 { "pair" } else { "pairs" };
+    let sentence = format!(
+        "Conversions that the next op undoes take {of_time:.1} % of the kernels' time ({} {pairs}, \
+         {}), such as {} and {}{host}",
+        trips.len(),
+        duration(ns),
+        longest.ops[0].raw_op_code,
+        longest.ops[1].raw_op_code,
+    );
+    let advice = if around > 0 {
+        "find an op of the device for what the host does between, and leave out both conversions"
+    } else {
+        "leave out both conversions"
+    };
+    let place = Place {
+        op: Some(longest.ops[0].raw_op_code.clone()),
+        row: Some(longest.ops[0].id),
+        ..Place::default()
+    };
+    let gain = Gain { at_most_ns: ns, whole_ns: kernels_ns, of: GainOf::Kernels };
+    let reached = Reached::new(Cause::RoundTrip, ROUND_TRIP_TIME, of_time);
+    let mut finding = reached.finding(sentence, place, gain, advice);
+    finding.rows = longest.ops.map(|row| row.id).to_vec();
+    Some(finding)
+}
+
+/// An op and the next one of its chip, which undoes it.
+struct Trip<'a> {
+    ops: [&'a OpReport; 2],
+    ns: f64,
+    is_around_host: bool,
+}
+
+fn trips(rows: &[OpReport]) -> Vec<Trip<'_>> {
+    let mut trips = Vec::new();
+    // The last op of each chip that may be undone, and whether the host ran an op since.
+    let mut last: BTreeMap<Option<u64>, (&OpReport, bool)> = BTreeMap::new();
+    for row in rows {
+        match row.kind {
+            RowKind::Signpost => {}
+            RowKind::Host => {
+                last.values_mut().for_each(|(_, is_around_host)| *is_around_host = true)
+            }
+            RowKind::Device => {
+                let before = last.insert(row.device, (row, false));
+                let Some((first, is_around_host)) = before else { continue };
+                if undoes(first, row) {
+                    let times = [first, row].map(|row| row.device_time_us.unwrap_or(0.0) * 1000.0);
+                    trips.push(Trip { ops: [first, row], ns: times.iter().sum(), is_around_host });
+                    last.remove(&row.device);
+                }
+            }
+        }
+    }
+    trips
+}
+
+/// Returns true if both ops only move or convert a tensor, and the second one's output is as the first
+/// one's input was. Tilize and untilize change what the text of a tensor does not hold.
+fn undoes(first: &OpReport, second: &OpReport) -> bool {
+    let moves = |row: &OpReport| rearranges(row) || row.category == Some(OpCategory::DataMovement);
+    let tensors = |row: &OpReport| -> Option<[String; 2]> {
+        let mut words = row.source.split(' ').filter(|word| !word.is_empty());
+        Some([words.next()?.to_owned(), words.next_back()?.to_owned()])
+    };
+    let Some(([input, output], [input_of_second, result])) = tensors(first).zip(tensors(second))
+    else {
+        return false;
+    };
+    let is_tilize = |row: &OpReport| row.raw_op_code.starts_with("Tilize");
+    let is_untilize = |row: &OpReport| row.raw_op_code.starts_with("Untilize");
+    let are_inverse =
+        (is_tilize(first) && is_untilize(second)) || (is_untilize(first) && is_tilize(second));
+    moves(first)
+        && moves(second)
+        && input == result
+        && output == input_of_second
+        && (input != output || are_inverse)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reason::Reason;
 
-    fn group(op: &str, duration_ns: f64) -> GroupFacts {
-        GroupFacts { op: op.into(), count: 2, duration_ns, row: Some(4), ..GroupFacts::default() }
+    fn group(op: &str, duration_ns: f64, percent: f64) -> OpCodeGroup {
+        OpCodeGroup {
+            op: op.into(),
+            op_count: 2,
+            duration_ns,
+            percent,
+            rows: vec![4, 9],
+            ..OpCodeGroup::default()
+        }
     }
 
-    fn limited(duration_ns: f64, ns: f64) -> GroupFacts {
-        let limit = Limit { ns, flops_percent: 3.0, dram_percent: Some(25.0) };
-        GroupFacts { limit: Some(limit), ..group("Matmul", duration_ns) }
+    fn limited(duration_ns: f64, percent: f64, limit_ns: f64) -> OpCodeGroup {
+        OpCodeGroup {
+            limit_ns: Some(limit_ns),
+            flops_percent: Some(3.0),
+            dram_percent: Some(25.0),
+            bound: Some(GroupBound::Neither),
+            ..group("Matmul", duration_ns, percent)
+        }
     }
 
     #[test]
     fn a_group_far_from_its_limit_is_told_with_what_it_could_gain() {
-        let found = op_groups(&[limited(6e6, 1.5e6), group("Add", 4e6)]);
+        let found = op_groups(&[limited(6e6, 60.0, 1.5e6), group("Add", 4e6, 40.0)]);
         assert_eq!(
             found[0].sentence,
-            "Matmul takes 60.0 % of the kernels' time (2 ops, 6.0 ms) at 3 % of the peak FLOPs and \
-             25 % of the peak DRAM bandwidth: bound by neither, 4 times its limit of 1.5 ms"
+            "Matmul takes 60.0 % of the kernels' time (2 ops, 6.0 ms) at 3 % of its cores' peak FLOPs \
+             and 25 % of the peak DRAM bandwidth: bound by neither, 4.0 times its limit of 1.5 ms"
         );
-        assert_eq!(found[0].gain_at_most_percent, Some(45.0));
+        assert_eq!((found[0].gain_at_most_ns, &*found[0].rows), (Some(4.5e6), &[4, 9][..]));
         assert_eq!((found[1].gain_at_most_ns, found.len()), (None, 2), "no model, no gain");
-        assert_eq!(op_groups(&[limited(6e6, 3.1e6)]), [], "within twice its limit");
-        assert_eq!(op_groups(&[limited(1.9e6, 1.0), limited(8.1e6, 8e6)]), [], "below a fifth");
+        assert_eq!(op_groups(&[limited(6e6, 60.0, 3.1e6)]), [], "within twice its limit");
+        assert_eq!(op_groups(&[limited(0.9e6, 9.0, 1.0)]), [], "below a tenth");
+    }
+
+    #[test]
+    fn a_fidelity_above_the_types_is_told_of_ops_that_compute_all_the_time() {
+        let reason = Reason {
+            fact: "HiFi4".into(),
+            advice: "use LoFi".into(),
+            is_fidelity: true,
+            ..Reason::default()
+        };
+        let high = |bound| OpCodeGroup {
+            bound: Some(bound),
+            reasons: vec![reason.clone()],
+            ..limited(6e6, 60.0, 3.4e6)
+        };
+        let found = op_groups(&[high(GroupBound::Compute)]);
+        assert!(
+            found[0]
+                .sentence
+                .ends_with("bound by the FLOPs of its cores, 1.8 times its limit of 3.4 ms")
+        );
+        assert_eq!(
+            (found[0].advice.as_str(), &*found[0].why),
+            ("use LoFi", &["HiFi4".to_owned()][..])
+        );
+        assert_eq!(op_groups(&[high(GroupBound::Neither)]), []);
     }
 
     #[test]
     fn few_cores_are_a_gain_without_a_model() {
-        let one = GroupFacts { idle_cores_ns: 3e6, cores: Some((1, 64)), ..group("Softmax", 4e6) };
+        let one = OpCodeGroup {
+            idle_cores_ns: 3e6,
+            core_count: Some(1),
+            available_core_count: Some(64),
+            ..group("Softmax", 4e6, 100.0)
+        };
         let [finding] = &op_groups(&[one])[..] else { panic!() };
-        assert_eq!(finding.gain_at_most_percent, Some(75.0));
-        assert!(finding.advice.contains("1 of 64"), "{}", finding.advice);
-        assert_eq!(few_cores((32, 64)), None);
-        assert!(few_cores((31, 64)).is_some());
-        assert_eq!(few_cores((0, 64)), None);
+        assert_eq!(finding.gain_at_most_ns, Some(3e6));
+        assert!(finding.sentence.contains("1 of 64"), "{}", finding.sentence);
     }
 
     #[test]
     fn layout_changes_count_as_a_sum() {
-        let change = |op, ns| GroupFacts { is_layout: true, ..group(op, ns) };
-        let groups = [group("Matmul", 8e6), change("Permute", 1.5e6), change("Tilize", 0.5e6)];
+        let change = |op, ns, percent| OpCodeGroup { is_layout: true, ..group(op, ns, percent) };
+        let groups = [
+            group("Matmul", 8e6, 80.0),
+            change("Permute", 1.5e6, 15.0),
+            change("Tilize", 0.5e6, 5.0),
+        ];
         let finding = layout(&groups).unwrap();
         assert_eq!(
             finding.sentence,
@@ -272,7 +334,13 @@ mod tests {
              Tilize 5.0 %"
         );
         assert_eq!(finding.gain_at_most_ns, Some(2e6));
-        assert_eq!(layout(&[group("Matmul", 9.1e6), change("Permute", 0.9e6)]), None);
+        assert_eq!(layout(&[group("Matmul", 9.1e6, 91.0), change("Permute", 0.9e6, 9.0)]), None);
         assert_eq!(layout(&groups[..1]), None);
+    }
+
+    #[test]
+    fn names_keep_their_first_letter() {
+        assert_eq!(lower_first("HiFi2 keeps"), "HiFi2 keeps");
+        assert_eq!(lower_first("Use more"), "use more");
     }
 }

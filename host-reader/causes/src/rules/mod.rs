@@ -11,17 +11,18 @@ mod setup;
 use crate::{
     finding::{Cause, Finding, GainOf, Place, Untold, share},
     op::OpCauses,
-    threshold::Threshold,
+    threshold::{LAUNCH_GAP, Threshold},
     time_class::{TimeClass, WaitEvidence},
     timeline::DeviceTime,
 };
 use analysis::SyncCounts;
 use reader::names::ZoneTable;
+use reports::perf::OpCategory;
 use std::collections::BTreeMap;
 use wire::RunHostId;
 
-pub(crate) use gaps::{GapFacts, Waiting, dispatch, host, host_ops, small_ops, waiting};
-pub(crate) use groups::{group_facts, layout, op_groups};
+pub(crate) use gaps::{GapFacts, Iterations, Waiting, host_ops, small_ops, waiting};
+pub(crate) use groups::{layout, op_groups, round_trips};
 pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
 
 /// Cause of which the figure has reached the threshold.
@@ -57,6 +58,8 @@ impl Reached {
             figure: self.figure,
             threshold: self.threshold.name,
             place,
+            why: Vec::new(),
+            rows: Vec::new(),
             gain_at_most_ns: Some(gain.at_most_ns),
             gain_at_most_percent: Some(share(gain.at_most_ns, gain.whole_ns)),
             gain_of: gain.of,
@@ -128,8 +131,6 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, 
     let mut findings: Vec<Finding> = Vec::new();
     let wall_ns = wall_ns(of.devices);
     let facts = gap_facts(of.ops, wall_ns);
-    findings.extend(host(&facts));
-    findings.extend(dispatch(&facts));
     findings.extend(small_ops(&facts));
     let groups = groups(of.ops);
     for group in &groups {
@@ -138,8 +139,67 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, 
         findings.extend(pipeline::pipeline(group));
         findings.extend(chips::slow_chip(group));
     }
+    // Blocked time follows from the stage, the core or the chip that others wait for.
+    let is_explained = findings.iter().any(|finding| explains_waits(finding.cause));
+    let classes =
+        [TimeClass::HostLate, TimeClass::Dispatch, TimeClass::Collective, TimeClass::Wait];
+    let classes = classes.into_iter().filter(|class| *class != TimeClass::Wait || !is_explained);
+    findings.extend(classes.filter_map(|class| waiting(&waiting_of(of, class)?)));
     let untold = untold(of, &groups);
     (findings, untold)
+}
+
+/// Returns true if a cause is one that others wait for.
+const fn explains_waits(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::Straggler
+            | Cause::UnevenWork
+            | Cause::SlowChip
+            | Cause::Reader
+            | Cause::Latency
+            | Cause::Semaphore
+            | Cause::Compute
+            | Cause::Writer
+            | Cause::Turns
+            | Cause::Balanced
+    )
+}
+
+fn is_collective(op: &OpCauses) -> bool {
+    op.name.as_deref().is_some_and(|name| OpCategory::of(name) == OpCategory::Ccl)
+}
+
+/// The chip that waits most in a class, with its gaps.
+#[expect(clippy::cast_precision_loss, reason = "a share is shown")]
+fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
+    let percent = |device: &DeviceTime| device.time.percent(class);
+    let most = of.devices.iter().max_by(|one, other| percent(one).total_cmp(&percent(other)))?;
+    let own = of.ops.iter().filter(|op| op.chip_id == most.chip_id);
+    let part = |op: &OpCauses| {
+        let ns = match class {
+            TimeClass::HostLate | TimeClass::Dispatch => op.gap_ns.filter(|gap| *gap > 0)? as f64,
+            TimeClass::Collective if is_collective(op) => kernel_ns(op),
+            _ => return None,
+        };
+        let is_launch = ns <= LAUNCH_GAP.value * 1000.0;
+        let place = Place {
+            chip_id: Some(op.chip_id),
+            op: op.name.clone(),
+            run_host_id: Some(op.run_host_id),
+            launch: Some(op.launch),
+            ..Place::default()
+        };
+        (class != TimeClass::HostLate || !is_launch).then_some((ns, place))
+    };
+    Some(Waiting {
+        class,
+        percent: percent(most),
+        total_ns: most.time.total_ns? as f64,
+        parts: own.filter_map(part).collect(),
+        chip_id: Some(most.chip_id).filter(|_| of.devices.len() > 1),
+        iterations: Iterations::All,
+    })
 }
 
 /// From the first record to the last, of the chip that took longest.
@@ -157,9 +217,6 @@ fn gap_facts(ops: &[OpCauses], wall_ns: f64) -> GapFacts {
         chips.insert(op.chip_id);
         let Some(duration) = op.kernel.and_then(|kernel| kernel.duration_ns) else { continue };
         facts.durations_ns.push(duration as f64);
-        if let Some(gap) = op.gap_ns.filter(|&gap| gap > 0) {
-            facts.gaps_ns.push((gap as f64, duration as f64));
-        }
     }
     facts.chip_count = chips.len().max(1);
     facts

@@ -192,6 +192,8 @@ fn finding(
             risc: pace.stage(pace.pacer).map(|stage| stage.risc.label()),
             ..group.place()
         },
+        why: Vec::new(),
+        rows: Vec::new(),
         gain_at_most_ns: Some(gain_ns),
         gain_at_most_percent: Some(share(gain_ns, paced_ns)),
         gain_of: GainOf::Ops,

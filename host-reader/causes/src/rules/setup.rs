@@ -36,6 +36,8 @@ pub(crate) fn setup(group: &OpGroup<'_>, zones: &ZoneTable) -> Option<Finding> {
             zone,
             ..group.place()
         },
+        why: Vec::new(),
+        rows: Vec::new(),
         gain_at_most_ns: Some(gain),
         gain_at_most_percent: Some(share(gain, group.kernel_ns())),
         gain_of: GainOf::Ops,

@@ -1,6 +1,6 @@
 //! Checks whether a matmul's math fidelity fits its element types.
 
-use super::row::OpRow;
+use super::{arch::MathFidelity, row::OpRow};
 
 /// How a math fidelity fits the element types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -47,6 +47,18 @@ pub fn judge_fidelity(row: &OpRow) -> FidelityAdvice {
         return FidelityAdvice { verdict: FidelityVerdict::Unknown, note };
     };
     judge_bits(&row.math_fidelity, [first, second, output])
+}
+
+/// The lowest fidelity that keeps the bits of an op's element types; `None` if its own is not higher.
+pub(super) fn sufficient_fidelity(row: &OpRow) -> Option<MathFidelity> {
+    if judge_fidelity(row).verdict != FidelityVerdict::TooHigh {
+        return None;
+    }
+    ["LoFi", "HiFi2", "HiFi3"].into_iter().find_map(|name| {
+        let lower = OpRow { math_fidelity: name.to_owned(), ..row.clone() };
+        let is_enough = judge_fidelity(&lower).verdict == FidelityVerdict::Sufficient;
+        MathFidelity::from_name(name).filter(|_| is_enough)
+    })
 }
 
 fn mantissa_bits(datatype: &str) -> Option<u32> {

@@ -57,7 +57,7 @@ pub use csv_out::{CsvOptions, write_ops_csv, write_stacked_csv};
 pub use fidelity::{FidelityAdvice, FidelityVerdict, judge_fidelity};
 pub use iterations::{Iterations, OpStatistics, RepetitionRule};
 pub(crate) use iterations::{Repetitions, shortest_period};
-pub use model::BoundAnalysis;
+pub use model::{BoundAnalysis, ShapeLimit};
 pub use op::{Bound, OpReport, ProgramBlocks, RowKind};
 pub use ops_csv::{OpsCsv, OpsCsvError, read_ops_csv};
 pub use report::{PerfOptions, PerfReport, Totals};

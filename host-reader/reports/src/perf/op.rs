@@ -3,7 +3,10 @@
 use super::{
     category::{OpCategory, is_host_op},
     fidelity::{FidelityAdvice, judge_fidelity},
-    model::{BoundAnalysis, ModelContext, Modelled, first_number, has_program_config, model_of},
+    model::{
+        BoundAnalysis, ModelContext, Modelled, ShapeLimit, first_number, has_program_config,
+        model_of,
+    },
     row::OpRow,
 };
 
@@ -109,6 +112,8 @@ pub struct OpReport {
     pub tflops: Option<f64>,
     /// Share of what the cores could do.
     pub flops_percent: Option<f64>,
+    /// Least time that it needs by its shape; `None` if it is not known.
+    pub limit: Option<ShapeLimit>,
     /// Fidelity and element types as text.
     pub math_fidelity: String,
     /// Element type of the first output.
@@ -177,6 +182,7 @@ pub(super) fn analyse(
         RowKind::Host | RowKind::Signpost => Modelled::default(),
     };
     let is_op = kind == RowKind::Device;
+    let available_core_count = row.available_cores.or(available_core_count);
     OpReport {
         id: row.id,
         file: row.file,
@@ -195,12 +201,15 @@ pub(super) fn analyse(
         device_time_us: duration_ns.filter(|_| is_op).map(|ns| ns / 1000.0),
         op_to_op_gap_us: gap_us(row, kind, is_duration_invalid, previous),
         core_count: modelled.cores.or(row.core_count),
-        available_core_count: row.available_cores.or(available_core_count),
+        available_core_count,
         dram_bytes: modelled.dram_bytes,
         dram_gb_per_s: modelled.dram_gb_per_s,
         dram_percent: modelled.dram_percent,
         tflops: modelled.tflops,
         flops_percent: modelled.flops_percent,
+        limit: is_op
+            .then(|| ShapeLimit::of(row, &modelled, available_core_count, &context))
+            .flatten(),
         math_fidelity: fidelity_text(row, modelled.analysis),
         output_datatype: row.output.datatype.clone(),
         input_datatypes: row.inputs.each_ref().map(|input| input.datatype.clone()),

@@ -3,10 +3,12 @@
 mod attribute;
 mod conv;
 mod halo;
+mod limit;
 mod matmul;
 mod sparse;
 
 pub(super) use attribute::{first_number, has_program_config};
+pub use limit::ShapeLimit;
 
 use super::{
     arch::{ArchLimits, MathFidelity},
@@ -56,6 +58,8 @@ pub(super) struct Modelled {
     /// Text appended to the op code.
     pub(super) suffix: String,
     pub(super) analysis: BoundAnalysis,
+    /// Floating-point operations; `None` without a duration as well.
+    pub(super) flops: Option<f64>,
     /// 10^12 operations per second.
     pub(super) tflops: Option<f64>,
     pub(super) flops_percent: Option<f64>,
@@ -102,6 +106,7 @@ impl Modelled {
         let Some(duration_ns) = context.duration_ns.filter(|&ns| ns > 0.0) else { return };
         let seconds = duration_ns * 1e-9;
         let flops_per_s = work.flops / seconds;
+        self.flops = Some(work.flops);
         self.tflops = Some(flops_per_s / 1e12);
         let cores = self.cores.or(row.core_count);
         let fidelity = MathFidelity::from_name(&row.math_fidelity);

@@ -1,0 +1,194 @@
+//! Ops of one op code together: their time, the limit of their shapes, and what keeps them from it.
+
+use crate::{
+    finding::share,
+    reason::{Reason, reasons},
+    threshold::{FEW_CORES, FLOPS, GROUP_LIMIT},
+};
+use reports::perf::{OpCategory, OpReport, RowKind};
+use std::collections::BTreeMap;
+
+/// Limit of the chip that a group of ops reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GroupBound {
+    /// FLOPs of the cores in use, and DRAM bandwidth.
+    Both,
+    /// FLOPs of the cores in use.
+    Compute,
+    /// DRAM bandwidth.
+    Dram,
+    /// Neither.
+    Neither,
+}
+
+impl GroupBound {
+    /// The name in tables.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Both => "both",
+            Self::Compute => "compute",
+            Self::Dram => "DRAM",
+            Self::Neither => "neither",
+        }
+    }
+}
+
+/// Device ops of one op code. Shares of peaks are means over the time of its ops.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct OpCodeGroup {
+    /// Op code.
+    pub op: String,
+    /// Number of its ops with a device time.
+    pub op_count: usize,
+    /// Time of their kernels, over all chips.
+    pub duration_ns: f64,
+    /// The same as a share of all kernels.
+    pub percent: f64,
+    /// True if all they do is rearrange or convert tensors.
+    pub is_layout: bool,
+    /// Least time of the ops by their shapes, summed; `None` if one of them has none.
+    pub limit_ns: Option<f64>,
+    /// Share of the peak FLOPs of the cores in use; `None` if one of the ops has no model of them.
+    pub flops_percent: Option<f64>,
+    /// Share of the peak DRAM bandwidth; `None` if no op has modelled bytes in DRAM.
+    pub dram_percent: Option<f64>,
+    /// Limit that the ops reach; `None` without a model.
+    pub bound: Option<GroupBound>,
+    /// Time that would be saved if ops on few cores took all, at their speed per core.
+    pub idle_cores_ns: f64,
+    /// Rows of the longest ops, longest first.
+    pub rows: Vec<u64>,
+    /// Cores of the longest op.
+    pub core_count: Option<u64>,
+    /// Cores available to it.
+    pub available_core_count: Option<u64>,
+    /// What keeps the ops from their limit, as far as their rows tell.
+    pub reasons: Vec<Reason>,
+}
+
+/// Rows that a group names.
+const NAMED_ROWS: usize = 3;
+
+/// One op of a group, with its time in nanoseconds.
+pub(crate) type TimedRow<'a> = (&'a OpReport, f64);
+
+/// Groups of device ops by op code, those with most time first.
+pub(crate) fn op_code_groups(rows: &[OpReport]) -> Vec<OpCodeGroup> {
+    let mut groups: BTreeMap<&str, Vec<TimedRow<'_>>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
+        let Some(us) = row.device_time_us.filter(|us| *us > 0.0) else { continue };
+        groups.entry(&row.raw_op_code).or_default().push((row, us * 1000.0));
+    }
+    let time = |rows: &[TimedRow<'_>]| rows.iter().map(|(_, ns)| ns).sum::<f64>();
+    let kernels_ns: f64 = groups.values().map(|rows| time(rows)).sum();
+    let mut groups: Vec<_> =
+        groups.into_iter().map(|(op, rows)| OpCodeGroup::new(op, rows, kernels_ns)).collect();
+    groups.sort_by(|one, other| other.duration_ns.total_cmp(&one.duration_ns));
+    groups
+}
+
+impl OpCodeGroup {
+    fn new(op: &str, mut rows: Vec<TimedRow<'_>>, kernels_ns: f64) -> Self {
+        rows.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let longest = rows.first().map(|(row, _)| *row);
+        let idle = rows.iter().filter_map(|(row, ns)| {
+            let (cores, available) = few_cores(row)?;
+            Some(ns * (1.0 - cores / available))
+        });
+        let duration_ns = rows.iter().map(|(_, ns)| ns).sum();
+        let mut group = Self {
+            op: op.to_owned(),
+            op_count: rows.len(),
+            duration_ns,
+            percent: share(duration_ns, kernels_ns),
+            is_layout: rows.iter().all(|(row, _)| rearranges(row)),
+            limit_ns: rows.iter().map(|row| limit_ns(*row)).sum(),
+            flops_percent: flops_percent(&rows, duration_ns),
+            dram_percent: dram_percent(&rows, duration_ns),
+            bound: None,
+            idle_cores_ns: idle.sum(),
+            rows: rows.iter().take(NAMED_ROWS).map(|(row, _)| row.id).collect(),
+            core_count: longest.and_then(|row| row.core_count),
+            available_core_count: longest.and_then(|row| row.available_core_count),
+            reasons: reasons(&rows),
+        };
+        group.bound = group.bound();
+        group
+    }
+
+    fn bound(&self) -> Option<GroupBound> {
+        self.limit_ns?;
+        let reaches = |percent: Option<f64>| percent.is_some_and(|of| of >= FLOPS.value);
+        Some(match (reaches(self.flops_percent), reaches(self.dram_percent)) {
+            (true, true) => GroupBound::Both,
+            (true, false) => GroupBound::Compute,
+            (false, true) => GroupBound::Dram,
+            (false, false) => GroupBound::Neither,
+        })
+    }
+
+    /// Cores of the longest op and those available, if that is a small part of them.
+    pub(crate) fn few_cores(&self) -> Option<(u64, u64)> {
+        let cores = self.core_count.zip(self.available_core_count)?;
+        is_few(cores).then_some(cores)
+    }
+
+    /// Returns true if the ops take several times their limit, or compute with a fidelity that is
+    /// higher than their types need.
+    pub(crate) fn is_far_from_limit(&self) -> bool {
+        let Some(limit_ns) = self.limit_ns else { return false };
+        let is_computing = matches!(self.bound, Some(GroupBound::Compute | GroupBound::Both));
+        let has_excess = self.reasons.iter().any(|reason| reason.is_fidelity);
+        self.duration_ns >= limit_ns * GROUP_LIMIT.value || (is_computing && has_excess)
+    }
+}
+
+/// Least time of an op by its shape, which is not more than it took.
+pub(crate) fn limit_ns((row, ns): TimedRow<'_>) -> Option<f64> {
+    Some((row.limit?.us()? * 1000.0).min(ns))
+}
+
+fn flops_percent(rows: &[TimedRow<'_>], whole_ns: f64) -> Option<f64> {
+    let weighted: Option<f64> = rows.iter().map(|(row, ns)| Some(row.flops_percent? * ns)).sum();
+    weighted.map(|weighted| weighted / whole_ns)
+}
+
+fn dram_percent(rows: &[TimedRow<'_>], whole_ns: f64) -> Option<f64> {
+    let dram = |(row, _): &TimedRow<'_>| Some(row.limit?.dram_us? * 1000.0);
+    let known: Vec<f64> = rows.iter().filter_map(dram).collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / whole_ns * 100.0)
+}
+
+/// Returns true if all an op does is rearrange or convert a tensor.
+///
+/// # Compatibility
+/// The category of tt-perf-report 1.4.1, without `Ternary`, which computes.
+pub(crate) fn rearranges(row: &OpReport) -> bool {
+    row.category == Some(OpCategory::TensorManipulation) && !row.raw_op_code.starts_with("Ternary")
+}
+
+/// Cores, and those available, if that is a small part of them.
+#[expect(clippy::cast_precision_loss, reason = "counts of cores")]
+pub(crate) fn few_cores(row: &OpReport) -> Option<(f64, f64)> {
+    let (cores, available) = row.core_count.zip(row.available_core_count)?;
+    is_few((cores, available)).then_some((cores as f64, available as f64))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of cores")]
+fn is_few((cores, available): (u64, u64)) -> bool {
+    cores > 0 && share(cores as f64, available as f64) < FEW_CORES.value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_cores_are_not_few() {
+        assert!(!is_few((32, 64)));
+        assert!(is_few((31, 64)));
+        assert!(!is_few((0, 64)), "unknown");
+    }
+}

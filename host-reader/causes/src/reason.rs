@@ -1,0 +1,155 @@
+//! Reasons why ops are far from the limit of their shape, as far as their rows tell.
+
+use crate::{
+    finding::share,
+    op_code_group::{TimedRow, few_cores, limit_ns},
+    threshold::{BETTER_ROW, REASON_TIME},
+};
+use reports::perf::{FidelityVerdict, OpReport, ProgramBlocks};
+
+/// What a group's rows have in common that costs time, with what to change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Reason {
+    /// The fact, with its figure.
+    pub fact: String,
+    /// What to change.
+    pub advice: String,
+    /// True if it is a math fidelity that is higher than the element types need.
+    #[serde(skip)]
+    pub(crate) is_fidelity: bool,
+    /// True if it is that ops run on few cores.
+    #[serde(skip)]
+    pub(crate) is_few_cores: bool,
+}
+
+impl Reason {
+    fn new(fact: String, advice: &str) -> Self {
+        Self { fact, advice: advice.to_owned(), ..Self::default() }
+    }
+}
+
+/// Reasons of ops of one op code, which are in the order of their time.
+pub(crate) fn reasons(rows: &[TimedRow<'_>]) -> Vec<Reason> {
+    let found = [
+        on_few_cores(rows),
+        with_high_fidelity(rows),
+        with_input_in_dram(rows),
+        without_program_config(rows),
+        with_single_tiles(rows),
+        better_row(rows),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+/// Counts the ops for which a fact holds, if they take a good part of the time.
+fn holds(rows: &[TimedRow<'_>], of: impl Fn(&OpReport) -> bool) -> Option<String> {
+    let own = || rows.iter().filter(|(row, _)| of(row));
+    let time = |rows: &mut dyn Iterator<Item = &TimedRow<'_>>| rows.map(|(_, ns)| ns).sum::<f64>();
+    let of_time = share(time(&mut own()), time(&mut rows.iter()));
+    (of_time >= REASON_TIME.value).then(|| match rows.len() {
+        1 => String::new(),
+        all => format!(" in {} of {all} ops", own().count()),
+    })
+}
+
+fn on_few_cores(rows: &[TimedRow<'_>]) -> Option<Reason> {
+    let count = holds(rows, |row| few_cores(row).is_some())?;
+    let (longest, _) = rows.iter().find(|(row, _)| few_cores(row).is_some())?;
+    let (cores, available) = longest.core_count.zip(longest.available_core_count)?;
+    let fact = match rows.len() {
+        1 => format!("it runs on {cores} of {available} cores"),
+        _ => format!("few cores{count}, the longest on {cores} of {available}"),
+    };
+    Some(Reason { is_few_cores: true, ..Reason::new(fact, "use more cores") })
+}
+
+fn with_high_fidelity(rows: &[TimedRow<'_>]) -> Option<Reason> {
+    let verdict = |row: &OpReport| row.fidelity.map(|fidelity| fidelity.verdict);
+    let is_high = |row: &OpReport| verdict(row) == Some(FidelityVerdict::TooHigh);
+    let count = holds(rows, is_high)?;
+    let (longest, _) = rows.iter().find(|(row, _)| is_high(row))?;
+    let fact = format!("math fidelity above what its types need{count}: {}", longest.math_fidelity);
+    let note = longest.fidelity.and_then(|fidelity| fidelity.note);
+    let note = note.unwrap_or("use a lower math fidelity").trim_end_matches('.');
+    Some(Reason { is_fidelity: true, ..Reason::new(fact, note) })
+}
+
+fn memory(row: &OpReport) -> Option<&str> {
+    let memory = row.input_0_memory.as_deref()?;
+    let place = memory.strip_prefix("DEV_").and_then(|rest| rest.split_once('_'));
+    Some(place.map_or(memory, |(_, place)| place))
+}
+
+fn with_input_in_dram(rows: &[TimedRow<'_>]) -> Option<Reason> {
+    let count =
+        holds(rows, |row| memory(row).is_some_and(|memory| memory.contains("DRAM_INTERLEAVED")))?;
+    let fact = format!("input 0 interleaved in DRAM{count}");
+    Some(Reason::new(fact, "keep input 0 in L1, sharded over the cores that use it"))
+}
+
+/// Returns true if the op takes a program configuration with blocks of the inner dimension.
+fn takes_blocks(row: &OpReport) -> bool {
+    row.raw_op_code.starts_with("Matmul") && !row.is_dram_sharded
+}
+
+fn without_program_config(rows: &[TimedRow<'_>]) -> Option<Reason> {
+    let is_bare = |row: &OpReport| takes_blocks(row) && row.blocks == ProgramBlocks::default();
+    let count = holds(rows, is_bare)?;
+    let advice = "give a program_config that sets in0_block_w, out_subblock_h and out_subblock_w";
+    Some(Reason::new(format!("no program_config{count}"), advice))
+}
+
+fn with_single_tiles(rows: &[TimedRow<'_>]) -> Option<Reason> {
+    let is_single = |row: &OpReport| {
+        let blocks = row.blocks;
+        [blocks.output_subblock_height_tiles, blocks.output_subblock_width_tiles] == [Some(1); 2]
+    };
+    let count = holds(rows, is_single)?;
+    Some(Reason::new(format!("output subblocks of one tile{count}"), "use larger output subblocks"))
+}
+
+/// An op of the group that comes much nearer to its limit than the longest, with the facts in which it
+/// differs.
+fn better_row(rows: &[TimedRow<'_>]) -> Option<Reason> {
+    let speed = |row: &TimedRow<'_>| Some(share(limit_ns(*row)?, row.1));
+    let longest = rows.first()?;
+    let own = speed(longest)?;
+    let others = rows.iter().filter_map(|row| Some((row.0, speed(row)?)));
+    let (best, most) = others.max_by(|one, other| one.1.total_cmp(&other.1))?;
+    let differences = differences(best, longest.0);
+    if most < own * BETTER_ROW.value || differences.is_empty() {
+        return None;
+    }
+    let fact = format!(
+        "row {} runs it at {most:.0} % of its limit's speed, the longest at {own:.0} %: {}",
+        best.id,
+        differences.join(", ")
+    );
+    Some(Reason::new(fact, &format!("run it as row {} does", best.id)))
+}
+
+/// Facts in which one row differs from another, as one has them and the other.
+fn differences(one: &OpReport, other: &OpReport) -> Vec<String> {
+    let cores = |row: &OpReport| row.core_count.map_or_else(String::new, |of| of.to_string());
+    let blocks = |row: &OpReport| {
+        let blocks = row.blocks;
+        let sides = [blocks.output_subblock_height_tiles, blocks.output_subblock_width_tiles];
+        match sides {
+            [Some(height), Some(width)] => format!("{height} x {width}"),
+            _ => String::new(),
+        }
+    };
+    let facts: [(&str, [String; 2]); 4] = [
+        ("input 0 in", [one, other].map(|row| memory(row).unwrap_or("").to_owned())),
+        ("cores", [one, other].map(cores)),
+        ("output subblocks", [one, other].map(blocks)),
+        ("types", [one, other].map(|row| row.math_fidelity.clone())),
+    ];
+    let differing = facts.into_iter().filter(|(_, [one, other])| one != other && !one.is_empty());
+    differing
+        .map(|(name, [one, other])| match other.as_str() {
+            "" => format!("{name} {one}"),
+            _ => format!("{name} {one} against {other}"),
+        })
+        .collect()
+}

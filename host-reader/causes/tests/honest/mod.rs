@@ -1,0 +1,67 @@
+//! Rules that hold of the sentences of every explanation.
+
+use causes::{Cause, Explanation, Finding, TimeClass};
+
+/// Causes for which others wait.
+const WAITED_FOR: [Cause; 10] = [
+    Cause::Straggler,
+    Cause::UnevenWork,
+    Cause::SlowChip,
+    Cause::Reader,
+    Cause::Latency,
+    Cause::Semaphore,
+    Cause::Compute,
+    Cause::Writer,
+    Cause::Turns,
+    Cause::Balanced,
+];
+
+/// Asserts that sentences are in order, large enough, and agree with the table of classes.
+pub(crate) fn assert_honest(explanation: &Explanation, what: &str) {
+    let findings = &explanation.findings;
+    let gains: Vec<f64> = findings.iter().map(|of| of.gain_at_most_ns.unwrap_or(0.0)).collect();
+    assert!(gains.is_sorted_by(|one, other| one >= other), "{what}: {gains:?}");
+    for finding in findings {
+        let percent = finding.gain_at_most_percent;
+        let is_answer = finding.cause == Cause::Balanced;
+        assert!(is_answer || percent.is_none_or(|of| of >= 1.0), "{what}: {finding:?}");
+        assert!(percent.is_none_or(|of| of <= 100.0), "{what}: {finding:?}");
+        assert!(!finding.advice.is_empty() && !finding.sentence.is_empty(), "{what}: {finding:?}");
+        assert_within_class(explanation, finding, what);
+    }
+    for device in &explanation.devices {
+        let has = |causes: &[Cause]| findings.iter().any(|of| causes.contains(&of.cause));
+        let waits: Vec<Cause> = WAITED_FOR.into_iter().chain([Cause::Wait]).collect();
+        for (class, causes) in [
+            (TimeClass::HostLate, &[Cause::Host][..]),
+            (TimeClass::Dispatch, &[Cause::Dispatch]),
+            (TimeClass::Collective, &[Cause::Collective]),
+            (TimeClass::Wait, &waits),
+        ] {
+            let percent = device.time.percent(class);
+            assert!(percent < 20.0 || has(causes), "{what}: {class:?} {percent}: {findings:#?}");
+        }
+    }
+}
+
+/// No more is to be gained than the class of time has, of the chip with most of it.
+fn assert_within_class(explanation: &Explanation, finding: &Finding, what: &str) {
+    use TimeClass::{Collective, Compute, DataMovement, Dispatch, HostLate, Unknown, Wait};
+    let classes: &[TimeClass] = match finding.cause {
+        Cause::Host => &[HostLate],
+        Cause::Dispatch => &[Dispatch],
+        Cause::Collective => &[Collective],
+        Cause::Wait => &[Wait],
+        Cause::Layout | Cause::RoundTrip => &[DataMovement],
+        _ => &[Compute, DataMovement, Collective, Wait, Unknown],
+    };
+    let of_chip = |device: &causes::DeviceTime| {
+        let percent: f64 = classes.iter().map(|class| device.time.percent(*class)).sum();
+        // Shares have one digit.
+        (percent + 0.1) / 100.0 * device.time.total_ns.unwrap_or(0) as f64
+    };
+    let most: f64 = explanation.devices.iter().map(of_chip).fold(0.0, f64::max);
+    let gain = finding.gain_at_most_ns.unwrap_or(0.0);
+    // Launches side by side have more kernels than time; those here are one after the other.
+    assert!(gain <= most + 1.0, "{what}: {gain} of {most} ns: {finding:?}");
+}

@@ -1,0 +1,164 @@
+//! Ops CSVs of real models: what is told first, and rules that hold of every recording there is.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use captures::{capture_path, log_of_json, log_path};
+use causes::{Cause, Explanation, SteadyRule, TimeClass, Window};
+use recording::device_log::PackedLog;
+use reports::perf::{PerfReport, read_ops_csv};
+use std::{fmt::Write, path::PathBuf};
+
+mod honest;
+mod whole;
+use honest::assert_honest;
+use whole::assert_whole;
+
+const CSVS: [&str; 7] = [
+    "tt-forge-fe/ops_perf_results.csv",
+    "tt-mlir/ops_perf_results_2024_08_15_17_59_30.csv",
+    "tt-perf-report/bh20_oft_integral_image_trace.csv",
+    "tt-perf-report/bh_64_clip_encoder_1.csv",
+    "tt-perf-report/bh_p100_dlv3.csv",
+    "tt-perf-report/ops_perf_results_2025_09_18_11_39_20.csv",
+    "ttnn-visualizer/ops_perf_results_SEG_ENCODER_2024_10_04_01_36_08.csv",
+];
+
+fn explain_window(path: &str, window: Window) -> Explanation {
+    let file = std::fs::File::open(capture_path(path)).unwrap();
+    let csv = read_ops_csv(file, path).unwrap();
+    let report = PerfReport::new(vec![csv], &Explanation::report_options()).unwrap();
+    Explanation::of_perf_window(&report, window)
+}
+
+fn explain_csv(path: &str) -> Explanation {
+    explain_window(path, Window::Steady)
+}
+
+/// Sentences with shares that the stacked report of tt-perf-report 1.4.1 shows of the same rows (for
+/// the second file those of `--id-range 332-661`).
+const LARGEST_GROUPS: [(&str, &str); 5] = [
+    ("tt-perf-report/bh20_oft_integral_image_trace.csv", "PermuteDeviceOperation 80.7 %"),
+    (
+        "tt-perf-report/bh_64_clip_encoder_1.csv",
+        "MinimalMatmulOp takes 44.5 % of the kernels' time (72 ops, 1.6 ms) at 4 %",
+    ),
+    ("tt-perf-report/bh_p100_dlv3.csv", "Conv2dDeviceOperation takes 29.6 %"),
+    (
+        "tt-perf-report/ops_perf_results_2025_09_18_11_39_20.csv",
+        "ReshapeDeviceOperation 46.8 %, TilizeWithValPadding 12.3 %",
+    ),
+    (
+        "ttnn-visualizer/ops_perf_results_SEG_ENCODER_2024_10_04_01_36_08.csv",
+        "TilizeWithValPadding 82.0 %",
+    ),
+];
+
+#[test]
+fn the_largest_groups_are_those_of_tt_perf_report() {
+    for (path, words) in LARGEST_GROUPS {
+        let findings = explain_csv(path).findings;
+        assert!(findings.iter().any(|of| of.sentence.contains(words)), "{path}: {findings:#?}");
+    }
+}
+
+#[test]
+fn the_last_iteration_is_told_apart_from_the_run_that_compiles() {
+    let steady = |path: &str| explain_csv(path).steady;
+    let clip = steady("tt-perf-report/bh_64_clip_encoder_1.csv").unwrap();
+    // Rows 2 to 331 and 332 to 661 run the same ops on the same shapes.
+    assert_eq!((clip.first_row, clip.last_row, clip.op_count), (332, 661, 330));
+    assert_eq!(clip.rule, SteadyRule::RepeatedOps);
+    let image = steady("tt-perf-report/bh20_oft_integral_image_trace.csv").unwrap();
+    assert_eq!((image.rule, image.op_count), (SteadyRule::Signpost, 7));
+    assert_eq!(steady("tt-perf-report/bh_p100_dlv3.csv"), None, "nothing repeats");
+}
+
+#[test]
+fn all_rows_are_explained_if_asked_for() {
+    let clip = "tt-perf-report/bh_64_clip_encoder_1.csv";
+    let all = explain_window(clip, Window::All);
+    assert_eq!((all.steady, all.devices[0].op_count), (None, 660));
+    assert!(all.window.unwrap().starts_with("All rows"));
+    // 9.44 s of gaps and 7.3 ms of kernels, by a script.
+    assert!(all.devices[0].time.percent(TimeClass::HostLate) > 99.8);
+    let steady = explain_csv(clip).window.unwrap();
+    assert!(steady.contains("rows 332 to 661"), "{steady}");
+    let none = explain_csv("tt-perf-report/bh_p100_dlv3.csv").window.unwrap();
+    assert!(none.starts_with("Nothing repeats"), "{none}");
+}
+
+#[test]
+fn conversions_that_are_undone_at_once_are_found_in_a_real_model() {
+    // By a script over the file: 30 pairs of neighbours, 90.4 % of the kernels' time.
+    let path = "ttnn-visualizer/ops_perf_results_SEG_ENCODER_2024_10_04_01_36_08.csv";
+    let findings = explain_csv(path).findings;
+    let trip = findings.iter().find(|of| of.cause == Cause::RoundTrip).unwrap();
+    assert!(trip.sentence.contains("90.4 % of the kernels' time (30 pairs"), "{}", trip.sentence);
+}
+
+#[test]
+fn every_recording_there_is_is_explained_in_order_and_within_its_classes() {
+    for path in CSVS {
+        for window in [Window::Steady, Window::All] {
+            let explanation = explain_window(path, window);
+            assert_honest(&explanation, path);
+            if !explanation.devices.is_empty() {
+                assert_whole(&explanation, path);
+            }
+        }
+    }
+    for log in std::fs::read_dir(capture_path("mesham-tt-sim")).unwrap() {
+        let log: PathBuf = log.unwrap().path().join("profile_log_device.csv");
+        if log.exists() {
+            let (_, explanation) = Explanation::of_log(PackedLog::open(&log).unwrap());
+            assert_honest(&explanation, &log.display().to_string());
+        }
+    }
+    let json = PackedLog::read(log_of_json().as_bytes(), "json").unwrap();
+    assert_honest(&Explanation::of_log(json).1, "json");
+    for capture in ["v1.0", "v1.1", "v1.2", "v1.3"] {
+        let path = capture_path(&format!("kprof/{capture}.kprof"));
+        for recording in recording::load(&path).unwrap().recordings {
+            assert_honest(&Explanation::of_recording(&recording), capture);
+        }
+    }
+}
+
+fn told(explanation: &Explanation) -> String {
+    let mut text = String::new();
+    let window = explanation.window.as_deref().unwrap_or("");
+    writeln!(text, "{window}").unwrap();
+    if explanation.findings.is_empty() {
+        writeln!(text, "{}", explanation.without_findings()).unwrap();
+    }
+    for (number, finding) in (1..).zip(explanation.findings.iter().take(3)) {
+        writeln!(text, "{number}. {}", finding.sentence).unwrap();
+        finding.why.iter().for_each(|fact| writeln!(text, "   why: {fact}").unwrap());
+        writeln!(text, "   where: {}, rows {:?}", finding.place, finding.rows).unwrap();
+        let gain = finding.gain_at_most_percent.map(|percent| format!("{percent:.1} %"));
+        let gain = gain.unwrap_or_else(|| "not known".to_owned());
+        writeln!(text, "   to gain: at most {gain} of {}", finding.gain_of.label()).unwrap();
+        writeln!(text, "   try: {}", finding.advice).unwrap();
+    }
+    text
+}
+
+/// What is told first of each real recording, with its evidence. Each figure was compared with
+/// tt-perf-report 1.4.1 or with a script over the file when it was written down.
+#[test]
+fn the_first_three_sentences_of_each_real_recording_are_those_written_down() {
+    let mut found = String::new();
+    for path in CSVS {
+        writeln!(found, "# {path}\n{}", told(&explain_csv(path))).unwrap();
+    }
+    for log in ["wormhole-counters-elw", "wormhole-noc-4096", "blackhole-noc-256"] {
+        let (_, explanation) = Explanation::of_log(PackedLog::open(log_path(log)).unwrap());
+        writeln!(found, "# {log}\n{}", told(&explanation)).unwrap();
+    }
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/first_sentences.txt");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(golden, &found).unwrap();
+    }
+    let expected = std::fs::read_to_string(golden).unwrap();
+    assert_eq!(found, expected, "BLESS=1 writes the sentences down");
+}
