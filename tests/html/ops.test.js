@@ -50,3 +50,72 @@ describe('an ops CSV', () => {
     await report.close();
   });
 });
+
+const MODEL_TITLES = 'OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE ARCH,ATTRIBUTES,MATH FIDELITY,CORE COUNT,AVAILABLE WORKER CORE COUNT,HOST START TS,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]';
+const tensorTitles = (name) => ['W_PAD[LOGICAL]', 'Z_PAD[LOGICAL]', 'Y_PAD[LOGICAL]', 'X_PAD[LOGICAL]', 'DATATYPE', 'MEMORY'].map((title) => `${name}_${title}`).join(',');
+/** A tensor of 2,048 x 1,024 BFLOAT16 in DRAM: in and out, 8 MiB are 29.13 µs at 288 GB/s. */
+const TENSOR = '1,1,2048,1024,BFLOAT16,DEV_0_DRAM_INTERLEAVED';
+const LIMIT_NS = 2 * 2 * 2048 * 1024 / 288;
+/** Name, kernel in nanoseconds, cores. A long name, as those of convolutions are. */
+const ITERATION = [['EmbeddingsDeviceOperation', 10_000, 64], ['LayerNormDeviceOperation', 12 * LIMIT_NS, 1], [`Generic${'Long'.repeat(40)}DeviceOperation`, 60_000, 64]];
+
+describe('an ops CSV of two iterations', () => {
+  let report;
+  before(async () => {
+    const rows = [50_000_000, 1000].flatMap((gap, pass) => ITERATION.map(([name, kernel, cores], index) => [
+      name, 'tt_dnn_device', 1024 * (pass * 3 + index + 1), 0, 'wormhole_b0', '{}', '', cores, 64, pass * 3 + index, Math.round(kernel), gap, TENSOR, ',,,,,', TENSOR].join(',')));
+    writeFileSync(join(folder, 'model.csv'), [[MODEL_TITLES, ...['INPUT_0', 'INPUT_1', 'OUTPUT_0'].map(tensorTitles)].join(','), ...rows].join('\n'));
+    exported('model.csv', 'model.html');
+    report = await open('model.html', { width: 1440 });
+  });
+
+  test('it opens with op codes over the last iteration, beside the limits of their shapes', async () => {
+    const { page } = report;
+    assert.match(await page.textContent('#summary .window'), /In the steady part \(the last iteration: rows 5 to 7/);
+    const rows = await page.$$eval('#groups tbody tr[data-place]', (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+    const whole = ITERATION.reduce((sum, [, kernel]) => sum + Math.round(kernel), 0);
+    // Op code, ops, time, share, FLOPs, DRAM, bound, limit, time over limit, cores.
+    assert.deepEqual(rows[0], ['LayerNormDeviceOperation', '1', '349.5 µs', `${(Math.round(12 * LIMIT_NS) / whole * 100).toFixed(1)} %`, '–', '8.3 %', 'neither', '29.13 µs', '12', '1 of 64']);
+    const box = await page.locator('#groups tbody tr[data-place]').first().boundingBox();
+    assert.ok(box.y + box.height <= 1000, 'in sight without scrolling');
+    const finding = await page.textContent('#summary .findings li');
+    assert.match(finding, /^LayerNormDeviceOperation takes .* 12 times its limit of 29 us/);
+    assert.match(finding, /Why: it runs on 1 of 64 cores/);
+  });
+
+  test('each op of the last iteration is a point, which leads to the op', async () => {
+    const { page } = report;
+    const points = await page.$$eval('.roofline circle', (points) => points.map((point) => [point.dataset.op, Number(point.getAttribute('cx')), Number(point.getAttribute('cy'))]));
+    assert.deepEqual(points.map(([op]) => op).sort(), ['3', '4', '5']);
+    const at = new Map(points.map(([op, x, y]) => [op, { x, y }]));
+    // All have one limit; an op of twice the time lies higher.
+    assert.equal(at.get('4').x, at.get('5').x);
+    assert.ok(at.get('4').y < at.get('5').y);
+    // An op that takes as long as its limit or less lies on the line or below it.
+    const [[x1, y1, x2, y2]] = await page.$$eval('.roofline line.limit', (lines) => lines.map((line) => ['x1', 'y1', 'x2', 'y2'].map((side) => Number(line.getAttribute(side)))));
+    const onLine = (x) => y1 + (x - x1) / (x2 - x1) * (y2 - y1);
+    assert.ok(at.get('4').y < onLine(at.get('4').x), 'above the line');
+    assert.ok(at.get('3').y > onLine(at.get('3').x), 'below the line');
+    await page.click('.roofline circle[data-op="4"]');
+    assert.equal(await page.textContent('#op h3'), 'LayerNormDeviceOperation (row 6)');
+    assert.match(await page.textContent('#op ul'), /it runs on 1 of 64 cores\. use more cores/);
+  });
+
+  test('ops are those of the last iteration, and all if asked for', async () => {
+    const { page } = report;
+    assert.equal(await page.textContent('#ops .section-head .muted'), '3 ops');
+    await page.selectOption('#ops select', 'all');
+    assert.equal(await page.textContent('#ops .section-head .muted'), '6 ops');
+    await page.click('#groups tbody tr[data-place="0"]');
+    assert.equal(await page.textContent('#ops .section-head .muted'), '2 of 6 ops');
+  });
+
+  test('nothing scrolls sideways at 1440 pixels', async () => {
+    const { page } = report;
+    const wide = await page.evaluate(() => [...document.querySelectorAll('html, .scroller')].filter((element) => element.scrollWidth > element.clientWidth).map((element) => element.tagName + (element.ariaLabel ?? '')));
+    assert.deepEqual(wide, []);
+    await picture(page, 'ops-csv-model.png');
+    assert.deepEqual(report.complaints, []);
+    await report.close();
+  });
+});

@@ -10,6 +10,8 @@ use std::cmp::Reverse;
 /// The explanation of a recording.
 #[derive(Serialize)]
 pub(super) struct CauseFacts<'a> {
+    /// Sentence about the rows that are explained.
+    window: Option<&'a str>,
     findings: Vec<FindingRow<'a>>,
     /// Questions without an answer: the question, why, and how to record it.
     untold: Vec<(&'static str, &'a str, &'static str)>,
@@ -30,12 +32,16 @@ pub(super) struct CauseFacts<'a> {
 struct FindingRow<'a> {
     cause: &'static str,
     sentence: &'a str,
+    /// Facts behind it.
+    why: &'a [String],
     advice: &'a str,
     gain_ns: Option<f64>,
     gain_percent: Option<f64>,
     gain_of: &'static str,
     /// Number of the op in the page.
     op: Option<usize>,
+    /// Numbers of further ops that it is about.
+    more_ops: Vec<usize>,
     /// Index of the chip.
     device: Option<usize>,
     core: Option<(u16, u16)>,
@@ -87,6 +93,7 @@ impl<'a> CauseFacts<'a> {
         place: impl Fn(&Place) -> (Option<usize>, Option<usize>),
     ) -> Self {
         Self {
+            window: explanation.window.as_deref(),
             findings: findings(explanation, place),
             untold: explanation
                 .untold
@@ -149,11 +156,15 @@ fn findings(
 ) -> Vec<FindingRow<'_>> {
     fn row<'a>(
         finding: &'a Finding,
-        (op, device): (Option<usize>, Option<usize>),
+        place: &impl Fn(&Place) -> (Option<usize>, Option<usize>),
     ) -> FindingRow<'a> {
+        let (op, device) = place(&finding.place);
+        let of_row = |row: &u64| place(&Place { row: Some(*row), ..Place::default() }).0;
+        let more = finding.rows.iter().filter_map(of_row).filter(|other| Some(*other) != op);
         FindingRow {
             cause: finding.cause.label(),
             sentence: &finding.sentence,
+            why: &finding.why,
             advice: &finding.advice,
             gain_ns: finding.gain_at_most_ns,
             gain_percent: finding.gain_at_most_percent.map(tenths),
@@ -162,13 +173,14 @@ fn findings(
                 of => of.label(),
             },
             op,
+            more_ops: more.collect(),
             device,
             core: finding.place.core,
             risc: finding.place.risc,
             zone: finding.place.zone.as_deref(),
         }
     }
-    explanation.findings.iter().map(|finding| row(finding, place(&finding.place))).collect()
+    explanation.findings.iter().map(|finding| row(finding, &place)).collect()
 }
 
 fn device_of(trace: &Trace<'_>, place: &Place) -> Option<usize> {

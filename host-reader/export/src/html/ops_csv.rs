@@ -4,7 +4,7 @@ use super::{
     cause_facts::CauseFacts,
     page::{OPS, write_facts},
 };
-use causes::{Explanation, Place};
+use causes::{Explanation, OpCodeGroup, Place};
 use reports::perf::{Bound, OpReport, PerfReport, RowKind};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -32,6 +32,10 @@ struct OpsPageFacts<'a> {
     worker_cores: Option<u64>,
     ops: OpColumns<'a>,
     causes: CauseFacts<'a>,
+    /// Ops by op code over the steady part.
+    groups: &'a [OpCodeGroup],
+    /// First and last of the ops that are the steady part; `None` if all ops are explained.
+    steady: Option<(usize, usize)>,
     absent: [(&'static str, &'static str); ABSENT.len()],
     notes: &'a [String],
     problems: Vec<String>,
@@ -58,6 +62,10 @@ struct OpColumns<'a> {
     dram_percent: Vec<Option<f64>>,
     dram_gb_per_s: Vec<Option<f64>>,
     flops_percent: Vec<Option<f64>>,
+    /// Least time by its shape.
+    limit_ns: Vec<Option<f64>>,
+    /// True if FLOPs are that limit, not bytes in DRAM.
+    is_flops_limit: Vec<bool>,
     tflops: Vec<Option<f64>>,
     fidelity: Vec<&'a str>,
     category: Vec<Option<&'static str>>,
@@ -86,6 +94,10 @@ impl<'a> OpColumns<'a> {
             dram_percent: column(rows, |row| row.dram_percent),
             dram_gb_per_s: column(rows, |row| row.dram_gb_per_s),
             flops_percent: column(rows, |row| row.flops_percent),
+            limit_ns: column(rows, |row| ns(row.limit?.us())),
+            is_flops_limit: column(rows, |row| {
+                row.limit.is_some_and(|limit| limit.flops_us >= limit.dram_us)
+            }),
             tflops: column(rows, |row| row.tflops),
             fidelity: column(rows, |row| row.math_fidelity.as_str()),
             category: column(rows, |row| row.category.map(|category| category.label())),
@@ -120,6 +132,10 @@ pub fn write_ops_page(
 ) -> io::Result<()> {
     let rows = report.rows.iter().filter(|row| row.kind != RowKind::Signpost);
     let rows: Vec<&OpReport> = rows.collect();
+    let steady = explanation.steady.as_ref().and_then(|steady| {
+        let at = |id: u64| rows.iter().position(|row| row.id == id);
+        Some((at(steady.first_row)?, at(steady.last_row)?))
+    });
     let place = |place: &Place| (rows.iter().position(|row| Some(row.id) == place.row), None);
     let facts = OpsPageFacts {
         exporter: concat!("kprof ", env!("CARGO_PKG_VERSION")),
@@ -128,6 +144,8 @@ pub fn write_ops_page(
         worker_cores: report.chip.worker_core_count,
         ops: OpColumns::new(&rows),
         causes: CauseFacts::of_explanation(explanation, place),
+        groups: &explanation.groups,
+        steady,
         absent: ABSENT,
         notes: &report.notes,
         problems: report.problems.iter().take(LISTED_PROBLEMS).map(ToString::to_string).collect(),

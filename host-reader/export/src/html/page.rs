@@ -68,6 +68,9 @@ pub(super) const OPS: Page = Page {
         include_str!("assets/table.js"),
         include_str!("assets/findings.js"),
         include_str!("assets/gaps.js"),
+        include_str!("assets/ops_model.js"),
+        include_str!("assets/groups.js"),
+        include_str!("assets/roofline.js"),
         include_str!("assets/ops.js"),
         "})();\n"
     ),

@@ -5,6 +5,7 @@ function buildFindings() {
   const { causes } = facts;
   if (!causes) return;
   const section = byId('summary');
+  if (causes.window) section.append(h('p.window', {}, visible(causes.window)));
   const shown = causes.findings.slice(0, 3), rest = causes.findings.slice(3);
   if (shown.length) section.append(h('ol.findings', {}, shown.map(findingItem)));
   const more = [
@@ -20,16 +21,18 @@ function buildFindings() {
 function findingItem(finding) {
   const gain = finding.gain_ns && finding.gain_percent !== null
     ? ` To gain: at most ${timeText(finding.gain_ns)}, ${finding.gain_percent} % of ${finding.gain_of}.` : '';
-  return h('li', {}, h('strong', {}, visible(finding.sentence)), ' ', findingLinks(finding), h('span.try', {}, `${gain} Try: ${visible(finding.advice)}.`));
+  const why = finding.why.length ? ` Why: ${visible(finding.why.join('; '))}.` : '';
+  return h('li', {}, h('strong', {}, visible(finding.sentence)), ' ', findingLinks(finding), why, h('span.try', {}, `${gain} Try: ${visible(finding.advice)}.`));
 }
 
 /** Links to the op, the core and its RISC, and the zone that a finding names. */
-function findingLinks({ op, device, core, risc, zone }) {
+function findingLinks({ op, more_ops: more, device, core, risc, zone }) {
   const links = [];
   const chip = devices[device ?? (op === null ? 0 : ops.device[op])];
   const at = chip && core ? chip.cores.findIndex(([x, y]) => x === core[0] && y === core[1]) : -1;
   const press = (text, onclick) => h('button.link', { type: 'button', onclick }, text);
   if (op !== null) links.push(opLink(op));
+  links.push(...more.map((other) => opLink(other)));
   if (at >= 0) {
     links.push(press(`core ${chip.coreLabel(at)}${risc ? ` ${risc}` : ''}`, () => {
       if (op !== null) openOp(op);

@@ -40,7 +40,7 @@ function longestGaps(gaps, ns) {
   const rows = gaps.map((op) => {
     return h('tr', {}, h('td', {}, betweenOps(op)), h('td.number', {}, unit.isTime ? timeText(ns(op)) : grouped(ops.gap_cycles[op])));
   });
-  return h('table.plain', {}, h('caption', {}, 'The longest'), h('tbody', {}, rows));
+  return h('table.plain.longest', {}, h('caption', {}, 'The longest'), h('tbody', {}, rows));
 }
 
 /** The ops around a gap. */

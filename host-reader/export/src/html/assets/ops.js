@@ -1,41 +1,16 @@
-// The page of an ops CSV: its ops with their bounds, the gaps, and what a CSV cannot tell.
-
-const facts = JSON.parse(byId('facts').textContent);
-const { ops } = facts;
-ops.name = ops.name.map(visible);
-const opCount = ops.name.length;
-/** A CSV knows chips, and neither their cores nor their clocks: its times are nanoseconds. */
-const devices = [...new Set(ops.device)];
-const opDevice = () => ({ ghz: 1 });
-unit.isTime = true;
-
-const opLabel = (op) => `${ops.name[op]} (row ${ops.id[op]})`;
-const gapDoubt = () => 'the CSV has no gap here, or one that cannot be';
-const hasLostLaunches = () => false;
-/** The op before on the same chip; -1 if there is none. */
-function opBefore(op) {
-  for (let at = op - 1; at >= 0; at--) if (ops.device[at] === ops.device[op] && !ops.is_host[at]) return at;
-  return -1;
-}
-// The first op of a chip follows none; writers give it a gap of 0.
-ops.gap_ns = ops.gap_ns.map((gap, op) => opBefore(op) < 0 ? null : gap);
-ops.gap_cycles = ops.gap_ns;
-ops.gap_doubt = upTo(opCount).map((op) => ops.gap_ns[op] === null && !ops.is_host[op] && opBefore(op) >= 0 ? 0 : null);
+// The page of an ops CSV: its op codes, its ops with their bounds, the gaps, and what a CSV cannot tell.
 
 let opTable;
 function showOp(op, title) {
   byId('op-title').textContent = title;
   byId('op').replaceChildren(headOf('op'), opFacts(op));
+  markPoint(op);
 }
 function pickOp(op) {
   opTable.pick(op);
   showOp(op, 'Op');
 }
 const opLink = (op, before = '') => h('a', { href: '#op', onclick: () => pickOp(op) }, before + opLabel(op));
-
-const unknownOr = (value, text) => value === null ? h('span.muted', {}, '–') : text(value);
-const number = (digits) => (value) => value.toFixed(digits);
-const percent = (value) => `${value.toFixed(1)} %`;
 
 function buildOps() {
   const longest = maximum(ops.time_ns), longestGap = maximum(ops.gap_ns);
@@ -55,18 +30,24 @@ function buildOps() {
     column('Cores', '56px', ops.core_count, grouped),
   ].filter(Boolean);
   opTable = new Table({
-    label: 'Ops', columns, rows: upTo(opCount), noun: ['op'], placeholder: 'Filter ops', sort: { column: 1, isDown: false },
+    label: 'Ops', columns, rows: steadyOps, noun: ['op'], placeholder: 'Filter ops', sort: { column: 1, isDown: false },
     search: (op) => `${opLabel(op)} ${ops.bound[op] ?? ''} ${ops.source[op]}`, height: 446, minWidth: 900, onOpen: pickOp, onPick: pickOp,
   });
-  headOf('ops').append(opTable.count, h('span.tools', {}, opTable.filter));
+  const all = [['steady', 'Steady part'], ['all', 'All rows']];
+  const which = facts.steady && choice('Rows', all, (value) => {
+    opTable.all = value === 'all' ? upTo(opCount) : steadyOps;
+    opTable.refresh();
+  });
+  headOf('ops').append(...[opTable.count, h('span.tools', {}, which || '', opTable.filter)]);
   byId('ops').append(opTable.scroller);
 }
 
 function opFacts(op) {
   const pair = (term, text) => text && h('div', {}, h('dt', {}, term), h('dd', {}, visible(text)));
   return h('div', {}, h('h3', {}, opLabel(op)),
-    h('dl.figures', {}, pair('Tensors', ops.source[op]), pair('Math fidelity', ops.fidelity[op]), pair('Category', ops.category[op] ?? ''), pair('Call', ops.call[op])),
-    ops.advice[op].map((advice) => h('p', {}, visible(advice))));
+    h('dl.figures', {}, pair('Tensors', ops.source[op]), pair('Math fidelity', ops.fidelity[op]), pair('Category', ops.category[op] ?? ''), pair('Call', ops.call[op]),
+      pair('Limit of its shape', ops.limit_ns[op] === null ? '' : `${timeText(ops.limit_ns[op])} by ${ops.is_flops_limit[op] ? 'FLOPs' : 'DRAM'}`)),
+    ops.advice[op].map((advice) => h('p', {}, visible(advice))), groupReasons(op));
 }
 
 function buildSummary() {
@@ -86,17 +67,17 @@ function buildSummary() {
   section.append(h(lacks.length ? 'p.verdict.doubtful' : 'p.verdict.unknown', {},
     lacks.length ? [h('strong', {}, listed(lacks)), ': ', h('a', { href: '#notes' }, 'what exactly'), '. '] : '', h('strong', {}, 'Losses are unknown'), ': an ops CSV does not tell.'));
   buildFindings();
-  const known = upTo(opCount).filter((op) => ops.gap_ns[op] !== null);
+  const known = steadyOps.filter((op) => ops.gap_cycles[op] !== null);
   const longestGap = known.reduce((best, op) => best < 0 || ops.gap_ns[op] > ops.gap_ns[best] ? op : best, -1);
-  const slowest = upTo(opCount).reduce((best, op) => ops.time_ns[op] !== null && (best < 0 || ops.time_ns[op] > ops.time_ns[best]) ? op : best, -1);
-  const sum = (values) => values.reduce((total, value) => total + (value ?? 0), 0);
-  const gaps = ops.gap_doubt.filter((doubt) => doubt !== null).length, noTimes = upTo(opCount).filter((op) => !ops.is_host[op] && ops.time_ns[op] === null).length;
+  const slowest = steadyOps.reduce((best, op) => ops.time_ns[op] !== null && (best < 0 || ops.time_ns[op] > ops.time_ns[best]) ? op : best, -1);
+  const sum = (values) => steadyOps.reduce((total, op) => total + (values[op] ?? 0), 0);
+  const gaps = ops.gap_doubt.filter((doubt) => doubt !== null).length, noTimes = steadyOps.filter((op) => !ops.is_host[op] && ops.time_ns[op] === null).length;
   section.append(h('dl.figures', {},
     slowest >= 0 && figure('Kernels ran', timeText(sum(ops.time_ns)), noTimes ? `${counted(noTimes, 'op')} not known` : ''),
-    known.length > 0 && figure('Between ops', timeText(sum(ops.gap_ns)), gaps ? `${counted(gaps, 'gap')} not known` : ''),
+    known.length > 0 && figure('Between ops', timeText(sum(ops.gap_cycles)), gaps ? `${counted(gaps, 'gap')} not known` : ''),
     longestGap >= 0 && figure('Longest gap', opLink(longestGap, 'before '), timeText(ops.gap_ns[longestGap])),
     slowest >= 0 && figure('Slowest', opLink(slowest), timeText(ops.time_ns[slowest])),
-    facts.dram_percent !== null && figure('DRAM', `${facts.dram_percent.toFixed(1)} %`, `${facts.dram_gb_per_s.toFixed(1)} GB/s while kernels ran`)));
+    !facts.steady && facts.dram_percent !== null && figure('DRAM', `${facts.dram_percent.toFixed(1)} %`, `${facts.dram_gb_per_s.toFixed(1)} GB/s while kernels ran`)));
   if (facts.causes.devices.length) section.append(deviceClasses());
   return slowest;
 }
@@ -111,6 +92,8 @@ function buildNotes() {
 
 const slowest = buildSummary();
 buildOps();
+buildGroups();
+buildRoofline();
 buildGaps();
 buildNotes();
 if (slowest >= 0) showOp(slowest, 'Slowest op');

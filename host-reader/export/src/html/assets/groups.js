@@ -1,0 +1,45 @@
+// Ops by op code over the steady part, held against the limit of their shapes.
+
+const { groups } = facts;
+for (const group of groups) group.op = visible(group.op);
+const opOfRow = new Map(ops.id.map((id, op) => [id, op]));
+
+function buildGroups() {
+  if (!groups.length) { byId('groups').hidden = true; return; }
+  const longest = maximum(groups.map((group) => group.duration_ns));
+  const column = (label, width, of, text, title) => ({ label, width, title, value: (row) => of(groups[row]), show: (row) => unknownOr(of(groups[row]), text) });
+  const times = (group) => group.limit_ns === null ? null : group.duration_ns / group.limit_ns;
+  const columns = [
+    { label: 'Op code', isText: true, width: '24%', title: 'A click on a row shows its longest op, and its ops below', value: (row) => groups[row].op, show: (row) => groups[row].op },
+    column('Ops', '46px', (group) => group.op_count, grouped),
+    { ...column('Time', '19%', (group) => group.duration_ns, timeText, 'Kernels on the device'), show: (row) => withBar(timeText(groups[row].duration_ns), groups[row].duration_ns / longest) },
+    column('Share', '62px', (group) => group.percent, percent, "Of the kernels' time"),
+    column('FLOPs', '62px', (group) => group.flops_percent, percent, 'Share of what the cores in use could compute'),
+    column('DRAM', '62px', (group) => group.dram_percent, percent, "Share of the chip's DRAM bandwidth"),
+    { ...column('Bound', '62px', (group) => group.bound ?? '', String, 'Limit that the ops reach'), isText: true },
+    column('Limit', '76px', (group) => group.limit_ns, timeText, 'Least time by the shapes of its ops, with all cores'),
+    column('× limit', '60px', times, (value) => value.toFixed(value < 10 ? 1 : 0), 'Time over the limit'),
+    column('Cores', '78px', (group) => group.core_count, grouped, 'Of the longest op, and those available'),
+  ];
+  columns.at(-1).show = (row) => unknownOr(groups[row].core_count, (cores) => groups[row].available_core_count ? `${cores} of ${groups[row].available_core_count}` : String(cores));
+  const table = new Table({
+    label: 'Op codes', columns, rows: upTo(groups.length), noun: ['op code'], sort: { column: 2, isDown: true }, height: 360, minWidth: 780,
+    onOpen: pickGroup, onPick: pickGroup,
+  });
+  function pickGroup(row) {
+    table.pick(row);
+    opTable.filter.value = groups[row].op;
+    opTable.refresh();
+    const op = opOfRow.get(groups[row].rows[0]);
+    if (op !== undefined) pickOp(op);
+  }
+  headOf('groups').append(table.count);
+  byId('groups').append(table.scroller);
+}
+
+/** Facts that cost the ops of an op's code time, with what to change. */
+function groupReasons(op) {
+  const group = groups.find(({ rows }) => rows.includes(ops.id[op]));
+  if (!group?.reasons.length) return '';
+  return h('ul', {}, group.reasons.map(({ fact, advice }) => h('li', {}, `${visible(group.op)}: ${visible(fact)}. `, h('span.muted', {}, visible(advice)))));
+}
