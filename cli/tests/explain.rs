@@ -367,3 +367,37 @@ fn of_nothing_nothing_is_explained() {
     );
     assert!(!said(&op).contains("Nothing was recorded"));
 }
+
+#[test]
+fn every_output_tells_the_same_of_an_ops_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let csv = root.join("tests/captures/tt-perf-report/bh_64_clip_encoder_1.csv");
+    let csv = csv.to_str().unwrap();
+    let explained = json_of(folder, &["explain", csv, "--json"]);
+    let text = String::from_utf8(kprof(folder, &["explain", csv]).stdout).unwrap();
+    assert!(kprof(folder, &["export", csv, "-o", "page.html"]).status.success());
+    let page = std::fs::read_to_string(folder.join("page.html")).unwrap();
+    let (_, facts) = page.split_once(r#"id="facts">"#).unwrap();
+    let facts: Value = serde_json::from_str(facts.split_once("</script>").unwrap().0).unwrap();
+    let texts = |list: &Value, key: &str| -> Vec<String> {
+        let list = list.as_array().unwrap();
+        list.iter().map(|of| of[key].as_str().unwrap().to_owned()).collect()
+    };
+    let sentences = texts(&explained["findings"], "sentence");
+    assert!(sentences.len() >= 5, "{sentences:#?}");
+    assert_eq!(texts(&facts["causes"]["findings"], "sentence"), sentences);
+    assert_eq!(facts["groups"], explained["groups"]);
+    assert_eq!(facts["causes"]["window"], explained["window"]);
+    let window = explained["window"].as_str().unwrap().to_owned();
+    let mut rest = text.as_str();
+    for sentence in std::iter::once(&window).chain(&sentences) {
+        let (_, after) = rest.split_once(sentence).unwrap_or_else(|| panic!("{sentence}: {text}"));
+        rest = after;
+    }
+    // With all rows it is the run that compiles.
+    let all = json_of(folder, &["explain", csv, "--window", "all", "--json"]);
+    assert_eq!(all["steady"], Value::Null);
+    assert!(all["findings"][0]["gain_at_most_percent"].as_f64().unwrap() > 99.0);
+}

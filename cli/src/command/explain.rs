@@ -36,7 +36,8 @@ use std::{
 /// Questions that a recording cannot answer are listed, with the recording that could.
 ///
 /// Waits of kernels need a capture with records of waits. Logs and ops CSVs tell less: gaps
-/// between ops, late cores, short ops, and limits of modelled ops.
+/// between ops, late cores, short ops, and ops far from the limit of their shapes. Where an ops CSV
+/// repeats, its last iteration is explained.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof explain                                  generated/profiler
@@ -62,7 +63,7 @@ pub(crate) struct ExplainArgs {
     /// Maximum number of rows per table; 0 for all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     rows: usize,
-    /// Rows of an ops CSV to explain: the last iteration where ops repeat, or all.
+    /// Rows of an ops CSV to explain: its steady part, or all.
     #[arg(long, value_name = "WINDOW", default_value = "steady")]
     window: WindowArg,
     /// Print JSON instead of sentences: one object, or one line per run of a capture.
@@ -76,7 +77,7 @@ pub(crate) struct ExplainArgs {
 /// Rows of an ops CSV to explain.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum WindowArg {
-    /// The last iteration, or all rows where nothing repeats.
+    /// The last iteration, or all rows if nothing repeats.
     Steady,
     /// All rows.
     All,
@@ -188,6 +189,8 @@ fn show(
 
 /// Characters of a title.
 const LONGEST_TITLE: usize = 200;
+/// Characters of a sentence, which may name several ops.
+const LONGEST_SENTENCE: usize = 400;
 
 fn write_explanation(
     explanation: &Explanation,
@@ -205,7 +208,7 @@ fn write_explanation(
         write_finding(number, finding, out)?;
     }
     if !explanation.untold.is_empty() {
-        writeln!(out, "\nNot to be told from this recording\n")?;
+        writeln!(out, "\nUnknown from this recording\n")?;
     }
     for untold in &explanation.untold {
         writeln!(out, "   {}: {}", untold.question, untold.reason)?;
@@ -218,10 +221,10 @@ fn write_explanation(
 }
 
 fn write_finding(number: usize, finding: &Finding, out: &mut impl Write) -> io::Result<()> {
-    let sentence = printable(&finding.sentence, LONGEST_TITLE);
+    let sentence = printable(&finding.sentence, LONGEST_SENTENCE);
     writeln!(out, "{number}. {}", styled(&sentence, Style::Bold))?;
     for fact in &finding.why {
-        writeln!(out, "   why: {}", printable(fact, LONGEST_TITLE))?;
+        writeln!(out, "   why: {}", printable(fact, LONGEST_SENTENCE))?;
     }
     let mut place = finding.place.to_string();
     if let [first, rest @ ..] = finding.rows.as_slice()
@@ -230,7 +233,7 @@ fn write_finding(number: usize, finding: &Finding, out: &mut impl Write) -> io::
         rest.iter().for_each(|row| place.push_str(&format!(", row {row}")));
     }
     if !place.is_empty() {
-        writeln!(out, "   where: {}", printable(&place, LONGEST_TITLE))?;
+        writeln!(out, "   where: {}", printable(&place, LONGEST_SENTENCE))?;
     }
     match finding.gain_at_most_percent {
         Some(percent) => {

@@ -25,6 +25,25 @@ pub(super) fn shares(row: &mut Value, time: &Value) {
     }
 }
 
+/// Texts or numbers of a list as one text.
+fn joined_texts(list: &Value, between: &str) -> String {
+    let text = |of: &Value| of.as_str().map_or_else(|| of.to_string(), str::to_owned);
+    array(list).iter().map(text).collect::<Vec<_>>().join(between)
+}
+
+pub(super) fn groups_of(explained: &Value) -> Vec<Value> {
+    let row = |group: &Value| {
+        let mut row = group.clone();
+        let facts: Vec<Value> =
+            array(&group["reasons"]).iter().map(|reason| reason["fact"].clone()).collect();
+        row.as_object_mut().unwrap().remove("reasons");
+        row["why"] = json!(joined_texts(&json!(facts), "; "));
+        row["rows"] = json!(joined_texts(&group["rows"], ", "));
+        row
+    };
+    array(&explained["groups"]).iter().map(row).collect()
+}
+
 pub(super) fn findings_of(explained: &Value, places: &[Value]) -> Vec<Value> {
     let row = |(finding, place): (&Value, &Value)| {
         let at = &finding["place"];
@@ -34,6 +53,8 @@ pub(super) fn findings_of(explained: &Value, places: &[Value]) -> Vec<Value> {
             "program": base(&at["run_host_id"]),
             "launch": at["launch"],
         });
+        row["why"] = json!(joined_texts(&finding["why"], "; "));
+        row["rows"] = json!(joined_texts(&finding["rows"], ", "));
         for key in ["cause", "sentence", "figure", "threshold", "gain_of", "advice"] {
             row[key] = finding[key].clone();
         }

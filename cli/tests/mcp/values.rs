@@ -2,7 +2,9 @@
 
 use super::{
     client::{Answer, call_all, capture, files, is_client_there, joined, json_lines, repository},
-    explained_rows::{devices_of, findings_of, op_times_of, phases_of, shares_of_path, waits_of},
+    explained_rows::{
+        devices_of, findings_of, groups_of, op_times_of, phases_of, shares_of_path, waits_of,
+    },
     rows::{
         array, assert_rows, base, changes_of, lanes_of, ops_of, profiler_time_of, rows_of_csv,
         waits_by_object, zones_of,
@@ -207,6 +209,7 @@ fn an_ops_csv_is_told_as_perf_and_explain_tell_it() {
         json!(["losses", {}]),
         json!(["ops", { "filter": "op=Conv*", "sort": "device_time_us" }]),
         json!(["ops", { "filter": "op!=Conv*", "sort": "device_time_us", "order": "ascending" }]),
+        json!(["explain", { "part": "groups" }]),
     ];
     let found = call_all("legacy", &[&path], &calls);
     let answers: Vec<Answer> =
@@ -214,8 +217,12 @@ fn an_ops_csv_is_told_as_perf_and_explain_tell_it() {
     let rows = rows_of_csv(perf);
     assert!(rows.len() > 300 && answers[0].page_count > 5);
     assert_rows(&answers[0], rows.clone(), "rows");
-    assert_rows(&answers[1], findings_of(explained, &[json!("")]), "findings");
+    let places: Vec<Value> = answers[1].rows.iter().map(|row| row["place"].clone()).collect();
+    assert_rows(&answers[1], findings_of(explained, &places), "findings");
+    assert_eq!(answers[1].head["window"], explained["window"]);
     assert_rows(&answers[2], devices_of(explained), "devices");
+    assert!(answers[7].rows.len() > 20, "op codes");
+    assert_rows(&answers[7], groups_of(explained), "groups");
     for answer in &answers[3..5] {
         assert!(answer.rows.is_empty() && answer.head["reason"].is_string());
     }

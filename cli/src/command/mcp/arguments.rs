@@ -122,6 +122,8 @@ choice! {
         Findings,
         /// Questions that this recording cannot answer, and which recording could.
         Untold,
+        /// Ops by op code: time, limit of their shapes, bound, and why they are far from it.
+        Groups,
         /// Classes of time of each chip, in percent.
         Devices,
         /// Phases of the host's program, by chip.

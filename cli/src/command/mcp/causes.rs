@@ -13,12 +13,14 @@ use wire::RunHostId;
 
 const EVERYWHERE: &str = "about more than one, or not recorded";
 
-const FINDINGS: [Column; 12] = [
+const FINDINGS: [Column; 14] = [
     Column::new("cause"),
     Column::new("sentence"),
+    Column::new("why"),
     Column::new("figure"),
     Column::new("threshold"),
     Column::new("place"),
+    Column::new("rows"),
     Column::or_null("chip_id", EVERYWHERE),
     Column::or_null("program", EVERYWHERE),
     Column::or_null("launch", EVERYWHERE),
@@ -123,6 +125,7 @@ pub(super) fn table(part: Part<'_>, asked: ExplainPart) -> Table<'_> {
         ExplainPart::Untold => Table::new(&UNTOLD, &explanation.untold, |untold| {
             cells![untold.question, untold.reason, untold.record_with]
         }),
+        ExplainPart::Groups => groups(explanation),
         ExplainPart::Devices => devices(explanation),
         ExplainPart::Phases => phases(explanation),
         ExplainPart::Ops => ops(explanation),
@@ -136,9 +139,11 @@ fn findings(explanation: &Explanation) -> Table<'_> {
         cells![
             finding.cause,
             finding.sentence,
+            finding.why.join("; "),
             finding.figure,
             finding.threshold,
             place.to_string(),
+            rows_of(&finding.rows),
             place.chip_id,
             place.run_host_id.map(|id| RunHostId(id).base()),
             place.launch,
@@ -149,11 +154,61 @@ fn findings(explanation: &Explanation) -> Table<'_> {
         ]
     });
     let table = table.with_note("untold_count", explanation.untold.len());
+    let table = match &explanation.window {
+        Some(window) => table.with_note("window", window.as_str()),
+        None => table,
+    };
     if explanation.findings.is_empty() {
         table.with_note("reason", "no cause stands out")
     } else {
         table
     }
+}
+
+/// Rows of an ops CSV as one text.
+fn rows_of(rows: &[u64]) -> String {
+    rows.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+const NO_MODEL: &str = "not modelled";
+
+const GROUPS: [Column; 14] = [
+    Column::new("op"),
+    Column::new("op_count"),
+    Column::new("duration_ns"),
+    Column::new("percent"),
+    Column::new("is_layout"),
+    Column::or_null("limit_ns", NO_MODEL),
+    Column::or_null("flops_percent", NO_MODEL),
+    Column::or_null("dram_percent", NO_MODEL),
+    Column::or_null("bound", NO_MODEL),
+    Column::new("idle_cores_ns"),
+    Column::new("rows"),
+    Column::or_null("core_count", "not recorded"),
+    Column::or_null("available_core_count", "not recorded"),
+    Column::new("why"),
+];
+
+fn groups(explanation: &Explanation) -> Table<'_> {
+    Table::new(&GROUPS, &explanation.groups, |group| {
+        let why: Vec<&str> = group.reasons.iter().map(|reason| reason.fact.as_str()).collect();
+        cells![
+            group.op,
+            group.op_count,
+            group.duration_ns,
+            group.percent,
+            group.is_layout,
+            group.limit_ns,
+            group.flops_percent,
+            group.dram_percent,
+            group.bound,
+            group.idle_cores_ns,
+            rows_of(&group.rows),
+            group.core_count,
+            group.available_core_count,
+            why.join("; "),
+        ]
+    })
 }
 
 /// Shares by class; of waits nothing is known where none were recorded.

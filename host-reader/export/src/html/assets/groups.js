@@ -19,7 +19,7 @@ function buildGroups() {
     { ...column('Bound', '62px', (group) => group.bound ?? '', String, 'Limit that the ops reach'), isText: true },
     column('Limit', '76px', (group) => group.limit_ns, timeText, 'Least time by the shapes of its ops, with all cores'),
     column('× limit', '60px', times, (value) => value.toFixed(value < 10 ? 1 : 0), 'Time over the limit'),
-    column('Cores', '78px', (group) => group.core_count, grouped, 'Of the longest op, and those available'),
+    column('Cores', '92px', (group) => group.core_count, grouped, 'Of the longest op, and those available'),
   ];
   columns.at(-1).show = (row) => unknownOr(groups[row].core_count, (cores) => groups[row].available_core_count ? `${cores} of ${groups[row].available_core_count}` : String(cores));
   const table = new Table({
