@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod object_code;
 mod program;
 
 use program::kprof;
@@ -49,6 +50,9 @@ fn the_first_sentence_names_the_slowest_stage_and_bounds_its_gain() {
             "compute=1,unpack=1,pack=1,writer=900,reader=700",
             "compute",
         ),
+        // Sums of native kernels do not tell a slow engine beside the math from turns: both are named.
+        ("unpack=1400,compute=700,reader=700", "unpack=1,compute=700,reader=700", "turns"),
+        ("pack=1500,compute=800,reader=800", "pack=1,compute=800,reader=800", "turns"),
         // Over a buffer of one tile two stages take turns.
         ("input=1,reader=1620,writer=700", "input=1,reader=1,writer=700", "latency"),
         ("output=1,writer=1500,reader=1100", "output=1,writer=1,reader=1100", "writer"),
@@ -69,6 +73,34 @@ fn the_first_sentence_names_the_slowest_stage_and_bounds_its_gain() {
         assert!((gain - truth).abs() <= 2.0, "{shape}: at most {gain}, in truth {truth}");
         let findings = explained["findings"].as_array().unwrap().len();
         assert_eq!((findings, &explained["schema_version"]), (1, &Value::from(1)), "{shape}");
+    }
+}
+
+#[test]
+fn the_unpacker_and_the_packer_are_told_from_the_math() {
+    if !object_code::is_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (shape, cause, risc) in [
+        ("unpack=1400,compute=700,reader=700", "unpack", "TRISC_0"),
+        ("pack=1500,compute=800,reader=800", "pack", "TRISC_2"),
+        ("compute=1400,unpack=600,reader=700", "compute", "TRISC_1"),
+    ] {
+        let _ = std::fs::remove_file(folder.path().join("run.kprof"));
+        let fixed = ["capture", "--kernels", "riscv", "--waits", "totals", "-o", "run.kprof"];
+        let shape = ["--workload", "pipeline", "--pipeline", shape];
+        let output = kprof(folder.path(), &[&fixed[..], &shape].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let explained = json_of(folder.path(), &["explain", "run.kprof", "--json"]);
+        let first = &explained["findings"][0];
+        assert_eq!(
+            (&first["cause"], &first["place"]["risc"]),
+            (&cause.into(), &risc.into()),
+            "{first}"
+        );
+        let advice = first["advice"].as_str().unwrap();
+        assert_eq!(advice.contains("fidelity"), cause == "compute", "{advice}");
     }
 }
 

@@ -29,8 +29,13 @@ pub enum Cause {
     Dram,
     /// Cores wait for a semaphore that another core signals.
     Semaphore,
-    /// The matrix engine sets the pace.
+    /// The matrix engine sets the pace, or one of the engines around it that nothing recorded tells
+    /// apart from it.
     Compute,
+    /// The unpacker sets the pace.
+    Unpack,
+    /// The packer sets the pace.
+    Pack,
     /// The RISC that writes sets the pace.
     Writer,
     /// Reconfiguration and initialisation take time in each launch.
@@ -68,6 +73,8 @@ impl Cause {
             Self::Dram => "DRAM",
             Self::Semaphore => "semaphore",
             Self::Compute => "compute",
+            Self::Unpack => "unpack",
+            Self::Pack => "pack",
             Self::Writer => "writer",
             Self::Setup => "setup",
             Self::OpGroup => "op group",

@@ -64,7 +64,7 @@ pub use phase::{Phase, PhaseOrigin};
 pub use reason::Reason;
 pub use risc_wait::{RiscWait, WaitSum};
 pub use semaphore::{SemaphoreWait, SignalingRisc};
-pub use stage::{Stage, StageUse};
+pub use stage::{Engine, Stage, StageUse};
 pub use steady::{SteadyPart, SteadyRule, Window};
 pub use threshold::{THRESHOLDS, Threshold};
 pub use time_class::{ClassShare, Overlap, TimeClass, TimeSplit, WaitEvidence};

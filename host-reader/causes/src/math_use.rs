@@ -27,6 +27,10 @@ pub(crate) struct LastBlocks {
     /// The stage that the others wait for at the end: the writer where the packer is held up, the
     /// reader where the math has waited for its last block.
     pub(crate) slowest: Stage,
+    /// Share of a step that the math waited for its last block: below 0 if the unpacker waited for it.
+    pub(crate) starved_percent: f64,
+    /// Share of a step that the packer was held up at the end: below 0 if it waited for the math.
+    pub(crate) held_up_percent: f64,
 }
 
 /// Use of the math: as its last block tells, or else at least the time in which neither unpacker nor
@@ -52,15 +56,17 @@ pub(crate) fn math_use(
         None if is_only_pacer => (100.0, 100.0),
         None => (floor, 100.0),
     };
-    let held_up = of_cores(|last| last.to_packer - last.step());
-    let starved = of_cores(|last| last.step() - last.to_math);
+    let held_up = of_cores(|last| (last.to_packer / last.step() - 1.0) * 100.0);
+    let starved = of_cores(|last| (1.0 - last.to_math / last.step()) * 100.0);
     let slowest = match (held_up, starved) {
         (Some(0.0..), _) => Stage::Writer,
         (_, Some(0.0..)) => Stage::Reader,
         _ => Stage::Math,
     };
-    let last_blocks = of_cores(LastBlock::steady_percent)
-        .map(|steady_percent| LastBlocks { steady_percent, slowest });
+    let of_ends = of_cores(LastBlock::steady_percent).zip(starved.zip(held_up));
+    let last_blocks = of_ends.map(|(steady_percent, (starved_percent, held_up_percent))| {
+        LastBlocks { steady_percent, slowest, starved_percent, held_up_percent }
+    });
     let used = StageUse {
         stage: Stage::Math,
         risc: Risc::Trisc1,

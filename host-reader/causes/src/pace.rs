@@ -15,7 +15,7 @@ use crate::{
     op::OpView,
     roles::Roles,
     signals::Signals,
-    stage::{Stage, StageUse},
+    stage::{Engine, Stage, StageUse},
     threshold::{KNOWN_MARGIN, MARGIN, PACING, TURNS},
 };
 use wire::{Risc, wait::WaitKind};
@@ -43,6 +43,9 @@ pub struct Pace {
     pub is_math_known: bool,
     /// True if single waits were recorded and nobody measured what a record takes: it counts as use.
     pub has_unmeasured_records: bool,
+    /// Slowest of the engines, where they set the pace together; `None` if others do, or nothing recorded
+    /// tells them apart.
+    pub engine: Option<Engine>,
     /// The last blocks beside it; `None` if they were not measured.
     #[serde(skip)]
     pub(crate) last_blocks: Option<LastBlocks>,
@@ -150,7 +153,9 @@ pub(crate) fn pace_of(view: &OpView<'_>, signals: &Signals<'_>) -> Option<Pace> 
     let (pacer, margin_at_least, margin_at_most) = ahead(&stages)?;
     let last_blocks = math.and_then(|math| math.last_blocks);
     let steady_percent = last_blocks.map_or(0.0, |last| last.steady_percent);
+    let engine = (pacer == Stage::Math).then(|| slowest_engine(view, last_blocks)).flatten();
     Some(Pace {
+        engine,
         pacer,
         margin_at_least,
         margin_at_most,
@@ -162,6 +167,45 @@ pub(crate) fn pace_of(view: &OpView<'_>, signals: &Signals<'_>) -> Option<Pace> 
         last_blocks,
         stages,
     })
+}
+
+/// The slowest of a core's engines. At the end, math that waits for the unpacker is done one block's own
+/// work behind it, which is shorter than a step; a packer that is behind the math needs longer than a
+/// step. Math that is counted in use all the time is the slowest itself.
+fn slowest_engine(view: &OpView<'_>, last_blocks: Option<LastBlocks>) -> Option<Engine> {
+    if view.fpu_percent.is_some_and(|percent| percent >= PACING.value) {
+        return Some(Engine::Math);
+    }
+    let LastBlocks { starved_percent, held_up_percent, .. } = last_blocks?;
+    let margin = KNOWN_MARGIN.value;
+    // An engine whose RISC waits for a mover is held up by that, and does not set the pace.
+    let is_busy = |risc, kind| {
+        kind_percent(view, risc, kind).is_none_or(|percent| percent <= 100.0 - PACING.value)
+    };
+    let is_unpacker_busy = is_busy(Risc::Trisc0, WaitKind::CB_WAIT);
+    let is_packer_busy = is_busy(Risc::Trisc2, WaitKind::CB_RESERVE);
+    match (starved_percent, held_up_percent) {
+        (starved, held_up) if held_up >= margin && held_up > starved => {
+            is_packer_busy.then_some(Engine::Packer)
+        }
+        (starved, _) if starved >= margin => is_unpacker_busy.then_some(Engine::Unpacker),
+        (starved, held_up) if starved <= -margin && held_up <= -margin => Some(Engine::Math),
+        _ => None,
+    }
+}
+
+impl Pace {
+    /// Share of the time that could be gained at most at the slowest engine alone: the math is the next
+    /// one, whose work the last block tells.
+    #[must_use]
+    pub fn gain_at_engine_percent(&self) -> f64 {
+        let lead = self.last_blocks.and_then(|last| match self.engine? {
+            Engine::Unpacker => Some(last.starved_percent),
+            Engine::Packer => Some(last.held_up_percent),
+            Engine::Math => None,
+        });
+        lead.map_or(self.gain_at_most_percent, |lead| lead.min(self.gain_at_most_percent))
+    }
 }
 
 /// The stage in use most, and by how much at least and at most before the next one.

@@ -47,3 +47,15 @@ pub struct StageUse {
     #[serde(skip)]
     pub(crate) in_turn_percent: f64,
 }
+
+/// An engine of a core, in the order in which a block goes through them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Engine {
+    /// Moves tiles from L1 to the source registers.
+    Unpacker,
+    /// Computes.
+    Math,
+    /// Moves results from the destination to L1.
+    Packer,
+}

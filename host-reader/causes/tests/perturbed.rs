@@ -30,6 +30,10 @@ impl Numbers {
         low + (self.0 >> 33) % (high - low + 1)
     }
 
+    fn index(&mut self, low: usize, high: usize) -> usize {
+        usize::try_from(self.draw(low as u64, high as u64)).unwrap()
+    }
+
     /// A number from `low` to `high`, with three digits in between.
     fn fraction(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.draw(0, 1000) as f64 / 1000.0
@@ -105,10 +109,10 @@ impl Model {
         let least = layer.iter().map(|op| op.kernel_ns).sum::<f64>() / 8.0;
         let small: Vec<Op> = layer.iter().filter(|op| op.kernel_ns < least).cloned().collect();
         layer.extend(small);
-        let layers = numbers.draw(3, 9) as usize;
+        let layers = numbers.index(3, 9);
         let head = mover("EmbeddingsDeviceOperation", numbers);
         let head = Op { kernel_ns: head.kernel_ns / 8.0, ..head };
-        Self { head, layer, layers, iterations: numbers.draw(2, 4) as usize }
+        Self { head, layer, layers, iterations: numbers.index(2, 4) }
     }
 
     /// Ops of one iteration.
@@ -176,7 +180,7 @@ const KINDS: u64 = 5;
 /// Makes one thing worse in each iteration.
 fn perturb(model: &Model, iterations: &mut [Vec<Op>], kind: u64, numbers: &mut Numbers) -> Worse {
     let of_group: &[Cause] = &[Cause::OpGroup];
-    let code = model.layer[numbers.draw(0, 3) as usize].code;
+    let code = model.layer[numbers.index(0, 3)].code;
     let slowed = |iterations: &mut [Vec<Op>], code: &str, change: &dyn Fn(&mut Op)| {
         for op in iterations.iter_mut().flatten().filter(|op| op.code == code) {
             change(op);
@@ -218,7 +222,7 @@ fn perturb(model: &Model, iterations: &mut [Vec<Op>], kind: u64, numbers: &mut N
         }
         _ => {
             let whole: f64 = before.iter().map(|op| op.kernel_ns + op.gap_ns).sum();
-            let at = numbers.draw(1, before.len() as u64 - 1) as usize;
+            let at = numbers.index(1, before.len() - 1);
             let gap = whole * numbers.fraction(0.4, 2.0);
             iterations.last_mut().unwrap()[at].gap_ns += gap;
             (&[Cause::Host][..], None)
@@ -254,7 +258,7 @@ fn check(seed: u64) {
     assert_eq!(named, None, "{what}: the healthy model");
     let explanation = explain(&iterations);
     let steady = explanation.steady.as_ref().unwrap();
-    assert_eq!(steady.op_count as usize, iterations.last().unwrap().len(), "{what}");
+    assert_eq!(steady.op_count, iterations.last().unwrap().len() as u64, "{what}");
     let found = explanation.findings.iter().take(2).find(|finding| names(finding, &worse));
     let found = found.unwrap_or_else(|| panic!("{what}: {:#?}", explanation.findings));
     let last = iterations.last().unwrap();

@@ -92,6 +92,43 @@ fn slow_math_and_a_slow_writer_are_told() {
 }
 
 #[test]
+fn the_slowest_of_the_engines_is_told_from_the_others() {
+    let work =
+        |unpack, math, pack| Work { reader: 700, writer: 700, unpack, math, pack, ..Work::EVEN };
+    for (work, cause) in [
+        (work(1400, 700, 200), Cause::Unpack),
+        (work(1400, 1200, 200), Cause::Unpack),
+        (work(290, 800, 1500), Cause::Pack),
+        (work(290, 1300, 1500), Cause::Pack),
+        (work(290, 1500, 200), Cause::Compute),
+        (work(1200, 1500, 1200), Cause::Compute),
+    ] {
+        let gain = most_to_gain(&work, |work| match cause {
+            Cause::Unpack => work.unpack = 1,
+            Cause::Pack => work.pack = 1,
+            _ => (work.unpack, work.math, work.pack) = (1, 1, 1),
+        });
+        for form in [Form::Sums, Form::Single] {
+            let (explanation, _) = explain(&work, form);
+            let first = &explanation.findings[0];
+            let pace = explanation.ops[0].pace.as_ref();
+            assert_eq!(first.cause, cause, "{form:?} {work:?}: {} {pace:#?}", first.sentence);
+            let found = first.gain_at_most_percent.unwrap();
+            assert!(found >= gain - 2.0, "{form:?} {work:?}: {found} of {gain}: {pace:#?}");
+            // Where two engines are nearly as slow, the figure may be that of both.
+            assert!(found <= gain + 12.0, "{form:?} {work:?}: {found} of {gain}: {pace:#?}");
+        }
+    }
+    // Nobody can tell engines that are as slow as each other: the three are named, with what tells.
+    let even = work(1400, 1400, 200);
+    let (explanation, _) = explain(&even, Form::Sums);
+    let first = &explanation.findings[0];
+    assert!(first.sentence.contains("unpacker, math or packer"), "{}", first.sentence);
+    assert!(first.advice.contains("record hardware counters"), "{}", first.advice);
+    assert_eq!((first.cause, first.place.risc), (Cause::Compute, None));
+}
+
+#[test]
 fn a_reader_at_barriers_is_bound_by_latency() {
     let work = Work { reader: 1620, writer: 700, barrier_percent: 61, ..Work::EVEN };
     for form in [Form::Sums, Form::Single, Form::SingleAndSignals] {

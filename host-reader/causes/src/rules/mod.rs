@@ -160,6 +160,8 @@ const fn explains_waits(cause: Cause) -> bool {
             | Cause::Latency
             | Cause::Semaphore
             | Cause::Compute
+            | Cause::Unpack
+            | Cause::Pack
             | Cause::Writer
             | Cause::Turns
             | Cause::Balanced

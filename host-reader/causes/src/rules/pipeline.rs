@@ -6,9 +6,10 @@ use crate::{
     op::OpCauses,
     pace::Pace,
     semaphore::{SemaphoreWait, SignalingRisc},
-    stage::Stage,
+    stage::{Engine, Stage},
     threshold::{BARRIERS, KNOWN_MARGIN, MARGIN, SEMAPHORES, TURNS, Threshold},
 };
+use wire::Risc;
 
 /// The finding about an op's pace; `None` if no wait was recorded or it cannot be decided.
 pub(crate) fn pipeline(group: &OpGroup<'_>) -> Option<Finding> {
@@ -119,10 +120,47 @@ fn latency(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Option<Finding> {
 
 fn compute(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
     let used = pace.stage(Stage::Math).map_or(0.0, |math| math.at_least_percent);
-    let sentence =
-        format!("The math sets the pace of {}: it is in use {used:.0} % of the time", group.label);
-    let advice = "use more cores, a lower math fidelity, or larger subblocks";
-    finding(Cause::Compute, group, (op, pace), sentence, advice)
+    let label = &group.label;
+    let (cause, risc, sentence, advice) = match pace.engine {
+        Some(Engine::Math) => (
+            Cause::Compute,
+            Some(Risc::Trisc1),
+            format!("The math sets the pace of {label}: it is in use {used:.0} % of the time"),
+            "use more cores, a lower math fidelity, or larger subblocks",
+        ),
+        Some(Engine::Unpacker) => (
+            Cause::Unpack,
+            Some(Risc::Trisc0),
+            format!(
+                "The unpacker sets the pace of {label}: tiles are there, and the math waits for it"
+            ),
+            "use smaller element types for the inputs, use each tile in a register for more of the \
+             output (larger subblocks), tilize before the op, or use more cores",
+        ),
+        Some(Engine::Packer) => (
+            Cause::Pack,
+            Some(Risc::Trisc2),
+            format!(
+                "The packer sets the pace of {label}: there is room for tiles, and the math waits for it"
+            ),
+            "use a smaller element type for the output, pack each output once (not once for each inner \
+             block), untilize after the op, or use more cores",
+        ),
+        None => (
+            Cause::Compute,
+            None,
+            format!(
+                "The engines set the pace of {label}, in use {used:.0} % of the time: unpacker, math or \
+                 packer, which nothing recorded tells apart"
+            ),
+            "record hardware counters (TT_METAL_PROFILE_PERF_COUNTERS) first; then smaller element \
+             types for the inputs if it is the unpacker, a lower math fidelity if it is the math, a \
+             smaller element type for the output if it is the packer; or use more cores",
+        ),
+    };
+    let mut finding = finding(cause, group, (op, pace), sentence, advice);
+    finding.place.risc = risc.map(Risc::label);
+    finding
 }
 
 fn writer(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
@@ -137,13 +175,19 @@ fn writer(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
 
 fn turns(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
     let used = pace.stage(pace.pacer).map_or(0.0, |of| of.at_most_percent);
+    let with = pace.in_turn_with();
+    let between = if with == Stage::Writer { "packer" } else { "unpacker" };
     let sentence = format!(
-        "The {} and the math of {} take turns over a buffer of one block: no stage is in use more \
-         than {used:.0} % of the time",
-        pace.in_turn_with().label(),
+        "The {} and the math of {} take turns over a buffer of one block, or the {between} between them \
+         is slow: no other stage is in use more than {used:.0} % of the time",
+        with.label(),
         group.label
     );
-    let advice = "let the buffer between them hold two blocks or more";
+    let advice = format!(
+        "let the buffer between them hold two blocks or more; if it does, hardware counters \
+         (TT_METAL_PROFILE_PERF_COUNTERS) tell whether it is the {between}"
+    );
+    let advice = advice.as_str();
     let mut finding = finding(Cause::Turns, group, (op, pace), sentence, advice);
     (finding.figure, finding.threshold) = (pace.turns_percent(), TURNS.name);
     finding.place.risc = pace.stage(pace.in_turn_with()).map(|of| of.risc.label());
@@ -174,6 +218,7 @@ fn finding(
     let gain_percent = match cause {
         // With deeper buffers the stage in use most sets the pace.
         Cause::Turns => pace.turns_percent(),
+        Cause::Unpack | Cause::Pack => pace.gain_at_engine_percent(),
         _ => pace.gain_at_most_percent,
     };
     let gain_percent = gain_percent.clamp(0.0, 100.0);

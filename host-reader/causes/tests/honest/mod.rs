@@ -3,7 +3,7 @@
 use causes::{Cause, Explanation, Finding, TimeClass};
 
 /// Causes for which others wait.
-const WAITED_FOR: [Cause; 10] = [
+const WAITED_FOR: [Cause; 12] = [
     Cause::Straggler,
     Cause::UnevenWork,
     Cause::SlowChip,
@@ -11,6 +11,8 @@ const WAITED_FOR: [Cause; 10] = [
     Cause::Latency,
     Cause::Semaphore,
     Cause::Compute,
+    Cause::Unpack,
+    Cause::Pack,
     Cause::Writer,
     Cause::Turns,
     Cause::Balanced,
