@@ -243,6 +243,15 @@ fn waits_in_windows_give_the_cause_of_sums() {
     assert_eq!(op["critical_path"].is_null(), percent == 0.0, "{percent}");
 }
 
+/// Asserts that no cause is told beyond classes of waiting that take a fifth of the time.
+fn assert_only_classes(explained: &Value, what: &str) {
+    for finding in explained["findings"].as_array().unwrap() {
+        let is_class = finding["cause"] == "dispatch" || finding["cause"] == "wait";
+        let share = finding["figure"].as_f64().unwrap();
+        assert!(is_class && share >= 20.0, "{what}: {finding}");
+    }
+}
+
 #[test]
 fn cores_that_wait_for_another_ones_reader_are_told_whose_it_is() {
     let folder = tempfile::tempdir().unwrap();
@@ -266,7 +275,7 @@ fn cores_that_wait_for_another_ones_reader_are_told_whose_it_is() {
             paced(folder, &shape(2400), "totals");
             json_of(folder, &["explain", "run.kprof", "--json"])
         };
-        assert_eq!(explained["findings"], Value::Array(Vec::new()));
+        assert_only_classes(&explained, how);
         let untold = explained["untold"].as_array().unwrap();
         assert!(untold.iter().any(|of| of["question"] == "for whom cores wait at semaphores"));
     }
@@ -290,7 +299,7 @@ fn healthy_workloads_have_no_cause() {
     for workload in ["matmul", "full-buffer", "random", "timestamped-events", "quick-push"] {
         capture(folder.path(), &["--workload", workload]);
         let explained = json_of(folder.path(), &["explain", "run.kprof", "--json"]);
-        assert_eq!(explained["findings"], Value::Array(Vec::new()), "{workload}");
+        assert_only_classes(&explained, workload);
         for device in explained["devices"].as_array().unwrap() {
             let shares = device["time"]["shares"].as_array().unwrap();
             let tenths: f64 = shares
@@ -345,7 +354,8 @@ fn tensors_that_the_host_described_beside_a_log_tell_that_the_dram_is_at_its_pea
     }
     std::fs::write(logs.join("profile_log_device.csv"), log).unwrap();
     // 288 GB/s for 100 us are 28.8 MB; 90 % of it are 405,000 columns of 32 elements of two bytes.
-    for (columns, findings) in [(405_000, 1), (202_500, 0)] {
+    // Of half as many the op is far from both limits, by more than half of its time.
+    for (columns, cause, gain) in [(405_000, "dram", 10.0), (202_500, "op_group", 55.0)] {
         let op = serde_json::json!({
             "global_call_count": 1024, "op_code": "Matmul", "device_id": 0, "op_hash": 7,
             "input_tensors": [tensor(32, "L1"), tensor(columns, "DRAM")],
@@ -359,19 +369,16 @@ fn tensors_that_the_host_described_beside_a_log_tell_that_the_dram_is_at_its_pea
             let args = [&["explain", ".", "--json"][..], filter].concat();
             let explained = json_of(folder.path(), &args);
             let found = explained["findings"].as_array().unwrap();
-            assert_eq!(found.len(), findings, "{found:?}");
-            let Some(first) = found.first() else { continue };
-            assert_eq!(
-                (&first["cause"], &first["place"]["op"]),
-                (&"dram".into(), &"Matmul".into())
-            );
-            let gain = first["gain_at_most_percent"].as_f64().unwrap();
-            assert!((gain - 10.0).abs() < 0.1, "{gain}");
+            assert_eq!(found.len(), 1, "{found:?}");
+            let first = &found[0];
+            assert_eq!((&first["cause"], &first["place"]["op"]), (&cause.into(), &"Matmul".into()));
+            let found = first["gain_at_most_percent"].as_f64().unwrap();
+            assert!((found - gain).abs() < 0.1, "{found}");
         }
         let output = kprof(folder.path(), &["export", ".", "-o", "page.html"]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
-        assert_eq!(page.contains("1 op uses 90 % of the DRAM's bandwidth"), findings == 1);
+        assert_eq!(page.contains("1 op uses 90 % of the DRAM's bandwidth"), cause == "dram");
     }
 }
 
