@@ -170,6 +170,7 @@ fn zones_in_statistics(lanes: &[Lane]) -> (u64, Readout) {
         arch: "wormhole_b0".to_owned(),
         aiclk_mhz: 1000,
         max_compute_cores: Some(CORE_COUNT.into()),
+        known_lines: [].into(),
     };
     let lanes = lanes.par_iter().map(|lane| {
         let decoded = decode(lane);

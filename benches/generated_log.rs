@@ -85,6 +85,7 @@ pub(crate) fn generated_readout(size: LogSize) -> Readout {
         arch: "wormhole_b0".into(),
         aiclk_mhz: 1000,
         max_compute_cores: Some(64),
+        known_lines: [].into(),
     };
     let lanes = lanes.collect();
     let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };

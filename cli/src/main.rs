@@ -12,6 +12,7 @@ mod counter_tables;
 mod derived_logs;
 mod failure;
 mod folders;
+mod harvesting;
 mod host_zones;
 mod input;
 mod json;

@@ -396,3 +396,47 @@ fn exports_of_traces_that_cannot_be_are_refused_in_one_sentence() {
     }
     assert_eq!(files(folder.path()).len(), 1, "nothing was written");
 }
+
+/// Eight rows of a Wormhole are left, of which one recorded: a write of 256 bytes to the tile
+/// (18,21), in the fourth row that is left.
+const HARVESTED: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
+PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+0,1,1,BRISC,12345,100,2270491512738315,1024,,TS_DATA
+";
+
+#[test]
+fn harvested_lines_place_a_transfer_that_else_keeps_the_kernels_coordinates() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("profile_log_device.csv");
+    std::fs::write(&path, HARVESTED).unwrap();
+    let path = path.display().to_string();
+    let json = |more: &[&str]| -> serde_json::Value {
+        let output = noc(&[&[&*path, "--json"], more].concat());
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let unplaced = json(&[]);
+    let expected = serde_json::json!([{
+        "chip": 0, "noc": "NOC_0", "core_x": 1, "core_y": 1, "direction": "to",
+        "raw_x": 18, "raw_y": 21, "transfers": 1, "bytes": 256,
+    }]);
+    assert_eq!(unplaced["unplaced_pairs"], expected);
+    assert!(unplaced["pairs"].as_array().unwrap().is_empty());
+    let shown = String::from_utf8(noc(&[&path]).stdout).unwrap();
+    assert!(shown.contains("(18,21)") && shown.contains("1 transfer without a known"), "{shown}");
+    for lines in ["4,11", "0:4,11"] {
+        let placed = json(&["--harvesting", lines]);
+        let pair = &placed["pairs"][0];
+        assert_eq!((&pair["to_x"], &pair["to_y"]), (&1.into(), &5.into()), "{lines}");
+        assert!(placed["unplaced_pairs"].as_array().unwrap().is_empty());
+    }
+    for (lines, told) in [
+        ("6", "expected harvested lines among 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, found 6"),
+        ("7:4", "expected a chip of the recording, found chip 7"),
+        ("4;5", "expected rows or columns as in 3,9, found `4;5`"),
+    ] {
+        let output = noc(&[&path, "--harvesting", lines]);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && error.contains(told), "{error}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Options of commands that print what was recorded.
 
-use crate::folders::measurements;
+use crate::{folders::measurements, harvesting::Harvesting};
 use clap::{Args, ValueEnum};
 use host_reader::export::TraceFilter;
 use std::path::PathBuf;
@@ -60,6 +60,11 @@ pub(crate) struct NocArgs {
     /// Number of the run, from 1, if a capture holds several.
     #[arg(long, value_name = "N")]
     pub(crate) run: Option<usize>,
+    /// Harvested rows (Wormhole) or columns (Blackhole) on NoC 0, as in 3,9 or none, of all chips or,
+    /// as in 1:3,9, of one. Default: as records, cluster_descriptor.yaml or noc_trace files beside
+    /// the log show.
+    #[arg(long, value_name = "[CHIP:]LINES")]
+    pub(crate) harvesting: Vec<Harvesting>,
     /// Maximum number of rows per table; 0 for all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) rows: usize,

@@ -3,6 +3,7 @@
 use crate::{
     args::NocArgs,
     failure::{Failure, note},
+    harvesting::Harvesting,
     input::{Input, retain},
     layout::{table, write_table},
     numbers::{counted, grouped},
@@ -14,7 +15,7 @@ use host_reader::{
     export::TraceFilter,
     noc_events::{
         Activity, HeldMemory, LinkLoad, LockEventKind, Locks, NocTraces, Pair, ProgramTrace,
-        TileMap, TraceOptions, Traffic, read_json,
+        TileMap, TraceOptions, Traffic, UnplacedPair, read_json,
     },
     output::write_noc_folder,
     readout::Readout,
@@ -31,7 +32,8 @@ use std::{
 
 /// Reads the events, writes the files that were asked for, and shows the traffic.
 pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
-    let Events { traces, grids, held, notes } = Events::read(&args.file, args.run, &[])?;
+    let Events { traces, grids, held, notes } =
+        Events::read(&args.file, args.run, &[], &args.harvesting)?;
     for note in &notes {
         note!("kprof: {}: {note}", args.file.display());
     }
@@ -88,12 +90,21 @@ impl Events {
         file: &Path,
         run: Option<usize>,
         filters: &[TraceFilter],
+        harvesting: &[Harvesting],
     ) -> Result<Self, Failure> {
         let files = trace_files(file);
         if files.is_empty() {
             let mut run = Input::open(file)?.into_run(file, run)?;
+            Harvesting::apply(harvesting, &mut run.readout)?;
             retain(&mut run, filters)?;
             return Ok(Self::of_recording(&run));
+        }
+        if !harvesting.is_empty() {
+            return Err(Failure::Sentence(
+                "--harvesting is of a device log or a capture, found noc_trace files, which hold \
+                 tiles; leave it out"
+                    .to_owned(),
+            ));
         }
         if !filters.is_empty() {
             return Err(Failure::Sentence(
@@ -198,6 +209,7 @@ fn write_tables(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io
     write_activities(traffic, rows, out)?;
     write_pairs(traffic, rows, out)?;
     write_links(traffic, rows, out)?;
+    write_unplaced(traffic, rows, out)?;
     for (count, one, many) in [
         (traffic.multicast_count, "multicast is", "multicasts are"),
         (
@@ -286,6 +298,38 @@ fn write_pairs(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
     write_table(&mut tiles, pairs.len(), rows, out)
 }
 
+/// Transfers with unknown tiles, the busiest first.
+fn write_unplaced(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    if traffic.unplaced_pairs.is_empty() {
+        return Ok(());
+    }
+    let mut pairs: Vec<&UnplacedPair> = traffic.unplaced_pairs.iter().collect();
+    pairs.sort_by_key(|pair| Reverse(pair.byte_count));
+    writeln!(
+        out,
+        "\nTransfers with an unknown tile, in the kernels' coordinates: the chip's harvested lines \
+         are unknown\n"
+    )?;
+    let mut table = table(&["chip", "NoC", "core", "moved", "target", "transfers", "bytes"]);
+    for pair in pairs.iter().take(rows) {
+        let UnplacedPair { target, .. } = pair;
+        table.add_row([
+            pair.chip_id.to_string(),
+            pair.noc.name().to_owned(),
+            pair.core.to_string(),
+            direction_of(pair).to_owned(),
+            format!("({},{})", target.x, target.y),
+            grouped(pair.transfer_count),
+            grouped(pair.byte_count),
+        ]);
+    }
+    write_table(&mut table, pairs.len(), rows, out)
+}
+
+const fn direction_of(pair: &UnplacedPair) -> &'static str {
+    if pair.is_read { "from" } else { "to" }
+}
+
 /// Links, the busiest first.
 fn write_links(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     if traffic.links.is_empty() {
@@ -367,6 +411,7 @@ struct Document<'a> {
     events: Vec<EventRow<'a>>,
     pairs: Vec<PairRow>,
     links: Vec<LinkRow>,
+    unplaced_pairs: Vec<UnplacedRow>,
     /// `None` if the input does not say.
     held_memory: Option<Vec<HeldRow>>,
     multicast_count: u64,
@@ -405,6 +450,36 @@ struct PairRow {
     to_y: u16,
     transfers: u64,
     bytes: u64,
+}
+
+/// Transfers of a core with an unknown tile, in the coordinates of its kernel.
+#[derive(Serialize)]
+struct UnplacedRow {
+    chip: u32,
+    noc: &'static str,
+    core_x: u16,
+    core_y: u16,
+    direction: &'static str,
+    raw_x: i8,
+    raw_y: i8,
+    transfers: u64,
+    bytes: u64,
+}
+
+impl UnplacedRow {
+    const fn new(pair: &UnplacedPair) -> Self {
+        Self {
+            chip: pair.chip_id,
+            noc: pair.noc.name(),
+            core_x: pair.core.x,
+            core_y: pair.core.y,
+            direction: direction_of(pair),
+            raw_x: pair.target.x,
+            raw_y: pair.target.y,
+            transfers: pair.transfer_count,
+            bytes: pair.byte_count,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -488,6 +563,7 @@ impl<'a> Document<'a> {
             events: traffic.activities.iter().map(event).collect(),
             pairs: traffic.pairs.iter().map(pair).collect(),
             links: traffic.links.iter().map(link).collect(),
+            unplaced_pairs: traffic.unplaced_pairs.iter().map(UnplacedRow::new).collect(),
             held_memory: held.map(|held| held.iter().map(HeldRow::new).collect()),
             multicast_count: traffic.multicast_count,
             unplaced_count: traffic.unplaced_count,

@@ -41,7 +41,7 @@ pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
         )));
     }
     refuse_input_as_output([&args.file], &path)?;
-    let Events { traces, notes, .. } = Events::read(&args.file, args.run, &args.filters)?;
+    let Events { traces, notes, .. } = Events::read(&args.file, args.run, &args.filters, &[])?;
     for sentence in &notes {
         note!("kprof: {}: {sentence}", args.file.display());
     }

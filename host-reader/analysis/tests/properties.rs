@@ -102,7 +102,7 @@ proptest! {
         let mut lanes: Vec<_> = lanes.collect();
         lanes.sort_by_key(|lane| lane.id);
         let arch = "wormhole_b0".to_owned();
-        let chip = ChipSummary { chip_id: 1, arch, aiclk_mhz: 1000, max_compute_cores: None };
+        let chip = ChipSummary { chip_id: 1, arch, aiclk_mhz: 1000, max_compute_cores: None, known_lines: [].into() };
         let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
         let readout = Readout { devices: vec![device], zones: names(), ..Readout::default() };
         let timeline = Timeline::of_readout(&readout);

@@ -89,7 +89,7 @@ impl Explanation {
             let explanation = Self::of_recording(&recording);
             return (recording, explanation);
         }
-        let OpenedLog { log: PackedLog { mut readout, lanes }, host } = log;
+        let OpenedLog { log: PackedLog { mut readout, lanes }, host, .. } = log;
         let context = EvidenceContext::new(&readout);
         let (parts, anomalies) =
             lanes.unpack(|(evidence, launched): &mut (Evidence, LaunchedPrograms), lane| {

@@ -382,6 +382,7 @@ pub(super) fn readout_of(lanes: Vec<Lane>) -> Readout {
         arch: "any \"chip\"".into(),
         aiclk_mhz: 1350,
         max_compute_cores: None,
+        known_lines: [].into(),
     };
     let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
     Readout { devices: vec![device], ..Readout::default() }

@@ -4,7 +4,7 @@ use crate::{
     anomaly::AnomalyLog, lane::Lane, ledger::LossLedger, mesh::Noc0Coord, names::ZoneTable,
     probe_cost::ProbeCosts, read::Watermarks,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Description of a chip for reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,9 @@ pub struct ChipSummary {
     pub aiclk_mhz: u32,
     /// Size of the worker grid, if known.
     pub max_compute_cores: Option<u32>,
+    /// Row (Wormhole) or column (Blackhole) of worker tiles that each number after translation
+    /// means, counted from 0. Those that no file of the host states are missing.
+    pub known_lines: BTreeMap<u16, u16>,
 }
 
 /// Everything of one chip.
@@ -101,7 +104,7 @@ impl Readout {
     /// ```
     /// use reader::{lane::*, mesh::Noc0Coord, readout::*};
     /// use wire::{PacketKind, Risc};
-    /// let chip = ChipSummary { chip_id: 0, arch: "x".into(), aiclk_mhz: 1, max_compute_cores: None };
+    /// let chip = ChipSummary { chip_id: 0, arch: "x".into(), aiclk_mhz: 1, max_compute_cores: None, known_lines: [].into() };
     /// let read = |time| {
     ///     let id = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
     ///     let mut lane = Lane::new(id);

@@ -166,8 +166,13 @@ mod tests {
             lane.begin_run(RunHostId::encode(base, 2));
             lane.runs.last_mut().unwrap().trace_counter = trace_counter;
         }
-        let chip =
-            ChipSummary { chip_id: 2, arch: "x".into(), aiclk_mhz: 1, max_compute_cores: None };
+        let chip = ChipSummary {
+            chip_id: 2,
+            arch: "x".into(),
+            aiclk_mhz: 1,
+            max_compute_cores: None,
+            known_lines: [].into(),
+        };
         let lanes = vec![lane];
         let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
         Readout { devices: vec![device], ..Readout::default() }

@@ -299,8 +299,13 @@ mod tests {
             let source = ZoneSource { name: name.into(), file: "/d.cpp".into(), line: id.into() };
             readout.zones.add(ZoneId(id), source);
         }
-        let chip =
-            ChipSummary { chip_id: 0, arch: "x".into(), aiclk_mhz: 1, max_compute_cores: None };
+        let chip = ChipSummary {
+            chip_id: 0,
+            arch: "x".into(),
+            aiclk_mhz: 1,
+            max_compute_cores: None,
+            known_lines: [].into(),
+        };
         let lanes = vec![lane];
         readout.devices.push(DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 });
         name_dispatch_commands(&mut readout);

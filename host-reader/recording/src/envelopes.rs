@@ -69,8 +69,13 @@ mod tests {
             zones.add(ZoneId(id), source);
         }
         let lanes = vec![lane(Risc::Brisc, &[1, 2]), lane(Risc::TensixAggregate, &[1, 2, 3, 4, 9])];
-        let chip =
-            ChipSummary { chip_id: 0, arch: "x".into(), aiclk_mhz: 1, max_compute_cores: None };
+        let chip = ChipSummary {
+            chip_id: 0,
+            arch: "x".into(),
+            aiclk_mhz: 1,
+            max_compute_cores: None,
+            known_lines: [].into(),
+        };
         let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
         let mut readout = Readout { devices: vec![device], zones, ..Readout::default() };
         name_envelopes(&mut readout);

@@ -27,6 +27,7 @@ pub mod device_log;
 mod dispatch;
 mod envelopes;
 mod filter;
+mod harvesting;
 pub mod host_ops;
 mod load;
 pub mod problem;

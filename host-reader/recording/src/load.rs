@@ -4,6 +4,7 @@ use crate::{
     Recording,
     capture::{Capture, CaptureError, FILE_MAGIC, Overrides},
     device_log::{LogError, PackedLog},
+    harvesting,
     host_ops::{HostOps, LaunchedPrograms},
     zone_names::{ZoneNames, ZoneNamesError},
 };
@@ -58,14 +59,17 @@ pub struct OpenedLog {
     pub log: PackedLog,
     /// Ops that the host announced; none of a log by itself.
     pub host: HostOps,
+    /// TT-Metal's NoC traces in the folder of the log, which show harvested lines.
+    pub noc_traces: Vec<PathBuf>,
 }
 
 impl OpenedLog {
     /// Unpacks all lanes.
     #[must_use]
     pub fn into_recording(self) -> Recording {
-        let Self { log, host } = self;
-        let readout = log.into_readout();
+        let Self { log, host, noc_traces } = self;
+        let mut readout = log.into_readout();
+        harvesting::add_traces(&mut readout, &noc_traces);
         let mut launched = LaunchedPrograms::default();
         let lanes = readout.devices.iter().flat_map(|device| &device.lanes);
         lanes.for_each(|lane| launched.add(lane));
@@ -75,7 +79,7 @@ impl OpenedLog {
 
 impl From<PackedLog> for OpenedLog {
     fn from(log: PackedLog) -> Self {
-        Self { log, host: HostOps::default() }
+        Self { log, host: HostOps::default(), noc_traces: Vec::new() }
     }
 }
 
@@ -96,7 +100,7 @@ impl From<PackedLog> for OpenedLog {
 /// ```
 #[must_use]
 pub fn report_of_log(log: impl Into<OpenedLog>) -> (Recording, Report) {
-    let OpenedLog { log: PackedLog { mut readout, lanes }, host } = log.into();
+    let OpenedLog { log: PackedLog { mut readout, lanes }, host, .. } = log.into();
     let context = LaneContext::new(&readout);
     let (parts, anomalies) =
         lanes.unpack(|(figures, launched): &mut (LaneFigures, LaunchedPrograms), lane| {
@@ -141,7 +145,8 @@ pub enum LoadError {
 ///
 /// In a folder, captures of profiled processes come first: a log beside them was made of them and
 /// holds less. Zones that a log itself does not name get the names of the zone logs beside it, and
-/// ops the names of the host's messages there.
+/// ops the names of the host's messages there. Harvested lines are taken from a
+/// `cluster_descriptor.yaml` or from TT-Metal's `noc_trace_*.json` in the folder of the log.
 ///
 /// ```
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
@@ -177,7 +182,18 @@ pub fn open(path: &Path) -> Result<Opened, LoadError> {
     if is_capture(path) {
         return Ok(Opened::Capture(load_capture(path)?));
     }
-    Ok(Opened::Log(Box::new(PackedLog::open(path)?.into())))
+    let mut log = PackedLog::open(path)?.into();
+    if path.is_file() {
+        add_harvesting(&mut log, path.parent().unwrap_or(Path::new("")));
+    }
+    Ok(Opened::Log(Box::new(log)))
+}
+
+/// Adds what the files in the folder of a log say of harvested lines.
+fn add_harvesting(log: &mut OpenedLog, folder: &Path) {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    harvesting::add_descriptor(&mut log.log, folder);
+    log.noc_traces = harvesting::noc_trace_files(folder);
 }
 
 /// Opens a device log from a stream; errors name it as `source`.
@@ -235,7 +251,9 @@ fn open_folder(folder: &Path) -> Result<OpenedLog, LoadError> {
         rayon::join(|| PackedLog::open(logs.join(DEVICE_LOG)), || HostOps::of_folder(&logs));
     let mut log = log?;
     name_unknown_zones(&mut log, &logs)?;
-    Ok(OpenedLog { log, host })
+    let mut log = OpenedLog { log, host, noc_traces: Vec::new() };
+    add_harvesting(&mut log, &logs);
+    Ok(log)
 }
 
 fn load_capture(path: &Path) -> Result<Loaded, LoadError> {

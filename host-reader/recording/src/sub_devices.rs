@@ -67,8 +67,13 @@ mod tests {
             }
         }
         lane.metadata.push((3, "kept".into()));
-        let chip =
-            ChipSummary { chip_id: 0, arch: "x".into(), aiclk_mhz: 1, max_compute_cores: None };
+        let chip = ChipSummary {
+            chip_id: 0,
+            arch: "x".into(),
+            aiclk_mhz: 1,
+            max_compute_cores: None,
+            known_lines: [].into(),
+        };
         let lanes = vec![lane];
         let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
         let mut readout = Readout { devices: vec![device], ..Readout::default() };

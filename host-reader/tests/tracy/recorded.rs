@@ -87,7 +87,13 @@ impl Recorded {
         let devices = &mut self.readout.devices;
         if devices.last().is_none_or(|device| device.chip.chip_id != chip_id) {
             let arch = "wormhole_b0".to_owned();
-            let chip = ChipSummary { chip_id, arch, aiclk_mhz: 1000, max_compute_cores: None };
+            let chip = ChipSummary {
+                chip_id,
+                arch,
+                aiclk_mhz: 1000,
+                max_compute_cores: None,
+                known_lines: [].into(),
+            };
             devices.push(DeviceReadout {
                 chip,
                 lanes: Vec::new(),

@@ -194,6 +194,7 @@ mod tests {
             arch: "wormhole_b0".to_owned(),
             aiclk_mhz: 1_000,
             max_compute_cores: Some(80),
+            known_lines: [].into(),
         };
         let lanes = cores.iter().map(lane).collect();
         let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };

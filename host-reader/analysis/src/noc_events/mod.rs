@@ -8,6 +8,7 @@
 //! | what do the 64 bits say? | [`Payload::decode`] |
 //! | which numbers mean which kind? | [`EventKind`], [`Numbering`] |
 //! | which tile do the coordinates mean? | [`TileMap`] |
+//! | which lines of tiles are harvested? | [`lines_without`], [`lines_of_traces`] |
 //! | what happened in each program? | [`NocTraces::of_readout`] |
 //! | how is it written as TT-Metal writes it, and read? | [`ProgramTrace::to_json`], [`read_json`] |
 //! | how does a device log have room for addresses? | [`describe_addresses`] |
@@ -29,6 +30,7 @@
 
 mod describe;
 mod fabric;
+mod harvesting;
 mod json;
 mod kind;
 mod locks;
@@ -40,6 +42,7 @@ mod trace;
 mod traffic;
 
 pub use describe::describe_addresses;
+pub use harvesting::{HarvestingError, lines_of_traces, lines_without, lines_without_mask};
 pub use json::{ReadTrace, TraceProblem, read_json};
 pub use kind::{EventKind, Numbering};
 pub use locks::{HeldMemory, Locks};
@@ -51,5 +54,5 @@ pub use payload::{
 pub use size_field::{FoundSizeField, SizeField};
 pub use tile::TileMap;
 pub use trace::{NocTraces, ProgramTrace, TraceNotes, TraceOptions};
-pub use traffic::{Activity, Direction, Link, LinkLoad, Pair, Traffic};
+pub use traffic::{Activity, Direction, Link, LinkLoad, Pair, Traffic, UnplacedPair};
 pub use wire::scoped_lock::LockEventKind;

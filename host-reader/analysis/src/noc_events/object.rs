@@ -1,5 +1,6 @@
 //! One object of a `noc_trace_*.json`.
 
+use crate::noc_events::payload::RawCoord;
 use serde::{Deserialize, Serialize};
 
 /// One object of a `noc_trace_*.json`: an end of a zone, or an event.
@@ -81,6 +82,9 @@ pub struct TraceObject {
     /// Kind of the event, such as `WRITE_`.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub event_type: Option<String>,
+    /// Target in the kernel's coordinates, where its tile is unknown; not part of the file.
+    #[serde(skip)]
+    pub unplaced_target: Option<RawCoord>,
     /// Virtual channel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vc: Option<i8>,

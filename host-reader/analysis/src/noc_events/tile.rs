@@ -12,9 +12,11 @@
     reason = "coordinates are compared with the grid first, and grids are small"
 )]
 
-use crate::noc_events::payload::{Noc, RawCoord};
+use crate::noc_events::{
+    harvesting::Harvesting,
+    payload::{Noc, RawCoord},
+};
 use reader::{mesh::Noc0Coord, readout::DeviceReadout};
-use wire::Risc;
 
 /// Tiles of one chip, by the coordinates that kernels use.
 ///
@@ -27,50 +29,34 @@ use wire::Risc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TileMap {
     arch: &'static Arch,
-    /// Columns of Tensix tiles in the order of their translated numbers; `None` where it is not
-    /// known which of them are harvested.
-    columns: Option<Vec<u16>>,
+    /// Columns of Tensix tiles in the order of their translated numbers; `None` for each that
+    /// depends on which columns are harvested, where that is unknown.
+    pub(super) columns: Vec<Option<u16>>,
     /// Rows of Tensix tiles, likewise.
-    rows: Option<Vec<u16>>,
+    pub(super) rows: Vec<Option<u16>>,
 }
 
 impl TileMap {
     /// The tiles of a chip without harvesting; `None` for an architecture that is not known.
     #[must_use]
     pub fn unharvested(arch: &str) -> Option<Self> {
-        let arch = ARCHS.into_iter().find(|known| known.name == arch)?;
-        let (columns, rows) = (Some(arch.columns.to_vec()), Some(arch.rows.to_vec()));
-        Some(Self { arch, columns, rows })
+        let arch = Arch::from_name(arch)?;
+        let known = |lines: &[u16]| lines.iter().copied().map(Some).collect();
+        Some(Self { arch, columns: known(arch.columns), rows: known(arch.rows) })
     }
 
     /// The tiles of a chip as far as its records show which are harvested.
     ///
-    /// A chip with the whole worker grid has nothing harvested. Of another one, the harvested
-    /// lines are known if its records come from every line that the grid can have left.
+    /// Of all sets of lines that can be harvested, those remain that agree with the size of the
+    /// worker grid, with the lines that records come from, and with the lines that are known. A translated number is known if it
+    /// means the same line in all of these: a grid of which every line but one recorded, as where
+    /// one line dispatches, is often known as a whole.
     #[must_use]
     pub fn of_device(device: &DeviceReadout) -> Option<Self> {
         let mut map = Self::unharvested(&device.chip.arch)?;
-        let arch = map.arch;
-        let whole = arch.columns.len() * arch.rows.len();
-        if device.chip.max_compute_cores.is_some_and(|cores| cores as usize == whole) {
-            return Some(map);
-        }
-        let tensix = device.lanes.iter().filter(|lane| lane.id.risc != Risc::Erisc);
-        let (mut seen, all, across) = if arch.harvests_rows {
-            (tensix.map(|lane| lane.id.core.y).collect(), arch.rows, arch.columns.len())
-        } else {
-            (tensix.map(|lane| lane.id.core.x).collect::<Vec<_>>(), arch.columns, arch.rows.len())
-        };
-        seen.sort_unstable();
-        seen.dedup();
-        let left = device.chip.max_compute_cores.map(|cores| cores as usize / across);
-        let is_known = left == Some(seen.len()) && seen.iter().all(|line| all.contains(line));
-        let order = is_known.then(|| {
-            let gone = all.iter().copied().filter(|line| !seen.contains(line));
-            let left = all.iter().copied().filter(|line| seen.contains(line));
-            left.chain(gone).collect()
-        });
-        *if arch.harvests_rows { &mut map.rows } else { &mut map.columns } = order;
+        let harvesting = Harvesting::of_device(map.arch, device);
+        let lines = harvesting.known_lines();
+        *if map.arch.harvests_rows { &mut map.rows } else { &mut map.columns } = lines;
         Some(map)
     }
 
@@ -136,7 +122,7 @@ impl TileMap {
             0..10 => Some(self.mirrored(noc, x, 0).0),
             16 => Some(0),
             17 => Some(5),
-            _ => at(self.columns.as_deref()?, x.checked_sub(WORMHOLE_TENSIX)?),
+            _ => at(&self.columns, x.checked_sub(WORMHOLE_TENSIX)?)?,
         }
     }
 
@@ -145,7 +131,7 @@ impl TileMap {
             0..12 => Some(self.mirrored(noc, 0, y).1),
             16 => Some(0),
             17 => Some(6),
-            _ => at(self.rows.as_deref()?, y.checked_sub(WORMHOLE_TENSIX)?),
+            _ => at(&self.rows, y.checked_sub(WORMHOLE_TENSIX)?)?,
         }
     }
 
@@ -160,7 +146,7 @@ impl TileMap {
         }
         let column = self.arch.columns.iter().position(|&at| at == x);
         if let Some(column) = column.filter(|_| self.arch.rows.contains(&y)) {
-            let x = *self.columns.as_deref()?.get(column)?;
+            let x = (*self.columns.get(column)?)?;
             return Some(Noc0Coord { x, y });
         }
         let (columns, rows) = self.arch.grid;
@@ -175,15 +161,37 @@ fn at<T: Copy>(list: &[T], index: u16) -> Option<T> {
 
 /// Facts of an architecture.
 #[derive(Debug, PartialEq, Eq)]
-struct Arch {
-    name: &'static str,
+pub(super) struct Arch {
+    pub(super) name: &'static str,
     grid: (u16, u16),
     columns: &'static [u16],
     rows: &'static [u16],
     /// True if rows of Tensix tiles are harvested, false if columns are.
-    harvests_rows: bool,
+    pub(super) harvests_rows: bool,
     /// Ethernet tiles by channel.
     ethernet: &'static [(u16, u16)],
+}
+
+impl Arch {
+    pub(super) fn from_name(name: &str) -> Option<&'static Self> {
+        ARCHS.into_iter().find(|known| known.name == name)
+    }
+
+    /// Rows or columns of worker tiles that can be harvested, in ascending order.
+    pub(super) const fn harvestable(&self) -> &'static [u16] {
+        if self.harvests_rows { self.rows } else { self.columns }
+    }
+
+    /// The number after translation of the line of worker tiles that a kernel's coordinates mean;
+    /// `None` if they mean another tile.
+    pub(super) fn line_number(&self, coord: RawCoord) -> Option<u16> {
+        let (x, y) = (u16::try_from(coord.x).ok()?, u16::try_from(coord.y).ok()?);
+        if self.harvests_rows {
+            return y.checked_sub(WORMHOLE_TENSIX);
+        }
+        let number = self.columns.iter().position(|&column| column == x)?;
+        self.rows.contains(&y).then(|| u16::try_from(number).ok())?
+    }
 }
 
 static WORMHOLE: Arch = Arch {
@@ -279,6 +287,7 @@ mod tests {
         lane::{Lane, LaneId},
         readout::ChipSummary,
     };
+    use wire::Risc;
 
     fn tile(map: &TileMap, noc: Noc, x: i8, y: i8) -> Option<(u16, u16)> {
         map.noc0(RawCoord { x, y }, noc).map(|tile| (tile.x, tile.y))
@@ -294,6 +303,7 @@ mod tests {
                 arch: arch.to_owned(),
                 aiclk_mhz: 1_000,
                 max_compute_cores: Some(cores),
+                known_lines: [].into(),
             },
             lanes: seen.iter().map(lane).collect(),
             pending_runs: 0,
@@ -322,11 +332,54 @@ mod tests {
         let map = TileMap::of_device(&device("wormhole_b0", 64, &seen)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 21), Some((1, 5)));
         assert_eq!(tile(&map, Noc::Noc0, 18, 26), Some((1, 4)));
-        let map = TileMap::of_device(&device("wormhole_b0", 64, &seen[1..])).unwrap();
-        assert_eq!(tile(&map, Noc::Noc0, 18, 21), None, "one row is not to be seen");
+        // Of rows 4, 6 to 10 one more is left: which numbers mean row 5 depends on it.
+        let silent = [1, 2, 3, 7, 8, 9, 11].map(|y| (1, y));
+        let map = TileMap::of_device(&device("wormhole_b0", 64, &silent)).unwrap();
+        assert_eq!(tile(&map, Noc::Noc0, 18, 20), Some((1, 3)), "before the row that is unknown");
+        assert_eq!(tile(&map, Noc::Noc0, 18, 21), None, "row 4, 5 or 7");
         assert_eq!(tile(&map, Noc::Noc0, 0, 5), Some((0, 5)), "DRAM is never harvested");
         let map = TileMap::of_device(&device("wormhole_b0", 80, &[])).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 21), Some((1, 4)));
+    }
+
+    #[test]
+    fn a_silent_last_line_hides_no_other() {
+        // Twelve columns are left, and the one that dispatches recorded nothing: 14, 15 or 16.
+        let seen = [1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13].map(|x| (x, 2));
+        let map = TileMap::of_device(&device("blackhole", 120, &seen)).unwrap();
+        for (x, y) in seen {
+            let (raw_x, raw_y) = (i8::try_from(x).unwrap(), i8::try_from(y).unwrap());
+            assert_eq!(tile(&map, Noc::Noc1, raw_x, raw_y), Some((x, y)));
+        }
+        assert_eq!(tile(&map, Noc::Noc0, 14, 2), None, "column 14, 15 or 16");
+        // Eight rows are left, of which one of 9, 10 and 11 is silent.
+        let seen = [1, 2, 3, 4, 5, 7, 8].map(|y| (1, y));
+        let map = TileMap::of_device(&device("wormhole_b0", 64, &seen)).unwrap();
+        assert_eq!(tile(&map, Noc::Noc0, 18, 24), Some((1, 8)), "the seventh row");
+        assert_eq!(tile(&map, Noc::Noc0, 18, 25), None, "row 9, 10 or 11");
+    }
+
+    #[test]
+    fn stated_lines_place_what_records_leave_open() {
+        let seen = [1, 2, 3, 7, 8, 9, 11].map(|y| (1, y));
+        let mut one = device("wormhole_b0", 64, &seen);
+        one.chip.known_lines = [(3, 5)].into();
+        let map = TileMap::of_device(&one).unwrap();
+        assert_eq!(tile(&map, Noc::Noc0, 18, 21), Some((1, 5)), "as stated");
+        assert_eq!(tile(&map, Noc::Noc0, 18, 25), Some((1, 11)), "all eight rows follow");
+        assert_eq!(tile(&map, Noc::Noc0, 18, 26), Some((1, 4)), "harvested");
+        one.chip.known_lines = [(3, 9)].into();
+        let map = TileMap::of_device(&one).unwrap();
+        assert_eq!(tile(&map, Noc::Noc0, 18, 18), None, "rows 7 and 8 recorded");
+    }
+
+    #[test]
+    fn a_grid_that_no_product_has_says_nothing_of_harvesting() {
+        // Perhaps eight rows without the one that dispatches, which can be row 4, 10 or 11.
+        let seen = [1, 2, 3, 5, 7, 8, 9].map(|y| (1, y));
+        let map = TileMap::of_device(&device("wormhole_b0", 56, &seen)).unwrap();
+        assert_eq!(tile(&map, Noc::Noc0, 18, 20), Some((1, 3)));
+        assert_eq!(tile(&map, Noc::Noc0, 18, 21), None, "row 4 or 5");
     }
 
     #[test]

@@ -187,7 +187,8 @@ impl NocTraces {
             let size_field = options.size_field.unwrap_or_else(|| {
                 size_field_of(device, &readout.zones, numbering, &mut traces.notes)
             });
-            let chip = Chip { device, zones: &readout.zones, numbering, size_field };
+            let tiles = Tiles(TileMap::of_device(device));
+            let chip = Chip { device, zones: &readout.zones, numbering, size_field, tiles };
             for ((program, trace), markers) in chip.markers(&mut traces.notes) {
                 let op_name = op_name(device.chip.chip_id, program).unwrap_or_default();
                 let objects = chip.objects(markers, op_name, program, &mut traces.notes);
@@ -280,6 +281,7 @@ struct Chip<'a> {
     zones: &'a ZoneTable,
     numbering: Numbering,
     size_field: SizeField,
+    tiles: Tiles,
 }
 
 type ProgramKey = (RunHostId, Option<TraceReplay>);
@@ -345,8 +347,8 @@ impl<'a> Chip<'a> {
         notes: &mut TraceNotes,
     ) -> Vec<TraceObject> {
         events.sort_by_key(|event| (event.lane, event.time));
-        let tiles = Tiles(TileMap::of_device(self.device));
-        let joined = fabric::join(events, &tiles, notes);
+        let tiles = &self.tiles;
+        let joined = fabric::join(events, tiles, notes);
         let mut objects: Vec<((LaneId, u64, u32), TraceObject)> = Vec::new();
         let base = |lane: LaneId, time| TraceObject {
             op_name: Some(op_name.to_owned()),
@@ -435,6 +437,7 @@ impl Tiles {
         let mut object = with_transfer(base, local, local.kind);
         if let Some(target) = local.own_target() {
             let first = self.noted_tile(target, local.noc, event, notes);
+            object.unplaced_target = first.is_none().then_some(target);
             if local.kind == EventKind::WriteMulticast {
                 let last = self.noted_tile(local.multicast_end, local.noc, event, notes);
                 object.mcast_start_x = first.map(|tile| tile.x.into());

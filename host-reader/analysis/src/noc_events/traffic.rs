@@ -5,7 +5,12 @@
     reason = "counts are of records that are in memory, and a route stays on the grid"
 )]
 
-use crate::noc_events::{kind::EventKind, object::TraceObject, payload::Noc, trace::ProgramTrace};
+use crate::noc_events::{
+    kind::EventKind,
+    object::TraceObject,
+    payload::{Noc, RawCoord},
+    trace::ProgramTrace,
+};
 use reader::mesh::Noc0Coord;
 use std::collections::BTreeMap;
 use wire::RunHostId;
@@ -75,6 +80,25 @@ pub struct Pair {
     pub byte_count: u64,
 }
 
+/// Transfers of a core with a tile that is unknown, since the chip's harvested lines are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnplacedPair {
+    /// The chip.
+    pub chip_id: u32,
+    /// The network.
+    pub noc: Noc,
+    /// The core that recorded them.
+    pub core: Noc0Coord,
+    /// The other tile, in the coordinates of the core's kernel.
+    pub target: RawCoord,
+    /// True if the bytes come from the other tile, false if they go there.
+    pub is_read: bool,
+    /// Number of transfers.
+    pub transfer_count: u64,
+    /// Bytes, each transfer rounded up to 32.
+    pub byte_count: u64,
+}
+
 /// Direction in which a link leaves a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
@@ -121,7 +145,9 @@ pub struct Traffic {
     pub links: Vec<LinkLoad>,
     /// Transfers to several tiles at once; they are in no pair and on no link.
     pub multicast_count: u64,
-    /// Transfers whose target is not known; they are in no pair and on no link.
+    /// Transfers whose tile is unknown, by network, core and target.
+    pub unplaced_pairs: Vec<UnplacedPair>,
+    /// Transfers whose tile is unknown; they are in no pair and on no link.
     pub unplaced_count: u64,
     /// Beginnings of waits without an end, whose cycles are not known.
     pub open_wait_count: u64,
@@ -157,21 +183,42 @@ struct Counts {
     wait_cycles: u64,
 }
 
+/// Chip, network, core, target in the kernel's coordinates, and whether it is read from.
+type UnplacedKey = (u32, Noc, Noc0Coord, RawCoord, bool);
+
 #[derive(Default)]
 struct Sums {
     activities: BTreeMap<ActivityKey, Counts>,
     pairs: BTreeMap<(u32, Noc, Noc0Coord, Noc0Coord), (u64, u64)>,
     links: BTreeMap<Link, u64>,
+    unplaced: BTreeMap<UnplacedKey, (u64, u64)>,
     traffic: Traffic,
     /// Size that stands for more, too.
     saturated_bytes: u64,
+}
+
+/// Target of an event.
+#[derive(Clone, Copy)]
+enum Target {
+    /// A tile.
+    Tile(Noc0Coord),
+    /// An unknown tile, in the kernel's coordinates.
+    Unplaced(RawCoord),
+}
+
+impl Target {
+    fn of_object(object: &TraceObject) -> Option<Self> {
+        let coord = |at: Option<i32>| u16::try_from(at?).ok();
+        let tile = coord(object.dx).zip(coord(object.dy)).map(|(x, y)| Noc0Coord { x, y });
+        tile.map(Self::Tile).or(object.unplaced_target.map(Self::Unplaced))
+    }
 }
 
 /// State that a RISC's earlier events leave to its later ones, by core, RISC and network.
 #[derive(Default)]
 struct RiscState {
     /// Targets that a read and a write without one go to.
-    set_targets: BTreeMap<bool, Option<Noc0Coord>>,
+    set_targets: BTreeMap<bool, Target>,
     /// The wait that is open: the event that ends it, and when it began.
     wait: Option<(EventKind, u64, ActivityKey)>,
 }
@@ -243,10 +290,12 @@ impl Sums {
         (chip_id, noc, core): (u32, Noc, Noc0Coord),
         grid: Option<(u16, u16)>,
     ) {
-        let coord = |at: Option<i32>| u16::try_from(at?).ok();
-        let named = coord(object.dx).zip(coord(object.dy)).map(|(x, y)| Noc0Coord { x, y });
+        let named = Target::of_object(object);
         if let Some(is_read) = sets_target(kind) {
-            state.set_targets.insert(is_read, named);
+            match named {
+                Some(target) => state.set_targets.insert(is_read, target),
+                None => state.set_targets.remove(&is_read),
+            };
         }
         let is_read = kind.is_read();
         if !is_read && !kind.is_write() {
@@ -257,18 +306,23 @@ impl Sums {
             return;
         }
         let target = if takes_target(kind) {
-            named.or_else(|| state.set_targets.get(&is_read).copied().flatten())
+            named.or_else(|| state.set_targets.get(&is_read).copied())
         } else {
             named
         };
-        let Some(target) = target else {
-            self.traffic.unplaced_count += 1;
-            return;
-        };
         let bytes = object.num_bytes.unwrap_or(0);
+        let target = match target {
+            Some(Target::Tile(tile)) => tile,
+            unknown => {
+                self.traffic.unplaced_count += 1;
+                if let Some(Target::Unplaced(target)) = unknown {
+                    add_transfer(&mut self.unplaced, (chip_id, noc, core, target, is_read), bytes);
+                }
+                return;
+            }
+        };
         let (from, to) = if is_read { (target, core) } else { (core, target) };
-        let pair = self.pairs.entry((chip_id, noc, from, to)).or_default();
-        *pair = (pair.0 + 1, pair.1.saturating_add(bytes));
+        add_transfer(&mut self.pairs, (chip_id, noc, from, to), bytes);
         for (tile, direction) in grid.into_iter().flat_map(|grid| route(noc, from, to, grid)) {
             let load = self.links.entry(Link { chip_id, noc, tile, direction }).or_default();
             *load = load.saturating_add(bytes);
@@ -300,15 +354,26 @@ impl Sums {
             transfer_count,
             byte_count,
         };
+        let unplaced = |(key, (transfer_count, byte_count))| {
+            let (chip_id, noc, core, target, is_read) = key;
+            UnplacedPair { chip_id, noc, core, target, is_read, transfer_count, byte_count }
+        };
         Traffic {
             activities: self.activities.into_iter().map(activity).collect(),
             pairs: self.pairs.into_iter().map(pair).collect(),
+            unplaced_pairs: self.unplaced.into_iter().map(unplaced).collect(),
             links: (self.links.into_iter())
                 .map(|(link, byte_count)| LinkLoad { link, byte_count })
                 .collect(),
             ..self.traffic
         }
     }
+}
+
+fn add_transfer<K: Ord>(transfers: &mut BTreeMap<K, (u64, u64)>, key: K, bytes: u64) {
+    let (count, sum) = transfers.entry(key).or_default();
+    *count += 1;
+    *sum = sum.saturating_add(bytes);
 }
 
 /// Returns true for reads and false for writes whose target the event sets for later ones.
@@ -446,6 +511,29 @@ mod tests {
         let loads: Vec<_> =
             traffic.links.iter().map(|load| (load.link.tile.x, load.byte_count)).collect();
         assert_eq!(loads, [(0, 64), (1, 8_192), (2, 8_192)]);
+    }
+
+    #[test]
+    fn transfers_with_unknown_tiles_keep_the_kernels_coordinates() {
+        let unplaced = |kind, time, x| TraceObject {
+            unplaced_target: Some(RawCoord { x, y: 20 }),
+            ..event(kind, time, None, 64)
+        };
+        let traffic = traffic(vec![
+            unplaced(EventKind::WriteSetState, 5, 19),
+            event(EventKind::WriteWithState, 6, None, 32),
+            unplaced(EventKind::Write, 10, 19),
+            unplaced(EventKind::Read, 20, 19),
+            unplaced(EventKind::Read, 30, 22),
+        ]);
+        assert_eq!((traffic.pairs.len(), traffic.unplaced_count), (0, 4));
+        let pairs = traffic.unplaced_pairs.iter();
+        let pairs: Vec<_> = pairs
+            .map(|one| (one.core, one.target.x, one.is_read, one.transfer_count, one.byte_count))
+            .collect();
+        let core = at(1, 1);
+        let expected = [(core, 19, false, 2, 96), (core, 19, true, 1, 64), (core, 22, true, 1, 64)];
+        assert_eq!(pairs, expected);
     }
 
     #[test]

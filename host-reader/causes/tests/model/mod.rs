@@ -347,6 +347,7 @@ impl Recorder {
                     arch: self.arch.into(),
                     aiclk_mhz: CLOCK_MHZ,
                     max_compute_cores: Some(80),
+                    known_lines: [].into(),
                 };
                 let lanes = Vec::new();
                 devices.push(DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 });

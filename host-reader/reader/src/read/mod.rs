@@ -310,6 +310,7 @@ impl Reader {
             arch: chip.arch,
             aiclk_mhz: chip.aiclk_mhz,
             max_compute_cores: Some(chip.max_compute_cores),
+            known_lines: [].into(),
         };
         let undecoded = self.undecoded(session, &cores, &generation, &pieces);
         let lanes = self.decode(session, undecoded);

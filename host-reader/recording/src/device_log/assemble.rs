@@ -148,6 +148,7 @@ fn devices_of(lanes: &[PackedLane], chip: &ChipLine) -> Vec<DeviceReadout> {
             arch: chip.arch.clone(),
             aiclk_mhz: chip.aiclk_mhz,
             max_compute_cores: chip.max_compute_cores,
+            known_lines: [].into(),
         },
         lanes: Vec::new(),
         pending_runs: 0,

@@ -191,6 +191,7 @@ fn origins_align_the_truncated_times_of_a_readout() {
         arch: "wormhole_b0".into(),
         aiclk_mhz: 1000,
         max_compute_cores: None,
+        known_lines: [].into(),
     };
     let device =
         reader::readout::DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };

@@ -69,6 +69,7 @@ fn any_readout() -> impl Strategy<Value = Readout> {
                 arch: "wormhole_b0".into(),
                 aiclk_mhz: 1000,
                 max_compute_cores: Some(64),
+                known_lines: [].into(),
             },
             lanes: lanes.to_vec(),
             pending_runs: 0,
@@ -277,6 +278,7 @@ fn blackhole_of(lane: Lane) -> DeviceReadout {
         arch: "blackhole".into(),
         aiclk_mhz: 1350,
         max_compute_cores: None,
+        known_lines: [].into(),
     };
     DeviceReadout { chip, lanes: vec![lane], pending_runs: 0, discarded_launches: 0 }
 }

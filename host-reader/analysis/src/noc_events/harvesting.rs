@@ -1,0 +1,241 @@
+//! Which lines of worker tiles the numbers after translation mean, by what is known of harvesting.
+//!
+//! # Compatibility
+//! tt-umd, `coordinate_manager.cpp`: lines that are left are numbered in ascending order, and
+//! harvested ones after them. Bit i of `harvest_mask` in a cluster descriptor is the i-th row
+//! (Wormhole) or column (Blackhole) in ascending order.
+
+use crate::noc_events::{
+    object::TraceObject,
+    tile::{Arch, TileMap},
+    trace::{NocTraces, ProgramTrace, TraceOptions},
+};
+use reader::{
+    architecture::{self, floorplan::Floorplan},
+    mesh::Noc0Coord,
+    readout::{DeviceReadout, Readout},
+};
+use std::collections::{BTreeMap, BTreeSet};
+use wire::Risc;
+
+/// Harvested lines that a chip of this kind cannot have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HarvestingError {
+    /// The architecture is unknown.
+    #[error("expected harvested lines of wormhole_b0 or blackhole, found an unknown architecture")]
+    Arch,
+    /// The chip has no such line of worker tiles.
+    #[error("expected harvested lines among {}, found {line}", list(.possible))]
+    Line {
+        /// The row or column.
+        line: u16,
+        /// Rows or columns of worker tiles.
+        possible: &'static [u16],
+    },
+    /// The mask has bits that are no line.
+    #[error("expected a mask of {possible} harvested lines, found {mask:#x}")]
+    Mask {
+        /// The mask.
+        mask: u32,
+        /// Number of rows or columns of worker tiles.
+        possible: usize,
+    },
+}
+
+fn list(lines: &[u16]) -> String {
+    lines.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the line that each number after translation means on a chip without these lines: rows of
+/// a Wormhole, columns of a Blackhole.
+///
+/// # Errors
+/// If the architecture is unknown or a line has no worker tiles.
+///
+/// ```
+/// let lines = analysis::noc_events::lines_without("wormhole_b0", &[3])?;
+/// assert_eq!((lines[&1], lines[&2], lines[&9]), (2, 4, 3));
+/// # Ok::<(), analysis::noc_events::HarvestingError>(())
+/// ```
+pub fn lines_without(arch: &str, harvested: &[u16]) -> Result<BTreeMap<u16, u16>, HarvestingError> {
+    let possible = lines_of(arch)?;
+    if let Some(&line) = harvested.iter().find(|line| !possible.contains(line)) {
+        return Err(HarvestingError::Line { line, possible });
+    }
+    let is_left = |line: &&u16| !harvested.contains(line);
+    let left = possible.iter().filter(is_left);
+    let gone = possible.iter().filter(|line| !is_left(line));
+    Ok((0..).zip(left.chain(gone).copied()).collect())
+}
+
+/// As [`lines_without`], with the harvested lines as a mask of a cluster descriptor.
+///
+/// # Errors
+/// If the architecture is unknown or a bit means no line.
+pub fn lines_without_mask(arch: &str, mask: u32) -> Result<BTreeMap<u16, u16>, HarvestingError> {
+    let possible = lines_of(arch)?;
+    if mask >> possible.len() != 0 {
+        return Err(HarvestingError::Mask { mask, possible: possible.len() });
+    }
+    let is_harvested = |&(bit, _): &(usize, &u16)| mask >> bit & 1 != 0;
+    let harvested = possible.iter().enumerate().filter(is_harvested);
+    let harvested: Vec<u16> = harvested.map(|(_, &line)| line).collect();
+    lines_without(arch, &harvested)
+}
+
+fn lines_of(arch: &str) -> Result<&'static [u16], HarvestingError> {
+    Arch::from_name(arch).map(Arch::harvestable).ok_or(HarvestingError::Arch)
+}
+
+/// Lines by the number after translation, as far as TT-Metal's traces of the same run show them, by
+/// chip: each event there has the tile of the coordinates that our record holds.
+#[must_use]
+pub fn lines_of_traces(
+    readout: &Readout,
+    traces: &[ProgramTrace],
+) -> BTreeMap<u32, BTreeMap<u16, u16>> {
+    let tiles = traces.iter().flat_map(|trace| {
+        trace.objects.iter().map(|object| (EventKey::new(trace.chip_id, object), object))
+    });
+    let tiles: BTreeMap<EventKey<'_>, &TraceObject> = tiles.collect();
+    let ours = NocTraces::of_readout(readout, |_, _| None, &TraceOptions::default());
+    let arches: BTreeMap<u32, &'static Arch> = (readout.devices.iter())
+        .filter_map(|device| Some((device.chip.chip_id, Arch::from_name(&device.chip.arch)?)))
+        .collect();
+    let mut lines: BTreeMap<u32, BTreeMap<u16, u16>> = BTreeMap::new();
+    for trace in &ours.programs {
+        let Some(arch) = arches.get(&trace.chip_id) else { continue };
+        for object in &trace.objects {
+            let theirs = tiles.get(&EventKey::new(trace.chip_id, object));
+            if let Some((number, line)) = theirs.and_then(|theirs| shown_line(arch, object, theirs))
+            {
+                lines.entry(trace.chip_id).or_default().entry(number).or_insert(line);
+            }
+        }
+    }
+    lines
+}
+
+/// What tells an event of a chip from all others: time, core and RISC.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct EventKey<'a> {
+    chip_id: u32,
+    timestamp: u64,
+    core: (u16, u16),
+    proc: &'a str,
+    kind: Option<&'a str>,
+}
+
+impl<'a> EventKey<'a> {
+    fn new(chip_id: u32, object: &'a TraceObject) -> Self {
+        let (core, kind) = ((object.sx, object.sy), object.event_type.as_deref());
+        Self { chip_id, timestamp: object.timestamp, core, proc: &object.proc, kind }
+    }
+}
+
+/// The number and line of the target that TT-Metal placed and we did not.
+fn shown_line(arch: &Arch, ours: &TraceObject, theirs: &TraceObject) -> Option<(u16, u16)> {
+    let number = arch.line_number(ours.unplaced_target?)?;
+    let line = if arch.harvests_rows { theirs.dy } else { theirs.dx };
+    let line = u16::try_from(line?).ok()?;
+    arch.harvestable().contains(&line).then_some((number, line))
+}
+
+/// What is known of the harvested lines of a chip.
+pub(super) struct Harvesting<'a> {
+    /// Rows or columns of worker tiles, in ascending order.
+    lines: &'static [u16],
+    /// Number of those that are harvested; `None` if unknown.
+    harvested_count: Option<usize>,
+    /// Lines that recorded anything, and so are not harvested.
+    seen: BTreeSet<u16>,
+    /// Lines by their number after translation, as far as the host's files state them.
+    stated: &'a BTreeMap<u16, u16>,
+}
+
+impl<'a> Harvesting<'a> {
+    pub(super) fn of_device(arch: &Arch, device: &'a DeviceReadout) -> Self {
+        let line_of = |at: Noc0Coord| if arch.harvests_rows { at.y } else { at.x };
+        let tensix = device.lanes.iter().filter(|lane| lane.id.risc != Risc::Erisc);
+        let seen = tensix.map(|lane| line_of(lane.id.core)).collect();
+        // A number of cores that no product has may leave out dispatch cores, and says nothing.
+        let harvested_count = device.chip.max_compute_cores.and_then(|cores| {
+            let named = architecture::Arch::from_name(arch.name)?;
+            Floorplan::harvested_line_count(named, cores).ok()
+        });
+        let stated = &device.chip.known_lines;
+        Self { lines: arch.harvestable(), harvested_count, seen, stated }
+    }
+
+    /// The line that each number after translation means; `None` where it is not the same in all
+    /// sets of harvested lines that are possible.
+    pub(super) fn known_lines(&self) -> Vec<Option<u16>> {
+        let mut orders = (0..1_u32 << self.lines.len()).filter_map(|set| self.order(set));
+        let Some(first) = orders.next() else { return vec![None; self.lines.len()] };
+        let mut known: Vec<Option<u16>> = first.into_iter().map(Some).collect();
+        for order in orders {
+            for (known, line) in known.iter_mut().zip(order) {
+                *known = known.filter(|&known| known == line);
+            }
+        }
+        known
+    }
+
+    /// The lines in the order of their numbers if those of the set are harvested; `None` if that
+    /// contradicts what is known.
+    fn order(&self, set: u32) -> Option<Vec<u16>> {
+        let count = set.count_ones() as usize;
+        if self.harvested_count.is_some_and(|known| known != count) {
+            return None;
+        }
+        let split = |is_harvested: bool| {
+            let lines = self.lines.iter().enumerate();
+            let is_wanted = move |&(bit, _): &(usize, &u16)| (set >> bit & 1 != 0) == is_harvested;
+            lines.filter(is_wanted).map(|(_, &line)| line)
+        };
+        if split(true).any(|line| self.seen.contains(&line)) {
+            return None;
+        }
+        let order: Vec<u16> = split(false).chain(split(true)).collect();
+        let agrees = |(&number, line): (&u16, &u16)| order.get(usize::from(number)) == Some(line);
+        self.stated.iter().all(agrees).then_some(order)
+    }
+}
+
+impl TileMap {
+    /// Returns true if every line of worker tiles is known.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.columns.iter().chain(&self.rows).all(Option::is_some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows 3 and 11 are the third and the last of ten; columns 2 and 16 the second and the last of
+    /// fourteen.
+    #[test]
+    fn a_mask_counts_lines_in_ascending_order() {
+        let wormhole = lines_without_mask("wormhole_b0", 0b10_0000_0100).unwrap();
+        assert_eq!(Vec::from_iter(wormhole.into_values()), [1, 2, 4, 5, 7, 8, 9, 10, 3, 11]);
+        let blackhole = lines_without_mask("blackhole", 0b10_0000_0000_0010).unwrap();
+        let expected = [1, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 2, 16];
+        assert_eq!(Vec::from_iter(blackhole.into_values()), expected);
+    }
+
+    #[test]
+    fn lines_that_a_chip_does_not_have_are_refused() {
+        let told = |lines: Result<_, HarvestingError>| lines.unwrap_err().to_string();
+        assert_eq!(
+            told(lines_without("wormhole_b0", &[6])),
+            "expected harvested lines among 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, found 6"
+        );
+        assert_eq!(
+            told(lines_without_mask("wormhole_b0", 1 << 10)),
+            "expected a mask of 10 harvested lines, found 0x400"
+        );
+        assert_eq!(lines_without("grayskull", &[]), Err(HarvestingError::Arch));
+    }
+}

@@ -1,0 +1,110 @@
+//! Files beside a device log that state which lines of worker tiles are harvested.
+
+use crate::device_log::PackedLog;
+use analysis::noc_events::{ProgramTrace, TileMap, lines_of_traces, lines_without_mask, read_json};
+use reader::{
+    anomaly::{AnomalyKind, AnomalyLog},
+    readout::Readout,
+};
+use serde::Deserialize;
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+/// Names of the cluster's description, as tools save it beside logs.
+const DESCRIPTORS: [&str; 2] = ["cluster_descriptor.yaml", "cluster_desc.yaml"];
+
+/// Largest description that is read: one of a Galaxy's 32 chips has 60 KB.
+const DESCRIPTOR_BYTES: u64 = 4 << 20;
+
+/// The part of a cluster's description that states harvesting.
+///
+/// # Compatibility
+/// tt-umd, `cluster_descriptor.cpp`.
+#[derive(Deserialize)]
+struct ClusterDescriptor {
+    #[serde(default)]
+    harvesting: BTreeMap<u32, ChipHarvesting>,
+}
+
+#[derive(Deserialize)]
+struct ChipHarvesting {
+    harvest_mask: u32,
+}
+
+/// Adds the harvested lines that a cluster's description in the folder states.
+pub(crate) fn add_descriptor(log: &mut PackedLog, folder: &Path) {
+    let mut paths = DESCRIPTORS.iter().map(|name| folder.join(name));
+    let Some(path) = paths.find(|path| path.is_file()) else { return };
+    let mut anomalies = AnomalyLog::default();
+    let mut report = |reason: &str| {
+        let name = path.file_name().unwrap_or_default().display();
+        let detail = || format!("{name}: harvesting left out: {reason}");
+        anomalies.record(AnomalyKind::MalformedLine, None, 0, detail);
+    };
+    match read_descriptor(&path) {
+        Err(reason) => report(&reason),
+        Ok(masks) => {
+            for device in &mut log.readout.devices {
+                let Some(&mask) = masks.get(&device.chip.chip_id) else { continue };
+                match lines_without_mask(&device.chip.arch, mask) {
+                    Ok(lines) => device.chip.known_lines = lines,
+                    Err(error) => report(&format!("chip {}: {error}", device.chip.chip_id)),
+                }
+            }
+        }
+    }
+    log.lanes.add_anomalies(anomalies);
+}
+
+/// Harvest masks by chip; the error quotes nothing of the file.
+fn read_descriptor(path: &Path) -> Result<BTreeMap<u32, u32>, String> {
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let read = file.take(DESCRIPTOR_BYTES).read_to_string(&mut text);
+    read.map_err(|error| error.to_string())?;
+    let descriptor: ClusterDescriptor = serde_saphyr::from_str(&text).map_err(|error| {
+        let line =
+            error.location().map_or_else(String::new, |at| format!(" in line {}", at.line()));
+        format!("expected a cluster descriptor, found something else{line}")
+    })?;
+    let mask = |(chip, harvesting): (u32, ChipHarvesting)| (chip, harvesting.harvest_mask);
+    Ok(descriptor.harvesting.into_iter().map(mask).collect())
+}
+
+/// Paths of TT-Metal's NoC traces in the folder, in the order of their names.
+pub(crate) fn noc_trace_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_trace = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        ProgramTrace::is_file_name(&name)
+    };
+    let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(is_trace).collect();
+    files.sort_unstable();
+    files
+}
+
+/// Adds the lines that TT-Metal's NoC traces of the same run show, if records leave any open.
+pub(crate) fn add_traces(readout: &mut Readout, files: &[PathBuf]) {
+    let is_open = |map: TileMap| !map.is_complete();
+    let is_needed = readout.devices.iter().filter_map(TileMap::of_device).any(is_open);
+    if files.is_empty() || !is_needed {
+        return;
+    }
+    let mut traces = Vec::new();
+    for path in files {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let objects = std::fs::read(path).map(|text| read_json(&text).objects);
+        traces.extend(ProgramTrace::of_objects(objects.unwrap_or_default(), &name));
+    }
+    let mut lines = lines_of_traces(readout, &traces);
+    for device in &mut readout.devices {
+        let shown = lines.remove(&device.chip.chip_id).unwrap_or_default();
+        for (number, line) in shown {
+            device.chip.known_lines.entry(number).or_insert(line);
+        }
+    }
+}
