@@ -119,6 +119,7 @@ pub(super) const MAX_COLUMNS: usize = 32;
 pub(super) struct Layout {
     positions: [Option<usize>; Column::COUNT],
     column_count: usize,
+    is_streaming: bool,
 }
 
 impl Layout {
@@ -137,7 +138,8 @@ impl Layout {
                 known.get_or_insert(position);
             }
         }
-        let layout = Self { positions, column_count };
+        let is_streaming = ends_as_streaming(line);
+        let layout = Self { positions, column_count, is_streaming };
         let missing = Column::NEEDED.into_iter().find(|&column| layout.position(column).is_none());
         match missing {
             Some(column) => Err(column.title()),
@@ -152,10 +154,27 @@ impl Layout {
         self.positions.get(column as usize).copied().flatten()
     }
 
+    /// True for a log of TT-Metal's streaming profiler. Its run host id is the number of the process
+    /// that wrote it, and its trace id the program.
+    #[inline]
+    pub(super) const fn is_streaming(&self) -> bool {
+        self.is_streaming
+    }
+
     /// How many fields every line must have.
     pub(super) fn column_count(&self) -> usize {
         self.column_count
     }
+}
+
+/// Returns true for the titles of the streaming profiler's log: those of the log of today, and two
+/// more after them.
+///
+/// # Compatibility
+/// `streaming_profiler_zone_csv.cpp` of TT-Metal 0.81.
+fn ends_as_streaming(line: &[u8]) -> bool {
+    const LAST: [&[u8]; 3] = [b"logical_y", b"logical_x", b"meta data"];
+    line.rsplit(|&byte| byte == b',').map(trimmed).take(LAST.len()).eq(LAST)
 }
 
 /// Returns true if a line looks like one of the first two lines, which joined logs repeat.

@@ -67,6 +67,7 @@ const TAIL_COUNT: usize = 256;
 /// Memory of the lines of one chunk.
 pub(super) struct Repeats<'text> {
     is_known_layout: bool,
+    is_streaming: bool,
     /// The front of the latest line.
     front: Front<'text>,
     fronts: Vec<Front<'text>>,
@@ -85,6 +86,7 @@ impl<'text> Repeats<'text> {
         let counts = if is_known_layout { (FRONT_COUNT, TAIL_COUNT) } else { (0, 0) };
         Self {
             is_known_layout,
+            is_streaming: layout.is_streaming(),
             front,
             fronts: vec![front; counts.0],
             tails: vec![[tail; 2]; counts.1],
@@ -104,13 +106,16 @@ impl<'text> Repeats<'text> {
         let (program, rest) = take_field(rest)?;
         let (trace, rest) = take_trace(rest)?;
         let marker_id = u16::try_from(marker_id).ok()?;
-        let program = u32::try_from(program).ok()?;
+        let key = if self.is_streaming {
+            LaunchKey::of_streaming(program, trace)?
+        } else {
+            LaunchKey { program: u32::try_from(program).ok()?, trace, run_id: 0 }
+        };
         let known = self.tails.get(usize::from(marker_id) % TAIL_COUNT)?;
         let is_tail = |tail: &&Tail<'_>| {
             tail.marker_id == marker_id && tail.text == rest && !tail.text.is_empty()
         };
         let Tail { kind, place, .. } = *known.iter().find(is_tail)?;
-        let key = LaunchKey { program, trace, run_id: 0 };
         Some(Recognised { lane: self.front.lane, place, kind, time, value, key })
     }
 

@@ -16,8 +16,18 @@ use wire::{PacketKind, Risc};
 pub(super) struct LaunchKey {
     pub(super) program: u32,
     pub(super) trace: Option<TraceReplay>,
-    /// The run counter of logs before July 2025; 0 where there is none.
+    /// The run counter of logs before July 2025, or the process that wrote a streaming log; 0 where
+    /// there is neither.
     pub(super) run_id: u64,
+}
+
+impl LaunchKey {
+    /// The key of a line of a streaming log, whose columns of the program and of the trace hold the
+    /// process and the program. `None` if the program is too large.
+    pub(super) fn of_streaming(process: u64, trace: Option<TraceReplay>) -> Option<Self> {
+        let program = trace.map_or(0, |trace| trace.trace_id);
+        Some(Self { program: u32::try_from(program).ok()?, trace: None, run_id: process })
+    }
 }
 
 /// The name and source location that a line gives its marker id.
@@ -166,6 +176,11 @@ impl<'text> Cells<'_, 'text> {
         if let Ok(id) = u16::try_from(number) {
             return Ok(id);
         }
+        // Not an id of 16 bits, but a hash of the name, which the line has as well.
+        let is_name_hash = self.layout.is_streaming() && number <= u64::from(u32::MAX);
+        if is_name_hash && !self.text(Column::ZoneName).is_empty() {
+            return Ok(0);
+        }
         let [low, high, packet_type, ..] = number.to_le_bytes();
         let is_typed = number <= TYPED_ID_MAX && packet_type == kind.packet_type().0;
         if is_typed {
@@ -180,6 +195,10 @@ impl<'text> Cells<'_, 'text> {
         let has_program = self.layout.position(Column::RunHostId).is_some();
         let column = if has_program { Column::RunHostId } else { Column::RunId };
         let program = self.optional_number(column)?.unwrap_or(0);
+        if self.layout.is_streaming() {
+            let key = LaunchKey::of_streaming(program, self.trace()?);
+            return key.ok_or_else(|| self.fault(Column::TraceId, "at most 32 bits"));
+        }
         let program = u32::try_from(program).map_err(|_| self.fault(column, "at most 32 bits"))?;
         Ok(LaunchKey { program, trace: self.trace()?, run_id })
     }

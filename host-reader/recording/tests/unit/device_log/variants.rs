@@ -121,6 +121,39 @@ fn columns_that_nobody_knows_are_passed_over() {
     assert_eq!(records(&readout), [(PacketKind::ZoneStart, "A".to_owned(), 50)]);
 }
 
+/// As the streaming profiler of TT-Metal 0.81 writes it: the process in the program's column, the
+/// program in the trace's, and logical coordinates at the end.
+#[test]
+fn a_streaming_log_has_its_programs_where_others_have_traces() {
+    let lines: String = [(1024, "BRISC-FW"), (1024, "A"), (2048, "BRISC-FW"), (2048, "A")]
+        .iter()
+        .zip((100..).step_by(100))
+        .flat_map(|(&(program, name), start)| {
+            [(start, "ZONE_START"), (start + 50, "ZONE_END")].map(|(time, kind)| {
+                format!(
+                    "0, 1, 2, BRISC, 0, {time}, 0, 4242, {program}, 0, {name}, {kind}, 0, \
+                     streaming, , 0, 0\n"
+                )
+            })
+        })
+        .collect();
+    let readout = read(&format!(
+        "ARCH: blackhole, CHIP_FREQ[MHz]: 1350, Max Compute Cores: 0\n\
+         PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data, logical_x, logical_y\n\
+         {lines}\
+         0, 1, 2, BRISC, 4000000000, 900, 0, 4242, 2048, 0, MARK, TS_EVENT, 0, streaming, , 0, 0\n\
+         0, 1, 2, BRISC, 4000000000, 950, 7, 4242, 2048, 0, , TS_DATA, 0, streaming, , 0, 0\n"
+    ));
+    assert_eq!(readout.devices[0].chip.max_compute_cores, None);
+    let programs = only_lane(&readout).runs.iter().map(|run| (run.program.0, run.trace));
+    assert_eq!(Vec::from_iter(programs), [(1024, None), (2048, None)]);
+    let names: Vec<_> = records(&readout).into_iter().map(|(_, name, _)| name).collect();
+    let zones = ["BRISC-FW", "BRISC-FW", "A", "A"];
+    assert_eq!(names, [&zones[..], &zones[..], &["MARK"]].concat());
+    // A number without a name says nothing.
+    assert_eq!(readout.anomalies.count(AnomalyKind::MalformedLine), 1);
+}
+
 #[test]
 fn line_ends_blank_lines_and_a_mark_in_front_do_not_matter() {
     let lines = ["", "0,1,2,BRISC,9,50,0,0,,,A,ZONE_START,4,/k.cpp,", "  ", "\t", ""];
