@@ -9,7 +9,7 @@ const HEAD_BYTES: u64 = 4096;
 /// Kinds of files that people have beside each other, by content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileKind {
-    /// `ops_perf_results*.csv` with op names.
+    /// `ops_perf_results*.csv` with op names, or the streaming profiler's programs.
     OpsCsv,
     /// The same of a device log alone: no column `OP CODE`.
     DeviceOpsCsv,
@@ -60,7 +60,7 @@ impl FileKind {
             |title: &str| line.split(',').any(|column| column.trim().trim_matches('"') == title);
         if line.starts_with("ARCH: ") {
             Self::DeviceLog
-        } else if has("OP CODE") {
+        } else if has("OP CODE") || (has("GLOBAL CALL COUNT") && has("EXECUTION")) {
             Self::OpsCsv
         } else if has("GLOBAL CALL COUNT") && has("DEVICE ARCH") {
             Self::DeviceOpsCsv
@@ -154,6 +154,7 @@ mod tests {
             (b"\"GLOBAL CALL COUNT\",\"OP CODE\"\r\n", FileKind::OpsCsv),
             (b"\xEF\xBB\xBFARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nx", FileKind::DeviceLog),
             (b"GLOBAL CALL COUNT,DEVICE ID,DEVICE ARCH,CORE COUNT\n1", FileKind::DeviceOpsCsv),
+            (b"DEVICE ID,GLOBAL CALL COUNT,EXECUTION,CORE COUNT\n", FileKind::OpsCsv),
             (b"GLOBAL CALL COUNT,DEVICE ID,OP CODES\n", FileKind::Other),
             (
                 b"[\n  {\n    \"proc\": \"BRISC\",\n    \"run_host_id\": 1024,\n    \"timestamp\": 7",

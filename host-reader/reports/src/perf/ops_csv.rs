@@ -10,7 +10,7 @@ use crate::{
     problem::{Position, ProblemLog},
     records::{CsvRecords, Extent},
 };
-use std::io::Read;
+use std::{collections::HashMap, io::Read};
 
 /// Quotes that stay open after which the rest of a file is read as it is, since each of
 /// them makes the reader go back.
@@ -46,6 +46,9 @@ pub enum OpsCsvError {
         column_count: usize,
     },
 }
+
+/// Column by which the streaming profiler's programs are ordered.
+const START: &str = "DEVICE KERNEL START CYCLE";
 
 /// The rows of one file.
 #[derive(Clone, Debug)]
@@ -91,7 +94,7 @@ pub fn read_ops_csv(mut input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvEr
     let mut records = CsvRecords::new(text);
     let first = next_record(&mut records).unwrap_or_default();
     let titles = Titles::new(&first.cells);
-    if titles.index("OP CODE").is_none() {
+    if !titles.are_of_ops() {
         let column_count = first.cells.len();
         return Err(OpsCsvError::Titles { file: file.to_owned(), column_count });
     }
@@ -110,6 +113,7 @@ pub fn read_ops_csv(mut input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvEr
 impl OpsCsv {
     fn read_rows(&mut self, titles: &Titles, mut records: CsvRecords<'_>) {
         let mut open_quotes = 0;
+        let mut starts = HashMap::new();
         while let Some(mut record) = next_record(&mut records) {
             let Extent { line, line_count, .. } = record.extent;
             let count = record.cells.len();
@@ -138,6 +142,9 @@ impl OpsCsv {
                 self.skip(line, "a row with an op", "blank cells only");
                 continue;
             }
+            if let Some(start) = titles.index(START).and_then(|at| record.cells.get(at)) {
+                starts.insert(line, start.trim().parse::<u64>().unwrap_or(u64::MAX));
+            }
             let file = &self.file;
             let reader = RowReader {
                 titles,
@@ -147,6 +154,10 @@ impl OpsCsv {
                 problems: &mut self.problems,
             };
             self.rows.push(reader.read());
+        }
+        // It is in the order of programs, and has no times of the host.
+        if self.format == OpsCsvFormat::Streaming {
+            self.rows.sort_by_key(|row| starts.get(&row.line).copied());
         }
     }
 
@@ -204,6 +215,24 @@ mod tests {
         assert_eq!(csv.rows.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 4]);
     }
 
+    /// A program that ran twice, with another in between; cycles and names are those of the file.
+    #[test]
+    fn programs_of_the_streaming_profiler_are_in_the_order_of_their_starts() {
+        let text = "DEVICE ID,GLOBAL CALL COUNT,EXECUTION,CORE COUNT,DEVICE KERNEL START CYCLE,\
+            DEVICE KERNEL END CYCLE,DEVICE KERNEL DURATION [ns]\n\
+            0,1024,0,64,1000,2350,1000\n0,1024,1,64,9000,10350,1000.5\n0,2048,0,8,4000,5350,1000\n";
+        let csv = read_ops_csv(text.as_bytes(), "a.csv").unwrap();
+        assert_eq!(csv.format.label(), "streaming");
+        assert_eq!(names(&csv), ["program 1024", "program 2048", "program 1024"]);
+        assert!(csv.rows.iter().all(OpRow::is_device_op));
+        let [_, second, last] = csv.rows.as_slice() else { panic!("{:?}", csv.rows) };
+        assert_eq!((second.core_count, second.device), (Some(8), Some(0)));
+        assert_eq!((last.kernel_duration_ns, &*last.global_call_count), (Some(1000.5), "1024"));
+        let [problem] = csv.problems.kept() else { panic!("{:?}", csv.problems) };
+        assert_eq!(problem.column.as_deref(), Some("OP CODE"));
+        assert!(read_ops_csv(&b"DEVICE ID,GLOBAL CALL COUNT,EXECUTION\n"[..], "a.csv").is_err());
+    }
+
     #[test]
     fn a_cut_row_keeps_its_whole_cells() {
         let csv = read(&format!("{}B,tt_dnn_device,1024,0,{{}},5,15", row("A")));
@@ -243,7 +272,7 @@ mod tests {
     fn files_of_other_kinds_are_refused_with_what_was_found() {
         let refused = |text: &str| read_ops_csv(text.as_bytes(), "x").unwrap_err().to_string();
         let other = refused("ARCH: blackhole, CHIP_FREQ[MHz]: 1350\n");
-        assert!(other.contains("a column `OP CODE`, found 2 other"), "{other}");
+        assert!(other.contains("found 2 other titles"), "{other}");
         assert!(!other.contains("blackhole"), "nothing of an unknown file is quoted: {other}");
         assert!(refused(" \r\n").contains("is empty"));
     }

@@ -1,7 +1,13 @@
 //! One row of an ops CSV, each cell as what it is.
 
-use super::{cell, titles::Titles};
+use super::{
+    cell,
+    titles::{OpsCsvFormat, Titles},
+};
 use crate::problem::{Position, ProblemLog, quoted};
+
+/// Type of ops that ran on a chip.
+const DEVICE_OP: &str = "tt_dnn_device";
 
 /// Sides of a tensor, its element type and where it lies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,7 +89,7 @@ impl OpRow {
     /// Returns true if the row is an op of a known device.
     #[must_use]
     pub fn is_device_op(&self) -> bool {
-        self.op_type == "tt_dnn_device" && self.device.is_some()
+        self.op_type == DEVICE_OP && self.device.is_some()
     }
 
     /// Which program ran, as far as shapes, element types and memories show.
@@ -128,6 +134,10 @@ impl RowReader<'_> {
             arch: self.text("DEVICE ARCH"),
             ..OpRow::default()
         };
+        if self.titles.format() == OpsCsvFormat::Streaming {
+            row.op_code = format!("program {}", row.global_call_count);
+            row.op_type = DEVICE_OP.to_owned();
+        }
         if !is_signpost {
             self.read_op(&mut row);
         }

@@ -19,9 +19,19 @@ const WANTED: [(&str, &str); 9] = [
     ("INPUT_0_MEMORY", "the summary cannot tell where input 0 lies"),
 ];
 
+/// The same of the streaming profiler's programs, which have none of the host's columns.
+const WANTED_OF_STREAMING: &[(&str, &str)] = &[
+    ("OP CODE", "ops have the names of their programs"),
+    ("DEVICE KERNEL DURATION [ns]", "device times are blank"),
+    ("CORE COUNT", "cores are blank"),
+];
+
 /// Generations of the ops CSV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub enum OpsCsvFormat {
+    /// Programs as the streaming profiler of TT-Metal 0.81 writes them, without names.
+    #[serde(rename = "streaming")]
+    Streaming,
     /// Bare shape columns.
     #[serde(rename = "v1")]
     V1,
@@ -38,6 +48,7 @@ impl OpsCsvFormat {
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
+            Self::Streaming => "streaming",
             Self::V1 => "v1",
             Self::V2 => "v2",
             Self::V2_1 => "v2.1",
@@ -72,6 +83,11 @@ impl Titles {
         self.count
     }
 
+    /// True if the titles are those of a table of ops.
+    pub(super) fn are_of_ops(&self) -> bool {
+        self.index.contains_key("OP CODE") || self.format == OpsCsvFormat::Streaming
+    }
+
     pub(super) const fn format(&self) -> OpsCsvFormat {
         self.format
     }
@@ -79,14 +95,16 @@ impl Titles {
     /// Title of one side of a tensor.
     pub(super) fn shape_title(&self, tensor: &str, side: &str) -> String {
         match self.format {
-            OpsCsvFormat::V1 => format!("{tensor}_{side}"),
+            OpsCsvFormat::Streaming | OpsCsvFormat::V1 => format!("{tensor}_{side}"),
             OpsCsvFormat::V2 | OpsCsvFormat::V2_1 => format!("{tensor}_{side}{PADDED}"),
         }
     }
 
     /// Notes the columns that are missing.
     pub(super) fn check(&self, file: &str, line: u64, problems: &mut ProblemLog) {
-        for (column, effect) in WANTED {
+        let is_streaming = self.format == OpsCsvFormat::Streaming;
+        let wanted = if is_streaming { WANTED_OF_STREAMING } else { &WANTED };
+        for &(column, effect) in wanted {
             if !self.index.contains_key(column) {
                 let place = Position { file, line, column };
                 problems.add_deviation(place, "a column of this title", "none", effect);
@@ -95,9 +113,18 @@ impl Titles {
     }
 }
 
+/// Columns that only the streaming profiler's table has together.
+///
+/// # Compatibility
+/// `streaming_profiler_ops_csv.cpp` of TT-Metal 0.81.
+const STREAMING: [&str; 4] =
+    ["DEVICE ID", "GLOBAL CALL COUNT", "EXECUTION", "DEVICE KERNEL START CYCLE"];
+
 fn format_of(index: &HashMap<String, usize>) -> OpsCsvFormat {
     let has = |title: &str| index.contains_key(title);
-    if has("DEVICE ARCH") || has("AVAILABLE WORKER CORE COUNT") {
+    if STREAMING.into_iter().all(has) && !has("OP CODE") {
+        OpsCsvFormat::Streaming
+    } else if has("DEVICE ARCH") || has("AVAILABLE WORKER CORE COUNT") {
         OpsCsvFormat::V2_1
     } else if index.keys().any(|title| title.contains(PADDED)) {
         OpsCsvFormat::V2
