@@ -4,6 +4,7 @@ use super::{
     blocks::LINE_BYTES_MAX,
     chunk::{ChunkTables, Faults, Launches, UnknownRiscs},
     header::ChipLine,
+    logical,
     packed::{ChunkNumbers, PackedLane},
     places::{KeptPlace, Places},
     unpack::{LogNumbers, PackedLanes, PackedLog},
@@ -12,6 +13,7 @@ use reader::{
     anomaly::{AnomalyKind, AnomalyLog},
     lane::{LaneId, ZoneIndex},
     ledger::{LossLedger, UncountedSource},
+    mesh::Noc0Coord,
     names::{ZoneSource, ZoneTable},
     readout::{ChipSummary, DeviceReadout, Readout},
     role::ZoneRole,
@@ -28,6 +30,7 @@ pub(super) struct Assembly {
     line_count: u64,
     anomalies: AnomalyLog,
     unknown_riscs: UnknownRiscs,
+    logical: BTreeMap<(u32, Noc0Coord), (u16, u16)>,
 }
 
 impl Assembly {
@@ -41,6 +44,7 @@ impl Assembly {
             line_count: header_line_count,
             anomalies: AnomalyLog::default(),
             unknown_riscs: UnknownRiscs::default(),
+            logical: BTreeMap::new(),
         }
     }
 
@@ -69,6 +73,9 @@ impl Assembly {
         }
         self.add_faults(AnomalyKind::MalformedLine, first_line, chunk.malformed);
         self.add_faults(AnomalyKind::StrayValue, first_line, chunk.stray_values);
+        for (core, logical) in chunk.logical {
+            self.logical.entry(core).or_insert(logical);
+        }
         for (key, (line, count)) in chunk.unknown_riscs.lines {
             self.unknown_riscs.add(key, first_line.saturating_add(line), count);
         }
@@ -92,7 +99,12 @@ impl Assembly {
         let lanes: Vec<_> = self.lanes.into_values().collect();
         let mut losses = LossLedger::default();
         losses.note_uncounted(UncountedSource::TtMetalLog);
-        let devices = devices_of(&lanes, chip);
+        let mut devices = devices_of(&lanes, chip);
+        for device in &mut devices {
+            let chip_id = device.chip.chip_id;
+            let of_chip = self.logical.iter().filter(|((chip, _), _)| *chip == chip_id);
+            logical::add_lines(&mut device.chip, of_chip.map(|(&(_, core), &at)| (core, at)));
+        }
         let anomalies = self.anomalies;
         let numbers = LogNumbers {
             chunks: self.chunks,

@@ -15,6 +15,7 @@ use super::{
 };
 use reader::{anomaly::KEPT_PER_LANE_AND_KIND, mesh::Noc0Coord};
 use std::collections::{BTreeMap, HashMap};
+use wire::Risc;
 
 /// Numbers launches in the order in which they first appear.
 #[derive(Default)]
@@ -89,6 +90,8 @@ pub(super) struct ChunkTables {
     /// Lines with a value where their kind has none.
     pub(super) stray_values: Faults,
     pub(super) unknown_riscs: UnknownRiscs,
+    /// Logical coordinates of cores.
+    pub(super) logical: BTreeMap<(u32, Noc0Coord), (u16, u16)>,
 }
 
 impl ChunkTables {
@@ -102,6 +105,7 @@ impl ChunkTables {
             malformed: Faults::default(),
             stray_values: Faults::default(),
             unknown_riscs: UnknownRiscs::default(),
+            logical: BTreeMap::new(),
         };
         let mut lines = Lines { log, fields: Fields::new(), repeats: Repeats::new(&log.layout) };
         let mut rest = text;
@@ -186,6 +190,9 @@ impl ChunkTables {
             value: row.value,
             key: row.key,
         };
+        if let Some(logical) = row.logical.filter(|_| row.lane.risc != Risc::Erisc) {
+            self.logical.entry((row.lane.chip_id, row.lane.core)).or_insert(logical);
+        }
         if !row.metadata.is_empty()
             && let Some(lane) = self.lanes.at(record.lane)
         {

@@ -8,11 +8,13 @@
 use super::text::{parse_number, trimmed};
 
 /// Chip data from line 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ChipLine {
     pub(super) arch: String,
     pub(super) aiclk_mhz: u32,
     pub(super) max_compute_cores: Option<u32>,
+    /// True if the worker grid is given as 0, as only the streaming producer does.
+    pub(super) has_no_cores: bool,
 }
 
 impl ChipLine {
@@ -22,7 +24,7 @@ impl ChipLine {
         if let Some((_, clock)) = line.split_once("Chip clock is at ") {
             let digits = clock.split(|c: char| !c.is_ascii_digit()).next()?;
             let aiclk_mhz = digits.parse().unwrap_or(GRAYSKULL_MHZ);
-            return Some(Self { arch: "grayskull".into(), aiclk_mhz, max_compute_cores: None });
+            return Some(Self { arch: "grayskull".into(), aiclk_mhz, ..Self::default() });
         }
         let mut parts = line.split(',').map(value_after_title);
         let arch = parts.next()??.1.to_owned();
@@ -32,7 +34,8 @@ impl ChipLine {
         let aiclk_mhz = clock.1.parse().ok()?;
         // The streaming producer writes 0 where it does not know.
         let max_compute_cores = cores.filter(|&cores| cores > 0);
-        is_chip_line.then_some(Self { arch, aiclk_mhz, max_compute_cores })
+        let has_no_cores = cores == Some(0);
+        is_chip_line.then_some(Self { arch, aiclk_mhz, max_compute_cores, has_no_cores })
     }
 }
 
@@ -61,13 +64,15 @@ pub(super) enum Column {
     SourceLine,
     SourceFile,
     Metadata,
+    LogicalX,
+    LogicalY,
 }
 
 impl Column {
-    const COUNT: usize = 16;
+    const COUNT: usize = 18;
 
     /// Every title that a column has had; the current one first.
-    const TITLES: [(Self, &'static str); 18] = [
+    const TITLES: [(Self, &'static str); 20] = [
         (Self::Chip, "PCIe slot"),
         (Self::CoreX, "core_x"),
         (Self::CoreY, "core_y"),
@@ -86,6 +91,8 @@ impl Column {
         (Self::SourceLine, "source line"),
         (Self::SourceFile, "source file"),
         (Self::Metadata, "meta data"),
+        (Self::LogicalX, "logical_x"),
+        (Self::LogicalY, "logical_y"),
     ];
 
     /// Columns without which a line says nothing.
@@ -138,8 +145,7 @@ impl Layout {
                 known.get_or_insert(position);
             }
         }
-        let is_streaming = ends_as_streaming(line);
-        let layout = Self { positions, column_count, is_streaming };
+        let layout = Self { positions, column_count, is_streaming: false };
         let missing = Column::NEEDED.into_iter().find(|&column| layout.position(column).is_none());
         match missing {
             Some(column) => Err(column.title()),
@@ -154,6 +160,20 @@ impl Layout {
         self.positions.get(column as usize).copied().flatten()
     }
 
+    /// The layout of a log with this first line.
+    ///
+    /// # Compatibility
+    /// `streaming_profiler_zone_csv.cpp` of TT-Metal 0.81: the titles of today and, after them,
+    /// logical coordinates, below a worker grid of 0 cores.
+    pub(super) fn of_chip(self, chip: &ChipLine) -> Self {
+        let last = [Column::Metadata, Column::LogicalX, Column::LogicalY];
+        let positions = (0..self.column_count).rev().zip(last.into_iter().rev());
+        let mut last = positions.map(|(position, column)| (Some(position), column));
+        let is_streaming =
+            chip.has_no_cores && last.all(|(position, column)| self.position(column) == position);
+        Self { is_streaming, ..self }
+    }
+
     /// True for a log of TT-Metal's streaming profiler. Its run host id is the number of the process
     /// that wrote it, and its trace id the program.
     #[inline]
@@ -165,16 +185,6 @@ impl Layout {
     pub(super) fn column_count(&self) -> usize {
         self.column_count
     }
-}
-
-/// Returns true for the titles of the streaming profiler's log: those of the log of today, and two
-/// more after them.
-///
-/// # Compatibility
-/// `streaming_profiler_zone_csv.cpp` of TT-Metal 0.81.
-fn ends_as_streaming(line: &[u8]) -> bool {
-    const LAST: [&[u8]; 3] = [b"logical_y", b"logical_x", b"meta data"];
-    line.rsplit(|&byte| byte == b',').map(trimmed).take(LAST.len()).eq(LAST)
 }
 
 /// Returns true if a line looks like one of the first two lines, which joined logs repeat.

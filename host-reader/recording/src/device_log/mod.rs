@@ -25,6 +25,7 @@ mod chunk;
 mod error;
 mod fields;
 mod header;
+mod logical;
 mod packed;
 mod places;
 #[cfg(test)]

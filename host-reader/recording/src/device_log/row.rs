@@ -49,6 +49,8 @@ pub(super) struct Row<'text> {
     pub(super) key: LaunchKey,
     pub(super) place: Place<'text>,
     pub(super) metadata: &'text [u8],
+    /// Column and row of the core in the grid of usable workers, if the log has them.
+    pub(super) logical: Option<(u16, u16)>,
 }
 
 /// Why a line cannot be a record.
@@ -109,6 +111,7 @@ impl<'text> Row<'text> {
             key: cells.launch_key()?,
             place: cells.place()?,
             metadata: cells.text(Column::Metadata),
+            logical: cells.logical()?,
         })
     }
 }
@@ -143,6 +146,13 @@ impl<'text> Cells<'_, 'text> {
     #[inline]
     fn optional_number(&self, column: Column) -> Result<Option<u64>, RowFault<'text>> {
         if self.text(column).is_empty() { Ok(None) } else { self.number(column).map(Some) }
+    }
+
+    fn logical(&self) -> Result<Option<(u16, u16)>, RowFault<'text>> {
+        if self.text(Column::LogicalX).is_empty() || self.text(Column::LogicalY).is_empty() {
+            return Ok(None);
+        }
+        Ok(Some((self.number_of(Column::LogicalX)?, self.number_of(Column::LogicalY)?)))
     }
 
     fn kind(&self) -> Result<PacketKind, RowFault<'text>> {

@@ -5,7 +5,9 @@
 //! x, then y, RISCs in the order of [`wire::Risc`], records by time, then marker id. A
 //! comma inside a field becomes `;`, which upstream does for meta data only; its own
 //! scripts refuse a log with any other. Records with equal time and id are all written;
-//! upstream keeps the first.
+//! upstream keeps the first. Where the size of the worker grid is unknown the first line leaves it out,
+//! and where lines of workers are known nevertheless, lines end in logical coordinates, as those of the
+//! streaming profiler do.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -13,10 +15,10 @@
     reason = "counts and positions are of records that are in memory"
 )]
 
-use super::error::LogError;
+use super::{error::LogError, logical};
 use crate::whole_file::write_whole_file;
 use reader::{
-    lane::{Lane, RecordHead, Run, ZoneIndex},
+    lane::{Lane, LaneId, RecordHead, Run, ZoneIndex},
     names::ZoneTable,
     readout::{ChipSummary, Readout},
     role::ZoneRole,
@@ -64,13 +66,15 @@ pub fn write_device_log(readout: &Readout, out: &mut impl Write) -> io::Result<L
     devices.sort_by_key(|device| device.chip.chip_id);
     let first = devices.first().map(|device| &device.chip);
     let mut rows = RowWriter::new(out, &readout.zones);
-    write_header(first, rows.out)?;
+    rows.has_logical = devices.iter().any(|device| has_logical(&device.chip));
+    write_header(first, rows.has_logical, rows.out)?;
     for device in devices {
         let is_like_first = first.is_none_or(|first| describe_alike(first, &device.chip));
         rows.report.differing_chip_count += u64::from(!is_like_first);
         let mut lanes: Vec<_> = device.lanes.iter().collect();
         lanes.sort_by_key(|lane| lane.id);
         for lane in lanes {
+            rows.set_logical(&device.chip, lane.id);
             rows.write_lane(lane)?;
         }
     }
@@ -98,13 +102,24 @@ const TITLES: &str = "PCIe slot, core_x, core_y, RISC processor type, timer_id, 
     time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, \
     source line, source file, meta data";
 
-fn write_header(chip: Option<&ChipSummary>, out: &mut impl Write) -> io::Result<()> {
+/// Returns true for a chip of a streaming log, which has logical coordinates and no grid.
+fn has_logical(chip: &ChipSummary) -> bool {
+    chip.max_compute_cores.is_none() && !chip.known_lines.is_empty()
+}
+
+fn write_header(
+    chip: Option<&ChipSummary>,
+    has_logical: bool,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let arch = chip.map_or("unknown", |chip| &chip.arch);
     let aiclk_mhz = chip.map_or(0, |chip| chip.aiclk_mhz);
-    // Upstream's scripts need all three parts.
-    let cores = chip.and_then(|chip| chip.max_compute_cores).unwrap_or(0);
-    writeln!(out, "ARCH: {arch}, CHIP_FREQ[MHz]: {aiclk_mhz}, Max Compute Cores: {cores}")?;
-    writeln!(out, "{TITLES}")
+    write!(out, "ARCH: {arch}, CHIP_FREQ[MHz]: {aiclk_mhz}")?;
+    if let Some(cores) = chip.and_then(|chip| chip.max_compute_cores) {
+        write!(out, ", Max Compute Cores: {cores}")?;
+    }
+    let logical = if has_logical { ", logical_x, logical_y" } else { "" };
+    writeln!(out, "\n{TITLES}{logical}")
 }
 
 fn describe_alike(first: &ChipSummary, other: &ChipSummary) -> bool {
@@ -122,13 +137,28 @@ struct RowWriter<'readout, W> {
     /// Texts of ordinary lanes and of aggregate lanes, which have names of their own.
     texts: [ZoneTexts<'readout>; 2],
     report: LogWriteReport,
+    /// True if lines end in logical coordinates.
+    has_logical: bool,
+    /// Those of the lane, with a comma in front of each.
+    logical: String,
 }
 
 impl<'readout, W: Write> RowWriter<'readout, W> {
     fn new(out: &'readout mut W, zones: &'readout ZoneTable) -> Self {
         let texts = [false, true].map(|is_aggregate| ZoneTexts::new(zones, is_aggregate));
         let report = LogWriteReport::default();
-        Self { out, rows: Vec::new(), number: itoa::Buffer::new(), texts, report }
+        let (rows, number, logical) = (Vec::new(), itoa::Buffer::new(), String::new());
+        Self { out, rows, number, texts, report, has_logical: false, logical }
+    }
+
+    /// Takes the logical coordinates that the lines of the lane end in; blank if unknown.
+    fn set_logical(&mut self, chip: &ChipSummary, lane: LaneId) {
+        let known = logical::of_core(chip, lane.core).filter(|_| lane.risc != Risc::Erisc);
+        self.logical = match known {
+            _ if !self.has_logical => String::new(),
+            Some((x, y)) => format!(",{x},{y}"),
+            None => ",,".to_owned(),
+        };
     }
 
     fn write_lane(&mut self, lane: &Lane) -> io::Result<()> {
@@ -190,6 +220,7 @@ impl<'readout, W: Write> RowWriter<'readout, W> {
         if !text.is_empty() {
             self.report.replaced_character_count += push_plain(&mut self.rows, text);
         }
+        self.rows.extend_from_slice(self.logical.as_bytes());
         self.rows.push(b'\n');
     }
 

@@ -4,7 +4,7 @@ use super::{
     LogError,
     blocks::{Blocks, LINE_BYTES_MAX},
     read::read_blocks,
-    read_device_log, read_device_log_file, write_device_log_file,
+    read_device_log, read_device_log_file, write_device_log, write_device_log_file,
 };
 use reader::{
     anomaly::AnomalyKind,
@@ -150,8 +150,25 @@ fn a_streaming_log_has_its_programs_where_others_have_traces() {
     let names: Vec<_> = records(&readout).into_iter().map(|(_, name, _)| name).collect();
     let zones = ["BRISC-FW", "BRISC-FW", "A", "A"];
     assert_eq!(names, [&zones[..], &zones[..], &["MARK"]].concat());
+    // Column 1 is the first that is left.
+    assert_eq!(readout.devices[0].chip.known_lines, [(0, 1)].into());
     // A number without a name says nothing.
     assert_eq!(readout.anomalies.count(AnomalyKind::MalformedLine), 1);
+}
+
+/// The third row that is left is row 5; the grid is not stated. Written and read, that is still so.
+#[test]
+fn logical_coordinates_and_an_unknown_grid_are_written_as_they_were_read() {
+    let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n\
+         PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data, logical_x, logical_y\n\
+         0,4,5,BRISC,9,50,0,1024,,,A,ZONE_START,4,/k.cpp,,3,2\n\
+         0,9,0,ERISC,9,70,0,1024,,,A,ZONE_START,4,/k.cpp,,,\n";
+    let readout = read(log);
+    assert_eq!(readout.devices[0].chip.known_lines, [(2, 5)].into());
+    assert_eq!(readout.devices[0].lanes[0].runs[0].program.0, 1024, "no streaming log");
+    let mut text = Vec::new();
+    write_device_log(&readout, &mut text).unwrap();
+    assert_eq!(String::from_utf8(text).unwrap(), log);
 }
 
 #[test]
