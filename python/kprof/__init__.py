@@ -40,6 +40,7 @@ __all__ = [
     "message",
     "open",
     "open_all",
+    "open_ops_csv",
     "read_device_profiler",
     "save_host_events",
     "signpost",
@@ -239,9 +240,16 @@ def _output_of(path: str) -> str:
     return _ENDINGS[max(fitting, key=len)]
 
 
+def _existing(path: _Path) -> str:
+    """The path as text; an ``OSError`` such as ``FileNotFoundError`` if nothing is there."""
+    path = _os.fsdecode(path)
+    _os.stat(path)
+    return path
+
+
 def open_all(path: _Path) -> list[Recording]:
     """Opens every run of a capture, or the one of a device log or a folder of logs."""
-    path = _os.fsdecode(path)
+    path = _existing(path)
     recordings, problem_count = _native.open_recordings(path)
     if problem_count:
         import warnings
@@ -254,17 +262,15 @@ def open_all(path: _Path) -> list[Recording]:
     return [Recording(found) for found in recordings]
 
 
-def open(path: _Path, run: int | None = None) -> "Recording | OpsTable":
-    """Opens a capture, a device log, a folder of logs, or an ops CSV; the content decides.
+def open(path: _Path, run: int | None = None) -> Recording:
+    """Opens a capture, a device log, or a folder of logs; the content decides.
 
-    ``run`` chooses one of several runs of a capture, from 1.
+    ``run`` chooses one of several runs of a capture, from 1. :func:`open_ops_csv` opens an ops CSV.
     """
-    path = _os.fsdecode(path)
+    path = _existing(path)
     number = 1 if run is None else _operator.index(run)
     if _is_ops_csv(path):
-        if number != 1:
-            raise ValueError(f"{path}: an ops CSV is one run, found run={run}")
-        return _open_ops_csv(path)
+        raise ValueError(f"{path}: expected a recording, found an ops CSV; use kprof.open_ops_csv")
     runs = open_all(path)
     if run is None and len(runs) > 1:
         raise ValueError(f"{path} holds {len(runs)} runs; choose one by run=1 and so on")
@@ -284,7 +290,11 @@ def _is_ops_csv(path: str) -> bool:
     return not titles.isdisjoint({b"OP CODE", b"GLOBAL CALL COUNT"})
 
 
-def _open_ops_csv(path: str) -> OpsTable:
+def open_ops_csv(path: _Path) -> OpsTable:
+    """Opens an ``ops_perf_results.csv``."""
+    path = _existing(path)
+    if not _is_ops_csv(path):
+        raise ValueError(f"{path}: expected an ops CSV, with a column OP CODE or GLOBAL CALL COUNT")
     with _builtin_open(path, newline="", encoding="utf-8-sig") as file:
         try:
             rows = list(_csv.reader(file))

@@ -103,6 +103,7 @@ def test_a_path_is_whatever_names_a_file(tmp_path: Path, recording: kprof.Record
     for wrong in [None, 3, -1, 2.5]:
         refused(TypeError, kprof.open, wrong)
         refused(TypeError, kprof.open_all, wrong)
+        refused(TypeError, kprof.open_ops_csv, wrong)
         refused(TypeError, kprof.save_host_events, wrong)
         refused(TypeError, recording.export, wrong)
 
@@ -115,13 +116,14 @@ def test_runs_are_numbers_from_1(tmp_path: Path) -> None:
     refused(TypeError, kprof.open, capture, "1")
     csv = tmp_path / "ops.csv"
     csv.write_text("OP CODE,GLOBAL CALL COUNT\nMatmul,1\n")
-    assert isinstance(kprof.open(csv, 1), kprof.OpsTable)
-    assert "an ops CSV is one run, found run=2" in refused(ValueError, kprof.open, csv, 2)
+    assert isinstance(kprof.open_ops_csv(csv), kprof.OpsTable)
+    assert "use kprof.open_ops_csv" in refused(ValueError, kprof.open, csv)
+    assert "expected an ops CSV" in refused(ValueError, kprof.open_ops_csv, capture)
 
 
 def test_files_of_something_else_are_refused(tmp_path: Path) -> None:
     for name, content in [("a.kprof", b"no capture"), ("b.csv", b"\xff\xfe\0"), ("c", b"")]:
         (tmp_path / name).write_bytes(content)
         assert name in refused(ValueError, kprof.open, tmp_path / name)
-    assert "nowhere" in refused(ValueError, kprof.open, "nowhere")
+    assert "nowhere" in refused(FileNotFoundError, kprof.open, "nowhere")
     refused(ValueError, kprof.open, "a\0b")

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import subprocess
+import typing
 from pathlib import Path
 
 import pandas
@@ -334,7 +335,7 @@ def test_a_notebook_gets_the_page_inline(matmul: kprof.Recording) -> None:
 def test_an_ops_csv_is_a_table(matmul: kprof.Recording, tmp_path: Path) -> None:
     path = tmp_path / "ops_perf_results.csv"
     matmul.export(path)
-    table = pyarrow.table(kprof.open(path))
+    table = pyarrow.table(kprof.open_ops_csv(path))
     rows = list(csv.DictReader(path.open()))
     assert table.num_rows == len(rows)
     durations = table.column("DEVICE FW DURATION [ns]").to_pylist()
@@ -342,14 +343,14 @@ def test_an_ops_csv_is_a_table(matmul: kprof.Recording, tmp_path: Path) -> None:
     assert table.column("OP CODE").to_pylist() == [row["OP CODE"] for row in rows]
     path.write_text(path.read_text() + "one,two\n")
     with pytest.raises(ValueError, match="cells in row 8, found 2"):
-        kprof.open(path)
+        kprof.open_ops_csv(path)
 
 
 def test_an_ops_csv_of_chips_alone_is_a_table(log: Path, tmp_path: Path) -> None:
     """Without a host that names ops there are no codes."""
     path = tmp_path / "ops_perf_results.csv"
     kprof.open(log).export(path)
-    table = pyarrow.table(kprof.open(path))
+    table = pyarrow.table(kprof.open_ops_csv(path))
     assert "OP CODE" not in table.column_names
     assert table.column("GLOBAL CALL COUNT").to_pylist() == [1024]
     assert table.column("DEVICE FW DURATION [ns]").to_pylist() == [120]
@@ -358,11 +359,11 @@ def test_an_ops_csv_of_chips_alone_is_a_table(log: Path, tmp_path: Path) -> None
 def test_an_ops_csv_of_a_spreadsheet_is_read(tmp_path: Path) -> None:
     path = tmp_path / "ops.csv"
     path.write_bytes(b'\xef\xbb\xbf"OP CODE","CORES"\r\n"Mat\nmul, ""x""","64"\r\n')
-    table = pyarrow.table(kprof.open(path))
+    table = pyarrow.table(kprof.open_ops_csv(path))
     assert table.to_pylist() == [{"OP CODE": 'Mat\nmul, "x"', "CORES": 64.0}]
     path.write_bytes(b"OP CODE,CORES\ncaf\xe9,64\n")
     with pytest.raises(ValueError, match="ops.csv: expected an ops CSV in UTF-8, .* 0xe9"):
-        kprof.open(path)
+        kprof.open_ops_csv(path)
 
 
 def test_runs_of_a_capture_are_chosen_by_number(tmp_path: Path) -> None:
@@ -396,8 +397,26 @@ def test_what_is_no_recording_is_one_sentence(content: bytes, tmp_path: Path) ->
     with pytest.raises(ValueError) as error:
         kprof.open(path)
     assert "\n" not in str(error.value).strip()
-    with pytest.raises(ValueError, match="nowhere"):
-        kprof.open(tmp_path / "nowhere")
+
+
+def test_a_missing_file_is_a_file_not_found_error(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere"
+    for call in (kprof.open, kprof.open_all, kprof.open_ops_csv):
+        with pytest.raises(FileNotFoundError) as error:
+            call(path)
+        assert error.value.filename == str(path)
+    # A folder that is there and has no log is something else.
+    with pytest.raises(ValueError, match="profile_log_device.csv"):
+        kprof.open(tmp_path)
+
+
+def test_each_function_that_opens_returns_one_type() -> None:
+    """So that every use of it can be checked before it runs."""
+    returned = {
+        call: typing.get_type_hints(call)["return"]
+        for call in (kprof.open, kprof.open_all, kprof.open_ops_csv)
+    }
+    assert list(returned.values()) == [kprof.Recording, list[kprof.Recording], kprof.OpsTable]
 
 
 def test_a_damaged_capture_is_used_as_far_as_it_goes(tmp_path: Path) -> None:
