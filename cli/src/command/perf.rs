@@ -11,8 +11,9 @@ use clap::{Args, ValueEnum};
 use host_reader::{
     export::{CancelFlag, Destination, TraceFilter, write_atomically},
     perf::{
-        ArchTable, CsvOptions, OpsCsv, PerfOptions, PerfReport, StackBy, TableOptions,
-        WindowOptions, read_ops_csv, write_ops_csv, write_stacked_csv, write_table,
+        ArchTable, CsvOptions, OpsCsv, Palette, PerfOptions, PerfReport, StackBy, TableOptions,
+        WindowOptions, read_ops_csv, write_ops_csv, write_stacked_csv, write_stacked_picture,
+        write_table,
     },
 };
 use std::{
@@ -148,9 +149,12 @@ struct LookArgs {
     /// Grouping of the summary.
     #[arg(long, value_enum, default_value = "memory")]
     group_by: GroupBy,
-    /// Same as --group-by op.
+    /// Same as --group-by op; ignored with --upstream-exact.
     #[arg(long, hide = true)]
     no_stack_by_in0: bool,
+    /// In pictures, use one colour after the other instead of shades by category.
+    #[arg(long)]
+    classic_colors: bool,
     /// Show each op over the repeated iterations of the model: replays of a trace, or the
     /// same sequence of ops again.
     #[arg(long)]
@@ -165,13 +169,13 @@ struct LookArgs {
 #[command(next_help_heading = "Files")]
 struct FileArgs {
     /// Write the ops to this CSV instead of showing tables, and the summary to
-    /// FILE_stacked.csv.
+    /// FILE_stacked.csv and, as a picture, to FILE_stacked.svg.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     /// With --csv, add a column of op codes without shapes.
     #[arg(long)]
     raw_op_codes: bool,
-    /// Write the summary to BASE.csv.
+    /// Write the summary to BASE.csv and, as a picture, to BASE.svg.
     #[arg(long, value_name = "BASE")]
     summary_file: Option<PathBuf>,
     /// Old name of --summary-file.
@@ -302,7 +306,8 @@ fn arch_table(path: Option<&Path>) -> Result<ArchTable, Failure> {
 
 const fn stack_by(args: &PerfArgs) -> StackBy {
     match args.look.group_by {
-        GroupBy::Memory if args.look.no_stack_by_in0 => StackBy::Op,
+        // Upstream takes the option and does nothing with it.
+        GroupBy::Memory if args.look.no_stack_by_in0 && !args.chip.upstream_exact => StackBy::Op,
         GroupBy::Op => StackBy::Op,
         GroupBy::Memory => StackBy::Memory,
         GroupBy::Category => StackBy::Category,
@@ -346,16 +351,26 @@ fn write_csv(args: &PerfArgs, path: &Path, report: &PerfReport) -> Result<(), Fa
         return Ok(());
     }
     let mut name = path.file_stem().unwrap_or_default().to_owned();
-    name.push("_stacked.csv");
-    write_file(&path.with_file_name(name), |out| write_stacked_csv(report, stack_by(args), out))
+    name.push("_stacked");
+    write_summary(args, &path.with_file_name(name), report)
 }
 
 fn write_summary_file(args: &PerfArgs, report: &PerfReport) -> Result<(), Failure> {
     let base = args.files.summary_file.as_ref().or(args.files.stacked_csv.as_ref());
     let Some(base) = base.filter(|_| !args.look.no_summary) else { return Ok(()) };
-    let mut path = base.clone().into_os_string();
-    path.push(".csv");
-    write_file(Path::new(&path), |out| write_stacked_csv(report, stack_by(args), out))
+    write_summary(args, base, report)
+}
+
+/// Writes the summary to BASE.csv and BASE.svg.
+fn write_summary(args: &PerfArgs, base: &Path, report: &PerfReport) -> Result<(), Failure> {
+    let file = |ending: &str| {
+        let mut path = base.to_owned().into_os_string();
+        path.push(ending);
+        PathBuf::from(path)
+    };
+    write_file(&file(".csv"), |out| write_stacked_csv(report, stack_by(args), out))?;
+    let palette = if args.look.classic_colors { Palette::Classic } else { Palette::Category };
+    write_file(&file(".svg"), |out| write_stacked_picture(report, palette, out))
 }
 
 fn write_file(

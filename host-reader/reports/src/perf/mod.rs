@@ -10,7 +10,7 @@
 //! | what does it say? | [`PerfReport`], made as [`PerfOptions`] ask for |
 //! | what can a chip do at most? | [`ArchTable`], [`ArchLimits`] |
 //! | how much did an op vary? | [`Iterations`] |
-//! | how is it shown? | [`write_table`], [`write_ops_csv`], [`write_stacked_csv`] |
+//! | how is it shown? | [`write_table`], [`write_ops_csv`], [`write_stacked_csv`], [`write_stacked_picture`] |
 //!
 //! Files are opened elsewhere: everything here reads from and writes to streams.
 //!
@@ -20,7 +20,8 @@
 //!
 //! - elements of block floats are counted without their exponents;
 //! - files that do not name their architecture are scored as Wormhole's;
-//! - a closing signpost leaves an empty report.
+//! - a closing signpost leaves an empty report;
+//! - where devices are apart, the summary has no ops without one.
 //!
 //! Rows that the host began at the same time keep the order of the file; there they come
 //! in any order.
@@ -40,6 +41,7 @@ mod number;
 mod op;
 mod ops_csv;
 mod paint;
+mod picture;
 mod report;
 mod row;
 mod spread;
@@ -60,6 +62,7 @@ pub(crate) use iterations::{Repetitions, shortest_period};
 pub use model::{BoundAnalysis, ShapeLimit};
 pub use op::{Bound, OpReport, ProgramBlocks, RowKind};
 pub use ops_csv::{OpsCsv, OpsCsvError, read_ops_csv};
+pub use picture::{Palette, write_stacked_picture};
 pub use report::{PerfOptions, PerfReport, Totals};
 pub use row::{OpRow, Tensor};
 pub use spread::Spread;

@@ -169,6 +169,9 @@ impl PerfReport {
         add_total_percents(&mut rows);
         note_rows(&rows, &mut notes);
         let is_by_device = !options.merges_devices;
+        let mut stacked = stack(&rows, options.stack_by, is_by_device);
+        // Upstream groups by device there, and a missing one is in no group.
+        stacked.retain(|ops| !(is_exact && is_by_device && ops.device.is_none()));
         Ok(Self {
             files: files_read,
             format,
@@ -179,7 +182,7 @@ impl PerfReport {
             is_by_device,
             is_call_count_missing,
             totals: Totals::new(&rows),
-            stacked: stack(&rows, options.stack_by, is_by_device),
+            stacked,
             advice: Advice::new(&rows),
             iterations: Iterations::new(&rows),
             rows,
@@ -340,6 +343,23 @@ mod tests {
         let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
         let report = PerfReport::new(vec![csv], options).unwrap();
         report.rows.iter().map(|row| row.op_to_op_gap_us).collect()
+    }
+
+    /// tt-perf-report 1.4.1 leaves `(torch)` out of the summary of devices that are apart.
+    #[test]
+    fn the_exact_summary_by_device_has_no_ops_of_the_host() {
+        let text = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns]\n\
+            A,tt_dnn_device,0,1500\n(torch) add,python_fallback,,\n";
+        let names = |options: &PerfOptions| {
+            let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+            let report = PerfReport::new(vec![csv], options).unwrap();
+            report.stacked.into_iter().map(|ops| ops.op_code).collect::<Vec<_>>()
+        };
+        let exact = PerfOptions { is_upstream_exact: true, ..PerfOptions::default() };
+        let by_device = PerfOptions { merges_devices: false, ..PerfOptions::default() };
+        assert_eq!(names(&exact), ["A", "(torch)"]);
+        assert_eq!(names(&by_device), ["A", "(torch)"]);
+        assert_eq!(names(&PerfOptions { merges_devices: false, ..exact }), ["A"]);
     }
 
     #[test]

@@ -1,0 +1,221 @@
+//! The summary as a picture: one stacked bar of device time, or one for each device.
+
+use super::{report::PerfReport, stacked::StackedOps};
+use plotters::{coord::Shift, prelude::*};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{self, Write},
+};
+
+/// Colours of a picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Palette {
+    /// One colour for each category of ops, in shades.
+    #[default]
+    Category,
+    /// One colour after the other.
+    Classic,
+}
+
+/// Least share that has a label, in percent; labels of smaller ones would overlap.
+const LABEL_PERCENT: f64 = 2.0;
+/// Height of a picture in pixels.
+const HEIGHT: u32 = 700;
+/// Width of a bar with its labels in pixels.
+const BAR_WIDTH: u32 = 420;
+/// Bars that a picture has room for; more of them are narrower.
+const WIDE_BARS_MAX: u32 = 64;
+/// Where a bar and its labels begin and end, in widths of a bar.
+const BAR: (f64, f64) = (0.02, 0.32);
+const LABEL: f64 = 0.34;
+/// Height of the axis: 100 % and the titles of bars.
+const TOP_PERCENT: f64 = 106.0;
+const TITLE_PERCENT: f64 = 104.0;
+
+/// Writes the summary as an SVG: a bar of all device time, or one for each device where devices are
+/// apart. Ops with 2 % or more of a bar have a label.
+///
+/// # Compatibility
+/// tt-perf-report 1.4.1 writes a PNG of the same parts and labels.
+///
+/// # Errors
+/// As the stream.
+pub fn write_stacked_picture(
+    report: &PerfReport,
+    palette: Palette,
+    mut out: impl Write,
+) -> io::Result<()> {
+    let mut bars: BTreeMap<Option<u64>, Vec<&StackedOps>> = BTreeMap::new();
+    for ops in report.stacked.iter().filter(|ops| ops.total_percent > 0.0) {
+        bars.entry(ops.device).or_default().push(ops);
+    }
+    let colours = Colours::new(report, palette);
+    let mut svg = String::new();
+    draw(&bars, &colours, &mut svg).map_err(|error| io::Error::other(error.to_string()))?;
+    out.write_all(svg.as_bytes())
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type DrawResult = Result<(), DrawingAreaErrorKind<io::Error>>;
+
+fn draw(
+    bars: &BTreeMap<Option<u64>, Vec<&StackedOps>>,
+    colours: &Colours<'_>,
+    svg: &mut String,
+) -> DrawResult {
+    let count = u32::try_from(bars.len()).unwrap_or(u32::MAX).clamp(1, WIDE_BARS_MAX);
+    let width = BAR_WIDTH.saturating_mul(count).saturating_add(BAR_WIDTH / 4);
+    let area: Area<'_> = SVGBackend::with_string(svg, (width, HEIGHT)).into_drawing_area();
+    area.fill(&WHITE)?;
+    let mut chart = ChartBuilder::on(&area)
+        .caption("Device time by op", ("sans-serif", 20))
+        .margin(10)
+        .y_label_area_size(60)
+        .build_cartesian_2d(0.0..bars.len().max(1) as f64, 0.0..TOP_PERCENT)?;
+    chart.configure_mesh().disable_mesh().y_desc("share of the device time, %").draw()?;
+    for (number, (device, parts)) in bars.iter().enumerate() {
+        let left = number as f64;
+        let mut bottom = 0.0;
+        for ops in parts {
+            let top = bottom + ops.total_percent;
+            let corners = [(left + BAR.0, bottom), (left + BAR.1, top)];
+            chart.draw_series([
+                Rectangle::new(corners, colours.of_ops(ops).filled()),
+                Rectangle::new(corners, WHITE.stroke_width(1)),
+            ])?;
+            if ops.total_percent >= LABEL_PERCENT {
+                let label = format!("{} {:.1} %", ops.op_code, ops.total_percent);
+                let middle = f64::midpoint(bottom, top);
+                chart.draw_series([text(label, (left + LABEL, middle))])?;
+            }
+            bottom = top;
+        }
+        if let Some(device) = device {
+            chart.draw_series([text(format!("device {device}"), (left + BAR.0, TITLE_PERCENT))])?;
+        }
+    }
+    area.present()
+}
+
+fn text(label: String, at: (f64, f64)) -> Text<'static, (f64, f64), String> {
+    Text::new(label, at, ("sans-serif", 12).into_font())
+}
+
+/// The colour of each kind of ops.
+struct Colours<'a> {
+    colours: BTreeMap<&'a str, RGBColor>,
+}
+
+const BASE_COUNT: usize = 8;
+/// Colours that can be told apart without red and green.
+const BASES: [RGBColor; BASE_COUNT] = [
+    RGBColor(0, 114, 178),
+    RGBColor(230, 159, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(86, 180, 233),
+    RGBColor(213, 94, 0),
+    RGBColor(150, 150, 60),
+    RGBColor(110, 110, 110),
+];
+/// Shades of one colour before they come again.
+const SHADES: usize = 5;
+
+impl<'a> Colours<'a> {
+    fn new(report: &'a PerfReport, palette: Palette) -> Self {
+        let categories: BTreeSet<&str> = report.stacked.iter().map(|ops| ops.category).collect();
+        let position = |category: &str| categories.iter().position(|&other| other == category);
+        let mut colours = BTreeMap::new();
+        let mut members: BTreeMap<&str, usize> = BTreeMap::new();
+        for ops in &report.stacked {
+            if colours.contains_key(ops.op_code.as_str()) {
+                continue;
+            }
+            let colour = match palette {
+                Palette::Classic => base(colours.len()),
+                Palette::Category => {
+                    let shade = members.entry(ops.category).or_default();
+                    *shade = shade.saturating_add(1);
+                    lighter(base(position(ops.category).unwrap_or(0)), shade.saturating_sub(1))
+                }
+            };
+            colours.insert(ops.op_code.as_str(), colour);
+        }
+        Self { colours }
+    }
+
+    fn of_ops(&self, ops: &StackedOps) -> RGBColor {
+        self.colours.get(ops.op_code.as_str()).copied().unwrap_or(BLACK)
+    }
+}
+
+fn base(number: usize) -> RGBColor {
+    BASES.get(number % BASE_COUNT).copied().unwrap_or(BLACK)
+}
+
+/// The colour with more white in it for later shades.
+fn lighter(RGBColor(red, green, blue): RGBColor, shade: usize) -> RGBColor {
+    let white = (shade % SHADES) as f64 / (SHADES as f64 + 3.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between the part and 255"
+    )]
+    let mixed = |part: u8| (f64::from(part) + (255.0 - f64::from(part)) * white) as u8;
+    RGBColor(mixed(red), mixed(green), mixed(blue))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::perf::{PerfOptions, read_ops_csv};
+
+    const OPS: &str = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns]\n\
+        Matmul<&,tt_dnn_device,0,6000\nTilize,tt_dnn_device,0,3900\nPad,tt_dnn_device,0,100\n\
+        Softmax,tt_dnn_device,1,5000\n";
+
+    fn picture(text: &str, merges_devices: bool, palette: Palette) -> String {
+        let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+        let options = PerfOptions { merges_devices, ..PerfOptions::default() };
+        let report = PerfReport::new(vec![csv], &options).unwrap();
+        let mut svg = Vec::new();
+        write_stacked_picture(&report, palette, &mut svg).unwrap();
+        String::from_utf8(svg).unwrap()
+    }
+
+    /// Heights of filled rectangles but for the background, from the SVG's attributes.
+    fn heights(svg: &str) -> Vec<f64> {
+        let filled = svg.lines().filter(|line| {
+            line.starts_with("<rect")
+                && line.contains("stroke=\"none\"")
+                && !line.contains("#FFFFFF")
+        });
+        let height = |line: &str| {
+            let (_, rest) = line.split_once("height=\"").unwrap();
+            rest.split('"').next().unwrap().parse().unwrap()
+        };
+        filled.map(height).collect()
+    }
+
+    #[test]
+    fn parts_are_as_high_as_their_shares_and_large_ones_have_labels() {
+        let svg = picture(OPS, false, Palette::Category);
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
+        let heights = heights(&svg);
+        let [matmul, tilize, pad, softmax] = heights[..] else { panic!("{heights:?}: {svg}") };
+        assert!((matmul / softmax - 0.6).abs() < 0.01 && (tilize / softmax - 0.39).abs() < 0.01);
+        assert!(pad / softmax < 0.02, "{pad}");
+        for label in ["Matmul&lt;&amp; 60.0 %", "Tilize 39.0 %", "Softmax 100.0 %", "device 1"] {
+            assert!(svg.contains(label), "{label}: {svg}");
+        }
+        assert!(!svg.contains("Pad"), "1 % has no room");
+    }
+
+    #[test]
+    fn palettes_differ_and_no_time_is_an_empty_picture() {
+        let one = picture(OPS, true, Palette::Category);
+        assert_ne!(one, picture(OPS, true, Palette::Classic));
+        let none = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns]\nA,tt_dnn_device,0,0\n";
+        assert!(heights(&picture(none, true, Palette::Classic)).is_empty());
+    }
+}
