@@ -75,7 +75,7 @@ class Recorded:
 def run(words: list[str], variables: dict[str, str], folder: pathlib.Path = HERE):
     environment = {**os.environ, **variables}
     return subprocess.run(
-        words, env=environment, cwd=folder, capture_output=True, text=True, timeout=600
+        words, env=environment, cwd=folder, capture_output=True, text=True, timeout=1800
     )
 
 
