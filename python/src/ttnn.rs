@@ -54,8 +54,10 @@ impl TtnnSession {
         Ok(Self { session: Some(Session::new(options, writer)), names: ZoneNames::new(), title })
     }
 
-    /// Adds a chip; returns its number in the session and the flat ids of its cores.
+    /// Adds a chip; returns its number in the session and the flat ids of its cores, those that
+    /// dispatch last.
     #[expect(clippy::too_many_arguments, reason = "the words of a chip's description")]
+    #[pyo3(signature = (chip_id, arch, aiclk_mhz, cores, bank_count, region_address, region_bytes, dispatch_cores=vec![]))]
     fn add_chip(
         &mut self,
         chip_id: u32,
@@ -65,12 +67,14 @@ impl TtnnSession {
         bank_count: u32,
         region_address: u64,
         region_bytes: u64,
+        dispatch_cores: Vec<Core>,
     ) -> PyResult<(usize, Vec<u32>)> {
         let core = |&(x, y, logical_x, logical_y): &Core| WorkerCore {
             noc0: Noc0Coord { x, y },
             logical: LogicalCoord { x: logical_x, y: logical_y },
         };
         let cores: Vec<_> = cores.iter().map(core).collect();
+        let dispatch_cores: Vec<_> = dispatch_cores.iter().map(core).collect();
         let chip = CopiedChip::new(
             chip_id,
             arch,
@@ -80,6 +84,7 @@ impl TtnnSession {
             region_address,
             region_bytes,
         );
+        let chip = chip.and_then(|chip| chip.with_dispatch_cores(&dispatch_cores));
         let chip = chip.map_err(|error| value_error(&error))?;
         let flat_ids = chip.flat_ids();
         Ok((self.session()?.add_chip(chip), flat_ids))

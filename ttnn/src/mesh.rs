@@ -12,7 +12,7 @@ pub(crate) const CONTROL_WORDS: usize = generation::CURRENT.control.word_count;
 
 const CONTROL_BYTES: u64 = 4 * CONTROL_WORDS as u64;
 
-/// A worker core as the set-up kernel has found it.
+/// A Tensix core as the set-up kernel has found it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerCore {
     /// Coordinate on the NoC-0 grid, from the core's own `NOC_NODE_ID`.
@@ -26,7 +26,7 @@ pub struct WorkerCore {
 #[non_exhaustive]
 pub enum ChipError {
     /// Two cores have said that they are at the same place.
-    #[error("chip {chip_id}: two worker cores say that they are core {core} of NoC 0")]
+    #[error("chip {chip_id}: two cores say that they are core {core} of NoC 0")]
     SamePlace {
         /// The chip.
         chip_id: u32,
@@ -96,31 +96,56 @@ impl CopiedChip {
         region_address: u64,
         region_bytes: u64,
     ) -> Result<Self, ChipError> {
-        let mut ordered = cores.to_vec();
-        ordered.sort_by_key(|core| core.noc0);
-        let neighbours = || ordered.iter().zip(ordered.iter().skip(1));
-        if let Some((core, _)) = neighbours().find(|(core, next)| core.noc0 == next.noc0) {
-            return Err(ChipError::SamePlace { chip_id, core: core.noc0 });
-        }
-        let cores_of_chip = (0..).zip(&ordered).map(|(flat_id, core)| CoreDescription {
-            noc0: core.noc0,
-            logical: core.logical,
-            kind: CoreKind::Tensix,
-            flat_id,
-            control_address: 0,
-            vector_address: VECTORS,
-        });
         let description = DeviceDescription {
             chip_id,
             arch: arch.to_owned(),
             aiclk_mhz,
             max_compute_cores: u32::try_from(cores.len()).unwrap_or(u32::MAX),
-            cores: cores_of_chip.collect(),
+            cores: Vec::new(),
             dram: DramDescription { bank_count, region_address, region_bytes },
         };
-        let places = cores.iter().map(|core| core.noc0).collect();
-        let (controls, lanes) = (Vec::new(), Vec::new());
-        Ok(Self { description, places, controls, lanes, written: BTreeSet::new() })
+        let mut chip = Self {
+            description,
+            places: Vec::new(),
+            controls: Vec::new(),
+            lanes: Vec::new(),
+            written: BTreeSet::new(),
+        };
+        chip.add_cores(cores)?;
+        Ok(chip)
+    }
+
+    /// The same chip with the Tensix cores outside of ttnn's compute grid, of which some dispatch.
+    /// Their flat ids and their control vectors come behind those of the workers.
+    ///
+    /// # Errors
+    /// If two cores are at one place.
+    pub fn with_dispatch_cores(mut self, cores: &[WorkerCore]) -> Result<Self, ChipError> {
+        self.add_cores(cores)?;
+        Ok(self)
+    }
+
+    /// Numbers cores by column, then row, behind those that are there.
+    fn add_cores(&mut self, cores: &[WorkerCore]) -> Result<(), ChipError> {
+        let mut ordered = cores.to_vec();
+        ordered.sort_by_key(|core| core.noc0);
+        for core in &ordered {
+            let noc0 = core.noc0;
+            if self.description.cores.iter().any(|known| known.noc0 == noc0) {
+                let chip_id = self.description.chip_id;
+                return Err(ChipError::SamePlace { chip_id, core: noc0 });
+            }
+            self.description.cores.push(CoreDescription {
+                noc0,
+                logical: core.logical,
+                kind: CoreKind::Tensix,
+                flat_id: u32::try_from(self.description.cores.len()).unwrap_or(u32::MAX),
+                control_address: 0,
+                vector_address: VECTORS,
+            });
+        }
+        self.places.extend(cores.iter().map(|core| core.noc0));
+        Ok(())
     }
 
     /// Flat ids of the cores, in the order in which ttnn counts them.
@@ -278,3 +303,30 @@ impl Mesh for CopiedMesh {
 /// Where L1 vectors would lie; they are not copied.
 const VECTORS: u64 = 1 << 20;
 const _: () = assert!(VECTORS > (RISCS_PER_CORE * vector::VECTOR_BYTES) as u64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn core(x: u16, y: u16) -> WorkerCore {
+        let logical = LogicalCoord { x: x - 1, y: y - 1 };
+        WorkerCore { noc0: Noc0Coord { x, y }, logical }
+    }
+
+    /// Two workers and two cores that dispatch, on two banks of two cores each.
+    fn chip() -> CopiedChip {
+        let chip = CopiedChip::new(3, "wormhole_b0", 1000, &[core(2, 1), core(1, 1)], 2, 64, 4800);
+        chip.unwrap().with_dispatch_cores(&[core(2, 9), core(1, 9)]).unwrap()
+    }
+
+    #[test]
+    fn cores_that_dispatch_are_numbered_behind_the_workers() {
+        let chip = chip();
+        assert_eq!(chip.flat_ids(), [1, 0, 3, 2]);
+        assert_eq!(chip.description().max_compute_cores, 2);
+        let places: Vec<_> = chip.description().cores.iter().map(|core| core.noc0).collect();
+        assert_eq!(places, [(1, 1), (2, 1), (1, 9), (2, 9)].map(|(x, y)| Noc0Coord { x, y }));
+        let same = ChipError::SamePlace { chip_id: 3, core: Noc0Coord { x: 1, y: 1 } };
+        assert_eq!(chip.with_dispatch_cores(&[core(1, 1)]).unwrap_err(), same);
+    }
+}

@@ -13,8 +13,10 @@ use std::{
 /// Bit of `PROFILE_KERNEL` that switches the profiler on.
 ///
 /// # Compatibility
-/// `PROFILER_OPT_*` of tt-metal's `profiler_common.h`, as for the two others.
+/// `PROFILER_OPT_*` of tt-metal's `profiler_common.h`, as for the others.
 pub const PROFILE: u32 = 1;
+/// Bit of `PROFILE_KERNEL` for kernels that dispatch.
+pub const DISPATCH_CORES: u32 = 1 << 1;
 /// Bit of `PROFILE_KERNEL` for sums.
 pub const SUMS: u32 = 1 << 3;
 

@@ -18,6 +18,10 @@ VECTOR_BYTES = 2048
 TURNING_LANE_WORDS = 130_047
 """Longest lane that begins anew where it is full, as the format of lanes has it."""
 LANES_PER_CORE = 5
+RINGS_WORDS = CONTROL_WORDS + LANES_PER_CORE * VECTOR_BYTES // 4
+"""Words of the control vector of a core and of its rings, which follow it."""
+LONGEST_ROW = 32
+"""More Tensix cores than a row or a column of any chip has."""
 ALIGNMENT = 64
 """What transfers between L1 and DRAM are aligned to on every chip."""
 WINDOWS_PER_LANE = 4
@@ -30,7 +34,7 @@ SIGNATURE_ANSWER = 4
 
 @dataclasses.dataclass
 class Core:
-    """A worker core."""
+    """A Tensix core: a worker, or one outside of the grid of workers."""
 
     logical: tuple[int, int]
     virtual: tuple[int, int]
@@ -59,7 +63,9 @@ class NotCompiledForProfiling(RuntimeError):
 class DeviceProfiler:
     """The profiler of one opened device, which may be a mesh of chips."""
 
-    def __init__(self, device: Any, program_support_count: int, sums: bool) -> None:
+    def __init__(
+        self, device: Any, program_support_count: int, sums: bool, dispatch_cores: bool = False
+    ) -> None:
         self.device = device
         self.sums = sums
         self.program_support_count = program_support_count
@@ -72,12 +78,46 @@ class DeviceProfiler:
         """Launches of the profiler itself."""
         virtual = [device.worker_core_from_logical_core(_ttnn.CoreCoord(*c)) for c in self.logical]
         self.virtual = [(core.x, core.y) for core in virtual]
+        self.leaves_nothing = dispatch_cores
+        """True if launches of the profiler itself leave no runs."""
+        self.others = self._cores_outside() if dispatch_cores else []
+        """Logical and virtual coordinates of the cores on which only ttnn's own kernels run."""
         self._allocate()
+
+    def _cores_outside(self) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+        """Tensix cores outside of the grid of workers: the last columns or rows dispatch."""
+        columns = self._count_cores(lambda n: (n, 0))
+        rows = self._count_cores(lambda n: (0, n))
+        outside = [
+            (x, y)
+            for y in range(rows)
+            for x in range(columns)
+            if x >= self.grid[0] or y >= self.grid[1]
+        ]
+        return [(core, self._virtual(core)) for core in outside]
+
+    def _virtual(self, logical: tuple[int, int]) -> tuple[int, int]:
+        core = self.device.worker_core_from_logical_core(_ttnn.CoreCoord(*logical))
+        return core.x, core.y
+
+    def _count_cores(self, nth: Any) -> int:
+        """Counts cores of a row or a column; ttnn refuses those behind the last."""
+        for count in range(LONGEST_ROW):
+            try:
+                self._virtual(nth(count))
+            except RuntimeError:
+                return count
+        return LONGEST_ROW
+
+    @property
+    def core_count(self) -> int:
+        """Cores that have lanes."""
+        return len(self.logical) + len(self.others)
 
     # What lies on the chip.
 
     def _allocate(self) -> None:
-        count = len(self.logical)
+        count = self.core_count
         self.cores_per_bank = -(-count // self.bank_count)
         self.lane_bytes = lane_bytes(self.program_support_count, self.sums)
         self.bank_words = self.lane_bytes // 4 * LANES_PER_CORE * self.cores_per_bank
@@ -93,6 +133,11 @@ class DeviceProfiler:
         self.copies_windows = True
         self.answers = self._tensor(rows * CONTROL_WORDS)
         self.words = self._tensor(rows * CONTROL_WORDS)
+        self.tensors = [self.lanes, self.windows, self.answers, self.words]
+        if self.others:
+            self.ring_rows = -(-len(self.others) // self.bank_count)
+            self.rings = self._tensor(self.ring_rows * RINGS_WORDS)
+            self.tensors.append(self.rings)
 
     def _advice(self) -> str:
         view = _ttnn.get_memory_view(self.device, _ttnn.BufferType.DRAM)
@@ -116,13 +161,15 @@ class DeviceProfiler:
 
     def release(self) -> None:
         """Gives the tensors back."""
-        for tensor in (self.lanes, self.windows, self.answers, self.words):
+        for tensor in self.tensors:
             tensor.deallocate(True)
 
     # Launches of the profiler itself.
 
     def _launch(self, source: str, cores: Any, arguments: dict, scratch_bytes: int, io: list) -> None:
         """Runs a kernel as program 0, "no program", so that the user's ops keep their ids."""
+        if self.leaves_nothing:
+            source = kernels.leaving_nothing(source)
         runtime_arguments = _ttnn.RuntimeArgs()
         for (x, y), words in arguments.items():
             runtime_arguments[x][y] = words
@@ -223,14 +270,70 @@ class DeviceProfiler:
             for row in chips[chip]
         ]
 
+    def find_others(self) -> list[list[Core]]:
+        """Finds out where the cores outside of the grid of workers are, on each chip."""
+        if not self.others:
+            return [[] for _ in self.chip_ids]
+        self._launch_on_first(kernels.FIND_CORES, self.answers, self._other_places, 64)
+        return [
+            [
+                Core(logical, virtual, (int(row[0]) & 0x3F, int(row[0]) >> 6 & 0x3F))
+                for (logical, virtual), row in zip(self.others, rows)
+            ]
+            for rows in self._rows(self.answers, CONTROL_WORDS)
+        ]
+
+    @property
+    def _other_places(self) -> list[int]:
+        return [x | y << 16 for _, (x, y) in self.others]
+
+    def _launch_on_first(self, source: str, tensor: Any, places: list[int], row_bytes: int) -> None:
+        """Runs a kernel on the first core that reaches others over the NoC."""
+        arguments = [tensor.buffer_address(), len(places), self.bank_count, *places]
+        scratch_bytes = max(row_bytes * (len(places) + 1), VECTOR_BYTES)
+        self._launch(source, self._first_core(), {(0, 0): arguments}, scratch_bytes, [tensor])
+
     def give_lanes(self, flat_ids: list[int]) -> None:
-        """Gives every core its lanes."""
+        """Gives every core its lanes; flat ids of the workers come first."""
         self.flat_ids = flat_ids
         self._set_up(flat_ids)
 
+    def give_lanes_to_others(self) -> None:
+        """Gives the cores outside of the grid of workers their lanes, where kernels run already."""
+        of_others = self.flat_ids[len(self.logical) :]
+        arguments = [
+            self.lanes.buffer_address(),
+            len(self.others),
+            0,
+            self.cores_per_bank,
+            self.lane_bytes // 4,
+        ]
+        for place, flat_id in zip(self._other_places, of_others):
+            arguments += [place, flat_id]
+        self._launch(
+            kernels.SET_UP_OTHERS, self._first_core(), {(0, 0): arguments}, 512, [self.answers]
+        )
+
+    def take_lanes_of_others(self) -> None:
+        """Keeps the cores outside of the grid of workers from pushing any more."""
+        self._launch_on_first(kernels.TAKE_LANES, self.answers, self._other_places, 64)
+
+    def lane_of_other(self, index: int, risc: int) -> tuple[int, int, int]:
+        """Bank, first word there and words of the lane of a core outside of the grid of workers."""
+        flat_id = self.flat_ids[len(self.logical) + index]
+        lane_words = self.lane_bytes // 4
+        lane = flat_id % self.cores_per_bank * LANES_PER_CORE + risc
+        return flat_id // self.cores_per_bank, lane * lane_words, lane_words
+
+    def copy_rings(self) -> list[tuple[Any, Any]]:
+        """Control vectors and rings of the cores outside of the grid of workers, on each chip."""
+        self._launch_on_first(kernels.GATHER_RINGS, self.rings, self._other_places, 0)
+        copies = [rows[: len(self.others)] for rows in self._rows(self.rings, RINGS_WORDS)]
+        return [(copy[:, :CONTROL_WORDS], copy[:, CONTROL_WORDS:]) for copy in copies]
+
     def _gather_arguments(self, address: int) -> dict:
-        places = [x | y << 16 for x, y in self.virtual]
-        return {(0, 0): [address, len(self.logical), self.bank_count, *places]}
+        places = [x | y << 16 for x, y in self.virtual] + self._other_places
+        return {(0, 0): [address, len(places), self.bank_count, *places]}
 
     def gather(self) -> tuple[list[Any], list[tuple[int, int, int]]]:
         """Control vectors of each chip, and a reading of the first core's clock on each."""
@@ -239,12 +342,12 @@ class DeviceProfiler:
             kernels.GATHER,
             self._first_core(),
             self._gather_arguments(self.answers.buffer_address()),
-            256 * (len(self.logical) + 1),
+            256 * (self.core_count + 1),
             [self.answers],
         )
         rows = self._rows(self.answers, CONTROL_WORDS)
         after = time.monotonic_ns()
-        count = len(self.logical)
+        count = self.core_count
         clocks = [(before, int(r[count][0]) | int(r[count][1]) << 32, after) for r in rows]
         return [r[:count] for r in rows], clocks
 
@@ -258,21 +361,11 @@ class DeviceProfiler:
         if window_bytes > self.window_bytes or not self.copies_windows:
             return self._copies(self.lanes)
         lanes_address = self.lanes.buffer_address()
-        arguments = {
-            core: [
-                lanes_address,
-                self.windows.buffer_address(),
-                flat_id // self.cores_per_bank,
-                flat_id % self.cores_per_bank * LANES_PER_CORE,
-                self.lane_bytes,
-                4 * first_word,
-                window_bytes,
-            ]
-            for core, flat_id in zip(self.logical, self.flat_ids)
-        }
-        scratch_bytes = 4096 + ALIGNMENT
+        window = 4 * first_word, window_bytes
+        workers = len(self.logical)
         try:
-            self._launch(kernels.COPY_LANES, self._all_cores(), arguments, scratch_bytes, [self.windows])
+            for first in range(0, len(self.flat_ids), workers):
+                self._copy_windows(self.flat_ids[first : first + workers], window)
         except RuntimeError:
             # Cores that are divided into sub-devices take no launch together.
             self.copies_windows = False
@@ -288,9 +381,30 @@ class DeviceProfiler:
             chips.append(lanes.reshape(self.bank_count, -1))
         return chips
 
+    def _copy_windows(self, flat_ids: list[int], window: tuple[int, int]) -> None:
+        """Has each worker copy a window of a core's lanes, as many as there are."""
+        first_byte, window_bytes = window
+        arguments = {
+            core: [
+                self.lanes.buffer_address(),
+                self.windows.buffer_address(),
+                flat_id // self.cores_per_bank,
+                flat_id % self.cores_per_bank * LANES_PER_CORE,
+                self.lane_bytes,
+                first_byte,
+                # Of nothing if there is no core left for this worker.
+                window_bytes if index < len(flat_ids) else 0,
+            ]
+            for index, (core, flat_id) in enumerate(
+                zip(self.logical, flat_ids + [0] * (len(self.logical) - len(flat_ids)))
+            )
+        }
+        scratch_bytes = 4096 + ALIGNMENT
+        self._launch(kernels.COPY_LANES, self._all_cores(), arguments, scratch_bytes, [self.windows])
+
     def acknowledge(self, chips: list[Any]) -> None:
         """Writes control words back: for each chip a whole vector of each core."""
-        rows = -(-(len(self.logical) + 1) // self.bank_count)
+        rows = -(-(self.core_count + 1) // self.bank_count)
         shards = []
         for vectors in chips:
             words = _np.zeros((rows * self.bank_count, CONTROL_WORDS), _np.uint32)
@@ -310,6 +424,6 @@ class DeviceProfiler:
             kernels.ACKNOWLEDGE,
             self._first_core(),
             self._gather_arguments(self.words.buffer_address()),
-            256 * (len(self.logical) + 1),
+            256 * (self.core_count + 1),
             [self.words],
         )

@@ -4,6 +4,15 @@ They run on BRISC. `RUN` launches of the profiler itself carry program id 0, "no
 they are no ops of the user's program.
 """
 
+_BEGIN = "void kernel_main() {\n"
+
+
+def leaving_nothing(source: str) -> str:
+    """A kernel whose launches leave no run, where runs of program 0 are those of kernels that dispatch."""
+    begin = _BEGIN + "    DeviceValidateProfiler(false);\n"
+    return "#define KPROF_LEAVES_NOTHING 1\n" + source.replace(_BEGIN, begin, 1)
+
+
 SET_UP = r"""
 #include <cstdint>
 #include "api/dataflow/dataflow_api.h"
@@ -35,8 +44,12 @@ void kernel_main() {
         control[50] = lanes_address;
         control[54] = flat_id;
         control[55] = cores_per_bank;
+#if defined(KPROF_LEAVES_NOTHING)
+        control[51] = 0;
+#else
         // The end of this launch makes it 0, so that nothing of it counts.
         control[51] = 0xFFFFFFFF;
+#endif
     }
 
     volatile tt_l1_ptr uint32_t* clock = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(0xFFB121F0);
@@ -159,6 +172,139 @@ void kernel_main() {
             noc_async_read(get_noc_addr_from_bank_id<true>(bank, source + done), scratch, size);
             noc_async_read_barrier();
             noc_async_write(scratch, get_noc_addr_from_bank_id<true>(bank, target + done), size);
+            noc_async_write_barrier();
+        }
+    }
+}
+"""
+
+FIND_CORES = r"""
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+
+// Asks the NoC of each of some other cores where on NoC 0 that core is.
+void kernel_main() {
+    const uint32_t answer_address = get_arg_val<uint32_t>(0);
+    const uint32_t core_count = get_arg_val<uint32_t>(1);
+    const uint32_t dram_banks = get_arg_val<uint32_t>(2);
+    const uint32_t scratch = get_write_ptr(0);
+    for (uint32_t core = 0; core < core_count; core++) {
+        const uint32_t place = get_arg_val<uint32_t>(3 + core);
+        // Source and target of a transfer have the same place in 64 bytes.
+        const uint32_t target = scratch + 64 * core + NOC_NODE_ID % 64;
+        noc_async_read(get_noc_addr(place & 0xFFFF, place >> 16, NOC_NODE_ID), target, 4);
+        noc_async_read_barrier();
+        const uint32_t node = *reinterpret_cast<volatile tt_l1_ptr uint32_t*>(target);
+        *reinterpret_cast<volatile tt_l1_ptr uint32_t*>(scratch + 64 * core) = node;
+    }
+    for (uint32_t core = 0; core < core_count; core++) {
+        const uint32_t row = core / dram_banks;
+        const uint64_t bank = get_noc_addr_from_bank_id<true>(core % dram_banks, answer_address + 256 * row);
+        noc_async_write(scratch + 64 * core, bank, 64);
+    }
+    noc_async_write_barrier();
+}
+"""
+
+SET_UP_OTHERS = r"""
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+
+// Gives lanes to cores on which this kernel cannot run. Kernels that dispatch run there already: their
+// headers, which were made without lanes, are made anew, and the address of the lanes comes last, since
+// a push begins when that is there.
+void kernel_main() {
+    const uint32_t lanes_address = get_arg_val<uint32_t>(0);
+    const uint32_t core_count = get_arg_val<uint32_t>(1);
+    const uint32_t first_flat_id = get_arg_val<uint32_t>(2);
+    const uint32_t cores_per_bank = get_arg_val<uint32_t>(3);
+    const uint32_t lane_words = get_arg_val<uint32_t>(4);
+    const uint32_t control =
+        reinterpret_cast<uint32_t>(GET_MAILBOX_ADDRESS_DEV(profiler.control_vector));
+    const uint32_t scratch = get_write_ptr(0);
+    const uint32_t headers = scratch + 256;
+    volatile tt_l1_ptr uint32_t* words = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(scratch);
+    volatile tt_l1_ptr uint32_t* header = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(headers);
+    for (uint32_t core = 0; core < core_count; core++) {
+        const uint32_t place = get_arg_val<uint32_t>(5 + 2 * core);
+        const uint32_t flat_id = get_arg_val<uint32_t>(6 + 2 * core);
+        const auto at = [&](uint32_t address) {
+            return get_noc_addr(place & 0xFFFF, place >> 16, address);
+        };
+        noc_async_read(at(control), scratch, 256);
+        noc_async_read_barrier();
+        const uint32_t generation = words[7] + 1;
+        for (uint32_t risc = 0; risc < 5; risc++) {
+            volatile tt_l1_ptr uint32_t* of_risc = header + 12 * risc;
+            for (uint32_t word = 0; word < 12; word++) {
+                // Slots of the zones around all that the kernel does: they have begun, but do not end.
+                of_risc[word] = word < 4 || word % 2 != 0 ? 0 : 0x80000000;
+            }
+            of_risc[2] = generation << 29 | flat_id << 5 | risc;
+            noc_async_write(headers + 48 * risc, at(control + 256 + 2048 * risc), 48);
+        }
+        // Whether a launch runs, of which RISCs, and where the core is, stays.
+        for (uint32_t word = 0; word < 64; word++) {
+            if (word != 23 && word != 52 && word != 53 && word != 57) {
+                words[word] = 0;
+            }
+        }
+        words[5] = 0x4B504000;
+        words[6] = lane_words;
+        words[7] = generation;
+        words[54] = flat_id;
+        words[55] = cores_per_bank;
+        noc_async_write(scratch, at(control), 256);
+        noc_async_write_barrier();
+        words[50] = lanes_address;
+        noc_async_write(scratch + 200, at(control + 200), 4);
+        noc_async_write_barrier();
+    }
+}
+"""
+
+TAKE_LANES = r"""
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+
+// Takes the lanes of other cores away: they push no more.
+void kernel_main() {
+    const uint32_t core_count = get_arg_val<uint32_t>(1);
+    const uint32_t control =
+        reinterpret_cast<uint32_t>(GET_MAILBOX_ADDRESS_DEV(profiler.control_vector));
+    // As far from a multiple of 64 as the word that it is written to.
+    const uint32_t zero = get_write_ptr(0) + (control + 200) % 64;
+    *reinterpret_cast<volatile tt_l1_ptr uint32_t*>(zero) = 0;
+    for (uint32_t core = 0; core < core_count; core++) {
+        const uint32_t place = get_arg_val<uint32_t>(3 + core);
+        noc_async_write(zero, get_noc_addr(place & 0xFFFF, place >> 16, control + 200), 4);
+    }
+    noc_async_write_barrier();
+}
+"""
+
+GATHER_RINGS = r"""
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+
+// Copies the control vectors of other cores, and the rings of their five RISCs, to DRAM.
+void kernel_main() {
+    const uint32_t answer_address = get_arg_val<uint32_t>(0);
+    const uint32_t core_count = get_arg_val<uint32_t>(1);
+    const uint32_t dram_banks = get_arg_val<uint32_t>(2);
+    const uint32_t control =
+        reinterpret_cast<uint32_t>(GET_MAILBOX_ADDRESS_DEV(profiler.control_vector));
+    constexpr uint32_t SIZE = 256 + 5 * 2048;
+    const uint32_t scratch = get_write_ptr(0);
+    for (uint32_t core = 0; core < core_count; core++) {
+        const uint32_t place = get_arg_val<uint32_t>(3 + core);
+        const uint32_t target = answer_address + SIZE * (core / dram_banks);
+        for (uint32_t done = 0; done < SIZE; done += 2048) {
+            const uint32_t size = SIZE - done < 2048 ? SIZE - done : 2048;
+            noc_async_read(get_noc_addr(place & 0xFFFF, place >> 16, control + done), scratch, size);
+            noc_async_read_barrier();
+            const uint64_t bank = get_noc_addr_from_bank_id<true>(core % dram_banks, target + done);
+            noc_async_write(scratch, bank, size);
             noc_async_write_barrier();
         }
     }

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as _np
 
 from .. import _native, tracing
+from . import rings
 from .device import CONTROL_WORDS, DeviceProfiler
 from .inspector import Inspector, Launch
 
@@ -28,6 +29,8 @@ CALL_TIMEOUT_SECONDS = 1.0
 RISCS = 5
 END_MASK = 0x1FFFF
 """Bits of words 0 to 4 of a control vector that say where a lane ends."""
+ADDRESS_WORD = 50
+"""The word of a control vector with the address of the lanes."""
 READ_WORDS = 59
 """First of the words of a control vector that say how far each lane was read."""
 
@@ -42,6 +45,8 @@ class Options:
     """Folder in which tt-metal keeps its logs, `TT_METAL_LOGS_PATH`."""
     program_support_count: int = 1000
     sums: bool = False
+    dispatch_cores: bool = False
+    """Profiles the kernels that dispatch, too."""
 
     @classmethod
     def from_environment(cls, text: str) -> Options:
@@ -73,7 +78,9 @@ class OpenDevice:
     def __init__(self, session: Session, device: Any) -> None:
         options = session.options
         self.session = session
-        self.profiler = DeviceProfiler(device, options.program_support_count, options.sums)
+        self.profiler = DeviceProfiler(
+            device, options.program_support_count, options.sums, options.dispatch_cores
+        )
         self.lane_words = self.profiler.lane_bytes // 4
         # Room for a launch that leaves a full vector, where lanes are long enough for that.
         self.reserved_words = min(VECTOR_WORDS, self.lane_words // 4)
@@ -84,12 +91,16 @@ class OpenDevice:
         """Words that a launch is taken to leave in a lane."""
         self.chips: list[int] = []
         self.cores = self.profiler.find_cores()
+        self.others = self.profiler.find_others()
+        self.is_last_read = False
+        """True when the kernels that dispatch have no lanes any more."""
         self._join()
 
     def _join(self) -> None:
         profiler, native = self.profiler, self.session.native
         arch = str(profiler.device.arch()).rpartition(".")[2].lower()
-        for number, (chip_id, cores) in enumerate(zip(profiler.chip_ids, self.cores)):
+        of_chips = zip(profiler.chip_ids, self.cores, self.others)
+        for number, (chip_id, cores, others) in enumerate(of_chips):
             places = [(*core.noc0, *core.logical) for core in cores]
             chip, flat_ids = native.add_chip(
                 chip_id,
@@ -99,13 +110,17 @@ class OpenDevice:
                 profiler.bank_count,
                 profiler.lanes.buffer_address(),
                 profiler.bank_words * 4,
+                [(*core.noc0, *core.logical) for core in others],
             )
             self.chips.append(chip)
             native.add_clocks(chip, profiler.clocks(number))
-            native.add_ops([(chip_id, 0, [("name", "kprof"), ("kprof_launches", "1")])])
+            if not profiler.leaves_nothing:
+                native.add_ops([(chip_id, 0, [("name", "kprof"), ("kprof_launches", "1")])])
         profiler.give_lanes(flat_ids)
         # The end of that launch does not count: the next one begins the lanes of every core.
         profiler.find_cores()
+        if profiler.others:
+            profiler.give_lanes_to_others()
 
     def has_room(self, launch_count: int) -> bool:
         """Returns true if the lanes surely take so many more launches."""
@@ -125,12 +140,30 @@ class OpenDevice:
         """Copies what the chips hold, for the next read."""
         profiler, native = self.profiler, self.session.native
         controls, clocks = profiler.gather()
+        waiting = profiler.copy_rings() if self.is_last_read else []
+        for words, (of_others, _) in zip(controls, waiting):
+            # What they count as lost is then what those rings did not take.
+            words[-len(of_others) :] = of_others
+            # They were pushed while the core had the lanes that were taken away since.
+            words[-len(of_others) :, ADDRESS_WORD] = profiler.lanes.buffer_address()
         lanes = profiler.copy_lanes(*self._window(controls))
+        if waiting:
+            lanes = [lane.copy() for lane in lanes]
+        for words, lane, (of_others, core_rings) in zip(controls, lanes, waiting):
+            of_cores = core_rings.reshape(len(of_others), RISCS, -1)
+            rings.push_waiting(words[-len(of_others) :], of_cores, lane, profiler.lane_of_other)
         for chip, words, lane in zip(self.chips, controls, lanes):
             native.load(chip, words.astype("<u4").tobytes(), lane.astype("<u4").tobytes())
         for chip, cores, (before, cycles, after) in zip(self.chips, self.cores, clocks):
             native.add_clocks(chip, [(*cores[0].noc0, before, cycles, after)])
         self._learn(controls)
+
+    def end_dispatch(self) -> None:
+        """Prepares the last read: kernels that dispatch run on, and what they have not pushed by
+        then is read where it stands."""
+        if self.profiler.others and not self.is_last_read:
+            self.profiler.take_lanes_of_others()
+            self.is_last_read = True
 
     def _window(self, controls: list[Any]) -> tuple[int, int]:
         """The words of lanes between which everything lies that was not read yet."""
@@ -220,9 +253,19 @@ class Session:
         """Reads a device for the last time, before it is closed."""
         with self._lock:
             if device.id() in self.devices and not self.is_finished:
+                self._end_dispatch([self.devices[device.id()]])
                 self.read_all()
                 opened = self.devices.pop(device.id())
                 opened.profiler.release()
+
+    def _end_dispatch(self, devices: list[OpenDevice]) -> None:
+        if self._is_capturing:
+            return
+        try:
+            for device in devices:
+                device.end_dispatch()
+        except Exception as error:
+            self._complain(f"kernels that dispatch were not read to their end: {error}")
 
     def read_all(self) -> None:
         """Reads all devices, unless a trace is being captured: reads would become part of it."""
@@ -379,6 +422,7 @@ class Session:
                 return self.recording
             # A trace whose capture an error has ended is no hindrance.
             self._is_capturing = False
+            self._end_dispatch(list(self.devices.values()))
             self.read_all()
             if not self.chip_count and not self.problems:
                 self._complain("the program has opened no device, so that nothing was profiled")

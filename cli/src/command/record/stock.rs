@@ -10,7 +10,7 @@ use std::{
 };
 use ttnn::{
     package::{BuiltInProfiler, Package, python_of},
-    tree::{Build, PROFILE, SUMS, Tree, base_of, cache_folder},
+    tree::{Build, DISPATCH_CORES, PROFILE, SUMS, Tree, base_of, cache_folder},
 };
 use wire::dram::{bytes_per_program, effective_support_count};
 
@@ -151,7 +151,9 @@ impl Stock {
         defines.extend(args.waits.define().map(str::to_owned));
         let build = Build {
             header: &kernel_profiler::cpp_header::FILES,
-            profile_kernel: PROFILE | bit(sums, SUMS),
+            profile_kernel: PROFILE
+                | bit(sums, SUMS)
+                | bit(args.device.profile_dispatch_cores, DISPATCH_CORES),
             lane_bytes: effective_support_count(support_count(args), sums)
                 .saturating_mul(bytes_per_program(sums)),
             defines,
@@ -174,6 +176,7 @@ impl Stock {
             "logs": logs,
             "program_support_count": support_count(args),
             "sums": args.device.enable_sum_profiling,
+            "dispatch_cores": args.device.profile_dispatch_cores,
         });
         command.env("KPROF_TTNN_SESSION", session.to_string());
         let start = self.package.kprof.as_ref().map(|kprof| kprof.join("ttnn").join("start"));
@@ -208,7 +211,6 @@ fn refuse_options(args: &RecordArgs) -> Result<(), Failure> {
         (device.dump_device_data_mid_run, "--dump-device-data-mid-run"),
         (device.device_memory_profiler, "--device-memory-profiler"),
         (!device.profiler_capture_perf_counters.is_empty(), "--profiler-capture-perf-counters"),
-        (device.profile_dispatch_cores, "--profile-dispatch-cores"),
         (args.partial, "--partial"),
         (args.lines, "--lines"),
     ];

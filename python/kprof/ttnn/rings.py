@@ -1,0 +1,73 @@
+"""Rings of kernels that have not ended, as those that dispatch: what they did not push."""
+
+from __future__ import annotations
+
+from typing import Any
+
+FIRST_OPTIONAL = 12
+"""Words of a ring before the first marker that a kernel makes."""
+EMPTY = 0x80000000
+PAYLOAD_WORDS = {0: 0, 1: 0, 2: 0, 3: 2, 4: 0, 5: 4}
+"""Words behind the two of a marker, by its kind."""
+START, END = 0, 1
+PUSHED_WORDS = 4
+"""Pushes are multiples of so many words."""
+
+
+def ended_words(ring: list[int]) -> int:
+    """Words of a ring up to the end of the last zone outside of which no other one is open.
+
+    A ring is filled again and again: what stands behind the RISC's place is of an earlier time.
+    """
+    at = ended = FIRST_OPTIONAL
+    depth = last = 0
+    while at + 2 <= len(ring):
+        header, low = ring[at : at + 2]
+        kind, time = header >> 28 & 7, (header & 0xFFF) << 32 | low
+        if not header & EMPTY or header == EMPTY or kind not in PAYLOAD_WORDS or time < last:
+            break
+        last = time
+        at += 2 + PAYLOAD_WORDS[kind]
+        depth += (kind == START) - (kind == END)
+        # The start of a zone may have been pushed already.
+        depth = max(depth, 0)
+        if depth == 0 and at <= len(ring):
+            ended = at
+    return ended
+
+
+def waiting_words(ring: list[int]) -> list[int]:
+    """What a push of a ring would write; nothing if no zone has ended since the last one."""
+    count = ended_words(ring)
+    if count == FIRST_OPTIONAL:
+        return []
+    return ring[:count] + [EMPTY, 0] * (-count % PUSHED_WORDS // 2)
+
+
+def push_waiting(controls: Any, rings: Any, lanes: Any, place: Any) -> None:
+    """Writes what the rings of cores hold to the copies of their lanes, as a push would.
+
+    ``controls`` and ``rings`` are those of the cores, ``lanes`` has the words of all banks, and
+    ``place`` gives the bank and the words of a RISC's lane there. What a lane has no room for is
+    counted as a push counts it.
+    """
+    for control, core_rings, core in zip(controls, rings, range(len(controls))):
+        for risc in range(5):
+            if not int(control[ENABLES]) >> risc & 1:
+                continue
+            words = waiting_words([int(word) for word in core_rings[risc]])
+            bank, begin, lane_words = place(core, risc)
+            position = int(control[risc])
+            if not words:
+                continue
+            if position + len(words) > lane_words:
+                control[REFUSED_RUNS + risc] += 1
+                control[REFUSED_MARKERS + risc] += (len(words) - 4) // 2
+                continue
+            lanes[bank, begin + position : begin + position + len(words)] = words
+            control[risc] += len(words)
+
+
+ENABLES = 23
+REFUSED_RUNS = 9
+REFUSED_MARKERS = 14
