@@ -129,7 +129,7 @@ fn a_capture_gives_the_logs_that_tt_metal_would_have_left() {
     }
     let again = stdout(&kprof(folder.path(), &["ops", "out", "-n", "again", "--json"]));
     let again: serde_json::Value = serde_json::from_str(&again).unwrap();
-    assert_eq!((&again["device_ops"], &again["rows"]), (&told["device_ops"], &told["device_ops"]));
+    assert_eq!((&again["device_ops"], &again["rows"]), (&told["device_ops"], &told["rows"]));
 }
 
 #[test]

@@ -32,14 +32,33 @@ impl Rest {
     }
 }
 
-/// The function of an image in which a RISC rests.
+/// The function of an image in which a RISC rests, found by its instructions: images that are shipped
+/// have no names of functions.
 fn resting_code(image: &Image) -> Range<u32> {
-    let named = image.symbols().find(|(name, _)| name.contains(FUNCTION));
-    named.map_or(0..0, |(_, symbol)| symbol.address..symbol.address + symbol.size_bytes)
+    let found = image.program.segments().iter().find_map(|segment| {
+        let words: Vec<u32> =
+            segment.bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes).collect();
+        let at = words.windows(3).position(|words| is_rest(words))?;
+        let first = segment.address + 4 * u32::try_from(at).ok()?;
+        Some(first..first + REST_BYTES)
+    });
+    found.unwrap_or(0..0)
 }
 
-/// Part of the name that the runtime's function has in an image.
-const FUNCTION: &str = "rest_between_looks";
+/// Returns true for a register that is set to the passes of a rest and counted down to zero.
+fn is_rest(words: &[u32]) -> bool {
+    let &[set, count, branch] = words else { return false };
+    let register = set >> 7 & 31;
+    // `li r, 64`, `addi r, r, -1`, `bnez r, -4`.
+    set == REST_PASSES << 20 | register << 7 | 0x13
+        && count == 0xFFF0_0013 | register << 15 | register << 7
+        && branch == 0xFE00_1EE3 | register << 15
+}
+
+/// Passes of a rest in the runtime, `kernel-profiler/src/tensix/port.rs`.
+const REST_PASSES: u32 = 64;
+/// Bytes of a rest, with the return behind it.
+const REST_BYTES: u32 = 16;
 
 impl Run<'_> {
     /// Passes over the time in which a hart that rests would find nothing new.
