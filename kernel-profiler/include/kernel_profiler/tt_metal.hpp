@@ -21,7 +21,7 @@
 #include "hostdev/dev_msgs.h"
 #include "internal/ethernet/erisc.h"
 
-#include "control_words.hpp"
+#include "registers.hpp"
 
 namespace kernel_profiler {
 
