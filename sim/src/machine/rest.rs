@@ -38,7 +38,7 @@ fn resting_code(image: &Image) -> Range<u32> {
     let found = image.program.segments().iter().find_map(|segment| {
         let words: Vec<u32> =
             segment.bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes).collect();
-        let at = words.windows(3).position(|words| is_rest(words))?;
+        let at = words.windows(3).position(is_rest)?;
         let first = segment.address + 4 * u32::try_from(at).ok()?;
         Some(first..first + REST_BYTES)
     });
