@@ -19,8 +19,8 @@ function opBefore(op) {
 }
 // The first op of a chip follows none; writers give it a gap of 0.
 ops.gap_ns = ops.gap_ns.map((gap, op) => opBefore(op) < 0 ? null : gap);
-ops.gap_cycles = ops.gap_ns;
-ops.gap_doubt = upTo(opCount).map((op) => ops.gap_ns[op] === null && !ops.is_host[op] && opBefore(op) >= 0 ? 0 : null);
+ops.op_to_op_latency_cycles = ops.gap_ns;
+ops.latency_doubt = upTo(opCount).map((op) => ops.gap_ns[op] === null && !ops.is_host[op] && opBefore(op) >= 0 ? gapDoubt() : null);
 
 let opTable;
 function showOp(op, title) {
@@ -90,7 +90,7 @@ function buildSummary() {
   const longestGap = known.reduce((best, op) => best < 0 || ops.gap_ns[op] > ops.gap_ns[best] ? op : best, -1);
   const slowest = upTo(opCount).reduce((best, op) => ops.time_ns[op] !== null && (best < 0 || ops.time_ns[op] > ops.time_ns[best]) ? op : best, -1);
   const sum = (values) => values.reduce((total, value) => total + (value ?? 0), 0);
-  const gaps = ops.gap_doubt.filter((doubt) => doubt !== null).length, noTimes = upTo(opCount).filter((op) => !ops.is_host[op] && ops.time_ns[op] === null).length;
+  const gaps = ops.latency_doubt.filter((doubt) => doubt !== null).length, noTimes = upTo(opCount).filter((op) => !ops.is_host[op] && ops.time_ns[op] === null).length;
   section.append(h('dl.figures', {},
     slowest >= 0 && figure('Kernels ran', timeText(sum(ops.time_ns)), noTimes ? `${counted(noTimes, 'op')} not known` : ''),
     known.length > 0 && figure('Between ops', timeText(sum(ops.gap_ns)), gaps ? `${counted(gaps, 'gap')} not known` : ''),
