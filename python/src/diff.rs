@@ -37,7 +37,7 @@ fn measurements(recording: &Recording) -> Measurements {
     let mut measurements = Measurements::default();
     measurements.add_ops(&recording.readout, &recording.ops);
     measurements.add_zones(&recording.readout, &Timeline::of_readout(&recording.readout));
-    let lost = recording.readout.losses.total().record_count();
+    let lost = recording.readout.losses.unintended_total().record_count();
     measurements.skip("records that were lost", lost);
     measurements
 }

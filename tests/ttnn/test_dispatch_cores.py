@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import pathlib
+import re
 
 import pytest
 from test_process import IS_FAST, KINDS, RISCS, cache, is_complete, record, variables
@@ -106,7 +107,9 @@ def test_zones_of_the_three_kernels_are_those_that_were_stored(record, stores):
     assert all(is_complete(row) for row in rows[:5])
     report = recorded.report
     assert "Anomalies" not in report
-    assert "Lost: nothing" in report
+    # What a ring had no room for before it got a lane; on ttsim kernels poll more often by then.
+    causes = re.findall(r"^ (.+?)  +0  +\w+ .*$", report.partition("\n cause ")[2], re.M)
+    assert set(causes) <= {"validate off"} | ({"L1 full"} if not stores.exists() else set()), causes
     # Kernels that dispatch are of no op.
     assert "GenericOp" not in report
 

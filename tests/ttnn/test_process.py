@@ -6,8 +6,10 @@ of the simulated chip (`KPROF_TTSIM_WH` will do); `TT_METAL_SLOW_DISPATCH_MODE` 
 
 from __future__ import annotations
 
+import collections
 import csv
 import importlib.util
+import json
 import os
 import pathlib
 import re
@@ -315,6 +317,22 @@ def test_nothing_is_lost_where_lanes_hold_43_programs(record, op_count):
     assert "Anomalies" not in recorded.report
 
 
+@pytest.mark.parametrize("other", [(), ("without the first core",)])
+def test_chips_in_sub_devices_are_read_while_they_are_loaded(record, other):
+    recorded = record("sub_devices.py", "120", *other, options=("-r", "--op-support-count", "43"))
+    assert recorded.exit_code == 0, recorded.said
+    assert "a read failed" not in recorded.said
+    rows = recorded.rows
+    assert recorded.names == ["GenericOpDeviceOperation"] * 120 + ["CloneOperation"]
+    assert all(is_complete(row) for row in rows)
+    first_half = 18 if other else 28
+    assert [int(row["CORE COUNT"]) for row in rows] == [first_half, 28] * 60 + [64]
+    # A zone of the kernel and one of firmware on each core; a clone is two kernels.
+    zones = 60 * 2 * (first_half + 28) + 4 * 64
+    assert f"Kept: {zones:,} zones" in recorded.report
+    assert "Anomalies" not in recorded.report
+
+
 def count_of(line: str, what: str) -> int:
     """The number before a word in a line of the report."""
     found = re.search(rf"([\d,]+) {what}", line)
@@ -331,6 +349,46 @@ def test_what_overflows_unread_is_counted(record):
     assert kept_markers > 64 * 43 and lost_markers > 64 * 43
     # Two kernels on 64 cores, each with its firmware: four zones of two markers.
     assert kept_markers + lost_markers == 120 * 64 * 8, (kept, lost)
+
+
+def test_transfers_on_the_noc_are_those_of_a_clone(record):
+    """64 rows of 256 bytes are read and written once each; row n lies in bank n % 12."""
+    recorded = record("loop.py", "2", options=("-r", "--collect-noc-traces"))
+    assert recorded.exit_code == 0, recorded.said
+    paths = sorted((recorded.output / ".logs").glob("noc_trace_dev0_*.json"))
+    assert [path.name.rpartition("_ID")[2] for path in paths] == ["1024.json", "2048.json"]
+    for path in paths:
+        transfers = [event for event in json.loads(path.read_text()) if "num_bytes" in event]
+        for kind, risc in (("READ", "BRISC"), ("WRITE_", "NCRISC")):
+            moved = [event for event in transfers if event["type"] == kind]
+            assert len({(event["sx"], event["sy"]) for event in moved}) == 64
+            assert [event["num_bytes"] for event in moved] == [256] * 64
+            banks = collections.Counter((event["dx"], event["dy"]) for event in moved)
+            assert sorted(banks.values()) == bank_rows(64, len(banks))
+        assert len(transfers) == 128
+    # Nothing of the profiler's own launches.
+    assert len(paths) == 2
+    shown = run([os.environ["KPROF"], "noc", str(recorded.output)], {})
+    assert "lost" not in shown.stderr, shown.stderr
+
+
+def bank_rows(row_count: int, bank_count: int) -> list[int]:
+    """Rows of each bank where they are dealt out in turn, sorted."""
+    return sorted(len(range(bank, row_count, bank_count)) for bank in range(bank_count))
+
+
+def test_a_version_that_nobody_has_tried_is_told_and_tried(record, variables, tmp_path):
+    about = tmp_path / "versions" / "ttnn-0.99.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: ttnn\nVersion: 0.99.0\n")
+    variables = {**variables, "PYTHONPATH": str(about.parent)}
+    # Kernels of another version are compiled anew, which takes long.
+    is_full = "KPROF_TTNN_FULL" in os.environ
+    program = ("loop.py", "1") if is_full else ("ends.py", "without a device")
+    recorded = recorded_in(tmp_path, variables, *program)
+    assert recorded.exit_code == 0, recorded.said
+    assert re.search(r"kprof: ttnn 0\.99\.0 .* tried is 0\.81\.1", recorded.said), recorded.said
+    assert recorded.names == ["CloneOperation"] * is_full
 
 
 COMPILER = HERE / "compiler" / "riscv-tt-elf-g++"

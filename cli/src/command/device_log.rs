@@ -62,7 +62,7 @@ pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
         ("replaced_characters", report.replaced_character_count),
         ("second_values_left_out", report.unwritten_value_count.saturating_sub(described)),
         ("chips_unlike_the_first_line", report.differing_chip_count),
-        ("lost_records", run.readout.losses.total().record_count()),
+        ("lost_records", run.readout.losses.unintended_total().record_count()),
         ("hidden_launches", hidden.launch_count),
         ("hidden_records", hidden.record_count),
     ];

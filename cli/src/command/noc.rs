@@ -81,6 +81,23 @@ pub(super) struct Events {
     pub(super) notes: Vec<String>,
 }
 
+/// Writes the noc_trace files of a capture that was just recorded, where tt-metal would.
+pub(super) fn write_recorded(capture: &Path, folder: &Path) -> Result<(), Failure> {
+    let Events { traces, notes, .. } = Events::read(capture, None, &[], &[])?;
+    for note in &notes {
+        note!("kprof: {}: {note}", capture.display());
+    }
+    if traces.is_empty() {
+        note!("kprof: {}: no kernel moved anything over the NoCs", capture.display());
+        return Ok(());
+    }
+    let written = write_noc_folder(folder, &traces, None);
+    written.map_err(|error| Failure::from_error(&error))?;
+    let files = counted(traces.len() as u64, "noc_trace file", "noc_trace files");
+    note!("kprof: {files} written to {}", folder.display());
+    Ok(())
+}
+
 impl Events {
     /// Reads a log, a capture or noc_trace files.
     ///
@@ -162,8 +179,8 @@ impl Events {
 
 /// Sentences about records that a readout lacks, NoC events perhaps among them.
 fn missing_records(readout: &Readout) -> impl Iterator<Item = String> {
-    let lost = (!readout.losses.is_empty()).then(|| {
-        let total = readout.losses.total();
+    let lost = (!readout.losses.is_intended()).then(|| {
+        let total = readout.losses.unintended_total();
         let records = total.in_words(|kind, count| format!("{} {}", grouped(count), kind.key()));
         format!("lost: {records}; traffic is at least what is shown, and kprof report says where")
     });

@@ -56,8 +56,8 @@ pub(super) fn add_later(readout: &mut Readout, later: &[Readout]) {
         note!("kprof: {count} of launches that the first run has no counters of left out");
     }
     for (number, readout) in (2..).zip(later) {
-        if !readout.losses.is_empty() {
-            let lost = readout.losses.total().record_count();
+        if !readout.losses.is_intended() {
+            let lost = readout.losses.unintended_total().record_count();
             let lost = counted(lost, "record", "records");
             note!("kprof: run {number} lost {lost}, counters perhaps among them");
         }

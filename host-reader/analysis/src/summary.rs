@@ -191,7 +191,7 @@ impl Summary {
             record_count: lanes.records,
             kept: kept_counts(lanes, zones, pairing),
             lost: LossCause::ALL.into_iter().filter_map(|cause| loss_row(readout, cause)).collect(),
-            lost_record_count: readout.losses.total().record_count(),
+            lost_record_count: readout.losses.unintended_total().record_count(),
             uncounted: readout.losses.uncounted().map(UncountedSource::label).collect(),
             is_source_damaged: readout.losses.uncounted().any(UncountedSource::is_failure),
             anomaly_count: total(&anomalies),

@@ -121,6 +121,8 @@ impl Trace<'_> {
         let lost = self.lost();
         doubts.extend(lost.counts().map(|(kind, count)| (format!("lost_{}", kind.key()), count)));
         doubts.push(("lost_counts_are_lower_bounds".to_owned(), lost.is_lower_bound.into()));
+        let left_out = self.left_out().counts();
+        doubts.extend(left_out.map(|(kind, count)| (format!("left_out_{}", kind.key()), count)));
         doubts.extend(self.uncounted.iter().map(|&source| (uncounted_key(source), 1)));
         for (kind, count) in self.anomalies.counts() {
             let what = if kind.is_repair() { "repaired" } else { "anomaly" };

@@ -78,6 +78,8 @@ class DeviceProfiler:
         """Launches of the profiler itself."""
         virtual = [device.worker_core_from_logical_core(_ttnn.CoreCoord(*c)) for c in self.logical]
         self.virtual = [(core.x, core.y) for core in virtual]
+        self.reader = 0
+        """The core that reads and answers for all, by its place among the workers."""
         self.leaves_nothing = dispatch_cores
         """True if launches of the profiler itself leave no runs."""
         self.others = self._cores_outside() if dispatch_cores else []
@@ -161,8 +163,7 @@ class DeviceProfiler:
 
     def release(self) -> None:
         """Gives the tensors back, after which no core may write into them any more."""
-        workers = [x | y << 16 for x, y in self.virtual]
-        self._launch_on_first(kernels.TAKE_LANES, self.answers, workers + self._other_places, 64)
+        self._launch_for(kernels.TAKE_LANES, self.answers, self._all_places, 64)
         _ttnn.synchronize_device(self.device)
         for tensor in self.tensors:
             tensor.deallocate(True)
@@ -206,10 +207,26 @@ class DeviceProfiler:
         last = _ttnn.CoreCoord(self.grid[0] - 1, self.grid[1] - 1)
         return _ttnn.CoreRangeSet([_ttnn.CoreRange(_ttnn.CoreCoord(0, 0), last)])
 
-    @staticmethod
-    def _first_core() -> Any:
-        first = _ttnn.CoreCoord(0, 0)
-        return _ttnn.CoreRangeSet([_ttnn.CoreRange(first, first)])
+    def _launch_on_reader(self, source: str, words: list[int], scratch_bytes: int, tensor: Any) -> None:
+        """Runs a kernel on one core, which reaches the others over the NoC.
+
+        Where cores are divided into sub-devices, one that is in none of them takes no launch; then
+        another one becomes the reader.
+        """
+        centre = len(self.logical) // 2 + self.grid[0] // 2
+        for core in dict.fromkeys((self.reader, centre, *range(len(self.logical)))):
+            place = _ttnn.CoreCoord(*self.logical[core])
+            cores = _ttnn.CoreRangeSet([_ttnn.CoreRange(place, place)])
+            try:
+                self._launch(source, cores, {self.logical[core]: words}, scratch_bytes, [tensor])
+            except RuntimeError as error:
+                if "sub device" not in str(error):
+                    raise
+                refused = error
+                continue
+            self.reader = core
+            return
+        raise refused
 
     def _set_up(self, flat_ids: list[int] | None) -> None:
         lanes = self.lanes.buffer_address() if flat_ids is not None else 0
@@ -277,7 +294,7 @@ class DeviceProfiler:
         """Finds out where the cores outside of the grid of workers are, on each chip."""
         if not self.others:
             return [[] for _ in self.chip_ids]
-        self._launch_on_first(kernels.FIND_CORES, self.answers, self._other_places, 64)
+        self._launch_for(kernels.FIND_CORES, self.answers, self._other_places, 64)
         return [
             [
                 Core(logical, virtual, (int(row[0]) & 0x3F, int(row[0]) >> 6 & 0x3F))
@@ -290,11 +307,11 @@ class DeviceProfiler:
     def _other_places(self) -> list[int]:
         return [x | y << 16 for _, (x, y) in self.others]
 
-    def _launch_on_first(self, source: str, tensor: Any, places: list[int], row_bytes: int) -> None:
-        """Runs a kernel on the first core that reaches others over the NoC."""
-        arguments = [tensor.buffer_address(), len(places), self.bank_count, *places]
+    def _launch_for(self, source: str, tensor: Any, places: list[int], row_bytes: int) -> None:
+        """Runs a kernel on one core that handles cores at other places."""
+        words = [tensor.buffer_address(), len(places), self.bank_count, *places]
         scratch_bytes = max(row_bytes * (len(places) + 1), VECTOR_BYTES)
-        self._launch(source, self._first_core(), {(0, 0): arguments}, scratch_bytes, [tensor])
+        self._launch_on_reader(source, words, scratch_bytes, tensor)
 
     def give_lanes(self, flat_ids: list[int]) -> None:
         """Gives every core its lanes; flat ids of the workers come first."""
@@ -304,7 +321,7 @@ class DeviceProfiler:
     def give_lanes_to_others(self) -> None:
         """Gives the cores outside of the grid of workers their lanes, where kernels run already."""
         of_others = self.flat_ids[len(self.logical) :]
-        arguments = [
+        words = [
             self.lanes.buffer_address(),
             len(self.others),
             0,
@@ -312,14 +329,12 @@ class DeviceProfiler:
             self.lane_bytes // 4,
         ]
         for place, flat_id in zip(self._other_places, of_others):
-            arguments += [place, flat_id]
-        self._launch(
-            kernels.SET_UP_OTHERS, self._first_core(), {(0, 0): arguments}, 512, [self.answers]
-        )
+            words += [place, flat_id]
+        self._launch_on_reader(kernels.SET_UP_OTHERS, words, 512, self.answers)
 
     def take_lanes_of_others(self) -> None:
         """Keeps the cores outside of the grid of workers from pushing any more."""
-        self._launch_on_first(kernels.TAKE_LANES, self.answers, self._other_places, 64)
+        self._launch_for(kernels.TAKE_LANES, self.answers, self._other_places, 64)
 
     def lane_of_other(self, index: int, risc: int) -> tuple[int, int, int]:
         """Bank, first word there and words of the lane of a core outside of the grid of workers."""
@@ -330,24 +345,18 @@ class DeviceProfiler:
 
     def copy_rings(self) -> list[tuple[Any, Any]]:
         """Control vectors and rings of the cores outside of the grid of workers, on each chip."""
-        self._launch_on_first(kernels.GATHER_RINGS, self.rings, self._other_places, 0)
+        self._launch_for(kernels.GATHER_RINGS, self.rings, self._other_places, 0)
         copies = [rows[: len(self.others)] for rows in self._rows(self.rings, RINGS_WORDS)]
         return [(copy[:, :CONTROL_WORDS], copy[:, CONTROL_WORDS:]) for copy in copies]
 
-    def _gather_arguments(self, address: int) -> dict:
-        places = [x | y << 16 for x, y in self.virtual] + self._other_places
-        return {(0, 0): [address, len(places), self.bank_count, *places]}
+    @property
+    def _all_places(self) -> list[int]:
+        return [x | y << 16 for x, y in self.virtual] + self._other_places
 
     def gather(self) -> tuple[list[Any], list[tuple[int, int, int]]]:
-        """Control vectors of each chip, and a reading of the first core's clock on each."""
+        """Control vectors of each chip, and a reading of the reader's clock on each."""
         before = time.monotonic_ns()
-        self._launch(
-            kernels.GATHER,
-            self._first_core(),
-            self._gather_arguments(self.answers.buffer_address()),
-            256 * (self.core_count + 1),
-            [self.answers],
-        )
+        self._launch_for(kernels.GATHER, self.answers, self._all_places, 4 * CONTROL_WORDS)
         rows = self._rows(self.answers, CONTROL_WORDS)
         after = time.monotonic_ns()
         count = self.core_count
@@ -423,10 +432,4 @@ class DeviceProfiler:
             )
         host = shards[0] if len(shards) == 1 else _ttnn.from_host_shards(shards, self.device.shape)
         _ttnn.copy_host_to_device_tensor(host, self.words)
-        self._launch(
-            kernels.ACKNOWLEDGE,
-            self._first_core(),
-            self._gather_arguments(self.words.buffer_address()),
-            256 * (self.core_count + 1),
-            [self.words],
-        )
+        self._launch_for(kernels.ACKNOWLEDGE, self.words, self._all_places, 4 * CONTROL_WORDS)

@@ -155,7 +155,7 @@ class OpenDevice:
         for chip, words, lane in zip(self.chips, controls, lanes):
             native.load(chip, words.astype("<u4").tobytes(), lane.astype("<u4").tobytes())
         for chip, cores, (before, cycles, after) in zip(self.chips, self.cores, clocks):
-            native.add_clocks(chip, [(*cores[0].noc0, before, cycles, after)])
+            native.add_clocks(chip, [(*cores[profiler.reader].noc0, before, cycles, after)])
         self._learn(controls)
 
     def end_dispatch(self) -> None:

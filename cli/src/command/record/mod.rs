@@ -78,6 +78,9 @@ fn finish_stock(args: &RecordArgs, output: &Path, exit_code: i32) -> Result<Exit
     }
     for capture in &captures {
         note!("kprof: recorded {}; look: kprof report {}", capture.display(), capture.display());
+        if args.device.collect_noc_traces {
+            super::noc::write_recorded(capture, &output.join(LOGS))?;
+        }
         if args.report {
             let folder = match &captures[..] {
                 [_] => output.to_owned(),

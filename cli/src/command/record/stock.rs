@@ -14,6 +14,9 @@ use ttnn::{
 };
 use wire::dram::{bytes_per_program, effective_support_count};
 
+/// The version of ttnn that the tests of a stock ttnn run.
+const TRIED_VERSION: &str = "0.81.1";
+
 /// How a program of a stock ttnn is profiled.
 #[derive(Debug)]
 pub(super) struct Stock {
@@ -44,6 +47,9 @@ pub(super) fn detect(args: &RecordArgs) -> Result<Option<Stock>, Failure> {
         }
     }
     note!("kprof: {named} has no device profiler built in: kernels are built with kprof's header");
+    if package.version != TRIED_VERSION {
+        note!("kprof: {named} is new to kprof: tried is {TRIED_VERSION}; it is profiled all the same");
+    }
     if package.kprof.is_none() {
         let python = python.display();
         return Err(Failure::Sentence(format!(

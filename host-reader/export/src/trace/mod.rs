@@ -30,7 +30,7 @@ pub use zones::{TraceZone, TraceZones, ZoneEdge};
 use reader::{
     anomaly::AnomalyLog,
     lane::Lane,
-    ledger::{LossKey, LossTotals, UncountedSource},
+    ledger::{LossCause, LossKey, LossTotals, UncountedSource},
     readout::ChipSummary,
 };
 use recording::{DeviceClock, capture::sync::MeshClock};
@@ -190,13 +190,26 @@ impl Trace<'_> {
         self.lanes().map(|lane| lane.zones.clipped_count()).sum()
     }
 
-    /// Everything that is missing from what is shown.
+    /// Everything that is missing from what is shown and was not left out on purpose.
     #[must_use]
     pub fn lost(&self) -> LossTotals {
-        let mut lost = LossTotals::default();
-        self.lanes().flat_map(|lane| &lane.losses).for_each(|loss| lost.add(loss.totals));
-        self.unplaced_losses.iter().for_each(|&(_, totals)| lost.add(totals));
-        lost
+        self.missing(|cause| !cause.is_intended())
+    }
+
+    /// Everything that kernels were told not to record.
+    #[must_use]
+    pub fn left_out(&self) -> LossTotals {
+        self.missing(LossCause::is_intended)
+    }
+
+    fn missing(&self, is_wanted: impl Fn(LossCause) -> bool) -> LossTotals {
+        let placed = self.lanes().flat_map(|lane| &lane.losses);
+        let placed = placed.map(|loss| (loss.cause, loss.totals));
+        let unplaced = self.unplaced_losses.iter().map(|&(key, totals)| (key.cause, totals));
+        let mut missing = LossTotals::default();
+        let wanted = placed.chain(unplaced).filter(|&(cause, _)| is_wanted(cause));
+        wanted.for_each(|(_, totals)| missing.add(totals));
+        missing
     }
 
     /// The end of everything, in nanoseconds since the origin.
