@@ -78,6 +78,47 @@ fn compile(compiler: &str, source: &str, flags: &[&str], folder: &Path) -> Optio
     Some(program)
 }
 
+/// What the code in the page of the C interface takes from a host of its own.
+const HOST: &str = r#"
+#include "kprof.hpp"
+#include <chrono>
+#include <vector>
+class MyBackend : public kprof::Backend {
+public:
+    explicit MyBackend(int driver);
+    std::vector<kprof::Chip> chips() override;
+    void read_l1(std::uint32_t, std::uint16_t, std::uint16_t, std::uint64_t, std::uint32_t*, std::size_t) override;
+    void write_l1(std::uint32_t, std::uint16_t, std::uint16_t, std::uint64_t, const std::uint32_t*, std::size_t) override;
+    void read_dram(std::uint32_t, std::uint32_t, std::uint64_t, std::uint32_t*, std::size_t) override;
+    std::uint64_t read_wall_clock(std::uint32_t, std::uint16_t, std::uint16_t) override;
+    std::uint64_t host_time_ns() noexcept override;
+    void wait_ns(std::uint64_t) noexcept override;
+};
+struct Batch { void run(); };
+void run_everything();
+"#;
+
+#[test]
+fn the_code_in_the_documentation_compiles() {
+    let page = std::fs::read_to_string(root().join("docs/c.md")).unwrap();
+    let blocks: Vec<_> = page.split("```cpp\n").skip(1).collect();
+    let blocks = blocks.iter().map(|block| block.split("```").next().unwrap());
+    let body: String = blocks.clone().collect();
+    assert_eq!(blocks.count(), 2, "of a host, and of its thread that reads");
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("page.cpp");
+    let text = format!("{HOST}void host(int driver, std::vector<Batch>& batches) {{\n{body}}}\n");
+    std::fs::write(&source, text).unwrap();
+    let mut command = Command::new("g++");
+    command.args(["-std=c++17", "-Wall", "-Wextra", "-fsyntax-only", "-I"]);
+    let Ok(output) = command.arg(root().join("c-reader/include")).arg(&source).output() else {
+        assert_ne!(env::var("CI").as_deref(), Ok("true"), "there is no g++");
+        eprintln!("skipped: install g++");
+        return;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// Compiler and flags that find misuse of memory and leaks.
 const SANITIZED: [&str; 3] =
     ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"];

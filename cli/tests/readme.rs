@@ -25,6 +25,53 @@ fn the_output_in_the_pages_is_real() {
     }
 }
 
+/// The recipes of the README that look at recordings, on what they name: logs, a capture, reports of
+/// two runs and the ranks of `tt-run`.
+#[test]
+fn the_recipes_in_the_readme_run() {
+    if !object_code::is_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join("generated/profiler/.logs");
+    std::fs::create_dir_all(&logs).unwrap();
+    for args in [
+        "capture --ops 3 --collect-noc-traces -o run.kprof",
+        "capture --ops 3 --seed 2 -o other.kprof",
+        "export run.kprof -f device-log -o generated/profiler/.logs/profile_log_device.csv",
+        "export run.kprof -f device-log -o before.csv",
+        "export other.kprof -f device-log -o after.csv",
+    ] {
+        kprof(args, folder.path());
+    }
+    for rank in ["rank0", "rank1"] {
+        let of_rank = folder.path().join("generated/profiler/ttrun").join(rank).join(".logs");
+        std::fs::create_dir_all(&of_rank).unwrap();
+        let log = "profile_log_device.csv";
+        std::fs::copy(logs.join(log), of_rank.join(log)).unwrap();
+    }
+    let text = std::fs::read_to_string(repository().join("README.md")).unwrap();
+    let (_, recipe) = text.split_once("folder of TT-Metal.**\n\n```sh\n").unwrap();
+    let (recipe, _) = recipe.split_once("```").unwrap();
+    let commands = recipe.lines().map(|line| line.split("  #").next().unwrap().trim());
+    for command in commands {
+        let args = command.strip_prefix("kprof ").unwrap();
+        if args.starts_with("perf ") {
+            // Kernels of the simulator are of no named op: the report of a model takes their place.
+            let model = "tests/captures/tt-perf-report/bh_64_clip_encoder_1.csv";
+            let report = folder.path().join("generated/profiler/reports/ops_perf_results.csv");
+            std::fs::copy(repository().join(model), report).unwrap();
+        }
+        let output = program::kprof(folder.path(), &args.split(' ').collect::<Vec<_>>());
+        let errors = String::from_utf8_lossy(&output.stderr);
+        // Differences and losses are results: exit code 1.
+        assert!(output.status.code() < Some(2), "{command}: {errors}");
+    }
+    for written in ["report.html", "profile_log_device.csv", "traces", "merged"] {
+        assert!(folder.path().join(written).exists(), "{written}");
+    }
+}
+
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }

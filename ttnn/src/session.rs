@@ -187,3 +187,52 @@ impl Session {
         Ok(self.recorder.finish()?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::WorkerCore;
+    use reader::mesh::LogicalCoord;
+    use recording::Recording;
+
+    const WORKERS: [WorkerCore; 2] = [
+        WorkerCore { noc0: Noc0Coord { x: 1, y: 1 }, logical: LogicalCoord { x: 0, y: 0 } },
+        WorkerCore { noc0: Noc0Coord { x: 2, y: 1 }, logical: LogicalCoord { x: 1, y: 0 } },
+    ];
+
+    /// A chip whose clocks run at 1 GHz, read by launches as a program of ten seconds reads them.
+    #[test]
+    fn readings_by_launches_relate_a_chip_to_the_host_within_their_bound() {
+        // By how much the clocks of both cores lag behind that of the host.
+        let lags_ns = [1_000_000, 1_004_000];
+        let mut session = Session::new(ReadOptions::default(), None);
+        let chip = CopiedChip::new(0, "wormhole_b0", 1000, &WORKERS, 2, 64, 4800).unwrap();
+        session.add_chip(chip);
+        let read = |core: usize, at_ns: i64, before_ns: i64, after_ns: i64| ClockReading {
+            core: WORKERS[core].noc0,
+            before_ns: at_ns - before_ns,
+            cycles: u64::try_from(at_ns - lags_ns[core]).unwrap(),
+            after_ns: at_ns + after_ns,
+        };
+        // All cores once, by the launch that sets them up; then the first one at each read.
+        let first = [read(0, 2_000_000, 300_000, 90_000), read(1, 2_001_000, 301_000, 89_000)];
+        session.add_clocks(0, &first).unwrap();
+        for number in 1..=100 {
+            let late_ns = 40_000 + number * 7_919 % 60_000;
+            let reading = read(0, 2_000_000 + number * 100_000_000, late_ns, 130_000 - late_ns);
+            session.add_clocks(0, &[reading]).unwrap();
+        }
+        let recording = Recording::of_captured_run(session.finish().unwrap());
+        let clock = recording.clock.unwrap();
+        assert!(clock.problems().is_empty(), "{:?}", clock.problems());
+        let first = clock.reference_clock(0).unwrap();
+        for seconds in 0..10 {
+            let cycles = 1_000_000_000 * seconds + 5_000_000;
+            let told = first.to_host_ns(cycles);
+            let off_ns = told.ns - (i64::try_from(cycles).unwrap() + lags_ns[0]);
+            // No reading is off by more than from its launch to its end, 130 us.
+            assert!(told.bound_ns <= 65_000.0 + 1.0, "{}", told.bound_ns);
+            assert!((off_ns as f64).abs() <= told.bound_ns, "{off_ns} of {}", told.bound_ns);
+        }
+    }
+}

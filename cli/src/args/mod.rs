@@ -4,6 +4,8 @@ mod chip;
 mod counters;
 mod run;
 mod show;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use crate::command::{

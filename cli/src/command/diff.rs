@@ -211,7 +211,8 @@ pub(super) fn measurements_of(run: &Run) -> Measurements {
     let mut measurements = Measurements::default();
     measurements.add_ops(&run.readout, &run.ops);
     measurements.add_zones(&run.readout, &timeline);
-    measurements.skip("records that were lost", run.readout.losses.unintended_total().record_count());
+    measurements
+        .skip("records that were lost", run.readout.losses.unintended_total().record_count());
     measurements
 }
 

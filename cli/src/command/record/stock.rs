@@ -48,7 +48,9 @@ pub(super) fn detect(args: &RecordArgs) -> Result<Option<Stock>, Failure> {
     }
     note!("kprof: {named} has no device profiler built in: kernels are built with kprof's header");
     if package.version != TRIED_VERSION {
-        note!("kprof: {named} is new to kprof: tried is {TRIED_VERSION}; it is profiled all the same");
+        note!(
+            "kprof: {named} is new to kprof: tried is {TRIED_VERSION}; it is profiled all the same"
+        );
     }
     if package.kprof.is_none() {
         let python = python.display();
