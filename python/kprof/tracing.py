@@ -90,6 +90,29 @@ def save_host_events(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) 
     return HOST.save(os.fsdecode(path))
 
 
+_PAUSED = threading.local()
+
+
+class paused:
+    """Keeps what runs inside of ``with`` out of the traces of this thread: it is kprof's own work.
+
+    A class, since functions of contextlib would be traced.
+    """
+
+    def __enter__(self) -> None:
+        self._before = getattr(_PAUSED, "is_paused", False)
+        _PAUSED.is_paused = True
+
+    def __exit__(self, *_: object) -> None:
+        _PAUSED.is_paused = self._before
+
+
+def _is_own(frame: FrameType) -> bool:
+    """Returns true for a function of kprof, and for what it calls while paused."""
+    name = str(frame.f_globals.get("__name__", ""))
+    return getattr(_PAUSED, "is_paused", False) or name.partition(".")[0] == __package__
+
+
 class Profiler:
     """Traces the functions that are called between :meth:`enable` and :meth:`disable`.
 
@@ -163,14 +186,14 @@ class Profiler:
 
     def _profile(self, frame: FrameType, event: str, _arg: object) -> None:
         if event == "call":
-            if frame.f_globals.get("__name__") != __name__:
+            if not _is_own(frame):
                 self._begin(frame)
         elif event == "return":
             self._end(frame)
 
     def _trace(self, frame: FrameType, event: str, _arg: object) -> Any:
         if event == "call":
-            if frame.f_globals.get("__name__") == __name__:
+            if _is_own(frame):
                 return None
             self._begin(frame)
         elif event == "line":

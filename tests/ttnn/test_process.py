@@ -372,6 +372,24 @@ def test_transfers_on_the_noc_are_those_of_a_clone(record):
     assert "lost" not in shown.stderr, shown.stderr
 
 
+@pytest.mark.parametrize("lines", [(), ("-l",)])
+def test_functions_are_recorded_where_the_program_enables_its_profiler(record, lines):
+    recorded = record("zones.py", options=("-p", *lines))
+    assert recorded.exit_code == 0, recorded.said
+    (capture,) = recorded.output.glob(".logs/*.kprof")
+    trace = recorded.output / "trace.json"
+    assert run([os.environ["KPROF"], "export", str(capture), "-f", "chrome", "-o", str(trace)], {}).returncode == 0
+    events = json.loads(trace.read_text())["traceEvents"]
+    names = collections.Counter(event["name"] for event in events if event["ph"] == "X")
+    assert (names["PY_FUNC_seen"], names["PY_FUNC_unseen"], names["of_its_own"]) == (2, 0, 1)
+    # Two turns, then one, with the line of the loop before each and after the last, as Python counts.
+    assert names["PY_LINE_seen"] == (3 + 5 if lines else 0)
+    functions = {name for name in names if name.startswith("PY_")}
+    # Nothing of what kprof itself does meanwhile.
+    own = ("operation", "_make_room", "_count_launches", "dumps", "helper", "__enter__")
+    assert not {name for name in functions if name.partition("_")[2].partition("_")[2] in own}, functions
+
+
 def bank_rows(row_count: int, bank_count: int) -> list[int]:
     """Rows of each bank where they are dealt out in turn, sorted."""
     return sorted(len(range(bank, row_count, bank_count)) for bank in range(bank_count))

@@ -32,3 +32,18 @@ impl OpMetadata {
         self.fields.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 }
+
+/// Titles of `tracy_ops_times.csv`, the zones of the host that tt-metal's scripts read.
+pub const OP_TIMES_TITLES: [&str; 9] = [
+    "name",
+    "src_file",
+    "src_line",
+    "zone_name",
+    "zone_text",
+    "ns_since_start",
+    "exec_time_ns",
+    "thread",
+    "special_parent_text",
+];
+/// Titles of `tracy_ops_data.csv`, the messages of the host that they read.
+pub const OP_MESSAGES_TITLES: [&str; 2] = ["MessageName", "total_ns"];

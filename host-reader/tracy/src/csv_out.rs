@@ -7,20 +7,6 @@
 use crate::recording::{TracyLocation, TracyRecording, TracyThread, TracyZone};
 use std::io::{self, Write};
 
-/// Titles of `tracy_ops_times.csv`.
-const TIMES: [&str; 9] = [
-    "name",
-    "src_file",
-    "src_line",
-    "zone_name",
-    "zone_text",
-    "ns_since_start",
-    "exec_time_ns",
-    "thread",
-    "special_parent_text",
-];
-/// Titles of `tracy_ops_data.csv`.
-const MESSAGES: [&str; 2] = ["MessageName", "total_ns"];
 /// Begin of the names of zones whose text the column `special_parent_text` repeats.
 const PARENT: &str = "TT_";
 
@@ -45,7 +31,7 @@ pub fn write_op_times(
     writer: impl Write,
 ) -> io::Result<()> {
     let mut rows = csv::Writer::from_writer(writer);
-    rows.write_record(TIMES)?;
+    rows.write_record(host_events::OP_TIMES_TITLES)?;
     for (number, thread) in recording.threads.iter().enumerate() {
         write_thread(recording, thread, number, children, &mut rows)?;
     }
@@ -102,7 +88,7 @@ fn write_thread(
 /// # Errors
 /// If writing fails.
 pub fn write_op_messages(recording: &TracyRecording, mut writer: impl Write) -> io::Result<()> {
-    writeln!(writer, "{}", MESSAGES.join(";"))?;
+    writeln!(writer, "{}", host_events::OP_MESSAGES_TITLES.join(";"))?;
     for message in &recording.messages {
         writeln!(writer, "{};{}", message.text, message.time_ns)?;
     }

@@ -22,9 +22,10 @@ import importlib.util
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
-from .. import Recording, _native
+from .. import Recording, _native, tracing
 
 SESSION_VARIABLE = "KPROF_TTNN_SESSION"
 """Options of the session as JSON; `kprof record` sets it."""
@@ -33,29 +34,34 @@ _PREPARED = "KPROF_TTNN_PREPARED"
 
 
 class _Loader(importlib.abc.Loader):
-    """Loads ttnn as its own loader does, then watches it."""
+    """Loads a module as its own loader does, then changes it."""
 
-    def __init__(self, loader: Any) -> None:
+    def __init__(self, loader: Any, change: Callable[[Any], object]) -> None:
         self._loader = loader
+        self._change = change
 
     def create_module(self, spec: Any) -> Any:
         return self._loader.create_module(spec)
 
     def exec_module(self, module: Any) -> None:
         self._loader.exec_module(module)
-        start(module)
+        self._change(module)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Waits for the program to import ttnn."""
+    """Waits for the program to import a module."""
+
+    def __init__(self, module: str, change: Callable[[Any], object]) -> None:
+        self._module = module
+        self._change = change
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
-        if name != "ttnn":
+        if name != self._module:
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)
+            spec.loader = _Loader(spec.loader, self._change)
         return spec
 
 
@@ -119,7 +125,17 @@ def profile(device: Any) -> Profile:
     return Profile(device)
 
 
+def _trace_functions(tracy: Any) -> None:
+    """Has the program's profilers record functions here; the package's own needs Tracy."""
+    tracy.Profiler = tracing.Profiler
+
+
 def wait_for_ttnn() -> None:
     """Profiles ttnn from when the program imports it, if `kprof record` has started the program."""
-    if SESSION_VARIABLE in os.environ and "ttnn" not in sys.modules:
-        sys.meta_path.insert(0, _Finder())
+    if SESSION_VARIABLE not in os.environ or "ttnn" in sys.modules:
+        return
+    sys.meta_path.insert(0, _Finder("ttnn", start))
+    options = json.loads(os.environ[SESSION_VARIABLE])
+    if options.get("partial"):
+        tracing.LINES = bool(options.get("lines"))
+        sys.meta_path.insert(0, _Finder("tracy", _trace_functions))

@@ -239,7 +239,7 @@ class Session:
 
     def open(self, device: Any) -> None:
         """Prepares a device that was opened."""
-        with self._lock:
+        with self._lock, tracing.paused():
             if self.is_finished or device.id() in self.devices:
                 return
             try:
@@ -251,7 +251,7 @@ class Session:
 
     def close(self, device: Any) -> None:
         """Reads a device for the last time, before it is closed."""
-        with self._lock:
+        with self._lock, tracing.paused():
             if device.id() in self.devices and not self.is_finished:
                 self._end_dispatch([self.devices[device.id()]])
                 self.read_all()
@@ -269,7 +269,7 @@ class Session:
 
     def read_all(self) -> None:
         """Reads all devices, unless a trace is being captured: reads would become part of it."""
-        with self._lock:
+        with self._lock, tracing.paused():
             if self._is_capturing or self.is_finished:
                 return
             try:
@@ -341,10 +341,11 @@ class Session:
             duration = time.monotonic_ns() - start
             end = self.ttnn._ttnn.get_device_operation_id()
             if end > first:
-                name = getattr(op, "python_fully_qualified_name", "")
-                described = _attributes(name, args, kwargs), _tensors(result)
-                self._calls.append(Call(name, first, end, start, duration, *described))
-                self._count_launches()
+                with tracing.paused():
+                    name = getattr(op, "python_fully_qualified_name", "")
+                    described = _attributes(name, args, kwargs), _tensors(result)
+                    self._calls.append(Call(name, first, end, start, duration, *described))
+                    self._count_launches()
         finally:
             if is_locked:
                 self._lock.release()
@@ -385,7 +386,7 @@ class Session:
 
     def trace_ends(self, trace: Any) -> None:
         """Notes how many launches a trace holds."""
-        with self._lock:
+        with self._lock, tracing.paused():
             self._is_capturing = False
             self._counted_id = end = self.ttnn._ttnn.get_device_operation_id()
             self._trace_sizes[int(trace)] = end - self._trace_begin
@@ -395,7 +396,7 @@ class Session:
 
     def trace_replays(self, trace: Any) -> None:
         """Notes a replay, before it is enqueued; reads first if the lanes could fill."""
-        with self._lock:
+        with self._lock, tracing.paused():
             count = self._trace_sizes.get(int(trace), 0)
             self._make_room(count)
             for opened in self.devices.values():
@@ -417,7 +418,7 @@ class Session:
 
     def finish(self) -> Any:
         """Reads for the last time and ends the capture; returns the recording."""
-        with self._lock:
+        with self._lock, tracing.paused():
             if self.is_finished:
                 return self.recording
             # A trace whose capture an error has ended is no hindrance.
@@ -549,6 +550,8 @@ def _watch(ttnn: Any) -> None:
     _wrap(ttnn, "end_trace_capture", _end_trace)
     _wrap(ttnn, "execute_trace", _replay)
     _wrap(ttnn, "tracy_message", _message)
+    _wrap(ttnn, "start_tracy_zone", _start_zone)
+    _wrap(ttnn, "stop_tracy_zone", _stop_zone)
     tracing.signpost_hooks.append(_signpost)
     for kind in (ttnn.decorators.FastOperation, ttnn.decorators.Operation):
         _wrap_operation(kind)
@@ -650,6 +653,19 @@ def _message(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
     else:
         session.host.message(text, "", 0)
     return original(*args, **kwargs)
+
+
+# What these do in the package is empty in such a build.
+
+
+def _start_zone(session: Session, original: Any, *args: Any, **kwargs: Any) -> None:
+    del session, original
+    tracing.start_tracy_zone(*args, **kwargs)
+
+
+def _stop_zone(session: Session, original: Any, *args: Any, **kwargs: Any) -> bool:
+    del session, original
+    return tracing.stop_tracy_zone(*args, **kwargs)
 
 
 def _signpost() -> None:

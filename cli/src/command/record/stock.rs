@@ -185,6 +185,8 @@ impl Stock {
             "program_support_count": support_count(args),
             "sums": args.device.enable_sum_profiling,
             "dispatch_cores": args.device.profile_dispatch_cores,
+            "partial": args.partial,
+            "lines": args.lines,
         });
         command.env("KPROF_TTNN_SESSION", session.to_string());
         let start = self.package.kprof.as_ref().map(|kprof| kprof.join("ttnn").join("start"));
@@ -219,8 +221,6 @@ fn refuse_options(args: &RecordArgs) -> Result<(), Failure> {
         (device.dump_device_data_mid_run, "--dump-device-data-mid-run"),
         (device.device_memory_profiler, "--device-memory-profiler"),
         (!device.profiler_capture_perf_counters.is_empty(), "--profiler-capture-perf-counters"),
-        (args.partial, "--partial"),
-        (args.lines, "--lines"),
     ];
     match refused.into_iter().find(|(is_given, _)| *is_given) {
         None => Ok(()),

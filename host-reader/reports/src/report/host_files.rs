@@ -65,7 +65,7 @@ impl HostFiles {
             signposts.map(|post| Message { time_ns: post.time_ns, text: post.text.clone() }),
         );
         messages.sort_by_key(|message| message.time_ns);
-        writeln!(out, "MessageName;total_ns")?;
+        writeln!(out, "{}", host_events::OP_MESSAGES_TITLES.join(";"))?;
         for Message { time_ns, text } in messages {
             // A backtick would end the field.
             writeln!(out, "`{}`;{time_ns}", text.replace('`', "'"))?;
@@ -106,7 +106,7 @@ impl HostFiles {
     /// If writing fails.
     pub fn write_times(&self, out: impl Write) -> io::Result<()> {
         let mut rows = csv::Writer::from_writer(out);
-        rows.write_record(TIMES)?;
+        rows.write_record(host_events::OP_TIMES_TITLES)?;
         for op in &self.0.ops {
             let Some(time) = op.time else { continue };
             let id = format!("id:{}", op.id);
@@ -145,17 +145,6 @@ fn escaped(json: &str) -> String {
 }
 
 const OP_ZONE: &str = "TT_DNN_DEVICE_OP";
-const TIMES: [&str; 9] = [
-    "name",
-    "src_file",
-    "src_line",
-    "zone_name",
-    "zone_text",
-    "ns_since_start",
-    "exec_time_ns",
-    "thread",
-    "special_parent_text",
-];
 
 #[cfg(test)]
 mod tests {
