@@ -99,17 +99,18 @@ def check_zones(shown: Shown, stores: pathlib.Path, bounds: tuple[int, int]) -> 
 
 
 def test_zones_of_the_three_kernels_are_those_that_were_stored(record, stores):
-    # Its last lines fail where compute kernels compute nothing; the records count all the same.
-    recorded = record("ops.py", options=OPTIONS)
+    recorded = record("loop.py", "5", options=OPTIONS)
+    assert recorded.exit_code == 0, recorded.said
     rows = recorded.rows
-    ids = {int(row["GLOBAL CALL COUNT"]) for row in rows[:5]}
+    ids = {int(row["GLOBAL CALL COUNT"]) for row in rows}
     assert ids == {1024 * n for n in range(1, 6)}
-    assert all(is_complete(row) for row in rows[:5])
+    assert all(is_complete(row) for row in rows)
     report = recorded.report
     assert "Anomalies" not in report
-    # What a ring had no room for before it got a lane; on ttsim kernels poll more often by then.
+    # L1 full is what a ring had no room for before it got a lane, where the host was slow; from the
+    # first op on no zone is missing, as is checked below.
     causes = re.findall(r"^ (.+?)  +0  +\w+ .*$", report.partition("\n cause ")[2], re.M)
-    assert set(causes) <= {"validate off"} | ({"L1 full"} if not stores.exists() else set()), causes
+    assert set(causes) <= {"validate off", "L1 full"}, causes
     # Kernels that dispatch are of no op.
     assert "GenericOp" not in report
 
