@@ -85,6 +85,8 @@ impl Explanation {
         };
         let mut kernels = self.group_findings(rows, facts.chip_count);
         kernels.extend(rules::small_ops(&facts));
+        // What the slow chip takes more, the others wait for it.
+        kernels.extend(rules::slow_chips(rows));
         for finding in &mut kernels {
             finding.measure_against(whole);
         }

@@ -7,6 +7,7 @@ mod groups;
 mod model;
 mod pipeline;
 mod setup;
+mod skew;
 
 use crate::{
     finding::{Cause, Finding, GainOf, Place, Untold, share},
@@ -24,6 +25,7 @@ use wire::RunHostId;
 pub(crate) use gaps::{GapFacts, Iterations, Waiting, host_ops, small_ops, waiting};
 pub(crate) use groups::{layout, op_groups, round_trips};
 pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
+pub(crate) use skew::slow_chips;
 
 /// Cause of which the figure has reached the threshold.
 pub(crate) struct Reached {
