@@ -205,8 +205,19 @@ class Recording:
 class OpsTable:
     """The rows of an ``ops_perf_results.csv``."""
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: Any, path: str) -> None:
         self.table = table
+        self.path = path
+
+    def explain(self, window: str = "steady") -> dict[str, Any]:
+        """Why it is slow, as ``kprof explain --json`` tells it of the file, which is read again.
+
+        ``window`` is ``steady`` for the last iteration, where ops repeat, or ``all``. The keys are
+        those of :meth:`Recording.explain`, and ``groups``, the ops by op code with their limits.
+        """
+        if window not in ("steady", "all"):
+            raise ValueError(f"expected steady or all as the window, found {window}")
+        return _json.loads(_native.explain_ops_csv_json(self.path, window == "all"))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.table.__arrow_c_stream__(requested_schema)
@@ -307,7 +318,7 @@ def open_ops_csv(path: _Path) -> OpsTable:
                 f"{path}: expected {len(header)} cells in row {number}, found {len(row)}"
             )
     columns = [list(column) for column in zip(*rows)] if rows else [[] for _ in header]
-    return OpsTable(_native.table_of_texts(header, columns))
+    return OpsTable(_native.table_of_texts(header, columns), path)
 
 
 def read_device_profiler(

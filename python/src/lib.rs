@@ -26,7 +26,7 @@ mod _native {
         host::Host,
         mesh_reader::MeshReader,
         periodic::PeriodicReader,
-        recording::{PyRecording, open_recordings, table_of_texts},
+        recording::{PyRecording, explain_ops_csv_json, open_recordings, table_of_texts},
         simulated::{SimulatedMesh, read_device_profiler, workloads},
         ttnn::{TtnnLaunchLog, TtnnSession, ttnn_environment},
     };

@@ -7,9 +7,10 @@ use crate::{
 use arrow_schema::ArrowError;
 use host_reader::{
     analysis::{Op, Report},
-    causes::Explanation,
+    causes::{Explanation, Window},
     export::{ExportFormat, TableKind, TableRows, Trace, TraceFilter, TraceHost},
     output::Output,
+    perf::{PerfReport, read_ops_csv},
     recording::{Recording, load},
     report::BufferPeaks,
 };
@@ -85,6 +86,25 @@ fn to_python(table: Result<Table, ArrowError>) -> PyResult<PyTable> {
 #[pyfunction]
 pub(crate) fn table_of_texts(header: Vec<String>, columns: Vec<Vec<String>>) -> PyResult<PyTable> {
     to_python(tables::texts(&header, &columns))
+}
+
+/// Causes of slowness in an ops CSV as one JSON text: of its steady part, or of all rows.
+#[pyfunction]
+pub(crate) fn explain_ops_csv_json(
+    py: Python<'_>,
+    path: PathBuf,
+    explains_all: bool,
+) -> PyResult<String> {
+    let name = path.display().to_string();
+    let window = if explains_all { Window::All } else { Window::Steady };
+    let file = std::fs::File::open(&path)?;
+    py.detach(|| {
+        let csv = read_ops_csv(file, &name).map_err(|error| value_error(&error))?;
+        let report = PerfReport::new(vec![csv], &Explanation::report_options())
+            .map_err(|error| value_error(&error))?;
+        let explanation = Explanation::of_perf_window(&report, window);
+        serde_json::to_string(&explanation).map_err(|error| value_error(&error))
+    })
 }
 
 #[pymethods]

@@ -94,3 +94,25 @@ def test_a_log_tells_what_it_lacks(tmp_path: Path) -> None:
     shares = {share["class"]: share["percent"] for share in device["time"]["shares"]}
     assert shares["data_movement"] == 100.0 and sum(shares.values()) == 100.0
     assert explained == told(path)
+
+
+def test_an_ops_csv_is_explained_as_the_program_does(tmp_path: Path) -> None:
+    path = tmp_path / "ops_perf_results.csv"
+    titles = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]"
+    # Two iterations, the first of which compiles.
+    rows = [("Matmul", 40_000, 30_000_000), ("Softmax", 10_000, 20_000_000)]
+    rows += [("Matmul", 40_000, 5_000), ("Softmax", 10_000, 50_000)]
+    lines = [f"{op},tt_dnn_device,0,{kernel},{gap}" for op, kernel, gap in rows]
+    path.write_text("\n".join([titles, *lines, ""]))
+    table = kprof.open_ops_csv(path)
+    explained = table.explain()
+    # 50 us of gap less the 6 us of a launch, in 100 us.
+    (device,) = explained["devices"]
+    shares = {share["class"]: share["percent"] for share in device["time"]["shares"]}
+    assert shares["host_late"] == 44.0
+    assert (explained["steady"]["first_row"], explained["steady"]["last_row"]) == (4, 5)
+    assert explained["findings"][0]["cause"] == "host"
+    assert table.explain("all")["steady"] is None
+    with pytest.raises(ValueError, match="steady or all"):
+        table.explain("last")
+    assert explained == told(path)

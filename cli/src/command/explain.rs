@@ -36,8 +36,8 @@ use std::{
 /// Questions that a recording cannot answer are listed, with the recording that could.
 ///
 /// Waits of kernels need a capture with records of waits. Logs and ops CSVs tell less: gaps
-/// between ops, late cores, short ops, and ops far from the limit of their shapes. Where an ops CSV
-/// repeats, its last iteration is explained.
+/// between ops, late cores, short ops, and ops far from the limit of their shapes. Where ops repeat,
+/// the last iteration is explained.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof explain                                  generated/profiler
@@ -63,7 +63,7 @@ pub(crate) struct ExplainArgs {
     /// Maximum number of rows per table; 0 for all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     rows: usize,
-    /// Rows of an ops CSV to explain: its steady part, or all.
+    /// Part to explain: the last iteration, or all.
     #[arg(long, value_name = "WINDOW", default_value = "steady")]
     window: WindowArg,
     /// Print JSON instead of sentences: one object, or one line per run of a capture.
@@ -74,12 +74,12 @@ pub(crate) struct ExplainArgs {
     fail_on_loss: bool,
 }
 
-/// Rows of an ops CSV to explain.
+/// Part of a recording to explain.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum WindowArg {
-    /// The last iteration, or all rows if nothing repeats.
+    /// The last iteration, or all if nothing repeats.
     Steady,
-    /// All rows.
+    /// All.
     All,
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     match open_packed(&args.input)? {
         Opened::Log(log) if joined(&args.filters).is_empty() => {
             let busy = Busy::new("looking for causes");
-            let (run, explanation) = Explanation::of_log(*log);
+            let (run, explanation) = Explanation::of_log_window(*log, args.window.into());
             drop(busy);
             show_run(args, 1, &run.readout, &explanation)?;
             has_failures = run.readout.losses.has_failures();
@@ -124,7 +124,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         opened => {
             for (number, mut run) in (1..).zip(opened.into_loaded().recordings) {
                 retain(&mut run, &args.filters)?;
-                let explanation = Explanation::of_recording(&run);
+                let explanation = Explanation::of_recording_window(&run, args.window.into());
                 show_run(args, number, &run.readout, &explanation)?;
                 has_failures |= run.readout.losses.has_failures();
             }

@@ -7,8 +7,9 @@ use crate::{
     op_code_group::{OpCodeGroup, op_code_groups},
     ops_csv::model_facts,
     phase::{Phase, phases_of},
-    rules::{self, OpFacts},
-    steady::SteadyPart,
+    rules::{self, Iterations, OpFacts},
+    steady::{SteadyPart, Window},
+    steady_launches::{Explained, SteadyLaunches},
     threshold::LEAST_GAIN,
     timeline::{DeviceTime, device_time},
 };
@@ -19,7 +20,7 @@ use reports::{
     perf::{OpReport, PerfOptions, PerfReport, WindowOptions, read_ops_csv},
     report::{OpsOptions, OpsReport},
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wire::{RunHostId, ZoneId};
 
 /// Version of the document that an [`Explanation`] is serialised to. It grows when a field
@@ -56,7 +57,7 @@ pub struct Explanation {
     pub untold: Vec<Untold>,
     /// The steady part, which findings, `groups` and `devices` are about; `None` if they are about all.
     pub steady: Option<SteadyPart>,
-    /// Sentence about the rows that it is about; `None` of recordings, which are explained whole.
+    /// Sentence about the rows or launches that it is about; `None` of a single launch.
     pub window: Option<String>,
     /// Device ops by op code, those with most time first; empty where the host described no tensors.
     pub groups: Vec<OpCodeGroup>,
@@ -74,19 +75,30 @@ impl Explanation {
     /// Explains a recording, whose times are on one clock per chip.
     #[must_use]
     pub fn of_recording(recording: &Recording) -> Self {
+        Self::of_recording_window(recording, Window::Steady)
+    }
+
+    /// The same over a window of its time.
+    #[must_use]
+    pub fn of_recording_window(recording: &Recording, window: Window) -> Self {
         let evidence = Evidence::of_readout(&recording.readout);
-        Self::of_evidence(recording, evidence)
+        Self::of_evidence(recording, evidence, window)
     }
 
     /// Explains a log with one lane unpacked for each thread at a time, where that is enough. The
     /// recording comes back, without lanes unless they were needed.
     #[must_use]
     pub fn of_log(log: impl Into<OpenedLog>) -> (Recording, Self) {
-        let log: OpenedLog = log.into();
+        Self::of_log_window(log.into(), Window::Steady)
+    }
+
+    /// The same over a window of its time.
+    #[must_use]
+    pub fn of_log_window(log: OpenedLog, window: Window) -> (Recording, Self) {
         let has_counters = log.log.lanes.has_marker(ZoneId::PERF_COUNTER);
         if has_counters || are_described(&log.host.ops) {
             let recording = log.into_recording();
-            let explanation = Self::of_recording(&recording);
+            let explanation = Self::of_recording_window(&recording, window);
             return (recording, explanation);
         }
         let OpenedLog { log: PackedLog { mut readout, lanes }, host, .. } = log;
@@ -100,39 +112,60 @@ impl Explanation {
         let (parts, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let evidence = parts.into_iter().fold(Evidence::default(), Evidence::merged);
         let recording = host.attach(readout, launched);
-        let explanation = Self::of_evidence(&recording, evidence);
+        let explanation = Self::of_evidence(&recording, evidence, window);
         (recording, explanation)
     }
 
-    fn of_evidence(recording: &Recording, mut evidence: Evidence) -> Self {
+    fn of_evidence(recording: &Recording, mut evidence: Evidence, window: Window) -> Self {
         let readout = &recording.readout;
         let launches = std::mem::take(&mut evidence.launch_runs).launches(readout);
         let ops = op_causes(recording, &evidence, &launches);
-        let pairs: Vec<(&OpCauses, &Launch)> = ops.iter().zip(&launches).collect();
-        let devices = readout.devices.iter().filter_map(|device| {
-            let chip = &device.chip;
-            let window = evidence.bounds_of(chip.chip_id)?;
-            let own: Vec<_> =
-                pairs.iter().filter(|(op, _)| op.chip_id == chip.chip_id).copied().collect();
-            Some(device_time(&own, chip.chip_id, window, chip.aiclk_mhz))
-        });
-        let devices: Vec<_> = devices.collect();
+        let pairs: Vec<Explained<'_>> = ops.iter().zip(&launches).collect();
+        let found = (window == Window::Steady && ops.len() > 1)
+            .then(|| SteadyLaunches::of(recording, &pairs))
+            .flatten();
+        let all = device_times(recording, &pairs, |chip_id, _| evidence.bounds_of(chip_id));
+        let is_own = |index, op: &OpCauses| {
+            found.as_ref().is_none_or(|steady| steady.contains(op.chip_id, index))
+        };
+        let own = pairs.iter().enumerate().filter(|(index, (op, _))| is_own(*index, op));
+        let own: Vec<Explained<'_>> = own.map(|(_, pair)| *pair).collect();
+        let devices = match &found {
+            Some(_) => device_times(recording, &own, |_, ops| whole_window(ops)),
+            None => all.clone(),
+        };
+        let part = found.as_ref().and_then(|steady| steady.part(&pairs, [&all, &devices]));
+        let iterations = match (&part, window) {
+            (Some(_), _) => Iterations::Last,
+            (None, Window::Steady) => Iterations::None,
+            (None, Window::All) => Iterations::All,
+        };
         let phases = phases_of(recording, &pairs);
-        let facts = OpFacts { devices: &devices, ops: &ops, sync: &evidence.counts };
+        let [own_ops, all_ops] =
+            [&own, &pairs].map(|of| of.iter().map(|(op, _)| *op).collect::<Vec<&OpCauses>>());
+        let facts = OpFacts {
+            devices: &devices,
+            ops: &own_ops,
+            all: &all_ops,
+            sync: &evidence.counts,
+            iterations,
+        };
         let (findings, untold) = rules::explain_ops(facts, &readout.zones);
+        let rows = rows_of_launches(rows_of_host(recording), &own_ops);
+        let (steady, sentence) = part.unzip();
         let mut explanation = Self {
             schema_version: SCHEMA_VERSION,
             findings,
             untold,
-            steady: None,
-            window: None,
+            steady,
+            window: sentence.or_else(|| sentence_without_part(&ops, window)),
             groups: Vec::new(),
             devices,
             phases,
             ops,
             sync: evidence.counts,
         };
-        explanation.add_host_rows(&rows_of_host(recording));
+        explanation.add_host_rows(&rows);
         explanation
     }
 
@@ -178,8 +211,12 @@ impl Explanation {
         groups.retain(|finding| !told_by_waits.contains(&finding.place.op));
         groups.extend(rules::layout(&self.groups));
         groups.extend(rules::round_trips(rows, kernels_ns));
+        let whole = match &self.steady {
+            Some(steady) => (steady.total_ns, GainOf::Steady),
+            None => (kernels_ns, GainOf::Kernels),
+        };
         for finding in &mut groups {
-            finding.measure_against((kernels_ns, GainOf::Kernels));
+            finding.measure_against(whole);
             // The report's rows are no rows of a file.
             (finding.place.row, finding.rows) = (None, Vec::new());
         }
@@ -200,6 +237,62 @@ impl Explanation {
         self.findings.sort_by(|one, other| gain(other).total_cmp(&gain(one)));
         self.findings.truncate(MAX_FINDINGS);
     }
+}
+
+/// Sentence about launches of which none repeat.
+const NOTHING_REPEATS: &str = "Nothing repeats in these launches, so warm-up and compilation cannot be \
+    told from the model: all of the time is explained.";
+
+/// Sentence about a window of all launches.
+const ALL_LAUNCHES: &str =
+    "All launches, as asked for: warm-up and compilation are part of the time.";
+
+/// The sentence about launches without a steady part; `None` of a single one.
+fn sentence_without_part(ops: &[OpCauses], window: Window) -> Option<String> {
+    let sentence = match window {
+        Window::Steady => NOTHING_REPEATS,
+        Window::All => ALL_LAUNCHES,
+    };
+    (ops.len() > 1).then(|| sentence.to_owned())
+}
+
+/// Time of each chip, from its launches and the window that they are in.
+fn device_times(
+    recording: &Recording,
+    launches: &[Explained<'_>],
+    window_of: impl Fn(u32, &[Explained<'_>]) -> Option<(u64, u64)>,
+) -> Vec<DeviceTime> {
+    let devices = recording.readout.devices.iter().filter_map(|device| {
+        let chip = &device.chip;
+        let own: Vec<_> =
+            launches.iter().filter(|(op, _)| op.chip_id == chip.chip_id).copied().collect();
+        let window = window_of(chip.chip_id, &own)?;
+        Some(device_time(&own, chip.chip_id, window, chip.aiclk_mhz))
+    });
+    devices.collect()
+}
+
+/// From the first start of launches to their last end.
+fn whole_window(launches: &[Explained<'_>]) -> Option<(u64, u64)> {
+    let start = launches.iter().map(|(op, _)| op.window.0).min()?;
+    Some((start, launches.iter().map(|(op, _)| op.window.1).max()?))
+}
+
+/// The rows of some launches: rows of one program are its launches, in their order.
+fn rows_of_launches(rows: Vec<OpReport>, ops: &[&OpCauses]) -> Vec<OpReport> {
+    let own: BTreeSet<(u32, u32, u64)> =
+        ops.iter().map(|op| (op.chip_id, RunHostId(op.run_host_id).base(), op.launch)).collect();
+    let mut seen: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    let is_own = |row: &OpReport| {
+        let place = place_of_launch(row);
+        let Some((chip_id, id)) = place.chip_id.zip(place.run_host_id) else { return true };
+        let id = RunHostId(id).base();
+        let launch = seen.entry((chip_id, id)).or_default();
+        *launch = launch.saturating_add(1);
+        own.contains(&(chip_id, id, *launch))
+    };
+    let mut is_own = is_own;
+    rows.into_iter().filter(|row| is_own(row)).collect()
 }
 
 /// The ops that the host described with their tensors, as rows of an ops report.

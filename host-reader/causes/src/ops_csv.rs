@@ -3,9 +3,10 @@
 use crate::{
     explanation::{Explanation, SCHEMA_VERSION},
     finding::{Finding, GainOf, Place, Untold},
+    iteration::last_iteration,
     op_code_group::op_code_groups,
     rules::{self, GapFacts, Iterations, ModelFacts, Waiting},
-    steady::{HostWait, SteadyPart, Window, last_iteration},
+    steady::{HostWait, SteadyPart, Window, steps_of_rows},
     threshold::{LAUNCH_GAP, TRACED_GAP},
     time_class::{ClassTimes, TimeClass, TimeSplit},
     timeline::DeviceTime,
@@ -45,13 +46,14 @@ impl Explanation {
     /// The same over a window of the rows.
     #[must_use]
     pub fn of_perf_window(report: &PerfReport, window: Window) -> Self {
-        let found = last_iteration(&report.rows).filter(|_| window == Window::Steady);
-        let own = found.and_then(|(_, first)| report.rows.get(first..)).map(without_first_gaps);
+        let found =
+            last_iteration(&steps_of_rows(&report.rows)).filter(|_| window == Window::Steady);
+        let own = found.and_then(|of| report.rows.get(of.first..)).map(without_first_gaps);
         let rows = own.as_deref().unwrap_or(&report.rows);
         let devices = devices(rows);
         let steady = found.and_then(|found| {
-            let waits = [host_wait(&self::devices(&report.rows)), host_wait(&devices)];
-            SteadyPart::new(&report.rows, found, waits)
+            let waits = [&self::devices(&report.rows), &devices].map(|of| HostWait::of_devices(of));
+            SteadyPart::of_rows(&report.rows, found, waits)
         });
         let (steady, sentence) = match (steady, window) {
             (Some((steady, sentence)), _) => (Some(steady), sentence),
@@ -83,6 +85,8 @@ impl Explanation {
         };
         let mut kernels = self.group_findings(rows, facts.chip_count);
         kernels.extend(rules::small_ops(&facts));
+        // What the slow chip takes more, the others wait for it.
+        kernels.extend(rules::slow_chips(rows));
         for finding in &mut kernels {
             finding.measure_against(whole);
         }
@@ -134,15 +138,6 @@ fn without_first_gaps(rows: &[OpReport]) -> Vec<OpReport> {
 #[expect(clippy::cast_precision_loss, reason = "a few chips")]
 fn chips_mean(ns: f64, chip_count: usize) -> f64 {
     ns / chip_count.max(1) as f64
-}
-
-/// The wait for the host of the chip with most time.
-fn host_wait(devices: &[DeviceTime]) -> HostWait {
-    let longest = devices.iter().max_by_key(|device| device.time.total_ns);
-    longest.map_or_else(HostWait::default, |device| HostWait {
-        total_ns: total_ns(device),
-        late_percent: device.time.percent(TimeClass::HostLate),
-    })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a share is shown")]

@@ -10,6 +10,14 @@ pub(crate) struct Extent {
     start: usize,
 }
 
+/// Line of a text that is one record as it is: it has no quote.
+pub(crate) struct PlainLine {
+    /// Its number, from 1.
+    pub(crate) line: u64,
+    /// Its bytes, without the line's end.
+    pub(crate) bytes: std::ops::Range<usize>,
+}
+
 /// The records of a text; can go back to the second line of a record.
 pub(crate) struct CsvRecords<'text> {
     text: &'text [u8],
@@ -45,6 +53,38 @@ impl<'text> CsvRecords<'text> {
         Some(Extent { line, line_count, start })
     }
 
+    /// Takes the lines up to the first one that is no record as it is. Blank lines are no records.
+    pub(crate) fn plain_lines(&mut self) -> Vec<PlainLine> {
+        let mut lines = Vec::new();
+        let position = self.reader.position();
+        let mut start = self.offset(position);
+        let mut line = self.base_line.saturating_add(position.line());
+        // The reader stops before the `\n` of a `\r\n`, and has not counted it yet.
+        if self.text.get(start) == Some(&b'\n') {
+            start = start.saturating_add(1);
+            line = line.saturating_add(1);
+        }
+        let begin = start;
+        while let Some(rest) = self.text.get(start..).filter(|rest| !rest.is_empty()) {
+            let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let found = rest.get(..length).unwrap_or(rest);
+            let found = found.strip_suffix(b"\r").unwrap_or(found);
+            if memchr::memchr2(b'"', b'\r', found).is_some() {
+                break;
+            }
+            if !found.is_empty() {
+                let end = start.saturating_add(found.len());
+                lines.push(PlainLine { line, bytes: start..end });
+            }
+            start = start.saturating_add(length).saturating_add(1);
+            line = line.saturating_add(1);
+        }
+        if start > begin {
+            self.resume_at(start, line.saturating_sub(1));
+        }
+        lines
+    }
+
     /// Byte of the text at a position of the reader.
     fn offset(&self, position: &csv::Position) -> usize {
         self.base.saturating_add(usize::try_from(position.byte()).unwrap_or(usize::MAX))
@@ -54,8 +94,12 @@ impl<'text> CsvRecords<'text> {
     pub(crate) fn resume_after_line_of(&mut self, extent: &Extent) {
         let rest = self.text.get(extent.start..).unwrap_or(b"");
         let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end.saturating_add(1));
-        self.base = extent.start.saturating_add(length);
-        self.base_line = extent.line;
+        self.resume_at(extent.start.saturating_add(length), extent.line);
+    }
+
+    /// Goes on with a byte that has so many lines before it.
+    fn resume_at(&mut self, byte: usize, line_count: u64) {
+        (self.base, self.base_line) = (byte.min(self.text.len()), line_count);
         self.reader = reader_of(self.text.get(self.base..).unwrap_or(b""));
     }
 }

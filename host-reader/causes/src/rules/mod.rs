@@ -7,6 +7,7 @@ mod groups;
 mod model;
 mod pipeline;
 mod setup;
+mod skew;
 
 use crate::{
     finding::{Cause, Finding, GainOf, Place, Untold, share},
@@ -24,6 +25,7 @@ use wire::RunHostId;
 pub(crate) use gaps::{GapFacts, Iterations, Waiting, host_ops, small_ops, waiting};
 pub(crate) use groups::{layout, op_groups, round_trips};
 pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
+pub(crate) use skew::slow_chips;
 
 /// Cause of which the figure has reached the threshold.
 pub(crate) struct Reached {
@@ -109,9 +111,9 @@ pub(crate) fn kernel_ns(op: &OpCauses) -> f64 {
 }
 
 /// Launches by name, or by program.
-fn groups(ops: &[OpCauses]) -> Vec<OpGroup<'_>> {
-    let mut groups: BTreeMap<String, Vec<&OpCauses>> = BTreeMap::new();
-    for op in ops {
+fn groups<'a>(ops: &[&'a OpCauses]) -> Vec<OpGroup<'a>> {
+    let mut groups: BTreeMap<String, Vec<&'a OpCauses>> = BTreeMap::new();
+    for &op in ops {
         let program = || format!("program {}", RunHostId(op.run_host_id).base());
         groups.entry(op.name.clone().unwrap_or_else(program)).or_default().push(op);
     }
@@ -122,23 +124,28 @@ fn groups(ops: &[OpCauses]) -> Vec<OpGroup<'_>> {
 #[derive(Clone, Copy)]
 pub(crate) struct OpFacts<'a> {
     pub(crate) devices: &'a [DeviceTime],
-    pub(crate) ops: &'a [OpCauses],
+    /// Launches that the explanation is about.
+    pub(crate) ops: &'a [&'a OpCauses],
+    /// All launches: that a core or a chip is late shows again and again.
+    pub(crate) all: &'a [&'a OpCauses],
     pub(crate) sync: &'a SyncCounts,
+    pub(crate) iterations: Iterations,
 }
 
 /// The findings of launches, and what cannot be told.
 pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, Vec<Untold>) {
     let mut findings: Vec<Finding> = Vec::new();
     let wall_ns = wall_ns(of.devices);
-    let facts = gap_facts(of.ops, wall_ns);
-    findings.extend(small_ops(&facts));
+    findings.extend(small_ops(&gap_facts(of.ops, wall_ns)));
+    if of.iterations == Iterations::Last {
+        findings.iter_mut().for_each(|finding| finding.measure_against((wall_ns, GainOf::Steady)));
+    }
     let groups = groups(of.ops);
     for group in &groups {
-        findings.extend(cores::uneven_work(group).or_else(|| cores::straggler(group)));
         findings.extend(setup::setup(group, zones));
         findings.extend(pipeline::pipeline(group));
-        findings.extend(chips::slow_chip(group));
     }
+    findings.extend(late_ones(of.all, &groups));
     // Blocked time follows from the stage, the core or the chip that others wait for.
     let is_explained = findings.iter().any(|finding| explains_waits(finding.cause));
     let classes =
@@ -147,6 +154,23 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, 
     findings.extend(classes.filter_map(|class| waiting(&waiting_of(of, class)?)));
     let untold = untold(of, &groups);
     (findings, untold)
+}
+
+/// Cores and chips that are late in all launches of a group, with what the launches gain that the
+/// explanation is about.
+fn late_ones(all: &[&OpCauses], groups: &[OpGroup<'_>]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for of_all in self::groups(all) {
+        let own = groups.iter().find(|group| group.label == of_all.label);
+        let part = own.map_or(0.0, |own| share(own.kernel_ns(), of_all.kernel_ns()) / 100.0);
+        let late_core = cores::uneven_work(&of_all).or_else(|| cores::straggler(&of_all));
+        let late = late_core.into_iter().chain(chips::slow_chip(&of_all));
+        findings.extend(late.filter(|_| part > 0.0).map(|finding| Finding {
+            gain_at_most_ns: finding.gain_at_most_ns.map(|ns| ns * part),
+            ..finding
+        }));
+    }
+    findings
 }
 
 /// Returns true if a cause is one that others wait for.
@@ -177,7 +201,7 @@ fn is_collective(op: &OpCauses) -> bool {
 fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     let percent = |device: &DeviceTime| device.time.percent(class);
     let most = of.devices.iter().max_by(|one, other| percent(one).total_cmp(&percent(other)))?;
-    let own = of.ops.iter().filter(|op| op.chip_id == most.chip_id);
+    let own = of.ops.iter().copied().filter(|op| op.chip_id == most.chip_id);
     let part = |op: &OpCauses| {
         let ns = match class {
             TimeClass::HostLate | TimeClass::Dispatch => op.gap_ns.filter(|gap| *gap > 0)? as f64,
@@ -200,7 +224,7 @@ fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
         total_ns: most.time.total_ns? as f64,
         parts: own.filter_map(part).collect(),
         chip_id: Some(most.chip_id).filter(|_| of.devices.len() > 1),
-        iterations: Iterations::All,
+        iterations: of.iterations,
     })
 }
 
@@ -212,7 +236,7 @@ fn wall_ns(devices: &[DeviceTime]) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
-fn gap_facts(ops: &[OpCauses], wall_ns: f64) -> GapFacts {
+fn gap_facts(ops: &[&OpCauses], wall_ns: f64) -> GapFacts {
     let mut facts = GapFacts { wall_ns, chip_count: 1, ..GapFacts::default() };
     let mut chips = std::collections::BTreeSet::new();
     for op in ops {
@@ -294,7 +318,7 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
 }
 
 /// Reason why records of kernels cover little of a chip's time, and what to record instead.
-fn uncovered(ops: &[OpCauses]) -> (&'static str, &'static str) {
+fn uncovered(ops: &[&OpCauses]) -> (&'static str, &'static str) {
     if ops.iter().any(|op| op.is_envelope) {
         return (
             "trace-only mode records one envelope of all RISCs of a core for each replay",
@@ -308,7 +332,7 @@ fn uncovered(ops: &[OpCauses]) -> (&'static str, &'static str) {
 }
 
 /// Says from where on waits are lost, if some are.
-fn untold_behind_losses(ops: &[OpCauses]) -> Option<Untold> {
+fn untold_behind_losses(ops: &[&OpCauses]) -> Option<Untold> {
     let partial = || {
         let all_the_time = ops.iter().filter(|op| op.windows_percent.is_none());
         all_the_time.filter_map(|op| op.known_percent)
@@ -342,7 +366,7 @@ fn untold_by_records(groups: &[OpGroup<'_>]) -> Option<Untold> {
 }
 
 /// Says that single waits are known in windows of time alone, if so they are.
-fn untold_outside_of_windows(ops: &[OpCauses]) -> Option<Untold> {
+fn untold_outside_of_windows(ops: &[&OpCauses]) -> Option<Untold> {
     let least = ops.iter().filter_map(|op| op.windows_percent).min_by(f64::total_cmp)?;
     Some(Untold {
         question: "the critical path outside of the windows that were recorded",

@@ -134,7 +134,7 @@ pub fn write_ops_page(
     let rows: Vec<&OpReport> = rows.collect();
     let steady = explanation.steady.as_ref().and_then(|steady| {
         let at = |id: u64| rows.iter().position(|row| row.id == id);
-        Some((at(steady.first_row)?, at(steady.last_row)?))
+        Some((at(steady.first_row?)?, at(steady.last_row?)?))
     });
     let place = |place: &Place| (rows.iter().position(|row| Some(row.id) == place.row), None);
     let facts = OpsPageFacts {

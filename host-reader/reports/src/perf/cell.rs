@@ -58,6 +58,10 @@ pub(super) fn dimension(cell: &str) -> Option<u64> {
 
 /// Text without control characters other than the tab, which could steer a terminal.
 pub(super) fn clean(cell: &str) -> String {
+    // Of those beyond ASCII, the first byte is 0xC2.
+    if cell.bytes().all(|byte| byte == b'\t' || !(byte.is_ascii_control() || byte == 0xC2)) {
+        return cell.to_owned();
+    }
     cell.chars().filter(|&c| c == '\t' || !c.is_control()).collect()
 }
 

@@ -22,14 +22,20 @@ pub(super) fn join_files(files: &mut [OpsCsv], notes: &mut Vec<String>) -> Vec<O
             counts.join(" and ")
         ));
     }
-    let mut rows = Vec::new();
+    let mut rows: Vec<OpRow> = Vec::new();
     let mut first_device = 0_u64;
     for ((index, file), count) in files.iter_mut().enumerate().zip(counts) {
-        for mut row in std::mem::take(&mut file.rows) {
+        let mut own = std::mem::take(&mut file.rows);
+        for (id, row) in ((rows.len() as u64).saturating_add(2)..).zip(&mut own) {
             row.file = index;
             row.device = row.device.map(|device| device.saturating_add(first_device));
-            row.id = (rows.len() as u64).saturating_add(2);
-            rows.push(row);
+            row.id = id;
+        }
+        // The rows of the first file stay where they are.
+        if rows.is_empty() {
+            rows = own
+        } else {
+            rows.append(&mut own)
         }
         first_device = first_device.saturating_add(count);
     }

@@ -33,6 +33,11 @@ pub struct FidelityAdvice {
 /// tt-perf-report 1.4.1: the same verdicts.
 #[must_use]
 pub fn judge_fidelity(row: &OpRow) -> FidelityAdvice {
+    judge(row, &row.math_fidelity)
+}
+
+/// The verdict on a fidelity for the element types of an op.
+fn judge(row: &OpRow, fidelity: &str) -> FidelityAdvice {
     let [first, second] = &row.inputs;
     let types = [first, second, &row.output].map(|tensor| tensor.datatype.as_deref());
     let is_integer =
@@ -46,7 +51,7 @@ pub fn judge_fidelity(row: &OpRow) -> FidelityAdvice {
         let note = Some("The element types have no known mantissa; fidelity is not judged.");
         return FidelityAdvice { verdict: FidelityVerdict::Unknown, note };
     };
-    judge_bits(&row.math_fidelity, [first, second, output])
+    judge_bits(fidelity, [first, second, output])
 }
 
 /// The lowest fidelity that keeps the bits of an op's element types; `None` if its own is not higher.
@@ -55,8 +60,7 @@ pub(super) fn sufficient_fidelity(row: &OpRow) -> Option<MathFidelity> {
         return None;
     }
     ["LoFi", "HiFi2", "HiFi3"].into_iter().find_map(|name| {
-        let lower = OpRow { math_fidelity: name.to_owned(), ..row.clone() };
-        let is_enough = judge_fidelity(&lower).verdict == FidelityVerdict::Sufficient;
+        let is_enough = judge(row, name).verdict == FidelityVerdict::Sufficient;
         MathFidelity::from_name(name).filter(|_| is_enough)
     })
 }

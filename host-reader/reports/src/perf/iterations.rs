@@ -74,7 +74,7 @@ pub(crate) struct Repetitions {
 }
 
 /// Key that distinguishes ops: device, name and source.
-type Program = (Option<u64>, String, String);
+type Program<'a> = (Option<u64>, &'a str, &'a str);
 
 impl Iterations {
     /// Finds iterations among the device ops of `rows`.
@@ -128,14 +128,13 @@ impl Repetitions {
 }
 
 /// Indices of the device ops, and which program each of them ran.
-fn device_ops(rows: &[OpReport]) -> (Vec<usize>, Vec<Program>) {
+fn device_ops(rows: &[OpReport]) -> (Vec<usize>, Vec<Program<'_>>) {
     let ops = rows.iter().enumerate().filter(|(_, row)| row.kind == RowKind::Device);
-    let program = |row: &OpReport| (row.device, row.raw_op_code.clone(), row.source.clone());
-    ops.map(|(at, row)| (at, program(row))).unzip()
+    ops.map(|(at, row)| (at, (row.device, &*row.raw_op_code, &*row.source))).unzip()
 }
 
-fn pooled(ops: &[usize], programs: &[Program]) -> Repetitions {
-    let mut groups: BTreeMap<&Program, Vec<usize>> = BTreeMap::new();
+fn pooled(ops: &[usize], programs: &[Program<'_>]) -> Repetitions {
+    let mut groups: BTreeMap<&Program<'_>, Vec<usize>> = BTreeMap::new();
     for (&at, program) in ops.iter().zip(programs) {
         groups.entry(program).or_default().push(at);
     }
@@ -146,14 +145,14 @@ fn pooled(ops: &[usize], programs: &[Program]) -> Repetitions {
 }
 
 /// Replays of a trace that ran the same ops as the longest one.
-fn by_trace(rows: &[OpReport], ops: &[usize], programs: &[Program]) -> Option<Repetitions> {
+fn by_trace(rows: &[OpReport], ops: &[usize], programs: &[Program<'_>]) -> Option<Repetitions> {
     let mut replays: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (index, &at) in ops.iter().enumerate() {
         if let Some(session) = rows[at].trace_session {
             replays.entry(session).or_default().push(index);
         }
     }
-    let sequence = |replay: &Vec<usize>| -> Vec<&Program> {
+    let sequence = |replay: &Vec<usize>| -> Vec<&Program<'_>> {
         replay.iter().map(|&index| &programs[index]).collect()
     };
     let longest = replays.values().max_by_key(|replay| replay.len()).map(sequence)?;
@@ -171,7 +170,7 @@ fn by_trace(rows: &[OpReport], ops: &[usize], programs: &[Program]) -> Option<Re
 }
 
 /// The shortest sequence whose repetition all ops are, the last one cut perhaps.
-fn by_sequence(ops: &[usize], programs: &[Program]) -> Option<Repetitions> {
+fn by_sequence(ops: &[usize], programs: &[Program<'_>]) -> Option<Repetitions> {
     let period = shortest_period(programs);
     let count = ops.len().checked_div(period)?;
     if count < 2 {

@@ -3,13 +3,14 @@
 //! A line that cannot be used costs itself alone. What rows mean is not decided here.
 
 use super::{
-    row::{OpRow, RowReader},
+    row::{OpRow, RowColumns, RowReader},
     titles::{OpsCsvFormat, Titles},
 };
 use crate::{
     problem::{Position, ProblemLog},
-    records::{CsvRecords, Extent},
+    records::{CsvRecords, Extent, PlainLine},
 };
+use rayon::prelude::*;
 use std::{collections::HashMap, io::Read};
 
 /// Quotes that stay open after which the rest of a file is read as it is, since each of
@@ -87,84 +88,151 @@ pub fn read_ops_csv(mut input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvEr
     input
         .read_to_end(&mut bytes)
         .map_err(|source| OpsCsvError::Io { file: file.to_owned(), source })?;
-    let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
-    if text.trim_ascii().is_empty() {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
+    if bytes.trim_ascii().is_empty() {
         return Err(OpsCsvError::Empty { file: file.to_owned() });
     }
-    let mut records = CsvRecords::new(text);
+    // Nearly all files are valid, which is seen several times faster than where one is not.
+    let text = std::str::from_utf8(bytes)
+        .map_or_else(|_| String::from_utf8_lossy(bytes), std::borrow::Cow::Borrowed);
+    let mut records = CsvRecords::new(text.as_bytes());
     let first = next_record(&mut records).unwrap_or_default();
     let titles = Titles::new(&first.cells);
     if !titles.are_of_ops() {
         let column_count = first.cells.len();
         return Err(OpsCsvError::Titles { file: file.to_owned(), column_count });
     }
-    let mut csv = OpsCsv {
+    let mut problems = ProblemLog::default();
+    titles.check(file, first.extent.line, &mut problems);
+    let rows = RowsOf { file, titles: &titles, columns: RowColumns::new(&titles) };
+    let mut read = rows.read(&text, records);
+    // It is in the order of programs, and has no times of the host.
+    if titles.format() == OpsCsvFormat::Streaming {
+        read.rows.sort_by_key(|row| read.starts.get(&row.line).copied());
+    }
+    problems.append(read.problems);
+    Ok(OpsCsv {
         file: file.to_owned(),
         format: titles.format(),
-        rows: Vec::new(),
-        skipped_line_count: 0,
-        problems: ProblemLog::default(),
-    };
-    titles.check(file, first.extent.line, &mut csv.problems);
-    csv.read_rows(&titles, records);
-    Ok(csv)
+        rows: read.rows,
+        skipped_line_count: read.skipped_line_count,
+        problems,
+    })
 }
 
-impl OpsCsv {
-    fn read_rows(&mut self, titles: &Titles, mut records: CsvRecords<'_>) {
+/// Lines that are read at a time by one thread.
+const LINES_AT_ONCE: usize = 128;
+
+/// Parts of so many lines that are in memory at a time.
+const PARTS_AT_ONCE: usize = 128;
+
+/// Reader of all rows of a file.
+struct RowsOf<'a> {
+    file: &'a str,
+    titles: &'a Titles,
+    columns: RowColumns,
+}
+
+/// Rows of a part of a file.
+#[derive(Default)]
+struct RowsRead {
+    rows: Vec<OpRow>,
+    /// Start cycles by line, of files that are ordered by them.
+    starts: HashMap<u64, u64>,
+    skipped_line_count: u64,
+    problems: ProblemLog,
+}
+
+impl RowsRead {
+    fn append(&mut self, other: Self) {
+        self.rows.extend(other.rows);
+        self.starts.extend(other.starts);
+        self.skipped_line_count = self.skipped_line_count.saturating_add(other.skipped_line_count);
+        self.problems.append(other.problems);
+    }
+}
+
+impl RowsOf<'_> {
+    /// Reads lines without quotes several at a time, and all others record by record.
+    fn read(&self, text: &str, mut records: CsvRecords<'_>) -> RowsRead {
+        let mut read = RowsRead::default();
         let mut open_quotes = 0;
-        let mut starts = HashMap::new();
-        while let Some(mut record) = next_record(&mut records) {
+        loop {
+            let lines = records.plain_lines();
+            read.rows.reserve(lines.len());
+            // Not all at once, so that the memory of parts is used again.
+            for lines in lines.chunks(LINES_AT_ONCE.saturating_mul(PARTS_AT_ONCE)) {
+                let parts = lines.par_chunks(LINES_AT_ONCE);
+                let parts: Vec<_> = parts.map(|lines| self.plain_rows(text, lines)).collect();
+                parts.into_iter().for_each(|part| read.append(part));
+            }
+            let Some(record) = next_record(&mut records) else { return read };
             let Extent { line, line_count, .. } = record.extent;
             let count = record.cells.len();
-            if count != titles.count() && line_count > 1 && open_quotes < MAX_OPEN_QUOTES {
+            if count != self.titles.count() && line_count > 1 && open_quotes < MAX_OPEN_QUOTES {
                 open_quotes = open_quotes.saturating_add(1);
-                self.skip(line, "cells whose quotes are closed", "a quote that stays open");
+                self.skip(
+                    line,
+                    ("cells whose quotes are closed", "a quote that stays open"),
+                    &mut read,
+                );
                 records.resume_after_line_of(&record.extent);
                 continue;
             }
-            if count > titles.count() {
-                self.skip(line, &cells_text(titles.count()), &cells_text(count));
-                continue;
-            }
-            if count < titles.count() {
-                let place = Position { file: &self.file, line, column: "" };
-                let effect = "the row is kept without its last cell";
-                self.problems.add_deviation(
-                    place,
-                    &cells_text(titles.count()),
-                    &cells_text(count),
-                    effect,
-                );
-                record.cells.truncate(count.saturating_sub(1));
-            }
-            if record.cells.iter().all(|cell| cell.trim().is_empty()) {
-                self.skip(line, "a row with an op", "blank cells only");
-                continue;
-            }
-            if let Some(start) = titles.index(START).and_then(|at| record.cells.get(at)) {
-                starts.insert(line, start.trim().parse::<u64>().unwrap_or(u64::MAX));
-            }
-            let file = &self.file;
-            let reader = RowReader {
-                titles,
-                cells: &record.cells,
-                file,
-                line,
-                problems: &mut self.problems,
-            };
-            self.rows.push(reader.read());
-        }
-        // It is in the order of programs, and has no times of the host.
-        if self.format == OpsCsvFormat::Streaming {
-            self.rows.sort_by_key(|row| starts.get(&row.line).copied());
+            self.add_row(&mut record.cells.iter().collect(), line, &mut read);
         }
     }
 
-    fn skip(&mut self, line: u64, expected: &str, found: &str) {
-        self.skipped_line_count = self.skipped_line_count.saturating_add(1);
-        let place = Position { file: &self.file, line, column: "" };
-        self.problems.add_deviation(place, expected, found, "the line is left out");
+    fn plain_rows(&self, text: &str, lines: &[PlainLine]) -> RowsRead {
+        let mut read = RowsRead { rows: Vec::with_capacity(lines.len()), ..RowsRead::default() };
+        let mut cells = Vec::with_capacity(self.titles.count());
+        for line in lines {
+            cells.clear();
+            // Bounds of lines and commas are those of characters.
+            let text = text.get(line.bytes.clone()).unwrap_or("");
+            let mut start = 0;
+            for end in memchr::memchr_iter(b',', text.as_bytes()) {
+                cells.push(text.get(start..end).unwrap_or(""));
+                start = end.saturating_add(1);
+            }
+            cells.push(text.get(start..).unwrap_or(""));
+            self.add_row(&mut cells, line.line, &mut read);
+        }
+        read
+    }
+
+    fn add_row(&self, cells: &mut Vec<&str>, line: u64, read: &mut RowsRead) {
+        let (count, expected) = (cells.len(), self.titles.count());
+        if count > expected {
+            self.skip(line, (&cells_text(expected), &cells_text(count)), read);
+            return;
+        }
+        if count < expected {
+            let place = Position { file: self.file, line, column: "" };
+            let effect = "the row is kept without its last cell";
+            let [expected, found] = [expected, count].map(cells_text);
+            read.problems.add_deviation(place, &expected, &found, effect);
+            cells.truncate(count.saturating_sub(1));
+        }
+        if cells.iter().all(|cell| cell.trim().is_empty()) {
+            self.skip(line, ("a row with an op", "blank cells only"), read);
+            return;
+        }
+        if self.titles.format() == OpsCsvFormat::Streaming
+            && let Some(start) = self.titles.index(START).and_then(|at| cells.get(at))
+        {
+            read.starts.insert(line, start.trim().parse::<u64>().unwrap_or(u64::MAX));
+        }
+        let (columns, file) = (&self.columns, self.file);
+        let problems = &mut read.problems;
+        let row = RowReader { columns, cells, file, line, problems }.read();
+        read.rows.push(row);
+    }
+
+    fn skip(&self, line: u64, (expected, found): (&str, &str), read: &mut RowsRead) {
+        read.skipped_line_count = read.skipped_line_count.saturating_add(1);
+        let place = Position { file: self.file, line, column: "" };
+        read.problems.add_deviation(place, expected, found, "the line is left out");
     }
 }
 
@@ -250,6 +318,34 @@ mod tests {
         let csv = read(&format!("{}B,{}{}", row("A"), row("x"), row("C")));
         assert_eq!(names(&csv), ["A", "C"]);
         assert_eq!((csv.skipped_line_count, csv.problems.kept()[0].line), (1, Some(3)));
+    }
+
+    #[test]
+    fn lines_read_at_once_are_those_read_one_by_one() {
+        // Quotes around a cell make a line one that is read alone.
+        let line = |number: usize, is_quoted: bool| {
+            let quote = if is_quoted { "\"" } else { "" };
+            row(&format!("{quote}Op{number}{quote}"))
+        };
+        let mixed = |is_quoted: &dyn Fn(usize) -> bool| {
+            let text: String = (0..3000).map(|number| line(number, is_quoted(number))).collect();
+            read(&text).rows
+        };
+        let alone = mixed(&|_| true);
+        assert_eq!((alone.len(), alone[2999].line, &*alone[2999].op_code), (3000, 3001, "Op2999"));
+        assert_eq!(mixed(&|_| false), alone);
+        assert_eq!(mixed(&|number| number % 7 == 3), alone);
+        assert_eq!(mixed(&|number| number > 0 && number < 2000), alone);
+    }
+
+    #[test]
+    fn blank_lines_and_returns_move_no_line_number() {
+        for end in ["\n", "\r\n"] {
+            let rows = format!("{}\n\n{}\"B\"{}", row("A"), row("C"), &row("X")[1..]);
+            let csv = read(&rows.replace("\r\n", "\n").replace('\n', end));
+            let lines: Vec<_> = csv.rows.iter().map(|row| (&*row.op_code, row.line)).collect();
+            assert_eq!(lines, [("A", 2), ("C", 5), ("B", 6)], "{end:?}");
+        }
     }
 
     #[test]

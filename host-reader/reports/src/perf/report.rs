@@ -17,6 +17,7 @@ use super::{
     window::{WindowOptions, cut_window},
 };
 use crate::problem::{Position, Problem, ProblemLog, quoted};
+use rayon::prelude::*;
 use recording::TraceFilter;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -218,20 +219,23 @@ fn analyse_rows(rows: &[OpRow], chip: &ChipFacts, options: &PerfOptions) -> Vec<
     // Device by device, the first op of each has none before it; upstream sees the other device's.
     let is_by_device = !options.merges_devices && !options.is_upstream_exact;
     let mut previous = BTreeMap::new();
-    let mut reports = Vec::with_capacity(rows.len());
-    for row in rows {
+    let before = rows.iter().map(|row| {
         let of = row.device.filter(|_| is_by_device);
-        let before = previous.get(&of).copied();
+        let before: Option<Previous> = previous.get(&of).copied();
+        if !row.is_signpost() {
+            previous.insert(of, Previous { is_duration_invalid: is_duration_invalid(row) });
+        }
+        before
+    });
+    let before: Vec<_> = before.collect();
+    let analysed = rows.par_iter().zip(before).map(|(row, before)| {
         let mut report = analyse(row, before, chip.worker_core_count, context);
         if report.is_matmul() && report.kind == RowKind::Device {
             report.advice = Some(matmul_advice(&report));
         }
-        if !row.is_signpost() {
-            previous.insert(of, Previous { is_duration_invalid: is_duration_invalid(row) });
-        }
-        reports.push(report);
-    }
-    reports
+        report
+    });
+    analysed.collect()
 }
 
 /// Matrix products whose fidelity is not known have no FLOPs %.

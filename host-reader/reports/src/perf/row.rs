@@ -2,9 +2,10 @@
 
 use super::{
     cell,
-    titles::{OpsCsvFormat, Titles},
+    titles::{Column, OpsCsvFormat, Titles},
 };
 use crate::problem::{Position, ProblemLog, quoted};
+use std::fmt::Write;
 
 /// Type of ops that ran on a chip.
 const DEVICE_OP: &str = "tt_dnn_device";
@@ -95,46 +96,125 @@ impl OpRow {
     /// Which program ran, as far as shapes, element types and memories show.
     #[must_use]
     pub fn source(&self) -> String {
-        let tensors = self.inputs.iter().chain([&self.output]);
-        let texts: Vec<_> = tensors.map(tensor_text).filter(|text| !text.is_empty()).collect();
-        texts.join(" ")
+        let mut text = String::new();
+        for tensor in self.inputs.iter().chain([&self.output]) {
+            add_tensor(tensor, &mut text);
+        }
+        text
     }
 }
 
-/// A tensor in short, without the number of its device.
-fn tensor_text(tensor: &Tensor) -> String {
-    let Some(datatype) = &tensor.datatype else { return String::new() };
-    let side = |side: &Option<u64>| side.map_or_else(|| "?".to_owned(), |side| side.to_string());
-    let sides: Vec<_> = tensor.sides.iter().map(side).collect();
+/// Adds a tensor in short, without the number of its device, to the tensors before it.
+fn add_tensor(tensor: &Tensor, text: &mut String) {
+    let Some(datatype) = &tensor.datatype else { return };
     let memory = tensor.memory.as_deref().unwrap_or("");
     let place = memory.strip_prefix("DEV_").and_then(|rest| rest.split_once('_'));
     let place = place.map_or(memory, |(_, place)| place);
-    format!("{}:{datatype}:{place}", sides.join("x"))
+    text.push_str(if text.is_empty() { "" } else { " " });
+    for (side, separator) in tensor.sides.iter().zip(["", "x", "x", "x"]) {
+        text.push_str(separator);
+        // Writing to a string has no way to fail.
+        let _ = match side {
+            Some(side) => write!(text, "{side}"),
+            None => text.write_char('?'),
+        };
+    }
+    let _ = write!(text, ":{datatype}:{place}");
+}
+
+/// Columns of one tensor.
+struct TensorColumns {
+    sides: [Column; 4],
+    datatype: Column,
+    memory: Column,
+}
+
+impl TensorColumns {
+    fn new(titles: &Titles, tensor: &str) -> Self {
+        let side = |side| titles.column(&titles.shape_title(tensor, side));
+        Self {
+            sides: ["W", "Z", "Y", "X"].map(side),
+            datatype: titles.column(&format!("{tensor}_DATATYPE")),
+            memory: titles.column(&format!("{tensor}_MEMORY")),
+        }
+    }
+}
+
+/// Columns of the cells that make a row, found once for all rows.
+pub(super) struct RowColumns {
+    format: OpsCsvFormat,
+    op_code: Column,
+    op_type: Column,
+    global_call_count: Column,
+    host_start_ns: Column,
+    available_cores: Column,
+    arch: Column,
+    device: Column,
+    attributes: Column,
+    math_fidelity: Column,
+    core_count: Column,
+    sub_device: Column,
+    kernel_duration_ns: Column,
+    op_to_op_latency_ns: Column,
+    trace_session: Column,
+    firmware_start_cycle: Column,
+    firmware_end_cycle: Column,
+    firmware_duration_ns: Column,
+    inputs: [TensorColumns; 2],
+    output: TensorColumns,
+}
+
+impl RowColumns {
+    pub(super) fn new(titles: &Titles) -> Self {
+        Self {
+            format: titles.format(),
+            op_code: titles.column("OP CODE"),
+            op_type: titles.column("OP TYPE"),
+            global_call_count: titles.column("GLOBAL CALL COUNT"),
+            host_start_ns: titles.column("HOST START TS"),
+            available_cores: titles.column("AVAILABLE WORKER CORE COUNT"),
+            arch: titles.column("DEVICE ARCH"),
+            device: titles.column("DEVICE ID"),
+            attributes: titles.column("ATTRIBUTES"),
+            math_fidelity: titles.column("MATH FIDELITY"),
+            core_count: titles.column("CORE COUNT"),
+            sub_device: titles.column("SUB DEVICE ID"),
+            kernel_duration_ns: titles.column("DEVICE KERNEL DURATION [ns]"),
+            op_to_op_latency_ns: titles.column("OP TO OP LATENCY [ns]"),
+            trace_session: titles.column("METAL TRACE REPLAY SESSION ID"),
+            firmware_start_cycle: titles.column("DEVICE FW START CYCLE"),
+            firmware_end_cycle: titles.column("DEVICE FW END CYCLE"),
+            firmware_duration_ns: titles.column("DEVICE FW DURATION [ns]"),
+            inputs: ["INPUT_0", "INPUT_1"].map(|tensor| TensorColumns::new(titles, tensor)),
+            output: TensorColumns::new(titles, "OUTPUT_0"),
+        }
+    }
 }
 
 /// Reads the cells of one row, and notes what does not fit.
 pub(super) struct RowReader<'a> {
-    pub(super) titles: &'a Titles,
-    pub(super) cells: &'a csv::StringRecord,
+    pub(super) columns: &'a RowColumns,
+    pub(super) cells: &'a [&'a str],
     pub(super) file: &'a str,
     pub(super) line: u64,
     pub(super) problems: &'a mut ProblemLog,
 }
 
-impl RowReader<'_> {
+impl<'a> RowReader<'a> {
     pub(super) fn read(mut self) -> OpRow {
-        let is_signpost = self.cell("OP TYPE") == "signpost";
+        let columns = self.columns;
+        let is_signpost = self.cell(&columns.op_type) == "signpost";
         let mut row = OpRow {
             line: self.line,
-            op_code: cell::clean(self.cell("OP CODE")),
-            op_type: cell::clean(self.cell("OP TYPE")),
-            global_call_count: cell::clean(self.cell("GLOBAL CALL COUNT")),
-            host_start_ns: self.number("HOST START TS"),
-            available_cores: self.cores("AVAILABLE WORKER CORE COUNT"),
-            arch: self.text("DEVICE ARCH"),
+            op_code: cell::clean(self.cell(&columns.op_code)),
+            op_type: cell::clean(self.cell(&columns.op_type)),
+            global_call_count: cell::clean(self.cell(&columns.global_call_count)),
+            host_start_ns: self.number(&columns.host_start_ns),
+            available_cores: self.cores(&columns.available_cores),
+            arch: self.text(&columns.arch),
             ..OpRow::default()
         };
-        if self.titles.format() == OpsCsvFormat::Streaming {
+        if columns.format == OpsCsvFormat::Streaming {
             row.op_code = format!("program {}", row.global_call_count);
             row.op_type = DEVICE_OP.to_owned();
         }
@@ -145,81 +225,78 @@ impl RowReader<'_> {
     }
 
     fn read_op(&mut self, row: &mut OpRow) {
-        row.device = self.whole("DEVICE ID", "a whole number from 0");
-        row.attributes = cell::clean(self.cell("ATTRIBUTES"));
-        row.math_fidelity = self.text("MATH FIDELITY").unwrap_or_default();
-        row.core_count = self.cores("CORE COUNT");
-        row.sub_device = cell::sub_device(self.cell("SUB DEVICE ID"));
-        row.kernel_duration_ns = self.number("DEVICE KERNEL DURATION [ns]");
-        row.op_to_op_latency_ns = self.number("OP TO OP LATENCY [ns]");
-        row.inputs = [self.tensor("INPUT_0"), self.tensor("INPUT_1")];
-        row.output = self.tensor("OUTPUT_0");
-        row.trace_session = cell::whole(self.cell("METAL TRACE REPLAY SESSION ID"));
+        let columns = self.columns;
+        row.device = self.value(&columns.device, cell::whole, "a whole number from 0");
+        row.attributes = cell::clean(self.cell(&columns.attributes));
+        row.math_fidelity = self.text(&columns.math_fidelity).unwrap_or_default();
+        row.core_count = self.cores(&columns.core_count);
+        row.sub_device = cell::sub_device(self.cell(&columns.sub_device));
+        row.kernel_duration_ns = self.number(&columns.kernel_duration_ns);
+        row.op_to_op_latency_ns = self.number(&columns.op_to_op_latency_ns);
+        row.inputs = columns.inputs.each_ref().map(|input| self.tensor(input));
+        row.output = self.tensor(&columns.output);
+        row.trace_session = cell::whole(self.cell(&columns.trace_session));
         row.clock_ghz = self.clock_ghz();
     }
 
-    fn tensor(&mut self, tensor: &str) -> Tensor {
-        let is_there = !cell::is_blank(self.cell(&format!("{tensor}_DATATYPE")));
-        let sides = ["W", "Z", "Y", "X"].map(|side| self.side(tensor, side, is_there));
-        Tensor {
-            sides,
-            datatype: self.text(&format!("{tensor}_DATATYPE")),
-            memory: self.text(&format!("{tensor}_MEMORY")),
-        }
+    fn tensor(&mut self, columns: &TensorColumns) -> Tensor {
+        let is_there = !cell::is_blank(self.cell(&columns.datatype));
+        let sides = columns.sides.each_ref().map(|side| self.side(side, is_there));
+        Tensor { sides, datatype: self.text(&columns.datatype), memory: self.text(&columns.memory) }
     }
 
-    fn side(&mut self, tensor: &str, side: &str, is_there: bool) -> Option<u64> {
-        let title = self.titles.shape_title(tensor, side);
-        let found = self.cell(&title).to_owned();
-        let value = cell::dimension(&found);
-        if value.is_none() && is_there && !cell::is_blank(&found) {
-            self.report(&title, "the side of a tensor, 1 to 2^32", &found, "left blank");
+    fn side(&mut self, column: &Column, is_there: bool) -> Option<u64> {
+        let found = self.cell(column);
+        let value = cell::dimension(found);
+        if value.is_none() && is_there && !cell::is_blank(found) {
+            self.report(column, "the side of a tensor, 1 to 2^32", found);
         }
         value
     }
 
     fn clock_ghz(&self) -> Option<f64> {
-        let cycle = |title| cell::number(self.cell(title));
-        let cycles = cycle("DEVICE FW END CYCLE")? - cycle("DEVICE FW START CYCLE")?;
-        let duration_ns = cell::number(self.cell("DEVICE FW DURATION [ns]"))?;
+        let columns = self.columns;
+        let start = cell::number(self.cell(&columns.firmware_start_cycle))?;
+        let cycles = cell::number(self.cell(&columns.firmware_end_cycle))? - start;
+        let duration_ns = cell::number(self.cell(&columns.firmware_duration_ns))?;
         let clock = cycles / duration_ns;
         (clock.is_finite() && clock > 0.0).then_some(clock)
     }
 
-    fn cell(&self, title: &str) -> &str {
-        self.titles.index(title).and_then(|at| self.cells.get(at)).unwrap_or("")
+    fn cell(&self, column: &Column) -> &'a str {
+        column.at.and_then(|at| self.cells.get(at)).copied().unwrap_or("")
     }
 
-    fn text(&self, title: &str) -> Option<String> {
-        let text = self.cell(title);
+    fn text(&self, column: &Column) -> Option<String> {
+        let text = self.cell(column);
         (!cell::is_blank(text)).then(|| cell::clean(text))
     }
 
-    fn number(&mut self, title: &str) -> Option<f64> {
-        self.value(title, cell::number, "a finite number")
+    fn number(&mut self, column: &Column) -> Option<f64> {
+        self.value(column, cell::number, "a finite number")
     }
 
-    fn whole(&mut self, title: &str, expected: &str) -> Option<u64> {
-        self.value(title, cell::whole, expected)
+    fn cores(&mut self, column: &Column) -> Option<u64> {
+        self.value(column, cell::core_count, "a number of cores, 1 to 2^20")
     }
 
-    fn cores(&mut self, title: &str) -> Option<u64> {
-        self.value(title, cell::core_count, "a number of cores, 1 to 2^20")
-    }
-
-    fn value<T>(&mut self, title: &str, read: fn(&str) -> Option<T>, expected: &str) -> Option<T> {
-        let found = self.cell(title);
+    fn value<T>(
+        &mut self,
+        column: &Column,
+        read: fn(&str) -> Option<T>,
+        expected: &str,
+    ) -> Option<T> {
+        let found = self.cell(column);
         let value = read(found);
         if value.is_none() && !cell::is_blank(found) {
-            let found = found.to_owned();
-            self.report(title, expected, &found, "left blank");
+            self.report(column, expected, found);
         }
         value
     }
 
-    fn report(&mut self, column: &str, expected: &str, found: &str, effect: &str) {
-        let place = Position { file: self.file, line: self.line, column };
-        self.problems.add_deviation(place, expected, &quoted(found), effect);
+    fn report(&mut self, column: &Column, expected: &str, found: &str) {
+        let place = Position { file: self.file, line: self.line, column: &column.title };
+        self.problems.add_deviation(place, expected, &quoted(found), "left blank");
     }
 }
 

@@ -56,6 +56,14 @@ impl OpsCsvFormat {
     }
 }
 
+/// Column of one title.
+#[derive(Clone, Debug)]
+pub(super) struct Column {
+    pub(super) title: String,
+    /// Its index; `None` if the file has no such column.
+    pub(super) at: Option<usize>,
+}
+
 /// Index of each column by its title.
 #[derive(Clone, Debug)]
 pub(super) struct Titles {
@@ -90,6 +98,11 @@ impl Titles {
 
     pub(super) const fn format(&self) -> OpsCsvFormat {
         self.format
+    }
+
+    /// The column of a title, found once for all rows.
+    pub(super) fn column(&self, title: &str) -> Column {
+        Column { title: title.to_owned(), at: self.index(title) }
     }
 
     /// Title of one side of a tensor.

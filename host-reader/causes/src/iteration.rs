@@ -1,0 +1,214 @@
+//! The last iteration of a sequence of ops, by what repeats.
+
+/// How the last iteration was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SteadyRule {
+    /// The last replay of a trace.
+    TraceReplay,
+    /// The ops since the last signpost of a name that begins each iteration.
+    Signpost,
+    /// A sequence of ops, with their tensors, that repeats up to the end.
+    RepeatedOps,
+    /// One op that repeats up to the end: all but its first run.
+    RepeatedOp,
+}
+
+impl SteadyRule {
+    /// The rule in words, as a name of the part.
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::TraceReplay => "the last replay of a trace",
+            Self::Signpost | Self::RepeatedOps => "the last iteration",
+            Self::RepeatedOp => "one op again and again, without its first run",
+        }
+    }
+}
+
+/// Step of a program, in the order of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step<'a> {
+    Op(OpStep<'a>),
+    /// A mark of this name.
+    Signpost(&'a str),
+    /// Something else, such as an op on the host.
+    Other,
+}
+
+/// Op of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OpStep<'a> {
+    pub(crate) device: Option<u64>,
+    pub(crate) name: &'a str,
+    /// What tells it from other ops of its name: its tensors, or its program if it has no name.
+    pub(crate) form: &'a str,
+    /// The trace and the replay that it belongs to.
+    pub(crate) replay: Option<(u64, u64)>,
+}
+
+impl<'a> Step<'a> {
+    const fn op(&self) -> Option<&OpStep<'a>> {
+        match self {
+            Self::Op(op) => Some(op),
+            Self::Signpost(_) | Self::Other => None,
+        }
+    }
+}
+
+/// The last iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LastIteration {
+    pub(crate) rule: SteadyRule,
+    /// Index of its first step.
+    pub(crate) first: usize,
+}
+
+/// The last iteration of the steps; `None` if nothing repeats.
+pub(crate) fn last_iteration(steps: &[Step<'_>]) -> Option<LastIteration> {
+    let of_rule = |rule| move |first| LastIteration { rule, first };
+    let replay = last_replay(steps).map(of_rule(SteadyRule::TraceReplay));
+    let signpost = || last_signpost(steps).map(of_rule(SteadyRule::Signpost));
+    replay.or_else(signpost).or_else(|| last_repetition(steps))
+}
+
+/// First step of the last of several replays, if no other ops follow it.
+fn last_replay(steps: &[Step<'_>]) -> Option<usize> {
+    let replay = |step: &Step<'_>| step.op().and_then(|op| op.replay);
+    let last = steps.iter().rev().find_map(Step::op)?.replay?;
+    let others = steps.iter().filter_map(replay).any(|of| of != last);
+    let first = steps.iter().position(|step| replay(step) == Some(last))?;
+    others.then_some(first)
+}
+
+/// The last signpost named as the first one, if the same ops follow both of the last two.
+fn last_signpost(steps: &[Step<'_>]) -> Option<usize> {
+    let is_signpost = |step: &&Step<'_>| matches!(step, Step::Signpost(_));
+    let mark = steps.iter().find(is_signpost)?;
+    let last = steps.iter().rposition(|step| step == mark)?;
+    let (before, iteration) = steps.split_at_checked(last)?;
+    let (_, previous) = before.split_at_checked(before.iter().rposition(|step| step == mark)?)?;
+    let ops = names(iteration);
+    (!ops.is_empty() && ops == names(previous)).then_some(last)
+}
+
+/// Names of the ops among steps.
+fn names<'a>(steps: &[Step<'a>]) -> Vec<&'a str> {
+    steps.iter().filter_map(Step::op).map(|op| op.name).collect()
+}
+
+/// The last pass of the sequence of ops that repeats over the longest end of the steps. Of one op that
+/// repeats, all runs but the first are taken, which are two at least: a single run has no gaps.
+fn last_repetition(steps: &[Step<'_>]) -> Option<LastIteration> {
+    let ops: Vec<(usize, &OpStep<'_>)> = steps
+        .iter()
+        .enumerate()
+        .rev()
+        .filter_map(|(index, step)| Some((index, step.op()?)))
+        .collect();
+    let programs: Vec<_> = ops.iter().map(|(_, op)| (op.device, op.name, op.form)).collect();
+    let period = repeated_prefix(&programs)?;
+    let (rule, count) = match period {
+        1 => {
+            let runs = programs.iter().take_while(|of| Some(*of) == programs.first()).count();
+            (SteadyRule::RepeatedOp, runs.checked_sub(1).filter(|count| *count > 1)?)
+        }
+        _ => (SteadyRule::RepeatedOps, period),
+    };
+    ops.get(count.checked_sub(1)?).map(|&(first, _)| LastIteration { rule, first })
+}
+
+/// Period of the repetition that covers most of the items from the first one on, the shortest of
+/// those that cover as much; `None` if no prefix follows itself.
+fn repeated_prefix<T: PartialEq>(items: &[T]) -> Option<usize> {
+    let matches = prefix_matches(items);
+    let periods = matches.iter().enumerate().skip(1);
+    let repeated = periods.filter(|(period, length)| *length >= period);
+    let best = repeated.max_by_key(|(period, length)| {
+        (period.saturating_add(**length), std::cmp::Reverse(*period))
+    });
+    best.map(|(period, _)| period)
+}
+
+/// For each index, how many items from there on are those of the beginning (the Z function).
+fn prefix_matches<T: PartialEq>(items: &[T]) -> Vec<usize> {
+    let mut matches = vec![0_usize; items.len()];
+    // The match found so far that ends last.
+    let (mut start, mut end) = (0_usize, 0_usize);
+    for at in 1..items.len() {
+        let known = matches.get(at.saturating_sub(start)).copied().unwrap_or(0);
+        let mut length = known.min(end.saturating_sub(at));
+        while let Some(item) = items.get(at.saturating_add(length))
+            && items.get(length) == Some(item)
+        {
+            length = length.saturating_add(1);
+        }
+        if at.saturating_add(length) > end {
+            (start, end) = (at, at.saturating_add(length));
+        }
+        if let Some(of) = matches.get_mut(at) {
+            *of = length;
+        }
+    }
+    matches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ops(names: &str) -> Vec<Step<'_>> {
+        let step = |at: usize| match &names[at..=at] {
+            "|" => Step::Signpost("begin"),
+            "." => Step::Other,
+            name => Step::Op(OpStep { device: None, name, form: "", replay: None }),
+        };
+        (0..names.len()).map(step).collect()
+    }
+
+    #[test]
+    fn iterations_begin_with_their_first_op_or_signpost() {
+        let found = |names| last_iteration(&ops(names)).map(|of| (of.rule, of.first));
+        assert_eq!(found("ab.ab"), Some((SteadyRule::RepeatedOps, 3)));
+        assert_eq!(found("|abb|abb"), Some((SteadyRule::Signpost, 4)));
+        assert_eq!(found("|abc|abb"), None, "other ops follow, and a run alone has no gaps");
+        assert_eq!(found("xaaa"), Some((SteadyRule::RepeatedOp, 2)));
+        assert_eq!((found("xaa"), found("abc"), found("")), (None, None, None));
+    }
+
+    #[test]
+    fn the_last_replay_counts_if_there_is_another_and_nothing_follows_it() {
+        let replayed = |replays: &[Option<(u64, u64)>]| {
+            let step = |replay: &Option<(u64, u64)>| {
+                Step::Op(OpStep { device: None, name: "a", form: "", replay: *replay })
+            };
+            let found = last_iteration(&replays.iter().map(step).collect::<Vec<_>>());
+            found.filter(|of| of.rule == SteadyRule::TraceReplay).map(|of| of.first)
+        };
+        let (one, two) = (Some((7, 1)), Some((7, 2)));
+        assert_eq!(replayed(&[None, one, one, two, two]), Some(3));
+        assert_eq!(replayed(&[one, two, None]), None);
+        assert_eq!(replayed(&[None, one, one]), None);
+    }
+
+    #[test]
+    fn the_longest_repeated_end_wins_over_a_loop_within_it() {
+        // From the end: two passes of `dcbba`, whose inner loop is `bb`.
+        assert_eq!(repeated_prefix(b"dcbbadcbba"), Some(5));
+        assert_eq!(repeated_prefix(b"dcbbadcbbaxyz"), Some(5), "warm-up differs");
+        assert_eq!(repeated_prefix(b"aaaa"), Some(1));
+        assert_eq!(repeated_prefix(b"abc"), None);
+        assert_eq!(repeated_prefix(b"xabab"), None, "the end does not repeat");
+        assert_eq!(repeated_prefix::<u8>(&[]), None);
+    }
+
+    #[test]
+    fn matches_are_those_of_the_definition() {
+        for number in 0..4096_u32 {
+            let items: Vec<u32> = (0..12).map(|bit| number >> bit & 1).collect();
+            let slow = (1..12).map(|at| {
+                items.iter().zip(&items[at..]).take_while(|(one, other)| one == other).count()
+            });
+            assert_eq!(prefix_matches(&items)[1..], slow.collect::<Vec<_>>(), "{items:?}");
+        }
+    }
+}

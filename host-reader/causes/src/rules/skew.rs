@@ -1,0 +1,153 @@
+//! Rule about chips of an ops CSV that run the same ops side by side.
+
+use super::{Gain, Reached, duration};
+use crate::{
+    finding::{Cause, Finding, GainOf, Place, share},
+    threshold::{CHIP, CHIP_LAUNCHES},
+};
+use reports::perf::{OpCategory, OpReport, RowKind};
+use std::collections::BTreeMap;
+
+/// The same op on each chip.
+struct Round<'a> {
+    rows: Vec<&'a OpReport>,
+}
+
+impl<'a> Round<'a> {
+    /// The row that took longest, with its length over the mean of the others.
+    fn slowest(&self) -> Option<(&'a OpReport, f64)> {
+        let us = |row: &OpReport| row.device_time_us.unwrap_or(0.0);
+        let most = self.rows.iter().max_by(|one, other| us(one).total_cmp(&us(other)))?;
+        let others: f64 = self.rows.iter().map(|row| us(row)).sum::<f64>() - us(most);
+        #[expect(clippy::cast_precision_loss, reason = "a few chips")]
+        let mean = others / self.rows.len().checked_sub(1)? as f64;
+        (mean > 0.0).then(|| (*most, us(most) / mean))
+    }
+}
+
+/// Ops of all chips by their place in the order of each chip; none if chips run other ops, or a row has
+/// no length.
+fn rounds(rows: &[OpReport]) -> Vec<Round<'_>> {
+    let mut chips: BTreeMap<u64, Vec<&OpReport>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
+        let Some(device) = row.device else { return Vec::new() };
+        chips.entry(device).or_default().push(row);
+    }
+    let mut chips = chips.into_values();
+    let Some(first) = chips.next() else { return Vec::new() };
+    let mut rounds: Vec<_> = first.into_iter().map(|row| Round { rows: vec![row] }).collect();
+    for own in chips {
+        let is_same = own.len() == rounds.len()
+            && own.iter().zip(&rounds).all(|(row, round)| {
+                let first = round.rows.first();
+                first.is_some_and(|of| of.raw_op_code == row.raw_op_code && of.source == row.source)
+            });
+        if !is_same {
+            return Vec::new();
+        }
+        rounds.iter_mut().zip(own).for_each(|(round, row)| round.rows.push(row));
+    }
+    rounds.retain(|round| round.rows.len() > 1);
+    rounds
+}
+
+/// Chips that take longer than the others for ops of one code, again and again, with the time of that chip.
+/// In collectives, which end together, a chip that takes longer has come early, and is none.
+pub(crate) fn slow_chips(rows: &[OpReport]) -> Vec<Finding> {
+    let mut by_op: BTreeMap<&str, Vec<(&OpReport, f64)>> = BTreeMap::new();
+    let rounds = rounds(rows);
+    let computing = rounds.iter().filter_map(Round::slowest);
+    for slowest in computing.filter(|(row, _)| row.category != Some(OpCategory::Ccl)) {
+        by_op.entry(&slowest.0.raw_op_code).or_default().push(slowest);
+    }
+    by_op.into_values().filter_map(|launches| slow_chip(&launches)).collect()
+}
+
+fn slow_chip(launches: &[(&OpReport, f64)]) -> Option<Finding> {
+    let mut by_chip: BTreeMap<Option<u64>, Vec<(&OpReport, f64)>> = BTreeMap::new();
+    for (row, ratio) in launches.iter().filter(|(_, ratio)| *ratio >= CHIP.value) {
+        by_chip.entry(row.device).or_default().push((row, *ratio));
+    }
+    let (device, mut slow) = by_chip.into_iter().max_by_key(|(_, of)| of.len())?;
+    #[expect(clippy::cast_precision_loss, reason = "counts of launches")]
+    let count = slow.len() as f64;
+    if count < CHIP_LAUNCHES.value || slow.len().saturating_mul(2) < launches.len() {
+        return None;
+    }
+    let ns = |row: &OpReport| row.device_time_us.unwrap_or(0.0) * 1000.0;
+    slow.sort_by(|(one, _), (other, _)| ns(other).total_cmp(&ns(one)));
+    let (longest, _) = slow.first()?;
+    let whole_ns: f64 = slow.iter().map(|(row, _)| ns(row)).sum();
+    let gain_ns = slow.iter().map(|(row, ratio)| ns(row) * (1.0 - 1.0 / ratio)).sum();
+    let more = slow.iter().map(|(_, ratio)| ratio - 1.0).sum::<f64>() / count;
+    let chip_id = device.and_then(|device| u32::try_from(device).ok());
+    let sentence = format!(
+        "Chip {} takes {:.0} % longer than the others in {} of {} {} ({}, {:.0} % of it more than theirs)",
+        device?,
+        more * 100.0,
+        slow.len(),
+        launches.len(),
+        longest.raw_op_code,
+        duration(whole_ns),
+        share(gain_ns, whole_ns),
+    );
+    let place = Place {
+        chip_id,
+        op: Some(longest.raw_op_code.clone()),
+        row: Some(longest.id),
+        ..Place::default()
+    };
+    let gain = Gain { at_most_ns: gain_ns, whole_ns, of: GainOf::Ops };
+    let advice = "compare its clock, its harvested cores, its share of the work and its links with the \
+                  others'";
+    let reached = Reached::new(Cause::SlowChip, CHIP, more + 1.0);
+    let mut finding = reached.finding(sentence, place, gain, advice);
+    finding.rows = slow.iter().take(3).map(|(row, _)| row.id).collect();
+    Some(finding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reports::perf::{PerfReport, read_ops_csv};
+
+    /// Ops of chips side by side, each with its time on each chip in ns.
+    fn found(ops: &[(&str, &[u32])]) -> Vec<Finding> {
+        let mut text =
+            "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]\n"
+                .to_owned();
+        for (op, times) in ops {
+            for (chip, time) in times.iter().enumerate() {
+                text += &format!("{op},tt_dnn_device,{chip},{time},0\n");
+            }
+        }
+        let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+        let options = crate::Explanation::report_options();
+        slow_chips(&PerfReport::new(vec![csv], &options).unwrap().rows)
+    }
+
+    #[test]
+    fn a_chip_that_is_slow_again_and_again_is_told_with_what_it_takes_more() {
+        let slow: (&str, &[u32]) = ("Matmul", &[10_000, 15_000, 10_000]);
+        let even: (&str, &[u32]) = ("Softmax", &[9_000, 9_000, 9_000]);
+        let [finding] = &found(&[slow, even, slow, even, slow])[..] else { panic!() };
+        assert_eq!(
+            finding.sentence,
+            "Chip 1 takes 50 % longer than the others in 3 of 3 Matmul (45 us, 33 % of it more than \
+             theirs)"
+        );
+        assert_eq!((finding.place.chip_id, &*finding.rows), (Some(1), &[3, 9, 15][..]));
+        assert!((finding.gain_at_most_ns.unwrap() - 15_000.0).abs() < 1e-6);
+        assert_eq!(found(&[slow, slow]), [], "by chance");
+        assert_eq!(found(&[slow, slow, slow, even, ("Matmul", &[10_000; 2])]), [], "other ops");
+    }
+
+    #[test]
+    fn chips_that_come_early_to_a_collective_are_not_slow() {
+        let late: (&str, &[u32]) = ("AllGatherAsync", &[50_000, 10_000]);
+        assert_eq!(found(&[late; 5]), []);
+        let turns: [(&str, &[u32]); 2] = [("Matmul", &[15, 10]), ("Matmul", &[10, 15])];
+        assert_eq!(found(&[turns[0], turns[1], turns[0], turns[1], turns[0]]).len(), 1);
+        assert_eq!(found(&[turns[0], turns[1], turns[0], turns[1]]), [], "two launches each");
+    }
+}

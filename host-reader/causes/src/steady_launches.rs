@@ -1,0 +1,172 @@
+//! The steady part of the launches of a recording: the last iteration of each chip.
+
+use crate::{
+    iteration::{LastIteration, OpStep, SteadyRule, Step, last_iteration},
+    op::OpCauses,
+    steady::{Apart, HostWait, SteadyPart},
+    timeline::DeviceTime,
+};
+use analysis::Launch;
+use host_events::HostEventKind;
+use recording::{Recording, clocks_of};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
+use wire::RunHostId;
+
+/// A launch with everything that is known of its causes.
+pub(crate) type Explained<'a> = (&'a OpCauses, &'a Launch);
+
+/// The last iteration on each chip, as ranges of all launches, which are by chip and time.
+pub(crate) struct SteadyLaunches {
+    rule: SteadyRule,
+    /// Launches of each chip, and those of its last iteration.
+    chips: BTreeMap<u32, [Range<usize>; 2]>,
+}
+
+impl SteadyLaunches {
+    /// The last iteration of a recording; `None` if on one of its chips nothing repeats.
+    pub(crate) fn of(recording: &Recording, launches: &[Explained<'_>]) -> Option<Self> {
+        let signposts = Signposts::of(recording);
+        let forms = Forms::of(recording, launches);
+        let (mut rule, mut chips, mut begin) = (None, BTreeMap::new(), 0_usize);
+        for own in launches.chunk_by(|(one, _), (other, _)| one.chip_id == other.chip_id) {
+            let end = begin.saturating_add(own.len());
+            let chip_id = own.first()?.0.chip_id;
+            let (steps, indices) = steps_of(own, forms.forms.get(begin..end)?, &signposts, chip_id);
+            let LastIteration { rule: of_chip, first } = last_iteration(&steps)?;
+            // The first launch from the mark on.
+            let first = indices.get(first..)?.iter().flatten().next()?;
+            chips.insert(chip_id, [begin..end, begin.saturating_add(*first)..end]);
+            rule.get_or_insert(of_chip);
+            begin = end;
+        }
+        Some(Self { rule: rule?, chips })
+    }
+
+    /// Returns true if a launch is in the last iteration of its chip.
+    pub(crate) fn contains(&self, chip_id: u32, index: usize) -> bool {
+        self.chips.get(&chip_id).is_some_and(|[_, own]| own.contains(&index))
+    }
+
+    /// The part with the sentence that sets it apart, by the times of chips in all of the recording and
+    /// in the part.
+    #[expect(clippy::cast_precision_loss, reason = "shares are shown")]
+    pub(crate) fn part(
+        &self,
+        launches: &[Explained<'_>],
+        [all, own]: [&[DeviceTime]; 2],
+    ) -> Option<(SteadyPart, String)> {
+        let [all_wait, own_wait] = [all, own].map(HostWait::of_devices);
+        let longest = own.iter().max_by_key(|device| device.time.total_ns)?;
+        let [of_chip, steady] = self.chips.get(&longest.chip_id)?;
+        let gaps = |range: Range<usize>| -> Vec<f64> {
+            let own = launches.get(range).unwrap_or(&[]);
+            own.iter().filter_map(|(op, _)| Some(op.gap_ns? as f64)).collect()
+        };
+        let number = |index: usize| index.saturating_sub(of_chip.start) as u64;
+        // Counted from 1.
+        let (first, last) = (number(steady.start).saturating_add(1), number(steady.end));
+        let apart = Apart {
+            rule: self.rule,
+            part: match last {
+                last if first == last => format!("launch {first} of {}", of_chip.len()),
+                last => format!("launches {first} to {last} of {}", of_chip.len()),
+            },
+            all: all_wait,
+            own: own_wait,
+            gaps_before_ns: gaps(of_chip.start..steady.start.saturating_add(1)),
+            gaps_ns: gaps(of_chip.clone()).iter().sum(),
+        };
+        let counts = self.chips.values().map(|[_, own]| own.len() as u64);
+        let part = SteadyPart {
+            rule: self.rule,
+            first_row: None,
+            last_row: None,
+            first_launch: Some(first),
+            last_launch: Some(last),
+            op_count: counts.sum(),
+            total_ns: own_wait.total_ns,
+        };
+        Some((part, apart.sentence()))
+    }
+}
+
+/// What tells launches apart: names with tensors, or programs.
+struct Forms<'a> {
+    /// Name and form of each launch.
+    forms: Vec<(&'a str, String)>,
+}
+
+impl<'a> Forms<'a> {
+    fn of(recording: &'a Recording, launches: &[Explained<'a>]) -> Self {
+        let mut tensors: BTreeMap<(u32, RunHostId), &str> = BTreeMap::new();
+        for op in &recording.ops {
+            if let Some(text) = op.value("input_tensors") {
+                tensors.entry((op.chip_id, op.run_host_id)).or_insert(text);
+            }
+        }
+        let form = |(op, _): &Explained<'a>| match op.name.as_deref() {
+            Some(name) => {
+                let key = (op.chip_id, RunHostId(op.run_host_id));
+                (name, tensors.get(&key).map_or_else(String::new, |text| (*text).to_owned()))
+            }
+            None => ("", RunHostId(op.run_host_id).base().to_string()),
+        };
+        Self { forms: launches.iter().map(form).collect() }
+    }
+}
+
+/// Signposts of the host by their time on the trace's clock, with the starts of launches on it.
+struct Signposts<'a> {
+    /// By time; none without the host's clock.
+    marks: BTreeSet<(u64, &'a str)>,
+    clocks: BTreeMap<u32, recording::DeviceClock<'a>>,
+}
+
+impl<'a> Signposts<'a> {
+    fn of(recording: &'a Recording) -> Self {
+        let none = Self { marks: BTreeSet::new(), clocks: BTreeMap::new() };
+        if recording.host.is_empty() {
+            return none;
+        }
+        let (clocks, origin_ns) = clocks_of(recording);
+        let Some(origin_ns) = origin_ns.and_then(|origin| u64::try_from(origin).ok()) else {
+            return none;
+        };
+        let mut marks = BTreeSet::new();
+        for host in &recording.host {
+            for event in host.threads.iter().flat_map(|thread| &thread.events) {
+                if event.kind == HostEventKind::Signpost {
+                    marks.insert((event.time_ns.saturating_sub(origin_ns), host.name(event)));
+                }
+            }
+        }
+        let chips = recording.readout.devices.iter().map(|device| device.chip.chip_id);
+        Self { marks, clocks: chips.zip(clocks).collect() }
+    }
+}
+
+/// The launches of one chip and the signposts between them as steps, each with the launch's index.
+fn steps_of<'a>(
+    own: &[Explained<'_>],
+    forms: &'a [(&'a str, String)],
+    signposts: &Signposts<'a>,
+    chip_id: u32,
+) -> (Vec<Step<'a>>, Vec<Option<usize>>) {
+    let clock = signposts.clocks.get(&chip_id);
+    let mut marks = signposts.marks.iter().filter(|_| clock.is_some()).peekable();
+    let (mut steps, mut indices) = (Vec::new(), Vec::new());
+    for (index, ((op, launch), (name, form))) in own.iter().zip(forms).enumerate() {
+        let start_ns = clock.map_or(0, |clock| clock.time_ns(op.window.0));
+        while let Some((_, mark)) = marks.next_if(|(time_ns, _)| *time_ns <= start_ns) {
+            steps.push(Step::Signpost(mark));
+            indices.push(None);
+        }
+        let replay = launch.op.trace_id.zip(launch.op.trace_replay);
+        steps.push(Step::Op(OpStep { device: None, name, form, replay }));
+        indices.push(Some(index));
+    }
+    (steps, indices)
+}

@@ -1,0 +1,109 @@
+//! Iterations of device logs: the last one is explained, apart from the run that compiles.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use causes::{Cause, Explanation, GainOf, SteadyRule, TimeClass, Window};
+use recording::{OpenedLog, device_log::PackedLog};
+use std::fmt::Write;
+
+/// Launches of kernels on one core or several, one after the other.
+struct Log {
+    text: String,
+    time: u64,
+}
+
+impl Log {
+    fn new() -> Self {
+        let text = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n\
+            PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,\
+            run host ID,zone name,type\n";
+        Self { text: text.to_owned(), time: 1000 }
+    }
+
+    /// A launch after a gap, with the length of its kernel on each core.
+    fn launch(&mut self, program: u32, gap: u64, kernels: &[u64]) {
+        let start = self.time + gap;
+        for (kernel, x) in kernels.iter().zip(1..) {
+            for (time, edge) in [(start, "START"), (start + kernel, "END")] {
+                writeln!(
+                    self.text,
+                    "0,{x},2,TRISC_1,{},{time},0,{},TRISC-KERNEL,ZONE_{edge}",
+                    7 + u8::from(edge == "END"),
+                    program * 1024
+                )
+                .unwrap();
+            }
+        }
+        self.time = start + kernels.iter().max().unwrap();
+    }
+
+    fn explain(&self, window: Window) -> Explanation {
+        let log = PackedLog::read(self.text.as_bytes(), "log").unwrap();
+        Explanation::of_log_window(OpenedLog::from(log), window).1
+    }
+}
+
+/// Two programs in three iterations, the first of which compiles for 20 ms before each launch.
+fn model() -> Log {
+    let mut log = Log::new();
+    for iteration in 0..3 {
+        for (program, kernel) in [(1, 30_000), (2, 70_000)] {
+            let gap = if iteration == 0 { 20_000_000 } else { 5_000 };
+            log.launch(program, gap, &[kernel]);
+        }
+    }
+    log
+}
+
+#[test]
+fn the_last_iteration_of_a_log_is_told_apart_from_the_one_that_compiles() {
+    let explanation = model().explain(Window::Steady);
+    let steady = explanation.steady.clone().unwrap();
+    assert_eq!(
+        (steady.rule, steady.op_count, steady.first_launch, steady.last_launch),
+        (SteadyRule::RepeatedOps, 2, Some(5), Some(6))
+    );
+    // Two kernels and the gap between them.
+    assert_eq!((steady.total_ns, explanation.devices[0].time.total_ns), (105_000.0, Some(105_000)));
+    assert!((explanation.devices[0].time.percent(TimeClass::Dispatch) - 4.8).abs() < 0.01);
+    assert_eq!(explanation.findings, [], "100 of 105 us are kernels without waits");
+    assert_eq!(explanation.ops.len(), 6, "all launches are listed");
+    // From the first start to the last end: 20.32 ms, of which 20 ms less what a launch takes.
+    let sentence = explanation.window.unwrap();
+    let expected = "98.4 % of 20.3 ms the chip waited for the host; 1 gap over 10 ms before the steady \
+                    part is 100 % of that. In the steady part (the last iteration: launches 5 to 6 of 6, \
+                    105 us) it waits 0.0 %; all below is about that part.";
+    assert_eq!(sentence, expected);
+}
+
+#[test]
+fn all_launches_are_explained_if_asked_for_or_if_nothing_repeats() {
+    let all = model().explain(Window::All);
+    assert_eq!((all.steady, all.findings[0].cause), (None, Cause::Host));
+    assert_eq!(all.findings[0].gain_of, GainOf::Recording);
+    assert!(all.window.unwrap().starts_with("All launches, as asked for"));
+    let mut log = Log::new();
+    (1..4).for_each(|program| log.launch(program, 20_000_000, &[30_000]));
+    let none = log.explain(Window::Steady);
+    assert!(none.window.unwrap().starts_with("Nothing repeats in these launches"));
+    assert!(none.findings[0].advice.starts_with("record at least two iterations more"));
+    let mut log = Log::new();
+    log.launch(1, 0, &[30_000]);
+    assert_eq!(log.explain(Window::Steady).window, None, "one launch");
+}
+
+#[test]
+fn a_core_that_is_late_in_each_iteration_gains_what_the_last_one_takes() {
+    // The core (2,2) takes 60 us where the three others take 20: 30 on average.
+    let mut log = Log::new();
+    for iteration in 0..4 {
+        let gap = if iteration == 0 { 20_000_000 } else { 1_000 };
+        log.launch(1, gap, &[20_000, 60_000, 20_000, 20_000]);
+        log.launch(2, 1_000, &[40_000; 4]);
+    }
+    let explanation = log.explain(Window::Steady);
+    let late = explanation.findings.iter().find(|of| of.cause == Cause::Straggler).unwrap();
+    assert!(late.sentence.contains("4 of 4 launches"), "{}", late.sentence);
+    // One launch of 60 us, half of which is the mean's.
+    assert!((late.gain_at_most_ns.unwrap() - 30_000.0).abs() < 1.0, "{late:?}");
+}
