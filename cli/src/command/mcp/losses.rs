@@ -8,10 +8,10 @@ use super::{
 use host_reader::{
     analysis::{loss_groups, loss_remedies},
     ledger::LossTotals,
+    tables::{LossRow, Losses},
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
-use wire::RunHostId;
 
 const NO_RUNS: &str = "the device does not count runs";
 
@@ -37,22 +37,6 @@ const CAUSES: [Column; 12] = joined(&[
     &COUNTS,
 ]);
 
-const LANES: [Column; 15] = joined(&[
-    &[
-        Column::new("cause"),
-        Column::new("chip_id"),
-        Column::new("core_x"),
-        Column::new("core_y"),
-        Column::new("risc"),
-        Column::or_null("run_host_id", "of no known program"),
-    ],
-    &COUNTS,
-    &[
-        Column::or_null("first_run_host_id", "of one program"),
-        Column::or_null("last_run_host_id", "of one program"),
-    ],
-]);
-
 const ANOMALIES: [Column; 3] =
     [Column::new("kind"), Column::new("count"), Column::new("is_repaired")];
 
@@ -62,7 +46,9 @@ pub(super) fn table(part: Part<'_>, asked: LossesPart) -> Table<'_> {
         (Part::OpsCsv(_), _) => Table::new(&CAUSES, [], |(): &()| Vec::new())
             .with_note("reason", "an ops CSV has no ledger; load the device log or capture"),
         (Part::Run(run), LossesPart::Causes) => causes(run),
-        (Part::Run(run), LossesPart::Lanes) => lanes(run),
+        (Part::Run(run), LossesPart::Lanes) => {
+            Table::from_rows::<Losses>(LossRow::from_ledger(&run.losses))
+        }
         (Part::Run(run), LossesPart::Anomalies) => anomalies(run),
     }
 }
@@ -102,26 +88,6 @@ fn causes(run: &RunFigures) -> Table<'_> {
         row
     });
     table.with_note("remedies", remedies)
-}
-
-fn lanes(run: &RunFigures) -> Table<'_> {
-    let entries: Vec<_> = run.losses.entries().map(|(key, totals)| (*key, *totals)).collect();
-    Table::new(&LANES, entries, |(key, totals)| {
-        let mut row = cells![
-            key.cause.label(),
-            key.lane.chip_id,
-            key.lane.core.x,
-            key.lane.core.y,
-            key.lane.risc.label(),
-            key.program.map(|RunHostId(id)| id),
-        ];
-        row.extend(counts(totals));
-        row.extend(cells![
-            totals.programs.map(|span| span.first.0),
-            totals.programs.map(|span| span.last.0)
-        ]);
-        row
-    })
 }
 
 fn anomalies(run: &RunFigures) -> Table<'_> {

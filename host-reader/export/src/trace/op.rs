@@ -66,8 +66,8 @@ impl<'a> TraceOp<'a> {
     /// Why figures are empty, by key.
     pub fn doubts(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let doubts = [
-            ("no_duration_because", self.figures.duration_doubt),
-            ("no_op_to_op_latency_because", self.figures.latency_doubt),
+            ("duration_doubt", self.figures.duration_doubt),
+            ("latency_doubt", self.figures.latency_doubt),
         ];
         doubts.into_iter().filter_map(|(key, doubt)| Some((key, doubt?.label())))
     }

@@ -1,0 +1,67 @@
+//! `losses`: records that are missing.
+
+use crate::{Column, Table};
+use reader::ledger::{LossKey, LossLedger, LossTotals};
+use wire::RunHostId;
+
+/// Table of missing records.
+pub struct Losses;
+
+/// Missing records of one lane, cause and program.
+#[derive(Clone, Copy, Debug)]
+pub struct LossRow<'a> {
+    /// Lane, cause and program.
+    pub key: LossKey,
+    /// How many of each kind.
+    pub totals: LossTotals,
+    /// Name of the capture or log, for datasets.
+    pub recording: &'a str,
+    /// Time at which it is shown, for datasets.
+    pub time_ns: Option<i64>,
+}
+
+impl LossRow<'static> {
+    /// Rows of a ledger, outside of a dataset.
+    #[must_use]
+    pub fn from_ledger(losses: &LossLedger) -> Vec<Self> {
+        let row = |(&key, &totals): (&LossKey, &LossTotals)| Self {
+            key,
+            totals,
+            recording: "",
+            time_ns: None,
+        };
+        losses.entries().map(row).collect()
+    }
+}
+
+const ONE_PROGRAM: &str = "records of one program, or unknown";
+
+type LossColumn = Column<Losses>;
+
+impl Table for Losses {
+    type Row<'a> = LossRow<'a>;
+    const NAME: &'static str = "losses";
+    const ROW: &'static str = "missing records of one RISC, program and cause";
+    const PARTITIONS: &'static [&'static str] = &["host", "chip_id"];
+    #[rustfmt::skip]
+    const COLUMNS: &'static [Column<Self>] = &[
+        LossColumn::text("recording", super::RECORDING, |row| row.recording.into()).in_dataset(),
+        LossColumn::small("chip_id", super::CHIP_ID, |row| row.key.lane.chip_id).in_summary(),
+        LossColumn::small("core_x", super::CORE_X, |row| row.key.lane.core.x.into()).in_summary(),
+        LossColumn::small("core_y", super::CORE_Y, |row| row.key.lane.core.y.into()).in_summary(),
+        LossColumn::text("risc", super::RISC, |row| row.key.lane.risc.label().into()).in_summary(),
+        LossColumn::text("cause", "L1 full, DRAM full, never arrived, damaged, host overwrote, validate off, push timed out, not published in time or unreadable", |row| row.key.cause.label().into()).in_summary(),
+        LossColumn::optional_small("run_host_id", super::RUN_HOST_ID, "unknown program", |row| row.key.program.map(|RunHostId(id)| id)).in_summary(),
+        LossColumn::number("zones", "missing zones", |row| row.totals.zones).in_summary(),
+        LossColumn::number("data", "missing data markers", |row| row.totals.data).in_summary(),
+        LossColumn::number("events", "missing events", |row| row.totals.events).in_summary(),
+        LossColumn::number("sums", "missing sums", |row| row.totals.sums).in_summary(),
+        LossColumn::number("unknown_markers", "missing markers of unknown kind", |row| row.totals.unknown_markers).in_summary(),
+        LossColumn::flag("is_lower_bound", "whether more may be missing", |row| row.totals.is_lower_bound).in_summary(),
+        LossColumn::flag("is_intended", "whether the chip was told to leave the records out", |row| row.key.cause.is_intended()),
+        LossColumn::optional_number("runs", "runs that lost records", "the device does not count runs", |row| Some(row.totals.runs).filter(|&runs| runs > 0)).in_summary(),
+        LossColumn::optional_small("first_run_host_id", "first of the launches among which those are that lost records", ONE_PROGRAM, |row| row.totals.programs.map(|span| span.first.0)).in_summary(),
+        LossColumn::optional_small("last_run_host_id", "last of these launches", ONE_PROGRAM, |row| row.totals.programs.map(|span| span.last.0)).in_summary(),
+        LossColumn::optional_signed("time_ns", "where a timeline shows it, since the recording's first record", "the chip has no records", |row| row.time_ns).in_dataset(),
+    ];
+}
