@@ -15,8 +15,8 @@ use host_reader::{
     recording::{Recording, load},
     report::BufferPeaks,
     tables::{
-        Buffers, HostEvents, HostZones, LossRow, Losses, OpBuffers, Ops, ProfilerTime, WaitSums,
-        Waits, ZoneStatisticsTable, op_rows,
+        Buffers, HostEvents, HostZones, LossRow, Losses, OpBuffers, Ops, ProfilerTime, Rows,
+        SumStatisticsTable, WaitStatisticsTable, WaitSums, Waits, ZoneStatisticsTable, op_rows,
     },
 };
 use pyo3::prelude::*;
@@ -161,7 +161,9 @@ impl PyRecording {
 
     /// Statistics of zones, by chip, RISC and name.
     fn zone_statistics(&self, py: Python<'_>) -> PyResult<PyTable> {
-        to_python(py.detach(|| TableBuilder::<ZoneStatisticsTable>::from_rows(&self.figures().zones)))
+        to_python(
+            py.detach(|| TableBuilder::<ZoneStatisticsTable>::from_rows(&self.figures().zones)),
+        )
     }
 
     /// Lost records, by lane, cause and program.
@@ -209,7 +211,20 @@ impl PyRecording {
 
     /// Every figure as one JSON text.
     fn report_json(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| serde_json::to_string(self.figures())).map_err(|error| value_error(&error))
+        let text = py.detach(|| {
+            let Report { summary, ops, zones, sums, waits, data, .. } = self.figures();
+            let names = self.recording.op_names();
+            let name = |op: &Op| names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
+            serde_json::to_string(&serde_json::json!({
+                "summary": summary,
+                "ops": Rows::<Ops>(op_rows(ops, name)),
+                "zones": Rows::<ZoneStatisticsTable>(zones.iter().collect()),
+                "sums": Rows::<SumStatisticsTable>(sums.iter().collect()),
+                "waits": Rows::<WaitStatisticsTable>(waits.iter().collect()),
+                "data": data,
+            }))
+        });
+        text.map_err(|error| value_error(&error))
     }
 
     /// Causes of slowness as one JSON text.

@@ -152,6 +152,31 @@ def test_tables_of_the_host_are_those_of_the_dataset(tmp_path: Path) -> None:
         assert pyarrow.uint32() in kinds or name == "buffers"
 
 
+def test_ops_zones_and_losses_are_those_of_the_report(tmp_path: Path) -> None:
+    """The same names, nulls and values as `kprof report --json`, whose other outputs it joins."""
+    program = os.environ.get("KPROF")
+    if program is None:
+        assert os.environ.get("CI") != "true", "KPROF names no kprof"
+        pytest.skip("KPROF names no kprof")
+    workloads = [
+        ["--workload", "trace-replay", "--device-trace-profiler"],
+        ["--workload", "multi-op-overflow", "--op-support-count", "50"],
+    ]
+    for workload in workloads:
+        path = tmp_path / "run.kprof"
+        subprocess.run([program, "capture", *workload, "-o", path], check=True, capture_output=True)
+        command = [program, "report", "--json", str(path)]
+        report = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        recording = kprof.open(path)
+        for name, key in [("ops", "ops"), ("zone_statistics", "zones"), ("losses", "losses")]:
+            table = pyarrow.table(getattr(recording, name))
+            assert table.to_pylist() == report[key], name
+        assert recording.report()["ops"] == report["ops"]
+        assert report["ops"][0]["op_to_op_latency_ns"] is None
+        path.unlink()
+    assert report["losses"]
+
+
 @pytest.mark.parametrize("more", [
     ["--workload", "pipeline", "--pipeline", "tiles=5", "--waits", "events"],
     ["--ops", "40", "--enable-accumulate-profiling"],

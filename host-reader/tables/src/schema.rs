@@ -72,13 +72,14 @@ impl ColumnSchema {
 
 impl Serialize for ColumnSchema {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let mut fields = out.serialize_struct("ColumnSchema", 6)?;
+        let mut fields = out.serialize_struct("ColumnSchema", 7)?;
         fields.serialize_field("name", self.name)?;
         fields.serialize_field("type", self.kind.sql_label())?;
         fields.serialize_field("unit", &self.unit())?;
         fields.serialize_field("meaning", self.meaning)?;
         fields.serialize_field("null_means", &self.null_means)?;
         fields.serialize_field("scope", &self.scope)?;
+        fields.serialize_field("title", &self.title)?;
         fields.end()
     }
 }
