@@ -185,6 +185,11 @@ unsafe impl HasSize for KprofCounts {
     const NAME: &'static str = "KprofCounts";
 }
 
+// SAFETY: `repr(C)`, and the first field is a `usize`.
+unsafe impl HasSize for KprofColumn {
+    const NAME: &'static str = "KprofColumn";
+}
+
 /// The records of one RISC, as columns. Everything in it belongs to the recording.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,6 @@
 //! Tables of a recording as columns in the form of C, made once.
 
 use super::rows::KprofText;
-use crate::arguments::HasSize;
 use host_reader::{
     analysis::{Op, Report},
     recording::Recording,
@@ -47,11 +46,6 @@ pub struct KprofColumn {
     pub values: *const c_void,
     /// 1 for each row whose value is known, else 0; null if all are.
     pub is_known: *const u8,
-}
-
-// SAFETY: `repr(C)`, and the first field is a `usize`.
-unsafe impl HasSize for KprofColumn {
-    const NAME: &'static str = "KprofColumn";
 }
 
 /// Tables by name.
