@@ -3,18 +3,8 @@
 //!
 //! ```text
 //! dataset/zones/host=node-3/chip_id=0/matmul.parquet
-//! dataset/markers/host=node-3/chip_id=0/matmul.parquet
 //! dataset/ops/host=node-3/chip_id=0/matmul.parquet
-//! dataset/losses/host=node-3/chip_id=0/matmul.parquet
-//! dataset/counters/host=node-3/chip_id=0/matmul.parquet
-//! dataset/noc_events/host=node-3/chip_id=0/matmul.parquet
-//! dataset/waits/host=node-3/chip_id=0/matmul.parquet
-//! dataset/wait_sums/host=node-3/chip_id=0/matmul.parquet
-//! dataset/profiler_time/host=node-3/chip_id=0/matmul.parquet
 //! dataset/host_zones/host=node-3/matmul.parquet
-//! dataset/host_events/host=node-3/matmul.parquet
-//! dataset/buffers/host=node-3/matmul.parquet
-//! dataset/op_buffers/host=node-3/matmul.parquet
 //! ```
 //!
 //! Folders are named as Hive does it, so that DuckDB, DataFusion, Spark and Ray read all
