@@ -118,52 +118,56 @@ fn c_rows(capture: &Path, table: &str) -> Rows {
     let table = CString::new(table).unwrap();
     let mut recording: *mut KprofRecording = std::ptr::null_mut();
     let mut rows: Rows = Vec::new();
-    // SAFETY: texts, memory for a pointer, and a recording that is freed at the end.
-    unsafe {
-        assert_eq!(kprof_load(file.as_ptr(), 0, &raw mut recording), KprofStatus::Ok);
-        for index in 0.. {
-            let mut column: KprofColumn = std::mem::zeroed();
-            column.struct_size = size_of::<KprofColumn>();
-            let status =
-                kprof_recording_column_at(recording, table.as_ptr(), index, &raw mut column);
-            if status == KprofStatus::NotAvailable {
-                break;
-            }
-            assert_eq!(status, KprofStatus::Ok);
-            rows.resize(column.row_count, Map::new());
-            for (at, row) in rows.iter_mut().enumerate() {
-                row.insert(text_of(column.name), value_at(&column, at));
-            }
+    // SAFETY: a text with an end, and memory for a pointer.
+    let status = unsafe { kprof_load(file.as_ptr(), 0, &raw mut recording) };
+    assert_eq!(status, KprofStatus::Ok);
+    for index in 0.. {
+        // SAFETY: zeros are a column without values.
+        let mut column: KprofColumn = unsafe { std::mem::zeroed() };
+        column.struct_size = size_of::<KprofColumn>();
+        let (name, out) = (table.as_ptr(), &raw mut column);
+        // SAFETY: a recording that lives, a text with an end, and memory for a column of this size.
+        let status = unsafe { kprof_recording_column_at(recording, name, index, out) };
+        if status == KprofStatus::NotAvailable {
+            break;
         }
-        kprof_recording_free(recording);
+        assert_eq!(status, KprofStatus::Ok);
+        rows.resize(column.row_count, Map::new());
+        for (at, row) in rows.iter_mut().enumerate() {
+            row.insert(text_of(column.name), value_at(&column, at));
+        }
     }
+    // SAFETY: nothing reads the recording after this.
+    unsafe { kprof_recording_free(recording) };
     rows
 }
 
-/// # Safety
-/// The text's recording must live.
-unsafe fn text_of(text: KprofText) -> String {
-    // SAFETY: the caller promises that the bytes are there.
+/// A text of a recording that lives.
+fn text_of(text: KprofText) -> String {
+    // SAFETY: the recording lives, so that the bytes are there.
     let bytes = unsafe { slice::from_raw_parts(text.bytes.cast::<u8>(), text.size) };
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// # Safety
-/// The column's recording must live, and the row must be one of its rows.
-unsafe fn value_at(column: &KprofColumn, row: usize) -> Value {
-    // SAFETY: a column holds a value of its kind for each row, as the caller promises.
-    unsafe {
-        if !column.is_known.is_null() && *column.is_known.add(row) == 0 {
-            return Value::Null;
-        }
-        match column.kind {
-            KPROF_COLUMN_UINT32 => json!(*column.values.cast::<u32>().add(row)),
-            KPROF_COLUMN_UINT64 => json!(*column.values.cast::<u64>().add(row)),
-            KPROF_COLUMN_FLAG => json!(*column.values.cast::<u8>().add(row) == 1),
-            KPROF_COLUMN_TEXT => json!(text_of(*column.values.cast::<KprofText>().add(row))),
-            other => panic!("{other}"),
-        }
+/// The value of a row of a column, whose recording lives.
+fn value_at(column: &KprofColumn, row: usize) -> Value {
+    let values = column.values;
+    if !column.is_known.is_null() && read(column, column.is_known, row) == 0 {
+        return Value::Null;
     }
+    match column.kind {
+        KPROF_COLUMN_UINT32 => json!(read(column, values.cast::<u32>(), row)),
+        KPROF_COLUMN_UINT64 => json!(read(column, values.cast::<u64>(), row)),
+        KPROF_COLUMN_FLAG => json!(read(column, values.cast::<u8>(), row) == 1),
+        KPROF_COLUMN_TEXT => json!(text_of(read(column, values.cast::<KprofText>(), row))),
+        other => panic!("{other}"),
+    }
+}
+
+fn read<T: Copy>(column: &KprofColumn, values: *const T, row: usize) -> T {
+    // SAFETY: a column whose recording lives has a value of its kind for each row.
+    let values = unsafe { slice::from_raw_parts(values, column.row_count) };
+    values[row]
 }
 
 /// The ops of the terminal: titles are those of the schema, and each stands for one column.
