@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 use wire::Risc;
 
 /// Kernel spans of each RISC, over all cores: first start to last end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RiscKernels {
     /// BRISC.
     pub brisc: Option<Span>,
@@ -55,7 +55,7 @@ pub struct RiscKernels {
 /// and RISCs. Upstream puts all launches of one run host id into one row; here each has
 /// its own. A figure over records that are missing, or over clocks that cannot be compared, is
 /// `None` here, and [`Op::duration_doubt`] or [`Op::latency_doubt`] says why.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Op {
     /// Number of the chip.
     pub chip_id: u32,
@@ -68,7 +68,6 @@ pub struct Op {
     /// Which launch of this program and replay, from 1.
     pub launch: u64,
     /// Sub-device that it ran on; `None` if it had the whole chip.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sub_device_id: Option<u8>,
     /// Cores with a firmware zone.
     pub core_count: u64,
@@ -97,7 +96,6 @@ pub struct Op {
     /// Kernel durations of single cores, first start to last end on each.
     pub core_kernel: CycleStatistics,
     /// True if no op ran before on its chip: its latencies are 0 then, as TT-Metal's tables have it.
-    #[serde(skip)]
     pub is_first_of_chip: bool,
     /// From the end of the previous op's kernel to the start of this one's.
     pub op_to_op_latency_cycles: Option<u64>,
