@@ -20,7 +20,8 @@ use host_reader::{
     probe_cost::ProbeCostRow,
     read::Watermarks,
     tables::{
-        Column, ColumnSchema, Ops, SumStatisticsTable, Table, Value, ZoneStatisticsTable, op_rows,
+        Column, ColumnSchema, Ops, SumStatisticsTable, Table, Value, WaitStatisticsTable,
+        ZoneStatisticsTable, op_rows,
     },
 };
 use std::io::Write;
@@ -169,7 +170,7 @@ fn write_sums(sums: &[SumStatistics], rows: usize, out: &mut impl Write) -> std:
 }
 
 /// Writes a table of the schema, with the columns that it titles.
-fn write_rows<T: Table>(
+pub(crate) fn write_rows<T: Table>(
     all: &[T::Row<'_>],
     rows: usize,
     out: &mut impl Write,
@@ -181,16 +182,27 @@ fn write_rows<T: Table>(
     let columns: Vec<_> = T::summary_columns().filter(is_shown).collect();
     let titles: Vec<_> = columns.iter().filter_map(|column| column.schema.title).collect();
     let mut table = table(&titles);
+    let is_lower_bound = |row: &T::Row<'_>| {
+        T::column("is_lower_bound").is_some_and(|column| column.value(row) == Value::Flag(true))
+    };
     for row in all.iter().take(rows) {
-        table.add_row(columns.iter().map(|column| cell(&column.schema, column.value(row))));
+        let may_be_more = is_lower_bound(row);
+        let cells = columns.iter().map(|column| {
+            cell(&column.schema, column.value(row), may_be_more && column.schema.is_bounded)
+        });
+        table.add_row(cells);
     }
     write_table(&mut table, all.len(), rows, out)
 }
 
 /// A value for people; amounts are grouped, numbers of chips and programs are not.
-fn cell(column: &ColumnSchema, value: Value<'_>) -> String {
-    let amount = |value| match column.unit().is_some() || column.name.ends_with("count") {
-        true => grouped(value),
+fn cell(column: &ColumnSchema, value: Value<'_>, is_lower_bound: bool) -> String {
+    let is_amount = column.is_bounded
+        || column.unit().is_some()
+        || column.name.ends_with("count")
+        || column.name == "runs";
+    let amount = |value: u64| match is_amount {
+        true => bounded(value, is_lower_bound),
         false => value.to_string(),
     };
     match value {
@@ -210,23 +222,7 @@ fn write_waits(waits: &[WaitStatistics], rows: usize, out: &mut impl Write) -> s
         return Ok(());
     }
     writeln!(out, "\n{}\n", styled("Waits, times in ns", Style::Bold))?;
-    let titles = ["chip", "RISC", "kind", "object", "count", "cores", "total", "median", "max"];
-    let mut table = table(&titles);
-    for wait in waits.iter().take(rows) {
-        let total = wait.total_ns.map(|total| bounded(total, wait.is_lower_bound));
-        table.add_row([
-            wait.chip_id.to_string(),
-            wait.risc.label().to_owned(),
-            wait.kind.name().unwrap_or_default().to_owned(),
-            WaitStatistics::object_label(wait.kind, wait.key),
-            bounded(wait.count, wait.is_lower_bound),
-            grouped(wait.core_count),
-            total.unwrap_or_else(|| optional(None)),
-            optional(wait.median_ns),
-            optional(wait.max_ns),
-        ]);
-    }
-    write_table(&mut table, waits.len(), rows, out)
+    write_rows::<WaitStatisticsTable>(&waits.iter().collect::<Vec<_>>(), rows, out)
 }
 
 /// Values by id, those of hardware counters and of the NoC in a row each.

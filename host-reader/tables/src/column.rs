@@ -103,9 +103,17 @@ impl<T: Table> Column<T> {
         getter: Getter<T>,
     ) -> Self {
         let scope = Scope::Report;
-        let (title, is_hidden_if_empty) = (None, false);
-        let schema =
-            ColumnSchema { name, kind, meaning, null_means, scope, title, is_hidden_if_empty };
+        let (title, is_hidden_if_empty, is_bounded) = (None, false, false);
+        let schema = ColumnSchema {
+            name,
+            kind,
+            meaning,
+            null_means,
+            scope,
+            title,
+            is_hidden_if_empty,
+            is_bounded,
+        };
         Self { schema, getter }
     }
 
@@ -119,6 +127,12 @@ impl<T: Table> Column<T> {
     pub(crate) const fn titled_if_any(mut self, title: &'static str) -> Self {
         self.schema.is_hidden_if_empty = true;
         self.titled(title)
+    }
+
+    /// Has the terminal mark figures that `is_lower_bound` speaks of.
+    pub(crate) const fn bounded(mut self) -> Self {
+        self.schema.is_bounded = true;
+        self
     }
 
     /// Has every output but the terminal show the column.

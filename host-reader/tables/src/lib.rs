@@ -31,7 +31,7 @@ pub use dataset::{
     LanePlace, MarkerRow, Markers, NocEventRow, NocEvents, OpBufferRow, OpBuffers, ProfilerTime,
     ProfilerTimeRow, WaitRow, WaitSumRow, WaitSums, Waits, ZoneRow, Zones,
 };
-pub use losses::{LossRow, Losses};
+pub use losses::{LossGroups, LossRow, Losses};
 pub use ops::{OpPlace, OpRow, Ops, op_rows};
 pub use rows::{Columns, Rows};
 pub use schema::{ColumnKind, ColumnSchema, Scope, TableSchema, schemas};

@@ -43,6 +43,8 @@ pub struct ColumnSchema {
     pub title: Option<&'static str>,
     /// True if the terminal leaves it out of a table in which it is null in every row.
     pub is_hidden_if_empty: bool,
+    /// True of a figure that may be more in rows whose `is_lower_bound` is true.
+    pub is_bounded: bool,
 }
 
 impl ColumnSchema {
@@ -137,6 +139,7 @@ pub fn schemas() -> Vec<TableSchema> {
         TableSchema::from_table::<crate::SumStatisticsTable>(),
         TableSchema::from_table::<crate::WaitStatisticsTable>(),
         TableSchema::from_table::<crate::Losses>(),
+        TableSchema::from_table::<crate::LossGroups>(),
         TableSchema::from_table::<crate::Zones>(),
         TableSchema::from_table::<crate::Markers>(),
         TableSchema::from_table::<crate::Counters>(),

@@ -3,39 +3,14 @@
 use super::{
     arguments::LossesPart,
     loaded::{Part, RunFigures},
-    table::{Column, Table, cells, joined},
+    table::{Column, Table, cells},
 };
 use host_reader::{
     analysis::{loss_groups, loss_remedies},
-    ledger::LossTotals,
-    tables::{LossRow, Losses},
+    tables::{LossGroups, LossRow, Losses},
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
-
-const NO_RUNS: &str = "the device does not count runs";
-
-/// Columns of `counts`.
-const COUNTS: [Column; 7] = [
-    Column::or_null("runs", NO_RUNS),
-    Column::new("zones"),
-    Column::new("data"),
-    Column::new("events"),
-    Column::new("sums"),
-    Column::new("unknown_markers"),
-    Column::new("is_lower_bound"),
-];
-
-const CAUSES: [Column; 12] = joined(&[
-    &[
-        Column::new("cause"),
-        Column::new("chip_id"),
-        Column::new("risc"),
-        Column::new("programs"),
-        Column::new("core_count"),
-    ],
-    &COUNTS,
-]);
 
 const ANOMALIES: [Column; 3] =
     [Column::new("kind"), Column::new("count"), Column::new("is_repaired")];
@@ -43,7 +18,7 @@ const ANOMALIES: [Column; 3] =
 /// The table of a run; empty for an ops CSV, which has no ledger.
 pub(super) fn table(part: Part<'_>, asked: LossesPart) -> Table<'_> {
     match (part, asked) {
-        (Part::OpsCsv(_), _) => Table::new(&CAUSES, [], |(): &()| Vec::new())
+        (Part::OpsCsv(_), _) => Table::from_rows::<LossGroups>(Vec::new())
             .with_note("reason", "an ops CSV has no ledger; load the device log or capture"),
         (Part::Run(run), LossesPart::Causes) => causes(run),
         (Part::Run(run), LossesPart::Lanes) => {
@@ -51,19 +26,6 @@ pub(super) fn table(part: Part<'_>, asked: LossesPart) -> Table<'_> {
         }
         (Part::Run(run), LossesPart::Anomalies) => anomalies(run),
     }
-}
-
-fn counts(totals: &LossTotals) -> Vec<Value> {
-    let runs = (totals.runs > 0).then_some(totals.runs);
-    cells![
-        runs,
-        totals.zones,
-        totals.data,
-        totals.events,
-        totals.sums,
-        totals.unknown_markers,
-        totals.is_lower_bound,
-    ]
 }
 
 fn causes(run: &RunFigures) -> Table<'_> {
@@ -76,18 +38,7 @@ fn causes(run: &RunFigures) -> Table<'_> {
         .into_iter()
         .map(|(cause, remedies)| (cause.to_owned(), remedies.join("; ").into()))
         .collect();
-    let table = Table::new(&CAUSES, groups, |group| {
-        let mut row = cells![
-            group.cause.label(),
-            group.chip_id,
-            group.risc.label(),
-            group.programs,
-            group.core_count
-        ];
-        row.extend(counts(&group.totals));
-        row
-    });
-    table.with_note("remedies", remedies)
+    Table::from_rows::<LossGroups>(groups).with_note("remedies", remedies)
 }
 
 fn anomalies(run: &RunFigures) -> Table<'_> {

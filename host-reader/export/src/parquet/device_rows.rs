@@ -1,14 +1,14 @@
 //! The rows of each table of a chip, from its lanes, ops and losses.
 
 use crate::{
-    NameId, Trace, TraceDevice, TraceLane, TraceLoss, TraceOp, TracePoint, TraceZone,
+    NameId, Trace, TraceDevice, TraceLane, TraceOp, TracePoint, TraceZone,
     hardware_counters::counter_names,
 };
 use analysis::{
     counters::{CounterGroup, Sample},
     noc_events::{ProgramTrace, TraceObject},
 };
-use reader::{lane::LaneId, ledger::LossKey};
+use reader::lane::LaneId;
 use tables::{
     CounterRow, Counters, LanePlace, LossRow, Losses, MarkerRow, Markers, NocEventRow, NocEvents,
     OpPlace, OpRow, Ops, Table, ZoneRow, Zones,
@@ -111,10 +111,8 @@ impl DeviceTable for Losses {
         mut visit: impl FnMut(&LossRow<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         for lane in &rows.device.lanes {
-            for TraceLoss { program, cause, totals, time_ns, .. } in &lane.losses {
-                let key = LossKey { lane: lane.id, cause: *cause, program: *program };
-                let time_ns = Some(signed(*time_ns));
-                visit(&LossRow { key, totals: *totals, recording: rows.recording, time_ns })?;
+            for loss in &lane.losses {
+                visit(&LossRow { recording: rows.recording, ..loss.row(lane.id) })?;
             }
         }
         Ok(())

@@ -11,6 +11,9 @@ ops.risc_kernel_cycles = ops.processor_kernel_cycles.map((processors, op) =>
   [...['brisc', 'ncrisc', 'trisc0', 'trisc1', 'trisc2', 'erisc'].map((risc) => ops[`${risc}_kernel_cycles`][op]), ...processors]);
 const coreKernels = (op) => [ops.core_kernel_min_cycles[op], ops.core_kernel_median_cycles[op], ops.core_kernel_max_cycles[op]];
 const opCount = ops.program.length;
+/** Columns of losses that count records. */
+const LOST_KINDS = ['zones', 'data', 'events', 'sums', 'unknown_markers'];
+const lostRecords = (losses, i) => LOST_KINDS.reduce((sum, kind) => sum + losses[kind][i], 0);
 // A Quasar's are behind these: DM0, N1T2.
 const RISC_SHORT = facts.riscs.map((label, risc) => ['BR', 'NC', 'T0', 'T1', 'T2', 'ER', 'AGG'][risc] || label.replace(/^QUASAR_(NEO(\d)_TRISC)?/, (_, neo, number) => (neo ? `N${number}T` : '')));
 const KIND_WORDS = ['event', 'value', 'sum', 'message', 'signpost', 'frame'];

@@ -1,7 +1,6 @@
 // What to know first: how much there is, where the time went, and whether it can be trusted.
 
-const lostCount = facts.losses.zones.reduce((sum, zones, i) => sum + zones + facts.losses.data[i]
-  + facts.losses.events[i] + facts.losses.sums[i] + facts.losses.unknown_markers[i], 0);
+const lostCount = facts.losses.zones.reduce((sum, _, i) => sum + lostRecords(facts.losses, i), 0);
 const anomalyCount = facts.anomalies.kinds.reduce((sum, [, count, isRepair]) => sum + (isRepair ? 0 : count), 0);
 const repairCount = facts.anomalies.kinds.reduce((sum, [, count, isRepair]) => sum + (isRepair ? count : 0), 0);
 const doubtOf = (key) => facts.doubts.find(([name]) => name === key)?.[1] ?? 0;
@@ -47,7 +46,7 @@ function chooseUnit(isTime) {
 /** Causes of losses with the records that each took, the largest first. */
 function lossCauses() {
   const sums = new Map();
-  for (const { cause, counts } of facts.losses.groups) sums.set(cause, (sums.get(cause) ?? 0) + counts.reduce((sum, count) => sum + count, 0));
+  for (const group of facts.losses.groups) sums.set(group.cause, LOST_KINDS.reduce((sum, key) => sum + group[key], sums.get(group.cause) ?? 0));
   return [...sums].sort((one, other) => other[1] - one[1]).map(([cause, count]) => `${cause}${count ? ` ${grouped(count)}` : ''}`);
 }
 
@@ -59,7 +58,7 @@ function verdict(hasLink = true) {
     const affected = ops.lost_records.filter((lost) => lost > 0).length;
     const bound = facts.losses.is_lower_bound.some(Boolean) ? 'At least ' : '';
     const missing = lostCount ? `${bound}${counted(lostCount, 'record')} ${lostCount === 1 ? 'is' : 'are'} missing` : 'An unknown number of records is missing';
-    const cores = maximum(facts.losses.groups.map((group) => group.cores));
+    const cores = maximum(facts.losses.groups.map((group) => group.core_count));
     words.push(h('strong', {}, missing), ` (${listed(lossCauses())}; on ${counted(cores, 'core')})`,
       affected ? `, from ${counted(affected, 'op')}: their zones may be fewer and their sums smaller than what ran. ` : '. ');
   }
