@@ -214,7 +214,7 @@ fn page_rows(captured: &Captured, names: &[String]) -> Rows {
 
 /// Rows of an answer of `kprof mcp`, page by page.
 #[cfg(feature = "mcp")]
-fn mcp_rows(captured: &Captured, tool: &str, arguments: Value) -> Rows {
+fn mcp_rows(captured: &Captured, joined: &Joined) -> Rows {
     use std::io::{BufRead, BufReader, Write};
     let mut command: Command = program::program();
     command.args(["mcp", "run.kprof"]).current_dir(captured.path());
@@ -229,7 +229,8 @@ fn mcp_rows(captured: &Captured, tool: &str, arguments: Value) -> Rows {
     answers.next().unwrap().unwrap();
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     writeln!(requests, "{ready}").unwrap();
-    let mut call = json!({ "name": tool, "arguments": arguments });
+    let arguments: Value = serde_json::from_str(joined.arguments).unwrap();
+    let mut call = json!({ "name": joined.tool, "arguments": arguments });
     let mut rows = Rows::new();
     for id in 1.. {
         let asked = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call });
@@ -257,19 +258,58 @@ fn mcp_rows(captured: &Captured, tool: &str, arguments: Value) -> Rows {
 
 /// Without the protocol there is nothing to compare.
 #[cfg(not(feature = "mcp"))]
-fn mcp_rows(captured: &Captured, tool: &str, _: Value) -> Rows {
-    let _: fn() -> Command = program::program;
-    let (key, table) = match tool {
-        "zones" => ("zones", "zone_statistics"),
-        other => (other, other),
-    };
-    let names = captured.names(table, &["summary"]);
-    let mut rows = rows(&captured.report[key]);
+fn mcp_rows(captured: &Captured, joined: &Joined) -> Rows {
+    let _: (fn() -> Command, [&str; 2]) = (program::program, [joined.tool, joined.arguments]);
+    let names = captured.names(joined.table, &["summary"]);
+    let mut rows = rows(&captured.report[joined.key]);
     rows.iter_mut().for_each(|row| row.retain(|name, _| names.contains(name)));
     rows
 }
 
 const ALL: [&str; 2] = ["summary", "report"];
+
+/// A table, and where outputs have it.
+struct Joined {
+    /// Key in the report as JSON.
+    key: &'static str,
+    table: &'static str,
+    /// Tool of `kprof mcp`, and its arguments.
+    tool: &'static str,
+    arguments: &'static str,
+    is_in_dataset: bool,
+}
+
+const JOINED: [Joined; 5] = [
+    Joined { key: "ops", table: "ops", tool: "ops", arguments: "{}", is_in_dataset: true },
+    Joined {
+        key: "losses",
+        table: "losses",
+        tool: "losses",
+        arguments: r#"{ "part": "lanes" }"#,
+        is_in_dataset: true,
+    },
+    Joined {
+        key: "zones",
+        table: "zone_statistics",
+        tool: "zones",
+        arguments: "{}",
+        is_in_dataset: false,
+    },
+    Joined {
+        key: "sums",
+        table: "sum_statistics",
+        tool: "zones",
+        arguments: r#"{ "kind": "sums" }"#,
+        is_in_dataset: false,
+    },
+    Joined {
+        key: "waits",
+        table: "wait_statistics",
+        tool: "zones",
+        arguments: r#"{ "kind": "waits" }"#,
+        is_in_dataset: false,
+    },
+];
 
 /// Joins every table of a capture.
 fn assert_outputs_agree(options: &[&str]) -> Captured {
@@ -277,14 +317,14 @@ fn assert_outputs_agree(options: &[&str]) -> Captured {
     let export = ["export", "run.kprof", "--format", "parquet", "--host", "h", "-o", "set"];
     printed(captured.path(), &[&export[..], &["--recording", "c"]].concat());
     let capture = captured.path().join("run.kprof");
-    for (key, table) in [("ops", "ops"), ("losses", "losses"), ("zones", "zone_statistics")] {
+    for joined in &JOINED {
+        let Joined { key, table, .. } = *joined;
         let (all, summary) = (captured.names(table, &ALL), captured.names(table, &["summary"]));
         let json = rows(&captured.report[key]);
         captured.assert_joins("JSON", key, &all, &json);
         captured.assert_joins("C", key, &all, &c_rows(&capture, table));
-        let arguments = if key == "losses" { json!({ "part": "lanes" }) } else { json!({}) };
-        captured.assert_joins("MCP", key, &summary, &mcp_rows(&captured, key, arguments));
-        if key != "zones" {
+        captured.assert_joins("MCP", key, &summary, &mcp_rows(&captured, joined));
+        if joined.is_in_dataset {
             let dataset_only = captured.names(table, &["dataset"]);
             captured.assert_joins(
                 "Parquet",
@@ -321,4 +361,13 @@ fn losses_and_doubts_are_the_same_in_every_output() {
     let ops = captured.report["ops"].as_array().unwrap();
     assert!(ops.iter().any(|op| !op["latency_doubt"].is_null()));
     assert!(!captured.report["losses"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn waits_are_the_same_in_every_output() {
+    let options = ["--workload", "pipeline", "--pipeline", "tiles=5", "--waits", "totals"];
+    let captured = assert_outputs_agree(&options);
+    let waits = captured.report["waits"].as_array().unwrap();
+    assert!(!waits.is_empty());
+    assert!(waits.iter().all(|wait| wait["max_cycles"].is_null()), "sums do not hold the longest");
 }
