@@ -166,6 +166,26 @@ impl<T: Table> Column<T> {
     }
 }
 
+impl Value<'_> {
+    /// The value as a number that is not negative, a flag as 1 or 0; `None` for any other value.
+    ///
+    /// ```
+    /// use tables::Value;
+    /// assert_eq!(Value::Unsigned32(4).number(), Some(4));
+    /// assert_eq!(Value::Null.number(), None);
+    /// ```
+    #[must_use]
+    pub fn number(&self) -> Option<u64> {
+        match *self {
+            Self::Unsigned32(number) => Some(number.into()),
+            Self::Unsigned64(number) => Some(number),
+            Self::Signed64(number) => number.try_into().ok(),
+            Self::Flag(flag) => Some(flag.into()),
+            Self::Null | Self::Real(_) | Self::Text(_) => None,
+        }
+    }
+}
+
 impl Serialize for Value<'_> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         match self {
