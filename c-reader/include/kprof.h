@@ -34,6 +34,24 @@
 /// Kind of a core: an Ethernet tile without a link.
 #define KPROF_CORE_IDLE_ETH 2
 
+/// Type of a column's values: `uint32_t`.
+#define KPROF_COLUMN_UINT32 0
+
+/// Type of a column's values: `uint64_t`.
+#define KPROF_COLUMN_UINT64 1
+
+/// Type of a column's values: `int64_t`.
+#define KPROF_COLUMN_INT64 2
+
+/// Type of a column's values: `uint8_t`, 1 for yes and 0 for no.
+#define KPROF_COLUMN_FLAG 3
+
+/// Type of a column's values: `double`.
+#define KPROF_COLUMN_DOUBLE 4
+
+/// Type of a column's values: `KprofText`.
+#define KPROF_COLUMN_TEXT 5
+
 /// Kind of a record: a zone opens.
 #define KPROF_RECORD_ZONE_START 0
 
@@ -373,39 +391,26 @@ typedef struct KprofZone {
     size_t candidate_count;
 } KprofZone;
 
-/// Records that are missing, of one lane, cause and program.
-typedef struct KprofLoss {
-    /// Number of the chip.
-    uint32_t chip_id;
-    /// Column of the core.
-    uint16_t core_x;
-    /// Row of the core.
-    uint16_t core_y;
-    /// Name of the RISC.
-    struct KprofText risc;
-    /// Cause in a few words.
-    struct KprofText cause;
-    /// 1 if the chip was told to leave the records out, else 0.
-    uint32_t is_intended;
-    /// 1 if more may be missing, else 0.
-    uint32_t is_lower_bound;
-    /// 1 if the program is known, else 0.
-    uint32_t has_program;
-    /// The program, encoded with its chip.
-    uint32_t run_host_id;
-    /// Whole zones.
-    uint64_t zones;
-    /// Timestamped data.
-    uint64_t data;
-    /// Events.
-    uint64_t events;
-    /// Totals of sum zones.
-    uint64_t sums;
-    /// Marker slots whose kind cannot be known.
-    uint64_t unknown_markers;
-    /// Launches of which records are missing; 0 if the chip does not count them.
-    uint64_t runs;
-} KprofLoss;
+/// One column of a table. Everything in it belongs to the recording. `kprof schema` shows the tables
+/// and what their columns mean.
+typedef struct KprofColumn {
+    /// `sizeof(KprofColumn)`; to be set before the call.
+    size_t struct_size;
+    /// Name, ending with the unit if there is one.
+    struct KprofText name;
+    /// Unit; empty if none.
+    struct KprofText unit;
+    /// Meaning of a value that is not known; empty if all are.
+    struct KprofText null_means;
+    /// Type of the values.
+    uint32_t kind;
+    /// How many rows the table has.
+    size_t row_count;
+    /// A value for each row; one that is not known is 0 or an empty text.
+    const void *values;
+    /// 1 for each row whose value is known, else 0; null if all are.
+    const uint8_t *is_known;
+} KprofColumn;
 
 /// An anomaly or a repair, and its place.
 typedef struct KprofAnomaly {
@@ -428,52 +433,6 @@ typedef struct KprofAnomaly {
     /// Word of the lane, line of the log, or index of the control word.
     uint64_t position;
 } KprofAnomaly;
-
-/// A span on the clock of a chip's reference tile.
-typedef struct KprofSpan {
-    /// 1 if it is known; everything else is 0 if not.
-    uint32_t is_known;
-    /// 1 if nanoseconds are known, else 0.
-    uint32_t has_ns;
-    /// First cycle.
-    uint64_t start_cycle;
-    /// Last cycle.
-    uint64_t end_cycle;
-    /// Cycles between them.
-    uint64_t duration_cycles;
-    /// The same in nanoseconds.
-    uint64_t duration_ns;
-} KprofSpan;
-
-/// A launch of a program on a chip.
-typedef struct KprofOp {
-    /// Number of the chip.
-    uint32_t chip_id;
-    /// The program, encoded with its chip.
-    uint32_t run_host_id;
-    /// Name that the host gave to the program; empty if none.
-    struct KprofText name;
-    /// Which launch of this program and replay, from 1.
-    uint64_t launch;
-    /// 1 if it was a replay of a trace, else 0.
-    uint32_t has_trace;
-    /// 1 if the latency is known, else 0.
-    uint32_t has_latency;
-    /// The trace.
-    uint64_t trace_id;
-    /// Which replay of it, from 1.
-    uint64_t trace_replay;
-    /// Cores with a firmware zone.
-    uint64_t core_count;
-    /// First firmware start to last firmware end.
-    struct KprofSpan firmware;
-    /// First kernel start to last kernel end.
-    struct KprofSpan kernel;
-    /// Cycles from the end of the previous op's kernel to the start of this one's.
-    uint64_t op_to_op_latency_cycles;
-    /// Why durations are not known that could be computed; empty if there is no reason.
-    struct KprofText duration_doubt;
-} KprofOp;
 
 /// The clock of a chip.
 typedef struct KprofClock {
@@ -732,14 +691,25 @@ enum KprofStatus kprof_recording_zone(const struct KprofRecording *recording,
                                       uint32_t number,
                                       struct KprofZone *zone);
 
-/// Gives the losses, by lane, cause and program.
+/// Gives the column of a table with this index: of `ops`, `zone_statistics`, `sum_statistics`,
+/// `wait_statistics` or `losses`. `KPROF_STATUS_NOT_AVAILABLE` behind the last one.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and the others must lead to memory
-/// for a pointer and for a number.
-enum KprofStatus kprof_recording_losses(const struct KprofRecording *recording,
-                                        const struct KprofLoss **rows,
-                                        size_t *count);
+/// `recording` must be null or a recording that is not freed, `table` must be null or a text, and
+/// `column` must lead to a struct whose size is set.
+enum KprofStatus kprof_recording_column_at(const struct KprofRecording *recording,
+                                           const char *table,
+                                           size_t index,
+                                           struct KprofColumn *column);
+
+/// Gives the column of a table with this name, such as `kernel_ns` of `ops`.
+///
+/// # Safety
+/// As of `kprof_recording_column_at`, and `name` must be null or a text.
+enum KprofStatus kprof_recording_column(const struct KprofRecording *recording,
+                                        const char *table,
+                                        const char *name,
+                                        struct KprofColumn *column);
 
 /// Gives sentences about sources of the records that do not count what they lose.
 ///
@@ -758,15 +728,6 @@ enum KprofStatus kprof_recording_uncounted(const struct KprofRecording *recordin
 enum KprofStatus kprof_recording_anomalies(const struct KprofRecording *recording,
                                            const struct KprofAnomaly **rows,
                                            size_t *count);
-
-/// Gives the launches of programs, by chip and time.
-///
-/// # Safety
-/// `recording` must be null or a recording that is not freed, and the others must lead to memory
-/// for a pointer and for a number.
-enum KprofStatus kprof_recording_ops(const struct KprofRecording *recording,
-                                     const struct KprofOp **rows,
-                                     size_t *count);
 
 /// Gives the clock of a chip that has records.
 ///

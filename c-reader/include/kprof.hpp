@@ -188,6 +188,12 @@ private:
     std::size_t count_ = 0;
 };
 
+/// The values of a column; `T` must be the C type of its kind.
+template <typename T>
+Column<T> values_of(const KprofColumn& column) noexcept {
+    return {static_cast<const T*>(column.values), column.row_count};
+}
+
 inline std::string_view view(const KprofText& text) noexcept { return {text.bytes, text.size}; }
 
 /// The kind of a record, one of `KPROF_RECORD_...`, by its head.
@@ -251,12 +257,29 @@ public:
         return zone;
     }
 
-    Column<KprofLoss> losses() const { return rows<KprofLoss>(kprof_recording_losses); }
+    /// A column of a table, such as `kernel_ns` of `ops`; see `kprof schema`.
+    KprofColumn column(const char* table, const char* name) const {
+        KprofColumn column{};
+        column.struct_size = sizeof column;
+        check(kprof_recording_column(get(), table, name, &column));
+        return column;
+    }
+
+    /// The columns of a table.
+    std::vector<KprofColumn> columns(const char* table) const {
+        std::vector<KprofColumn> all;
+        KprofColumn column{};
+        column.struct_size = sizeof column;
+        while (kprof_recording_column_at(get(), table, all.size(), &column) == KPROF_STATUS_OK) {
+            all.push_back(column);
+        }
+        return all;
+    }
+
     Column<KprofText> uncounted() const { return rows<KprofText>(kprof_recording_uncounted); }
     Column<KprofAnomaly> anomalies() const {
         return rows<KprofAnomaly>(kprof_recording_anomalies);
     }
-    Column<KprofOp> ops() const { return rows<KprofOp>(kprof_recording_ops); }
 
     KprofClock clock(std::uint32_t chip_id) const {
         KprofClock clock{};

@@ -2,14 +2,20 @@
 
 #![allow(unsafe_code, reason = "functions that C calls take pointers")]
 
+mod columns;
 mod rows;
 
-pub use rows::{KprofAnomaly, KprofLoss, KprofOp, KprofRun, KprofSpan, KprofText};
+pub use columns::{
+    KPROF_COLUMN_DOUBLE, KPROF_COLUMN_FLAG, KPROF_COLUMN_INT64, KPROF_COLUMN_TEXT,
+    KPROF_COLUMN_UINT32, KPROF_COLUMN_UINT64, KprofColumn,
+};
+pub use rows::{KprofAnomaly, KprofRun, KprofText};
 
 use crate::{
-    arguments::{HasSize, Out, array, array_mut, owned, path, shared},
+    arguments::{HasSize, Out, array, array_mut, owned, path, shared, text},
     status::{Fault, KprofStatus, guard},
 };
+use columns::Columns;
 use host_reader::{
     analysis::Report,
     causes::Explanation,
@@ -51,6 +57,7 @@ pub struct KprofRecording {
 struct Figures {
     report: Box<Report>,
     rows: Rows,
+    columns: Columns,
 }
 
 impl KprofRecording {
@@ -77,7 +84,8 @@ impl KprofRecording {
         self.figures.get_or_init(|| {
             let report = Box::new(Report::new(&self.recording.readout));
             let rows = Rows::new(&self.recording, &report);
-            Figures { report, rows }
+            let columns = Columns::new(&self.recording, &report);
+            Figures { report, rows, columns }
         })
     }
 
@@ -175,6 +183,11 @@ pub struct KprofCounts {
 // SAFETY: `repr(C)`, and the first field is a `usize`.
 unsafe impl HasSize for KprofCounts {
     const NAME: &'static str = "KprofCounts";
+}
+
+// SAFETY: `repr(C)`, and the first field is a `usize`.
+unsafe impl HasSize for KprofColumn {
+    const NAME: &'static str = "KprofColumn";
 }
 
 /// The records of one RISC, as columns. Everything in it belongs to the recording.
@@ -399,19 +412,74 @@ pub unsafe extern "C" fn kprof_recording_zone(
     })
 }
 
-/// Gives the losses, by lane, cause and program.
+/// Gives the column of a table with this index: of `ops`, `zone_statistics`, `sum_statistics`,
+/// `wait_statistics` or `losses`. `KPROF_STATUS_NOT_AVAILABLE` behind the last one.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and the others must lead to memory
-/// for a pointer and for a number.
+/// `recording` must be null or a recording that is not freed, `table` must be null or a text, and
+/// `column` must lead to a struct whose size is set.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn kprof_recording_losses(
+pub unsafe extern "C" fn kprof_recording_column_at(
     recording: *const KprofRecording,
-    rows: *mut *const KprofLoss,
-    count: *mut usize,
+    table: *const c_char,
+    index: usize,
+    column: *mut KprofColumn,
 ) -> KprofStatus {
+    let is_wanted = |at, _: &str| at == index;
     // SAFETY: the caller promises the same.
-    unsafe { give(recording, rows, count, |rows| &rows.losses) }
+    unsafe { give_column(recording, table, is_wanted, &format!("{index}"), column) }
+}
+
+/// Gives the column of a table with this name, such as `kernel_ns` of `ops`.
+///
+/// # Safety
+/// As of `kprof_recording_column_at`, and `name` must be null or a text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_recording_column(
+    recording: *const KprofRecording,
+    table: *const c_char,
+    name: *const c_char,
+    column: *mut KprofColumn,
+) -> KprofStatus {
+    // SAFETY: the caller promises a text.
+    let name = match unsafe { text(name, "name") } {
+        Ok(name) => name,
+        Err(fault) => return guard(|| Err(fault)),
+    };
+    // SAFETY: the caller promises the same.
+    unsafe { give_column(recording, table, |_, found| found == name, name, column) }
+}
+
+/// Gives the column of a table that is wanted.
+///
+/// # Safety
+/// As the functions above.
+unsafe fn give_column(
+    recording: *const KprofRecording,
+    table: *const c_char,
+    is_wanted: impl Fn(usize, &str) -> bool,
+    wanted: &str,
+    column: *mut KprofColumn,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises a recording that lives.
+        let recording = unsafe { shared(recording, "recording") }?;
+        // SAFETY: the caller promises a text.
+        let table = unsafe { text(table, "table") }?;
+        // SAFETY: the caller promises a struct.
+        let out = unsafe { Out::sized(column, "column") }?;
+        let columns = &recording.figures().columns;
+        let found = columns.find(table, is_wanted).ok_or_else(|| {
+            let tables = columns.table_names().join(", ");
+            let text = format!(
+                "expected a column of one of {tables}, found `{wanted}` of `{table}`; `kprof schema` \
+                 shows them"
+            );
+            Fault::new(KprofStatus::NotAvailable, text)
+        })?;
+        out.set(found);
+        Ok(())
+    })
 }
 
 /// Gives sentences about sources of the records that do not count what they lose.
@@ -442,21 +510,6 @@ pub unsafe extern "C" fn kprof_recording_anomalies(
 ) -> KprofStatus {
     // SAFETY: the caller promises the same.
     unsafe { give(recording, rows, count, |rows| &rows.anomalies) }
-}
-
-/// Gives the launches of programs, by chip and time.
-///
-/// # Safety
-/// `recording` must be null or a recording that is not freed, and the others must lead to memory
-/// for a pointer and for a number.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn kprof_recording_ops(
-    recording: *const KprofRecording,
-    rows: *mut *const KprofOp,
-    count: *mut usize,
-) -> KprofStatus {
-    // SAFETY: the caller promises the same.
-    unsafe { give(recording, rows, count, |rows| &rows.ops) }
 }
 
 /// Gives rows and their number.

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 /// Sources with items of the interface, in the order of the header.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     "status",
     "mesh",
     "session",
     "programs",
     "periodic",
     "recording/rows",
+    "recording/columns",
     "recording",
     "explanation",
     "outputs",

@@ -5,22 +5,22 @@ use crate::{
     clocks::ChipClock,
     counter_tables::{CounterFindings, OpRow},
     numbers::{counted, grouped},
-    op_names::{OpName, OpNames},
+    op_names::OpNames,
     watermark::FullestLane,
 };
 use host_reader::{
-    analysis::{
-        DataStatistics, KindCount, LostRecords, Op, Report, SubtractedProbeCost, SumStatistics,
-        WaitStatistics, ZoneStatistics,
-    },
+    analysis::{DataStatistics, KindCount, Report, SubtractedProbeCost},
     export::HiddenLaunches,
     host::HostRecording,
     ledger::{LossCause, LossLedger, UncountedSource},
     readout::Readout,
+    tables::{
+        LossRow, Losses, Ops, Rows, SumStatisticsTable, WaitStatisticsTable, ZoneStatisticsTable,
+        op_rows,
+    },
 };
 use serde::Serialize;
 use std::io::Write;
-use wire::RunHostId;
 
 /// Everything that a script may want.
 #[derive(Serialize)]
@@ -47,38 +47,21 @@ pub(crate) struct Document<'a> {
     discarded_launches: u64,
     words_read: u64,
     fullest_lane: Option<FullestLane>,
-    ops: Vec<NumberedOp<'a>>,
-    /// Names of programs, as far as the host gave any.
-    op_names: Vec<OpName<'a>>,
-    zones: &'a [ZoneStatistics],
-    sums: &'a [SumStatistics],
-    waits: &'a [WaitStatistics],
+    ops: Rows<'a, Ops>,
+    zones: Rows<'a, ZoneStatisticsTable>,
+    sums: Rows<'a, SumStatisticsTable>,
+    waits: Rows<'a, WaitStatisticsTable>,
     data: &'a [DataStatistics],
     /// Hardware counters and their metrics, by launch.
     hardware_counters: Vec<OpRow<'a>>,
     /// Probe costs subtracted from `zones`, if any.
     probe_cost: Option<&'a SubtractedProbeCost>,
-    losses: Vec<Loss>,
+    losses: Rows<'a, Losses>,
     /// Bytes of buffers, if the host reported them.
     #[serde(skip_serializing_if = "Option::is_none")]
     buffers: Option<BufferDocument<'a>>,
     /// Counts of what `--filter` removed, if given.
     filtered_out: Option<&'a FilteredOut>,
-}
-
-/// An op with the number that people know its program by.
-#[derive(Serialize)]
-struct NumberedOp<'a> {
-    /// The program's number without its chip.
-    program: u32,
-    #[serde(flatten)]
-    op: &'a Op,
-}
-
-impl<'a> NumberedOp<'a> {
-    const fn of(op: &'a Op) -> Self {
-        Self { program: RunHostId(op.run_host_id).base(), op }
-    }
 }
 
 /// Counts of what a filter removed.
@@ -132,22 +115,6 @@ pub(crate) struct Lost {
     is_lower_bound: bool,
     /// Why more may be lost than is known, if a source of the records does not count.
     uncounted: Vec<&'static str>,
-}
-
-/// One entry of the ledger.
-#[derive(Serialize)]
-struct Loss {
-    chip_id: u32,
-    core_x: u16,
-    core_y: u16,
-    risc: &'static str,
-    cause: &'static str,
-    run_host_id: Option<u32>,
-    #[serde(flatten)]
-    records: LostRecords,
-    runs: u64,
-    first_run_host_id: Option<u32>,
-    last_run_host_id: Option<u32>,
 }
 
 /// Counts of the events recorded by the host's threads.
@@ -247,15 +214,14 @@ impl<'a> Document<'a> {
             discarded_launches: summary.discarded_launch_count,
             words_read: summary.words_read,
             fullest_lane: FullestLane::of(&readout.watermarks),
-            ops: report.ops.iter().map(NumberedOp::of).collect(),
-            op_names: names.entries().collect(),
-            zones: &report.zones,
-            sums: &report.sums,
-            waits: &report.waits,
+            ops: Rows(op_rows(&report.ops, |op| names.of(op))),
+            zones: Rows(report.zones.iter().collect()),
+            sums: Rows(report.sums.iter().collect()),
+            waits: Rows(report.waits.iter().collect()),
             data: &report.data,
             hardware_counters: counters.document(),
             probe_cost: report.probe_cost.as_ref(),
-            losses: losses_of(&readout.losses),
+            losses: Rows(LossRow::from_ledger(&readout.losses)),
             buffers: None,
             filtered_out,
         }
@@ -292,22 +258,4 @@ impl Lost {
         let is_lower_bound = total.is_lower_bound;
         Self { l1_full, dram_full, validate_off, other, is_lower_bound, uncounted }
     }
-}
-
-fn losses_of(losses: &LossLedger) -> Vec<Loss> {
-    let entries = losses.entries();
-    entries
-        .map(|(key, totals)| Loss {
-            chip_id: key.lane.chip_id,
-            core_x: key.lane.core.x,
-            core_y: key.lane.core.y,
-            risc: key.lane.risc.label(),
-            cause: key.cause.label(),
-            run_host_id: key.program.map(|program| program.0),
-            records: (*totals).into(),
-            runs: totals.runs,
-            first_run_host_id: totals.programs.map(|span| span.first.0),
-            last_run_host_id: totals.programs.map(|span| span.last.0),
-        })
-        .collect()
 }

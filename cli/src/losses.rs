@@ -1,13 +1,14 @@
 //! Losses for people: how much is missing, by cause, RISC and program, and what helps.
 
 use crate::{
-    layout::{table, write_table},
-    numbers::{bounded, counted, grouped},
+    numbers::counted,
+    tables::write_rows,
     terminal::{Style, styled},
 };
 use host_reader::{
-    analysis::{LossGroup, loss_groups, loss_remedies},
+    analysis::{loss_groups, loss_remedies},
     ledger::{LossCause, LossLedger, LossTotals, LostKind, UncountedSource},
+    tables::LossGroups,
 };
 use std::io::Write;
 
@@ -28,35 +29,12 @@ pub(crate) fn write_losses(
     }
     writeln!(out)?;
     let groups = loss_groups(losses.entries().map(|(key, totals)| (*key, *totals)));
-    let mut table = table(&[
-        "cause", "chip", "RISC", "programs", "cores", "runs", "zones", "data", "events", "sums",
-        "markers",
-    ]);
-    for group in groups.iter().take(rows) {
-        table.add_row(cells(group));
-    }
-    write_table(&mut table, groups.len(), rows, out)?;
+    write_rows::<LossGroups>(&groups, rows, out)?;
     // Not every loss is helped by reading more often.
     for (cause, remedy) in loss_remedies(&groups) {
         writeln!(out, "{}: {remedy}", cause.label())?;
     }
     Ok(())
-}
-
-/// The cells of a row of losses.
-fn cells(group: &LossGroup) -> Vec<String> {
-    let totals = &group.totals;
-    let counts = [totals.zones, totals.data, totals.events, totals.sums, totals.unknown_markers];
-    let mut cells = vec![
-        group.cause.label().to_owned(),
-        group.chip_id.to_string(),
-        group.risc.label().to_owned(),
-        group.programs.clone(),
-        group.core_count.to_string(),
-        if totals.runs == 0 { String::new() } else { grouped(totals.runs) },
-    ];
-    cells.extend(counts.map(|count| bounded(count, totals.is_lower_bound)));
-    cells
 }
 
 /// The losses as a whole, in a sentence; where more may be missing, it says why. Launches that were

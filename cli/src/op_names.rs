@@ -1,18 +1,8 @@
 //! Names of ops, as the host gave them.
 
 use host_reader::{analysis::Op, capture::OpMetadata};
-use serde::Serialize;
 use std::collections::BTreeMap;
 use wire::RunHostId;
-
-/// Name of a program on a chip.
-#[derive(Serialize)]
-pub(crate) struct OpName<'a> {
-    chip_id: u32,
-    /// The program's number without its chip.
-    program: u32,
-    name: &'a str,
-}
 
 /// Names by chip and encoded id of the program.
 #[derive(Debug, Default)]
@@ -28,15 +18,6 @@ impl OpNames {
             }
         }
         Self(names)
-    }
-
-    /// Every name, by chip and program.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = OpName<'_>> {
-        self.0.iter().map(|(&(chip_id, id), name)| OpName {
-            chip_id,
-            program: RunHostId(id).base(),
-            name,
-        })
     }
 
     /// The name of an op, if the host gave one.

@@ -12,14 +12,17 @@ use crate::{
 };
 use host_reader::{
     analysis::{
-        CycleStatistics, DataKind, DataStatistics, Doubt, KindCount, Op, OwnZone, Report,
-        RiscKernels, Span, SubtractedProbeCost, SumStatistics, WaitStatistics, ZoneStatistics,
-        own_time,
+        DataKind, DataStatistics, Doubt, KindCount, Op, OwnZone, Report, SubtractedProbeCost,
+        SumStatistics, WaitStatistics, ZoneStatistics, own_time,
     },
     anomaly::Anomaly,
     ledger::LossLedger,
     probe_cost::ProbeCostRow,
     read::Watermarks,
+    tables::{
+        Column, ColumnSchema, Ops, SumStatisticsTable, Table, Value, WaitStatisticsTable,
+        ZoneStatisticsTable, op_rows,
+    },
 };
 use std::io::Write;
 
@@ -93,8 +96,13 @@ impl Tables<'_> {
             // What has no duration comes last.
             ops.sort_by_key(|op| std::cmp::Reverse(op.kernel.map(|kernel| kernel.duration_ns)));
         }
-        let names: Vec<_> = ops.iter().map(|op| self.names.of(op)).collect();
-        write_ops(&ops, &names, rows, out)
+        if ops.is_empty() {
+            return writeln!(out, "\nNo ops: no records belong to a program");
+        }
+        writeln!(out, "\n{}\n", styled("Ops, times in ns", Style::Bold))?;
+        let table_rows = op_rows(ops.iter().copied(), |op| self.names.of(op));
+        write_rows::<Ops>(&table_rows, rows, out)?;
+        write_doubts(&ops, out)
     }
 
     fn write_anomalies(&self, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
@@ -117,48 +125,6 @@ impl Tables<'_> {
     }
 }
 
-fn write_ops(
-    ops: &[&Op],
-    names: &[Option<&str>],
-    rows: usize,
-    out: &mut impl Write,
-) -> std::io::Result<()> {
-    if ops.is_empty() {
-        return writeln!(out, "\nNo ops: no records belong to a program");
-    }
-    writeln!(out, "\n{}\n", styled("Ops, times in ns", Style::Bold))?;
-    let has_names = names.iter().any(Option::is_some);
-    let mut titles = vec!["chip", "program"];
-    titles.extend(has_names.then_some("name"));
-    let has_sub_devices = ops.iter().any(|op| op.sub_device_id.is_some());
-    titles.extend(has_sub_devices.then_some("sub-device"));
-    titles.extend(["launch", "cores", "FW", "kernel"]);
-    let is_quasar = ops.iter().any(|op| op.risc_kernels.is_of_quasar());
-    titles.extend(match is_quasar {
-        true => &["DMs", "TRISCs"][..],
-        false => &["BRISC", "NCRISC", "TRISC0", "TRISC1", "TRISC2", "ERISC"],
-    });
-    titles.extend(["start skew", "op to op"]);
-    let has_stalls = ops.iter().any(|op| op.stall.is_some());
-    titles.extend(has_stalls.then_some("stalled"));
-    let mut table = table(&titles);
-    for (op, name) in ops.iter().zip(names).take(rows) {
-        let mut cells = op_cells(op, is_quasar);
-        if has_sub_devices {
-            cells.insert(2, optional(op.sub_device_id.map(u64::from)));
-        }
-        if has_names {
-            cells.insert(2, printable(name.unwrap_or_default(), LONGEST_NAME));
-        }
-        if has_stalls {
-            cells.push(optional(op.stall_ns));
-        }
-        table.add_row(cells);
-    }
-    write_table(&mut table, ops.len(), rows, out)?;
-    write_doubts(ops, out)
-}
-
 /// Says why figures of ops are empty.
 fn write_doubts(ops: &[&Op], out: &mut impl Write) -> std::io::Result<()> {
     let durations: Vec<_> = ops.iter().map(|op| op.duration_doubt).collect();
@@ -178,27 +144,6 @@ fn write_doubts(ops: &[&Op], out: &mut impl Write) -> std::io::Result<()> {
     Ok(())
 }
 
-fn op_cells(op: &Op, is_quasar: bool) -> Vec<String> {
-    let RiscKernels { brisc, ncrisc, trisc0, trisc1, trisc2, erisc, quasar_dm, quasar_trisc } =
-        &op.risc_kernels;
-    let duration = |span: &Option<Span>| optional(span.as_ref().and_then(|span| span.duration_ns));
-    let mut cells = vec![
-        op.chip_id.to_string(),
-        program_label(op.run_host_id, op.trace_id.zip(op.trace_replay)),
-        op.launch.to_string(),
-        op.core_count.to_string(),
-        duration(&op.firmware),
-        duration(&op.kernel),
-    ];
-    match is_quasar {
-        true => cells.extend([quasar_dm, quasar_trisc].map(duration)),
-        false => cells.extend([brisc, ncrisc, trisc0, trisc1, trisc2, erisc].map(duration)),
-    }
-    cells.push(optional(op.kernel_first_to_last_start_ns));
-    cells.push(optional(op.op_to_op_latency_ns));
-    cells
-}
-
 /// The program as its base id; the encoded id if it carries no chip of its own.
 pub(crate) fn program_label(run_host_id: u32, trace: Option<(u64, u64)>) -> String {
     let base = wire::RunHostId(run_host_id).base();
@@ -213,14 +158,7 @@ fn write_zones(zones: &[ZoneStatistics], rows: usize, out: &mut impl Write) -> s
         return Ok(());
     }
     writeln!(out, "\n{}\n", styled("Zones, times in ns", Style::Bold))?;
-    let mut table =
-        table(&["chip", "RISC", "zone", "count", "total", "min", "median", "p99", "max"]);
-    for zone in zones.iter().take(rows) {
-        let risc = zone.risc.map_or("all", wire::Risc::label).to_owned();
-        let name = zone_label(&zone.name, zone.marker_id);
-        table.add_row(statistic_cells(zone.chip_id, risc, name, &zone.cycles));
-    }
-    write_table(&mut table, zones.len(), rows, out)
+    write_rows::<ZoneStatisticsTable>(&zones.iter().collect::<Vec<_>>(), rows, out)
 }
 
 fn write_sums(sums: &[SumStatistics], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
@@ -228,13 +166,54 @@ fn write_sums(sums: &[SumStatistics], rows: usize, out: &mut impl Write) -> std:
         return Ok(());
     }
     writeln!(out, "\n{}\n", styled("Sum zones, ns per launch", Style::Bold))?;
-    let mut table =
-        table(&["chip", "RISC", "sum zone", "count", "total", "min", "median", "p99", "max"]);
-    for sum in sums.iter().take(rows) {
-        let name = zone_label(&sum.name, sum.marker_id);
-        table.add_row(statistic_cells(sum.chip_id, sum.risc.label().into(), name, &sum.cycles));
+    write_rows::<SumStatisticsTable>(&sums.iter().collect::<Vec<_>>(), rows, out)
+}
+
+/// Writes a table of the schema, with the columns that it titles.
+pub(crate) fn write_rows<T: Table>(
+    all: &[T::Row<'_>],
+    rows: usize,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    let is_shown = |column: &&Column<T>| {
+        let is_known = || all.iter().any(|row| column.value(row) != Value::Null);
+        column.schema.title.is_some() && (!column.schema.is_hidden_if_empty || is_known())
+    };
+    let columns: Vec<_> = T::summary_columns().filter(is_shown).collect();
+    let titles: Vec<_> = columns.iter().filter_map(|column| column.schema.title).collect();
+    let mut table = table(&titles);
+    let is_lower_bound = |row: &T::Row<'_>| {
+        T::column("is_lower_bound").is_some_and(|column| column.value(row) == Value::Flag(true))
+    };
+    for row in all.iter().take(rows) {
+        let may_be_more = is_lower_bound(row);
+        let cells = columns.iter().map(|column| {
+            cell(&column.schema, column.value(row), may_be_more && column.schema.is_bounded)
+        });
+        table.add_row(cells);
     }
-    write_table(&mut table, sums.len(), rows, out)
+    write_table(&mut table, all.len(), rows, out)
+}
+
+/// A value for people; amounts are grouped, numbers of chips and programs are not.
+fn cell(column: &ColumnSchema, value: Value<'_>, is_lower_bound: bool) -> String {
+    let is_amount = column.is_bounded
+        || column.unit().is_some()
+        || column.name.ends_with("count")
+        || column.name == "runs";
+    let amount = |value: u64| match is_amount {
+        true => bounded(value, is_lower_bound),
+        false => value.to_string(),
+    };
+    match value {
+        Value::Null => optional(None),
+        Value::Unsigned32(value) => amount(value.into()),
+        Value::Unsigned64(value) => amount(value),
+        Value::Signed64(value) => value.to_string(),
+        Value::Real(value) => value.to_string(),
+        Value::Flag(value) => value.to_string(),
+        Value::Text(text) => printable(&text, LONGEST_NAME),
+    }
 }
 
 /// Waits by kind and object.
@@ -243,23 +222,7 @@ fn write_waits(waits: &[WaitStatistics], rows: usize, out: &mut impl Write) -> s
         return Ok(());
     }
     writeln!(out, "\n{}\n", styled("Waits, times in ns", Style::Bold))?;
-    let titles = ["chip", "RISC", "kind", "object", "count", "cores", "total", "median", "max"];
-    let mut table = table(&titles);
-    for wait in waits.iter().take(rows) {
-        let total = wait.total_ns.map(|total| bounded(total, wait.is_lower_bound));
-        table.add_row([
-            wait.chip_id.to_string(),
-            wait.risc.label().to_owned(),
-            wait.kind.name().unwrap_or_default().to_owned(),
-            WaitStatistics::object_label(wait.kind, wait.key),
-            bounded(wait.count, wait.is_lower_bound),
-            grouped(wait.core_count),
-            total.unwrap_or_else(|| optional(None)),
-            optional(wait.median_ns),
-            optional(wait.max_ns),
-        ]);
-    }
-    write_table(&mut table, waits.len(), rows, out)
+    write_rows::<WaitStatisticsTable>(&waits.iter().collect::<Vec<_>>(), rows, out)
 }
 
 /// Values by id, those of hardware counters and of the NoC in a row each.
@@ -336,18 +299,6 @@ fn write_probe_cost(
         writeln!(out, "{zones} on RISCs without such figures and count as recorded")?;
     }
     Ok(())
-}
-
-fn statistic_cells(
-    chip_id: u32,
-    risc: String,
-    name: String,
-    cycles: &CycleStatistics,
-) -> Vec<String> {
-    let times = [cycles.total_ns, cycles.min_ns, cycles.median_ns, cycles.p99_ns, cycles.max_ns];
-    let mut cells = vec![chip_id.to_string(), risc, name, grouped(cycles.count)];
-    cells.extend(times.map(optional));
-    cells
 }
 
 fn zone_label(name: &str, marker_id: u32) -> String {

@@ -31,7 +31,7 @@ fn pipeline(folder: &Path, shape: &str) {
 fn length(folder: &Path, shape: &str) -> f64 {
     pipeline(folder, shape);
     let report = json_of(folder, &["report", "run.kprof", "--json"]);
-    report["ops"][0]["kernel"]["duration_cycles"].as_f64().unwrap()
+    report["ops"][0]["kernel_cycles"].as_f64().unwrap()
 }
 
 #[test]

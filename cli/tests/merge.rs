@@ -79,7 +79,7 @@ fn ranks_become_one_report_one_dataset_and_a_table_of_skew() {
             of_host.map(|row| row["DEVICE FW DURATION [ns]"].parse().unwrap()).collect();
         assert_eq!(firmware, durations, "{name}");
         for table in ["zones", "ops", "losses"] {
-            let part = folder.path().join(format!("all/dataset/{table}/host={name}/device=0"));
+            let part = folder.path().join(format!("all/dataset/{table}/host={name}/chip_id=0"));
             assert_eq!(fs::read_dir(&part).unwrap().count(), 1, "{part:?}");
         }
     }

@@ -330,7 +330,7 @@ fn an_overflow_is_found_in_the_losses_and_the_facts_of_every_file() {
     let written = export(folder, &folder.join("overflow.kprof"), "node-1", &[]);
     let mut statements = statements_of_page();
     statements.push("SELECT count(*) FROM zones WHERE name = 'BRISC-KERNEL'");
-    statements.push("SELECT count(*), max(cores), min(cores) FROM ops");
+    statements.push("SELECT count(*), max(core_count), min(core_count) FROM ops");
     statements.push(
         "SELECT count(*) FROM parquet_kv_metadata('dataset/*/*/*/*.parquet') \
          WHERE decode(key) = 'kprof.doubts' AND decode(value) LIKE '%\"lost_unknown_markers\":204800%'",
@@ -437,13 +437,13 @@ fn the_same_recording_again_replaces_its_files_and_a_failure_leaves_none() {
         (json!(0), json!(13))
     );
     assert_eq!(again, first);
-    let device = folder.join("dataset/zones/host=node-1/device=0");
+    let device = folder.join("dataset/zones/host=node-1/chip_id=0");
     assert_eq!(std::fs::read_dir(device).unwrap().count(), 1);
 
     // Another log of the same name stands beside it.
     let other = export(folder, &log("wormhole-noc-4096"), "node-1", &[]);
     assert_eq!(other["replaced_files"], 0);
-    let device = folder.join("dataset/zones/host=node-1/device=0");
+    let device = folder.join("dataset/zones/host=node-1/chip_id=0");
     assert_eq!(std::fs::read_dir(device).unwrap().count(), 2);
 
     std::fs::write(folder.join("taken"), "a file").unwrap();
@@ -468,7 +468,8 @@ fn every_change_of_a_buffer_is_a_row() {
     assert!(kprof(folder, &args).status.success());
     let written = export(folder, &folder.join("c.kprof"), "node-1", &[]);
     let mut statements = statements_of_page();
-    statements.push("SELECT chip, memory, change_bytes, held_bytes FROM buffers ORDER BY host_ns");
+    statements
+        .push("SELECT chip_id, memory, change_bytes, held_bytes FROM buffers ORDER BY host_ns");
     let answers = ask(folder, &statements);
     let mut held = BTreeMap::<&str, i64>::new();
     let changes = (0..OPS).flat_map(|op| sim::workload::buffer_changes(9, op)).map(|change| {
@@ -502,7 +503,7 @@ fn every_reading_of_a_hardware_counter_is_a_row_with_its_true_value() {
         let mut statements = statements_of_page();
         statements.push(
             "SELECT program, core_x, core_y, counter, value, counters.cycles, problem \
-             FROM counters JOIN ops USING (host, device, recording, op)",
+             FROM counters JOIN ops USING (host, chip_id, recording, op)",
         );
         let answers = ask(folder, &statements);
         let rows = answers.last().unwrap().as_array().unwrap();

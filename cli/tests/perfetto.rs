@@ -123,7 +123,7 @@ const FLOWS: &str = "
 const OPS: &str = "
     select slice.name as name, extract_arg(arg_set_id, 'debug.run_host_id') as id,
         extract_arg(arg_set_id, 'debug.kernel_cycles') as kernel,
-        extract_arg(arg_set_id, 'debug.cores') as cores
+        extract_arg(arg_set_id, 'debug.core_count') as cores
     from slice where category = 'op' order by id, ts";
 const LOSSES: &str = "
     select count(*) as n, sum(extract_arg(arg_set_id, 'debug.zones')) as zones,

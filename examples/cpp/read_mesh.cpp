@@ -133,8 +133,11 @@ std::uint64_t count_zone_starts(const kprof::Recording& recording) {
 void print_counts(const kprof::Recording& recording) {
     const KprofCounts counts = recording.counts();
     std::uint64_t lost = 0;
-    for (const KprofLoss& loss : recording.losses()) {
-        lost += loss.zones + loss.data + loss.events + loss.sums + loss.unknown_markers;
+    for (const char* kind : {"zones", "data", "events", "sums", "unknown_markers"}) {
+        for (const std::uint64_t count :
+             kprof::values_of<std::uint64_t>(recording.column("losses", kind))) {
+            lost += count;
+        }
     }
     std::printf("{\"kept\":{\"zones\":%" PRIu64 ",\"data\":%" PRIu64 ",\"events\":%" PRIu64
                 ",\"sums\":%" PRIu64 ",\"open_zones\":%" PRIu64 ",\"orphan_ends\":%" PRIu64 "},",
@@ -155,7 +158,7 @@ void print_counts(const kprof::Recording& recording) {
                 "\"first_ns\":%" PRId64 ",\"first_zone\":\"%s\",\"first_op\":\"%s\"}\n",
                 clock.is_host_time, clock.frequency_ghz, bound, times.front(),
                 std::string(kprof::view(recording.zone(kprof::zone_of(lane.heads[0])).name)).c_str(),
-                std::string(kprof::view(recording.ops()[0].name)).c_str());
+                std::string(kprof::view(kprof::values_of<KprofText>(recording.column("ops", "name"))[0])).c_str());
 }
 
 /// Adds the names of all zones that the programs so far open.

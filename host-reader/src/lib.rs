@@ -16,6 +16,7 @@
 //! | When did a zone begin and end, and in which other? | [`timeline`] |
 //! | Which replay of which trace was it? | [`traces`] |
 //! | How long did ops and zones take? | `analysis` |
+//! | What is a column called, in which unit, and what does null mean? | `tables` |
 //! | And without the probes themselves? | `probe_cost` |
 //! | How is it reported as tt-metal does? | `report` |
 //! | And of the programs of the latest read? | `programs` |
@@ -60,6 +61,8 @@ pub use ::host_events::{
 pub use ::recording::{self, capture, capture::sync, device_log as log, whole_file, zone_names};
 #[cfg(feature = "reports")]
 pub use ::reports::{diff, perf, report};
+#[cfg(feature = "tables")]
+pub use ::tables;
 #[cfg(feature = "tracy")]
 pub use ::tracy;
 pub use reader::{

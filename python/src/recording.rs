@@ -1,18 +1,24 @@
 //! Recordings: what a file holds, or what a mesh gave.
 
 use crate::{
-    tables::{self, Table},
+    tables::{self, Table, TableBuilder},
     value_error,
 };
 use arrow_schema::ArrowError;
 use host_reader::{
     analysis::{Op, Report},
     causes::{Explanation, Window},
-    export::{ExportFormat, TableKind, TableRows, Trace, TraceFilter, TraceHost},
+    export::{
+        DeviceRows, DeviceTable, ExportFormat, HostRows, HostTable, Trace, TraceFilter, TraceHost,
+    },
     output::Output,
     perf::{PerfReport, read_ops_csv},
     recording::{Recording, load},
     report::BufferPeaks,
+    tables::{
+        Buffers, HostEvents, HostZones, LossRow, Losses, OpBuffers, Ops, ProfilerTime, Rows,
+        SumStatisticsTable, WaitStatisticsTable, WaitSums, Waits, ZoneStatisticsTable, op_rows,
+    },
 };
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
@@ -35,26 +41,28 @@ impl PyRecording {
         Self { recording: Arc::new(recording), title, report: OnceLock::new() }
     }
 
-    /// Makes a table of the host, of the rows that a dataset has of it.
-    fn host_table(
-        &self,
-        py: Python<'_>,
-        rows: fn(&TraceHost<'_>, &str) -> TableRows,
-    ) -> PyResult<PyTable> {
+    /// Makes a table of the host.
+    fn host_table<T: HostTable>(&self, py: Python<'_>) -> PyResult<PyTable> {
         to_python(py.detach(|| {
-            tables::dataset_table(&rows(&TraceHost::of_recording(&self.recording), &self.title))
+            let host = TraceHost::of_recording(&self.recording);
+            let peaks = BufferPeaks::of_recording(&self.recording);
+            let rows = HostRows { host: &host, peaks: &peaks, recording: &self.title };
+            let mut table = TableBuilder::<T>::new();
+            T::for_each_row(rows, |row| table.add(row))?;
+            table.finish()
         }))
     }
 
-    /// Makes a table of all chips, of the rows that a dataset has of each.
-    fn device_table(&self, py: Python<'_>, kind: TableKind) -> PyResult<PyTable> {
+    /// Makes a table of all chips.
+    fn device_table<T: DeviceTable>(&self, py: Python<'_>) -> PyResult<PyTable> {
         to_python(py.detach(|| {
             let trace = Trace::new(&self.recording, &TraceFilter::default());
-            let chips = trace.devices.iter().filter_map(|device| {
-                let rows = TableRows::of_device(kind, &trace, device, &self.title)?;
-                Some((device.chip.chip_id, rows))
-            });
-            tables::dataset_table_of_chips(&chips.collect::<Vec<_>>(), &TableRows::empty(kind))
+            let mut table = TableBuilder::<T>::new();
+            for device in &trace.devices {
+                let rows = DeviceRows { trace: &trace, device, recording: &self.title };
+                T::for_each_row(rows, |row| table.add(row))?;
+            }
+            table.finish()
         }))
     }
 
@@ -151,7 +159,11 @@ impl PyRecording {
 
     /// Launches of programs.
     fn ops(&self, py: Python<'_>) -> PyResult<PyTable> {
-        to_python(py.detach(|| tables::ops(&self.recording, self.figures())))
+        to_python(py.detach(|| {
+            let names = self.recording.op_names();
+            let name = |op: &Op| names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
+            TableBuilder::<Ops>::from_rows(op_rows(&self.figures().ops, name))
+        }))
     }
 
     /// Name, program and nanoseconds of each launch's kernels, as far as they are known.
@@ -169,55 +181,70 @@ impl PyRecording {
 
     /// Statistics of zones, by chip, RISC and name.
     fn zone_statistics(&self, py: Python<'_>) -> PyResult<PyTable> {
-        to_python(py.detach(|| tables::zone_statistics(self.figures())))
+        to_python(
+            py.detach(|| TableBuilder::<ZoneStatisticsTable>::from_rows(&self.figures().zones)),
+        )
     }
 
     /// Lost records, by lane, cause and program.
     fn losses(&self, py: Python<'_>) -> PyResult<PyTable> {
-        to_python(py.detach(|| tables::losses(&self.recording)))
+        to_python(py.detach(|| {
+            let losses = &self.recording.readout.losses;
+            TableBuilder::<Losses>::from_rows(LossRow::from_ledger(losses))
+        }))
     }
 
     /// Zones of the host's threads.
     fn host_zones(&self, py: Python<'_>) -> PyResult<PyTable> {
-        self.host_table(py, TableRows::host_zones)
+        self.host_table::<HostZones>(py)
     }
 
     /// Messages, signposts, frames and plots of the host.
     fn host_events(&self, py: Python<'_>) -> PyResult<PyTable> {
-        self.host_table(py, TableRows::host_events)
+        self.host_table::<HostEvents>(py)
     }
 
     /// Changes of the bytes that buffers of chips hold.
     fn buffers(&self, py: Python<'_>) -> PyResult<PyTable> {
-        self.host_table(py, TableRows::buffers)
+        self.host_table::<Buffers>(py)
     }
 
     /// Most bytes that buffers held while the host worked on each op, by kind of memory.
     fn op_buffers(&self, py: Python<'_>) -> PyResult<PyTable> {
-        to_python(py.detach(|| {
-            let peaks = BufferPeaks::of_recording(&self.recording);
-            tables::dataset_table(&TableRows::op_buffers(&peaks, &self.title))
-        }))
+        self.host_table::<OpBuffers>(py)
     }
 
     /// Waits that were recorded one by one.
     fn waits(&self, py: Python<'_>) -> PyResult<PyTable> {
-        self.device_table(py, TableKind::Waits)
+        self.device_table::<Waits>(py)
     }
 
     /// Waits of each launch of a RISC for each object, added up.
     fn wait_sums(&self, py: Python<'_>) -> PyResult<PyTable> {
-        self.device_table(py, TableKind::WaitSums)
+        self.device_table::<WaitSums>(py)
     }
 
     /// Time of RISCs in the profiler's own zones.
     fn profiler_time(&self, py: Python<'_>) -> PyResult<PyTable> {
-        self.device_table(py, TableKind::ProfilerTime)
+        self.device_table::<ProfilerTime>(py)
     }
 
     /// Every figure as one JSON text.
     fn report_json(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| serde_json::to_string(self.figures())).map_err(|error| value_error(&error))
+        let text = py.detach(|| {
+            let Report { summary, ops, zones, sums, waits, data, .. } = self.figures();
+            let names = self.recording.op_names();
+            let name = |op: &Op| names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
+            serde_json::to_string(&serde_json::json!({
+                "summary": summary,
+                "ops": Rows::<Ops>(op_rows(ops, name)),
+                "zones": Rows::<ZoneStatisticsTable>(zones.iter().collect()),
+                "sums": Rows::<SumStatisticsTable>(sums.iter().collect()),
+                "waits": Rows::<WaitStatisticsTable>(waits.iter().collect()),
+                "data": data,
+            }))
+        });
+        text.map_err(|error| value_error(&error))
     }
 
     /// Causes of slowness as one JSON text.

@@ -1,23 +1,25 @@
 //! Tables of a recording, in Arrow's form. Nothing here knows of Python.
 
 use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, Int32Array, Int64Array,
-    RecordBatch, StringArray, UInt16Array, UInt32Array, UInt64Array,
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, Int32Array, RecordBatch,
+    StringArray, UInt16Array, UInt32Array, UInt64Array,
+    builder::{
+        BooleanBuilder, Float64Builder, Int64Builder, StringDictionaryBuilder, UInt32Builder,
+        UInt64Builder,
+    },
     types::{Int8Type, Int32Type},
 };
 use arrow_buffer::{Buffer, ScalarBuffer};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use host_reader::{
-    analysis::{Op, Report, Span, ZoneStatistics},
-    export::{ColumnCells, TableRows},
     lane::{Lane, LaneId, RecordHead, ZoneIndex},
-    ledger::{LossKey, LossTotals},
     names::ZoneTable,
     recording::Recording,
+    tables::{self, ColumnKind, Value},
     timeline::{LaneTimeline, Timeline},
 };
 use std::{collections::BTreeMap, iter, sync::Arc};
-use wire::{PacketKind, Risc, RunHostId};
+use wire::{PacketKind, Risc};
 
 /// A column: its name, whether cells may be empty, and its values.
 type Column = (&'static str, bool, ArrayRef);
@@ -125,7 +127,7 @@ fn batches<T>(lanes: Vec<T>, rows: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
 fn lane_columns(lanes: &[(LaneId, usize)], names: &Names) -> Vec<Column> {
     let riscs = Int8Array::from(repeated(lanes, |id| names.risc(id.risc)));
     vec![
-        column("chip", UInt32Array::from(repeated(lanes, |id| id.chip_id))),
+        column("chip_id", UInt32Array::from(repeated(lanes, |id| id.chip_id))),
         column("core_x", UInt16Array::from(repeated(lanes, |id| id.core.x))),
         column("core_y", UInt16Array::from(repeated(lanes, |id| id.core.y))),
         column("risc", DictionaryArray::new(riscs, Arc::clone(&names.riscs))),
@@ -267,164 +269,103 @@ fn zone_columns(lanes: &[(&Lane, &LaneTimeline)], names: &Names) -> Vec<Column> 
     let mut columns = lane_columns(&rows, names);
     columns.extend([
         optional("run_host_id", programs.collect::<UInt32Array>()),
-        column("zone", names.zone(zones().flat_map(|zones| zones.zones.iter().copied()))),
+        column("name", names.zone(zones().flat_map(|zones| zones.zones.iter().copied()))),
         column("start_cycle", UInt64Array::from(starts)),
         column("end_cycle", UInt64Array::from(ends)),
         column("duration_cycles", UInt64Array::from(durations)),
         column("depth", UInt16Array::from(depths)),
-        column("is_open", BooleanArray::from(open)),
+        column("has_synthetic_end", BooleanArray::from(open)),
     ]);
     columns
 }
 
-/// Launches of programs.
-pub(crate) fn ops(recording: &Recording, report: &Report) -> Made {
-    let names = recording.op_names();
-    let ops = &report.ops;
-    let numbers = |of: fn(&Op) -> u64| ops.iter().map(|op| Some(of(op))).collect::<UInt64Array>();
-    let optionals = |of: fn(&Op) -> Option<u64>| ops.iter().map(of).collect::<UInt64Array>();
-    let ids: Vec<u32> = ops.iter().map(|op| op.run_host_id).collect();
-    let programs: Vec<u32> = ids.iter().map(|&id| RunHostId(id).base()).collect();
-    let chips: Vec<u32> = ops.iter().map(|op| op.chip_id).collect();
-    let name = |op: &Op| names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
-    let doubt = |op: &Op| op.duration_doubt.map(|doubt| doubt.label());
-    let latency_doubt = |op: &Op| op.latency_doubt.map(|doubt| doubt.label());
-    let columns = vec![
-        column("chip", UInt32Array::from(chips)),
-        column("run_host_id", UInt32Array::from(ids)),
-        column("program", UInt32Array::from(programs)),
-        optional("name", ops.iter().map(name).collect::<StringArray>()),
-        column("launch", numbers(|op| op.launch)),
-        optional("trace_id", optionals(|op| op.trace_id)),
-        optional("trace_replay", optionals(|op| op.trace_replay)),
-        optional("sub_device_id", optionals(|op| op.sub_device_id.map(u64::from))),
-        column("core_count", numbers(|op| op.core_count)),
-        optional("firmware_start_cycle", optionals(|op| start(op.firmware))),
-        optional("firmware_end_cycle", optionals(|op| end(op.firmware))),
-        optional("firmware_ns", optionals(|op| op.firmware?.duration_ns)),
-        optional("kernel_start_cycle", optionals(|op| start(op.kernel))),
-        optional("kernel_end_cycle", optionals(|op| end(op.kernel))),
-        optional("kernel_ns", optionals(|op| op.kernel?.duration_ns)),
-        optional("brisc_kernel_ns", optionals(|op| op.risc_kernels.brisc?.duration_ns)),
-        optional("ncrisc_kernel_ns", optionals(|op| op.risc_kernels.ncrisc?.duration_ns)),
-        optional("trisc0_kernel_ns", optionals(|op| op.risc_kernels.trisc0?.duration_ns)),
-        optional("trisc1_kernel_ns", optionals(|op| op.risc_kernels.trisc1?.duration_ns)),
-        optional("trisc2_kernel_ns", optionals(|op| op.risc_kernels.trisc2?.duration_ns)),
-        optional("op_to_op_latency_ns", optionals(|op| op.op_to_op_latency_ns)),
-        optional("stall_cycles", optionals(|op| op.stall.map(|stall| stall.cycles))),
-        optional("stall_ns", optionals(|op| op.stall_ns)),
-        optional("duration_doubt", ops.iter().map(doubt).collect::<StringArray>()),
-        optional("latency_doubt", ops.iter().map(latency_doubt).collect::<StringArray>()),
-    ];
-    whole(columns)
+/// Columns of a table of the schema, filled row by row.
+pub(crate) struct TableBuilder<T: tables::Table> {
+    columns: Vec<(&'static tables::Column<T>, ColumnBuilder)>,
 }
 
-fn start(span: Option<Span>) -> Option<u64> {
-    Some(span?.start_cycle)
+enum ColumnBuilder {
+    Unsigned32(UInt32Builder),
+    Unsigned64(UInt64Builder),
+    Signed64(Int64Builder),
+    Flag(BooleanBuilder),
+    Real(Float64Builder),
+    Text(StringDictionaryBuilder<Int32Type>),
 }
 
-fn end(span: Option<Span>) -> Option<u64> {
-    Some(span?.end_cycle)
-}
-
-/// A table of one part.
-fn whole(columns: Vec<Column>) -> Made {
-    let cut = |(name, is_optional, values): &Column| (*name, *is_optional, values.slice(0, 0));
-    let empty = columns.iter().map(cut).collect();
-    table(vec![columns], empty)
-}
-
-/// Statistics of zones.
-pub(crate) fn zone_statistics(report: &Report) -> Made {
-    let zones = &report.zones;
-    let numbers = |of: fn(&ZoneStatistics) -> u64| {
-        zones.iter().map(|zone| Some(of(zone))).collect::<UInt64Array>()
-    };
-    let optionals =
-        |of: fn(&ZoneStatistics) -> Option<u64>| zones.iter().map(of).collect::<UInt64Array>();
-    let texts =
-        |of: fn(&ZoneStatistics) -> Option<&str>| zones.iter().map(of).collect::<StringArray>();
-    let small = |of: fn(&ZoneStatistics) -> u32| {
-        zones.iter().map(|zone| Some(of(zone))).collect::<UInt32Array>()
-    };
-    whole(vec![
-        column("chip", small(|zone| zone.chip_id)),
-        optional("risc", texts(|zone| zone.risc.map(Risc::label))),
-        column("zone", texts(|zone| Some(&zone.name))),
-        optional("file", texts(|zone| Some(&*zone.source_file).filter(|file| !file.is_empty()))),
-        column("line", small(|zone| zone.source_line)),
-        column("count", numbers(|zone| zone.cycles.count)),
-        column("total_cycles", numbers(|zone| zone.cycles.total_cycles)),
-        column("self_total_cycles", numbers(|zone| zone.self_total_cycles)),
-        column("min_cycles", numbers(|zone| zone.cycles.min_cycles)),
-        column("median_cycles", numbers(|zone| zone.cycles.median_cycles)),
-        column("p99_cycles", numbers(|zone| zone.cycles.p99_cycles)),
-        column("max_cycles", numbers(|zone| zone.cycles.max_cycles)),
-        optional("total_ns", optionals(|zone| zone.cycles.total_ns)),
-        optional("median_ns", optionals(|zone| zone.cycles.median_ns)),
-        column("open_zone_count", numbers(|zone| zone.open_zone_count)),
-    ])
-}
-
-/// Lost records.
-pub(crate) fn losses(recording: &Recording) -> Made {
-    let rows: Vec<(&LossKey, &LossTotals)> = recording.readout.losses.entries().collect();
-    let numbers = |of: fn(&LossTotals) -> u64| {
-        rows.iter().map(|(_, totals)| Some(of(totals))).collect::<UInt64Array>()
-    };
-    let texts = |of: fn(&LossKey) -> &'static str| {
-        rows.iter().map(|(key, _)| Some(of(key))).collect::<StringArray>()
-    };
-    let program = |(key, _): &(&LossKey, &LossTotals)| key.program.map(|program| program.0);
-    let chips: Vec<u32> = rows.iter().map(|(key, _)| key.lane.chip_id).collect();
-    let xs: Vec<u16> = rows.iter().map(|(key, _)| key.lane.core.x).collect();
-    let ys: Vec<u16> = rows.iter().map(|(key, _)| key.lane.core.y).collect();
-    let bounds: Vec<bool> = rows.iter().map(|(_, totals)| totals.is_lower_bound).collect();
-    let intended: Vec<bool> = rows.iter().map(|(key, _)| key.cause.is_intended()).collect();
-    whole(vec![
-        column("chip", UInt32Array::from(chips)),
-        column("core_x", UInt16Array::from(xs)),
-        column("core_y", UInt16Array::from(ys)),
-        column("risc", texts(|key| key.lane.risc.label())),
-        column("cause", texts(|key| key.cause.label())),
-        optional("run_host_id", rows.iter().map(program).collect::<UInt32Array>()),
-        column("zones", numbers(|totals| totals.zones)),
-        column("data", numbers(|totals| totals.data)),
-        column("events", numbers(|totals| totals.events)),
-        column("sums", numbers(|totals| totals.sums)),
-        column("unknown_markers", numbers(|totals| totals.unknown_markers)),
-        column("is_lower_bound", BooleanArray::from(bounds)),
-        column("is_intended", BooleanArray::from(intended)),
-    ])
-}
-
-/// A table of a dataset, with the columns that its Parquet file has.
-pub(crate) fn dataset_table(rows: &TableRows) -> Made {
-    whole(dataset_columns(rows).collect())
-}
-
-fn dataset_columns(rows: &TableRows) -> impl Iterator<Item = Column> {
-    rows.columns().map(|(schema, cells)| {
-        let values: ArrayRef = match cells {
-            ColumnCells::Unsigned32(cells) => Arc::new(cells.collect::<UInt32Array>()),
-            ColumnCells::Unsigned64(cells) => Arc::new(cells.collect::<UInt64Array>()),
-            ColumnCells::Signed64(cells) => Arc::new(cells.collect::<Int64Array>()),
-            ColumnCells::Flag(cells) => Arc::new(cells.collect::<BooleanArray>()),
-            ColumnCells::Real(cells) => Arc::new(cells.collect::<Float64Array>()),
-            ColumnCells::Text(cells) => Arc::new(cells.collect::<DictionaryArray<Int32Type>>()),
+impl<T: tables::Table> TableBuilder<T> {
+    pub(crate) fn new() -> Self {
+        let builder = |column: &'static tables::Column<T>| {
+            let builder = match column.schema.kind {
+                ColumnKind::Unsigned32 => ColumnBuilder::Unsigned32(UInt32Builder::new()),
+                ColumnKind::Unsigned64 => ColumnBuilder::Unsigned64(UInt64Builder::new()),
+                ColumnKind::Signed64 => ColumnBuilder::Signed64(Int64Builder::new()),
+                ColumnKind::Flag => ColumnBuilder::Flag(BooleanBuilder::new()),
+                ColumnKind::Real => ColumnBuilder::Real(Float64Builder::new()),
+                ColumnKind::Text => ColumnBuilder::Text(StringDictionaryBuilder::new()),
+            };
+            (column, builder)
         };
-        (schema.name, schema.is_optional, values)
-    })
+        Self { columns: T::report_columns().map(builder).collect() }
+    }
+
+    /// Adds a row.
+    pub(crate) fn add(&mut self, row: &T::Row<'_>) -> Result<(), ArrowError> {
+        self.columns.iter_mut().try_for_each(|(column, builder)| builder.push(&column.value(row)))
+    }
+
+    /// Makes a table of all rows.
+    pub(crate) fn from_rows<'a>(rows: impl IntoIterator<Item = T::Row<'a>>) -> Made {
+        let mut table = Self::new();
+        rows.into_iter().try_for_each(|row| table.add(&row))?;
+        table.finish()
+    }
+
+    /// Makes the table.
+    pub(crate) fn finish(self) -> Made {
+        let columns = self.columns.into_iter().map(|(column, builder)| {
+            (column.schema.name, column.schema.is_optional(), builder.finish())
+        });
+        let columns: Vec<Column> = columns.collect();
+        let cut = |(name, is_optional, values): &Column| (*name, *is_optional, values.slice(0, 0));
+        let empty = columns.iter().map(cut).collect();
+        table(vec![columns], empty)
+    }
 }
 
-/// Tables of a dataset with the chip of each, as one with the chip in front.
-pub(crate) fn dataset_table_of_chips(chips: &[(u32, TableRows)], empty: &TableRows) -> Made {
-    let with_chip = |chip: u32, rows: &TableRows| {
-        let chips = UInt32Array::from(vec![chip; rows.row_count()]);
-        iter::once(column("chip", chips)).chain(dataset_columns(rows)).collect()
-    };
-    let parts = chips.iter().map(|(chip, rows)| with_chip(*chip, rows));
-    table(parts.collect(), with_chip(0, empty))
+impl ColumnBuilder {
+    fn push(&mut self, value: &Value<'_>) -> Result<(), ArrowError> {
+        match (self, value) {
+            (Self::Unsigned32(values), Value::Unsigned32(value)) => values.append_value(*value),
+            (Self::Unsigned64(values), Value::Unsigned64(value)) => values.append_value(*value),
+            (Self::Signed64(values), Value::Signed64(value)) => values.append_value(*value),
+            (Self::Flag(values), Value::Flag(value)) => values.append_value(*value),
+            (Self::Real(values), Value::Real(value)) => values.append_value(*value),
+            (Self::Text(values), Value::Text(text)) => values.append_value(text),
+            (Self::Unsigned32(values), Value::Null) => values.append_null(),
+            (Self::Unsigned64(values), Value::Null) => values.append_null(),
+            (Self::Signed64(values), Value::Null) => values.append_null(),
+            (Self::Flag(values), Value::Null) => values.append_null(),
+            (Self::Real(values), Value::Null) => values.append_null(),
+            (Self::Text(values), Value::Null) => values.append_null(),
+            (_, value) => {
+                let text = format!("expected a value of the column's type, found {value:?}");
+                return Err(ArrowError::SchemaError(text));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> ArrayRef {
+        match self {
+            Self::Unsigned32(mut values) => Arc::new(values.finish()),
+            Self::Unsigned64(mut values) => Arc::new(values.finish()),
+            Self::Signed64(mut values) => Arc::new(values.finish()),
+            Self::Flag(mut values) => Arc::new(values.finish()),
+            Self::Real(mut values) => Arc::new(values.finish()),
+            Self::Text(mut values) => Arc::new(values.finish()),
+        }
+    }
 }
 
 /// A table of texts, such as a CSV; columns of numbers become numbers, empty cells stay empty.

@@ -47,7 +47,7 @@ def test_records_of_a_log_are_its_rows(log: Path) -> None:
     assert [row["zone"] for row in rows] == names
     assert [row["cycle"] for row in rows] == [100, 110, 120, 150, 160]
     assert [row["value"] for row in rows] == [None, None, 77, None, None]
-    assert {(row["chip"], row["core_x"], row["core_y"], row["risc"]) for row in rows} == {
+    assert {(row["chip_id"], row["core_x"], row["core_y"], row["risc"]) for row in rows} == {
         (0, 1, 2, "BRISC")
     }
     assert {row["run_host_id"] for row in rows} == {1024}
@@ -56,7 +56,9 @@ def test_records_of_a_log_are_its_rows(log: Path) -> None:
 def test_zones_and_ops_have_durations(log: Path) -> None:
     recording = kprof.open(log)
     zones = pyarrow.table(recording.zones).to_pylist()
-    found = {(row["zone"], row["duration_cycles"], row["depth"], row["is_open"]) for row in zones}
+    found = {
+        (row["name"], row["duration_cycles"], row["depth"], row["has_synthetic_end"]) for row in zones
+    }
     assert found == {("BRISC-FW", 60, 0, False), ("BRISC-KERNEL", 40, 1, False)}
     (op,) = pyarrow.table(recording.ops).to_pylist()
     # 500 MHz: two nanoseconds a cycle.
@@ -150,6 +152,31 @@ def test_tables_of_the_host_are_those_of_the_dataset(tmp_path: Path) -> None:
         assert pyarrow.uint32() in kinds or name == "buffers"
 
 
+def test_ops_zones_and_losses_are_those_of_the_report(tmp_path: Path) -> None:
+    """The same names, nulls and values as `kprof report --json`, whose other outputs it joins."""
+    program = os.environ.get("KPROF")
+    if program is None:
+        assert os.environ.get("CI") != "true", "KPROF names no kprof"
+        pytest.skip("KPROF names no kprof")
+    workloads = [
+        ["--workload", "trace-replay", "--device-trace-profiler"],
+        ["--workload", "multi-op-overflow", "--op-support-count", "50"],
+    ]
+    for workload in workloads:
+        path = tmp_path / "run.kprof"
+        subprocess.run([program, "capture", *workload, "-o", path], check=True, capture_output=True)
+        command = [program, "report", "--json", str(path)]
+        report = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        recording = kprof.open(path)
+        for name, key in [("ops", "ops"), ("zone_statistics", "zones"), ("losses", "losses")]:
+            table = pyarrow.table(getattr(recording, name))
+            assert table.to_pylist() == report[key], name
+        assert recording.report()["ops"] == report["ops"]
+        assert report["ops"][0]["op_to_op_latency_ns"] is None
+        path.unlink()
+    assert report["losses"]
+
+
 @pytest.mark.parametrize("more", [
     ["--workload", "pipeline", "--pipeline", "tiles=5", "--waits", "events"],
     ["--ops", "40", "--enable-accumulate-profiling"],
@@ -171,23 +198,23 @@ def test_tables_of_waits_are_those_of_the_dataset(tmp_path: Path, more: list[str
         own = polars.DataFrame(getattr(recording, name))
         rows += own.height
         for chip in (0, 1):
-            folder = tmp_path / "set" / name / "host=h" / f"device={chip}"
+            folder = tmp_path / "set" / name / "host=h" / f"chip_id={chip}"
             written = polars.read_parquet(folder / "c.parquet", hive_partitioning=False)
-            of_chip = own.filter(polars.col("chip") == chip).drop("chip")
+            of_chip = own.filter(polars.col("chip_id") == chip).drop("chip_id")
             assert of_chip.columns == written.columns
             assert of_chip.rows() == written.rows(), name
     assert rows >= 128
     if "--waits" in more:
         # Sums of the launches are those of the report.
-        sums = polars.DataFrame(recording.wait_sums).group_by("chip", "risc", "kind", "key").sum()
-        found = {tuple(row[key] for key in ("chip", "risc", "kind", "key", "waits", "total_cycles"))
+        sums = polars.DataFrame(recording.wait_sums).group_by("chip_id", "risc", "kind", "key").sum()
+        found = {tuple(row[key] for key in ("chip_id", "risc", "kind", "key", "waits", "total_cycles"))
                  for row in sums.to_dicts()}  # fmt: skip
         keys = ("chip_id", "risc", "kind", "key", "count", "total_cycles")
         assert found == {tuple(row[key] for key in keys) for row in recording.report()["waits"]}
     else:
         totals = polars.DataFrame(recording.profiler_time)
         assert set(totals["kind"]) == {"push of several launches"}
-        zones = polars.DataFrame(recording.zones).filter(polars.col("zone") == "PROFILER-DRAM-PUSH")
+        zones = polars.DataFrame(recording.zones).filter(polars.col("name") == "PROFILER-DRAM-PUSH")
         assert totals["count"].sum() == zones.height
         assert totals["total_cycles"].sum() == zones["duration_cycles"].sum()
         assert totals["max_cycles"].max() == zones["duration_cycles"].max()
@@ -196,7 +223,7 @@ def test_tables_of_waits_are_those_of_the_dataset(tmp_path: Path, more: list[str
 def test_lanes_share_batches(matmul: kprof.Recording) -> None:
     for table in (matmul.records, matmul.zones):
         found = pyarrow.table(table)
-        lanes = found.select(["chip", "core_x", "core_y", "risc"]).unify_dictionaries()
+        lanes = found.select(["chip_id", "core_x", "core_y", "risc"]).unify_dictionaries()
         assert lanes.group_by(lanes.column_names).aggregate([]).num_rows > 300
         batches = found.to_batches()
         assert max(batch.num_rows for batch in batches) <= 1 << 16

@@ -180,12 +180,12 @@ test('lost launches are marked in the gaps and the timeline, and losses are grou
   exported('over.kprof', 'over.html');
   const { page, complaints, close } = await open('over.html', { width: 1600 });
   const facts = await factsOf(page);
-  const lost = facts.ops.gap_doubt.map((doubt) => facts.ops.doubt_labels[doubt] === 'launches before it may be missing');
+  const lost = facts.ops.latency_doubt.map((doubt) => doubt === 'launches before it may be missing');
   const first = lost.indexOf(true);
   assert.ok(first > 0);
   assert.equal(await page.textContent(`#ops tbody tr[data-place="${first}"] td:nth-child(5)`), 'lost?');
   assert.ok((await page.textContent('#summary .verdict')).includes(`before ${lost.filter(Boolean).length} ops`));
-  assert.equal((await texts(page, '#gaps td.bad'))[0], facts.ops.gap_doubt.filter((doubt) => doubt !== null).map((doubt) => facts.ops.doubt_labels[doubt])[0]);
+  assert.equal((await texts(page, '#gaps td.bad'))[0], facts.ops.latency_doubt.find((doubt) => doubt !== null));
   // Red where the launches are missing, above lanes that have none there.
   await page.evaluate((hash) => { location.hash = hash; }, `#time=${facts.ops.end_ns[first - 1]}-${facts.ops.start_ns[first]}`);
   await settled(page);
@@ -225,7 +225,7 @@ test('what is not known is called so, and never shown as 0', async () => {
   capture('--workload', 'pipeline', '--kernels', 'native', '--pipeline', 'tiles=16', '--ops', '60', '--op-support-count', '43', '-o', 'gaps.kprof');
   exported('gaps.kprof', 'gaps.html');
   const { page, complaints, close } = await open('gaps.html');
-  const { gap_cycles: gaps, gap_doubt: doubts } = (await factsOf(page)).ops;
+  const { op_to_op_latency_cycles: gaps, latency_doubt: doubts } = (await factsOf(page)).ops;
   assert.ok(gaps.every((gap) => gap === null) && doubts.some((doubt) => doubt !== null));
   assert.equal(await figureOf(page, 'Between ops').textContent(), 'unknown');
   assert.equal(await page.locator('#summary .verdict.doubtful').count(), 1);

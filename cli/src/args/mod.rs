@@ -19,7 +19,7 @@ pub(crate) use counters::CounterChoice;
 pub(crate) use run::{
     Backend, CaptureArgs, DispatchCoreKind, Kernels, RunArgs, SdkArgs, Waits, WorkloadArgs,
 };
-pub(crate) use show::{CheckArgs, InfoArgs, NocArgs, OpOrder, ReportArgs, ShowArgs};
+pub(crate) use show::{CheckArgs, InfoArgs, NocArgs, OpOrder, ReportArgs, SchemaArgs, ShowArgs};
 pub(crate) use write::{ExportArgs, ExportTarget, MergeArgs, OpsArgs, ServeArgs};
 
 /// Profiler for kernels on Tenstorrent chips: where the cycles went, and what was lost.
@@ -44,6 +44,7 @@ pub(crate) enum Command {
     Noc(NocArgs),
     Info(InfoArgs),
     Check(CheckArgs),
+    Schema(SchemaArgs),
     Mcp(McpArgs),
     // Record programs on chips.
     Record(RecordArgs),

@@ -87,6 +87,20 @@ pub(crate) struct InfoArgs {
     pub(crate) json: bool,
 }
 
+/// Show the tables of all outputs: columns, types, units and the meaning of null.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof schema ops
+  kprof schema --json | jq '.[] | select(.name == \"ops\").columns[].name'")]
+pub(crate) struct SchemaArgs {
+    /// Only this table.
+    #[arg(value_name = "TABLE")]
+    pub(crate) table: Option<String>,
+    /// Print one JSON array instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Check every byte of a capture and list the damage.
 ///
 /// Exit code: 0 if all of it is usable, 1 if some is not, 2 if the file is not a capture.

@@ -32,6 +32,7 @@ mod run_session;
 mod run_settings;
 mod run_traces;
 mod run_work;
+mod schema;
 mod sdk;
 mod serve;
 #[cfg(feature = "ttsim")]
@@ -54,6 +55,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Ops(args)) => ops::run(&args),
         Some(Command::Info(args)) => info::run(&args),
         Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Schema(args)) => schema::run(&args),
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Record(args)) => record::run(&args),
         Some(Command::Read(args)) => read::read(&args),

@@ -15,6 +15,7 @@ use crate::{
     failure::Failure,
     json::{HostCounts, ReadCounts, Source},
     numbers::counted,
+    op_names::OpNames,
     output::Findings,
 };
 use host_reader::{
@@ -118,7 +119,9 @@ fn show_recording(
     show: ShowArgs,
 ) -> Result<ExitCode, Failure> {
     let buffers = BufferPeaks::of_recording(&recording);
-    Findings::new(recording.readout, show)?.with_buffers(buffers).show(title, source, show)
+    let names = OpNames::new(&recording.ops);
+    let findings = Findings::new(recording.readout, show)?.with_names(names);
+    findings.with_buffers(buffers).show(title, source, show)
 }
 
 /// Refuses what a simulator without times cannot do.

@@ -91,7 +91,7 @@ fn what_cannot_be_answered_is_one_sentence_and_the_server_lives_on() {
         (json!(["ops", { "run": 2 }]), "found 2; give run from 1 to 1"),
         (json!(["ops", { "run": -1 }]), "invalid value"),
         (json!(["ops", { "run": 1.5 }]), "invalid type"),
-        (json!(["ops", { "sort": "size" }]), "one of chip_id, program, launch"),
+        (json!(["ops", { "sort": "size" }]), "one of chip_id, program, trace_id"),
         (json!(["ops", { "order": "sideways" }]), "unknown variant `sideways`"),
         (json!(["ops", { "filter": "size=3" }]), "filter `size=3`: expected"),
         (json!(["ops", { "filter": "zone=a" }]), "terms of device, op, found zone"),

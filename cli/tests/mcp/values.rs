@@ -5,10 +5,7 @@ use super::{
     explained_rows::{
         devices_of, findings_of, groups_of, op_times_of, phases_of, shares_of_path, waits_of,
     },
-    rows::{
-        array, assert_rows, base, changes_of, lanes_of, ops_of, profiler_time_of, rows_of_csv,
-        waits_by_object, zones_of,
-    },
+    rows::{array, assert_rows, base, changes_of, profiler_time_of, rows_of, rows_of_csv},
 };
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, path::Path};
@@ -38,9 +35,9 @@ fn compare_run(folder: &Path, path: &str, run: usize) {
     let answers: Vec<Answer> =
         calls.iter().zip(array(&found["answers"])).map(|(call, of)| joined(call, of)).collect();
     let what = |call: usize| format!("{path} run {run}: {}", calls[call]);
-    assert_rows(&answers[0], ops_of(report), &what(0));
-    assert_rows(&answers[1], zones_of(report, "zones"), &what(1));
-    assert_rows(&answers[2], zones_of(report, "sums"), &what(2));
+    assert_rows(&answers[0], rows_of(report, "ops", "ops"), &what(0));
+    assert_rows(&answers[1], rows_of(report, "zones", "zone_statistics"), &what(1));
+    assert_rows(&answers[2], rows_of(report, "sums", "sum_statistics"), &what(2));
     // The words for a place are the terminal's own: chip, op and the rest are compared.
     let places: Vec<Value> = answers[3].rows.iter().map(|row| row["place"].clone()).collect();
     assert_rows(&answers[3], findings_of(explained, &places), &what(3));
@@ -49,7 +46,7 @@ fn compare_run(folder: &Path, path: &str, run: usize) {
     assert_rows(&answers[6], phases_of(explained), &what(6));
     assert_rows(&answers[7], op_times_of(explained), &what(7));
     assert_rows(&answers[8], waits_of(explained), &what(8));
-    assert_rows(&answers[9], lanes_of(report), &what(9));
+    assert_rows(&answers[9], rows_of(report, "losses", "losses"), &what(9));
     let kinds = |key: &str, is_repaired: bool| {
         let add = move |kind: &Value| json!({ "kind": kind["kind"], "count": kind["count"], "is_repaired": is_repaired });
         array(&report[key]).iter().map(add).collect::<Vec<_>>()
@@ -57,7 +54,7 @@ fn compare_run(folder: &Path, path: &str, run: usize) {
     let odd = [kinds("anomaly_kinds", false), kinds("repair_kinds", true)].concat();
     assert_rows(&answers[10], odd, &what(10));
     compare_sums(&answers[11], report, &what(11));
-    assert_rows(&answers[13], waits_by_object(report), &what(13));
+    assert_rows(&answers[13], rows_of(report, "waits", "wait_statistics"), &what(13));
     assert_rows(&answers[14], profiler_time_of(report), &what(14));
     compare_lost(&answers, report);
     let with: Vec<&Value> =
@@ -255,13 +252,13 @@ fn filters_take_the_rows_that_report_takes() {
         json!(["zones", { "filter": "device=0,risc=trisc*,zone!=*-FW", "sort": "count" }]),
     ];
     let found = call_all("auto", &[&path], &calls);
-    let ops = ops_of(whole)
+    let ops = rows_of(whole, "ops", "ops")
         .into_iter()
         .filter(|op| op["chip_id"] == 1 && (3..=9).contains(&op["program"].as_u64().unwrap()));
     let ops: Vec<Value> = ops.collect();
     assert!(!ops.is_empty());
     assert_rows(&joined(&calls[0], &found["answers"][0]), ops, "ops");
-    let mut zones: Vec<Value> = zones_of(whole, "zones");
+    let mut zones: Vec<Value> = rows_of(whole, "zones", "zone_statistics");
     zones.retain(|zone| {
         let [name, risc] = ["name", "risc"].map(|key| zone[key].as_str().unwrap());
         zone["chip_id"] == 0 && risc.starts_with("TRISC") && !name.ends_with("-FW")

@@ -15,7 +15,7 @@ use super::{
 /// Percentiles are exact. The median of an even number is the mean of the two in the
 /// middle, rounded down; the 99th percentile is the smallest duration that at least 99 %
 /// do not exceed. Nanoseconds are `None` if the clock's frequency is unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CycleStatistics {
     /// How many durations there are.
     pub count: u64,

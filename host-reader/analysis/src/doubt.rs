@@ -15,8 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wire::Risc;
 
 /// Why figures of an op are empty that could be computed from its records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Doubt {
     /// Records of lanes that took part, or may have, are missing.

@@ -13,6 +13,8 @@ use super::{
 pub(super) enum Latency {
     /// So many cycles.
     Known(u64),
+    /// None: no op ran before. TT-Metal's tables say 0.
+    First,
     /// Not known, for a reason.
     Doubted(Doubt),
     /// None: the op has no kernel, or began before the previous one ended.
@@ -24,6 +26,7 @@ impl Latency {
     pub(super) const fn cycles(self) -> Option<u64> {
         match self {
             Self::Known(cycles) => Some(cycles),
+            Self::First => Some(0),
             Self::Doubted(_) | Self::Absent => None,
         }
     }
@@ -31,7 +34,7 @@ impl Latency {
     pub(super) const fn doubt(self) -> Option<Doubt> {
         match self {
             Self::Doubted(doubt) => Some(doubt),
-            Self::Known(_) | Self::Absent => None,
+            Self::Known(_) | Self::First | Self::Absent => None,
         }
     }
 }
@@ -119,10 +122,10 @@ fn latency(span: Span, end: End, before: Before<'_>) -> Latency {
     let previous_end = match end {
         End::Unknown => return Latency::Doubted(Doubt::UnknownEndBefore),
         End::At(cycle) => cycle,
-        End::NoOp => match before.doubt(0, span.start_cycle) {
-            Some(doubt) => return Latency::Doubted(doubt),
-            None => span.start_cycle,
-        },
+        End::NoOp => {
+            let doubt = before.doubt(0, span.start_cycle);
+            return doubt.map_or(Latency::First, Latency::Doubted);
+        }
     };
     let Some(cycles) = span.start_cycle.checked_sub(previous_end) else { return Latency::Absent };
     let doubt = before.doubt(previous_end, span.start_cycle);

@@ -73,13 +73,13 @@ pub use zones::{ZoneGrouping, ZoneStatistics, paired_zone_statistics, zone_stati
 
 use reader::{
     anomaly::AnomalyLog,
-    probe_cost::{ProbeCostRow, ProbeCosts, risc_label},
+    probe_cost::{ProbeCostRow, ProbeCosts},
     readout::Readout,
     timeline::Timeline,
 };
 
 /// Every figure of a readout.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Counts of kept and lost records, anomalies and repairs.
     pub summary: Summary,
@@ -96,7 +96,6 @@ pub struct Report {
     /// Probe costs subtracted from the zones, if any; ops and sums are as recorded.
     pub probe_cost: Option<SubtractedProbeCost>,
     /// Open zones and orphan ends; anomalies of reading are in the readout.
-    #[serde(skip)]
     pub pairing: AnomalyLog,
 }
 
@@ -128,17 +127,5 @@ impl Report {
             }),
             ..report
         }
-    }
-}
-
-/// As [`risc_label`], for figures over several RISCs.
-#[expect(clippy::ref_option, reason = "the signature that serde calls")]
-fn optional_risc_label<S: serde::Serializer>(
-    risc: &Option<wire::Risc>,
-    out: S,
-) -> Result<S::Ok, S::Error> {
-    match risc {
-        Some(risc) => risc_label(risc, out),
-        None => out.serialize_none(),
     }
 }

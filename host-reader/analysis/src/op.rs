@@ -12,7 +12,7 @@ use super::{
         Extent, Extents, KERNEL_GROUP_COUNT, LaneRun, OpKey, PackedRun, kernel_group, lane_runs,
     },
     join::{CoreLaunch, join_runs},
-    latency::{Before, latencies},
+    latency::{Before, Latency, latencies},
     own_zones::OwnTime,
     span::{Span, cycles_to_ns},
 };
@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 use wire::Risc;
 
 /// Kernel spans of each RISC, over all cores: first start to last end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RiscKernels {
     /// BRISC.
     pub brisc: Option<Span>,
@@ -55,7 +55,7 @@ pub struct RiscKernels {
 /// and RISCs. Upstream puts all launches of one run host id into one row; here each has
 /// its own. A figure over records that are missing, or over clocks that cannot be compared, is
 /// `None` here, and [`Op::duration_doubt`] or [`Op::latency_doubt`] says why.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Op {
     /// Number of the chip.
     pub chip_id: u32,
@@ -68,7 +68,6 @@ pub struct Op {
     /// Which launch of this program and replay, from 1.
     pub launch: u64,
     /// Sub-device that it ran on; `None` if it had the whole chip.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sub_device_id: Option<u8>,
     /// Cores with a firmware zone.
     pub core_count: u64,
@@ -96,6 +95,8 @@ pub struct Op {
     pub kernel_first_to_last_start_ns: Option<u64>,
     /// Kernel durations of single cores, first start to last end on each.
     pub core_kernel: CycleStatistics,
+    /// True if no op ran before on its chip: its latencies are 0 then, as TT-Metal's tables have it.
+    pub is_first_of_chip: bool,
     /// From the end of the previous op's kernel to the start of this one's.
     pub op_to_op_latency_cycles: Option<u64>,
     /// The same in nanoseconds.
@@ -323,6 +324,7 @@ fn op_of(chip_id: u32, key: OpKey, cores: &[CoreLaunch], aiclk_mhz: u32) -> Op {
         kernel_first_to_last_start_cycles: skew,
         kernel_first_to_last_start_ns: skew.and_then(|skew| cycles_to_ns(skew, aiclk_mhz)),
         core_kernel: core_kernel(cores, aiclk_mhz),
+        is_first_of_chip: false,
         op_to_op_latency_cycles: None,
         op_to_op_latency_ns: None,
         data_movement_op_to_op_latency_cycles: None,
@@ -397,6 +399,7 @@ fn add_latencies(
     for ((launch, whole), data_movement) in launches.iter_mut().zip(whole).zip(data_movement) {
         let op = &mut launch.op;
         let ns = |cycles: Option<u64>| cycles.and_then(|cycles| cycles_to_ns(cycles, aiclk_mhz));
+        op.is_first_of_chip = whole == Latency::First;
         op.op_to_op_latency_cycles = whole.cycles();
         op.op_to_op_latency_ns = ns(whole.cycles());
         op.data_movement_op_to_op_latency_cycles = data_movement.cycles();

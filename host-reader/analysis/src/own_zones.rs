@@ -38,7 +38,7 @@ impl OwnZone {
 }
 
 /// Time that RISCs spent in zones of one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnTime {
     /// Number of whole zones.
     pub count: u64,

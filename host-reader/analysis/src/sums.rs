@@ -1,7 +1,6 @@
 //! Statistics of sum zones, which record only how many cycles they took in one launch.
 
 use super::distribution::CycleStatistics;
-use reader::probe_cost::risc_label;
 use reader::{
     lane::{Lane, ZoneIndex},
     readout::{ChipSummary, Readout},
@@ -10,19 +9,17 @@ use std::collections::BTreeMap;
 use wire::{PacketKind, Risc};
 
 /// The totals of one sum zone over all cores and launches of a chip.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SumStatistics {
     /// Number of the chip.
     pub chip_id: u32,
     /// The RISC.
-    #[serde(serialize_with = "risc_label")]
     pub risc: Risc,
     /// The zone's marker id.
     pub marker_id: u32,
     /// Its name for people: the id if unknown, all names if ambiguous.
     pub name: String,
     /// Cycles per launch.
-    #[serde(flatten)]
     pub cycles: CycleStatistics,
 }
 

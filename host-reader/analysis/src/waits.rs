@@ -5,7 +5,7 @@ use super::{
     span::cycles_to_ns,
     sync::{RunSync, SyncCounts, SyncNames},
 };
-use reader::{lane::Lane, mesh::Noc0Coord, probe_cost::risc_label, readout::Readout};
+use reader::{lane::Lane, mesh::Noc0Coord, readout::Readout};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::{
     Risc,
@@ -13,15 +13,13 @@ use wire::{
 };
 
 /// Waits of one RISC of a chip for one object, over all cores and launches.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitStatistics {
     /// Number of the chip.
     pub chip_id: u32,
     /// The RISC that waited.
-    #[serde(serialize_with = "risc_label")]
     pub risc: Risc,
     /// Sort of wait.
-    #[serde(serialize_with = "kind_label")]
     pub kind: WaitKind,
     /// Number of the circular buffer or NoC, or L1 address of the semaphore.
     pub key: u32,
@@ -63,11 +61,6 @@ impl WaitStatistics {
             None => format!("object {key}"),
         }
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
-fn kind_label<S: serde::Serializer>(kind: &WaitKind, out: S) -> Result<S::Ok, S::Error> {
-    out.serialize_str(kind.name().unwrap_or_default())
 }
 
 /// Statistics of all waits, by chip and RISC, those with the most cycles first.

@@ -2,7 +2,6 @@
 
 use super::{
     distribution::CycleStatistics,
-    optional_risc_label,
     tally::{Chip, GroupKey, Tally, statistics_of},
 };
 use rayon::prelude::*;
@@ -26,12 +25,11 @@ pub enum ZoneGrouping {
 }
 
 /// Durations of one zone over all cores of a chip.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZoneStatistics {
     /// Number of the chip.
     pub chip_id: u32,
     /// The RISC; `None` if all are put together.
-    #[serde(serialize_with = "optional_risc_label")]
     pub risc: Option<Risc>,
     /// The zone's marker id.
     pub marker_id: u32,
@@ -42,7 +40,6 @@ pub struct ZoneStatistics {
     /// Source line; 0 if unknown.
     pub source_line: u32,
     /// Durations of whole zones.
-    #[serde(flatten)]
     pub cycles: CycleStatistics,
     /// Cycles of whole zones that no zone inside of them covers.
     pub self_total_cycles: u64,

@@ -312,15 +312,6 @@ fn a_firmware_that_never_ends_is_counted() {
     assert_eq!((report.zones[0].cycles.count, report.zones[0].open_zone_count), (0, 1));
 }
 
-#[test]
-fn the_report_is_json_with_units_in_its_names() {
-    let json = serde_json::to_value(report_of(&read_capture("blackhole-noc-256"))).unwrap();
-    assert_eq!(json["ops"][0]["kernel"]["duration_ns"], 6_136);
-    assert_eq!(json["zones"][0]["risc"], "BRISC");
-    assert_eq!(json["zones"][0]["median_cycles"], 8_908);
-    assert_eq!(json["summary"]["kept"]["data"], 50);
-}
-
 /// One op of a Quasar: firmware on DM 0, kernels on two movers of data and two parts' TRISCs.
 #[test]
 fn kernels_of_a_quasar_are_spans_of_its_two_kinds_of_processors() {

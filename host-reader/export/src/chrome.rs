@@ -14,6 +14,7 @@ use super::{
 };
 use host_events::{HostEvent, HostSource};
 use std::io::{self, Write};
+use tables::Value;
 
 /// Process of the host, beyond the numbers of chips.
 const HOST_PID: u64 = 1_000_000;
@@ -116,25 +117,13 @@ fn name_thread(text: &mut Vec<u8>, pid: u64, tid: u64, name: &str) {
 }
 
 fn op_event(text: &mut Vec<u8>, pid: u64, op: &TraceOp<'_>) {
-    let figures = &op.figures;
     let mut event = JsonEvent::complete(text, pid, op.row.into(), op.start_ns, op.end_ns);
     event.name_and_category(&op.label(), "op");
-    event.number("run_host_id", figures.run_host_id.into());
-    event.number("start_cycle", op.start_cycle);
-    if let Some(cycles) = op.duration_cycles() {
-        event.number("duration_cycles", cycles);
-    }
-    for (key, reason) in op.doubts() {
-        event.text(key, reason);
-    }
-    event.number("launch", figures.launch);
-    event.number("cores", figures.core_count);
-    if let Some(kernel) = figures.kernel {
-        event.number("kernel_cycles", kernel.duration_cycles);
-    }
-    if figures.is_spread_implausible {
-        event.flag("clocks_of_cores_disagree");
-    }
+    op.for_each_argument(|key, value| match value {
+        Value::Text(reason) => event.text(key, reason),
+        Value::Flag(_) => event.flag(key),
+        value => event.number(key, value.number().unwrap_or_default()),
+    });
     for (key, value) in op.metadata.iter().flat_map(|metadata| metadata.fields.iter()) {
         event.text(key, value);
     }

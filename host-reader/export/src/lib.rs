@@ -42,8 +42,7 @@ mod words;
 
 #[cfg(feature = "parquet")]
 pub use self::parquet::{
-    Cells, ColumnCells, ColumnKind, ColumnSchema, DATASET_TABLES, DatasetCounts, EmptyName,
-    ParquetDataset, TableKind, TableRows, TableSchema,
+    DatasetCounts, DeviceRows, DeviceTable, EmptyName, HostRows, HostTable, ParquetDataset,
 };
 pub use destination::{CancelFlag, Destination, WriteError, write_atomically};
 pub use format::{ExportFormat, UnknownFormat};

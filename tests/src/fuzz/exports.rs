@@ -8,7 +8,12 @@ use host_reader::{
     log::write_device_log,
     recording::{Recording, TraceFilter},
     report::{OpsOptions, OpsReport},
+    tables::{
+        LossRow, Losses, Ops, Rows, SumStatisticsTable, Table, WaitStatisticsTable,
+        ZoneStatisticsTable, op_rows,
+    },
 };
+use wire::RunHostId;
 
 /// Reads bytes as a capture with right checksums, and writes everything that is written of its runs.
 ///
@@ -20,7 +25,14 @@ pub fn exports(data: &[u8]) {
     for run in runs {
         let recording = Recording::of_captured_run(run);
         let report = Report::new(&recording.readout);
-        assert!(serde_json::to_string(&report).is_ok(), "a report that is no JSON");
+        let names = recording.op_names();
+        write_json::<Ops>(op_rows(&report.ops, |op| {
+            names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied()
+        }));
+        write_json::<ZoneStatisticsTable>(report.zones.iter().collect());
+        write_json::<SumStatisticsTable>(report.sums.iter().collect());
+        write_json::<WaitStatisticsTable>(report.waits.iter().collect());
+        write_json::<Losses>(LossRow::from_ledger(&recording.readout.losses));
         let trace = Trace::new(&recording, &TraceFilter::default());
         for format in ExportFormat::ALL {
             let written = format.write(&trace, &mut Vec::new(), &mut |_| {});
@@ -30,4 +42,8 @@ pub fn exports(data: &[u8]) {
         assert!(written.is_ok(), "{written:?}");
         let _ = OpsReport::of_recording(&recording, &OpsOptions::default());
     }
+}
+
+fn write_json<T: Table>(rows: Vec<T::Row<'_>>) {
+    assert!(serde_json::to_string(&Rows::<T>(rows)).is_ok(), "{} is no JSON", T::NAME);
 }

@@ -3,55 +3,14 @@
 use super::{
     arguments::LossesPart,
     loaded::{Part, RunFigures},
-    table::{Column, Table, cells, joined},
+    table::{Column, Table, cells},
 };
 use host_reader::{
     analysis::{loss_groups, loss_remedies},
-    ledger::LossTotals,
+    tables::{LossGroups, LossRow, Losses},
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
-use wire::RunHostId;
-
-const NO_RUNS: &str = "the device does not count runs";
-
-/// Columns of `counts`.
-const COUNTS: [Column; 7] = [
-    Column::or_null("runs", NO_RUNS),
-    Column::new("zones"),
-    Column::new("data"),
-    Column::new("events"),
-    Column::new("sums"),
-    Column::new("unknown_markers"),
-    Column::new("is_lower_bound"),
-];
-
-const CAUSES: [Column; 12] = joined(&[
-    &[
-        Column::new("cause"),
-        Column::new("chip_id"),
-        Column::new("risc"),
-        Column::new("programs"),
-        Column::new("core_count"),
-    ],
-    &COUNTS,
-]);
-
-const LANES: [Column; 15] = joined(&[
-    &[
-        Column::new("cause"),
-        Column::new("chip_id"),
-        Column::new("core_x"),
-        Column::new("core_y"),
-        Column::new("risc"),
-        Column::or_null("run_host_id", "of no known program"),
-    ],
-    &COUNTS,
-    &[
-        Column::or_null("first_run_host_id", "of one program"),
-        Column::or_null("last_run_host_id", "of one program"),
-    ],
-]);
 
 const ANOMALIES: [Column; 3] =
     [Column::new("kind"), Column::new("count"), Column::new("is_repaired")];
@@ -59,25 +18,14 @@ const ANOMALIES: [Column; 3] =
 /// The table of a run; empty for an ops CSV, which has no ledger.
 pub(super) fn table(part: Part<'_>, asked: LossesPart) -> Table<'_> {
     match (part, asked) {
-        (Part::OpsCsv(_), _) => Table::new(&CAUSES, [], |(): &()| Vec::new())
+        (Part::OpsCsv(_), _) => Table::from_rows::<LossGroups>(Vec::new())
             .with_note("reason", "an ops CSV has no ledger; load the device log or capture"),
         (Part::Run(run), LossesPart::Causes) => causes(run),
-        (Part::Run(run), LossesPart::Lanes) => lanes(run),
+        (Part::Run(run), LossesPart::Lanes) => {
+            Table::from_rows::<Losses>(LossRow::from_ledger(&run.losses))
+        }
         (Part::Run(run), LossesPart::Anomalies) => anomalies(run),
     }
-}
-
-fn counts(totals: &LossTotals) -> Vec<Value> {
-    let runs = (totals.runs > 0).then_some(totals.runs);
-    cells![
-        runs,
-        totals.zones,
-        totals.data,
-        totals.events,
-        totals.sums,
-        totals.unknown_markers,
-        totals.is_lower_bound,
-    ]
 }
 
 fn causes(run: &RunFigures) -> Table<'_> {
@@ -90,38 +38,7 @@ fn causes(run: &RunFigures) -> Table<'_> {
         .into_iter()
         .map(|(cause, remedies)| (cause.to_owned(), remedies.join("; ").into()))
         .collect();
-    let table = Table::new(&CAUSES, groups, |group| {
-        let mut row = cells![
-            group.cause.label(),
-            group.chip_id,
-            group.risc.label(),
-            group.programs,
-            group.core_count
-        ];
-        row.extend(counts(&group.totals));
-        row
-    });
-    table.with_note("remedies", remedies)
-}
-
-fn lanes(run: &RunFigures) -> Table<'_> {
-    let entries: Vec<_> = run.losses.entries().map(|(key, totals)| (*key, *totals)).collect();
-    Table::new(&LANES, entries, |(key, totals)| {
-        let mut row = cells![
-            key.cause.label(),
-            key.lane.chip_id,
-            key.lane.core.x,
-            key.lane.core.y,
-            key.lane.risc.label(),
-            key.program.map(|RunHostId(id)| id),
-        ];
-        row.extend(counts(totals));
-        row.extend(cells![
-            totals.programs.map(|span| span.first.0),
-            totals.programs.map(|span| span.last.0)
-        ]);
-        row
-    })
+    Table::from_rows::<LossGroups>(groups).with_note("remedies", remedies)
 }
 
 fn anomalies(run: &RunFigures) -> Table<'_> {

@@ -7,37 +7,12 @@ use super::{
 };
 use crate::failure::Failure;
 use host_reader::{
-    analysis::{Doubt, Op, Span},
+    analysis::Op,
     export::TraceFilter,
     perf::{OpReport, RowKind},
+    tables::{Ops, op_rows},
 };
 use wire::RunHostId;
-
-const SPAN: &str = "no record, no clock, or duration_doubt";
-
-const LAUNCHES: [Column; 21] = [
-    Column::new("chip_id"),
-    Column::new("program"),
-    Column::new("launch"),
-    Column::or_null("name", "the host gave none"),
-    Column::or_null("core_count", "no firmware zone on any core"),
-    Column::new("recorded_core_count"),
-    Column::or_null("kernel_ns", SPAN),
-    Column::or_null("firmware_ns", SPAN),
-    Column::or_null("brisc_ns", SPAN),
-    Column::or_null("ncrisc_ns", SPAN),
-    Column::or_null("trisc0_ns", SPAN),
-    Column::or_null("trisc1_ns", SPAN),
-    Column::or_null("trisc2_ns", SPAN),
-    Column::or_null("erisc_ns", SPAN),
-    Column::or_null("start_skew_ns", SPAN),
-    Column::or_null("op_to_op_ns", "first op, overlap, no clock, or latency_doubt"),
-    Column::or_null("trace_id", "no replay of a trace"),
-    Column::or_null("trace_replay", "no replay of a trace"),
-    Column::or_null("duration_doubt", "no doubt"),
-    Column::or_null("latency_doubt", "no doubt"),
-    Column::or_null("stall_ns", "no wait for the host, unknown clock, or lost records"),
-];
 
 const NOT_IN_FILE: &str = "the file does not tell";
 
@@ -97,34 +72,7 @@ fn launches<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
         let program = RunHostId(op.run_host_id).base();
         filter.selects_device(op.chip_id) && filter.selects_op(program, run.names.of(op))
     };
-    let ops: Vec<_> = run.report.ops.iter().filter(is_wanted).collect();
-    Table::new(&LAUNCHES, ops, |op| {
-        let ns = |span: &Option<Span>| span.as_ref().and_then(|span| span.duration_ns);
-        let kernels = &op.risc_kernels;
-        cells![
-            op.chip_id,
-            RunHostId(op.run_host_id).base(),
-            op.launch,
-            run.names.of(op),
-            Some(op.core_count).filter(|&count| count > 0),
-            op.recorded_core_count,
-            ns(&op.kernel.or(op.trace_kernel)),
-            ns(&op.firmware.or(op.trace_firmware)),
-            ns(&kernels.brisc),
-            ns(&kernels.ncrisc),
-            ns(&kernels.trisc0),
-            ns(&kernels.trisc1),
-            ns(&kernels.trisc2),
-            ns(&kernels.erisc),
-            op.kernel_first_to_last_start_ns,
-            op.op_to_op_latency_ns,
-            op.trace_id,
-            op.trace_replay,
-            op.duration_doubt.map(Doubt::label),
-            op.latency_doubt.map(Doubt::label),
-            op.stall_ns,
-        ]
-    })
+    Table::from_rows::<Ops>(op_rows(run.report.ops.iter().filter(is_wanted), |op| run.names.of(op)))
 }
 
 fn rows<'a>(figures: &'a OpsFigures, filter: &TraceFilter) -> Table<'a> {

@@ -1,6 +1,7 @@
 //! Tables, and the answers of bounded size that hold a part of one.
 
 use crate::failure::Failure;
+use host_reader::tables;
 use rmcp::schemars;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -73,7 +74,7 @@ pub(super) enum SortOrder {
 
 /// Rows made when they are asked for.
 pub(super) struct Table<'a> {
-    columns: &'static [Column],
+    columns: Vec<Column>,
     order: Vec<usize>,
     row: Box<dyn Fn(usize) -> Vec<Value> + 'a>,
     /// Facts about the table as a whole.
@@ -107,17 +108,28 @@ struct Answer<'a> {
 impl<'a> Table<'a> {
     /// A table with a row for each item.
     pub(super) fn new<T: 'a>(
-        columns: &'static [Column],
+        columns: &[Column],
         items: impl IntoIterator<Item = T>,
         row: impl Fn(&T) -> Vec<Value> + 'a,
     ) -> Self {
         let items: Vec<T> = items.into_iter().collect();
         Self {
-            columns,
+            columns: columns.to_vec(),
             order: (0..items.len()).collect(),
             row: Box::new(move |at| items.get(at).map(&row).unwrap_or_default()),
             notes: Map::new(),
         }
+    }
+
+    /// A table of the schema, with the columns of its summary.
+    pub(super) fn from_rows<T: tables::Table>(rows: Vec<T::Row<'a>>) -> Self {
+        let columns = T::summary_columns().map(|column| Column {
+            name: column.schema.name,
+            if_null: column.schema.null_means.unwrap_or_default(),
+        });
+        Self::new(&columns.collect::<Vec<_>>(), rows, |row| {
+            T::summary_columns().map(|column| serde_json::json!(column.value(row))).collect()
+        })
     }
 
     /// Adds a fact about the table as a whole.

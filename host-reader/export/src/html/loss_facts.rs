@@ -1,135 +1,78 @@
 //! Losses and anomalies for the page: every loss with its lane and time, every anomaly counted.
 
-use super::facts::risc_number;
-use crate::{Trace, TraceLoss};
-use analysis::{LossGroup, loss_groups, loss_remedies};
-use reader::{
-    anomaly::Anomaly,
-    lane::LaneId,
-    ledger::{LossCause, LossKey, LossTotals},
-};
+use crate::Trace;
+use analysis::{loss_groups, loss_remedies};
+use reader::{anomaly::Anomaly, lane::LaneId};
 use serde::Serialize;
+use tables::{Columns, LossGroups, LossRow, Losses, Rows};
 use wire::RunHostId;
 
 /// Anomalies that the page names with their place.
 const SHOWN_ANOMALIES: usize = 500;
 
 /// Losses, column by column.
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 pub(super) struct LossFacts {
     /// The same in few rows, as tables of the terminal have them.
-    groups: Vec<LossGroupRow>,
+    groups: Rows<'static, LossGroups>,
     /// Causes against which something helps, and what.
     remedies: Vec<(&'static str, &'static str)>,
-    chip_id: Vec<u32>,
-    core: Vec<(u16, u16)>,
-    risc: Vec<usize>,
-    /// The program without its chip.
+    /// Columns of the table `losses`.
+    #[serde(flatten)]
+    columns: Columns<'static, Losses>,
+    #[serde(flatten)]
+    shown: ShownLosses,
+}
+
+/// Where losses are shown, and their programs without the chip.
+#[derive(Default, Serialize)]
+struct ShownLosses {
     program: Vec<Option<u32>>,
-    cause: Vec<&'static str>,
-    zones: Vec<u64>,
-    data: Vec<u64>,
-    events: Vec<u64>,
-    sums: Vec<u64>,
-    unknown_markers: Vec<u64>,
-    is_lower_bound: Vec<bool>,
-    /// Runs that lost records, where they are counted.
-    runs: Vec<u64>,
     /// The first and the last launch among which those are that lost records.
     programs: Vec<Option<(u32, u32)>>,
     /// Index of the chip and of the lane; none of a chip that is not in the trace.
     lane: Vec<Option<(usize, usize)>>,
-    time_ns: Vec<Option<u64>>,
+    time_ns: Vec<Option<i64>>,
 }
 
 impl LossFacts {
     pub(super) fn new(trace: &Trace<'_>) -> Self {
-        let groups = grouped(trace);
-        let mut facts = Self { remedies: remedies(&groups), ..Self::default() };
-        facts.groups = groups.iter().map(LossGroupRow::new).collect();
+        let (mut rows, mut shown) = (Vec::new(), ShownLosses::default());
         for (device_index, device) in trace.devices.iter().enumerate() {
             for (lane_index, lane) in device.lanes.iter().enumerate() {
-                for loss in &lane.losses {
-                    facts.record(lane.id, loss.program, loss.cause, &loss.totals);
-                    facts.lane.push(Some((device_index, lane_index)));
-                    facts.time_ns.push(Some(loss.time_ns));
-                }
+                let of_lane = lane.losses.iter().map(|loss| loss.row(lane.id));
+                of_lane.for_each(|row| shown.add(&mut rows, row, Some((device_index, lane_index))));
             }
         }
-        for (key, totals) in &trace.unplaced_losses {
-            facts.record(key.lane, key.program, key.cause, totals);
-            facts.lane.push(None);
-            facts.time_ns.push(None);
+        for &(key, totals) in &trace.unplaced_losses {
+            let row = LossRow { key, totals, recording: "", time_ns: None };
+            shown.add(&mut rows, row, None);
         }
-        facts
-    }
-
-    fn record(
-        &mut self,
-        lane: LaneId,
-        program: Option<RunHostId>,
-        cause: LossCause,
-        totals: &LossTotals,
-    ) {
-        self.chip_id.push(lane.chip_id);
-        self.core.push((lane.core.x, lane.core.y));
-        self.risc.push(risc_number(lane.risc));
-        self.program.push(program.map(RunHostId::base));
-        self.cause.push(cause.label());
-        self.zones.push(totals.zones);
-        self.data.push(totals.data);
-        self.events.push(totals.events);
-        self.sums.push(totals.sums);
-        self.unknown_markers.push(totals.unknown_markers);
-        self.is_lower_bound.push(totals.is_lower_bound);
-        self.runs.push(totals.runs);
-        let span = totals.programs.map(|span| (span.first.base(), span.last.base()));
-        self.programs.push(span);
-    }
-}
-
-/// Losses of one cause, chip and RISC.
-#[derive(Serialize)]
-struct LossGroupRow {
-    cause: &'static str,
-    chip_id: u32,
-    risc: &'static str,
-    programs: String,
-    cores: usize,
-    /// Runs that lost records; 0 where they are not counted.
-    runs: u64,
-    /// Zones, data, events, sums, unknown markers.
-    counts: [u64; 5],
-    is_lower_bound: bool,
-}
-
-impl LossGroupRow {
-    fn new(group: &LossGroup) -> Self {
-        let totals = &group.totals;
+        let groups = loss_groups(rows.iter().map(|row| (row.key, row.totals)));
+        let remedies = loss_remedies(&groups).into_iter();
         Self {
-            cause: group.cause.label(),
-            chip_id: group.chip_id,
-            risc: group.risc.label(),
-            programs: group.programs.clone(),
-            cores: group.core_count,
-            runs: totals.runs,
-            counts: [totals.zones, totals.data, totals.events, totals.sums, totals.unknown_markers],
-            is_lower_bound: totals.is_lower_bound,
+            remedies: remedies.map(|(cause, remedy)| (cause.label(), remedy)).collect(),
+            groups: Rows(groups),
+            columns: Columns { rows, is_wanted: |column| !column.schema.name.ends_with("host_id") },
+            shown,
         }
     }
 }
 
-fn grouped(trace: &Trace<'_>) -> Vec<LossGroup> {
-    let of_lanes = trace.lanes().flat_map(|lane| {
-        let key =
-            |loss: &TraceLoss| LossKey { lane: lane.id, cause: loss.cause, program: loss.program };
-        lane.losses.iter().map(move |loss| (key(loss), loss.totals))
-    });
-    loss_groups(of_lanes.chain(trace.unplaced_losses.iter().copied()))
-}
-
-fn remedies(groups: &[LossGroup]) -> Vec<(&'static str, &'static str)> {
-    loss_remedies(groups).into_iter().map(|(cause, remedy)| (cause.label(), remedy)).collect()
+impl ShownLosses {
+    fn add(
+        &mut self,
+        rows: &mut Vec<LossRow<'static>>,
+        row: LossRow<'static>,
+        lane: Option<(usize, usize)>,
+    ) {
+        self.program.push(row.key.program.map(RunHostId::base));
+        let programs = row.totals.programs.map(|span| (span.first.base(), span.last.base()));
+        self.programs.push(programs);
+        self.lane.push(lane);
+        self.time_ns.push(row.time_ns);
+        rows.push(row);
+    }
 }
 
 /// Anomalies and repairs: all counted, the first ones with their place.

@@ -273,7 +273,7 @@ PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since rese
 0,1,2,BRISC,7,260,0,2048,,,BRISC-KERNEL,ZONE_END,1,/k.cpp,
 ";
     let page = exported(&read_device_log(log.as_bytes(), "test").unwrap(), ExportFormat::Html);
-    assert_eq!(facts(&page)["ops"]["sub_device"], json!([3, null]));
+    assert_eq!(facts(&page)["ops"]["sub_device_id"], json!([3, null]));
 }
 
 #[test]

@@ -1,222 +1,217 @@
 //! The rows of what the host did.
 
-use super::rows::{Row, RowSink, TableRows};
-use super::schema::{BUFFERS, HOST_EVENTS, HOST_ZONES, OP_BUFFERS};
+use super::device_rows::signed;
 use crate::{TraceHost, TraceHostMark, TraceHostThread, TraceZone};
 use host_events::{BufferPool, HostEvent, HostEventKind, HostSource, buffer_address, buffer_bytes};
-use parquet::data_type::ByteArray;
 use reports::report::BufferPeaks;
-use std::collections::HashMap;
+use std::borrow::Cow;
+use tables::{
+    BufferRow, Buffers, HostEventRow, HostEvents, HostZoneRow, HostZones, OpBufferRow, OpBuffers,
+    Table,
+};
 
-/// The host, and the texts that its rows have in common.
-pub(super) struct HostRows<'t, 'a> {
-    host: &'t TraceHost<'a>,
-    recording: &'t ByteArray,
-    sources: HashMap<&'a HostSource, SourceTexts>,
+/// A table with rows of the host.
+pub trait HostTable: Table {
+    /// Calls `visit` with each row.
+    ///
+    /// # Errors
+    /// The first error of `visit`, which ends it.
+    fn for_each_row<E>(
+        rows: HostRows<'_, '_>,
+        visit: impl FnMut(&Self::Row<'_>) -> Result<(), E>,
+    ) -> Result<(), E>;
 }
 
-/// Texts of a place in the program, encoded.
-struct SourceTexts {
-    name: Option<ByteArray>,
-    function: Option<ByteArray>,
-    file: Option<ByteArray>,
+/// The host of a recording, its buffers, and the recording's name.
+#[derive(Clone, Copy, Debug)]
+pub struct HostRows<'t, 'a> {
+    /// Threads and plots.
+    pub host: &'t TraceHost<'a>,
+    /// Peaks of buffers by op.
+    pub peaks: &'t BufferPeaks,
+    /// Name of the capture or log.
+    pub recording: &'t str,
 }
 
-impl TableRows {
-    /// Collects every zone of the host, as `host_zones` of a dataset has them.
-    #[must_use]
-    pub fn host_zones(host: &TraceHost<'_>, recording: &str) -> Self {
-        let mut rows = Self::new(&HOST_ZONES);
-        let Ok(()) = HostRows::new(host, &ByteArray::from(recording)).write_zones(&mut rows);
-        rows
-    }
-
-    /// Collects every message, signpost, frame and plot of the host, as `host_events` has them.
-    #[must_use]
-    pub fn host_events(host: &TraceHost<'_>, recording: &str) -> Self {
-        let mut rows = Self::new(&HOST_EVENTS);
-        let Ok(()) = HostRows::new(host, &ByteArray::from(recording)).write_events(&mut rows);
-        rows
-    }
-
-    /// Collects every change of what buffers hold, as `buffers` of a dataset has them.
-    #[must_use]
-    pub fn buffers(host: &TraceHost<'_>, recording: &str) -> Self {
-        let mut rows = Self::new(&BUFFERS);
-        let Ok(()) = HostRows::new(host, &ByteArray::from(recording)).write_buffers(&mut rows);
-        rows
-    }
-
-    /// Collects the peaks of buffers by op and memory, as `op_buffers` of a dataset has them.
-    #[must_use]
-    pub fn op_buffers(peaks: &BufferPeaks, recording: &str) -> Self {
-        let mut rows = Self::new(&OP_BUFFERS);
-        let Ok(()) = write_op_buffers(peaks, &ByteArray::from(recording), &mut rows);
-        rows
-    }
-}
-
-/// Every memory of every op, op by op.
-pub(super) fn write_op_buffers<S: RowSink>(
-    peaks: &BufferPeaks,
-    recording: &ByteArray,
-    out: &mut S,
-) -> Result<(), S::Error> {
-    for op in &peaks.ops {
-        let name = op.name.as_deref().and_then(maybe);
-        for (pool, bytes) in &op.peaks {
-            out.row(|row| {
-                row.text(recording)
-                    .number(op.device_id)
-                    .maybe_narrow(u32::try_from(op.run_host_id).ok())
-                    .maybe_text(name.as_ref())
-                    .text(&ByteArray::from(pool.kind))
-                    .number(*bytes);
-            })?;
-        }
-    }
-    Ok(())
-}
-
-impl<'t, 'a> HostRows<'t, 'a> {
-    pub(super) fn new(host: &'t TraceHost<'a>, recording: &'t ByteArray) -> Self {
-        Self { host, recording, sources: HashMap::new() }
-    }
-
-    /// Every zone, thread by thread.
-    pub(super) fn write_zones<S: RowSink>(mut self, out: &mut S) -> Result<(), S::Error> {
-        for thread in &self.host.threads {
-            let name = maybe(thread.name);
+impl HostTable for HostZones {
+    fn for_each_row<E>(
+        rows: HostRows<'_, '_>,
+        mut visit: impl FnMut(&HostZoneRow<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for thread in &rows.host.threads {
             let own = thread.zones.self_cycles();
             for ((index, zone), self_ns) in thread.zones.iter().enumerate().zip(own) {
-                out.row(|row| {
-                    self.fill_thread(row, Some(thread), name.as_ref());
-                    self.fill_zone(row, thread, index, &zone, self_ns);
-                })?;
+                visit(&rows.zone(thread, index, &zone, self_ns))?;
             }
         }
         Ok(())
     }
+}
 
-    /// Every message, signpost and frame, thread by thread, then every plot.
-    pub(super) fn write_events<S: RowSink>(mut self, out: &mut S) -> Result<(), S::Error> {
-        for thread in &self.host.threads {
-            let name = maybe(thread.name);
-            for mark in &thread.marks {
-                out.row(|row| {
-                    self.fill_thread(row, Some(thread), name.as_ref());
-                    self.fill_mark(row, mark);
-                })?;
-            }
+impl HostTable for HostEvents {
+    /// Messages, signposts and frames, thread by thread, then plots.
+    fn for_each_row<E>(
+        rows: HostRows<'_, '_>,
+        mut visit: impl FnMut(&HostEventRow<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for thread in &rows.host.threads {
+            thread.marks.iter().try_for_each(|mark| visit(&rows.mark(thread, mark)))?;
         }
-        let kind = ByteArray::from("plot");
-        for plot in &self.host.plots {
-            let name = ByteArray::from(plot.name);
+        for plot in &rows.host.plots {
             for &(time_ns, value) in &plot.points {
-                out.row(|row| {
-                    self.fill_thread(row, None, None);
-                    row.text(&kind).text(&name).maybe_text(None).maybe_text(None);
-                    row.maybe_narrow(None).nanoseconds(time_ns);
-                    row.nanoseconds(self.host.origin_ns.saturating_add(time_ns));
-                    row.maybe_real(Some(value)).maybe_text(None).maybe_text(None);
-                })?;
+                visit(&rows.point(plot.name, time_ns, value))?;
             }
         }
         Ok(())
     }
+}
 
-    /// Every change of what a pool of buffers holds, pool by pool.
-    pub(super) fn write_buffers<S: RowSink>(self, out: &mut S) -> Result<(), S::Error> {
-        for plot in &self.host.plots {
+impl HostTable for Buffers {
+    fn for_each_row<E>(
+        rows: HostRows<'_, '_>,
+        mut visit: impl FnMut(&BufferRow<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for plot in &rows.host.plots {
             let Some(pool) = BufferPool::parse(plot.name) else { continue };
-            let memory = ByteArray::from(pool.kind);
             let mut held = 0;
             for (&(time_ns, value), text) in plot.points.iter().zip(&plot.texts) {
                 let before = std::mem::replace(&mut held, buffer_bytes(value));
                 let change = i128::from(held) - i128::from(before);
-                out.row(|row| {
-                    row.text(self.recording).number(pool.device_id).text(&memory);
-                    row.nanoseconds(time_ns);
-                    row.nanoseconds(self.host.origin_ns.saturating_add(time_ns));
-                    row.maybe_signed(Some(i64::try_from(change).unwrap_or(i64::MAX)));
-                    row.number(held).maybe_number(text.and_then(buffer_address));
+                visit(&BufferRow {
+                    recording: rows.recording,
+                    chip_id: u32::try_from(pool.device_id).ok(),
+                    memory: pool.kind.into(),
+                    time_ns: signed(time_ns),
+                    host_ns: rows.host_ns(time_ns),
+                    change_bytes: i64::try_from(change).unwrap_or(i64::MAX),
+                    held_bytes: held,
+                    address: text.and_then(buffer_address),
                 })?;
             }
         }
         Ok(())
     }
+}
 
-    fn fill_thread(
-        &self,
-        row: &mut Row<'_>,
-        thread: Option<&TraceHostThread<'_>>,
-        name: Option<&ByteArray>,
-    ) {
-        row.text(self.recording)
-            .maybe_narrow(thread.map(|thread| thread.process_id))
-            .maybe_number(thread.map(|thread| thread.number))
-            .maybe_text(name);
+impl HostTable for OpBuffers {
+    fn for_each_row<E>(
+        rows: HostRows<'_, '_>,
+        mut visit: impl FnMut(&OpBufferRow<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for op in &rows.peaks.ops {
+            for (pool, bytes) in &op.peaks {
+                visit(&OpBufferRow {
+                    recording: rows.recording,
+                    chip_id: u32::try_from(op.device_id).ok(),
+                    run_host_id: u32::try_from(op.run_host_id).ok(),
+                    name: op.name.as_deref().and_then(known),
+                    memory: pool.kind.into(),
+                    peak_bytes: *bytes,
+                })?;
+            }
+        }
+        Ok(())
     }
+}
 
-    fn fill_zone(
-        &mut self,
-        row: &mut Row<'_>,
-        thread: &TraceHostThread<'a>,
+impl<'t> HostRows<'t, '_> {
+    fn zone(
+        self,
+        thread: &'t TraceHostThread<'_>,
         index: usize,
         zone: &TraceZone,
         self_ns: u64,
-    ) {
+    ) -> HostZoneRow<'t> {
         let event = thread.zone_event(index);
-        let texts = event.map(|(_, source)| self.texts(source));
-        let name = texts.and_then(|texts| texts.name.clone());
-        row.text(&name.unwrap_or_else(|| ByteArray::from("")));
-        self.fill_source(row, event.map(|(_, source)| source));
-        // The cycles of the host's zones are nanoseconds of its clock.
-        row.narrow(zone.depth.into())
-            .nanoseconds(zone.start_ns)
-            .nanoseconds(zone.duration_cycles)
-            .nanoseconds(self_ns)
-            .nanoseconds(zone.start_cycle)
-            .maybe_text(event.and_then(|(event, _)| maybe(event.text.as_deref()?)).as_ref())
-            .flag(zone.is_clipped)
-            .maybe_text(event.and_then(|(event, _)| color(event)).as_ref());
+        let source = event.map(|(_, source)| source);
+        let (function, file, line) = place_of(source);
+        HostZoneRow {
+            recording: self.recording,
+            process_id: thread.process_id,
+            thread: thread.number,
+            thread_name: known(thread.name),
+            name: source.map_or("", |source| &*source.name).into(),
+            function,
+            file,
+            line,
+            depth: zone.depth.into(),
+            // The cycles of the host's zones are nanoseconds of its clock.
+            start_ns: signed(zone.start_ns),
+            duration_ns: signed(zone.duration_cycles),
+            self_ns: signed(self_ns),
+            start_host_ns: signed(zone.start_cycle),
+            text: event.and_then(|(event, _)| known(event.text.as_deref()?)),
+            is_clipped: zone.is_clipped,
+            color: event.and_then(|(event, _)| color(event)),
+        }
     }
 
-    fn fill_mark(&mut self, row: &mut Row<'_>, mark: &TraceHostMark<'a>) {
-        row.text(&ByteArray::from(kind_label(mark.event.kind)));
-        let name = self.texts(mark.source).name.clone();
-        row.maybe_text(name.as_ref());
-        self.fill_source(row, Some(mark.source));
-        row.nanoseconds(mark.time_ns)
-            .nanoseconds(mark.event.time_ns)
-            .maybe_real(None)
-            .maybe_text(mark.event.text.as_deref().and_then(maybe).as_ref())
-            .maybe_text(color(mark.event).as_ref());
+    fn mark<'r>(
+        self,
+        thread: &'r TraceHostThread<'_>,
+        mark: &'r TraceHostMark<'_>,
+    ) -> HostEventRow<'r>
+    where
+        't: 'r,
+    {
+        let (function, file, line) = place_of(Some(mark.source));
+        HostEventRow {
+            recording: self.recording,
+            process_id: Some(thread.process_id),
+            thread: Some(thread.number),
+            thread_name: known(thread.name),
+            kind: kind_label(mark.event.kind).into(),
+            name: known(&mark.source.name),
+            function,
+            file,
+            line,
+            time_ns: signed(mark.time_ns),
+            host_ns: signed(mark.event.time_ns),
+            value: None,
+            text: mark.event.text.as_deref().and_then(known),
+            color: color(mark.event),
+        }
     }
 
-    fn fill_source(&mut self, row: &mut Row<'_>, source: Option<&'a HostSource>) {
-        let line = source.map(|source| source.line).filter(|&line| line > 0);
-        let texts = source.map(|source| self.texts(source));
-        row.maybe_text(texts.and_then(|texts| texts.function.as_ref()))
-            .maybe_text(texts.and_then(|texts| texts.file.as_ref()))
-            .maybe_narrow(line);
+    fn point(self, name: &'t str, time_ns: u64, value: f64) -> HostEventRow<'t> {
+        HostEventRow {
+            recording: self.recording,
+            process_id: None,
+            thread: None,
+            thread_name: None,
+            kind: "plot".into(),
+            name: Some(name.into()),
+            function: None,
+            file: None,
+            line: None,
+            time_ns: signed(time_ns),
+            host_ns: self.host_ns(time_ns),
+            value: Some(value),
+            text: None,
+            color: None,
+        }
     }
 
-    fn texts(&mut self, source: &'a HostSource) -> &SourceTexts {
-        self.sources.entry(source).or_insert_with(|| SourceTexts {
-            name: maybe(&source.name),
-            function: maybe(&source.function),
-            file: maybe(&source.file),
-        })
+    fn host_ns(self, since_origin_ns: u64) -> i64 {
+        signed(self.host.origin_ns.saturating_add(since_origin_ns))
     }
 }
 
-fn maybe(text: &str) -> Option<ByteArray> {
-    (!text.is_empty()).then(|| ByteArray::from(text))
+/// Function, file and line of a source, as far as they are known.
+fn place_of(
+    source: Option<&HostSource>,
+) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>, Option<u32>) {
+    let line = source.map(|source| source.line).filter(|&line| line > 0);
+    let function = source.and_then(|source| known(&source.function));
+    (function, source.and_then(|source| known(&source.file)), line)
 }
 
-fn color(event: &HostEvent) -> Option<ByteArray> {
-    Some(event.color?.to_string().into_bytes().into())
+fn known(text: &str) -> Option<Cow<'_, str>> {
+    (!text.is_empty()).then_some(Cow::Borrowed(text))
+}
+
+fn color(event: &HostEvent) -> Option<Cow<'static, str>> {
+    Some(event.color?.to_string().into())
 }
 
 const fn kind_label(kind: HostEventKind) -> &'static str {

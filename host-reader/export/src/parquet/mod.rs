@@ -2,59 +2,48 @@
 //! dataset of many recordings.
 //!
 //! ```text
-//! dataset/zones/host=node-3/device=0/matmul.parquet
-//! dataset/markers/host=node-3/device=0/matmul.parquet
-//! dataset/ops/host=node-3/device=0/matmul.parquet
-//! dataset/losses/host=node-3/device=0/matmul.parquet
-//! dataset/counters/host=node-3/device=0/matmul.parquet
-//! dataset/noc_events/host=node-3/device=0/matmul.parquet
-//! dataset/waits/host=node-3/device=0/matmul.parquet
-//! dataset/wait_sums/host=node-3/device=0/matmul.parquet
-//! dataset/profiler_time/host=node-3/device=0/matmul.parquet
+//! dataset/zones/host=node-3/chip_id=0/matmul.parquet
+//! dataset/ops/host=node-3/chip_id=0/matmul.parquet
 //! dataset/host_zones/host=node-3/matmul.parquet
-//! dataset/host_events/host=node-3/matmul.parquet
-//! dataset/buffers/host=node-3/matmul.parquet
-//! dataset/op_buffers/host=node-3/matmul.parquet
 //! ```
 //!
 //! Folders are named as Hive does it, so that DuckDB, DataFusion, Spark and Ray read all
-//! recordings of a fleet as 13 tables with the columns `host` and `device`, and open
-//! only the files that a query needs. [`DATASET_TABLES`] says what the other columns are; ops are
-//! joined to zones and markers by host, device, `recording` and `op`.
+//! recordings of a fleet as 13 tables with the columns `host` and `chip_id`, and open
+//! only the files that a query needs. The crate `tables` says what the other columns are; ops are
+//! joined to zones and markers by host, chip, `recording` and `op`.
 //!
 //! Everything that is to be known before the rows are trusted is kept beside them, as
 //! key-value metadata of each file: `kprof.doubts` counts losses, anomalies, repairs and
 //! what a filter hid, over the whole recording; `kprof.clock` describes the device's clock.
 
+mod device_rows;
 mod folders;
 mod host_rows;
 mod rows;
-mod schema;
 mod sync_rows;
-mod tables;
 #[cfg(test)]
 mod tests;
-mod words;
 
-pub use rows::{Cells, ColumnCells, TableRows};
-pub use schema::{ColumnKind, ColumnSchema, DATASET_TABLES, TableKind, TableSchema};
+pub use device_rows::{DeviceRows, DeviceTable};
+pub use host_rows::{HostRows, HostTable};
 
 use super::{
     CancelFlag, Destination, Trace, TraceDevice, WriteError,
     destination::{PreparedFile, prepare_file},
 };
+use ::tables::{
+    Buffers, Counters, HostEvents, HostZones, LossRow, Losses, Markers, NocEvents, OpBuffers, Ops,
+    ProfilerTime, Table, WaitSums, Waits, Zones,
+};
 use folders::{NewFolders, escaped};
-use host_rows::{HostRows, write_op_buffers};
 use parquet::{errors::ParquetError, file::metadata::KeyValue};
 use rayon::prelude::*;
-use rows::{RowSink, TableWriter};
+use rows::TableWriter;
 use std::{
     collections::BTreeSet,
     io::{self, Write},
     path::{Path, PathBuf},
 };
-use tables::{DeviceRows, LossRow};
-use words::Words;
 
 /// Where the files of one recording go in a dataset of many.
 ///
@@ -73,7 +62,7 @@ use words::Words;
 /// let dataset = ParquetDataset::new(folder.path(), "node-3", "matmul")?;
 /// let written = dataset.write(&trace, &CancelFlag::default(), &mut |_| ())?;
 /// assert_eq!((written.zones, written.ops, written.files), (1, 1, 13));
-/// assert!(folder.path().join("zones/host=node-3/device=0/matmul.parquet").is_file());
+/// assert!(folder.path().join("zones/host=node-3/chip_id=0/matmul.parquet").is_file());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,9 +118,19 @@ pub struct DatasetCounts {
 /// One file that is to be written.
 #[derive(Clone, Copy)]
 struct Part<'t, 'a> {
-    table: &'static TableSchema,
+    table: &'static str,
     subject: Subject<'t, 'a>,
+    write: WritePart,
 }
+
+/// Writes the rows of a part, and returns how many there are.
+type WritePart = fn(
+    &Part<'_, '_>,
+    &Trace<'_>,
+    &str,
+    Vec<KeyValue>,
+    &mut (dyn Write + Send),
+) -> Result<u64, ParquetError>;
 
 /// Source of a file's rows.
 #[derive(Clone, Copy)]
@@ -187,16 +186,15 @@ impl ParquetDataset {
         cancel: &CancelFlag,
         on_files: &mut dyn FnMut(usize),
     ) -> Result<DatasetCounts, WriteError> {
-        let words = Words::new(&self.recording, &trace.names);
         let mut folders = NewFolders::default();
         let parts = parts_of(trace);
         for part in &parts {
             let folder = self.folder_of(part);
             folders.make(&folder).map_err(|source| refused(&folder, source))?;
         }
-        let write = |part: &Part<'_, '_>| self.prepare(trace, &words, part, cancel);
+        let write = |part: &Part<'_, '_>| self.prepare(trace, part, cancel);
         let mut prepared = Vec::with_capacity(parts.len());
-        for some in parts.chunks(rayon::current_num_threads().max(DATASET_TABLES.len())) {
+        for some in parts.chunks(rayon::current_num_threads().max(TABLE_COUNT)) {
             prepared.extend(some.par_iter().map(write).collect::<Result<Vec<_>, _>>()?);
             on_files(prepared.len());
         }
@@ -212,9 +210,9 @@ impl ParquetDataset {
 
     fn folder_of(&self, part: &Part<'_, '_>) -> PathBuf {
         let host = format!("host={}", escaped(&self.host));
-        let of_host = self.folder.join(part.table.name).join(host);
+        let of_host = self.folder.join(part.table).join(host);
         match part.subject.chip_id() {
-            Some(chip_id) => of_host.join(format!("device={chip_id}")),
+            Some(chip_id) => of_host.join(format!("chip_id={chip_id}")),
             None => of_host,
         }
     }
@@ -226,13 +224,17 @@ impl ParquetDataset {
     fn prepare(
         &self,
         trace: &Trace<'_>,
-        words: &Words,
         part: &Part<'_, '_>,
         cancel: &CancelFlag,
     ) -> Result<(PreparedFile, u64), WriteError> {
         prepare_file(&self.path_of(part), cancel, |out| {
-            let clock_of_host = self.clock_of_host.as_deref();
-            part.write(trace, words, clock_of_host, out).map_err(io_error)
+            let mut facts = part.facts(trace);
+            facts.extend(
+                self.clock_of_host.as_ref().map(|relation| {
+                    KeyValue::new("kprof.clock_of_host".to_owned(), relation.clone())
+                }),
+            );
+            (part.write)(part, trace, &self.recording, facts, out).map_err(io_error)
         })
     }
 }
@@ -241,23 +243,37 @@ fn refused(path: &Path, source: io::Error) -> WriteError {
     WriteError::Io { destination: Destination::File(path.to_owned()), source }
 }
 
+/// Tables of a dataset.
+const TABLE_COUNT: usize = 13;
+
 /// The files of a trace, the longest first.
 fn parts_of<'t, 'a>(trace: &'t Trace<'a>) -> Vec<Part<'t, 'a>> {
-    let mut parts = Vec::new();
-    for table in &DATASET_TABLES {
-        if table.is_of_host() {
-            parts.push(Part { table, subject: Subject::Host });
-        } else {
-            let subjects = trace.devices.iter().map(Subject::Device);
-            parts.extend(subjects.map(|subject| Part { table, subject }));
-        }
-    }
+    let of_devices = [
+        Part::of_devices::<Zones>,
+        Part::of_devices::<Markers>,
+        Part::of_devices::<Ops>,
+        Part::of_devices::<Losses>,
+        Part::of_devices::<Counters>,
+        Part::of_devices::<NocEvents>,
+        Part::of_devices::<Waits>,
+        Part::of_devices::<WaitSums>,
+        Part::of_devices::<ProfilerTime>,
+    ];
+    let mut parts: Vec<_> = of_devices.iter().flat_map(|of| of(trace)).collect();
+    parts.extend([
+        Part::of_host::<HostZones>(),
+        Part::of_host::<HostEvents>(),
+        Part::of_host::<Buffers>(),
+        Part::of_host::<OpBuffers>(),
+    ]);
     let known: BTreeSet<u32> = trace.devices.iter().map(|device| device.chip.chip_id).collect();
     let lost: BTreeSet<u32> =
         trace.unplaced_losses.iter().map(|(key, _)| key.lane.chip_id).collect();
-    let of_losses =
-        |&chip_id: &u32| Part { table: &schema::LOSSES, subject: Subject::LostChip(chip_id) };
-    parts.extend(lost.difference(&known).map(of_losses));
+    parts.extend(lost.difference(&known).map(|&chip_id| Part {
+        table: Losses::NAME,
+        subject: Subject::LostChip(chip_id),
+        write: write_unplaced,
+    }));
     parts
 }
 
@@ -271,51 +287,16 @@ impl Subject<'_, '_> {
     }
 }
 
-impl<'a> Part<'_, 'a> {
-    fn write(
-        &self,
-        trace: &Trace<'a>,
-        words: &Words,
-        clock_of_host: Option<&str>,
-        out: &mut (dyn Write + Send),
-    ) -> Result<u64, ParquetError> {
-        let mut facts = self.facts(trace);
-        facts.extend(
-            clock_of_host.map(|relation| {
-                KeyValue::new("kprof.clock_of_host".to_owned(), relation.to_owned())
-            }),
-        );
-        let mut table = TableWriter::new(out, self.table, facts)?;
-        match self.subject {
-            Subject::Device(device) => {
-                let rows = DeviceRows { trace, device, words };
-                match self.table.kind {
-                    TableKind::Zones => rows.write_zones(&mut table)?,
-                    TableKind::Markers => rows.write_markers(&mut table)?,
-                    TableKind::Ops => rows.write_ops(&mut table)?,
-                    TableKind::NocEvents => rows.write_noc_events(&mut table)?,
-                    TableKind::Counters => rows.write_counters(&mut table)?,
-                    TableKind::Waits => rows.write_waits(&mut table)?,
-                    TableKind::WaitSums => rows.write_wait_sums(&mut table)?,
-                    TableKind::ProfilerTime => rows.write_profiler_time(&mut table)?,
-                    _ => rows.write_losses(&mut table)?,
-                }
-            }
-            Subject::LostChip(chip_id) => write_unplaced(chip_id, trace, words, &mut table)?,
-            Subject::Host => {
-                let rows = HostRows::new(&trace.host, &words.recording);
-                match self.table.kind {
-                    TableKind::HostZones => rows.write_zones(&mut table)?,
-                    TableKind::Buffers => rows.write_buffers(&mut table)?,
-                    TableKind::OpBuffers => {
-                        write_op_buffers(&trace.buffers, &words.recording, &mut table)?;
-                    }
-                    _ => rows.write_events(&mut table)?,
-                }
-            }
-        }
-        table.finish()
+impl<'t, 'a> Part<'t, 'a> {
+    fn of_devices<T: DeviceTable>(trace: &'t Trace<'a>) -> Vec<Self> {
+        let subjects = trace.devices.iter().map(Subject::Device);
+        subjects.map(|subject| Self { table: T::NAME, subject, write: write_device::<T> }).collect()
     }
+
+    const fn of_host<T: HostTable>() -> Self {
+        Self { table: T::NAME, subject: Subject::Host, write: write_host::<T> }
+    }
+
     /// Returns the key-value metadata of the file.
     fn facts(&self, trace: &Trace<'_>) -> Vec<KeyValue> {
         let doubts: serde_json::Map<_, _> =
@@ -350,41 +331,69 @@ impl<'a> Part<'_, 'a> {
     }
 }
 
-/// Losses of a chip of which there is nothing else.
-fn write_unplaced(
-    chip_id: u32,
+fn write_device<T: DeviceTable>(
+    part: &Part<'_, '_>,
     trace: &Trace<'_>,
-    words: &Words,
-    table: &mut TableWriter<impl Write + Send>,
-) -> Result<(), ParquetError> {
-    for (key, totals) in &trace.unplaced_losses {
-        if key.lane.chip_id == chip_id {
-            let cause = key.cause.label();
-            let loss = LossRow { lane: key.lane, cause, program: key.program };
-            table.row(|row| loss.fill(row, words, totals, None))?;
+    recording: &str,
+    facts: Vec<KeyValue>,
+    out: &mut (dyn Write + Send),
+) -> Result<u64, ParquetError> {
+    let mut table = TableWriter::<T, _>::new(out, facts)?;
+    if let Subject::Device(device) = part.subject {
+        T::for_each_row(DeviceRows { trace, device, recording }, |row| table.add(row))?;
+    }
+    table.finish()
+}
+
+fn write_host<T: HostTable>(
+    _: &Part<'_, '_>,
+    trace: &Trace<'_>,
+    recording: &str,
+    facts: Vec<KeyValue>,
+    out: &mut (dyn Write + Send),
+) -> Result<u64, ParquetError> {
+    let mut table = TableWriter::<T, _>::new(out, facts)?;
+    let rows = HostRows { host: &trace.host, peaks: &trace.buffers, recording };
+    T::for_each_row(rows, |row| table.add(row))?;
+    table.finish()
+}
+
+/// Writes the losses of a chip that has no records.
+fn write_unplaced(
+    part: &Part<'_, '_>,
+    trace: &Trace<'_>,
+    recording: &str,
+    facts: Vec<KeyValue>,
+    out: &mut (dyn Write + Send),
+) -> Result<u64, ParquetError> {
+    let mut table = TableWriter::<Losses, _>::new(out, facts)?;
+    for &(key, totals) in &trace.unplaced_losses {
+        if Some(key.lane.chip_id) == part.subject.chip_id() {
+            table.add(&LossRow { key, totals, recording, time_ns: None })?;
         }
     }
-    Ok(())
+    table.finish()
 }
 
 impl DatasetCounts {
-    fn add(&mut self, table: &TableSchema, row_count: u64) {
+    fn add(&mut self, table: &str, row_count: u64) {
         self.files += 1;
-        *match table.kind {
-            TableKind::Zones => &mut self.zones,
-            TableKind::Markers => &mut self.markers,
-            TableKind::Ops => &mut self.ops,
-            TableKind::Losses => &mut self.losses,
-            TableKind::HostZones => &mut self.host_zones,
-            TableKind::HostEvents => &mut self.host_events,
-            TableKind::Counters => &mut self.counters,
-            TableKind::NocEvents => &mut self.noc_events,
-            TableKind::Waits => &mut self.waits,
-            TableKind::WaitSums => &mut self.wait_sums,
-            TableKind::ProfilerTime => &mut self.profiler_time,
-            TableKind::Buffers => &mut self.buffers,
-            TableKind::OpBuffers => &mut self.op_buffers,
-        } += row_count;
+        let count = match table {
+            Zones::NAME => &mut self.zones,
+            Markers::NAME => &mut self.markers,
+            Ops::NAME => &mut self.ops,
+            Losses::NAME => &mut self.losses,
+            HostZones::NAME => &mut self.host_zones,
+            HostEvents::NAME => &mut self.host_events,
+            Counters::NAME => &mut self.counters,
+            NocEvents::NAME => &mut self.noc_events,
+            Waits::NAME => &mut self.waits,
+            WaitSums::NAME => &mut self.wait_sums,
+            ProfilerTime::NAME => &mut self.profiler_time,
+            Buffers::NAME => &mut self.buffers,
+            _ => &mut self.op_buffers,
+        };
+        *count += row_count;
     }
 }
 

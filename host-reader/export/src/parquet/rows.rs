@@ -1,6 +1,5 @@
 //! Rows of a table, and how they become row groups of a file.
 
-use super::schema::{ColumnKind, ColumnSchema, TableKind, TableSchema, schema_of};
 use parquet::{
     basic::{Compression, Encoding},
     data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type},
@@ -12,59 +11,27 @@ use parquet::{
     },
     schema::{parser::parse_message_type, types::ColumnPath},
 };
-use std::{convert::Infallible, io::Write, sync::Arc};
+use std::{io::Write, sync::Arc};
+use tables::{Column, ColumnKind, ColumnSchema, Table, Value};
 
 /// Rows of a row group, as DuckDB cuts its own tables: engines read groups in parallel, and
 /// what is held in memory is bounded by one of them.
 const ROWS_PER_GROUP: usize = 122_880;
 
-/// Destination of rows.
-pub(super) trait RowSink {
-    /// Error of a row that cannot be kept.
-    type Error;
-
-    /// Adds a row, which `fill` fills from its first column to its last.
-    fn row(&mut self, fill: impl FnOnce(&mut Row<'_>)) -> Result<(), Self::Error>;
-}
-
-/// The rows of one table in memory, column by column.
-pub struct TableRows {
-    schema: &'static TableSchema,
-    columns: Vec<Column>,
-    row_count: usize,
-}
-
-/// The cells of one column in the order of the rows; `None` where a value is missing.
-pub enum ColumnCells<'a> {
-    /// Cells of [`ColumnKind::Unsigned32`].
-    Unsigned32(Cells<'a, u32>),
-    /// Cells of [`ColumnKind::Unsigned64`].
-    Unsigned64(Cells<'a, u64>),
-    /// Cells of [`ColumnKind::Signed64`].
-    Signed64(Cells<'a, i64>),
-    /// Cells of [`ColumnKind::Flag`].
-    Flag(Cells<'a, bool>),
-    /// Cells of [`ColumnKind::Real`].
-    Real(Cells<'a, f64>),
-    /// Cells of [`ColumnKind::Text`].
-    Text(Cells<'a, &'a str>),
-}
-
-/// Cells of one type.
-pub type Cells<'a, T> = Box<dyn Iterator<Item = Option<T>> + 'a>;
-
 /// A table that is being written.
-pub(super) struct TableWriter<W: Write + Send> {
+pub(super) struct TableWriter<T: Table, W: Write + Send> {
     file: SerializedFileWriter<W>,
-    columns: Vec<Column>,
+    columns: Vec<(&'static Column<T>, Cells)>,
     row_count: u64,
 }
 
 /// Values of one column in the row group under way.
-struct Column {
+struct Cells {
     values: Values,
-    /// 1 for each row with a value, 0 for each without; `None` of columns without gaps.
+    /// 1 for each row with a value, 0 for each without; `None` of columns without nulls.
     levels: Option<Vec<i16>>,
+    /// Latest texts, which rows after each other have in common.
+    latest: Vec<ByteArray>,
 }
 
 enum Values {
@@ -75,22 +42,27 @@ enum Values {
     Text(Vec<ByteArray>),
 }
 
-/// One row, filled from its first column to its last.
-pub(super) struct Row<'a> {
-    columns: std::slice::IterMut<'a, Column>,
+/// Columns of a file: those of the table that are no folders.
+pub(super) fn file_columns<T: Table>() -> impl Iterator<Item = &'static Column<T>> {
+    T::COLUMNS.iter().filter(|column| !T::PARTITIONS.contains(&column.schema.name))
 }
 
-impl<W: Write + Send> TableWriter<W> {
+impl<T: Table, W: Write + Send> TableWriter<T, W> {
     /// Begins a file of a table; `facts` are kept beside the rows.
-    pub(super) fn new(
-        out: W,
-        table: &TableSchema,
-        facts: Vec<KeyValue>,
-    ) -> Result<Self, ParquetError> {
-        let schema = Arc::new(parse_message_type(&table.parquet_message())?);
-        let properties = Arc::new(properties(table, facts));
+    pub(super) fn new(out: W, facts: Vec<KeyValue>) -> Result<Self, ParquetError> {
+        let columns = || file_columns::<T>().map(|column| &column.schema);
+        let schema = Arc::new(parse_message_type(&parquet_message(T::NAME, columns()))?);
+        let properties = Arc::new(properties(columns(), facts));
         let file = SerializedFileWriter::new(out, schema, properties)?;
-        Ok(Self { file, columns: table.columns.iter().map(Column::new).collect(), row_count: 0 })
+        let columns = file_columns().map(|column| (column, Cells::new(&column.schema))).collect();
+        Ok(Self { file, columns, row_count: 0 })
+    }
+
+    /// Adds a row.
+    pub(super) fn add(&mut self, row: &T::Row<'_>) -> Result<(), ParquetError> {
+        self.columns.iter_mut().try_for_each(|(column, cells)| cells.push(column.value(row)))?;
+        self.row_count += 1;
+        if self.row_count.is_multiple_of(ROWS_PER_GROUP as u64) { self.end_group() } else { Ok(()) }
     }
 
     /// Writes what is left and the file's end; how many rows there are.
@@ -101,13 +73,13 @@ impl<W: Write + Send> TableWriter<W> {
     }
 
     fn end_group(&mut self) -> Result<(), ParquetError> {
-        if self.columns.first().is_none_or(Column::is_empty) {
+        if self.columns.first().is_none_or(|(_, cells)| cells.is_empty()) {
             return Ok(());
         }
         let mut group = self.file.next_row_group()?;
-        for column in &mut self.columns {
+        for (_, cells) in &mut self.columns {
             if let Some(mut writer) = group.next_column()? {
-                column.write(&mut writer)?;
+                cells.write(&mut writer)?;
                 writer.close()?;
             }
         }
@@ -116,99 +88,34 @@ impl<W: Write + Send> TableWriter<W> {
     }
 }
 
-impl<W: Write + Send> RowSink for TableWriter<W> {
-    type Error = ParquetError;
-
-    fn row(&mut self, fill: impl FnOnce(&mut Row<'_>)) -> Result<(), ParquetError> {
-        add_row(&mut self.columns, fill);
-        self.row_count += 1;
-        if self.row_count.is_multiple_of(ROWS_PER_GROUP as u64) { self.end_group() } else { Ok(()) }
-    }
+/// The schema in Parquet's own words.
+fn parquet_message<'a>(name: &str, columns: impl Iterator<Item = &'a ColumnSchema>) -> String {
+    let column = |column: &ColumnSchema| {
+        let repetition = if column.is_optional() { "OPTIONAL" } else { "REQUIRED" };
+        let (physical, logical) = match column.kind {
+            ColumnKind::Unsigned32 => ("INT32", " (INTEGER(32,false))"),
+            ColumnKind::Unsigned64 => ("INT64", " (INTEGER(64,false))"),
+            ColumnKind::Signed64 => ("INT64", ""),
+            ColumnKind::Flag => ("BOOLEAN", ""),
+            ColumnKind::Real => ("DOUBLE", ""),
+            ColumnKind::Text => ("BYTE_ARRAY", " (STRING)"),
+        };
+        format!("{repetition} {physical} {}{logical};", column.name)
+    };
+    format!("message {name} {{ {} }}", columns.map(column).collect::<Vec<_>>().join(" "))
 }
 
-impl TableRows {
-    pub(super) fn new(schema: &'static TableSchema) -> Self {
-        Self { schema, columns: schema.columns.iter().map(Column::new).collect(), row_count: 0 }
-    }
-
-    /// A table without rows.
-    #[must_use]
-    pub fn empty(kind: TableKind) -> Self {
-        Self::new(schema_of(kind))
-    }
-
-    /// Number of rows.
-    #[must_use]
-    pub const fn row_count(&self) -> usize {
-        self.row_count
-    }
-
-    /// Returns the columns with their cells, in the order of the schema.
-    pub fn columns(&self) -> impl Iterator<Item = (&'static ColumnSchema, ColumnCells<'_>)> {
-        let cells = |(schema, column): (&'static ColumnSchema, _)| (schema, cells(schema, column));
-        self.schema.columns.iter().zip(&self.columns).map(cells)
-    }
-}
-
-impl RowSink for TableRows {
-    type Error = Infallible;
-
-    fn row(&mut self, fill: impl FnOnce(&mut Row<'_>)) -> Result<(), Infallible> {
-        add_row(&mut self.columns, fill);
-        self.row_count += 1;
-        Ok(())
-    }
-}
-
-fn add_row(columns: &mut [Column], fill: impl FnOnce(&mut Row<'_>)) {
-    let mut row = Row { columns: columns.iter_mut() };
-    fill(&mut row);
-    debug_assert_eq!(row.columns.len(), 0, "every column of a row is filled");
-}
-
-/// Returns the cells of a column; signed and unsigned numbers lie in the same bits.
-fn cells<'a>(schema: &ColumnSchema, column: &'a Column) -> ColumnCells<'a> {
-    let levels = column.levels.as_deref();
-    match &column.values {
-        Values::Narrow(values) => {
-            ColumnCells::Unsigned32(spread(values, levels, |value| value.cast_unsigned()))
-        }
-        Values::Wide(values) if schema.kind == ColumnKind::Unsigned64 => {
-            ColumnCells::Unsigned64(spread(values, levels, |value| value.cast_unsigned()))
-        }
-        Values::Wide(values) => ColumnCells::Signed64(spread(values, levels, |&value| value)),
-        Values::Flag(values) => ColumnCells::Flag(spread(values, levels, |&value| value)),
-        Values::Real(values) => ColumnCells::Real(spread(values, levels, |&value| value)),
-        // Texts were made of `str`.
-        Values::Text(values) => ColumnCells::Text(spread(values, levels, |value| {
-            std::str::from_utf8(value.data()).unwrap_or_default()
-        })),
-    }
-}
-
-/// Puts `None` between values where their levels say that one is missing.
-fn spread<'a, V, T: 'a>(
-    values: &'a [V],
-    levels: Option<&'a [i16]>,
-    read: fn(&'a V) -> T,
-) -> Cells<'a, T> {
-    let mut present = values.iter().map(read);
-    match levels {
-        None => Box::new(present.map(Some)),
-        Some(levels) => {
-            Box::new(levels.iter().map(move |&level| (level > 0).then(|| present.next()).flatten()))
-        }
-    }
-}
-
-fn properties(table: &TableSchema, facts: Vec<KeyValue>) -> WriterProperties {
+fn properties<'a>(
+    columns: impl Iterator<Item = &'a ColumnSchema>,
+    facts: Vec<KeyValue>,
+) -> WriterProperties {
     let mut builder = WriterProperties::builder()
         .set_created_by(concat!("kprof ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_compression(Compression::SNAPPY)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_key_value_metadata(Some(facts))
         .set_max_row_group_row_count(None);
-    for column in table.columns {
+    for column in columns {
         // Times hardly ever come twice, and lie close to the one before.
         if matches!(column.kind, ColumnKind::Unsigned64 | ColumnKind::Signed64) {
             let path = ColumnPath::from(column.name);
@@ -220,7 +127,7 @@ fn properties(table: &TableSchema, facts: Vec<KeyValue>) -> WriterProperties {
     builder.build()
 }
 
-impl Column {
+impl Cells {
     fn new(schema: &ColumnSchema) -> Self {
         let values = match schema.kind {
             ColumnKind::Unsigned32 => Values::Narrow(Vec::new()),
@@ -229,7 +136,30 @@ impl Column {
             ColumnKind::Real => Values::Real(Vec::new()),
             ColumnKind::Text => Values::Text(Vec::new()),
         };
-        Self { values, levels: schema.is_optional.then(Vec::new) }
+        Self { values, levels: schema.is_optional().then(Vec::new), latest: Vec::new() }
+    }
+
+    fn push(&mut self, value: Value<'_>) -> Result<(), ParquetError> {
+        if let Some(levels) = &mut self.levels {
+            levels.push((value != Value::Null).into());
+        }
+        // Parquet keeps unsigned numbers in the bits of signed ones.
+        match (&mut self.values, value) {
+            (_, Value::Null) if self.levels.is_some() => {}
+            (Values::Narrow(values), Value::Unsigned32(value)) => values.push(value.cast_signed()),
+            (Values::Wide(values), Value::Unsigned64(value)) => values.push(value.cast_signed()),
+            (Values::Wide(values), Value::Signed64(value)) => values.push(value),
+            (Values::Flag(values), Value::Flag(value)) => values.push(value),
+            (Values::Real(values), Value::Real(value)) => values.push(value),
+            (Values::Text(values), Value::Text(text)) => {
+                values.push(shared_text(&mut self.latest, &text));
+            }
+            (_, value) => {
+                let text = format!("a value of another type than its column: {value:?}");
+                return Err(ParquetError::General(text));
+            }
+        }
+        Ok(())
     }
 
     fn is_empty(&self) -> bool {
@@ -271,93 +201,16 @@ impl Column {
     }
 }
 
-impl Row<'_> {
-    /// The next column has this small number.
-    pub(super) fn narrow(&mut self, value: u32) -> &mut Self {
-        self.maybe_narrow(Some(value))
+/// Encodes a text, or shares the encoding of one of the latest.
+fn shared_text(latest: &mut Vec<ByteArray>, text: &str) -> ByteArray {
+    const KEPT: usize = 8;
+    if let Some(known) = latest.iter().find(|known| known.data() == text.as_bytes()) {
+        return known.clone();
     }
-
-    /// The next column has this small number, or none.
-    pub(super) fn maybe_narrow(&mut self, value: Option<u32>) -> &mut Self {
-        // Parquet keeps unsigned numbers in the bits of signed ones.
-        self.next(value.map(u32::cast_signed), |values| match values {
-            Values::Narrow(values) => Some(values),
-            _ => None,
-        })
+    let encoded = ByteArray::from(text);
+    if latest.len() == KEPT {
+        latest.remove(0);
     }
-
-    /// The next column has this number.
-    pub(super) fn number(&mut self, value: u64) -> &mut Self {
-        self.maybe_number(Some(value))
-    }
-
-    /// The next column has this number, or none.
-    pub(super) fn maybe_number(&mut self, value: Option<u64>) -> &mut Self {
-        self.maybe_signed(value.map(u64::cast_signed))
-    }
-
-    /// The next column has these nanoseconds.
-    pub(super) fn nanoseconds(&mut self, value: u64) -> &mut Self {
-        self.maybe_signed(Some(i64::try_from(value).unwrap_or(i64::MAX)))
-    }
-
-    /// The next column has this signed number, or none.
-    pub(super) fn maybe_signed(&mut self, value: Option<i64>) -> &mut Self {
-        self.next(value, |values| match values {
-            Values::Wide(values) => Some(values),
-            _ => None,
-        })
-    }
-
-    /// The next column is this flag.
-    pub(super) fn flag(&mut self, value: bool) -> &mut Self {
-        self.maybe_flag(Some(value))
-    }
-
-    /// The next column is this flag, or none.
-    pub(super) fn maybe_flag(&mut self, value: Option<bool>) -> &mut Self {
-        self.next(value, |values| match values {
-            Values::Flag(values) => Some(values),
-            _ => None,
-        })
-    }
-
-    /// The next column has this number with fractions, or none.
-    pub(super) fn maybe_real(&mut self, value: Option<f64>) -> &mut Self {
-        self.next(value, |values| match values {
-            Values::Real(values) => Some(values),
-            _ => None,
-        })
-    }
-
-    /// The next column has this text.
-    pub(super) fn text(&mut self, value: &ByteArray) -> &mut Self {
-        self.maybe_text(Some(value))
-    }
-
-    /// The next column has this text, or none.
-    pub(super) fn maybe_text(&mut self, value: Option<&ByteArray>) -> &mut Self {
-        self.next(value.cloned(), |values| match values {
-            Values::Text(values) => Some(values),
-            _ => None,
-        })
-    }
-
-    fn next<T>(
-        &mut self,
-        value: Option<T>,
-        of_kind: fn(&mut Values) -> Option<&mut Vec<T>>,
-    ) -> &mut Self {
-        if let Some(column) = self.columns.next() {
-            if let Some(levels) = &mut column.levels {
-                levels.push(value.is_some().into());
-            }
-            let values = of_kind(&mut column.values);
-            debug_assert!(values.is_some(), "the value is of the column's kind");
-            if let (Some(values), Some(value)) = (values, value) {
-                values.push(value);
-            }
-        }
-        self
-    }
+    latest.push(encoded.clone());
+    encoded
 }

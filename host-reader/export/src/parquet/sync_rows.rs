@@ -1,102 +1,81 @@
 //! The rows of waits, and of the time that RISCs spent on the profiler.
 
-use super::{
-    rows::{Row, RowSink, TableRows},
-    schema::TableKind,
-    tables::DeviceRows,
-    words::Words,
-};
-use crate::{Trace, TraceDevice, TraceLane};
-use analysis::{
-    Blocked, OwnTime, OwnZone, RunSync, SyncCounts, SyncDecoder, SyncName, Wait, WaitForm,
-};
-use parquet::data_type::ByteArray;
+use super::device_rows::{DeviceRows, DeviceTable, run_of, signed};
+use crate::TraceLane;
+use analysis::{OwnTime, OwnZone, RunSync, SyncCounts, SyncDecoder, SyncName, Wait, WaitForm};
+use tables::{ProfilerTime, ProfilerTimeRow, WaitRow, WaitSumRow, WaitSums, Waits};
 use wire::{
     PacketKind,
     wait::{WaitKind, WaitObject},
 };
 
-/// Texts of a kind of wait, encoded.
-struct KindTexts {
-    kind: ByteArray,
-    object: ByteArray,
-}
-
-impl KindTexts {
-    /// The texts; `None` of a number without a meaning.
-    fn of(kind: WaitKind) -> Option<Self> {
-        let object = match kind.object()? {
-            WaitObject::CircularBuffer => "circular buffer",
-            WaitObject::Semaphore => "semaphore",
-            WaitObject::Noc => "NoC",
-        };
-        Some(Self { kind: ByteArray::from(kind.name()?), object: ByteArray::from(object) })
-    }
+/// Name and object of a kind of wait; `None` of a number without a meaning.
+fn labels_of(kind: WaitKind) -> Option<(&'static str, &'static str)> {
+    let object = match kind.object()? {
+        WaitObject::CircularBuffer => "circular buffer",
+        WaitObject::Semaphore => "semaphore",
+        WaitObject::Noc => "NoC",
+    };
+    Some((kind.name()?, object))
 }
 
 /// Waits of one run of a lane; the run is `None` before the first.
 type RunWaits = (Option<u32>, Box<RunSync>);
 
-impl TableRows {
-    /// Collects the rows of a device, as its file of a dataset has them: of `waits`, `wait_sums` or
-    /// `profiler_time`; `None` of every other table.
-    #[must_use]
-    pub fn of_device(
-        kind: TableKind,
-        trace: &Trace<'_>,
-        device: &TraceDevice<'_>,
-        recording: &str,
-    ) -> Option<Self> {
-        let mut out = Self::empty(kind);
-        let words = Words::new(recording, &trace.names);
-        let rows = DeviceRows { trace, device, words: &words };
-        let Ok(()) = match kind {
-            TableKind::Waits => rows.write_waits(&mut out),
-            TableKind::WaitSums => rows.write_wait_sums(&mut out),
-            TableKind::ProfilerTime => rows.write_profiler_time(&mut out),
-            _ => return None,
-        };
-        Some(out)
+impl DeviceTable for Waits {
+    fn for_each_row<E>(
+        rows: DeviceRows<'_, '_>,
+        mut visit: impl FnMut(&WaitRow<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        rows.for_each_run(|lane, (run, sync)| {
+            let waits = sync.waits.iter();
+            waits.filter_map(|wait| rows.wait(lane, *run, wait)).try_for_each(|row| visit(&row))
+        })
     }
 }
 
-impl<'a> DeviceRows<'_, 'a> {
-    /// Every wait that was recorded by itself, lane by lane.
-    pub(super) fn write_waits<S: RowSink>(self, out: &mut S) -> Result<(), S::Error> {
-        self.for_each_run(|lane, (run, sync)| {
-            for wait in &sync.waits {
-                let Some(texts) = KindTexts::of(wait.kind) else { continue };
-                out.row(|row| self.fill_wait(row, (lane, *run), wait, &texts))?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Every sum of waits, lane by lane: the kernel's own, else of the waits that are there.
-    pub(super) fn write_wait_sums<S: RowSink>(self, out: &mut S) -> Result<(), S::Error> {
-        self.for_each_run(|lane, (run, sync)| {
-            for (object, sum) in sync.sums() {
-                let Some(texts) = KindTexts::of(object.0) else { continue };
-                let is_own = sync.totals.iter().any(|total| (total.kind, total.key) == object);
-                out.row(|row| {
-                    self.fill_object(row, (lane, *run), object.1, &texts);
-                    let Blocked { waits, cycles, is_lower_bound } = sum;
-                    row.number(waits).number(cycles).flag(is_lower_bound).flag(is_own);
+impl DeviceTable for WaitSums {
+    /// The sums of the kernel itself, else of the waits that are there.
+    fn for_each_row<E>(
+        rows: DeviceRows<'_, '_>,
+        mut visit: impl FnMut(&WaitSumRow<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        rows.for_each_run(|lane, (run, sync)| {
+            for ((kind, key), sum) in sync.sums() {
+                let Some((kind_label, object)) = labels_of(kind) else { continue };
+                let (op, run_host_id) = run_of(lane, *run);
+                visit(&WaitSumRow {
+                    place: rows.place(lane.id),
+                    op,
+                    run_host_id,
+                    kind: kind_label.into(),
+                    object: object.into(),
+                    key,
+                    waits: sum.waits,
+                    total_cycles: sum.cycles,
+                    is_lower_bound: sum.is_lower_bound,
+                    is_from_kernel: sync
+                        .totals
+                        .iter()
+                        .any(|total| (total.kind, total.key) == (kind, key)),
                 })?;
             }
             Ok(())
         })
     }
+}
 
-    /// Time of each lane in the profiler's own zones.
-    pub(super) fn write_profiler_time<S: RowSink>(self, out: &mut S) -> Result<(), S::Error> {
-        let kinds = OwnZone::ALL.map(|kind| (kind, ByteArray::from(kind.label())));
-        let names = self.trace.names.as_slice();
+impl DeviceTable for ProfilerTime {
+    fn for_each_row<E>(
+        rows: DeviceRows<'_, '_>,
+        mut visit: impl FnMut(&ProfilerTimeRow<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let names = rows.trace.names.as_slice();
         if names.iter().all(|name| OwnZone::ALL.iter().all(|of| of.zone_name() != name.label)) {
             return Ok(());
         }
-        for lane in &self.device.lanes {
-            for (kind, text) in &kinds {
+        for lane in &rows.device.lanes {
+            for kind in OwnZone::ALL {
                 let zones = lane.zones.iter().filter(|zone| {
                     let name = names.get(zone.name.index());
                     !zone.has_synthetic_end
@@ -104,15 +83,20 @@ impl<'a> DeviceRows<'_, 'a> {
                 });
                 let time = OwnTime::of_zones(zones.map(|zone| zone.duration_cycles));
                 let Some(OwnTime { count, cycles, longest_cycles }) = time else { continue };
-                out.row(|row| {
-                    self.fill_lane(row, lane.id);
-                    row.text(text).number(count).number(cycles).number(longest_cycles);
+                visit(&ProfilerTimeRow {
+                    place: rows.place(lane.id),
+                    kind: kind.label().into(),
+                    count,
+                    total_cycles: cycles,
+                    max_cycles: longest_cycles,
                 })?;
             }
         }
         Ok(())
     }
+}
 
+impl<'t, 'a> DeviceRows<'t, 'a> {
     /// Calls `visit` with each run that has waits, lane by lane.
     fn for_each_run<E>(
         self,
@@ -131,35 +115,26 @@ impl<'a> DeviceRows<'_, 'a> {
         Ok(())
     }
 
-    fn fill_object(
-        self,
-        row: &mut Row<'_>,
-        (lane, run): (&TraceLane<'a>, Option<u32>),
-        key: u32,
-        texts: &KindTexts,
-    ) {
-        self.fill_lane(row, lane.id);
-        self.fill_run(row, lane, run);
-        row.text(&texts.kind).text(&texts.object).narrow(key);
-    }
-
-    fn fill_wait(
-        self,
-        row: &mut Row<'_>,
-        at: (&TraceLane<'a>, Option<u32>),
-        wait: &Wait,
-        texts: &KindTexts,
-    ) {
+    fn wait(self, lane: &TraceLane<'_>, run: Option<u32>, wait: &Wait) -> Option<WaitRow<'t>> {
+        let (kind, object) = labels_of(wait.kind)?;
+        let (op, run_host_id) = run_of(lane, run);
         let clock = &self.device.clock;
         let (start_ns, end_ns) = (clock.time_ns(wait.start), clock.time_ns(wait.end));
-        self.fill_object(row, at, wait.key, texts);
-        row.number(wait.start)
-            .number(wait.end.saturating_sub(wait.start))
-            .nanoseconds(start_ns)
-            .nanoseconds(end_ns.saturating_sub(start_ns))
-            .maybe_signed(self.host_ns(start_ns))
-            .maybe_flag((wait.form != WaitForm::Zone).then_some(true))
-            .flag(wait.form == WaitForm::BlockedLonger);
+        Some(WaitRow {
+            place: self.place(lane.id),
+            op,
+            run_host_id,
+            kind: kind.into(),
+            object: object.into(),
+            key: wait.key,
+            start_cycle: wait.start,
+            duration_cycles: wait.end.saturating_sub(wait.start),
+            start_ns: signed(start_ns),
+            duration_ns: signed(end_ns.saturating_sub(start_ns)),
+            start_host_ns: self.host_ns(start_ns),
+            has_blocked: (wait.form != WaitForm::Zone).then_some(true),
+            is_lower_bound: wait.form == WaitForm::BlockedLonger,
+        })
     }
 }
 

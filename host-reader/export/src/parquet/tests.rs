@@ -1,5 +1,6 @@
-use super::{schema::HOST_EVENTS, *};
+use super::{rows::file_columns, *};
 use crate::TraceHost;
+use ::tables::Value;
 use host_events::{HostColor, HostEvent, HostEventKind, HostRecording, HostSource, HostThread};
 use reader::{
     lane::LaneId,
@@ -9,26 +10,8 @@ use reader::{
 };
 use recording::{Recording, TraceFilter, device_log::read_device_log};
 use reports::report::BufferPeaks;
+use std::convert::Infallible;
 use wire::Risc;
-
-/// The page that explains the dataset to people.
-const PAGE: &str = include_str!("../../../../docs/parquet.md");
-
-#[test]
-fn the_page_shows_every_column_with_its_type_and_meaning() {
-    for table in DATASET_TABLES {
-        let mut shown = format!(
-            "## `{}`: {}\n\n| column | type | meaning |\n|---|---|---|\n",
-            table.name, table.row
-        );
-        for column in table.columns {
-            let may_be_null = if column.is_optional { ", may be null" } else { "" };
-            let kind = column.kind.sql_label();
-            shown += &format!("| `{}` | {kind}{may_be_null} | {} |\n", column.name, column.meaning);
-        }
-        assert!(PAGE.contains(&shown), "docs/parquet.md lacks or differs from:\n{shown}");
-    }
-}
 
 const LOG: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
@@ -81,19 +64,19 @@ fn odd_names_become_names_of_files_and_losses_of_absent_chips_are_there() {
         files(folder.path()),
         [
             "buffers/host=a%2Fb/run%201.parquet",
-            "counters/host=a%2Fb/device=0/run%201.parquet",
+            "counters/host=a%2Fb/chip_id=0/run%201.parquet",
             "host_events/host=a%2Fb/run%201.parquet",
             "host_zones/host=a%2Fb/run%201.parquet",
-            "losses/host=a%2Fb/device=0/run%201.parquet",
-            "losses/host=a%2Fb/device=5/run%201.parquet",
-            "markers/host=a%2Fb/device=0/run%201.parquet",
-            "noc_events/host=a%2Fb/device=0/run%201.parquet",
+            "losses/host=a%2Fb/chip_id=0/run%201.parquet",
+            "losses/host=a%2Fb/chip_id=5/run%201.parquet",
+            "markers/host=a%2Fb/chip_id=0/run%201.parquet",
+            "noc_events/host=a%2Fb/chip_id=0/run%201.parquet",
             "op_buffers/host=a%2Fb/run%201.parquet",
-            "ops/host=a%2Fb/device=0/run%201.parquet",
-            "profiler_time/host=a%2Fb/device=0/run%201.parquet",
-            "wait_sums/host=a%2Fb/device=0/run%201.parquet",
-            "waits/host=a%2Fb/device=0/run%201.parquet",
-            "zones/host=a%2Fb/device=0/run%201.parquet",
+            "ops/host=a%2Fb/chip_id=0/run%201.parquet",
+            "profiler_time/host=a%2Fb/chip_id=0/run%201.parquet",
+            "wait_sums/host=a%2Fb/chip_id=0/run%201.parquet",
+            "waits/host=a%2Fb/chip_id=0/run%201.parquet",
+            "zones/host=a%2Fb/chip_id=0/run%201.parquet",
         ]
     );
 }
@@ -115,27 +98,34 @@ fn names_that_are_empty_are_refused() {
     assert_eq!(refused, "expected the name of a recording, found an empty text");
 }
 
-/// The cells of a table, as text; missing ones are `-`.
-fn shown(rows: &TableRows) -> Vec<String> {
-    fn texts<T: ToString>(cells: Cells<'_, T>) -> Vec<String> {
-        cells.map(|cell| cell.map_or("-".to_owned(), |cell| cell.to_string())).collect()
-    }
-    let columns = rows.columns().map(|(schema, cells)| {
-        let texts = match cells {
-            ColumnCells::Unsigned32(cells) => texts(cells),
-            ColumnCells::Unsigned64(cells) => texts(cells),
-            ColumnCells::Signed64(cells) => texts(cells),
-            ColumnCells::Flag(cells) => texts(cells),
-            ColumnCells::Real(cells) => texts(cells),
-            ColumnCells::Text(cells) => texts(cells),
-        };
-        assert_eq!(texts.len(), rows.row_count(), "{}", schema.name);
-        texts
+/// The cells of a row, as text; missing ones are `-`.
+fn shown<T: Table>(row: &T::Row<'_>) -> String {
+    let cells = file_columns::<T>().map(|column| match column.value(row) {
+        Value::Null => "-".to_owned(),
+        Value::Text(text) => text.into_owned(),
+        value => serde_json::to_string(&value).unwrap(),
     });
-    let columns: Vec<Vec<String>> = columns.collect();
-    let row =
-        |row: usize| columns.iter().map(|cells| cells[row].as_str()).collect::<Vec<_>>().join("|");
-    (0..rows.row_count()).map(row).collect()
+    cells.collect::<Vec<_>>().join("|")
+}
+
+fn host_rows<T: HostTable>(host: &TraceHost<'_>, peaks: &BufferPeaks) -> Vec<String> {
+    let mut rows = Vec::new();
+    let host = HostRows { host, peaks, recording: "run" };
+    let Ok(()) = T::for_each_row::<Infallible>(host, |row| {
+        rows.push(shown::<T>(row));
+        Ok(())
+    });
+    rows
+}
+
+fn device_rows<T: DeviceTable>(trace: &Trace<'_>) -> Vec<String> {
+    let mut rows = Vec::new();
+    let device = DeviceRows { trace, device: &trace.devices[0], recording: "run" };
+    let Ok(()) = T::for_each_row::<Infallible>(device, |row| {
+        rows.push(shown::<T>(row));
+        Ok(())
+    });
+    rows
 }
 
 #[test]
@@ -182,29 +172,29 @@ fn tables_of_the_host_are_there_without_a_file() {
     let host = TraceHost::of_recording(&recording);
     // Nothing relates the clocks, so that the first event is at 0.
     assert_eq!(
-        shown(&TableRows::host_zones(&host, "run")),
+        host_rows::<HostZones>(&host, &BufferPeaks::default()),
         [
             "run|4294967295|1|main|outer|run|a.py|3|0|0|100|70|100|id:7|false|-",
             "run|4294967295|1|main|inner|-|-|-|1|20|30|30|120|-|false|#00ff00",
         ]
     );
     assert_eq!(
-        shown(&TableRows::host_events(&host, "run")),
+        host_rows::<HostEvents>(&host, &BufferPeaks::default()),
         [
             "run|4294967295|1|main|message|-|run|a.py|5|60|160|-|half|#ff0000",
             "run|4294967295|1|main|signpost|warm|-|-|-|70|170|-|-|-",
             "run|4294967295|2|-|frame|token|-|-|-|100|200|-|-|-",
-            "run|-|-|-|plot|Device 1 L1|-|-|-|10|110|4096|-|-",
-            "run|-|-|-|plot|Device 1 L1|-|-|-|80|180|1024|-|-",
+            "run|-|-|-|plot|Device 1 L1|-|-|-|10|110|4096.0|-|-",
+            "run|-|-|-|plot|Device 1 L1|-|-|-|80|180|1024.0|-|-",
         ]
     );
     assert_eq!(
-        shown(&TableRows::buffers(&host, "run")),
+        host_rows::<Buffers>(&host, &BufferPeaks::default()),
         ["run|1|L1|10|110|4096|4096|126976", "run|1|L1|80|180|-3072|1024|-"]
     );
     let empty = Recording::of_readout(Readout::default());
-    let empty = TableRows::host_events(&TraceHost::of_recording(&empty), "run");
-    assert_eq!((empty.row_count(), empty.columns().count()), (0, HOST_EVENTS.columns.len()));
+    let empty = TraceHost::of_recording(&empty);
+    assert!(host_rows::<HostEvents>(&empty, &BufferPeaks::default()).is_empty());
 }
 
 #[test]
@@ -236,12 +226,8 @@ PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],da
 ";
     let recording = Recording::of_readout(read_device_log(log.as_bytes(), "log").unwrap());
     let trace = Trace::new(&recording, &TraceFilter::default());
-    let of = |kind| {
-        let rows = TableRows::of_device(kind, &trace, &trace.devices[0], "run");
-        shown(&rows.unwrap())
-    };
     assert_eq!(
-        of(TableKind::Waits),
+        device_rows::<Waits>(&trace),
         [
             "run|1|2|BRISC|0|1024|CB_WAIT|circular buffer|7|200|200|200|400|-|-|false",
             "run|1|2|BRISC|0|1024|CB_WAIT|circular buffer|7|400|4|600|8|-|-|false",
@@ -249,14 +235,14 @@ PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],da
         ]
     );
     assert_eq!(
-        of(TableKind::WaitSums),
+        device_rows::<WaitSums>(&trace),
         [
             "run|1|2|BRISC|0|1024|CB_WAIT|circular buffer|7|2|204|false|false",
             "run|1|2|BRISC|0|1024|SEM_WAIT|semaphore|589824|1|40|false|false",
         ]
     );
     assert_eq!(
-        of(TableKind::ProfilerTime),
+        device_rows::<ProfilerTime>(&trace),
         ["run|1|2|BRISC|wait for the host|1|30|30", "run|1|2|NCRISC|wait for the host|2|71|70",]
     );
     let waits = analysis::wait_statistics(&recording.readout);
@@ -290,7 +276,7 @@ fn peaks_of_buffers_are_rows_by_op_and_memory() {
     ];
     let peaks = BufferPeaks { pools: Vec::new(), ops };
     assert_eq!(
-        shown(&TableRows::op_buffers(&peaks, "run")),
+        host_rows::<OpBuffers>(&TraceHost::default(), &peaks),
         ["run|3|1027|Matmul|DRAM|8589934592", "run|3|1027|Matmul|L1|2048", "run|3|-|-|L1|0",]
     );
 }

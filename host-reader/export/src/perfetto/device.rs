@@ -19,6 +19,7 @@ use analysis::{
     noc_events::Noc,
 };
 use std::collections::BTreeMap;
+use tables::Value;
 
 /// Process numbers begin here, beyond those of real processes.
 const FIRST_PID: i32 = 900_000;
@@ -312,25 +313,11 @@ fn describe_metric(
 fn fill_op(event: &mut TrackEvent, op: &TraceOp<'_>) {
     event.name = Some(op.label());
     event.categories.push("op".to_owned());
-    let figures = &op.figures;
-    let numbers = [
-        ("run_host_id", Some(figures.run_host_id.into())),
-        ("launch", Some(figures.launch)),
-        ("trace_id", figures.trace_id),
-        ("trace_replay", figures.trace_replay),
-        ("start_cycle", Some(op.start_cycle)),
-        ("duration_cycles", op.duration_cycles()),
-        ("kernel_cycles", figures.kernel.map(|kernel| kernel.duration_cycles)),
-        ("firmware_cycles", figures.firmware.map(|firmware| firmware.duration_cycles)),
-        ("cores", Some(figures.core_count)),
-        ("unfinished_cores", Some(figures.unfinished_core_count).filter(|&count| count > 0)),
-        ("op_to_op_latency_cycles", figures.op_to_op_latency_cycles),
-        ("profiler_stall_cycles", figures.stall.map(|stall| stall.cycles)),
-        ("clocks_of_cores_disagree", figures.is_spread_implausible.then_some(1)),
-    ];
     let arguments = &mut event.debug_annotations;
-    arguments.extend(numbers.iter().filter_map(|&(key, number)| Some(named_number(key, number?))));
-    arguments.extend(op.doubts().map(|(key, reason)| named_text(key, reason)));
+    op.for_each_argument(|key, value| match value {
+        Value::Text(reason) => arguments.push(named_text(key, reason)),
+        value => arguments.push(named_number(key, value.number().unwrap_or_default())),
+    });
     let fields = op.metadata.iter().flat_map(|metadata| metadata.fields.iter());
     arguments.extend(fields.map(|(key, value)| named_text(key, value)));
 }

@@ -2,11 +2,12 @@
 
 use super::{TraceOp, run_end_cycle};
 use reader::{
-    lane::Lane,
-    ledger::{LossCause, LossTotals},
+    lane::{Lane, LaneId},
+    ledger::{LossCause, LossKey, LossTotals},
 };
 use recording::DeviceClock;
 use std::collections::BTreeMap;
+use tables::LossRow;
 use wire::RunHostId;
 
 /// Records of one lane, program and cause that are missing.
@@ -23,6 +24,18 @@ pub struct TraceLoss {
     pub cycle: u64,
     /// The same in nanoseconds since the trace's origin.
     pub time_ns: u64,
+}
+
+impl TraceLoss {
+    /// The row of the loss in the table `losses`, of no named recording.
+    pub(crate) fn row(&self, lane: LaneId) -> LossRow<'static> {
+        LossRow {
+            key: LossKey { lane, cause: self.cause, program: self.program },
+            totals: self.totals,
+            recording: "",
+            time_ns: Some(i64::try_from(self.time_ns).unwrap_or(i64::MAX)),
+        }
+    }
 }
 
 /// A loss that has no place in time yet.

@@ -4,6 +4,26 @@ use super::TraceRun;
 use analysis::{Launch, Op};
 use host_events::OpMetadata;
 use recording::DeviceClock;
+use tables::{OpPlace, OpRow, Ops, Table, Value};
+
+/// Columns of the table `ops` that viewers of traces show of each op.
+const ARGUMENTS: [&str; 15] = [
+    "run_host_id",
+    "launch",
+    "trace_id",
+    "trace_replay",
+    "start_cycle",
+    "duration_cycles",
+    "kernel_cycles",
+    "firmware_cycles",
+    "core_count",
+    "unfinished_core_count",
+    "op_to_op_latency_cycles",
+    "stall_cycles",
+    "clocks_of_cores_disagree",
+    "duration_doubt",
+    "latency_doubt",
+];
 
 /// One launch of one program on one chip.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,11 +83,25 @@ impl<'a> TraceOp<'a> {
         self.duration_cycles().map(|_| self.end_ns.saturating_sub(self.start_ns))
     }
 
+    /// Calls `visit` with what a viewer of traces shows of the op and is known, by the name of the
+    /// column in the table `ops`.
+    pub(crate) fn for_each_argument(&self, mut visit: impl FnMut(&'static str, &Value<'_>)) {
+        let (start_cycle, duration_cycles) = (self.start_cycle, self.duration_cycles());
+        let place = OpPlace { start_cycle, duration_cycles, ..OpPlace::default() };
+        let row = OpRow { place, ..OpRow::new(&self.figures, None) };
+        for column in ARGUMENTS.iter().filter_map(|name| Ops::column(name)) {
+            match column.value(&row) {
+                Value::Null | Value::Flag(false) => {}
+                value => visit(column.schema.name, &value),
+            }
+        }
+    }
+
     /// Why figures are empty, by key.
     pub fn doubts(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let doubts = [
-            ("no_duration_because", self.figures.duration_doubt),
-            ("no_op_to_op_latency_because", self.figures.latency_doubt),
+            ("duration_doubt", self.figures.duration_doubt),
+            ("latency_doubt", self.figures.latency_doubt),
         ];
         doubts.into_iter().filter_map(|(key, doubt)| Some((key, doubt?.label())))
     }

@@ -91,17 +91,17 @@ function lossDetail(lane, loss) {
 /** What to know before the figures of an op itself are trusted. */
 const opDoubts = (op) => [
   ops.lost_records[op] && `${counted(ops.lost_records[op], 'record')} lost`,
-  ops.unfinished_cores[op] && `${counted(ops.unfinished_cores[op], 'core')} did not finish`,
-  ops.time_matched_cores[op] && `${counted(ops.time_matched_cores[op], 'core')} lack a launch and were assigned by time`,
+  ops.unfinished_core_count[op] && `${counted(ops.unfinished_core_count[op], 'core')} did not finish`,
+  ops.time_matched_core_count[op] && `${counted(ops.time_matched_core_count[op], 'core')} lack a launch and were assigned by time`,
   ops.duration_doubt[op] !== null && `no duration, since ${durationDoubt(op)}`,
 ].filter(Boolean);
 
 /** The same, and why the time before it is not known. */
-const opOddities = (op) => ops.gap_doubt[op] === null ? opDoubts(op) : [...opDoubts(op), `no gap before it, since ${gapDoubt(op)}`];
+const opOddities = (op) => ops.latency_doubt[op] === null ? opDoubts(op) : [...opDoubts(op), `no gap before it, since ${gapDoubt(op)}`];
 
 function opDetail(op) {
   const device = opDevice(op);
-  const [least, middle, most] = ops.core_kernel_cycles[op];
+  const [least, middle, most] = coreKernels(op);
   const fields = h('dl.pairs.fields');
   device.opCells(opNumber(op)).then((cells) => {
     fields.replaceChildren(...cells.fields.map(([key, value]) => pair(key, value || '–')));
@@ -115,10 +115,10 @@ function opDetail(op) {
       devices.length > 1 && pair('Device', device.label),
       pair('Starts', whenText(device, ops.start_cycles[op])),
       pair('With firmware', durationOf(op) === null ? '' : bothText(durationOf(op), device)),
-      pair('After the op before', ops.gap_cycles[op] === null ? '' : bothText(ops.gap_cycles[op], device)),
-      pair('Cores', grouped(ops.core_count[op])),
+      pair('After the op before', ops.op_to_op_latency_cycles[op] === null ? '' : bothText(ops.op_to_op_latency_cycles[op], device)),
+      pair('Cores', grouped(ops.recorded_core_count[op])),
       pair('One core', most ? `${cyclesText(least, device)} to ${cyclesText(most, device)}, middle ${cyclesText(middle, device)}` : ''),
-      pair('First to last start', ops.skew_cycles[op] === null ? '' : bothText(ops.skew_cycles[op], device)),
+      pair('First to last start', ops.kernel_first_to_last_start_cycles[op] === null ? '' : bothText(ops.kernel_first_to_last_start_cycles[op], device)),
       ops.stall_cycles[op] !== null && pair('Waited for the host', `${bothText(ops.stall_cycles[op], device)}, all RISCs together`),
       riscs, pair('Note', opOddities(op).join('; '))),
     fields,

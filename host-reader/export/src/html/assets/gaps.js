@@ -2,10 +2,10 @@
 
 function buildGaps() {
   const section = byId('gaps');
-  const known = upTo(opCount).filter((op) => ops.gap_cycles[op] !== null);
-  const unknown = upTo(opCount).filter((op) => ops.gap_doubt[op] !== null);
+  const known = upTo(opCount).filter((op) => ops.op_to_op_latency_cycles[op] !== null);
+  const unknown = upTo(opCount).filter((op) => ops.latency_doubt[op] !== null);
   if (!known.length && !unknown.length) { section.hidden = true; return; }
-  const ns = (op) => ops.gap_cycles[op] / opDevice(op).ghz;
+  const ns = (op) => ops.op_to_op_latency_cycles[op] / opDevice(op).ghz;
   const sorted = [...known].sort((a, b) => ns(b) - ns(a));
   const fill = () => {
     if (!known.length) return [unknownGaps(unknown)];
@@ -38,7 +38,7 @@ function gapHistogram(gaps) {
 
 function longestGaps(gaps, ns) {
   const rows = gaps.map((op) => {
-    return h('tr', {}, h('td', {}, betweenOps(op)), h('td.number', {}, unit.isTime ? timeText(ns(op)) : grouped(ops.gap_cycles[op])));
+    return h('tr', {}, h('td', {}, betweenOps(op)), h('td.number', {}, unit.isTime ? timeText(ns(op)) : grouped(ops.op_to_op_latency_cycles[op])));
   });
   return h('table.plain.longest', {}, h('caption', {}, 'The longest'), h('tbody', {}, rows));
 }

@@ -48,7 +48,7 @@ function lostOfCore(core) {
   const { losses } = facts;
   return losses.lane.reduce((sum, place, i) => sum + (place && place[0] === grid.device
     && device.lanes.core[place[1]] === core && losses.program[i] === ops.program[grid.op]
-    ? losses.zones[i] + losses.data[i] + losses.events[i] + losses.sums[i] + losses.unknown_markers[i] : 0), 0);
+    ? lostRecords(losses, i) : 0), 0);
 }
 
 /** Bytes that a core read or wrote over the NoCs in all ops. */

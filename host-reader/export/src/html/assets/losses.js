@@ -3,10 +3,10 @@
 /** Losses by cause, chip and RISC, and what helps against them. */
 function lossGroups() {
   const { groups, remedies } = facts.losses;
-  const count = (group, index) => group.counts[index] || group.is_lower_bound ? `${group.is_lower_bound ? '≥ ' : ''}${grouped(group.counts[index])}` : '0';
+  const count = (group, key) => `${group.is_lower_bound ? '≥ ' : ''}${grouped(group[key])}`;
   const kinds = ['Zones', 'Values', 'Events', 'Sums', 'Unknown'];
   const rows = groups.map((group) => h('tr', {}, h('td', {}, group.cause), h('td', {}, String(group.chip_id)), h('td', {}, group.risc), h('td', {}, group.programs),
-    h('td.number', {}, grouped(group.cores)), h('td.number', {}, group.runs ? grouped(group.runs) : ''), kinds.map((_, index) => h('td.number', {}, count(group, index)))));
+    h('td.number', {}, grouped(group.core_count)), h('td.number', {}, group.runs ? grouped(group.runs) : ''), LOST_KINDS.map((key) => h('td.number', {}, count(group, key)))));
   const heads = ['Cause', 'Device', 'RISC', 'Programs', 'Cores', 'Runs', ...kinds];
   return h('div', {}, h('div.scroller', {}, h('table.plain.loss-groups', {}, h('caption.unseen', {}, 'Losses by cause and RISC'),
     h('thead', {}, h('tr', {}, heads.map((head, index) => h(index > 3 ? 'th.number' : 'th', { scope: 'col' }, head)))), h('tbody', {}, rows))),
@@ -32,10 +32,10 @@ function ownTimes() {
 function buildLosses() {
   const section = byId('losses');
   const { losses, anomalies } = facts;
-  const count = (i) => losses.zones[i] + losses.data[i] + losses.events[i] + losses.sums[i] + losses.unknown_markers[i];
+  const count = (i) => lostRecords(losses, i);
   section.append(verdict(false));
   if (losses.cause.length) {
-    const lane = (i) => `${losses.core[i].join('-')} ${facts.riscs[losses.risc[i]]}`;
+    const lane = (i) => `${losses.core_x[i]}-${losses.core_y[i]} ${losses.risc[i]}`;
     const lostProgram = (i) => losses.program[i] !== null ? String(losses.program[i]) : losses.programs[i] ? `among ${losses.programs[i].join(' to ')}` : 'unknown';
     const number = (key, label, title) => ({ label, title, width: '9%', value: (i) => losses[key][i], show: (i) => losses[key][i] ? grouped(losses[key][i]) : '·' });
     const table = new Table({

@@ -5,8 +5,15 @@ const { ops, names } = facts;
 facts.title = visible(facts.title);
 names.label = names.label.map(visible);
 names.file = names.file.map(visible);
-ops.name = ops.name.map(visible);
+ops.name = ops.name.map((name) => visible(name ?? ''));
+/** Kernels of an op by the RISC's number: columns of their own, then the processors of a Quasar. */
+ops.risc_kernel_cycles = ops.processor_kernel_cycles.map((processors, op) =>
+  [...['brisc', 'ncrisc', 'trisc0', 'trisc1', 'trisc2', 'erisc'].map((risc) => ops[`${risc}_kernel_cycles`][op]), ...processors]);
+const coreKernels = (op) => [ops.core_kernel_min_cycles[op], ops.core_kernel_median_cycles[op], ops.core_kernel_max_cycles[op]];
 const opCount = ops.program.length;
+/** Columns of losses that count records. */
+const LOST_KINDS = ['zones', 'data', 'events', 'sums', 'unknown_markers'];
+const lostRecords = (losses, i) => LOST_KINDS.reduce((sum, kind) => sum + losses[kind][i], 0);
 // A Quasar's are behind these: DM0, N1T2.
 const RISC_SHORT = facts.riscs.map((label, risc) => ['BR', 'NC', 'T0', 'T1', 'T2', 'ER', 'AGG'][risc] || label.replace(/^QUASAR_(NEO(\d)_TRISC)?/, (_, neo, number) => (neo ? `N${number}T` : '')));
 const KIND_WORDS = ['event', 'value', 'sum', 'message', 'signpost', 'frame'];
@@ -219,11 +226,11 @@ function opLabel(op) {
 }
 const opDevice = (op) => devices[ops.device[op]];
 /** How long an op took; null where that is in doubt, though it is drawn as far as its records go. */
-const durationOf = (op) => ops.duration_doubt[op] === null ? ops.duration_cycles[op] : null;
-const durationDoubt = (op) => ops.doubt_labels[ops.duration_doubt[op]];
-const gapDoubt = (op) => ops.doubt_labels[ops.gap_doubt[op]];
+const durationOf = (op) => ops.duration_doubt[op] === null ? ops.drawn_cycles[op] : null;
+const durationDoubt = (op) => ops.duration_doubt[op];
+const gapDoubt = (op) => ops.latency_doubt[op];
 /** True if launches may be missing in the gap before an op. */
-const hasLostLaunches = (op) => ops.gap_doubt[op] !== null && ops.gap_doubt[op] === ops.lost_launches_doubt;
+const hasLostLaunches = (op) => ops.latency_doubt[op] !== null && ops.latency_doubt[op] === ops.lost_launches_doubt;
 /** The op that ended last before this one began; -1 if there is none. */
 function opBefore(op) {
   const { opIndices } = opDevice(op);

@@ -73,13 +73,13 @@ function riscRows(op, cells) {
 const zoneButton = (device, row) => h('button.link', { type: 'button', title: 'Show the longest in the timeline', onclick: () => showZone([device.index, row.lane, row.zone]) }, names.label[row.name]);
 
 function opFacts(op) {
-  const device = opDevice(op), [least, middle, most] = ops.core_kernel_cycles[op];
+  const device = opDevice(op), [least, middle, most] = coreKernels(op);
   return [
     devices.length > 1 && pair('Device', device.label),
-    ops.sub_device[op] !== null && pair('Sub-device', String(ops.sub_device[op])),
-    pair('Cores', most ? `${grouped(ops.core_count[op])}: ${cyclesText(least, device)} to ${cyclesText(most, device)}, median ${cyclesText(middle, device)}` : grouped(ops.core_count[op])),
-    pair('First to last start', ops.skew_cycles[op] === null ? '' : `${cyclesWords(ops.skew_cycles[op], device)}, ${percentText(ops.skew_cycles[op] / (ops.kernel_cycles[op] || 1))} of the op`),
-    pair('Gap before', ops.gap_cycles[op] !== null ? cyclesWords(ops.gap_cycles[op], device) : ops.gap_doubt[op] === null ? '' : h('span.bad', {}, `unknown: ${gapDoubt(op)}`)),
+    ops.sub_device_id[op] !== null && pair('Sub-device', String(ops.sub_device_id[op])),
+    pair('Cores', most ? `${grouped(ops.recorded_core_count[op])}: ${cyclesText(least, device)} to ${cyclesText(most, device)}, median ${cyclesText(middle, device)}` : grouped(ops.recorded_core_count[op])),
+    pair('First to last start', ops.kernel_first_to_last_start_cycles[op] === null ? '' : `${cyclesWords(ops.kernel_first_to_last_start_cycles[op], device)}, ${percentText(ops.kernel_first_to_last_start_cycles[op] / (ops.kernel_cycles[op] || 1))} of the op`),
+    pair('Gap before', ops.op_to_op_latency_cycles[op] !== null ? cyclesWords(ops.op_to_op_latency_cycles[op], device) : ops.latency_doubt[op] === null ? '' : h('span.bad', {}, `unknown: ${gapDoubt(op)}`)),
     ops.stall_cycles[op] !== null && pair('Waited for the host to read', `${cyclesWords(ops.stall_cycles[op], device)}, all RISCs together`),
   ].filter(Boolean);
 }
@@ -88,7 +88,7 @@ function slowestCore(op, cells) {
   const device = opDevice(op);
   const [core, cell] = [...cells.cores].reduce((best, entry) => !best || entry[1].cycles > best[1].cycles ? entry : best, null) ?? [];
   if (core === undefined) return [''];
-  const middle = ops.core_kernel_cycles[op][1];
+  const middle = ops.core_kernel_median_cycles[op];
   const against = middle && cell.cycles !== middle ? `, ${percentText(cell.cycles / middle - 1)} over the median` : '';
   return [h('button.link', { type: 'button', onclick: () => { showCore(device.index, core); showStretch(ops.start_ns[op], ops.end_ns[op]); } }, device.coreLabel(core)), ` ${cyclesWords(cell.cycles, device)}${against}`];
 }

@@ -67,14 +67,14 @@ function buildSummary() {
   section.append(h(lacks.length ? 'p.verdict.doubtful' : 'p.verdict.unknown', {},
     lacks.length ? [h('strong', {}, listed(lacks)), ': ', h('a', { href: '#notes' }, 'what exactly'), '. '] : '', h('strong', {}, 'Losses are unknown'), ': an ops CSV does not tell.'));
   buildFindings();
-  const known = steadyOps.filter((op) => ops.gap_cycles[op] !== null);
+  const known = steadyOps.filter((op) => ops.op_to_op_latency_cycles[op] !== null);
   const longestGap = known.reduce((best, op) => best < 0 || ops.gap_ns[op] > ops.gap_ns[best] ? op : best, -1);
   const slowest = steadyOps.reduce((best, op) => ops.time_ns[op] !== null && (best < 0 || ops.time_ns[op] > ops.time_ns[best]) ? op : best, -1);
   const sum = (values) => steadyOps.reduce((total, op) => total + (values[op] ?? 0), 0);
-  const gaps = ops.gap_doubt.filter((doubt) => doubt !== null).length, noTimes = steadyOps.filter((op) => !ops.is_host[op] && ops.time_ns[op] === null).length;
+  const gaps = ops.latency_doubt.filter((doubt) => doubt !== null).length, noTimes = steadyOps.filter((op) => !ops.is_host[op] && ops.time_ns[op] === null).length;
   section.append(h('dl.figures', {},
     slowest >= 0 && figure('Kernels ran', timeText(sum(ops.time_ns)), noTimes ? `${counted(noTimes, 'op')} not known` : ''),
-    known.length > 0 && figure('Between ops', timeText(sum(ops.gap_cycles)), gaps ? `${counted(gaps, 'gap')} not known` : ''),
+    known.length > 0 && figure('Between ops', timeText(sum(ops.op_to_op_latency_cycles)), gaps ? `${counted(gaps, 'gap')} not known` : ''),
     longestGap >= 0 && figure('Longest gap', opLink(longestGap, 'before '), timeText(ops.gap_ns[longestGap])),
     slowest >= 0 && figure('Slowest', opLink(slowest), timeText(ops.time_ns[slowest])),
     !facts.steady && facts.dram_percent !== null && figure('DRAM', `${facts.dram_percent.toFixed(1)} %`, `${facts.dram_gb_per_s.toFixed(1)} GB/s while kernels ran`)));

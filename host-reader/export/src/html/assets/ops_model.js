@@ -31,8 +31,8 @@ const opBefore = (op) => opsBefore[op];
 ops.gap_ns = ops.gap_ns.map((gap, op) => opBefore(op) < 0 ? null : gap);
 /** The gap before the first op of a chip in the steady part is not part of it. */
 const isGapSteady = (op) => isSteady(op) && opBefore(op) >= firstSteady;
-ops.gap_cycles = ops.gap_ns.map((gap, op) => isGapSteady(op) ? gap : null);
-ops.gap_doubt = upTo(opCount).map((op) => ops.gap_ns[op] === null && !ops.is_host[op] && isGapSteady(op) ? 0 : null);
+ops.op_to_op_latency_cycles = ops.gap_ns.map((gap, op) => isGapSteady(op) ? gap : null);
+ops.latency_doubt = upTo(opCount).map((op) => ops.gap_ns[op] === null && !ops.is_host[op] && isGapSteady(op) ? gapDoubt() : null);
 
 const unknownOr = (value, text) => value === null ? h('span.muted', {}, '–') : text(value);
 const number = (digits) => (value) => value.toFixed(digits);

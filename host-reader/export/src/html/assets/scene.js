@@ -177,7 +177,7 @@ function drawOps({ surface, row, y, width, palette, scale }) {
   let lastPixel = [];
   for (const op of device.opIndices) {
     const x0 = Math.max(scale.x(ops.start_cycles[op]), GUTTER - 4);
-    const x1 = Math.min(scale.x(ops.start_cycles[op] + ops.duration_cycles[op]), width + 4);
+    const x1 = Math.min(scale.x(ops.start_cycles[op] + ops.drawn_cycles[op]), width + 4);
     if (x1 < GUTTER || x0 > width) continue;
     const level = ops.row[op];
     // Many ops within a pixel look like one.
@@ -201,7 +201,7 @@ function drawOps({ surface, row, y, width, palette, scale }) {
 function drawLostLaunches(surface, op, scale, y, height, palette) {
   const before = opBefore(op);
   const x1 = scale.x(ops.start_cycles[op]);
-  const x0 = before < 0 ? Math.max(GUTTER, x1 - 14) : Math.min(scale.x(ops.start_cycles[before] + ops.duration_cycles[before]), x1 - 3);
+  const x0 = before < 0 ? Math.max(GUTTER, x1 - 14) : Math.min(scale.x(ops.start_cycles[before] + ops.drawn_cycles[before]), x1 - 3);
   if (x1 < GUTTER) return;
   surface.save();
   surface.beginPath();
@@ -403,7 +403,7 @@ function hitAt(x, y, width, scrollTop) {
     const level = Math.floor((top - row.y - 2) / OP_HEIGHT);
     const near = 2 / scale.perCycle;
     const op = device.opIndices.find((op) => ops.row[op] === level && cycle >= ops.start_cycles[op] - near
-      && cycle <= ops.start_cycles[op] + ops.duration_cycles[op] + near);
+      && cycle <= ops.start_cycles[op] + ops.drawn_cycles[op] + near);
     if (op !== undefined) return { op };
     const after = device.opIndices.find((op) => ops.start_cycles[op] >= cycle);
     return after !== undefined && hasLostLaunches(after) ? { lostBefore: after } : null;

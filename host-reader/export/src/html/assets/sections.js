@@ -21,23 +21,23 @@ function riscBars(op) {
 }
 
 /** The gap before an op; where it is not known, a mark that says why. */
-const gapCell = (longestGap) => (op) => ops.gap_cycles[op] !== null
-  ? withBar(cyclesText(ops.gap_cycles[op], opDevice(op)), ops.gap_cycles[op] / longestGap, 'quiet')
-  : ops.gap_doubt[op] === null ? '–' : h('span.bad', { title: `Unknown: ${gapDoubt(op)}` }, hasLostLaunches(op) ? 'lost?' : 'unknown');
+const gapCell = (longestGap) => (op) => ops.op_to_op_latency_cycles[op] !== null
+  ? withBar(cyclesText(ops.op_to_op_latency_cycles[op], opDevice(op)), ops.op_to_op_latency_cycles[op] / longestGap, 'quiet')
+  : ops.latency_doubt[op] === null ? '–' : h('span.bad', { title: `Unknown: ${gapDoubt(op)}` }, hasLostLaunches(op) ? 'lost?' : 'unknown');
 
-const imbalanceOf = (op) => ops.core_kernel_cycles[op][1] ? ops.core_kernel_cycles[op][2] / ops.core_kernel_cycles[op][1] : null;
+const imbalanceOf = (op) => ops.core_kernel_median_cycles[op] ? ops.core_kernel_max_cycles[op] / ops.core_kernel_median_cycles[op] : null;
 
 function buildOps() {
-  const longest = maximum(ops.kernel_cycles), longestGap = maximum(ops.gap_cycles);
+  const longest = maximum(ops.kernel_cycles), longestGap = maximum(ops.op_to_op_latency_cycles);
   const columns = [
     { label: 'Op', isText: true, width: '30%', title: 'A click on the name shows it in the timeline', value: (op) => opLabel(op), show: (op) => [openButton(opLabel(op), 'Show in the timeline'), ops.lost_records[op] ? h('span.bad', { title: `${counted(ops.lost_records[op], 'record')} lost` }, ' ◆') : ''] },
     devices.length > 1 && { label: 'Dev', width: '48px', value: (op) => opDevice(op).chip_id, show: (op) => String(opDevice(op).chip_id) },
     { label: 'Start', width: '14%', title: 'Since the first record of a chip', value: (op) => ops.start_ns[op], show: (op) => unit.isTime || devices.length > 1 ? sinceText(ops.start_ns[op]) : grouped(ops.start_cycles[op]) },
     { label: 'Kernel', width: '21%', title: 'First kernel start to last kernel end, over all cores', value: (op) => ops.kernel_cycles[op], show: (op) => withBar(cyclesText(ops.kernel_cycles[op], opDevice(op)), (ops.kernel_cycles[op] ?? 0) / longest) },
     { label: 'RISCs', width: '74px', title: 'Kernel of each RISC as a share of the op, in the order of their names on the op\'s page', value: (op) => Math.max(...ops.risc_kernel_cycles[op].map((cycles) => cycles ?? 0)) / (ops.kernel_cycles[op] || 1), show: riscBars },
-    { label: 'Gap before', width: '17%', title: 'From the end of the kernel before to the start of this one', value: (op) => ops.gap_cycles[op], show: gapCell(longestGap) },
-    ops.sub_device.some((id) => id !== null) && { label: 'Sub', width: '48px', title: 'Sub-device that it ran on', value: (op) => ops.sub_device[op], show: (op) => ops.sub_device[op] === null ? '–' : String(ops.sub_device[op]) },
-    { label: 'Cores', width: '58px', value: (op) => ops.core_count[op], show: (op) => grouped(ops.core_count[op]) },
+    { label: 'Gap before', width: '17%', title: 'From the end of the kernel before to the start of this one', value: (op) => ops.op_to_op_latency_cycles[op], show: gapCell(longestGap) },
+    ops.sub_device_id.some((id) => id !== null) && { label: 'Sub', width: '48px', title: 'Sub-device that it ran on', value: (op) => ops.sub_device_id[op], show: (op) => ops.sub_device_id[op] === null ? '–' : String(ops.sub_device_id[op]) },
+    { label: 'Cores', width: '58px', value: (op) => ops.recorded_core_count[op], show: (op) => grouped(ops.recorded_core_count[op]) },
     { label: 'Imbalance', width: '82px', title: 'The slowest core against the median core', value: imbalanceOf, show: (op) => imbalanceOf(op) === null ? '–' : `${imbalanceOf(op).toFixed(2)} ×` },
   ].filter(Boolean);
   opTable = new Table({
@@ -125,7 +125,7 @@ function buildKernels() {
   const inTime = (op) => (ops.kernel_cycles[op] ?? 0) / opDevice(op).ghz;
   const rows = [...groups].map(([key, members]) => {
     const cycles = members.map((op) => ops.kernel_cycles[op]).filter((c) => c !== null).sort((a, b) => a - b);
-    const gaps = members.map((op) => ops.gap_cycles[op]).filter((c) => c !== null);
+    const gaps = members.map((op) => ops.op_to_op_latency_cycles[op]).filter((c) => c !== null);
     const sumOf = (all) => all.length ? all.reduce((sum, c) => sum + c, 0) : null;
     return { key, members, total: sumOf(cycles), ns: members.reduce((sum, op) => sum + inTime(op), 0), min: cycles[0] ?? null, median: cycles[cycles.length >> 1] ?? null, max: cycles.at(-1) ?? null,
       gap: sumOf(gaps), slowest: members.reduce((a, b) => inTime(b) > inTime(a) ? b : a) };

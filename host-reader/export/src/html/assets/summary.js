@@ -1,7 +1,6 @@
 // What to know first: how much there is, where the time went, and whether it can be trusted.
 
-const lostCount = facts.losses.zones.reduce((sum, zones, i) => sum + zones + facts.losses.data[i]
-  + facts.losses.events[i] + facts.losses.sums[i] + facts.losses.unknown_markers[i], 0);
+const lostCount = facts.losses.zones.reduce((sum, _, i) => sum + lostRecords(facts.losses, i), 0);
 const anomalyCount = facts.anomalies.kinds.reduce((sum, [, count, isRepair]) => sum + (isRepair ? 0 : count), 0);
 const repairCount = facts.anomalies.kinds.reduce((sum, [, count, isRepair]) => sum + (isRepair ? count : 0), 0);
 const doubtOf = (key) => facts.doubts.find(([name]) => name === key)?.[1] ?? 0;
@@ -9,14 +8,14 @@ const doubtOf = (key) => facts.doubts.find(([name]) => name === key)?.[1] ?? 0;
 /** Time in which ops ran and time between them, over all chips. */
 function sumTimes() {
   const unknown = (doubts) => doubts.filter((doubt) => doubt !== null).length;
-  const times = { kernel: 0, gap: 0, gaps: 0, longestGap: -1, noDuration: unknown(ops.duration_doubt), noGap: unknown(ops.gap_doubt) };
+  const times = { kernel: 0, gap: 0, gaps: 0, longestGap: -1, noDuration: unknown(ops.duration_doubt), noGap: unknown(ops.latency_doubt) };
   for (let op = 0; op < opCount; op++) {
     times.kernel += (ops.kernel_cycles[op] ?? 0) / opDevice(op).ghz;
-    const gap = ops.gap_cycles[op];
+    const gap = ops.op_to_op_latency_cycles[op];
     if (gap === null) continue;
     times.gap += gap / opDevice(op).ghz;
     times.gaps += 1;
-    if (times.longestGap < 0 || gap > ops.gap_cycles[times.longestGap]) times.longestGap = op;
+    if (times.longestGap < 0 || gap > ops.op_to_op_latency_cycles[times.longestGap]) times.longestGap = op;
   }
   return times;
 }
@@ -47,7 +46,7 @@ function chooseUnit(isTime) {
 /** Causes of losses with the records that each took, the largest first. */
 function lossCauses() {
   const sums = new Map();
-  for (const { cause, counts } of facts.losses.groups) sums.set(cause, (sums.get(cause) ?? 0) + counts.reduce((sum, count) => sum + count, 0));
+  for (const group of facts.losses.groups) sums.set(group.cause, LOST_KINDS.reduce((sum, key) => sum + group[key], sums.get(group.cause) ?? 0));
   return [...sums].sort((one, other) => other[1] - one[1]).map(([cause, count]) => `${cause}${count ? ` ${grouped(count)}` : ''}`);
 }
 
@@ -59,7 +58,7 @@ function verdict(hasLink = true) {
     const affected = ops.lost_records.filter((lost) => lost > 0).length;
     const bound = facts.losses.is_lower_bound.some(Boolean) ? 'At least ' : '';
     const missing = lostCount ? `${bound}${counted(lostCount, 'record')} ${lostCount === 1 ? 'is' : 'are'} missing` : 'An unknown number of records is missing';
-    const cores = maximum(facts.losses.groups.map((group) => group.cores));
+    const cores = maximum(facts.losses.groups.map((group) => group.core_count));
     words.push(h('strong', {}, missing), ` (${listed(lossCauses())}; on ${counted(cores, 'core')})`,
       affected ? `, from ${counted(affected, 'op')}: their zones may be fewer and their sums smaller than what ran. ` : '. ');
   }
@@ -69,9 +68,9 @@ function verdict(hasLink = true) {
   const holes = upTo(opCount).filter(hasLostLaunches).length;
   if (holes) words.push(h('strong', {}, 'Launches may be missing'), ` before ${counted(holes, 'op')}: the gaps there are not known. `);
   if (anomalyCount) words.push(h('strong', {}, counted(anomalyCount, 'anomaly', 'anomalies')), ' left something in doubt. ');
-  const unfinished = ops.unfinished_cores.filter((cores) => cores > 0).length;
+  const unfinished = ops.unfinished_core_count.filter((cores) => cores > 0).length;
   if (unfinished) words.push(h('strong', {}, `${counted(unfinished, 'op')} did not finish`), ' on every core. ');
-  if (ops.is_spread_implausible.some(Boolean)) {
+  if (ops.clocks_of_cores_disagree.some(Boolean)) {
     words.push(h('strong', {}, 'The clocks of cores disagree'), ': there are no figures over several cores until their origins are measured. ');
   }
   const { noDuration, noGap } = sumTimes();
@@ -106,7 +105,7 @@ function buildSummary() {
     if (opCount) {
       parts.push(figure(devices.length > 1 ? `Kernels ran, sum of ${devices.length} devices` : 'Kernels ran', isKernelUnknown ? 'unknown' : timeText(times.kernel), share ? percentText(times.kernel / share) : known(times.noDuration, 'op')));
       if (times.gaps || times.noGap) parts.push(figure(devices.length > 1 ? `Between ops, sum of ${devices.length} devices` : 'Between ops', times.gaps ? timeText(times.gap) : 'unknown', share ? percentText(times.gap / share) : known(times.noGap, 'gap')));
-      if (times.longestGap >= 0) parts.push(figure('Longest gap', opLink(times.longestGap, 'before '), cyclesWords(ops.gap_cycles[times.longestGap], opDevice(times.longestGap))));
+      if (times.longestGap >= 0) parts.push(figure('Longest gap', opLink(times.longestGap, 'before '), cyclesWords(ops.op_to_op_latency_cycles[times.longestGap], opDevice(times.longestGap))));
     }
     const row = facts.zones.self_cycles.reduce((best, cycles, i) =>
       !names.is_frame[facts.zones.name[i]] && (best < 0 || cycles > facts.zones.self_cycles[best]) ? i : best, -1);

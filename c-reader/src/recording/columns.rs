@@ -1,0 +1,178 @@
+//! Tables of a recording as columns in the form of C, made once.
+
+use super::rows::KprofText;
+use host_reader::{
+    analysis::{Op, Report},
+    recording::Recording,
+    tables::{
+        ColumnKind, ColumnSchema, LossRow, Losses, Ops, SumStatisticsTable, Table, Value,
+        WaitStatisticsTable, ZoneStatisticsTable, op_rows,
+    },
+};
+use std::ffi::c_void;
+use wire::RunHostId;
+
+/// Type of a column's values: `uint32_t`.
+pub const KPROF_COLUMN_UINT32: u32 = 0;
+/// Type of a column's values: `uint64_t`.
+pub const KPROF_COLUMN_UINT64: u32 = 1;
+/// Type of a column's values: `int64_t`.
+pub const KPROF_COLUMN_INT64: u32 = 2;
+/// Type of a column's values: `uint8_t`, 1 for yes and 0 for no.
+pub const KPROF_COLUMN_FLAG: u32 = 3;
+/// Type of a column's values: `double`.
+pub const KPROF_COLUMN_DOUBLE: u32 = 4;
+/// Type of a column's values: `KprofText`.
+pub const KPROF_COLUMN_TEXT: u32 = 5;
+
+/// One column of a table. Everything in it belongs to the recording. `kprof schema` shows the tables
+/// and what their columns mean.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KprofColumn {
+    /// `sizeof(KprofColumn)`; to be set before the call.
+    pub struct_size: usize,
+    /// Name, ending with the unit if there is one.
+    pub name: KprofText,
+    /// Unit; empty if none.
+    pub unit: KprofText,
+    /// Meaning of a value that is not known; empty if all are.
+    pub null_means: KprofText,
+    /// Type of the values.
+    pub kind: u32,
+    /// How many rows the table has.
+    pub row_count: usize,
+    /// A value for each row; one that is not known is 0 or an empty text.
+    pub values: *const c_void,
+    /// 1 for each row whose value is known, else 0; null if all are.
+    pub is_known: *const u8,
+}
+
+/// Tables by name.
+#[derive(Debug)]
+pub(super) struct Columns(Vec<(&'static str, Vec<Column>)>);
+
+#[derive(Debug)]
+struct Column {
+    schema: ColumnSchema,
+    values: Values,
+    is_known: Option<Vec<u8>>,
+    row_count: usize,
+}
+
+/// Values in the memory that C reads.
+#[derive(Debug)]
+enum Values {
+    Unsigned32(Vec<u32>),
+    Unsigned64(Vec<u64>),
+    Signed64(Vec<i64>),
+    Flag(Vec<u8>),
+    Real(Vec<f64>),
+    /// Texts, and pointers that lead to them.
+    Text {
+        _texts: Vec<Box<str>>,
+        pointers: Vec<KprofText>,
+    },
+}
+
+impl Columns {
+    pub(super) fn new(recording: &Recording, report: &Report) -> Self {
+        let names = recording.op_names();
+        let name_of = |op: &Op| names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
+        Self(vec![
+            columns_of::<Ops>(&op_rows(&report.ops, name_of)),
+            columns_of::<ZoneStatisticsTable>(&report.zones.iter().collect::<Vec<_>>()),
+            columns_of::<SumStatisticsTable>(&report.sums.iter().collect::<Vec<_>>()),
+            columns_of::<WaitStatisticsTable>(&report.waits.iter().collect::<Vec<_>>()),
+            columns_of::<Losses>(&LossRow::from_ledger(&recording.readout.losses)),
+        ])
+    }
+
+    /// Names of the tables.
+    pub(super) fn table_names(&self) -> Vec<&'static str> {
+        self.0.iter().map(|(name, _)| *name).collect()
+    }
+
+    /// The column of a table that `is_wanted` chooses by index and name; an error says which there
+    /// are.
+    pub(super) fn find(
+        &self,
+        table: &str,
+        is_wanted: impl Fn(usize, &str) -> bool,
+    ) -> Option<KprofColumn> {
+        let (_, columns) = self.0.iter().find(|(name, _)| *name == table)?;
+        let mut found = columns.iter().enumerate();
+        found.find(|(index, column)| is_wanted(*index, column.schema.name)).map(|(_, of)| of.to_c())
+    }
+}
+
+fn columns_of<T: Table>(rows: &[T::Row<'_>]) -> (&'static str, Vec<Column>) {
+    let column = |column: &'static host_reader::tables::Column<T>| {
+        Column::new(column.schema, rows.iter().map(|row| column.value(row)).collect())
+    };
+    (T::NAME, T::report_columns().map(column).collect())
+}
+
+impl Column {
+    fn new(schema: ColumnSchema, cells: Vec<Value<'_>>) -> Self {
+        let row_count = cells.len();
+        let is_known = || cells.iter().map(|cell| (*cell != Value::Null).into()).collect();
+        let is_known = schema.is_optional().then(is_known);
+        let cells = cells.into_iter();
+        let values = match schema.kind {
+            ColumnKind::Unsigned32 => Values::Unsigned32(cells.map(number).collect()),
+            ColumnKind::Unsigned64 => Values::Unsigned64(cells.map(number).collect()),
+            ColumnKind::Signed64 => Values::Signed64(cells.map(number).collect()),
+            ColumnKind::Flag => {
+                Values::Flag(cells.map(|cell| (cell == Value::Flag(true)).into()).collect())
+            }
+            ColumnKind::Real => Values::Real(cells.map(real).collect()),
+            ColumnKind::Text => {
+                let texts: Vec<Box<str>> = cells.map(text).collect();
+                let pointers = texts.iter().map(|text| KprofText::of(text)).collect();
+                Values::Text { _texts: texts, pointers }
+            }
+        };
+        Self { schema, values, is_known, row_count }
+    }
+
+    fn to_c(&self) -> KprofColumn {
+        let (kind, values): (_, *const c_void) = match &self.values {
+            Values::Unsigned32(values) => (KPROF_COLUMN_UINT32, values.as_ptr().cast()),
+            Values::Unsigned64(values) => (KPROF_COLUMN_UINT64, values.as_ptr().cast()),
+            Values::Signed64(values) => (KPROF_COLUMN_INT64, values.as_ptr().cast()),
+            Values::Flag(values) => (KPROF_COLUMN_FLAG, values.as_ptr().cast()),
+            Values::Real(values) => (KPROF_COLUMN_DOUBLE, values.as_ptr().cast()),
+            Values::Text { pointers, .. } => (KPROF_COLUMN_TEXT, pointers.as_ptr().cast()),
+        };
+        KprofColumn {
+            struct_size: size_of::<KprofColumn>(),
+            name: KprofText::of(self.schema.name),
+            unit: KprofText::of(self.schema.unit().unwrap_or_default()),
+            null_means: KprofText::of(self.schema.null_means.unwrap_or_default()),
+            kind,
+            row_count: self.row_count,
+            values,
+            is_known: self.is_known.as_ref().map_or(std::ptr::null(), Vec::as_ptr),
+        }
+    }
+}
+
+/// A whole number; 0 for null, which stands beside it.
+fn number<N: TryFrom<i128> + Default>(value: Value<'_>) -> N {
+    let number = match value {
+        Value::Unsigned32(number) => number.into(),
+        Value::Unsigned64(number) => number.into(),
+        Value::Signed64(number) => number.into(),
+        _ => 0,
+    };
+    N::try_from(number).unwrap_or_default()
+}
+
+fn real(value: Value<'_>) -> f64 {
+    if let Value::Real(number) = value { number } else { 0.0 }
+}
+
+fn text(value: Value<'_>) -> Box<str> {
+    if let Value::Text(text) = value { text.into() } else { "".into() }
+}

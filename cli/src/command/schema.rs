@@ -1,0 +1,54 @@
+//! `kprof schema`: the tables of all outputs.
+
+use crate::{
+    args::SchemaArgs,
+    failure::Failure,
+    terminal::{Style, styled},
+};
+use comfy_table::{Table, presets};
+use host_reader::tables::{ColumnSchema, TableSchema, schemas};
+use std::{io::Write, process::ExitCode};
+
+/// Shows every table, or the one that is named.
+pub(crate) fn run(args: &SchemaArgs) -> Result<ExitCode, Failure> {
+    let mut tables = schemas();
+    if let Some(name) = &args.table {
+        let names: Vec<_> = tables.iter().map(|table| table.name).collect();
+        let names = names.join(", ");
+        tables.retain(|table| table.name == name);
+        if tables.is_empty() {
+            return Err(Failure::Sentence(format!(
+                "expected a table, one of {names}, found `{name}`"
+            )));
+        }
+    }
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer(&mut out, &tables).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        tables.iter().try_for_each(|table| write(table, &mut out))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(schema: &TableSchema, out: &mut impl Write) -> std::io::Result<()> {
+    writeln!(out, "{}: {}\n", styled(schema.name, Style::Bold), schema.row)?;
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header([
+        "column",
+        "type",
+        "unit",
+        "meaning",
+        "null means",
+    ]);
+    for column in &schema.columns {
+        let ColumnSchema { name, kind, meaning, null_means, .. } = *column;
+        let unit = column.unit().unwrap_or_default();
+        table.add_row([name, kind.sql_label(), unit, meaning, null_means.unwrap_or("never null")]);
+    }
+    for line in table.lines() {
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    writeln!(out)
+}

@@ -1,0 +1,373 @@
+//! Tables of one capture through every output: the same names, nulls and values.
+//!
+//! Arrow in Python is compared with the same figures in `python/tests/test_tables.py`.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+#![allow(unsafe_code, reason = "the C interface takes pointers")]
+
+mod program;
+
+use kprof_c::recording::{
+    KPROF_COLUMN_FLAG, KPROF_COLUMN_TEXT, KPROF_COLUMN_UINT32, KPROF_COLUMN_UINT64, KprofColumn,
+    KprofRecording, KprofText, kprof_load, kprof_recording_column_at, kprof_recording_free,
+};
+use kprof_c::status::KprofStatus;
+use parquet::{
+    file::reader::{FileReader, SerializedFileReader},
+    record::Field,
+};
+use serde_json::{Map, Value, json};
+use std::{ffi::CString, fs::File, path::Path, process::Command, slice};
+
+/// Rows by column.
+type Rows = Vec<Map<String, Value>>;
+
+fn printed(folder: &Path, args: &[&str]) -> String {
+    let output = program::kprof(folder, args);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn parsed(folder: &Path, args: &[&str]) -> Value {
+    serde_json::from_str(&printed(folder, args)).unwrap()
+}
+
+fn rows(value: &Value) -> Rows {
+    value.as_array().unwrap().iter().map(|row| row.as_object().unwrap().clone()).collect()
+}
+
+/// A capture with its report as JSON, and the schema.
+struct Captured {
+    folder: tempfile::TempDir,
+    report: Value,
+    schema: Value,
+}
+
+impl Captured {
+    fn new(options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        printed(folder.path(), &[&["capture", "-o", "run.kprof"][..], options].concat());
+        let report = parsed(folder.path(), &["report", "run.kprof", "--json"]);
+        let schema = parsed(folder.path(), &["schema", "--json"]);
+        Self { folder, report, schema }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Columns of a table, of these scopes.
+    fn columns(&self, table: &str, scopes: &[&str]) -> Vec<&Value> {
+        let tables = self.schema.as_array().unwrap();
+        let table = tables.iter().find(|found| found["name"] == table).unwrap();
+        let columns = table["columns"].as_array().unwrap().iter();
+        columns.filter(|column| scopes.contains(&column["scope"].as_str().unwrap())).collect()
+    }
+
+    fn names(&self, table: &str, scopes: &[&str]) -> Vec<String> {
+        let columns = self.columns(table, scopes).into_iter();
+        columns.map(|column| column["name"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Checks that another output has exactly these columns of the report's rows.
+    #[track_caller]
+    fn assert_joins(&self, what: &str, key: &str, names: &[String], found: &Rows) {
+        let expected = rows(&self.report[key]);
+        assert_eq!(found.len(), expected.len(), "{what}");
+        let mut differences = Vec::new();
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_eq!(found.len(), names.len(), "{what}: {:?}", found.keys());
+            let others = names.iter().filter(|name| found.get(*name) != expected.get(*name));
+            differences.extend(others.map(|name| (name, found.get(name), expected.get(name))));
+        }
+        assert!(differences.is_empty(), "{what}: {differences:?}");
+    }
+
+    fn parquet_rows(&self, table: &str, dataset_only: &[String]) -> Rows {
+        let file = format!("set/{table}/host=h/chip_id=0/c.parquet");
+        let reader = SerializedFileReader::new(File::open(self.path().join(file)).unwrap());
+        let reader = reader.unwrap();
+        let row = |row: Result<parquet::record::Row, _>| {
+            let row: parquet::record::Row = row.unwrap();
+            let cells = row.get_column_iter().map(|(name, field)| (name.clone(), field_of(field)));
+            let mut cells: Map<String, Value> = cells.collect();
+            // The folder says the chip.
+            cells.insert("chip_id".into(), 0.into());
+            dataset_only.iter().for_each(|name| assert!(cells.remove(name).is_some(), "{name}"));
+            cells
+        };
+        reader.get_row_iter(None).unwrap().map(row).collect()
+    }
+}
+
+fn field_of(field: &Field) -> Value {
+    match field {
+        Field::Null => Value::Null,
+        Field::Bool(value) => json!(value),
+        Field::UInt(value) => json!(value),
+        Field::ULong(value) => json!(value),
+        Field::Long(value) => json!(value),
+        Field::Str(value) => json!(value),
+        other => panic!("{other}"),
+    }
+}
+
+/// Every column of a table by the C interface.
+fn c_rows(capture: &Path, table: &str) -> Rows {
+    let file = CString::new(capture.to_str().unwrap()).unwrap();
+    let table = CString::new(table).unwrap();
+    let mut recording: *mut KprofRecording = std::ptr::null_mut();
+    let mut rows: Rows = Vec::new();
+    // SAFETY: a text with an end, and memory for a pointer.
+    let status = unsafe { kprof_load(file.as_ptr(), 0, &raw mut recording) };
+    assert_eq!(status, KprofStatus::Ok);
+    for index in 0.. {
+        // SAFETY: zeros are a column without values.
+        let mut column: KprofColumn = unsafe { std::mem::zeroed() };
+        column.struct_size = size_of::<KprofColumn>();
+        let (name, out) = (table.as_ptr(), &raw mut column);
+        // SAFETY: a recording that lives, a text with an end, and memory for a column of this size.
+        let status = unsafe { kprof_recording_column_at(recording, name, index, out) };
+        if status == KprofStatus::NotAvailable {
+            break;
+        }
+        assert_eq!(status, KprofStatus::Ok);
+        rows.resize(column.row_count, Map::new());
+        for (at, row) in rows.iter_mut().enumerate() {
+            row.insert(text_of(column.name), value_at(&column, at));
+        }
+    }
+    // SAFETY: nothing reads the recording after this.
+    unsafe { kprof_recording_free(recording) };
+    rows
+}
+
+/// A text of a recording that lives.
+fn text_of(text: KprofText) -> String {
+    // SAFETY: the recording lives, so that the bytes are there.
+    let bytes = unsafe { slice::from_raw_parts(text.bytes.cast::<u8>(), text.size) };
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// The value of a row of a column, whose recording lives.
+fn value_at(column: &KprofColumn, row: usize) -> Value {
+    let values = column.values;
+    if !column.is_known.is_null() && read(column, column.is_known, row) == 0 {
+        return Value::Null;
+    }
+    match column.kind {
+        KPROF_COLUMN_UINT32 => json!(read(column, values.cast::<u32>(), row)),
+        KPROF_COLUMN_UINT64 => json!(read(column, values.cast::<u64>(), row)),
+        KPROF_COLUMN_FLAG => json!(read(column, values.cast::<u8>(), row) == 1),
+        KPROF_COLUMN_TEXT => json!(text_of(read(column, values.cast::<KprofText>(), row))),
+        other => panic!("{other}"),
+    }
+}
+
+fn read<T: Copy>(column: &KprofColumn, values: *const T, row: usize) -> T {
+    // SAFETY: a column whose recording lives has a value of its kind for each row.
+    let values = unsafe { slice::from_raw_parts(values, column.row_count) };
+    values[row]
+}
+
+/// The ops of the terminal: titles are those of the schema, and each stands for one column.
+fn terminal_rows(captured: &Captured) -> Rows {
+    let text = printed(captured.path(), &["report", "run.kprof", "--rows", "0"]);
+    let mut lines = text.lines().skip_while(|line| !line.contains("program"));
+    let mut header = lines.next().unwrap().trim();
+    let mut names = Vec::new();
+    for column in captured.columns("ops", &["summary"]) {
+        let Some(title) = column["title"].as_str() else { continue };
+        if let Some(rest) = header.strip_prefix(title)
+            && (rest.is_empty() || rest.starts_with(' '))
+        {
+            header = rest.trim_start();
+            names.push(column["name"].as_str().unwrap().to_owned());
+        }
+    }
+    assert_eq!(header, "", "every title is one of the schema");
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(cells.len(), names.len(), "{line}");
+        let value = |cell: &str| match cell.replace(',', "").parse::<u64>() {
+            Ok(number) => json!(number),
+            Err(_) if cell == "-" => Value::Null,
+            Err(_) => json!(cell),
+        };
+        names.iter().cloned().zip(cells.into_iter().map(value)).collect()
+    };
+    lines.take_while(|line| line.starts_with(' ')).map(row).collect()
+}
+
+/// The ops of the page.
+fn page_rows(captured: &Captured, names: &[String]) -> Rows {
+    printed(captured.path(), &["export", "run.kprof", "-o", "run.html"]);
+    let page = std::fs::read_to_string(captured.path().join("run.html")).unwrap();
+    let facts = page.split_once("id=\"facts\">").unwrap().1.split_once("</script>").unwrap().0;
+    let facts: Value = serde_json::from_str(facts).unwrap();
+    let count = facts["ops"]["program"].as_array().unwrap().len();
+    let row = |at: usize| {
+        names.iter().map(|name| (name.clone(), facts["ops"][name][at].clone())).collect()
+    };
+    (0..count).map(row).collect()
+}
+
+/// Rows of an answer of `kprof mcp`, page by page.
+#[cfg(feature = "mcp")]
+fn mcp_rows(captured: &Captured, joined: &Joined) -> Rows {
+    use std::io::{BufRead, BufReader, Write};
+    let mut command: Command = program::program();
+    command.args(["mcp", "run.kprof"]).current_dir(captured.path());
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut server = command.spawn().unwrap();
+    let mut requests = server.stdin.take().unwrap();
+    let mut answers = BufReader::new(server.stdout.take().unwrap()).lines();
+    let about = json!({ "protocolVersion": "2025-06-18", "capabilities": {},
+                        "clientInfo": { "name": "test", "version": "1" } });
+    let start = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about });
+    writeln!(requests, "{start}").unwrap();
+    answers.next().unwrap().unwrap();
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    writeln!(requests, "{ready}").unwrap();
+    let arguments: Value = serde_json::from_str(joined.arguments).unwrap();
+    let mut call = json!({ "name": joined.tool, "arguments": arguments });
+    let mut rows = Rows::new();
+    for id in 1.. {
+        let asked = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call });
+        writeln!(requests, "{asked}").unwrap();
+        let answer: Value = serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap();
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        let page: Value = serde_json::from_str(text).unwrap();
+        let columns = page["columns"].as_array().unwrap();
+        for row in page["rows"].as_array().unwrap() {
+            let names = columns.iter().map(|column| column.as_str().unwrap().to_owned());
+            let row: Map<String, Value> =
+                names.zip(row.as_array().unwrap().iter().cloned()).collect();
+            for (name, value) in &row {
+                assert!(!value.is_null() || page["null_means"][name].is_string(), "{name}");
+            }
+            rows.push(row);
+        }
+        let Some(handle) = page["more"].as_str() else { break };
+        call = json!({ "name": "more", "arguments": { "handle": handle } });
+    }
+    drop(requests);
+    assert!(server.wait().unwrap().success());
+    rows
+}
+
+/// Without the protocol there is nothing to compare.
+#[cfg(not(feature = "mcp"))]
+fn mcp_rows(captured: &Captured, joined: &Joined) -> Rows {
+    let _: (fn() -> Command, [&str; 2]) = (program::program, [joined.tool, joined.arguments]);
+    let names = captured.names(joined.table, &["summary"]);
+    let mut rows = rows(&captured.report[joined.key]);
+    rows.iter_mut().for_each(|row| row.retain(|name, _| names.contains(name)));
+    rows
+}
+
+const ALL: [&str; 2] = ["summary", "report"];
+
+/// A table, and where outputs have it.
+struct Joined {
+    /// Key in the report as JSON.
+    key: &'static str,
+    table: &'static str,
+    /// Tool of `kprof mcp`, and its arguments.
+    tool: &'static str,
+    arguments: &'static str,
+    is_in_dataset: bool,
+}
+
+const JOINED: [Joined; 5] = [
+    Joined { key: "ops", table: "ops", tool: "ops", arguments: "{}", is_in_dataset: true },
+    Joined {
+        key: "losses",
+        table: "losses",
+        tool: "losses",
+        arguments: r#"{ "part": "lanes" }"#,
+        is_in_dataset: true,
+    },
+    Joined {
+        key: "zones",
+        table: "zone_statistics",
+        tool: "zones",
+        arguments: "{}",
+        is_in_dataset: false,
+    },
+    Joined {
+        key: "sums",
+        table: "sum_statistics",
+        tool: "zones",
+        arguments: r#"{ "kind": "sums" }"#,
+        is_in_dataset: false,
+    },
+    Joined {
+        key: "waits",
+        table: "wait_statistics",
+        tool: "zones",
+        arguments: r#"{ "kind": "waits" }"#,
+        is_in_dataset: false,
+    },
+];
+
+/// Joins every table of a capture.
+fn assert_outputs_agree(options: &[&str]) -> Captured {
+    let captured = Captured::new(options);
+    let export = ["export", "run.kprof", "--format", "parquet", "--host", "h", "-o", "set"];
+    printed(captured.path(), &[&export[..], &["--recording", "c"]].concat());
+    let capture = captured.path().join("run.kprof");
+    for joined in &JOINED {
+        let Joined { key, table, .. } = *joined;
+        let (all, summary) = (captured.names(table, &ALL), captured.names(table, &["summary"]));
+        let json = rows(&captured.report[key]);
+        captured.assert_joins("JSON", key, &all, &json);
+        captured.assert_joins("C", key, &all, &c_rows(&capture, table));
+        captured.assert_joins("MCP", key, &summary, &mcp_rows(&captured, joined));
+        if joined.is_in_dataset {
+            let dataset_only = captured.names(table, &["dataset"]);
+            captured.assert_joins(
+                "Parquet",
+                key,
+                &all,
+                &captured.parquet_rows(table, &dataset_only),
+            );
+        }
+    }
+    let terminal = terminal_rows(&captured);
+    let shown: Vec<String> = terminal[0].keys().cloned().collect();
+    captured.assert_joins("terminal", "ops", &shown, &terminal);
+    let is_of_page = |name: &&String| !name.ends_with("_ns") && !name.ends_with("_start_cycle");
+    let of_page: Vec<String> =
+        captured.names("ops", &ALL).iter().filter(is_of_page).cloned().collect();
+    captured.assert_joins("page", "ops", &of_page, &page_rows(&captured, &of_page));
+    captured
+}
+
+#[test]
+fn replays_of_a_trace_are_the_same_in_every_output() {
+    let captured = assert_outputs_agree(&["--workload", "trace-replay", "--device-trace-profiler"]);
+    let ops = captured.report["ops"].as_array().unwrap();
+    // No op ran before the first; what came before another one has a length.
+    let latencies: Vec<_> = ops.iter().map(|op| &op["op_to_op_latency_ns"]).collect();
+    assert!(latencies[0].is_null() && latencies[1].as_u64() > Some(0), "{latencies:?}");
+    assert!(captured.report["losses"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn losses_and_doubts_are_the_same_in_every_output() {
+    let options = ["--workload", "multi-op-overflow", "--op-support-count", "50"];
+    let captured = assert_outputs_agree(&options);
+    let ops = captured.report["ops"].as_array().unwrap();
+    assert!(ops.iter().any(|op| !op["latency_doubt"].is_null()));
+    assert!(!captured.report["losses"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn waits_are_the_same_in_every_output() {
+    let options = ["--workload", "pipeline", "--pipeline", "tiles=5", "--waits", "totals"];
+    let captured = assert_outputs_agree(&options);
+    let waits = captured.report["waits"].as_array().unwrap();
+    assert!(!waits.is_empty());
+    assert!(waits.iter().all(|wait| wait["max_cycles"].is_null()), "sums do not hold the longest");
+}

@@ -1,0 +1,201 @@
+//! Columns and the values that they read from a row.
+
+use crate::{ColumnKind, ColumnSchema, Scope, Table};
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+
+/// A column: its description, and how its values are read.
+pub struct Column<T: Table> {
+    /// Description.
+    pub schema: ColumnSchema,
+    getter: Getter<T>,
+}
+
+/// Value of one column in one row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value<'r> {
+    /// None, for the reason in [`ColumnSchema::null_means`].
+    Null,
+    /// Of [`ColumnKind::Unsigned32`].
+    Unsigned32(u32),
+    /// Of [`ColumnKind::Unsigned64`].
+    Unsigned64(u64),
+    /// Of [`ColumnKind::Signed64`].
+    Signed64(i64),
+    /// Of [`ColumnKind::Flag`].
+    Flag(bool),
+    /// Of [`ColumnKind::Real`].
+    Real(f64),
+    /// Of [`ColumnKind::Text`].
+    Text(Cow<'r, str>),
+}
+
+type Get<T, V> = for<'r, 'a> fn(&'r <T as Table>::Row<'a>) -> V;
+type GetText<T> = for<'r, 'a> fn(&'r <T as Table>::Row<'a>) -> Cow<'r, str>;
+type GetOptionalText<T> = for<'r, 'a> fn(&'r <T as Table>::Row<'a>) -> Option<Cow<'r, str>>;
+
+/// A getter of the column's type. Only an optional one can be without a value.
+enum Getter<T: Table> {
+    Unsigned32(Get<T, u32>),
+    OptionalUnsigned32(Get<T, Option<u32>>),
+    Unsigned64(Get<T, u64>),
+    OptionalUnsigned64(Get<T, Option<u64>>),
+    Signed64(Get<T, i64>),
+    OptionalSigned64(Get<T, Option<i64>>),
+    Flag(Get<T, bool>),
+    OptionalFlag(Get<T, Option<bool>>),
+    OptionalReal(Get<T, Option<f64>>),
+    Text(GetText<T>),
+    OptionalText(GetOptionalText<T>),
+}
+
+/// Defines constructors of columns: one for each kind of getter.
+macro_rules! constructors {
+    ($($(#[$doc:meta])* $name:ident $kind:ident $getter:ident($type:ty) $(, $null:ident)?;)*) => {
+        impl<T: Table> Column<T> {
+            $($(#[$doc])*
+            pub(crate) const fn $name(
+                name: &'static str,
+                meaning: &'static str,
+                $($null: &'static str,)?
+                get: $type,
+            ) -> Self {
+                let null_means = constructors!(@null $($null)?);
+                Self::new(name, ColumnKind::$kind, meaning, null_means, Getter::$getter(get))
+            })*
+        }
+    };
+    (@null) => { None };
+    (@null $null:ident) => { Some($null) };
+}
+
+constructors! {
+    /// A column of numbers of 32 bits.
+    small Unsigned32 Unsigned32(Get<T, u32>);
+    /// The same with nulls.
+    optional_small Unsigned32 OptionalUnsigned32(Get<T, Option<u32>>), null_means;
+    /// A column of numbers of 64 bits.
+    number Unsigned64 Unsigned64(Get<T, u64>);
+    /// The same with nulls.
+    optional_number Unsigned64 OptionalUnsigned64(Get<T, Option<u64>>), null_means;
+    /// A column of signed numbers.
+    signed Signed64 Signed64(Get<T, i64>);
+    /// The same with nulls.
+    optional_signed Signed64 OptionalSigned64(Get<T, Option<i64>>), null_means;
+    /// A column of flags.
+    flag Flag Flag(Get<T, bool>);
+    /// The same with nulls.
+    optional_flag Flag OptionalFlag(Get<T, Option<bool>>), null_means;
+    /// A column of numbers with fractions, with nulls.
+    optional_real Real OptionalReal(Get<T, Option<f64>>), null_means;
+    /// A column of texts.
+    text Text Text(GetText<T>);
+    /// The same with nulls.
+    optional_text Text OptionalText(GetOptionalText<T>), null_means;
+}
+
+impl<T: Table> Column<T> {
+    const fn new(
+        name: &'static str,
+        kind: ColumnKind,
+        meaning: &'static str,
+        null_means: Option<&'static str>,
+        getter: Getter<T>,
+    ) -> Self {
+        let scope = Scope::Report;
+        let (title, is_hidden_if_empty, is_bounded) = (None, false, false);
+        let schema = ColumnSchema {
+            name,
+            kind,
+            meaning,
+            null_means,
+            scope,
+            title,
+            is_hidden_if_empty,
+            is_bounded,
+        };
+        Self { schema, getter }
+    }
+
+    /// Has every output show the column, the terminal under this title.
+    pub(crate) const fn titled(mut self, title: &'static str) -> Self {
+        self.schema.title = Some(title);
+        self.in_summary()
+    }
+
+    /// The same; the terminal leaves it out of a table in which it is null in every row.
+    pub(crate) const fn titled_if_any(mut self, title: &'static str) -> Self {
+        self.schema.is_hidden_if_empty = true;
+        self.titled(title)
+    }
+
+    /// Has the terminal mark figures that `is_lower_bound` speaks of.
+    pub(crate) const fn bounded(mut self) -> Self {
+        self.schema.is_bounded = true;
+        self
+    }
+
+    /// Has every output but the terminal show the column.
+    pub(crate) const fn in_summary(mut self) -> Self {
+        self.schema.scope = Scope::Summary;
+        self
+    }
+
+    /// Has Parquet datasets alone show the column.
+    pub(crate) const fn in_dataset(mut self) -> Self {
+        self.schema.scope = Scope::Dataset;
+        self
+    }
+
+    /// Reads the value of a row.
+    #[must_use]
+    pub fn value<'r>(&self, row: &'r T::Row<'_>) -> Value<'r> {
+        match self.getter {
+            Getter::Unsigned32(get) => Value::Unsigned32(get(row)),
+            Getter::OptionalUnsigned32(get) => get(row).map_or(Value::Null, Value::Unsigned32),
+            Getter::Unsigned64(get) => Value::Unsigned64(get(row)),
+            Getter::OptionalUnsigned64(get) => get(row).map_or(Value::Null, Value::Unsigned64),
+            Getter::Signed64(get) => Value::Signed64(get(row)),
+            Getter::OptionalSigned64(get) => get(row).map_or(Value::Null, Value::Signed64),
+            Getter::Flag(get) => Value::Flag(get(row)),
+            Getter::OptionalFlag(get) => get(row).map_or(Value::Null, Value::Flag),
+            Getter::OptionalReal(get) => get(row).map_or(Value::Null, Value::Real),
+            Getter::Text(get) => Value::Text(get(row)),
+            Getter::OptionalText(get) => get(row).map_or(Value::Null, Value::Text),
+        }
+    }
+}
+
+impl Value<'_> {
+    /// The value as a number that is not negative, a flag as 1 or 0; `None` for any other value.
+    ///
+    /// ```
+    /// use tables::Value;
+    /// assert_eq!(Value::Unsigned32(4).number(), Some(4));
+    /// assert_eq!(Value::Null.number(), None);
+    /// ```
+    #[must_use]
+    pub fn number(&self) -> Option<u64> {
+        match *self {
+            Self::Unsigned32(number) => Some(number.into()),
+            Self::Unsigned64(number) => Some(number),
+            Self::Signed64(number) => number.try_into().ok(),
+            Self::Flag(flag) => Some(flag.into()),
+            Self::Null | Self::Real(_) | Self::Text(_) => None,
+        }
+    }
+}
+
+impl Serialize for Value<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => out.serialize_none(),
+            Self::Unsigned32(number) => out.serialize_u32(*number),
+            Self::Unsigned64(number) => out.serialize_u64(*number),
+            Self::Signed64(number) => out.serialize_i64(*number),
+            Self::Flag(flag) => out.serialize_bool(*flag),
+            Self::Real(number) => out.serialize_f64(*number),
+            Self::Text(text) => out.serialize_str(text),
+        }
+    }
+}

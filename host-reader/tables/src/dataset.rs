@@ -1,0 +1,298 @@
+//! Tables of single records: zones, markers, waits, counters, transfers, and what the host did.
+
+use crate::{
+    CHIP_ID, CORE_X, CORE_Y, Column, FILE, LINE, NO_HOST_CLOCK, RECORDING, RISC, RUN_HOST_ID,
+    START_HOST_NS, START_NS, Table, UNKNOWN, WAIT_KEY, WAIT_KIND,
+};
+use reader::lane::LaneId;
+use std::borrow::Cow;
+
+/// Recording and lane of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct LanePlace<'a> {
+    /// Name of the capture or log.
+    pub recording: &'a str,
+    /// Lane.
+    pub lane: LaneId,
+}
+
+/// Type of a row's field, by the kind of its column.
+macro_rules! field {
+    (small $life:lifetime) => { u32 };
+    (optional_small $life:lifetime) => { Option<u32> };
+    (number $life:lifetime) => { u64 };
+    (optional_number $life:lifetime) => { Option<u64> };
+    (signed $life:lifetime) => { i64 };
+    (optional_signed $life:lifetime) => { Option<i64> };
+    (flag $life:lifetime) => { bool };
+    (optional_flag $life:lifetime) => { Option<bool> };
+    (optional_real $life:lifetime) => { Option<f64> };
+    (text $life:lifetime) => { Cow<$life, str> };
+    (optional_text $life:lifetime) => { Option<Cow<$life, str>> };
+}
+
+/// Value of a row's field.
+macro_rules! value {
+    (text $field:expr) => {
+        Cow::Borrowed(&*$field)
+    };
+    (optional_text $field:expr) => {
+        $field.as_deref().map(Cow::Borrowed)
+    };
+    ($kind:ident $field:expr) => {
+        $field
+    };
+}
+
+/// Defines a table with a row that has a field for each column, of chips (`lane`) or of the host.
+macro_rules! table {
+    (
+        $(#[$doc:meta])*
+        $table:ident $row:ident = $name:literal, $of_row:literal, lane
+        $($kind:ident $column:ident: $meaning:expr $(, null $null:expr)?;)*
+    ) => {
+        table! {
+            @define $(#[$doc])* $table $row = $name, $of_row, ["host", "chip_id"],
+            { place: LanePlace<'a> }
+            [
+                Column::<Self>::text("recording", RECORDING, |row| row.place.recording.into()),
+                Column::<Self>::small("chip_id", CHIP_ID, |row| row.place.lane.chip_id),
+                Column::<Self>::small("core_x", CORE_X, |row| row.place.lane.core.x.into()),
+                Column::<Self>::small("core_y", CORE_Y, |row| row.place.lane.core.y.into()),
+                Column::<Self>::text("risc", RISC, |row| row.place.lane.risc.label().into()),
+            ]
+            $($kind $column: $meaning $(, null $null)?;)*
+        }
+    };
+    (
+        $(#[$doc:meta])*
+        $table:ident $row:ident = $name:literal, $of_row:literal, $partitions:expr;
+        $($kind:ident $column:ident: $meaning:expr $(, null $null:expr)?;)*
+    ) => {
+        table! {
+            @define $(#[$doc])* $table $row = $name, $of_row, $partitions,
+            { recording: &'a str }
+            [Column::<Self>::text("recording", RECORDING, |row| row.recording.into()),]
+            $($kind $column: $meaning $(, null $null)?;)*
+        }
+    };
+    (
+        @define $(#[$doc:meta])* $table:ident $row:ident = $name:literal, $of_row:literal, $partitions:expr,
+        { $first:ident: $first_type:ty } [$($lead:expr,)*]
+        $($kind:ident $column:ident: $meaning:expr $(, null $null:expr)?;)*
+    ) => {
+        $(#[$doc])*
+        pub struct $table;
+
+        #[doc = concat!("Row of [`", stringify!($table), "`]: ", $of_row, ".")]
+        #[derive(Clone, Debug)]
+        pub struct $row<'a> {
+            #[doc = "Where the row belongs."]
+            pub $first: $first_type,
+            $(#[doc = concat!("Column `", stringify!($column), "`.")]
+            pub $column: field!($kind 'a),)*
+        }
+
+        impl Table for $table {
+            type Row<'a> = $row<'a>;
+            const NAME: &'static str = $name;
+            const ROW: &'static str = $of_row;
+            const PARTITIONS: &'static [&'static str] = &$partitions;
+            const COLUMNS: &'static [Column<Self>] = &[
+                $($lead,)*
+                $(Column::<Self>::$kind(
+                    stringify!($column), $meaning, $($null,)? |row| value!($kind row.$column)
+                ),)*
+            ];
+        }
+    };
+}
+
+const OP: &str = "its op in `ops`, of the same recording and chip";
+const NO_OP: &str = "of no op";
+const NO_PROGRAM: &str = "before the first launch";
+const FIRST_CYCLE: &str = "first cycle on the clock of the chip";
+const CYCLE: &str = "when, on the clock of the chip";
+const TIME_NS: &str = "when, since the recording's first record";
+const HOST_NS: &str = "when, on the host's clock";
+const DURATION_NS: &str = "duration on the chip's measured clock";
+const CLIPPED: &str = "whether it reaches out of the zone around it";
+const COLOR: &str = "color given by the program, as #rrggbb";
+const MEMORY: &str = "DRAM, L1, L1_SMALL, TRACE or SYSTEM_MEMORY";
+const OBJECT: &str = "circular buffer, semaphore or NoC";
+const NONE_GIVEN: &str = "none given";
+const NOT_RECORDED: &str = "not recorded";
+const PLOT: &str = "point of a plot";
+
+table! {
+    /// Table of zones of RISCs.
+    Zones ZoneRow = "zones", "one zone of one RISC, from its start to its end", lane
+    text name: "name of the zone; its id if unknown";
+    optional_text file: FILE, null UNKNOWN;
+    optional_small line: LINE, null UNKNOWN;
+    optional_small op: OP, null NO_OP;
+    optional_small run_host_id: RUN_HOST_ID, null NO_PROGRAM;
+    small depth: "zones around it; 0 is outermost";
+    number start_cycle: FIRST_CYCLE;
+    number duration_cycles: "cycles as recorded";
+    number self_cycles: "cycles outside of nested zones";
+    signed start_ns: START_NS;
+    signed duration_ns: DURATION_NS;
+    optional_signed start_host_ns: START_HOST_NS, null NO_HOST_CLOCK;
+    flag has_synthetic_end: "whether the record of its end is missing";
+    flag is_clipped: CLIPPED;
+}
+
+table! {
+    /// Table of events, data markers and sums.
+    Markers MarkerRow = "markers", "one event, data marker or sum of one RISC", lane
+    text kind: "event, data or sum";
+    text name: "name of the marker; its id if unknown";
+    optional_text file: FILE, null UNKNOWN;
+    optional_small line: LINE, null UNKNOWN;
+    optional_small op: OP, null NO_OP;
+    optional_small run_host_id: RUN_HOST_ID, null NO_PROGRAM;
+    number cycle: "when, on the clock of the chip; of sums the start of the run";
+    signed time_ns: TIME_NS;
+    optional_signed host_ns: HOST_NS, null NO_HOST_CLOCK;
+    optional_number value: "data; of a sum its cycles", null "an event";
+    optional_number second_value: "second word of 16 bytes of data", null "no 16 bytes of data";
+    optional_text text: "text attached by a log", null NONE_GIVEN;
+}
+
+table! {
+    /// Table of readings of hardware counters.
+    Counters CounterRow = "counters", "one reading of one hardware counter on one core", lane
+    small neo: "part of the core, of which a Quasar has four";
+    optional_small op: OP, null NO_OP;
+    optional_small run_host_id: RUN_HOST_ID, null NO_PROGRAM;
+    number cycle: "when it was read, on the clock of the chip";
+    signed time_ns: TIME_NS;
+    optional_text counter: "name of the counter", null "problem";
+    optional_text counter_group: "fpu, pack, unpack, instrn or l1_0 to l1_5", null "unknown counter, or problem";
+    optional_number value: "events", null "problem, or the hardware ties the counter to a constant or never started it";
+    optional_number cycles: "cycles that they were counted over", null UNKNOWN;
+    optional_text problem: "why there is no reading", null "there is one";
+}
+
+table! {
+    /// Table of events of the NoCs.
+    NocEvents NocEventRow = "noc_events", "one transfer, barrier, semaphore or fabric packet that a core recorded", ["host", "chip_id"];
+    small chip_id: CHIP_ID;
+    small core_x: CORE_X;
+    small core_y: CORE_Y;
+    text risc: RISC;
+    optional_small run_host_id: RUN_HOST_ID, null NO_PROGRAM;
+    optional_text op_name: "name of the op", null "the host gave none";
+    number cycle: CYCLE;
+    signed time_ns: TIME_NS;
+    optional_text kind: "READ, WRITE_, SEMAPHORE_INC and others, as TT-Metal names them", null "a fabric packet";
+    optional_text noc: "NOC_0 or NOC_1", null NOT_RECORDED;
+    optional_signed to_x: "NoC-0 x of the other tile", null "none, or unknown";
+    optional_signed to_y: "NoC-0 y of the other tile", null "none, or unknown";
+    optional_number bytes: "bytes, rounded up to 32; 8160, or 131040 since tt-metal 0.81.1, stands for more, too", null NOT_RECORDED;
+    optional_signed vc: "virtual channel", null NOT_RECORDED;
+    optional_small source_address: "address in the source's tile", null NOT_RECORDED;
+    optional_small target_address: "address in the target's tile", null NOT_RECORDED;
+    optional_small noc_counter: "NoC's counter of transfers, its low 12 bits", null NOT_RECORDED;
+}
+
+table! {
+    /// Table of waits, one by one.
+    Waits WaitRow = "waits", "one wait of one RISC for a circular buffer, a semaphore or a NoC", lane
+    optional_small op: OP, null NO_OP;
+    optional_small run_host_id: RUN_HOST_ID, null NO_PROGRAM;
+    text kind: WAIT_KIND;
+    text object: OBJECT;
+    small key: WAIT_KEY;
+    number start_cycle: FIRST_CYCLE;
+    number duration_cycles: "duration in cycles";
+    signed start_ns: START_NS;
+    signed duration_ns: DURATION_NS;
+    optional_signed start_host_ns: START_HOST_NS, null NO_HOST_CLOCK;
+    optional_flag has_blocked: "whether it blocked", null "one of TT-Metal's zones, which do not tell";
+    flag is_lower_bound: "whether it took longer than its record can tell";
+}
+
+table! {
+    /// Table of waits, summed by launch and object.
+    WaitSums WaitSumRow = "wait_sums", "all waits of one launch of one RISC for one object", lane
+    optional_small op: OP, null NO_OP;
+    optional_small run_host_id: RUN_HOST_ID, null NO_PROGRAM;
+    text kind: WAIT_KIND;
+    text object: OBJECT;
+    small key: WAIT_KEY;
+    number waits: "waits; of TT-Metal's zones also those that did not block";
+    number total_cycles: "sum of the waits";
+    flag is_lower_bound: "whether there may be more: recorded in windows of time alone, or more than the record can tell";
+    flag is_from_kernel: "whether the kernel added them up, else they are the rows of `waits`";
+}
+
+table! {
+    /// Table of time in zones of the profiler's own.
+    ProfilerTime ProfilerTimeRow = "profiler_time", "time of one RISC in zones of the profiler's own", lane
+    text kind: "wait for the host (debug dump) or push of several launches (accumulate mode)";
+    number count: "whole zones";
+    number total_cycles: "sum of the durations";
+    number max_cycles: "longest duration";
+}
+
+table! {
+    /// Table of zones of the host's threads.
+    HostZones HostZoneRow = "host_zones", "one zone of one thread of the host", ["host"];
+    small process_id: "number of its process";
+    number thread: "number of its thread in the process, from 1";
+    optional_text thread_name: "name of its thread", null NONE_GIVEN;
+    text name: "name of the zone";
+    optional_text function: "function or module", null UNKNOWN;
+    optional_text file: FILE, null UNKNOWN;
+    optional_small line: LINE, null UNKNOWN;
+    small depth: "zones around it; 0 is outermost";
+    signed start_ns: START_NS;
+    signed duration_ns: "duration";
+    signed self_ns: "duration outside of nested zones";
+    signed start_host_ns: START_HOST_NS;
+    optional_text text: "text attached by the program", null NONE_GIVEN;
+    flag is_clipped: CLIPPED;
+    optional_text color: COLOR, null NONE_GIVEN;
+}
+
+table! {
+    /// Table of messages, signposts, frames and points of plots of the host.
+    HostEvents HostEventRow = "host_events", "one message, signpost, end of a frame or point of a plot of the host", ["host"];
+    optional_small process_id: "number of its process", null PLOT;
+    optional_number thread: "number of its thread in the process", null PLOT;
+    optional_text thread_name: "name of its thread", null NONE_GIVEN;
+    text kind: "message, signpost, frame or plot";
+    optional_text name: "name", null "a message";
+    optional_text function: "function or module", null UNKNOWN;
+    optional_text file: FILE, null UNKNOWN;
+    optional_small line: LINE, null UNKNOWN;
+    signed time_ns: TIME_NS;
+    signed host_ns: HOST_NS;
+    optional_real value: "value of a point of a plot", null "no point of a plot";
+    optional_text text: "message, or text of a signpost", null NONE_GIVEN;
+    optional_text color: COLOR, null NONE_GIVEN;
+}
+
+table! {
+    /// Table of allocations of buffers, and their ends.
+    Buffers BufferRow = "buffers", "one change of the bytes that buffers of a chip hold in one kind of its memory", ["host"];
+    optional_small chip_id: CHIP_ID, null "a number of more than 32 bits";
+    text memory: MEMORY;
+    signed time_ns: TIME_NS;
+    signed host_ns: HOST_NS;
+    signed change_bytes: "allocated bytes; below 0 if they were given back";
+    number held_bytes: "bytes of all buffers from then on";
+    optional_number address: "address of the buffer", null UNKNOWN;
+}
+
+table! {
+    /// Table of peaks of buffers by op.
+    OpBuffers OpBufferRow = "op_buffers", "most bytes that buffers held in one kind of memory while the host worked on one op", ["host"];
+    optional_small chip_id: CHIP_ID, null "a number of more than 32 bits";
+    optional_small run_host_id: RUN_HOST_ID, null UNKNOWN;
+    optional_text name: "name of the op", null "the host gave none";
+    text memory: MEMORY;
+    number peak_bytes: "most bytes of all buffers at a time";
+}

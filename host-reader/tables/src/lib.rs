@@ -1,0 +1,85 @@
+//! The schema of every output: each table declared once, with names, units, nulls and values.
+//!
+//! The terminal, JSON, Parquet, Arrow in Python, the C interface, the MCP server and the HTML page
+//! read the same [`Table`]: a column added here appears in all of them.
+//!
+//! ```
+//! use analysis::Op;
+//! use tables::{OpRow, Ops, Table, Value};
+//! let op = Op { core_count: 4, ..Op::default() };
+//! let row = OpRow::new(&op, None);
+//! let column = Ops::column("core_count").unwrap();
+//! assert_eq!(column.value(&row), Value::Unsigned64(4));
+//! assert_eq!(column.schema.unit(), None);
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod column;
+mod dataset;
+mod losses;
+mod metadata;
+mod ops;
+mod rows;
+mod schema;
+mod statistics;
+mod zone_statistics;
+
+pub use column::{Column, Value};
+pub use dataset::{
+    BufferRow, Buffers, CounterRow, Counters, HostEventRow, HostEvents, HostZoneRow, HostZones,
+    LanePlace, MarkerRow, Markers, NocEventRow, NocEvents, OpBufferRow, OpBuffers, ProfilerTime,
+    ProfilerTimeRow, WaitRow, WaitSumRow, WaitSums, Waits, ZoneRow, Zones,
+};
+pub use losses::{LossGroups, LossRow, Losses};
+pub use ops::{OpPlace, OpRow, Ops, op_rows};
+pub use rows::{Columns, Rows};
+pub use schema::{ColumnKind, ColumnSchema, Scope, TableSchema, schemas};
+pub use statistics::{SumStatisticsTable, WaitStatisticsTable};
+pub use zone_statistics::ZoneStatisticsTable;
+
+const RECORDING: &str = "capture or log that the row is from";
+const CHIP_ID: &str = "number of the chip";
+const CORE_X: &str = "NoC-0 x of the core";
+const CORE_Y: &str = "NoC-0 y of the core";
+const RISC: &str = "BRISC, NCRISC, TRISC_0 to TRISC_2, ERISC";
+const RUN_HOST_ID: &str = "program, encoded with its chip";
+const FILE: &str = "source file";
+const LINE: &str = "source line";
+const START_NS: &str = "start since the recording's first record";
+const START_HOST_NS: &str = "start on the host's clock";
+const NO_HOST_CLOCK: &str = "the chip was not synchronised with the host";
+const UNKNOWN: &str = "unknown";
+const WAIT_KIND: &str = "CB_WAIT, CB_RESERVE, SEM_WAIT, NOC_READ_BARRIER, NOC_WRITE_BARRIER, \
+                         NOC_ATOMIC_BARRIER, NOC_FULL_BARRIER or NOC_WRITE_FLUSH";
+const WAIT_KEY: &str = "number of the buffer or NoC, L1 address of the semaphore";
+
+/// One table of the schema.
+pub trait Table: Sized + 'static {
+    /// A row, from which the columns read their values.
+    type Row<'a>;
+    /// Name, which is also the folder in a Parquet dataset.
+    const NAME: &'static str;
+    /// Meaning of one row.
+    const ROW: &'static str;
+    /// Columns that a Parquet dataset keeps as folders, from the outermost.
+    const PARTITIONS: &'static [&'static str];
+    /// Columns in order.
+    const COLUMNS: &'static [Column<Self>];
+
+    /// Finds a column by its name.
+    #[must_use]
+    fn column(name: &str) -> Option<&'static Column<Self>> {
+        Self::COLUMNS.iter().find(|column| column.schema.name == name)
+    }
+
+    /// Columns of every output with room for all figures: all but those of datasets alone.
+    fn report_columns() -> impl Iterator<Item = &'static Column<Self>> {
+        Self::COLUMNS.iter().filter(|column| column.schema.scope != Scope::Dataset)
+    }
+
+    /// Columns of the outputs with little room: the terminal and answers of the MCP server.
+    fn summary_columns() -> impl Iterator<Item = &'static Column<Self>> {
+        Self::COLUMNS.iter().filter(|column| column.schema.scope == Scope::Summary)
+    }
+}

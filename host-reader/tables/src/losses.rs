@@ -1,0 +1,101 @@
+//! `losses` and `loss_groups`: records that are missing, lane by lane and in few rows.
+
+use crate::{Column, Table};
+use analysis::LossGroup;
+use reader::ledger::{LossKey, LossLedger, LossTotals};
+use wire::RunHostId;
+
+/// Table of missing records.
+pub struct Losses;
+
+/// Table of missing records of all cores and programs together.
+pub struct LossGroups;
+
+/// Missing records of one lane, cause and program.
+#[derive(Clone, Copy, Debug)]
+pub struct LossRow<'a> {
+    /// Lane, cause and program.
+    pub key: LossKey,
+    /// How many of each kind.
+    pub totals: LossTotals,
+    /// Name of the capture or log, for datasets.
+    pub recording: &'a str,
+    /// Time at which it is shown, for datasets.
+    pub time_ns: Option<i64>,
+}
+
+impl LossRow<'static> {
+    /// Rows of a ledger, outside of a dataset.
+    #[must_use]
+    pub fn from_ledger(losses: &LossLedger) -> Vec<Self> {
+        let row = |(&key, &totals): (&LossKey, &LossTotals)| Self {
+            key,
+            totals,
+            recording: "",
+            time_ns: None,
+        };
+        losses.entries().map(row).collect()
+    }
+}
+
+const ONE_PROGRAM: &str = "records of one program, or unknown";
+const CAUSE: &str = "L1 full, DRAM full, never arrived, damaged, host overwrote, validate off, push timed out, not published in time or unreadable";
+const NO_RUNS: &str = "the device does not count runs";
+
+type LossColumn = Column<Losses>;
+type GroupColumn = Column<LossGroups>;
+
+/// Runs that lost records, as far as the device counts them.
+fn runs(totals: LossTotals) -> Option<u64> {
+    Some(totals.runs).filter(|&runs| runs > 0)
+}
+
+impl Table for Losses {
+    type Row<'a> = LossRow<'a>;
+    const NAME: &'static str = "losses";
+    const ROW: &'static str = "missing records of one RISC, program and cause";
+    const PARTITIONS: &'static [&'static str] = &["host", "chip_id"];
+    #[rustfmt::skip]
+    const COLUMNS: &'static [Column<Self>] = &[
+        LossColumn::text("recording", super::RECORDING, |row| row.recording.into()).in_dataset(),
+        LossColumn::small("chip_id", super::CHIP_ID, |row| row.key.lane.chip_id).in_summary(),
+        LossColumn::small("core_x", super::CORE_X, |row| row.key.lane.core.x.into()).in_summary(),
+        LossColumn::small("core_y", super::CORE_Y, |row| row.key.lane.core.y.into()).in_summary(),
+        LossColumn::text("risc", super::RISC, |row| row.key.lane.risc.label().into()).in_summary(),
+        LossColumn::text("cause", CAUSE, |row| row.key.cause.label().into()).in_summary(),
+        LossColumn::optional_small("run_host_id", super::RUN_HOST_ID, "unknown program", |row| row.key.program.map(|RunHostId(id)| id)).in_summary(),
+        LossColumn::number("zones", "missing zones", |row| row.totals.zones).in_summary(),
+        LossColumn::number("data", "missing data markers", |row| row.totals.data).in_summary(),
+        LossColumn::number("events", "missing events", |row| row.totals.events).in_summary(),
+        LossColumn::number("sums", "missing sums", |row| row.totals.sums).in_summary(),
+        LossColumn::number("unknown_markers", "missing markers of unknown kind", |row| row.totals.unknown_markers).in_summary(),
+        LossColumn::flag("is_lower_bound", "whether more may be missing", |row| row.totals.is_lower_bound).in_summary(),
+        LossColumn::flag("is_intended", "whether the chip was told to leave the records out", |row| row.key.cause.is_intended()),
+        LossColumn::optional_number("runs", "runs that lost records", NO_RUNS, |row| runs(row.totals)).in_summary(),
+        LossColumn::optional_small("first_run_host_id", "first of the launches among which those are that lost records", ONE_PROGRAM, |row| row.totals.programs.map(|span| span.first.0)).in_summary(),
+        LossColumn::optional_small("last_run_host_id", "last of these launches", ONE_PROGRAM, |row| row.totals.programs.map(|span| span.last.0)).in_summary(),
+        LossColumn::optional_signed("time_ns", "where a timeline shows it, since the recording's first record", "the chip has no records", |row| row.time_ns).in_dataset(),
+    ];
+}
+
+impl Table for LossGroups {
+    type Row<'a> = LossGroup;
+    const NAME: &'static str = "loss_groups";
+    const ROW: &'static str = "missing records of one cause and RISC of one chip";
+    const PARTITIONS: &'static [&'static str] = &[];
+    #[rustfmt::skip]
+    const COLUMNS: &'static [Column<Self>] = &[
+        GroupColumn::text("cause", CAUSE, |row| row.cause.label().into()).titled("cause"),
+        GroupColumn::small("chip_id", super::CHIP_ID, |row| row.chip_id).titled("chip"),
+        GroupColumn::text("risc", super::RISC, |row| row.risc.label().into()).titled("RISC"),
+        GroupColumn::text("programs", "programs without their chip, as ranges, the first three", |row| (&*row.programs).into()).titled("programs"),
+        GroupColumn::number("core_count", "cores that lost any", |row| row.core_count as u64).titled("cores"),
+        GroupColumn::optional_number("runs", "runs that lost records", NO_RUNS, |row| runs(row.totals)).titled("runs"),
+        GroupColumn::number("zones", "missing zones", |row| row.totals.zones).titled("zones").bounded(),
+        GroupColumn::number("data", "missing data markers", |row| row.totals.data).titled("data").bounded(),
+        GroupColumn::number("events", "missing events", |row| row.totals.events).titled("events").bounded(),
+        GroupColumn::number("sums", "missing sums", |row| row.totals.sums).titled("sums").bounded(),
+        GroupColumn::number("unknown_markers", "missing markers of unknown kind", |row| row.totals.unknown_markers).titled("markers").bounded(),
+        GroupColumn::flag("is_lower_bound", "whether more may be missing", |row| row.totals.is_lower_bound).in_summary(),
+    ];
+}

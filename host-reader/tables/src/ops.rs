@@ -1,0 +1,171 @@
+//! `ops`: launches of programs on chips.
+
+use crate::{Column, Table, metadata::metadata_json};
+use analysis::{Doubt, Op, Span};
+use host_events::OpMetadata;
+use std::borrow::Cow;
+use wire::RunHostId;
+
+/// Table of launches of programs.
+pub struct Ops;
+
+/// One launch of one program on one chip.
+#[derive(Clone, Copy, Debug)]
+pub struct OpRow<'a> {
+    /// Figures.
+    pub figures: &'a Op,
+    /// Name given by the host.
+    pub name: Option<&'a str>,
+    /// What datasets alone know.
+    pub place: OpPlace<'a>,
+}
+
+/// Position of an op in a dataset; read by columns of datasets alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpPlace<'a> {
+    /// Name of the capture or log.
+    pub recording: &'a str,
+    /// Index among the ops of its chip, in the order of starts.
+    pub op: u32,
+    /// First cycle.
+    pub start_cycle: u64,
+    /// Duration as drawn.
+    pub duration_cycles: Option<u64>,
+    /// Start since the recording's first record.
+    pub start_ns: i64,
+    /// Duration.
+    pub duration_ns: Option<i64>,
+    /// Start on the host's clock.
+    pub start_host_ns: Option<i64>,
+    /// Metadata from the host.
+    pub metadata: Option<&'a OpMetadata>,
+}
+
+impl<'a> OpRow<'a> {
+    /// A row outside of a dataset.
+    #[must_use]
+    pub fn new(figures: &'a Op, name: Option<&'a str>) -> Self {
+        Self { figures, name, place: OpPlace::default() }
+    }
+
+    /// A latency, which the first op of a chip does not have.
+    fn latency(&self, latency: Option<u64>) -> Option<u64> {
+        latency.filter(|_| !self.figures.is_first_of_chip)
+    }
+
+    /// A figure over the kernels of single cores, if any core ran one.
+    fn of_cores(&self, figure: Option<u64>) -> Option<u64> {
+        figure.filter(|_| self.figures.core_kernel.count > 0)
+    }
+}
+
+/// Rows of ops outside of a dataset; `name_of` gives the host's name of an op.
+pub fn op_rows<'a>(
+    ops: impl IntoIterator<Item = &'a Op>,
+    name_of: impl Fn(&Op) -> Option<&'a str>,
+) -> Vec<OpRow<'a>> {
+    ops.into_iter().map(|op| OpRow::new(op, name_of(op))).collect()
+}
+
+fn start(span: Option<Span>) -> Option<u64> {
+    Some(span?.start_cycle)
+}
+
+fn cycles(span: Option<Span>) -> Option<u64> {
+    Some(span?.duration_cycles)
+}
+
+fn ns(span: Option<Span>) -> Option<u64> {
+    span?.duration_ns
+}
+
+fn doubt(doubt: Option<Doubt>) -> Option<Cow<'static, str>> {
+    Some(Cow::Borrowed(doubt?.label()))
+}
+
+const NO_TRACE: &str = "no replay of a trace";
+const NO_SPAN: &str = "no record, or duration_doubt";
+const NO_NS: &str = "no record, unknown clock, or duration_doubt";
+const NO_LATENCY: &str = "first op, overlap, or latency_doubt";
+const NO_LATENCY_NS: &str = "first op, overlap, unknown clock, or latency_doubt";
+const NO_STALL: &str = "no wait for the host, or lost records";
+const NO_STALL_NS: &str = "no wait for the host, unknown clock, or lost records";
+
+type OpColumn = Column<Ops>;
+
+impl Table for Ops {
+    type Row<'a> = OpRow<'a>;
+    const NAME: &'static str = "ops";
+    const ROW: &'static str = "one launch of one program on one chip";
+    const PARTITIONS: &'static [&'static str] = &["host", "chip_id"];
+    #[rustfmt::skip]
+    const COLUMNS: &'static [Column<Self>] = &[
+        OpColumn::text("recording", super::RECORDING, |row| row.place.recording.into()).in_dataset(),
+        OpColumn::small("chip_id", super::CHIP_ID, |row| row.figures.chip_id).titled("chip"),
+        OpColumn::small("op", "index among the ops of the chip, in the order of starts", |row| row.place.op).in_dataset(),
+        OpColumn::small("program", "program's number without its chip", |row| RunHostId(row.figures.run_host_id).base()).titled("program"),
+        OpColumn::small("run_host_id", super::RUN_HOST_ID, |row| row.figures.run_host_id),
+        OpColumn::optional_number("trace_id", "trace that was replayed", NO_TRACE, |row| row.figures.trace_id).titled_if_any("trace"),
+        OpColumn::optional_number("trace_replay", "which replay of the trace, from 1", NO_TRACE, |row| row.figures.trace_replay).titled_if_any("replay"),
+        OpColumn::optional_text("name", "name given by the host", "the host gave none", |row| Some(row.name?.into())).titled_if_any("name"),
+        OpColumn::optional_small("sub_device_id", "sub-device that ran it", "it had the whole chip, or unknown", |row| row.figures.sub_device_id.map(u32::from)).titled_if_any("sub-device"),
+        OpColumn::number("launch", "which launch of the program and replay, from 1", |row| row.figures.launch).titled("launch"),
+        OpColumn::number("core_count", "cores with a firmware zone", |row| row.figures.core_count).titled("cores"),
+        OpColumn::number("recorded_core_count", "cores with any record", |row| row.figures.recorded_core_count).in_summary(),
+        OpColumn::number("unfinished_core_count", "cores whose firmware began and did not end", |row| row.figures.unfinished_core_count),
+        OpColumn::number("time_matched_core_count", "cores with fewer launches of the program than others, matched by time", |row| row.figures.time_matched_core_count),
+        OpColumn::number("start_cycle", "first cycle of the firmware; of the kernel or the records without firmware zones", |row| row.place.start_cycle).in_dataset(),
+        OpColumn::optional_number("duration_cycles", "from start_cycle to the end of the same", "duration_doubt", |row| row.place.duration_cycles).in_dataset(),
+        OpColumn::signed("start_ns", super::START_NS, |row| row.place.start_ns).in_dataset(),
+        OpColumn::optional_signed("duration_ns", "duration_cycles on the chip's measured clock", "duration_doubt", |row| row.place.duration_ns).in_dataset(),
+        OpColumn::optional_signed("start_host_ns", super::START_HOST_NS, super::NO_HOST_CLOCK, |row| row.place.start_host_ns).in_dataset(),
+        OpColumn::optional_number("firmware_start_cycle", "first start of firmware", NO_SPAN, |row| start(row.figures.firmware)),
+        OpColumn::optional_number("firmware_cycles", "first firmware start to last firmware end", NO_SPAN, |row| cycles(row.figures.firmware)),
+        OpColumn::optional_number("firmware_ns", "first firmware start to last firmware end", NO_NS, |row| ns(row.figures.firmware)).titled("FW"),
+        OpColumn::optional_number("kernel_start_cycle", "first start of a kernel", NO_SPAN, |row| start(row.figures.kernel)),
+        OpColumn::optional_number("kernel_cycles", "first kernel start to last kernel end", NO_SPAN, |row| cycles(row.figures.kernel)),
+        OpColumn::optional_number("kernel_ns", "first kernel start to last kernel end", NO_NS, |row| ns(row.figures.kernel)).titled("kernel"),
+        OpColumn::optional_number("data_movement_kernel_cycles", "first start of a BRISC, NCRISC or ERISC kernel to the last end of any", NO_SPAN, |row| cycles(row.figures.data_movement_kernel)),
+        OpColumn::optional_number("data_movement_kernel_ns", "first start of a BRISC, NCRISC or ERISC kernel to the last end of any", NO_NS, |row| ns(row.figures.data_movement_kernel)),
+        OpColumn::optional_number("trace_firmware_cycles", "firmware of aggregate lanes, as traces record it", NO_SPAN, |row| cycles(row.figures.trace_firmware)),
+        OpColumn::optional_number("trace_firmware_ns", "firmware of aggregate lanes, as traces record it", NO_NS, |row| ns(row.figures.trace_firmware)),
+        OpColumn::optional_number("trace_kernel_cycles", "kernels of aggregate lanes, as traces record them", NO_SPAN, |row| cycles(row.figures.trace_kernel)),
+        OpColumn::optional_number("trace_kernel_ns", "kernels of aggregate lanes, as traces record them", NO_NS, |row| ns(row.figures.trace_kernel)),
+        OpColumn::optional_number("brisc_kernel_cycles", "BRISC's kernels on all cores", NO_SPAN, |row| cycles(row.figures.risc_kernels.brisc)),
+        OpColumn::optional_number("brisc_kernel_ns", "BRISC's kernels on all cores", NO_NS, |row| ns(row.figures.risc_kernels.brisc)).titled_if_any("BRISC"),
+        OpColumn::optional_number("ncrisc_kernel_cycles", "NCRISC's kernels on all cores", NO_SPAN, |row| cycles(row.figures.risc_kernels.ncrisc)),
+        OpColumn::optional_number("ncrisc_kernel_ns", "NCRISC's kernels on all cores", NO_NS, |row| ns(row.figures.risc_kernels.ncrisc)).titled_if_any("NCRISC"),
+        OpColumn::optional_number("trisc0_kernel_cycles", "TRISC 0's (unpack) kernels on all cores", NO_SPAN, |row| cycles(row.figures.risc_kernels.trisc0)),
+        OpColumn::optional_number("trisc0_kernel_ns", "TRISC 0's (unpack) kernels on all cores", NO_NS, |row| ns(row.figures.risc_kernels.trisc0)).titled_if_any("TRISC0"),
+        OpColumn::optional_number("trisc1_kernel_cycles", "TRISC 1's (math) kernels on all cores", NO_SPAN, |row| cycles(row.figures.risc_kernels.trisc1)),
+        OpColumn::optional_number("trisc1_kernel_ns", "TRISC 1's (math) kernels on all cores", NO_NS, |row| ns(row.figures.risc_kernels.trisc1)).titled_if_any("TRISC1"),
+        OpColumn::optional_number("trisc2_kernel_cycles", "TRISC 2's (pack) kernels on all cores", NO_SPAN, |row| cycles(row.figures.risc_kernels.trisc2)),
+        OpColumn::optional_number("trisc2_kernel_ns", "TRISC 2's (pack) kernels on all cores", NO_NS, |row| ns(row.figures.risc_kernels.trisc2)).titled_if_any("TRISC2"),
+        OpColumn::optional_number("erisc_kernel_cycles", "ERISC's kernels on all cores", NO_SPAN, |row| cycles(row.figures.risc_kernels.erisc)),
+        OpColumn::optional_number("erisc_kernel_ns", "ERISC's kernels on all cores", NO_NS, |row| ns(row.figures.risc_kernels.erisc)).titled_if_any("ERISC"),
+        OpColumn::optional_number("quasar_dm_kernel_cycles", "kernels of a Quasar's data-movement processors", NO_SPAN, |row| cycles(row.figures.risc_kernels.quasar_dm)),
+        OpColumn::optional_number("quasar_dm_kernel_ns", "kernels of a Quasar's data-movement processors", NO_NS, |row| ns(row.figures.risc_kernels.quasar_dm)).titled_if_any("DMs"),
+        OpColumn::optional_number("quasar_trisc_kernel_cycles", "kernels of a Quasar's TRISCs", NO_SPAN, |row| cycles(row.figures.risc_kernels.quasar_trisc)),
+        OpColumn::optional_number("quasar_trisc_kernel_ns", "kernels of a Quasar's TRISCs", NO_NS, |row| ns(row.figures.risc_kernels.quasar_trisc)).titled_if_any("TRISCs"),
+        OpColumn::optional_number("core_kernel_min_cycles", "kernel of the fastest core", NO_SPAN, |row| row.of_cores(Some(row.figures.core_kernel.min_cycles))),
+        OpColumn::optional_number("core_kernel_min_ns", "kernel of the fastest core", NO_NS, |row| row.of_cores(row.figures.core_kernel.min_ns)),
+        OpColumn::optional_number("core_kernel_median_cycles", "kernel of the median core", NO_SPAN, |row| row.of_cores(Some(row.figures.core_kernel.median_cycles))),
+        OpColumn::optional_number("core_kernel_median_ns", "kernel of the median core", NO_NS, |row| row.of_cores(row.figures.core_kernel.median_ns)),
+        OpColumn::optional_number("core_kernel_max_cycles", "kernel of the slowest core", NO_SPAN, |row| row.of_cores(Some(row.figures.core_kernel.max_cycles))),
+        OpColumn::optional_number("core_kernel_max_ns", "kernel of the slowest core", NO_NS, |row| row.of_cores(row.figures.core_kernel.max_ns)),
+        OpColumn::optional_number("kernel_first_to_last_start_cycles", "first to last core's kernel start", NO_SPAN, |row| row.figures.kernel_first_to_last_start_cycles),
+        OpColumn::optional_number("kernel_first_to_last_start_ns", "first to last core's kernel start", NO_NS, |row| row.figures.kernel_first_to_last_start_ns).titled("start skew"),
+        OpColumn::optional_number("op_to_op_latency_cycles", "end of the previous op's kernel to the start of this one's", NO_LATENCY, |row| row.latency(row.figures.op_to_op_latency_cycles)),
+        OpColumn::optional_number("op_to_op_latency_ns", "end of the previous op's kernel to the start of this one's", NO_LATENCY_NS, |row| row.latency(row.figures.op_to_op_latency_ns)).titled("op to op"),
+        OpColumn::optional_number("data_movement_op_to_op_latency_cycles", "end of the previous op's kernel to this one's first data-movement start", NO_LATENCY, |row| row.latency(row.figures.data_movement_op_to_op_latency_cycles)),
+        OpColumn::optional_number("data_movement_op_to_op_latency_ns", "end of the previous op's kernel to this one's first data-movement start", NO_LATENCY_NS, |row| row.latency(row.figures.data_movement_op_to_op_latency_ns)),
+        OpColumn::optional_number("stall_count", "waits of its RISCs for the host, in the debug dump", NO_STALL, |row| row.figures.stall.map(|stall| stall.count)),
+        OpColumn::optional_number("stall_max_cycles", "longest of these waits", NO_STALL, |row| row.figures.stall.map(|stall| stall.longest_cycles)),
+        OpColumn::optional_number("stall_cycles", "sum of these waits over all RISCs", NO_STALL, |row| row.figures.stall.map(|stall| stall.cycles)),
+        OpColumn::optional_number("stall_ns", "sum of these waits over all RISCs", NO_STALL_NS, |row| row.figures.stall_ns).titled_if_any("stalled"),
+        OpColumn::flag("clocks_of_cores_disagree", "whether it has no figures over several cores, since their clocks disagree", |row| row.figures.is_spread_implausible),
+        OpColumn::optional_text("duration_doubt", "why durations are null though there are records", "no doubt", |row| doubt(row.figures.duration_doubt)).in_summary(),
+        OpColumn::optional_text("latency_doubt", "why latencies are null though ops do not overlap", "no doubt", |row| doubt(row.figures.latency_doubt)).in_summary(),
+        OpColumn::optional_text("metadata", "everything the host said of it, as a JSON object", "the host said nothing", |row| Some(metadata_json(row.place.metadata?).into())).in_dataset(),
+    ];
+}

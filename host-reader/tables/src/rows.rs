@@ -1,0 +1,52 @@
+//! Rows of a table as JSON: an object for each row, or an array for each column.
+
+use crate::{Column, Table};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+/// Rows as JSON objects.
+pub struct Rows<'a, T: Table>(pub Vec<T::Row<'a>>);
+
+/// Rows as one JSON object that holds an array for each of some columns.
+pub struct Columns<'a, T: Table> {
+    /// Rows.
+    pub rows: Vec<T::Row<'a>>,
+    /// Decides which columns are written.
+    pub is_wanted: fn(&Column<T>) -> bool,
+}
+
+struct RowObject<'t, 'a, T: Table>(&'t T::Row<'a>);
+
+struct ColumnArray<'t, 'a, T: Table> {
+    column: &'static Column<T>,
+    rows: &'t [T::Row<'a>],
+}
+
+impl<T: Table> Serialize for Rows<'_, T> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_seq(self.0.iter().map(RowObject::<T>))
+    }
+}
+
+impl<T: Table> Serialize for RowObject<'_, '_, T> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_map(
+            T::report_columns().map(|column| (column.schema.name, column.value(self.0))),
+        )
+    }
+}
+
+impl<T: Table> Serialize for Columns<'_, T> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut map = out.serialize_map(None)?;
+        for column in T::report_columns().filter(|column| (self.is_wanted)(column)) {
+            map.serialize_entry(column.schema.name, &ColumnArray { column, rows: &self.rows })?;
+        }
+        map.end()
+    }
+}
+
+impl<T: Table> Serialize for ColumnArray<'_, '_, T> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_seq(self.rows.iter().map(|row| self.column.value(row)))
+    }
+}
