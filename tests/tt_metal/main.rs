@@ -21,6 +21,7 @@
 //! | do hardware counters say what the coprocessor did | [`counters`], `counters.cpp` |
 //! | do files of NoC traces hold what upstream's tests count in them | [`traces`], `traces.cpp` |
 //! | is every loss counted | [`losses`] |
+//! | what if upstream's list of constants changes | [`changed_lists`] |
 //! | how many launches do lanes hold that were made for fewer | [`overflow`], `empty.cpp` |
 //! | does a RISC wait for the host in the debug dump, and not forever | [`stalls`] |
 //! | who reads a core of the tests with our reader | [`reading_host`] |
@@ -33,6 +34,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 mod accumulate;
+mod changed_lists;
 mod clang;
 mod core;
 mod cost;

@@ -86,7 +86,7 @@ pub(crate) fn faults_of_recording(
     faults.concat()
 }
 
-fn target(chip: Chip, processor: Processor, header: Header, variant: Variant) -> Target {
+pub(crate) fn target(chip: Chip, processor: Processor, header: Header, variant: Variant) -> Target {
     let mut target = Target {
         mode: variant.mode(),
         is_kernel: matches!(variant, Variant::DynamicNoc(_) | Variant::SyncEvents),
