@@ -11,7 +11,7 @@
 //! | which functions do the tests call | [`probes`], `probes.cpp` |
 //! | what do they run on | [`core`], [`noc`] |
 //! | what do whole launches run on: our simulator, and Tenstorrent's | [`machine`] |
-//! | what does each thing cost | [`cost`] |
+//! | what does each thing cost | [`cost`]; at every level of optimisation [`cost_matrix`] |
 //! | does the README say so | [`readme`] |
 //! | what may a kernel do | [`script`] |
 //! | do several launches share a push and lose nothing | [`accumulate`] |
@@ -38,6 +38,7 @@ mod changed_lists;
 mod clang;
 mod core;
 mod cost;
+mod cost_matrix;
 mod counters;
 mod dispatch;
 mod firmware;

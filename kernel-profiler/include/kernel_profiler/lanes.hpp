@@ -71,6 +71,9 @@ constexpr int UNROLLED_RISCS = 1;
 constexpr int UNROLLED_RISCS = 5;
 #endif
 
+/// A Blackhole's firmware has room for the unrolled loop at -Os, too.
+constexpr int UNROLLED_LANES = IS_BLACKHOLE ? 5 : UNROLLED_RISCS;
+
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t trace_field() {
     if constexpr (HAS_TRACE_COUNT) {
         return (traceCount & PROFILER_ID_TRACE_MASK) << PROFILER_ID_TRACE_SHIFT;
@@ -124,7 +127,7 @@ inline __attribute__((noinline)) void take_lanes_back() {
     }
     uint32_t id = id_of_core(words, generation);
     uint32_t vector = hidden(first_vector());
-#pragma GCC unroll UNROLLED_RISCS
+#pragma GCC unroll UNROLLED_LANES
     for (uint32_t risc = 0; risc < risc_count(); ++risc) {
         write_word(words + 4 * (HOST_BUFFER_END_INDEX_BR_ER + risc), 0);
         write_word(words + 4 * (CONSUMED + risc), 0);

@@ -106,6 +106,14 @@ namespace detail {
 /// Writes the totals of the accumulators in use to a place, as far as the vector has room for them,
 /// and empties them; returns the place behind.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_totals(uint32_t place) {
+    uint32_t used = 0;
+#pragma GCC unroll 2
+    for (int index = 0; index < SUM_COUNT; ++index) {
+        used |= sumIDs[index];
+    }
+    if (__builtin_expect(used == 0, 1)) {
+        return place;
+    }
     // The debug dump keeps room for the zone of a wait at the launch's end.
     constexpr uint32_t KEPT_BYTES = STALL_BYTES / 2;
     const uint32_t last = own_vector() + PROFILER_L1_BUFFER_SIZE - MARKER_BYTES - KEPT_BYTES;
