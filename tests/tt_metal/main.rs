@@ -47,6 +47,7 @@ mod kernels;
 mod launches;
 mod losses;
 mod machine;
+mod memory_functions;
 mod noc;
 mod noc_events;
 mod overflow;

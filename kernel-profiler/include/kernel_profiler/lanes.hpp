@@ -71,8 +71,12 @@ constexpr int UNROLLED_RISCS = 1;
 constexpr int UNROLLED_RISCS = 5;
 #endif
 
-/// A Blackhole's firmware has room for the unrolled loop at -Os, too.
+#if defined(COMPILE_FOR_BRISC)
+/// The firmware of a Blackhole's BRISC has room for the unrolled loop at -Os, too.
 constexpr int UNROLLED_LANES = IS_BLACKHOLE ? 5 : UNROLLED_RISCS;
+#else
+constexpr int UNROLLED_LANES = UNROLLED_RISCS;
+#endif
 
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t trace_field() {
     if constexpr (HAS_TRACE_COUNT) {

@@ -20,8 +20,8 @@ struct Stall {};
 KERNEL_PROFILER_ALWAYS_INLINE void await_host(uint32_t) {}
 KERNEL_PROFILER_ALWAYS_INLINE constexpr bool has_given_up() { return false; }
 KERNEL_PROFILER_ALWAYS_INLINE Stall await_own_lane(uint32_t, uint32_t, uint32_t, uint32_t) { return {}; }
-KERNEL_PROFILER_ALWAYS_INLINE constexpr bool leave_vain_stall(Stall, uint32_t) { return false; }
-KERNEL_PROFILER_ALWAYS_INLINE constexpr int32_t record_stall(Stall, uint32_t, Clock) { return 0; }
+KERNEL_PROFILER_ALWAYS_INLINE constexpr bool leave_vain_stall(const Stall&, uint32_t) { return false; }
+KERNEL_PROFILER_ALWAYS_INLINE constexpr int32_t record_stall(const Stall&, uint32_t, Clock) { return 0; }
 
 #endif
 

@@ -1,12 +1,12 @@
 /// \file
 /// The debug dump: a RISC that finds its lane full waits until the host has read on.
 ///
-/// launch.hpp includes this file, or no_stall.hpp in its place. A wait ends when the lane has room; when the host has read all of
-/// it and there is still none, since the lane is too small for the run; or after
-/// KERNEL_PROFILER_STALL_CYCLES, and then no RISC waits again before the host has read on: how far
-/// it had come is remembered, by the aggregating RISC in control word STALLED_IN_VAIN, by the others in
-/// their vector until the launch ends. What finds no room is counted as ever. So a host that keeps up
-/// loses nothing, and without one a kernel still ends.
+/// launch.hpp includes this file, or no_stall.hpp in its place. A wait ends when the lane has room;
+/// when the host has read all of it and there is still none, since the lane is too small for the
+/// run; or after KERNEL_PROFILER_STALL_CYCLES, and then no RISC waits again before the host has read
+/// on: how far it had come is remembered, by the aggregating RISC in control word STALLED_IN_VAIN, by
+/// the others in their vector until the launch ends. What finds no room is counted as ever. So a
+/// host that keeps up loses nothing, and without one a kernel still ends.
 ///
 /// The zone PROFILER-DRAM-STALL shows each wait. It lies in the run that follows it, or in the one
 /// that found no room; that of the launch's end lies behind the firmware's zone.
@@ -59,7 +59,7 @@ KERNEL_PROFILER_ALWAYS_INLINE bool has_given_up() {
     return read_word(own_vector() + IN_VAIN_BYTES) == host_progress(control_place());
 }
 
-/// A wait for the host.
+/// A wait for the host. Passed by reference: gcc copies it with `memcpy`, which kernels do not have.
 struct Stall {
     Clock started;
     /// How far the host had read when it was looked for last.
@@ -133,7 +133,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void await_host(uint32_t words) { await_lanes(word
 
 /// Leaves the zone of a wait in vain in a ring that is not pushed, if there is room; false if there
 /// was no such wait.
-KERNEL_PROFILER_ALWAYS_INLINE bool leave_vain_stall(Stall stall, uint32_t place) {
+KERNEL_PROFILER_ALWAYS_INLINE bool leave_vain_stall(const Stall& stall, uint32_t place) {
     if (!stall.is_over || !stall.has_waited || load_room() < 0) {
         return false;
     }
@@ -144,7 +144,7 @@ KERNEL_PROFILER_ALWAYS_INLINE bool leave_vain_stall(Stall stall, uint32_t place)
 }
 
 /// Begins a ring with the zone of the wait before a push; returns its bytes.
-KERNEL_PROFILER_ALWAYS_INLINE int32_t record_stall(Stall stall, uint32_t place, Clock ended) {
+KERNEL_PROFILER_ALWAYS_INLINE int32_t record_stall(const Stall& stall, uint32_t place, Clock ended) {
     if (!stall.has_waited) {
         return 0;
     }
