@@ -130,7 +130,7 @@ MUTANTS = [
     ),
     (
         "dispatch: the zone of a push has an id that no log names",
-        HEADER + "launch.hpp",
+        HEADER + "quick_push.hpp",
         'KERNEL_PROFILER_SITE("PROFILER-NOC-QUICK-PUSH") constexpr',
         'KERNEL_PROFILER_SITE("PROFILER-NOC-QUICK-PUSH")\nconstexpr',
         DISPATCH,
@@ -194,8 +194,8 @@ MUTANTS = [
     (
         "waits: the header makes an id on another line than it names",
         HEADER + "waits.hpp",
-        'KERNEL_PROFILER_SITE("SYNC-WAIT-TOTAL") constexpr',
-        'KERNEL_PROFILER_SITE("SYNC-WAIT-TOTAL")\nconstexpr',
+        'KERNEL_PROFILER_SITE(KERNEL_PROFILER_WAIT_TOTAL_ZONE) constexpr',
+        'KERNEL_PROFILER_SITE(KERNEL_PROFILER_WAIT_TOTAL_ZONE)\nconstexpr',
         PIPELINE,
     ),
     (
@@ -228,14 +228,14 @@ MUTANTS = [
     ),
     (
         "turn: the C++ header turns before the host has followed",
-        HEADER + "launch.hpp",
+        HEADER + "lanes.hpp",
         "if (can_turn && !is_behind && count < consumed) {",
         "if (can_turn && count < consumed) {",
         TURNS,
     ),
     (
         "turn: the C++ header forgets where the lane turned",
-        HEADER + "launch.hpp",
+        HEADER + "lanes.hpp",
         "(position << (32 - TURN_SHIFT) | count) - end",
         "count - end",
         TURNS,
@@ -333,7 +333,7 @@ MUTANTS = [
     ),
     (
         "device: acknowledgement coordinate not set, C++",
-        HEADER + "launch.hpp",
+        HEADER + "push.hpp",
         "    write_word(buffer + TARG_COORDINATE, own >> (OWN_COORDINATES_SHIFT - COORDINATE_SHIFT));\n",
         "    static_cast<void>(own);\n",
         HAZARDS,
@@ -347,7 +347,7 @@ MUTANTS = [
     ),
     (
         "device: registers saved that a Wormhole's command buffer lacks, C++",
-        HEADER + "launch.hpp",
+        HEADER + "quick_push.hpp",
         "return IS_BLACKHOLE || (4 * index != TARG_ADDR_HI && 4 * index != RET_ADDR_HI);",
         "return index < REGISTERS;",
         HAZARDS,
@@ -392,7 +392,7 @@ MUTANTS = [
     ),
     (
         "device: waits for writes that the kernel has sent, C++",
-        HEADER + "launch.hpp",
+        HEADER + "push.hpp",
         "return await_word<true, NOC_POLLS>(noc + PUSHES_OUTSTANDING) == 0;",
         # Bounded, so that the tests need not find out in each case that it hangs.
         "for (uint32_t polls = 1 << 12; polls != 0; --polls) {\n"

@@ -53,6 +53,8 @@ pub(crate) struct Core<'a> {
     harts: Vec<Hart>,
     front: L1Front,
     tile: Tile,
+    /// Where the words of the control vector lie.
+    layout: ControlLayout,
     /// Byte address of the control vector.
     profiler: u32,
     lane_bytes: u32,
@@ -96,6 +98,11 @@ const INSTRUCTIONS_MAX: u64 = 60_000_000;
 impl<'a> Core<'a> {
     /// Loads the programs of as many RISCs as there are, and lets the host prepare the core.
     pub(crate) fn new(chip: Chip, probes: &'a Probes) -> Self {
+        Self::with_layout(chip, probes, LAYOUT)
+    }
+
+    /// The same for a host that finds the words of the control vector elsewhere.
+    pub(crate) fn with_layout(chip: Chip, probes: &'a Probes, layout: ControlLayout) -> Self {
         let pipeline = match chip {
             Chip::Wormhole => riscv::Arch::Wormhole,
             Chip::Blackhole => riscv::Arch::Blackhole,
@@ -115,6 +122,7 @@ impl<'a> Core<'a> {
                 local: vec![vec![0; 0x1000]; programs.len()],
                 noc: Noc::new(chip),
             },
+            layout,
             profiler: 0,
             lane_bytes: crate::toolchain::lane_bytes(probes.has_sums),
             programs,
@@ -124,7 +132,7 @@ impl<'a> Core<'a> {
             let image = Image::parse(&core.programs[risc].file).unwrap();
             let mut view = View { tile: &mut core.tile, risc };
             image.load(&mut view, &mut core.front).unwrap();
-            if risc < 2 {
+            if core.programs[risc].symbols.contains_key("boot") {
                 core.fill_tables(risc);
             }
         }
@@ -132,13 +140,16 @@ impl<'a> Core<'a> {
         let enables = core.constant("launch_enables_place");
         core.tile.set_word(0, enables, (1 << RISCS_PER_CORE) - 1);
         for (index, value) in [
-            (LAYOUT.dram_address, LANES_ADDRESS),
-            (LAYOUT.flat_id, FLAT_ID),
-            (LAYOUT.cores_per_bank, CORES_PER_BANK),
+            (layout.dram_address, LANES_ADDRESS),
+            (layout.flat_id, FLAT_ID),
+            (layout.cores_per_bank, CORES_PER_BANK),
         ] {
             core.set_control(index, value);
         }
-        for risc in 0..core.programs.len().min(2) {
+        for risc in 0..core.programs.len() {
+            if !core.programs[risc].symbols.contains_key("boot") {
+                continue;
+            }
             assert_eq!(core.call(risc, "boot", &[]).0, End::Returned);
         }
         core
@@ -309,7 +320,7 @@ impl<'a> Core<'a> {
     /// Publishes a number of words for each subordinate.
     pub(crate) fn publish_others(&mut self, words: u32) {
         for risc in 1..RISCS_PER_CORE {
-            self.set_control(LAYOUT.device_end + risc, words);
+            self.set_control(self.layout.device_end + risc, words);
         }
     }
 
@@ -330,7 +341,7 @@ impl<'a> Core<'a> {
         let first = LANES_ADDRESS
             + (FLAT_ID % CORES_PER_BANK) * riscs * lane_bytes
             + word_index(risc) * lane_bytes;
-        let end = self.control(LAYOUT.host_end + risc);
+        let end = self.control(self.layout.host_end + risc);
         let word = |index| self.tile.noc.dram.get(&(bank, first + 4 * index)).copied();
         (0..end).map(|index| word(index).unwrap_or(UNWRITTEN)).collect()
     }
@@ -341,7 +352,7 @@ impl<'a> Core<'a> {
         let riscs = u32::try_from(RISCS_PER_CORE).unwrap();
         let lanes_before = (FLAT_ID % CORES_PER_BANK) * riscs + word_index(risc);
         let first = LANES_ADDRESS + lanes_before * self.lane_bytes;
-        let word = self.control(LAYOUT.host_end + risc);
+        let word = self.control(self.layout.host_end + risc);
         let (end, turned_at) = (word & 0x1_FFFF, word >> 17 << 2);
         let older = if turned_at != 0 && read > end { read..turned_at } else { 0..0 };
         let newer = if older.is_empty() && read <= end { read..end } else { 0..end };
@@ -358,7 +369,7 @@ impl<'a> Core<'a> {
 
     /// Marks everything in the core of our runtime as read, as a host does.
     pub(crate) fn mark_as_read(&mut self) {
-        self.set_control(SEEN_RUNS, self.control(LAYOUT.run_counter));
+        self.set_control(SEEN_RUNS, self.control(self.layout.run_counter));
     }
 
     /// Returns the memory that a host reads of this core: L1 and DRAM of a chip that has no other.
@@ -366,7 +377,7 @@ impl<'a> Core<'a> {
         let mut chip = DeviceImage::new(self.description(1));
         let (noc0, control_address) = (CORE, u64::from(self.profiler));
         let region_bytes = self.region_bytes();
-        let count = word_index(LAYOUT.word_count) + 512 * word_index(RISCS_PER_CORE);
+        let count = word_index(self.layout.word_count) + 512 * word_index(RISCS_PER_CORE);
         let words: Vec<u32> =
             (0..count).map(|index| self.tile.word(0, self.profiler + 4 * index)).collect();
         chip.write_l1(noc0, control_address, &words).unwrap();
@@ -389,7 +400,7 @@ impl<'a> Core<'a> {
             kind: CoreKind::Tensix,
             flat_id: FLAT_ID,
             control_address,
-            vector_address: control_address + LAYOUT.size_bytes() as u64,
+            vector_address: control_address + self.layout.size_bytes() as u64,
         };
         DeviceDescription {
             chip_id: 0,

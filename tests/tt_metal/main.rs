@@ -11,7 +11,7 @@
 //! | which functions do the tests call | [`probes`], `probes.cpp` |
 //! | what do they run on | [`core`], [`noc`] |
 //! | what do whole launches run on: our simulator, and Tenstorrent's | [`machine`] |
-//! | what does each thing cost | [`cost`] |
+//! | what does each thing cost | [`cost`]; at every level of optimisation [`cost_matrix`] |
 //! | does the README say so | [`readme`] |
 //! | what may a kernel do | [`script`] |
 //! | do several launches share a push and lose nothing | [`accumulate`] |
@@ -21,6 +21,7 @@
 //! | do hardware counters say what the coprocessor did | [`counters`], `counters.cpp` |
 //! | do files of NoC traces hold what upstream's tests count in them | [`traces`], `traces.cpp` |
 //! | is every loss counted | [`losses`] |
+//! | what if upstream's list of constants changes | [`changed_lists`] |
 //! | how many launches do lanes hold that were made for fewer | [`overflow`], `empty.cpp` |
 //! | does a RISC wait for the host in the debug dump, and not forever | [`stalls`] |
 //! | who reads a core of the tests with our reader | [`reading_host`] |
@@ -33,9 +34,11 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 mod accumulate;
+mod changed_lists;
 mod clang;
 mod core;
 mod cost;
+mod cost_matrix;
 mod counters;
 mod dispatch;
 mod firmware;
@@ -44,6 +47,7 @@ mod kernels;
 mod launches;
 mod losses;
 mod machine;
+mod memory_functions;
 mod noc;
 mod noc_events;
 mod overflow;

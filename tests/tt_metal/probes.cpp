@@ -43,6 +43,47 @@ PROBE nothing(uint32_t passes) {
     }
 }
 
+// What stands for a kernel's own memory accesses: loads and stores in local RAM.
+static volatile uint32_t memory_words[4];
+
+#define USE_MEMORY(pass)                                              \
+    memory_words[0] = memory_words[1] + (pass);                       \
+    memory_words[2] = memory_words[3] ^ (pass)
+
+PROBE memory(uint32_t passes) {
+    for (uint32_t pass = 0; pass < passes; ++pass) {
+        USE_MEMORY(pass);
+    }
+}
+
+PROBE zone_and_memory(uint32_t passes) {
+    for (uint32_t pass = 0; pass < passes; ++pass) {
+        DeviceZoneScopedN("zone");
+        USE_MEMORY(pass);
+    }
+}
+
+PROBE data_and_memory(uint32_t passes) {
+    for (uint32_t pass = 0; pass < passes; ++pass) {
+        DeviceTimestampedData("data", pass);
+        USE_MEMORY(pass);
+    }
+}
+
+PROBE event_and_memory(uint32_t passes) {
+    for (uint32_t pass = 0; pass < passes; ++pass) {
+        DeviceRecordEvent(7);
+        USE_MEMORY(pass);
+    }
+}
+
+PROBE sum_and_memory(uint32_t passes) {
+    for (uint32_t pass = 0; pass < passes; ++pass) {
+        DeviceZoneScopedSumN1("sum");
+        USE_MEMORY(pass);
+    }
+}
+
 PROBE zone(uint32_t passes) {
     for (uint32_t pass = 0; pass < passes; ++pass) {
         DeviceZoneScopedN("zone");

@@ -8,7 +8,7 @@ use crate::{
     },
 };
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
     sync::atomic::{AtomicUsize, Ordering},
 };
@@ -86,7 +86,7 @@ pub(crate) fn faults_of_recording(
     faults.concat()
 }
 
-fn target(chip: Chip, processor: Processor, header: Header, variant: Variant) -> Target {
+pub(crate) fn target(chip: Chip, processor: Processor, header: Header, variant: Variant) -> Target {
     let mut target = Target {
         mode: variant.mode(),
         is_kernel: matches!(variant, Variant::DynamicNoc(_) | Variant::SyncEvents),
@@ -154,14 +154,25 @@ pub(crate) fn program_of(
     let object = folder.join(format!("{name}.o"));
     target.object(package, &sources().join(source), &object)?;
     let program: PathBuf = folder.join(format!("{name}.elf"));
+    link(package, target, &object, risc, &program)?;
+    Program::read(&program)
+}
+
+/// Links an object for the tests' core, with no library but the compiler's own.
+pub(crate) fn link(
+    package: &Package,
+    target: &Target,
+    object: &Path,
+    risc: usize,
+    program: &Path,
+) -> Result<(), String> {
     let base = 0x2_0000 + 0x8000 * risc;
     let mut command = Command::new(&package.compiler);
     command.args(target.code_flags()).args(["-flto", "-Werror", "-nostartfiles", "-nostdlib"]);
     command.arg(format!("-Wl,--defsym=TEXT_BASE={base:#x}"));
     command.arg("-T").arg(sources().join("probes.ld"));
-    command.arg(&object).arg("-lgcc").arg("-o").arg(&program);
-    run(&mut command)?;
-    Program::read(&program)
+    command.arg(object).arg("-lgcc").arg("-o").arg(program);
+    run(&mut command).map(drop)
 }
 
 fn program(

@@ -48,21 +48,26 @@ fn table(package: &Package, all: &[[Costs; 2]]) -> Result<String, String> {
 /// Compares a table, found by its first line, with the README's, or with `BLESS=1` puts it there.
 /// Figures are those of one version of the compiler.
 pub(crate) fn compare(package: &Package, heading: &str, table: &str) {
+    compare_in(package, "README.md", heading, table);
+}
+
+/// The same with the table of another file.
+pub(crate) fn compare_in(package: &Package, file: &str, heading: &str, table: &str) {
     if package.version != COMMITTED_VERSION {
-        println!("not compared: the README's figures are of gcc {COMMITTED_VERSION}");
+        println!("not compared: the figures of {file} are of gcc {COMMITTED_VERSION}");
         return;
     }
     static README: Mutex<()> = Mutex::new(());
     let _alone = README.lock();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);
     let text = fs::read_to_string(&path).unwrap();
-    let expected = replaced(&text, heading, table).expect("the README has the table");
+    let expected = replaced(&text, heading, table).expect("the file has the table");
     if std::env::var_os("BLESS").is_some() {
         fs::write(&path, &expected).unwrap();
     } else {
         assert!(
             text == expected,
-            "the README's table is out of date; BLESS=1 rewrites it:\n{table}"
+            "the table in {file} is out of date; BLESS=1 rewrites it:\n{table}"
         );
     }
 }

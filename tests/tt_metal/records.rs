@@ -20,6 +20,11 @@ pub(crate) struct Record {
 ///
 /// Written for these tests alone, from `profiler_common.h`: the reader is judged too.
 pub(crate) fn decode(words: &[u32]) -> Result<Vec<Record>, String> {
+    decode_types_from(words, 0)
+}
+
+/// The same where packet types are numbered from `first` on.
+pub(crate) fn decode_types_from(words: &[u32], first: u32) -> Result<Vec<Record>, String> {
     let mut records = Vec::new();
     let mut at = ID_WORDS;
     let mut last = 0;
@@ -34,6 +39,7 @@ pub(crate) fn decode(words: &[u32]) -> Result<Vec<Record>, String> {
         if (id, kind) == (0, 0) && high & 0xFFF == 0 {
             continue;
         }
+        let kind = kind.checked_sub(first).ok_or("a packet type below the first one")?;
         let mut payload = |count: usize| {
             let values = words.get(at..at + 2 * count).ok_or("data that end early")?;
             at += 2 * count;

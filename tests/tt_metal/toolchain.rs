@@ -297,6 +297,8 @@ pub(crate) struct Target {
     /// Without the dash; `None` for tt-metal's own choice.
     pub(crate) optimisation: Option<&'static str>,
     pub(crate) defines: Vec<String>,
+    /// Folder whose files stand for the package's.
+    pub(crate) instead: Option<PathBuf>,
 }
 
 impl Target {
@@ -309,6 +311,7 @@ impl Target {
             is_kernel: false,
             optimisation: None,
             defines: Vec::new(),
+            instead: None,
         }
     }
 
@@ -371,6 +374,7 @@ impl Target {
         if self.header == Header::Ours {
             folders.push(our_include());
         }
+        folders.extend(self.instead.clone());
         let below_root = [
             String::new(),
             "ttnn".into(),

@@ -2,8 +2,9 @@
 //!
 //! Upstream has one bit per RISC for "DRAM was full" and nothing for "L1 was full". Our runtime
 //! counts in words that upstream reserves ([`ext`]): what L1 did not take, by RISC and kind of
-//! record, and what DRAM did not take, in markers. The total of a sum zone is never lost in L1,
-//! since its room is reserved when a launch begins.
+//! record, and what DRAM did not take, in markers. The total of a sum zone has its room reserved:
+//! by the Rust runtime when a launch begins, by the C++ header when its accumulator is first used. If
+//! there is none left then, the total counts as one lost zone.
 
 use crate::control::ext;
 

@@ -1,7 +1,7 @@
 /// \file
 /// Accumulate mode: the runs of several launches share a push.
 ///
-/// launch.hpp includes this file. Each launch leaves a whole run in the vectors of its RISCs, behind
+/// launch.hpp includes this file in place of plain.hpp. Each launch leaves a whole run in the vectors of its RISCs, behind
 /// that of the launch before. All vectors are pushed once one of them might not take another launch
 /// like the last one:
 ///
@@ -29,10 +29,10 @@
 
 #pragma once
 
+#include "push.hpp"
+
 namespace kernel_profiler {
 namespace detail {
-
-#if KERNEL_PROFILER_IS_ACCUMULATING
 
 /// Says that this RISC's run ends at a place, `words` words behind the beginning of its vector.
 KERNEL_PROFILER_ALWAYS_INLINE void publish_run(uint32_t place, uint32_t words) {
@@ -42,16 +42,16 @@ KERNEL_PROFILER_ALWAYS_INLINE void publish_run(uint32_t place, uint32_t words) {
         words += 2;
     }
     const uint32_t length = words - bytes_before_run(own_place()) / 4;
-    write_word(own_place() + 4 * DEVICE_END, words | length << RUN_WORDS_SHIFT);
+    write_word(own_place() + 4 * DEVICE_BUFFER_END_INDEX_BR_ER, words | length << RUN_WORDS_SHIFT);
 }
 
-#else
+/// Empties the slots of a run that the firmware has begun and that is none.
+KERNEL_PROFILER_ALWAYS_INLINE void leave_no_run() { empty_slots(own_run()); }
 
-KERNEL_PROFILER_ALWAYS_INLINE void publish_run(uint32_t, uint32_t) {}
+/// Another RISC has said where this one's run begins.
+KERNEL_PROFILER_ALWAYS_INLINE void prepare_own_run() { forget_cached(); }
 
-#endif
-
-#if KERNEL_PROFILER_IS_ACCUMULATING && KERNEL_PROFILER_HAS_NOC
+#if KERNEL_PROFILER_HAS_NOC
 
 KERNEL_PROFILER_SITE("PROFILER-DRAM-PUSH") constexpr uint32_t PUSH_ID = KERNEL_PROFILER_ID("PROFILER-DRAM-PUSH");
 
@@ -72,12 +72,12 @@ inline __attribute__((noinline)) void prepare_runs(uint32_t words) {
 /// Begins a launch on the aggregating RISC with the runs that the launch before has prepared, or
 /// prepares them: for the first launch, after a host has taken what the vectors held, and where the
 /// generation or the count of replays is another one.
-inline __attribute__((noinline)) void begin_runs() {
+inline __attribute__((noinline)) void begin_launch() {
     const uint32_t words = hidden(control_place());
-    const uint32_t runs = read_word(words + 4 * RUNS);
+    const uint32_t runs = read_word(words + 4 * RUN_COUNTER);
     const uint32_t seen_runs = read_word(words + 4 * SEEN_RUNS);
     const uint32_t before = bytes_before_run(words);
-    write_word(words + 4 * DONE, 0);
+    write_word(words + 4 * PROFILER_DONE, 0);
     // What waits in L1 is of the generation in which it was recorded. This RISC takes part in every
     // launch, so that nothing waits where it has nothing.
     if (runs == seen_runs && before <= 4 * CUSTOM_MARKERS) {
@@ -101,14 +101,14 @@ struct Filled {
 /// Waits, within a bound, until every RISC with a kernel in this launch has published its run. One
 /// that has not is counted.
 KERNEL_PROFILER_ALWAYS_INLINE Filled await_runs(uint32_t words) {
-    const uint32_t enables = read_word(words + 4 * ENABLES) | 1;
+    const uint32_t enables = read_word(words + 4 * SCRATCH) | 1;
     Filled filled = {0, LEAST_FREE_WORDS};
     for (uint32_t risc = 0; risc < risc_count(); ++risc) {
-        const uint32_t place = words + 4 * (DEVICE_END + risc);
+        const uint32_t place = words + 4 * (DEVICE_BUFFER_END_INDEX_BR_ER + risc);
         uint32_t end = read_word(place);
         for (uint32_t polls = PUBLICATION_POLLS; (enables >> risc & 1) != 0 && end <= END_MASK; --polls) {
             if (polls == 0) {
-                add_to_word(words + 4 * (UNPUBLISHED + risc), 1);
+                add_to_word(words + 4 * (LATE_RUNS - 1 + risc), 1);
                 break;
             }
             forget_cached();
@@ -130,23 +130,23 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_push_zone(Clock started) {
     write_word(vector + ID_LL_BYTES, 0);
     empty_slots(vector);
     write_zone(vector + FIXED_SLOTS_BYTES, PUSH_ID, started, Clock::now(TILE_REGISTERS));
-    write_word(control_place() + 4 * DEVICE_END, CUSTOM_MARKERS);
+    write_word(control_place() + 4 * DEVICE_BUFFER_END_INDEX_BR_ER, CUSTOM_MARKERS);
 }
 
 /// Counts the runs in the first `count` words of a RISC's vector, which DRAM did not take, and their
 /// markers: free slots among them, padding not. The zone of a push is no run. `core` is the address
 /// of the RISC's first control word, `words` that of the control vector.
 inline __attribute__((noinline)) void refuse_runs(uint32_t words, uint32_t core, uint32_t count) {
-    constexpr uint32_t SLOTS = (CUSTOM_MARKERS - 4) / 2;
+    constexpr uint32_t SLOTS = (CUSTOM_MARKERS - GUARANTEED_MARKER_1_H) / PROFILER_L1_MARKER_UINT32_SIZE;
     const uint32_t risc = (core - words) / 4;
     uint32_t place = first_vector() + PROFILER_L1_BUFFER_SIZE * risc;
     const uint32_t end = place + 4 * (count < PROFILER_L1_VECTOR_SIZE ? count : PROFILER_L1_VECTOR_SIZE);
-    const uint32_t dropped = read_word(words + 4 * DROPPED);
+    const uint32_t dropped = read_word(words + 4 * DROPPED_ZONES);
     bool is_first = dropped == 0;
     while (place < end) {
         const uint32_t header = read_word(place);
-        if (header >> 31 != 0) {
-            const uint32_t type = header >> 28 & 7;
+        if ((header & PROFILER_MARKER_VALID) != 0) {
+            const uint32_t type = header >> PACKET_TYPE_SHIFT & PROFILER_TIMER_PACKET_TYPE_MASK;
             const uint32_t markers = type == TS_DATA ? 2 : type == TS_DATA_16B ? 3 : 1;
             if (header != EMPTY_SLOT) {
                 add_to_word(core + 4 * REFUSED_MARKERS, markers);
@@ -154,19 +154,49 @@ inline __attribute__((noinline)) void refuse_runs(uint32_t words, uint32_t core,
             place += MARKER_BYTES * markers;
             continue;
         }
-        if ((read_word(place + FIXED_SLOTS_BYTES) & ~TIME_HIGH_MASK) != prefix(ZONE_START, PUSH_ID)) {
+        if ((read_word(place + FIXED_SLOTS_BYTES) & ~PROFILER_MARKER_TS_HIGH_MASK) != prefix(ZONE_START, PUSH_ID)) {
             const uint32_t program = read_word(place + ID_LL_BYTES);
             if (is_first) {
-                write_word(words + 4 * FIRST_REFUSED, program);
+                write_word(words + 4 * FIRST_REFUSED_PROGRAM, program);
                 is_first = false;
             }
-            write_word(words + 4 * LAST_REFUSED, program);
-            write_word(words + 4 * DROPPED, dropped | 1u << risc);
+            write_word(words + 4 * LAST_REFUSED_PROGRAM, program);
+            write_word(words + 4 * DROPPED_ZONES, dropped | 1u << risc);
             add_to_word(core + 4 * REFUSED_RUNS, 1);
             add_to_word(core + 4 * REFUSED_MARKERS, SLOTS);
         }
         place += FIRST_OPTIONAL_BYTES;
     }
+}
+
+/// Nobody is waited for here: `await_runs` has.
+KERNEL_PROFILER_ALWAYS_INLINE void await_publication(uint32_t, uint32_t, uint32_t&) {}
+
+KERNEL_PROFILER_ALWAYS_INLINE void refuse(uint32_t words, uint32_t core, uint32_t run, uint32_t) {
+    refuse_runs(words, core, run);
+}
+
+/// Pushes all vectors, and leaves the zone of that in this RISC's if a launch of `longest` words
+/// finds room beside it.
+inline __attribute__((noinline)) void push_runs(uint32_t longest) {
+    Clock started = Clock::now(TILE_REGISTERS);
+    push_published();
+    if (longest <= PROFILER_L1_VECTOR_SIZE - CUSTOM_MARKERS) {
+        write_push_zone(started);
+    }
+}
+
+/// Ends a launch on the aggregating RISC: waits for the runs of the others, and pushes what has
+/// accumulated if another launch like this one might not fit. Prepares the next launch.
+inline __attribute__((noinline)) void end_launch() {
+    const uint32_t words = hidden(control_place());
+    Filled filled = await_runs(words);
+    if (filled.fullest + filled.longest > PROFILER_L1_VECTOR_SIZE) {
+        push_runs(filled.longest);
+    } else {
+        write_word(words + 4 * PROFILER_DONE, 1);
+    }
+    prepare_runs(words);
 }
 
 #endif

@@ -109,9 +109,9 @@ struct LongBarrierWait {
 
 /// Declares a barrier's wait.
 #define KERNEL_PROFILER_BARRIER(structure, kind, noc)                                                          \
-    KERNEL_PROFILER_SYNC_SITE("SYNC-NOC-BARRIER")                                                              \
+    KERNEL_PROFILER_SYNC_SITE(KERNEL_PROFILER_NOC_BARRIER_ZONE)                                                              \
     ::kernel_profiler::detail::structure<                                                                      \
-        ::kernel_profiler::detail::WaitKind::kind, KERNEL_PROFILER_SYNC_ID("SYNC-NOC-BARRIER")>                \
+        ::kernel_profiler::detail::WaitKind::kind, KERNEL_PROFILER_SYNC_ID(KERNEL_PROFILER_NOC_BARRIER_ZONE)>                \
         kernel_profiler_barrier{static_cast<uint32_t>(noc)}
 
 /// Declares what takes the place of a function that the loop polls with.

@@ -17,6 +17,7 @@
 #include "hostdev/profiler_common.h"
 #else
 #define KERNEL_PROFILER_IN_TT_METAL 0
+#include "profiler_common.hpp"
 #define PROFILER_OPT_DO_DISPATCH_CORES (1 << 1)
 #define PROFILER_OPT_DO_TRACE_ONLY (1 << 2)
 #define PROFILER_OPT_DO_SUM (1 << 3)

@@ -16,7 +16,6 @@
 namespace kernel_profiler {
 namespace detail {
 
-constexpr uint16_t PERF_COUNTER_ID = 9090;
 constexpr uint32_t DEBUG_REGISTERS = 0xFFB12000;
 /// Register that chooses the ports of L1, and its bits that do.
 constexpr uint32_t L1_CHOICE = DEBUG_REGISTERS + 0x218;
@@ -28,20 +27,15 @@ constexpr uint32_t SELECT_SHIFT = 8;
 constexpr uint32_t SELECT_POLLS = 1024;
 
 constexpr uint32_t GROUP_COUNT = 10;
-constexpr uint32_t GROUP_FPU = 0;
-constexpr uint32_t GROUP_PACK = 1;
-constexpr uint32_t GROUP_UNPACK = 2;
-constexpr uint32_t GROUP_INSTRUCTIONS = 5;
 
 /// The bank of L1 of a group.
 constexpr uint32_t l1_bank(uint32_t group) { return group < GROUP_INSTRUCTIONS ? group - 3 : group - 4; }
-constexpr bool is_l1(uint32_t group) { return group > GROUP_UNPACK && group != GROUP_INSTRUCTIONS; }
+constexpr bool is_l1(uint32_t group) { return (GROUPS_OF_L1 >> group & 1) != 0; }
 
 /// Returns true if a group is asked for, and can be counted with those below it.
 constexpr bool is_counted(uint32_t group) {
-    constexpr uint32_t ALL_OF_L1 = 0x3D8;
     constexpr uint32_t GROUPS = PROFILE_PERF_COUNTERS;
-    const uint32_t below = GROUPS & ALL_OF_L1 & ((1u << group) - 1);
+    const uint32_t below = GROUPS & GROUPS_OF_L1 & ((1u << group) - 1);
     return (GROUPS >> group & 1) != 0 && !(is_l1(group) && below != 0);
 }
 

@@ -34,7 +34,8 @@
 ///   leaves the other RISCs of the launch valid.
 /// - `DeviceZoneScopedNIf` honours its condition, as upstream's does when it streams.
 /// - Several zones may stand in one block.
-/// - Sums keep 32 bits, as upstream's; a total is written for each accumulator that was used.
+/// - Sums keep 32 bits, as upstream's; a total is written for each accumulator that was used, which
+///   takes its room when it is used first. One that finds none counts as a lost zone.
 /// - A quick push puts its own zone at the beginning of the next run, with the time that it took.
 /// - Waits for circular buffers and semaphores and at barriers of the NoC can be added up
 ///   (`KERNEL_PROFILER_WAITS=1`) or recorded one by one (`PROFILE_SYNC_EVENTS`), on both chips and

@@ -28,69 +28,9 @@
 #if KERNEL_PROFILER_IS_ON && defined(PROFILE_NOC_EVENTS) && \
     (defined(COMPILE_FOR_BRISC) || defined(COMPILE_FOR_NCRISC))
 
+#include "noc_constants.hpp"
+
 namespace kernel_profiler {
-
-/// Type of a NoC event.
-enum class NocEventType : uint8_t {
-    UNDEF = 0,
-    READ = 1,
-    READ_SET_STATE = 2,
-    READ_SET_TRID = 3,
-    READ_WITH_STATE = 4,
-    READ_WITH_STATE_AND_TRID = 5,
-    READ_BARRIER_START = 6,
-    READ_BARRIER_END = 7,
-    READ_BARRIER_WITH_TRID = 8,
-    READ_DRAM_SHARDED_SET_STATE = 9,
-    READ_DRAM_SHARDED_WITH_STATE = 10,
-    WRITE_ = 11,
-    WRITE_SET_TRID = 12,
-    WRITE_WITH_TRID = 13,
-    WRITE_INLINE = 14,
-    WRITE_MULTICAST = 15,
-    WRITE_SET_STATE = 16,
-    WRITE_WITH_STATE = 17,
-    WRITE_WITH_TRID_SET_STATE = 18,
-    WRITE_WITH_TRID_WITH_STATE = 19,
-    WRITE_BARRIER_START = 20,
-    WRITE_BARRIER_END = 21,
-    WRITE_BARRIER_WITH_TRID = 22,
-    WRITE_FLUSH = 23,
-    WRITE_FLUSH_WITH_TRID = 24,
-    FULL_BARRIER = 25,
-    ATOMIC_BARRIER = 26,
-    SEMAPHORE_INC = 27,
-    SEMAPHORE_WAIT = 28,
-    SEMAPHORE_SET = 29,
-    SEMAPHORE_SET_REMOTE = 30,
-    SEMAPHORE_SET_MULTICAST = 31,
-    SEMAPHORE_INC_MULTICAST = 32,
-    FABRIC_UNICAST_WRITE = 33,
-    FABRIC_UNICAST_INLINE_WRITE = 34,
-    FABRIC_UNICAST_ATOMIC_INC = 35,
-    FABRIC_FUSED_UNICAST_ATOMIC_INC = 36,
-    FABRIC_MULTICAST_WRITE = 37,
-    FABRIC_MULTICAST_ATOMIC_INC = 38,
-    FABRIC_UNICAST_SCATTER_WRITE = 39,
-    FABRIC_ROUTING_FIELDS_1D = 40,
-    FABRIC_ROUTING_METADATA_UNAVAILABLE_2D = 41,
-};
-
-/// Type of a lock's event.
-enum class NocDebugEventType : uint8_t {
-    CB_LOCK = 0,
-    CB_UNLOCK = 1,
-    MEM_LOCK = 2,
-    MEM_UNLOCK = 3,
-    DFB_LOCK = 4,
-    DFB_UNLOCK = 5,
-    DFB_REGION_START = 6,
-    DFB_REGION_CLEAR = 7,
-};
-
-/// Form of a fabric packet's route.
-enum class FabricPacketType : uint8_t { REGULAR, LOW_LATENCY, LOW_LATENCY_MESH, DYNAMIC_MESH };
-
 namespace detail {
 
 /// A tile's place on a NoC.
@@ -109,55 +49,34 @@ struct NocTarget {
 constexpr NocTarget NO_TARGET{{-1, -1}, {0, 0}};
 constexpr int8_t NO_VC = -1;
 
-constexpr bool is_multicast(NocEventType type) {
-    return type == NocEventType::WRITE_MULTICAST || type == NocEventType::SEMAPHORE_SET_MULTICAST ||
-           type == NocEventType::SEMAPHORE_INC_MULTICAST;
-}
+/// Returns true if a type is in a set of types.
+constexpr bool is_one_of(uint64_t types, NocEventType type) { return (types >> static_cast<uint32_t>(type) & 1) != 0; }
 
-/// The place in a NoC address: six bits of x above the 36 of the local address, six of y.
-constexpr NocPlace place_in(uint64_t address, unsigned first_bit) {
+/// The place in a NoC address: x from a bit on, y above.
+constexpr NocPlace place_in(uint64_t address, unsigned first_bit = NOC_ADDRESS_BITS) {
+    constexpr uint32_t MASK = (1u << NOC_COORDINATE_BITS) - 1;
     return {
-        static_cast<int8_t>(address >> first_bit & 0x3F),
-        static_cast<int8_t>(address >> (first_bit + 6) & 0x3F)};
+        static_cast<int8_t>(address >> first_bit & MASK),
+        static_cast<int8_t>(address >> (first_bit + NOC_COORDINATE_BITS) & MASK)};
 }
 
 /// The target of an address; the end of a rectangle stands below its beginning.
 constexpr NocTarget target_of(NocEventType type, uint64_t address) {
-    const NocPlace low = place_in(address, 36);
-    return is_multicast(type) ? NocTarget{place_in(address, 48), low} : NocTarget{low, {0, 0}};
-}
-
-/// Waits and operations on single words, which are recorded on request only.
-constexpr bool is_debug_only(NocEventType type) {
-    switch (type) {
-        case NocEventType::READ_BARRIER_START:
-        case NocEventType::READ_BARRIER_END:
-        case NocEventType::READ_BARRIER_WITH_TRID:
-        case NocEventType::WRITE_BARRIER_START:
-        case NocEventType::WRITE_BARRIER_END:
-        case NocEventType::WRITE_BARRIER_WITH_TRID:
-        case NocEventType::WRITE_FLUSH:
-        case NocEventType::WRITE_FLUSH_WITH_TRID:
-        case NocEventType::FULL_BARRIER:
-        case NocEventType::ATOMIC_BARRIER:
-        case NocEventType::SEMAPHORE_WAIT:
-        case NocEventType::SEMAPHORE_SET:
-        case NocEventType::WRITE_INLINE:
-        case NocEventType::SEMAPHORE_INC:
-        case NocEventType::SEMAPHORE_INC_MULTICAST: return true;
-        default: return false;
-    }
+    const NocPlace low = place_in(address);
+    return is_one_of(NOC_MULTICAST_EVENTS, type)
+               ? NocTarget{place_in(address, NOC_ADDRESS_BITS + 2 * NOC_COORDINATE_BITS), low}
+               : NocTarget{low, {0, 0}};
 }
 
 /// PROFILE_NOC_EVENTS may be defined without a value.
 constexpr bool IS_EACH_NOC_EVENT_RECORDED = KERNEL_PROFILER_IS_NON_DROPPING != 0 || (PROFILE_NOC_EVENTS + 0) > 1;
 
-constexpr bool is_recorded(NocEventType type) { return IS_EACH_NOC_EVENT_RECORDED || !is_debug_only(type); }
+/// Waits and operations on single words are recorded on request only.
+constexpr bool is_recorded(NocEventType type) {
+    return IS_EACH_NOC_EVENT_RECORDED || !is_one_of(NOC_DEBUG_ONLY_EVENTS, type);
+}
 
-constexpr uint32_t NOC_CHUNK_BYTES = 32;
-constexpr uint32_t NOC_CHUNKS_MAX = (1 << 12) - 1;
-
-/// So many bytes in units of 32, rounded up; the format says 4,095 of anything longer.
+/// So many bytes in units of the format, rounded up; the most it can tell of anything longer.
 constexpr uint32_t noc_chunks(uint32_t bytes) {
     return bytes > NOC_CHUNKS_MAX * NOC_CHUNK_BYTES ? NOC_CHUNKS_MAX
                                                     : (bytes + NOC_CHUNK_BYTES - 1) / NOC_CHUNK_BYTES;
@@ -168,30 +87,39 @@ constexpr uint32_t byte_of(int32_t value) { return static_cast<uint8_t>(value); 
 /// A network's number in the format. Waits name none, as -1.
 constexpr uint32_t noc_number(uint8_t noc) { return noc == 1 ? 2 : 1; }
 
+/// Puts a value into a field of the upper half.
+constexpr uint32_t in_upper_half(uint32_t value, uint32_t shift) { return value << (shift - 32); }
+
 constexpr uint64_t noc_words(uint32_t high, NocEventType type, NocTarget target) {
-    const uint32_t low = static_cast<uint32_t>(type) | byte_of(target.first.x) << 8 |
-                         byte_of(target.first.y) << 16 | byte_of(target.last.x) << 24;
+    const uint32_t low = static_cast<uint32_t>(type) | byte_of(target.first.x) << NOC_X_SHIFT |
+                         byte_of(target.first.y) << NOC_Y_SHIFT | byte_of(target.last.x) << NOC_LAST_X_SHIFT;
     return static_cast<uint64_t>(high) << 32 | low;
 }
 
 /// The format's 64 bits.
 constexpr uint64_t noc_event(NocEventType type, NocTarget target, uint32_t bytes, int8_t vc, bool posted, uint8_t noc) {
-    const uint32_t carrier = noc_number(noc) | (byte_of(vc) & 0xF) << 4;
-    const uint32_t high = byte_of(target.last.y) | carrier << 8 | noc_chunks(bytes) << 16 | (posted ? 1u : 0u) << 28;
+    const uint32_t high = in_upper_half(byte_of(target.last.y), NOC_LAST_Y_SHIFT) |
+                          in_upper_half(noc_number(noc), NOC_NETWORK_SHIFT) |
+                          in_upper_half(byte_of(vc) & NOC_CHANNEL_MASK, NOC_CHANNEL_SHIFT) |
+                          in_upper_half(noc_chunks(bytes), NOC_CHUNKS_SHIFT) |
+                          in_upper_half(posted ? 1 : 0, NOC_POSTED_SHIFT);
     return noc_words(high, type, target);
 }
 
 /// The 64 bits of a fabric packet.
 constexpr uint64_t fabric_event(NocEventType type, FabricPacketType packet, NocTarget target, uint8_t noc) {
-    const uint32_t carrier = noc_number(noc) | static_cast<uint32_t>(packet) << 4;
-    return noc_words(byte_of(target.last.y) | carrier << 8, type, target);
+    const uint32_t high = in_upper_half(byte_of(target.last.y), NOC_LAST_Y_SHIFT) |
+                          in_upper_half(noc_number(noc), NOC_NETWORK_SHIFT) |
+                          in_upper_half(static_cast<uint32_t>(packet), FABRIC_ROUTE_SHIFT);
+    return noc_words(high, type, target);
 }
 
 /// The words of one target of a fabric packet that writes to several places.
 constexpr uint64_t fabric_scatter_event(
     FabricPacketType packet, NocPlace target, uint16_t bytes, uint8_t parts, uint8_t noc) {
-    const uint32_t carrier = noc_number(noc) | static_cast<uint32_t>(packet) << 4;
-    const uint32_t high = bytes | static_cast<uint32_t>(parts) << 16 | carrier << 24;
+    const uint32_t high = in_upper_half(bytes, SCATTER_BYTES_SHIFT) | in_upper_half(parts, SCATTER_PARTS_SHIFT) |
+                          in_upper_half(noc_number(noc), SCATTER_NETWORK_SHIFT) |
+                          in_upper_half(static_cast<uint32_t>(packet), SCATTER_ROUTE_SHIFT);
     return noc_words(high, NocEventType::FABRIC_UNICAST_SCATTER_WRITE, {target, {0, 0}});
 }
 
@@ -206,37 +134,26 @@ inline void record_or_push(uint64_t data) {
 /// Records an event.
 inline void record_noc_event(uint64_t event) { record_or_push<NOC_TRACING_STATIC_ID>(event); }
 
-// Counters of a NoC, in the order of their registers.
 constexpr uint32_t NOC_STATUS_PLACE = 0x200;
-constexpr uint32_t READ_RESPONSES = 2;
-constexpr uint32_t WRITES_SENT = 10;
-constexpr uint32_t POSTED_WRITES_SENT = 11;
 constexpr uint32_t NO_COUNTER = ~0u;
 
 /// The counter that stands with a type of event.
 constexpr uint32_t counter_of(NocEventType type, bool posted) {
-    switch (type) {
-        case NocEventType::WRITE_:
-        case NocEventType::WRITE_WITH_TRID:
-        case NocEventType::WRITE_WITH_STATE:
-        case NocEventType::WRITE_WITH_TRID_WITH_STATE:
-        case NocEventType::WRITE_MULTICAST:
-        case NocEventType::SEMAPHORE_SET_REMOTE:
-        case NocEventType::SEMAPHORE_SET_MULTICAST: return posted ? POSTED_WRITES_SENT : WRITES_SENT;
-        case NocEventType::READ:
-        case NocEventType::READ_WITH_STATE:
-        case NocEventType::READ_WITH_STATE_AND_TRID: return READ_RESPONSES;
-        default: return NO_COUNTER;
-    }
+    return is_one_of(NOC_WRITE_EVENTS, type)  ? (posted ? NOC_POSTED_WRITES_SENT : NOC_WRITES_SENT)
+           : is_one_of(NOC_READ_EVENTS, type) ? NOC_READ_RESPONSES
+                                              : NO_COUNTER;
 }
 
 /// 24 bits of an address: those above the lowest two, and these in a field of their own.
-constexpr uint32_t trailer_address(uint32_t address) { return (address >> 2 & 0x3FFFFF) | (address & 3) << 22; }
+constexpr uint32_t trailer_address(uint32_t address) {
+    return (address >> 2 & NOC_TRAILER_ADDRESS_MASK) | (address & 3) << NOC_TRAILER_LOW_BITS_SHIFT;
+}
 
 /// The second 64 bits: addresses in the other tile and in this one, and 12 bits of a counter.
 constexpr uint64_t noc_trailer(uint32_t remote, uint32_t local, uint32_t counter) {
-    return static_cast<uint64_t>(trailer_address(remote)) | static_cast<uint64_t>(trailer_address(local)) << 26 |
-           static_cast<uint64_t>(counter & 0xFFF) << 52;
+    return static_cast<uint64_t>(trailer_address(remote)) |
+           static_cast<uint64_t>(trailer_address(local)) << NOC_TRAILER_LOCAL_SHIFT |
+           static_cast<uint64_t>(counter & NOC_TRAILER_COUNTER_MASK) << NOC_TRAILER_COUNTER_SHIFT;
 }
 
 /// Records an event with addresses and the counter of its type; pushes first if there is no room.
@@ -278,13 +195,12 @@ KERNEL_PROFILER_ALWAYS_INLINE void record_noc_event_at(
     }
 }
 
-constexpr uint32_t LOCK_FIELD_MAX = (1u << 24) - 1;
-
 constexpr uint64_t lock_field(uint32_t value) { return value > LOCK_FIELD_MAX ? LOCK_FIELD_MAX : value; }
 
 /// The 64 bits of a lock's event.
 constexpr uint64_t lock_event(NocDebugEventType type, uint32_t address, uint32_t bytes) {
-    return static_cast<uint64_t>(type) | lock_field(address) << 8 | lock_field(bytes) << 32;
+    return static_cast<uint64_t>(type) | lock_field(address) << LOCK_ADDRESS_SHIFT |
+           lock_field(bytes) << LOCK_BYTES_SHIFT;
 }
 
 }  // namespace detail
@@ -330,7 +246,7 @@ struct NocDebuggingEventMetadata {
 #define RECORD_FABRIC_EVENT(type, packet, noc_addr, noc)                                                   \
     KERNEL_PROFILER_NOC_EVENT(::kernel_profiler::detail::record_noc_event(                                 \
         ::kernel_profiler::detail::fabric_event(                                                           \
-            type, packet, {::kernel_profiler::detail::place_in(noc_addr, 36), {-1, -1}}, noc)))
+            type, packet, {::kernel_profiler::detail::place_in(noc_addr), {-1, -1}}, noc)))
 
 /// Records a packet of the fabric to a rectangle of tiles, by its first and last column and row.
 #define RECORD_FABRIC_MULTICAST_EVENT(type, packet, x, y, last_x, last_y, noc)                             \
@@ -347,12 +263,13 @@ struct NocDebuggingEventMetadata {
 #define RECORD_FABRIC_SCATTER_EVENT(packet, noc_addr, bytes, parts, noc)                                   \
     KERNEL_PROFILER_NOC_EVENT(::kernel_profiler::detail::record_noc_event(                                 \
         ::kernel_profiler::detail::fabric_scatter_event(                                                   \
-            packet, ::kernel_profiler::detail::place_in(noc_addr, 36), bytes, parts, noc)))
+            packet, ::kernel_profiler::detail::place_in(noc_addr), bytes, parts, noc)))
 
 /// Records the route of the packet before, along a line.
 #define RECORD_FABRIC_ROUTE_1D(value)                                      \
     ::kernel_profiler::detail::record_noc_event(                           \
-        static_cast<uint64_t>(static_cast<uint32_t>(value)) << 8 |         \
+        static_cast<uint64_t>(static_cast<uint32_t>(value))                \
+            << ::kernel_profiler::detail::FABRIC_LINE_SHIFT |              \
         static_cast<uint64_t>(::kernel_profiler::NocEventType::FABRIC_ROUTING_FIELDS_1D))
 
 /// Records that the route of the packet before, on a mesh, is not recorded.

@@ -31,7 +31,6 @@ constexpr bool IS_BLACKHOLE = false;
 constexpr uint32_t TILE_REGISTERS = 0xFFB12000;
 constexpr uint32_t WALL_CLOCK_LOW = 0x1F0;
 constexpr uint32_t WALL_CLOCK_HIGH = 0x1F4;
-constexpr uint32_t TIME_HIGH_MASK = 0xFFF;
 
 constexpr uint32_t NOC_REGISTERS = 0xFFB20000;
 constexpr uint32_t NOC_REGISTERS_SHIFT = 16;
@@ -60,7 +59,10 @@ constexpr uint32_t OWN_COORDINATES = IS_BLACKHOLE ? 0x100 + 4 * 0x12 : 0x2C;
 /// Bits above them.
 constexpr uint32_t OWN_COORDINATES_SHIFT = 20;
 
-/// A transaction id that tt-metal's own code leaves alone.
+/// The transaction id of pushes, the highest of a NoC's 16. Kernels use it too: rings of ids, the
+/// fabric's routers, and some that name it. Requests of theirs that are under way delay a push,
+/// since their answers are waited for as well, and a push that waits in vain is counted as timed
+/// out. A kernel's own wait for the id cannot end early: a push has ended before it goes on.
 constexpr uint32_t PUSH_TRANSACTION_ID = 15;
 constexpr uint32_t PUSH_PACKET_TAG = PUSH_TRANSACTION_ID << 10;
 /// How many transactions of that id have not been answered.

@@ -8,17 +8,17 @@
 /// | variable | symbol | meaning |
 /// |---|---|---|
 /// | `wIndex` | `_ZN15kernel_profiler6wIndexE` | address of the next free word of this RISC's vector |
-/// | `stackSize` | `_ZN15kernel_profiler9stackSizeE` | signed: bytes left for records; the ends of open zones and the totals of sums are already taken off |
+/// | `stackSize` | `_ZN15kernel_profiler9stackSizeE` | signed: bytes left for records; the ends of open zones and the totals of sums in use are already taken off; below 0 if a total found no room |
 /// | `sums[2]` | `_ZN15kernel_profiler4sumsE` | cycles of each accumulator, modulo 2^32 |
 /// | `sumIDs[2]` | `_ZN15kernel_profiler6sumIDsE` | finished first word of each total, 0 while nobody used the accumulator |
 /// | `traceCount` | `_ZN15kernel_profiler10traceCountE` | trace replays so far; the aggregating RISC's only |
 ///
 /// All zero is a valid state: nothing fits, every record is counted as lost.
 ///
-/// Begin of a launch: `wIndex` = vector + 48, `stackSize` = 2000 (1984 where sums are compiled
-/// in, which keeps 16 bytes for their totals). So, at any time until its end, `wIndex + stackSize
-/// + 8 * open zones + 16 with sums` is the vector's end. The end appends the totals and sets
-/// `sumIDs` and `sums` to 0.
+/// Begin of a launch: `wIndex` = vector + 48, `stackSize` = 2000. So, at any time until its end,
+/// `wIndex + stackSize + 8 * open zones + 8 * accumulators in use` is the vector's end. The end
+/// appends the totals and sets `sumIDs` and `sums` to 0. The Rust runtime takes 16 bytes for totals
+/// at the begin of a launch instead.
 ///
 /// | record | wants `stackSize` >= | `stackSize` -= | `wIndex` += |
 /// |---|---|---|---|
@@ -26,11 +26,12 @@
 /// | a zone's end | - (nothing if the start did not fit) | 0 | 8 |
 /// | event | 8 | 8 | 8 |
 /// | data of 64 / 128 bits | 16 / 24 | 16 / 24 | 16 / 24 |
-/// | a sum's total, at the end of a launch | - | 0 | 8 |
+/// | an accumulator's first use in a launch | - | 8 | 0 |
+/// | a sum's total, at the end of a launch | - (lost if behind the vector's end) | 0 | 8 |
 ///
 /// A dispatch kernel wants 64 bytes more (DISPATCH) or 16 more (DISPATCH_META), which it does
-/// not take. What does not fit adds 1 to control word 29 + RISC (zones), 34 + RISC (data of
-/// both sizes) or 39 + RISC (events).
+/// not take. What does not fit adds 1 to control word 29 + RISC (zones and totals), 34 + RISC (data
+/// of both sizes) or 39 + RISC (events).
 ///
 /// A quick push sets `wIndex` = vector + 48 again and gives the bytes that it freed back to
 /// `stackSize`.
@@ -47,7 +48,7 @@
 
 #pragma once
 
-#include "registers.hpp"
+#include "control_words.hpp"
 
 namespace kernel_profiler {
 
@@ -117,31 +118,21 @@ void quick_push();
 
 namespace detail {
 
-constexpr uint32_t MARKER_BYTES = 8;
-constexpr int32_t ZONE_BYTES = 2 * MARKER_BYTES;
+constexpr uint32_t MARKER_BYTES = 4 * PROFILER_L1_MARKER_UINT32_SIZE;
+constexpr int32_t ZONE_BYTES = 2 * static_cast<int32_t>(MARKER_BYTES);
 /// From the beginning of a vector to its first optional word.
 constexpr uint32_t FIRST_OPTIONAL_BYTES = 4 * CUSTOM_MARKERS;
-/// Bytes that every launch keeps for the totals of its sums.
-constexpr int32_t SUM_TOTALS_BYTES = DO_SUM ? SUM_COUNT * static_cast<int32_t>(MARKER_BYTES) : 0;
 /// Bytes that every launch keeps for zones of stalls, where a RISC may wait for the host: of one
 /// within the launch, and of one at its end.
 constexpr int32_t STALL_BYTES = KERNEL_PROFILER_IS_NON_DROPPING != 0 ? 2 * ZONE_BYTES : 0;
-constexpr int32_t OPTIONAL_BYTES =
-    4 * (PROFILER_L1_VECTOR_SIZE - CUSTOM_MARKERS) - SUM_TOTALS_BYTES - STALL_BYTES;
+constexpr int32_t OPTIONAL_BYTES = 4 * (PROFILER_L1_VECTOR_SIZE - CUSTOM_MARKERS) - STALL_BYTES;
 /// The largest record.
-constexpr int32_t RECORD_BYTES_MAX = 24;
-
-/// First of the control words, one per RISC, that say how far vectors are filled.
-constexpr uint32_t DEVICE_END = 24;
-
-/// Control words that count, per RISC, what found no room in L1.
-constexpr uint32_t LOST_ZONES = 29;
-constexpr uint32_t LOST_DATA = 34;
-constexpr uint32_t LOST_EVENTS = 39;
+constexpr int32_t RECORD_BYTES_MAX = static_cast<int32_t>(MARKER_BYTES + 8 * TimestampedDataSize<TS_DATA_16B>::size);
 
 /// A marker's first word without its time.
 constexpr uint32_t prefix(PacketTypes type, uint32_t id) {
-    return 0x80000000u | static_cast<uint32_t>(type) << 28 | (id & 0xFFFFu) << 12;
+    return PROFILER_MARKER_VALID | static_cast<uint32_t>(type) << PACKET_TYPE_SHIFT |
+           (id & PROFILER_TIMER_STATIC_ID_MASK) << PROFILER_MARKER_TIMER_ID_SHIFT;
 }
 
 /// Bytes that a record must leave free.
@@ -161,12 +152,12 @@ struct Constants {
     /// needs the registers more.
     KERNEL_PROFILER_ALWAYS_INLINE static Constants hidden() {
 #if defined(DISPATCH_KERNEL)
-        return {TILE_REGISTERS, TIME_HIGH_MASK};
+        return {TILE_REGISTERS, PROFILER_MARKER_TS_HIGH_MASK};
 #else
         uint32_t registers;
         uint32_t time_mask;
         __asm__("" : "=r"(registers) : "0"(TILE_REGISTERS));
-        __asm__("" : "=r"(time_mask) : "0"(TIME_HIGH_MASK));
+        __asm__("" : "=r"(time_mask) : "0"(PROFILER_MARKER_TS_HIGH_MASK));
         return {registers, time_mask};
 #endif
     }
@@ -281,6 +272,32 @@ KERNEL_PROFILER_ALWAYS_INLINE bool append(uint32_t prefix, int32_t size, int32_t
     return true;
 }
 
+/// Reads the clock for a sum and names its accumulator, by the first word of the total. The first use
+/// in a launch takes the total's room; where there is none, the end of the launch finds out.
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t begin_sum(uint32_t index, uint32_t total) {
+    const uint32_t before = sumIDs[index];
+    // In a register before the clock is read, so that the comparison does not wait for that.
+    __asm__ volatile("" : : "r"(before));
+    uint32_t started = read_word(TILE_REGISTERS + WALL_CLOCK_LOW);
+    if (__builtin_expect(before != total, 0)) {
+        if (before == 0) {
+            make_room(MARKER_BYTES);
+            store_room(load_room() - static_cast<int32_t>(MARKER_BYTES));
+        }
+        sumIDs[index] = total;
+        started = read_word(TILE_REGISTERS + WALL_CLOCK_LOW);
+    }
+    return started;
+}
+
+/// Writes a zone that has ended.
+KERNEL_PROFILER_ALWAYS_INLINE void write_zone(uint32_t place, uint32_t id, Clock started, Clock ended) {
+    write_word(place, prefix(ZONE_START, id) | (started.high & PROFILER_MARKER_TS_HIGH_MASK));
+    write_word(place + 4, started.low);
+    write_word(place + 8, prefix(ZONE_END, id) | (ended.high & PROFILER_MARKER_TS_HIGH_MASK));
+    write_word(place + 12, ended.low);
+}
+
 /// Writes 64 bits as the format has them, high word first; returns the place behind.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_data(uint32_t place, uint64_t data) {
     write_word(place, static_cast<uint32_t>(data >> 32));
@@ -300,7 +317,7 @@ constexpr uint32_t END_MASK = (1u << RUN_WORDS_SHIFT) - 1;
 /// of its first control word.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t bytes_before_run(uint32_t core) {
     if constexpr (DO_ACCUMULATE) {
-        const uint32_t words = read_word(core + 4 * DEVICE_END) & END_MASK;
+        const uint32_t words = read_word(core + 4 * DEVICE_BUFFER_END_INDEX_BR_ER) & END_MASK;
         // More is nothing of ours: a word that somebody has spoilt.
         return words > PROFILER_L1_VECTOR_SIZE - LEAST_FREE_WORDS ? 0 : 4 * words;
     }
@@ -314,14 +331,14 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t own_run() { return own_vector() + bytes_b
 KERNEL_PROFILER_ALWAYS_INLINE void write_fixed(uint32_t word_index, uint32_t prefix) {
     const uint32_t place = own_run() + 4 * word_index;
     Clock now = Clock::now(TILE_REGISTERS);
-    write_word(place, prefix | (now.high & TIME_HIGH_MASK));
+    write_word(place, prefix | (now.high & PROFILER_MARKER_TS_HIGH_MASK));
     write_word(place + 4, now.low);
 }
 
 }  // namespace detail
 
 constexpr uint32_t get_const_id(uint32_t id, PacketTypes type) {
-    return (id & 0xFFFFu) | static_cast<uint32_t>(type) << 16;
+    return (id & PROFILER_TIMER_STATIC_ID_MASK) | static_cast<uint32_t>(type) << PROFILER_TIMER_PACKET_TYPE_SHIFT;
 }
 
 /// Returns true if a record of one word and `additional_words` more fits.
@@ -385,14 +402,13 @@ struct profileScopeAccumulate {
 
     KERNEL_PROFILER_ALWAYS_INLINE profileScopeAccumulate() {
         if constexpr (DO_SUM) {
-            started = detail::read_word(detail::TILE_REGISTERS + detail::WALL_CLOCK_LOW);
+            started = detail::begin_sum(index, detail::prefix(ZONE_TOTAL, timer_id));
         }
     }
 
     KERNEL_PROFILER_ALWAYS_INLINE ~profileScopeAccumulate() {
         if constexpr (DO_SUM) {
             const uint32_t ended = detail::read_word(detail::TILE_REGISTERS + detail::WALL_CLOCK_LOW);
-            sumIDs[index] = detail::prefix(ZONE_TOTAL, timer_id);
             sums[index] += ended - started;
         }
     }

@@ -1,12 +1,12 @@
 /// \file
 /// The debug dump: a RISC that finds its lane full waits until the host has read on.
 ///
-/// launch.hpp includes this file. A wait ends when the lane has room; when the host has read all of
-/// it and there is still none, since the lane is too small for the run; or after
-/// KERNEL_PROFILER_STALL_CYCLES, and then no RISC waits again before the host has read on: how far
-/// it had come is remembered, by the aggregating RISC in control word IN_VAIN, by the others in
-/// their vector until the launch ends. What finds no room is counted as ever. So a host that keeps up loses nothing, and without one a
-/// kernel still ends.
+/// launch.hpp includes this file, or no_stall.hpp in its place. A wait ends when the lane has room;
+/// when the host has read all of it and there is still none, since the lane is too small for the
+/// run; or after KERNEL_PROFILER_STALL_CYCLES, and then no RISC waits again before the host has read
+/// on: how far it had come is remembered, by the aggregating RISC in control word STALLED_IN_VAIN, by
+/// the others in their vector until the launch ends. What finds no room is counted as ever. So a
+/// host that keeps up loses nothing, and without one a kernel still ends.
 ///
 /// The zone PROFILER-DRAM-STALL shows each wait. It lies in the run that follows it, or in the one
 /// that found no room; that of the launch's end lies behind the firmware's zone.
@@ -16,6 +16,8 @@
 
 #pragma once
 
+#include "push.hpp"
+
 #if !defined(KERNEL_PROFILER_STALL_CYCLES)
 /// Cycles that a RISC waits for the host at most: a second at 1 GHz.
 #define KERNEL_PROFILER_STALL_CYCLES (1u << 30)
@@ -24,15 +26,10 @@
 namespace kernel_profiler {
 namespace detail {
 
-/// Writes a zone that has ended.
-KERNEL_PROFILER_ALWAYS_INLINE void write_zone(uint32_t place, uint32_t id, Clock started, Clock ended) {
-    write_word(place, prefix(ZONE_START, id) | (started.high & TIME_HIGH_MASK));
-    write_word(place + 4, started.low);
-    write_word(place + 8, prefix(ZONE_END, id) | (ended.high & TIME_HIGH_MASK));
-    write_word(place + 12, ended.low);
-}
+/// Forgets waits of the launch before.
+KERNEL_PROFILER_ALWAYS_INLINE void forget_stalls() { write_word(own_vector() + IN_VAIN_BYTES, 0); }
 
-#if KERNEL_PROFILER_IS_NON_DROPPING && KERNEL_PROFILER_HAS_NOC
+#if KERNEL_PROFILER_HAS_NOC
 
 inline __attribute__((noinline)) void write_stall(uint32_t place, Clock started, Clock ended) {
     KERNEL_PROFILER_SITE("PROFILER-DRAM-STALL") write_zone(place, KERNEL_PROFILER_ID("PROFILER-DRAM-STALL"), started, ended);
@@ -50,7 +47,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t host_progress(uint32_t words) {
 /// Returns true if a run of so many words finds no room in a lane that the host has not read to its
 /// end, so that there may be some.
 KERNEL_PROFILER_ALWAYS_INLINE bool is_full(uint32_t core, uint32_t count, uint32_t capacity) {
-    const uint32_t end = read_word(core + 4 * HOST_END);
+    const uint32_t end = read_word(core + 4 * HOST_BUFFER_END_INDEX_BR_ER);
     Place place = place_in_lane(core, end, count, capacity);
     return place.advance == 0 && read_word(core + 4 * CONSUMED) != place.position;
 }
@@ -62,7 +59,7 @@ KERNEL_PROFILER_ALWAYS_INLINE bool has_given_up() {
     return read_word(own_vector() + IN_VAIN_BYTES) == host_progress(control_place());
 }
 
-/// A wait for the host.
+/// A wait for the host. Passed by reference: gcc copies it with `memcpy`, which kernels do not have.
 struct Stall {
     Clock started;
     /// How far the host had read when it was looked for last.
@@ -76,7 +73,7 @@ struct Stall {
     /// Called where a lane is full. `words` is the address of the control vector.
     KERNEL_PROFILER_ALWAYS_INLINE void go_on(uint32_t words) {
         progress = host_progress(words);
-        is_over = progress == read_word(words + 4 * IN_VAIN);
+        is_over = progress == read_word(words + 4 * STALLED_IN_VAIN);
         if (!is_over) {
             has_waited = true;
             is_over = Clock::now(TILE_REGISTERS).low - started.low >= KERNEL_PROFILER_STALL_CYCLES;
@@ -94,7 +91,7 @@ inline __attribute__((noinline)) Stall await_own_lane(uint32_t words, uint32_t c
     if (stall.is_over) {
         write_word(own_vector() + IN_VAIN_BYTES, stall.progress);
         if (is_aggregator()) {
-            write_word(words + 4 * IN_VAIN, stall.progress);
+            write_word(words + 4 * STALLED_IN_VAIN, stall.progress);
         }
     }
     return stall;
@@ -107,15 +104,15 @@ inline __attribute__((noinline)) void await_lanes(uint32_t words) {
     const uint32_t end_of_cores = words + 4 * risc_count();
     const uint32_t own = hidden(words);
     for (uint32_t core = own + 4; core != end_of_cores; core += 4) {
-        if ((read_word(words + 4 * ENABLES) >> ((core - words) / 4) & 1) != 0) {
-            await_word<false, PUBLICATION_POLLS>(core + 4 * DEVICE_END);
+        if ((read_word(words + 4 * SCRATCH) >> ((core - words) / 4) & 1) != 0) {
+            await_word<false, PUBLICATION_POLLS>(core + 4 * DEVICE_BUFFER_END_INDEX_BR_ER);
         }
     }
     Stall stall = Stall::begin();
     for (bool are_full = true; are_full && !stall.is_over;) {
         are_full = false;
         for (uint32_t core = own; core != end_of_cores; core += 4) {
-            const uint32_t run = read_word(core + 4 * DEVICE_END) + (core == own ? ZONE_BYTES / 4 : 0);
+            const uint32_t run = read_word(core + 4 * DEVICE_BUFFER_END_INDEX_BR_ER) + (core == own ? ZONE_BYTES / 4 : 0);
             are_full |= run != 0 && is_full(core, padded(run), capacity);
         }
         if (are_full) {
@@ -123,13 +120,36 @@ inline __attribute__((noinline)) void await_lanes(uint32_t words) {
         }
     }
     if (stall.is_over) {
-        write_word(words + 4 * IN_VAIN, stall.progress);
+        write_word(words + 4 * STALLED_IN_VAIN, stall.progress);
     }
     if (stall.has_waited) {
-        const uint32_t run = read_word(own + 4 * DEVICE_END);
+        const uint32_t run = read_word(own + 4 * DEVICE_BUFFER_END_INDEX_BR_ER);
         write_stall(first_vector() + 4 * run, stall.started, Clock::now(TILE_REGISTERS));
-        write_word(own + 4 * DEVICE_END, run + ZONE_BYTES / 4);
+        write_word(own + 4 * DEVICE_BUFFER_END_INDEX_BR_ER, run + ZONE_BYTES / 4);
     }
+}
+
+KERNEL_PROFILER_ALWAYS_INLINE void await_host(uint32_t words) { await_lanes(words); }
+
+/// Leaves the zone of a wait in vain in a ring that is not pushed, if there is room; false if there
+/// was no such wait.
+KERNEL_PROFILER_ALWAYS_INLINE bool leave_vain_stall(const Stall& stall, uint32_t place) {
+    if (!stall.is_over || !stall.has_waited || load_room() < 0) {
+        return false;
+    }
+    write_stall(place, stall.started, Clock::now(TILE_REGISTERS));
+    wIndex = place + ZONE_BYTES;
+    store_room(load_room() - ZONE_BYTES);
+    return true;
+}
+
+/// Begins a ring with the zone of the wait before a push; returns its bytes.
+KERNEL_PROFILER_ALWAYS_INLINE int32_t record_stall(const Stall& stall, uint32_t place, Clock ended) {
+    if (!stall.has_waited) {
+        return 0;
+    }
+    write_stall(place, stall.started, ended);
+    return ZONE_BYTES;
 }
 
 #endif

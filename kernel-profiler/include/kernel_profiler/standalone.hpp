@@ -1,50 +1,14 @@
 /// \file
-/// The runtime's surroundings outside of tt-metal: the format's constants under upstream's names,
-/// and what the firmware provides.
+/// The runtime's surroundings outside of tt-metal: what the firmware provides.
 ///
 /// Symbols with the names that the module `kernel_profiler::tensix` of the Rust runtime explains:
 /// either runtime works on either's firmware.
 
 #pragma once
 
-#include "registers.hpp"
+#include "control_words.hpp"
 
 #define KERNEL_PROFILER_HAS_NOC 1
-
-namespace kernel_profiler {
-
-constexpr int SUM_COUNT = 2;
-constexpr uint32_t NOC_TRACING_STATIC_ID = 12345;
-constexpr uint32_t NOC_DEBUGGING_STATIC_ID = 23456;
-constexpr uint32_t CUSTOM_MARKERS = 12;
-constexpr uint32_t PROFILER_L1_VECTOR_SIZE = 512;
-constexpr uint32_t PROFILER_L1_BUFFER_SIZE = 4 * PROFILER_L1_VECTOR_SIZE;
-
-/// Packet types of the format.
-enum PacketTypes : uint32_t {
-    ZONE_START = 0,
-    ZONE_END = 1,
-    ZONE_TOTAL = 2,
-    TS_DATA = 3,
-    TS_EVENT = 4,
-    TS_DATA_16B = 5,
-};
-
-/// How many values of 64 bits a packet type has; 0 if any number.
-template <PacketTypes>
-struct TimestampedDataSize {
-    static constexpr uint32_t size = 0;
-};
-template <>
-struct TimestampedDataSize<TS_DATA> {
-    static constexpr uint32_t size = 1;
-};
-template <>
-struct TimestampedDataSize<TS_DATA_16B> {
-    static constexpr uint32_t size = 2;
-};
-
-}  // namespace kernel_profiler
 
 extern "C" {
 // Numbers in place of addresses, from the linker script.
@@ -81,7 +45,7 @@ namespace kernel_profiler {
 namespace detail {
 
 /// Ids that the format keeps for records that are no zones, and 0, as of padding.
-constexpr bool is_free(uint32_t id) { return id != 0 && id != NOC_TRACING_STATIC_ID && id != NOC_DEBUGGING_STATIC_ID && id != 9090; }
+constexpr bool is_free(uint32_t id) { return id != 0 && id != NOC_TRACING_STATIC_ID && id != NOC_DEBUGGING_STATIC_ID && id != PERF_COUNTER_ID; }
 
 /// Returns true if the assembler accepts a text without escapes.
 constexpr bool is_plain(const char* text) {
@@ -95,7 +59,7 @@ constexpr bool is_plain(const char* text) {
 
 constexpr bool HAS_TRACE_COUNT = true;
 constexpr bool IS_TOLD_ENABLES = true;
-constexpr uint32_t LANE_STRIDE_RISCS = 5;
+constexpr uint32_t LANE_STRIDE_RISCS = RISCS_PER_CORE;
 constexpr uint32_t COMMAND_BUFFER = 0;
 
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t number(const uint8_t* symbol) { return reinterpret_cast<uint32_t>(symbol); }
@@ -104,7 +68,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t risc_count() { return number(__kprof_risc
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t control_place() { return number(__kprof_control); }
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t own_place() { return number(__kprof_own); }
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t own_vector() { return number(__kprof_vector); }
-KERNEL_PROFILER_ALWAYS_INLINE uint32_t first_vector() { return control_place() + 256; }
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t first_vector() { return control_place() + 4 * PROFILER_L1_CONTROL_VECTOR_SIZE; }
 
 /// The RISC that gathers what all RISCs of its core have recorded, and pushes it. Hidden, since the
 /// compiler takes two symbols for two places.
@@ -112,9 +76,10 @@ KERNEL_PROFILER_ALWAYS_INLINE bool is_aggregator() { return hidden(own_place()) 
 
 /// As the host says, or by default what it gives a lane for 1,000 programs.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t lane_words() {
-    constexpr uint32_t DEFAULT_WORDS = ((PROFILE_KERNEL) & PROFILER_OPT_DO_SUM) != 0 ? 16000 : 12000;
-    const uint32_t words = read_word(control_place() + 4 * 6);
-    return (words != 0 ? words : DEFAULT_WORDS) & ~3u;
+    constexpr bool HAS_SUMS = ((PROFILE_KERNEL) & PROFILER_OPT_DO_SUM) != 0;
+    constexpr uint32_t DEFAULT_WORDS = HAS_SUMS ? DEFAULT_LANE_WORDS_WITH_SUMS : DEFAULT_LANE_WORDS;
+    const uint32_t words = read_word(control_place() + 4 * LANE_WORDS);
+    return (words != 0 ? words : DEFAULT_WORDS) & ~(PUSH_ALIGN_WORDS - 1);
 }
 
 /// Lets later loads see what other RISCs and the NoC have written, where a data cache is on.

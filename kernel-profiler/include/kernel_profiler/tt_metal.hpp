@@ -21,7 +21,7 @@
 #include "hostdev/dev_msgs.h"
 #include "internal/ethernet/erisc.h"
 
-#include "registers.hpp"
+#include "control_words.hpp"
 
 namespace kernel_profiler {
 

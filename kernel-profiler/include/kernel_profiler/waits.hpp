@@ -54,19 +54,6 @@
 namespace kernel_profiler {
 namespace detail {
 
-/// Kinds of waits in the format.
-enum class WaitKind : uint32_t {
-    NONE = 0,
-    CB_WAIT = 1,
-    CB_RESERVE = 2,
-    SEM_WAIT = 3,
-    NOC_READ_BARRIER = 4,
-    NOC_WRITE_BARRIER = 5,
-    NOC_ATOMIC_BARRIER = 6,
-    NOC_FULL_BARRIER = 7,
-    NOC_WRITE_FLUSH = 8,
-};
-
 constexpr bool is_same(const char* left, const char* right) {
     while (*left != '\0' && *left == *right) {
         ++left;
@@ -76,9 +63,9 @@ constexpr bool is_same(const char* left, const char* right) {
 }
 
 constexpr WaitKind wait_kind(const char* name) {
-    return is_same(name, "SYNC-CB-WAIT")      ? WaitKind::CB_WAIT
-           : is_same(name, "SYNC-CB-RESERVE") ? WaitKind::CB_RESERVE
-           : is_same(name, "SYNC-SEM-WAIT")   ? WaitKind::SEM_WAIT
+    return is_same(name, KERNEL_PROFILER_CB_WAIT_ZONE)      ? WaitKind::CB_WAIT
+           : is_same(name, KERNEL_PROFILER_CB_RESERVE_ZONE) ? WaitKind::CB_RESERVE
+           : is_same(name, KERNEL_PROFILER_SEM_WAIT_ZONE)   ? WaitKind::SEM_WAIT
                                               : WaitKind::NONE;
 }
 
@@ -117,10 +104,10 @@ constexpr uint32_t first_barrier(WaitKind kind) {
 }
 
 // On one line, since its number is part of the text that both of them name.
-KERNEL_PROFILER_SITE("SYNC-WAIT-TOTAL") constexpr uint32_t WAIT_TOTAL_ID = KERNEL_PROFILER_ID("SYNC-WAIT-TOTAL");
+KERNEL_PROFILER_SITE(KERNEL_PROFILER_WAIT_TOTAL_ZONE) constexpr uint32_t WAIT_TOTAL_ID = KERNEL_PROFILER_ID(KERNEL_PROFILER_WAIT_TOTAL_ZONE);
 
 constexpr uint64_t wait_words(WaitKind kind, uint32_t key) {
-    return static_cast<uint64_t>(kind) << 32 | key;
+    return static_cast<uint64_t>(kind) << WAIT_KIND_SHIFT | key;
 }
 
 /// Takes room for data and writes its marker with a time that was read before; `place` becomes the
@@ -134,7 +121,7 @@ KERNEL_PROFILER_ALWAYS_INLINE bool append_at(uint32_t prefix, int32_t size, Cloc
     place = load_cursor();
     store_room(room - size);
     store_cursor(place + static_cast<uint32_t>(size));
-    write_marker(place, prefix, time, TIME_HIGH_MASK);
+    write_marker(place, prefix, time, PROFILER_MARKER_TS_HIGH_MASK);
     place += MARKER_BYTES;
     return true;
 }
@@ -146,13 +133,13 @@ constexpr int32_t DATA_16B_BYTES = MARKER_BYTES + 2 * sizeof(uint64_t);
 /// Writes a sum with the time of the kernel's end, which lies in front of it: with a later one the
 /// end would step back in time.
 inline __attribute__((noinline)) void record_wait_total(WaitKind kind, uint32_t key, WaitSum sum) {
-    constexpr uint32_t KERNEL_END = profileScopeGuaranteed<0, 1>::end_index;
+    constexpr uint32_t KERNEL_END = GUARANTEED_MARKER_4_H;
     const uint32_t end = own_run() + 4 * KERNEL_END;
     const Clock ended{read_word(end + 4), read_word(end)};
     uint32_t place = 0;
     if (append_at(prefix(TS_DATA_16B, WAIT_TOTAL_ID), DATA_16B_BYTES, ended, place)) {
         const uint32_t behind = write_data(place, wait_words(kind, key));
-        write_data(behind, static_cast<uint64_t>(sum.waits) << 32 | sum.cycles);
+        write_data(behind, static_cast<uint64_t>(sum.waits) << WAIT_COUNT_SHIFT | sum.cycles);
     }
 }
 
@@ -302,7 +289,7 @@ struct SyncWindows {
     static constexpr uint32_t LENGTH_LOG2 = KERNEL_PROFILER_SYNC_WINDOW;
     static constexpr uint32_t PERIOD_LOG2 = KERNEL_PROFILER_SYNC_PERIOD;
     static_assert(
-        LENGTH_LOG2 < PERIOD_LOG2 && PERIOD_LOG2 <= 20,
+        LENGTH_LOG2 < PERIOD_LOG2 && PERIOD_LOG2 <= SYNC_PERIOD_LOG2_MAX,
         "expected KERNEL_PROFILER_SYNC_WINDOW below KERNEL_PROFILER_SYNC_PERIOD, and that 20 at most");
 
     /// Cycles since a window opened last.
@@ -316,7 +303,7 @@ struct SyncWindows {
     }
 
     /// The word by which the record of a wait tells the windows.
-    static constexpr uint32_t word(uint32_t ended) { return phase(ended) | LENGTH_LOG2 << 20 | PERIOD_LOG2 << 25; }
+    static constexpr uint32_t word(uint32_t ended) { return phase(ended) | LENGTH_LOG2 << SYNC_LENGTH_SHIFT | PERIOD_LOG2 << SYNC_PERIOD_SHIFT; }
 };
 
 /// Records a wait that blocked, if some of it lies in a window.

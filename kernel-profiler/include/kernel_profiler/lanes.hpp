@@ -1,0 +1,213 @@
+/// \file
+/// A core's vectors and its lanes in DRAM: how a launch finds and prepares them.
+
+#pragma once
+
+#include "ring.hpp"
+
+namespace kernel_profiler {
+namespace detail {
+
+// Bits of HOST_END: where the lane ends, and above that where it ended when it began anew.
+constexpr uint32_t TURN_MASK = (1u << TURN_SHIFT) - 1;
+
+// Words of a vector.
+constexpr uint32_t ID_LH_BYTES = 4 * ID_LH;
+constexpr uint32_t ID_LL_BYTES = 4 * ID_LL;
+constexpr uint32_t FIXED_SLOTS_BYTES = 4 * GUARANTEED_MARKER_1_H;
+/// First word of an empty slot and of padding.
+constexpr uint32_t EMPTY_SLOT = PROFILER_MARKER_VALID;
+/// Behind the slot of the end of the firmware's zone, which is empty within a launch.
+constexpr uint32_t IN_VAIN_BYTES = 4 * (GUARANTEED_MARKER_2_H + 1);
+
+/// Polls of the NoC at most, some ten milliseconds of them. What they wait for takes microseconds
+/// unless the chip is stuck.
+constexpr uint32_t NOC_POLLS = 1 << 20;
+/// Polls at most of a word in which another RISC publishes its ring. It does so some hundred cycles
+/// after it has said that its kernel is done.
+constexpr uint32_t PUBLICATION_POLLS = 1 << 12;
+
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t control(uint32_t index) { return read_word(control_place() + 4 * index); }
+
+KERNEL_PROFILER_ALWAYS_INLINE void set_control(uint32_t index, uint32_t value) {
+    write_word(control_place() + 4 * index, value);
+}
+
+/// Adds to a word.
+KERNEL_PROFILER_ALWAYS_INLINE void add_to_word(uint32_t place, uint32_t amount) {
+    write_word(place, read_word(place) + amount);
+}
+
+/// Waits until a word at a place is (or is not) 0, not forever. Returns what stands there.
+template <bool IS_ZERO_WANTED, uint32_t POLLS>
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t await_word(uint32_t place) {
+    uint32_t word = read_word(place);
+    for (uint32_t polls = POLLS; __builtin_expect((word == 0) != IS_ZERO_WANTED && polls != 0, 0); --polls) {
+        forget_cached();
+        word = read_word(place);
+    }
+    return word;
+}
+
+/// Waits until a register at a place is 0, not forever. Returns what stands there. Smaller than
+/// `await_word`, and slower where it is 0 at once.
+template <uint32_t POLLS>
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t await_zero(uint32_t place) {
+    uint32_t polls = POLLS;
+    uint32_t word;
+    do {
+        word = read_word(place);
+        if (word == 0) {
+            break;
+        }
+    } while (--polls != 0);
+    return word;
+}
+
+// Loops over RISCs: unrolled where a kernel or firmware is built to be fast.
+#if defined(__OPTIMIZE_SIZE__)
+constexpr int UNROLLED_RISCS = 1;
+#else
+constexpr int UNROLLED_RISCS = 5;
+#endif
+
+#if defined(COMPILE_FOR_BRISC)
+/// The firmware of a Blackhole's BRISC has room for the unrolled loop at -Os, too.
+constexpr int UNROLLED_LANES = IS_BLACKHOLE ? 5 : UNROLLED_RISCS;
+#else
+constexpr int UNROLLED_LANES = UNROLLED_RISCS;
+#endif
+
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t trace_field() {
+    if constexpr (HAS_TRACE_COUNT) {
+        return (traceCount & PROFILER_ID_TRACE_MASK) << PROFILER_ID_TRACE_SHIFT;
+    }
+    return 0;
+}
+
+/// Empties the fixed slots of a run. A Wormhole takes five cycles for each word, so that it gets
+/// the first of each slot alone, which says that it is empty; on a Blackhole, neighbours merge.
+KERNEL_PROFILER_ALWAYS_INLINE void empty_slots(uint32_t run) {
+    constexpr uint32_t STEP_BYTES = IS_BLACKHOLE ? 4 : 8;
+#pragma GCC unroll 8
+    for (uint32_t offset = FIXED_SLOTS_BYTES; offset < FIRST_OPTIONAL_BYTES; offset += STEP_BYTES) {
+        write_word(run + offset, EMPTY_SLOT);
+    }
+}
+
+/// Empties the fixed slots of all vectors.
+KERNEL_PROFILER_ALWAYS_INLINE void empty_fixed_slots() {
+    uint32_t vector = hidden(first_vector());
+#pragma GCC unroll UNROLLED_RISCS
+    for (uint32_t risc = 0; risc < risc_count(); ++risc) {
+        empty_slots(vector);
+        vector = hidden(vector + PROFILER_L1_BUFFER_SIZE);
+    }
+}
+
+#if KERNEL_PROFILER_HAS_NOC
+
+/// The third word of the vector of the core's first RISC.
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t id_of_core(uint32_t words, uint32_t generation) {
+    const uint32_t flat = read_word(words + 4 * FLAT_ID) & PROFILER_ID_FLAT_MASK;
+    return generation << GENERATION_SHIFT | trace_field() | flat << PROFILER_ID_FLAT_SHIFT;
+}
+
+/// Hands the core's lanes back to the device: the host has read everything that is in them.
+///
+/// The generation comes last: a host that reads in between then finds nothing new, and not the old
+/// ends as words of the new generation.
+inline __attribute__((noinline)) void take_lanes_back() {
+    const uint32_t words = hidden(control_place());
+    const uint32_t generation = read_word(words + 4 * GENERATION) + 1;
+    write_word(words + 4 * SIGNATURE, SIGNATURE_VALUE);
+    write_word(words + 4 * NOC_X, noc_x());
+    write_word(words + 4 * NOC_Y, noc_y());
+    write_word(words + 4 * FIRST_REFUSED_PROGRAM, 0);
+    write_word(words + 4 * LAST_REFUSED_PROGRAM, 0);
+    write_word(words + 4 * DROPPED_ZONES, 0);
+    if constexpr (KERNEL_PROFILER_IS_NON_DROPPING != 0) {
+        write_word(words + 4 * STALLED_IN_VAIN, 0);
+    }
+    uint32_t id = id_of_core(words, generation);
+    uint32_t vector = hidden(first_vector());
+#pragma GCC unroll UNROLLED_LANES
+    for (uint32_t risc = 0; risc < risc_count(); ++risc) {
+        write_word(words + 4 * (HOST_BUFFER_END_INDEX_BR_ER + risc), 0);
+        write_word(words + 4 * (CONSUMED + risc), 0);
+        write_word(vector, 0);
+        write_word(vector + 4, 0);
+        write_word(vector + ID_LH_BYTES, id);
+        id = hidden(id + 1);
+        vector = hidden(vector + PROFILER_L1_BUFFER_SIZE);
+    }
+    write_word(words + 4 * GENERATION, generation);
+}
+
+/// Where a core's lanes lie in DRAM.
+struct Lanes {
+    /// Words of each; 0 if the host has given the core none.
+    uint32_t words;
+    uint32_t bank;
+    /// Address of the lane of the core's first RISC; the other lanes follow.
+    uint32_t address;
+};
+
+/// Reads the lanes that the host has set up: a core without a DRAM address, with a flat id beyond
+/// the format's eight bits or in a bank that does not exist has no lanes. `control` is the address
+/// of the control vector.
+KERNEL_PROFILER_ALWAYS_INLINE Lanes lanes_of_core(uint32_t control) {
+    const uint32_t region = read_word(control + 4 * DRAM_PROFILER_ADDRESS_DEFAULT);
+    const uint32_t flat = read_word(control + 4 * FLAT_ID);
+    const uint32_t cores = read_word(control + 4 * CORE_COUNT_PER_DRAM);
+    if (__builtin_expect(region == 0 || cores == 0 || flat > PROFILER_ID_FLAT_MASK, 0)) {
+        return {0, 0, 0};
+    }
+    const uint32_t bank = hidden(flat / cores);  // Else the remainder would be a second division.
+    if (__builtin_expect(bank >= bank_count(), 0)) {
+        return {0, 0, 0};
+    }
+    const uint32_t words = lane_words();
+    const uint32_t before = (flat - bank * cores) * (LANE_STRIDE_RISCS * 4 * words);
+    return {words, bank, hidden(region + before + bank_offset(bank))};
+}
+
+/// Where words go in a lane.
+struct Place {
+    uint32_t position;
+    /// Words that they add to HOST_END; 0 if there is no room for them.
+    uint32_t advance;
+    /// Where the room at the lane's end ends.
+    uint32_t limit;
+};
+
+/// Finds a place in a lane of `capacity` words, behind its end or, where the host has read so many
+/// words at its beginning, there. `end` is its HOST_END, `core` the address of the RISC's first
+/// control word.
+///
+/// A lane that began anew ends below the words that the host has not read of the time before. It
+/// never reaches them, so that a host that has read them stands at or before the lane's end.
+KERNEL_PROFILER_ALWAYS_INLINE Place place_in_lane(uint32_t core, uint32_t end, uint32_t count, uint32_t capacity) {
+    const bool can_turn = lane_words() <= TURNING_LANE_WORDS_MAX;
+    const uint32_t position = can_turn ? end & TURN_MASK : end;
+    // Upstream's host writes a 1 to the first such word of a dispatch core in accumulate mode.
+    const uint32_t consumed = read_word(core + 4 * CONSUMED) & (DO_ACCUMULATE ? ~3u : ~0u);
+    if (consumed > capacity) {
+        return {position, 0, 0};
+    }
+    const bool is_behind = consumed > position;
+    const uint32_t limit = is_behind ? consumed - 4 : capacity;
+    if (position + count <= limit) {
+        return {position, count, limit};
+    }
+    if (can_turn && !is_behind && count < consumed) {
+        // The place is a multiple of four, so that its bits begin where those of the end are over.
+        return {0, (position << (32 - TURN_SHIFT) | count) - end, limit};
+    }
+    return {position, 0, limit};
+}
+
+#endif
+
+}  // namespace detail
+}  // namespace kernel_profiler

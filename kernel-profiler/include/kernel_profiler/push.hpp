@@ -1,0 +1,181 @@
+/// \file
+/// Pushes to DRAM through the NoC, and that of a launch's end.
+///
+/// # Compatibility
+/// The order of stores that the host relies on: data in DRAM, HOST_END, counters, RUN_COUNTER,
+/// PROFILER_DONE.
+
+#pragma once
+
+#include "lanes.hpp"
+
+#if KERNEL_PROFILER_HAS_NOC
+
+namespace kernel_profiler {
+namespace detail {
+
+// Defined by the mode: in plain.hpp or accumulate.hpp, and in stall.hpp or no_stall.hpp.
+
+/// Waits, within a bound, for the run of a RISC that has published nothing, if it has a kernel in
+/// this launch; `run` becomes the words of its vector. `core` is the address of the RISC's first
+/// control word, `words` that of the control vector.
+KERNEL_PROFILER_ALWAYS_INLINE void await_publication(uint32_t words, uint32_t core, uint32_t& run);
+/// Counts what DRAM did not take of `run` words of a RISC's vector; it took the first `stored` ones.
+KERNEL_PROFILER_ALWAYS_INLINE void refuse(uint32_t words, uint32_t core, uint32_t run, uint32_t stored);
+/// Waits for a host that has not read on, where nothing is to be dropped.
+KERNEL_PROFILER_ALWAYS_INLINE void await_host(uint32_t words);
+
+/// Returns true as soon as a command buffer takes commands, and false if it does not.
+KERNEL_PROFILER_ALWAYS_INLINE bool is_ready(uint32_t buffer) {
+    return __builtin_expect(await_word<true, NOC_POLLS>(buffer + CMD_CTRL) == 0, 1);
+}
+
+/// Makes an idle command buffer write to a bank of DRAM, with answers to this tile and under an id
+/// of our own.
+KERNEL_PROFILER_ALWAYS_INLINE void begin_pushes(uint32_t noc, uint32_t buffer, uint32_t bank) {
+    write_word(buffer + PACKET_TAG, PUSH_PACKET_TAG);
+    write_word(buffer + CTRL, CTRL_ANSWERED_WRITE);
+    const uint32_t own = hidden(read_word(noc + OWN_COORDINATES) << OWN_COORDINATES_SHIFT);
+    write_word(buffer + TARG_COORDINATE, own >> (OWN_COORDINATES_SHIFT - COORDINATE_SHIFT));
+    write_word(buffer + RET_COORDINATE, bank_coordinates(bank));
+    if constexpr (IS_BLACKHOLE) {
+        write_word(buffer + TARG_ADDR_MID, 0);
+        write_word(buffer + RET_ADDR_MID, 0);
+    }
+}
+
+/// Sends through an idle command buffer.
+KERNEL_PROFILER_ALWAYS_INLINE void push(uint32_t buffer, uint32_t from, uint32_t to, uint32_t word_count) {
+    write_word(buffer + TARG_ADDR_LO, from);
+    write_word(buffer + RET_ADDR_LO, to);
+    write_word(buffer + AT_LEN_BE, 4 * word_count);
+    write_word(buffer + CMD_CTRL, 1);
+}
+
+/// Waits for the answers to our pushes and to nothing else. False if they do not come.
+KERNEL_PROFILER_ALWAYS_INLINE bool await_pushes(uint32_t noc) {
+    return await_word<true, NOC_POLLS>(noc + PUSHES_OUTSTANDING) == 0;
+}
+
+/// Returns when the store to a place and those before it are in L1: one to a register may overtake
+/// them, but not a load of them that is consumed.
+KERNEL_PROFILER_ALWAYS_INLINE void settle(uint32_t place) {
+    __asm__ volatile("mv zero, %0" : : "r"(read_word(place)) : "memory");
+}
+
+/// Pads a run, of which so many words are there, to a whole number of pushed units.
+KERNEL_PROFILER_ALWAYS_INLINE void pad(uint32_t vector, uint32_t word_count) {
+    if ((word_count & 2) != 0) {
+        const uint32_t place = vector + 4 * word_count;
+        write_word(place, EMPTY_SLOT);
+        write_word(place + 4, 0);
+        settle(place + 4);
+    }
+}
+
+constexpr uint32_t padded(uint32_t word_count) { return (word_count + 2) & ~3u; }
+
+/// Writes that were sent.
+struct Sent {
+    uint32_t writes;
+    /// True if the command buffer stayed busy, so that some were not.
+    bool is_stuck;
+};
+
+/// Sends what the RISCs of this core have published: all of a run, or the fixed slots, or nothing,
+/// whatever its lane can take; nothing any more once the command buffer has stayed busy. Leaves in
+/// `stored` what that adds to HOST_END: the words, or more where the lane begins anew; 0 of a RISC
+/// that has published nothing.
+KERNEL_PROFILER_ALWAYS_INLINE Sent send_published(uint32_t noc, uint32_t buffer, uint32_t words, uint32_t* stored) {
+    Lanes lanes = lanes_of_core(words);
+    uint32_t capacity = lanes.words;
+    uint32_t address = lanes.address;
+    bool is_stuck = !is_ready(buffer);
+    if (__builtin_expect(is_stuck, 0)) {
+        capacity = 0;
+    } else {
+        begin_pushes(noc, buffer, lanes.bank);
+    }
+    uint32_t writes = 0;
+    uint32_t vector = hidden(first_vector());
+    const uint32_t end_of_cores = words + 4 * risc_count();
+    for (uint32_t core = words; core != end_of_cores; core += 4) {
+        uint32_t run = read_word(core + 4 * DEVICE_BUFFER_END_INDEX_BR_ER);
+        uint32_t sent = 0;
+        if (__builtin_expect(run == 0, 0)) {
+            await_publication(words, core, run);
+        }
+        bool is_sent = run != 0;
+        if (is_sent) {
+            uint32_t position = read_word(core + 4 * HOST_BUFFER_END_INDEX_BR_ER);
+            uint32_t count = padded(run);
+            sent = count;
+            if (__builtin_expect(position + count > capacity, 0)) {
+                Place place = place_in_lane(core, position, count, capacity);
+                position = place.position;
+                sent = place.advance;
+                if (!DO_ACCUMULATE && sent == 0 && position + CUSTOM_MARKERS <= place.limit) {
+                    count = CUSTOM_MARKERS;
+                    sent = count;
+                }
+                is_sent = sent != 0;
+            }
+            if (is_sent) {
+                pad(vector, run);
+                if (__builtin_expect(!is_ready(buffer), 0)) {
+                    is_stuck = true;
+                    capacity = 0;
+                    sent = 0;
+                } else {
+                    push(buffer, vector, address + 4 * position, count);
+                    ++writes;
+                }
+            }
+        }
+        *stored++ = sent;
+        address += 4 * capacity;
+        vector += PROFILER_L1_BUFFER_SIZE;
+    }
+    return {writes, is_stuck};
+}
+
+/// Pushes what the RISCs of this core have published and says so to the host.
+KERNEL_PROFILER_ALWAYS_INLINE void push_published() {
+    forget_cached();
+    const uint32_t noc = hidden(noc_place());
+    const uint32_t buffer = hidden(command_buffer_place());
+    const uint32_t words = hidden(control_place());
+    await_host(words);
+    uint32_t stored[LANE_STRIDE_RISCS];
+    Sent pushes = send_published(noc, buffer, words, stored);
+    count_writes(pushes.writes);
+    const bool has_arrived = !pushes.is_stuck && await_pushes(noc);
+    if (__builtin_expect(!has_arrived, 0)) {
+        add_to_word(words + 4 * TIMED_OUT_PUSHES, 1);
+        for (uint32_t& sent : stored) {
+            sent = 0;
+        }
+    }
+    // A command buffer that is still busy belongs to its packet.
+    if (__builtin_expect(has_arrived || read_word(buffer + CMD_CTRL) == 0, 1)) {
+        write_word(buffer + PACKET_TAG, 0);
+    }
+    const uint32_t* sent = stored;
+    const uint32_t end_of_cores = words + 4 * risc_count();
+    for (uint32_t core = words; core != end_of_cores; core += 4) {
+        const uint32_t run = read_word(core + 4 * DEVICE_BUFFER_END_INDEX_BR_ER);
+        add_to_word(core + 4 * HOST_BUFFER_END_INDEX_BR_ER, *sent);
+        if (__builtin_expect(*sent < run, 0)) {
+            refuse(words, core, run, *sent);
+        }
+        write_word(core + 4 * DEVICE_BUFFER_END_INDEX_BR_ER, 0);
+        ++sent;
+    }
+    add_to_word(words + 4 * RUN_COUNTER, 1);
+    write_word(words + 4 * PROFILER_DONE, 1);
+}
+
+}  // namespace detail
+}  // namespace kernel_profiler
+
+#endif

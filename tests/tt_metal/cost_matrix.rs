@@ -1,0 +1,169 @@
+//! Cost of each probe at every level of optimisation, on BRISC and on a TRISC, in a loop of
+//! which the compiler knows nothing and in one whose memory accesses it knows.
+
+use crate::{
+    core::{Core, Cost, LAYOUT, SEEN_RUNS},
+    cost::{per_pass_on, returned},
+    package::{Package, package},
+    probes::{self, Probes},
+    readme,
+    toolchain::{Chip, Header, Mode, Processor, Target, in_parallel},
+};
+use std::fmt::Write as _;
+
+/// First line of the table in the documentation.
+const HEADING: &str = "| probe, instructions / cycles | Wormhole BRISC | TT-Metal's | Wormhole TRISC | TT-Metal's | Blackhole BRISC | TT-Metal's | Blackhole TRISC | TT-Metal's |";
+
+const LEVELS: [&str; 3] = ["O2", "O3", "Os"];
+/// BRISC's program stands first: it has the constants that the core asks for.
+const PROCESSORS: [Processor; 2] = [Processor::Brisc, Processor::Trisc0];
+const HEADERS: [Header; 2] = [Header::Ours, Header::Upstream];
+
+/// Loops over a probe, and the loop that each is compared with.
+const LOOPS: [(&str, &str, &str); 10] = [
+    ("zone", "zone", "nothing"),
+    ("zone, known accesses", "zone_and_memory", "memory"),
+    ("64 bits of data", "data", "nothing"),
+    ("64 bits of data, known accesses", "data_and_memory", "memory"),
+    ("128 bits of data", "data_16b", "nothing"),
+    ("event", "event", "nothing"),
+    ("event, known accesses", "event_and_memory", "memory"),
+    ("sum zone", "sum", "nothing"),
+    ("sum zone, known accesses", "sum_and_memory", "memory"),
+    ("kernel's zone", "kernel_zone", "nothing"),
+];
+
+/// Labels of the calls.
+const CALLS: [&str; 3] = ["begin of a launch", "begin of a launch after a read", "end of a launch"];
+
+/// A program of each processor, in the order of [`PROCESSORS`].
+struct Built {
+    chip: Chip,
+    level: &'static str,
+    header: Header,
+    probes: Probes,
+}
+
+fn build(package: &Package, chip: Chip, level: &'static str, header: Header) -> Built {
+    let program = |processor: Processor| {
+        let target = Target {
+            mode: Mode::Sums,
+            optimisation: Some(level),
+            ..Target::new(chip, processor, header)
+        };
+        let name = format!("matrix-{}-{level}", target.stem());
+        let index = Processor::TENSIX.iter().position(|one| *one == processor).unwrap();
+        probes::program_of(package, &target, "probes.cpp", &name, index).unwrap()
+    };
+    let programs = PROCESSORS.map(program).into();
+    Built { chip, level, header, probes: Probes { chip, header, has_sums: true, programs } }
+}
+
+/// Costs of a processor, by row.
+fn measure(built: &Built, risc: usize) -> Vec<Cost> {
+    let mut core = Core::new(built.chip, &built.probes);
+    core.set_control(LAYOUT.run_counter, 1);
+    let mut costs: Vec<Cost> =
+        LOOPS.map(|(_, probe, bare)| per_pass_on(&mut core, risc, probe, bare)).into();
+    returned(core.call(risc, "finish", &[]));
+    costs.push(returned(core.call(risc, "begin", &[])));
+    core.set_control(LAYOUT.run_counter, 0);
+    core.set_control(SEEN_RUNS, 0);
+    costs.push(returned(core.call(risc, "begin", &[])));
+    returned(core.call(0, "begin", &[]));
+    returned(core.call(risc, "begin", &[]));
+    costs.push(returned(core.call(risc, "finish", &[])));
+    costs
+}
+
+fn labels() -> Vec<&'static str> {
+    LOOPS.iter().map(|row| row.0).chain(CALLS).collect()
+}
+
+/// Columns of a level: chips, processors, headers.
+type Columns = Vec<Vec<Cost>>;
+
+fn columns(built: &[Built], level: &str) -> Columns {
+    let of_level = |chip: Chip, header: Header| {
+        let is_wanted =
+            |one: &&Built| one.chip == chip && one.level == level && one.header == header;
+        built.iter().find(is_wanted).unwrap()
+    };
+    let mut columns = Vec::new();
+    for chip in Chip::ALL {
+        for risc in 0..PROCESSORS.len() {
+            columns.extend(HEADERS.map(|header| measure(of_level(chip, header), risc)));
+        }
+    }
+    columns
+}
+
+fn table(levels: &[(&str, Columns)]) -> String {
+    let mut table = format!("{HEADING}\n|---|---|---|---|---|---|---|---|---|\n");
+    for (level, columns) in levels {
+        for (row, label) in labels().into_iter().enumerate() {
+            write!(table, "| {label}, -{level} |").unwrap();
+            for column in columns {
+                write!(table, " {} / {} |", column[row].instructions, column[row].cycles).unwrap();
+            }
+            table.push('\n');
+        }
+    }
+    table
+}
+
+/// Where a probe costs more than upstream's, by how much at most on any processor: instructions and
+/// cycles. In loops whose memory accesses it knows, gcc keeps upstream's state in registers.
+const EXCEPTIONS: [(&str, &str, [u64; 2]); 9] = [
+    ("O2", "event, known accesses", [1, 0]),
+    ("O2", "end of a launch", [0, 1]),
+    ("O3", "zone, known accesses", [2, 0]),
+    ("O3", "64 bits of data, known accesses", [1, 0]),
+    ("O3", "event, known accesses", [2, 0]),
+    ("O3", "begin of a launch after a read", [7, 4]),
+    ("Os", "64 bits of data, known accesses", [1, 0]),
+    ("Os", "event, known accesses", [2, 0]),
+    ("Os", "sum zone, known accesses", [0, 1]),
+];
+
+/// No probe costs more instructions or cycles than upstream's, but for exceptions that are documented.
+#[test]
+fn no_cost_is_above_upstreams_at_any_level() {
+    let Some(package) = package() else { return };
+    let jobs: Vec<_> = Chip::ALL
+        .into_iter()
+        .flat_map(|chip| LEVELS.map(|level| (chip, level)))
+        .flat_map(|(chip, level)| HEADERS.map(|header| (chip, level, header)))
+        .collect();
+    let built = in_parallel(&jobs, |&(chip, level, header)| build(package, chip, level, header));
+    let levels = LEVELS.map(|level| (level, columns(&built, level)));
+    let table = table(&levels);
+    crate::publish("cost-matrix.txt", &table);
+    let faults = faults(&levels);
+    assert!(faults.is_empty(), "{table}\n{}", faults.join("\n"));
+    readme::compare_in(package, "docs/costs.md", HEADING, &table);
+}
+
+fn faults(levels: &[(&str, Columns)]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (level, columns) in levels {
+        for (row, label) in labels().into_iter().enumerate() {
+            let found = EXCEPTIONS.iter().find(|one| (one.0, one.1) == (*level, label));
+            let allowed = found.map_or([0, 0], |exception| exception.2);
+            let above = columns.chunks(2).map(|pair| above(pair[0][row], pair[1][row]));
+            let most = above.reduce(|[i, c], [j, d]| [i.max(j), c.max(d)]).unwrap();
+            if most != allowed {
+                faults.push(format!("(\"{level}\", \"{label}\", {most:?}), expected {allowed:?}"));
+            }
+        }
+    }
+    faults
+}
+
+/// Instructions and cycles by which a cost is above another.
+const fn above(ours: Cost, upstream: Cost) -> [u64; 2] {
+    [
+        ours.instructions.saturating_sub(upstream.instructions),
+        ours.cycles.saturating_sub(upstream.cycles),
+    ]
+}

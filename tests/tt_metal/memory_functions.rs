@@ -1,0 +1,74 @@
+//! No program calls `memcpy` or `memset` because of our header: kernels are linked with no library
+//! that has them, and gcc makes such calls of its own accord, of loops and of copies of structures.
+
+use crate::{
+    package::{Package, package, sources},
+    probes,
+    toolchain::{Chip, Header, Mode, Processor, Target, folder, in_parallel, run},
+};
+
+const LEVELS: [&str; 3] = ["O2", "O3", "Os"];
+
+/// Ways to compile: the mode, and definitions.
+const WAYS: [(Mode, &[&str]); 5] = [
+    (Mode::Plain, &["PROFILE_NOC_EVENTS=1"]),
+    (Mode::Sums, &["PROFILE_NOC_EVENTS=1", "KERNEL_PROFILER_DEBUG_DUMP", "DEVICE_DEBUG_DUMP=1"]),
+    (Mode::Sums, &["PROFILE_NOC_EVENTS=3", "PROFILE_PERF_COUNTERS=32"]),
+    (Mode::Accumulate, &[]),
+    (Mode::Dispatch, &["DISPATCH_KERNEL"]),
+];
+
+/// Processors of a chip that differ in what the header does on them, and in tt-metal's flags.
+const fn processors(chip: Chip) -> [Processor; 5] {
+    use Processor::{ActiveErisc, Brisc, Erisc, IdleErisc, Ncrisc, Trisc0};
+    match chip {
+        Chip::Wormhole => [Brisc, Ncrisc, Trisc0, IdleErisc, Erisc],
+        Chip::Blackhole => [Brisc, Ncrisc, Trisc0, IdleErisc, ActiveErisc],
+    }
+}
+
+/// Links the probes; the linker refuses what is in no library.
+fn link(package: &Package, number: usize, target: &Target) -> Result<(), String> {
+    let folder = folder("memory_functions");
+    let object = folder.join(format!("{number}.o"));
+    let mut command = target.compiler(package);
+    // Without the flag that tt-metal gives most processors, so that nothing hangs on it.
+    command.args(["-ftree-loop-distribute-patterns", "-flto", "-x", "c++", "-c"]);
+    command.arg(sources().join("probes.cpp")).arg("-o").arg(&object);
+    run(&mut command)?;
+    probes::link(package, target, &object, 0, &folder.join(format!("{number}.elf")))
+}
+
+#[test]
+fn nothing_calls_functions_of_memory_at_any_level_on_any_processor() {
+    let Some(package) = package() else { return };
+    let mut targets = Vec::new();
+    for chip in Chip::ALL {
+        for processor in processors(chip) {
+            for (level, (mode, defines)) in
+                LEVELS.into_iter().flat_map(|level| WAYS.map(|way| (level, way)))
+            {
+                // BRISC has all that a way brings along; the way that calls the most stands for
+                // the others.
+                if processor != Processor::Brisc && !defines.contains(&"DEVICE_DEBUG_DUMP=1") {
+                    continue;
+                }
+                let mut target = Target::new(chip, processor, Header::Ours);
+                target.mode = mode;
+                target.optimisation = Some(level);
+                target.defines = defines.iter().map(|&define| define.to_owned()).collect();
+                targets.push(target);
+            }
+        }
+    }
+    let numbered: Vec<_> = targets.iter().enumerate().collect();
+    let faults = in_parallel(&numbered, |(number, target)| {
+        let error = link(package, *number, target).err()?;
+        let said: Vec<_> = error.lines().filter(|line| line.contains("undefined")).collect();
+        let said = if said.is_empty() { error.clone() } else { said.join("; ") };
+        Some(format!("{} {:?} {:?}: {said}", target.stem(), target.optimisation, target.defines))
+    });
+    let faults: Vec<_> = faults.into_iter().flatten().collect();
+    assert!(targets.len() > 50, "{} programs", targets.len());
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
