@@ -268,7 +268,7 @@ fn every_bar_holds() {
     assert!(out_of_line_marker_bytes() <= bar::OUT_OF_LINE_MARKER_BYTES);
 }
 
-/// The tables of costs in the README and the runtime's documentation have today's figures.
+/// The tables of costs in docs/costs.md and the runtime's documentation have today's figures.
 #[test]
 fn documented_costs_are_the_measured_ones() {
     if !probes::are_there() {
@@ -307,7 +307,7 @@ fn documented_costs_are_the_measured_ones() {
     rows.push(format!("| bytes in BRISC's firmware | {} |", added("brisc")));
     rows.push(format!("| bytes in NCRISC's firmware | {} |", added("ncrisc")));
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
-    for (file, mark) in [("kernel-profiler/src/lib.rs", "//! "), ("README.md", "")] {
+    for (file, mark) in [("kernel-profiler/src/lib.rs", "//! "), ("docs/costs.md", "")] {
         let text = fs::read_to_string(root.join(file)).unwrap();
         for row in &rows {
             let line = format!("{mark}{row}");

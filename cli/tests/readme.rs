@@ -1,4 +1,4 @@
-//! The README and the page of tables show what the program prints.
+//! The README and the pages of tables and of causes show what the program prints.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -13,7 +13,7 @@ fn the_output_in_the_pages_is_real() {
     if !object_code::is_there() {
         return;
     }
-    for page in ["README.md", "docs/tables.md"] {
+    for page in ["README.md", "docs/explain.md", "docs/tables.md"] {
         let path = repository().join(page);
         let text = std::fs::read_to_string(&path).unwrap();
         let printed = run_again(&text);

@@ -12,7 +12,7 @@
 //! | what do they run on | [`core`], [`noc`] |
 //! | what do whole launches run on: our simulator, and Tenstorrent's | [`machine`] |
 //! | what does each thing cost | [`cost`]; at every level of optimisation [`cost_matrix`] |
-//! | does the README say so | [`readme`] |
+//! | do the pages say so | [`readme`] |
 //! | what may a kernel do | [`script`] |
 //! | do several launches share a push and lose nothing | [`accumulate`] |
 //! | do launches under tt-metal's firmware leave what they leave under ours | [`launches`] |

@@ -358,7 +358,7 @@ fn waits_cost_little_where_nothing_blocks() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// First line of the README's table.
+/// First line of the table in docs/costs.md.
 const HEADING: &str = "| BRISC at `-O2`, instructions / cycles where nothing blocks | without | Wormhole | without | Blackhole | a blocked wait adds | bytes |";
 /// TT-Metal's functions in that table.
 const README_SITES: [(&str, &str); 8] = [
@@ -373,7 +373,7 @@ const README_SITES: [(&str, &str); 8] = [
 ];
 
 #[test]
-fn the_readmes_costs_of_waits_are_the_measured_ones() {
+fn documented_costs_of_waits_are_the_measured_ones() {
     let Some(package) = package() else { return };
     let rows = measured(package);
     let mut lines = vec![HEADING.to_owned(), "|---|---|---|---|---|---|---|".to_owned()];
