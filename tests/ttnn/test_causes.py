@@ -50,7 +50,7 @@ def named(recorded: Recorded, cause: str, rank: int, words: str) -> dict:
 
 
 def explained(recorded: Recorded) -> list[dict]:
-    done = run([os.environ["KPROF"], "explain", str(recorded.output), "--json"], {})
+    done = run([os.environ["KPROF"], "explain", str(recorded.output), "--window", "all", "--json"], {})
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["findings"]
 
