@@ -352,15 +352,16 @@ def test_what_overflows_unread_is_counted(record):
 
 
 def test_transfers_on_the_noc_are_those_of_a_clone(record):
-    """64 rows of 256 bytes are read and written once each; row n lies in bank n % 12."""
+    """64 rows of 256 bytes are read by NCRISCs and written by BRISCs, once each; banks take turns."""
     recorded = record("loop.py", "2", options=("-r", "--collect-noc-traces"))
     assert recorded.exit_code == 0, recorded.said
     paths = sorted((recorded.output / ".logs").glob("noc_trace_dev0_*.json"))
     assert [path.name.rpartition("_ID")[2] for path in paths] == ["1024.json", "2048.json"]
     for path in paths:
         transfers = [event for event in json.loads(path.read_text()) if "num_bytes" in event]
-        for kind, risc in (("READ", "BRISC"), ("WRITE_", "NCRISC")):
+        for kind, risc in (("READ", "NCRISC"), ("WRITE_", "BRISC")):
             moved = [event for event in transfers if event["type"] == kind]
+            assert {event["proc"] for event in moved} == {risc}
             assert len({(event["sx"], event["sy"]) for event in moved}) == 64
             assert [event["num_bytes"] for event in moved] == [256] * 64
             banks = collections.Counter((event["dx"], event["dy"]) for event in moved)

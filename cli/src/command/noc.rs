@@ -42,10 +42,7 @@ pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(1));
     }
     if let Some(folder) = &args.output {
-        let written = write_noc_folder(folder, &traces, Some(&args.file));
-        written.map_err(|error| Failure::from_error(&error))?;
-        let files = counted(traces.len() as u64, "file", "files");
-        note!("kprof: {files} written to {}", folder.display());
+        write_files(&traces, folder, Some(&args.file))?;
     }
     let traffic = Traffic::of_traces(&traces, |chip| grids.get(&chip).copied());
     let mut out = BufWriter::new(std::io::stdout().lock());
@@ -91,9 +88,18 @@ pub(super) fn write_recorded(capture: &Path, folder: &Path) -> Result<(), Failur
         note!("kprof: {}: no kernel moved anything over the NoCs", capture.display());
         return Ok(());
     }
-    let written = write_noc_folder(folder, &traces, None);
+    write_files(&traces, folder, None)
+}
+
+/// Writes noc_trace files and says how many.
+fn write_files(
+    traces: &[ProgramTrace],
+    folder: &Path,
+    input: Option<&Path>,
+) -> Result<(), Failure> {
+    let written = write_noc_folder(folder, traces, input);
     written.map_err(|error| Failure::from_error(&error))?;
-    let files = counted(traces.len() as u64, "noc_trace file", "noc_trace files");
+    let files = counted(traces.len() as u64, "file", "files");
     note!("kprof: {files} written to {}", folder.display());
     Ok(())
 }

@@ -78,14 +78,15 @@ fn finish_stock(args: &RecordArgs, output: &Path, exit_code: i32) -> Result<Exit
     }
     for capture in &captures {
         note!("kprof: recorded {}; look: kprof report {}", capture.display(), capture.display());
+        // Ids of programs are a process's own: what is written of several has a folder for each.
+        let folder = match &captures[..] {
+            [_] => output.to_owned(),
+            _ => output.join(capture.file_stem().unwrap_or_default()),
+        };
         if args.device.collect_noc_traces {
-            super::noc::write_recorded(capture, &output.join(LOGS))?;
+            super::noc::write_recorded(capture, &folder.join(LOGS))?;
         }
         if args.report {
-            let folder = match &captures[..] {
-                [_] => output.to_owned(),
-                _ => output.join(capture.file_stem().unwrap_or_default()),
-            };
             let reported = report(args, capture, &folder)?;
             if reported != ExitCode::SUCCESS {
                 return Ok(reported);
