@@ -122,13 +122,13 @@ impl Stock {
         self.set_environment(args, &logs, &tree, &mut command);
         simulate(simulated, &mut command);
         let program = command.get_program().to_string_lossy().into_owned();
-        let watched = super::watch::run(command, None).map_err(|error| {
+        let status = super::watch::run_without_clients(command).map_err(|error| {
             Failure::Sentence(format!(
                 "expected a program `{program}` that can be started: {error}"
             ))
         })?;
         tell_problems(&tree, args.keep_going);
-        Ok(exit_code(watched.status))
+        Ok(exit_code(status))
     }
 
     /// The program, in the Python that was asked.

@@ -14,11 +14,14 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-/// Time between two looks for new clients.
+/// Shortest time between two looks for new clients.
 const POLL_TIME: Duration = Duration::from_millis(5);
+/// A look's time is at most one part in so many of a processor: where the kernel has a large table
+/// of sockets, a look takes milliseconds, which the program would miss.
+const POLL_SHARE: u32 = 20;
 
 /// Result of one client.
 pub(super) type Taken = Result<TracyRecording, TracyError>;
@@ -27,6 +30,17 @@ pub(super) type Taken = Result<TracyRecording, TracyError>;
 pub(super) struct Watched {
     pub(super) status: ExitStatus,
     pub(super) taken: Vec<Taken>,
+}
+
+/// Runs a program without Tracy clients to its end.
+///
+/// # Errors
+/// If the program cannot be started, or signals cannot be received.
+pub(super) fn run_without_clients(mut command: Command) -> io::Result<ExitStatus> {
+    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let mut child = command.spawn()?;
+    pass_signals_on(signals, child.id());
+    child.wait()
 }
 
 /// Runs a program to its end and records each Tracy client in it and in its children.
@@ -53,6 +67,7 @@ fn watch(
     let mut search = Search::default();
     let mut recorders = Vec::new();
     loop {
+        let look = Instant::now();
         for listener in search.new_clients(child.id(), port) {
             let stop = Arc::clone(stop);
             recorders.push(thread::spawn(move || record(listener, &stop)));
@@ -60,7 +75,7 @@ fn watch(
         if let Some(status) = child.try_wait()? {
             return Ok((status, recorders));
         }
-        thread::sleep(POLL_TIME);
+        thread::sleep(POLL_TIME.max(look.elapsed().saturating_mul(POLL_SHARE)));
     }
 }
 
