@@ -49,6 +49,10 @@ export const view = (page) => page.$eval('canvas.scene', (canvas) => ({ start: N
 export const factsOf = (page) => page.$eval('#facts', (element) => JSON.parse(element.textContent));
 export const texts = (page, selector) => page.$$eval(selector, (elements) => elements.map((element) => element.textContent));
 export const number = (text) => Number(text.replaceAll(',', ''));
+/** What is wider than its place, so that one has to scroll sideways. */
+export const wideOf = (page) => page.evaluate(() => [...document.querySelectorAll('html, .scroller')]
+  .filter((element) => element.scrollWidth > element.clientWidth && element.clientWidth > 0)
+  .map((element) => `${element.tagName} ${element.ariaLabel ?? ''}: ${element.scrollWidth} in ${element.clientWidth}`));
 export async function picture(page, name) {
   if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, name), fullPage: true });
 }

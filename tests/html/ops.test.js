@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
-import { exported, folder, open, picture, texts } from './browser.js';
+import { exported, folder, open, picture, texts, wideOf } from './browser.js';
 
 const TITLES = 'OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,ATTRIBUTES,HOST START TS,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns],CORE COUNT,INPUT_0_MEMORY';
 /** Name, device, kernel and gap before in nanoseconds, cores. */
@@ -112,8 +112,7 @@ describe('an ops CSV of two iterations', () => {
 
   test('nothing scrolls sideways at 1440 pixels', async () => {
     const { page } = report;
-    const wide = await page.evaluate(() => [...document.querySelectorAll('html, .scroller')].filter((element) => element.scrollWidth > element.clientWidth).map((element) => element.tagName + (element.ariaLabel ?? '')));
-    assert.deepEqual(wide, []);
+    assert.deepEqual(await wideOf(page), []);
     await picture(page, 'ops-csv-model.png');
     assert.deepEqual(report.complaints, []);
     await report.close();

@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { before, describe, test } from 'node:test';
-import { KPROF, exported, factsOf, folder, number, open, picture, settled, texts, view } from './browser.js';
+import { KPROF, exported, factsOf, folder, number, open, picture, settled, texts, view, wideOf } from './browser.js';
 import { opLines, writeLog } from './logs.js';
 
 const capture = (...args) => execFileSync(KPROF, ['capture', ...args], { cwd: folder, stdio: 'ignore' });
@@ -54,6 +54,13 @@ describe('three ops of a log', () => {
     assert.equal(await page.evaluate(() => scrollY), 0);
     const { left, right } = await page.$eval('main', (main) => ({ left: main.getBoundingClientRect().left, right: innerWidth - main.getBoundingClientRect().right }));
     assert.ok(left <= 24 && right <= 40, `margins of ${left} and ${right}`);
+  });
+
+  test('no table scrolls sideways at 1440 pixels, and names give way to figures', async () => {
+    const { page } = report;
+    await page.setViewportSize({ width: 1440, height: 1000 });
+    assert.deepEqual(await wideOf(page), []);
+    await page.setViewportSize({ width: 1600, height: 1000 });
   });
 
   test('keys work wherever the focus is, but not where one types', async () => {

@@ -41,7 +41,7 @@ function buildOps() {
     { label: 'Imbalance', width: '82px', title: 'The slowest core against the median core', value: imbalanceOf, show: (op) => imbalanceOf(op) === null ? '–' : `${imbalanceOf(op).toFixed(2)} ×` },
   ].filter(Boolean);
   opTable = new Table({
-    label: 'Ops', columns, rows: upTo(opCount), noun: ['op'], placeholder: 'Filter ops', sort: { column: devices.length > 1 ? 2 : 1, isDown: false },
+    label: 'Ops', columns, rows: upTo(opCount), noun: ['op'], placeholder: 'Filter ops', minWidth: 540, sort: { column: devices.length > 1 ? 2 : 1, isDown: false },
     search: (op) => `${opLabel(op)} ${opDevice(op).label}`, height: 446,
     onOpen: openOp, onPick: (op) => { pickOp(opTable.picked === op ? -1 : op); },
   });
