@@ -3,8 +3,9 @@
 use super::{
     Report, ZoneGrouping,
     data::DataGroups,
-    figures::{PackedRun, lane_runs},
-    op::{Launch, Op, chip_launches},
+    figures::lane_runs,
+    op::{Launch, Op, RunsOfLaunches, chip_launches},
+    packed_runs::ChipRuns,
     summary::{LaneCounts, Summary},
     sums::SumTotals,
     sync::SyncNames,
@@ -43,7 +44,7 @@ impl<'readout> LaneContext<'readout> {
 /// Everything that a [`Report`] needs of some lanes.
 ///
 /// # Cost
-/// Memory: 2 to 8 bytes for each zone, for exact percentiles, about 100 for each launch of a
+/// Memory: 2 to 8 bytes for each zone, for exact percentiles, about 20 for each launch of a
 /// lane, the values of sum zones, and 8 bytes for each wait.
 #[derive(Debug, Default)]
 pub struct LaneFigures {
@@ -151,15 +152,16 @@ impl Report {
 }
 
 fn ops_of_runs(readout: &Readout, runs: LaneRuns) -> Vec<Op> {
-    runs.launches(readout).into_iter().map(|launch| launch.op).collect()
+    let launches = runs.launches_with(readout, RunsOfLaunches::LeftOut);
+    launches.into_iter().map(|launch| launch.op).collect()
 }
 
 /// Runs of lanes, of which launches are made once all lanes are added.
 ///
 /// # Cost
-/// Memory: about 100 bytes for each launch of a lane.
+/// Memory: about 20 bytes for each launch of a lane.
 #[derive(Debug, Default)]
-pub struct LaneRuns(BTreeMap<u32, Vec<PackedRun>>);
+pub struct LaneRuns(BTreeMap<u32, ChipRuns>);
 
 impl LaneRuns {
     /// Adds the runs of a lane. Lanes of chips that the context does not know are left out.
@@ -168,13 +170,13 @@ impl LaneRuns {
             return;
         }
         let runs = self.0.entry(lane.id.chip_id).or_default();
-        runs.extend(lane_runs(lane, &context.roles).map(|run| PackedRun::new(&run)));
+        runs.add(lane.id, lane_runs(lane, &context.roles));
     }
 
     /// Adds the runs of other lanes.
     pub fn merge(&mut self, other: Self) {
         for (chip_id, runs) in other.0 {
-            self.0.entry(chip_id).or_default().extend(runs);
+            self.0.entry(chip_id).or_default().merge(runs);
         }
     }
 
@@ -197,10 +199,14 @@ impl LaneRuns {
     /// # Ok::<(), recording::device_log::LogError>(())
     /// ```
     #[must_use]
-    pub fn launches(mut self, readout: &Readout) -> Vec<Launch> {
+    pub fn launches(self, readout: &Readout) -> Vec<Launch> {
+        self.launches_with(readout, RunsOfLaunches::Kept)
+    }
+
+    fn launches_with(mut self, readout: &Readout, wanted: RunsOfLaunches) -> Vec<Launch> {
         let of_device = |device: &reader::readout::DeviceReadout| {
             let runs = self.0.remove(&device.chip.chip_id).unwrap_or_default();
-            chip_launches(runs, &device.chip, readout)
+            chip_launches(runs, &device.chip, readout, wanted)
         };
         readout.devices.iter().flat_map(of_device).collect()
     }

@@ -43,6 +43,7 @@ mod loss_groups;
 pub mod noc_events;
 mod op;
 mod own_zones;
+mod packed_runs;
 pub mod probe_cost;
 mod ranks;
 mod span;

@@ -8,18 +8,16 @@
 use super::{
     distribution::CycleStatistics,
     doubt::{Doubt, Holes, RunBounds, open_kernels},
-    figures::{
-        Extent, Extents, KERNEL_GROUP_COUNT, LaneRun, OpKey, PackedRun, kernel_group, lane_runs,
-    },
+    figures::{Extent, Extents, KERNEL_GROUP_COUNT, LaneRun, OpKey, kernel_group, lane_runs},
     join::{CoreLaunch, join_runs},
     latency::{Before, Latency, latencies},
     own_zones::OwnTime,
+    packed_runs::ChipRuns,
     span::{Span, cycles_to_ns},
 };
 use rayon::prelude::*;
 use reader::{
     lane::LaneId,
-    mesh::Noc0Coord,
     readout::{ChipSummary, DeviceReadout, Readout},
     role::RoleTable,
 };
@@ -220,41 +218,60 @@ pub fn ops_of(readout: &Readout) -> Vec<Op> {
 pub fn launches_of(readout: &Readout) -> Vec<Launch> {
     let roles = RoleTable::of_names(&readout.zones);
     let launches = |device: &DeviceReadout| {
-        let runs = device.lanes.par_iter().flat_map_iter(|lane| lane_runs(lane, &roles));
-        let runs = runs.map(|run| PackedRun::new(&run)).collect();
-        chip_launches(runs, &device.chip, readout)
+        let lanes = device.lanes.par_iter().fold(ChipRuns::default, |mut runs, lane| {
+            runs.add(lane.id, lane_runs(lane, &roles));
+            runs
+        });
+        let runs = lanes.reduce(ChipRuns::default, |mut runs, other| {
+            runs.merge(other);
+            runs
+        });
+        chip_launches(runs, &device.chip, readout, RunsOfLaunches::Kept)
     };
     readout.devices.iter().flat_map(launches).collect()
 }
 
-/// The launches of one chip, by time, from the runs of its lanes in any order; `readout` says what
-/// is lost and what is hidden.
+/// Whether launches say which runs they were made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RunsOfLaunches {
+    /// Every run of every lane, 32 bytes each.
+    Kept,
+    /// Only figures are wanted.
+    LeftOut,
+}
+
+/// The launches of one chip, by time, from the runs of its lanes; `readout` says what is lost and
+/// what is hidden.
 pub(super) fn chip_launches(
-    mut runs: Vec<PackedRun>,
+    mut runs: ChipRuns,
     chip: &ChipSummary,
     readout: &Readout,
+    wanted: RunsOfLaunches,
 ) -> Vec<Launch> {
     let clock = chip.aiclk_mhz;
-    let dispatch = runs.iter().filter(|run| run.is_dispatch).map(|run| run.lane.core);
-    let dispatch_cores: BTreeSet<Noc0Coord> = dispatch.collect();
-    runs.retain(|run| !run.is_dispatch);
-    let holes = Holes::of_chip(&readout.losses, chip.chip_id, &dispatch_cores);
+    let holes = Holes::of_chip(&readout.losses, chip.chip_id, runs.dispatch_cores());
     let hidden = readout.hidden.iter().filter(|launch| launch.chip_id == chip.chip_id);
     let hidden: Vec<_> = hidden.map(|launch| (launch.first_cycle, launch.last_cycle)).collect();
-    runs.par_sort_unstable_by_key(PackedRun::order);
-    let of_programs: Vec<_> = runs.chunk_by(|one, other| one.key == other.key).collect();
-    let launches = |runs: &[PackedRun]| {
-        let runs: Vec<_> = runs.iter().map(PackedRun::unpacked).collect();
-        program_launches(&runs, clock)
+    let of_program = |runs: &[LaneRun]| {
+        let mut launches = program_launches(runs, clock);
+        if !holes.is_empty() {
+            let bounds = runs.iter().map(|run| ((run.lane, run.index), run.bounds));
+            let bounds: RunBounds = bounds.collect();
+            for launch in &mut launches {
+                empty_over_holes(launch, &holes.riscs_of(launch, &bounds));
+            }
+        }
+        if wanted == RunsOfLaunches::LeftOut {
+            launches.iter_mut().for_each(|launch| launch.runs = Vec::new());
+        }
+        launches
     };
-    let mut launches: Vec<_> = of_programs.into_par_iter().flat_map_iter(launches).collect();
-    launches.sort_by_key(|launch| launch.first_cycle);
-    if !holes.is_empty() {
-        let bounds = runs.iter().map(|run| ((run.lane, run.order().2), run.bounds));
-        let bounds: RunBounds = bounds.collect();
-        let with_holes = launches.par_iter_mut();
-        with_holes.for_each(|launch| empty_over_holes(launch, &holes.riscs_of(launch, &bounds)));
+    let mut launches = Vec::new();
+    for piece in runs.pieces() {
+        let programs: Vec<_> = piece.chunk_by(|one, other| one.key == other.key).collect();
+        launches.par_extend(programs.into_par_iter().flat_map_iter(of_program));
     }
+    launches.sort_by_key(|launch| launch.first_cycle);
     add_latencies(&mut launches, (&holes, &hidden), clock);
     launches
 }

@@ -39,6 +39,7 @@ pub mod ledger;
 pub mod mesh;
 pub mod names;
 pub mod origins;
+pub mod packed_numbers;
 pub mod probe_cost;
 pub mod read;
 pub mod readout;

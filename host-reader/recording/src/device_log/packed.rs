@@ -1,11 +1,14 @@
 //! Records of lanes in a few bytes each: what a log of any length is held in.
 //!
 //! A chunk's records of one lane are a segment. A record is a head, the time since the record
-//! before, and the value if its kind has one, each as groups of seven bits, lowest first. The
+//! before, and the value if its kind has one, each as a packed number. The
 //! head holds a place and a kind, and one bit that says that line and launch follow because
 //! they are not the next line of the same launch.
 
-use reader::lane::{LaneId, RecordHead, ZoneIndex};
+use reader::{
+    lane::{LaneId, RecordHead, ZoneIndex},
+    packed_numbers::{push, take},
+};
 use std::collections::HashMap;
 use wire::PacketKind;
 
@@ -59,15 +62,15 @@ impl Segment {
         let is_jump = step != 1 || launch != self.last.launch;
         let head =
             u64::from(place) << PLACE_SHIFT | (kind as u64) << KIND_SHIFT | u64::from(is_jump);
-        self.write(head);
+        push(&mut self.bytes, head);
         if is_jump {
-            self.write(step);
-            self.write(launch.into());
+            push(&mut self.bytes, step);
+            push(&mut self.bytes, launch.into());
         }
         // Times that go back make long numbers, and are rare.
-        self.write(time.wrapping_sub(self.last.time));
+        push(&mut self.bytes, time.wrapping_sub(self.last.time));
         if has_value(kind) {
-            self.write(value);
+            push(&mut self.bytes, value);
         }
         self.last = Latest { time, line, launch };
         self.record_count = self.record_count.saturating_add(1);
@@ -81,15 +84,6 @@ impl Segment {
     /// Gives back memory that no record needed.
     pub(super) fn shrink(&mut self) {
         self.bytes.shrink_to_fit();
-    }
-
-    #[inline]
-    fn write(&mut self, mut number: u64) {
-        while number >= 0x80 {
-            self.bytes.push(number.to_le_bytes()[0] | 0x80);
-            number >>= 7;
-        }
-        self.bytes.push(number.to_le_bytes()[0]);
     }
 
     fn records(&self) -> Records<'_> {
@@ -109,38 +103,22 @@ struct Records<'bytes> {
     last: Latest,
 }
 
-impl Records<'_> {
-    #[inline]
-    fn read(&mut self) -> u64 {
-        let mut number = 0;
-        let mut shift = 0_u32;
-        for &byte in self.bytes.by_ref() {
-            number |= u64::from(byte & 0x7F).wrapping_shl(shift);
-            if byte < 0x80 {
-                break;
-            }
-            shift = shift.wrapping_add(7);
-        }
-        number
-    }
-}
-
 impl Iterator for Records<'_> {
     type Item = ChunkRecord;
 
     #[inline]
     fn next(&mut self) -> Option<ChunkRecord> {
         self.left = self.left.checked_sub(1)?;
-        let head = self.read();
+        let head = take(&mut self.bytes);
         let kind = PacketKind::numbered(head >> KIND_SHIFT & KIND_MASK);
         let (mut step, mut launch) = (1, self.last.launch);
         if head & 1 != 0 {
-            step = self.read();
-            launch = u32::try_from(self.read()).unwrap_or(u32::MAX);
+            step = take(&mut self.bytes);
+            launch = u32::try_from(take(&mut self.bytes)).unwrap_or(u32::MAX);
         }
         let line = self.last.line.wrapping_add(step);
-        let time = self.last.time.wrapping_add(self.read());
-        let value = if has_value(kind) { self.read() } else { 0 };
+        let time = self.last.time.wrapping_add(take(&mut self.bytes));
+        let value = if has_value(kind) { take(&mut self.bytes) } else { 0 };
         let place = u32::try_from(head >> PLACE_SHIFT).unwrap_or(u32::MAX);
         self.last = Latest { time, line, launch };
         Some(ChunkRecord { kind, place, launch, line, time, value })

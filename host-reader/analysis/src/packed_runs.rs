@@ -1,0 +1,400 @@
+//! Runs of lanes in some twenty bytes each, since a report holds those of all launches at once.
+
+use super::figures::{Extent, LaneExtents, LaneRun, OpKey};
+use reader::{
+    lane::{LaneId, TraceReplay},
+    mesh::Noc0Coord,
+    packed_numbers::{fold_sign, push, take, unfold_sign},
+};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, BinaryHeap},
+    iter::Peekable,
+    slice,
+};
+
+/// Runs of the lanes of one chip.
+#[derive(Debug, Default)]
+pub(super) struct ChipRuns {
+    lanes: Vec<PackedRuns>,
+    /// Cores whose kernels dispatch others; their runs belong to no op.
+    dispatch_cores: BTreeSet<Noc0Coord>,
+}
+
+impl ChipRuns {
+    /// Adds the runs of a lane.
+    pub(super) fn add(&mut self, lane: LaneId, runs: impl Iterator<Item = LaneRun>) {
+        let mut of_ops: Vec<LaneRun> = Vec::new();
+        for run in runs {
+            if run.is_dispatch {
+                self.dispatch_cores.insert(run.lane.core);
+            } else {
+                of_ops.push(run);
+            }
+        }
+        if !of_ops.is_empty() {
+            self.lanes.push(PackedRuns::new(lane, of_ops));
+        }
+    }
+
+    /// Adds the runs of other lanes.
+    pub(super) fn merge(&mut self, mut other: Self) {
+        self.lanes.append(&mut other.lanes);
+        self.dispatch_cores.append(&mut other.dispatch_cores);
+    }
+
+    pub(super) const fn dispatch_cores(&self) -> &BTreeSet<Noc0Coord> {
+        &self.dispatch_cores
+    }
+
+    /// The runs by program, then lane, then as the lane had them, in pieces that end with a program.
+    pub(super) fn pieces(&mut self) -> Pieces<'_> {
+        self.lanes.sort_by_key(|runs| runs.lane);
+        let mut lanes: Vec<_> = self.lanes.iter().map(|runs| runs.runs().peekable()).collect();
+        let next = |(number, lane): (usize, &mut Peekable<Runs<'_>>)| {
+            lane.peek().map(|run| Reverse((run.key, number)))
+        };
+        let heads = lanes.iter_mut().enumerate().filter_map(next).collect();
+        Pieces { lanes, heads }
+    }
+}
+
+/// Runs of a piece beyond which it ends with the program: unpacked they take some megabytes.
+const PIECE_RUN_COUNT: usize = 1 << 15;
+
+/// The runs of a chip, piece by piece.
+pub(super) struct Pieces<'runs> {
+    lanes: Vec<Peekable<Runs<'runs>>>,
+    /// The next program of each lane that has one.
+    heads: BinaryHeap<Reverse<(OpKey, usize)>>,
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = Vec<LaneRun>;
+
+    fn next(&mut self) -> Option<Vec<LaneRun>> {
+        let mut piece: Vec<LaneRun> = Vec::new();
+        while let Some(&Reverse((key, number))) = self.heads.peek() {
+            let is_next_program = piece.last().is_some_and(|run| run.key != key);
+            if is_next_program && piece.len() >= PIECE_RUN_COUNT {
+                break;
+            }
+            self.heads.pop();
+            let Some(lane) = self.lanes.get_mut(number) else { continue };
+            while let Some(run) = lane.next_if(|run| run.key == key) {
+                piece.push(run);
+            }
+            self.heads.extend(lane.peek().map(|run| Reverse((run.key, number))));
+        }
+        (!piece.is_empty()).then_some(piece)
+    }
+}
+
+/// Runs of one lane, by program, then as the lane had them.
+#[derive(Debug)]
+struct PackedRuns {
+    lane: LaneId,
+    bytes: Vec<u8>,
+    run_count: usize,
+    /// Extents of the runs with [`Shape::IS_FAR`], in order.
+    far: Vec<LaneExtents>,
+}
+
+/// What a run has, so that nothing is written for what it has not.
+struct Shape;
+
+impl Shape {
+    const IS_FAR: u64 = 1;
+    const HAS_TRACE: u64 = 1 << 1;
+    const HAS_SUB_DEVICE: u64 = 1 << 2;
+    /// The kernel's zones are those of a kernel that moves data.
+    const MOVES_DATA: u64 = 1 << 3;
+    /// The kernel's zones are those of the RISC's own kernel.
+    const IS_OWN: u64 = 1 << 4;
+}
+
+/// The run before, which a run is written relative to.
+#[derive(Clone, Copy, Default)]
+struct Before {
+    program: u32,
+    index: u64,
+    start: u64,
+}
+
+impl PackedRuns {
+    fn new(lane: LaneId, mut runs: Vec<LaneRun>) -> Self {
+        runs.sort_by_key(|run| (run.key, run.index));
+        let mut packed = Self { lane, bytes: Vec::new(), run_count: runs.len(), far: Vec::new() };
+        let mut before = Before::default();
+        for run in &runs {
+            packed.push(run, before);
+            before =
+                Before { program: run.key.program, index: run.index as u64, start: run.bounds.0 };
+        }
+        packed.bytes.shrink_to_fit();
+        packed
+    }
+
+    fn push(&mut self, run: &LaneRun, before: Before) {
+        let LaneRun { key, index, bounds: (start, end), extents, sub_device_id, .. } = run;
+        let near_shape = near_shape(extents, *start);
+        let has = |is_there: bool, bit: u64| if is_there { bit } else { 0 };
+        let bytes = &mut self.bytes;
+        let shape = near_shape.unwrap_or(Shape::IS_FAR)
+            | has(key.trace.is_some(), Shape::HAS_TRACE)
+            | has(sub_device_id.is_some(), Shape::HAS_SUB_DEVICE);
+        push(bytes, shape);
+        push(bytes, u64::from(key.program.wrapping_sub(before.program)));
+        if let Some(TraceReplay { trace_id, counter }) = key.trace {
+            push(bytes, trace_id);
+            push(bytes, counter);
+        }
+        if let Some(sub_device_id) = sub_device_id {
+            push(bytes, u64::from(*sub_device_id));
+        }
+        push(bytes, fold_sign(difference(*index as u64, before.index)));
+        push(bytes, fold_sign(difference(*start, before.start)));
+        push(bytes, end.wrapping_sub(*start));
+        if near_shape.is_none() {
+            self.far.push(*extents);
+            return;
+        }
+        for extent in [&extents.firmware, &extents.kernel] {
+            for time in [extent.first_start, extent.last_start, extent.last_end] {
+                // 0 is for no time; a time before the run's first record makes a long number.
+                push(bytes, time.map_or(0, |time| time.wrapping_sub(*start).wrapping_add(1)));
+            }
+        }
+    }
+
+    fn runs(&self) -> Runs<'_> {
+        Runs {
+            lane: self.lane,
+            bytes: self.bytes.iter(),
+            left: self.run_count,
+            far: self.far.iter(),
+            before: Before::default(),
+        }
+    }
+}
+
+const fn difference(one: u64, other: u64) -> i64 {
+    one.wrapping_sub(other).cast_signed()
+}
+
+/// The shape of extents that follow from firmware and kernel; [`None`] where they do not.
+fn near_shape(extents: &LaneExtents, start: u64) -> Option<u64> {
+    let LaneExtents { firmware, kernel, data_movement, own_kernel, stall } = extents;
+    let as_kernel = |part: &Extent, bit: u64| match part {
+        part if *part == Extent::default() => Some(0),
+        part => (part == kernel).then_some(bit),
+    };
+    let shape =
+        as_kernel(data_movement, Shape::MOVES_DATA)? | as_kernel(own_kernel, Shape::IS_OWN)?;
+    // All times but one: that would be written as no time.
+    let times = [firmware, kernel].into_iter();
+    let mut times = times.flat_map(|part| [part.first_start, part.last_start, part.last_end]);
+    (stall.is_none() && times.all(|time| time != Some(start.wrapping_sub(1)))).then_some(shape)
+}
+
+/// The runs of one lane.
+struct Runs<'runs> {
+    lane: LaneId,
+    bytes: slice::Iter<'runs, u8>,
+    left: usize,
+    far: slice::Iter<'runs, LaneExtents>,
+    before: Before,
+}
+
+impl Runs<'_> {
+    fn take(&mut self) -> u64 {
+        take(&mut self.bytes)
+    }
+
+    fn near_extent(&mut self, start: u64) -> Extent {
+        let mut time = || match self.take() {
+            0 => None,
+            since => Some(start.wrapping_add(since.wrapping_sub(1))),
+        };
+        Extent { first_start: time(), last_start: time(), last_end: time() }
+    }
+
+    fn extents(&mut self, shape: u64, start: u64) -> Option<LaneExtents> {
+        if shape & Shape::IS_FAR != 0 {
+            return self.far.next().copied();
+        }
+        let (firmware, kernel) = (self.near_extent(start), self.near_extent(start));
+        let kernel_if = |bit: u64| if shape & bit != 0 { kernel } else { Extent::default() };
+        let (data_movement, own_kernel) = (kernel_if(Shape::MOVES_DATA), kernel_if(Shape::IS_OWN));
+        Some(LaneExtents { firmware, kernel, data_movement, own_kernel, stall: None })
+    }
+}
+
+impl Iterator for Runs<'_> {
+    type Item = LaneRun;
+
+    fn next(&mut self) -> Option<LaneRun> {
+        self.left = self.left.checked_sub(1)?;
+        let shape = self.take();
+        let before = self.before;
+        let step = u32::try_from(self.take()).unwrap_or(0);
+        let program = before.program.wrapping_add(step);
+        let trace = (shape & Shape::HAS_TRACE != 0)
+            .then(|| TraceReplay { trace_id: self.take(), counter: self.take() });
+        let sub_device_id = (shape & Shape::HAS_SUB_DEVICE != 0)
+            .then(|| u8::try_from(self.take()).unwrap_or(u8::MAX));
+        let index = before.index.wrapping_add_signed(unfold_sign(self.take()));
+        let start = before.start.wrapping_add_signed(unfold_sign(self.take()));
+        let end = start.wrapping_add(self.take());
+        let extents = self.extents(shape, start)?;
+        self.before = Before { program, index, start };
+        let key = OpKey { program, trace };
+        let bounds = (start, end);
+        let index = usize::try_from(index).unwrap_or(usize::MAX);
+        Some(LaneRun {
+            key,
+            lane: self.lane,
+            index,
+            bounds,
+            extents,
+            is_dispatch: false,
+            sub_device_id,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::own_zones::OwnTime, *};
+    use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, proptest};
+    use wire::Risc;
+
+    fn any_extent() -> impl Strategy<Value = Extent> {
+        let offset =
+            prop::sample::select(vec![0, 1, 200, 1 << 40, u64::MAX - 1001, u64::MAX - 1000]);
+        let time = prop::option::of(offset.prop_map(|offset| 1000 + offset));
+        let early = prop::option::weighted(0.1, Just(999));
+        ((time.clone(), time.clone(), time), early).prop_map(|((a, b, c), early)| Extent {
+            first_start: early.or(a),
+            last_start: b,
+            last_end: c,
+        })
+    }
+
+    /// Two lanes, few programs, times near and far, kernels of every sort.
+    fn any_run() -> impl Strategy<Value = LaneRun> {
+        let extents = [any_extent(), any_extent(), any_extent(), any_extent()];
+        let like_kernel = any::<(Option<bool>, Option<bool>)>();
+        let stall = prop::option::weighted(0.2, any::<u64>().prop_map(OwnTime::of_zone));
+        let key = (any::<bool>(), 0_u32..4, prop::option::weighted(0.3, (0_u64..2, 0_u64..3)));
+        let rest = (
+            prop::option::weighted(0.2, any::<u8>()),
+            0_u64..5000,
+            stall,
+            prop::bool::weighted(0.1),
+        );
+        (extents, like_kernel, key, rest).prop_map(|(extents, like_kernel, key, rest)| {
+            let [firmware, kernel, data_movement, own_kernel] = extents;
+            let part = |is: Option<bool>, other| match is {
+                None => other,
+                Some(true) => kernel,
+                Some(false) => Extent::default(),
+            };
+            let (is_second, program, trace) = key;
+            let (sub_device_id, duration, stall, is_dispatch) = rest;
+            let core = Noc0Coord { x: 1, y: 1 + u16::from(is_second) };
+            LaneRun {
+                key: OpKey {
+                    program: program << 10,
+                    trace: trace.map(|(trace_id, counter)| TraceReplay { trace_id, counter }),
+                },
+                lane: LaneId { chip_id: 0, core, risc: Risc::Brisc },
+                index: 0,
+                bounds: (1000, 1000 + duration),
+                extents: LaneExtents {
+                    firmware,
+                    kernel,
+                    data_movement: part(like_kernel.0, data_movement),
+                    own_kernel: part(like_kernel.1, own_kernel),
+                    stall,
+                },
+                is_dispatch,
+                sub_device_id,
+            }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn runs_come_back_as_they_were_by_program_and_lane(
+            mut runs in prop::collection::vec(any_run(), 0..60),
+        ) {
+            let mut chip = ChipRuns::default();
+            for (index, run) in runs.iter_mut().enumerate() {
+                run.index = index;
+            }
+            let mut lanes: Vec<LaneId> = runs.iter().map(|run| run.lane).collect();
+            lanes.sort_unstable();
+            lanes.dedup();
+            // The last lane first: pieces do not depend on the order in which lanes come.
+            for &lane in lanes.iter().rev() {
+                let mut other = ChipRuns::default();
+                other.add(lane, runs.iter().copied().filter(|run| run.lane == lane));
+                chip.merge(other);
+            }
+            let dispatch = runs.iter().filter(|run| run.is_dispatch).map(|run| run.lane.core);
+            prop_assert_eq!(chip.dispatch_cores(), &dispatch.collect());
+            runs.retain(|run| !run.is_dispatch);
+            runs.sort_by_key(|run| (run.key, run.lane, run.index));
+            prop_assert_eq!(chip.pieces().flatten().collect::<Vec<_>>(), runs);
+        }
+    }
+
+    fn run(program: u32, y: u16) -> LaneRun {
+        let lane = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y }, risc: Risc::Brisc };
+        let start = u64::from(program) * 100_000;
+        let span = |first, last| Extent {
+            first_start: Some(start + first),
+            last_start: Some(start + first),
+            last_end: Some(start + last),
+        };
+        let kernel = span(60, 9_000);
+        LaneRun {
+            key: OpKey { program: program << 10, trace: None },
+            lane,
+            index: program as usize,
+            bounds: (start, start + 9_030),
+            extents: LaneExtents {
+                firmware: span(0, 9_030),
+                kernel,
+                own_kernel: kernel,
+                ..LaneExtents::default()
+            },
+            is_dispatch: false,
+            sub_device_id: None,
+        }
+    }
+
+    #[test]
+    fn a_run_takes_some_twenty_bytes() {
+        let mut chip = ChipRuns::default();
+        chip.add(run(0, 1).lane, (0..1000).map(|program| run(program, 1)));
+        assert!(chip.lanes[0].bytes.len() < 22_000, "{}", chip.lanes[0].bytes.len());
+    }
+
+    #[test]
+    fn pieces_end_with_a_program() {
+        let (programs, lanes) = (20, 4_000_u32);
+        let mut chip = ChipRuns::default();
+        for number in 0..lanes {
+            let place = |mut run: LaneRun| {
+                run.lane.chip_id = number;
+                run
+            };
+            chip.add(place(run(0, 1)).lane, (0..programs).map(|program| place(run(program, 1))));
+        }
+        let counts: Vec<usize> = chip.pieces().map(|piece| piece.len()).collect();
+        // The first number of programs whose runs are more than a piece has.
+        assert_eq!(counts, [36_000, 36_000, 8_000]);
+    }
+}

@@ -1,0 +1,90 @@
+//! Numbers in groups of seven bits, lowest first: a small number takes one byte.
+//!
+//! ```
+//! use reader::packed_numbers::{push, take};
+//! let mut bytes = Vec::new();
+//! push(&mut bytes, 5);
+//! push(&mut bytes, 300);
+//! assert_eq!(bytes.len(), 1 + 2);
+//! let mut left = bytes.iter();
+//! assert_eq!((take(&mut left), take(&mut left)), (5, 300));
+//! ```
+
+use std::slice::Iter;
+
+const LOW_BITS: u8 = 0x7F;
+const MORE_FOLLOWS: u8 = 0x80;
+
+/// Appends a number.
+///
+/// # Cost
+/// A byte for each seven bits up to the highest one that is set.
+#[inline]
+pub fn push(bytes: &mut Vec<u8>, mut number: u64) {
+    while number > u64::from(LOW_BITS) {
+        bytes.push(number.to_le_bytes()[0] | MORE_FOLLOWS);
+        number >>= 7;
+    }
+    bytes.push(number.to_le_bytes()[0]);
+}
+
+/// Takes the next number; 0 where there is none.
+#[inline]
+pub fn take(bytes: &mut Iter<'_, u8>) -> u64 {
+    let mut number = 0;
+    let mut shift = 0_u32;
+    for &byte in bytes.by_ref() {
+        number |= u64::from(byte & LOW_BITS).wrapping_shl(shift);
+        if byte < MORE_FOLLOWS {
+            break;
+        }
+        shift = shift.wrapping_add(7);
+    }
+    number
+}
+
+/// Folds a difference so that small ones of either sign are small numbers.
+#[inline]
+#[must_use]
+pub const fn fold_sign(difference: i64) -> u64 {
+    (difference.cast_unsigned() << 1) ^ (difference >> 63).cast_unsigned()
+}
+
+/// The difference that [`fold_sign`] folded.
+#[inline]
+#[must_use]
+pub const fn unfold_sign(number: u64) -> i64 {
+    (number >> 1).cast_signed() ^ (number & 1).cast_signed().wrapping_neg()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{any, prop, prop_assert_eq, proptest};
+
+    proptest! {
+        #[test]
+        fn numbers_come_back_as_they_were(
+            numbers in prop::collection::vec((any::<u64>(), 0_u32..64), 0..40),
+        ) {
+            let numbers: Vec<u64> = numbers.iter().map(|(number, shift)| number >> shift).collect();
+            let mut bytes = Vec::new();
+            numbers.iter().for_each(|&number| push(&mut bytes, number));
+            let mut left = bytes.iter();
+            let taken: Vec<u64> = numbers.iter().map(|_| take(&mut left)).collect();
+            prop_assert_eq!(taken, numbers);
+            prop_assert_eq!(left.len(), 0);
+        }
+
+        #[test]
+        fn differences_come_back_as_they_were(difference in any::<i64>()) {
+            prop_assert_eq!(unfold_sign(fold_sign(difference)), difference);
+        }
+    }
+
+    #[test]
+    fn small_differences_of_either_sign_are_small_numbers() {
+        assert_eq!([0, -1, 1, -2, 2].map(fold_sign), [0, 1, 2, 3, 4]);
+        assert_eq!(fold_sign(i64::MIN), u64::MAX);
+    }
+}
