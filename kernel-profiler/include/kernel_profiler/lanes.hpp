@@ -80,7 +80,9 @@ constexpr int UNROLLED_LANES = UNROLLED_RISCS;
 
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t trace_field() {
     if constexpr (HAS_TRACE_COUNT) {
-        return (traceCount & PROFILER_ID_TRACE_MASK) << PROFILER_ID_TRACE_SHIFT;
+        // Shifts, and not a mask that takes an instruction to load.
+        constexpr uint32_t ABOVE = 32 - PROFILER_ID_TRACE_BITS;
+        return hidden(traceCount << ABOVE) >> (ABOVE - PROFILER_ID_TRACE_SHIFT);
     }
     return 0;
 }
@@ -95,13 +97,31 @@ KERNEL_PROFILER_ALWAYS_INLINE void empty_slots(uint32_t run) {
     }
 }
 
+/// The address from which a loop over RISCs finds their vectors. Where the loop is unrolled, one
+/// address serves two of them: an instruction's offset reaches from the second back to the first.
+template <int UNROLLED>
+struct Vectors {
+    static constexpr bool IS_OF_TWO = UNROLLED > 1;
+    uint32_t address = hidden(first_vector() + (IS_OF_TWO ? PROFILER_L1_BUFFER_SIZE : 0));
+
+    KERNEL_PROFILER_ALWAYS_INLINE uint32_t of(uint32_t risc) const {
+        return IS_OF_TWO && risc % 2 == 0 ? address - PROFILER_L1_BUFFER_SIZE : address;
+    }
+
+    KERNEL_PROFILER_ALWAYS_INLINE void go_on_from(uint32_t risc) {
+        if (!IS_OF_TWO || risc % 2 != 0) {
+            address = hidden(address + (IS_OF_TWO ? 2 : 1) * PROFILER_L1_BUFFER_SIZE);
+        }
+    }
+};
+
 /// Empties the fixed slots of all vectors.
 KERNEL_PROFILER_ALWAYS_INLINE void empty_fixed_slots() {
-    uint32_t vector = hidden(first_vector());
+    Vectors<UNROLLED_RISCS> vectors;
 #pragma GCC unroll UNROLLED_RISCS
     for (uint32_t risc = 0; risc < risc_count(); ++risc) {
-        empty_slots(vector);
-        vector = hidden(vector + PROFILER_L1_BUFFER_SIZE);
+        empty_slots(vectors.of(risc));
+        vectors.go_on_from(risc);
     }
 }
 
@@ -109,7 +129,8 @@ KERNEL_PROFILER_ALWAYS_INLINE void empty_fixed_slots() {
 
 /// The third word of the vector of the core's first RISC.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t id_of_core(uint32_t words, uint32_t generation) {
-    const uint32_t flat = read_word(words + 4 * FLAT_ID) & PROFILER_ID_FLAT_MASK;
+    // Hidden, so that the mask is that of the low bits.
+    const uint32_t flat = hidden(read_word(words + 4 * FLAT_ID) & PROFILER_ID_FLAT_MASK);
     return generation << GENERATION_SHIFT | trace_field() | flat << PROFILER_ID_FLAT_SHIFT;
 }
 
@@ -130,16 +151,17 @@ inline __attribute__((noinline)) void take_lanes_back() {
         write_word(words + 4 * STALLED_IN_VAIN, 0);
     }
     uint32_t id = id_of_core(words, generation);
-    uint32_t vector = hidden(first_vector());
+    Vectors<UNROLLED_LANES> vectors;
 #pragma GCC unroll UNROLLED_LANES
     for (uint32_t risc = 0; risc < risc_count(); ++risc) {
         write_word(words + 4 * (HOST_BUFFER_END_INDEX_BR_ER + risc), 0);
         write_word(words + 4 * (CONSUMED + risc), 0);
+        const uint32_t vector = vectors.of(risc);
         write_word(vector, 0);
         write_word(vector + 4, 0);
         write_word(vector + ID_LH_BYTES, id);
         id = hidden(id + 1);
-        vector = hidden(vector + PROFILER_L1_BUFFER_SIZE);
+        vectors.go_on_from(risc);
     }
     write_word(words + 4 * GENERATION, generation);
 }

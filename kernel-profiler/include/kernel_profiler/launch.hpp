@@ -103,17 +103,22 @@ KERNEL_PROFILER_ALWAYS_INLINE void trace_only_init() {}
 
 namespace detail {
 
-/// Writes the totals of the accumulators in use to a place, as far as the vector has room for them,
-/// and empties them; returns the place behind.
-KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_totals(uint32_t place) {
+/// Returns 0 if no accumulator is in use.
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t accumulators_in_use() {
+    if constexpr (!DO_SUM) {
+        return 0;
+    }
     uint32_t used = 0;
 #pragma GCC unroll 2
     for (int index = 0; index < SUM_COUNT; ++index) {
         used |= sumIDs[index];
     }
-    if (__builtin_expect(used == 0, 1)) {
-        return place;
-    }
+    return loaded(used);
+}
+
+/// Writes the totals of the accumulators in use to a place, as far as the vector has room for them,
+/// and empties them; returns the place behind.
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_totals(uint32_t place) {
     // The debug dump keeps room for the zone of a wait at the launch's end.
     constexpr uint32_t KEPT_BYTES = STALL_BYTES / 2;
     const uint32_t last = own_vector() + PROFILER_L1_BUFFER_SIZE - MARKER_BYTES - KEPT_BYTES;
@@ -143,10 +148,12 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_totals(uint32_t place) {
 /// launch's.
 static inline void finish_profiler(bool = false) {
     using namespace detail;
-    // Read first and asked for last: L1 takes its time.
+    uint32_t place = load_cursor();
+    const uint32_t used = accumulators_in_use();
+    // Read before what does not need it: L1 takes its time. Not earlier, since loads from local RAM
+    // would wait behind it.
     const uint32_t done = control(PROFILER_DONE);
-    uint32_t place = wIndex;
-    if constexpr (DO_SUM) {
+    if (__builtin_expect(used != 0, 0)) {
         place = write_totals(place);
     }
     uint32_t words = (place - own_vector()) / 4;

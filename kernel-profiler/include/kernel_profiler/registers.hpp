@@ -79,12 +79,31 @@ constexpr uint32_t CTRL_ANSWERED_WRITE = 1 << 1 | 1 << 4 | 1 << 7 | 1 << 13;
 // gcc 12 takes addresses below 4,096 for offsets from a null pointer; L1 begins at 0.
 #pragma GCC diagnostic ignored "-Warray-bounds"
 
+/// A word of L1 or of registers, as part of something that is larger than a variable in local RAM: so
+/// the compiler knows that an access leaves those alone, and may keep them in registers.
+struct Memory {
+    uint32_t word;
+    uint32_t following[3];
+};
+
+/// A word that is certainly none of a variable's, since so many words stand before it: with it, a loop
+/// need not store to the variables in the order of the text.
+struct MemoryBehind {
+    uint32_t before[4];
+    uint32_t word;
+};
+
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t read_word(uint32_t place) {
-    return *reinterpret_cast<const volatile uint32_t*>(place);
+    return reinterpret_cast<const volatile Memory*>(place)->word;
 }
 
 KERNEL_PROFILER_ALWAYS_INLINE void write_word(uint32_t place, uint32_t value) {
-    *reinterpret_cast<volatile uint32_t*>(place) = value;
+    reinterpret_cast<volatile Memory*>(place)->word = value;
+}
+
+/// As `write_word`, for words of the ring.
+KERNEL_PROFILER_ALWAYS_INLINE void write_ring(uint32_t place, uint32_t value) {
+    reinterpret_cast<volatile MemoryBehind*>(place - offsetof(MemoryBehind, word))->word = value;
 }
 
 #pragma GCC diagnostic pop

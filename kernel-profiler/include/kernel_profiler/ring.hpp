@@ -177,41 +177,69 @@ struct Clock {
     }
 };
 
-// Accesses to the state are volatile to stand in the order of the text: what the clock's loads
-// would delay comes before them, what their latency can hide comes after.
+// Accesses to the state stand in the order of the text: what the clock's loads would delay comes
+// before them, what their latency can hide comes after. They are not volatile, so that a loop may
+// keep the state in registers.
 
-KERNEL_PROFILER_ALWAYS_INLINE uint32_t load_cursor() { return *const_cast<volatile uint32_t*>(&wIndex); }
-KERNEL_PROFILER_ALWAYS_INLINE void store_cursor(uint32_t place) { *const_cast<volatile uint32_t*>(&wIndex) = place; }
-KERNEL_PROFILER_ALWAYS_INLINE int32_t load_room() {
-    return static_cast<int32_t>(*const_cast<volatile uint32_t*>(&stackSize));
+/// Keeps instructions on their side of this place. Unlike a volatile access and a clobber of memory,
+/// it says nothing of memory, so that what a loop keeps in registers stays there.
+KERNEL_PROFILER_ALWAYS_INLINE void keep_order() { __asm__ volatile("" : :); }
+
+/// Has a value in a register here.
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t loaded(uint32_t value) {
+    __asm__ volatile("" : : "r"(value));
+    return value;
 }
+
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t load_cursor() { return loaded(wIndex); }
+KERNEL_PROFILER_ALWAYS_INLINE void store_cursor(uint32_t place) {
+    wIndex = place;
+    keep_order();
+}
+KERNEL_PROFILER_ALWAYS_INLINE int32_t load_room() { return static_cast<int32_t>(loaded(stackSize)); }
 KERNEL_PROFILER_ALWAYS_INLINE void store_room(int32_t bytes) {
-    *const_cast<volatile uint32_t*>(&stackSize) = static_cast<uint32_t>(bytes);
+    stackSize = static_cast<uint32_t>(bytes);
+    keep_order();
 }
 
 /// Counts a record that found no room.
 template <uint32_t KIND>
 KERNEL_PROFILER_RARE void lose() {
     const uint32_t counter = own_place() + 4 * KIND;
-    write_word(counter, read_word(counter) + 1);
+    write_ring(counter, read_word(counter) + 1);
 }
 
 /// Writes the two words of a marker, after everything that has been stored to the state: the
 /// core stalls at the first use of the clock, and stores that come before cost nothing.
 KERNEL_PROFILER_ALWAYS_INLINE void write_marker(uint32_t place, uint32_t prefix, Clock now, uint32_t time_mask) {
-    uint32_t high = now.high;
-    __asm__("" : "+r"(high) : "m"(wIndex), "m"(stackSize));
-    write_word(place, prefix | (high & time_mask));
-    write_word(place + 4, now.low);
+    loaded(now.high);
+    write_ring(place, prefix | (now.high & time_mask));
+    write_ring(place + 4, now.low);
 }
 
-/// Moves the cursor behind the marker at a place. Two instructions that stay together: behind the
-/// clock's loads a Wormhole passes a result on to the very next instruction at once, and to any
-/// other only once the clock has been read.
-KERNEL_PROFILER_ALWAYS_INLINE void move_cursor(uint32_t place) {
+/// Moves the cursor from a place by so many bytes, and returns where it is then. Two instructions that
+/// stay together: behind the clock's loads a Wormhole passes a result on to the very next instruction
+/// at once, and to any other only once the clock has been read. What is written there goes by the
+/// returned place, so that a loop needs one register for both.
+template <int32_t BYTES>
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t move_cursor(uint32_t place) {
     uint32_t next;
-    __asm__ volatile("addi %0, %1, %2" : "=r"(next) : "r"(place), "I"(MARKER_BYTES));
+    __asm__ volatile("addi %0, %1, %2" : "=r"(next) : "r"(place), "I"(BYTES));
     store_cursor(next);
+    return next;
+}
+
+/// Takes bytes off the room; the result is below 0 if there were too few. Where nothing must stay free
+/// besides, the compiler cannot see the sum, so that a loop keeps the result alone. A dispatch kernel's
+/// records leave headroom; there the plain sum takes less code.
+template <int32_t BYTES, int32_t HEADROOM>
+KERNEL_PROFILER_ALWAYS_INLINE int32_t take(int32_t room) {
+    if constexpr (HEADROOM != 0) {
+        return room - (BYTES + HEADROOM);
+    }
+    int32_t left;
+    __asm__ volatile("addi %0, %1, %2" : "=r"(left) : "r"(room), "I"(-BYTES));
+    return left;
 }
 
 /// Pushes, where nothing is to be dropped, if so many bytes find no room.
@@ -230,14 +258,15 @@ KERNEL_PROFILER_ALWAYS_INLINE int32_t open_zone(uint32_t prefix, Constants const
     const uint32_t place = load_cursor();
     const int32_t room = load_room();
     Clock now = Clock::now(constants.registers);
-    const int32_t left = room - ZONE_BYTES - headroom(DISPATCH);
+    constexpr int32_t HEADROOM = headroom(DISPATCH);
+    const int32_t left = take<ZONE_BYTES, HEADROOM>(room);
     if (__builtin_expect(left < 0, 0)) {
         lose<LOST_ZONES>();
         return left;
     }
-    move_cursor(place);
-    store_room(room - ZONE_BYTES);
-    write_marker(place, prefix, now, constants.time_mask);
+    const uint32_t next = move_cursor<MARKER_BYTES>(place);
+    store_room(HEADROOM == 0 ? left : room - ZONE_BYTES);
+    write_marker(next - MARKER_BYTES, prefix, now, constants.time_mask);
     return left;
 }
 
@@ -249,26 +278,33 @@ KERNEL_PROFILER_ALWAYS_INLINE void close_zone(uint32_t prefix, int32_t left, Con
     // the clock's latency hides.
     __asm__("" : "+r"(left));
     if (__builtin_expect(left >= 0, 1)) {
-        move_cursor(place);
-        write_marker(place, prefix, now, constants.time_mask);
+        const uint32_t next = move_cursor<MARKER_BYTES>(place);
+        write_marker(next - MARKER_BYTES, prefix, now, constants.time_mask);
     }
 }
 
-/// Takes room for a record and writes its marker; `place` becomes the place behind it. False if
-/// there was no room.
-KERNEL_PROFILER_ALWAYS_INLINE bool append(uint32_t prefix, int32_t size, int32_t headroom, uint32_t& place) {
-    make_room(size + headroom);
+/// Takes room for a record of so many bytes and writes its marker; `place` becomes the place behind
+/// it. False if there was no room.
+template <int32_t BYTES, int32_t HEADROOM>
+KERNEL_PROFILER_ALWAYS_INLINE bool append(uint32_t prefix, uint32_t& place) {
+    make_room(BYTES + HEADROOM);
     Constants constants = Constants::hidden();
     const int32_t room = load_room();
-    place = load_cursor();
+    const uint32_t begin = load_cursor();
     Clock now = Clock::now(constants.registers);
-    if (__builtin_expect(room - size < headroom, 0)) {
+    const int32_t left = take<BYTES, HEADROOM>(room);
+    if (__builtin_expect(left < 0, 0)) {
+        // Given back, so that at -Os a loop of events has the old and the new room in one register. A
+        // loop of data takes no more without, and its site would grow by two instructions.
+        if constexpr (HEADROOM == 0 && BYTES == MARKER_BYTES) {
+            store_room(left + BYTES);
+        }
         return false;
     }
-    store_room(room - size);
-    store_cursor(place + static_cast<uint32_t>(size));
-    write_marker(place, prefix, now, constants.time_mask);
-    place += MARKER_BYTES;
+    store_room(HEADROOM == 0 ? left : room - BYTES);
+    const uint32_t end = move_cursor<BYTES>(begin);
+    write_marker(end - BYTES, prefix, now, constants.time_mask);
+    place = end - BYTES + MARKER_BYTES;
     return true;
 }
 
@@ -300,8 +336,8 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_zone(uint32_t place, uint32_t id, Clock
 
 /// Writes 64 bits as the format has them, high word first; returns the place behind.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_data(uint32_t place, uint64_t data) {
-    write_word(place, static_cast<uint32_t>(data >> 32));
-    write_word(place + 4, static_cast<uint32_t>(data));
+    write_ring(place, static_cast<uint32_t>(data >> 32));
+    write_ring(place + 4, static_cast<uint32_t>(data));
     return place + 8;
 }
 
@@ -430,7 +466,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void timeStampedData(uint64_t data, Trailers... tr
         "as many values of 64 bits as the packet type has: TS_DATA one, TS_DATA_16B two");
     constexpr int32_t SIZE = detail::MARKER_BYTES + 8 * (1 + static_cast<int32_t>(sizeof...(Trailers)));
     uint32_t place;
-    if (!detail::append(detail::prefix(packet_type, data_id), SIZE, detail::headroom(dispatch), place)) {
+    if (!detail::append<SIZE, detail::headroom(dispatch)>(detail::prefix(packet_type, data_id), place)) {
         detail::lose<detail::LOST_DATA>();
         return;
     }
@@ -442,7 +478,8 @@ KERNEL_PROFILER_ALWAYS_INLINE void timeStampedData(uint64_t data, Trailers... tr
 template <DoingDispatch dispatch = DoingDispatch::NOT_DISPATCH>
 KERNEL_PROFILER_ALWAYS_INLINE void recordEvent(uint16_t event_id) {
     uint32_t place;
-    if (!detail::append(detail::prefix(TS_EVENT, event_id), detail::MARKER_BYTES, detail::headroom(dispatch), place)) {
+    if (!detail::append<detail::MARKER_BYTES, detail::headroom(dispatch)>(
+            detail::prefix(TS_EVENT, event_id), place)) {
         detail::lose<detail::LOST_EVENTS>();
     }
 }
