@@ -20,7 +20,7 @@ use host_reader::{
     export::TraceFilter,
     perf::{PerfOptions, PerfReport},
     readout::Readout,
-    recording::{DEVICE_LOG, Opened, logs_folder},
+    recording::{DEVICE_LOG, Opened, device_captures, logs_folder, newest_ops_csv},
 };
 use serde::Serialize;
 use std::{
@@ -133,16 +133,14 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     Ok(if args.fail_on_loss && has_failures { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// The ops CSV at the path: itself, or the newest of a folder that has no device log.
+/// The ops CSV at the path: itself, or the newest of a folder without records of chips.
 pub(super) fn ops_csv(path: &Path) -> Option<PathBuf> {
     if is_ops_csv(path) {
         return Some(path.to_owned());
     }
-    if path.is_dir() && logs_folder(path, DEVICE_LOG).is_none() {
-        perf::newest_ops_csv(path)
-    } else {
-        None
-    }
+    let has_records =
+        || logs_folder(path, DEVICE_LOG).is_some() || !device_captures(path).is_empty();
+    if path.is_dir() && !has_records() { newest_ops_csv(path) } else { None }
 }
 
 /// The report on an ops CSV that causes are found in.
@@ -200,6 +198,9 @@ fn write_explanation(
     writeln!(out)?;
     if let Some(sentence) = &explanation.window {
         writeln!(out, "{sentence}\n")?;
+    }
+    if let Some(sentence) = &explanation.described_by {
+        writeln!(out, "{}\n", printable(sentence, LONGEST_SENTENCE))?;
     }
     if explanation.findings.is_empty() {
         writeln!(out, "{}", explanation.without_findings())?;

@@ -15,6 +15,7 @@ use host_reader::{
         WindowOptions, read_ops_csv, write_ops_csv, write_stacked_csv, write_stacked_picture,
         write_table,
     },
+    recording::newest_ops_csv,
 };
 use std::{
     fs::File,
@@ -226,29 +227,6 @@ pub(crate) fn open(path: &Path) -> Result<OpsCsv, Failure> {
         note!("reading {}", found.display());
     }
     read(found).map_err(|failure| instead_of_ops_csv(found, failure))
-}
-
-/// The ops CSV that was written last in a folder or, as tt-metal does it, below its reports.
-pub(crate) fn newest_ops_csv(folder: &Path) -> Option<PathBuf> {
-    const DEPTH: usize = 3;
-    let reports = folder.join("reports");
-    let mut folders = vec![folder.to_owned(), reports];
-    let mut found = Vec::new();
-    for _ in 0..DEPTH {
-        let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok());
-        let paths: Vec<PathBuf> = entries.flatten().flatten().map(|entry| entry.path()).collect();
-        found.extend(paths.iter().filter(|path| is_ops_csv(path)).cloned());
-        let is_report = |path: &&PathBuf| path.is_dir() && !path.ends_with("reports");
-        let within = |path: &&PathBuf| path.starts_with(folder.join("reports"));
-        folders = paths.iter().filter(is_report).filter(within).cloned().collect();
-    }
-    let written = |path: &PathBuf| path.metadata().and_then(|metadata| metadata.modified()).ok();
-    found.into_iter().max_by_key(|path| (written(path), path.clone()))
-}
-
-fn is_ops_csv(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with("ops_perf_results") && name.ends_with(".csv") && path.is_file()
 }
 
 fn read(path: &Path) -> Result<OpsCsv, Failure> {

@@ -2,25 +2,22 @@
 
 use crate::{
     evidence::{Evidence, EvidenceContext},
-    finding::{Cause, Finding, GainOf, Place, Untold},
+    finding::{Cause, Finding, GainOf, Untold},
+    launch_rows::{LaunchRows, are_described},
     op::{OpCauses, OpView},
     op_code_group::{OpCodeGroup, op_code_groups},
     ops_csv::model_facts,
     phase::{Phase, phases_of},
-    rules::{self, Iterations, OpFacts},
+    rules::{self, GapFacts, Iterations, OpFacts},
     steady::{SteadyPart, Window},
     steady_launches::{Explained, SteadyLaunches},
     threshold::LEAST_GAIN,
     timeline::{DeviceTime, device_time},
 };
 use analysis::{Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
-use host_events::OpMetadata;
 use recording::{OpenedLog, Recording, device_log::PackedLog, host_ops::LaunchedPrograms};
-use reports::{
-    perf::{OpReport, PerfOptions, PerfReport, WindowOptions, read_ops_csv},
-    report::{OpsOptions, OpsReport},
-};
-use std::collections::{BTreeMap, BTreeSet};
+use reports::perf::{OpReport, PerfOptions, RowKind, WindowOptions};
+use std::collections::BTreeMap;
 use wire::{RunHostId, ZoneId};
 
 /// Version of the document that an [`Explanation`] is serialised to. It grows when a field
@@ -59,7 +56,9 @@ pub struct Explanation {
     pub steady: Option<SteadyPart>,
     /// Sentence about the rows or launches that it is about; `None` of a single launch.
     pub window: Option<String>,
-    /// Device ops by op code, those with most time first; empty where the host described no tensors.
+    /// Sentence about the ops CSV in the folder whose rows describe the launches; `None` without one.
+    pub described_by: Option<String>,
+    /// Device ops by op code, those with most time first; empty where nothing describes the tensors.
     pub groups: Vec<OpCodeGroup>,
     /// Time of each chip.
     pub devices: Vec<DeviceTime>,
@@ -101,7 +100,7 @@ impl Explanation {
             let explanation = Self::of_recording_window(&recording, window);
             return (recording, explanation);
         }
-        let OpenedLog { log: PackedLog { mut readout, lanes }, host, .. } = log;
+        let OpenedLog { log: PackedLog { mut readout, lanes }, host, ops_csv, .. } = log;
         let context = EvidenceContext::new(&readout);
         let (parts, anomalies) =
             lanes.unpack(|(evidence, launched): &mut (Evidence, LaunchedPrograms), lane| {
@@ -111,7 +110,7 @@ impl Explanation {
         readout.anomalies.merge(anomalies);
         let (parts, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let evidence = parts.into_iter().fold(Evidence::default(), Evidence::merged);
-        let recording = host.attach(readout, launched);
+        let recording = Recording { ops_csv, ..host.attach(readout, launched) };
         let explanation = Self::of_evidence(&recording, evidence, window);
         (recording, explanation)
     }
@@ -119,10 +118,11 @@ impl Explanation {
     fn of_evidence(recording: &Recording, mut evidence: Evidence, window: Window) -> Self {
         let readout = &recording.readout;
         let launches = std::mem::take(&mut evidence.launch_runs).launches(readout);
-        let ops = op_causes(recording, &evidence, &launches);
+        let described = LaunchRows::of(recording, &launches);
+        let ops = op_causes(recording, &evidence, (&launches, &described));
         let pairs: Vec<Explained<'_>> = ops.iter().zip(&launches).collect();
         let found = (window == Window::Steady && ops.len() > 1)
-            .then(|| SteadyLaunches::of(recording, &pairs))
+            .then(|| SteadyLaunches::of(recording, &pairs, &described))
             .flatten();
         let all = device_times(recording, &pairs, |chip_id, _| evidence.bounds_of(chip_id));
         let is_own = |index, op: &OpCauses| {
@@ -151,7 +151,8 @@ impl Explanation {
             iterations,
         };
         let (findings, untold) = rules::explain_ops(facts, &readout.zones);
-        let rows = rows_of_launches(rows_of_host(recording), &own_ops);
+        let rows =
+            described.of_launches(|index| ops.get(index).is_some_and(|op| is_own(index, op)));
         let (steady, sentence) = part.unzip();
         let mut explanation = Self {
             schema_version: SCHEMA_VERSION,
@@ -159,13 +160,14 @@ impl Explanation {
             untold,
             steady,
             window: sentence.or_else(|| sentence_without_part(&ops, window)),
+            described_by: described.described_by.clone(),
             groups: Vec::new(),
             devices,
             phases,
             ops,
             sync: evidence.counts,
         };
-        explanation.add_host_rows(&rows);
+        explanation.add_rows(&described, &rows);
         explanation
     }
 
@@ -198,31 +200,52 @@ impl Explanation {
         }
     }
 
-    /// Adds findings about ops that the host described, takes away those that follow from them, and ranks
-    /// all. What waits tell of an op outranks what its shapes tell.
-    fn add_host_rows(&mut self, rows: &[OpReport]) {
-        let facts = model_facts(rows, place_of_launch);
+    /// Adds findings about ops that rows describe, takes away those that follow from them, and ranks
+    /// all.
+    fn add_rows(&mut self, described: &LaunchRows, rows: &[OpReport]) {
+        let facts = model_facts(rows, |row| described.place(row));
         self.findings.retain(|finding| !rules::follows_from_dram(finding, &facts));
-        let told_by_waits: Vec<Option<String>> =
-            self.findings.iter().map(|finding| finding.place.op.clone()).collect();
         self.groups = op_code_groups(rows);
         let kernels_ns = self.groups.iter().map(|group| group.duration_ns).sum();
-        let mut groups = rules::op_groups(&self.groups);
-        groups.retain(|finding| !told_by_waits.contains(&finding.place.op));
-        groups.extend(rules::layout(&self.groups));
-        groups.extend(rules::round_trips(rows, kernels_ns));
+        let mut findings = rules::op_groups(&self.groups);
+        findings.extend(rules::layout(&self.groups));
+        findings.extend(rules::round_trips(rows, kernels_ns));
         let whole = match &self.steady {
             Some(steady) => (steady.total_ns, GainOf::Steady),
             None => (kernels_ns, GainOf::Kernels),
         };
-        for finding in &mut groups {
+        for finding in &mut findings {
             finding.measure_against(whole);
-            // The report's rows are no rows of a file.
-            (finding.place.row, finding.rows) = (None, Vec::new());
+            if !described.is_of_file {
+                // The report's rows are no rows of a file.
+                (finding.place.row, finding.rows) = (None, Vec::new());
+            }
         }
-        self.findings.extend(groups);
+        findings.into_iter().for_each(|finding| self.add_of_shapes(finding));
         self.findings.extend(rules::modelled(&facts));
+        let host_ops = rows.iter().filter(|row| row.kind == RowKind::Host).map(|_| None).collect();
+        self.findings.extend(rules::host_ops(&GapFacts { host_ops, ..GapFacts::default() }));
+        self.untold.extend(described.untold.clone());
         self.rank();
+    }
+
+    /// Adds what the shapes of an op tell. What its waits tell outranks it: it is then the reason.
+    fn add_of_shapes(&mut self, finding: Finding) {
+        let is_outranked = finding.cause == Cause::OpGroup && finding.place.op.is_some();
+        let of_waits = self.findings.iter_mut().find(|told| {
+            let gains = told.gain_at_most_percent.is_some_and(|of| of >= LEAST_GAIN.value);
+            told.cause.is_of_stage() && gains && told.place.op == finding.place.op
+        });
+        match of_waits.filter(|_| is_outranked) {
+            Some(told) => {
+                told.why.push(finding.sentence);
+                told.why.extend(finding.why);
+                told.rows = finding.rows;
+                told.place.row = finding.place.row;
+                told.advice = format!("{}; {}", told.advice, finding.advice);
+            }
+            None => self.findings.push(finding),
+        }
     }
 
     /// Puts findings in order, those with most to gain first, and keeps as many as can be read. What
@@ -278,51 +301,11 @@ fn whole_window(launches: &[Explained<'_>]) -> Option<(u64, u64)> {
     Some((start, launches.iter().map(|(op, _)| op.window.1).max()?))
 }
 
-/// The rows of some launches: rows of one program are its launches, in their order.
-fn rows_of_launches(rows: Vec<OpReport>, ops: &[&OpCauses]) -> Vec<OpReport> {
-    let own: BTreeSet<(u32, u32, u64)> =
-        ops.iter().map(|op| (op.chip_id, RunHostId(op.run_host_id).base(), op.launch)).collect();
-    let mut seen: BTreeMap<(u32, u32), u64> = BTreeMap::new();
-    let is_own = |row: &OpReport| {
-        let place = place_of_launch(row);
-        let Some((chip_id, id)) = place.chip_id.zip(place.run_host_id) else { return true };
-        let id = RunHostId(id).base();
-        let launch = seen.entry((chip_id, id)).or_default();
-        *launch = launch.saturating_add(1);
-        own.contains(&(chip_id, id, *launch))
-    };
-    let mut is_own = is_own;
-    rows.into_iter().filter(|row| is_own(row)).collect()
-}
-
-/// The ops that the host described with their tensors, as rows of an ops report.
-fn rows_of_host(recording: &Recording) -> Vec<OpReport> {
-    if !are_described(&recording.ops) {
-        return Vec::new();
-    }
-    let report = OpsReport::of_recording(recording, &OpsOptions::default());
-    let csv = read_ops_csv(report.ops_csv.as_bytes(), "the ops report").ok();
-    let options = Explanation::report_options();
-    let report = csv.and_then(|csv| PerfReport::new(vec![csv], &options).ok());
-    report.map_or_else(Vec::new, |report| report.rows)
-}
-
-/// Returns true if the host described an op with its tensors.
-fn are_described(ops: &[OpMetadata]) -> bool {
-    ops.iter().any(|op| op.value("input_tensors").is_some())
-}
-
-/// The launch that a row of an ops report is about.
-fn place_of_launch(row: &OpReport) -> Place {
-    Place {
-        chip_id: row.device.and_then(|device| u32::try_from(device).ok()),
-        op: Some(row.raw_op_code.clone()).filter(|name| !name.is_empty()),
-        run_host_id: row.global_call_count.parse().ok(),
-        ..Place::default()
-    }
-}
-
-fn op_causes(recording: &Recording, evidence: &Evidence, launches: &[Launch]) -> Vec<OpCauses> {
+fn op_causes(
+    recording: &Recording,
+    evidence: &Evidence,
+    (launches, described): (&[Launch], &LaunchRows),
+) -> Vec<OpCauses> {
     let readout = &recording.readout;
     let names = recording.op_names();
     let clocks: BTreeMap<u32, u32> =
@@ -348,7 +331,10 @@ fn op_causes(recording: &Recording, evidence: &Evidence, launches: &[Launch]) ->
     let mut counted = counters_of(readout, launches).into_iter().peekable();
     let cause = |(number, launch): (usize, &Launch)| {
         let op = &launch.op;
-        let name = names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
+        // Groups of ops are by the names of rows.
+        let of_row = described.row(number).map(|row| row.raw_op_code.as_str());
+        let of_host = || names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
+        let name = of_row.filter(|name| !name.is_empty()).or_else(of_host);
         let clock = clocks.get(&op.chip_id).copied().unwrap_or(0);
         let mut view = OpView::new(launch, evidence, (name, clock), &readout.probe_costs);
         view.tiles = tiles.get(&op.chip_id);

@@ -57,6 +57,21 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Returns true if it is that one stage of an op sets its pace, which waits tell.
+    pub(crate) const fn is_of_stage(self) -> bool {
+        matches!(
+            self,
+            Self::Reader
+                | Self::Latency
+                | Self::Semaphore
+                | Self::Compute
+                | Self::Unpack
+                | Self::Pack
+                | Self::Writer
+                | Self::Turns
+        )
+    }
+
     /// The name in tables and documents.
     #[must_use]
     pub const fn label(self) -> &'static str {

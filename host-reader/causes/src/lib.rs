@@ -29,6 +29,7 @@ mod explanation;
 mod finding;
 mod iteration;
 mod last_block;
+mod launch_rows;
 mod lost_runs;
 mod math_use;
 mod middle;

@@ -2,6 +2,7 @@
 
 use crate::{
     iteration::{LastIteration, OpStep, SteadyRule, Step, last_iteration},
+    launch_rows::LaunchRows,
     op::OpCauses,
     steady::{Apart, HostWait, SteadyPart},
     timeline::DeviceTime,
@@ -27,9 +28,13 @@ pub(crate) struct SteadyLaunches {
 
 impl SteadyLaunches {
     /// The last iteration of a recording; `None` if on one of its chips nothing repeats.
-    pub(crate) fn of(recording: &Recording, launches: &[Explained<'_>]) -> Option<Self> {
+    pub(crate) fn of(
+        recording: &Recording,
+        launches: &[Explained<'_>],
+        described: &LaunchRows,
+    ) -> Option<Self> {
         let signposts = Signposts::of(recording);
-        let forms = Forms::of(recording, launches);
+        let forms = Forms::of(recording, launches, described);
         let (mut rule, mut chips, mut begin) = (None, BTreeMap::new(), 0_usize);
         for own in launches.chunk_by(|(one, _), (other, _)| one.chip_id == other.chip_id) {
             let end = begin.saturating_add(own.len());
@@ -100,21 +105,22 @@ struct Forms<'a> {
 }
 
 impl<'a> Forms<'a> {
-    fn of(recording: &'a Recording, launches: &[Explained<'a>]) -> Self {
+    fn of(recording: &'a Recording, launches: &[Explained<'a>], described: &'a LaunchRows) -> Self {
         let mut tensors: BTreeMap<(u32, RunHostId), &str> = BTreeMap::new();
         for op in &recording.ops {
             if let Some(text) = op.value("input_tensors") {
                 tensors.entry((op.chip_id, op.run_host_id)).or_insert(text);
             }
         }
-        let form = |(op, _): &Explained<'a>| match op.name.as_deref() {
+        let form = |(index, (op, _)): (usize, &Explained<'a>)| match op.name.as_deref() {
             Some(name) => {
                 let key = (op.chip_id, RunHostId(op.run_host_id));
-                (name, tensors.get(&key).map_or_else(String::new, |text| (*text).to_owned()))
+                let of_row = || described.row(index).map(|row| row.source.as_str());
+                (name, tensors.get(&key).copied().or_else(of_row).unwrap_or_default().to_owned())
             }
             None => ("", RunHostId(op.run_host_id).base().to_string()),
         };
-        Self { forms: launches.iter().map(form).collect() }
+        Self { forms: launches.iter().enumerate().map(form).collect() }
     }
 }
 

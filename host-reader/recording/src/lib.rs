@@ -42,7 +42,7 @@ pub use dispatch::name_dispatch_commands;
 pub use filter::{FilterError, TraceFilter};
 pub use load::{
     DEVICE_CAPTURE_PREFIX, DEVICE_LOG, LoadError, Loaded, Opened, OpenedLog, device_captures,
-    is_capture, load, logs_folder, open, open_log, report_of_log,
+    is_capture, load, logs_folder, newest_ops_csv, open, open_log, report_of_log,
 };
 pub use selection::HiddenLaunches;
 pub use sub_devices::{SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES};
@@ -55,7 +55,7 @@ use crate::capture::{
 use analysis::counters::merge_passes;
 use host_events::{HostEventKind, HostRecording, OpMetadata};
 use reader::readout::Readout;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 use wire::RunHostId;
 
 /// Everything that was recorded of one run of a program, on one clock per chip.
@@ -74,6 +74,8 @@ pub struct Recording {
     pub host: Vec<HostRecording>,
     /// Launches with which the profiler itself has read the chips, and which were left out.
     pub profiler_launch_count: u64,
+    /// Newest ops CSV in the folder of the recording; its rows may describe the launches.
+    pub ops_csv: Option<PathBuf>,
 }
 
 /// Key of the metadata that says that launches of program 0 are the profiler's own: reads of a chip

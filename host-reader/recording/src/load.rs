@@ -61,25 +61,27 @@ pub struct OpenedLog {
     pub host: HostOps,
     /// TT-Metal's NoC traces in the folder of the log, which show harvested lines.
     pub noc_traces: Vec<PathBuf>,
+    /// Newest ops CSV in the folder that the log was opened from.
+    pub ops_csv: Option<PathBuf>,
 }
 
 impl OpenedLog {
     /// Unpacks all lanes.
     #[must_use]
     pub fn into_recording(self) -> Recording {
-        let Self { log, host, noc_traces } = self;
+        let Self { log, host, noc_traces, ops_csv } = self;
         let mut readout = log.into_readout();
         harvesting::add_traces(&mut readout, &noc_traces);
         let mut launched = LaunchedPrograms::default();
         let lanes = readout.devices.iter().flat_map(|device| &device.lanes);
         lanes.for_each(|lane| launched.add(lane));
-        host.attach(readout, [launched])
+        Recording { ops_csv, ..host.attach(readout, [launched]) }
     }
 }
 
 impl From<PackedLog> for OpenedLog {
     fn from(log: PackedLog) -> Self {
-        Self { log, host: HostOps::default(), noc_traces: Vec::new() }
+        Self { log, host: HostOps::default(), noc_traces: Vec::new(), ops_csv: None }
     }
 }
 
@@ -176,7 +178,14 @@ pub fn open(path: &Path) -> Result<Opened, LoadError> {
     if path.is_dir() {
         return match &device_captures(path)[..] {
             [] => Ok(Opened::Log(Box::new(open_folder(path)?))),
-            captures => Ok(Opened::Capture(load_captures(captures)?)),
+            captures => {
+                let mut loaded = load_captures(captures)?;
+                let ops_csv = newest_ops_csv(path);
+                for recording in &mut loaded.recordings {
+                    recording.ops_csv.clone_from(&ops_csv);
+                }
+                Ok(Opened::Capture(loaded))
+            }
         };
     }
     if is_capture(path) {
@@ -209,6 +218,40 @@ pub fn open_log(log: impl Read, source: &str) -> Result<Opened, LoadError> {
 pub fn logs_folder(folder: &Path, file: &str) -> Option<PathBuf> {
     let candidates = [folder.to_owned(), folder.join(".logs")];
     candidates.into_iter().find(|logs| logs.join(file).exists())
+}
+
+/// The ops CSV that was written last in a folder or, as TT-Metal does it, below its `reports`.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// assert_eq!(recording::newest_ops_csv(folder.path()), None);
+/// std::fs::create_dir_all(folder.path().join("reports/a"))?;
+/// let path = folder.path().join("reports/a/ops_perf_results_a.csv");
+/// std::fs::write(&path, "OP CODE\n")?;
+/// assert_eq!(recording::newest_ops_csv(folder.path()), Some(path));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use]
+pub fn newest_ops_csv(folder: &Path) -> Option<PathBuf> {
+    const DEPTH: usize = 3;
+    let reports = folder.join("reports");
+    let mut folders = vec![folder.to_owned(), reports.clone()];
+    let mut found = Vec::new();
+    for _ in 0..DEPTH {
+        let entries = folders.iter().filter_map(|folder| folder.read_dir().ok());
+        let paths: Vec<PathBuf> = entries.flatten().flatten().map(|entry| entry.path()).collect();
+        found.extend(paths.iter().filter(|path| is_ops_csv(path)).cloned());
+        let is_below =
+            |path: &&PathBuf| path.is_dir() && path.starts_with(&reports) && **path != reports;
+        folders = paths.iter().filter(is_below).cloned().collect();
+    }
+    let written = |path: &PathBuf| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    found.into_iter().max_by_key(|path| (written(path), path.clone()))
+}
+
+fn is_ops_csv(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("ops_perf_results") && name.ends_with(".csv") && path.is_file()
 }
 
 /// Captures that profiled processes have left in a folder or in its `.logs`, in the order of their
@@ -251,7 +294,8 @@ fn open_folder(folder: &Path) -> Result<OpenedLog, LoadError> {
         rayon::join(|| PackedLog::open(logs.join(DEVICE_LOG)), || HostOps::of_folder(&logs));
     let mut log = log?;
     name_unknown_zones(&mut log, &logs)?;
-    let mut log = OpenedLog { log, host, noc_traces: Vec::new() };
+    let ops_csv = newest_ops_csv(folder);
+    let mut log = OpenedLog { log, host, noc_traces: Vec::new(), ops_csv };
     add_harvesting(&mut log, &logs);
     Ok(log)
 }

@@ -175,21 +175,8 @@ fn late_ones(all: &[&OpCauses], groups: &[OpGroup<'_>]) -> Vec<Finding> {
 
 /// Returns true if a cause is one that others wait for.
 const fn explains_waits(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::Straggler
-            | Cause::UnevenWork
-            | Cause::SlowChip
-            | Cause::Reader
-            | Cause::Latency
-            | Cause::Semaphore
-            | Cause::Compute
-            | Cause::Unpack
-            | Cause::Pack
-            | Cause::Writer
-            | Cause::Turns
-            | Cause::Balanced
-    )
+    cause.is_of_stage()
+        || matches!(cause, Cause::Straggler | Cause::UnevenWork | Cause::SlowChip | Cause::Balanced)
 }
 
 fn is_collective(op: &OpCauses) -> bool {

@@ -140,6 +140,9 @@ pub struct OpReport {
     pub is_duration_invalid: bool,
     /// Which replay of a trace it belongs to.
     pub trace_session: Option<u64>,
+    /// First cycle of its firmware on the clock of its chip, which a device log has as well.
+    #[serde(skip)]
+    pub firmware_start_cycle: Option<u64>,
     /// True if it is a sparse matmul whose number of active experts is unknown.
     pub is_active_unknown: bool,
 }
@@ -223,6 +226,7 @@ pub(super) fn analyse(
         advice: None,
         is_duration_invalid: is_duration_invalid && is_op,
         trace_session: row.trace_session,
+        firmware_start_cycle: row.firmware_start_cycle,
         is_active_unknown: modelled.is_active_unknown,
     }
 }

@@ -76,6 +76,8 @@ pub struct OpRow {
     pub output: Tensor,
     /// Which replay of a trace it belongs to.
     pub trace_session: Option<u64>,
+    /// First cycle of its firmware on the clock of its chip.
+    pub firmware_start_cycle: Option<u64>,
     /// Device clock in GHz, if durations in cycles and in ns are both there.
     pub clock_ghz: Option<f64>,
 }
@@ -236,6 +238,7 @@ impl<'a> RowReader<'a> {
         row.inputs = columns.inputs.each_ref().map(|input| self.tensor(input));
         row.output = self.tensor(&columns.output);
         row.trace_session = cell::whole(self.cell(&columns.trace_session));
+        row.firmware_start_cycle = cell::whole(self.cell(&columns.firmware_start_cycle));
         row.clock_ghz = self.clock_ghz();
     }
 

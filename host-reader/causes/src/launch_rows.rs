@@ -1,0 +1,194 @@
+//! Rows about ops, each with the launch that it describes: those of the ops CSV in the recording's
+//! folder, or of a report on the ops that the host described.
+
+use crate::{
+    explanation::Explanation,
+    finding::{Place, Untold},
+};
+use analysis::Launch;
+use host_events::OpMetadata;
+use recording::Recording;
+use reports::{
+    perf::{OpReport, OpsCsv, PerfReport, RowKind, read_ops_csv},
+    report::{OpsOptions, OpsReport},
+};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    fs::File,
+    path::Path,
+};
+
+/// Question that remains open without rows of launches.
+const WHAT_OPS_ARE: &str = "what the ops are, and how far from the limits of their shapes";
+
+/// Rows about ops, with the launches that they describe.
+#[derive(Debug, Default)]
+pub(crate) struct LaunchRows {
+    /// Rows in the order of the report, ops of the host among them.
+    rows: Vec<OpReport>,
+    /// Launch of each row, as an index of all launches; `None` if it describes none.
+    launch_of_row: Vec<Option<usize>>,
+    row_of_launch: BTreeMap<usize, usize>,
+    /// True if the rows are those of a file.
+    pub(crate) is_of_file: bool,
+    /// Sentence about the file that describes the launches.
+    pub(crate) described_by: Option<String>,
+    /// What the file in the folder does not tell.
+    pub(crate) untold: Option<Untold>,
+}
+
+impl LaunchRows {
+    /// The rows of the ops that the host described, else those of the ops CSV in the folder.
+    pub(crate) fn of(recording: &Recording, launches: &[Launch]) -> Self {
+        if are_described(&recording.ops) {
+            let report = OpsReport::of_recording(recording, &OpsOptions::default());
+            let csv = read_ops_csv(report.ops_csv.as_bytes(), "the ops report").ok();
+            let rows = csv.and_then(rows_of).unwrap_or_default();
+            let launch_of_row = Join::new(launches).of_rows(&rows);
+            return Self::new(rows, launch_of_row);
+        }
+        match &recording.ops_csv {
+            Some(path) if !launches.is_empty() => Self::of_file(path, launches),
+            _ => Self::default(),
+        }
+    }
+
+    fn new(rows: Vec<OpReport>, launch_of_row: Vec<Option<usize>>) -> Self {
+        let pairs = launch_of_row.iter().enumerate();
+        let row_of_launch = pairs.filter_map(|(row, launch)| Some(((*launch)?, row))).collect();
+        Self { rows, launch_of_row, row_of_launch, ..Self::default() }
+    }
+
+    /// The rows of an ops CSV; none of them if it is of another run.
+    fn of_file(path: &Path, launches: &[Launch]) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let rows = match open(path, &name) {
+            Ok(rows) => rows,
+            Err(reason) => return Self::without_file(reason),
+        };
+        let join = Join { others: BTreeMap::new(), ..Join::new(launches) };
+        let launch_of_row = join.of_rows(&rows);
+        let joined = Self { is_of_file: true, ..Self::new(rows, launch_of_row) };
+        let (described, all) = (joined.row_of_launch.len(), launches.len());
+        if described == 0 {
+            let reason = format!("no op of {name} begins when a launch does: it is of another run");
+            return Self::without_file(reason);
+        }
+        let is_op = |row: &&OpReport| row.kind == RowKind::Device;
+        let row_count = joined.rows.iter().filter(is_op).count();
+        let rest = match row_count.saturating_sub(described) {
+            0 => String::new(),
+            1 => "; 1 more op in it has no launch here".to_owned(),
+            count => format!("; {count} more ops in it have no launch here"),
+        };
+        let untold = (described < all).then(|| Untold {
+            question: WHAT_OPS_ARE,
+            reason: format!(
+                "{} of {all} launches are not in {name}",
+                all.saturating_sub(described)
+            ),
+            record_with: "an ops CSV that is made of the whole device log",
+        });
+        let described_by =
+            format!("{name} describes the ops of {described} of {all} launches{rest}.");
+        Self { untold, described_by: Some(described_by), ..joined }
+    }
+
+    /// No rows, and why.
+    fn without_file(reason: String) -> Self {
+        let record_with = "an ops CSV that is made of the device log beside it";
+        let untold = Some(Untold { question: WHAT_OPS_ARE, reason, record_with });
+        Self { untold, ..Self::default() }
+    }
+
+    /// The row about a launch.
+    pub(crate) fn row(&self, launch: usize) -> Option<&OpReport> {
+        self.rows.get(*self.row_of_launch.get(&launch)?)
+    }
+
+    /// Rows of some launches, and of what the host ran between them.
+    pub(crate) fn of_launches(&self, is_own: impl Fn(usize) -> bool) -> Vec<OpReport> {
+        let own: Vec<bool> =
+            self.launch_of_row.iter().map(|launch| launch.is_some_and(&is_own)).collect();
+        let [first, last] = [own.iter().position(|own| *own), own.iter().rposition(|own| *own)];
+        let Some((first, last)) = first.zip(last) else { return Vec::new() };
+        let rows = self.rows.iter().zip(own).enumerate();
+        let between = rows.filter(|(index, _)| (first..=last).contains(index));
+        let kept = between.filter(|(_, (row, own))| *own || row.kind == RowKind::Host);
+        kept.map(|(_, (row, _))| row.clone()).collect()
+    }
+
+    /// Place of a row's launch.
+    pub(crate) fn place(&self, row: &OpReport) -> Place {
+        let (chip_id, run_host_id) = program(row).unzip();
+        Place {
+            chip_id,
+            op: Some(row.raw_op_code.clone()).filter(|name| !name.is_empty()),
+            run_host_id,
+            row: Some(row.id).filter(|_| self.is_of_file),
+            ..Place::default()
+        }
+    }
+}
+
+/// Returns true if the host described an op with its tensors.
+pub(crate) fn are_described(ops: &[OpMetadata]) -> bool {
+    ops.iter().any(|op| op.value("input_tensors").is_some())
+}
+
+fn rows_of(csv: OpsCsv) -> Option<Vec<OpReport>> {
+    let report = PerfReport::new(vec![csv], &Explanation::report_options()).ok();
+    report.map(|report| report.rows)
+}
+
+fn open(path: &Path, name: &str) -> Result<Vec<OpReport>, String> {
+    let file = File::open(path).map_err(|error| format!("{name} cannot be read ({error})"))?;
+    let csv = read_ops_csv(file, name).map_err(|error| format!("it cannot be used: {error}"))?;
+    Ok(rows_of(csv).unwrap_or_default())
+}
+
+/// Launches that no row describes yet.
+#[derive(Default)]
+struct Join {
+    /// By the cycle at which their firmware begins, which no two runs of a chip share.
+    starts: BTreeMap<(u32, u64), usize>,
+    /// Those of each program whose firmware is not known, in order.
+    others: BTreeMap<(u32, u32), VecDeque<usize>>,
+}
+
+impl Join {
+    fn new(launches: &[Launch]) -> Self {
+        let mut join = Self::default();
+        for (index, Launch { op, .. }) in launches.iter().enumerate() {
+            if let Some(firmware) = op.firmware {
+                join.starts.entry((op.chip_id, firmware.start_cycle)).or_insert(index);
+            } else {
+                join.others.entry((op.chip_id, op.run_host_id)).or_default().push_back(index);
+            }
+        }
+        join
+    }
+
+    /// The launch that a row describes.
+    fn take(&mut self, row: &OpReport) -> Option<usize> {
+        match row.firmware_start_cycle {
+            _ if row.kind != RowKind::Device => None,
+            Some(start) => self.starts.remove(&(chip_of(row)?, start)),
+            None => self.others.get_mut(&program(row)?)?.pop_front(),
+        }
+    }
+
+    /// The launch of each row, as an index.
+    fn of_rows(mut self, rows: &[OpReport]) -> Vec<Option<usize>> {
+        rows.iter().map(|row| self.take(row)).collect()
+    }
+}
+
+fn chip_of(row: &OpReport) -> Option<u32> {
+    row.device.and_then(|device| u32::try_from(device).ok())
+}
+
+/// Chip and program of a row.
+fn program(row: &OpReport) -> Option<(u32, u32)> {
+    Some((chip_of(row)?, row.global_call_count.parse().ok()?))
+}

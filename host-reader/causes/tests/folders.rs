@@ -1,0 +1,254 @@
+//! Folders that hold records of chips and an ops CSV: one recording, one list of sentences.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+#![allow(dead_code, reason = "the model serves other tests, too")]
+
+mod model;
+
+use causes::{Cause, Explanation, Finding, GroupBound};
+use model::{Form, Recorder, Work, run};
+use recording::{Recording, device_log::PackedLog};
+use std::{fmt::Write, path::Path};
+use wire::{PacketKind, Risc};
+
+const LOG_TITLES: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
+    PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, \
+    run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data\n";
+
+const CSV_TITLES: &str = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE ARCH,CORE COUNT,\
+    AVAILABLE WORKER CORE COUNT,DEVICE FW START CYCLE,DEVICE KERNEL DURATION [ns],\
+    OP TO OP LATENCY [ns],ATTRIBUTES,MATH FIDELITY";
+
+/// An op with its place in the log.
+#[derive(Clone, Copy)]
+struct Op {
+    code: &'static str,
+    program: u64,
+    start_cycle: u64,
+    kernel_ns: u64,
+    /// Columns of the second input, which lies in DRAM.
+    columns: u64,
+}
+
+/// A model that runs twice: a matmul whose weights take 45 % of the DRAM's 288 GB/s in its 100 us, and
+/// an addition.
+fn model() -> Vec<Op> {
+    let ops = [("Matmul", 100_000, 202_500), ("BinaryNg", 20_000, 32)];
+    let starts = [50_000, 152_020, 174_040, 276_060];
+    let ops = ops.into_iter().cycle().zip(starts).zip([1024, 2048, 3072, 4096]);
+    ops.map(|(((code, kernel_ns, columns), start_cycle), program)| Op {
+        code,
+        program,
+        start_cycle,
+        kernel_ns,
+        columns,
+    })
+    .collect()
+}
+
+fn log_of(ops: &[Op]) -> String {
+    let mut log = LOG_TITLES.to_owned();
+    for op in ops {
+        let (start, end, program) =
+            (op.start_cycle, op.start_cycle + op.kernel_ns + 20, op.program);
+        for (id, time, zone, kind) in [
+            (7, start, "BRISC-FW", "ZONE_START"),
+            (8, start + 10, "BRISC-KERNEL", "ZONE_START"),
+            (8, end - 10, "BRISC-KERNEL", "ZONE_END"),
+            (7, end, "BRISC-FW", "ZONE_END"),
+        ] {
+            writeln!(log, "0,1,2,BRISC,{id},{time},0,{program},,,{zone},{kind},1,/b.cc,").unwrap();
+        }
+    }
+    log
+}
+
+/// An ops CSV of ops, with an op of the host before the last one of several.
+fn csv_of(ops: &[Op]) -> String {
+    let titles = ["INPUT_0", "INPUT_1", "OUTPUT_0"].map(|name| {
+        let sides = ["W", "Z", "Y", "X"].map(|side| format!("{name}_{side}_PAD[LOGICAL]"));
+        format!("{},{name}_DATATYPE,{name}_MEMORY", sides.join(","))
+    });
+    let tensor = |columns: u64, memory: &str| {
+        format!("1[1],1[1],32[32],{columns}[{columns}],BFLOAT16,DEV_0_{memory}_INTERLEAVED")
+    };
+    let mut csv = format!("{CSV_TITLES},{}\n", titles.join(","));
+    let column_count = csv.split(',').count();
+    for (number, op) in (1..).zip(ops) {
+        if number == ops.len() && number > 1 {
+            let blanks = ",".repeat(column_count - 2);
+            writeln!(csv, "(torch) sum,python_fallback{blanks}").unwrap();
+        }
+        let Op { code, program, start_cycle, kernel_ns, columns } = *op;
+        writeln!(
+            csv,
+            "{code},tt_dnn_device,{program},0,wormhole_b0,64,64,{start_cycle},{kernel_ns},2000,{{}},\
+             HiFi2,{},{},{}",
+            tensor(32, "L1"),
+            tensor(columns, "DRAM"),
+            tensor(columns, "L1")
+        )
+        .unwrap();
+    }
+    csv
+}
+
+/// A folder with a log, and maybe an ops CSV where TT-Metal writes it.
+fn folder(log: &[Op], csv: Option<&[Op]>) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let [logs, reports] = [".logs", "reports/today"].map(|name| folder.path().join(name));
+    std::fs::create_dir_all(&logs).unwrap();
+    std::fs::write(logs.join("profile_log_device.csv"), log_of(log)).unwrap();
+    if let Some(ops) = csv {
+        std::fs::create_dir_all(&reports).unwrap();
+        std::fs::write(reports.join("ops_perf_results_today.csv"), csv_of(ops)).unwrap();
+    }
+    folder
+}
+
+/// Explains a folder as it is loaded, and lane by lane.
+fn explain(folder: &Path) -> Explanation {
+    let loaded = recording::load(folder).unwrap();
+    let explanation = Explanation::of_recording(&loaded.recordings[0]);
+    let recording::Opened::Log(log) = recording::open(folder).unwrap() else { panic!() };
+    let (_, by_lanes) = Explanation::of_log(*log);
+    assert_eq!(explanation, by_lanes);
+    explanation
+}
+
+fn causes(explanation: &Explanation) -> Vec<Cause> {
+    explanation.findings.iter().map(|finding| finding.cause).collect()
+}
+
+#[test]
+fn shapes_of_the_csv_and_cycles_of_the_log_are_one_list() {
+    let ops = model();
+    let alone = explain(folder(&ops, None).path());
+    assert_eq!((&alone.steady, causes(&alone)), (&None, vec![]), "programs do not repeat");
+    let together = explain(folder(&ops, Some(&ops)).path());
+    assert_eq!(
+        together.described_by.as_deref(),
+        Some("ops_perf_results_today.csv describes the ops of 4 of 4 launches.")
+    );
+    // What repeats is told by the rows, and the length by the log: 100,020 + 2000 + 20,020 cycles.
+    let steady = together.steady.as_ref().unwrap();
+    assert_eq!((steady.first_launch, steady.last_launch), (Some(3), Some(4)));
+    assert_eq!(steady.total_ns, 122_040.0);
+    assert_eq!(causes(&together), [Cause::OpGroup, Cause::OpGroup, Cause::HostOps]);
+    let first = &together.findings[0];
+    assert_eq!((first.place.op.as_deref(), first.place.row), (Some("Matmul"), Some(4)));
+    // 55 us beyond the limit of the DRAM.
+    let gain = first.gain_at_most_percent.unwrap();
+    assert!((gain - 55_000.0 / 1220.4).abs() < 0.01, "{gain}");
+    // Rows 5 and 6 are the host's op and the addition, 16.7 % of the kernels' time.
+    assert_eq!(together.findings[1].place.row, Some(6));
+    assert_eq!(together.findings[2].sentence, "1 op runs on the host");
+    let names: Vec<_> = together.ops.iter().filter_map(|op| op.name.as_deref()).collect();
+    assert_eq!(names, ["Matmul", "BinaryNg", "Matmul", "BinaryNg"]);
+    assert_eq!((&together.untold, &together.devices[0].chip_id), (&alone.untold, &0));
+    let [group, _] = together.groups.as_slice() else { panic!("{:?}", together.groups) };
+    assert_eq!((group.op_count, group.duration_ns), (1, 100_000.0));
+    assert_eq!(group.bound, Some(GroupBound::Neither));
+}
+
+/// A report of an earlier run often lies beside a new log: its rows are nobody's.
+#[test]
+fn the_csv_of_another_run_is_not_used() {
+    let ops = model();
+    let alone = explain(folder(&ops, None).path());
+    let later = ops.iter().map(|op| Op { start_cycle: op.start_cycle + 1, ..*op });
+    let later: Vec<Op> = later.collect();
+    let mut together = explain(folder(&ops, Some(&later)).path());
+    let untold = together.untold.pop().unwrap();
+    assert_eq!(together, alone);
+    assert_eq!(
+        untold.reason,
+        "no op of ops_perf_results_today.csv begins when a launch does: it is of another run"
+    );
+}
+
+#[test]
+fn launches_without_a_row_and_rows_without_a_launch_are_counted() {
+    let ops = model();
+    let part = explain(folder(&ops, Some(&ops[..2])).path());
+    assert_eq!(
+        part.described_by.as_deref(),
+        Some("ops_perf_results_today.csv describes the ops of 2 of 4 launches.")
+    );
+    let untold = part.untold.last().unwrap();
+    assert_eq!(untold.reason, "2 of 4 launches are not in ops_perf_results_today.csv");
+    let names: Vec<_> = part.ops.iter().map(|op| op.name.as_deref()).collect();
+    assert_eq!(names, [Some("Matmul"), Some("BinaryNg"), None, None]);
+    // Of a log that begins later, no row is laid to another launch of its name.
+    let last = explain(folder(&ops[3..], Some(&ops)).path());
+    assert_eq!(
+        last.described_by.as_deref(),
+        Some(
+            "ops_perf_results_today.csv describes the ops of 1 of 1 launches; 3 more ops in it have \
+             no launch here."
+        )
+    );
+    assert_eq!(last.ops[0].name.as_deref(), Some("BinaryNg"));
+}
+
+#[test]
+fn a_csv_that_cannot_be_read_is_said() {
+    let ops = model();
+    let folder = folder(&ops, None);
+    let log = PackedLog::read(log_of(&ops).as_bytes(), "log").unwrap();
+    let recording = Recording {
+        ops_csv: Some(folder.path().join("gone.csv")),
+        ..Recording::of_readout(log.into_readout())
+    };
+    let untold = Explanation::of_recording(&recording).untold;
+    assert!(untold.last().unwrap().reason.starts_with("gone.csv cannot be read ("), "{untold:?}");
+}
+
+/// A pipeline whose reader sets the pace, with a row of the same launch or without.
+fn pipeline(form: Form, csv: bool) -> (Finding, f64) {
+    let work = Work { reader: 1620, writer: 700, ..Work::EVEN };
+    let mut recorder = Recorder::new();
+    let mut end = 0;
+    for core in 0..4 {
+        let x = u16::try_from(core + 1).unwrap();
+        let core = run(&work, 1000, core);
+        end = end.max(core.end + 100);
+        recorder.core((x, 1), 1, &core, form);
+    }
+    // Firmware is around kernels.
+    let firmware = [(900, PacketKind::ZoneStart), (end, PacketKind::ZoneEnd)];
+    let firmware = firmware.map(|(time, kind)| (time, kind, "BRISC-FW", vec![]));
+    recorder.lane((6, 1), Risc::Brisc, 1, firmware.into());
+    let recording = recorder.finish();
+    let op = analysis::ops_of(&recording.readout).remove(0);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ops_perf_results.csv");
+    let row = Op {
+        code: "Matmul",
+        program: op.run_host_id.into(),
+        start_cycle: op.firmware.unwrap().start_cycle,
+        kernel_ns: op.kernel.unwrap().duration_ns.unwrap(),
+        columns: 32,
+    };
+    std::fs::write(&path, csv_of(&[row])).unwrap();
+    let recording = Recording { ops_csv: csv.then_some(path), ..recording };
+    let mut findings = Explanation::of_recording(&recording).findings;
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    let finding = findings.remove(0);
+    let gain = finding.gain_at_most_percent.unwrap();
+    (finding, gain)
+}
+
+#[test]
+fn what_waits_tell_of_an_op_comes_before_what_its_shape_tells() {
+    for form in [Form::Sums, Form::SingleAndSignals] {
+        let (alone, gain_alone) = pipeline(form, false);
+        let (both, gain) = pipeline(form, true);
+        assert_eq!((alone.cause, both.cause), (Cause::Reader, Cause::Reader), "{form:?}");
+        assert_eq!((gain, alone.why.len()), (gain_alone, 0), "{form:?}");
+        assert!(both.why[0].starts_with("Matmul takes 100.0 % of the kernels' time"), "{both:#?}");
+        assert_eq!((both.place.op.as_deref(), both.place.row), (Some("Matmul"), Some(2)));
+        assert!(both.advice.starts_with(&alone.advice), "{}", both.advice);
+        assert!(both.advice.contains("give a program_config"), "{}", both.advice);
+    }
+}
