@@ -210,6 +210,7 @@ impl Explanation {
         let mut findings = rules::op_groups(&self.groups);
         findings.extend(rules::layout(&self.groups));
         findings.extend(rules::round_trips(rows, kernels_ns));
+        findings.extend(rules::collective_skew(rows));
         let whole = match &self.steady {
             Some(steady) => (steady.total_ns, GainOf::Steady),
             None => (kernels_ns, GainOf::Kernels),

@@ -48,6 +48,8 @@ pub enum Cause {
     RoundTrip,
     /// Ops that talk to other chips.
     Collective,
+    /// Chips wait in collectives for the one that comes last.
+    CollectiveSkew,
     /// Kernels are blocked, and nothing recorded tells by whom.
     Wait,
     /// Two stages take turns over a buffer that holds one block.
@@ -96,6 +98,7 @@ impl Cause {
             Self::Layout => "layout",
             Self::RoundTrip => "round trip",
             Self::Collective => "collective",
+            Self::CollectiveSkew => "collective skew",
             Self::Wait => "wait",
             Self::Turns => "turns",
             Self::Balanced => "balanced",

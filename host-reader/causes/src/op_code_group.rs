@@ -108,7 +108,8 @@ impl OpCodeGroup {
             flops_percent: flops_percent(&rows, duration_ns),
             dram_percent: dram_percent(&rows, duration_ns),
             bound: None,
-            idle_cores_ns: idle.sum(),
+            // An empty sum of floats is -0.0.
+            idle_cores_ns: idle.fold(0.0, |sum, ns| sum + ns),
             rows: rows.iter().take(NAMED_ROWS).map(|(row, _)| row.id).collect(),
             core_count: longest.and_then(|row| row.core_count),
             available_core_count: longest.and_then(|row| row.available_core_count),
@@ -190,5 +191,10 @@ mod tests {
         assert!(!is_few((32, 64)));
         assert!(is_few((31, 64)));
         assert!(!is_few((0, 64)), "unknown");
+    }
+
+    #[test]
+    fn no_idle_cores_are_no_negative_zero() {
+        assert!(OpCodeGroup::new("Add", Vec::new(), 0.0).idle_cores_ns.is_sign_positive());
     }
 }

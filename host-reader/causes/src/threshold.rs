@@ -34,6 +34,7 @@ thresholds! {
     WORK_FIT: "work-fit", 3.0, "%", "proposal: time follows steps as closely as this";
     WORK_STEPS: "work-steps", 16.0, "zones", "proposal: fewer steps cannot be uneven by 5 %";
     WAITING: "waiting-share", 20.0, "%", "proposal: a class of waiting above a fifth of the time has its sentence";
+    SKEW: "collective-skew", 20.0, "%", "proposal: as `waiting-share`, of the time of collectives";
     LONG_GAP: "long-gap", 10.0, "ms", "proposal: such gaps are rather those of a compiler than of a program that runs";
     LEAST_GAIN: "least-gain", 1.0, "%", "proposal: less is not worth a sentence";
     GROUP_TIME: "group-time", 10.0, "%", "proposal: share of the kernels' time that ops of one name take";

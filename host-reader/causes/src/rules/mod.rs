@@ -25,7 +25,7 @@ use wire::RunHostId;
 pub(crate) use gaps::{GapFacts, Iterations, Waiting, host_ops, small_ops, waiting};
 pub(crate) use groups::{layout, op_groups, round_trips};
 pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
-pub(crate) use skew::slow_chips;
+pub(crate) use skew::{collective_skew, slow_chips};
 
 /// Cause of which the figure has reached the threshold.
 pub(crate) struct Reached {
