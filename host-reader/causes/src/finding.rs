@@ -27,6 +27,8 @@ pub enum Cause {
     Latency,
     /// The DRAM gives no more bytes.
     Dram,
+    /// A link of the NoC carries no more bytes.
+    Noc,
     /// Cores wait for a semaphore that another core signals.
     Semaphore,
     /// The matrix engine sets the pace, or one of the engines around it that nothing recorded tells
@@ -88,6 +90,7 @@ impl Cause {
             Self::Reader => "reader",
             Self::Latency => "latency",
             Self::Dram => "DRAM",
+            Self::Noc => "NoC",
             Self::Semaphore => "semaphore",
             Self::Compute => "compute",
             Self::Unpack => "unpack",

@@ -62,6 +62,7 @@ thresholds! {
     SEMAPHORES: "semaphore-share", 50.0, "%", "proposal: most of the time of a stage that sets the pace, as of barriers";
     SETUP: "setup-time", 4.0, "%", "tt-metal issue 56692: 12 reconfigurations took 5.4 % of an op";
     DRAM: "dram-peak", 80.0, "%", "proposal; tt-perf-report calls an op DRAM-bound from 65 %";
+    NOC: "noc-peak", 65.0, "%", "proposal: as `flops-peak`, of the busiest link";
     FLOPS: "flops-peak", 65.0, "%", "tt-perf-report 1.4.1";
     MODEL_TIME: "bound-ops-time", 30.0, "%", "proposal: share of the device time that bound ops take";
     HOST_OPS: "host-ops", 1.0, "ops", "tt-perf-report 1.4.1 lists every op that fell back to the host";
