@@ -3,7 +3,8 @@
 use crate::{
     evidence::{Evidence, EvidenceContext},
     finding::{Cause, Finding, GainOf, Untold},
-    launch_rows::{LaunchRows, are_described},
+    launch_rows::{LaunchRows, are_described, program},
+    noc_use::{NocUse, NocUses, noc_uses},
     op::{OpCauses, OpView},
     op_code_group::{OpCodeGroup, op_code_groups},
     ops_csv::model_facts,
@@ -94,8 +95,9 @@ impl Explanation {
     /// The same over a window of its time.
     #[must_use]
     pub fn of_log_window(log: OpenedLog, window: Window) -> (Recording, Self) {
-        let has_counters = log.log.lanes.has_marker(ZoneId::PERF_COUNTER);
-        if has_counters || are_described(&log.host.ops) {
+        let markers = [ZoneId::PERF_COUNTER, ZoneId::NOC_TRACING];
+        let needs_lanes = markers.into_iter().any(|id| log.log.lanes.has_marker(id));
+        if needs_lanes || are_described(&log.host.ops) {
             let recording = log.into_recording();
             let explanation = Self::of_recording_window(&recording, window);
             return (recording, explanation);
@@ -143,12 +145,14 @@ impl Explanation {
         let phases = phases_of(recording, &pairs);
         let [own_ops, all_ops] =
             [&own, &pairs].map(|of| of.iter().map(|(op, _)| *op).collect::<Vec<&OpCauses>>());
+        let uses = noc_uses(readout, &launches);
         let facts = OpFacts {
             devices: &devices,
             ops: &own_ops,
             all: &all_ops,
             sync: &evidence.counts,
             iterations,
+            noc: &uses,
         };
         let (findings, untold) = rules::explain_ops(facts, &readout.zones);
         let rows =
@@ -167,7 +171,7 @@ impl Explanation {
             ops,
             sync: evidence.counts,
         };
-        explanation.add_rows(&described, &rows);
+        explanation.add_rows(&described, &rows, &uses);
         explanation
     }
 
@@ -202,14 +206,16 @@ impl Explanation {
 
     /// Adds findings about ops that rows describe, takes away those that follow from them, and ranks
     /// all.
-    fn add_rows(&mut self, described: &LaunchRows, rows: &[OpReport]) {
+    fn add_rows(&mut self, described: &LaunchRows, rows: &[OpReport], uses: &NocUses) {
         let facts = model_facts(rows, |row| described.place(row));
         self.findings.retain(|finding| !rules::follows_from_dram(finding, &facts));
         self.groups = op_code_groups(rows);
+        self.add_noc(rows, uses);
         let kernels_ns = self.groups.iter().map(|group| group.duration_ns).sum();
         let mut findings = rules::op_groups(&self.groups);
         findings.extend(rules::layout(&self.groups));
         findings.extend(rules::round_trips(rows, kernels_ns));
+        findings.extend(rules::collective_skew(rows));
         let whole = match &self.steady {
             Some(steady) => (steady.total_ns, GainOf::Steady),
             None => (kernels_ns, GainOf::Kernels),
@@ -227,6 +233,21 @@ impl Explanation {
         self.findings.extend(rules::host_ops(&GapFacts { host_ops, ..GapFacts::default() }));
         self.untold.extend(described.untold.clone());
         self.rank();
+    }
+
+    /// Adds the use of the NoC to the groups of rows.
+    fn add_noc(&mut self, rows: &[OpReport], uses: &NocUses) {
+        let mut groups: BTreeMap<&str, Vec<(Option<NocUse>, f64)>> = BTreeMap::new();
+        for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
+            let Some(us) = row.device_time_us.filter(|us| *us > 0.0) else { continue };
+            let noc_use = program(row).and_then(|program| uses.get(&program)).copied();
+            groups.entry(&row.raw_op_code).or_default().push((noc_use, us * 1000.0));
+        }
+        for group in &mut self.groups {
+            if let Some(uses) = groups.get(group.op.as_str()) {
+                group.add_noc(uses);
+            }
+        }
     }
 
     /// Adds what the shapes of an op tell. What its waits tell outranks it: it is then the reason.
@@ -331,9 +352,10 @@ fn op_causes(
     let mut counted = counters_of(readout, launches).into_iter().peekable();
     let cause = |(number, launch): (usize, &Launch)| {
         let op = &launch.op;
-        let of_host = names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
-        let of_row = || described.row(number).map(|row| row.raw_op_code.as_str());
-        let name = of_host.or_else(of_row);
+        // Groups of ops are by the names of rows.
+        let of_row = described.row(number).map(|row| row.raw_op_code.as_str());
+        let of_host = || names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
+        let name = of_row.filter(|name| !name.is_empty()).or_else(of_host);
         let clock = clocks.get(&op.chip_id).copied().unwrap_or(0);
         let mut view = OpView::new(launch, evidence, (name, clock), &readout.probe_costs);
         view.tiles = tiles.get(&op.chip_id);

@@ -27,6 +27,8 @@ pub enum Cause {
     Latency,
     /// The DRAM gives no more bytes.
     Dram,
+    /// A link of the NoC carries no more bytes.
+    Noc,
     /// Cores wait for a semaphore that another core signals.
     Semaphore,
     /// The matrix engine sets the pace, or one of the engines around it that nothing recorded tells
@@ -48,6 +50,8 @@ pub enum Cause {
     RoundTrip,
     /// Ops that talk to other chips.
     Collective,
+    /// Chips wait in collectives for the one that comes last.
+    CollectiveSkew,
     /// Kernels are blocked, and nothing recorded tells by whom.
     Wait,
     /// Two stages take turns over a buffer that holds one block.
@@ -86,6 +90,7 @@ impl Cause {
             Self::Reader => "reader",
             Self::Latency => "latency",
             Self::Dram => "DRAM",
+            Self::Noc => "NoC",
             Self::Semaphore => "semaphore",
             Self::Compute => "compute",
             Self::Unpack => "unpack",
@@ -96,6 +101,7 @@ impl Cause {
             Self::Layout => "layout",
             Self::RoundTrip => "round trip",
             Self::Collective => "collective",
+            Self::CollectiveSkew => "collective skew",
             Self::Wait => "wait",
             Self::Turns => "turns",
             Self::Balanced => "balanced",

@@ -189,6 +189,6 @@ fn chip_of(row: &OpReport) -> Option<u32> {
 }
 
 /// Chip and program of a row.
-fn program(row: &OpReport) -> Option<(u32, u32)> {
+pub(crate) fn program(row: &OpReport) -> Option<(u32, u32)> {
     Some((chip_of(row)?, row.global_call_count.parse().ok()?))
 }

@@ -34,6 +34,7 @@ mod lost_runs;
 mod math_use;
 mod middle;
 mod mover_use;
+mod noc_use;
 mod op;
 mod op_code_group;
 mod op_split;

@@ -2,8 +2,9 @@
 
 use crate::{
     finding::share,
+    noc_use::NocUse,
     reason::{Reason, reasons},
-    threshold::{FEW_CORES, FLOPS, GROUP_LIMIT},
+    threshold::{FEW_CORES, FLOPS, GROUP_LIMIT, NOC},
 };
 use reports::perf::{OpCategory, OpReport, RowKind};
 use std::collections::BTreeMap;
@@ -18,7 +19,9 @@ pub enum GroupBound {
     Compute,
     /// DRAM bandwidth.
     Dram,
-    /// Neither.
+    /// The busiest link of the NoC.
+    Noc,
+    /// None of those that are known.
     Neither,
 }
 
@@ -30,6 +33,7 @@ impl GroupBound {
             Self::Both => "both",
             Self::Compute => "compute",
             Self::Dram => "DRAM",
+            Self::Noc => "NoC",
             Self::Neither => "neither",
         }
     }
@@ -54,6 +58,10 @@ pub struct OpCodeGroup {
     pub flops_percent: Option<f64>,
     /// Share of the peak DRAM bandwidth; `None` if no op has modelled bytes in DRAM.
     pub dram_percent: Option<f64>,
+    /// Share of the peak of the NoC's busiest link; `None` without NoC events of each of the ops.
+    pub noc_percent: Option<f64>,
+    /// True if that share may be larger: not all bytes are known.
+    pub is_noc_lower_bound: bool,
     /// Limit that the ops reach; `None` without a model.
     pub bound: Option<GroupBound>,
     /// Time that would be saved if ops on few cores took all, at their speed per core.
@@ -107,8 +115,11 @@ impl OpCodeGroup {
             limit_ns: rows.iter().map(|row| limit_ns(*row)).sum(),
             flops_percent: flops_percent(&rows, duration_ns),
             dram_percent: dram_percent(&rows, duration_ns),
+            noc_percent: None,
+            is_noc_lower_bound: false,
             bound: None,
-            idle_cores_ns: idle.sum(),
+            // An empty sum of floats is -0.0.
+            idle_cores_ns: idle.fold(0.0, |sum, ns| sum + ns),
             rows: rows.iter().take(NAMED_ROWS).map(|(row, _)| row.id).collect(),
             core_count: longest.and_then(|row| row.core_count),
             available_core_count: longest.and_then(|row| row.available_core_count),
@@ -118,13 +129,31 @@ impl OpCodeGroup {
         group
     }
 
+    /// Adds the use of the NoC by each of the ops, with their time.
+    pub(crate) fn add_noc(&mut self, uses: &[(Option<NocUse>, f64)]) {
+        let known = |(of, ns): &(Option<NocUse>, f64)| Some((((*of)?).percent * ns, *ns));
+        let Some(known) = uses.iter().map(known).collect::<Option<Vec<_>>>() else { return };
+        let whole_ns: f64 = known.iter().map(|(_, ns)| ns).sum();
+        let weighted: f64 = known.iter().map(|(weighted, _)| weighted).sum();
+        if whole_ns > 0.0 {
+            self.noc_percent = Some(weighted / whole_ns);
+            let is_lower = |of: &NocUse| of.is_lower_bound;
+            self.is_noc_lower_bound = uses.iter().filter_map(|(of, _)| of.as_ref()).any(is_lower);
+            self.bound = self.bound();
+        }
+    }
+
     fn bound(&self) -> Option<GroupBound> {
-        self.limit_ns?;
+        let is_noc = self.noc_percent.is_some_and(|percent| percent >= NOC.value);
+        if self.limit_ns.is_none() {
+            return is_noc.then_some(GroupBound::Noc);
+        }
         let reaches = |percent: Option<f64>| percent.is_some_and(|of| of >= FLOPS.value);
         Some(match (reaches(self.flops_percent), reaches(self.dram_percent)) {
             (true, true) => GroupBound::Both,
             (true, false) => GroupBound::Compute,
             (false, true) => GroupBound::Dram,
+            (false, false) if is_noc => GroupBound::Noc,
             (false, false) => GroupBound::Neither,
         })
     }
@@ -184,11 +213,45 @@ fn is_few((cores, available): (u64, u64)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::noc_events::{Direction, Link, Noc};
+    use reader::mesh::Noc0Coord;
 
     #[test]
     fn half_of_the_cores_are_not_few() {
         assert!(!is_few((32, 64)));
         assert!(is_few((31, 64)));
         assert!(!is_few((0, 64)), "unknown");
+    }
+
+    #[test]
+    fn a_group_is_bound_by_the_noc_if_nothing_else_is_and_all_of_it_is_known() {
+        let link = Link {
+            chip_id: 0,
+            noc: Noc::Noc0,
+            tile: Noc0Coord { x: 1, y: 1 },
+            direction: Direction::East,
+        };
+        let uses = |percent| Some(NocUse { link, percent, is_lower_bound: false });
+        let with = |group: OpCodeGroup, uses: &[(Option<NocUse>, f64)]| {
+            let mut group = group;
+            group.add_noc(uses);
+            (group.noc_percent, group.bound)
+        };
+        let group = OpCodeGroup { limit_ns: Some(1.0), ..OpCodeGroup::default() };
+        // 3/4 of the time at 80 %, the rest at 20 %.
+        let both = [(uses(80.0), 300.0), (uses(20.0), 100.0)];
+        assert_eq!(with(group.clone(), &both), (Some(65.0), Some(GroupBound::Noc)));
+        assert_eq!(with(OpCodeGroup::default(), &both), (Some(65.0), Some(GroupBound::Noc)));
+        let less = [(uses(64.9), 400.0)];
+        assert_eq!(with(group.clone(), &less), (Some(64.9), Some(GroupBound::Neither)));
+        let partly = [(uses(80.0), 300.0), (None, 100.0)];
+        assert_eq!(with(group.clone(), &partly), (None, None), "unknown of one op");
+        let dram = OpCodeGroup { dram_percent: Some(70.0), ..group };
+        assert_eq!(with(dram, &both), (Some(65.0), Some(GroupBound::Dram)));
+    }
+
+    #[test]
+    fn no_idle_cores_are_no_negative_zero() {
+        assert!(OpCodeGroup::new("Add", Vec::new(), 0.0).idle_cores_ns.is_sign_positive());
     }
 }

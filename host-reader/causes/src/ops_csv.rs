@@ -87,6 +87,7 @@ impl Explanation {
         kernels.extend(rules::small_ops(&facts));
         // What the slow chip takes more, the others wait for it.
         kernels.extend(rules::slow_chips(rows));
+        kernels.extend(rules::collective_skew(rows));
         for finding in &mut kernels {
             finding.measure_against(whole);
         }

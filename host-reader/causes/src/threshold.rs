@@ -34,6 +34,7 @@ thresholds! {
     WORK_FIT: "work-fit", 3.0, "%", "proposal: time follows steps as closely as this";
     WORK_STEPS: "work-steps", 16.0, "zones", "proposal: fewer steps cannot be uneven by 5 %";
     WAITING: "waiting-share", 20.0, "%", "proposal: a class of waiting above a fifth of the time has its sentence";
+    SKEW: "collective-skew", 20.0, "%", "proposal: as `waiting-share`, of the time of collectives";
     LONG_GAP: "long-gap", 10.0, "ms", "proposal: such gaps are rather those of a compiler than of a program that runs";
     LEAST_GAIN: "least-gain", 1.0, "%", "proposal: less is not worth a sentence";
     GROUP_TIME: "group-time", 10.0, "%", "proposal: share of the kernels' time that ops of one name take";
@@ -61,6 +62,7 @@ thresholds! {
     SEMAPHORES: "semaphore-share", 50.0, "%", "proposal: most of the time of a stage that sets the pace, as of barriers";
     SETUP: "setup-time", 4.0, "%", "tt-metal issue 56692: 12 reconfigurations took 5.4 % of an op";
     DRAM: "dram-peak", 80.0, "%", "proposal; tt-perf-report calls an op DRAM-bound from 65 %";
+    NOC: "noc-peak", 65.0, "%", "proposal: as `flops-peak`, of the busiest link";
     FLOPS: "flops-peak", 65.0, "%", "tt-perf-report 1.4.1";
     MODEL_TIME: "bound-ops-time", 30.0, "%", "proposal: share of the device time that bound ops take";
     HOST_OPS: "host-ops", 1.0, "ops", "tt-perf-report 1.4.1 lists every op that fell back to the host";

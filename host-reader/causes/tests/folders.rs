@@ -148,7 +148,7 @@ fn shapes_of_the_csv_and_cycles_of_the_log_are_one_list() {
     assert_eq!((&together.untold, &together.devices[0].chip_id), (&alone.untold, &0));
     let [group, _] = together.groups.as_slice() else { panic!("{:?}", together.groups) };
     assert_eq!((group.op_count, group.duration_ns), (1, 100_000.0));
-    assert_eq!(group.bound, Some(GroupBound::Neither));
+    assert_eq!((group.bound, group.noc_percent), (Some(GroupBound::Neither), None));
 }
 
 /// A report of an earlier run often lies beside a new log: its rows are nobody's.
@@ -202,6 +202,28 @@ fn a_csv_that_cannot_be_read_is_said() {
     };
     let untold = Explanation::of_recording(&recording).untold;
     assert!(untold.last().unwrap().reason.starts_with("gone.csv cannot be read ("), "{untold:?}");
+}
+
+/// By hand from TT-Metal's trace of the same run: 8 reads of 4,096 bytes from tile (0,11) to (1,1) over
+/// NoC 0, and as many writes back over NoC 1, in kernels of 10,422 cycles. A link carries 32 bytes.
+#[test]
+fn the_use_of_the_noc_in_a_real_log_is_that_of_its_trace() {
+    let logs = captures::log_path("wormhole-noc-4096");
+    let loaded = recording::load(logs.parent().unwrap()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ops_perf_results.csv");
+    let start_cycle = 19_245_152_864;
+    let op = Op { code: "Copy", program: 0, start_cycle, kernel_ns: 10_422, columns: 32 };
+    std::fs::write(&path, csv_of(&[op])).unwrap();
+    let mut recording = loaded.recordings.into_iter().next().unwrap();
+    recording.ops_csv = Some(path);
+    let explanation = Explanation::of_recording(&recording);
+    let [group] = explanation.groups.as_slice() else { panic!("{explanation:#?}") };
+    let percent = group.noc_percent.unwrap();
+    assert!((percent - 32_768.0 / (10_422.0 * 32.0) * 100.0).abs() < 1e-9, "{percent}");
+    assert!(
+        !group.is_noc_lower_bound && explanation.findings.iter().all(|of| of.cause != Cause::Noc)
+    );
 }
 
 /// A pipeline whose reader sets the pace, with a row of the same launch or without.

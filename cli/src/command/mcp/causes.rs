@@ -172,7 +172,7 @@ fn rows_of(rows: &[u64]) -> String {
 
 const NO_MODEL: &str = "not modelled";
 
-const GROUPS: [Column; 14] = [
+const GROUPS: [Column; 16] = [
     Column::new("op"),
     Column::new("op_count"),
     Column::new("duration_ns"),
@@ -181,6 +181,8 @@ const GROUPS: [Column; 14] = [
     Column::or_null("limit_ns", NO_MODEL),
     Column::or_null("flops_percent", NO_MODEL),
     Column::or_null("dram_percent", NO_MODEL),
+    Column::or_null("noc_percent", "no NoC events of each op"),
+    Column::new("is_noc_lower_bound"),
     Column::or_null("bound", NO_MODEL),
     Column::new("idle_cores_ns"),
     Column::new("rows"),
@@ -201,6 +203,8 @@ fn groups(explanation: &Explanation) -> Table<'_> {
             group.limit_ns,
             group.flops_percent,
             group.dram_percent,
+            group.noc_percent,
+            group.is_noc_lower_bound,
             group.bound,
             group.idle_cores_ns,
             rows_of(&group.rows),

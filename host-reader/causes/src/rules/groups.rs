@@ -94,11 +94,17 @@ fn far_from(group: &OpCodeGroup, limit_ns: f64) -> String {
         group.flops_percent.map(|percent| format!("{percent:.0} % of its cores' peak FLOPs"));
     let dram =
         group.dram_percent.map(|percent| format!("{percent:.0} % of the peak DRAM bandwidth"));
-    let used: Vec<String> = flops.into_iter().chain(dram).collect();
+    let noc = group.noc_percent.map(|percent| {
+        let least = if group.is_noc_lower_bound { "at least " } else { "" };
+        format!("{least}{percent:.0} % of the peak of the busiest NoC link")
+    });
+    let used: Vec<String> = flops.into_iter().chain(dram).chain(noc).collect();
     let bound = match group.bound {
         Some(GroupBound::Compute) => "bound by the FLOPs of its cores",
         Some(GroupBound::Dram) => "bound by DRAM",
         Some(GroupBound::Both) => "bound by both",
+        Some(GroupBound::Noc) => "bound by a link of the NoC",
+        Some(GroupBound::Neither) | None if used.len() > 2 => "bound by none of them",
         Some(GroupBound::Neither) | None if used.len() > 1 => "bound by neither",
         Some(GroupBound::Neither) | None => "not bound by it",
     };

@@ -11,6 +11,7 @@ mod skew;
 
 use crate::{
     finding::{Cause, Finding, GainOf, Place, Untold, share},
+    noc_use::NocUses,
     op::OpCauses,
     threshold::{LAUNCH_GAP, Threshold},
     time_class::{TimeClass, WaitEvidence},
@@ -25,7 +26,8 @@ use wire::RunHostId;
 pub(crate) use gaps::{GapFacts, Iterations, Waiting, host_ops, small_ops, waiting};
 pub(crate) use groups::{layout, op_groups, round_trips};
 pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
-pub(crate) use skew::slow_chips;
+use model::{follows_from_noc, noc};
+pub(crate) use skew::{collective_skew, slow_chips};
 
 /// Cause of which the figure has reached the threshold.
 pub(crate) struct Reached {
@@ -130,6 +132,7 @@ pub(crate) struct OpFacts<'a> {
     pub(crate) all: &'a [&'a OpCauses],
     pub(crate) sync: &'a SyncCounts,
     pub(crate) iterations: Iterations,
+    pub(crate) noc: &'a NocUses,
 }
 
 /// The findings of launches, and what cannot be told.
@@ -146,6 +149,9 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, 
         findings.extend(pipeline::pipeline(group));
     }
     findings.extend(late_ones(of.all, &groups));
+    let of_noc = noc(&groups, of.noc);
+    findings.retain(|finding| !follows_from_noc(finding, &of_noc));
+    findings.extend(of_noc);
     // Blocked time follows from the stage, the core or the chip that others wait for.
     let is_explained = findings.iter().any(|finding| explains_waits(finding.cause));
     let classes =

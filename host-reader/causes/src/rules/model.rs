@@ -1,10 +1,13 @@
 //! Rules about ops whose bytes and operations are modelled, as those of ops CSVs are.
 
-use super::{Gain, Reached, duration};
+use super::{Gain, OpGroup, Reached, duration, kernel_ns};
 use crate::{
     finding::{Cause, Finding, GainOf, Place, share},
-    threshold::{DRAM, FLOPS, MODEL_TIME, Threshold},
+    noc_use::{NocUse, NocUses},
+    op::OpCauses,
+    threshold::{DRAM, FLOPS, MODEL_TIME, NOC, Threshold},
 };
+use analysis::noc_events::Link;
 
 /// One op against the limits of its chip.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +44,65 @@ pub(crate) fn follows_from_dram(finding: &Finding, ops: &[ModelFacts]) -> bool {
     };
     let is_at_peak = |op: &ModelFacts| op.dram_percent.is_some_and(|percent| percent >= DRAM.value);
     moves_data && ops.iter().any(|op| is_at_peak(op) && is_same_op(&op.place))
+}
+
+/// Ops that send as many bytes over one link of the NoC as it carries, and take a good part of the
+/// kernels' time.
+pub(crate) fn noc(groups: &[OpGroup<'_>], uses: &NocUses) -> Vec<Finding> {
+    let kernels_ns: f64 = groups.iter().map(OpGroup::kernel_ns).sum();
+    groups.iter().filter_map(|group| noc_of(group, uses, kernels_ns)).collect()
+}
+
+/// The finding about the launches of a group whose program keeps a link at its peak.
+fn noc_of(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<Finding> {
+    let use_of = |op: &&OpCauses| {
+        let noc_use = uses.get(&(op.chip_id, op.run_host_id))?;
+        noc_use.is_at_peak().then_some((*noc_use, kernel_ns(op)))
+    };
+    let bound: Vec<_> = group.ops.iter().filter_map(use_of).collect();
+    noc_bound(group.place(), &group.label, &bound, kernels_ns)
+}
+
+/// The finding about launches that keep a link at its peak, each with its time.
+fn noc_bound(
+    place: Place,
+    label: &str,
+    bound: &[(NocUse, f64)],
+    kernels_ns: f64,
+) -> Option<Finding> {
+    let ns: f64 = bound.iter().map(|(_, ns)| ns).sum();
+    let of_time = share(ns, kernels_ns);
+    let (busiest, _) =
+        bound.iter().max_by(|(one, _), (other, _)| one.percent.total_cmp(&other.percent))?;
+    if of_time < MODEL_TIME.value {
+        return None;
+    }
+    // Launches of one program share its mean.
+    let free_ns = bound.iter().map(|(of, ns)| ns * (1.0 - of.percent.min(100.0) / 100.0)).sum();
+    let used = share(ns - free_ns, ns);
+    let least = if bound.iter().any(|(of, _)| of.is_lower_bound) { "at least " } else { "" };
+    let Link { noc, tile, direction, .. } = busiest.link;
+    let sentence = format!(
+        "{} uses {least}{used:.0} % of what a link of the NoC carries and takes {of_time:.0} % of the \
+         device time ({}): the busiest leaves tile ({},{}) to the {} on {}",
+        label,
+        duration(ns),
+        tile.x,
+        tile.y,
+        direction.name(),
+        noc.name(),
+    );
+    let gain = Gain { at_most_ns: free_ns, whole_ns: ns, of: GainOf::Ops };
+    let advice = "spread transfers over both NoCs and more links, multicast what several cores read, or \
+                  keep data nearer to the cores that use it";
+    Some(Reached::new(Cause::Noc, NOC, used).finding(sentence, place, gain, advice))
+}
+
+/// Returns true if a stage sets the pace of an op because a link of the NoC carries no more bytes.
+pub(crate) fn follows_from_noc(finding: &Finding, of_noc: &[Finding]) -> bool {
+    let moves_data = matches!(finding.cause, Cause::Reader | Cause::Latency | Cause::Writer);
+    let op = |of: &Finding| (of.place.op.clone(), of.place.run_host_id);
+    moves_data && of_noc.iter().any(|of| op(of) == op(finding))
 }
 
 /// Ops at one limit.
@@ -102,6 +164,8 @@ impl AtLimit<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::noc_events::{Direction, Noc};
+    use reader::mesh::Noc0Coord;
 
     fn op(duration_ns: f64, dram: Option<f64>, flops: Option<f64>) -> ModelFacts {
         ModelFacts {
@@ -127,6 +191,36 @@ mod tests {
         let found = modelled(&[op(600.0, Some(10.0), Some(70.0))]);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].cause, Cause::Compute);
+    }
+
+    #[test]
+    fn ops_that_fill_a_link_of_the_noc_are_told_if_they_take_time() {
+        let tile = Noc0Coord { x: 1, y: 2 };
+        let link = Link { chip_id: 0, noc: Noc::Noc0, tile, direction: Direction::East };
+        let noc_use = |percent| NocUse { link, percent, is_lower_bound: false };
+        let place = || Place { op: Some("Matmul".into()), ..Place::default() };
+        let told = |uses: &[(NocUse, f64)]| noc_bound(place(), "Matmul", uses, 1000.0);
+        // 90 and 70 % of the time of 200 and 100 ns: 50 ns are free.
+        let finding = told(&[(noc_use(90.0), 200.0), (noc_use(70.0), 100.0)]).unwrap();
+        assert_eq!(
+            finding.sentence,
+            "Matmul uses 83 % of what a link of the NoC carries and takes 30 % of the device time (300 \
+             ns): the busiest leaves tile (1,2) to the east on NOC_0"
+        );
+        assert!((finding.gain_at_most_ns.unwrap() - 50.0).abs() < 1e-9);
+        assert_eq!(told(&[(noc_use(90.0), 299.0)]), None, "little time");
+        assert_eq!(told(&[]), None);
+        let partial = NocUse { is_lower_bound: true, ..noc_use(80.0) };
+        assert!(told(&[(partial, 300.0)]).unwrap().sentence.contains("uses at least 80 %"));
+        let reader = |op: &str| Finding {
+            cause: Cause::Reader,
+            place: Place { op: Some(op.into()), ..Place::default() },
+            ..finding.clone()
+        };
+        let of_noc = [finding.clone()];
+        assert!(follows_from_noc(&reader("Matmul"), &of_noc));
+        assert!(!follows_from_noc(&reader("Add"), &of_noc));
+        assert!(!follows_from_noc(&finding, &of_noc), "itself");
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Rule about chips of an ops CSV that run the same ops side by side.
+//! Rules about chips that run the same ops side by side, as rows of an ops CSV tell.
 
 use super::{Gain, Reached, duration};
 use crate::{
     finding::{Cause, Finding, GainOf, Place, share},
-    threshold::{CHIP, CHIP_LAUNCHES},
+    threshold::{CHIP, CHIP_LAUNCHES, SKEW},
 };
 use reports::perf::{OpCategory, OpReport, RowKind};
 use std::collections::BTreeMap;
@@ -106,13 +106,89 @@ fn slow_chip(launches: &[(&OpReport, f64)]) -> Option<Finding> {
     Some(finding)
 }
 
+/// Chips that wait in collectives for the one that comes last. Chips leave a collective together, so
+/// the shortest row of a round is that of the last one, and what others take more is waiting.
+pub(crate) fn collective_skew(rows: &[OpReport]) -> Option<Finding> {
+    let rounds = rounds(rows);
+    let arrivals: Vec<Arrivals<'_>> = rounds.iter().filter_map(Arrivals::of).collect();
+    let sum = |of: fn(&Arrivals<'_>) -> f64| arrivals.iter().map(of).sum::<f64>();
+    let (wait_ns, whole_ns) = (sum(|of| of.wait_ns), sum(|of| of.whole_ns));
+    let of_time = share(wait_ns, whole_ns);
+    if of_time < SKEW.value {
+        return None;
+    }
+    let mut last: BTreeMap<Option<u64>, usize> = BTreeMap::new();
+    for of in &arrivals {
+        let count = last.entry(of.last.device).or_default();
+        *count = count.saturating_add(1);
+    }
+    let (device, count) = last.into_iter().max_by_key(|(_, count)| *count)?;
+    let is_often = count.saturating_mul(2) > arrivals.len();
+    let whose = match device.filter(|_| is_often) {
+        Some(device) => format!("chip {device} in {count} of {}", arrivals.len()),
+        None => "now one chip, now another".to_owned(),
+    };
+    let ops = if arrivals.len() == 1 { "op" } else { "ops" };
+    let sentence = format!(
+        "Chips wait {of_time:.0} % of the time of collectives ({} {ops}, {} per chip) for the one that \
+         comes last: {whose}",
+        arrivals.len(),
+        duration(whole_ns),
+    );
+    let mut longest: Vec<_> = arrivals.iter().map(|of| of.first).collect();
+    let us = |row: &OpReport| row.device_time_us.unwrap_or(0.0);
+    longest.sort_by(|one, other| us(other).total_cmp(&us(one)));
+    let row = longest.first()?;
+    let place = Place {
+        chip_id: device.filter(|_| is_often).and_then(|device| u32::try_from(device).ok()),
+        op: Some(row.raw_op_code.clone()),
+        row: Some(row.id),
+        ..Place::default()
+    };
+    let gain = Gain { at_most_ns: wait_ns, whole_ns, of: GainOf::Ops };
+    let advice = "give each chip the same work before its collectives, and send ops to all chips from \
+                  one trace";
+    let reached = Reached::new(Cause::CollectiveSkew, SKEW, of_time);
+    let mut finding = reached.finding(sentence, place, gain, advice);
+    finding.rows = longest.iter().take(3).map(|row| row.id).collect();
+    Some(finding)
+}
+
+/// One collective on all chips, in nanoseconds of the mean chip.
+struct Arrivals<'a> {
+    /// Row of the chip that came first, which is the longest.
+    first: &'a OpReport,
+    /// Row of the chip that came last.
+    last: &'a OpReport,
+    /// Time in which chips waited for the last one.
+    wait_ns: f64,
+    whole_ns: f64,
+}
+
+impl<'a> Arrivals<'a> {
+    /// `None` if the op is no collective, or its length is not known on each chip.
+    fn of(round: &Round<'a>) -> Option<Self> {
+        let is_collective = round.rows.first()?.category == Some(OpCategory::Ccl);
+        let timed: Option<Vec<(&OpReport, f64)>> =
+            round.rows.iter().map(|row| Some((*row, row.device_time_us? * 1000.0))).collect();
+        let timed = timed.filter(|_| is_collective)?;
+        let by_time =
+            |one: &&(&OpReport, f64), other: &&(&OpReport, f64)| one.1.total_cmp(&other.1);
+        let (first, _) = timed.iter().max_by(by_time)?;
+        let (last, least) = timed.iter().min_by(by_time)?;
+        #[expect(clippy::cast_precision_loss, reason = "a few chips")]
+        let whole_ns = timed.iter().map(|(_, ns)| ns).sum::<f64>() / timed.len() as f64;
+        Some(Self { first, last, wait_ns: whole_ns - least, whole_ns })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use reports::perf::{PerfReport, read_ops_csv};
 
     /// Ops of chips side by side, each with its time on each chip in ns.
-    fn found(ops: &[(&str, &[u32])]) -> Vec<Finding> {
+    fn rows(ops: &[(&str, &[u32])]) -> Vec<OpReport> {
         let mut text =
             "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]\n"
                 .to_owned();
@@ -123,7 +199,34 @@ mod tests {
         }
         let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
         let options = crate::Explanation::report_options();
-        slow_chips(&PerfReport::new(vec![csv], &options).unwrap().rows)
+        PerfReport::new(vec![csv], &options).unwrap().rows
+    }
+
+    fn found(ops: &[(&str, &[u32])]) -> Vec<Finding> {
+        slow_chips(&rows(ops))
+    }
+
+    #[test]
+    fn chips_that_wait_in_collectives_for_the_last_one_are_told() {
+        let gather: (&str, &[u32]) = ("AllGatherAsync", &[50_001, 20_000, 49_999]);
+        let matmul: (&str, &[u32]) = ("Matmul", &[10_000, 40_000, 10_000]);
+        let finding = collective_skew(&rows(&[matmul, gather, matmul, gather])).unwrap();
+        // Each time two of three chips wait 30 us: 20 us per chip of 40 us.
+        assert_eq!(
+            finding.sentence,
+            "Chips wait 50 % of the time of collectives (2 ops, 80 us per chip) for the one that comes \
+             last: chip 1 in 2 of 2"
+        );
+        assert!((finding.gain_at_most_ns.unwrap() - 40_000.0).abs() < 1e-6);
+        assert_eq!((finding.place.chip_id, finding.place.row), (Some(1), Some(5)));
+        let turns: (&str, &[u32]) = ("AllGatherAsync", &[20_000, 50_000, 50_000]);
+        let finding = collective_skew(&rows(&[gather, turns])).unwrap();
+        assert!(finding.sentence.ends_with("now one chip, now another"), "{}", finding.sentence);
+        assert_eq!(finding.place.chip_id, None);
+        // 10 us of 60 us on two of three chips are 12.5 % of 53 us.
+        assert_eq!(collective_skew(&rows(&[("AllGatherAsync", &[60_000, 50_000, 50_000])])), None);
+        assert_eq!(collective_skew(&rows(&[matmul, matmul])), None, "no collectives");
+        assert_eq!(collective_skew(&rows(&[("AllGatherAsync", &[50_000])])), None, "one chip");
     }
 
     #[test]

@@ -52,7 +52,7 @@ fn assert_within_class(explanation: &Explanation, finding: &Finding, what: &str)
     let classes: &[TimeClass] = match finding.cause {
         Cause::Host => &[HostLate],
         Cause::Dispatch => &[Dispatch],
-        Cause::Collective => &[Collective],
+        Cause::Collective | Cause::CollectiveSkew => &[Collective],
         Cause::Wait => &[Wait],
         Cause::Layout | Cause::RoundTrip => &[DataMovement],
         _ => &[Compute, DataMovement, Collective, Wait, Unknown],

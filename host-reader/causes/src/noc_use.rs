@@ -1,0 +1,167 @@
+//! Use of the NoC's links by programs, where their NoC events were recorded.
+
+use crate::{finding::share, threshold::NOC};
+use analysis::{
+    Launch,
+    noc_events::{Link, NocTraces, ProgramTrace, TileMap, TraceOptions, Traffic},
+};
+use reader::readout::Readout;
+use std::collections::BTreeMap;
+
+/// Use of the busiest link by one program, over the time of its kernels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct NocUse {
+    pub(crate) link: Link,
+    /// Share of the link's peak in percent.
+    pub(crate) percent: f64,
+    /// True if more bytes may have passed than are known: multicasts, transfers to unknown tiles, sizes
+    /// above the largest that an event can hold, and lost records.
+    pub(crate) is_lower_bound: bool,
+}
+
+impl NocUse {
+    /// Returns true if the link is at its peak, as far as it is known.
+    pub(crate) fn is_at_peak(&self) -> bool {
+        self.percent >= NOC.value
+    }
+}
+
+/// Uses of the NoC by chip and program. Programs without events, or without a known length, have none.
+pub(crate) type NocUses = BTreeMap<(u32, u32), NocUse>;
+
+/// The uses of all programs of a readout.
+pub(crate) fn noc_uses(readout: &Readout, launches: &[Launch]) -> NocUses {
+    let traces = NocTraces::of_readout(readout, |_, _| None, &TraceOptions::default());
+    if traces.programs.is_empty() {
+        return NocUses::new();
+    }
+    let devices = readout.devices.iter();
+    let chips = devices.filter_map(|device| {
+        let chip = &device.chip;
+        let grid = TileMap::of_device(device)?.grid();
+        Some((chip.chip_id, Chip { grid, link_bytes: link_bytes(&chip.arch)? }))
+    });
+    let chips = chips.collect();
+    let cycles = kernel_cycles(launches);
+    let is_partial = readout.losses.has_failures() || traces.notes.count() > 0;
+    let mut uses = uses_of(traces.programs, &chips, &cycles);
+    uses.values_mut().for_each(|of| of.is_lower_bound |= is_partial);
+    uses
+}
+
+/// What the links of a chip can carry.
+struct Chip {
+    /// Columns and rows of its tiles.
+    grid: (u16, u16),
+    /// Bytes that a link carries in a cycle.
+    link_bytes: f64,
+}
+
+/// Bytes that a link carries in a cycle: a flit.
+///
+/// # Compatibility
+/// Flits have 256 bits on Wormhole and 512 on Blackhole, by Tenstorrent's ISA documentation.
+fn link_bytes(arch: &str) -> Option<f64> {
+    match arch {
+        arch if arch.starts_with("wormhole") => Some(32.0),
+        arch if arch.starts_with("blackhole") => Some(64.0),
+        _ => None,
+    }
+}
+
+/// Cycles of the kernels of each program; none of a program of which a launch has no known length.
+fn kernel_cycles(launches: &[Launch]) -> BTreeMap<(u32, u32), u64> {
+    let mut cycles: BTreeMap<(u32, u32), Option<u64>> = BTreeMap::new();
+    for Launch { op, .. } in launches {
+        let sum = cycles.entry((op.chip_id, op.run_host_id)).or_insert(Some(0));
+        *sum = sum.zip(op.kernel).map(|(sum, kernel)| sum.saturating_add(kernel.duration_cycles));
+    }
+    cycles.into_iter().filter_map(|(program, cycles)| Some((program, cycles?))).collect()
+}
+
+fn uses_of(
+    traces: Vec<ProgramTrace>,
+    chips: &BTreeMap<u32, Chip>,
+    cycles: &BTreeMap<(u32, u32), u64>,
+) -> NocUses {
+    let mut programs: BTreeMap<(u32, u32), Vec<ProgramTrace>> = BTreeMap::new();
+    for trace in traces {
+        programs.entry((trace.chip_id, trace.program.0)).or_default().push(trace);
+    }
+    let noc_use = |(program, traces): ((u32, u32), Vec<ProgramTrace>)| {
+        let Chip { grid, link_bytes } = chips.get(&program.0)?;
+        let traffic = Traffic::of_traces(&traces, |_| Some(*grid));
+        let busiest = traffic.links.iter().max_by_key(|load| load.byte_count)?;
+        #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
+        let [bytes, cycles] = [busiest.byte_count, *cycles.get(&program)?].map(|of| of as f64);
+        let noc_use = NocUse {
+            link: busiest.link,
+            percent: share(bytes, cycles * link_bytes),
+            is_lower_bound: is_lower_bound(&traffic),
+        };
+        (cycles > 0.0).then_some((program, noc_use))
+    };
+    programs.into_iter().filter_map(noc_use).collect()
+}
+
+fn is_lower_bound(traffic: &Traffic) -> bool {
+    let is_cut = traffic.activities.iter().any(|activity| activity.is_lower_bound());
+    traffic.multicast_count > 0 || traffic.unplaced_count > 0 || traffic.unknown_count > 0 || is_cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::noc_events::read_json;
+
+    /// A trace of writes from tile (1,1) on NoC 0 of so many bytes to tiles of its row.
+    fn trace(program: u32, writes: &[(u16, u64)]) -> ProgramTrace {
+        let events: Vec<String> = writes
+            .iter()
+            .map(|(x, bytes)| {
+                format!(
+                    "{{\"proc\": \"BRISC\", \"noc\": \"NOC_0\", \"sx\": 1, \"sy\": 1, \"dx\": {x}, \
+                     \"dy\": 1, \"num_bytes\": {bytes}, \"type\": \"WRITE_\", \"timestamp\": 5}}"
+                )
+            })
+            .collect();
+        let objects = read_json(format!("[{}]", events.join(",")).as_bytes()).objects;
+        assert_eq!(objects.len(), writes.len());
+        ProgramTrace {
+            chip_id: 0,
+            program: wire::RunHostId(program),
+            trace: None,
+            op_name: String::new(),
+            objects,
+        }
+    }
+
+    fn uses(traces: Vec<ProgramTrace>, cycles: &[(u32, u64)]) -> NocUses {
+        let chips = [(0, Chip { grid: (10, 12), link_bytes: 32.0 })].into();
+        let cycles = cycles.iter().map(|(program, cycles)| ((0, *program), *cycles)).collect();
+        uses_of(traces, &chips, &cycles)
+    }
+
+    #[test]
+    fn the_busiest_link_carries_what_all_routes_over_it_do() {
+        // From (1,1) east: 4,096 bytes to (2,1) and 2,048 to (3,1) share the first link.
+        let found = uses(vec![trace(1024, &[(2, 4096), (3, 2048)])], &[(1024, 256)]);
+        let of = found[&(0, 1024)];
+        assert_eq!((of.percent, of.is_lower_bound, of.is_at_peak()), (75.0, false, true));
+        assert_eq!((of.link.tile.x, of.link.tile.y), (1, 1));
+        // Launches of one program are one: half of the bytes in each.
+        let found =
+            uses(vec![trace(1024, &[(2, 4096)]), trace(1024, &[(2, 4096)])], &[(1024, 512)]);
+        assert_eq!(found[&(0, 1024)].percent, 50.0);
+        assert!(!found[&(0, 1024)].is_at_peak());
+    }
+
+    #[test]
+    fn what_is_not_known_is_no_use() {
+        assert_eq!(uses(vec![trace(1024, &[(2, 4096)])], &[]), NocUses::new(), "no length");
+        assert_eq!(uses(vec![trace(1024, &[(2, 4096)])], &[(1024, 0)]), NocUses::new());
+        assert_eq!(uses(vec![trace(1024, &[])], &[(1024, 256)]), NocUses::new(), "no transfer");
+        // The largest size that an event can hold stands for more, too.
+        assert!(uses(vec![trace(1024, &[(2, 8160)])], &[(1024, 256)])[&(0, 1024)].is_lower_bound);
+    }
+}
