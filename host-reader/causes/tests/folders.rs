@@ -6,10 +6,11 @@
 mod model;
 
 use causes::{Cause, Explanation, Finding, GroupBound};
+use host_events::OpMetadata;
 use model::{Form, Recorder, Work, run};
 use recording::{Recording, device_log::PackedLog};
 use std::{fmt::Write, path::Path};
-use wire::{PacketKind, Risc};
+use wire::{PacketKind, Risc, RunHostId};
 
 const LOG_TITLES: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
     PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, \
@@ -253,7 +254,11 @@ fn pipeline(form: Form, csv: bool) -> (Finding, f64) {
         columns: 32,
     };
     std::fs::write(&path, csv_of(&[row])).unwrap();
-    let recording = Recording { ops_csv: csv.then_some(path), ..recording };
+    // The host's name for the op is another one.
+    let host_name = (OpMetadata::NAME.to_owned(), "Pipeline".to_owned());
+    let run_host_id = RunHostId(op.run_host_id);
+    let ops = vec![OpMetadata { chip_id: 0, run_host_id, fields: [host_name].into() }];
+    let recording = Recording { ops, ops_csv: csv.then_some(path), ..recording };
     let mut findings = Explanation::of_recording(&recording).findings;
     assert_eq!(findings.len(), 1, "{findings:#?}");
     let finding = findings.remove(0);
