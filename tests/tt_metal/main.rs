@@ -4,6 +4,7 @@
 //! |---|---|
 //! | where are the package and the compiler | [`package`] |
 //! | which command lines does tt-metal use | [`toolchain`] |
+//! | what need not be compiled again | [`compiled`] |
 //! | what does a linked program take | [`program`] |
 //! | does firmware fit | [`firmware`] |
 //! | do kernels compile and link | [`kernels`] |
@@ -36,6 +37,7 @@
 mod accumulate;
 mod changed_lists;
 mod clang;
+mod compiled;
 mod core;
 mod cost;
 mod cost_matrix;

@@ -7,7 +7,10 @@
 //! replaced: its `-mcpu`, `.ttinsn` and `lltt.h` (folder `shims`), its C library (declarations in
 //! `shims`) and its C++ library (the host's headers of the same version of gcc).
 
-use crate::package::{Package, our_include, sources};
+use crate::{
+    compiled::Store,
+    package::{Package, our_include, sources},
+};
 use std::{
     ffi::OsString,
     fmt,
@@ -479,11 +482,12 @@ impl Target {
     }
 }
 
-/// Runs a command and returns its output, or what it complained about.
+/// Runs a compiler, unless its result is kept, and returns its output, or what it complained about.
 pub(crate) fn run(command: &mut Command) -> Result<Output, String> {
-    let _turn = Turn::take();
-    let output = command
-        .output()
+    let scratch = folder("");
+    let store = Store { folder: scratch.join("compiled"), scratch };
+    let output = store
+        .run(command)
         .map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))?;
     if output.status.success() {
         return Ok(output);
@@ -511,13 +515,13 @@ pub(crate) fn first_error(output: &str) -> &str {
 }
 
 /// One of the compilers that may run at the same time.
-struct Turn;
+pub(crate) struct Turn;
 
 static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 const AT_MOST: usize = 2;
 
 impl Turn {
-    fn take() -> Self {
+    pub(crate) fn take() -> Self {
         let (count, freed) = &RUNNING;
         let count = count.lock().unwrap();
         let mut count = freed.wait_while(count, |count| *count >= AT_MOST).unwrap();
