@@ -3,7 +3,7 @@
 //! Most tests here compile tt-metal's sources, and many of them the same ones, which nothing of ours
 //! changes. A result is taken again when the compiler, its options and every byte that it has read
 //! are the same, and no file has come that it would find first. Nothing is kept of a compilation
-//! that fails. `KPROF_COMPILE_AGAIN=1` takes no result.
+//! that fails. With `KPROF_COMPILE_AGAIN=1` everything is compiled.
 
 use crate::{
     package::{our_include, sources},
@@ -30,6 +30,8 @@ pub(crate) struct Store {
     /// Files below it are known by their contents and not by their names: most lie in a folder whose
     /// number another run gives to something else.
     pub(crate) scratch: PathBuf,
+    /// False where everything is compiled.
+    pub(crate) is_asked: bool,
 }
 
 impl Store {
@@ -40,8 +42,7 @@ impl Store {
             return command.output();
         };
         let entry = self.folder.join(format!("{:016x}", question.key));
-        let is_wanted = std::env::var_os("KPROF_COMPILE_AGAIN").is_none();
-        if let Some(output) = is_wanted.then(|| question.answer(&entry)).flatten() {
+        if let Some(output) = self.is_asked.then(|| question.answer(&entry)).flatten() {
             return Ok(output);
         }
         let _turn = Turn::take();
@@ -275,7 +276,8 @@ fn expect(store: &Store, folders: [&Path; 2], define: &str, expected: &str) {
 fn results_are_those_of_the_bytes_that_are_there() {
     let scratch = super::toolchain::folder("compiled_again");
     fs::remove_dir_all(&scratch).unwrap();
-    let store = Store { folder: scratch.join("store"), scratch: scratch.clone() };
+    let folder = scratch.join("store");
+    let store = Store { folder, scratch: scratch.clone(), is_asked: true };
     let (first, second) = (scratch.join("first"), scratch.join("second"));
     for folder in [&first, &second] {
         fs::create_dir_all(folder).unwrap();
@@ -296,9 +298,15 @@ fn results_are_those_of_the_bytes_that_are_there() {
     fs::remove_file(first.join("value.hpp")).unwrap();
     expect(&store, folders, "-DWHERE=here", "here 2");
     // The same folders, of which this store knows names and what the compiler says that it read.
-    let known = Store { scratch: scratch.join("elsewhere"), ..store };
+    let mut known = Store { scratch: scratch.join("elsewhere"), ..store };
     fs::create_dir_all(&known.scratch).unwrap();
     expect(&known, folders, "-DWHERE=here", "here 2");
     fs::write(second.join("value.hpp"), "#define VALUE 4\n").unwrap();
+    expect(&known, folders, "-DWHERE=here", "here 4");
+    for result in fs::read_dir(&known.folder).unwrap() {
+        fs::write(result.unwrap().path().join("file"), "taken again").unwrap();
+    }
+    expect(&known, folders, "-DWHERE=here", "taken again");
+    known.is_asked = false;
     expect(&known, folders, "-DWHERE=here", "here 4");
 }

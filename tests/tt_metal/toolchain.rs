@@ -485,7 +485,8 @@ impl Target {
 /// Runs a compiler, unless its result is kept, and returns its output, or what it complained about.
 pub(crate) fn run(command: &mut Command) -> Result<Output, String> {
     let scratch = folder("");
-    let store = Store { folder: scratch.join("compiled"), scratch };
+    let is_asked = std::env::var_os("KPROF_COMPILE_AGAIN").is_none();
+    let store = Store { folder: scratch.join("compiled"), scratch, is_asked };
     let output = store
         .run(command)
         .map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))?;
