@@ -8,7 +8,8 @@
 //! ```
 //!
 //! `KPROF_TRUTH_COUNT` sets how many fresh seeds are tried besides the fixed ones, and
-//! `KPROF_TRUTH_FIXED` how many fixed ones: the gate tries more of both than `cargo test` alone.
+//! `KPROF_TRUTH_FIXED` how many fixed ones: `.ci/run` tries more fresh ones than `cargo test` alone,
+//! and `.ci/full` thousands.
 
 mod compare;
 mod mutants;
