@@ -57,10 +57,11 @@ describe('three ops of a log', () => {
   });
 
   test('no table scrolls sideways at 1440 pixels, and names give way to figures', async () => {
-    const { page } = report;
-    await page.setViewportSize({ width: 1440, height: 1000 });
-    assert.deepEqual(await wideOf(page), []);
-    await page.setViewportSize({ width: 1600, height: 1000 });
+    const narrow = await open('three.html', { width: 1440 });
+    await narrow.page.waitForSelector('#op .op-zones tbody tr');
+    assert.deepEqual(await wideOf(narrow.page), []);
+    assert.deepEqual(narrow.complaints, []);
+    await narrow.close();
   });
 
   test('keys work wherever the focus is, but not where one types', async () => {
