@@ -3,24 +3,21 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use flate2::{Compression, write::DeflateEncoder};
+use reader::packed_numbers::{fold_sign, push};
 use std::io::Write;
 
 /// Numbers one after another, each in as few bytes as it needs.
 ///
-/// Seven bits a byte, the lowest first; all bytes of a number but the last have the highest
-/// bit set. The page's script reads them in the order in which they are added here.
+/// As [`reader::packed_numbers`] has them. The page's script reads them in the order in which they are
+/// added here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PackedColumns(Vec<u8>);
 
 impl PackedColumns {
     /// Adds a number.
     #[inline]
-    pub(super) fn number(&mut self, mut number: u64) {
-        while number > 0x7f {
-            self.0.push(number.to_le_bytes()[0] | 0x80);
-            number >>= 7;
-        }
-        self.0.push(number.to_le_bytes()[0]);
+    pub(super) fn number(&mut self, number: u64) {
+        push(&mut self.0, number);
     }
 
     /// Adds a count or an index.
@@ -30,7 +27,7 @@ impl PackedColumns {
 
     /// Adds a number that may be negative: small ones of either sign stay short.
     pub(super) fn signed(&mut self, number: i64) {
-        self.number((number.cast_unsigned() << 1) ^ (number >> 63).cast_unsigned());
+        self.number(fold_sign(number));
     }
 
     /// Adds a number of which every bit counts, as its upper and its lower half: numbers of
