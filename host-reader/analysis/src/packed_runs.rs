@@ -90,7 +90,7 @@ impl Iterator for Pieces<'_> {
     }
 }
 
-/// Runs of one lane, by program, then as the lane had them.
+/// Runs of one lane, ordered by program, then by their index in the lane.
 #[derive(Debug)]
 struct PackedRuns {
     lane: LaneId,

@@ -33,7 +33,7 @@ pub(crate) struct LaunchRows {
     pub(crate) is_of_file: bool,
     /// Sentence about the file that describes the launches.
     pub(crate) described_by: Option<String>,
-    /// What the file in the folder does not tell.
+    /// Question that the ops CSV leaves open.
     pub(crate) untold: Option<Untold>,
 }
 

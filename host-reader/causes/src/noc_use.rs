@@ -26,7 +26,7 @@ impl NocUse {
     }
 }
 
-/// Uses of the NoC by chip and program. Programs without events, or without a known length, have none.
+/// Uses of the NoC by chip and program. Programs without NoC events, or of unknown length, have none.
 pub(crate) type NocUses = BTreeMap<(u32, u32), NocUse>;
 
 /// The uses of all programs of a readout.
@@ -69,7 +69,7 @@ fn link_bytes(arch: &str) -> Option<f64> {
     }
 }
 
-/// Cycles of the kernels of each program; none of a program of which a launch has no known length.
+/// Cycles of the kernels of each program. A program with a launch of unknown length has no entry.
 fn kernel_cycles(launches: &[Launch]) -> BTreeMap<(u32, u32), u64> {
     let mut cycles: BTreeMap<(u32, u32), Option<u64>> = BTreeMap::new();
     for Launch { op, .. } in launches {

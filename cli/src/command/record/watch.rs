@@ -19,9 +19,9 @@ use std::{
 
 /// Shortest time between two looks for new clients.
 const POLL_TIME: Duration = Duration::from_millis(5);
-/// A look's time is at most one part in so many of a processor: where the kernel has a large table
-/// of sockets, a look takes milliseconds, which the program would miss.
-const POLL_SHARE: u32 = 20;
+/// The pause behind a look is at least so many times as long as the look. Where the kernel has a
+/// large table of sockets, a look takes milliseconds of a processor that the program needs.
+const PAUSE_PER_LOOK: u32 = 20;
 
 /// Result of one client.
 pub(super) type Taken = Result<TracyRecording, TracyError>;
@@ -75,7 +75,7 @@ fn watch(
         if let Some(status) = child.try_wait()? {
             return Ok((status, recorders));
         }
-        thread::sleep(POLL_TIME.max(look.elapsed().saturating_mul(POLL_SHARE)));
+        thread::sleep(POLL_TIME.max(look.elapsed().saturating_mul(PAUSE_PER_LOOK)));
     }
 }
 
