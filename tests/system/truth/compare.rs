@@ -11,7 +11,7 @@ use host_reader::{
     mesh::Noc0Coord,
 };
 use sim::{
-    fault::FaultEffect,
+    fault::{FaultEffect, Site},
     program::Emission,
     pushed::{PushedLaunch, PushedRecord, unexplained_noc_event},
     truth::RiscKey,
@@ -68,17 +68,24 @@ fn key_of(id: LaneId) -> RiscKey {
 struct Damage {
     lost: BTreeSet<(u32, (u16, u16), u64)>,
     flipped: BTreeSet<(u32, (u16, u16), u64)>,
+    /// Launches that a RISC ended later than the one that pushes waits for.
+    late: BTreeSet<(RiscKey, u64)>,
 }
 
 impl Damage {
     fn of(outcome: &Outcome) -> Self {
-        let mut damage = Self { lost: BTreeSet::new(), flipped: BTreeSet::new() };
+        let mut damage =
+            Self { lost: BTreeSet::new(), flipped: BTreeSet::new(), late: BTreeSet::new() };
         for fault in &outcome.truth.faults {
             let Some(site) = fault.site else { continue };
             let key = (site.chip_id, (site.core.x, site.core.y), site.launch_index);
             match fault.effect {
                 FaultEffect::WriteLost { .. } => damage.lost.insert(key),
                 FaultEffect::WordCorrupted { .. } => damage.flipped.insert(key),
+                FaultEffect::SubordinateLate { .. } => {
+                    let Site { chip_id, core, risc, launch_index, .. } = site;
+                    damage.late.insert((RiscKey { chip_id, core, risc }, launch_index))
+                }
                 _ => false,
             };
         }
@@ -187,7 +194,10 @@ impl<'a> LaneCheck<'a> {
             }
             let is_lost = self.is_damaged(&self.damage.lost, launch);
             let is_flipped = self.is_damaged(&self.damage.flipped, launch);
+            // What a RISC pushed itself may time out, and what it ends with come too late.
+            let is_late = self.damage.late.contains(&(self.key, launch.launch_index));
             let is_said = match (is_lost, is_flipped) {
+                (false, false) if is_late && has_loss(&[LossCause::NotPublished]) => true,
                 (false, false) => has_loss(&[LossCause::DramFull, LossCause::PushTimedOut]),
                 _ => has_loss(&[
                     LossCause::NeverArrived,
