@@ -54,48 +54,94 @@ const MOST_LOOKS: u32 = 20;
 
 #[cfg(target_os = "linux")]
 fn listening(named: Option<u16>) -> Vec<Listener> {
-    use procfs::net::{TcpState, tcp, tcp6};
-    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-    let entries = [tcp(), tcp6()].into_iter().flatten().flatten();
-    let listening = entries.filter(|entry| entry.state == TcpState::Listen);
-    let clients = listening.filter(|entry| may_be_client(entry.local_address.port(), named));
-    clients
-        .map(|entry| {
-            let mut address = entry.local_address;
-            // Whoever listens on every address listens on that of this machine.
-            match address.ip() {
-                IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
-                IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
-                _ => {}
-            }
-            Listener { address, socket: entry.inode }
-        })
-        .collect()
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(std::fs::read_to_string);
+    let rows = tables.iter().flatten().flat_map(|table| table.lines().skip(1));
+    let listening = rows.filter_map(Listener::from_row);
+    listening.filter(|listener| may_be_client(listener.address.port(), named)).collect()
 }
 
 #[cfg(target_os = "linux")]
-fn sockets_of_tree(process: u32) -> std::collections::HashSet<u64> {
-    use procfs::process::{FDTarget, Process, all_processes};
-    let mut parents = std::collections::HashMap::new();
-    for found in all_processes().into_iter().flatten().flatten() {
-        if let Ok(status) = found.stat() {
-            parents.insert(status.pid, status.ppid);
-        }
+impl Listener {
+    /// The listener of a row of `/proc/net/tcp` or `/proc/net/tcp6`, if the row is of one.
+    fn from_row(row: &str) -> Option<Self> {
+        let cells: Vec<&str> = row.split_ascii_whitespace().collect();
+        let [_, address, _, state, _, _, _, _, _, socket, ..] = cells.as_slice() else {
+            return None;
+        };
+        let (ip, port) = address.split_once(':')?;
+        let address = SocketAddr::new(ip_of(ip)?, u16::from_str_radix(port, 16).ok()?);
+        (*state == LISTENS).then_some(Self { address, socket: socket.parse().ok()? })
     }
-    let root = i32::try_from(process).unwrap_or(-1);
-    let is_descendant = |pid: &i32| {
-        let ancestors = std::iter::successors(Some(*pid), |pid| parents.get(pid).copied());
-        // A chain of parents is short; a number used twice must not make it a circle.
-        ancestors.take(parents.len()).any(|pid| pid == root)
+}
+
+/// The kernel's number for a socket that listens.
+#[cfg(target_os = "linux")]
+const LISTENS: &str = "0A";
+
+/// An address as the kernel prints it: words of four bytes in the order of the machine. Whoever
+/// listens on every address listens on that of this machine.
+#[cfg(target_os = "linux")]
+fn ip_of(digits: &str) -> Option<std::net::IpAddr> {
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+    let bytes_at = |at| {
+        let word = u32::from_str_radix(digits.get(at..at + 8)?, 16).ok()?;
+        Some(word.to_ne_bytes())
     };
-    let tree = parents.keys().filter(|pid| is_descendant(pid));
-    let descriptors = tree.filter_map(|pid| Process::new(*pid).ok()?.fd().ok()).flatten().flatten();
-    descriptors
-        .filter_map(|descriptor| match descriptor.target {
-            FDTarget::Socket(inode) => Some(inode),
-            _ => None,
-        })
-        .collect()
+    let ip = match digits.len() {
+        8 => IpAddr::from(bytes_at(0)?),
+        32 => {
+            let words = [bytes_at(0)?, bytes_at(8)?, bytes_at(16)?, bytes_at(24)?];
+            IpAddr::from(<[u8; 16]>::try_from(words.as_flattened()).ok()?)
+        }
+        _ => return None,
+    };
+    Some(match ip {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    })
+}
+
+/// Numbers of the sockets that a process and its descendants hold.
+#[cfg(target_os = "linux")]
+fn sockets_of_tree(process: u32) -> std::collections::HashSet<u64> {
+    let names = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = names.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let parents: HashMap<u32, u32> =
+        processes.filter_map(|one| Some((one, parent_of(one)?))).collect();
+    let is_descendant = |one: &u32| {
+        let ancestors = std::iter::successors(Some(*one), |one| parents.get(one).copied());
+        // A chain of parents is short; a number used twice must not make it a circle.
+        ancestors.take(parents.len()).any(|one| one == process)
+    };
+    parents.keys().filter(|one| is_descendant(one)).flat_map(|one| sockets_of(*one)).collect()
+}
+
+/// The parent of a process that is there.
+#[cfg(target_os = "linux")]
+fn parent_of(process: u32) -> Option<u32> {
+    // Bytes, since a program may give itself any name.
+    let stat = std::fs::read(format!("/proc/{process}/stat")).ok()?;
+    parent_in_stat(&String::from_utf8_lossy(&stat))
+}
+
+/// The parent's number in `/proc/PID/stat`: the second word behind the name, which stands in
+/// parentheses and may hold blanks and parentheses.
+#[cfg(target_os = "linux")]
+fn parent_in_stat(stat: &str) -> Option<u32> {
+    let (_, behind_name) = stat.rsplit_once(')')?;
+    behind_name.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// Numbers of the sockets that a process holds; none of a process that has ended.
+#[cfg(target_os = "linux")]
+fn sockets_of(process: u32) -> Vec<u64> {
+    let descriptors = std::fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten();
+    let targets = descriptors.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    let socket = |target: std::path::PathBuf| {
+        target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+    };
+    targets.filter_map(socket).collect()
 }
 
 /// Without a list of sockets there is the one port that was given to the program.
@@ -111,4 +157,48 @@ fn listening(named: Option<u16>) -> Vec<Listener> {
 #[cfg(not(target_os = "linux"))]
 fn sockets_of_tree(_process: u32) -> std::collections::HashSet<u64> {
     (0..=u64::from(u16::MAX)).collect()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// Rows as Linux prints them on a machine whose words begin with their lowest byte.
+    #[cfg(target_endian = "little")]
+    #[test]
+    fn rows_of_the_kernel_are_listeners_with_addresses() {
+        let rest = "00000000:00000000 00:00000000 00000000  1000        0 4711 1 0000000000000000";
+        let found = |local: &str, state: &str| {
+            let remote = "0".repeat(local.len() - 5) + ":0000";
+            let found = Listener::from_row(&format!("  0: {local} {remote} {state} {rest} 100 0"));
+            found.map(|listener| (listener.address.to_string(), listener.socket))
+        };
+        let v4 = |ip: &str| Some((format!("{ip}:8086"), 4711));
+        assert_eq!(found("0200A8C0:1F96", "0A"), v4("192.168.0.2"));
+        assert_eq!(found("00000000:1F96", "0A"), v4("127.0.0.1"));
+        let v6 = "B80D0120000000000000000001000000:1F96";
+        assert_eq!(found(v6, "0A"), Some(("[2001:db8::1]:8086".to_owned(), 4711)));
+        assert_eq!(found(&format!("{:032}:1F96", 0), "0A"), Some(("[::1]:8086".to_owned(), 4711)));
+        assert_eq!(found("0200A8C0:1F96", "01"), None, "a connection");
+        assert_eq!(found("0200A8:1F96", "0A"), None);
+        assert_eq!(Listener::from_row("0: é"), None);
+    }
+
+    #[test]
+    fn a_program_may_have_any_name() {
+        assert_eq!(parent_in_stat("12 (a) S 1 (b) S 77 12 12 0 -1"), Some(77));
+        assert_eq!(parent_in_stat("12"), None);
+    }
+
+    /// The kernel's own rows and links of a socket of this process.
+    #[test]
+    fn a_socket_of_this_process_is_found_and_others_are_not() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let found = Search::default().new_clients(std::process::id(), Some(address.port()));
+        let found: Vec<_> = found.iter().map(|listener| listener.address).collect();
+        assert!(found.contains(&address), "{found:?}");
+        let of_none = Search::default().new_clients(u32::MAX, Some(address.port()));
+        assert_eq!(of_none, []);
+    }
 }
