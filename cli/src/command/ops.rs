@@ -132,6 +132,7 @@ fn options(args: &OpsArgs) -> Result<OpsOptions, Failure> {
         device_data,
         is_device_only: args.device_only,
         analyses,
+        analyzes_noc: args.analyze_noc_traces,
         filter: joined(&args.filters),
     })
 }

@@ -30,6 +30,7 @@ mod inputs;
 mod join;
 mod latency;
 mod measured;
+mod noc;
 mod ops;
 mod per_core;
 mod perf_report;

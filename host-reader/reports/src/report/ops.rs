@@ -13,6 +13,7 @@ use super::{
     join::{JoinedOp, Joiner},
     latency::RowLatencies,
     measured::measured_marks,
+    noc::NocInput,
     per_core::{PROBE_OVERHEAD_NS, per_core_csv},
     perf_report::ProgramAnalyses,
     recorded::host_log_of,
@@ -49,6 +50,8 @@ pub struct OpsOptions {
     pub is_device_only: bool,
     /// The durations of the device perf report.
     pub analyses: ProgramAnalyses,
+    /// Fill the columns about the NoCs from NoC events.
+    pub analyzes_noc: bool,
     /// Which launches to report on. Exact reports, and those of a device perf report, are
     /// whole.
     pub filter: TraceFilter,
@@ -154,6 +157,10 @@ impl OpsReport {
         let (wanted, hidden) = filtered(recording, &options.filter);
         let Recording { readout, ops, clock, .. } = wanted.as_ref();
         let mut device = device_of_readout(readout, ops, options, "the readout", &mut problems);
+        if options.analyzes_noc {
+            let noc = NocInput::of_readout(&recording.readout, "the readout", &mut problems);
+            noc.add_cells(&mut device.ops, false);
+        }
         let has_host = !host.ops.is_empty();
         leave_out_hidden(&mut host, &hidden, options);
         device.hidden = hidden;
