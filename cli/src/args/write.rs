@@ -161,6 +161,10 @@ pub(crate) struct OpsArgs {
     /// device log or capture.
     #[arg(long)]
     pub(crate) analyze_noc_traces: bool,
+    /// Analysis of the device log to show, by the name that tt-metal gives it, such as
+    /// device_kernel_duration; repeat for more. Default: all.
+    #[arg(short = 'a', long = "device-analysis-types", value_name = "NAME")]
+    pub(crate) device_analysis_types: Vec<String>,
     /// Do not copy the device log into the report's folder.
     #[arg(long)]
     pub(crate) no_copies: bool,

@@ -101,6 +101,8 @@ pub(super) struct DeviceSide {
     pub(super) hidden: HiddenLaunches,
     /// Records that the device data lacks.
     pub(super) losses: LossLedger,
+    /// True if durations are those of a device perf report.
+    pub(super) is_perf_report: bool,
     /// True if there is a file with device data that could be read.
     pub(super) is_read: bool,
 }
@@ -166,6 +168,10 @@ fn read_device_data(
             device_of_log(&log, options, host, problems)
         };
     }
+    if !options.device_analyses.is_all() {
+        let detail = "its durations are all shown; --force-legacy-device-logs takes a subset";
+        problems.add_to_file(&report.display().to_string(), detail);
+    }
     let bytes = read_input(&report, "ops have no durations then", problems);
     let is_read = bytes.is_some();
     let bytes = bytes.unwrap_or_default();
@@ -184,6 +190,7 @@ fn read_device_data(
         sub_devices,
         is_quasar,
         losses,
+        is_perf_report: true,
         is_read,
         ..DeviceSide::default()
     }

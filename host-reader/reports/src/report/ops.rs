@@ -1,6 +1,7 @@
 //! The ops report: what goes in, and the texts that come out.
 
 use super::{
+    device_analyses::DeviceAnalyses,
     device_op::Cells,
     host::{HostLog, Signpost},
     host_cells::{
@@ -50,6 +51,8 @@ pub struct OpsOptions {
     pub is_device_only: bool,
     /// The durations of the device perf report.
     pub analyses: ProgramAnalyses,
+    /// Which analyses of a device log or a readout are shown. A device perf report is shown whole.
+    pub device_analyses: DeviceAnalyses,
     /// Fill the columns about the NoCs from NoC events.
     pub analyzes_noc: bool,
     /// Which launches to report on. Exact reports, and those of a device perf report, are
@@ -212,7 +215,10 @@ struct Builder<'report> {
 }
 
 impl Builder<'_> {
-    fn build(mut self, device: DeviceSide) -> OpsReport {
+    fn build(mut self, mut device: DeviceSide) -> OpsReport {
+        if !device.is_perf_report {
+            self.options.device_analyses.apply(&mut device);
+        }
         let is_device_only = !self.has_host;
         let device_op_count = device.ops.values().map(|ops| ops.len() as u64).sum();
         let line_end = if self.options.is_exact { "\r\n" } else { "\n" };
