@@ -174,6 +174,19 @@ fn the_third_transfer_by_a_link_waits_for_the_first() {
 }
 
 #[test]
+fn a_transfer_that_waited_makes_up_for_the_rest_of_the_step() {
+    // Two transfers take cycles 50 to 60, the third begins then: until cycle 96 it could move 1,011
+    // bytes, and so needs no further step.
+    let write = |bytes| Event::write((1, 1), (2, 1), bytes);
+    let trace = trace_of([write(281), write(281), write(1_000), Event::end(1_020)]);
+    let workload = Workload::of_trace(&trace, &wormhole());
+    assert_eq!(simulate(&workload, &wormhole(), true).unwrap().end_cycle, Some(100));
+    let asked = 2.0 * 28.1 * 14.0 / 32.0 + 28.1;
+    let figures = NocFigures::of_trace(&trace, &wormhole());
+    assert_near(figures.link_percent, 100.0 * asked / 30.0 / 480.0 / 5.0);
+}
+
+#[test]
 fn a_controller_moves_bytes_of_all_its_tiles() {
     // In 1,000 cycles a controller moves 23,600 bytes.
     let (read, write) = (Event::read((1, 1), (0, 0), 2_360), Event::write((1, 1), (0, 11), 1_180));
