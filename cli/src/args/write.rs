@@ -94,9 +94,11 @@ pub(crate) struct ExportArgs {
 /// written. Known bugs of tt-metal's scripts are fixed unless --upstream-exact is given.
 /// Nothing is ever deleted from reports/.
 ///
-/// NOC UTIL, MULTICAST NOC UTIL, DRAM BW UTIL, ETH BW UTIL and NPE CONG IMPACT have no values:
-/// tt-metal takes them from tt-npe, a model of the NoC, and no recording says how busy a link was.
-/// kprof noc shows the bytes over each link.
+/// NOC UTIL, MULTICAST NOC UTIL, DRAM BW UTIL, ETH BW UTIL and NPE CONG IMPACT have no values
+/// without --analyze-noc-traces. They come from a model of the NoCs with the rules of tt-npe, from
+/// which tt-metal takes them; writes under a transaction id, inline writes and semaphores are in
+/// none of them. EMPTY FIGURES BECAUSE says why a launch has none: fabric packets, unknown targets
+/// or sizes, lost records. kprof noc shows the bytes over each link.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof ops                                    reports on generated/profiler
@@ -104,6 +106,7 @@ pub(crate) struct ExportArgs {
   kprof ops run.kprof -o artifacts             also writes the logs of the capture
   kprof ops artifacts --upstream-exact -n exact
   kprof ops run.kprof --filter op=Matmul*,device=0
+  kprof ops generated/profiler --analyze-noc-traces
   kprof ops --device-only profile_log_device.csv -o out
 
 Output, in OUT:
@@ -154,6 +157,14 @@ pub(crate) struct OpsArgs {
     /// Write .logs/cpp_device_perf_report.csv, replacing an existing one.
     #[arg(long)]
     pub(crate) perf_report: bool,
+    /// Fill the columns about the NoCs from noc_trace*.json, or else from the NoC events of the
+    /// device log or capture.
+    #[arg(long)]
+    pub(crate) analyze_noc_traces: bool,
+    /// Analysis of the device log to show, by the name that tt-metal gives it, such as
+    /// device_kernel_duration; repeat for more. Default: all.
+    #[arg(short = 'a', long = "device-analysis-types", value_name = "NAME")]
+    pub(crate) device_analysis_types: Vec<String>,
     /// Do not copy the device log into the report's folder.
     #[arg(long)]
     pub(crate) no_copies: bool,

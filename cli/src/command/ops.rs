@@ -19,7 +19,9 @@ use host_reader::{
         host_ops::{OP_MESSAGES, OP_TIMES},
         is_capture,
     },
-    report::{DeviceData, HostFiles, OpsOptions, OpsReport, Problem, ProgramAnalyses},
+    report::{
+        DeviceAnalyses, DeviceData, HostFiles, OpsOptions, OpsReport, Problem, ProgramAnalyses,
+    },
     sync::write_sync_info,
     zone_names::write_zone_log,
 };
@@ -127,11 +129,16 @@ fn options(args: &OpsArgs) -> Result<OpsOptions, Failure> {
         (_, true) => DeviceData::PerfReport,
         _ => DeviceData::Best,
     };
+    let names = args.device_analysis_types.iter().map(String::as_str);
+    let device_analyses = DeviceAnalyses::from_names(names);
+    let device_analyses = device_analyses.map_err(|error| Failure::Sentence(error.to_string()))?;
     Ok(OpsOptions {
         is_exact: args.upstream_exact,
         device_data,
         is_device_only: args.device_only,
         analyses,
+        device_analyses,
+        analyzes_noc: args.analyze_noc_traces,
         filter: joined(&args.filters),
     })
 }

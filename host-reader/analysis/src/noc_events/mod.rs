@@ -13,6 +13,7 @@
 //! | how is it written as TT-Metal writes it, and read? | [`ProgramTrace::to_json`], [`read_json`] |
 //! | how does a device log have room for addresses? | [`describe_addresses`] |
 //! | who moved how much, to whom, over which links? | [`Traffic`] |
+//! | how busy were links and DRAM, and what did congestion cost? | [`NocFigures`] |
 //! | which memory did kernels hold, and for how long? | [`Locks`] |
 //!
 //! # Compatibility
@@ -34,25 +35,30 @@ mod harvesting;
 mod json;
 mod kind;
 mod locks;
+mod model;
 mod object;
 mod payload;
+mod route;
 mod size_field;
 mod tile;
 mod trace;
 mod traffic;
+mod transfer;
 
 pub use describe::describe_addresses;
 pub use harvesting::{HarvestingError, lines_of_traces, lines_without, lines_without_mask};
 pub use json::{ReadTrace, TraceProblem, read_json};
 pub use kind::{EventKind, Numbering};
 pub use locks::{HeldMemory, Locks};
+pub use model::{NocChip, NocFigures, NocGap};
 pub use object::{Destination, FabricMux, FabricSend, TraceObject};
 pub use payload::{
     FabricEvent, FabricPacket, LocalEvent, Noc, Payload, PayloadError, RawCoord, Routing,
     ScatterEvent, Trailer,
 };
+pub use route::Direction;
 pub use size_field::{FoundSizeField, SizeField};
 pub use tile::TileMap;
 pub use trace::{NocTraces, ProgramTrace, TraceNotes, TraceOptions};
-pub use traffic::{Activity, Direction, Link, LinkLoad, Pair, Traffic, UnplacedPair};
+pub use traffic::{Activity, Link, LinkLoad, Pair, Traffic, UnplacedPair};
 pub use wire::scoped_lock::LockEventKind;

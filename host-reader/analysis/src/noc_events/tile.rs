@@ -105,6 +105,16 @@ impl TileMap {
         u16::try_from(channel).ok()
     }
 
+    /// Returns the number of the DRAM controller at a tile.
+    ///
+    /// # Compatibility
+    /// tt-npe's `device_models`: controllers are counted by column, each with three tiles.
+    #[must_use]
+    pub fn dram_controller(&self, tile: Noc0Coord) -> Option<u16> {
+        let index = self.arch.dram.iter().position(|&at| at == (tile.x, tile.y))?;
+        u16::try_from(index / TILES_OF_CONTROLLER).ok()
+    }
+
     /// Returns true if a tile of this place holds a Tensix core.
     #[must_use]
     pub fn is_tensix(&self, tile: Noc0Coord) -> bool {
@@ -170,6 +180,8 @@ pub(super) struct Arch {
     pub(super) harvests_rows: bool,
     /// Ethernet tiles by channel.
     ethernet: &'static [(u16, u16)],
+    /// DRAM tiles, those of a controller one behind the other.
+    dram: &'static [(u16, u16)],
 }
 
 impl Arch {
@@ -218,6 +230,7 @@ static WORMHOLE: Arch = Arch {
         (6, 6),
         (4, 6),
     ],
+    dram: &WORMHOLE_DRAM,
 };
 
 static BLACKHOLE: Arch = Arch {
@@ -242,6 +255,7 @@ static BLACKHOLE: Arch = Arch {
         (7, 1),
         (10, 1),
     ],
+    dram: &BLACKHOLE_DRAM,
 };
 
 static ARCHS: [&Arch; 2] = [&WORMHOLE, &BLACKHOLE];
@@ -251,6 +265,31 @@ const WORMHOLE_TENSIX: u16 = 18;
 /// Translated row of a Blackhole's Ethernet tiles, and the column of channel 0 in it.
 const BLACKHOLE_ETHERNET_ROW: u16 = 25;
 const BLACKHOLE_ETHERNET_COLUMN: u16 = 20;
+
+/// DRAM tiles that lead to one controller.
+const TILES_OF_CONTROLLER: usize = 3;
+
+/// DRAM tiles of a Wormhole by controller.
+const WORMHOLE_DRAM: [(u16, u16); 18] = [
+    (0, 0),
+    (0, 1),
+    (0, 11),
+    (0, 5),
+    (0, 6),
+    (0, 7),
+    (5, 0),
+    (5, 1),
+    (5, 11),
+    (5, 2),
+    (5, 9),
+    (5, 10),
+    (5, 3),
+    (5, 4),
+    (5, 8),
+    (5, 5),
+    (5, 6),
+    (5, 7),
+];
 
 /// DRAM tiles of a Blackhole in the order of their translated rows, of both columns.
 const BLACKHOLE_DRAM: [(u16, u16); 24] = [

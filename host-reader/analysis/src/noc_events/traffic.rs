@@ -1,15 +1,14 @@
 //! Traffic: who moved how much, to whom, and over which links.
 
-#![expect(
-    clippy::arithmetic_side_effects,
-    reason = "counts are of records that are in memory, and a route stays on the grid"
-)]
+#![expect(clippy::arithmetic_side_effects, reason = "counts are of records that are in memory")]
 
 use crate::noc_events::{
     kind::EventKind,
     object::TraceObject,
     payload::{Noc, RawCoord},
+    route::{Direction, route},
     trace::ProgramTrace,
+    transfer::{Target, Transfer, TransferState},
 };
 use reader::mesh::Noc0Coord;
 use std::collections::BTreeMap;
@@ -40,19 +39,6 @@ pub struct Activity {
     pub saturated_count: u64,
     /// Cycles between the beginnings of waits and their ends; of waits alone.
     pub wait_cycles: u64,
-}
-
-impl Direction {
-    /// Returns the name that tables show.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::East => "east",
-            Self::South => "south",
-            Self::West => "west",
-            Self::North => "north",
-        }
-    }
 }
 
 impl Activity {
@@ -97,19 +83,6 @@ pub struct UnplacedPair {
     pub transfer_count: u64,
     /// Bytes, each transfer rounded up to 32.
     pub byte_count: u64,
-}
-
-/// Direction in which a link leaves a tile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Direction {
-    /// To the next column.
-    East,
-    /// To the next row.
-    South,
-    /// To the column before.
-    West,
-    /// To the row before.
-    North,
 }
 
 /// A link between two neighbouring tiles.
@@ -197,28 +170,11 @@ struct Sums {
     saturated_bytes: u64,
 }
 
-/// Target of an event.
-#[derive(Clone, Copy)]
-enum Target {
-    /// A tile.
-    Tile(Noc0Coord),
-    /// An unknown tile, in the kernel's coordinates.
-    Unplaced(RawCoord),
-}
-
-impl Target {
-    fn of_object(object: &TraceObject) -> Option<Self> {
-        let coord = |at: Option<i32>| u16::try_from(at?).ok();
-        let tile = coord(object.dx).zip(coord(object.dy)).map(|(x, y)| Noc0Coord { x, y });
-        tile.map(Self::Tile).or(object.unplaced_target.map(Self::Unplaced))
-    }
-}
-
 /// State that a RISC's earlier events leave to its later ones, by core, RISC and network.
 #[derive(Default)]
 struct RiscState {
-    /// Targets that a read and a write without one go to.
-    set_targets: BTreeMap<bool, Target>,
+    /// Where reads and writes without a target go to.
+    transfers: TransferState,
     /// The wait that is open: the event that ends it, and when it began.
     wait: Option<(EventKind, u64, ActivityKey)>,
 }
@@ -255,7 +211,9 @@ impl Sums {
             counts.saturated += u64::from(bytes == self.saturated_bytes);
             let state = states.entry((core, &object.proc, noc)).or_default();
             self.wait(state, kind, object.timestamp, key);
-            self.transfer(state, kind, object, (trace.chip_id, noc, core), grid);
+            if let Some(transfer) = state.transfers.take(kind, object) {
+                self.transfer(trace.chip_id, &transfer, grid);
+            }
         }
         let open = states.values().filter(|state| state.wait.is_some()).count();
         self.traffic.open_wait_count += open as u64;
@@ -281,41 +239,19 @@ impl Sums {
         }
     }
 
-    /// Takes the bytes that an event moved, if it moved any.
-    fn transfer(
-        &mut self,
-        state: &mut RiscState,
-        kind: EventKind,
-        object: &TraceObject,
-        (chip_id, noc, core): (u32, Noc, Noc0Coord),
-        grid: Option<(u16, u16)>,
-    ) {
-        let named = Target::of_object(object);
-        if let Some(is_read) = sets_target(kind) {
-            match named {
-                Some(target) => state.set_targets.insert(is_read, target),
-                None => state.set_targets.remove(&is_read),
-            };
-        }
+    /// Takes the bytes that an event moved.
+    fn transfer(&mut self, chip_id: u32, transfer: &Transfer, grid: Option<(u16, u16)>) {
+        let &Transfer { kind, noc, core, target, byte_count: bytes, .. } = transfer;
         let is_read = kind.is_read();
-        if !is_read && !kind.is_write() {
-            return;
-        }
-        if kind.is_multicast() {
-            self.traffic.multicast_count += 1;
-            return;
-        }
-        let target = if takes_target(kind) {
-            named.or_else(|| state.set_targets.get(&is_read).copied())
-        } else {
-            named
-        };
-        let bytes = object.num_bytes.unwrap_or(0);
         let target = match target {
-            Some(Target::Tile(tile)) => tile,
+            _ if kind.is_multicast() => {
+                self.traffic.multicast_count += 1;
+                return;
+            }
+            Target::Tile(tile) => tile,
             unknown => {
                 self.traffic.unplaced_count += 1;
-                if let Some(Target::Unplaced(target)) = unknown {
+                if let Target::Unplaced(target) = unknown {
                     add_transfer(&mut self.unplaced, (chip_id, noc, core, target, is_read), bytes);
                 }
                 return;
@@ -376,72 +312,6 @@ fn add_transfer<K: Ord>(transfers: &mut BTreeMap<K, (u64, u64)>, key: K, bytes: 
     *sum = sum.saturating_add(bytes);
 }
 
-/// Returns true for reads and false for writes whose target the event sets for later ones.
-const fn sets_target(kind: EventKind) -> Option<bool> {
-    match kind {
-        EventKind::ReadSetState | EventKind::ReadDramShardedSetState => Some(true),
-        EventKind::WriteSetState | EventKind::WriteWithTridSetState => Some(false),
-        _ => None,
-    }
-}
-
-/// Returns true if the event goes to a target that an earlier one has set.
-const fn takes_target(kind: EventKind) -> bool {
-    matches!(
-        kind,
-        EventKind::ReadWithState
-            | EventKind::ReadWithStateAndTrid
-            | EventKind::ReadDramShardedWithState
-            | EventKind::WriteWithState
-            | EventKind::WriteWithTridWithState
-    )
-}
-
-/// The links that bytes take: on NoC 0 east, then south; on NoC 1 north, then west.
-///
-/// Both networks are rings in each direction. None without a network or off the grid.
-///
-/// # Compatibility
-/// tt-isa-documentation, `WormholeB0/NoC/RoutingPaths.md`.
-fn route(
-    noc: Noc,
-    from: Noc0Coord,
-    to: Noc0Coord,
-    (columns, rows): (u16, u16),
-) -> Vec<(Noc0Coord, Direction)> {
-    let is_on_grid = |tile: Noc0Coord| tile.x < columns && tile.y < rows;
-    if !is_on_grid(from) || !is_on_grid(to) {
-        return Vec::new();
-    }
-    let next = |at: u16, size: u16| if at + 1 == size { 0 } else { at + 1 };
-    let before = |at: u16, size: u16| if at == 0 { size - 1 } else { at - 1 };
-    let (mut links, mut tile) = (Vec::new(), from);
-    match noc {
-        Noc::Undefined => {}
-        Noc::Noc0 => {
-            while tile.x != to.x {
-                links.push((tile, Direction::East));
-                tile.x = next(tile.x, columns);
-            }
-            while tile.y != to.y {
-                links.push((tile, Direction::South));
-                tile.y = next(tile.y, rows);
-            }
-        }
-        Noc::Noc1 => {
-            while tile.y != to.y {
-                links.push((tile, Direction::North));
-                tile.y = before(tile.y, rows);
-            }
-            while tile.x != to.x {
-                links.push((tile, Direction::West));
-                tile.x = before(tile.x, columns);
-            }
-        }
-    }
-    links
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -479,21 +349,6 @@ mod tests {
     }
 
     #[test]
-    fn routes_turn_once_and_wrap_around() {
-        use Direction::{East, North, South, West};
-        let links = route(Noc::Noc0, at(8, 11), at(1, 0), GRID);
-        assert_eq!(
-            links,
-            [(at(8, 11), East), (at(9, 11), East), (at(0, 11), East), (at(1, 11), South)]
-        );
-        let links = route(Noc::Noc1, at(1, 1), at(0, 11), GRID);
-        assert_eq!(links, [(at(1, 1), North), (at(1, 0), North), (at(1, 11), West)]);
-        assert!(route(Noc::Noc0, at(3, 3), at(3, 3), GRID).is_empty());
-        assert!(route(Noc::Undefined, at(3, 3), at(4, 3), GRID).is_empty());
-        assert!(route(Noc::Noc0, at(3, 3), at(40, 3), GRID).is_empty());
-    }
-
-    #[test]
     fn a_read_comes_from_its_target_and_a_write_goes_there() {
         let traffic = traffic(vec![
             event(EventKind::Read, 10, Some((0, 1)), 64),
@@ -520,7 +375,7 @@ mod tests {
             ..event(kind, time, None, 64)
         };
         let traffic = traffic(vec![
-            unplaced(EventKind::WriteSetState, 5, 19),
+            TraceObject { num_bytes: Some(0), ..unplaced(EventKind::WriteSetState, 5, 19) },
             event(EventKind::WriteWithState, 6, None, 32),
             unplaced(EventKind::Write, 10, 19),
             unplaced(EventKind::Read, 20, 19),
@@ -546,6 +401,17 @@ mod tests {
         ]);
         assert_eq!((traffic.pairs.len(), traffic.unplaced_count), (1, 2));
         assert_eq!((traffic.pairs[0].to, traffic.pairs[0].byte_count), (at(2, 1), 32));
+    }
+
+    #[test]
+    fn a_packets_size_is_part_of_the_state() {
+        // TT-Metal records the size of one packet's state, and none of the packets.
+        let traffic = traffic(vec![
+            event(EventKind::ReadSetState, 10, Some((2, 1)), 2_048),
+            event(EventKind::ReadWithState, 20, None, 0),
+            event(EventKind::ReadWithState, 30, None, 0),
+        ]);
+        assert_eq!((traffic.pairs[0].from, traffic.pairs[0].byte_count), (at(2, 1), 4_096));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Device records of one launch, as cells of a report.
 
+use analysis::Doubt;
 use std::{borrow::Cow, collections::BTreeMap};
 
 /// Cells of a row by the title of their column; a column that is not there is empty.
@@ -53,6 +54,8 @@ pub(super) struct DeviceOp {
     pub(super) session_id: Option<u64>,
     /// When the launch began on the device.
     pub(super) begin_cycle: u64,
+    /// Why durations of the launch are not known.
+    pub(super) doubt: Option<Doubt>,
     /// The cells that the device alone decides.
     pub(super) cells: Cells,
     /// The kernels of all RISCs.

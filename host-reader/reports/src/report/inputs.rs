@@ -9,6 +9,7 @@ use super::{
     exact::{ExactCounters, ExactLog, SubDevices, read_exactly},
     host::{HostLog, OP_MESSAGES, OP_TIMES, read_input, read_messages, read_times},
     measured::{measured_marks, measured_ops},
+    noc::NocInput,
     ops::{DeviceData, OpsOptions},
     per_core::CoreMarks,
     perf_report::{DevicePerfReport, figures_of, read_report},
@@ -100,6 +101,8 @@ pub(super) struct DeviceSide {
     pub(super) hidden: HiddenLaunches,
     /// Records that the device data lacks.
     pub(super) losses: LossLedger,
+    /// True if durations are those of a device perf report.
+    pub(super) is_perf_report: bool,
     /// True if there is a file with device data that could be read.
     pub(super) is_read: bool,
 }
@@ -111,7 +114,25 @@ impl DeviceSide {
     }
 }
 
+/// Reads what the device recorded. NoC events come from the noc_trace files if there are any, else
+/// from the device log.
 pub(super) fn read_device(
+    logs: &Path,
+    options: &OpsOptions,
+    host: &HostLog,
+    problems: &mut ProblemLog,
+) -> DeviceSide {
+    if !options.analyzes_noc {
+        return read_device_data(logs, options, host, problems);
+    }
+    let noc = NocInput::of_folder(logs, problems);
+    let options = &OpsOptions { analyzes_noc: noc.is_empty(), ..options.clone() };
+    let mut side = read_device_data(logs, options, host, problems);
+    noc.add_cells(&mut side.ops, options.is_exact);
+    side
+}
+
+fn read_device_data(
     logs: &Path,
     options: &OpsOptions,
     host: &HostLog,
@@ -131,6 +152,10 @@ pub(super) fn read_device(
         let detail = "no launches can be left out of reports on this file; all are there";
         problems.add_to_file(&file.display().to_string(), detail);
     }
+    if options.analyzes_noc && (takes_report || options.is_exact) {
+        let detail = "expected noc_trace files, found none; NoC figures are empty then";
+        problems.add_to_file(&logs.display().to_string(), detail);
+    }
     for name in options.filter.unknown_signposts(std::iter::empty()) {
         let detail =
             format!("a device log has no clock to place signpost `{name}` by; captures have");
@@ -142,6 +167,10 @@ pub(super) fn read_device(
         } else {
             device_of_log(&log, options, host, problems)
         };
+    }
+    if !options.device_analyses.is_all() {
+        let detail = "its durations are all shown; --force-legacy-device-logs takes a subset";
+        problems.add_to_file(&report.display().to_string(), detail);
     }
     let bytes = read_input(&report, "ops have no durations then", problems);
     let is_read = bytes.is_some();
@@ -161,6 +190,7 @@ pub(super) fn read_device(
         sub_devices,
         is_quasar,
         losses,
+        is_perf_report: true,
         is_read,
         ..DeviceSide::default()
     }
@@ -219,10 +249,18 @@ pub(super) fn device_of_log(
             if !options.filter.is_empty() {
                 recording.ops = host.op_metadata();
             }
+            // Before the filter leaves cores out: figures are of whole launches.
+            let noc = options.analyzes_noc.then(|| {
+                let noc = NocInput::of_readout(&recording.readout, &file, problems);
+                noc.with_board_of(log.parent())
+            });
             let hidden = recording.retain(&options.filter);
             let readout = &recording.readout;
             let mut side = device_of_readout(readout, &[], options, &file, problems);
             side.hidden = hidden;
+            if let Some(noc) = noc {
+                noc.add_cells(&mut side.ops, false);
+            }
             if host.ops.is_empty() {
                 side.marks = measured_marks(readout);
             }

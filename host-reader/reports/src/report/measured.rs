@@ -78,6 +78,7 @@ fn device_op(launch: &Launch, figures: &LaunchFigures, chip: Option<&ChipSummary
         trace_id: op.trace_id,
         session_id: op.trace_replay,
         begin_cycle: launch.first_cycle,
+        doubt: op.duration_doubt,
         ..DeviceOp::default()
     };
     if let Some(chip) = chip {

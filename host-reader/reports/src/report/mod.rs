@@ -19,6 +19,7 @@ mod buffer_peaks;
 mod counters;
 mod csv_line;
 mod csv_records;
+mod device_analyses;
 mod device_op;
 mod dispatch;
 mod dispatch_launches;
@@ -30,6 +31,7 @@ mod inputs;
 mod join;
 mod latency;
 mod measured;
+mod noc;
 mod ops;
 mod per_core;
 mod perf_report;
@@ -40,6 +42,7 @@ use recording::host_ops::value;
 
 pub use crate::problem::{Detail, KEPT_PROBLEMS, Problem, ProblemLog};
 pub use buffer_peaks::{BufferPeaks, OpPeaks, PoolPeak};
+pub use device_analyses::{DeviceAnalyses, UnknownAnalysis};
 pub use host_files::HostFiles;
 pub use ops::{DeviceData, OpsOptions, OpsReport};
 pub use perf_report::{

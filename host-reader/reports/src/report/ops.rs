@@ -1,6 +1,7 @@
 //! The ops report: what goes in, and the texts that come out.
 
 use super::{
+    device_analyses::DeviceAnalyses,
     device_op::Cells,
     host::{HostLog, Signpost},
     host_cells::{
@@ -13,6 +14,7 @@ use super::{
     join::{JoinedOp, Joiner},
     latency::RowLatencies,
     measured::measured_marks,
+    noc::NocInput,
     per_core::{PROBE_OVERHEAD_NS, per_core_csv},
     perf_report::ProgramAnalyses,
     recorded::host_log_of,
@@ -49,6 +51,10 @@ pub struct OpsOptions {
     pub is_device_only: bool,
     /// The durations of the device perf report.
     pub analyses: ProgramAnalyses,
+    /// Which analyses of a device log or a readout are shown. A device perf report is shown whole.
+    pub device_analyses: DeviceAnalyses,
+    /// Fill the columns about the NoCs from NoC events.
+    pub analyzes_noc: bool,
     /// Which launches to report on. Exact reports, and those of a device perf report, are
     /// whole.
     pub filter: TraceFilter,
@@ -154,6 +160,10 @@ impl OpsReport {
         let (wanted, hidden) = filtered(recording, &options.filter);
         let Recording { readout, ops, clock, .. } = wanted.as_ref();
         let mut device = device_of_readout(readout, ops, options, "the readout", &mut problems);
+        if options.analyzes_noc {
+            let noc = NocInput::of_readout(&recording.readout, "the readout", &mut problems);
+            noc.add_cells(&mut device.ops, false);
+        }
         let has_host = !host.ops.is_empty();
         leave_out_hidden(&mut host, &hidden, options);
         device.hidden = hidden;
@@ -205,7 +215,10 @@ struct Builder<'report> {
 }
 
 impl Builder<'_> {
-    fn build(mut self, device: DeviceSide) -> OpsReport {
+    fn build(mut self, mut device: DeviceSide) -> OpsReport {
+        if !device.is_perf_report {
+            self.options.device_analyses.apply(&mut device);
+        }
         let is_device_only = !self.has_host;
         let device_op_count = device.ops.values().map(|ops| ops.len() as u64).sum();
         let line_end = if self.options.is_exact { "\r\n" } else { "\n" };

@@ -113,14 +113,18 @@ pub(super) fn is_device_column(title: &str) -> bool {
     let is_of_quasar = QUASAR_KINDS
         .iter()
         .any(|kind| [kind.kernel_duration, kind.firmware_duration].contains(&title));
-    static OF_COUNTERS: LazyLock<BTreeSet<String>> =
-        LazyLock::new(|| OpCounters::titles().collect());
-    let is_of_counter = is_l1_client_title(title) || OF_COUNTERS.contains(title);
     is_of_quasar
-        || is_of_counter
+        || is_counter_title(title)
         || FRONT.contains(&title)
         || MIDDLE.contains(&title)
         || BACK.contains(&title)
+}
+
+/// Returns true if a column is of a hardware counter.
+pub(super) fn is_counter_title(title: &str) -> bool {
+    static OF_COUNTERS: LazyLock<BTreeSet<String>> =
+        LazyLock::new(|| OpCounters::titles().collect());
+    is_l1_client_title(title) || OF_COUNTERS.contains(title)
 }
 
 /// Columns of a Quasar in place of one in front of the tensors; none where a Quasar has none.

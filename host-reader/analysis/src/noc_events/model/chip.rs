@@ -1,0 +1,247 @@
+//! Speeds and distances of a chip's tiles and links, in bytes per cycle and cycles.
+
+#![expect(clippy::arithmetic_side_effects, reason = "tiles are on a grid of a few hundred")]
+
+use crate::noc_events::{payload::Noc, route::Grid, tile::TileMap};
+use reader::mesh::Noc0Coord;
+
+/// What a tile holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TileKind {
+    Dram,
+    Ethernet,
+    Worker,
+    Other,
+}
+
+/// Rates of an architecture.
+///
+/// # Compatibility
+/// tt-npe at 10216031, `device_models/wormhole_b0.hpp` and `device_models/blackhole.hpp`. Its table
+/// of speeds by packet size has no effect on traces, whose events are single packets.
+#[derive(Debug, PartialEq)]
+struct Rates {
+    link: f32,
+    /// Most that one transfer gets.
+    transfer: f32,
+    /// Most that a DRAM tile sends.
+    dram_source: f32,
+    /// Most that a DRAM tile takes.
+    dram_sink: f32,
+    /// Most that an Ethernet tile sends.
+    ethernet_source: f32,
+    /// Most that an Ethernet tile takes.
+    ethernet_sink: f32,
+    /// Most that any other tile sends or takes.
+    worker: f32,
+    /// Most that an Ethernet link sends.
+    ethernet_link: f32,
+    /// Cycles until the bytes of a read come, from the own tile, the own column, the own row and
+    /// elsewhere.
+    read_cycles: [u64; 4],
+    /// Cycles that a write takes for each link.
+    hop_cycles: u64,
+    /// Number of DRAM controllers, if all boards have as many.
+    dram_controller_count: Option<u16>,
+}
+
+/// Cycles before a write takes its first link.
+const WRITE_CYCLES: u64 = 40;
+
+const WORMHOLE: Rates = Rates {
+    link: 30.0,
+    transfer: 30.0,
+    dram_source: 23.2,
+    dram_sink: 24.0,
+    ethernet_source: 28.1,
+    ethernet_sink: 24.0,
+    worker: 28.1,
+    ethernet_link: 12.5,
+    read_cycles: [70, 154, 170, 270],
+    hop_cycles: 10,
+    dram_controller_count: Some(6),
+};
+
+const BLACKHOLE: Rates = Rates {
+    link: 60.9,
+    transfer: 60.9,
+    // 54 GB/s at 1.35 GHz.
+    dram_source: 40.0,
+    dram_sink: 40.0,
+    ethernet_source: 999.9,
+    ethernet_sink: 999.9,
+    worker: 60.9,
+    ethernet_link: 50.0,
+    read_cycles: [65, 177, 217, 329],
+    hop_cycles: 11,
+    dram_controller_count: None,
+};
+
+/// A kind of chip with the speeds of its NoCs.
+///
+/// ```
+/// use analysis::noc_events::NocChip;
+/// assert!(NocChip::from_arch("wormhole_b0").is_some());
+/// assert!(NocChip::from_arch("quasar").is_none());
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct NocChip {
+    map: TileMap,
+    rates: &'static Rates,
+    dram_controller_count: Option<u16>,
+}
+
+impl NocChip {
+    /// Returns the chip of an architecture; `None` if the speeds of its NoCs are not known.
+    #[must_use]
+    pub fn from_arch(arch: &str) -> Option<Self> {
+        let rates = match arch {
+            "wormhole_b0" => &WORMHOLE,
+            "blackhole" => &BLACKHOLE,
+            _ => return None,
+        };
+        let map = TileMap::unharvested(arch)?;
+        Some(Self { map, rates, dram_controller_count: rates.dram_controller_count })
+    }
+
+    /// Takes the number of DRAM controllers from the name of the board, where that decides it: a
+    /// Blackhole of a P100 has 7, others have 8.
+    #[must_use]
+    pub fn with_board(mut self, cluster_type: &str) -> Self {
+        if self.dram_controller_count.is_none() {
+            self.dram_controller_count = match cluster_type {
+                "P100" => Some(7),
+                "P150" | "P150_X2" | "P150_X4" | "P150_X8" | "P300" | "BLACKHOLE_GALAXY" => Some(8),
+                _ => None,
+            };
+        }
+        self
+    }
+
+    pub(super) const fn grid(&self) -> Grid {
+        self.map.grid()
+    }
+
+    pub(super) const fn is_on_grid(&self, tile: Noc0Coord) -> bool {
+        let (columns, rows) = self.map.grid();
+        tile.x < columns && tile.y < rows
+    }
+
+    pub(super) fn kind(&self, tile: Noc0Coord) -> TileKind {
+        if self.dram_controller(tile).is_some() {
+            TileKind::Dram
+        } else if self.map.ethernet_channel(tile).is_some() {
+            TileKind::Ethernet
+        } else if self.map.is_tensix(tile) {
+            TileKind::Worker
+        } else {
+            TileKind::Other
+        }
+    }
+
+    /// The DRAM controller that a tile belongs to.
+    pub(super) fn dram_controller(&self, tile: Noc0Coord) -> Option<u16> {
+        self.map.dram_controller(tile)
+    }
+
+    /// Number of the chip's DRAM controllers; `None` if boards differ and the board is not known.
+    pub(super) const fn dram_controller_count(&self) -> Option<u16> {
+        self.dram_controller_count
+    }
+
+    pub(super) const fn link_rate(&self) -> f32 {
+        self.rates.link
+    }
+
+    pub(super) const fn ethernet_link_rate(&self) -> f32 {
+        self.rates.ethernet_link
+    }
+
+    /// Bytes that a DRAM controller moves in a cycle, between what it can send and take.
+    pub(super) const fn dram_controller_rate(&self) -> f32 {
+        f32::midpoint(self.rates.dram_source, self.rates.dram_sink)
+    }
+
+    pub(super) const fn transfer_rate(&self) -> f32 {
+        self.rates.transfer
+    }
+
+    pub(super) fn source_rate(&self, tile: Noc0Coord) -> f32 {
+        match self.kind(tile) {
+            TileKind::Dram => self.rates.dram_source,
+            TileKind::Ethernet => self.rates.ethernet_source,
+            TileKind::Worker | TileKind::Other => self.rates.worker,
+        }
+    }
+
+    pub(super) fn sink_rate(&self, tile: Noc0Coord) -> f32 {
+        match self.kind(tile) {
+            TileKind::Dram => self.rates.dram_sink,
+            TileKind::Ethernet => self.rates.ethernet_sink,
+            TileKind::Worker | TileKind::Other => self.rates.worker,
+        }
+    }
+
+    /// Cycles from a read's event until its bytes leave their tile.
+    pub(super) fn read_cycles(&self, from: Noc0Coord, to: Noc0Coord) -> u64 {
+        let [own, column, row, elsewhere] = self.rates.read_cycles;
+        match (from.x == to.x, from.y == to.y) {
+            (true, true) => own,
+            (true, false) => column,
+            (false, true) => row,
+            (false, false) => elsewhere,
+        }
+    }
+
+    /// Cycles from a write's event until its bytes move.
+    pub(super) fn write_cycles(&self, noc: Noc, from: Noc0Coord, to: Noc0Coord) -> u64 {
+        let (from, to) = if noc == Noc::Noc1 { (to, from) } else { (from, to) };
+        let around = |from: u16, to: u16, size: u16| u64::from((to + size - from % size) % size);
+        let (columns, rows) = self.grid();
+        let links = around(from.x, to.x, columns) + around(from.y, to.y, rows);
+        WRITE_CYCLES + self.rates.hop_cycles * links
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_are_of_the_kinds_that_a_wormhole_has() {
+        let chip = NocChip::from_arch("wormhole_b0").unwrap();
+        let kinds: Vec<_> = [(0, 0), (0, 2), (5, 9), (1, 0), (1, 1), (9, 6)]
+            .map(|(x, y)| (chip.kind(Noc0Coord { x, y }), chip.dram_controller(Noc0Coord { x, y })))
+            .into();
+        use TileKind::{Dram, Ethernet, Other, Worker};
+        let expected = [
+            (Dram, Some(0)),
+            (Other, None),
+            (Dram, Some(3)),
+            (Ethernet, None),
+            (Worker, None),
+            (Ethernet, None),
+        ];
+        assert_eq!(kinds, expected);
+    }
+
+    #[test]
+    fn the_board_decides_how_many_controllers_a_blackhole_has() {
+        let chip = NocChip::from_arch("blackhole").unwrap();
+        assert_eq!(chip.dram_controller_count(), None);
+        assert_eq!(chip.clone().with_board("P100").dram_controller_count(), Some(7));
+        assert_eq!(chip.clone().with_board("P150").dram_controller_count(), Some(8));
+        assert_eq!(chip.with_board("something new").dram_controller_count(), None);
+    }
+
+    #[test]
+    fn latencies_depend_on_the_way() {
+        let chip = NocChip::from_arch("wormhole_b0").unwrap();
+        let at = |x, y| Noc0Coord { x, y };
+        assert_eq!(chip.read_cycles(at(1, 1), at(1, 5)), 154);
+        assert_eq!(chip.read_cycles(at(1, 1), at(3, 1)), 170);
+        // Two columns east and one row down; round the other way nine columns and eleven rows less.
+        assert_eq!(chip.write_cycles(Noc::Noc0, at(1, 1), at(3, 2)), 40 + 10 * 3);
+        assert_eq!(chip.write_cycles(Noc::Noc1, at(1, 1), at(3, 2)), 40 + 10 * (8 + 11));
+    }
+}

@@ -1,0 +1,170 @@
+//! Demand for links and tiles in one step, and how much of their speed it leaves to transfers.
+//!
+//! In single precision and in the order of tt-npe's sums: whether a byte is left at the end of a
+//! step decides when a transfer ends, and so when others begin.
+
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "indices are of tiles on the grid, for each of which the tables have an element"
+)]
+
+use super::{
+    chip::{NocChip, TileKind},
+    workload::{Flow, Sink},
+};
+use crate::noc_events::{
+    payload::Noc,
+    route::{Direction, Grid},
+};
+use reader::mesh::Noc0Coord;
+
+/// A transfer's links and ends as indices into the tables of a [`Demand`].
+#[derive(Clone, Debug)]
+pub(super) struct Path {
+    links: Vec<usize>,
+    source: usize,
+    /// Tiles that take the bytes.
+    sinks: Vec<usize>,
+    /// Bytes that the source can send in a cycle, in all.
+    source_rate: f32,
+    /// Bytes that the sink can take in a cycle, in all; no multicast is slowed down by its sinks.
+    sink_rate: Option<f32>,
+    is_multicast: bool,
+    /// Bytes that move in a cycle if nothing else does.
+    pub(super) free_rate: f32,
+}
+
+impl Path {
+    pub(super) fn new(flow: &Flow, chip: &NocChip) -> Self {
+        let grid = chip.grid();
+        let end = |tile: Noc0Coord| tile_index(tile, grid) * 2 + usize::from(flow.noc == Noc::Noc1);
+        let (sinks, sink_rate) = match flow.sink {
+            Sink::Tile(to) => (vec![end(to)], Some(chip.sink_rate(to))),
+            Sink::Rectangle(tiles) => {
+                let lines = tiles.lines(flow.noc);
+                let tiles = lines.into_iter().flat_map(|[columns, rows]| {
+                    rows.flat_map(move |y| columns.clone().map(move |x| Noc0Coord { x, y }))
+                });
+                let workers = tiles.filter(|&tile| chip.kind(tile) == TileKind::Worker);
+                (workers.map(end).collect(), None)
+            }
+        };
+        let source_rate = chip.source_rate(flow.from);
+        let links = flow.links(grid).into_iter();
+        Self {
+            links: links.map(|(tile, way)| link_index(tile, way, grid)).collect(),
+            source: end(flow.from),
+            sinks,
+            source_rate,
+            sink_rate,
+            is_multicast: matches!(flow.sink, Sink::Rectangle(_)),
+            free_rate: source_rate.min(chip.transfer_rate()),
+        }
+    }
+
+    /// How many elements of tables it takes part in.
+    pub(super) fn len(&self) -> u64 {
+        (self.links.len() + self.sinks.len() + 1) as u64
+    }
+}
+
+fn tile_index(tile: Noc0Coord, (columns, _): Grid) -> usize {
+    usize::from(tile.y) * usize::from(columns) + usize::from(tile.x)
+}
+
+/// Each tile has two links of each network that leave it.
+fn link_index(tile: Noc0Coord, way: Direction, grid: Grid) -> usize {
+    let way = match way {
+        Direction::East => 0,
+        Direction::South => 1,
+        Direction::North => 2,
+        Direction::West => 3,
+    };
+    tile_index(tile, grid) * 4 + way
+}
+
+/// Bytes in a cycle that transfers ask for.
+pub(super) struct Demand {
+    links: Vec<f32>,
+    multicast_links: Vec<f32>,
+    sources: Vec<f32>,
+    sinks: Vec<f32>,
+    link_rate: f32,
+    /// Links that some transfer takes, each once, and the ends of transfers.
+    used_links: Vec<usize>,
+    used_ends: Vec<usize>,
+}
+
+impl Demand {
+    pub(super) fn new(chip: &NocChip) -> Self {
+        let (columns, rows) = chip.grid();
+        let tiles = usize::from(columns) * usize::from(rows);
+        Self {
+            links: vec![0.0; tiles * 4],
+            multicast_links: vec![0.0; tiles * 4],
+            sources: vec![0.0; tiles * 2],
+            sinks: vec![0.0; tiles * 2],
+            link_rate: chip.link_rate(),
+            used_links: Vec::new(),
+            used_ends: Vec::new(),
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        for link in self.used_links.drain(..) {
+            self.links[link] = 0.0;
+            self.multicast_links[link] = 0.0;
+        }
+        for end in self.used_ends.drain(..) {
+            self.sources[end] = 0.0;
+            self.sinks[end] = 0.0;
+        }
+    }
+
+    /// Adds what a transfer asks for while it lasts, for the share of the step in which it does.
+    pub(super) fn add(&mut self, path: &Path, share: f32) {
+        let rate = path.free_rate * share;
+        self.sources[path.source] += rate;
+        self.used_ends.push(path.source);
+        for &sink in &path.sinks {
+            self.sinks[sink] += rate;
+            self.used_ends.push(sink);
+        }
+        for &link in &path.links {
+            if self.links[link] == 0.0 && rate > 0.0 {
+                self.used_links.push(link);
+            }
+            self.links[link] += rate;
+            if path.is_multicast {
+                self.multicast_links[link] += rate;
+            }
+        }
+    }
+
+    /// Bytes that the transfer moves in a cycle: as much less as the busiest of its links and ends
+    /// is asked for too much.
+    pub(super) fn rate(&self, path: &Path) -> f32 {
+        let busiest = path.links.iter().map(|&link| self.links[link]).fold(0.0, f32::max);
+        let of_sink = match (path.sink_rate, path.sinks.as_slice()) {
+            (Some(rate), &[sink]) => rate / self.sinks[sink],
+            _ => f32::INFINITY,
+        };
+        let of_source = path.source_rate / self.sources[path.source];
+        let left = (self.link_rate / busiest).min(of_source).min(of_sink);
+        let lost = if left < 1.0 { 1.0 - left } else { 0.0 };
+        #[expect(clippy::cast_possible_truncation, reason = "a rate in single precision is meant")]
+        let rate = (f64::from(path.free_rate) * (1.0 - f64::from(lost))) as f32;
+        rate
+    }
+
+    /// Share of all links that is in use, and the multicasts' part, in percent.
+    pub(super) fn utilisation_percent(&self) -> [f64; 2] {
+        #[expect(clippy::cast_precision_loss, reason = "a grid has a few hundred links")]
+        let whole = f64::from(self.link_rate) * self.links.len() as f64;
+        [&self.links, &self.multicast_links].map(|links| {
+            let demands = self.used_links.iter().map(|&link| links[link].min(self.link_rate));
+            100.0 * demands.map(f64::from).sum::<f64>() / whole
+        })
+    }
+}

@@ -1,0 +1,134 @@
+//! Figures of one program.
+
+use super::{
+    chip::{NocChip, TileKind},
+    gap::NocGap,
+    simulation::{Outcome, simulate},
+    workload::{Flow, Sink, Workload},
+};
+use crate::noc_events::trace::ProgramTrace;
+use reader::mesh::Noc0Coord;
+use std::collections::BTreeMap;
+
+/// Use of a chip's NoCs, DRAM controllers and Ethernet links by one program, in percent of what
+/// they can do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NocFigures {
+    /// Mean use of all links.
+    pub link_percent: Option<f64>,
+    /// Part of multicast writes in it.
+    pub multicast_link_percent: Option<f64>,
+    /// Bytes from and to DRAM in the time of the kernels.
+    pub dram_percent: Option<f64>,
+    /// The same for each controller that was used, by its number.
+    pub dram_controller_percent: Option<BTreeMap<u16, f64>>,
+    /// Bytes to each Ethernet core that was written to, in the time of the kernels.
+    pub ethernet_percent: Option<BTreeMap<Noc0Coord, f64>>,
+    /// Part of the time that transfers would save if none were in another's way.
+    pub congestion_percent: Option<f64>,
+    /// Why figures are empty.
+    pub gaps: Vec<NocGap>,
+    /// Transfers that are in no figure: inline writes, and writes under a transaction id.
+    pub ignored_count: u64,
+}
+
+impl NocFigures {
+    /// Returns the figures of a program; where something is unknown, a gap says why.
+    ///
+    /// ```
+    /// use analysis::noc_events::{NocChip, NocFigures, ProgramTrace, read_json};
+    /// let text = br#"[
+    ///     {"proc": "BRISC", "sx": 1, "sy": 1, "timestamp": 0, "zone": "A", "zone_phase": "ZONE_START"},
+    ///     {"proc": "BRISC", "sx": 1, "sy": 1, "timestamp": 100, "type": "READ", "noc": "NOC_0",
+    ///      "dx": 0, "dy": 0, "num_bytes": 2360},
+    ///     {"proc": "BRISC", "sx": 1, "sy": 1, "timestamp": 1020, "zone": "A", "zone_phase": "ZONE_END"}
+    /// ]"#;
+    /// let traces = ProgramTrace::of_objects(read_json(text).objects, "noc_trace_dev0_ID1024.json");
+    /// let figures = NocFigures::of_trace(&traces[0], &NocChip::from_arch("wormhole_b0").unwrap());
+    /// // One of six controllers moves 23.6 bytes a cycle, and needs 100 of 1,000.
+    /// let percent = figures.dram_controller_percent.unwrap()[&0];
+    /// assert!((percent - 10.0).abs() < 0.001);
+    /// ```
+    #[must_use]
+    pub fn of_trace(trace: &ProgramTrace, chip: &NocChip) -> Self {
+        Self::of_workload(&Workload::of_trace(trace, chip), chip)
+    }
+
+    pub(super) fn of_workload(workload: &Workload, chip: &NocChip) -> Self {
+        let mut figures = Self {
+            gaps: workload.gaps.clone(),
+            ignored_count: workload.ignored_count,
+            ..Self::default()
+        };
+        if !figures.gaps.is_empty() {
+            return figures;
+        }
+        let Some(kernel_cycles) = workload.kernel_cycles else {
+            figures.gaps.push(NocGap::NoTime);
+            return figures;
+        };
+        figures.add_bandwidths(workload, to_float(kernel_cycles), chip);
+        if let Err(gap) = figures.add_links(workload, chip) {
+            figures.gaps.push(gap);
+        }
+        figures
+    }
+
+    fn add_bandwidths(&mut self, workload: &Workload, kernel_cycles: f64, chip: &NocChip) {
+        let (mut of_controllers, mut of_ethernet) = (BTreeMap::new(), BTreeMap::new());
+        for flow in &workload.flows {
+            if let Some(controller) = dram_controller_of(flow, chip) {
+                *of_controllers.entry(controller).or_insert(0.0) += to_float(flow.byte_count);
+            }
+            if let Sink::Tile(to) = flow.sink
+                && chip.kind(to) == TileKind::Ethernet
+            {
+                *of_ethernet.entry(to).or_insert(0.0) += to_float(flow.byte_count);
+            }
+        }
+        let dram = f64::from(chip.dram_controller_rate()) * kernel_cycles / 100.0;
+        self.dram_percent = chip.dram_controller_count().map(|count| {
+            let bytes = of_controllers.values().fold(0.0, |sum, bytes| sum + bytes);
+            bytes / (dram * f64::from(count))
+        });
+        if self.dram_percent.is_none() {
+            self.gaps.push(NocGap::UnknownBoard);
+        }
+        let ethernet = f64::from(chip.ethernet_link_rate()) * kernel_cycles / 100.0;
+        let percent = |whole: f64| move |bytes: f64| bytes / whole;
+        self.dram_controller_percent = Some(mapped(of_controllers, percent(dram)));
+        self.ethernet_percent = Some(mapped(of_ethernet, percent(ethernet)));
+    }
+
+    fn add_links(&mut self, workload: &Workload, chip: &NocChip) -> Result<(), NocGap> {
+        let [congested, free]: [Outcome; 2] =
+            [simulate(workload, chip, true)?, simulate(workload, chip, false)?];
+        let [all, multicast] = congested.utilisation_percent;
+        let congestion = match (congested.end_cycle, free.end_cycle) {
+            (Some(end), Some(free)) => 100.0 * (1.0 - to_float(free) / to_float(end)),
+            _ if workload.flows.is_empty() => 0.0,
+            _ => return Err(NocGap::AllAtEnd),
+        };
+        self.link_percent = Some(all);
+        self.multicast_link_percent = Some(multicast);
+        self.congestion_percent = Some(congestion);
+        Ok(())
+    }
+}
+
+/// The DRAM controller that bytes come from, or else that they go to.
+fn dram_controller_of(flow: &Flow, chip: &NocChip) -> Option<u16> {
+    chip.dram_controller(flow.from).or_else(|| match flow.sink {
+        Sink::Tile(to) => chip.dram_controller(to),
+        Sink::Rectangle(_) => None,
+    })
+}
+
+fn mapped<K: Ord>(map: BTreeMap<K, f64>, change: impl Fn(f64) -> f64) -> BTreeMap<K, f64> {
+    map.into_iter().map(|(key, value)| (key, change(value))).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "2^53 bytes or cycles are in no trace")]
+const fn to_float(count: u64) -> f64 {
+    count as f64
+}

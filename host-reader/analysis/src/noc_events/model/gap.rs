@@ -1,0 +1,63 @@
+//! Reasons why figures are empty.
+
+use std::fmt;
+
+/// Reason why figures of a program are empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NocGap {
+    /// Transfers whose tile or network is unknown.
+    UnknownWay(u64),
+    /// Transfers whose size is unknown.
+    UnknownSize(u64),
+    /// Multicasts to tiles around the grid's edge, whose links are not modelled.
+    AroundEdge(u64),
+    /// Packets of the fabric, whose way depends on the other chips.
+    Fabric(u64),
+    /// The program's records are too close together.
+    NoTime,
+    /// All transfers begin when the kernels have ended.
+    AllAtEnd,
+    /// The model's steps are too many.
+    TooLong,
+    /// The number of DRAM controllers depends on the board, which is unknown.
+    UnknownBoard,
+}
+
+impl fmt::Display for NocGap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |count: &u64, what: &str, of_one: &str, of_many: &str| match count {
+            1 => format!("1 {what} {of_one}"),
+            many => format!("{many} {what}s {of_many}"),
+        };
+        let text = match self {
+            Self::UnknownWay(count) => {
+                of(count, "transfer", "has an unknown target", "have unknown targets")
+            }
+            Self::UnknownSize(count) => {
+                of(count, "transfer", "has an unknown size", "have unknown sizes")
+            }
+            Self::AroundEdge(count) => {
+                of(count, "multicast", "leads around the edge", "lead around the edge")
+            }
+            Self::Fabric(count) => {
+                of(count, "fabric packet", "has an unknown way", "have unknown ways")
+            }
+            Self::NoTime => "the records span too little time".to_owned(),
+            Self::AllAtEnd => "all transfers begin at the end of the kernels".to_owned(),
+            Self::TooLong => "the transfers take too long to model".to_owned(),
+            Self::UnknownBoard => "the number of DRAM controllers is unknown".to_owned(),
+        };
+        f.write_str(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_says_how_many() {
+        assert_eq!(NocGap::UnknownWay(1).to_string(), "1 transfer has an unknown target");
+        assert_eq!(NocGap::Fabric(20).to_string(), "20 fabric packets have unknown ways");
+    }
+}

@@ -1,0 +1,222 @@
+//! Time steps in which transfers share links and tiles, until all have ended.
+
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "cycles are bounded by the steps that are simulated"
+)]
+
+use super::{
+    chip::NocChip,
+    demand::{Demand, Path},
+    gap::NocGap,
+    workload::{Flow, Workload},
+};
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+/// Cycles of a step.
+pub(super) const STEP_CYCLES: u64 = 32;
+/// Most elements of tables that are visited, so that no trace takes more than seconds.
+const MOST_WORK: u64 = 1 << 29;
+/// Most steps in which bytes move: 33 million cycles.
+const MOST_STEPS: u64 = 1 << 20;
+/// Last cycle that can be simulated: a trace of an hour has fewer.
+const LAST_CYCLE: u64 = 1 << 43;
+
+/// Times at which transfers end, and what links did until then.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Outcome {
+    /// End of the last transfer that could begin while kernels ran; `None` without one.
+    pub(super) end_cycle: Option<u64>,
+    /// Mean use of all links until then in percent, and the multicasts' part of it.
+    pub(super) utilisation_percent: [f64; 2],
+}
+
+/// A transfer that moves.
+struct Live {
+    index: usize,
+    path: Path,
+    /// When it began to move.
+    start: u64,
+    /// End of the transfer that it waited for.
+    waited_until: Option<u64>,
+    remaining_bytes: u64,
+}
+
+/// Simulates a workload, with its transfers in each other's way or each alone.
+///
+/// # Errors
+/// [`NocGap::TooLong`] if that takes too many steps.
+pub(super) fn simulate(
+    workload: &Workload,
+    chip: &NocChip,
+    is_congested: bool,
+) -> Result<Outcome, NocGap> {
+    let mut simulation = Simulation {
+        workload,
+        chip,
+        demand: is_congested.then(|| Demand::new(chip)),
+        ready: BinaryHeap::new(),
+        live: Vec::new(),
+        work: 0,
+        step_count: 0,
+        end_cycle: None,
+        steps: Vec::new(),
+    };
+    for (index, flow) in workload.flows.iter().enumerate().filter(|(_, flow)| !flow.waits) {
+        simulation.ready.push(Reverse(Ready { time: flow.start, index, waited_until: None }));
+    }
+    simulation.run()?;
+    Ok(simulation.outcome())
+}
+
+/// A transfer that can move from a time on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Ready {
+    time: u64,
+    index: usize,
+    waited_until: Option<u64>,
+}
+
+struct Simulation<'workload> {
+    workload: &'workload Workload,
+    chip: &'workload NocChip,
+    /// `None` if transfers are not in each other's way.
+    demand: Option<Demand>,
+    ready: BinaryHeap<Reverse<Ready>>,
+    live: Vec<Live>,
+    work: u64,
+    step_count: u64,
+    end_cycle: Option<u64>,
+    /// Number and use of links of each step with transfers.
+    steps: Vec<(u64, [f64; 2])>,
+}
+
+impl Simulation<'_> {
+    fn run(&mut self) -> Result<(), NocGap> {
+        let mut step = 0;
+        loop {
+            if self.live.is_empty() {
+                let Some(Reverse(next)) = self.ready.peek() else { return Ok(()) };
+                step = step.max(next.time.div_ceil(STEP_CYCLES).saturating_sub(1));
+            }
+            let is_too_long = self.work > MOST_WORK || self.step_count > MOST_STEPS;
+            if step >= LAST_CYCLE / STEP_CYCLES || is_too_long {
+                return Err(NocGap::TooLong);
+            }
+            let begin = step * STEP_CYCLES;
+            self.begin(begin + STEP_CYCLES);
+            self.share(step);
+            self.advance(begin);
+            step += 1;
+        }
+    }
+
+    /// Lets transfers move that can before the step ends.
+    fn begin(&mut self, end: u64) {
+        let mut begun = Vec::new();
+        while let Some(Reverse(ready)) = self.ready.peek().filter(|next| next.0.time <= end) {
+            begun.push(*ready);
+            self.ready.pop();
+        }
+        let start = |ready: &Ready| self.workload.flows.get(ready.index).map(|flow| flow.start);
+        begun.sort_by_key(|ready| (start(ready), ready.index));
+        for ready in begun {
+            if let Some(flow) = self.workload.flows.get(ready.index) {
+                self.live.push(Live {
+                    index: ready.index,
+                    path: Path::new(flow, self.chip),
+                    start: ready.time,
+                    waited_until: ready.waited_until,
+                    remaining_bytes: flow.byte_count,
+                });
+            }
+        }
+    }
+
+    /// Adds up what transfers ask for.
+    fn share(&mut self, step: u64) {
+        let begin = step * STEP_CYCLES;
+        self.step_count += 1;
+        self.work += self.live.iter().map(|live| live.path.len()).sum::<u64>() + 1;
+        let Some(demand) = &mut self.demand else { return };
+        demand.clear();
+        for live in &self.live {
+            let cycles = begin + STEP_CYCLES - live.start.max(begin);
+            demand.add(&live.path, to_single(cycles) / to_single(STEP_CYCLES));
+        }
+        self.steps.push((step, demand.utilisation_percent()));
+    }
+
+    /// Moves bytes, and ends the transfers that have none left.
+    fn advance(&mut self, begin: u64) {
+        let mut ended = Vec::new();
+        let demand = self.demand.as_ref();
+        self.live.retain_mut(|live| {
+            let rate = demand.map_or(live.path.free_rate, |demand| demand.rate(&live.path));
+            let moved = live.remaining_bytes.min(to_bytes(to_single(live.cycles(begin)) * rate));
+            live.remaining_bytes -= moved;
+            if live.remaining_bytes == 0 {
+                let cycles = to_bytes((to_single(moved) / rate).ceil());
+                ended.push((live.index, live.start.max(begin).saturating_add(cycles)));
+            }
+            live.remaining_bytes > 0
+        });
+        for (index, end) in ended {
+            self.end(index, end);
+        }
+    }
+
+    fn end(&mut self, index: usize, end: u64) {
+        let Some(flow) = self.workload.flows.get(index) else { return };
+        if self.workload.kernel_cycles.is_some_and(|cycles| flow.start <= cycles) {
+            self.end_cycle = self.end_cycle.max(Some(end));
+        }
+        let Some(next) = flow.waited_for_by else { return };
+        if let Some(&Flow { start, .. }) = self.workload.flows.get(next) {
+            let time = start.max(end);
+            self.ready.push(Reverse(Ready { time, index: next, waited_until: Some(end) }));
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        let Some(end_cycle) = self.end_cycle else { return Outcome::default() };
+        let last = end_cycle.div_ceil(STEP_CYCLES);
+        let steps = self.steps.iter().take_while(|&&(step, _)| step <= last);
+        let sums = steps.fold([0.0; 2], |[all, multicast], &(_, [of_all, of_multicast])| {
+            [all + of_all, multicast + of_multicast]
+        });
+        let utilisation_percent = sums.map(|sum| sum / to_float(last + 1));
+        Outcome { end_cycle: Some(end_cycle), utilisation_percent }
+    }
+}
+
+impl Live {
+    /// Cycles of the step in which bytes move. Those that are left of the step in which the
+    /// transfer before ended are made up for.
+    fn cycles(&self, begin: u64) -> u64 {
+        let cycles = begin + STEP_CYCLES - self.start;
+        let is_made_up = self.start < begin
+            && self.waited_until.is_some_and(|end| end < begin && end + STEP_CYCLES >= begin);
+        if is_made_up { cycles } else { cycles.min(STEP_CYCLES) }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "steps and packets are small, and others rounded")]
+const fn to_single(count: u64) -> f32 {
+    count as f32
+}
+
+#[expect(clippy::cast_precision_loss, reason = "2^53 bytes or cycles are in no trace")]
+const fn to_float(count: u64) -> f64 {
+    count as f64
+}
+
+/// Rounds down; a float beyond the range becomes the largest number.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rounding down is meant, and products of rates and times are not negative"
+)]
+const fn to_bytes(float: f32) -> u64 {
+    float as u64
+}

@@ -1,0 +1,272 @@
+//! The model against figures of tt-npe, and against figures worked out by hand.
+
+use super::{
+    chip::NocChip,
+    figures::NocFigures,
+    gap::NocGap,
+    simulation::{Outcome, simulate},
+    workload::Workload,
+};
+use crate::noc_events::{
+    json::read_json, kind::EventKind, object::TraceObject, trace::ProgramTrace,
+};
+use captures::capture_path;
+use reader::mesh::Noc0Coord;
+use std::{collections::BTreeMap, fs, path::PathBuf};
+use wire::RunHostId;
+
+/// What tt-npe at 10216031 says of the traces in its `tt_npe/workload/noc_trace_json`, as device
+/// `wormhole_b0` with steps of 32 cycles. It was given their zones as it reads them today
+/// (`ZONE_START` for `begin`), and not the profiler's own, which name no processor.
+const FIGURES_OF_TT_NPE: &str = include_str!("tt_npe_figures.csv");
+/// Names that folder.
+const FOLDER: &str = "KPROF_TT_NPE_TRACES";
+/// Part by which a figure may differ.
+const TOLERANCE: f64 = 0.001;
+
+fn wormhole() -> NocChip {
+    NocChip::from_arch("wormhole_b0").unwrap()
+}
+
+/// The path of a trace: one is among the captures, the others in a folder that a variable names.
+fn path_of(trace: &str) -> Option<PathBuf> {
+    let captured = capture_path("tt-npe").join(format!("{trace}.json"));
+    let named = || Some(PathBuf::from(std::env::var_os(FOLDER)?).join(format!("{trace}.json")));
+    if captured.exists() { Some(captured) } else { named() }
+}
+
+#[test]
+fn traces_have_the_figures_of_tt_npe() {
+    let mut compared = 0;
+    let lines = FIGURES_OF_TT_NPE.lines().skip(1);
+    for line in lines.clone() {
+        let cells: Vec<_> = line.split(',').collect();
+        let Some(path) = path_of(cells[0]) else { continue };
+        let objects = read_json(&fs::read(path).unwrap()).objects;
+        let traces = ProgramTrace::of_objects(objects, "noc_trace_dev0_ID1024.json");
+        let [trace] = traces.as_slice() else { panic!("{}: one program", cells[0]) };
+        let figures = NocFigures::of_trace(trace, &wormhole());
+        assert_eq!(figures.gaps, [], "{}", cells[0]);
+        for (figure, expected) in [
+            (figures.link_percent, cells[2]),
+            (figures.multicast_link_percent, cells[3]),
+            (figures.dram_percent, cells[4]),
+            (figures.congestion_percent, cells[7]),
+        ] {
+            let (figure, expected): (f64, f64) = (figure.unwrap(), expected.parse().unwrap());
+            let difference = (figure - expected).abs();
+            // The figures have six decimals.
+            assert!(difference <= expected.abs() * TOLERANCE + 1e-6, "{line}: found {figure}");
+        }
+        let controllers = figures.dram_controller_percent.unwrap();
+        let controllers = controllers.iter().map(|(number, used)| format!("c{number}:{used:.1}%"));
+        let controllers = controllers.collect::<Vec<_>>().join(" ");
+        assert_eq!(if controllers.is_empty() { "-" } else { &controllers }, cells[5], "{line}");
+        compared += 1;
+    }
+    assert!(compared > 0, "the capture at least");
+    if compared == 1 {
+        let folder = "tt-npe's tt_npe/workload/noc_trace_json";
+        eprintln!("skipped: {} traces; {FOLDER} does not name {folder}", lines.count() - 1);
+    }
+}
+
+/// An event of a core, or the end of a kernel.
+struct Event {
+    kind: Option<EventKind>,
+    core: (u16, u16),
+    target: (i32, i32),
+    bytes: u64,
+    time: u64,
+}
+
+impl Event {
+    fn write(core: (u16, u16), target: (i32, i32), bytes: u64) -> Self {
+        Self { kind: Some(EventKind::Write), core, target, bytes, time: 0 }
+    }
+
+    fn read(core: (u16, u16), target: (i32, i32), bytes: u64) -> Self {
+        Self { kind: Some(EventKind::Read), ..Self::write(core, target, bytes) }
+    }
+
+    fn end(time: u64) -> Self {
+        Self { kind: None, time, ..Self::write((1, 1), (0, 0), 0) }
+    }
+
+    fn object(self) -> TraceObject {
+        TraceObject {
+            event_type: self.kind.map(|kind| kind.name().to_owned()),
+            zone: self.kind.is_none().then(|| "BRISC-KERNEL".to_owned()),
+            noc: Some("NOC_0".to_owned()),
+            proc: "BRISC".to_owned(),
+            sx: self.core.0,
+            sy: self.core.1,
+            timestamp: 5_000 + self.time,
+            num_bytes: Some(self.bytes),
+            dx: Some(self.target.0),
+            dy: Some(self.target.1),
+            ..TraceObject::default()
+        }
+    }
+}
+
+fn trace(objects: Vec<TraceObject>) -> ProgramTrace {
+    let program = RunHostId(1024);
+    ProgramTrace { chip_id: 0, program, trace: None, op_name: String::new(), objects }
+}
+
+fn trace_of<const N: usize>(events: [Event; N]) -> ProgramTrace {
+    trace(events.map(Event::object).into())
+}
+
+fn assert_near(figure: Option<f64>, expected: f64) {
+    let figure = figure.unwrap();
+    assert!((figure - expected).abs() < 0.000_1, "expected {expected}, found {figure}");
+}
+
+#[test]
+fn one_transfer_uses_three_links_as_long_as_it_lasts() {
+    // 40 cycles and 10 for each link until cycle 70; 28.1 bytes a cycle from there on: 730 until
+    // cycle 96, 899 in each step, and the last 282 in 11 cycles from cycle 160 on.
+    let trace = trace_of([Event::write((1, 1), (4, 1), 2_810), Event::end(1_020)]);
+    let workload = Workload::of_trace(&trace, &wormhole());
+    let Outcome { end_cycle, .. } = simulate(&workload, &wormhole(), true).unwrap();
+    assert_eq!(end_cycle, Some(171));
+    // Of 480 links of 30 bytes a cycle, in the seven steps until cycle 192 and the next.
+    let asked = 3.0 * 28.1 * (26.0 / 32.0 + 3.0);
+    let figures = NocFigures::of_trace(&trace, &wormhole());
+    assert_near(figures.link_percent, 100.0 * asked / 30.0 / 480.0 / 7.0);
+    assert_near(figures.multicast_link_percent, 0.0);
+    assert_near(figures.congestion_percent, 0.0);
+    assert_eq!(figures.dram_controller_percent, Some(BTreeMap::new()));
+}
+
+#[test]
+fn two_transfers_share_a_link() {
+    // Both start at cycle 60 and move 112 bytes until cycle 64. The link from column 2 to 3 then
+    // gives each 15 of 28.1 bytes: 470 take 32 cycles rather than 17.
+    let writes = [(1, (3, 1)), (2, (4, 1))];
+    let [first, second] = writes.map(|(x, to)| Event::write((x, 1), to, 582));
+    let trace = trace_of([first, second, Event::end(1_020)]);
+    let workload = Workload::of_trace(&trace, &wormhole());
+    let ends = [true, false]
+        .map(|is_congested| simulate(&workload, &wormhole(), is_congested).unwrap().end_cycle);
+    assert_eq!(ends, [Some(96), Some(81)]);
+    let figures = NocFigures::of_trace(&trace, &wormhole());
+    assert_near(figures.congestion_percent, 100.0 * 15.0 / 96.0);
+    // One of the three links cannot do more than 30 bytes a cycle.
+    let [first, second] = [4.0 * 28.1 * 4.0 / 32.0, 2.0 * 28.1 + 30.0];
+    assert_near(figures.link_percent, 100.0 * (first + second) / 30.0 / 480.0 / 4.0);
+}
+
+#[test]
+fn the_third_transfer_by_a_link_waits_for_the_first() {
+    let write = || Event::write((1, 1), (2, 1), 281);
+    let trace = trace_of([write(), write(), write(), Event::end(1_020)]);
+    let workload = Workload::of_trace(&trace, &wormhole());
+    let waits: Vec<_> =
+        workload.flows.iter().map(|flow| (flow.waits, flow.waited_for_by)).collect();
+    assert_eq!(waits, [(false, Some(2)), (false, None), (true, None)]);
+    let south = Event { target: (1, 2), ..write() };
+    let trace = trace_of([write(), south, write(), Event::end(1_020)]);
+    let workload = Workload::of_trace(&trace, &wormhole());
+    assert!(workload.flows.iter().all(|flow| !flow.waits), "two by one link");
+}
+
+#[test]
+fn a_transfer_that_waited_makes_up_for_the_rest_of_the_step() {
+    // Two transfers take cycles 50 to 60, the third begins then: until cycle 96 it could move 1,011
+    // bytes, and so needs no further step.
+    let write = |bytes| Event::write((1, 1), (2, 1), bytes);
+    let trace = trace_of([write(281), write(281), write(1_000), Event::end(1_020)]);
+    let workload = Workload::of_trace(&trace, &wormhole());
+    assert_eq!(simulate(&workload, &wormhole(), true).unwrap().end_cycle, Some(100));
+    let asked = 2.0 * 28.1 * 14.0 / 32.0 + 28.1;
+    let figures = NocFigures::of_trace(&trace, &wormhole());
+    assert_near(figures.link_percent, 100.0 * asked / 30.0 / 480.0 / 5.0);
+}
+
+#[test]
+fn a_controller_moves_bytes_of_all_its_tiles() {
+    // In 1,000 cycles a controller moves 23,600 bytes.
+    let (read, write) = (Event::read((1, 1), (0, 0), 2_360), Event::write((1, 1), (0, 11), 1_180));
+    let ethernet = Event::write((1, 1), (9, 6), 1_250);
+    let trace = trace_of([read, write, ethernet, Event::end(1_020)]);
+    let figures = NocFigures::of_trace(&trace, &wormhole());
+    assert_near(figures.dram_controller_percent.unwrap().get(&0).copied(), 15.0);
+    assert_near(figures.dram_percent, 15.0 / 6.0);
+    // An Ethernet link sends 12,500.
+    let ethernet = figures.ethernet_percent.unwrap();
+    assert_near(ethernet.get(&Noc0Coord { x: 9, y: 6 }).copied(), 10.0);
+    assert_eq!(ethernet.len(), 1);
+}
+
+#[test]
+fn multicasts_are_a_part_of_the_links_use() {
+    let multicast = TraceObject {
+        event_type: Some("WRITE_MULTICAST".to_owned()),
+        dx: None,
+        dy: None,
+        mcast_start_x: Some(2),
+        mcast_start_y: Some(2),
+        mcast_end_x: Some(3),
+        mcast_end_y: Some(3),
+        ..Event::write((1, 1), (0, 0), 281).object()
+    };
+    let alone = trace(vec![multicast.clone(), Event::end(1_020).object()]);
+    let figures = NocFigures::of_trace(&alone, &wormhole());
+    // 40 cycles and 10 for each of the 8 and 10 links to the last tile of the grid; from cycle 220
+    // on 112 bytes are moved in 4 cycles, the other 169 until cycle 231: nine steps.
+    let asked = 6.0 * 28.1 * (4.0 / 32.0 + 1.0);
+    assert_near(figures.link_percent, 100.0 * asked / 30.0 / 480.0 / 9.0);
+    assert_eq!(figures.multicast_link_percent, figures.link_percent);
+    let write = Event::write((8, 8), (9, 8), 281).object();
+    let both = trace(vec![multicast.clone(), write, Event::end(1_020).object()]);
+    let both = NocFigures::of_trace(&both, &wormhole());
+    assert_eq!(both.multicast_link_percent, figures.link_percent);
+    assert!(both.link_percent > figures.link_percent);
+    let wrapped = TraceObject { mcast_start_x: Some(8), ..multicast };
+    let wrapped = NocFigures::of_trace(&trace(vec![wrapped]), &wormhole());
+    assert_eq!(
+        (wrapped.gaps.as_slice(), wrapped.link_percent),
+        (&[NocGap::AroundEdge(1)][..], None)
+    );
+}
+
+#[test]
+fn figures_are_empty_where_something_is_unknown() {
+    let gaps_of = |objects: Vec<TraceObject>| {
+        let figures = NocFigures::of_trace(&trace(objects), &wormhole());
+        assert_eq!((figures.link_percent, figures.dram_percent), (None, None));
+        figures.gaps
+    };
+    let known = || Event::write((1, 1), (4, 1), 64).object();
+    let unplaced = TraceObject { dx: Some(-1), ..known() };
+    let end = || Event::end(1_020).object();
+    assert_eq!(gaps_of(vec![known(), unplaced, end()]), [NocGap::UnknownWay(1)]);
+    let unsized_write =
+        TraceObject { event_type: Some("WRITE_WITH_STATE".to_owned()), num_bytes: None, ..known() };
+    assert_eq!(gaps_of(vec![known(), unsized_write, end()]), [NocGap::UnknownSize(1)]);
+    let packet = TraceObject { event_type: Some("FABRIC_UNICAST_WRITE".to_owned()), ..known() };
+    assert_eq!(gaps_of(vec![packet, end()]), [NocGap::Fabric(1)]);
+    assert_eq!(gaps_of(vec![known()]), [NocGap::NoTime]);
+}
+
+#[test]
+fn a_board_with_an_unknown_number_of_controllers_has_no_sum_of_them() {
+    let trace = trace_of([Event::read((1, 2), (0, 0), 4_000), Event::end(1_020)]);
+    let chip = NocChip::from_arch("blackhole").unwrap();
+    let figures = NocFigures::of_trace(&trace, &chip);
+    assert_eq!((figures.dram_percent, figures.gaps), (None, vec![NocGap::UnknownBoard]));
+    assert_near(figures.dram_controller_percent.unwrap().get(&0).copied(), 10.0);
+    assert!(figures.link_percent.is_some());
+    let figures = NocFigures::of_trace(&trace, &chip.with_board("P100"));
+    assert_near(figures.dram_percent, 10.0 / 7.0);
+}
+
+#[test]
+fn a_transfer_without_end_is_given_up() {
+    let trace = trace_of([Event::write((1, 1), (4, 1), 1 << 60), Event::end(1_020)]);
+    let figures = NocFigures::of_trace(&trace, &wormhole());
+    assert_eq!((figures.link_percent, figures.gaps), (None, vec![NocGap::TooLong]));
+}

@@ -1,0 +1,227 @@
+//! Transfers of a program: what moves, from when on, and which transfer waits for which.
+
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "times are counted from the first record, and transfers are in memory"
+)]
+
+use super::{chip::NocChip, gap::NocGap};
+use crate::noc_events::{
+    kind::EventKind,
+    payload::Noc,
+    route::{Direction, Grid, Rectangle, multicast_route, route},
+    trace::ProgramTrace,
+    transfer::{Target, Transfer, TransferState},
+};
+use reader::mesh::Noc0Coord;
+use std::collections::BTreeMap;
+
+/// Where bytes go to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Sink {
+    Tile(Noc0Coord),
+    /// The worker tiles of a rectangle.
+    Rectangle(Rectangle),
+}
+
+/// Bytes on their way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Flow {
+    pub(super) noc: Noc,
+    pub(super) from: Noc0Coord,
+    pub(super) sink: Sink,
+    pub(super) byte_count: u64,
+    /// Cycle from which on it can move, since the program's first record.
+    pub(super) start: u64,
+    /// True if it waits for another one.
+    pub(super) waits: bool,
+    /// The one that waits for this one.
+    pub(super) waited_for_by: Option<usize>,
+}
+
+impl Flow {
+    /// The links that the bytes take, each once.
+    pub(super) fn links(&self, grid: Grid) -> Vec<(Noc0Coord, Direction)> {
+        match self.sink {
+            Sink::Tile(to) => route(self.noc, self.from, to, grid),
+            // Workloads hold none without a route.
+            Sink::Rectangle(tiles) => {
+                multicast_route(self.noc, self.from, tiles, grid).unwrap_or_default()
+            }
+        }
+    }
+}
+
+/// Transfers of one program on one chip.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Workload {
+    /// By time at each core.
+    pub(super) flows: Vec<Flow>,
+    /// Cycles from the first record to the end of the kernels; `None` if there are none.
+    pub(super) kernel_cycles: Option<u64>,
+    /// What keeps the figures from being known.
+    pub(super) gaps: Vec<NocGap>,
+    /// Transfers of kinds that are in no figure.
+    pub(super) ignored_count: u64,
+}
+
+/// Cycles from the last event of a kernel to its end, at least.
+const CYCLES_AFTER_LAST_EVENT: u64 = 20;
+
+impl Workload {
+    pub(super) fn of_trace(trace: &ProgramTrace, chip: &NocChip) -> Self {
+        // Zones of the profiler itself name no processor in older files.
+        let of_kernels = trace.objects.iter().filter(|object| !object.proc.is_empty());
+        let times = || of_kernels.clone().map(|object| object.timestamp);
+        let (first, last) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
+        let mut found = Found { chip, first, counts: Counts::default(), workload: Self::default() };
+        let mut states: BTreeMap<(Noc0Coord, &str, Option<&str>), TransferState> = BTreeMap::new();
+        for object in trace.objects.iter().filter(|object| object.zone.is_none()) {
+            let kind = object.event_type.as_deref().and_then(EventKind::from_name);
+            let Some(kind) = kind else { continue };
+            found.counts.fabric += u64::from(kind.is_fabric());
+            let core = Noc0Coord { x: object.sx, y: object.sy };
+            let state = states.entry((core, &object.proc, object.noc.as_deref())).or_default();
+            if let Some(transfer) = state.take(kind, object) {
+                found.add(&transfer);
+            }
+        }
+        let Found { counts, mut workload, .. } = found;
+        workload.kernel_cycles =
+            (last - first).checked_sub(CYCLES_AFTER_LAST_EVENT).filter(|&cycles| cycles > 0);
+        workload.gaps = counts.gaps();
+        workload.queue_up(chip.grid());
+        workload
+    }
+
+    /// Makes each transfer wait for the last but one before it that leaves its tile by the same
+    /// link: a NoC's requests have two virtual channels.
+    fn queue_up(&mut self, grid: Grid) {
+        let mut queues: BTreeMap<(Noc, Noc0Coord, Option<Direction>), Vec<usize>> = BTreeMap::new();
+        for (index, flow) in self.flows.iter().enumerate() {
+            let first = flow.links(grid).first().map(|&(_, direction)| direction);
+            queues.entry((flow.noc, flow.from, first)).or_default().push(index);
+        }
+        for queue in queues.values_mut() {
+            queue.sort_by_key(|&index| self.flows.get(index).map(|flow| flow.start));
+            for (&first, &later) in queue.iter().zip(queue.iter().skip(VIRTUAL_CHANNELS)) {
+                if let Some(flow) = self.flows.get_mut(first) {
+                    flow.waited_for_by = Some(later);
+                }
+                if let Some(flow) = self.flows.get_mut(later) {
+                    flow.waits = true;
+                }
+            }
+        }
+    }
+}
+
+const VIRTUAL_CHANNELS: usize = 2;
+
+/// Transfers that cannot be modelled.
+#[derive(Default)]
+struct Counts {
+    unknown_way: u64,
+    unknown_size: u64,
+    around_edge: u64,
+    fabric: u64,
+}
+
+impl Counts {
+    fn gaps(&self) -> Vec<NocGap> {
+        let gaps = [
+            (self.unknown_way, NocGap::UnknownWay as fn(u64) -> NocGap),
+            (self.unknown_size, NocGap::UnknownSize),
+            (self.around_edge, NocGap::AroundEdge),
+            (self.fabric, NocGap::Fabric),
+        ];
+        let gaps = gaps.into_iter().filter(|&(count, _)| count > 0);
+        gaps.map(|(count, gap)| gap(count)).collect()
+    }
+}
+
+struct Found<'trace> {
+    chip: &'trace NocChip,
+    /// Time of the first record.
+    first: u64,
+    counts: Counts,
+    workload: Workload,
+}
+
+impl Found<'_> {
+    fn add(&mut self, transfer: &Transfer) {
+        if !is_modelled(transfer.kind) {
+            self.workload.ignored_count += 1;
+            return;
+        }
+        let is_stated = !transfer.takes_state();
+        if transfer.byte_count == 0 {
+            self.counts.unknown_size += u64::from(!is_stated);
+            return;
+        }
+        let Some((from, sink)) = self.ends(transfer) else { return };
+        let latency = match sink {
+            Sink::Tile(to) if transfer.kind.is_read() => self.chip.read_cycles(from, to),
+            Sink::Tile(to) => self.chip.write_cycles(transfer.noc, from, to),
+            Sink::Rectangle(_) => {
+                let (columns, rows) = self.chip.grid();
+                let corner = Noc0Coord { x: columns - 1, y: rows - 1 };
+                self.chip.write_cycles(transfer.noc, from, corner)
+            }
+        };
+        self.workload.flows.push(Flow {
+            noc: transfer.noc,
+            from,
+            sink,
+            byte_count: transfer.byte_count,
+            start: (transfer.time - self.first).saturating_add(latency),
+            waits: false,
+            waited_for_by: None,
+        });
+    }
+
+    /// The tile that the bytes come from, and where they go to; `None`, and counted, if one of
+    /// them is unknown.
+    fn ends(&mut self, transfer: &Transfer) -> Option<(Noc0Coord, Sink)> {
+        let &Transfer { kind, noc, core, target, .. } = transfer;
+        let is_on_grid = |tile| self.chip.is_on_grid(tile);
+        let is_known = noc != Noc::Undefined && is_on_grid(core);
+        match target {
+            Target::Tile(tile) if is_known && is_on_grid(tile) => {
+                let is_read = kind.is_read();
+                let (from, to) = if is_read { (tile, core) } else { (core, tile) };
+                Some((from, Sink::Tile(to)))
+            }
+            Target::Rectangle(tiles)
+                if is_known && is_on_grid(tiles.first) && is_on_grid(tiles.last) =>
+            {
+                if tiles.lines(noc).is_none() {
+                    self.counts.around_edge += 1;
+                    return None;
+                }
+                Some((core, Sink::Rectangle(tiles)))
+            }
+            _ => {
+                self.counts.unknown_way += 1;
+                None
+            }
+        }
+    }
+}
+
+/// Returns true for kinds that are in the figures.
+///
+/// # Compatibility
+/// The events that tt-npe takes from a trace, `npeWorkloadIngest.cpp`.
+const fn is_modelled(kind: EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::Read
+            | EventKind::ReadWithState
+            | EventKind::ReadWithStateAndTrid
+            | EventKind::ReadDramShardedWithState
+            | EventKind::Write
+            | EventKind::WriteMulticast
+            | EventKind::WriteWithState
+    )
+}

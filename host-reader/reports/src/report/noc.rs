@@ -1,0 +1,281 @@
+//! Columns about the NoCs: how busy links, DRAM and Ethernet were in a model.
+//!
+//! # Compatibility
+//! What TT-Metal's `process_ops_logs.py` takes from tt-npe with `--analyze-noc-traces`: titles,
+//! digits, and the texts of controllers and Ethernet cores.
+
+use super::{
+    device_op::{DeviceOp, DeviceOps},
+    sheet::EMPTY_BECAUSE,
+    value::float_text,
+};
+use crate::problem::ProblemLog;
+use analysis::noc_events::{NocChip, NocFigures, NocTraces, ProgramTrace, TraceOptions, read_json};
+use rayon::prelude::*;
+use reader::{lane::TraceReplay, readout::Readout};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::{Path, PathBuf},
+};
+
+/// How NoC events are recorded.
+const HOW_TO_RECORD: &str = "expected NoC events, found none; tt-metal records them with TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1";
+
+/// Chip, program, and replay of a trace.
+type Key = (u64, u64, Option<(u64, u64)>);
+
+/// NoC events of programs.
+#[derive(Default)]
+pub(super) struct NocInput {
+    traces: BTreeMap<Key, Vec<ProgramTrace>>,
+    /// Name of the board, which decides how many DRAM controllers there are.
+    board: Option<String>,
+}
+
+impl NocInput {
+    /// Reads the noc_trace files of a folder of logs.
+    pub(super) fn of_folder(logs: &Path, problems: &mut ProblemLog) -> Self {
+        let mut input = Self { board: board_of(logs), ..Self::default() };
+        for path in trace_files(logs) {
+            let file = path.display().to_string();
+            let text = match std::fs::read(&path) {
+                Ok(text) => text,
+                Err(error) => {
+                    problems.add_to_file(&file, format!("cannot be read: {error}"));
+                    continue;
+                }
+            };
+            let read = read_json(&text);
+            for problem in &read.problems {
+                problems.add_to_file(&file, problem.to_string());
+            }
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            input.add(ProgramTrace::of_objects(read.objects, &name));
+        }
+        input
+    }
+
+    /// Takes the events of a readout.
+    pub(super) fn of_readout(readout: &Readout, file: &str, problems: &mut ProblemLog) -> Self {
+        let traces = NocTraces::of_readout(readout, |_, _| None, &TraceOptions::default());
+        for sentence in traces.notes.sentences() {
+            problems.add_to_file(file, sentence);
+        }
+        let mut input = Self::default();
+        input.add(traces.programs);
+        if input.is_empty() {
+            problems.add_to_file(file, HOW_TO_RECORD);
+        }
+        input
+    }
+
+    /// Takes the name of the board from the file beside the logs that says it.
+    pub(super) fn with_board_of(self, logs: Option<&Path>) -> Self {
+        Self { board: logs.and_then(board_of), ..self }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.traces.is_empty()
+    }
+
+    fn add(&mut self, traces: Vec<ProgramTrace>) {
+        for trace in traces {
+            let replay = trace.trace.map(|TraceReplay { trace_id, counter }| (trace_id, counter));
+            let key = (trace.chip_id.into(), trace.program.0.into(), replay);
+            self.traces.entry(key).or_default().push(trace);
+        }
+    }
+
+    /// Adds the cells of all ops, and to those that stay empty why, unless upstream's own report
+    /// is asked for, which has no such column.
+    pub(super) fn add_cells(&self, ops: &mut DeviceOps, is_exact: bool) {
+        if self.is_empty() {
+            return;
+        }
+        let mut launch_counts: BTreeMap<Key, usize> = BTreeMap::new();
+        for op in ops.values().flatten() {
+            let count = launch_counts.entry(key_of(op)).or_default();
+            *count = count.saturating_add(1);
+        }
+        ops.par_iter_mut().flat_map(|(_, ops)| ops).for_each(|op| {
+            let launch_count = launch_counts.get(&key_of(op)).copied().unwrap_or(0);
+            match self.figures(op, launch_count) {
+                Ok(figures) => add_figures(op, &figures, is_exact),
+                Err(reason) => add_reason(op, &reason, is_exact),
+            }
+        });
+    }
+
+    fn figures(&self, op: &DeviceOp, launch_count: usize) -> Result<NocFigures, String> {
+        if let Some(doubt) = op.doubt {
+            return Err(doubt.label().to_owned());
+        }
+        let traces = self.traces.get(&key_of(op)).map_or(&[][..], Vec::as_slice);
+        let trace = match (traces, launch_count) {
+            ([], _) => return Err("no NoC events".to_owned()),
+            ([trace], 1) => trace,
+            ([_], _) => return Err("several launches have the same id".to_owned()),
+            _ => return Err("several NoC traces have the same id".to_owned()),
+        };
+        let arch = op.cells.get("DEVICE ARCH").map_or("", String::as_str);
+        let chip = NocChip::from_arch(arch);
+        let chip = chip.ok_or_else(|| "the speeds of the chip's NoCs are unknown".to_owned())?;
+        let chip = chip.with_board(self.board.as_deref().unwrap_or_default());
+        Ok(NocFigures::of_trace(trace, &chip))
+    }
+}
+
+fn key_of(op: &DeviceOp) -> Key {
+    (op.device_id, op.run_host_id, op.trace_id.zip(op.session_id))
+}
+
+/// The noc_trace files of a folder, by name, without those that tt-npe has merged from them.
+fn trace_files(logs: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(logs).into_iter().flatten().flatten();
+    let is_trace = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        ProgramTrace::is_file_name(&name) && !name.contains("merged.json")
+    };
+    let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(is_trace).collect();
+    files.sort_unstable();
+    files
+}
+
+/// The name of the board, as the file beside the traces has it that says how chips are connected.
+fn board_of(logs: &Path) -> Option<String> {
+    let text = std::fs::read(logs.join(NocTraces::TOPOLOGY_FILE)).ok()?;
+    let topology: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    Some(topology.get("cluster_type")?.as_str()?.to_owned())
+}
+
+fn add_figures(op: &mut DeviceOp, figures: &NocFigures, is_exact: bool) {
+    for (column, percent, digits) in [
+        ("NOC UTIL (%)", figures.link_percent, 1),
+        ("MULTICAST NOC UTIL (%)", figures.multicast_link_percent, 1),
+        ("DRAM BW UTIL (%)", figures.dram_percent, 1),
+        ("NPE CONG IMPACT (%)", figures.congestion_percent, 2),
+    ] {
+        if let Some(percent) = percent {
+            op.set(column, rounded(percent, digits));
+        }
+    }
+    if let Some(controllers) = &figures.dram_controller_percent {
+        let text = listed(controllers, |number| format!("c{number}"));
+        op.set("DRAM BW UTIL PER CTRL (%)", text);
+    }
+    if let Some(cores) = &figures.ethernet_percent {
+        let device_id = op.device_id;
+        let by_row: BTreeMap<_, _> =
+            cores.iter().map(|(core, &percent)| ((core.y, core.x), percent)).collect();
+        let text = listed(&by_row, |(row, column)| format!("({device_id},{row},{column})"));
+        op.set("ETH BW UTIL (%)", text);
+    }
+    if !figures.gaps.is_empty() {
+        let reasons: Vec<_> = figures.gaps.iter().map(ToString::to_string).collect();
+        add_reason(op, &reasons.join(", "), is_exact);
+    }
+}
+
+/// A percentage in Python's digits. Rounding by way of text is correct to the last digit, as
+/// Python's is.
+fn rounded(percent: f64, digits: usize) -> String {
+    float_text(format!("{percent:.digits$}").parse().unwrap_or(percent))
+}
+
+/// Names with their percentages; `-` if there are none.
+fn listed<K>(percentages: &BTreeMap<K, f64>, name: impl Fn(&K) -> String) -> String {
+    let texts = percentages.iter().map(|(key, percent)| format!("{}:{percent:.1}%", name(key)));
+    let text = texts.collect::<Vec<_>>().join(" ");
+    if text.is_empty() { "-".to_owned() } else { text }
+}
+
+fn add_reason(op: &mut DeviceOp, reason: &impl fmt::Display, is_exact: bool) {
+    if is_exact {
+        return;
+    }
+    let others = op.cells.get(EMPTY_BECAUSE).map(|others| format!("{others}; "));
+    op.set(EMPTY_BECAUSE, format!("{}NoC figures: {reason}", others.unwrap_or_default()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::Doubt;
+
+    const TRACE: &str = r#"[
+        {"proc": "BRISC", "sx": 1, "sy": 1, "timestamp": 9000, "zone": "BRISC-KERNEL",
+         "zone_phase": "ZONE_START"},
+        {"proc": "BRISC", "sx": 1, "sy": 1, "timestamp": 9000, "type": "READ", "noc": "NOC_0",
+         "dx": 0, "dy": 0, "num_bytes": 2360},
+        {"proc": "BRISC", "sx": 1, "sy": 1, "timestamp": 9000, "type": "WRITE_", "noc": "NOC_0",
+         "dx": 9, "dy": 6, "num_bytes": 1250},
+        {"proc": "BRISC", "sx": 1, "sy": 1, "timestamp": 10020, "zone": "BRISC-KERNEL",
+         "zone_phase": "ZONE_END"}
+    ]"#;
+
+    fn op(run_host_id: u64) -> DeviceOp {
+        let mut op = DeviceOp { run_host_id, ..DeviceOp::default() };
+        op.set("DEVICE ARCH", "wormhole_b0");
+        op
+    }
+
+    fn input(names: &[&str]) -> NocInput {
+        let folder = tempfile::tempdir().unwrap();
+        for name in names {
+            std::fs::write(folder.path().join(name), TRACE).unwrap();
+        }
+        NocInput::of_folder(folder.path(), &mut ProblemLog::default())
+    }
+
+    fn cells(input: &NocInput, ops: Vec<DeviceOp>, column: &str) -> Vec<String> {
+        let mut ops = DeviceOps::from([(0, ops)]);
+        input.add_cells(&mut ops, false);
+        let ops = ops.into_values().flatten();
+        ops.map(|op| op.cells.get(column).cloned().unwrap_or_default()).collect()
+    }
+
+    #[test]
+    fn cells_have_upstreams_digits() {
+        let input = input(&["noc_trace_dev0_ID1024.json"]);
+        for (column, expected) in [
+            // 10 % of one of six controllers.
+            ("DRAM BW UTIL (%)", "1.7"),
+            ("DRAM BW UTIL PER CTRL (%)", "c0:10.0%"),
+            ("ETH BW UTIL (%)", "(0,6,9):10.0%"),
+            ("MULTICAST NOC UTIL (%)", "0.0"),
+            ("NPE CONG IMPACT (%)", "0.0"),
+            (EMPTY_BECAUSE, ""),
+        ] {
+            assert_eq!(cells(&input, vec![op(1024)], column), [expected], "{column}");
+        }
+        assert_eq!((rounded(7.162, 1), rounded(58.645, 2)), ("7.2".into(), "58.65".into()));
+    }
+
+    #[test]
+    fn figures_are_of_one_launch() {
+        let input = input(&["noc_trace_dev0_ID1024.json", "noc_trace_dev0_ID2048_merged.json"]);
+        let of = |ops| cells(&input, ops, EMPTY_BECAUSE);
+        assert_eq!(of(vec![op(1024), op(2048)]), ["", "NoC figures: no NoC events"]);
+        let twice = "NoC figures: several launches have the same id";
+        assert_eq!(of(vec![op(1024), op(1024)]), [twice, twice]);
+        let replayed = DeviceOp { trace_id: Some(1), session_id: Some(2), ..op(1024) };
+        assert_eq!(of(vec![replayed]), ["NoC figures: no NoC events"]);
+        let mut doubted = DeviceOp { doubt: Some(Doubt::LostRecords), ..op(1024) };
+        doubted.set(EMPTY_BECAUSE, "durations: lost");
+        let reason = format!("durations: lost; NoC figures: {}", Doubt::LostRecords.label());
+        assert_eq!(of(vec![doubted]), [reason]);
+    }
+
+    #[test]
+    fn replays_have_traces_of_their_own() {
+        let input = input(&["noc_trace_dev0_ID1024_traceID4294967298.json"]);
+        let of = |trace_id, session_id| DeviceOp {
+            trace_id: Some(trace_id),
+            session_id: Some(session_id),
+            ..op(1024)
+        };
+        let found = cells(&input, vec![of(1, 2), of(1, 3)], "DRAM BW UTIL (%)");
+        assert_eq!(found, ["1.7", ""]);
+    }
+}
