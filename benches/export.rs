@@ -7,8 +7,11 @@ mod peak_memory;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use generated_log::{LogSize, generated_readout, written};
 use host_reader::{
-    export::{CancelFlag, ExportFormat, ParquetDataset, Recording, Trace, TraceFilter},
+    export::{
+        CancelFlag, DatasetLabels, ExportFormat, ParquetDataset, Recording, Trace, TraceFilter,
+    },
     log::read_device_log,
+    tables::RecordingKey,
 };
 use peak_memory::assert_memory_is_bounded;
 use std::{hint::black_box, io::Write};
@@ -46,8 +49,12 @@ fn written_bytes(trace: &Trace<'_>, format: ExportFormat) -> u64 {
 /// Writes a dataset to a folder of its own.
 fn written_rows(trace: &Trace<'_>) -> u64 {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
-    let dataset = ParquetDataset::new(folder.path(), "host", "generated").expect("names");
-    let written = dataset.write(trace, &CancelFlag::default(), &mut |_| {});
+    let [run, file] = ["run", "generated"].map(str::to_owned);
+    let labels = DatasetLabels { date: None, run, file, has_one_recording: true };
+    let dataset = ParquetDataset::new(folder.path(), labels, &CancelFlag::default());
+    let mut dataset = dataset.expect("names");
+    let key = RecordingKey { host: "host", recording: "generated" };
+    let written = dataset.add(key, None, trace).and_then(|()| dataset.finish());
     written.expect("a folder takes files").zones
 }
 

@@ -9,7 +9,7 @@ shift 2
 
 target=${CARGO_TARGET_DIR:-target}
 # Both at once, so that they share what is built.
-cargo build --release --locked -p kprof-pci-chip -p kprof
+cargo build --release --locked -p kprof-pci-chip -p kprof --features kprof/parquet
 mkdir -p python/kprof.data/scripts
 cp "$target/release/kprof" python/kprof.data/scripts/kprof
 cp "$target/release/libkprof_chip.so" python/kprof/libkprof_chip.so

@@ -17,7 +17,13 @@ use parquet::{
     record::Field,
 };
 use serde_json::{Map, Value, json};
-use std::{ffi::CString, fs::File, path::Path, process::Command, slice};
+use std::{
+    ffi::CString,
+    fs::File,
+    path::{Path, PathBuf},
+    process::Command,
+    slice,
+};
 
 /// Rows by column.
 type Rows = Vec<Map<String, Value>>;
@@ -84,20 +90,31 @@ impl Captured {
     }
 
     fn parquet_rows(&self, table: &str, dataset_only: &[String]) -> Rows {
-        let file = format!("set/{table}/host=h/chip_id=0/c.parquet");
-        let reader = SerializedFileReader::new(File::open(self.path().join(file)).unwrap());
+        let folder = self.path().join("set").join(table);
+        if !folder.exists() {
+            // A table without rows has no file.
+            return Rows::new();
+        }
+        let file = only_entry(&only_entry(&only_entry(&folder)));
+        let reader = SerializedFileReader::new(File::open(file).unwrap());
         let reader = reader.unwrap();
         let row = |row: Result<parquet::record::Row, _>| {
             let row: parquet::record::Row = row.unwrap();
             let cells = row.get_column_iter().map(|(name, field)| (name.clone(), field_of(field)));
             let mut cells: Map<String, Value> = cells.collect();
-            // The folder says the chip.
-            cells.insert("chip_id".into(), 0.into());
             dataset_only.iter().for_each(|name| assert!(cells.remove(name).is_some(), "{name}"));
             cells
         };
         reader.get_row_iter(None).unwrap().map(row).collect()
     }
+}
+
+/// The only file or folder in a folder.
+fn only_entry(folder: &Path) -> PathBuf {
+    let mut entries = std::fs::read_dir(folder).unwrap();
+    let entry = entries.next().unwrap().unwrap().path();
+    assert!(entries.next().is_none(), "{folder:?}");
+    entry
 }
 
 fn field_of(field: &Field) -> Value {

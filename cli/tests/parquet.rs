@@ -53,7 +53,8 @@ fn export(folder: &Path, file: &Path, host: &str, more: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn ask(folder: &Path, statements: &[&str]) -> Vec<Value> {
+fn ask(folder: &Path, statements: &[impl AsRef<str>]) -> Vec<Value> {
+    let statements: Vec<&str> = statements.iter().map(AsRef::as_ref).collect();
     let mut command = python();
     command.arg(QUERIES).current_dir(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -63,14 +64,16 @@ fn ask(folder: &Path, statements: &[&str]) -> Vec<Value> {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The statements of the page: what makes the views, then its five questions.
-fn statements_of_page() -> Vec<&'static str> {
+/// What makes the views of a dataset, then the five questions of the page.
+fn statements(folder: &Path) -> Vec<String> {
+    let views = kprof(folder, &["schema", "--views", "duckdb"]);
+    assert!(views.status.success(), "{}", String::from_utf8_lossy(&views.stderr));
+    let views = String::from_utf8(views.stdout).unwrap();
+    assert_eq!(views.lines().count(), 14, "{views}");
     let blocks = PAGE.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap());
-    blocks
-        .flat_map(|block| block.split(';'))
-        .map(str::trim)
-        .filter(|text| !text.is_empty())
-        .collect()
+    let questions = blocks.flat_map(|block| block.split(';'));
+    let all = views.lines().chain(questions).map(str::trim).filter(|text| !text.is_empty());
+    all.map(str::to_owned).collect()
 }
 
 /// Zones of a log by RISC and name, with the cycles that no other zone covers: its zones of
@@ -106,7 +109,7 @@ fn the_questions_of_the_page_get_the_answers_that_the_logs_give() {
     export(folder, &log("wormhole-noc-256"), "node 1/a", &["--recording", "reads"]);
     export(folder, &log("wormhole-noc-4096"), "node 1/a", &["--recording", "long reads"]);
     export(folder, &log("blackhole-noc-256"), "node-2", &[]);
-    let statements = statements_of_page();
+    let statements = statements(folder);
     let answers = ask(folder, &statements);
     let [.., cycles, imbalance, losses, waits, host] = &answers[..] else { panic!("{answers:?}") };
 
@@ -190,7 +193,7 @@ fn the_questions_are_answered_over_32_merged_hosts() {
     assert!(kprof(folder, &["capture", "--ops", "3", "-o", "c.kprof"]).status.success());
     let output = kprof(folder, &["merge", "ttrun", "rank32=c.kprof", "-o", "."]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let answers = ask(folder, &statements_of_page());
+    let answers = ask(folder, &statements(folder));
     let [.., cycles, imbalance, losses, waits, host] = &answers[..] else { panic!("{answers:?}") };
     let text = |row: &Value, at: usize| row[at].as_str().unwrap().to_owned();
     let is_of_log = |row: &&Value| row[0] != "rank32";
@@ -236,16 +239,18 @@ fn what_the_host_did_is_found_on_the_time_of_the_chips() {
     let host = std::thread::Builder::new().name("main".to_owned());
     host.spawn(move || record_host_events(&of_path)).unwrap().join().unwrap();
     let written = export(folder, &path, "node-1", &[]);
-    let mut statements = statements_of_page();
+    let mut statements = statements(folder);
     statements.push(
         "SELECT thread_name, name, function, file, line, depth, duration_ns, self_ns, text, color \
-         FROM host_zones WHERE file = 'src/host.rs' ORDER BY start_ns, depth",
+         FROM host_zones WHERE file = 'src/host.rs' ORDER BY start_ns, depth"
+            .to_owned(),
     );
     statements.push(
         "SELECT kind, name, text, value, host_ns - 1000000000, color FROM host_events \
-         ORDER BY host_ns, kind, value",
+         ORDER BY host_ns, kind, value"
+            .to_owned(),
     );
-    statements.push("SELECT name, count(*) FROM host_zones GROUP BY name ORDER BY name");
+    statements.push("SELECT name, count(*) FROM host_zones GROUP BY name ORDER BY name".to_owned());
     let answers = ask(folder, &statements);
     let [.., of_ops, zones, events, names] = &answers[..] else { panic!("{answers:?}") };
     // The program that made the capture says when it ran the three ops.
@@ -328,12 +333,12 @@ fn an_overflow_is_found_in_the_losses_and_the_facts_of_every_file() {
     let args = ["capture", "--workload", "multi-op-overflow", "-o", "overflow.kprof"];
     assert!(!kprof(folder, &args).stdout.is_empty());
     let written = export(folder, &folder.join("overflow.kprof"), "node-1", &[]);
-    let mut statements = statements_of_page();
-    statements.push("SELECT count(*) FROM zones WHERE name = 'BRISC-KERNEL'");
-    statements.push("SELECT count(*), max(core_count), min(core_count) FROM ops");
+    let mut statements = statements(folder);
+    statements.push("SELECT count(*) FROM zones WHERE name = 'BRISC-KERNEL'".to_owned());
+    statements.push("SELECT count(*), max(core_count), min(core_count) FROM ops".to_owned());
     statements.push(
-        "SELECT count(*) FROM parquet_kv_metadata('dataset/*/*/*/*.parquet') \
-         WHERE decode(key) = 'kprof.doubts' AND decode(value) LIKE '%\"lost_unknown_markers\":204800%'",
+        "SELECT count(*) FROM recordings WHERE doubts LIKE '%\"lost_unknown_markers\":204800%'"
+            .to_owned(),
     );
     let answers = ask(folder, &statements);
     let [.., losses, _, _, kernels, ops, doubts] = &answers[..] else { panic!("{answers:?}") };
@@ -361,10 +366,11 @@ fn waits_for_the_host_are_rows_as_long_as_the_tables_say() {
     let tables: Value =
         serde_json::from_slice(&kprof(folder, &[&args[..], &dump].concat()).stdout).unwrap();
     export(folder, &folder.join("waits.kprof"), "node-1", &[]);
-    let mut statements = statements_of_page();
+    let mut statements = statements(folder);
     statements.push(
         "SELECT risc, count(*), sum(duration_cycles)::BIGINT FROM zones \
-         WHERE name = 'PROFILER-DRAM-STALL' GROUP BY risc ORDER BY risc",
+         WHERE name = 'PROFILER-DRAM-STALL' GROUP BY risc ORDER BY risc"
+            .to_owned(),
     );
     let answers = ask(folder, &statements);
     let zones = tables["zones"].as_array().unwrap().iter();
@@ -434,17 +440,16 @@ fn the_same_recording_again_replaces_its_files_and_a_failure_leaves_none() {
     let mut again = export(folder, &file, "node-1", &[]);
     assert_eq!(
         (first["replaced_files"].take(), again["replaced_files"].take()),
-        (json!(0), json!(13))
+        (json!(0), first["files"].clone())
     );
     assert_eq!(again, first);
-    let device = folder.join("dataset/zones/host=node-1/chip_id=0");
-    assert_eq!(std::fs::read_dir(device).unwrap().count(), 1);
+    let runs = folder.join("dataset/zones/date=__HIVE_DEFAULT_PARTITION__");
+    assert_eq!(std::fs::read_dir(&runs).unwrap().count(), 1);
 
     // Another log of the same name stands beside it.
     let other = export(folder, &log("wormhole-noc-4096"), "node-1", &[]);
     assert_eq!(other["replaced_files"], 0);
-    let device = folder.join("dataset/zones/host=node-1/chip_id=0");
-    assert_eq!(std::fs::read_dir(device).unwrap().count(), 2);
+    assert_eq!(std::fs::read_dir(&runs).unwrap().count(), 2);
 
     std::fs::write(folder.join("taken"), "a file").unwrap();
     let file = file.to_str().unwrap();
@@ -467,9 +472,10 @@ fn every_change_of_a_buffer_is_a_row() {
     let args = [&args[..], &["--ops", "12", "-o", "c.kprof"]].concat();
     assert!(kprof(folder, &args).status.success());
     let written = export(folder, &folder.join("c.kprof"), "node-1", &[]);
-    let mut statements = statements_of_page();
-    statements
-        .push("SELECT chip_id, memory, change_bytes, held_bytes FROM buffers ORDER BY host_ns");
+    let mut statements = statements(folder);
+    statements.push(
+        "SELECT chip_id, memory, change_bytes, held_bytes FROM buffers ORDER BY host_ns".to_owned(),
+    );
     let answers = ask(folder, &statements);
     let mut held = BTreeMap::<&str, i64>::new();
     let changes = (0..OPS).flat_map(|op| sim::workload::buffer_changes(9, op)).map(|change| {
@@ -500,10 +506,11 @@ fn every_reading_of_a_hardware_counter_is_a_row_with_its_true_value() {
         let Some(counted) = counted::run(folder, arch) else { return };
         let log = folder.join("out/.logs/profile_log_device.csv");
         let written = export(folder, &log, "node-1", &[]);
-        let mut statements = statements_of_page();
+        let mut statements = statements(folder);
         statements.push(
             "SELECT program, core_x, core_y, counter, value, counters.cycles, problem \
-             FROM counters JOIN ops USING (host, chip_id, recording, op)",
+             FROM counters JOIN ops USING (host, chip_id, recording, op)"
+                .to_owned(),
         );
         let answers = ask(folder, &statements);
         let rows = answers.last().unwrap().as_array().unwrap();
@@ -622,18 +629,20 @@ fn every_wait_and_every_sum_of_waits_is_a_row() {
         let kinds: std::collections::BTreeSet<_> =
             sums.iter().map(|row| row[4].as_str().unwrap()).collect();
         assert!(kinds.len() >= 4, "{kinds:?}");
-        let mut statements = statements_of_page();
+        let mut statements = statements(folder);
         statements.push(
-            "SELECT core_x, core_y, risc, run_host_id, kind, object, key, start_cycle, \
+        "SELECT core_x, core_y, risc, run_host_id, kind, object, key, start_cycle, \
              duration_cycles FROM waits \
              WHERE has_blocked AND NOT is_lower_bound AND op + 1 = run_host_id >> 10 \
              AND duration_ns - duration_cycles::BIGINT BETWEEN -2 AND 2 AND start_host_ns - start_ns = \
-             (SELECT min(start_host_ns - start_ns) FROM zones)",
-        );
+             (SELECT min(start_host_ns - start_ns) FROM zones)"
+        .to_owned(),
+    );
         statements.push(
             "SELECT core_x, core_y, risc, run_host_id, kind, object, key, waits, total_cycles \
              FROM wait_sums WHERE is_from_kernel AND NOT is_lower_bound \
-             AND op + 1 = run_host_id >> 10",
+             AND op + 1 = run_host_id >> 10"
+                .to_owned(),
         );
         let answers = ask(folder, &statements);
         let [.., found_waits, found_sums] = &answers[..] else { panic!("{answers:?}") };

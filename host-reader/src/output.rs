@@ -269,9 +269,17 @@ fn write_dataset(
         "" => trace.recording_id(),
         title => format!("{title}-{}", trace.recording_id()),
     };
-    let parts = crate::export::ParquetDataset::new(folder, "local", &name);
-    // Neither name is empty.
-    let parts = parts.map_err(|_| OutputError::Empty { expected: "a name" })?;
-    parts.write(&trace, &CancelFlag::default(), &mut |_| {})?;
+    let labels = crate::export::DatasetLabels {
+        date: None,
+        run: name.clone(),
+        file: format!("local {name}"),
+        has_one_recording: true,
+    };
+    let files = crate::export::ParquetDataset::new(folder, labels, &CancelFlag::default());
+    // No name is empty.
+    let mut files = files.map_err(|_| OutputError::Empty { expected: "a name" })?;
+    let key = crate::tables::RecordingKey { host: "local", recording: &name };
+    files.add(key, None, &trace)?;
+    files.finish()?;
     Ok(())
 }

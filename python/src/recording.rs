@@ -16,7 +16,7 @@ use host_reader::{
     recording::{Recording, load},
     report::BufferPeaks,
     tables::{
-        Buffers, HostEvents, HostZones, LossRow, Losses, OpBuffers, Ops, ProfilerTime, Rows,
+        Buffers, HostEvents, HostZones, LossRow, Losses, OpBuffers, Ops, ProfilerTime, RecordingKey, Rows,
         SumStatisticsTable, WaitStatisticsTable, WaitSums, Waits, ZoneStatisticsTable, op_rows,
     },
 };
@@ -41,12 +41,17 @@ impl PyRecording {
         Self { recording: Arc::new(recording), title, report: OnceLock::new() }
     }
 
+    /// The recording by its title; its host has no name here.
+    fn key(&self) -> RecordingKey<'_> {
+        RecordingKey { host: "", recording: &self.title }
+    }
+
     /// Makes a table of the host.
     fn host_table<T: HostTable>(&self, py: Python<'_>) -> PyResult<PyTable> {
         to_python(py.detach(|| {
             let host = TraceHost::of_recording(&self.recording);
             let peaks = BufferPeaks::of_recording(&self.recording);
-            let rows = HostRows { host: &host, peaks: &peaks, recording: &self.title };
+            let rows = HostRows { host: &host, peaks: &peaks, recording: self.key() };
             let mut table = TableBuilder::<T>::new();
             T::for_each_row(rows, |row| table.add(row))?;
             table.finish()
@@ -59,7 +64,7 @@ impl PyRecording {
             let trace = Trace::new(&self.recording, &TraceFilter::default());
             let mut table = TableBuilder::<T>::new();
             for device in &trace.devices {
-                let rows = DeviceRows { trace: &trace, device, recording: &self.title };
+                let rows = DeviceRows { trace: &trace, device, recording: self.key() };
                 T::for_each_row(rows, |row| table.add(row))?;
             }
             table.finish()

@@ -4,8 +4,7 @@
 
 KPROF is the program, WORK a folder that is made anew. Both engines must give the same rows, and
 DuckDB's must be those that the generated hosts imply. Spark runs as `local-cluster`, so that
-tasks and rows go between processes, and needs a Java runtime. tests/spark/requirements.txt names
-the packages.
+tasks and rows go between processes, and needs a Java runtime and the packages duckdb and pyspark.
 """
 
 import collections
@@ -32,10 +31,18 @@ run host ID, trace id, trace id counter, zone name, type, source line, source fi
 """
 
 
-def statements():
-    """The statements of the page: views first, then questions."""
+def questions_of_page():
     blocks = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), re.S)
     return [text.strip() for block in blocks for text in block.split(";") if text.strip()]
+
+
+def views(kprof, engine):
+    """What makes the views of the dataset here."""
+    command = [kprof, "schema", "--views", engine, "--dataset", "dataset"]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    statements = [line.rstrip(";") for line in text.splitlines()]
+    assert len(statements) == 14, text
+    return statements
 
 
 def write_log(path, choose):
@@ -64,8 +71,9 @@ def generate(kprof, work, choose):
 
     log = "ttrun/rank{}/.logs/profile_log_device.csv"
     sums = {f"rank{rank}": write_log(work / log.format(rank), choose) for rank in range(HOSTS - 2)}
-    # One host tells what it did itself, another has lost records.
-    run("capture", "--ops", "3", "-o", "synchronised.kprof")
+    # One host tells what it did itself and what its RISCs waited for, another has lost records.
+    pipeline = ["--workload", "pipeline", "--pipeline", "tiles=4", "--waits", "totals"]
+    run("capture", *pipeline, "-o", "synchronised.kprof")
     run("capture", "--workload", "multi-op-overflow", "-o", "overflow.kprof")
     captures = [f"rank{HOSTS - 2}=synchronised.kprof", f"rank{HOSTS - 1}=overflow.kprof"]
     run("merge", "ttrun", *captures, "-o", ".")
@@ -120,11 +128,9 @@ def main():
     work.mkdir(parents=True)
     sums = generate(kprof, work, random.Random(seed))
     os.chdir(work)
-    of_page = statements()
-    views = [text for text in of_page if text.startswith("CREATE VIEW")]
-    questions = of_page[len(views):]
-    assert len(views) == 13 and len(questions) == 5, [text[:40] for text in of_page]
-    for view in views:
+    questions = questions_of_page()
+    assert len(questions) == 5, [text[:40] for text in questions]
+    for view in views(kprof, "duckdb"):
         duckdb.sql(view)
     of_duckdb = [duckdb.sql(text).fetchall() for text in questions]
     check_truth(of_duckdb[0], sums)
@@ -141,9 +147,9 @@ def main():
         .getOrCreate()
     )
     assert spark.sparkContext.master.startswith("local-cluster"), spark.sparkContext.master
-    for view in views:
-        name = view.split()[2]
-        spark.read.parquet(f"dataset/{name}").createOrReplaceTempView(name)
+    print(f"Spark {spark.version}")
+    for view in views(kprof, "spark"):
+        spark.sql(view)
     for number, (text, expected) in enumerate(zip(questions, of_duckdb), 1):
         fractions = fractions_of(expected)
         expected = plain(expected, fractions)

@@ -19,8 +19,10 @@ pub(crate) use counters::CounterChoice;
 pub(crate) use run::{
     Backend, CaptureArgs, DispatchCoreKind, Kernels, RunArgs, SdkArgs, Waits, WorkloadArgs,
 };
-pub(crate) use show::{CheckArgs, InfoArgs, NocArgs, OpOrder, ReportArgs, SchemaArgs, ShowArgs};
-pub(crate) use write::{ExportArgs, ExportTarget, MergeArgs, OpsArgs, ServeArgs};
+pub(crate) use show::{
+    CheckArgs, InfoArgs, NocArgs, OpOrder, ReportArgs, SchemaArgs, ShowArgs, SqlEngine,
+};
+pub(crate) use write::{CompactArgs, ExportArgs, ExportTarget, MergeArgs, OpsArgs, ServeArgs};
 
 /// Profiler for kernels on Tenstorrent chips: where the cycles went, and what was lost.
 ///
@@ -58,6 +60,7 @@ pub(crate) enum Command {
     Export(ExportArgs),
     Ops(OpsArgs),
     Merge(MergeArgs),
+    Compact(CompactArgs),
     Serve(ServeArgs),
     // Set up kprof itself.
     Completions(CompletionsArgs),

@@ -91,7 +91,8 @@ pub(crate) struct InfoArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof schema ops
-  kprof schema --json | jq '.[] | select(.name == \"ops\").columns[].name'")]
+  kprof schema --json | jq '.[] | select(.name == \"ops\").columns[].name'
+  kprof schema --views duckdb --dataset merged/dataset > views.sql")]
 pub(crate) struct SchemaArgs {
     /// Only this table.
     #[arg(value_name = "TABLE")]
@@ -99,6 +100,21 @@ pub(crate) struct SchemaArgs {
     /// Print one JSON array instead of tables.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print statements that make a view of each table of a dataset, for an SQL engine.
+    #[arg(long, value_name = "ENGINE", conflicts_with = "json")]
+    pub(crate) views: Option<SqlEngine>,
+    /// For --views: folder that `kprof export --format parquet` or `kprof merge` has written.
+    #[arg(long, value_name = "FOLDER", default_value = "dataset", requires = "views")]
+    pub(crate) dataset: PathBuf,
+}
+
+/// Engine that reads a dataset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SqlEngine {
+    /// DuckDB.
+    Duckdb,
+    /// Apache Spark, from 3.5 on.
+    Spark,
 }
 
 /// Check every byte of a capture and list the damage.

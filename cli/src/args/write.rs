@@ -1,6 +1,7 @@
 //! Options of commands that write files or serve viewers.
 
 use crate::folders::measurements;
+use chrono::NaiveDate;
 use clap::Args;
 use host_reader::export::{ExportFormat, TraceFilter, UnknownFormat};
 use std::path::{Component, Path, PathBuf};
@@ -42,7 +43,7 @@ Examples:
   kprof export matmul.kprof -o matmul.tracy
   kprof export profile_log_device.csv --format folded -o - | flamegraph.pl > cycles.svg
   kprof export twice.kprof --run 2 -o second.speedscope.json
-  kprof export matmul.kprof --format parquet -o dataset --host node-3
+  kprof export matmul.kprof --format parquet -o dataset --host node-3 --fleet-run train-17
   kprof export matmul.kprof -o profile_log_device.csv
 
 Exit code: 0 if the trace was written, 2 otherwise.")]
@@ -79,6 +80,13 @@ pub(crate) struct ExportArgs {
     /// derived from the recording's start.
     #[arg(long, value_name = "NAME")]
     pub(crate) recording: Option<String>,
+    /// For parquet: run of the fleet that the recording belongs to; all hosts of the run share it.
+    /// Default: the recording's name.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) fleet_run: Option<String>,
+    /// For parquet: day on which the recording began. Default: what a capture tells, else unknown.
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub(crate) date: Option<NaiveDate>,
     /// Print one JSON object that describes the output.
     #[arg(long)]
     pub(crate) json: bool,
@@ -277,6 +285,24 @@ pub(crate) struct ServeArgs {
     pub(crate) run: Option<usize>,
 }
 
+/// Make few long files of the many short ones of a dataset.
+///
+/// Each host writes files of its own into a dataset. Files of the same table, day and run that are
+/// shorter than 128 MiB are put together, the rows as they are. Nobody should query or write the
+/// dataset meanwhile.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof compact dataset
+  kprof compact merged/dataset --json")]
+pub(crate) struct CompactArgs {
+    /// Folder that `kprof export --format parquet` or `kprof merge` has written.
+    #[arg(value_name = "DATASET")]
+    pub(crate) dataset: PathBuf,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Merge recordings of many hosts: one ops report, one dataset, one trace and a table of skew.
 ///
 /// Hosts are read one after the other. One that cannot be read is named and left out. Without
@@ -303,6 +329,9 @@ pub(crate) struct MergeArgs {
     /// Folder to write to.
     #[arg(short, long, value_name = "OUT", default_value = "merged")]
     pub(crate) output: PathBuf,
+    /// Run of the fleet that the recordings belong to: a folder of the dataset.
+    #[arg(long, value_name = "NAME", default_value = "merged")]
+    pub(crate) fleet_run: String,
     /// CSV with the columns host, offset_ns and error_ns: nanoseconds that one common clock is
     /// ahead of the host's monotonic clock, and a bound of their error [default: what captures
     /// tell: hosts of one machine share its clock, others the day within its stated error].

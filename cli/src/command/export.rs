@@ -80,10 +80,14 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
 }
 
 fn refuse_options_of_datasets(args: &ExportArgs) -> Result<(), Failure> {
-    let sentence = match (&args.recording, &args.host) {
-        (Some(_), _) => "--recording names a recording of --format parquet; other files have none",
-        (_, Some(_)) => "--host names a host of --format parquet; other files have no such name",
-        (None, None) => return Ok(()),
+    let sentence = if args.recording.is_some() {
+        "--recording names a recording of --format parquet; other files have none"
+    } else if args.host.is_some() {
+        "--host names a host of --format parquet; other files have no such name"
+    } else if args.fleet_run.is_some() || args.date.is_some() {
+        "--fleet-run and --date are folders of --format parquet; other files have none"
+    } else {
+        return Ok(());
     };
     Err(Failure::Sentence(sentence.to_owned()))
 }
@@ -247,7 +251,7 @@ pub(super) fn tracy_options(file: &Path) -> TracyOptions {
 }
 
 /// Makes signals cancel a write in progress from here on, instead of ending the program.
-pub(super) fn cancel_on_signals() -> Result<CancelFlag, Failure> {
+pub(in crate::command) fn cancel_on_signals() -> Result<CancelFlag, Failure> {
     let cancel = CancelFlag::default();
     let of_handler = cancel.clone();
     ctrlc::set_handler(move || of_handler.cancel()).map_err(|error| Failure::from_error(&error))?;
@@ -307,7 +311,7 @@ impl Written {
 }
 
 /// One JSON object on a line.
-pub(super) fn print_json(written: &impl Serialize) -> Result<(), Failure> {
+pub(in crate::command) fn print_json(written: &impl Serialize) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     serde_json::to_writer(&mut out, written).map_err(std::io::Error::from)?;
     writeln!(out)?;
@@ -315,7 +319,7 @@ pub(super) fn print_json(written: &impl Serialize) -> Result<(), Failure> {
 }
 
 /// One line for each thing to know before what was written is trusted.
-pub(super) fn write_doubts(
+pub(in crate::command) fn write_doubts(
     doubts: &BTreeMap<String, u64>,
     out: &mut impl Write,
 ) -> std::io::Result<()> {

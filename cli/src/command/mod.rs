@@ -13,7 +13,6 @@ mod info;
 mod kernels;
 mod man;
 pub(crate) mod mcp;
-mod merge;
 mod noc;
 mod noc_export;
 mod ops;
@@ -66,7 +65,8 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Man(args)) => man::run(&args),
         Some(Command::Perf(args)) => perf::run(&args),
         Some(Command::Diff(args)) => diff::run(&args),
-        Some(Command::Merge(args)) => merge::run(&args),
+        Some(Command::Merge(args)) => dataset::merge(&args),
+        Some(Command::Compact(args)) => dataset::compact(&args),
         Some(Command::Explain(args)) => explain::run(&args),
         Some(Command::Mcp(args)) => mcp::run(&args),
         #[cfg(feature = "ttsim")]

@@ -1,5 +1,6 @@
 //! `kprof schema`: the tables of all outputs.
 
+use super::dataset::write_views;
 use crate::{
     args::SchemaArgs,
     failure::Failure,
@@ -23,7 +24,9 @@ pub(crate) fn run(args: &SchemaArgs) -> Result<ExitCode, Failure> {
         }
     }
     let mut out = std::io::stdout().lock();
-    if args.json {
+    if let Some(engine) = args.views {
+        write_views(&tables, &args.dataset, engine, &mut out)?;
+    } else if args.json {
         serde_json::to_writer(&mut out, &tables).map_err(std::io::Error::from)?;
         writeln!(out)?;
     } else {

@@ -1,9 +1,8 @@
 //! Where an export goes, and how it gets there whole or not at all.
 
-use recording::whole_file::{WholeFile, prepare_whole_file};
+use recording::whole_file::{OpenFile, WholeFile, prepare_whole_file};
 use std::{
     fmt,
-    fs::File,
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
     sync::{
@@ -112,12 +111,21 @@ pub fn write_atomically<T>(
     written.map_err(|source| write_error(destination.clone(), source))
 }
 
-fn write_error(destination: Destination, source: io::Error) -> WriteError {
+pub(super) fn write_error(destination: Destination, source: io::Error) -> WriteError {
     let inner = source.get_ref();
     match inner.is_some_and(|inner| inner.is::<Cancelled>()) {
         true => WriteError::Cancelled { destination },
         false => WriteError::Io { destination, source },
     }
+}
+
+/// One of several files that belong together, while it is written.
+#[cfg(feature = "parquet")]
+#[derive(Debug)]
+pub(super) struct PartFile {
+    file: OpenFile,
+    destination: Destination,
+    cancel: CancelFlag,
 }
 
 /// One of several files that belong together: whole, and still without its name.
@@ -129,6 +137,43 @@ pub(super) struct PreparedFile {
 }
 
 #[cfg(feature = "parquet")]
+impl PartFile {
+    /// Begins one of several files, which go away again unless they are published.
+    pub(super) fn create(path: &Path, cancel: &CancelFlag) -> Result<Self, WriteError> {
+        if path.is_dir() {
+            return Err(WriteError::IsFolder { path: path.to_owned() });
+        }
+        let destination = Destination::File(path.to_owned());
+        match OpenFile::create(path) {
+            Ok(file) => Ok(Self { file, destination, cancel: cancel.clone() }),
+            Err(source) => Err(write_error(destination, source)),
+        }
+    }
+
+    /// Brings it to disk, all but its name.
+    pub(super) fn finish(self) -> Result<PreparedFile, WriteError> {
+        let Self { file, destination, cancel } = self;
+        // The last chance: behind this the file gets its name.
+        let whole = if cancel.is_cancelled() { Err(cancelled()) } else { file.finish() };
+        match whole {
+            Ok(file) => Ok(PreparedFile { file, destination }),
+            Err(source) => Err(write_error(destination, source)),
+        }
+    }
+}
+
+#[cfg(feature = "parquet")]
+impl Write for PartFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Cancellable { out: &mut self.file, cancel: &self.cancel }.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+#[cfg(feature = "parquet")]
 impl PreparedFile {
     /// Gives it its name.
     pub(super) fn publish(self) -> Result<(), WriteError> {
@@ -137,27 +182,10 @@ impl PreparedFile {
     }
 }
 
-/// Lets `write` write one of several files, which go away again unless they are published.
-#[cfg(feature = "parquet")]
-pub(super) fn prepare_file<T>(
-    path: &Path,
-    cancel: &CancelFlag,
-    write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<T>,
-) -> Result<(PreparedFile, T), WriteError> {
-    if path.is_dir() {
-        return Err(WriteError::IsFolder { path: path.to_owned() });
-    }
-    let destination = Destination::File(path.to_owned());
-    match prepare_cancellable(path, cancel, |out| write(out)) {
-        Ok((file, written)) => Ok((PreparedFile { file, destination }, written)),
-        Err(source) => Err(write_error(destination, source)),
-    }
-}
-
 fn prepare_cancellable<T>(
     path: &Path,
     cancel: &CancelFlag,
-    write: impl FnOnce(&mut Cancellable<'_, BufWriter<&File>>) -> io::Result<T>,
+    write: impl FnOnce(&mut Cancellable<'_, OpenFile>) -> io::Result<T>,
 ) -> io::Result<(WholeFile, T)> {
     prepare_whole_file(path, |out| {
         let written = write(&mut Cancellable { out, cancel })?;

@@ -42,7 +42,8 @@ mod words;
 
 #[cfg(feature = "parquet")]
 pub use self::parquet::{
-    DatasetCounts, DeviceRows, DeviceTable, EmptyName, HostRows, HostTable, ParquetDataset,
+    CompactCounts, CompactError, DatasetCounts, DatasetLabels, DeviceRows, DeviceTable, EmptyName,
+    HostRows, HostTable, MachineClock, ParquetDataset, compact,
 };
 pub use destination::{CancelFlag, Destination, WriteError, write_atomically};
 pub use format::{ExportFormat, UnknownFormat};

@@ -1,8 +1,8 @@
 //! Tables of single records: zones, markers, waits, counters, transfers, and what the host did.
 
 use crate::{
-    CHIP_ID, CORE_X, CORE_Y, Column, FILE, LINE, NO_HOST_CLOCK, RECORDING, RISC, RUN_HOST_ID,
-    START_HOST_NS, START_NS, Table, UNKNOWN, WAIT_KEY, WAIT_KIND,
+    CHIP_ID, CORE_X, CORE_Y, Column, DATASET_FOLDERS, FILE, HOST, LINE, NO_HOST_CLOCK, RECORDING,
+    RISC, RUN_HOST_ID, RecordingKey, START_HOST_NS, START_NS, Table, UNKNOWN, WAIT_KEY, WAIT_KIND,
 };
 use reader::lane::LaneId;
 use std::borrow::Cow;
@@ -10,8 +10,8 @@ use std::borrow::Cow;
 /// Recording and lane of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct LanePlace<'a> {
-    /// Name of the capture or log.
-    pub recording: &'a str,
+    /// Recording.
+    pub recording: RecordingKey<'a>,
     /// Lane.
     pub lane: LaneId,
 }
@@ -52,10 +52,11 @@ macro_rules! table {
         $($kind:ident $column:ident: $meaning:expr $(, null $null:expr)?;)*
     ) => {
         table! {
-            @define $(#[$doc])* $table $row = $name, $of_row, ["host", "chip_id"],
+            @define $(#[$doc])* $table $row = $name, $of_row,
             { place: LanePlace<'a> }
             [
-                Column::<Self>::text("recording", RECORDING, |row| row.place.recording.into()),
+                Column::<Self>::text("host", HOST, |row| row.place.recording.host.into()).in_dataset(),
+                Column::<Self>::text("recording", RECORDING, |row| row.place.recording.recording.into()),
                 Column::<Self>::small("chip_id", CHIP_ID, |row| row.place.lane.chip_id),
                 Column::<Self>::small("core_x", CORE_X, |row| row.place.lane.core.x.into()),
                 Column::<Self>::small("core_y", CORE_Y, |row| row.place.lane.core.y.into()),
@@ -66,18 +67,21 @@ macro_rules! table {
     };
     (
         $(#[$doc:meta])*
-        $table:ident $row:ident = $name:literal, $of_row:literal, $partitions:expr;
+        $table:ident $row:ident = $name:literal, $of_row:literal;
         $($kind:ident $column:ident: $meaning:expr $(, null $null:expr)?;)*
     ) => {
         table! {
-            @define $(#[$doc])* $table $row = $name, $of_row, $partitions,
-            { recording: &'a str }
-            [Column::<Self>::text("recording", RECORDING, |row| row.recording.into()),]
+            @define $(#[$doc])* $table $row = $name, $of_row,
+            { recording: RecordingKey<'a> }
+            [
+                Column::<Self>::text("host", HOST, |row| row.recording.host.into()).in_dataset(),
+                Column::<Self>::text("recording", RECORDING, |row| row.recording.recording.into()),
+            ]
             $($kind $column: $meaning $(, null $null)?;)*
         }
     };
     (
-        @define $(#[$doc:meta])* $table:ident $row:ident = $name:literal, $of_row:literal, $partitions:expr,
+        @define $(#[$doc:meta])* $table:ident $row:ident = $name:literal, $of_row:literal,
         { $first:ident: $first_type:ty } [$($lead:expr,)*]
         $($kind:ident $column:ident: $meaning:expr $(, null $null:expr)?;)*
     ) => {
@@ -97,7 +101,7 @@ macro_rules! table {
             type Row<'a> = $row<'a>;
             const NAME: &'static str = $name;
             const ROW: &'static str = $of_row;
-            const PARTITIONS: &'static [&'static str] = &$partitions;
+            const PARTITIONS: &'static [&'static str] = DATASET_FOLDERS;
             const COLUMNS: &'static [Column<Self>] = &[
                 $($lead,)*
                 $(Column::<Self>::$kind(
@@ -177,7 +181,7 @@ table! {
 
 table! {
     /// Table of events of the NoCs.
-    NocEvents NocEventRow = "noc_events", "one transfer, barrier, semaphore or fabric packet that a core recorded", ["host", "chip_id"];
+    NocEvents NocEventRow = "noc_events", "one transfer, barrier, semaphore or fabric packet that a core recorded";
     small chip_id: CHIP_ID;
     small core_x: CORE_X;
     small core_y: CORE_Y;
@@ -239,7 +243,7 @@ table! {
 
 table! {
     /// Table of zones of the host's threads.
-    HostZones HostZoneRow = "host_zones", "one zone of one thread of the host", ["host"];
+    HostZones HostZoneRow = "host_zones", "one zone of one thread of the host";
     small process_id: "number of its process";
     number thread: "number of its thread in the process, from 1";
     optional_text thread_name: "name of its thread", null NONE_GIVEN;
@@ -259,7 +263,7 @@ table! {
 
 table! {
     /// Table of messages, signposts, frames and points of plots of the host.
-    HostEvents HostEventRow = "host_events", "one message, signpost, end of a frame or point of a plot of the host", ["host"];
+    HostEvents HostEventRow = "host_events", "one message, signpost, end of a frame or point of a plot of the host";
     optional_small process_id: "number of its process", null PLOT;
     optional_number thread: "number of its thread in the process", null PLOT;
     optional_text thread_name: "name of its thread", null NONE_GIVEN;
@@ -277,7 +281,7 @@ table! {
 
 table! {
     /// Table of allocations of buffers, and their ends.
-    Buffers BufferRow = "buffers", "one change of the bytes that buffers of a chip hold in one kind of its memory", ["host"];
+    Buffers BufferRow = "buffers", "one change of the bytes that buffers of a chip hold in one kind of its memory";
     optional_small chip_id: CHIP_ID, null "a number of more than 32 bits";
     text memory: MEMORY;
     signed time_ns: TIME_NS;
@@ -289,10 +293,26 @@ table! {
 
 table! {
     /// Table of peaks of buffers by op.
-    OpBuffers OpBufferRow = "op_buffers", "most bytes that buffers held in one kind of memory while the host worked on one op", ["host"];
+    OpBuffers OpBufferRow = "op_buffers", "most bytes that buffers held in one kind of memory while the host worked on one op";
     optional_small chip_id: CHIP_ID, null "a number of more than 32 bits";
     optional_small run_host_id: RUN_HOST_ID, null UNKNOWN;
     optional_text name: "name of the op", null "the host gave none";
     text memory: MEMORY;
     number peak_bytes: "most bytes of all buffers at a time";
+}
+
+table! {
+    /// Table of recordings: what there is to know before their rows are trusted.
+    Recordings RecordingRow = "recordings", "one recording of one host";
+    text kprof_version: "version of kprof that wrote its rows";
+    signed end_ns: "end of the recording's last record, since its first";
+    optional_signed origin_host_ns: "first record on the host's clock", null NO_HOST_CLOCK;
+    optional_text boot_id: "boot of the host's machine, in hexadecimal digits", null "the recording does not tell";
+    optional_signed namespace_ns: "how far the host's clock is ahead of its machine's: a time namespace", null "the recording does not tell";
+    optional_signed day_offset_ns: "how far the clock of the day is ahead of the host's", null "day_problem";
+    optional_number day_error_ns: "bound of the error of day_offset_ns", null "day_problem";
+    optional_text day_problem: "why the clock of the day is unknown", null "it is known";
+    small chip_count: "chips with records";
+    text chips: "a JSON array: number, architecture and clock of each chip";
+    text doubts: "a JSON object: losses, anomalies, repairs and what a filter hid, counted";
 }

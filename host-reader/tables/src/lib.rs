@@ -29,7 +29,8 @@ pub use column::{Column, Value};
 pub use dataset::{
     BufferRow, Buffers, CounterRow, Counters, HostEventRow, HostEvents, HostZoneRow, HostZones,
     LanePlace, MarkerRow, Markers, NocEventRow, NocEvents, OpBufferRow, OpBuffers, ProfilerTime,
-    ProfilerTimeRow, WaitRow, WaitSumRow, WaitSums, Waits, ZoneRow, Zones,
+    ProfilerTimeRow, RecordingRow, Recordings, WaitRow, WaitSumRow, WaitSums, Waits, ZoneRow,
+    Zones,
 };
 pub use losses::{LossGroups, LossRow, Losses};
 pub use ops::{OpPlace, OpRow, Ops, op_rows};
@@ -38,6 +39,7 @@ pub use schema::{ColumnKind, ColumnSchema, Scope, TableSchema, schemas};
 pub use statistics::{SumStatisticsTable, WaitStatisticsTable};
 pub use zone_statistics::ZoneStatisticsTable;
 
+const HOST: &str = "host that the recording is from";
 const RECORDING: &str = "capture or log that the row is from";
 const CHIP_ID: &str = "number of the chip";
 const CORE_X: &str = "NoC-0 x of the core";
@@ -54,6 +56,19 @@ const WAIT_KIND: &str = "CB_WAIT, CB_RESERVE, SEM_WAIT, NOC_READ_BARRIER, NOC_WR
                          NOC_ATOMIC_BARRIER, NOC_FULL_BARRIER or NOC_WRITE_FLUSH";
 const WAIT_KEY: &str = "number of the buffer or NoC, L1 address of the semaphore";
 
+/// Columns that a Parquet dataset keeps as folders: the day on which the recording began, and the run
+/// of the fleet that it belongs to.
+pub const DATASET_FOLDERS: &[&str] = &["date", "run"];
+
+/// A recording and the host that made it: the first columns of every table of a dataset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordingKey<'a> {
+    /// Name of the host; empty outside of a dataset.
+    pub host: &'a str,
+    /// Name of the capture or log.
+    pub recording: &'a str,
+}
+
 /// One table of the schema.
 pub trait Table: Sized + 'static {
     /// A row, from which the columns read their values.
@@ -62,7 +77,8 @@ pub trait Table: Sized + 'static {
     const NAME: &'static str;
     /// Meaning of one row.
     const ROW: &'static str;
-    /// Columns that a Parquet dataset keeps as folders, from the outermost.
+    /// Columns that a Parquet dataset keeps as folders, from the outermost, beside those of
+    /// [`Table::COLUMNS`]: [`DATASET_FOLDERS`], or none if the table is not part of a dataset.
     const PARTITIONS: &'static [&'static str];
     /// Columns in order.
     const COLUMNS: &'static [Column<Self>];

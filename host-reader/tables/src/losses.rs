@@ -1,6 +1,6 @@
 //! `losses` and `loss_groups`: records that are missing, lane by lane and in few rows.
 
-use crate::{Column, Table};
+use crate::{Column, DATASET_FOLDERS, RecordingKey, Table};
 use analysis::LossGroup;
 use reader::ledger::{LossKey, LossLedger, LossTotals};
 use wire::RunHostId;
@@ -18,8 +18,8 @@ pub struct LossRow<'a> {
     pub key: LossKey,
     /// How many of each kind.
     pub totals: LossTotals,
-    /// Name of the capture or log, for datasets.
-    pub recording: &'a str,
+    /// Recording, for datasets.
+    pub recording: RecordingKey<'a>,
     /// Time at which it is shown, for datasets.
     pub time_ns: Option<i64>,
 }
@@ -31,7 +31,7 @@ impl LossRow<'static> {
         let row = |(&key, &totals): (&LossKey, &LossTotals)| Self {
             key,
             totals,
-            recording: "",
+            recording: RecordingKey::default(),
             time_ns: None,
         };
         losses.entries().map(row).collect()
@@ -54,10 +54,11 @@ impl Table for Losses {
     type Row<'a> = LossRow<'a>;
     const NAME: &'static str = "losses";
     const ROW: &'static str = "missing records of one RISC, program and cause";
-    const PARTITIONS: &'static [&'static str] = &["host", "chip_id"];
+    const PARTITIONS: &'static [&'static str] = DATASET_FOLDERS;
     #[rustfmt::skip]
     const COLUMNS: &'static [Column<Self>] = &[
-        LossColumn::text("recording", super::RECORDING, |row| row.recording.into()).in_dataset(),
+        LossColumn::text("host", super::HOST, |row| row.recording.host.into()).in_dataset(),
+        LossColumn::text("recording", super::RECORDING, |row| row.recording.recording.into()).in_dataset(),
         LossColumn::small("chip_id", super::CHIP_ID, |row| row.key.lane.chip_id).in_summary(),
         LossColumn::small("core_x", super::CORE_X, |row| row.key.lane.core.x.into()).in_summary(),
         LossColumn::small("core_y", super::CORE_Y, |row| row.key.lane.core.y.into()).in_summary(),

@@ -1,6 +1,6 @@
 //! `ops`: launches of programs on chips.
 
-use crate::{Column, Table, metadata::metadata_json};
+use crate::{Column, DATASET_FOLDERS, RecordingKey, Table, metadata::metadata_json};
 use analysis::{Doubt, Op, Span};
 use host_events::OpMetadata;
 use std::borrow::Cow;
@@ -23,8 +23,8 @@ pub struct OpRow<'a> {
 /// Position of an op in a dataset; read by columns of datasets alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpPlace<'a> {
-    /// Name of the capture or log.
-    pub recording: &'a str,
+    /// Recording.
+    pub recording: RecordingKey<'a>,
     /// Index among the ops of its chip, in the order of starts.
     pub op: u32,
     /// First cycle.
@@ -97,10 +97,11 @@ impl Table for Ops {
     type Row<'a> = OpRow<'a>;
     const NAME: &'static str = "ops";
     const ROW: &'static str = "one launch of one program on one chip";
-    const PARTITIONS: &'static [&'static str] = &["host", "chip_id"];
+    const PARTITIONS: &'static [&'static str] = DATASET_FOLDERS;
     #[rustfmt::skip]
     const COLUMNS: &'static [Column<Self>] = &[
-        OpColumn::text("recording", super::RECORDING, |row| row.place.recording.into()).in_dataset(),
+        OpColumn::text("host", super::HOST, |row| row.place.recording.host.into()).in_dataset(),
+        OpColumn::text("recording", super::RECORDING, |row| row.place.recording.recording.into()).in_dataset(),
         OpColumn::small("chip_id", super::CHIP_ID, |row| row.figures.chip_id).titled("chip"),
         OpColumn::small("op", "index among the ops of the chip, in the order of starts", |row| row.place.op).in_dataset(),
         OpColumn::small("program", "program's number without its chip", |row| RunHostId(row.figures.run_host_id).base()).titled("program"),

@@ -151,5 +151,6 @@ pub fn schemas() -> Vec<TableSchema> {
         TableSchema::from_table::<crate::HostEvents>(),
         TableSchema::from_table::<crate::Buffers>(),
         TableSchema::from_table::<crate::OpBuffers>(),
+        TableSchema::from_table::<crate::Recordings>(),
     ]
 }

@@ -4,7 +4,7 @@ use crate::Trace;
 use analysis::{loss_groups, loss_remedies};
 use reader::{anomaly::Anomaly, lane::LaneId};
 use serde::Serialize;
-use tables::{Columns, LossGroups, LossRow, Losses, Rows};
+use tables::{Columns, LossGroups, LossRow, Losses, RecordingKey, Rows};
 use wire::RunHostId;
 
 /// Anomalies that the page names with their place.
@@ -45,7 +45,7 @@ impl LossFacts {
             }
         }
         for &(key, totals) in &trace.unplaced_losses {
-            let row = LossRow { key, totals, recording: "", time_ns: None };
+            let row = LossRow { key, totals, recording: RecordingKey::default(), time_ns: None };
             shown.add(&mut rows, row, None);
         }
         let groups = loss_groups(rows.iter().map(|row| (row.key, row.totals)));

@@ -11,7 +11,7 @@ use analysis::{
 use reader::lane::LaneId;
 use tables::{
     CounterRow, Counters, LanePlace, LossRow, Losses, MarkerRow, Markers, NocEventRow, NocEvents,
-    OpPlace, OpRow, Ops, Table, ZoneRow, Zones,
+    OpPlace, OpRow, Ops, RecordingKey, Table, ZoneRow, Zones,
 };
 
 /// A table with rows of each chip.
@@ -33,8 +33,8 @@ pub struct DeviceRows<'t, 'a> {
     pub trace: &'t Trace<'a>,
     /// The chip.
     pub device: &'t TraceDevice<'a>,
-    /// Name of the capture or log.
-    pub recording: &'t str,
+    /// Recording and host.
+    pub recording: RecordingKey<'t>,
 }
 
 impl DeviceTable for Zones {

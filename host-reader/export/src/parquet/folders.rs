@@ -1,10 +1,84 @@
 //! Names and folders of a dataset.
 
+use chrono::NaiveDate;
 use std::{
     fmt::Write,
     io,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
+
+/// The folder that stands for no value, as Hive names it.
+const NO_VALUE: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// Where files of one name are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) dataset: PathBuf,
+    pub(super) date: Option<NaiveDate>,
+    pub(super) run: String,
+    pub(super) file: String,
+}
+
+impl Place {
+    /// Folder of the files of a table.
+    pub(super) fn folder(&self, table: &str) -> PathBuf {
+        let date = self.date.map_or_else(|| NO_VALUE.to_owned(), |date| date.to_string());
+        let of_table = self.dataset.join(table).join(format!("date={date}"));
+        of_table.join(format!("run={}", escaped(&self.run)))
+    }
+
+    /// Name of the file of a number. [`escaped`] leaves no `~` in it but this one.
+    pub(super) fn file_name(&self, number: usize) -> String {
+        format!("{}~{number}.parquet", escaped(&self.file))
+    }
+
+    /// Returns true if a file has this name, whatever its number.
+    pub(super) fn is_own(&self, file: &Path) -> bool {
+        let name = file.file_name().and_then(|name| name.to_str());
+        let rest = name.and_then(|name| name.strip_prefix(&escaped(&self.file))?.strip_prefix('~'));
+        let number = rest.and_then(|rest| rest.strip_suffix(".parquet"));
+        number.is_some_and(|number| number.parse::<usize>().is_ok())
+    }
+}
+
+/// Parquet files in a folder, sorted; none if there is no folder.
+pub(super) fn parquet_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        let is_shown =
+            path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b"."));
+        if is_shown && path.extension().is_some_and(|ending| ending == "parquet") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Folders in a folder, sorted; none if there is no folder.
+pub(super) fn folders_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut folders = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            folders.push(path);
+        }
+    }
+    folders.sort();
+    Ok(folders)
+}
 
 /// A text as part of a path, as Hive writes it: letters with a meaning in paths become `%XX`.
 ///
@@ -24,32 +98,59 @@ pub(super) fn escaped(text: &str) -> String {
     escaped
 }
 
+/// The text of a folder's name behind `key=`; `None` of the folder for no value.
+pub(super) fn value_of(folder: &Path, key: &str) -> Option<String> {
+    let name = folder.file_name()?.to_str()?;
+    let value = name.strip_prefix(key)?.strip_prefix('=')?;
+    if value == NO_VALUE {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.as_bytes();
+    while let [first, behind @ ..] = rest {
+        let digits = behind.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match (first, code) {
+            (b'%', Some(code)) => {
+                bytes.push(code);
+                rest = behind.get(2..).unwrap_or_default();
+            }
+            _ => {
+                bytes.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
 /// Folders that were made for a dataset; taken away again unless they are kept.
 #[derive(Default)]
 pub(super) struct NewFolders {
-    made: Vec<PathBuf>,
+    made: Mutex<Vec<PathBuf>>,
 }
 
 impl NewFolders {
     /// Makes a folder and those above it.
-    pub(super) fn make(&mut self, path: &Path) -> io::Result<()> {
+    pub(super) fn make(&self, path: &Path) -> io::Result<()> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let missing: Vec<_> = path
             .ancestors()
             .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
             .map(Path::to_owned)
             .collect();
-        self.made.extend(missing.into_iter().rev());
+        made.extend(missing.into_iter().rev());
         std::fs::create_dir_all(path)
     }
 
-    pub(super) fn keep(mut self) {
-        self.made.clear();
+    pub(super) fn keep(&self) {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 
 impl Drop for NewFolders {
     fn drop(&mut self) {
-        for folder in self.made.iter().rev() {
+        for folder in self.made.get_mut().unwrap_or_else(PoisonError::into_inner).iter().rev() {
             // What somebody else has put there meanwhile stays.
             let _ = std::fs::remove_dir(folder);
         }
@@ -63,9 +164,46 @@ mod tests {
     #[test]
     fn only_what_paths_and_engines_would_misread_is_escaped() {
         assert_eq!(escaped("node-3.lab_7"), "node-3.lab_7");
-        assert_eq!(escaped("a/b=c d%"), "a%2Fb%3Dc%20d%25");
+        assert_eq!(escaped("a/b=c d%~"), "a%2Fb%3Dc%20d%25%7E");
         assert_eq!(escaped(".._x"), "%2E._x");
         assert_eq!(escaped("_x"), "%5Fx");
+    }
+
+    #[test]
+    fn names_come_back_from_their_folders() {
+        for text in ["node-3", "a/b=c d%~", "%4", "über"] {
+            let folder = PathBuf::from(format!("x/run={}", escaped(text)));
+            assert_eq!(value_of(&folder, "run").as_deref(), Some(text));
+        }
+        assert_eq!(value_of(Path::new("date=__HIVE_DEFAULT_PARTITION__"), "date"), None);
+        assert_eq!(value_of(Path::new("run=%ff"), "run"), None);
+        assert_eq!(value_of(Path::new("runs=a"), "run"), None);
+    }
+
+    #[test]
+    fn a_name_knows_its_own_files() {
+        let place = Place {
+            dataset: "d".into(),
+            date: NaiveDate::from_ymd_opt(2026, 3, 9),
+            run: "a b".to_owned(),
+            file: "n1 r".to_owned(),
+        };
+        assert_eq!(place.folder("ops"), Path::new("d/ops/date=2026-03-09/run=a%20b"));
+        assert_eq!(place.file_name(7), "n1%20r~7.parquet");
+        for (name, is_own) in [
+            ("n1%20r~0.parquet", true),
+            ("n1%20r~12.parquet", true),
+            ("n1%20r~.parquet", false),
+            ("n1%20r2~0.parquet", false),
+            ("n1%20r~x.parquet", false),
+            ("n1%20r~0.parquet.tmp", false),
+            ("compacted-0.parquet", false),
+        ] {
+            assert_eq!(place.is_own(Path::new(name)), is_own, "{name}");
+        }
+        let undated = Place { date: None, ..place };
+        let folder = "d/ops/date=__HIVE_DEFAULT_PARTITION__/run=a%20b";
+        assert_eq!(undated.folder("ops"), Path::new(folder));
     }
 
     #[test]
@@ -73,7 +211,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let old = root.path().join("old");
         std::fs::create_dir(&old).unwrap();
-        let mut folders = NewFolders::default();
+        let folders = NewFolders::default();
         folders.make(&old.join("a/b")).unwrap();
         folders.make(&old.join("a/c")).unwrap();
         assert!(old.join("a/c").is_dir());

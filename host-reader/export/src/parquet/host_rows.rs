@@ -7,7 +7,7 @@ use reports::report::BufferPeaks;
 use std::borrow::Cow;
 use tables::{
     BufferRow, Buffers, HostEventRow, HostEvents, HostZoneRow, HostZones, OpBufferRow, OpBuffers,
-    Table,
+    RecordingKey, Table,
 };
 
 /// A table with rows of the host.
@@ -29,8 +29,8 @@ pub struct HostRows<'t, 'a> {
     pub host: &'t TraceHost<'a>,
     /// Peaks of buffers by op.
     pub peaks: &'t BufferPeaks,
-    /// Name of the capture or log.
-    pub recording: &'t str,
+    /// Recording and host.
+    pub recording: RecordingKey<'t>,
 }
 
 impl HostTable for HostZones {

@@ -2,54 +2,85 @@
 //! dataset of many recordings.
 //!
 //! ```text
-//! dataset/zones/host=node-3/chip_id=0/matmul.parquet
-//! dataset/ops/host=node-3/chip_id=0/matmul.parquet
-//! dataset/host_zones/host=node-3/matmul.parquet
+//! dataset/zones/date=2026-11-25/run=train-17/node-3%20matmul~0.parquet
+//! dataset/ops/date=2026-11-25/run=train-17/node-3%20matmul~0.parquet
 //! ```
 //!
 //! Folders are named as Hive does it, so that DuckDB, DataFusion, Spark and Ray read all
-//! recordings of a fleet as 13 tables with the columns `host` and `chip_id`, and open
+//! recordings of a fleet as 14 tables with the columns `date` and `run`, and open
 //! only the files that a query needs. The crate `tables` says what the other columns are; ops are
-//! joined to zones and markers by host, chip, `recording` and `op`.
+//! joined to zones and markers by `host`, `recording`, `chip_id` and `op`. A table without rows has
+//! no file.
 //!
-//! Everything that is to be known before the rows are trusted is kept beside them, as
-//! key-value metadata of each file: `kprof.doubts` counts losses, anomalies, repairs and
-//! what a filter hid, over the whole recording; `kprof.clock` describes the device's clock.
+//! Everything that is to be known before the rows are trusted is a row of the table `recordings`:
+//! losses, anomalies, repairs and what a filter hid, over the whole recording, and the clocks of host
+//! and chips.
+//!
+//! | question | module |
+//! |---|---|
+//! | what are files and folders called? | [`folders`] |
+//! | which rows does a recording have? | [`device_rows`], [`host_rows`], [`sync_rows`], [`recording_row`] |
+//! | how do rows become files? | [`table_files`], [`rows`], [`cells`] |
+//! | how do many small files become few? | [`compact`] |
+//! | what is in files that are there? | [`read`] |
 
+mod cells;
+mod compact;
 mod device_rows;
 mod folders;
 mod host_rows;
+mod read;
+mod recording_row;
 mod rows;
 mod sync_rows;
+mod table_files;
 #[cfg(test)]
 mod tests;
 
+pub use compact::{CompactCounts, CompactError, compact};
 pub use device_rows::{DeviceRows, DeviceTable};
 pub use host_rows::{HostRows, HostTable};
+pub use recording_row::MachineClock;
 
-use super::{
-    CancelFlag, Destination, Trace, TraceDevice, WriteError,
-    destination::{PreparedFile, prepare_file},
-};
+use super::{CancelFlag, Destination, Trace, WriteError, destination::write_error};
 use ::tables::{
     Buffers, Counters, HostEvents, HostZones, LossRow, Losses, Markers, NocEvents, OpBuffers, Ops,
-    ProfilerTime, Table, WaitSums, Waits, Zones,
+    ProfilerTime, RecordingKey, Recordings, Table, WaitSums, Waits, Zones,
 };
-use folders::{NewFolders, escaped};
-use parquet::{errors::ParquetError, file::metadata::KeyValue};
+use chrono::NaiveDate;
+use folders::{NewFolders, Place, parquet_files};
+use parquet::errors::ParquetError;
 use rayon::prelude::*;
-use rows::TableWriter;
+use recording_row::RecordingTable;
 use std::{
     collections::BTreeSet,
-    io::{self, Write},
+    io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
+use table_files::{Opening, TableFiles, Written};
 
-/// Where the files of one recording go in a dataset of many.
+/// Where files go in a dataset, and what they are called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DatasetLabels {
+    /// Day on which the recordings began; `None` if unknown.
+    pub date: Option<NaiveDate>,
+    /// Run of the fleet that they belong to, which all hosts of the run share.
+    pub run: String,
+    /// Name of the files, such as that of the host; the same name again replaces them.
+    pub file: String,
+    /// True if one recording alone is added: its files are sorted by chip, and say so.
+    pub has_one_recording: bool,
+}
+
+/// New files of a dataset of many recordings.
+///
+/// All files are written under other names first, and get theirs once all are whole.
 ///
 /// ```
-/// use recording::device_log::read_device_log;
 /// use export::*;
+/// use recording::device_log::read_device_log;
+/// use tables::RecordingKey;
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
 /// 0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START
@@ -59,18 +90,21 @@ use std::{
 /// let recording = Recording::of_readout(readout);
 /// let trace = Trace::new(&recording, &TraceFilter::default());
 /// let folder = tempfile::tempdir()?;
-/// let dataset = ParquetDataset::new(folder.path(), "node-3", "matmul")?;
-/// let written = dataset.write(&trace, &CancelFlag::default(), &mut |_| ())?;
-/// assert_eq!((written.zones, written.ops, written.files), (1, 1, 13));
-/// assert!(folder.path().join("zones/host=node-3/chip_id=0/matmul.parquet").is_file());
+/// let [run, file] = ["train-17", "node-3 matmul"].map(str::to_owned);
+/// let labels = DatasetLabels { date: None, run, file, has_one_recording: true };
+/// let mut dataset = ParquetDataset::new(folder.path(), labels, &CancelFlag::default())?;
+/// dataset.add(RecordingKey { host: "node-3", recording: "matmul" }, None, &trace)?;
+/// let written = dataset.finish()?;
+/// // Zones, ops, and the recording itself.
+/// assert_eq!((written.zones, written.ops, written.files), (1, 1, 3));
+/// let file = "zones/date=__HIVE_DEFAULT_PARTITION__/run=train-17/node-3%20matmul~0.parquet";
+/// assert!(folder.path().join(file).is_file());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParquetDataset {
-    folder: PathBuf,
-    host: String,
-    recording: String,
-    clock_of_host: Option<String>,
+    place: Arc<Place>,
+    folders: Arc<NewFolders>,
+    tables: Vec<Box<dyn TableSink>>,
 }
 
 /// A name that files of a dataset cannot have.
@@ -80,12 +114,12 @@ pub struct EmptyName {
     what: &'static str,
 }
 
-/// Numbers of files and rows written for one recording.
+/// Numbers of files and rows written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct DatasetCounts {
     /// Files.
     pub files: u64,
-    /// Files that replaced an existing file.
+    /// Files of this name that were there before.
     pub replaced_files: u64,
     /// Rows of `zones`.
     pub zones: u64,
@@ -115,269 +149,239 @@ pub struct DatasetCounts {
     pub op_buffers: u64,
 }
 
-/// One file that is to be written.
-#[derive(Clone, Copy)]
-struct Part<'t, 'a> {
-    table: &'static str,
-    subject: Subject<'t, 'a>,
-    write: WritePart,
+/// One table of a dataset, to which recordings are added.
+trait TableSink: Send {
+    /// Name of the table.
+    fn name(&self) -> &'static str;
+
+    /// Adds the rows of a recording.
+    fn add(&mut self, recording: &Added<'_, '_>) -> Result<(), WriteError>;
+
+    /// Ends the files.
+    fn finish(self: Box<Self>) -> Result<Written, WriteError>;
 }
 
-/// Writes the rows of a part, and returns how many there are.
-type WritePart = fn(
-    &Part<'_, '_>,
-    &Trace<'_>,
-    &str,
-    Vec<KeyValue>,
-    &mut (dyn Write + Send),
-) -> Result<u64, ParquetError>;
-
-/// Source of a file's rows.
+/// A recording that is added.
 #[derive(Clone, Copy)]
-enum Subject<'t, 'a> {
-    Device(&'t TraceDevice<'a>),
-    /// The chip with this number, which has nothing but losses.
-    LostChip(u32),
-    Host,
+struct Added<'r, 'a> {
+    key: RecordingKey<'r>,
+    machine: Option<MachineClock>,
+    trace: &'r Trace<'a>,
 }
 
 impl ParquetDataset {
-    /// The files of a recording of a host; the same recording again replaces them.
+    /// No files yet.
     ///
     /// # Errors
     /// If a name is empty.
-    pub fn new(folder: &Path, host: &str, recording: &str) -> Result<Self, EmptyName> {
-        for (what, name) in [("host", host), ("recording", recording)] {
+    pub fn new(
+        folder: &Path,
+        labels: DatasetLabels,
+        cancel: &CancelFlag,
+    ) -> Result<Self, EmptyName> {
+        let DatasetLabels { date, run, file, has_one_recording } = labels;
+        for (what, name) in [("run", &run), ("file", &file)] {
             if name.is_empty() {
                 return Err(EmptyName { what });
             }
         }
-        let (host, recording) = (host.to_owned(), recording.to_owned());
-        Ok(Self { folder: folder.to_owned(), host, recording, clock_of_host: None })
+        let place = Arc::new(Place { dataset: folder.to_owned(), date, run, file });
+        let folders = Arc::new(NewFolders::default());
+        let tables =
+            sinks(&Opening { place: &place, folders: &folders, cancel, has_one_recording });
+        Ok(Self { place, folders, tables })
     }
 
-    /// Adds to the metadata of each file how the host's clock is related to those of others.
-    #[must_use]
-    pub fn with_clock_of_host(mut self, relation: &str) -> Self {
-        self.clock_of_host = Some(relation.to_owned());
-        self
-    }
-
-    /// How many files [`ParquetDataset::write`] writes of a trace.
-    #[must_use]
-    pub fn file_count(trace: &Trace<'_>) -> usize {
-        parts_of(trace).len()
-    }
-
-    /// Writes nine files for each device and four of the host; `on_files` learns how many
-    /// are done.
-    ///
-    /// All files are written under other names first, and get theirs once all are whole.
+    /// Adds a recording, and what is known of its host's machine.
     ///
     /// # Errors
-    /// If a folder or file cannot be written, or the writing is called off. Nothing is left
-    /// then, unless the system refuses to rename a file that it has just written.
+    /// If a folder or file cannot be written, the writing is called off, or the recording is there
+    /// already in a file that [`compact`] has made.
     ///
     /// # Cost
-    /// Files are written many at a time; memory is bounded by a row group for each.
-    pub fn write(
-        &self,
+    /// Tables are written many at a time; memory is bounded by a row group for each.
+    pub fn add(
+        &mut self,
+        key: RecordingKey<'_>,
+        machine: Option<MachineClock>,
         trace: &Trace<'_>,
-        cancel: &CancelFlag,
-        on_files: &mut dyn FnMut(usize),
-    ) -> Result<DatasetCounts, WriteError> {
-        let mut folders = NewFolders::default();
-        let parts = parts_of(trace);
-        for part in &parts {
-            let folder = self.folder_of(part);
-            folders.make(&folder).map_err(|source| refused(&folder, source))?;
-        }
-        let write = |part: &Part<'_, '_>| self.prepare(trace, part, cancel);
-        let mut prepared = Vec::with_capacity(parts.len());
-        for some in parts.chunks(rayon::current_num_threads().max(TABLE_COUNT)) {
-            prepared.extend(some.par_iter().map(write).collect::<Result<Vec<_>, _>>()?);
-            on_files(prepared.len());
-        }
-        let mut counts = DatasetCounts::default();
+    ) -> Result<(), WriteError> {
+        self.refuse_compacted(key)?;
+        let recording = Added { key, machine, trace };
+        self.tables.par_iter_mut().try_for_each(|table| table.add(&recording))
+    }
+
+    /// Gives the files their names: one for each table that has rows, more if they are longer than
+    /// 256 MiB. Files that had this name before are replaced or removed.
+    ///
+    /// # Errors
+    /// If a file cannot be written, or the writing is called off. Nothing is left then, unless the
+    /// system refuses to rename a file that it has just written.
+    pub fn finish(self) -> Result<DatasetCounts, WriteError> {
+        let Self { place, folders, tables } = self;
+        let finish = |table: Box<dyn TableSink>| Ok((table.name(), table.finish()?));
+        let written: Vec<_> =
+            tables.into_par_iter().map(finish).collect::<Result<_, WriteError>>()?;
         folders.keep();
-        for (part, (file, row_count)) in parts.iter().zip(prepared) {
-            counts.replaced_files += u64::from(self.path_of(part).exists());
-            file.publish()?;
-            counts.add(part.table, row_count);
+        let mut counts = DatasetCounts::default();
+        for (name, written) in written {
+            counts.add(name, &written);
+            counts.replaced_files += publish(&place, name, written)?;
         }
         Ok(counts)
     }
 
-    fn folder_of(&self, part: &Part<'_, '_>) -> PathBuf {
-        let host = format!("host={}", escaped(&self.host));
-        let of_host = self.folder.join(part.table).join(host);
-        match part.subject.chip_id() {
-            Some(chip_id) => of_host.join(format!("chip_id={chip_id}")),
-            None => of_host,
+    /// Refuses a recording that is in a compacted file: its rows would be there twice.
+    fn refuse_compacted(&self, key: RecordingKey<'_>) -> Result<(), WriteError> {
+        let folder = self.place.folder(Recordings::NAME);
+        let files = parquet_files(&folder).map_err(|source| refused(&folder, source))?;
+        for path in files.iter().filter(|path| compact::is_compacted(path)) {
+            let known = read::recording_keys(path).map_err(|error| write_refused(path, error))?;
+            let is_same =
+                |(host, recording): &(String, String)| RecordingKey { host, recording } == key;
+            if known.iter().any(is_same) {
+                return Err(refused(
+                    path,
+                    io::Error::other(format!(
+                        "the recording `{}` of host `{}` is in this file, which `kprof compact` made; \
+                     name the new one otherwise",
+                        key.recording, key.host
+                    )),
+                ));
+            }
         }
+        Ok(())
     }
+}
 
-    fn path_of(&self, part: &Part<'_, '_>) -> PathBuf {
-        self.folder_of(part).join(format!("{}.parquet", escaped(&self.recording)))
+/// Gives the files of a table their names; returns how many there were of these before.
+fn publish(place: &Place, table: &str, written: Written) -> Result<u64, WriteError> {
+    let folder = place.folder(table);
+    let old = parquet_files(&folder).map_err(|source| refused(&folder, source))?;
+    let mut old: BTreeSet<PathBuf> = old.into_iter().filter(|file| place.is_own(file)).collect();
+    let old_count = old.len() as u64;
+    for (path, file) in written.files {
+        file.publish()?;
+        old.remove(&path);
     }
-
-    fn prepare(
-        &self,
-        trace: &Trace<'_>,
-        part: &Part<'_, '_>,
-        cancel: &CancelFlag,
-    ) -> Result<(PreparedFile, u64), WriteError> {
-        prepare_file(&self.path_of(part), cancel, |out| {
-            let mut facts = part.facts(trace);
-            facts.extend(
-                self.clock_of_host.as_ref().map(|relation| {
-                    KeyValue::new("kprof.clock_of_host".to_owned(), relation.clone())
-                }),
-            );
-            (part.write)(part, trace, &self.recording, facts, out).map_err(io_error)
-        })
+    for path in old {
+        std::fs::remove_file(&path).map_err(|source| refused(&path, source))?;
     }
+    Ok(old_count)
 }
 
 fn refused(path: &Path, source: io::Error) -> WriteError {
     WriteError::Io { destination: Destination::File(path.to_owned()), source }
 }
 
-/// Tables of a dataset.
-const TABLE_COUNT: usize = 13;
-
-/// The files of a trace, the longest first.
-fn parts_of<'t, 'a>(trace: &'t Trace<'a>) -> Vec<Part<'t, 'a>> {
-    let of_devices = [
-        Part::of_devices::<Zones>,
-        Part::of_devices::<Markers>,
-        Part::of_devices::<Ops>,
-        Part::of_devices::<Losses>,
-        Part::of_devices::<Counters>,
-        Part::of_devices::<NocEvents>,
-        Part::of_devices::<Waits>,
-        Part::of_devices::<WaitSums>,
-        Part::of_devices::<ProfilerTime>,
-    ];
-    let mut parts: Vec<_> = of_devices.iter().flat_map(|of| of(trace)).collect();
-    parts.extend([
-        Part::of_host::<HostZones>(),
-        Part::of_host::<HostEvents>(),
-        Part::of_host::<Buffers>(),
-        Part::of_host::<OpBuffers>(),
-    ]);
-    let known: BTreeSet<u32> = trace.devices.iter().map(|device| device.chip.chip_id).collect();
-    let lost: BTreeSet<u32> =
-        trace.unplaced_losses.iter().map(|(key, _)| key.lane.chip_id).collect();
-    parts.extend(lost.difference(&known).map(|&chip_id| Part {
-        table: Losses::NAME,
-        subject: Subject::LostChip(chip_id),
-        write: write_unplaced,
-    }));
-    parts
+fn write_refused(path: &Path, error: ParquetError) -> WriteError {
+    write_error(Destination::File(path.to_owned()), io_error(error))
 }
 
-impl Subject<'_, '_> {
-    const fn chip_id(&self) -> Option<u32> {
-        match self {
-            Self::Device(device) => Some(device.chip.chip_id),
-            Self::LostChip(chip_id) => Some(*chip_id),
-            Self::Host => None,
+/// Tables of a dataset, the longest first.
+fn sinks(opening: &Opening<'_>) -> Vec<Box<dyn TableSink>> {
+    vec![
+        ChipTable::<Zones>::sink(opening),
+        ChipTable::<Markers>::sink(opening),
+        ChipTable::<NocEvents>::sink(opening),
+        ChipTable::<Waits>::sink(opening),
+        ChipTable::<Ops>::sink(opening),
+        ChipTable::<WaitSums>::sink(opening),
+        ChipTable::<Counters>::sink(opening),
+        ChipTable::<ProfilerTime>::sink(opening),
+        LossTable::sink(opening),
+        HostSideTable::<HostZones>::sink(opening),
+        HostSideTable::<HostEvents>::sink(opening),
+        HostSideTable::<Buffers>::sink(opening),
+        HostSideTable::<OpBuffers>::sink(opening),
+        RecordingTable::sink(opening),
+    ]
+}
+
+/// Order of rows of one recording.
+const BY_RECORDING: &[&str] = &["host", "recording"];
+
+/// A table with rows of chips.
+struct ChipTable<T: DeviceTable>(TableFiles<T>);
+
+impl<T: DeviceTable> ChipTable<T> {
+    fn sink(opening: &Opening<'_>) -> Box<dyn TableSink> {
+        Box::new(Self(TableFiles::new(opening, &["host", "recording", "chip_id"])))
+    }
+}
+
+impl<T: DeviceTable> TableSink for ChipTable<T> {
+    fn name(&self) -> &'static str {
+        T::NAME
+    }
+
+    fn add(&mut self, &Added { key, trace, .. }: &Added<'_, '_>) -> Result<(), WriteError> {
+        trace.devices.iter().try_for_each(|device| {
+            T::for_each_row(DeviceRows { trace, device, recording: key }, |row| self.0.add(row))
+        })
+    }
+
+    fn finish(self: Box<Self>) -> Result<Written, WriteError> {
+        self.0.finish()
+    }
+}
+
+/// The table of losses, those of chips that have no records behind the others.
+struct LossTable(TableFiles<Losses>);
+
+impl LossTable {
+    fn sink(opening: &Opening<'_>) -> Box<dyn TableSink> {
+        Box::new(Self(TableFiles::new(opening, BY_RECORDING)))
+    }
+}
+
+impl TableSink for LossTable {
+    fn name(&self) -> &'static str {
+        Losses::NAME
+    }
+
+    fn add(&mut self, &Added { key, trace, .. }: &Added<'_, '_>) -> Result<(), WriteError> {
+        for device in &trace.devices {
+            let rows = DeviceRows { trace, device, recording: key };
+            Losses::for_each_row(rows, |row| self.0.add(row))?;
         }
+        trace.unplaced_losses.iter().try_for_each(|&(loss, totals)| {
+            self.0.add(&LossRow { key: loss, totals, recording: key, time_ns: None })
+        })
+    }
+
+    fn finish(self: Box<Self>) -> Result<Written, WriteError> {
+        self.0.finish()
     }
 }
 
-impl<'t, 'a> Part<'t, 'a> {
-    fn of_devices<T: DeviceTable>(trace: &'t Trace<'a>) -> Vec<Self> {
-        let subjects = trace.devices.iter().map(Subject::Device);
-        subjects.map(|subject| Self { table: T::NAME, subject, write: write_device::<T> }).collect()
-    }
+/// A table with rows of the host.
+struct HostSideTable<T: HostTable>(TableFiles<T>);
 
-    const fn of_host<T: HostTable>() -> Self {
-        Self { table: T::NAME, subject: Subject::Host, write: write_host::<T> }
-    }
-
-    /// Returns the key-value metadata of the file.
-    fn facts(&self, trace: &Trace<'_>) -> Vec<KeyValue> {
-        let doubts: serde_json::Map<_, _> =
-            trace.doubts().into_iter().map(|(key, count)| (key, count.into())).collect();
-        let mut facts = vec![
-            KeyValue::new("kprof.schema".to_owned(), "1".to_owned()),
-            KeyValue::new("kprof.doubts".to_owned(), serde_json::Value::Object(doubts).to_string()),
-        ];
-        facts.extend(
-            self.clock(trace)
-                .map(|clock| KeyValue::new("kprof.clock".to_owned(), clock.to_string())),
-        );
-        facts
-    }
-
-    fn clock(&self, trace: &Trace<'_>) -> Option<serde_json::Value> {
-        match self.subject {
-            Subject::Device(device) => Some(serde_json::json!({
-                "arch": device.chip.arch,
-                "frequency_ghz": device.clock.frequency_ghz(),
-                "is_host_time": device.clock.is_host_time(),
-                "bound_ns": device.clock.bound_ns(),
-                "first_cycle": device.clock.first_cycle(),
-                "origin_host_ns": trace.origin_host_ns,
-            })),
-            Subject::Host => Some(serde_json::json!({
-                "is_on_clock_of_chips": trace.host.is_on_clock_of_chips,
-                "origin_host_ns": trace.host.origin_ns,
-            })),
-            Subject::LostChip(_) => None,
-        }
+impl<T: HostTable> HostSideTable<T> {
+    fn sink(opening: &Opening<'_>) -> Box<dyn TableSink> {
+        Box::new(Self(TableFiles::new(opening, BY_RECORDING)))
     }
 }
 
-fn write_device<T: DeviceTable>(
-    part: &Part<'_, '_>,
-    trace: &Trace<'_>,
-    recording: &str,
-    facts: Vec<KeyValue>,
-    out: &mut (dyn Write + Send),
-) -> Result<u64, ParquetError> {
-    let mut table = TableWriter::<T, _>::new(out, facts)?;
-    if let Subject::Device(device) = part.subject {
-        T::for_each_row(DeviceRows { trace, device, recording }, |row| table.add(row))?;
+impl<T: HostTable> TableSink for HostSideTable<T> {
+    fn name(&self) -> &'static str {
+        T::NAME
     }
-    table.finish()
-}
 
-fn write_host<T: HostTable>(
-    _: &Part<'_, '_>,
-    trace: &Trace<'_>,
-    recording: &str,
-    facts: Vec<KeyValue>,
-    out: &mut (dyn Write + Send),
-) -> Result<u64, ParquetError> {
-    let mut table = TableWriter::<T, _>::new(out, facts)?;
-    let rows = HostRows { host: &trace.host, peaks: &trace.buffers, recording };
-    T::for_each_row(rows, |row| table.add(row))?;
-    table.finish()
-}
-
-/// Writes the losses of a chip that has no records.
-fn write_unplaced(
-    part: &Part<'_, '_>,
-    trace: &Trace<'_>,
-    recording: &str,
-    facts: Vec<KeyValue>,
-    out: &mut (dyn Write + Send),
-) -> Result<u64, ParquetError> {
-    let mut table = TableWriter::<Losses, _>::new(out, facts)?;
-    for &(key, totals) in &trace.unplaced_losses {
-        if Some(key.lane.chip_id) == part.subject.chip_id() {
-            table.add(&LossRow { key, totals, recording, time_ns: None })?;
-        }
+    fn add(&mut self, &Added { key, trace, .. }: &Added<'_, '_>) -> Result<(), WriteError> {
+        let rows = HostRows { host: &trace.host, peaks: &trace.buffers, recording: key };
+        T::for_each_row(rows, |row| self.0.add(row))
     }
-    table.finish()
+
+    fn finish(self: Box<Self>) -> Result<Written, WriteError> {
+        self.0.finish()
+    }
 }
 
 impl DatasetCounts {
-    fn add(&mut self, table: &str, row_count: u64) {
-        self.files += 1;
+    fn add(&mut self, table: &str, written: &Written) {
+        self.files += written.files.len() as u64;
         let count = match table {
             Zones::NAME => &mut self.zones,
             Markers::NAME => &mut self.markers,
@@ -391,9 +395,11 @@ impl DatasetCounts {
             WaitSums::NAME => &mut self.wait_sums,
             ProfilerTime::NAME => &mut self.profiler_time,
             Buffers::NAME => &mut self.buffers,
-            _ => &mut self.op_buffers,
+            OpBuffers::NAME => &mut self.op_buffers,
+            // One row for each recording.
+            _ => return,
         };
-        *count += row_count;
+        *count += written.row_count;
     }
 }
 

@@ -1,4 +1,4 @@
-use super::{rows::file_columns, *};
+use super::*;
 use crate::TraceHost;
 use ::tables::Value;
 use host_events::{HostColor, HostEvent, HostEventKind, HostRecording, HostSource, HostThread};
@@ -28,7 +28,22 @@ fn write(
 ) -> Result<DatasetCounts, WriteError> {
     let recording = Recording::of_readout(readout.clone());
     let trace = Trace::new(&recording, &TraceFilter::default());
-    ParquetDataset::new(folder, "a/b", "run 1").unwrap().write(&trace, cancel, &mut |_| ())
+    let key = RecordingKey { host: "a/b", recording: "rec 1" };
+    write_as(folder, key, &trace, cancel)
+}
+
+fn write_as(
+    folder: &Path,
+    key: RecordingKey<'_>,
+    trace: &Trace<'_>,
+    cancel: &CancelFlag,
+) -> Result<DatasetCounts, WriteError> {
+    let date = NaiveDate::from_ymd_opt(2026, 11, 25);
+    let file = format!("{} {}", key.host, key.recording);
+    let labels = DatasetLabels { date, run: "run 1".to_owned(), file, has_one_recording: true };
+    let mut dataset = ParquetDataset::new(folder, labels, cancel).unwrap();
+    dataset.add(key, None, trace)?;
+    dataset.finish()
 }
 
 /// Files below a folder, from there.
@@ -58,27 +73,38 @@ fn odd_names_become_names_of_files_and_losses_of_absent_chips_are_there() {
     let folder = tempfile::tempdir().unwrap();
     let counts = write(folder.path(), &readout, &CancelFlag::default()).unwrap();
     let expected =
-        DatasetCounts { files: 14, zones: 2, ops: 1, losses: 1, ..DatasetCounts::default() };
+        DatasetCounts { files: 4, zones: 2, ops: 1, losses: 1, ..DatasetCounts::default() };
     assert_eq!(counts, expected);
-    assert_eq!(
-        files(folder.path()),
-        [
-            "buffers/host=a%2Fb/run%201.parquet",
-            "counters/host=a%2Fb/chip_id=0/run%201.parquet",
-            "host_events/host=a%2Fb/run%201.parquet",
-            "host_zones/host=a%2Fb/run%201.parquet",
-            "losses/host=a%2Fb/chip_id=0/run%201.parquet",
-            "losses/host=a%2Fb/chip_id=5/run%201.parquet",
-            "markers/host=a%2Fb/chip_id=0/run%201.parquet",
-            "noc_events/host=a%2Fb/chip_id=0/run%201.parquet",
-            "op_buffers/host=a%2Fb/run%201.parquet",
-            "ops/host=a%2Fb/chip_id=0/run%201.parquet",
-            "profiler_time/host=a%2Fb/chip_id=0/run%201.parquet",
-            "wait_sums/host=a%2Fb/chip_id=0/run%201.parquet",
-            "waits/host=a%2Fb/chip_id=0/run%201.parquet",
-            "zones/host=a%2Fb/chip_id=0/run%201.parquet",
-        ]
-    );
+    let file = "date=2026-11-25/run=run%201/a%2Fb%20rec%201~0.parquet";
+    let expected = ["losses", "ops", "recordings", "zones"].map(|table| format!("{table}/{file}"));
+    assert_eq!(files(folder.path()), expected);
+    let lost =
+        rows_of(&folder.path().join(format!("losses/{file}")), &["host", "chip_id", "zones"]);
+    assert_eq!(lost, ["a/b|5|25"]);
+}
+
+/// The cells of some columns of a file, as text.
+fn rows_of(path: &Path, names: &[&str]) -> Vec<String> {
+    let file = read::TableFile::open(path).unwrap();
+    let columns: Vec<_> = names
+        .iter()
+        .map(|name| file.columns.iter().find(|column| column.name == *name).unwrap().clone())
+        .collect();
+    let columns = read::read_columns(&file, &columns).unwrap();
+    let row_count = columns.first().map_or(0, Vec::len);
+    let row = |row: usize| {
+        let cells: Vec<String> = columns.iter().map(|column| shown_value(&column[row])).collect();
+        cells.join("|")
+    };
+    (0..row_count).map(row).collect()
+}
+
+fn shown_value(value: &Value<'_>) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::Text(text) => text.to_string(),
+        value => serde_json::to_string(value).unwrap(),
+    }
 }
 
 #[test]
@@ -94,23 +120,24 @@ fn a_writing_that_is_called_off_leaves_neither_files_nor_folders() {
 
 #[test]
 fn names_that_are_empty_are_refused() {
-    let refused = ParquetDataset::new(Path::new("x"), "host", "").unwrap_err().to_string();
-    assert_eq!(refused, "expected the name of a recording, found an empty text");
+    let labels = DatasetLabels { file: "file".to_owned(), ..DatasetLabels::default() };
+    let refused =
+        ParquetDataset::new(Path::new("x"), labels, &CancelFlag::default()).err().unwrap();
+    assert_eq!(refused.to_string(), "expected the name of a run, found an empty text");
 }
 
-/// The cells of a row, as text; missing ones are `-`.
+/// The cells of a row behind the host, as text; missing ones are `-`.
 fn shown<T: Table>(row: &T::Row<'_>) -> String {
-    let cells = file_columns::<T>().map(|column| match column.value(row) {
-        Value::Null => "-".to_owned(),
-        Value::Text(text) => text.into_owned(),
-        value => serde_json::to_string(&value).unwrap(),
-    });
-    cells.collect::<Vec<_>>().join("|")
+    let columns = T::COLUMNS.iter().filter(|column| column.schema.name != "host");
+    let cells: Vec<String> = columns.map(|column| shown_value(&column.value(row))).collect();
+    cells.join("|")
 }
+
+const RUN: RecordingKey<'static> = RecordingKey { host: "node", recording: "run" };
 
 fn host_rows<T: HostTable>(host: &TraceHost<'_>, peaks: &BufferPeaks) -> Vec<String> {
     let mut rows = Vec::new();
-    let host = HostRows { host, peaks, recording: "run" };
+    let host = HostRows { host, peaks, recording: RUN };
     let Ok(()) = T::for_each_row::<Infallible>(host, |row| {
         rows.push(shown::<T>(row));
         Ok(())
@@ -120,7 +147,7 @@ fn host_rows<T: HostTable>(host: &TraceHost<'_>, peaks: &BufferPeaks) -> Vec<Str
 
 fn device_rows<T: DeviceTable>(trace: &Trace<'_>) -> Vec<String> {
     let mut rows = Vec::new();
-    let device = DeviceRows { trace, device: &trace.devices[0], recording: "run" };
+    let device = DeviceRows { trace, device: &trace.devices[0], recording: RUN };
     let Ok(()) = T::for_each_row::<Infallible>(device, |row| {
         rows.push(shown::<T>(row));
         Ok(())
@@ -229,21 +256,21 @@ PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],da
     assert_eq!(
         device_rows::<Waits>(&trace),
         [
-            "run|1|2|BRISC|0|1024|CB_WAIT|circular buffer|7|200|200|200|400|-|-|false",
-            "run|1|2|BRISC|0|1024|CB_WAIT|circular buffer|7|400|4|600|8|-|-|false",
-            "run|1|2|BRISC|0|1024|SEM_WAIT|semaphore|589824|500|40|800|80|-|-|false",
+            "run|0|1|2|BRISC|0|1024|CB_WAIT|circular buffer|7|200|200|200|400|-|-|false",
+            "run|0|1|2|BRISC|0|1024|CB_WAIT|circular buffer|7|400|4|600|8|-|-|false",
+            "run|0|1|2|BRISC|0|1024|SEM_WAIT|semaphore|589824|500|40|800|80|-|-|false",
         ]
     );
     assert_eq!(
         device_rows::<WaitSums>(&trace),
         [
-            "run|1|2|BRISC|0|1024|CB_WAIT|circular buffer|7|2|204|false|false",
-            "run|1|2|BRISC|0|1024|SEM_WAIT|semaphore|589824|1|40|false|false",
+            "run|0|1|2|BRISC|0|1024|CB_WAIT|circular buffer|7|2|204|false|false",
+            "run|0|1|2|BRISC|0|1024|SEM_WAIT|semaphore|589824|1|40|false|false",
         ]
     );
     assert_eq!(
         device_rows::<ProfilerTime>(&trace),
-        ["run|1|2|BRISC|wait for the host|1|30|30", "run|1|2|NCRISC|wait for the host|2|71|70",]
+        ["run|0|1|2|BRISC|wait for the host|1|30|30", "run|0|1|2|NCRISC|wait for the host|2|71|70",]
     );
     let waits = analysis::wait_statistics(&recording.readout);
     let row = |of: &analysis::WaitStatistics| {
@@ -279,4 +306,132 @@ fn peaks_of_buffers_are_rows_by_op_and_memory() {
         host_rows::<OpBuffers>(&TraceHost::default(), &peaks),
         ["run|3|1027|Matmul|DRAM|8589934592", "run|3|1027|Matmul|L1|2048", "run|3|-|-|L1|0",]
     );
+}
+
+/// A recording of a host, whose chip ran a kernel of this many cycles.
+fn log_of(cycles: u64) -> Readout {
+    let text = LOG.replace(",160,", &format!(",{},", 100 + cycles));
+    read_device_log(text.as_bytes(), "log").unwrap()
+}
+
+fn add(folder: &Path, host: &str, readout: Readout) -> Result<DatasetCounts, WriteError> {
+    let recording = Recording::of_readout(readout);
+    let trace = Trace::new(&recording, &TraceFilter::default());
+    let key = RecordingKey { host, recording: "rec" };
+    write_as(folder, key, &trace, &CancelFlag::default())
+}
+
+#[test]
+fn many_short_files_become_one_with_the_same_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (mut expected, mut lost) = (Vec::new(), Vec::new());
+    for host in 0..40_u64 {
+        let mut readout = log_of(100 + host);
+        if host % 3 == 0 {
+            let core = Noc0Coord { x: 1, y: 1 };
+            let lane = LaneId { chip_id: 0, core, risc: Risc::Brisc };
+            let key = LossKey { lane, cause: LossCause::L1Full, program: None };
+            readout.losses.record(key, LossTotals { zones: host + 1, ..LossTotals::default() });
+            lost.push(format!("host{host:02}|{}", host + 1));
+        }
+        let host_name = format!("host{host:02}");
+        add(folder, &host_name, readout).unwrap();
+        expected.push(format!("{host_name}|BRISC-KERNEL|{}|{}", 100 + host, 60 + host));
+        expected.push(format!("{host_name}|LOAD|40|40"));
+    }
+    let counts = compact(folder, &CancelFlag::default()).unwrap();
+    assert_eq!((counts.files_before, counts.files), (40 * 3 + 14, 4));
+    assert_eq!(counts.rewritten_rows, 40 * (2 + 1 + 1) + 14);
+    assert!(counts.bytes < counts.bytes_before, "{counts:?}");
+    let partition = "date=2026-11-25/run=run%201/compacted-0.parquet";
+    let file = |table: &str| folder.join(table).join(partition);
+    let zones = ["host", "name", "duration_cycles", "self_cycles"];
+    assert_eq!(rows_of(&file("zones"), &zones), expected);
+    assert_eq!(rows_of(&file("losses"), &["host", "zones"]), lost);
+
+    // Nothing is left to do.
+    let again = compact(folder, &CancelFlag::default()).unwrap();
+    assert_eq!((again.files_before, again.files, again.rewritten_rows), (4, 4, 0));
+
+    // The same recording would be there twice; another one is put behind them.
+    let refused = add(folder, "host07", log_of(1)).unwrap_err().to_string();
+    assert!(
+        refused.contains("`rec` of host `host07`") && refused.contains("kprof compact"),
+        "{refused}"
+    );
+    assert_eq!(files(folder).len(), 4);
+    add(folder, "host99", log_of(1)).unwrap();
+    let counts = compact(folder, &CancelFlag::default()).unwrap();
+    assert_eq!((counts.files_before, counts.files), (7, 4));
+    expected.push("host99|BRISC-KERNEL|1|1".to_owned());
+    let found =
+        rows_of(&folder.join("zones/date=2026-11-25/run=run%201/compacted-1.parquet"), &zones);
+    assert_eq!(found.len(), 82);
+    assert_eq!(found[..80], expected[..80]);
+}
+
+#[test]
+fn a_compaction_that_was_interrupted_leaves_no_row_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for host in ["a", "b", "c"] {
+        add(folder, host, log_of(7)).unwrap();
+    }
+    let before: Vec<(PathBuf, Vec<u8>)> = files(folder)
+        .into_iter()
+        .map(|file| (folder.join(&file), std::fs::read(folder.join(&file)).unwrap()))
+        .collect();
+    compact(folder, &CancelFlag::default()).unwrap();
+    // As if it had ended before it removed what it had put together.
+    for (path, bytes) in &before {
+        std::fs::write(path, bytes).unwrap();
+    }
+    let counts = compact(folder, &CancelFlag::default()).unwrap();
+    assert_eq!((counts.files, counts.rewritten_rows), (3, 0));
+    let zones = folder.join("zones/date=2026-11-25/run=run%201/compacted-0.parquet");
+    assert_eq!(rows_of(&zones, &["host"]), ["a", "a", "b", "b", "c", "c"]);
+}
+
+/// Files of a later version have a column more, and those of an earlier one a column less.
+#[test]
+fn columns_that_some_files_lack_are_null_there() {
+    use cells::FileColumn;
+    let folder = tempfile::tempdir().unwrap();
+    let partition = folder.path().join("zones/date=2026-11-25/run=r");
+    std::fs::create_dir_all(&partition).unwrap();
+    let column =
+        |name: &str, kind, is_optional| FileColumn { name: name.to_owned(), kind, is_optional };
+    use ::tables::ColumnKind::{Flag, Text, Unsigned64};
+    let write = |name: &str, columns: &[FileColumn], values: Vec<Value<'_>>| {
+        let out = std::fs::File::create(partition.join(name)).unwrap();
+        let mut file = rows::RowFile::new(out, "zones", columns, &[], Vec::new()).unwrap();
+        for (cells, value) in file.cells.iter_mut().zip(values) {
+            cells.push(value).unwrap();
+        }
+        file.added(1).unwrap();
+        file.finish().unwrap();
+    };
+    let old = [column("host", Text, false), column("cycles", Unsigned64, false)];
+    let new = [
+        column("host", Text, false),
+        column("cycles", Unsigned64, true),
+        column("is_new", Flag, false),
+    ];
+    write("a~r.parquet", &old, vec![Value::Text("a".into()), Value::Unsigned64(u64::MAX)]);
+    write("b~r.parquet", &new, vec![Value::Text("b".into()), Value::Null, Value::Flag(true)]);
+    compact(folder.path(), &CancelFlag::default()).unwrap();
+    let rows = rows_of(&partition.join("compacted-0.parquet"), &["host", "cycles", "is_new"]);
+    assert_eq!(rows, [format!("a|{}|-", u64::MAX), "b|-|true".to_owned()]);
+
+    let other = [column("host", Text, false), column("cycles", Text, false)];
+    write("c~r.parquet", &other, vec![Value::Text("c".into()), Value::Text("many".into())]);
+    let refused = compact(folder.path(), &CancelFlag::default()).unwrap_err().to_string();
+    assert!(
+        refused.contains("`cycles` is VARCHAR here") || refused.contains("VARCHAR in"),
+        "{refused}"
+    );
+    assert_eq!(files(folder.path()).len(), 2, "nothing is lost");
+    let none = compact(&partition, &CancelFlag::default()).unwrap_err().to_string();
+    assert!(none.contains("expected a dataset"), "{none}");
 }

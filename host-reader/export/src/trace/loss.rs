@@ -7,7 +7,7 @@ use reader::{
 };
 use recording::DeviceClock;
 use std::collections::BTreeMap;
-use tables::LossRow;
+use tables::{LossRow, RecordingKey};
 use wire::RunHostId;
 
 /// Records of one lane, program and cause that are missing.
@@ -32,7 +32,7 @@ impl TraceLoss {
         LossRow {
             key: LossKey { lane, cause: self.cause, program: self.program },
             totals: self.totals,
-            recording: "",
+            recording: RecordingKey::default(),
             time_ns: Some(i64::try_from(self.time_ns).unwrap_or(i64::MAX)),
         }
     }

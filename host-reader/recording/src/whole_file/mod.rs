@@ -64,6 +64,51 @@ impl WholeFile {
     }
 }
 
+/// A file that is being written under a temporary name; it goes away again unless it is finished and
+/// published.
+#[derive(Debug)]
+pub struct OpenFile {
+    out: BufWriter<tempfile::NamedTempFile>,
+    path: PathBuf,
+    entry: Unfinished,
+}
+
+impl OpenFile {
+    /// Begins a file that is to be `path`, in the same folder.
+    ///
+    /// # Errors
+    /// If the folder does not exist or cannot be written to.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        remove_abandoned_files(folder);
+        let file = temporary_file(folder)?;
+        let entry = Unfinished::new(file.path());
+        Ok(Self { out: BufWriter::new(file), path: path.to_owned(), entry })
+    }
+
+    /// Brings all of it to disk.
+    ///
+    /// # Errors
+    /// If the system cannot write it.
+    pub fn finish(self) -> io::Result<WholeFile> {
+        let Self { out, path, entry } = self;
+        let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.as_file().sync_all()?;
+        Ok(WholeFile { file, path, entry })
+    }
+}
+
+impl Write for OpenFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 /// Writes a file under a temporary name beside `path`, then gives it that name.
 ///
 /// # Errors
@@ -71,7 +116,7 @@ impl WholeFile {
 /// `path` before is then untouched.
 pub fn write_whole_file<T>(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
+    write: impl FnOnce(&mut OpenFile) -> io::Result<T>,
 ) -> io::Result<T> {
     let (file, result) = prepare_whole_file(path, write)?;
     file.publish()?;
@@ -85,19 +130,11 @@ pub fn write_whole_file<T>(
 /// As [`write_whole_file`].
 pub fn prepare_whole_file<T>(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
+    write: impl FnOnce(&mut OpenFile) -> io::Result<T>,
 ) -> io::Result<(WholeFile, T)> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    remove_abandoned_files(folder);
-    let file = temporary_file(folder)?;
-    let entry = Unfinished::new(file.path());
-    let mut out = BufWriter::new(file.as_file());
-    let result = write(&mut out)?;
-    out.flush()?;
-    drop(out);
-    file.as_file().sync_all()?;
-    Ok((WholeFile { file, path: path.to_owned(), entry }, result))
+    let mut file = OpenFile::create(path)?;
+    let result = write(&mut file)?;
+    Ok((file.finish()?, result))
 }
 
 const PREFIX: &str = ".kprof-";

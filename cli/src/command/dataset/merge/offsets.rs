@@ -1,19 +1,10 @@
 //! Offsets between the clocks of hosts, as a file gives them.
 
-use super::machines::KnownClock;
+use crate::command::dataset::machine_clock::{HostOffset, KnownClock};
 use crate::failure::Failure;
 use host_reader::export::{CommonTime, Trace};
 use serde::Deserialize;
 use std::{collections::BTreeMap, path::Path};
-
-/// Offset of one host's clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct HostOffset {
-    /// Nanoseconds that the common clock is ahead of the host's.
-    pub(super) offset_ns: i64,
-    /// Bound of the offset's error while the host was recorded.
-    pub(super) error_ns: u64,
-}
 
 /// Offsets by host.
 #[derive(Debug, Default)]
@@ -107,16 +98,6 @@ impl Relation {
         match self {
             Self::Common(offset, _) => [offset.offset_ns.to_string(), offset.error_ns.to_string()],
             Self::Own(_) => Default::default(),
-        }
-    }
-
-    /// The relation in words.
-    pub(super) fn sentence(&self) -> String {
-        match self {
-            Self::Common(HostOffset { offset_ns, error_ns }, _) => {
-                format!("the common clock is {offset_ns} ns ahead, within {error_ns} ns")
-            }
-            Self::Own(reason) => format!("not related to other hosts: {reason}"),
         }
     }
 }

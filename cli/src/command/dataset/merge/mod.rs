@@ -3,15 +3,15 @@
 //! Hosts are read one after the other, so that memory does not grow with their number.
 
 mod clocks;
-mod machines;
 mod offsets;
 mod ops_csv;
 mod skew;
 mod starts;
 
-use super::export::cancel_on_signals;
+use super::machine_clock::{KnownClock, known_clocks, machine_clock, recorded_on};
 use crate::{
     args::MergeArgs,
+    command::export::cancel_on_signals,
     failure::{Failure, make_folder, note},
     input::Input,
     numbers::counted,
@@ -19,12 +19,13 @@ use crate::{
 use clocks::Clocks;
 use host_reader::{
     export::{
-        CancelFlag, Destination, MergedTrace, ParquetDataset, Trace, TraceFilter, write_atomically,
+        CancelFlag, DatasetLabels, Destination, MergedTrace, ParquetDataset, Trace, TraceFilter,
+        write_atomically,
     },
     recording::{Recording, host_ops::OP_MESSAGES, logs_folder},
     report::{OpsOptions, OpsReport},
+    tables::RecordingKey,
 };
-use machines::{KnownClock, known_clocks};
 use offsets::{HostOffsets, Relation};
 use ops_csv::MergedOps;
 use skew::RankSkew;
@@ -54,20 +55,12 @@ impl Host {
 /// Everything that hosts add to.
 struct Merge<'a> {
     folder: &'a Path,
+    dataset: ParquetDataset,
     cancel: CancelFlag,
     ops: MergedOps,
     skew: RankSkew,
     clocks: Clocks,
     trace: MergedTrace,
-    row_counts: RowCounts,
-}
-
-/// Rows of the dataset.
-#[derive(Default)]
-struct RowCounts {
-    zones: u64,
-    markers: u64,
-    losses: u64,
 }
 
 /// Reads each host and adds it to the report, the dataset and the trace.
@@ -80,14 +73,23 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
     // The trace begins with hosts that are related.
     hosts.sort_by_key(|host| host.clock.is_unknown());
     make_folder(&args.output)?;
+    let cancel = cancel_on_signals()?;
+    let labels = DatasetLabels {
+        date: hosts.iter().filter_map(|host| recorded_on(&host.path)).min(),
+        run: args.fleet_run.clone(),
+        file: "merged".to_owned(),
+        has_one_recording: false,
+    };
+    let dataset = ParquetDataset::new(&args.output.join(DATASET), labels, &cancel);
+    let dataset = dataset.map_err(|error| Failure::from_error(&error))?;
     let mut merge = Merge {
         folder: &args.output,
-        cancel: cancel_on_signals()?,
+        dataset,
+        cancel,
         ops: MergedOps::new(&args.output),
         skew: RankSkew::default(),
         clocks: Clocks::default(),
         trace: MergedTrace::default(),
-        row_counts: RowCounts::default(),
     };
     let trace = Destination::File(args.output.join(TRACE));
     let cancel = merge.cancel.clone();
@@ -154,16 +156,10 @@ impl Merge<'_> {
         for run in runs {
             let trace = Trace::new(run, &TraceFilter::default());
             let recording = format!("{stem}-{}", trace.recording_id());
-            let folder = self.folder.join("dataset");
-            let dataset = ParquetDataset::new(&folder, &host.name, &recording);
-            let dataset = dataset.map_err(|error| Failure::from_error(&error))?;
             let relation = Relation::new(&trace, &host.clock);
-            let dataset = dataset.with_clock_of_host(&relation.sentence());
-            let counts = dataset.write(&trace, &self.cancel, &mut |_| ());
-            let counts = counts.map_err(|error| Failure::from_error(&error))?;
-            self.row_counts.zones += counts.zones;
-            self.row_counts.markers += counts.markers;
-            self.row_counts.losses += counts.losses;
+            let key = RecordingKey { host: &host.name, recording: &recording };
+            let added = self.dataset.add(key, machine_clock(&host.path, &trace), &trace);
+            added.map_err(|error| Failure::from_error(&error))?;
             self.skew.add(&host.name, &trace, relation.time());
             self.clocks.add(&host.name, &recording, relation);
             let traced = self.trace.add(&host.name, &trace, relation.time(), out);
@@ -188,7 +184,7 @@ impl Merge<'_> {
     }
 
     fn finish(self, host_count: usize) -> Result<(), Failure> {
-        let Self { folder, cancel, ops, skew, clocks, row_counts, .. } = self;
+        let Self { folder, cancel, dataset, ops, skew, clocks, .. } = self;
         let destination = |name: &str| Destination::File(folder.join(name));
         let written =
             write_atomically(&destination("ops_perf_results.csv"), &cancel, |out| ops.write(out));
@@ -197,6 +193,7 @@ impl Merge<'_> {
             .map_err(|error| Failure::from_error(&error))?;
         write_atomically(&destination("hosts.csv"), &cancel, |out| clocks.write_csv(out))
             .map_err(|error| Failure::from_error(&error))?;
+        let counts = dataset.finish().map_err(|error| Failure::from_error(&error))?;
         let mut out = io::stdout().lock();
         skew.print(SKEWS_SHOWN, &mut out)?;
         writeln!(
@@ -205,9 +202,9 @@ impl Merge<'_> {
             folder.display(),
             counted(row_count, "op", "ops"),
             counted(host_count as u64, "host", "hosts"),
-            counted(row_counts.zones, "zone", "zones"),
-            counted(row_counts.markers, "marker", "markers"),
-            counted(row_counts.losses, "loss", "losses"),
+            counted(counts.zones, "zone", "zones"),
+            counted(counts.markers, "marker", "markers"),
+            counted(counts.losses, "loss", "losses"),
         )?;
         clocks.print(&mut out)?;
         Ok(())
@@ -269,5 +266,7 @@ fn rank_folders(folder: &Path) -> Vec<Host> {
 
 /// Name of the trace of all hosts.
 const TRACE: &str = "trace.pftrace";
+/// Name of the dataset of all hosts.
+const DATASET: &str = "dataset";
 const PROBLEMS_SHOWN: usize = 3;
 const SKEWS_SHOWN: usize = 10;

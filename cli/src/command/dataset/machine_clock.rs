@@ -3,14 +3,23 @@
 //! Hosts of one machine share its clock. Hosts of several machines share the day, where something
 //! keeps it and states its error. Device logs and Tracy's files tell neither.
 
-use super::offsets::HostOffset;
+use chrono::{DateTime, NaiveDate};
 use host_reader::{
     capture::{Capture, HostClock},
     clock::{DayOffset, DayProblem, DayReading},
-    export::Trace,
+    export::{MachineClock, Trace},
     recording::is_capture,
 };
 use std::{collections::BTreeMap, path::Path, rc::Rc};
+
+/// Offset of one host's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct HostOffset {
+    /// Nanoseconds that the common clock is ahead of the host's.
+    pub(super) offset_ns: i64,
+    /// Bound of the offset's error while the host was recorded.
+    pub(super) error_ns: u64,
+}
 
 /// Knowledge of a host's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +61,28 @@ impl KnownClock {
         let offset_ns = day.offset_ns.checked_sub(namespace_ns).ok_or(range)?;
         Ok(HostOffset { offset_ns, error_ns: day.error_ns })
     }
+}
+
+/// What a recording at a path tells of its host's machine; `None` if it tells nothing, or if its
+/// recordings were made on several.
+pub(super) fn machine_clock(path: &Path, trace: &Trace<'_>) -> Option<MachineClock> {
+    let clocks = clocks_of(path);
+    let Residence { boot_id, namespace_ns } = residence(&clocks).ok()?;
+    let readings: Vec<DayReading> =
+        clocks.iter().flat_map(|clock| clock.readings.iter().copied()).collect();
+    let origin_ns = trace.origin_host_ns.and_then(|origin_ns| u64::try_from(origin_ns).ok());
+    let day = origin_ns.ok_or(DayProblem::OutOfRange).and_then(|from_ns| {
+        DayOffset::new(&readings, from_ns, from_ns.saturating_add(trace.end_ns()))
+    });
+    Some(MachineClock { boot_id: Some(boot_id), namespace_ns, day })
+}
+
+/// Day of the first reading of the clock of the day; `None` if there is none.
+pub(super) fn recorded_on(path: &Path) -> Option<NaiveDate> {
+    let clocks = clocks_of(path);
+    let day_ns =
+        clocks.iter().flat_map(|clock| &clock.readings).map(|reading| reading.day_ns).min()?;
+    Some(DateTime::from_timestamp_nanos(i64::try_from(day_ns).ok()?).date_naive())
 }
 
 /// Machine and time namespace of a host.

@@ -1,8 +1,18 @@
 //! `kprof export --format parquet`: a recording as part of a dataset.
 
-use super::export::{print_json, write_doubts};
-use crate::{args::ExportArgs, failure::Failure, numbers::counted, progress::Progress};
-use host_reader::export::{CancelFlag, DatasetCounts, ParquetDataset, Trace};
+use super::machine_clock::{machine_clock, recorded_on};
+use crate::{
+    args::ExportArgs,
+    command::export::{print_json, write_doubts},
+    failure::Failure,
+    numbers::counted,
+    progress::Busy,
+};
+use chrono::NaiveDate;
+use host_reader::{
+    export::{CancelFlag, DatasetCounts, DatasetLabels, ParquetDataset, Trace},
+    tables::RecordingKey,
+};
 use serde::Serialize;
 use std::{
     collections::BTreeMap,
@@ -15,7 +25,10 @@ const DEFAULT_FOLDER: &str = "dataset";
 
 /// A dataset and where it is, as the arguments say.
 pub(crate) struct Dataset {
+    file: PathBuf,
     folder: PathBuf,
+    date: Option<NaiveDate>,
+    run: Option<String>,
     host: String,
     recording: Recording,
 }
@@ -33,6 +46,8 @@ enum Recording {
 struct Written<'a> {
     output: String,
     format: &'static str,
+    date: Option<String>,
+    run: String,
     recording: String,
     #[serde(flatten)]
     counts: &'a DatasetCounts,
@@ -54,16 +69,33 @@ impl Dataset {
             None => Recording::OfFile(recording_of(args)),
         };
         let host = args.host.clone().unwrap_or_else(|| DEFAULT_HOST.to_owned());
-        let dataset = Self { folder, host, recording };
+        let dataset = Self {
+            file: args.file.clone(),
+            folder,
+            date: args.date.or_else(|| recorded_on(&args.file)),
+            run: args.fleet_run.clone(),
+            host,
+            recording,
+        };
         // Names are refused before anything is read.
         let (Recording::Named(name) | Recording::OfFile(name)) = &dataset.recording;
-        dataset.parts(name)?;
+        dataset.files(name, &CancelFlag::default())?;
         Ok(dataset)
     }
 
-    fn parts(&self, recording: &str) -> Result<ParquetDataset, Failure> {
-        let parts = ParquetDataset::new(&self.folder, &self.host, recording);
-        parts.map_err(|error| Failure::from_error(&error))
+    fn files(&self, recording: &str, cancel: &CancelFlag) -> Result<ParquetDataset, Failure> {
+        if self.host.is_empty() || recording.is_empty() {
+            let sentence = "expected names for --host and --recording, found an empty text";
+            return Err(Failure::Sentence(sentence.to_owned()));
+        }
+        let labels = DatasetLabels {
+            date: self.date,
+            run: self.run.clone().unwrap_or_else(|| recording.to_owned()),
+            file: format!("{} {recording}", self.host),
+            has_one_recording: true,
+        };
+        let files = ParquetDataset::new(&self.folder, labels, cancel);
+        files.map_err(|error| Failure::from_error(&error))
     }
 
     /// Writes the recording, and prints counts of what was written.
@@ -73,18 +105,22 @@ impl Dataset {
         cancel: &CancelFlag,
         as_json: bool,
     ) -> Result<(), Failure> {
-        let progress = Progress::new("files", ParquetDataset::file_count(trace) as u64);
         let recording = match &self.recording {
             Recording::Named(name) => name.clone(),
             Recording::OfFile(name) => format!("{name}-{}", trace.recording_id()),
         };
-        let parts = self.parts(&recording)?;
-        let counts = parts.write(trace, cancel, &mut |files| progress.set(files as u64));
+        let busy = Busy::new(format!("writing {}", self.folder.display()));
+        let mut files = self.files(&recording, cancel)?;
+        let key = RecordingKey { host: &self.host, recording: &recording };
+        let added = files.add(key, machine_clock(&self.file, trace), trace);
+        let counts = added.and_then(|()| files.finish());
         let counts = counts.map_err(|error| Failure::from_error(&error))?;
-        drop(progress);
+        drop(busy);
         Written {
             output: self.folder.display().to_string(),
             format: "parquet",
+            date: self.date.map(|date| date.to_string()),
+            run: self.run.clone().unwrap_or_else(|| recording.clone()),
             recording,
             counts: &counts,
             doubts: trace.doubts().into_iter().collect(),

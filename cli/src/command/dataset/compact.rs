@@ -1,0 +1,36 @@
+//! `kprof compact`: many small files of a dataset become few long ones.
+
+use crate::{
+    args::CompactArgs,
+    command::export::{cancel_on_signals, print_json},
+    failure::Failure,
+    numbers::{counted, grouped},
+    progress::Busy,
+};
+use host_reader::export::compact;
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+/// Compacts the dataset, and prints what has become fewer.
+pub(crate) fn run(args: &CompactArgs) -> Result<ExitCode, Failure> {
+    let busy = Busy::new(format!("compacting {}", args.dataset.display()));
+    let counts = compact(&args.dataset, &cancel_on_signals()?);
+    drop(busy);
+    let counts = counts.map_err(|error| Failure::from_error(&error))?;
+    if args.json {
+        print_json(&counts)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    writeln!(
+        io::stdout().lock(),
+        "{}: {} where there were {}, {} bytes where there were {}",
+        args.dataset.display(),
+        counted(counts.files, "file", "files"),
+        grouped(counts.files_before),
+        grouped(counts.bytes),
+        grouped(counts.bytes_before),
+    )?;
+    Ok(ExitCode::SUCCESS)
+}

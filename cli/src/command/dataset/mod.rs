@@ -1,0 +1,58 @@
+//! Datasets of many recordings, which SQL engines read: only in builds with the feature `parquet`.
+
+#[cfg(feature = "parquet")]
+mod compact;
+#[cfg(feature = "parquet")]
+mod export;
+#[cfg(feature = "parquet")]
+mod machine_clock;
+#[cfg(feature = "parquet")]
+mod merge;
+mod views;
+
+#[cfg(feature = "parquet")]
+pub(super) use {compact::run as compact, export::Dataset, merge::run as merge};
+
+pub(super) use views::write as write_views;
+
+#[cfg(not(feature = "parquet"))]
+pub(super) use without_parquet::{Dataset, compact, merge};
+
+#[cfg(not(feature = "parquet"))]
+mod without_parquet {
+    use crate::{
+        args::{CompactArgs, ExportArgs, MergeArgs},
+        failure::Failure,
+    };
+    use host_reader::export::{CancelFlag, Trace};
+    use std::process::ExitCode;
+
+    /// A dataset, which no such build can write.
+    pub(crate) enum Dataset {}
+
+    impl Dataset {
+        pub(crate) fn new(_: &ExportArgs) -> Result<Self, Failure> {
+            Err(missing())
+        }
+
+        pub(crate) fn write(&self, _: &Trace<'_>, _: &CancelFlag, _: bool) -> Result<(), Failure> {
+            match *self {}
+        }
+    }
+
+    pub(crate) fn compact(_: &CompactArgs) -> Result<ExitCode, Failure> {
+        Err(missing())
+    }
+
+    pub(crate) fn merge(_: &MergeArgs) -> Result<ExitCode, Failure> {
+        Err(missing())
+    }
+
+    fn missing() -> Failure {
+        Failure::Sentence(
+            "this kprof was built without Parquet; build it with `cargo build -p kprof --features \
+             parquet`"
+                .to_owned(),
+        )
+    }
+}

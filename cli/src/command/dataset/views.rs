@@ -1,0 +1,87 @@
+//! `kprof schema --views`: statements that make a view of each table of a dataset.
+//!
+//! A table without rows has no file, which engines refuse to read: its view has no rows.
+
+use crate::args::SqlEngine;
+use host_reader::tables::{ColumnKind, TableSchema};
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+/// Writes a statement for each table of datasets.
+pub(crate) fn write(
+    tables: &[TableSchema],
+    dataset: &Path,
+    engine: SqlEngine,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    for table in tables.iter().filter(|table| !table.partitions.is_empty()) {
+        writeln!(out, "{}", view(table, dataset, engine))?;
+    }
+    Ok(())
+}
+
+fn view(table: &TableSchema, dataset: &Path, engine: SqlEngine) -> String {
+    let folder = dataset.join(table.name);
+    let path = quoted(&folder.display().to_string());
+    let name = table.name;
+    match (engine, has_files(&folder, 2)) {
+        (SqlEngine::Duckdb, true) => {
+            let pattern = quoted(&format!("{}/*/*/*.parquet", folder.display()));
+            format!(
+                "CREATE OR REPLACE VIEW {name} AS FROM read_parquet({pattern}, \
+                 hive_partitioning = true, union_by_name = true);"
+            )
+        }
+        (SqlEngine::Spark, true) => format!(
+            "CREATE OR REPLACE TEMPORARY VIEW {name} USING parquet OPTIONS (path {path}, \
+             mergeSchema 'true');"
+        ),
+        (_, false) => {
+            let temporary = if engine == SqlEngine::Spark { "TEMPORARY " } else { "" };
+            let nulls: Vec<_> = columns(table, engine)
+                .map(|(column, kind)| format!("CAST(NULL AS {kind}) AS {column}"))
+                .collect();
+            let nulls = nulls.join(", ");
+            format!("CREATE OR REPLACE {temporary}VIEW {name} AS SELECT {nulls} WHERE false;")
+        }
+    }
+}
+
+fn columns(
+    table: &TableSchema,
+    engine: SqlEngine,
+) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let kind = move |kind: ColumnKind| match (engine, kind) {
+        (SqlEngine::Duckdb, kind) => kind.sql_label(),
+        // Spark reads unsigned numbers into the next longer type.
+        (SqlEngine::Spark, ColumnKind::Unsigned32 | ColumnKind::Signed64) => "BIGINT",
+        (SqlEngine::Spark, ColumnKind::Unsigned64) => "DECIMAL(20,0)",
+        (SqlEngine::Spark, ColumnKind::Flag) => "BOOLEAN",
+        (SqlEngine::Spark, ColumnKind::Real) => "DOUBLE",
+        (SqlEngine::Spark, ColumnKind::Text) => "STRING",
+    };
+    let folder = move |name: &'static str| match (name, engine) {
+        ("date", _) => (name, "DATE"),
+        (_, SqlEngine::Duckdb) => (name, "VARCHAR"),
+        (_, SqlEngine::Spark) => (name, "STRING"),
+    };
+    let columns: Vec<_> =
+        table.columns.iter().map(|column| (column.name, kind(column.kind))).collect();
+    columns.into_iter().chain(table.partitions.iter().map(move |name| folder(name)))
+}
+
+/// Returns true if there is a Parquet file this many folders below.
+fn has_files(folder: &Path, depth: usize) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| match depth {
+        0 => path.extension().is_some_and(|ending| ending == "parquet"),
+        depth => path.is_dir() && has_files(&path, depth - 1),
+    })
+}
+
+/// A text as SQL writes it.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}

@@ -1,0 +1,224 @@
+//! Values of one column of a file, on their way into a row group or out of one.
+
+use parquet::{
+    column::reader::{ColumnReader, ColumnReaderImpl},
+    data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type},
+    errors::ParquetError,
+    file::writer::SerializedColumnWriter,
+};
+use tables::{ColumnKind, Value};
+
+/// A column as a file has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FileColumn {
+    pub(super) name: String,
+    pub(super) kind: ColumnKind,
+    pub(super) is_optional: bool,
+}
+
+/// Values of one column in the row group under way.
+#[derive(Debug)]
+pub(super) struct Cells {
+    values: Values,
+    /// 1 for each row with a value, 0 for each without; `None` of columns without nulls.
+    levels: Option<Vec<i16>>,
+    /// Latest texts, which rows after each other have in common.
+    latest: Vec<ByteArray>,
+}
+
+#[derive(Debug)]
+enum Values {
+    Narrow(Vec<i32>),
+    Wide(Vec<i64>),
+    Flag(Vec<bool>),
+    Real(Vec<f64>),
+    Text(Vec<ByteArray>),
+}
+
+impl Cells {
+    pub(super) fn new(column: &FileColumn) -> Self {
+        let values = match column.kind {
+            ColumnKind::Unsigned32 => Values::Narrow(Vec::new()),
+            ColumnKind::Unsigned64 | ColumnKind::Signed64 => Values::Wide(Vec::new()),
+            ColumnKind::Flag => Values::Flag(Vec::new()),
+            ColumnKind::Real => Values::Real(Vec::new()),
+            ColumnKind::Text => Values::Text(Vec::new()),
+        };
+        Self { values, levels: column.is_optional.then(Vec::new), latest: Vec::new() }
+    }
+
+    /// Adds the value of a row.
+    pub(super) fn push(&mut self, value: Value<'_>) -> Result<(), ParquetError> {
+        if let Some(levels) = &mut self.levels {
+            levels.push((value != Value::Null).into());
+        }
+        // Parquet keeps unsigned numbers in the bits of signed ones.
+        match (&mut self.values, value) {
+            (_, Value::Null) if self.levels.is_some() => {}
+            (Values::Narrow(values), Value::Unsigned32(value)) => values.push(value.cast_signed()),
+            (Values::Wide(values), Value::Unsigned64(value)) => values.push(value.cast_signed()),
+            (Values::Wide(values), Value::Signed64(value)) => values.push(value),
+            (Values::Flag(values), Value::Flag(value)) => values.push(value),
+            (Values::Real(values), Value::Real(value)) => values.push(value),
+            (Values::Text(values), Value::Text(text)) => {
+                values.push(shared_text(&mut self.latest, &text));
+            }
+            (_, value) => {
+                let text = format!("a value of another type than its column: {value:?}");
+                return Err(ParquetError::General(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds rows without values; only of a column with nulls.
+    pub(super) fn push_nulls(&mut self, count: usize) {
+        if let Some(levels) = &mut self.levels {
+            levels.resize(levels.len().saturating_add(count), 0);
+        }
+    }
+
+    /// Adds the next rows of a column chunk, of the same type.
+    pub(super) fn read(
+        &mut self,
+        reader: ColumnReader,
+        is_optional_there: bool,
+        count: usize,
+    ) -> Result<(), ParquetError> {
+        let Self { values, levels, .. } = self;
+        let read = match (values, reader) {
+            (Values::Narrow(values), ColumnReader::Int32ColumnReader(mut reader)) => {
+                read_all::<Int32Type>(&mut reader, is_optional_there, levels, values, count)
+            }
+            (Values::Wide(values), ColumnReader::Int64ColumnReader(mut reader)) => {
+                read_all::<Int64Type>(&mut reader, is_optional_there, levels, values, count)
+            }
+            (Values::Flag(values), ColumnReader::BoolColumnReader(mut reader)) => {
+                read_all::<BoolType>(&mut reader, is_optional_there, levels, values, count)
+            }
+            (Values::Real(values), ColumnReader::DoubleColumnReader(mut reader)) => {
+                read_all::<DoubleType>(&mut reader, is_optional_there, levels, values, count)
+            }
+            (Values::Text(values), ColumnReader::ByteArrayColumnReader(mut reader)) => {
+                read_all::<ByteArrayType>(&mut reader, is_optional_there, levels, values, count)
+            }
+            _ => Err(ParquetError::General("a column of another type than its schema".into())),
+        }?;
+        if read == count {
+            return Ok(());
+        }
+        Err(ParquetError::General(format!("expected {count} rows in a column, found {read}")))
+    }
+
+    /// Rows.
+    pub(super) fn len(&self) -> usize {
+        if let Some(levels) = &self.levels {
+            return levels.len();
+        }
+        match &self.values {
+            Values::Narrow(values) => values.len(),
+            Values::Wide(values) => values.len(),
+            Values::Flag(values) => values.len(),
+            Values::Real(values) => values.len(),
+            Values::Text(values) => values.len(),
+        }
+    }
+
+    /// Writes them as a column chunk, and is empty from then on.
+    pub(super) fn write(
+        &mut self,
+        writer: &mut SerializedColumnWriter<'_>,
+    ) -> Result<(), ParquetError> {
+        let levels = self.levels.as_deref();
+        match &mut self.values {
+            Values::Narrow(values) => {
+                writer.typed::<Int32Type>().write_batch(values, levels, None)?;
+                values.clear();
+            }
+            Values::Wide(values) => {
+                writer.typed::<Int64Type>().write_batch(values, levels, None)?;
+                values.clear();
+            }
+            Values::Flag(values) => {
+                writer.typed::<BoolType>().write_batch(values, levels, None)?;
+                values.clear();
+            }
+            Values::Real(values) => {
+                writer.typed::<DoubleType>().write_batch(values, levels, None)?;
+                values.clear();
+            }
+            Values::Text(values) => {
+                writer.typed::<ByteArrayType>().write_batch(values, levels, None)?;
+                values.clear();
+            }
+        }
+        self.levels.iter_mut().for_each(Vec::clear);
+        Ok(())
+    }
+
+    /// The values in order, for a reader of single rows.
+    pub(super) fn into_values(self, kind: ColumnKind) -> Vec<Value<'static>> {
+        let mut values: Box<dyn Iterator<Item = Value<'static>>> =
+            match self.values {
+                Values::Narrow(values) => Box::new(
+                    values.into_iter().map(|value| Value::Unsigned32(value.cast_unsigned())),
+                ),
+                Values::Wide(values) if kind == ColumnKind::Unsigned64 => Box::new(
+                    values.into_iter().map(|value| Value::Unsigned64(value.cast_unsigned())),
+                ),
+                Values::Wide(values) => Box::new(values.into_iter().map(Value::Signed64)),
+                Values::Flag(values) => Box::new(values.into_iter().map(Value::Flag)),
+                Values::Real(values) => Box::new(values.into_iter().map(Value::Real)),
+                Values::Text(values) => Box::new(values.into_iter().map(|text| {
+                    Value::Text(String::from_utf8_lossy(text.data()).into_owned().into())
+                })),
+            };
+        let Some(levels) = self.levels else { return values.collect() };
+        let mut value = |level| if level == 0 { None } else { values.next() };
+        levels.into_iter().map(|level| value(level).unwrap_or(Value::Null)).collect()
+    }
+}
+
+/// Reads rows of a chunk until there are `count`, and returns how many there were.
+fn read_all<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    is_optional_there: bool,
+    levels: &mut Option<Vec<i16>>,
+    values: &mut Vec<T::T>,
+    count: usize,
+) -> Result<usize, ParquetError> {
+    let mut read = 0;
+    while read < count {
+        let mut found = Vec::new();
+        let wanted = if is_optional_there { Some(&mut found) } else { None };
+        let (rows, ..) = reader.read_records(count - read, wanted, None, values)?;
+        if rows == 0 {
+            break;
+        }
+        if let Some(levels) = levels {
+            if is_optional_there {
+                levels.append(&mut found);
+            } else {
+                levels.resize(levels.len().saturating_add(rows), 1);
+            }
+        } else if found.contains(&0) {
+            return Err(ParquetError::General("a null in a column that has none".into()));
+        }
+        read += rows;
+    }
+    Ok(read)
+}
+
+/// Encodes a text, or shares the encoding of one of the latest.
+fn shared_text(latest: &mut Vec<ByteArray>, text: &str) -> ByteArray {
+    const KEPT: usize = 8;
+    if let Some(known) = latest.iter().find(|known| known.data() == text.as_bytes()) {
+        return known.clone();
+    }
+    let encoded = ByteArray::from(text);
+    if latest.len() == KEPT {
+        latest.remove(0);
+    }
+    latest.push(encoded.clone());
+    encoded
+}

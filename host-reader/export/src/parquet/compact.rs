@@ -1,0 +1,296 @@
+//! Many small files of a dataset become few long ones.
+//!
+//! Each host of a fleet writes files of its own, as small as its recording. Engines open every file
+//! that a query may need, so a partition of a thousand small files takes them longer than one file of
+//! the same rows. Compacted files take the place of the small ones: they get their names once they are
+//! whole, then those that they are made of are removed. Where that is interrupted, the next
+//! compaction finds in the compacted file what it was made of, and removes the rest.
+
+use super::{
+    WriteError,
+    cells::FileColumn,
+    folders::{folders_in, parquet_files, value_of},
+    read::TableFile,
+    refused,
+    rows::RowFile,
+    table_files::FILE_BYTES,
+    write_refused,
+};
+use crate::{CancelFlag, destination::PartFile};
+use parquet::{errors::ParquetError, file::metadata::KeyValue};
+use rayon::prelude::*;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+use tables::{Recordings, Table, schemas};
+
+/// Numbers of files before and behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct CompactCounts {
+    /// Files of the dataset before.
+    pub files_before: u64,
+    /// Files of the dataset now.
+    pub files: u64,
+    /// Their bytes before.
+    pub bytes_before: u64,
+    /// Their bytes now.
+    pub bytes: u64,
+    /// Rows that were written anew.
+    pub rewritten_rows: u64,
+}
+
+/// Why a dataset is not compacted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompactError {
+    /// There is no dataset.
+    #[error(
+        "{}: expected a dataset, a folder with folders of tables such as `ops`, found none of them",
+        folder.display()
+    )]
+    NoDataset {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A file or folder could not be read or written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// Makes long files of the short ones in each partition of a dataset.
+///
+/// Files shorter than 128 MiB are put together into files of at least 256 MiB, as far as there is as
+/// much; longer ones stay as they are. A column that some files lack is null in their rows.
+///
+/// # Errors
+/// If the folder holds no dataset, a file cannot be read or written, or the writing is called off:
+/// then the partitions that are done stay done, and the others are as they were.
+///
+/// # Cost
+/// Partitions are compacted many at a time; memory is bounded by a row group for each.
+pub fn compact(folder: &Path, cancel: &CancelFlag) -> Result<CompactCounts, CompactError> {
+    let partitions = partitions_of(folder)?;
+    if partitions.is_empty() {
+        return Err(CompactError::NoDataset { folder: folder.to_owned() });
+    }
+    let compact = |partition: &Partition| partition.compact(cancel);
+    // Exports refuse a recording that they find in a compacted file of this table, so it comes first.
+    let (recordings, others): (Vec<_>, Vec<_>) =
+        partitions.iter().partition(|partition| partition.table == Recordings::NAME);
+    let mut counts = CompactCounts::default();
+    for some in [recordings, others] {
+        let done: Vec<_> = some.into_par_iter().map(compact).collect::<Result<_, WriteError>>()?;
+        counts = done.into_iter().fold(counts, CompactCounts::plus);
+    }
+    Ok(counts)
+}
+
+/// Returns true if a file was made by [`compact`]. Names of others have a `~` in them.
+pub(super) fn is_compacted(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()))
+        && !path.file_name().is_some_and(|name| name.as_encoded_bytes().contains(&b'~'))
+}
+
+const PREFIX: &str = "compacted-";
+/// Key of the names of the files that a compacted one was made of.
+const MADE_OF: &str = "kprof.made_of";
+/// A file of at least as many bytes is long enough.
+const LONG_ENOUGH_BYTES: u64 = FILE_BYTES / 2;
+
+/// A folder with files of one table, day and run.
+struct Partition {
+    table: &'static str,
+    folder: PathBuf,
+}
+
+/// A file and its length.
+struct Input {
+    path: PathBuf,
+    byte_count: u64,
+}
+
+fn partitions_of(folder: &Path) -> Result<Vec<Partition>, WriteError> {
+    let mut partitions = Vec::new();
+    for table in schemas().iter().filter(|table| !table.partitions.is_empty()) {
+        let listed = |folder: &Path| folders_in(folder).map_err(|source| refused(folder, source));
+        for date in listed(&folder.join(table.name))? {
+            if !is_partition(&date, "date") {
+                continue;
+            }
+            for run in listed(&date)? {
+                if is_partition(&run, "run") {
+                    partitions.push(Partition { table: table.name, folder: run });
+                }
+            }
+        }
+    }
+    Ok(partitions)
+}
+
+/// Returns true if a folder has the name of a partition, also that of no value.
+fn is_partition(folder: &Path, key: &str) -> bool {
+    value_of(folder, key).is_some()
+        || folder.file_name().is_some_and(|name| {
+            name.to_str().is_some_and(|name| {
+                name.strip_prefix(key).is_some_and(|rest| rest.starts_with('='))
+            })
+        })
+}
+
+impl Partition {
+    fn compact(&self, cancel: &CancelFlag) -> Result<CompactCounts, WriteError> {
+        let files = self.files()?;
+        let mut counts = CompactCounts {
+            files_before: files.len() as u64,
+            bytes_before: files.iter().map(|file| file.byte_count).sum(),
+            ..CompactCounts::default()
+        };
+        let short: Vec<Input> =
+            files.into_iter().filter(|file| file.byte_count < LONG_ENOUGH_BYTES).collect();
+        for group in groups_of(short) {
+            if group.len() > 1 {
+                counts.rewritten_rows += self.join(&group, cancel)?;
+            }
+        }
+        let files = self.files()?;
+        counts.files = files.len() as u64;
+        counts.bytes = files.iter().map(|file| file.byte_count).sum();
+        Ok(counts)
+    }
+
+    /// The files, without those that an interrupted compaction has left.
+    fn files(&self) -> Result<Vec<Input>, WriteError> {
+        let listed = || parquet_files(&self.folder).map_err(|source| refused(&self.folder, source));
+        for path in listed()?.iter().filter(|path| is_compacted(path)) {
+            let file = TableFile::open(path).map_err(|error| write_refused(path, error))?;
+            let made_of: Vec<String> = file
+                .fact(MADE_OF)
+                .and_then(|names| serde_json::from_str(names).ok())
+                .unwrap_or_default();
+            for name in made_of {
+                let source = self.folder.join(&name);
+                // A name is that of a file here, whatever the metadata says.
+                let is_here =
+                    Path::new(&name).file_name().is_some_and(|last| last == name.as_str());
+                if is_here && source != *path && source.is_file() {
+                    std::fs::remove_file(&source).map_err(|error| refused(&source, error))?;
+                }
+            }
+        }
+        let input = |path: PathBuf| {
+            let found = std::fs::metadata(&path).map_err(|source| refused(&path, source))?;
+            Ok(Input { byte_count: found.len(), path })
+        };
+        listed()?.into_iter().map(input).collect()
+    }
+
+    /// Puts files together; returns the number of their rows.
+    fn join(&self, inputs: &[Input], cancel: &CancelFlag) -> Result<u64, WriteError> {
+        let mut opened = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            let file = TableFile::open(&input.path);
+            // Each is closed again: a partition may have more files than a process may open.
+            opened.push(file.map_err(|error| write_refused(&input.path, error))?.columns);
+        }
+        let columns = joined_columns(inputs, &opened)?;
+        let path = self.free_name();
+        let names: Vec<_> =
+            inputs.iter().filter_map(|input| input.path.file_name()?.to_str()).collect();
+        let made_of = serde_json::Value::from(names).to_string();
+        let facts = vec![KeyValue::new(MADE_OF.to_owned(), made_of)];
+        let out = PartFile::create(&path, cancel)?;
+        let refuse = |error: ParquetError| write_refused(&path, error);
+        let mut out = RowFile::new(out, self.table, &columns, &[], facts).map_err(refuse)?;
+        for input in inputs {
+            append(&input.path, &columns, &mut out)
+                .map_err(|error| write_refused(&input.path, error))?;
+        }
+        let (file, row_count) = out.finish().map_err(refuse)?;
+        file.finish()?.publish()?;
+        for input in inputs {
+            std::fs::remove_file(&input.path).map_err(|source| refused(&input.path, source))?;
+        }
+        Ok(row_count)
+    }
+
+    fn free_name(&self) -> PathBuf {
+        let named = |number: u64| self.folder.join(format!("{PREFIX}{number}.parquet"));
+        (0..).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(u64::MAX))
+    }
+}
+
+fn append(
+    path: &Path,
+    columns: &[FileColumn],
+    out: &mut RowFile<PartFile>,
+) -> Result<(), ParquetError> {
+    let file = TableFile::open(path)?;
+    for group in 0..file.group_count() {
+        for (column, cells) in columns.iter().zip(&mut out.cells) {
+            file.read(group, column, cells)?;
+        }
+        out.added(file.row_count(group)?)?;
+    }
+    Ok(())
+}
+
+/// Short files, as many at a time as give a long one.
+fn groups_of(files: Vec<Input>) -> Vec<Vec<Input>> {
+    let (mut groups, mut group, mut byte_count) = (Vec::new(), Vec::new(), 0_u64);
+    for file in files {
+        byte_count = byte_count.saturating_add(file.byte_count);
+        group.push(file);
+        if byte_count >= FILE_BYTES {
+            groups.push(std::mem::take(&mut group));
+            byte_count = 0;
+        }
+    }
+    groups.push(group);
+    groups
+}
+
+/// Columns of all files, in the order in which they come; null where a file has none.
+fn joined_columns(
+    inputs: &[Input],
+    columns: &[Vec<FileColumn>],
+) -> Result<Vec<FileColumn>, WriteError> {
+    let mut joined: Vec<FileColumn> = Vec::new();
+    for (input, here) in inputs.iter().zip(columns) {
+        for column in here {
+            match joined.iter_mut().find(|known| known.name == column.name) {
+                None => joined.push(column.clone()),
+                Some(known) if known.kind == column.kind => {
+                    known.is_optional |= column.is_optional;
+                }
+                Some(known) => {
+                    let text = format!(
+                        "column `{}` is {} here and {} in another file of the partition",
+                        column.name,
+                        column.kind.sql_label(),
+                        known.kind.sql_label()
+                    );
+                    return Err(refused(&input.path, io::Error::other(text)));
+                }
+            }
+        }
+    }
+    for column in &mut joined {
+        let is_everywhere =
+            columns.iter().all(|here| here.iter().any(|found| found.name == column.name));
+        column.is_optional |= !is_everywhere;
+    }
+    Ok(joined)
+}
+
+impl CompactCounts {
+    const fn plus(self, other: Self) -> Self {
+        Self {
+            files_before: self.files_before + other.files_before,
+            files: self.files + other.files,
+            bytes_before: self.bytes_before + other.bytes_before,
+            bytes: self.bytes + other.bytes,
+            rewritten_rows: self.rewritten_rows + other.rewritten_rows,
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What is in files of a dataset: their columns, and the values of some of them.
+
+use super::cells::{Cells, FileColumn};
+use parquet::{
+    basic::{LogicalType, Repetition, Type as PhysicalType},
+    errors::ParquetError,
+    file::reader::{FileReader, RowGroupReader, SerializedFileReader},
+    schema::types::{ColumnDescriptor, SchemaDescriptor},
+};
+use std::{fs::File, path::Path};
+use tables::{ColumnKind, Value};
+
+/// An opened file of a dataset.
+pub(super) struct TableFile {
+    reader: SerializedFileReader<File>,
+    pub(super) columns: Vec<FileColumn>,
+}
+
+impl TableFile {
+    /// Opens a file, and reads its schema.
+    ///
+    /// # Errors
+    /// If it is no Parquet file, or has columns of types that no table of a dataset has.
+    pub(super) fn open(path: &Path) -> Result<Self, ParquetError> {
+        let reader = SerializedFileReader::new(File::open(path)?)?;
+        let columns = columns_of(reader.metadata().file_metadata().schema_descr())?;
+        Ok(Self { reader, columns })
+    }
+
+    /// Metadata kept beside the rows.
+    pub(super) fn fact(&self, key: &str) -> Option<&str> {
+        let facts = self.reader.metadata().file_metadata().key_value_metadata()?;
+        facts.iter().find(|fact| fact.key == key)?.value.as_deref()
+    }
+
+    pub(super) fn group_count(&self) -> usize {
+        self.reader.num_row_groups()
+    }
+
+    /// Rows of a row group.
+    pub(super) fn row_count(&self, group: usize) -> Result<usize, ParquetError> {
+        let count = self.group(group)?.metadata().num_rows();
+        usize::try_from(count)
+            .map_err(|_| ParquetError::General(format!("a row group of {count} rows")))
+    }
+
+    /// Adds the rows of a row group to one column: nulls where the file has no such column.
+    pub(super) fn read(
+        &self,
+        group: usize,
+        column: &FileColumn,
+        cells: &mut Cells,
+    ) -> Result<(), ParquetError> {
+        let row_count = self.row_count(group)?;
+        let Some(place) = self.columns.iter().position(|here| here.name == column.name) else {
+            cells.push_nulls(row_count);
+            return Ok(());
+        };
+        let group = self.group(group)?;
+        let is_optional = self.columns.get(place).is_some_and(|here| here.is_optional);
+        cells.read(group.get_column_reader(place)?, is_optional, row_count)
+    }
+
+    fn group(&self, group: usize) -> Result<Box<dyn RowGroupReader + '_>, ParquetError> {
+        self.reader.get_row_group(group)
+    }
+}
+
+/// Rows of some columns of a file, column by column; nulls where the file has no such column.
+pub(super) fn read_columns(
+    file: &TableFile,
+    columns: &[FileColumn],
+) -> Result<Vec<Vec<Value<'static>>>, ParquetError> {
+    let read = |column: &FileColumn| {
+        let column = FileColumn { is_optional: true, ..column.clone() };
+        let mut cells = Cells::new(&column);
+        for group in 0..file.group_count() {
+            file.read(group, &column, &mut cells)?;
+        }
+        Ok(cells.into_values(column.kind))
+    };
+    columns.iter().map(read).collect()
+}
+
+/// Host and name of each recording in a file of the table `recordings`.
+pub(super) fn recording_keys(path: &Path) -> Result<Vec<(String, String)>, ParquetError> {
+    let file = TableFile::open(path)?;
+    let text = |name: &str| FileColumn {
+        name: name.to_owned(),
+        kind: ColumnKind::Text,
+        is_optional: true,
+    };
+    let columns = read_columns(&file, &[text("host"), text("recording")])?;
+    let mut columns = columns.into_iter();
+    let (hosts, recordings) =
+        (columns.next().unwrap_or_default(), columns.next().unwrap_or_default());
+    let text = |value: Value<'_>| match value {
+        Value::Text(text) => text.into_owned(),
+        _ => String::new(),
+    };
+    Ok(hosts.into_iter().map(text).zip(recordings.into_iter().map(text)).collect())
+}
+
+fn columns_of(schema: &SchemaDescriptor) -> Result<Vec<FileColumn>, ParquetError> {
+    schema
+        .columns()
+        .iter()
+        .map(|column| {
+            let kind = kind_of(column).ok_or_else(|| {
+                let name = column.path().string();
+                ParquetError::General(format!("column `{name}` is of no type that tables have"))
+            })?;
+            let is_optional =
+                column.self_type().get_basic_info().repetition() != Repetition::REQUIRED;
+            Ok(FileColumn { name: column.name().to_owned(), kind, is_optional })
+        })
+        .collect()
+}
+
+/// The kind of a column; `None` of those that no table has.
+fn kind_of(column: &ColumnDescriptor) -> Option<ColumnKind> {
+    if column.max_rep_level() != 0 || column.max_def_level() > 1 || column.path().parts().len() != 1
+    {
+        return None;
+    }
+    let integer = column.logical_type_ref();
+    let is_signed = |bits: i8| match integer {
+        None => Some(true),
+        Some(LogicalType::Integer(integer)) if integer.bit_width == bits => Some(integer.is_signed),
+        Some(_) => None,
+    };
+    match column.physical_type() {
+        PhysicalType::INT32 => {
+            is_signed(32).filter(|signed| !signed).map(|_| ColumnKind::Unsigned32)
+        }
+        PhysicalType::INT64 => is_signed(64).map(|signed| match signed {
+            true => ColumnKind::Signed64,
+            false => ColumnKind::Unsigned64,
+        }),
+        PhysicalType::BOOLEAN => Some(ColumnKind::Flag),
+        PhysicalType::DOUBLE => Some(ColumnKind::Real),
+        PhysicalType::BYTE_ARRAY if matches!(integer, Some(LogicalType::String)) => {
+            Some(ColumnKind::Text)
+        }
+        _ => None,
+    }
+}

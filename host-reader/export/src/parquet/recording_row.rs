@@ -1,0 +1,84 @@
+//! The row of a recording: its clocks, and what there is to know before its other rows are trusted.
+
+use super::{
+    Added, BY_RECORDING, TableSink, WriteError, Written,
+    device_rows::signed,
+    table_files::{Opening, TableFiles},
+};
+use crate::Trace;
+use ::tables::{RecordingRow, Recordings, Table};
+use reader::clock::{DayOffset, DayProblem};
+
+/// The machine of a host, and how its clock is related to that of the day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MachineClock {
+    /// Boot id of the machine's kernel; `None` if the recording does not tell.
+    pub boot_id: Option<u128>,
+    /// Nanoseconds that the host's clock is ahead of the machine's own.
+    pub namespace_ns: i64,
+    /// How far the day is ahead of the host's clock, for all of the recording.
+    pub day: Result<DayOffset, DayProblem>,
+}
+
+/// The table of recordings.
+pub(super) struct RecordingTable(TableFiles<Recordings>);
+
+impl RecordingTable {
+    pub(super) fn sink(opening: &Opening<'_>) -> Box<dyn TableSink> {
+        Box::new(Self(TableFiles::new(opening, BY_RECORDING)))
+    }
+}
+
+impl TableSink for RecordingTable {
+    fn name(&self) -> &'static str {
+        Recordings::NAME
+    }
+
+    fn add(&mut self, &Added { key, machine, trace }: &Added<'_, '_>) -> Result<(), WriteError> {
+        let day = machine.map(|machine| machine.day);
+        let boot_id = machine.and_then(|machine| machine.boot_id);
+        self.0.add(&RecordingRow {
+            recording: key,
+            kprof_version: env!("CARGO_PKG_VERSION").into(),
+            end_ns: signed(trace.end_ns()),
+            origin_host_ns: trace.origin_host_ns,
+            boot_id: boot_id.map(|boot_id| format!("{boot_id:032x}").into()),
+            namespace_ns: machine.map(|machine| machine.namespace_ns),
+            day_offset_ns: day.and_then(|day| Some(day.ok()?.offset_ns)),
+            day_error_ns: day.and_then(|day| Some(day.ok()?.error_ns)),
+            day_problem: match day {
+                None => Some(UNTOLD.into()),
+                Some(day) => day.err().map(|problem| problem.label().into()),
+            },
+            chip_count: u32::try_from(trace.devices.len()).unwrap_or(u32::MAX),
+            chips: chips(trace).into(),
+            doubts: doubts(trace).into(),
+        })
+    }
+
+    fn finish(self: Box<Self>) -> Result<Written, WriteError> {
+        self.0.finish()
+    }
+}
+
+/// Number, architecture and clock of each chip, as JSON.
+fn chips(trace: &Trace<'_>) -> String {
+    let chips = trace.devices.iter().map(|device| {
+        serde_json::json!({
+            "chip_id": device.chip.chip_id,
+            "arch": device.chip.arch,
+            "frequency_ghz": device.clock.frequency_ghz(),
+            "is_host_time": device.clock.is_host_time(),
+            "bound_ns": device.clock.bound_ns(),
+            "first_cycle": device.clock.first_cycle(),
+        })
+    });
+    serde_json::Value::Array(chips.collect()).to_string()
+}
+
+fn doubts(trace: &Trace<'_>) -> String {
+    let doubts = trace.doubts().into_iter().map(|(key, count)| (key, count.into()));
+    serde_json::Value::Object(doubts.collect()).to_string()
+}
+
+const UNTOLD: &str = "the recording does not tell on which machine it was made";

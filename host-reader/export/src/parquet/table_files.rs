@@ -1,0 +1,106 @@
+//! The files of one table of one recording: none without rows, several if there are many.
+
+use super::{
+    WriteError,
+    cells::FileColumn,
+    folders::{NewFolders, Place},
+    refused,
+    rows::{RowFile, file_columns},
+    write_refused,
+};
+use crate::{
+    CancelFlag,
+    destination::{PartFile, PreparedFile},
+};
+use parquet::{errors::ParquetError, file::metadata::KeyValue};
+use std::{marker::PhantomData, path::PathBuf, sync::Arc};
+use tables::Table;
+
+/// Where a file ends and the next one begins: engines open few files, and read several at a time.
+pub(super) const FILE_BYTES: u64 = 256 << 20;
+
+/// Files of one table that are whole, and still without their names.
+#[derive(Default)]
+pub(super) struct Written {
+    pub(super) files: Vec<(PathBuf, PreparedFile)>,
+    pub(super) row_count: u64,
+}
+
+/// Where files begin, and what calls them off.
+pub(super) struct Opening<'o> {
+    pub(super) place: &'o Arc<Place>,
+    pub(super) folders: &'o Arc<NewFolders>,
+    pub(super) cancel: &'o CancelFlag,
+    /// True if all rows are of one recording.
+    pub(super) has_one_recording: bool,
+}
+
+/// The files of a table while its rows come.
+pub(super) struct TableFiles<T: Table> {
+    place: Arc<Place>,
+    folders: Arc<NewFolders>,
+    cancel: CancelFlag,
+    columns: Vec<FileColumn>,
+    sorted_by: &'static [&'static str],
+    open: Option<(PathBuf, RowFile<PartFile>)>,
+    written: Written,
+    table: PhantomData<fn(T)>,
+}
+
+impl<T: Table> TableFiles<T> {
+    /// No files yet. The rows of a recording are to come in the order of the columns `sorted_by`.
+    pub(super) fn new(opening: &Opening<'_>, sorted_by: &'static [&'static str]) -> Self {
+        Self {
+            place: Arc::clone(opening.place),
+            folders: Arc::clone(opening.folders),
+            cancel: opening.cancel.clone(),
+            columns: file_columns::<T>(),
+            sorted_by: if opening.has_one_recording { sorted_by } else { &[] },
+            open: None,
+            written: Written::default(),
+            table: PhantomData,
+        }
+    }
+
+    /// Adds a row, in a new file if there is none yet or the last one is long enough.
+    pub(super) fn add(&mut self, row: &T::Row<'_>) -> Result<(), WriteError> {
+        let (path, file) = match &mut self.open {
+            Some(open) => open,
+            None => {
+                let begun = self.begin()?;
+                self.open.insert(begun)
+            }
+        };
+        let cells = file.cells.iter_mut().zip(T::COLUMNS);
+        let mut pushed = cells.map(|(cells, column)| cells.push(column.value(row)));
+        let added = pushed.try_for_each(|result| result).and_then(|()| file.added(1));
+        added.map_err(|error| write_refused(path, error))?;
+        if file.byte_count() >= FILE_BYTES { self.end() } else { Ok(()) }
+    }
+
+    /// The files, once all rows have come.
+    pub(super) fn finish(mut self) -> Result<Written, WriteError> {
+        self.end()?;
+        Ok(self.written)
+    }
+
+    fn begin(&self) -> Result<(PathBuf, RowFile<PartFile>), WriteError> {
+        let folder = self.place.folder(T::NAME);
+        self.folders.make(&folder).map_err(|source| refused(&folder, source))?;
+        let path = folder.join(self.place.file_name(self.written.files.len()));
+        let file = PartFile::create(&path, &self.cancel)?;
+        let facts: Vec<KeyValue> = Vec::new();
+        let begun: Result<_, ParquetError> =
+            RowFile::new(file, T::NAME, &self.columns, self.sorted_by, facts);
+        let begun = begun.map_err(|error| write_refused(&path, error))?;
+        Ok((path, begun))
+    }
+
+    fn end(&mut self) -> Result<(), WriteError> {
+        let Some((path, file)) = self.open.take() else { return Ok(()) };
+        let (file, row_count) = file.finish().map_err(|error| write_refused(&path, error))?;
+        self.written.row_count += row_count;
+        self.written.files.push((path, file.finish()?));
+        Ok(())
+    }
+}
