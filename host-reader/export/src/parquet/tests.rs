@@ -280,3 +280,47 @@ fn peaks_of_buffers_are_rows_by_op_and_memory() {
         ["run|3|1027|Matmul|DRAM|8589934592", "run|3|1027|Matmul|L1|2048", "run|3|-|-|L1|0",]
     );
 }
+
+/// The cells of a column in all rows of a chip's table; missing ones are `-`.
+fn column_of_log<T: DeviceTable>(log: &str, title: &str) -> Vec<String> {
+    let recording = Recording::of_readout(read_device_log(log.as_bytes(), "log").unwrap());
+    let trace = Trace::new(&recording, &TraceFilter::default());
+    let rows = DeviceRows { trace: &trace, device: &trace.devices[0], recording: "r" };
+    let at = file_columns::<T>().position(|column| column.schema.name == title).unwrap();
+    let mut cells = Vec::new();
+    let written = T::for_each_row(rows, |row| {
+        let value = file_columns::<T>().nth(at).unwrap().value(row);
+        cells.push(match value {
+            Value::Text(text) => text.into_owned(),
+            _ => "-".to_owned(),
+        });
+        Ok::<_, Infallible>(())
+    });
+    written.unwrap();
+    cells
+}
+
+#[test]
+fn meta_data_of_a_log_are_those_of_their_zones_and_points() {
+    // Two zones of one name start together.
+    let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type,source line,source file,meta data
+0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START,1,k.cc,
+0,1,2,BRISC,8,110,0,1024,LOAD,ZONE_START,2,k.cc,{'workers_runtime_id': 5}
+0,1,2,BRISC,9,120,7,1024,SIZE,TS_DATA,3,k.cc,{'a': 1; 'b': 2}
+0,1,2,BRISC,9,121,8,1024,SIZE,TS_DATA,3,k.cc,
+0,1,2,BRISC,8,150,0,1024,LOAD,ZONE_END,2,k.cc,{'cmd': 'x'}
+0,1,2,BRISC,8,151,0,1024,LOAD,ZONE_START,2,k.cc,one
+0,1,2,BRISC,8,151,0,1024,LOAD,ZONE_START,2,k.cc,other
+0,1,2,BRISC,8,152,0,1024,LOAD,ZONE_END,2,k.cc,
+0,1,2,BRISC,8,153,0,1024,LOAD,ZONE_END,2,k.cc,
+0,1,2,BRISC,7,160,0,1024,BRISC-KERNEL,ZONE_END,1,k.cc,last
+";
+    let both = "one | other";
+    assert_eq!(
+        column_of_log::<Zones>(log, "meta_data"),
+        ["-", "{'workers_runtime_id': 5}", both, both]
+    );
+    assert_eq!(column_of_log::<Zones>(log, "end_meta_data"), ["last", "{'cmd': 'x'}", "-", "-"]);
+    assert_eq!(column_of_log::<Markers>(log, "text"), ["{'a': 1; 'b': 2}", "-"]);
+}
