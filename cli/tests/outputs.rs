@@ -24,6 +24,10 @@ use std::{
     process::Command,
     slice,
 };
+use tests::{
+    fuzz::WholeCapture,
+    noise::{DAMAGE_BYTES, Dice},
+};
 
 /// Rows by column.
 type Rows = Vec<Map<String, Value>>;
@@ -53,6 +57,11 @@ impl Captured {
     fn new(options: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         printed(folder.path(), &[&["capture", "-o", "run.kprof"][..], options].concat());
+        Self::in_folder(folder)
+    }
+
+    /// The capture `run.kprof` of a folder.
+    fn in_folder(folder: tempfile::TempDir) -> Self {
         let report = parsed(folder.path(), &["report", "run.kprof", "--json"]);
         let schema = parsed(folder.path(), &["schema", "--json"]);
         Self { folder, report, schema }
@@ -328,11 +337,15 @@ const JOINED: [Joined; 5] = [
     },
 ];
 
+fn export_dataset(captured: &Captured) {
+    let export = ["export", "run.kprof", "--format", "parquet", "--host", "h", "-o", "set"];
+    printed(captured.path(), &[&export[..], &["--recording", "c"]].concat());
+}
+
 /// Joins every table of a capture.
 fn assert_outputs_agree(options: &[&str]) -> Captured {
     let captured = Captured::new(options);
-    let export = ["export", "run.kprof", "--format", "parquet", "--host", "h", "-o", "set"];
-    printed(captured.path(), &[&export[..], &["--recording", "c"]].concat());
+    export_dataset(&captured);
     let capture = captured.path().join("run.kprof");
     for joined in &JOINED {
         let Joined { key, table, .. } = *joined;
@@ -387,4 +400,72 @@ fn waits_are_the_same_in_every_output() {
     let waits = captured.report["waits"].as_array().unwrap();
     assert!(!waits.is_empty());
     assert!(waits.iter().all(|wait| wait["max_cycles"].is_null()), "sums do not hold the longest");
+}
+
+/// A damaged copy of a capture; `None` if it is refused.
+fn damaged(whole: &WholeCapture, seed: u64) -> Option<Captured> {
+    let mut dice = Dice::new(seed);
+    let changes = 1 + dice.below(3);
+    let bytes = whole.damaged(&dice.bytes(changes * DAMAGE_BYTES));
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("run.kprof"), bytes).unwrap();
+    let is_read = program::kprof(folder.path(), &["report", "run.kprof"]).status.success();
+    is_read.then(|| Captured::in_folder(folder))
+}
+
+/// The line about losses of a report for people.
+fn lost_line(text: &str) -> &str {
+    text.lines().find(|line| line.starts_with("Lost: ")).unwrap()
+}
+
+/// `KPROF_OUTPUTS_COUNT` sets how many captures are damaged: `.ci/full` tries hundreds.
+#[test]
+fn damaged_captures_have_the_same_losses_in_every_output() {
+    let count = std::env::var("KPROF_OUTPUTS_COUNT").map_or(8, |count| count.parse().unwrap());
+    let first = std::env::var("KPROF_OUTPUTS_SEED").ok().map(|seed| seed.parse().unwrap());
+    let first: u64 = first.unwrap_or_else(tests::seed::fresh);
+    eprintln!("seeds from {first}");
+    let source = tempfile::tempdir().unwrap();
+    let options = ["--workload", "multi-op-overflow", "--op-support-count", "43", "--ops", "60"];
+    let capture = ["capture", "-o", "run.kprof"];
+    printed(source.path(), &[&capture[..], &options].concat());
+    let bytes = std::fs::read(source.path().join("run.kprof")).unwrap();
+    let whole = WholeCapture::from_bytes(bytes).unwrap();
+    let mut read = 0;
+    for seed in first..first + count {
+        let Some(captured) = damaged(&whole, seed) else { continue };
+        read += 1;
+        export_dataset(&captured);
+        let sorted = |mut rows: Rows| {
+            rows.sort_by_key(|row| serde_json::to_string(row).unwrap());
+            rows
+        };
+        let expected = sorted(rows(&captured.report["losses"]));
+        let file = captured.path().join("run.kprof");
+        assert_eq!(sorted(c_rows(&file, "losses")), expected, "seed {seed}");
+        // Without any section that describes the chip, there is none in the dataset.
+        let in_dataset = match captured.report["devices"].as_u64() {
+            Some(0) => Rows::new(),
+            _ => captured.parquet_rows("losses", &captured.names("losses", &["dataset"])),
+        };
+        assert_eq!(sorted(in_dataset), expected, "seed {seed}");
+        let ops = parsed_whatever_is_lost(captured.path(), &["ops", "run.kprof", "--json"]);
+        assert_eq!(ops["lost"], captured.report["lost"], "seed {seed}");
+        let report = printed(captured.path(), &["report", "run.kprof"]);
+        let ops = program::kprof(captured.path(), &["ops", "run.kprof"]);
+        let ops = String::from_utf8(ops.stdout).unwrap();
+        assert_eq!(lost_line(&ops), lost_line(&report), "seed {seed}");
+        let lost = rows(&captured.report["losses"]);
+        let kinds = ["zones", "data", "events", "sums", "unknown_markers"];
+        let counts = lost.iter().flat_map(|row| kinds.map(|kind| row[kind].as_u64().unwrap()));
+        let causes = ["l1_full", "dram_full", "validate_off", "other"];
+        let by_cause = causes.map(|cause| captured.report["lost"][cause].as_u64().unwrap());
+        assert_eq!(counts.sum::<u64>(), by_cause.iter().sum::<u64>(), "seed {seed}");
+    }
+    assert!(read * 2 > count, "{read} of {count} could be read");
+}
+
+/// What `kprof ops` prints; it exits with 1 where something is missing.
+fn parsed_whatever_is_lost(folder: &Path, args: &[&str]) -> Value {
+    serde_json::from_slice(&program::kprof(folder, args).stdout).unwrap()
 }

@@ -84,6 +84,77 @@ fn mutate_once(bytes: &mut Vec<u8>, telling: &[u8], dice: &mut Dice) {
     }
 }
 
+/// Bytes of a script of [`damage`] for one change.
+pub const DAMAGE_BYTES: usize = 8;
+
+/// Damages a capture as a script says, eight bytes a change: what is done, how much, where and, of
+/// pieces that are repeated or moved, to where. Half of the kinds of damage are of whole sections.
+pub fn damage(bytes: &mut Vec<u8>, script: &[u8]) {
+    for &[kind, amount, a, b, c, d, e, f] in script.as_chunks().0 {
+        let places = [u32::from_le_bytes([a, b, c, 0]), u32::from_le_bytes([d, e, f, 0])];
+        if kind & 1 == 0 {
+            damage_bytes(bytes, kind >> 1, amount, places);
+        } else {
+            damage_sections(bytes, kind >> 1, places);
+        }
+    }
+}
+
+/// Scales a place in a script, of 24 bits, to a place below `end`.
+fn scaled(place: u32, end: usize) -> usize {
+    usize::try_from(u64::from(place) * end as u64 >> 24).unwrap_or(0)
+}
+
+fn damage_bytes(bytes: &mut Vec<u8>, kind: u8, amount: u8, [at, to]: [u32; 2]) {
+    let (at, to) = (scaled(at, bytes.len()), scaled(to, bytes.len()));
+    let end = (at + usize::from(amount)).min(bytes.len());
+    match kind % 6 {
+        0 | 1 => {
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte ^= amount.max(1);
+            }
+        }
+        2 => drop(bytes.drain(at..end)),
+        3 => {
+            let piece = bytes[at..end].to_vec();
+            bytes.splice(to..to, piece);
+        }
+        4 => bytes[at..end].fill(amount),
+        _ => bytes.truncate(at),
+    }
+}
+
+/// Removes, repeats or moves a section, or cuts the file before it.
+fn damage_sections(bytes: &mut Vec<u8>, kind: u8, [at, to]: [u32; 2]) {
+    let bounds = section_bounds(bytes);
+    let count = bounds.len() - 1;
+    let at = scaled(at, count);
+    let Some(&[start, end]) = bounds.get(at..at + 2).and_then(|pair| pair.first_chunk()) else {
+        return;
+    };
+    let to = bounds[scaled(to, count + 1)];
+    match kind % 5 {
+        0 | 1 => drop(bytes.drain(start..end)),
+        2 => {
+            let section = bytes[start..end].to_vec();
+            bytes.splice(to..to, section);
+        }
+        3 => {
+            let section: Vec<u8> = bytes.drain(start..end).collect();
+            let to = if to >= end { to - section.len() } else { to.min(start) };
+            bytes.splice(to..to, section);
+        }
+        _ => bytes.truncate(start),
+    }
+}
+
+/// Where sections begin, and the end of the file.
+fn section_bounds(bytes: &[u8]) -> Vec<usize> {
+    let magic = b"\xABSECTION";
+    let is_start = |at: &usize| bytes[*at..].starts_with(magic);
+    (0..bytes.len()).step_by(8).filter(is_start).chain([bytes.len()]).collect()
+}
+
 /// Words that the decoder looks at: runs, whole and in part, of the lane with `id_word` and
 /// of others, markers of every type, trailers, zeros and noise. Appends at least `count`.
 ///

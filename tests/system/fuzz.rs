@@ -71,6 +71,15 @@ fn a_sound_capture_is_not_changed_by_sealing_it_again() {
 }
 
 #[test]
+fn damage_of_a_capture_is_named_or_harmless() {
+    for seed in 0..3000 {
+        let mut dice = Dice::new(seed);
+        let changes = 1 + dice.below(3);
+        fuzz::damaged_capture(&dice.bytes(changes * noise::DAMAGE_BYTES));
+    }
+}
+
+#[test]
 fn a_section_may_claim_any_length() {
     let sound = sample("kprof/v1.1.kprof");
     let first = sound.windows(8).position(|window| window == b"\xABSECTION").unwrap();

@@ -1,22 +1,29 @@
-//! Unreadable words are reported: captures that were cut, flipped or never finished, and banks
-//! that do not answer.
+//! Unreadable words are reported: captures that were cut, flipped, put together wrongly or never
+//! finished, and banks that do not answer.
 //!
 //! Wherever records are missing, the ledger is not empty, and what was kept and what is known to
-//! be lost are never more than what there was. The seeds are fresh; `KPROF_UNKNOWN_SEED` runs one.
+//! be lost are never more than what there was. Losses are the same in every output. The seeds are
+//! fresh; `KPROF_UNKNOWN_SEED` runs one. `KPROF_UNKNOWN_COUNT` sets how many captures are put
+//! together wrongly: `.ci/full` tries thousands.
 
 use crate::accounting;
 use host_reader::{
     ProfilerOptions, ReadOptions,
     analysis::ops_of,
     capture::{Capture, CaptureWriter, CapturedRun, CapturingReader, Overrides, SyncPolicy},
+    export::{Trace, TraceLoss},
     init_device_profiler,
     lane::LaneId,
-    ledger::{LossCause, LossTotals, UncountedSource},
+    ledger::{LossCause, LossKey, LossTotals, UncountedSource},
     mesh::{AccessError, CoreSelection, Device, DeviceDescription, Mesh, Noc0Coord},
     read::Reader,
     readout::Readout,
+    recording::{Recording, TraceFilter},
+    report::{OpsOptions, OpsReport},
+    tables::{LossRow, Losses, Rows},
     timeline::Timeline,
 };
+use serde_json::Value;
 use sim::{
     arch::Arch,
     config::{ChipConfig, MeshConfig},
@@ -24,11 +31,17 @@ use sim::{
     workload::{Workload, WorkloadOptions},
 };
 use std::collections::BTreeMap;
-use tests::noise::Dice;
+use tests::{
+    fuzz::WholeCapture,
+    noise::{self, Dice},
+};
 
 const WORKLOADS: [&str; 5] = ["random", "full-buffer", "multi-op-overflow", "matmul", "multi-op"];
 const CUTS: usize = 100;
 const FLIPS: usize = 1_000;
+const DAMAGES: usize = 300;
+/// Captures that are damaged in turn.
+const DAMAGES_OF_ONE: usize = 100;
 
 /// A recording in several reads, and its capture.
 struct Recorded {
@@ -68,6 +81,30 @@ fn a_capture_with_a_flipped_byte_says_that_records_are_missing() {
         bytes[at] ^= u8::try_from(flip).unwrap();
         check(&recorded, bytes, || format!("byte {at} flipped by {flip:#x}"));
     }
+}
+
+#[test]
+fn a_capture_with_sections_removed_repeated_or_moved_is_read_right_or_says_so() {
+    let count = std::env::var("KPROF_UNKNOWN_COUNT").ok().map(|count| count.parse().unwrap());
+    let count: usize = count.unwrap_or(DAMAGES);
+    let mut changed = 0;
+    for _ in 0..count.div_ceil(DAMAGES_OF_ONE) {
+        let (mut dice, recorded) = recorded("put together wrongly");
+        let whole = WholeCapture::from_bytes(recorded.bytes.clone()).unwrap();
+        for _ in 0..DAMAGES_OF_ONE {
+            let changes = 1 + dice.below(3);
+            let script = dice.bytes(changes * noise::DAMAGE_BYTES);
+            let damaged = whole.damaged(&script);
+            whole.judge(damaged.clone());
+            if damaged != recorded.bytes {
+                changed += 1;
+                let what = || format!("damaged by {script:?}");
+                check(&recorded, damaged.clone(), what);
+                assert_outputs_agree(damaged, what);
+            }
+        }
+    }
+    assert!(changed * 10 >= count * 9, "{changed} of {count} were damaged");
 }
 
 #[test]
@@ -153,6 +190,44 @@ fn check(recorded: &Recorded, bytes: Vec<u8>, what: impl Fn() -> String) {
     check_unread_lanes(recorded, &capture, &readout, &what);
 }
 
+/// Asserts that losses are the same in the report as JSON, in the report of ops, and in the trace that
+/// exports and datasets are made of.
+fn assert_outputs_agree(bytes: Vec<u8>, what: impl Fn() -> String) {
+    let Ok(capture) = Capture::from_bytes(bytes) else { return };
+    for run in capture.runs(&Overrides::default()).unwrap_or_default() {
+        assert_outputs_of_run_agree(run, &what);
+    }
+}
+
+fn assert_outputs_of_run_agree(run: CapturedRun, what: &impl Fn() -> String) {
+    let recording = Recording::of_captured_run(run);
+    let losses = &recording.readout.losses;
+    let expected: BTreeMap<LossKey, LossTotals> =
+        losses.entries().map(|(key, totals)| (*key, *totals)).collect();
+    let json = serde_json::to_value(Rows::<Losses>(LossRow::from_ledger(losses))).unwrap();
+    let counts = |row: &Value| {
+        let count = |name: &str| row[name].as_u64().unwrap();
+        count("zones") + count("data") + count("events") + count("sums") + count("unknown_markers")
+    };
+    let json: Vec<u64> = json.as_array().unwrap().iter().map(counts).collect();
+    let of_ledger: Vec<_> = expected.values().map(LossTotals::record_count).collect();
+    assert_eq!(json, of_ledger, "{}", what());
+    let ops = OpsReport::of_recording(&recording, &OpsOptions::default());
+    assert_eq!(&ops.losses, losses, "{}", what());
+    let trace = Trace::new(&recording, &TraceFilter::default());
+    let lanes = trace.devices.iter().flat_map(|device| &device.lanes);
+    let placed = lanes.flat_map(|lane| {
+        lane.losses.iter().map(|&TraceLoss { program, cause, totals, .. }| {
+            (LossKey { lane: lane.id, cause, program }, totals)
+        })
+    });
+    let found: Vec<_> = placed.chain(trace.unplaced_losses.iter().copied()).collect();
+    assert_eq!(found.len(), expected.len(), "{}", what());
+    assert_eq!(found.into_iter().collect::<BTreeMap<_, _>>(), expected, "{}", what());
+    let sources: Vec<_> = losses.uncounted().collect();
+    assert_eq!(trace.uncounted, sources, "{}", what());
+}
+
 /// Where every section but those of memory is whole, each lane names its own loss.
 fn check_unread_lanes(
     recorded: &Recorded,
@@ -215,6 +290,23 @@ fn assert_at_most_emitted(readout: &Readout, mesh: &SimulatedMesh, seed: u64) {
     }
 }
 
+/// Asserts that kept and lost markers are at most those that were emitted: of data, three each, and
+/// of runs that were lost, two that may be empty.
+fn assert_at_most_emitted_markers(readout: &Readout, mesh: &SimulatedMesh, seed: u64) {
+    let mut markers: BTreeMap<LaneId, u64> = BTreeMap::new();
+    for ((lane, _), emission) in emitted(mesh) {
+        let count = 2 * emission.zones + 3 * emission.data + emission.events + emission.sums;
+        *markers.entry(lane).or_default() += count;
+    }
+    for (key, totals) in readout.losses.entries() {
+        *markers.entry(key.lane).or_default() += 2 * totals.runs;
+    }
+    for (lane, count) in accounted(readout) {
+        let there_was = markers.get(&lane).copied().unwrap_or(0);
+        assert!(count <= there_was, "seed {seed}, {lane}: {count} of {there_was}");
+    }
+}
+
 /// The numbers of a fresh seed, which is printed.
 fn dice(what: &str) -> (Dice, u64) {
     let named = std::env::var("KPROF_UNKNOWN_SEED").ok();
@@ -251,7 +343,7 @@ fn begin(arch: Arch, workload: &str, dice: &mut Dice) -> (SimulatedMesh, Work) {
 
 /// Records a workload in three reads.
 fn recorded(what: &str) -> (Dice, Recorded) {
-    let (mut dice, _) = dice(what);
+    let (mut dice, seed) = dice(what);
     let arch = Arch::ALL[dice.below(Arch::ALL.len())];
     let workload = WORKLOADS[dice.below(WORKLOADS.len())];
     let (mut mesh, work) = begin(arch, workload, &mut dice);
@@ -277,6 +369,7 @@ fn recorded(what: &str) -> (Dice, Recorded) {
     std::fs::remove_file(&path).unwrap();
     eprintln!("{workload} on {arch:?}, {} bytes, {} records", bytes.len(), whole.record_count());
     let by_lane = accounted(&whole);
+    assert_at_most_emitted_markers(&whole, &mesh, seed);
     (dice, Recorded { bytes, whole, by_lane })
 }
 

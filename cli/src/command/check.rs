@@ -110,6 +110,19 @@ fn fault(kind: &ProblemKind) -> (&'static str, String, String) {
             counted((*count).into(), "section more", "sections more"),
             "a gap in their numbers".into(),
         ),
+        ProblemKind::RepeatedSection => (
+            "repeated section, skipped",
+            "a number above those before it".into(),
+            "that of a section before it".into(),
+        ),
+        ProblemKind::MovedSection => (
+            "moved section, used in the order of numbers",
+            "a number above that of the section before it".into(),
+            "a lower one".into(),
+        ),
+        ProblemKind::OtherCapture => {
+            ("another capture, skipped", "the end of the file".into(), "a file's header".into())
+        }
         ProblemKind::UnknownSectionVersion { found, known } => {
             ("unknown version, skipped", format!("version {}.x", known.major), found.to_string())
         }

@@ -55,5 +55,5 @@ pub use trace::{
     ComparedItem, HiddenCounts, NameId, PointCategory, Trace, TraceComparison, TraceDevice,
     TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread, TraceLane, TraceLoss, TraceName,
     TraceNames, TraceNoc, TraceOp, TracePoint, TracePoints, TraceRun, TraceZone, TraceZones,
-    ZoneEdge,
+    ZoneEdge, ZoneTexts,
 };

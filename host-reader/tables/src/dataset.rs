@@ -145,6 +145,8 @@ table! {
     optional_signed start_host_ns: START_HOST_NS, null NO_HOST_CLOCK;
     flag has_synthetic_end: "whether the record of its end is missing";
     flag is_clipped: CLIPPED;
+    optional_text meta_data: "meta data that a log gives its start", null NONE_GIVEN;
+    optional_text end_meta_data: "meta data that a log gives its end", null NONE_GIVEN;
 }
 
 table! {
@@ -161,7 +163,7 @@ table! {
     optional_signed host_ns: HOST_NS, null NO_HOST_CLOCK;
     optional_number value: "data; of a sum its cycles", null "an event";
     optional_number second_value: "second word of 16 bytes of data", null "no 16 bytes of data";
-    optional_text text: "text attached by a log", null NONE_GIVEN;
+    optional_text text: "meta data that a log gives it", null NONE_GIVEN;
 }
 
 table! {

@@ -6,6 +6,7 @@
 
 mod capture;
 mod control;
+mod damage;
 mod decode;
 mod device_log;
 mod exports;
@@ -16,6 +17,7 @@ mod tracy_live;
 
 pub use capture::{capture, resealed};
 pub use control::control;
+pub use damage::{WholeCapture, damaged_capture};
 pub use decode::{check_lane, decode, lane_context};
 pub use device_log::device_log;
 pub use exports::exports;

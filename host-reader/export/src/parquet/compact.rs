@@ -93,8 +93,11 @@ pub(super) fn is_compacted(path: &Path) -> bool {
 }
 
 const PREFIX: &str = "compacted-";
-/// Key of the names of the files that a compacted one was made of.
+/// Key of the files that a compacted one was made of: name, bytes and check sum of each.
 const MADE_OF: &str = "kprof.made_of";
+
+/// A file by its content: another one may get its name later.
+type Fingerprint = (String, u64, u32);
 /// A file of at least as many bytes is long enough.
 const LONG_ENOUGH_BYTES: u64 = FILE_BYTES / 2;
 
@@ -164,18 +167,9 @@ impl Partition {
         let listed = || parquet_files(&self.folder).map_err(|source| refused(&self.folder, source));
         for path in listed()?.iter().filter(|path| is_compacted(path)) {
             let file = TableFile::open(path).map_err(|error| write_refused(path, error))?;
-            let made_of: Vec<String> = file
-                .fact(MADE_OF)
-                .and_then(|names| serde_json::from_str(names).ok())
-                .unwrap_or_default();
-            for name in made_of {
-                let source = self.folder.join(&name);
-                // A name is that of a file here, whatever the metadata says.
-                let is_here =
-                    Path::new(&name).file_name().is_some_and(|last| last == name.as_str());
-                if is_here && source != *path && source.is_file() {
-                    std::fs::remove_file(&source).map_err(|error| refused(&source, error))?;
-                }
+            let made_of = file.fact(MADE_OF).and_then(|facts| serde_json::from_str(facts).ok());
+            for source in made_of.into_iter().flat_map(|sources: Vec<Fingerprint>| sources) {
+                self.remove_if_same(&source)?;
             }
         }
         let input = |path: PathBuf| {
@@ -183,6 +177,21 @@ impl Partition {
             Ok(Input { byte_count: found.len(), path })
         };
         listed()?.into_iter().map(input).collect()
+    }
+
+    /// Removes a file that a compacted one was made of.
+    fn remove_if_same(&self, source: &Fingerprint) -> Result<(), WriteError> {
+        let path = self.folder.join(&source.0);
+        // A name is that of a file here, whatever the metadata says.
+        let is_here = Path::new(&source.0).file_name().is_some_and(|name| name == &*source.0);
+        if !is_here || !path.is_file() {
+            return Ok(());
+        }
+        let found = fingerprint(&path).map_err(|error| refused(&path, error))?;
+        if found == *source {
+            std::fs::remove_file(&path).map_err(|error| refused(&path, error))?;
+        }
+        Ok(())
     }
 
     /// Puts files together; returns the number of their rows.
@@ -195,9 +204,11 @@ impl Partition {
         }
         let columns = joined_columns(inputs, &opened)?;
         let path = self.free_name();
-        let names: Vec<_> =
-            inputs.iter().filter_map(|input| input.path.file_name()?.to_str()).collect();
-        let made_of = serde_json::Value::from(names).to_string();
+        let mut made_of = Vec::with_capacity(inputs.len());
+        for Input { path, .. } in inputs {
+            made_of.push(fingerprint(path).map_err(|source| refused(path, source))?);
+        }
+        let made_of = serde_json::json!(made_of).to_string();
         let facts = vec![KeyValue::new(MADE_OF.to_owned(), made_of)];
         let out = PartFile::create(&path, cancel)?;
         let refuse = |error: ParquetError| write_refused(&path, error);
@@ -218,6 +229,12 @@ impl Partition {
         let named = |number: u64| self.folder.join(format!("{PREFIX}{number}.parquet"));
         (0..).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(u64::MAX))
     }
+}
+
+fn fingerprint(path: &Path) -> io::Result<Fingerprint> {
+    let bytes = std::fs::read(path)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok((name, bytes.len() as u64, crc32fast::hash(&bytes)))
 }
 
 fn append(

@@ -120,7 +120,10 @@ impl DeviceTable for Losses {
 }
 
 impl<'t> DeviceRows<'t, '_> {
-    fn zone(self, lane: &TraceLane<'_>, zone: &TraceZone, self_cycles: u64) -> ZoneRow<'t> {
+    fn zone<'r>(self, lane: &'r TraceLane<'_>, zone: &TraceZone, self_cycles: u64) -> ZoneRow<'r>
+    where
+        't: 'r,
+    {
         let (file, line) = self.source(zone.name);
         let (op, run_host_id) = run_of(lane, zone.run);
         ZoneRow {
@@ -139,6 +142,8 @@ impl<'t> DeviceRows<'t, '_> {
             start_host_ns: self.host_ns(zone.start_ns),
             has_synthetic_end: zone.has_synthetic_end,
             is_clipped: zone.is_clipped,
+            meta_data: lane.zone_texts.start(zone).map(Into::into),
+            end_meta_data: lane.zone_texts.end(zone).map(Into::into),
         }
     }
 

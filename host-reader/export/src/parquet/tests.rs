@@ -389,8 +389,19 @@ fn a_compaction_that_was_interrupted_leaves_no_row_twice() {
     }
     let counts = compact(folder, &CancelFlag::default()).unwrap();
     assert_eq!((counts.files, counts.rewritten_rows), (3, 0));
-    let zones = folder.join("zones/date=2026-11-25/run=run%201/compacted-0.parquet");
+    let partition = folder.join("zones/date=2026-11-25/run=run%201");
+    let zones = partition.join("compacted-0.parquet");
     assert_eq!(rows_of(&zones, &["host"]), ["a", "a", "b", "b", "c", "c"]);
+
+    // Another file that has got the name of one of them stays.
+    let own = partition.join("a%20rec~0.parquet");
+    let (_, of_b) =
+        before.iter().find(|(path, _)| *path == partition.join("b%20rec~0.parquet")).unwrap();
+    std::fs::write(&own, of_b).unwrap();
+    compact(folder, &CancelFlag::default()).unwrap();
+    let all = files(&partition);
+    let [all] = &all[..] else { panic!("{all:?}") };
+    assert_eq!(rows_of(&partition.join(all), &["host"]).len(), 8);
 }
 
 /// Files of a later version have a column more, and those of an earlier one a column less.
@@ -434,4 +445,43 @@ fn columns_that_some_files_lack_are_null_there() {
     assert_eq!(files(folder.path()).len(), 2, "nothing is lost");
     let none = compact(&partition, &CancelFlag::default()).unwrap_err().to_string();
     assert!(none.contains("expected a dataset"), "{none}");
+}
+
+/// The cells of a column in all rows of a chip's table; missing ones are `-`.
+fn column_of_log<T: DeviceTable>(log: &str, title: &str) -> Vec<String> {
+    let recording = Recording::of_readout(read_device_log(log.as_bytes(), "log").unwrap());
+    let trace = Trace::new(&recording, &TraceFilter::default());
+    let rows = DeviceRows { trace: &trace, device: &trace.devices[0], recording: RUN };
+    let column = T::column(title).unwrap();
+    let mut cells = Vec::new();
+    let Ok(()) = T::for_each_row::<Infallible>(rows, |row| {
+        cells.push(shown_value(&column.value(row)));
+        Ok(())
+    });
+    cells
+}
+
+#[test]
+fn meta_data_of_a_log_are_those_of_their_zones_and_points() {
+    // Two zones of one name start together.
+    let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type,source line,source file,meta data
+0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START,1,k.cc,
+0,1,2,BRISC,8,110,0,1024,LOAD,ZONE_START,2,k.cc,{'workers_runtime_id': 5}
+0,1,2,BRISC,9,120,7,1024,SIZE,TS_DATA,3,k.cc,{'a': 1; 'b': 2}
+0,1,2,BRISC,9,121,8,1024,SIZE,TS_DATA,3,k.cc,
+0,1,2,BRISC,8,150,0,1024,LOAD,ZONE_END,2,k.cc,{'cmd': 'x'}
+0,1,2,BRISC,8,151,0,1024,LOAD,ZONE_START,2,k.cc,one
+0,1,2,BRISC,8,151,0,1024,LOAD,ZONE_START,2,k.cc,other
+0,1,2,BRISC,8,152,0,1024,LOAD,ZONE_END,2,k.cc,
+0,1,2,BRISC,8,153,0,1024,LOAD,ZONE_END,2,k.cc,
+0,1,2,BRISC,7,160,0,1024,BRISC-KERNEL,ZONE_END,1,k.cc,last
+";
+    let both = "one | other";
+    assert_eq!(
+        column_of_log::<Zones>(log, "meta_data"),
+        ["-", "{'workers_runtime_id': 5}", both, both]
+    );
+    assert_eq!(column_of_log::<Zones>(log, "end_meta_data"), ["last", "{'cmd': 'x'}", "-", "-"]);
+    assert_eq!(column_of_log::<Markers>(log, "text"), ["{'a': 1; 'b': 2}", "-"]);
 }

@@ -2,7 +2,7 @@
 
 use super::{
     NameId, TraceNames, loss::TraceLoss, nesting, nesting::reorder, points::TracePoints,
-    zones::TraceZones,
+    texts::ZoneTexts, zones::TraceZones,
 };
 use reader::{
     anomaly::AnomalyLog,
@@ -27,6 +27,8 @@ pub struct TraceLane<'a> {
     pub run_kernels: Vec<Option<u32>>,
     /// Its zones.
     pub zones: TraceZones,
+    /// Meta data of its zones.
+    pub zone_texts: ZoneTexts<'a>,
     /// Its events, values and sums.
     pub points: TracePoints<'a>,
     /// Losses of records, ordered by time.
@@ -67,6 +69,7 @@ pub(super) fn build<'a>(
         run_ops: vec![None; lane.runs.len()],
         run_kernels: kernels_of(&zones, lane.runs.len(), context.names),
         zones,
+        zone_texts: ZoneTexts::of_lane(lane, context.names),
         points: points_of(lane, context),
         losses: Vec::new(),
     };
@@ -81,6 +84,7 @@ pub(super) fn empty<'a>(id: LaneId) -> TraceLane<'a> {
         run_ops: Vec::new(),
         run_kernels: Vec::new(),
         zones: TraceZones::default(),
+        zone_texts: ZoneTexts::default(),
         points: TracePoints::default(),
         losses: Vec::new(),
     }

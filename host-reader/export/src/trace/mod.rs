@@ -13,6 +13,7 @@ mod op;
 mod points;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod zones;
 
 pub use comparison::{ComparedItem, TraceComparison};
@@ -24,6 +25,7 @@ pub use noc::TraceNoc;
 pub(super) use noc::kind_of;
 pub use op::TraceOp;
 pub use points::{PointCategory, TracePoint, TracePoints};
+pub use texts::ZoneTexts;
 pub(super) use zones::edges_of_depths;
 pub use zones::{TraceZone, TraceZones, ZoneEdge};
 

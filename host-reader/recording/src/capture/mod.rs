@@ -94,6 +94,7 @@ mod kind;
 mod label;
 mod mapping;
 mod mesh_recorder;
+mod order;
 mod problem;
 mod record;
 mod replay;
@@ -210,7 +211,8 @@ impl Capture {
         self.bytes.len() as u64
     }
 
-    /// Every sound section, in the order of the file.
+    /// Every sound section, in the order of their numbers, which is that of the file unless a
+    /// section was moved.
     pub fn sections(&self) -> impl DoubleEndedIterator<Item = Section<'_>> + ExactSizeIterator {
         self.frames.iter().map(|frame| Section {
             kind: SectionKind(frame.head.kind),

@@ -52,6 +52,14 @@ pub enum ProblemKind {
         /// How many.
         count: u32,
     },
+    /// A section with the number of one before it, which is not used: a copy of it.
+    RepeatedSection,
+    /// A section whose number is below that of the section before it. Sections are used in the
+    /// order of their numbers.
+    MovedSection,
+    /// Another capture begins behind the end of this one. It is not used: its reads and losses
+    /// would be taken for those of this one.
+    OtherCapture,
     /// The payload is as written, but this library does not know this version of its kind.
     UnknownSectionVersion {
         /// The section's version.
@@ -103,6 +111,11 @@ impl std::fmt::Display for ProblemKind {
                 write!(f, "damaged: checksum {expected:#010x} expected, {found:#010x} found")
             }
             Self::MissingSections { count } => write!(f, "{count} sections are missing"),
+            Self::RepeatedSection => f.write_str("a copy of a section before it, not used"),
+            Self::MovedSection => {
+                f.write_str("a section in the wrong place; it is used where its number puts it")
+            }
+            Self::OtherCapture => f.write_str("another capture begins here, which is not used"),
             Self::UnknownSectionVersion { found, known } => {
                 write!(f, "version {found}; this library reads {}.x, update it", known.major)
             }

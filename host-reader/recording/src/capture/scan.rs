@@ -6,13 +6,16 @@
 //! where a payload is wrong, its length may be that of a torn section that another
 //!   writer has appended to: walk again inside of it
 //! what lies between the sound sections is lost, and is named
+//! sections are put in the order of their numbers, each number once
 //! ```
 //!
 //! Payloads are not decoded here.
 
 use super::{
     frame::{FRAME_HEADER_BYTES, FRAME_MAGIC, Frame, FrameFault, FrameHead, PayloadFault},
+    header::{FILE_HEADER_BYTES, FILE_MAGIC, FileHeader},
     kind::SectionKind,
+    order::{Place, places, put_in_order},
     problem::{Problem, ProblemKind, ProblemSection},
 };
 use rayon::prelude::*;
@@ -20,7 +23,7 @@ use std::ops::Range;
 
 /// Sections and problems of a file, from its first section on.
 pub(super) struct Scan {
-    /// Sound sections, in the order of the file.
+    /// Sound sections, in the order of their numbers.
     pub(super) frames: Vec<Frame>,
     /// Unusable bytes between them, in the order of the file.
     pub(super) problems: Vec<Problem>,
@@ -34,8 +37,11 @@ pub(super) fn scan(bytes: &[u8], start: usize) -> Scan {
     // A torn section behind a damaged one is met by both of their passes.
     search.unsound.sort_unstable_by_key(|unsound| unsound.start);
     search.unsound.dedup_by_key(|unsound| unsound.start);
-    let problems = search.problems(start);
-    Scan { frames: search.frames, problems }
+    let other = search.leave_out_other_capture(start);
+    let places = places(&search.frames);
+    let mut problems = search.problems(start, &places);
+    problems.extend(other);
+    Scan { frames: put_in_order(search.frames, &places), problems }
 }
 
 /// How often a torn section may lie within the claimed extent of another one before the
@@ -107,20 +113,31 @@ impl Search<'_> {
         frames
     }
 
-    /// One problem for each piece between sound sections.
-    fn problems(&self, start: usize) -> Vec<Problem> {
+    /// Leaves out a capture that was appended to this one as a whole, header included.
+    fn leave_out_other_capture(&mut self, start: usize) -> Option<Problem> {
+        let ends = std::iter::once(start).chain(self.frames.iter().map(Frame::end));
+        let mut gaps = ends.zip(self.frames.iter().map(|frame| frame.start));
+        let offset = gaps.find_map(|(end, next)| file_header(self.bytes, end..next))?;
+        self.frames.retain(|frame| frame.start < offset);
+        self.unsound.retain(|unsound| unsound.start < offset);
+        let size_bytes = self.bytes.len().saturating_sub(offset) as u64;
+        self.bytes = self.bytes.get(..offset).unwrap_or(self.bytes);
+        let kind = ProblemKind::OtherCapture;
+        Some(Problem { offset: offset as u64, size_bytes, kind, section: None })
+    }
+
+    /// One problem for each piece between sound sections, and for each that is not in its place.
+    fn problems(&self, start: usize, places: &[Place]) -> Vec<Problem> {
         let mut problems = Vec::new();
         let mut unsound = self.unsound.as_slice();
         let mut end = start;
-        let mut next_number = 0;
-        for frame in &self.frames {
+        for (frame, place) in self.frames.iter().zip(places) {
             let inside = unsound.partition_point(|unsound| unsound.start < frame.start);
             let (lost, rest) = unsound.split_at(inside);
             let gap = Gap { range: end..frame.start, lost };
-            let missing = frame.head.number.saturating_sub(next_number);
-            gap.describe(Some(missing), &mut problems);
+            gap.describe(Some(place.missing_before), &mut problems);
+            problems.extend(place.problem(frame));
             (unsound, end) = (rest, frame.end());
-            next_number = frame.head.number.saturating_add(1);
         }
         Gap { range: end..self.bytes.len(), lost: unsound }.describe(None, &mut problems);
         problems
@@ -183,6 +200,16 @@ fn verify(bytes: &[u8], frames: &[Frame]) -> Vec<Result<(), PayloadFault>> {
         return frames.iter().map(|frame| frame.verify(bytes)).collect();
     }
     frames.par_iter().map(|frame| frame.verify(bytes)).collect()
+}
+
+/// The first offset of a sound file header within a gap.
+fn file_header(bytes: &[u8], gap: Range<usize>) -> Option<usize> {
+    let mut headers = bytes.get(gap.clone())?.windows(FILE_HEADER_BYTES);
+    let is_header = |window: &[u8]| {
+        window.starts_with(&FILE_MAGIC)
+            && window.first_chunk().is_some_and(|header| FileHeader::read(header).is_ok())
+    };
+    Some(gap.start.saturating_add(headers.position(is_header)?))
 }
 
 /// The next offset, on any byte, of a frame header with a right checksum. On any

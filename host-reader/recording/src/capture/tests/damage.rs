@@ -105,6 +105,62 @@ fn a_section_that_is_missing_altogether_is_counted() {
 }
 
 #[test]
+fn a_copy_of_a_section_is_not_used_and_named() {
+    let draft = small_draft();
+    let whole = draft.open();
+    for copied in &draft.sections {
+        for place in &draft.sections {
+            let mut bytes = draft.bytes.clone();
+            bytes.splice(place.end..place.end, draft.bytes[copied.clone()].iter().copied());
+            let capture = Capture::from_bytes(bytes).unwrap();
+            assert_eq!(payloads(&capture), payloads(&whole), "{copied:?} at {}", place.end);
+            // Before the original, the copy is used in its stead, in a place that is wrong.
+            let repeated = capture.problems().iter().filter(|problem| {
+                problem.kind == ProblemKind::RepeatedSection
+                    && problem.size_bytes == copied.len() as u64
+            });
+            assert_eq!(repeated.count(), 1, "{:?}", capture.problems());
+        }
+    }
+}
+
+#[test]
+fn a_moved_section_is_used_where_its_number_puts_it_and_named() {
+    let draft = small_draft();
+    let whole = draft.open();
+    let [.., moved] = draft.sections.as_slice() else { panic!("a section") };
+    for place in &draft.sections[..draft.sections.len() - 1] {
+        let mut bytes = draft.bytes.clone();
+        let section: Vec<u8> = bytes.drain(moved.clone()).collect();
+        bytes.splice(place.start..place.start, section);
+        let capture = Capture::from_bytes(bytes).unwrap();
+        assert_eq!(payloads(&capture), payloads(&whole), "to {}", place.start);
+        let [problem] = capture.problems() else { panic!("{:?}", capture.problems()) };
+        let behind = (place.start + moved.len()) as u64;
+        assert_eq!((&problem.kind, problem.offset), (&ProblemKind::MovedSection, behind));
+        assert_eq!(problem.size_bytes, 0);
+    }
+}
+
+#[test]
+fn another_capture_behind_is_not_used_and_named() {
+    let draft = small_draft();
+    let whole = draft.open();
+    let longer = small_draft().with(&lane_words(2, &[1])).with(&lane_words(3, &[2]));
+    for torn_bytes in [0, 3, 50] {
+        let mut bytes = [draft.bytes.clone(), vec![0xFF; torn_bytes]].concat();
+        let offset = bytes.len() as u64;
+        bytes.extend_from_slice(&longer.bytes);
+        let capture = Capture::from_bytes(bytes).unwrap();
+        assert_eq!(payloads(&capture), payloads(&whole), "{torn_bytes} bytes between");
+        let problem = capture.problems().last().unwrap();
+        let expected = (&ProblemKind::OtherCapture, offset, longer.bytes.len() as u64);
+        assert_eq!((&problem.kind, problem.offset, problem.size_bytes), expected);
+        assert_eq!(capture.problems().len(), 1 + usize::from(torn_bytes > 0));
+    }
+}
+
+#[test]
 fn sections_within_the_claimed_extent_of_a_torn_one_are_used() {
     // The torn section's extent ends exactly where a later section begins, so that its
     // neighbour would be jumped over by a reader that trusts lengths.
@@ -150,18 +206,18 @@ fn torn_sections_within_torn_sections_end_in_bounded_time() {
 #[test]
 fn sections_of_unknown_kinds_versions_and_flags_are_counted_and_cost_nothing_else() {
     let mut draft = small_draft();
-    let mut add = |kind, major, flags| {
+    let mut add = |number, kind, major, flags| {
         let mut frame = Vec::new();
         begin_frame(&mut frame);
         frame.extend_from_slice(&[1; 48]);
         let version = SectionVersion { major, minor: 0 };
-        finish_frame(&mut frame, FrameHead { kind, version, flags, number: 5 });
+        finish_frame(&mut frame, FrameHead { kind, version, flags, number });
         draft.bytes.extend_from_slice(&frame);
     };
-    add(900, 1, 0);
-    add(5, 2, 0);
-    add(5, 1, 0x8000_0000);
-    add(5, 1, 0x0000_8000);
+    add(5, 900, 1, 0);
+    add(6, 5, 2, 0);
+    add(7, 5, 1, 0x8000_0000);
+    add(8, 5, 1, 0x0000_8000);
     let check = draft.open().check();
     assert_eq!((check.usable_count, check.unknown_count), (6, 1));
     let kinds: Vec<_> = check.problems.into_iter().map(|problem| problem.kind).collect();

@@ -1,0 +1,62 @@
+//! Meta data that a device log gives the records of zones.
+
+use super::{NameId, TraceNames, zones::TraceZone};
+use reader::lane::Lane;
+use std::{borrow::Cow, collections::BTreeMap};
+use wire::PacketKind;
+
+/// Meta data of the zones of one lane, by name and cycle of their records.
+///
+/// Zones of one name may start or end at the same cycle. Each of them then has the meta data of all
+/// these records, since nothing tells whose they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ZoneTexts<'a> {
+    starts: BTreeMap<(NameId, u64), Cow<'a, str>>,
+    ends: BTreeMap<(NameId, u64), Cow<'a, str>>,
+}
+
+/// Separator of the meta data of several records.
+const SEPARATOR: &str = " | ";
+
+impl<'a> ZoneTexts<'a> {
+    pub(super) fn of_lane(lane: &'a Lane, names: &TraceNames<'_>) -> Self {
+        let mut found = Self::default();
+        for (record, text) in &lane.metadata {
+            let head_and_time = lane.heads.get(*record).zip(lane.times.get(*record));
+            let Some((head, &time)) = head_and_time else { continue };
+            let texts = match head.kind() {
+                PacketKind::ZoneStart => &mut found.starts,
+                PacketKind::ZoneEnd => &mut found.ends,
+                // Points have their own.
+                _ => continue,
+            };
+            let texts = texts.entry((names.number(head.zone()), time));
+            texts.and_modify(|texts| add(texts, text)).or_insert(Cow::Borrowed(text));
+        }
+        found
+    }
+
+    /// Meta data of the record that a zone starts with.
+    #[must_use]
+    pub fn start(&self, zone: &TraceZone) -> Option<&str> {
+        self.starts.get(&(zone.name, zone.start_cycle)).map(|text| &**text)
+    }
+
+    /// Meta data of the record that a zone ends with.
+    #[must_use]
+    pub fn end(&self, zone: &TraceZone) -> Option<&str> {
+        // A clipped zone ends later than it is drawn.
+        let end_cycle = zone.start_cycle.saturating_add(zone.duration_cycles);
+        let text = self.ends.get(&(zone.name, end_cycle));
+        text.filter(|_| !zone.has_synthetic_end).map(|text| &**text)
+    }
+}
+
+/// Adds meta data of another record, unless it is the same.
+fn add(texts: &mut Cow<'_, str>, text: &str) {
+    if !texts.split(SEPARATOR).any(|known| known == text) {
+        let texts = texts.to_mut();
+        texts.push_str(SEPARATOR);
+        texts.push_str(text);
+    }
+}

@@ -1,0 +1,69 @@
+//! Damage of whole captures: results are those of the whole one, or say that they are not.
+
+use crate::noise;
+use host_reader::capture::{Capture, CaptureError, CapturedRun, Overrides};
+
+/// The sample that a fuzzer damages.
+const SAMPLE: &[u8] = include_bytes!("../../captures/kprof/v1.3.kprof");
+
+/// A whole capture with its results.
+#[derive(Debug)]
+pub struct WholeCapture {
+    bytes: Vec<u8>,
+    runs: Vec<CapturedRun>,
+}
+
+impl WholeCapture {
+    /// Reads a whole capture.
+    ///
+    /// # Errors
+    /// If it is no capture.
+    ///
+    /// # Panics
+    /// If it is damaged or has nothing to read.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, CaptureError> {
+        let capture = Capture::from_bytes(bytes.clone())?;
+        assert!(capture.check().is_clean(), "{:?}", capture.check().problems);
+        let runs = capture.runs(&Overrides::default());
+        let runs = runs.expect("a whole capture gives something");
+        Ok(Self { bytes, runs })
+    }
+
+    /// Returns a copy that is damaged as a script says; see [`noise::damage`].
+    #[must_use]
+    pub fn damaged(&self, script: &[u8]) -> Vec<u8> {
+        let mut bytes = self.bytes.clone();
+        noise::damage(&mut bytes, script);
+        bytes
+    }
+
+    /// Checks that a damaged copy is refused, gives the results of the whole capture, or says in
+    /// every result that the capture is damaged or unfinished.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub fn judge(&self, damaged: Vec<u8>) {
+        let is_same_file = damaged == self.bytes;
+        let Ok(capture) = Capture::from_bytes(damaged) else { return };
+        let problems = capture.check().problems;
+        assert!(is_same_file || !problems.is_empty(), "the damage is not named");
+        let Ok(runs) = capture.runs(&Overrides::default()) else { return };
+        if runs == self.runs {
+            return;
+        }
+        for run in runs {
+            let mut sources = run.readout.losses.uncounted();
+            let is_named = sources.any(|source| source.is_failure());
+            assert!(is_named, "reads {:?} differ without a word; {problems:?}", run.reads);
+        }
+    }
+}
+
+/// Damages a sample capture as the bytes say, and judges what is read of it.
+///
+/// # Panics
+/// If a wrong result is given without a word.
+pub fn damaged_capture(data: &[u8]) {
+    let whole = WholeCapture::from_bytes(SAMPLE.to_vec()).expect("the sample is a capture");
+    whole.judge(whole.damaged(data));
+}
