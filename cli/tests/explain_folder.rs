@@ -4,99 +4,13 @@
 
 mod program;
 
+use captures::{
+    DescribedOp as Op, described_model as model, write_device_log as write_log,
+    write_ops_csv as write_csv,
+};
 use program::kprof;
 use serde_json::Value;
-use std::{fmt::Write, path::Path};
-
-const LOG_TITLES: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
-    PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, \
-    run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data\n";
-
-const CSV_TITLES: &str = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE ARCH,CORE COUNT,\
-    AVAILABLE WORKER CORE COUNT,DEVICE FW START CYCLE,DEVICE KERNEL DURATION [ns],\
-    OP TO OP LATENCY [ns],ATTRIBUTES,MATH FIDELITY";
-
-/// Columns of a tensor.
-fn tensor_titles(name: &str) -> String {
-    let sides = ["W", "Z", "Y", "X"].map(|side| format!("{name}_{side}_PAD[LOGICAL]"));
-    format!("{},{name}_DATATYPE,{name}_MEMORY", sides.join(","))
-}
-
-/// Cells of a tensor of 32 rows.
-fn tensor(columns: u64, memory: &str) -> String {
-    format!("1[1],1[1],32[32],{columns}[{columns}],BFLOAT16,DEV_0_{memory}_INTERLEAVED")
-}
-
-/// An op of an ops CSV.
-#[derive(Clone, Copy)]
-struct Op {
-    code: &'static str,
-    program: u64,
-    start_cycle: u64,
-    kernel_ns: u64,
-    /// Columns of the second input, which lies in DRAM.
-    columns: u64,
-}
-
-/// The ops of a model that runs twice: a matmul whose weights take 45 % of the DRAM's 288 GB/s in its
-/// 100 us, and an addition.
-fn model() -> [Op; 4] {
-    let [matmul, add] = [("Matmul", 100_000, 202_500), ("BinaryNg", 20_000, 32)];
-    let mut start_cycle = 50_000;
-    let ops = [matmul, add, matmul, add].into_iter().zip([1024, 2048, 3072, 4096]);
-    let ops = ops.map(|((code, kernel_ns, columns), program)| {
-        let op = Op { code, program, start_cycle, kernel_ns, columns };
-        start_cycle += kernel_ns + 20 + 2000;
-        op
-    });
-    ops.collect::<Vec<_>>().try_into().unwrap_or_else(|_| panic!("four ops"))
-}
-
-/// The device log of ops, as a folder of logs has it.
-fn write_log(folder: &Path, ops: &[Op]) {
-    let mut log = LOG_TITLES.to_owned();
-    for op in ops {
-        let (start, end) = (op.start_cycle, op.start_cycle + op.kernel_ns + 20);
-        for (time, zone, kind) in [
-            (start, "BRISC-FW", "ZONE_START"),
-            (start + 10, "BRISC-KERNEL", "ZONE_START"),
-            (end - 10, "BRISC-KERNEL", "ZONE_END"),
-            (end, "BRISC-FW", "ZONE_END"),
-        ] {
-            let id = if zone == "BRISC-FW" { 7 } else { 8 };
-            let program = op.program;
-            writeln!(log, "0,1,2,BRISC,{id},{time},0,{program},,,{zone},{kind},1,/b.cc,").unwrap();
-        }
-    }
-    std::fs::create_dir_all(folder.join(".logs")).unwrap();
-    std::fs::write(folder.join(".logs/profile_log_device.csv"), log).unwrap();
-}
-
-/// The ops CSV of ops below the folder's reports, with an op of the host before the last one.
-fn write_csv(folder: &Path, ops: &[Op]) {
-    let tensors = ["INPUT_0", "INPUT_1", "OUTPUT_0"].map(tensor_titles);
-    let mut csv = format!("{CSV_TITLES},{}\n", tensors.join(","));
-    let column_count = csv.split(',').count();
-    for (number, op) in ops.iter().enumerate() {
-        if number + 1 == ops.len() && number > 0 {
-            let blanks = ",".repeat(column_count - 2);
-            writeln!(csv, "(torch) sum,python_fallback{blanks}").unwrap();
-        }
-        let Op { code, program, start_cycle, kernel_ns, columns } = op;
-        writeln!(
-            csv,
-            "{code},tt_dnn_device,{program},0,wormhole_b0,64,64,{start_cycle},{kernel_ns},2000,{{}},\
-             HiFi2,{},{},{}",
-            tensor(32, "L1"),
-            tensor(*columns, "DRAM"),
-            tensor(*columns, "L1")
-        )
-        .unwrap();
-    }
-    let reports = folder.join("reports/today");
-    std::fs::create_dir_all(&reports).unwrap();
-    std::fs::write(reports.join("ops_perf_results_today.csv"), csv).unwrap();
-}
+use std::path::Path;
 
 fn explained(folder: &Path, args: &[&str]) -> Value {
     let output = kprof(folder, &[&["explain", ".", "--json"], args].concat());
@@ -193,6 +107,50 @@ fn the_csv_of_another_run_is_not_used() {
     );
     let reason = &part["untold"].as_array().unwrap().last().unwrap()["reason"];
     assert_eq!(reason, "2 of 4 launches are not in ops_perf_results_today.csv");
+}
+
+/// By hand from TT-Metal's trace of the same run: 8 reads of 4,096 bytes over one link, which carries 32
+/// bytes in each of the kernels' 10,422 cycles, are 9.8 %.
+#[test]
+fn the_use_of_the_noc_is_shown_where_its_events_were_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let op = Op {
+        code: "Copy",
+        program: 0,
+        start_cycle: 19_245_152_864,
+        kernel_ns: 10_422,
+        columns: 32,
+    };
+    // The titles of the table of groups, and the cells of its only row.
+    let shown = || {
+        let text = String::from_utf8(kprof(folder, &["explain", "."]).stdout).unwrap();
+        let table = text.split_once("and against which limit\n\n").unwrap().1;
+        let cells = |line: &str| -> Vec<String> {
+            line.split("  ")
+                .map(str::trim)
+                .filter(|cell| !cell.is_empty())
+                .map(str::to_owned)
+                .collect()
+        };
+        let [titles, row] = [0, 1].map(|at| cells(table.lines().nth(at).unwrap()));
+        assert_eq!(titles.len(), row.len(), "{text}");
+        titles.into_iter().zip(row).collect::<std::collections::BTreeMap<_, _>>()
+    };
+    write_log(folder, &[op]);
+    write_csv(folder, &[op]);
+    let without = shown();
+    assert_eq!((without.get("NoC %"), without["bound"].as_str()), (None, "-"));
+    std::fs::copy(
+        captures::log_path("wormhole-noc-4096"),
+        folder.join(".logs/profile_log_device.csv"),
+    )
+    .unwrap();
+    let with = shown();
+    assert_eq!((with["op"].as_str(), with["NoC %"].as_str()), ("Copy", "9.8"));
+    let group = explained(folder, &[])["groups"][0].clone();
+    let percent = group["noc_percent"].as_f64().unwrap();
+    assert!((percent - 32_768.0 / (10_422.0 * 32.0) * 100.0).abs() < 1e-9, "{percent}");
 }
 
 /// Cells of an op's row in the ops CSV that `kprof ops` writes.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv as _csv
 import html as _html
+import io as _io
 import json as _json
 import operator as _operator
 import os as _os
@@ -205,19 +206,21 @@ class Recording:
 class OpsTable:
     """The rows of an ``ops_perf_results.csv``."""
 
-    def __init__(self, table: Any, path: str) -> None:
+    def __init__(self, table: Any, path: str, content: bytes) -> None:
         self.table = table
         self.path = path
+        self._content = content
 
     def explain(self, window: str = "steady") -> dict[str, Any]:
-        """Why it is slow, as ``kprof explain --json`` tells it of the file, which is read again.
+        """Why it is slow, as ``kprof explain --json`` tells it of the file.
 
         ``window`` is ``steady`` for the last iteration, where ops repeat, or ``all``. The keys are
         those of :meth:`Recording.explain`, and ``groups``, the ops by op code with their limits.
         """
         if window not in ("steady", "all"):
             raise ValueError(f"expected steady or all as the window, found {window}")
-        return _json.loads(_native.explain_ops_csv_json(self.path, window == "all"))
+        explained = _native.explain_ops_csv_json(self._content, self.path, window == "all")
+        return _json.loads(explained)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.table.__arrow_c_stream__(requested_schema)
@@ -306,11 +309,12 @@ def open_ops_csv(path: _Path) -> OpsTable:
     path = _existing(path)
     if not _is_ops_csv(path):
         raise ValueError(f"{path}: expected an ops CSV, with a column OP CODE or GLOBAL CALL COUNT")
-    with _builtin_open(path, newline="", encoding="utf-8-sig") as file:
-        try:
-            rows = list(_csv.reader(file))
-        except (UnicodeDecodeError, _csv.Error) as error:
-            raise ValueError(f"{path}: expected an ops CSV in UTF-8, {error}") from None
+    with _builtin_open(path, "rb") as file:
+        content = file.read()
+    try:
+        rows = list(_csv.reader(_io.StringIO(content.decode("utf-8-sig"), newline="")))
+    except (UnicodeDecodeError, _csv.Error) as error:
+        raise ValueError(f"{path}: expected an ops CSV in UTF-8, {error}") from None
     header, rows = rows[0], [row for row in rows[1:] if row]
     for number, row in enumerate(rows, 2):
         if len(row) != len(header):
@@ -318,7 +322,7 @@ def open_ops_csv(path: _Path) -> OpsTable:
                 f"{path}: expected {len(header)} cells in row {number}, found {len(row)}"
             )
     columns = [list(column) for column in zip(*rows)] if rows else [[] for _ in header]
-    return OpsTable(_native.table_of_texts(header, columns), path)
+    return OpsTable(_native.table_of_texts(header, columns), path, content)
 
 
 def read_device_profiler(

@@ -101,18 +101,17 @@ pub(crate) fn table_of_texts(header: Vec<String>, columns: Vec<Vec<String>>) -> 
     to_python(tables::texts(&header, &columns))
 }
 
-/// Causes of slowness in an ops CSV as one JSON text: of its steady part, or of all rows.
+/// Causes of slowness in the content of an ops CSV as one JSON text: of its steady part, or of all rows.
 #[pyfunction]
 pub(crate) fn explain_ops_csv_json(
     py: Python<'_>,
-    path: PathBuf,
+    content: &[u8],
+    name: &str,
     explains_all: bool,
 ) -> PyResult<String> {
-    let name = path.display().to_string();
     let window = if explains_all { Window::All } else { Window::Steady };
-    let file = std::fs::File::open(&path)?;
     py.detach(|| {
-        let csv = read_ops_csv(file, &name).map_err(|error| value_error(&error))?;
+        let csv = read_ops_csv(content, name).map_err(|error| value_error(&error))?;
         let report = PerfReport::new(vec![csv], &Explanation::report_options())
             .map_err(|error| value_error(&error))?;
         let explanation = Explanation::of_perf_window(&report, window);

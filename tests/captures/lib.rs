@@ -1,10 +1,15 @@
-//! The captures of this folder: where they lie, and what they hold.
+//! The captures of this folder: where they lie, and what they hold; and a folder as TT-Metal leaves it.
 //!
 //! A missing or unreadable capture ends the test that asked for it.
 
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a panic is a test's report")]
 
+mod described_folder;
+
+pub use described_folder::{
+    DescribedOp, described_model, device_log_of, ops_csv_of, write_device_log, write_ops_csv,
+};
 use reader::readout::Readout;
 use recording::device_log::read_device_log_file;
 use std::path::{Path, PathBuf};

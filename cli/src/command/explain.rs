@@ -251,39 +251,42 @@ fn write_groups(groups: &[OpCodeGroup], rows: usize, out: &mut impl Write) -> io
         return Ok(());
     }
     writeln!(out, "\nWhere the kernels' time went, and against which limit\n")?;
-    let titles = [
-        "op",
-        "ops",
-        "kernels ns",
-        "%",
-        "FLOPs %",
-        "DRAM %",
-        "bound",
-        "limit ns",
-        "x limit",
-        "cores",
-    ];
+    // NoC events are seldom recorded.
+    let has_noc = groups.iter().any(|group| group.noc_percent.is_some());
+    let mut titles = vec!["op", "ops", "kernels ns", "%", "FLOPs %", "DRAM %"];
+    titles.extend(has_noc.then_some("NoC %"));
+    titles.extend(["bound", "limit ns", "x limit", "cores"]);
     let mut shown = table(&titles);
     for group in groups.iter().take(rows) {
-        let percent = |of: Option<f64>| of.map_or_else(|| "-".to_owned(), |of| format!("{of:.1}"));
-        let cores = match (group.core_count, group.available_core_count) {
-            (Some(cores), Some(available)) => format!("{cores} of {available}"),
-            (cores, _) => optional(cores),
-        };
-        shown.add_row([
-            printable(&group.op, LONGEST_NAME),
-            grouped(group.op_count as u64),
-            format!("{:.0}", group.duration_ns),
-            format!("{:.1}", group.percent),
-            percent(group.flops_percent),
-            percent(group.dram_percent),
-            group.bound.map_or("-", GroupBound::label).to_owned(),
-            group.limit_ns.map_or_else(|| "-".to_owned(), |ns| format!("{ns:.0}")),
-            percent(group.limit_ns.map(|ns| group.duration_ns / ns)),
-            cores,
-        ]);
+        shown.add_row(group_cells(group, has_noc));
     }
     write_table(&mut shown, groups.len(), rows, out)
+}
+
+/// Cells of a group, in the order of titles; what is not known is a dash.
+fn group_cells(group: &OpCodeGroup, has_noc: bool) -> Vec<String> {
+    let percent = |of: Option<f64>| of.map_or_else(|| "-".to_owned(), |of| format!("{of:.1}"));
+    let mut cells = vec![
+        printable(&group.op, LONGEST_NAME),
+        grouped(group.op_count as u64),
+        format!("{:.0}", group.duration_ns),
+        format!("{:.1}", group.percent),
+        percent(group.flops_percent),
+        percent(group.dram_percent),
+    ];
+    let least = if group.is_noc_lower_bound { ">= " } else { "" };
+    cells.extend(has_noc.then(|| format!("{least}{}", percent(group.noc_percent))));
+    let cores = match (group.core_count, group.available_core_count) {
+        (Some(cores), Some(available)) => format!("{cores} of {available}"),
+        (cores, _) => optional(cores),
+    };
+    cells.extend([
+        group.bound.map_or("-", GroupBound::label).to_owned(),
+        group.limit_ns.map_or_else(|| "-".to_owned(), |ns| format!("{ns:.0}")),
+        percent(group.limit_ns.map(|ns| group.duration_ns / ns)),
+        cores,
+    ]);
+    cells
 }
 
 fn write_devices(explanation: &Explanation, rows: usize, out: &mut impl Write) -> io::Result<()> {

@@ -10,7 +10,7 @@ use reader::{
     role::{RoleTable, ZoneRole},
 };
 use std::collections::{BTreeMap, HashMap};
-use wire::PacketKind;
+use wire::{PacketKind, ZoneId};
 
 /// Parts of the names of zones that set something up, in lower case.
 const SETUP_PARTS: [&str; 3] = ["reconfig", "-init", "_init"];
@@ -28,6 +28,7 @@ pub(crate) struct EvidenceContext<'readout> {
     /// Zones that set something up, and those of the profiler itself.
     special: HashMap<ZoneIndex, Special>,
     lost: LostRuns,
+    zones: &'readout ZoneTable,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,7 @@ impl<'readout> EvidenceContext<'readout> {
             sync: SyncNames::of_names(&readout.zones),
             special: special_zones(&readout.zones),
             lost: LostRuns::of_ledger(&readout.losses),
+            zones: &readout.zones,
         }
     }
 
@@ -152,6 +154,8 @@ pub(crate) struct Evidence {
     pub(crate) launch_runs: LaneRuns,
     runs: HashMap<LaneId, Vec<RunEvidence>>,
     pub(crate) counts: SyncCounts,
+    /// True if a lane has NoC events.
+    pub(crate) has_noc_events: bool,
     /// Times of the first and last record, by chip, of cores that ran ops. Kernels that dispatch
     /// are there before the first op and until the queue is closed.
     bounds: Bounds,
@@ -187,7 +191,9 @@ impl Evidence {
             let bounds = if is_dispatch { &mut self.dispatch_bounds } else { &mut self.bounds };
             add_bounds(bounds, lane.id.chip_id, (first, last));
         }
-        let runs = LaneScan { context, lane, counts: &mut self.counts }.runs();
+        let mut scan = LaneScan { context, lane, counts: &mut self.counts, has_noc_events: false };
+        let runs = scan.runs();
+        self.has_noc_events |= scan.has_noc_events;
         self.runs.insert(lane.id, runs);
     }
 
@@ -201,6 +207,7 @@ impl Evidence {
         self.launch_runs.merge(other.launch_runs);
         self.runs.extend(other.runs);
         self.counts.merge(other.counts);
+        self.has_noc_events |= other.has_noc_events;
         for (own, other) in
             [(&mut self.bounds, other.bounds), (&mut self.dispatch_bounds, other.dispatch_bounds)]
         {
@@ -220,6 +227,7 @@ struct LaneScan<'a, 'readout> {
     context: &'a EvidenceContext<'readout>,
     lane: &'a Lane,
     counts: &'a mut SyncCounts,
+    has_noc_events: bool,
 }
 
 impl LaneScan<'_, '_> {
@@ -233,7 +241,7 @@ impl LaneScan<'_, '_> {
         }
         let mut syncs = syncs.into_iter();
         for run in 0..self.lane.runs.len() {
-            let mut evidence = self.zones(self.lane.run_records(run));
+            let mut evidence = self.evidence_of(self.lane.run_records(run));
             if has_sync {
                 let sync = syncs.next().flatten();
                 let has_lost = lost.get(run).is_some_and(|has_lost| *has_lost);
@@ -249,7 +257,7 @@ impl LaneScan<'_, '_> {
         runs
     }
 
-    fn zones(&self, records: std::ops::Range<usize>) -> RunEvidence {
+    fn evidence_of(&mut self, records: std::ops::Range<usize>) -> RunEvidence {
         let mut evidence = RunEvidence::default();
         let (mut first_start, mut last_end) = (None::<u64>, None::<u64>);
         let heads = self.lane.heads.get(records.clone()).unwrap_or(&[]);
@@ -259,6 +267,11 @@ impl LaneScan<'_, '_> {
             let is_start = match head.kind() {
                 PacketKind::ZoneStart => true,
                 PacketKind::ZoneEnd => false,
+                PacketKind::TimestampedData | PacketKind::TimestampedData16B => {
+                    self.has_noc_events |=
+                        self.context.zones.id(head.zone()) == u32::from(ZoneId::NOC_TRACING.0);
+                    continue;
+                }
                 _ => continue,
             };
             let zone = head.zone();

@@ -145,7 +145,10 @@ impl Explanation {
         let phases = phases_of(recording, &pairs);
         let [own_ops, all_ops] =
             [&own, &pairs].map(|of| of.iter().map(|(op, _)| *op).collect::<Vec<&OpCauses>>());
-        let uses = noc_uses(readout, &launches);
+        let uses = match evidence.has_noc_events {
+            true => noc_uses(readout, &launches),
+            false => NocUses::new(),
+        };
         let facts = OpFacts {
             devices: &devices,
             ops: &own_ops,

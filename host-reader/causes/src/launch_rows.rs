@@ -123,7 +123,7 @@ impl LaunchRows {
         let (chip_id, run_host_id) = program(row).unzip();
         Place {
             chip_id,
-            op: Some(row.raw_op_code.clone()).filter(|name| !name.is_empty()),
+            op: Some(row.raw_op_code.to_string()).filter(|name| !name.is_empty()),
             run_host_id,
             row: Some(row.id).filter(|_| self.is_of_file),
             ..Place::default()

@@ -107,7 +107,7 @@ impl Explanation {
         findings.extend(rules::layout(&self.groups));
         findings.extend(rules::round_trips(rows, kernels_ns));
         findings.extend(rules::modelled(&model_facts(rows, |row| Place {
-            op: Some(row.raw_op_code.clone()),
+            op: Some(row.raw_op_code.to_string()),
             row: Some(row.id),
             ..Place::default()
         })));

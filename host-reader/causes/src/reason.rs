@@ -143,7 +143,7 @@ fn differences(one: &OpReport, other: &OpReport) -> Vec<String> {
         ("input 0 in", [one, other].map(|row| memory(row).unwrap_or("").to_owned())),
         ("cores", [one, other].map(cores)),
         ("output subblocks", [one, other].map(blocks)),
-        ("types", [one, other].map(|row| row.math_fidelity.clone())),
+        ("types", [one, other].map(|row| row.math_fidelity.to_string())),
     ];
     let differing = facts.into_iter().filter(|(_, [one, other])| one != other && !one.is_empty());
     differing

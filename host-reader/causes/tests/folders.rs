@@ -5,104 +5,23 @@
 
 mod model;
 
+use captures::{
+    DescribedOp as Op, described_model as model, device_log_of, ops_csv_of, write_device_log,
+    write_ops_csv,
+};
 use causes::{Cause, Explanation, Finding, GroupBound};
 use host_events::OpMetadata;
 use model::{Form, Recorder, Work, run};
 use recording::{Recording, device_log::PackedLog};
-use std::{fmt::Write, path::Path};
+use std::path::Path;
 use wire::{PacketKind, Risc, RunHostId};
-
-const LOG_TITLES: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
-    PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, \
-    run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data\n";
-
-const CSV_TITLES: &str = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,DEVICE ARCH,CORE COUNT,\
-    AVAILABLE WORKER CORE COUNT,DEVICE FW START CYCLE,DEVICE KERNEL DURATION [ns],\
-    OP TO OP LATENCY [ns],ATTRIBUTES,MATH FIDELITY";
-
-/// An op with its place in the log.
-#[derive(Clone, Copy)]
-struct Op {
-    code: &'static str,
-    program: u64,
-    start_cycle: u64,
-    kernel_ns: u64,
-    /// Columns of the second input, which lies in DRAM.
-    columns: u64,
-}
-
-/// A model that runs twice: a matmul whose weights take 45 % of the DRAM's 288 GB/s in its 100 us, and
-/// an addition.
-fn model() -> Vec<Op> {
-    let ops = [("Matmul", 100_000, 202_500), ("BinaryNg", 20_000, 32)];
-    let starts = [50_000, 152_020, 174_040, 276_060];
-    let ops = ops.into_iter().cycle().zip(starts).zip([1024, 2048, 3072, 4096]);
-    ops.map(|(((code, kernel_ns, columns), start_cycle), program)| Op {
-        code,
-        program,
-        start_cycle,
-        kernel_ns,
-        columns,
-    })
-    .collect()
-}
-
-fn log_of(ops: &[Op]) -> String {
-    let mut log = LOG_TITLES.to_owned();
-    for op in ops {
-        let (start, end, program) =
-            (op.start_cycle, op.start_cycle + op.kernel_ns + 20, op.program);
-        for (id, time, zone, kind) in [
-            (7, start, "BRISC-FW", "ZONE_START"),
-            (8, start + 10, "BRISC-KERNEL", "ZONE_START"),
-            (8, end - 10, "BRISC-KERNEL", "ZONE_END"),
-            (7, end, "BRISC-FW", "ZONE_END"),
-        ] {
-            writeln!(log, "0,1,2,BRISC,{id},{time},0,{program},,,{zone},{kind},1,/b.cc,").unwrap();
-        }
-    }
-    log
-}
-
-/// An ops CSV of ops, with an op of the host before the last one of several.
-fn csv_of(ops: &[Op]) -> String {
-    let titles = ["INPUT_0", "INPUT_1", "OUTPUT_0"].map(|name| {
-        let sides = ["W", "Z", "Y", "X"].map(|side| format!("{name}_{side}_PAD[LOGICAL]"));
-        format!("{},{name}_DATATYPE,{name}_MEMORY", sides.join(","))
-    });
-    let tensor = |columns: u64, memory: &str| {
-        format!("1[1],1[1],32[32],{columns}[{columns}],BFLOAT16,DEV_0_{memory}_INTERLEAVED")
-    };
-    let mut csv = format!("{CSV_TITLES},{}\n", titles.join(","));
-    let column_count = csv.split(',').count();
-    for (number, op) in (1..).zip(ops) {
-        if number == ops.len() && number > 1 {
-            let blanks = ",".repeat(column_count - 2);
-            writeln!(csv, "(torch) sum,python_fallback{blanks}").unwrap();
-        }
-        let Op { code, program, start_cycle, kernel_ns, columns } = *op;
-        writeln!(
-            csv,
-            "{code},tt_dnn_device,{program},0,wormhole_b0,64,64,{start_cycle},{kernel_ns},2000,{{}},\
-             HiFi2,{},{},{}",
-            tensor(32, "L1"),
-            tensor(columns, "DRAM"),
-            tensor(columns, "L1")
-        )
-        .unwrap();
-    }
-    csv
-}
 
 /// A folder with a log, and maybe an ops CSV where TT-Metal writes it.
 fn folder(log: &[Op], csv: Option<&[Op]>) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let [logs, reports] = [".logs", "reports/today"].map(|name| folder.path().join(name));
-    std::fs::create_dir_all(&logs).unwrap();
-    std::fs::write(logs.join("profile_log_device.csv"), log_of(log)).unwrap();
+    write_device_log(folder.path(), log);
     if let Some(ops) = csv {
-        std::fs::create_dir_all(&reports).unwrap();
-        std::fs::write(reports.join("ops_perf_results_today.csv"), csv_of(ops)).unwrap();
+        write_ops_csv(folder.path(), ops);
     }
     folder
 }
@@ -196,7 +115,7 @@ fn launches_without_a_row_and_rows_without_a_launch_are_counted() {
 fn a_csv_that_cannot_be_read_is_said() {
     let ops = model();
     let folder = folder(&ops, None);
-    let log = PackedLog::read(log_of(&ops).as_bytes(), "log").unwrap();
+    let log = PackedLog::read(device_log_of(&ops).as_bytes(), "log").unwrap();
     let recording = Recording {
         ops_csv: Some(folder.path().join("gone.csv")),
         ..Recording::of_readout(log.into_readout())
@@ -215,7 +134,7 @@ fn the_use_of_the_noc_in_a_real_log_is_that_of_its_trace() {
     let path = folder.path().join("ops_perf_results.csv");
     let start_cycle = 19_245_152_864;
     let op = Op { code: "Copy", program: 0, start_cycle, kernel_ns: 10_422, columns: 32 };
-    std::fs::write(&path, csv_of(&[op])).unwrap();
+    std::fs::write(&path, ops_csv_of(&[op])).unwrap();
     let mut recording = loaded.recordings.into_iter().next().unwrap();
     recording.ops_csv = Some(path);
     let explanation = Explanation::of_recording(&recording);
@@ -253,7 +172,7 @@ fn pipeline(form: Form, csv: bool) -> (Finding, f64) {
         kernel_ns: op.kernel.unwrap().duration_ns.unwrap(),
         columns: 32,
     };
-    std::fs::write(&path, csv_of(&[row])).unwrap();
+    std::fs::write(&path, ops_csv_of(&[row])).unwrap();
     // The host's name for the op is another one.
     let host_name = (OpMetadata::NAME.to_owned(), "Pipeline".to_owned());
     let run_host_id = RunHostId(op.run_host_id);

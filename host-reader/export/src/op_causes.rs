@@ -22,3 +22,13 @@ pub(super) fn causes_of_ops<'t>(
     };
     device.ops.iter().map(of_op).collect()
 }
+
+/// Names of the ops of a chip, in their order: the host's, or those of the ops CSV that describes them.
+pub(super) fn names_of_ops<'t>(
+    trace: &'t Trace<'_>,
+    device: &TraceDevice<'t>,
+) -> Vec<Option<&'t str>> {
+    let causes = causes_of_ops(trace, device).into_iter();
+    let ops = device.ops.iter().zip(causes);
+    ops.map(|(op, causes)| op.name().or_else(|| causes?.name.as_deref())).collect()
+}

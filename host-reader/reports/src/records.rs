@@ -18,6 +18,40 @@ pub(crate) struct PlainLine {
     pub(crate) bytes: std::ops::Range<usize>,
 }
 
+/// Lines of a text up to the first one that is no record as it is. Blank lines are no records.
+pub(crate) struct PlainLines {
+    pub(crate) lines: Vec<PlainLine>,
+    /// Byte behind them.
+    pub(crate) end: usize,
+    /// Number of the line that begins there.
+    pub(crate) next_line: u64,
+}
+
+impl PlainLines {
+    /// The lines from a byte on, at which a line of this number begins.
+    pub(crate) fn of(text: &[u8], start: usize, first_line: u64) -> Self {
+        let (mut end, mut next_line) = (start, first_line);
+        let mut lines = Vec::new();
+        while let Some(rest) = text.get(end..).filter(|rest| !rest.is_empty()) {
+            let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let found = rest.get(..length).unwrap_or(rest);
+            let found = found.strip_suffix(b"\r").unwrap_or(found);
+            if memchr::memchr2(b'"', b'\r', found).is_some() {
+                break;
+            }
+            if !found.is_empty() {
+                lines.push(PlainLine {
+                    line: next_line,
+                    bytes: end..end.saturating_add(found.len()),
+                });
+            }
+            end = end.saturating_add(length).saturating_add(1).min(text.len());
+            next_line = next_line.saturating_add(1);
+        }
+        Self { lines, end, next_line }
+    }
+}
+
 /// The records of a text; can go back to the second line of a record.
 pub(crate) struct CsvRecords<'text> {
     text: &'text [u8],
@@ -53,34 +87,30 @@ impl<'text> CsvRecords<'text> {
         Some(Extent { line, line_count, start })
     }
 
-    /// Takes the lines up to the first one that is no record as it is. Blank lines are no records.
-    pub(crate) fn plain_lines(&mut self) -> Vec<PlainLine> {
-        let mut lines = Vec::new();
+    /// The records from a byte on, before which there are so many lines.
+    pub(crate) fn from_line(text: &'text [u8], byte: usize, line_count: u64) -> Self {
+        let mut records = Self::new(text);
+        records.resume_at(byte, line_count);
+        records
+    }
+
+    /// The byte behind the last record, and the number of its line.
+    pub(crate) fn end(&self) -> (usize, u64) {
         let position = self.reader.position();
-        let mut start = self.offset(position);
-        let mut line = self.base_line.saturating_add(position.line());
+        let (end, line) = (self.offset(position), self.base_line.saturating_add(position.line()));
         // The reader stops before the `\n` of a `\r\n`, and has not counted it yet.
-        if self.text.get(start) == Some(&b'\n') {
-            start = start.saturating_add(1);
-            line = line.saturating_add(1);
+        match self.text.get(end) {
+            Some(&b'\n') => (end.saturating_add(1), line.saturating_add(1)),
+            _ => (end, line),
         }
-        let begin = start;
-        while let Some(rest) = self.text.get(start..).filter(|rest| !rest.is_empty()) {
-            let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-            let found = rest.get(..length).unwrap_or(rest);
-            let found = found.strip_suffix(b"\r").unwrap_or(found);
-            if memchr::memchr2(b'"', b'\r', found).is_some() {
-                break;
-            }
-            if !found.is_empty() {
-                let end = start.saturating_add(found.len());
-                lines.push(PlainLine { line, bytes: start..end });
-            }
-            start = start.saturating_add(length).saturating_add(1);
-            line = line.saturating_add(1);
-        }
-        if start > begin {
-            self.resume_at(start, line.saturating_sub(1));
+    }
+
+    /// Takes the lines up to the first one that is no record as it is.
+    pub(crate) fn plain_lines(&mut self) -> Vec<PlainLine> {
+        let (start, line) = self.end();
+        let PlainLines { lines, end, next_line } = PlainLines::of(self.text, start, line);
+        if end > start {
+            self.resume_at(end, next_line.saturating_sub(1));
         }
         lines
     }

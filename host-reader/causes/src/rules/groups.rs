@@ -181,7 +181,7 @@ pub(crate) fn round_trips(rows: &[OpReport], kernels_ns: f64) -> Option<Finding>
         "leave out both conversions"
     };
     let place = Place {
-        op: Some(longest.ops[0].raw_op_code.clone()),
+        op: Some(longest.ops[0].raw_op_code.to_string()),
         row: Some(longest.ops[0].id),
         ..Place::default()
     };

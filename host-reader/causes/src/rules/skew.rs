@@ -93,7 +93,7 @@ fn slow_chip(launches: &[(&OpReport, f64)]) -> Option<Finding> {
     );
     let place = Place {
         chip_id,
-        op: Some(longest.raw_op_code.clone()),
+        op: Some(longest.raw_op_code.to_string()),
         row: Some(longest.id),
         ..Place::default()
     };
@@ -141,7 +141,7 @@ pub(crate) fn collective_skew(rows: &[OpReport]) -> Option<Finding> {
     let row = longest.first()?;
     let place = Place {
         chip_id: device.filter(|_| is_often).and_then(|device| u32::try_from(device).ok()),
-        op: Some(row.raw_op_code.clone()),
+        op: Some(row.raw_op_code.to_string()),
         row: Some(row.id),
         ..Place::default()
     };

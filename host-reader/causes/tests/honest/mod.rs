@@ -30,6 +30,11 @@ pub(crate) fn assert_honest(explanation: &Explanation, what: &str) {
         assert!(percent.is_none_or(|of| of <= 100.0), "{what}: {finding:?}");
         assert!(!finding.advice.is_empty() && !finding.sentence.is_empty(), "{what}: {finding:?}");
         assert_within_class(explanation, finding, what);
+        assert_within_group(explanation, finding, what);
+    }
+    for group in explanation.groups.iter().filter(|_| findings.is_empty()) {
+        let far = group.limit_ns.is_some_and(|limit_ns| group.duration_ns >= 2.0 * limit_ns);
+        assert!(group.percent < 20.0 || !far, "{what}: nothing stands out, and yet {group:?}");
     }
     for device in &explanation.devices {
         let has = |causes: &[Cause]| findings.iter().any(|of| causes.contains(&of.cause));
@@ -44,6 +49,16 @@ pub(crate) fn assert_honest(explanation: &Explanation, what: &str) {
             assert!(percent < 20.0 || has(causes), "{what}: {class:?} {percent}: {findings:#?}");
         }
     }
+}
+
+/// No more is to be gained of a group of ops than its time.
+fn assert_within_group(explanation: &Explanation, finding: &Finding, what: &str) {
+    let op = finding.place.op.as_deref().filter(|_| finding.cause == Cause::OpGroup);
+    let Some(op) = op else { return };
+    let group = explanation.groups.iter().find(|group| group.op == op);
+    let group = group.unwrap_or_else(|| panic!("{what}: no group {op}: {finding:?}"));
+    let gain = finding.gain_at_most_ns.unwrap_or(0.0);
+    assert!(gain <= group.duration_ns + 1.0, "{what}: {gain} of {group:?}");
 }
 
 /// No more is to be gained than the class of time has, of the chip with most of it.

@@ -2,7 +2,10 @@
 //! time of each op went.
 
 use super::facts::risc_number;
-use crate::{Trace, op_causes::causes_of_ops};
+use crate::{
+    Trace,
+    op_causes::{causes_of_ops, names_of_ops},
+};
 use causes::{Explanation, Finding, GainOf, OpCauses, Place, TimeClass, TimeSplit};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -12,6 +15,8 @@ use std::cmp::Reverse;
 pub(super) struct CauseFacts<'a> {
     /// Sentence about the rows that are explained.
     window: Option<&'a str>,
+    /// Sentence about the ops CSV whose rows describe the launches.
+    described_by: Option<&'a str>,
     findings: Vec<FindingRow<'a>>,
     /// Questions without an answer: the question, why, and how to record it.
     untold: Vec<(&'static str, &'a str, &'static str)>,
@@ -78,7 +83,9 @@ impl<'a> CauseFacts<'a> {
             trace.devices.iter().flat_map(|device| causes_of_ops(trace, device)).collect();
         let pace = |op: &Option<&OpCauses>| op.and_then(|op| op.pace.as_ref()).map(PaceRow::new);
         let waits = |op: &Option<&OpCauses>| op.map_or_else(Vec::new, waits_of);
-        let place = |place: &Place| (op_of(trace, place), device_of(trace, place));
+        let names: Vec<_> =
+            trace.devices.iter().flat_map(|device| names_of_ops(trace, device)).collect();
+        let place = |place: &Place| (op_of(trace, &names, place), device_of(trace, place));
         Some(Self {
             op_times: ops.iter().map(|op| op.map(|op| percents(&op.time))).collect(),
             op_paces: ops.iter().map(pace).collect(),
@@ -94,6 +101,7 @@ impl<'a> CauseFacts<'a> {
     ) -> Self {
         Self {
             window: explanation.window.as_deref(),
+            described_by: explanation.described_by.as_deref(),
             findings: findings(explanation, place),
             untold: explanation
                 .untold
@@ -189,7 +197,7 @@ fn device_of(trace: &Trace<'_>, place: &Place) -> Option<usize> {
 }
 
 /// The op that a place means: of several launches the longest.
-fn op_of(trace: &Trace<'_>, place: &Place) -> Option<usize> {
+fn op_of(trace: &Trace<'_>, names: &[Option<&str>], place: &Place) -> Option<usize> {
     if place.run_host_id.is_none() && place.op.is_none() {
         return None;
     }
@@ -197,12 +205,12 @@ fn op_of(trace: &Trace<'_>, place: &Place) -> Option<usize> {
         .devices
         .iter()
         .flat_map(|device| device.ops.iter().map(move |op| (device.chip.chip_id, op)));
-    let fitting = ops.enumerate().filter(|(_, (chip_id, op))| {
+    let fitting = ops.enumerate().filter(|(number, (chip_id, op))| {
         let figures = &op.figures;
         place.chip_id.is_none_or(|wanted| wanted == *chip_id)
             && place.run_host_id.is_none_or(|wanted| wanted == figures.run_host_id)
             && place.launch.is_none_or(|wanted| wanted == figures.launch)
-            && place.op.as_deref().is_none_or(|wanted| op.name() == Some(wanted))
+            && place.op.as_deref().is_none_or(|of| names.get(*number) == Some(&Some(of)))
     });
     let length = |op: &crate::TraceOp<'_>| op.figures.kernel.map(|kernel| kernel.duration_cycles);
     let longest = fitting.max_by_key(|&(number, (_, op))| (length(op), Reverse(number)));

@@ -14,6 +14,7 @@ use super::{
     zone_facts::{NameFacts, PointFacts, ZoneFacts},
 };
 use crate::{Trace, TraceComparison, host_names::HostNames};
+use causes::OpCodeGroup;
 use serde::Serialize;
 use std::io::{self, Write};
 use wire::Risc;
@@ -46,6 +47,8 @@ struct Facts<'a> {
     anomalies: AnomalyFacts<'a>,
     comparison: Option<&'a TraceComparison>,
     causes: Option<CauseFacts<'a>>,
+    /// Ops by op code, where something describes their tensors.
+    groups: &'a [OpCodeGroup],
 }
 
 /// Writes the facts as JSON that the page's parser takes for nothing but text.
@@ -80,6 +83,7 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         anomalies: AnomalyFacts::new(trace),
         comparison: trace.comparison.as_ref(),
         causes: CauseFacts::new(trace),
+        groups: trace.explanation.as_ref().map_or(&[], |explanation| &explanation.groups),
     };
     write_facts(&facts, out)
 }

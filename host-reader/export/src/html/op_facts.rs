@@ -1,7 +1,7 @@
 //! Every op's figures, for the page, column by column.
 
 use super::facts::risc_number;
-use crate::{Trace, TraceDevice, TraceNames, TraceOp};
+use crate::{Trace, TraceDevice, TraceNames, TraceOp, op_causes::names_of_ops};
 use analysis::Doubt;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -47,7 +47,9 @@ impl<'a> OpFacts<'a> {
             let devices = trace.devices.iter().enumerate();
             devices.flat_map(|(index, device)| device.ops.iter().map(move |op| (index, device, op)))
         };
-        let row = |(_, _, op): (_, _, &'a TraceOp<'_>)| OpRow::new(&op.figures, op.name());
+        let mut names = trace.devices.iter().flat_map(|device| names_of_ops(trace, device));
+        let row =
+            |(_, _, op): (_, _, &'a TraceOp<'_>)| OpRow::new(&op.figures, names.next().flatten());
         let is_wanted = |column: &Column<Ops>| {
             column.schema.unit() != Some("ns") && !column.schema.name.ends_with("_start_cycle")
         };

@@ -46,6 +46,7 @@ pub(super) const RECORDING: Page = Page {
         include_str!("assets/detail.js"),
         include_str!("assets/selection.js"),
         include_str!("assets/sections.js"),
+        include_str!("assets/groups.js"),
         include_str!("assets/gaps.js"),
         include_str!("assets/losses.js"),
         include_str!("assets/comparison.js"),

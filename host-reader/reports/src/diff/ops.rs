@@ -30,8 +30,8 @@ impl Measurements {
             measurements.add(Measured {
                 kind: MeasuredKind::Op,
                 place: place(first.device),
-                name: first.raw_op_code.clone(),
-                source: first.source.clone(),
+                name: first.raw_op_code.to_string(),
+                source: first.source.to_string(),
                 durations_ns: times.into_iter().map(|us| us * 1000.0).collect(),
             });
         }

@@ -1,5 +1,7 @@
 //! Cells of an ops CSV as numbers and texts; what does not fit is no value.
 
+use std::borrow::Cow;
+
 /// Most cores that a chip is believed to have.
 const MAX_CORES: u64 = 1 << 20;
 
@@ -57,10 +59,11 @@ pub(super) fn dimension(cell: &str) -> Option<u64> {
 }
 
 /// Text without control characters other than the tab, which could steer a terminal.
-pub(super) fn clean(cell: &str) -> String {
-    // Of those beyond ASCII, the first byte is 0xC2.
-    if cell.bytes().all(|byte| byte == b'\t' || !(byte.is_ascii_control() || byte == 0xC2)) {
-        return cell.to_owned();
+pub(super) fn clean(cell: &str) -> Cow<'_, str> {
+    // Of those beyond ASCII, the first byte is 0xC2. Without a way out the loop takes many bytes at once.
+    let is_odd = |byte: u8| (byte.is_ascii_control() && byte != b'\t') || byte == 0xC2;
+    if !cell.bytes().fold(false, |found, byte| found | is_odd(byte)) {
+        return Cow::Borrowed(cell);
     }
     cell.chars().filter(|&c| c == '\t' || !c.is_control()).collect()
 }

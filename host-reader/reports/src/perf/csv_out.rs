@@ -4,6 +4,7 @@ use super::{
     number::shortest,
     op::{OpReport, RowKind},
     report::PerfReport,
+    shared_text::SharedText,
     stacked::{StackBy, StackedOps},
 };
 use std::io::Write;
@@ -78,7 +79,7 @@ pub fn write_ops_csv(
             cells.push(row.advice.as_ref().map_or_else(String::new, |items| items.join(BULLET)));
         }
         if options.has_raw_op_codes {
-            cells.push(row.raw_op_code.clone());
+            cells.push(row.raw_op_code.to_string());
         }
         let cells = cells.into_iter().map(without_formula);
         writer.write_record(cells).map_err(io_error)?;
@@ -97,13 +98,13 @@ fn op_cells(row: &OpReport, is_call_count_missing: bool, options: CsvOptions) ->
     let number = |value: Option<f64>| value.map_or_else(String::new, shortest);
     let whole = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
     let missing = if options.is_upstream_exact { "nan" } else { "" };
-    let datatype = |value: &Option<String>| value.clone().unwrap_or_else(|| missing.to_owned());
+    let datatype = |value: &Option<SharedText>| value.as_deref().unwrap_or(missing).to_owned();
     let [input_0, input_1] = &row.input_datatypes;
     vec![
         row.id.to_string(),
         number(row.total_percent),
         row.bound.map_or("", super::Bound::label).to_owned(),
-        row.op_code.clone(),
+        row.op_code.to_string(),
         whole(row.device),
         number(row.device_time_us),
         number(row.op_to_op_gap_us),
@@ -112,17 +113,17 @@ fn op_cells(row: &OpReport, is_call_count_missing: bool, options: CsvOptions) ->
         number(row.dram_percent),
         number(row.tflops),
         number(row.flops_percent),
-        row.math_fidelity.clone(),
+        row.math_fidelity.to_string(),
         datatype(&row.output_datatype),
         datatype(input_0),
         datatype(input_1),
         if row.is_dram_sharded { "True" } else { "False" }.to_owned(),
-        row.input_0_memory.clone().unwrap_or_default(),
+        row.input_0_memory.as_deref().unwrap_or_default().to_owned(),
         whole(row.blocks.inner_block_tiles),
         whole(row.blocks.output_subblock_height_tiles),
         whole(row.blocks.output_subblock_width_tiles),
         call_count(row, is_call_count_missing && options.is_upstream_exact),
-        row.sub_device.clone().unwrap_or_default(),
+        row.sub_device.as_deref().unwrap_or_default().to_owned(),
         whole(row.available_core_count),
         row.category.map_or("", super::OpCategory::label).to_owned(),
         row.bound_analysis.label().to_owned(),
@@ -236,6 +237,6 @@ pub(super) fn stacked_cells(
 pub(super) fn shown_op_code(row: &OpReport) -> String {
     match row.kind {
         RowKind::Signpost => format!("\u{1faa7} {}", row.raw_op_code),
-        RowKind::Device | RowKind::Host => row.op_code.clone(),
+        RowKind::Device | RowKind::Host => row.op_code.to_string(),
     }
 }

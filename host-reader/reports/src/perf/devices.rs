@@ -153,7 +153,8 @@ mod tests {
         let mut notes = Vec::new();
         let rows = merge_devices(rows, &mut notes);
         let short = |row: OpRow| {
-            (row.op_code, row.device.unwrap(), row.kernel_duration_ns.unwrap_or(f64::NAN))
+            let duration_ns = row.kernel_duration_ns.unwrap_or(f64::NAN);
+            (row.op_code.to_string(), row.device.unwrap(), duration_ns)
         };
         (rows.into_iter().map(short).collect(), notes)
     }

@@ -13,7 +13,7 @@ use super::{
     op::{OpReport, RowKind},
     spread::Spread,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// How repetitions of an op were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -102,8 +102,8 @@ fn op_statistics(members: &[&OpReport], position: Option<usize>) -> Option<OpSta
     Some(OpStatistics {
         first_id: first.id,
         position,
-        op_code: first.raw_op_code.clone(),
-        source: first.source.clone(),
+        op_code: first.raw_op_code.to_string(),
+        source: first.source.to_string(),
         device: first.device,
         skipped_count: (members.len() - times.len()) as u64,
         device_time_us: Spread::of(times),
@@ -134,7 +134,7 @@ fn device_ops(rows: &[OpReport]) -> (Vec<usize>, Vec<Program<'_>>) {
 }
 
 fn pooled(ops: &[usize], programs: &[Program<'_>]) -> Repetitions {
-    let mut groups: BTreeMap<&Program<'_>, Vec<usize>> = BTreeMap::new();
+    let mut groups: HashMap<&Program<'_>, Vec<usize>> = HashMap::new();
     for (&at, program) in ops.iter().zip(programs) {
         groups.entry(program).or_default().push(at);
     }

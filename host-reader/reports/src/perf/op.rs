@@ -8,6 +8,7 @@ use super::{
         model_of,
     },
     row::OpRow,
+    shared_text::{SharedText, TextPool},
 };
 
 /// Percent of a limit from which an op is bound by it.
@@ -85,15 +86,15 @@ pub struct OpReport {
     /// Resource that limits its speed.
     pub bound: Option<Bound>,
     /// Op code with what the model adds to it.
-    pub op_code: String,
+    pub op_code: SharedText,
     /// Op code as it was written.
-    pub raw_op_code: String,
+    pub raw_op_code: SharedText,
     /// Shapes, element types and memories of its tensors.
-    pub source: String,
+    pub source: SharedText,
     /// The device.
     pub device: Option<u64>,
     /// The sub-device.
-    pub sub_device: Option<String>,
+    pub sub_device: Option<SharedText>,
     /// How long its kernels ran.
     pub device_time_us: Option<f64>,
     /// From the end of the op before.
@@ -115,15 +116,15 @@ pub struct OpReport {
     /// Least time that it needs by its shape; `None` if it is not known.
     pub limit: Option<ShapeLimit>,
     /// Fidelity and element types as text.
-    pub math_fidelity: String,
+    pub math_fidelity: SharedText,
     /// Element type of the first output.
-    pub output_datatype: Option<String>,
+    pub output_datatype: Option<SharedText>,
     /// Element types of the first two inputs.
-    pub input_datatypes: [Option<String>; 2],
+    pub input_datatypes: [Option<SharedText>; 2],
     /// True if its weights are sharded over DRAM banks.
     pub is_dram_sharded: bool,
     /// Where the first input lies.
-    pub input_0_memory: Option<String>,
+    pub input_0_memory: Option<SharedText>,
     /// How a matmul was told to cut its work.
     pub blocks: ProgramBlocks,
     /// Number of the call, as it was written.
@@ -172,16 +173,17 @@ pub(super) struct Previous {
 
 /// Analyses one row on its own.
 pub(super) fn analyse(
-    row: &OpRow,
+    row: OpRow,
     previous: Option<Previous>,
     available_core_count: Option<u64>,
     context: ModelContext<'_>,
+    texts: &mut TextPool,
 ) -> OpReport {
-    let kind = kind_of(row);
-    let is_duration_invalid = kind != RowKind::Signpost && is_duration_invalid(row);
+    let kind = kind_of(&row);
+    let is_duration_invalid = kind != RowKind::Signpost && is_duration_invalid(&row);
     let duration_ns = row.kernel_duration_ns.filter(|_| !is_duration_invalid);
     let modelled = match kind {
-        RowKind::Device => model_of(row, &ModelContext { duration_ns, ..context }),
+        RowKind::Device => model_of(&row, &ModelContext { duration_ns, ..context }),
         RowKind::Host | RowKind::Signpost => Modelled::default(),
     };
     let is_op = kind == RowKind::Device;
@@ -194,15 +196,16 @@ pub(super) fn analyse(
         total_percent: None,
         bound: bound_of(kind, &modelled),
         op_code: match kind {
-            RowKind::Signpost => format!("{} (signpost)", row.op_code),
-            RowKind::Device | RowKind::Host => format!("{}{}", row.op_code, modelled.suffix),
+            RowKind::Signpost => texts.shared(&format!("{} (signpost)", row.op_code)),
+            RowKind::Device | RowKind::Host if modelled.suffix.is_empty() => row.op_code.clone(),
+            RowKind::Device | RowKind::Host => {
+                texts.shared(&format!("{}{}", row.op_code, modelled.suffix))
+            }
         },
-        raw_op_code: row.op_code.clone(),
-        source: row.source(),
+        source: texts.shared(&row.source()),
         device: row.device,
-        sub_device: row.sub_device.clone(),
         device_time_us: duration_ns.filter(|_| is_op).map(|ns| ns / 1000.0),
-        op_to_op_gap_us: gap_us(row, kind, is_duration_invalid, previous),
+        op_to_op_gap_us: gap_us(&row, kind, is_duration_invalid, previous),
         core_count: modelled.cores.or(row.core_count),
         available_core_count,
         dram_bytes: modelled.dram_bytes,
@@ -211,23 +214,25 @@ pub(super) fn analyse(
         tflops: modelled.tflops,
         flops_percent: modelled.flops_percent,
         limit: is_op
-            .then(|| ShapeLimit::of(row, &modelled, available_core_count, &context))
+            .then(|| ShapeLimit::of(&row, &modelled, available_core_count, &context))
             .flatten(),
-        math_fidelity: fidelity_text(row, modelled.analysis),
-        output_datatype: row.output.datatype.clone(),
-        input_datatypes: row.inputs.each_ref().map(|input| input.datatype.clone()),
+        math_fidelity: texts.shared(&fidelity_text(&row, modelled.analysis)),
         is_dram_sharded: modelled.is_dram_sharded,
-        input_0_memory: row.inputs[0].memory.clone(),
-        blocks: blocks_of(row),
-        global_call_count: row.global_call_count.clone(),
+        blocks: blocks_of(&row),
         category: (kind != RowKind::Signpost).then(|| OpCategory::of(&row.op_code)),
         bound_analysis: modelled.analysis,
-        fidelity: (modelled.analysis != BoundAnalysis::None).then(|| judge_fidelity(row)),
+        fidelity: (modelled.analysis != BoundAnalysis::None).then(|| judge_fidelity(&row)),
         advice: None,
         is_duration_invalid: is_duration_invalid && is_op,
         trace_session: row.trace_session,
         firmware_start_cycle: row.firmware_start_cycle,
         is_active_unknown: modelled.is_active_unknown,
+        input_0_memory: row.inputs[0].memory.clone(),
+        input_datatypes: row.inputs.each_ref().map(|input| input.datatype.clone()),
+        output_datatype: row.output.datatype,
+        raw_op_code: row.op_code,
+        sub_device: row.sub_device,
+        global_call_count: row.global_call_count,
     }
 }
 

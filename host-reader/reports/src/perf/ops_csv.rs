@@ -4,14 +4,19 @@
 
 use super::{
     row::{OpRow, RowColumns, RowReader},
+    shared_text::TextPool,
     titles::{OpsCsvFormat, Titles},
 };
 use crate::{
     problem::{Position, ProblemLog},
-    records::{CsvRecords, Extent, PlainLine},
+    records::{CsvRecords, Extent, PlainLine, PlainLines},
 };
 use rayon::prelude::*;
-use std::{collections::HashMap, io::Read};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    io::{self, Read},
+};
 
 /// Quotes that stay open after which the rest of a file is read as it is, since each of
 /// them makes the reader go back.
@@ -69,8 +74,8 @@ pub struct OpsCsv {
 /// Reads an ops CSV of any generation; `file` names it in messages.
 ///
 /// A row with too few cells is kept without its last one, which may be cut as well; one
-/// with too many is left out, since its cells cannot be told apart. Memory: the file and
-/// its rows.
+/// with too many is left out, since its cells cannot be told apart. Memory: the rows, and from the
+/// first line with a quote on the rest of the file.
 ///
 /// # Errors
 /// If the stream cannot be read or does not begin as an ops CSV.
@@ -83,20 +88,16 @@ pub struct OpsCsv {
 /// assert!(!csv.problems.kept().is_empty());
 /// # Ok::<(), reports::perf::OpsCsvError>(())
 /// ```
-pub fn read_ops_csv(mut input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError> {
-    let mut bytes = Vec::new();
-    input
-        .read_to_end(&mut bytes)
-        .map_err(|source| OpsCsvError::Io { file: file.to_owned(), source })?;
-    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
-    if bytes.trim_ascii().is_empty() {
+pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError> {
+    let failed = |source| OpsCsvError::Io { file: file.to_owned(), source };
+    let mut part = FilePart::first(input).map_err(failed)?;
+    if part.bytes.trim_ascii().is_empty() {
         return Err(OpsCsvError::Empty { file: file.to_owned() });
     }
-    // Nearly all files are valid, which is seen several times faster than where one is not.
-    let text = std::str::from_utf8(bytes)
-        .map_or_else(|_| String::from_utf8_lossy(bytes), std::borrow::Cow::Borrowed);
+    let text = part.text();
     let mut records = CsvRecords::new(text.as_bytes());
     let first = next_record(&mut records).unwrap_or_default();
+    let (mut start, mut line) = records.end();
     let titles = Titles::new(&first.cells);
     if !titles.are_of_ops() {
         let column_count = first.cells.len();
@@ -105,7 +106,23 @@ pub fn read_ops_csv(mut input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvEr
     let mut problems = ProblemLog::default();
     titles.check(file, first.extent.line, &mut problems);
     let rows = RowsOf { file, titles: &titles, columns: RowColumns::new(&titles) };
-    let mut read = rows.read(&text, records);
+    let mut read = RowsRead::default();
+    let mut pools: Vec<TextPool> = std::iter::repeat_with(TextPool::default).take(PARTS).collect();
+    drop(text);
+    while !part.is_last
+        && let Ok(text) = std::str::from_utf8(part.whole_lines())
+    {
+        let found = PlainLines::of(text.as_bytes(), start, line);
+        let is_plain = found.end > 0 && found.end >= text.len();
+        rows.read_plain(text, &found.lines, &mut pools, &mut read);
+        (start, line) = (0, found.next_line);
+        part.take(found.end);
+        part.read_more(if is_plain { BYTES_AT_ONCE } else { u64::MAX }).map_err(failed)?;
+    }
+    part.read_more(u64::MAX).map_err(failed)?;
+    let text = part.text();
+    let records = CsvRecords::from_line(text.as_bytes(), start, line.saturating_sub(1));
+    rows.read(&text, records, &mut pools, &mut read);
     // It is in the order of programs, and has no times of the host.
     if titles.format() == OpsCsvFormat::Streaming {
         read.rows.sort_by_key(|row| read.starts.get(&row.line).copied());
@@ -120,11 +137,69 @@ pub fn read_ops_csv(mut input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvEr
     })
 }
 
-/// Lines that are read at a time by one thread.
-const LINES_AT_ONCE: usize = 128;
+/// Bytes of a file that are read at a time. A part that the processor's caches hold is read faster.
+const BYTES_AT_ONCE: u64 = 2 << 20;
 
-/// Parts of so many lines that are in memory at a time.
-const PARTS_AT_ONCE: usize = 128;
+/// Mark that spreadsheets write before the titles.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// Part of a file that is in memory.
+struct FilePart<R> {
+    input: R,
+    bytes: Vec<u8>,
+    /// True if there is no part after it.
+    is_last: bool,
+}
+
+impl<R: Read> FilePart<R> {
+    /// The first part, or all of a file whose first lines are no records as they are.
+    fn first(input: R) -> io::Result<Self> {
+        let mut part = Self { input, bytes: Vec::new(), is_last: false };
+        part.read_more(BYTES_AT_ONCE)?;
+        if part.bytes.starts_with(BYTE_ORDER_MARK) {
+            part.take(BYTE_ORDER_MARK.len());
+        }
+        let lines = part.whole_lines();
+        let has_quotes = memchr::memchr(b'"', lines).is_some();
+        if has_quotes || lines.trim_ascii().is_empty() || std::str::from_utf8(lines).is_err() {
+            part.read_more(u64::MAX)?;
+        }
+        Ok(part)
+    }
+
+    /// Reads so many bytes more, or those that are left.
+    fn read_more(&mut self, count: u64) -> io::Result<()> {
+        if !self.is_last {
+            let found = self.input.by_ref().take(count).read_to_end(&mut self.bytes)?;
+            self.is_last = (found as u64) < count;
+        }
+        Ok(())
+    }
+
+    /// Leaves out the first bytes.
+    fn take(&mut self, count: usize) {
+        self.bytes.drain(..count.min(self.bytes.len()));
+    }
+
+    /// The lines whose end is in memory.
+    fn whole_lines(&self) -> &[u8] {
+        let end = memchr::memrchr(b'\n', &self.bytes).map_or(0, |at| at.saturating_add(1));
+        self.bytes.get(..end).unwrap_or(&self.bytes)
+    }
+
+    /// The text of the last part, or of the lines whose end is in memory.
+    fn text(&self) -> Cow<'_, str> {
+        let bytes = if self.is_last { &self.bytes } else { self.whole_lines() };
+        // Nearly all files are valid, which is seen several times faster than where one is not.
+        std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+    }
+}
+
+/// Lines that are in memory as rows of parts at a time.
+const LINES_AT_ONCE: usize = 16_384;
+
+/// Parts of lines that are read side by side, each with the texts that its lines share.
+const PARTS: usize = 16;
 
 /// Reader of all rows of a file.
 struct RowsOf<'a> {
@@ -154,36 +229,52 @@ impl RowsRead {
 
 impl RowsOf<'_> {
     /// Reads lines without quotes several at a time, and all others record by record.
-    fn read(&self, text: &str, mut records: CsvRecords<'_>) -> RowsRead {
-        let mut read = RowsRead::default();
+    fn read(
+        &self,
+        text: &str,
+        mut records: CsvRecords<'_>,
+        pools: &mut [TextPool],
+        read: &mut RowsRead,
+    ) {
         let mut open_quotes = 0;
         loop {
-            let lines = records.plain_lines();
-            read.rows.reserve(lines.len());
-            // Not all at once, so that the memory of parts is used again.
-            for lines in lines.chunks(LINES_AT_ONCE.saturating_mul(PARTS_AT_ONCE)) {
-                let parts = lines.par_chunks(LINES_AT_ONCE);
-                let parts: Vec<_> = parts.map(|lines| self.plain_rows(text, lines)).collect();
-                parts.into_iter().for_each(|part| read.append(part));
-            }
-            let Some(record) = next_record(&mut records) else { return read };
+            self.read_plain(text, &records.plain_lines(), pools, read);
+            let Some(record) = next_record(&mut records) else { return };
             let Extent { line, line_count, .. } = record.extent;
             let count = record.cells.len();
             if count != self.titles.count() && line_count > 1 && open_quotes < MAX_OPEN_QUOTES {
                 open_quotes = open_quotes.saturating_add(1);
-                self.skip(
-                    line,
-                    ("cells whose quotes are closed", "a quote that stays open"),
-                    &mut read,
-                );
+                self.skip(line, ("cells whose quotes are closed", "a quote that stays open"), read);
                 records.resume_after_line_of(&record.extent);
                 continue;
             }
-            self.add_row(&mut record.cells.iter().collect(), line, &mut read);
+            let mut cells = record.cells.iter().collect();
+            if let Some(texts) = pools.first_mut() {
+                self.add_row(&mut cells, line, texts, read);
+            }
         }
     }
 
-    fn plain_rows(&self, text: &str, lines: &[PlainLine]) -> RowsRead {
+    /// Reads lines that are records as they are.
+    fn read_plain(
+        &self,
+        text: &str,
+        lines: &[PlainLine],
+        pools: &mut [TextPool],
+        read: &mut RowsRead,
+    ) {
+        read.rows.reserve(lines.len());
+        // Not all at once, so that the memory of parts is used again.
+        for lines in lines.chunks(LINES_AT_ONCE) {
+            let parts = lines.par_chunks(lines.len().div_ceil(PARTS).max(1));
+            let parts = parts.zip(pools.par_iter_mut());
+            let parts: Vec<_> =
+                parts.map(|(lines, texts)| self.plain_rows(text, lines, texts)).collect();
+            parts.into_iter().for_each(|part| read.append(part));
+        }
+    }
+
+    fn plain_rows(&self, text: &str, lines: &[PlainLine], texts: &mut TextPool) -> RowsRead {
         let mut read = RowsRead { rows: Vec::with_capacity(lines.len()), ..RowsRead::default() };
         let mut cells = Vec::with_capacity(self.titles.count());
         for line in lines {
@@ -196,12 +287,12 @@ impl RowsOf<'_> {
                 start = end.saturating_add(1);
             }
             cells.push(text.get(start..).unwrap_or(""));
-            self.add_row(&mut cells, line.line, &mut read);
+            self.add_row(&mut cells, line.line, texts, &mut read);
         }
         read
     }
 
-    fn add_row(&self, cells: &mut Vec<&str>, line: u64, read: &mut RowsRead) {
+    fn add_row(&self, cells: &mut Vec<&str>, line: u64, texts: &mut TextPool, read: &mut RowsRead) {
         let (count, expected) = (cells.len(), self.titles.count());
         if count > expected {
             self.skip(line, (&cells_text(expected), &cells_text(count)), read);
@@ -225,7 +316,7 @@ impl RowsOf<'_> {
         }
         let (columns, file) = (&self.columns, self.file);
         let problems = &mut read.problems;
-        let row = RowReader { columns, cells, file, line, problems }.read();
+        let row = RowReader { columns, cells, file, line, texts, problems }.read();
         read.rows.push(row);
     }
 
@@ -336,6 +427,41 @@ mod tests {
         assert_eq!(mixed(&|_| false), alone);
         assert_eq!(mixed(&|number| number % 7 == 3), alone);
         assert_eq!(mixed(&|number| number > 0 && number < 2000), alone);
+    }
+
+    /// Several parts, whose bounds are somewhere within lines.
+    #[test]
+    fn a_file_of_many_parts_is_read_as_one() {
+        const LINES: usize = 80_000;
+        let name = |number: usize| format!("Op{number}{}", "x".repeat(number % 31));
+        let written = |odd: &dyn Fn(usize) -> Option<String>| {
+            let line = |number| odd(number).unwrap_or_else(|| row(&name(number)));
+            format!("{TITLES}\r\n{}", (0..LINES).map(line).collect::<String>()).into_bytes()
+        };
+        let expected = |number: usize| (number as u64 + 2, name(number));
+        let read = |bytes: &[u8]| {
+            assert!(bytes.len() > 2 * usize::try_from(BYTES_AT_ONCE).unwrap());
+            let csv = read_ops_csv(bytes, "a.csv").unwrap();
+            let rows = csv.rows.iter().map(|row| (row.line, row.op_code.to_string()));
+            (rows.collect::<Vec<_>>(), csv.skipped_line_count)
+        };
+        let plain: Vec<_> = (0..LINES).map(expected).collect();
+        assert_eq!(read(&written(&|_| None)), (plain.clone(), 0));
+        // From a quote on lines are read another way, and so is all of a file that begins with one.
+        for at in [0, 50_000] {
+            let quoted = |number| (number == at).then(|| row(&format!("\"{}\"", name(number))));
+            assert_eq!(read(&written(&quoted)), (plain.clone(), 0));
+        }
+        let open = |number| (number == 50_000).then(|| format!("\"{}", row("B")));
+        let others: Vec<_> = plain.iter().filter(|(line, _)| *line != 50_002).cloned().collect();
+        assert_eq!(read(&written(&open)), (others, 1));
+        // A byte that is no text, and a line that is blank.
+        let mut bytes = written(&|number| (number == 40_000).then(|| "\r\n".to_owned()));
+        let at = bytes.len() - row(&name(LINES - 1)).len();
+        bytes[at] = 0xFF;
+        let mut odd: Vec<_> = plain.into_iter().filter(|(line, _)| *line != 40_002).collect();
+        odd.last_mut().unwrap().1.replace_range(..1, "\u{FFFD}");
+        assert_eq!(read(&bytes), (odd, 0));
     }
 
     #[test]

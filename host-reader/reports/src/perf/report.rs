@@ -11,6 +11,7 @@ use super::{
     op::{OpReport, Previous, RowKind, analyse, is_duration_invalid},
     ops_csv::OpsCsv,
     row::OpRow,
+    shared_text::TextPool,
     spread::sum_of,
     stacked::{StackBy, StackedOps, stack},
     titles::OpsCsvFormat,
@@ -165,7 +166,7 @@ impl PerfReport {
         note_unmodelled(&rows, &files_read, &mut problems);
         // The first row of a range has no row before it, so no gap either.
         rows.retain(|row| options.id_range.as_ref().is_none_or(|range| range.contains(&row.id)));
-        let mut rows = analyse_rows(&rows, &chip, options);
+        let mut rows = analyse_rows(rows, &chip, options);
         rows.retain(|row| !(options.leaves_out_host_ops && row.kind == RowKind::Host));
         add_total_percents(&mut rows);
         note_rows(&rows, &mut notes);
@@ -209,7 +210,10 @@ fn compare_starts(one: &OpRow, other: &OpRow) -> std::cmp::Ordering {
     }
 }
 
-fn analyse_rows(rows: &[OpRow], chip: &ChipFacts, options: &PerfOptions) -> Vec<OpReport> {
+/// Rows that one thread analyses at least before others take over.
+const ROWS_AT_ONCE: usize = 256;
+
+fn analyse_rows(rows: Vec<OpRow>, chip: &ChipFacts, options: &PerfOptions) -> Vec<OpReport> {
     let context = ModelContext {
         arch: chip.arch.as_ref(),
         active_experts: options.active_experts,
@@ -228,8 +232,9 @@ fn analyse_rows(rows: &[OpRow], chip: &ChipFacts, options: &PerfOptions) -> Vec<
         before
     });
     let before: Vec<_> = before.collect();
-    let analysed = rows.par_iter().zip(before).map(|(row, before)| {
-        let mut report = analyse(row, before, chip.worker_core_count, context);
+    let rows = rows.into_par_iter().zip(before).with_min_len(ROWS_AT_ONCE);
+    let analysed = rows.map_init(TextPool::default, |texts, (row, before)| {
+        let mut report = analyse(row, before, chip.worker_core_count, context, texts);
         if report.is_matmul() && report.kind == RowKind::Device {
             report.advice = Some(matmul_advice(&report));
         }

@@ -2,6 +2,7 @@
 
 use super::{
     cell,
+    shared_text::{SharedText, TextPool},
     titles::{Column, OpsCsvFormat, Titles},
 };
 use crate::problem::{Position, ProblemLog, quoted};
@@ -16,9 +17,9 @@ pub struct Tensor {
     /// Physical sides: W, Z, Y, X.
     pub sides: [Option<u64>; 4],
     /// Element type; `None` if there is no such tensor.
-    pub datatype: Option<String>,
+    pub datatype: Option<SharedText>,
     /// Memory and layout.
-    pub memory: Option<String>,
+    pub memory: Option<SharedText>,
 }
 
 impl Tensor {
@@ -45,25 +46,25 @@ pub struct OpRow {
     /// Number in reports: the row of a spreadsheet that holds all files.
     pub id: u64,
     /// Name of the op, or of the signpost.
-    pub op_code: String,
+    pub op_code: SharedText,
     /// `tt_dnn_device`, `signpost`, `python_fallback` and others.
-    pub op_type: String,
+    pub op_type: SharedText,
     /// Number of the call, as it was written.
     pub global_call_count: String,
     /// The device.
     pub device: Option<u64>,
     /// The op's attributes as text.
-    pub attributes: String,
+    pub attributes: SharedText,
     /// Math fidelity as text.
-    pub math_fidelity: String,
+    pub math_fidelity: SharedText,
     /// Cores that it ran on.
     pub core_count: Option<u64>,
     /// Cores that it could have had.
     pub available_cores: Option<u64>,
     /// Name of the architecture.
-    pub arch: Option<String>,
+    pub arch: Option<SharedText>,
     /// The sub-device.
-    pub sub_device: Option<String>,
+    pub sub_device: Option<SharedText>,
     /// When the host began with it, in ns on the host's clock.
     pub host_start_ns: Option<f64>,
     /// How long its kernels ran.
@@ -199,6 +200,7 @@ pub(super) struct RowReader<'a> {
     pub(super) cells: &'a [&'a str],
     pub(super) file: &'a str,
     pub(super) line: u64,
+    pub(super) texts: &'a mut TextPool,
     pub(super) problems: &'a mut ProblemLog,
 }
 
@@ -208,17 +210,17 @@ impl<'a> RowReader<'a> {
         let is_signpost = self.cell(&columns.op_type) == "signpost";
         let mut row = OpRow {
             line: self.line,
-            op_code: cell::clean(self.cell(&columns.op_code)),
-            op_type: cell::clean(self.cell(&columns.op_type)),
-            global_call_count: cell::clean(self.cell(&columns.global_call_count)),
+            op_code: self.shared(&columns.op_code),
+            op_type: self.shared(&columns.op_type),
+            global_call_count: cell::clean(self.cell(&columns.global_call_count)).into_owned(),
             host_start_ns: self.number(&columns.host_start_ns),
             available_cores: self.cores(&columns.available_cores),
             arch: self.text(&columns.arch),
             ..OpRow::default()
         };
         if columns.format == OpsCsvFormat::Streaming {
-            row.op_code = format!("program {}", row.global_call_count);
-            row.op_type = DEVICE_OP.to_owned();
+            row.op_code = format!("program {}", row.global_call_count).into();
+            row.op_type = self.texts.shared(DEVICE_OP);
         }
         if !is_signpost {
             self.read_op(&mut row);
@@ -229,10 +231,11 @@ impl<'a> RowReader<'a> {
     fn read_op(&mut self, row: &mut OpRow) {
         let columns = self.columns;
         row.device = self.value(&columns.device, cell::whole, "a whole number from 0");
-        row.attributes = cell::clean(self.cell(&columns.attributes));
+        row.attributes = self.shared(&columns.attributes);
         row.math_fidelity = self.text(&columns.math_fidelity).unwrap_or_default();
         row.core_count = self.cores(&columns.core_count);
-        row.sub_device = cell::sub_device(self.cell(&columns.sub_device));
+        let sub_device = cell::sub_device(self.cell(&columns.sub_device));
+        row.sub_device = sub_device.map(|id| self.texts.shared(&id));
         row.kernel_duration_ns = self.number(&columns.kernel_duration_ns);
         row.op_to_op_latency_ns = self.number(&columns.op_to_op_latency_ns);
         row.inputs = columns.inputs.each_ref().map(|input| self.tensor(input));
@@ -270,9 +273,12 @@ impl<'a> RowReader<'a> {
         column.at.and_then(|at| self.cells.get(at)).copied().unwrap_or("")
     }
 
-    fn text(&self, column: &Column) -> Option<String> {
-        let text = self.cell(column);
-        (!cell::is_blank(text)).then(|| cell::clean(text))
+    fn shared(&mut self, column: &Column) -> SharedText {
+        self.texts.shared(&cell::clean(self.cell(column)))
+    }
+
+    fn text(&mut self, column: &Column) -> Option<SharedText> {
+        (!cell::is_blank(self.cell(column))).then(|| self.shared(column))
     }
 
     fn number(&mut self, column: &Column) -> Option<f64> {

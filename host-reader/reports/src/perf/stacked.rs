@@ -48,13 +48,18 @@ pub struct StackedOps {
 /// # Compatibility
 /// tt-perf-report 1.4.1: the same rows and figures.
 pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<StackedOps> {
-    let mut groups: Vec<(StackedOps, Vec<&OpReport>)> = Vec::new();
+    let mut groups: Vec<Group<'_>> = Vec::new();
     let mut index: HashMap<(String, Option<u64>), usize> = HashMap::new();
+    // The text of a key is made once for all rows that share its parts.
+    let mut known: HashMap<(KeyParts<'_>, Option<u64>), usize> = HashMap::new();
     for row in rows.iter().filter(|row| row.kind != RowKind::Signpost) {
-        let key = (key_of(row, by), row.device.filter(|_| by_device));
-        let at = *index.entry(key.clone()).or_insert_with(|| {
-            groups.push((StackedOps::empty(key, row), Vec::new()));
-            groups.len().saturating_sub(1)
+        let (parts, device) = (KeyParts::new(row, by), row.device.filter(|_| by_device));
+        let at = *known.entry((parts, device)).or_insert_with(|| {
+            let key = (parts.text(), device);
+            *index.entry(key.clone()).or_insert_with(|| {
+                groups.push((StackedOps::empty(key, row), Vec::new()));
+                groups.len().saturating_sub(1)
+            })
         });
         if let Some((_, members)) = groups.get_mut(at) {
             members.push(row);
@@ -74,21 +79,37 @@ pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<Stac
     stacked
 }
 
-fn key_of(row: &OpReport, by: StackBy) -> String {
-    let name = row.op_code.split_whitespace().next().unwrap_or("");
-    match by {
-        StackBy::Op => name.to_owned(),
-        StackBy::Category => row.category.map_or("", super::OpCategory::label).to_owned(),
-        StackBy::Memory => {
-            let memory = row.input_0_memory.as_deref().unwrap_or("");
-            if memory.is_empty() {
-                return name.to_owned();
+/// Parts of a row that make the key of its group.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct KeyParts<'a> {
+    name: &'a str,
+    /// Memory of the first input, where groups are told apart by it.
+    memory: &'a str,
+}
+
+impl<'a> KeyParts<'a> {
+    fn new(row: &'a OpReport, by: StackBy) -> Self {
+        let name = || row.op_code.split_whitespace().next().unwrap_or("");
+        match by {
+            StackBy::Op => Self { name: name(), memory: "" },
+            StackBy::Category => {
+                Self { name: row.category.map_or("", super::OpCategory::label), memory: "" }
             }
-            let parts: Vec<_> = memory.split('_').collect();
-            let last = parts.get(parts.len().saturating_sub(2)..).unwrap_or(&parts);
-            let place = last.join("_").to_lowercase();
-            format!("{name} (in0:{place})")
+            StackBy::Memory => {
+                Self { name: name(), memory: row.input_0_memory.as_deref().unwrap_or("") }
+            }
         }
+    }
+
+    fn text(self) -> String {
+        let Self { name, memory } = self;
+        if memory.is_empty() {
+            return name.to_owned();
+        }
+        let parts: Vec<_> = memory.split('_').collect();
+        let last = parts.get(parts.len().saturating_sub(2)..).unwrap_or(&parts);
+        let place = last.join("_").to_lowercase();
+        format!("{name} (in0:{place})")
     }
 }
 
@@ -97,9 +118,9 @@ type Group<'a> = (StackedOps, Vec<&'a OpReport>);
 fn weighted_means(groups: &[Group<'_>]) -> HashMap<String, f64> {
     let mut sums: HashMap<String, (f64, f64)> = HashMap::new();
     for (group, members) in groups {
+        let sum = sums.entry(group.op_code.clone()).or_default();
         for row in members {
             if let Some((percent, time)) = row.flops_percent.zip(row.device_time_us) {
-                let sum = sums.entry(group.op_code.clone()).or_default();
                 sum.0 += percent * time;
                 sum.1 += time;
             }

@@ -203,7 +203,7 @@ fn op_cells(
         plain(whole(row.device)),
     ];
     if has_sub_device {
-        cells.push(plain(row.sub_device.clone().unwrap_or_default()));
+        cells.push(plain(row.sub_device.as_deref().unwrap_or_default().to_owned()));
     }
     cells.extend([
         plain(with_unit(row.device_time_us, 0, "μs")),
@@ -218,7 +218,7 @@ fn op_cells(
         painted(with_unit(row.dram_percent, 1, "%"), Paintable::Dram),
         painted(with_unit(row.tflops, 1, "TFLOPs"), Paintable::Flops),
         painted(with_unit(row.flops_percent, 1, "%"), Paintable::Flops),
-        painted(row.math_fidelity.clone(), Paintable::Fidelity),
+        painted(row.math_fidelity.to_string(), Paintable::Fidelity),
     ]);
     cells
 }

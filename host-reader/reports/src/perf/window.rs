@@ -131,7 +131,7 @@ mod tests {
     /// Capital letters are signposts, others ops.
     fn rows(text: &str) -> Vec<OpRow> {
         let row = |c: char| OpRow {
-            op_code: c.to_string(),
+            op_code: c.to_string().into(),
             op_type: if c.is_uppercase() { "signpost" } else { "tt_dnn_device" }.into(),
             ..OpRow::default()
         };

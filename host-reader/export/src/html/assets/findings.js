@@ -5,7 +5,7 @@ function buildFindings() {
   const { causes } = facts;
   if (!causes) return;
   const section = byId('summary');
-  if (causes.window) section.append(h('p.window', {}, visible(causes.window)));
+  for (const sentence of [causes.window, causes.described_by]) if (sentence) section.append(h('p.window', {}, visible(sentence)));
   const shown = causes.findings.slice(0, 3), rest = causes.findings.slice(3);
   if (shown.length) section.append(h('ol.findings', {}, shown.map(findingItem)));
   const more = [

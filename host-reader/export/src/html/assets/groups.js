@@ -2,7 +2,6 @@
 
 const { groups } = facts;
 for (const group of groups) group.op = visible(group.op);
-const opOfRow = new Map(ops.id.map((id, op) => [id, op]));
 
 function buildGroups() {
   if (!groups.length) { byId('groups').hidden = true; return; }
@@ -16,11 +15,12 @@ function buildGroups() {
     column('Share', '62px', (group) => group.percent, percent, "Of the kernels' time"),
     column('FLOPs', '62px', (group) => group.flops_percent, percent, 'Share of what the cores in use could compute'),
     column('DRAM', '62px', (group) => group.dram_percent, percent, "Share of the chip's DRAM bandwidth"),
-    { ...column('Bound', '62px', (group) => group.bound ?? '', String, 'Limit that the ops reach'), isText: true },
+    groups.some((group) => group.noc_percent !== null) && nocColumn(column),
+    { ...column('Bound', '62px', (group) => group.bound ?? '', String, 'Limit that the ops reach'), isText: true, show: (row) => unknownOr(groups[row].bound, String) },
     column('Limit', '76px', (group) => group.limit_ns, timeText, 'Least time by the shapes of its ops, with all cores'),
     column('× limit', '60px', times, (value) => value.toFixed(value < 10 ? 1 : 0), 'Time over the limit'),
     column('Cores', '92px', (group) => group.core_count, grouped, 'Of the longest op, and those available'),
-  ];
+  ].filter(Boolean);
   columns.at(-1).show = (row) => unknownOr(groups[row].core_count, (cores) => groups[row].available_core_count ? `${cores} of ${groups[row].available_core_count}` : String(cores));
   const table = new Table({
     label: 'Op codes', columns, rows: upTo(groups.length), noun: ['op code'], sort: { column: 2, isDown: true }, height: 360, minWidth: 780,
@@ -30,16 +30,15 @@ function buildGroups() {
     table.pick(row);
     opTable.filter.value = groups[row].op;
     opTable.refresh();
-    const op = opOfRow.get(groups[row].rows[0]);
-    if (op !== undefined) pickOp(op);
+    const op = opOfGroup(groups[row]);
+    if (op >= 0) pickOp(op);
   }
   headOf('groups').append(table.count);
   byId('groups').append(table.scroller);
 }
 
-/** Facts that cost the ops of an op's code time, with what to change. */
-function groupReasons(op) {
-  const group = groups.find(({ rows }) => rows.includes(ops.id[op]));
-  if (!group?.reasons.length) return '';
-  return h('ul', {}, group.reasons.map(({ fact, advice }) => h('li', {}, `${visible(group.op)}: ${visible(fact)}. `, h('span.muted', {}, visible(advice)))));
-}
+/** The use of the busiest link of the NoC, which may be more where not all bytes are known. */
+const nocColumn = (column) => ({
+  ...column('NoC', '62px', (group) => group.noc_percent, percent, "Share of the peak of the NoC's busiest link"),
+  show: (row) => unknownOr(groups[row].noc_percent, (value) => `${groups[row].is_noc_lower_bound ? '≥ ' : ''}${percent(value)}`),
+});

@@ -10,6 +10,9 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 
 const maximum = (values) => values.reduce((most, value) => Math.max(most, value ?? 0), 0) || 1;
 const upTo = (count) => Array.from({ length: count }, (_, i) => i);
+/** A text for a value, and a dash where it is not known. */
+const unknownOr = (value, text) => value === null ? h('span.muted', {}, '–') : text(value);
+const percent = (value) => `${value.toFixed(1)} %`;
 const withBar = (text, share, className) => h('span.with-bar', {}, bar(share, className), h('span', {}, text));
 
 /** A figure of the summary with its name. */

@@ -50,6 +50,13 @@ function opFacts(op) {
     ops.advice[op].map((advice) => h('p', {}, visible(advice))), groupReasons(op));
 }
 
+/** Facts that cost the ops of an op's code time, with what to change. */
+function groupReasons(op) {
+  const group = groups.find(({ rows }) => rows.includes(ops.id[op]));
+  if (!group?.reasons.length) return '';
+  return h('ul', {}, group.reasons.map(({ fact, advice }) => h('li', {}, `${visible(group.op)}: ${visible(fact)}. `, h('span.muted', {}, visible(advice)))));
+}
+
 function buildSummary() {
   byId('title').textContent = visible(facts.title) || 'Ops';
   const hosts = ops.is_host.filter(Boolean).length;

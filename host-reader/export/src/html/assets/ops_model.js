@@ -34,6 +34,6 @@ const isGapSteady = (op) => isSteady(op) && opBefore(op) >= firstSteady;
 ops.op_to_op_latency_cycles = ops.gap_ns.map((gap, op) => isGapSteady(op) ? gap : null);
 ops.latency_doubt = upTo(opCount).map((op) => ops.gap_ns[op] === null && !ops.is_host[op] && isGapSteady(op) ? gapDoubt() : null);
 
-const unknownOr = (value, text) => value === null ? h('span.muted', {}, '–') : text(value);
 const number = (digits) => (value) => value.toFixed(digits);
-const percent = (value) => `${value.toFixed(1)} %`;
+/** The longest op of a group. */
+const opOfGroup = (group) => ops.id.indexOf(group.rows[0]);

@@ -4,6 +4,7 @@ buildHeader();
 buildHelp();
 buildSummary();
 buildOps();
+buildGroups();
 buildOpPage();
 buildGrid();
 buildTimeline();

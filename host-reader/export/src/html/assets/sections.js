@@ -49,6 +49,9 @@ function buildOps() {
   byId('ops').append(opTable.scroller);
 }
 
+/** The longest op of a group; -1 if no op has its name. */
+const opOfGroup = (group) => upTo(opCount).filter((op) => ops.name[op] === group.op).reduce((best, op) => best < 0 || ops.kernel_cycles[op] > ops.kernel_cycles[best] ? op : best, -1);
+
 /** Marks an op in the table, shows its page, and shows it on the grid; -1 shows the slowest and all. */
 function pickOp(op) {
   opTable.pick(op);

@@ -1,12 +1,20 @@
 //! Values in the text of an op's attributes.
 
+use memchr::memmem::{Finder, find};
+use std::sync::LazyLock;
+
+/// Finders of words that are looked for in each row, made once: attributes are long.
+static PROGRAM_CONFIG: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("program_config"));
+static DRAM_SHARDED: LazyLock<Finder<'_>> =
+    LazyLock::new(|| Finder::new("MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig"));
+
 /// Returns the value that follows `'name': `.
 ///
 /// # Compatibility
 /// Producers write `{'name': 'value'; 'other': value}`.
 pub(super) fn value<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
     let key = format!("'{name}':");
-    let after = attributes.split_once(&key)?.1.trim_start();
+    let after = text_after(attributes, &key)?.trim_start();
     match after.strip_prefix('\'') {
         Some(quoted) => quoted.split('\'').next(),
         None => after.split([';', ',', '}', ' ']).next(),
@@ -27,7 +35,7 @@ pub(in crate::perf) fn first_number(attributes: &str, name: &str) -> Option<u64>
     let key = format!("{name}=");
     let mut rest = attributes;
     loop {
-        rest = rest.split_once(&key)?.1;
+        rest = text_after(rest, &key)?;
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         if let Ok(number) = rest[..end].parse() {
             return Some(number);
@@ -38,7 +46,7 @@ pub(in crate::perf) fn first_number(attributes: &str, name: &str) -> Option<u64>
 /// Returns the text in the parentheses after `name=`, including nested parentheses.
 pub(super) fn parenthesised<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
     let key = format!("{name}=(");
-    let after = attributes.split_once(&key)?.1;
+    let after = text_after(attributes, &key)?;
     let mut depth = 1_usize;
     for (at, c) in after.char_indices() {
         match c {
@@ -61,7 +69,19 @@ pub(super) fn pair(attributes: &str, name: &str) -> Option<(u64, u64)> {
 
 /// Returns true if the attributes mention a program configuration.
 pub(in crate::perf) fn has_program_config(attributes: &str) -> bool {
-    attributes.contains("program_config")
+    PROGRAM_CONFIG.find(attributes.as_bytes()).is_some()
+}
+
+/// Returns true if the attributes mention the configuration whose weights lie in DRAM banks and which
+/// runs beside them.
+pub(super) fn is_dram_sharded(attributes: &str) -> bool {
+    DRAM_SHARDED.find(attributes.as_bytes()).is_some()
+}
+
+/// The text after the first occurrence of a key.
+fn text_after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let at = find(text.as_bytes(), key.as_bytes())?;
+    text.get(at.checked_add(key.len())?..)
 }
 
 #[cfg(test)]

@@ -1,10 +1,7 @@
 //! Dense matrix products.
 
-use super::{BoundAnalysis, ModelContext, Modelled, Work, dram_bytes};
+use super::{BoundAnalysis, ModelContext, Modelled, Work, attribute::is_dram_sharded, dram_bytes};
 use crate::perf::row::OpRow;
-
-/// Configuration whose weights lie in DRAM banks and which runs beside them.
-const DRAM_SHARDED: &str = "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig";
 
 /// M, K, N and the sides of batches.
 pub(super) struct MatmulShape {
@@ -36,11 +33,6 @@ fn known(sides: [Option<u64>; 4]) -> Option<[u64; 4]> {
     Some([w?, z?, y?, x?])
 }
 
-/// Returns true if the weights are sharded over DRAM banks.
-pub(super) fn is_dram_sharded(row: &OpRow) -> bool {
-    row.attributes.contains(DRAM_SHARDED)
-}
-
 /// # Compatibility
 /// tt-perf-report 1.4.1: two operations for each of M x K x N x batches; bytes of those
 /// tensors that lie in DRAM, each once.
@@ -52,7 +44,7 @@ pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
         Some(shape) => modelled.suffix = suffix(shape),
     }
     modelled.analysis = BoundAnalysis::Full;
-    modelled.is_dram_sharded = is_dram_sharded(row);
+    modelled.is_dram_sharded = is_dram_sharded(&row.attributes);
     if modelled.is_dram_sharded {
         modelled.cores = context.arch.map(|arch| arch.dram_sharded_cores);
     }

@@ -2,9 +2,9 @@
 
 use super::{
     BoundAnalysis, ModelContext, Modelled, Work,
-    attribute::{flag, value},
+    attribute::{flag, is_dram_sharded, value},
     dram_bytes,
-    matmul::{MatmulShape, is_dram_sharded},
+    matmul::MatmulShape,
 };
 use crate::perf::{cell, row::OpRow};
 
@@ -29,7 +29,7 @@ pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let mut modelled = Modelled {
         suffix: format!(" active={shown}/{} x {}", batches.dense, shape.text()),
         analysis: BoundAnalysis::Full,
-        is_dram_sharded: is_dram_sharded(row),
+        is_dram_sharded: is_dram_sharded(&row.attributes),
         is_active_unknown: active.is_none(),
         ..Modelled::default()
     };

@@ -1,0 +1,268 @@
+//! `kprof explain` of every recording there is and of random ones: rules that hold of all of them, and
+//! the same in each output.
+//!
+//! Pipelines have fresh seeds. One that fails is repeated alone by
+//!
+//! ```text
+//! KPROF_EXPLAINED_SEED=7 cargo test -p kprof --test explain_recordings
+//! ```
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[path = "../../host-reader/causes/tests/honest/mod.rs"]
+mod honest;
+mod program;
+
+use captures::{
+    DescribedOp, capture_path, described_model, log_of_json, write_device_log, write_ops_csv,
+};
+use honest::assert_honest;
+use host_reader::{
+    causes::{Explanation, Finding},
+    perf::{PerfReport, read_ops_csv},
+    recording,
+};
+use program::kprof;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use wire::RunHostId;
+
+/// Content of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    OpsCsv,
+    /// Records of chips: a log, a capture, or a folder with them.
+    Recording,
+}
+
+/// What a file of the captures is; `None` if nothing explains it.
+fn kind_of(path: &Path) -> Option<Kind> {
+    let name = path.file_name()?.to_str()?;
+    let head =
+        || String::from_utf8_lossy(&std::fs::read(path).unwrap()).lines().next().map(str::to_owned);
+    match name.rsplit_once('.')?.1 {
+        "kprof" => Some(Kind::Recording),
+        "csv" if name == "profile_log_device.csv" => Some(Kind::Recording),
+        "csv" if head()?.split(',').any(|title| title == "OP CODE") => Some(Kind::OpsCsv),
+        _ => None,
+    }
+}
+
+/// The recordings among the captures.
+fn recordings_there_are() -> Vec<(PathBuf, Kind)> {
+    let mut folders = vec![capture_path("")];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if let Some(kind) = kind_of(&path) {
+                found.push((path, kind));
+            }
+        }
+    }
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    found
+}
+
+/// Explanations of the runs of an input, without the program.
+fn explanations(path: &Path, kind: Kind) -> Vec<Explanation> {
+    if kind == Kind::OpsCsv {
+        let csv = read_ops_csv(std::fs::File::open(path).unwrap(), "ops.csv").unwrap();
+        let report = PerfReport::new(vec![csv], &Explanation::report_options()).unwrap();
+        return vec![Explanation::of_perf_report(&report)];
+    }
+    let loaded = recording::load(path).unwrap();
+    loaded.recordings.iter().map(Explanation::of_recording).collect()
+}
+
+fn said(folder: &Path, args: &[&str]) -> String {
+    let output = kprof(folder, args);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Asserts that a recording is explained honestly, and in each output alike.
+fn assert_explained(path: &Path, kind: Kind) {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (what, input) = (path.display().to_string(), path.to_str().unwrap());
+    let explanations = explanations(path, kind);
+    let json = said(folder, &["explain", input, "--json"]);
+    let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), explanations.len(), "{what}");
+    let text = said(folder, &["explain", input, "--rows", "0"]);
+    let mut rest = text.as_str();
+    for ((number, explanation), mut line) in (1..).zip(&explanations).zip(lines) {
+        let what = format!("{what}, run {number}");
+        assert_honest(explanation, &what);
+        for key in ["input", "run", "title"] {
+            assert!(line.as_object_mut().unwrap().remove(key).is_some(), "{what}: {key}");
+        }
+        assert_eq!(line, serde_json::to_value(explanation).unwrap(), "{what}");
+        rest = assert_written(explanation, rest, &what);
+        let run = number.to_string();
+        let of_run: &[&str] = if kind == Kind::Recording { &["--run", &run] } else { &[] };
+        said(folder, &[&["export", input, "-o", "page.html"], of_run].concat());
+        let page = std::fs::read_to_string(folder.join("page.html")).unwrap();
+        assert_on_page(explanation, kind, &facts_of(&page), &what);
+        std::fs::remove_file(folder.join("page.html")).unwrap();
+    }
+}
+
+/// Asserts that a text tells an explanation, in order, and returns what follows it.
+fn assert_written<'a>(explanation: &Explanation, text: &'a str, what: &str) -> &'a str {
+    let mut rest = text;
+    let mut expect = |line: &str| {
+        // A line longer than a terminal's is cut.
+        let cut: String = line.chars().take(390).collect();
+        let (_, after) =
+            rest.split_once(&cut).unwrap_or_else(|| panic!("{what}: expected `{cut}` in {text}"));
+        rest = after;
+    };
+    explanation.window.iter().chain(&explanation.described_by).for_each(|line| expect(line));
+    if explanation.findings.is_empty() {
+        expect(explanation.without_findings());
+    }
+    for (number, finding) in (1..).zip(&explanation.findings) {
+        expect(&format!("{number}. {}", finding.sentence));
+        finding.why.iter().for_each(|fact| expect(&format!("   why: {fact}")));
+        if finding.place != Default::default() {
+            expect(&format!("   where: {}", finding.place));
+        }
+        let gain = finding.gain_at_most_percent.map_or_else(
+            || "not known".to_owned(),
+            |percent| format!("at most {percent:.1} % of {}", finding.gain_of.label()),
+        );
+        expect(&format!("   to gain: {gain}"));
+        expect(&format!("   try: {}", finding.advice));
+    }
+    explanation.untold.iter().for_each(|of| expect(&format!("   {}: {}", of.question, of.reason)));
+    rest
+}
+
+fn facts_of(page: &str) -> Value {
+    let (_, facts) = page.split_once(r#"id="facts">"#).unwrap();
+    serde_json::from_str(facts.split_once("</script>").unwrap().0).unwrap()
+}
+
+fn assert_on_page(explanation: &Explanation, kind: Kind, facts: &Value, what: &str) {
+    let causes = &facts["causes"];
+    assert_eq!(causes["window"], serde_json::json!(explanation.window), "{what}");
+    assert_eq!(causes["described_by"], serde_json::json!(explanation.described_by), "{what}");
+    assert_eq!(facts["groups"], serde_json::json!(explanation.groups), "{what}");
+    let shown = causes["findings"].as_array().unwrap();
+    assert_eq!(shown.len(), explanation.findings.len(), "{what}");
+    for (shown, finding) in shown.iter().zip(&explanation.findings) {
+        let what = format!("{what}: {finding:?} {shown}");
+        assert_eq!(shown["sentence"], finding.sentence, "{what}");
+        assert_eq!(shown["cause"], finding.cause.label(), "{what}");
+        assert_eq!(shown["why"], serde_json::json!(finding.why), "{what}");
+        assert_eq!(shown["advice"], finding.advice, "{what}");
+        assert_eq!(shown["gain_ns"], serde_json::json!(finding.gain_at_most_ns), "{what}");
+        let percent = finding.gain_at_most_percent.map(|percent| (percent * 10.0).round() / 10.0);
+        assert_eq!(shown["gain_percent"], serde_json::json!(percent), "{what}");
+        assert_eq!(shown["core"], serde_json::json!(finding.place.core), "{what}");
+        assert_eq!(shown["risc"], serde_json::json!(finding.place.risc), "{what}");
+        assert_eq!(shown["zone"], serde_json::json!(finding.place.zone), "{what}");
+        assert_leads_to(finding, kind, &facts["ops"], &shown["op"], &what);
+    }
+}
+
+/// Asserts that a finding on the page leads to the op that it is about.
+fn assert_leads_to(finding: &Finding, kind: Kind, ops: &Value, op: &Value, what: &str) {
+    let place = &finding.place;
+    let named = match kind {
+        Kind::OpsCsv => place.row.is_some(),
+        Kind::Recording => place.op.is_some() || place.run_host_id.is_some(),
+    };
+    assert_eq!(op.is_u64(), named, "{what}");
+    let Some(op) = op.as_u64() else { return };
+    let cell = |column: &str| ops[column][usize::try_from(op).unwrap()].clone();
+    if kind == Kind::OpsCsv {
+        assert_eq!(cell("id"), place.row.unwrap(), "{what}");
+        return;
+    }
+    if let Some(id) = place.run_host_id {
+        assert_eq!(cell("program"), RunHostId(id).base(), "{what}");
+    }
+    if let Some(launch) = place.launch {
+        assert_eq!(cell("launch"), launch, "{what}");
+    }
+}
+
+#[test]
+fn every_recording_there_is_is_explained_alike_in_each_output() {
+    let recordings = recordings_there_are();
+    let count = |kind| recordings.iter().filter(|(_, of)| *of == kind).count();
+    assert!(count(Kind::OpsCsv) >= 7 && count(Kind::Recording) >= 9, "{recordings:#?}");
+    for (path, kind) in recordings {
+        assert_explained(&path, kind);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log.csv");
+    std::fs::write(&log, log_of_json()).unwrap();
+    assert_explained(&log, Kind::Recording);
+}
+
+/// The rows of another run, of all ops and of a part of them beside a log.
+#[test]
+fn folders_are_explained_alike_in_each_output() {
+    let model = described_model();
+    let later = model.map(|op| DescribedOp { start_cycle: op.start_cycle + 1, ..op });
+    for csv in [&[][..], &later, &model, &model[..2], &model[3..]] {
+        let folder = tempfile::tempdir().unwrap();
+        write_device_log(folder.path(), &model);
+        if !csv.is_empty() {
+            write_ops_csv(folder.path(), csv);
+        }
+        assert_explained(folder.path(), Kind::Recording);
+    }
+}
+
+/// A pipeline of the simulator, and the ops CSV of its capture beside it.
+fn check_pipeline(seed: u64) {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut draw = |low: u64, high: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        low + (state >> 33) % (high - low + 1)
+    };
+    let shape = format!(
+        "tiles={},reader={},compute={},writer={},input={},output={},straggler={}",
+        draw(20, 60),
+        draw(1, 2500),
+        draw(1, 2500),
+        draw(1, 2500),
+        draw(1, 3),
+        draw(1, 3),
+        draw(0, 20),
+    );
+    let waits = ["totals", "events", "off"][usize::try_from(draw(0, 2)).unwrap()];
+    let ops = draw(1, 4).to_string();
+    println!("KPROF_EXPLAINED_SEED={seed} {shape} {waits} {ops}");
+    let folder = tempfile::tempdir().unwrap();
+    let fixed =
+        ["capture", "--kernels", "native", "--workload", "pipeline", "-o", "device-1.kprof"];
+    let drawn = ["--ops", &ops, "--pipeline", &shape, "--waits", waits];
+    said(folder.path(), &[&fixed[..], &drawn].concat());
+    assert_explained(&folder.path().join("device-1.kprof"), Kind::Recording);
+    said(folder.path(), &["ops", "device-1.kprof", "-o", "out"]);
+    let csv = folder.path().join("out/reports/ops_perf_results.csv");
+    assert_explained(&csv, Kind::OpsCsv);
+    std::fs::copy(&csv, folder.path().join("ops_perf_results.csv")).unwrap();
+    std::fs::remove_dir_all(folder.path().join("out")).unwrap();
+    assert_explained(folder.path(), Kind::Recording);
+}
+
+#[test]
+fn random_pipelines_are_explained_alike_in_each_output() {
+    if let Some(seed) = std::env::var_os("KPROF_EXPLAINED_SEED") {
+        return check_pipeline(seed.to_str().unwrap().parse().unwrap());
+    }
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let fresh = u64::from(now.subsec_nanos());
+    (0..3).chain(fresh..fresh + 3).for_each(check_pipeline);
+}
