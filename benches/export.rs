@@ -8,7 +8,8 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use generated_log::{LogSize, generated_readout, written};
 use host_reader::{
     export::{
-        CancelFlag, DatasetLabels, ExportFormat, ParquetDataset, Recording, Trace, TraceFilter,
+        AddedRecording, CancelFlag, DatasetLabels, ExportFormat, ParquetDataset, Recording, Trace,
+        TraceFilter,
     },
     log::read_device_log,
     tables::RecordingKey,
@@ -54,7 +55,8 @@ fn written_rows(trace: &Trace<'_>) -> u64 {
     let dataset = ParquetDataset::new(folder.path(), labels, &CancelFlag::default());
     let mut dataset = dataset.expect("names");
     let key = RecordingKey { host: "host", recording: "generated" };
-    let written = dataset.add(key, None, trace).and_then(|()| dataset.finish());
+    let recording = AddedRecording { key, machine: None, trace, ops_csv: None };
+    let written = dataset.add(&recording).and_then(|()| dataset.finish());
     written.expect("a folder takes files").zones
 }
 

@@ -80,13 +80,13 @@ fn ranks_become_one_report_one_dataset_and_a_table_of_skew() {
         assert_eq!(firmware, durations, "{name}");
     }
     // All hosts share a file of each table that has rows.
-    for table in ["zones", "ops", "recordings"] {
+    for table in ["zones", "ops", "ops_report", "recordings"] {
         let partition = format!("all/dataset/{table}/date=__HIVE_DEFAULT_PARTITION__/run=merged");
         let files = fs::read_dir(folder.path().join(&partition)).unwrap();
         let names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
         assert_eq!(names, ["merged~0.parquet"], "{partition}");
     }
-    assert_eq!(fs::read_dir(folder.path().join("all/dataset")).unwrap().count(), 3);
+    assert_eq!(fs::read_dir(folder.path().join("all/dataset")).unwrap().count(), 4);
     let leftovers = fs::read_dir(folder.path().join("all")).unwrap();
     let names: BTreeSet<_> = leftovers.map(|entry| entry.unwrap().file_name()).collect();
     let files = ["dataset", "hosts.csv", "ops_perf_results.csv", "rank_skew.csv", "trace.pftrace"];
@@ -346,4 +346,52 @@ fn hosts_of_one_machine_share_its_clock_without_an_error() {
     let cells = |row: usize| [&*clocks[row]["host"], &*clocks[row]["offset_ns"]];
     assert_eq!([cells(0), cells(1)], [["p", "3"], ["q", ""]]);
     assert_eq!(clocks[1]["not_related_because"], "no offset is given");
+}
+
+/// Each host exports a dataset of its own, and these are merged by their ops alone.
+#[test]
+fn datasets_of_hosts_are_merged_as_their_recordings_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (x, y) = ((0xA, 0, DAY, Some(2000)), (0xB, 5_000_000, DAY + 9_000_000, Some(3000)));
+    let (unkept, set) = ((0xC, 0, DAY, None), (0xD, 0, DAY, Some(100)));
+    let lags = (0xD, 0, DAY - 90_000, Some(100));
+    let hosts: [(&str, &[(Truth, u64)]); 5] = [
+        ("x", &[(x, 0), (x, 70_000)]),
+        ("y", &[(y, 0)]),
+        ("unkept", &[(unkept, 0)]),
+        ("set", &[(set, 0), (lags, 10)]),
+        ("older", &[]),
+    ];
+    merge_hosts(folder, &hosts);
+    // One dataset has two hosts, and is compacted.
+    let datasets = ["sets/a", "sets/b", "sets/c", "sets/d", "sets/a"];
+    for ((host, _), dataset) in hosts.iter().zip(datasets) {
+        let file = format!("{host}.kprof");
+        let args = ["export", &file, "-f", "parquet", "--host", host, "-o", dataset];
+        let output = kprof(folder, &[&args[..], &["--fleet-run", "r"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    }
+    assert_eq!(kprof(folder, &["compact", "sets/a"]).status.code(), Some(0));
+    let args = ["merge", "sets/a", "sets/b", "sets/c", "sets/d", "-o", "by-ops"];
+    let output = kprof(folder, &args);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let sorted = |path: &str| {
+        let text = fs::read_to_string(folder.join(path)).unwrap();
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    for file in ["ops_perf_results.csv", "rank_skew.csv", "hosts.csv"] {
+        let (found, expected) = (sorted(&format!("by-ops/{file}")), sorted(&format!("all/{file}")));
+        assert!(expected.len() > 3, "{file}");
+        assert_eq!(found.len(), expected.len(), "{file}");
+        found.iter().zip(&expected).for_each(|(found, expected)| assert_eq!(found, expected));
+    }
+    assert!(fs::metadata(folder.join("by-ops/trace.pftrace")).unwrap().len() > 1000);
+    // Its rows stay where they are.
+    assert!(!folder.join("by-ops/dataset").exists());
+
+    let none = kprof(folder, &["merge", "sets", "-o", "no"]);
+    assert_eq!(none.status.code(), Some(2), "{none:?}");
 }

@@ -279,7 +279,9 @@ fn write_dataset(
     // No name is empty.
     let mut files = files.map_err(|_| OutputError::Empty { expected: "a name" })?;
     let key = crate::tables::RecordingKey { host: "local", recording: &name };
-    files.add(key, None, &trace)?;
+    let report = report(recording, filter);
+    let ops_csv = Some(&*report.ops_csv);
+    files.add(&crate::export::AddedRecording { key, machine: None, trace: &trace, ops_csv })?;
     files.finish()?;
     Ok(())
 }

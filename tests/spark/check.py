@@ -41,7 +41,7 @@ def views(kprof, engine):
     command = [kprof, "schema", "--views", engine, "--dataset", "dataset"]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     statements = [line.rstrip(";") for line in text.splitlines()]
-    assert len(statements) == 14, text
+    assert len(statements) == 15, text
     return statements
 
 

@@ -312,18 +312,19 @@ pub(crate) struct CompactArgs {
   kprof merge generated/profiler/ttrun           the folders rank0, rank1 and so on of tt-run
   kprof merge node-1=a.kprof node-2=b.kprof -o both
   kprof merge generated/profiler/ttrun --offsets offsets.csv
+  kprof merge dataset                            the hosts of a dataset, by their ops alone
 
 Output, in OUT:
   ops_perf_results.csv   the ops of all hosts, with the host in the first column
   rank_skew.csv          each launch: its fastest, slowest, earliest and latest host
   hosts.csv              each recording: offset of its host's clock, or why there is none
   trace.pftrace          all hosts in one Perfetto trace, each a process
-  dataset/               as kprof export --format parquet writes it
+  dataset/               as kprof export --format parquet writes it; rows of datasets stay there
 
 Exit code: 0 if all hosts were merged, 1 if some were left out, 2 if none could be read.")]
 pub(crate) struct MergeArgs {
-    /// Folder with rank folders, capture, log or folder of logs; a host has the name of its file
-    /// or folder unless NAME= stands before.
+    /// Folder with rank folders, capture, log, folder of logs or dataset; a host has the name of its
+    /// file or folder unless NAME= stands before, and in a dataset that which it has there.
     #[arg(value_name = "[NAME=]PATH", required = true)]
     pub(crate) inputs: Vec<std::ffi::OsString>,
     /// Folder to write to.

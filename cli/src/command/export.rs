@@ -74,7 +74,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
         Target::File(format, destination) => {
             write_file(args, &trace, format, &destination, &cancel)?;
         }
-        Target::Dataset(dataset) => dataset.write(&trace, &cancel, args.json)?,
+        Target::Dataset(dataset) => dataset.write(&trace, &run, &cancel, args.json)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -42,8 +42,9 @@ mod words;
 
 #[cfg(feature = "parquet")]
 pub use self::parquet::{
-    CompactCounts, CompactError, DatasetCounts, DatasetLabels, DeviceRows, DeviceTable, EmptyName,
-    HostRows, HostTable, MachineClock, ParquetDataset, compact,
+    AddedRecording, CompactCounts, CompactError, DatasetCounts, DatasetLabels, DeviceRows,
+    DeviceTable, EmptyName, HostRows, HostTable, MachineClock, ParquetDataset, RecordingSummary,
+    SummaryError, SummaryOp, compact, is_dataset, read_ops, read_recordings,
 };
 pub use destination::{CancelFlag, Destination, WriteError, write_atomically};
 pub use format::{ExportFormat, UnknownFormat};

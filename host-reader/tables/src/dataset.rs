@@ -304,6 +304,14 @@ table! {
 }
 
 table! {
+    /// Table of the cells of TT-Metal's ops report, from which those of many hosts are put together.
+    OpsReportCells OpsReportCell = "ops_report", "one cell of one row of the recording's ops report, as TT-Metal's scripts write it";
+    small row: "row of the report, from 1; 0 is that of the titles";
+    text title: "title of the column";
+    optional_text cell: "what stands there", null "a title";
+}
+
+table! {
     /// Table of recordings: what there is to know before their rows are trusted.
     Recordings RecordingRow = "recordings", "one recording of one host";
     text kprof_version: "version of kprof that wrote its rows";

@@ -28,9 +28,9 @@ mod zone_statistics;
 pub use column::{Column, Value};
 pub use dataset::{
     BufferRow, Buffers, CounterRow, Counters, HostEventRow, HostEvents, HostZoneRow, HostZones,
-    LanePlace, MarkerRow, Markers, NocEventRow, NocEvents, OpBufferRow, OpBuffers, ProfilerTime,
-    ProfilerTimeRow, RecordingRow, Recordings, WaitRow, WaitSumRow, WaitSums, Waits, ZoneRow,
-    Zones,
+    LanePlace, MarkerRow, Markers, NocEventRow, NocEvents, OpBufferRow, OpBuffers, OpsReportCell,
+    OpsReportCells, ProfilerTime, ProfilerTimeRow, RecordingRow, Recordings, WaitRow, WaitSumRow,
+    WaitSums, Waits, ZoneRow, Zones,
 };
 pub use losses::{LossGroups, LossRow, Losses};
 pub use ops::{OpPlace, OpRow, Ops, op_rows};

@@ -151,6 +151,7 @@ pub fn schemas() -> Vec<TableSchema> {
         TableSchema::from_table::<crate::HostEvents>(),
         TableSchema::from_table::<crate::Buffers>(),
         TableSchema::from_table::<crate::OpBuffers>(),
+        TableSchema::from_table::<crate::OpsReportCells>(),
         TableSchema::from_table::<crate::Recordings>(),
     ]
 }

@@ -1,16 +1,24 @@
 //! `kprof export --format parquet`: a recording as part of a dataset.
 
-use super::machine_clock::{machine_clock, recorded_on};
+use super::{
+    machine_clock::{machine_clock, recorded_on},
+    ops_report::ops_report,
+};
 use crate::{
     args::ExportArgs,
     command::export::{print_json, write_doubts},
     failure::Failure,
+    input::joined,
     numbers::counted,
     progress::Busy,
 };
 use chrono::NaiveDate;
 use host_reader::{
-    export::{CancelFlag, DatasetCounts, DatasetLabels, ParquetDataset, Trace},
+    export::{
+        AddedRecording, CancelFlag, DatasetCounts, DatasetLabels, ParquetDataset, Trace,
+        TraceFilter,
+    },
+    recording::Recording,
     tables::RecordingKey,
 };
 use serde::Serialize;
@@ -30,11 +38,12 @@ pub(crate) struct Dataset {
     date: Option<NaiveDate>,
     run: Option<String>,
     host: String,
-    recording: Recording,
+    recording: RecordingName,
+    filter: TraceFilter,
 }
 
 /// Name of the recording in the dataset.
-enum Recording {
+enum RecordingName {
     /// The name given by the user.
     Named(String),
     /// The file's name, to which the recording's id is appended.
@@ -65,8 +74,8 @@ impl Dataset {
             return Err(Failure::Sentence(sentence.to_owned()));
         }
         let recording = match &args.recording {
-            Some(name) => Recording::Named(name.clone()),
-            None => Recording::OfFile(recording_of(args)),
+            Some(name) => RecordingName::Named(name.clone()),
+            None => RecordingName::OfFile(recording_of(args)),
         };
         let host = args.host.clone().unwrap_or_else(|| DEFAULT_HOST.to_owned());
         let dataset = Self {
@@ -76,9 +85,10 @@ impl Dataset {
             run: args.fleet_run.clone(),
             host,
             recording,
+            filter: joined(&args.filters),
         };
         // Names are refused before anything is read.
-        let (Recording::Named(name) | Recording::OfFile(name)) = &dataset.recording;
+        let (RecordingName::Named(name) | RecordingName::OfFile(name)) = &dataset.recording;
         dataset.files(name, &CancelFlag::default())?;
         Ok(dataset)
     }
@@ -102,17 +112,21 @@ impl Dataset {
     pub(crate) fn write(
         &self,
         trace: &Trace<'_>,
+        run: &Recording,
         cancel: &CancelFlag,
         as_json: bool,
     ) -> Result<(), Failure> {
         let recording = match &self.recording {
-            Recording::Named(name) => name.clone(),
-            Recording::OfFile(name) => format!("{name}-{}", trace.recording_id()),
+            RecordingName::Named(name) => name.clone(),
+            RecordingName::OfFile(name) => format!("{name}-{}", trace.recording_id()),
         };
         let busy = Busy::new(format!("writing {}", self.folder.display()));
         let mut files = self.files(&recording, cancel)?;
         let key = RecordingKey { host: &self.host, recording: &recording };
-        let added = files.add(key, machine_clock(&self.file, trace), trace);
+        let machine = machine_clock(&self.file, trace);
+        let report = ops_report(&self.file, run, self.filter.clone());
+        let ops_csv = Some(&*report.ops_csv);
+        let added = files.add(&AddedRecording { key, machine, trace, ops_csv });
         let counts = added.and_then(|()| files.finish());
         let counts = counts.map_err(|error| Failure::from_error(&error))?;
         drop(busy);

@@ -7,7 +7,7 @@ use chrono::{DateTime, NaiveDate};
 use host_reader::{
     capture::{Capture, HostClock},
     clock::{DayOffset, DayProblem, DayReading},
-    export::{MachineClock, Trace},
+    export::{MachineClock, RecordingSummary, Trace},
     recording::is_capture,
 };
 use std::{collections::BTreeMap, path::Path, rc::Rc};
@@ -39,15 +39,11 @@ impl KnownClock {
     }
 
     /// Offset of the common clock from the host's while a recording was made that began at
-    /// `origin_ns`.
+    /// `origin_ns` and was `end_ns` long.
     ///
     /// # Errors
     /// If there is none: why.
-    pub(super) fn offset(
-        &self,
-        trace: &Trace<'_>,
-        origin_ns: i64,
-    ) -> Result<HostOffset, &'static str> {
+    pub(super) fn offset(&self, origin_ns: i64, end_ns: u64) -> Result<HostOffset, &'static str> {
         let (readings, namespace_ns) = match self {
             Self::Offset(offset) => return Ok(*offset),
             Self::Unknown(reason) => return Err(reason),
@@ -56,10 +52,27 @@ impl KnownClock {
         let range = DayProblem::OutOfRange.label();
         let origin_ns = origin_ns.checked_sub(namespace_ns).ok_or(range)?;
         let from_ns = u64::try_from(origin_ns).map_err(|_| range)?;
-        let to_ns = from_ns.saturating_add(trace.end_ns());
+        let to_ns = from_ns.saturating_add(end_ns);
         let day = DayOffset::new(readings, from_ns, to_ns).map_err(DayProblem::label)?;
         let offset_ns = day.offset_ns.checked_sub(namespace_ns).ok_or(range)?;
         Ok(HostOffset { offset_ns, error_ns: day.error_ns })
+    }
+}
+
+impl KnownClock {
+    /// As [`KnownClock::offset`], of a recording of a dataset, whose row says how the day was kept.
+    pub(super) fn offset_of_summary(
+        &self,
+        summary: &RecordingSummary,
+        origin_ns: i64,
+    ) -> Result<HostOffset, &'static str> {
+        match (self, summary.machine) {
+            (Self::Day { .. }, Some(MachineClock { day, .. })) => {
+                let DayOffset { offset_ns, error_ns } = day.map_err(DayProblem::label)?;
+                Ok(HostOffset { offset_ns, error_ns })
+            }
+            _ => self.offset(origin_ns, summary.end_ns),
+        }
     }
 }
 
@@ -92,10 +105,9 @@ struct Residence {
     namespace_ns: i64,
 }
 
-/// Finds what relates hosts, whose recordings lie at these paths: one machine, or the day. What
+/// Finds what relates hosts, whose recordings tell of these clocks: one machine, or the day. What
 /// relates more hosts is taken, and the machine if both relate as many, since it has no error.
-pub(super) fn known_clocks(paths: &[&Path]) -> Vec<KnownClock> {
-    let clocks: Vec<Vec<HostClock>> = paths.iter().map(|path| clocks_of(path)).collect();
+pub(super) fn known_clocks(clocks: &[Vec<HostClock>]) -> Vec<KnownClock> {
     let mut readings: BTreeMap<u128, Vec<DayReading>> = BTreeMap::new();
     let residences: Vec<_> = clocks.iter().map(|clocks| residence(clocks)).collect();
     for (clocks, residence) in clocks.iter().zip(&residences) {
@@ -136,11 +148,23 @@ pub(super) fn known_clocks(paths: &[&Path]) -> Vec<KnownClock> {
 
 /// The clocks that a capture tells of; none if it is something else, or cannot be read: whoever
 /// reads its records says so.
-fn clocks_of(path: &Path) -> Vec<HostClock> {
+pub(super) fn clocks_of(path: &Path) -> Vec<HostClock> {
     if !is_capture(path) {
         return Vec::new();
     }
     Capture::open(path).map_or_else(|_| Vec::new(), |capture| capture.host_clocks().collect())
+}
+
+/// The clock that a recording of a dataset tells of; `None` if it tells of none. A reading that has a
+/// bound stands for a day that was kept; [`KnownClock::offset_of_summary`] takes the row's own bound.
+pub(super) fn clock_of_summary(summary: &RecordingSummary) -> Option<HostClock> {
+    let MachineClock { boot_id, namespace_ns, day } = summary.machine?;
+    let is_kept = day != Err(DayProblem::Unbounded);
+    let error_ns = is_kept.then_some(0);
+    // At a time that the machine's clock has, too, whatever the namespace.
+    let at_ns = 1 << 62;
+    let reading = DayReading { before_ns: at_ns, day_ns: at_ns, after_ns: at_ns, error_ns };
+    Some(HostClock { boot_id, namespace_ns, readings: vec![reading] })
 }
 
 /// The one machine on which all recordings of a host were made.

@@ -8,6 +8,8 @@ mod export;
 mod machine_clock;
 #[cfg(feature = "parquet")]
 mod merge;
+#[cfg(feature = "parquet")]
+mod ops_report;
 mod views;
 
 #[cfg(feature = "parquet")]
@@ -24,7 +26,10 @@ mod without_parquet {
         args::{CompactArgs, ExportArgs, MergeArgs},
         failure::Failure,
     };
-    use host_reader::export::{CancelFlag, Trace};
+    use host_reader::{
+        export::{CancelFlag, Trace},
+        recording::Recording,
+    };
     use std::process::ExitCode;
 
     /// A dataset, which no such build can write.
@@ -35,7 +40,13 @@ mod without_parquet {
             Err(missing())
         }
 
-        pub(crate) fn write(&self, _: &Trace<'_>, _: &CancelFlag, _: bool) -> Result<(), Failure> {
+        pub(crate) fn write(
+            &self,
+            _: &Trace<'_>,
+            _: &Recording,
+            _: &CancelFlag,
+            _: bool,
+        ) -> Result<(), Failure> {
             match *self {}
         }
     }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Folders are named as Hive does it, so that DuckDB, DataFusion, Spark and Ray read all
-//! recordings of a fleet as 14 tables with the columns `date` and `run`, and open
+//! recordings of a fleet as 15 tables with the columns `date` and `run`, and open
 //! only the files that a query needs. The crate `tables` says what the other columns are; ops are
 //! joined to zones and markers by `host`, `recording`, `chip_id` and `op`. A table without rows has
 //! no file.
@@ -19,7 +19,7 @@
 //! | question | module |
 //! |---|---|
 //! | what are files and folders called? | [`folders`] |
-//! | which rows does a recording have? | [`device_rows`], [`host_rows`], [`sync_rows`], [`recording_row`] |
+//! | which rows does a recording have? | [`device_rows`], [`host_rows`], [`sync_rows`], [`report_cells`], [`recording_row`] |
 //! | how do rows become files? | [`table_files`], [`rows`], [`cells`] |
 //! | how do many small files become few? | [`compact`] |
 //! | what is in files that are there? | [`read`] |
@@ -31,7 +31,9 @@ mod folders;
 mod host_rows;
 mod read;
 mod recording_row;
+mod report_cells;
 mod rows;
+mod summary;
 mod sync_rows;
 mod table_files;
 #[cfg(test)]
@@ -41,6 +43,9 @@ pub use compact::{CompactCounts, CompactError, compact};
 pub use device_rows::{DeviceRows, DeviceTable};
 pub use host_rows::{HostRows, HostTable};
 pub use recording_row::MachineClock;
+pub use summary::{
+    RecordingSummary, SummaryError, SummaryOp, is_dataset, read_ops, read_recordings,
+};
 
 use super::{CancelFlag, Destination, Trace, WriteError, destination::write_error};
 use ::tables::{
@@ -52,6 +57,7 @@ use folders::{NewFolders, Place, parquet_files};
 use parquet::errors::ParquetError;
 use rayon::prelude::*;
 use recording_row::RecordingTable;
+use report_cells::ReportTable;
 use std::{
     collections::BTreeSet,
     io,
@@ -93,7 +99,8 @@ pub struct DatasetLabels {
 /// let [run, file] = ["train-17", "node-3 matmul"].map(str::to_owned);
 /// let labels = DatasetLabels { date: None, run, file, has_one_recording: true };
 /// let mut dataset = ParquetDataset::new(folder.path(), labels, &CancelFlag::default())?;
-/// dataset.add(RecordingKey { host: "node-3", recording: "matmul" }, None, &trace)?;
+/// let key = RecordingKey { host: "node-3", recording: "matmul" };
+/// dataset.add(&AddedRecording { key, machine: None, trace: &trace, ops_csv: None })?;
 /// let written = dataset.finish()?;
 /// // Zones, ops, and the recording itself.
 /// assert_eq!((written.zones, written.ops, written.files), (1, 1, 3));
@@ -155,18 +162,23 @@ trait TableSink: Send {
     fn name(&self) -> &'static str;
 
     /// Adds the rows of a recording.
-    fn add(&mut self, recording: &Added<'_, '_>) -> Result<(), WriteError>;
+    fn add(&mut self, recording: &AddedRecording<'_, '_>) -> Result<(), WriteError>;
 
     /// Ends the files.
     fn finish(self: Box<Self>) -> Result<Written, WriteError>;
 }
 
-/// A recording that is added.
-#[derive(Clone, Copy)]
-struct Added<'r, 'a> {
-    key: RecordingKey<'r>,
-    machine: Option<MachineClock>,
-    trace: &'r Trace<'a>,
+/// A recording that is added to a dataset.
+#[derive(Clone, Copy, Debug)]
+pub struct AddedRecording<'r, 'a> {
+    /// Host and name.
+    pub key: RecordingKey<'r>,
+    /// What is known of the host's machine.
+    pub machine: Option<MachineClock>,
+    /// Records.
+    pub trace: &'r Trace<'a>,
+    /// The ops report, as CSV; `None` leaves it out.
+    pub ops_csv: Option<&'r str>,
 }
 
 impl ParquetDataset {
@@ -192,7 +204,7 @@ impl ParquetDataset {
         Ok(Self { place, folders, tables })
     }
 
-    /// Adds a recording, and what is known of its host's machine.
+    /// Adds a recording.
     ///
     /// # Errors
     /// If a folder or file cannot be written, the writing is called off, or the recording is there
@@ -200,15 +212,9 @@ impl ParquetDataset {
     ///
     /// # Cost
     /// Tables are written many at a time; memory is bounded by a row group for each.
-    pub fn add(
-        &mut self,
-        key: RecordingKey<'_>,
-        machine: Option<MachineClock>,
-        trace: &Trace<'_>,
-    ) -> Result<(), WriteError> {
-        self.refuse_compacted(key)?;
-        let recording = Added { key, machine, trace };
-        self.tables.par_iter_mut().try_for_each(|table| table.add(&recording))
+    pub fn add(&mut self, recording: &AddedRecording<'_, '_>) -> Result<(), WriteError> {
+        self.refuse_compacted(recording.key)?;
+        self.tables.par_iter_mut().try_for_each(|table| table.add(recording))
     }
 
     /// Gives the files their names: one for each table that has rows, more if they are longer than
@@ -294,6 +300,7 @@ fn sinks(opening: &Opening<'_>) -> Vec<Box<dyn TableSink>> {
         HostSideTable::<HostEvents>::sink(opening),
         HostSideTable::<Buffers>::sink(opening),
         HostSideTable::<OpBuffers>::sink(opening),
+        ReportTable::sink(opening),
         RecordingTable::sink(opening),
     ]
 }
@@ -315,7 +322,10 @@ impl<T: DeviceTable> TableSink for ChipTable<T> {
         T::NAME
     }
 
-    fn add(&mut self, &Added { key, trace, .. }: &Added<'_, '_>) -> Result<(), WriteError> {
+    fn add(
+        &mut self,
+        &AddedRecording { key, trace, .. }: &AddedRecording<'_, '_>,
+    ) -> Result<(), WriteError> {
         trace.devices.iter().try_for_each(|device| {
             T::for_each_row(DeviceRows { trace, device, recording: key }, |row| self.0.add(row))
         })
@@ -340,7 +350,10 @@ impl TableSink for LossTable {
         Losses::NAME
     }
 
-    fn add(&mut self, &Added { key, trace, .. }: &Added<'_, '_>) -> Result<(), WriteError> {
+    fn add(
+        &mut self,
+        &AddedRecording { key, trace, .. }: &AddedRecording<'_, '_>,
+    ) -> Result<(), WriteError> {
         for device in &trace.devices {
             let rows = DeviceRows { trace, device, recording: key };
             Losses::for_each_row(rows, |row| self.0.add(row))?;
@@ -369,7 +382,10 @@ impl<T: HostTable> TableSink for HostSideTable<T> {
         T::NAME
     }
 
-    fn add(&mut self, &Added { key, trace, .. }: &Added<'_, '_>) -> Result<(), WriteError> {
+    fn add(
+        &mut self,
+        &AddedRecording { key, trace, .. }: &AddedRecording<'_, '_>,
+    ) -> Result<(), WriteError> {
         let rows = HostRows { host: &trace.host, peaks: &trace.buffers, recording: key };
         T::for_each_row(rows, |row| self.0.add(row))
     }

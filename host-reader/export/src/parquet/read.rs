@@ -66,20 +66,33 @@ impl TableFile {
     }
 }
 
-/// Rows of some columns of a file, column by column; nulls where the file has no such column.
-pub(super) fn read_columns(
+/// Rows of some columns of a row group, column by column; nulls where the file has no such column.
+pub(super) fn read_group(
     file: &TableFile,
+    group: usize,
     columns: &[FileColumn],
 ) -> Result<Vec<Vec<Value<'static>>>, ParquetError> {
     let read = |column: &FileColumn| {
         let column = FileColumn { is_optional: true, ..column.clone() };
         let mut cells = Cells::new(&column);
-        for group in 0..file.group_count() {
-            file.read(group, &column, &mut cells)?;
-        }
+        file.read(group, &column, &mut cells)?;
         Ok(cells.into_values(column.kind))
     };
     columns.iter().map(read).collect()
+}
+
+/// The same of all row groups.
+pub(super) fn read_columns(
+    file: &TableFile,
+    columns: &[FileColumn],
+) -> Result<Vec<Vec<Value<'static>>>, ParquetError> {
+    let mut all = vec![Vec::new(); columns.len()];
+    for group in 0..file.group_count() {
+        for (all, values) in all.iter_mut().zip(read_group(file, group, columns)?) {
+            all.extend(values);
+        }
+    }
+    Ok(all)
 }
 
 /// Host and name of each recording in a file of the table `recordings`.

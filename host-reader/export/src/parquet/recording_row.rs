@@ -1,7 +1,7 @@
 //! The row of a recording: its clocks, and what there is to know before its other rows are trusted.
 
 use super::{
-    Added, BY_RECORDING, TableSink, WriteError, Written,
+    AddedRecording, BY_RECORDING, TableSink, WriteError, Written,
     device_rows::signed,
     table_files::{Opening, TableFiles},
 };
@@ -34,7 +34,10 @@ impl TableSink for RecordingTable {
         Recordings::NAME
     }
 
-    fn add(&mut self, &Added { key, machine, trace }: &Added<'_, '_>) -> Result<(), WriteError> {
+    fn add(
+        &mut self,
+        &AddedRecording { key, machine, trace, .. }: &AddedRecording<'_, '_>,
+    ) -> Result<(), WriteError> {
         let day = machine.map(|machine| machine.day);
         let boot_id = machine.and_then(|machine| machine.boot_id);
         self.0.add(&RecordingRow {

@@ -42,7 +42,7 @@ fn write_as(
     let file = format!("{} {}", key.host, key.recording);
     let labels = DatasetLabels { date, run: "run 1".to_owned(), file, has_one_recording: true };
     let mut dataset = ParquetDataset::new(folder, labels, cancel).unwrap();
-    dataset.add(key, None, trace)?;
+    dataset.add(&AddedRecording { key, machine: None, trace, ops_csv: None })?;
     dataset.finish()
 }
 

@@ -33,11 +33,11 @@ pub struct CommonTime {
 }
 
 impl CommonTime {
-    /// Shifts a trace by what the common clock is ahead of the host's. `None` if the chips are
+    /// Shifts a recording by what the common clock is ahead of the host's. `None` if the chips are
     /// not on the host's clock, or the common clock had not begun.
     #[must_use]
-    pub fn new(trace: &Trace<'_>, offset_ns: i64, error_ns: u64) -> Option<Self> {
-        let origin_ns = i128::from(trace.origin_host_ns?) + i128::from(offset_ns);
+    pub fn new(origin_host_ns: Option<i64>, offset_ns: i64, error_ns: u64) -> Option<Self> {
+        let origin_ns = i128::from(origin_host_ns?) + i128::from(offset_ns);
         let is_in_range = (0..=LATEST_ORIGIN_NS).contains(&origin_ns);
         let origin_ns = u64::try_from(origin_ns).ok().filter(|_| is_in_range)?;
         Some(Self { origin_ns, error_ns })
@@ -66,7 +66,7 @@ impl CommonTime {
 ///     let recording = Recording::of_readout(read_device_log(log.as_bytes(), host)?);
 ///     let trace = Trace::new(&recording, &TraceFilter::default());
 ///     // The log has no clock of its host, so that it cannot be related to another host's.
-///     assert_eq!(CommonTime::new(&trace, 0, 50), None);
+///     assert_eq!(CommonTime::new(trace.origin_host_ns, 0, 50), None);
 ///     merged.add(host, &trace, None, &mut file)?;
 /// }
 /// assert!(!file.is_empty());
@@ -99,6 +99,54 @@ impl MergedTrace {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let device_count = self.first_device.saturating_add(trace.devices.len());
+        let begun = self.begin(host, device_count, time, out)?;
+        let process = HostProcess { track: begun.track, run: begun.run, clock: &begun.clock };
+        let base_ns = begun.base_ns;
+        let placement = Placement {
+            base_ns,
+            first_device: self.first_device,
+            first_lane: self.first_lane,
+            first_sequence: self.first_sequence,
+            part: self.part,
+            process: Some(process),
+        };
+        write_placed(trace, &placement, out, &mut |_| ())?;
+        self.advance(trace, device_count);
+        Ok(())
+    }
+
+    /// Writes the ops alone of one more recording, as a dataset has them.
+    ///
+    /// # Errors
+    /// As [`MergedTrace::add`].
+    #[cfg(feature = "parquet")]
+    pub fn add_summary(
+        &mut self,
+        summary: &crate::RecordingSummary,
+        time: Option<CommonTime>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let chip_count = summary.bounds_ns.len();
+        let device_count = self.first_device.saturating_add(chip_count);
+        let begun = self.begin(&summary.host, device_count, time, out)?;
+        let process = HostProcess { track: begun.track, run: begun.run, clock: &begun.clock };
+        // The one before is that of the process.
+        self.first_sequence = self.first_sequence.saturating_add(1);
+        let place = (begun.base_ns, self.first_device, self.first_sequence);
+        out.write_all(&super::summary::packets(summary, &process, place))?;
+        self.first_device = device_count;
+        self.part += 1;
+        Ok(())
+    }
+
+    /// Begins a recording of a host, and its process if it is the host's first one.
+    fn begin(
+        &mut self,
+        host: &str,
+        device_count: usize,
+        time: Option<CommonTime>,
+        out: &mut dyn Write,
+    ) -> io::Result<Begun> {
         if self.part >= MOST_PARTS || device_count > MOST_DEVICES {
             return Err(io::Error::other(format!(
                 "expected at most {MOST_PARTS} recordings and {MOST_DEVICES} chips in one trace"
@@ -118,17 +166,7 @@ impl MergedTrace {
             let name = format!("{host}{is_own}");
             out.write_all(&process(name, number, track, &clock, self.first_sequence))?;
         }
-        let placement = Placement {
-            base_ns,
-            first_device: self.first_device,
-            first_lane: self.first_lane,
-            first_sequence: self.first_sequence,
-            part: self.part,
-            process: Some(HostProcess { track, run, clock: &clock }),
-        };
-        write_placed(trace, &placement, out, &mut |_| ())?;
-        self.advance(trace, device_count);
-        Ok(())
+        Ok(Begun { track, run, clock, base_ns })
     }
 
     fn advance(&mut self, trace: &Trace<'_>, device_count: usize) {
@@ -140,6 +178,15 @@ impl MergedTrace {
         self.first_lane += lanes;
         self.part += 1;
     }
+}
+
+/// Where a recording goes in the trace.
+struct Begun {
+    track: u64,
+    /// Number of the recording among those of its host, from 1.
+    run: usize,
+    clock: String,
+    base_ns: u64,
 }
 
 /// Relation of a host's clock to those of others, if nothing relates it.

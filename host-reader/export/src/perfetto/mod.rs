@@ -11,6 +11,8 @@ mod lane;
 mod merged;
 mod message;
 mod sequence;
+#[cfg(feature = "parquet")]
+mod summary;
 
 use super::{
     OnLanes, Trace, TraceDevice,

@@ -39,6 +39,9 @@ pub enum DayProblem {
 }
 
 impl DayProblem {
+    /// Every problem.
+    pub const ALL: [Self; 3] = [Self::Unbounded, Self::WasSet, Self::OutOfRange];
+
     /// The problem in words.
     #[must_use]
     pub const fn label(self) -> &'static str {

@@ -8,7 +8,12 @@ mod ops_csv;
 mod skew;
 mod starts;
 
-use super::machine_clock::{KnownClock, known_clocks, machine_clock, recorded_on};
+use super::{
+    machine_clock::{
+        KnownClock, clock_of_summary, clocks_of, known_clocks, machine_clock, recorded_on,
+    },
+    ops_report::ops_report,
+};
 use crate::{
     args::MergeArgs,
     command::export::cancel_on_signals,
@@ -16,21 +21,24 @@ use crate::{
     input::Input,
     numbers::counted,
 };
+use chrono::NaiveDate;
 use clocks::Clocks;
 use host_reader::{
+    capture::HostClock,
     export::{
-        CancelFlag, DatasetLabels, Destination, MergedTrace, ParquetDataset, Trace, TraceFilter,
+        AddedRecording, CancelFlag, DatasetLabels, Destination, MergedTrace, ParquetDataset,
+        RecordingSummary, Trace, TraceFilter, is_dataset, read_ops, read_recordings,
         write_atomically,
     },
-    recording::{Recording, host_ops::OP_MESSAGES, logs_folder},
-    report::{OpsOptions, OpsReport},
+    recording::Recording,
+    report::OpsReport,
     tables::RecordingKey,
 };
 use offsets::{HostOffsets, Relation};
 use ops_csv::MergedOps;
-use skew::RankSkew;
+use skew::{HostLaunch, RankSkew};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fs,
     io::{self, Write},
@@ -39,16 +47,41 @@ use std::{
 };
 
 /// Recordings of one host.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 struct Host {
     name: String,
-    path: PathBuf,
+    source: Source,
     clock: KnownClock,
 }
 
+/// Where a host's recordings are.
+#[derive(Debug, PartialEq)]
+enum Source {
+    /// A capture, log or folder of logs.
+    Path(PathBuf),
+    /// A dataset, whose ops alone are read, and what its recordings of the host tell of clocks.
+    Dataset { folder: PathBuf, clocks: Vec<HostClock> },
+}
+
 impl Host {
-    const fn new(name: String, path: PathBuf) -> Self {
-        Self { name, path, clock: KnownClock::Unknown("no offset is given") }
+    const fn new(name: String, source: Source) -> Self {
+        Self { name, source, clock: KnownClock::Unknown("no offset is given") }
+    }
+
+    /// Day on which its first recording began.
+    fn recorded_on(&self) -> Option<NaiveDate> {
+        match &self.source {
+            Source::Path(path) => recorded_on(path),
+            Source::Dataset { .. } => None,
+        }
+    }
+
+    /// What its recordings tell of its clock.
+    fn clocks(&self) -> Vec<HostClock> {
+        match &self.source {
+            Source::Path(path) => clocks_of(path),
+            Source::Dataset { clocks, .. } => clocks.clone(),
+        }
     }
 }
 
@@ -61,6 +94,7 @@ struct Merge<'a> {
     skew: RankSkew,
     clocks: Clocks,
     trace: MergedTrace,
+    opened: OpenedDataset,
 }
 
 /// Reads each host and adds it to the report, the dataset and the trace.
@@ -75,7 +109,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
     make_folder(&args.output)?;
     let cancel = cancel_on_signals()?;
     let labels = DatasetLabels {
-        date: hosts.iter().filter_map(|host| recorded_on(&host.path)).min(),
+        date: hosts.iter().filter_map(Host::recorded_on).min(),
         run: args.fleet_run.clone(),
         file: "merged".to_owned(),
         has_one_recording: false,
@@ -90,6 +124,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
         skew: RankSkew::default(),
         clocks: Clocks::default(),
         trace: MergedTrace::default(),
+        opened: OpenedDataset::default(),
     };
     let trace = Destination::File(args.output.join(TRACE));
     let cancel = merge.cancel.clone();
@@ -123,8 +158,8 @@ fn relate_by_file(hosts: &mut [Host], path: &Path) -> Result<(), Failure> {
 
 /// Gives hosts what their captures tell of their clocks.
 fn relate_by_captures(hosts: &mut [Host]) {
-    let paths: Vec<&Path> = hosts.iter().map(|host| host.path.as_path()).collect();
-    let clocks = known_clocks(&paths);
+    let clocks: Vec<Vec<HostClock>> = hosts.iter().map(Host::clocks).collect();
+    let clocks = known_clocks(&clocks);
     for (host, clock) in hosts.iter_mut().zip(clocks) {
         host.clock = clock;
     }
@@ -135,13 +170,20 @@ impl Merge<'_> {
     fn add_all(&mut self, hosts: &[Host], out: &mut dyn Write) -> Result<usize, Failure> {
         let mut left_out = 0;
         for host in hosts {
-            match Input::open(&host.path) {
-                Ok(input) => self.add(host, &input.runs, out)?,
-                // What is wrong with one host takes nothing from the others.
-                Err(failure) => {
-                    note!("kprof: {} is left out: {failure}", host.name);
-                    left_out += 1;
-                }
+            let added = match &host.source {
+                Source::Path(path) => match Input::open(path) {
+                    Ok(input) => self.add(host, path, &input.runs, out).map(|()| None)?,
+                    Err(failure) => Some(failure),
+                },
+                Source::Dataset { folder, .. } => match self.opened.take_host(folder, &host.name) {
+                    Ok(found) => self.add_summaries(host, &found, out).map(|()| None)?,
+                    Err(failure) => Some(failure),
+                },
+            };
+            // What is wrong with one host takes nothing from the others.
+            if let Some::<Failure>(failure) = added {
+                note!("kprof: {} is left out: {failure}", host.name);
+                left_out += 1;
             }
         }
         if left_out == hosts.len() {
@@ -150,35 +192,55 @@ impl Merge<'_> {
         Ok(left_out)
     }
 
-    fn add(&mut self, host: &Host, runs: &[Recording], out: &mut dyn Write) -> Result<(), Failure> {
-        let stem = host.path.file_stem().filter(|_| host.path.is_file());
+    fn add(
+        &mut self,
+        host: &Host,
+        path: &Path,
+        runs: &[Recording],
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let stem = path.file_stem().filter(|_| path.is_file());
         let stem = stem.map_or_else(|| "profile_log_device".into(), |stem| stem.to_string_lossy());
         for run in runs {
             let trace = Trace::new(run, &TraceFilter::default());
             let recording = format!("{stem}-{}", trace.recording_id());
-            let relation = Relation::new(&trace, &host.clock);
-            let key = RecordingKey { host: &host.name, recording: &recording };
-            let added = self.dataset.add(key, machine_clock(&host.path, &trace), &trace);
+            let relation = Relation::new(trace.origin_host_ns, &host.clock, |origin_ns| {
+                host.clock.offset(origin_ns, trace.end_ns())
+            });
+            let report = ops_report(path, run, TraceFilter::default());
+            let added = self.dataset.add(&AddedRecording {
+                key: RecordingKey { host: &host.name, recording: &recording },
+                machine: machine_clock(path, &trace),
+                trace: &trace,
+                ops_csv: Some(&report.ops_csv),
+            });
             added.map_err(|error| Failure::from_error(&error))?;
-            self.skew.add(&host.name, &trace, relation.time());
-            self.clocks.add(&host.name, &recording, relation);
+            self.skew.add(&host.name, HostLaunch::from_trace(&trace), relation.time());
             let traced = self.trace.add(&host.name, &trace, relation.time(), out);
             traced.map_err(|error| Failure::of_file(&self.folder.join(TRACE), &error))?;
-            let options = OpsOptions::default();
-            let report = match logs_folder(&host.path, OP_MESSAGES) {
-                Some(logs) => OpsReport::of_folder(&logs, &options),
-                None => OpsReport::of_recording(run, &options),
-            };
-            let kept = report.problems.kept();
-            for problem in kept.iter().take(PROBLEMS_SHOWN) {
-                note!("kprof: {}: {problem}", host.name);
-            }
-            let unshown = report.problems.count().saturating_sub(PROBLEMS_SHOWN as u64);
-            if unshown > 0 {
-                let problems = counted(unshown, "more problem", "more problems");
-                note!("kprof: {}: {problems}", host.name);
-            }
+            print_problems(&host.name, &report);
             self.ops.add(&host.name, relation.cells(), &report.ops_csv)?;
+            self.clocks.add(&host.name, &recording, relation);
+        }
+        Ok(())
+    }
+
+    /// Adds a host's recordings of a dataset, whose rows stay where they are.
+    fn add_summaries(
+        &mut self,
+        host: &Host,
+        recordings: &[RecordingSummary],
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        for found in recordings {
+            let relation = Relation::new(found.origin_host_ns, &host.clock, |origin_ns| {
+                host.clock.offset_of_summary(found, origin_ns)
+            });
+            self.skew.add(&host.name, HostLaunch::from_summary(found), relation.time());
+            let traced = self.trace.add_summary(found, relation.time(), out);
+            traced.map_err(|error| Failure::of_file(&self.folder.join(TRACE), &error))?;
+            self.ops.add(&host.name, relation.cells(), &found.ops_csv)?;
+            self.clocks.add(&host.name, &found.recording, relation);
         }
         Ok(())
     }
@@ -196,22 +258,67 @@ impl Merge<'_> {
         let counts = dataset.finish().map_err(|error| Failure::from_error(&error))?;
         let mut out = io::stdout().lock();
         skew.print(SKEWS_SHOWN, &mut out)?;
-        writeln!(
-            out,
-            "{}: {} of {}, {}, {}, {} in the dataset",
-            folder.display(),
-            counted(row_count, "op", "ops"),
-            counted(host_count as u64, "host", "hosts"),
-            counted(counts.zones, "zone", "zones"),
-            counted(counts.markers, "marker", "markers"),
-            counted(counts.losses, "loss", "losses"),
-        )?;
+        let (ops, hosts) =
+            (counted(row_count, "op", "ops"), counted(host_count as u64, "host", "hosts"));
+        write!(out, "{}: {ops} of {hosts}", folder.display())?;
+        // Those of datasets stay where they are.
+        if counts.files > 0 {
+            let zones = counted(counts.zones, "zone", "zones");
+            let markers = counted(counts.markers, "marker", "markers");
+            let losses = counted(counts.losses, "loss", "losses");
+            write!(out, ", {zones}, {markers}, {losses} in the dataset")?;
+        }
+        writeln!(out)?;
         clocks.print(&mut out)?;
         Ok(())
     }
 }
 
-/// The hosts that inputs name: `NAME=PATH`, a folder of rank folders, or anything with
+/// The dataset that was read last: hosts of one are mostly added after each other.
+#[derive(Default)]
+struct OpenedDataset {
+    folder: PathBuf,
+    recordings: Vec<RecordingSummary>,
+}
+
+impl OpenedDataset {
+    /// The recordings of a host of a dataset, with their ops; they are not kept.
+    fn take_host(&mut self, folder: &Path, host: &str) -> Result<Vec<RecordingSummary>, Failure> {
+        if self.folder != folder {
+            let mut recordings =
+                read_recordings(folder).map_err(|error| Failure::from_error(&error))?;
+            read_ops(folder, &mut recordings).map_err(|error| Failure::from_error(&error))?;
+            *self = Self { folder: folder.to_owned(), recordings };
+        }
+        Ok(self.recordings.extract_if(.., |found| found.host == host).collect())
+    }
+}
+
+fn print_problems(host: &str, report: &OpsReport) {
+    for problem in report.problems.kept().iter().take(PROBLEMS_SHOWN) {
+        note!("kprof: {host}: {problem}");
+    }
+    let unshown = report.problems.count().saturating_sub(PROBLEMS_SHOWN as u64);
+    if unshown > 0 {
+        let problems = counted(unshown, "more problem", "more problems");
+        note!("kprof: {host}: {problems}");
+    }
+}
+
+/// The hosts of a dataset.
+fn hosts_of_dataset(folder: &Path) -> Result<Vec<Host>, Failure> {
+    let recordings = read_recordings(folder).map_err(|error| Failure::from_error(&error))?;
+    let mut clocks: BTreeMap<String, Vec<HostClock>> = BTreeMap::new();
+    for found in recordings {
+        let clock = clock_of_summary(&found);
+        clocks.entry(found.host).or_default().extend(clock);
+    }
+    let host =
+        |(name, clocks)| Host::new(name, Source::Dataset { folder: folder.to_owned(), clocks });
+    Ok(clocks.into_iter().map(host).collect())
+}
+
+/// The hosts that inputs name: `NAME=PATH`, a dataset, a folder of rank folders, or anything with
 /// recordings.
 fn hosts_of(inputs: &[OsString]) -> Result<Vec<Host>, Failure> {
     let mut hosts = Vec::new();
@@ -221,14 +328,18 @@ fn hosts_of(inputs: &[OsString]) -> Result<Vec<Host>, Failure> {
         let named = input.to_str().and_then(|input| input.split_once('='));
         let named = named.filter(|(name, _)| !name.contains('/') && !path.exists());
         if let Some((name, path)) = named {
-            hosts.push(Host::new(name.to_owned(), path.into()));
+            hosts.push(Host::new(name.to_owned(), Source::Path(path.into())));
+            continue;
+        }
+        if is_dataset(path) {
+            hosts.extend(hosts_of_dataset(path)?);
             continue;
         }
         let ranks = rank_folders(path);
         if ranks.is_empty() {
             let last = path.components().next_back().map(|part| part.as_os_str().to_owned());
             let name = Path::new(&last.unwrap_or_default()).with_extension("");
-            hosts.push(Host::new(name.display().to_string(), path.to_owned()));
+            hosts.push(Host::new(name.display().to_string(), Source::Path(path.to_owned())));
         }
         hosts.extend(ranks);
     }
@@ -256,7 +367,7 @@ fn rank_folders(folder: &Path) -> Vec<Host> {
             let name = entry.file_name().to_string_lossy().into_owned();
             let number = name.strip_prefix("rank").and_then(|number| number.parse::<u32>().ok());
             if let Some(number) = number.filter(|_| entry.path().is_dir()) {
-                ranks.push((number, Host::new(name, entry.path())));
+                ranks.push((number, Host::new(name, Source::Path(entry.path()))));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::command::dataset::machine_clock::{HostOffset, KnownClock};
 use crate::failure::Failure;
-use host_reader::export::{CommonTime, Trace};
+use host_reader::export::CommonTime;
 use serde::Deserialize;
 use std::{collections::BTreeMap, path::Path};
 
@@ -68,18 +68,23 @@ pub(super) enum Relation {
 }
 
 impl Relation {
-    pub(super) fn new(trace: &Trace<'_>, clock: &KnownClock) -> Self {
+    /// Relates a recording by the offset that its origin has, if its chips have the host's clock.
+    pub(super) fn new(
+        origin_host_ns: Option<i64>,
+        clock: &KnownClock,
+        offset: impl FnOnce(i64) -> Result<HostOffset, &'static str>,
+    ) -> Self {
         if let KnownClock::Unknown(reason) = clock {
             return Self::Own(reason);
         }
-        let Some(origin_ns) = trace.origin_host_ns else {
+        let Some(origin_ns) = origin_host_ns else {
             return Self::Own("its chips were not synchronised with the host");
         };
-        let offset = match clock.offset(trace, origin_ns) {
+        let offset = match offset(origin_ns) {
             Ok(offset) => offset,
             Err(reason) => return Self::Own(reason),
         };
-        match CommonTime::new(trace, offset.offset_ns, offset.error_ns) {
+        match CommonTime::new(origin_host_ns, offset.offset_ns, offset.error_ns) {
             Some(time) => Self::Common(offset, time),
             None => Self::Own("its offset puts it before the common clock's start"),
         }

@@ -2,7 +2,7 @@
 
 use super::starts::Starts;
 use crate::numbers::{counted, grouped};
-use host_reader::export::{CommonTime, Trace};
+use host_reader::export::{CommonTime, RecordingSummary, Trace};
 use std::{
     collections::BTreeMap,
     io::{self, Write},
@@ -53,39 +53,69 @@ impl Skew {
     }
 }
 
-/// A launch on one host: it starts with the first of the host's chips, and takes as long as on
-/// the slowest.
-struct OfHost {
+/// A launch on one chip of a host. On the host it starts with the first of its chips, and takes as
+/// long as on the slowest.
+pub(super) struct HostLaunch {
+    key: LaunchKey,
     label: String,
     duration_ns: Option<u64>,
     start_ns: u64,
-    /// Bound of the chips' clocks against the host's; `None` if one has none.
+    /// Bound of the chip's clock against the host's; `None` if it has none.
     bound_ns: Option<f64>,
 }
 
-impl RankSkew {
-    /// Adds a recording of a host, whose starts are comparable if it has a common time.
-    pub(super) fn add(&mut self, host: &str, trace: &Trace<'_>, time: Option<CommonTime>) {
-        let mut of_host: BTreeMap<LaunchKey, OfHost> = BTreeMap::new();
-        for device in &trace.devices {
+impl HostLaunch {
+    /// The launches of a trace.
+    pub(super) fn from_trace(trace: &Trace<'_>) -> impl Iterator<Item = Self> {
+        trace.devices.iter().flat_map(|device| {
             let bound_ns = device.clock.bound_ns();
-            for op in &device.ops {
+            device.ops.iter().map(move |op| {
                 let figures = &op.figures;
-                let key = (op.base_id(), figures.trace_id, figures.trace_replay, figures.launch);
-                let (duration_ns, start_ns) = (op.duration_ns(), op.start_ns);
-                let entry = of_host.entry(key).or_insert_with(|| OfHost {
+                Self {
+                    key: (op.base_id(), figures.trace_id, figures.trace_replay, figures.launch),
                     label: op.label(),
-                    duration_ns,
-                    start_ns,
+                    duration_ns: op.duration_ns(),
+                    start_ns: op.start_ns,
                     bound_ns,
-                });
-                let durations = entry.duration_ns.zip(duration_ns);
-                entry.duration_ns = durations.map(|(known, duration)| known.max(duration));
-                entry.start_ns = entry.start_ns.min(start_ns);
-                entry.bound_ns = entry.bound_ns.zip(bound_ns).map(|(one, other)| one.max(other));
-            }
+                }
+            })
+        })
+    }
+
+    /// The launches of a recording of a dataset.
+    pub(super) fn from_summary(summary: &RecordingSummary) -> impl Iterator<Item = Self> {
+        summary.ops.iter().map(|op| Self {
+            key: (op.program, op.trace_id, op.trace_replay, op.launch),
+            label: op.label(),
+            duration_ns: op.duration_ns,
+            start_ns: op.start_ns,
+            bound_ns: summary.bounds_ns.get(&op.chip_id).copied().flatten(),
+        })
+    }
+}
+
+impl RankSkew {
+    /// Adds the launches of a recording of a host, whose starts are comparable if it has a common
+    /// time.
+    pub(super) fn add(
+        &mut self,
+        host: &str,
+        launches: impl Iterator<Item = HostLaunch>,
+        time: Option<CommonTime>,
+    ) {
+        let mut of_host: BTreeMap<LaunchKey, HostLaunch> = BTreeMap::new();
+        for launch in launches {
+            let Some(entry) = of_host.get_mut(&launch.key) else {
+                of_host.insert(launch.key, launch);
+                continue;
+            };
+            let durations = entry.duration_ns.zip(launch.duration_ns);
+            entry.duration_ns = durations.map(|(known, duration)| known.max(duration));
+            entry.start_ns = entry.start_ns.min(launch.start_ns);
+            let bounds = entry.bound_ns.zip(launch.bound_ns);
+            entry.bound_ns = bounds.map(|(one, other)| one.max(other));
         }
-        for (key, OfHost { label, duration_ns, start_ns, bound_ns }) in of_host {
+        for (key, HostLaunch { label, duration_ns, start_ns, bound_ns, .. }) in of_host {
             let launch = self.launches.entry(key).or_default();
             launch.label = label;
             launch.add_duration(host, duration_ns);

@@ -1,0 +1,317 @@
+//! The recordings of a dataset by their ops alone: what a fleet's reports are made of.
+//!
+//! Zones and markers are never read, so that this takes as long and as much memory as there are ops,
+//! however long the recordings are.
+
+use super::{
+    MachineClock, WriteError,
+    cells::FileColumn,
+    folders::{folders_in, parquet_files},
+    read::{TableFile, read_group},
+    refused, write_refused,
+};
+use ::tables::{ColumnKind, Ops, OpsReportCells, Recordings, Table, Value};
+use reader::clock::{DayOffset, DayProblem};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+/// One recording of a dataset.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordingSummary {
+    /// Host that made it.
+    pub host: String,
+    /// Its name.
+    pub recording: String,
+    /// First record on the host's clock; `None` if its chips were not synchronised with the host.
+    pub origin_host_ns: Option<i64>,
+    /// End of the last record, since the first.
+    pub end_ns: u64,
+    /// The host's machine, if the recording tells.
+    pub machine: Option<MachineClock>,
+    /// Bound of the clock of each chip against the host's; `None` if it has none.
+    pub bounds_ns: BTreeMap<u32, Option<f64>>,
+    /// Launches of its chips.
+    pub ops: Vec<SummaryOp>,
+    /// Its ops report as CSV; empty if the dataset has none.
+    pub ops_csv: String,
+}
+
+/// One launch of one program on one chip.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SummaryOp {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// Program's number without its chip.
+    pub program: u32,
+    /// Trace that was replayed.
+    pub trace_id: Option<u64>,
+    /// Which replay of the trace, from 1.
+    pub trace_replay: Option<u64>,
+    /// Which launch of the program and replay, from 1.
+    pub launch: u64,
+    /// Name given by the host.
+    pub name: Option<String>,
+    /// Start since the recording's first record.
+    pub start_ns: u64,
+    /// Duration; `None` if records of it may be missing.
+    pub duration_ns: Option<u64>,
+}
+
+/// Why a dataset's recordings cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SummaryError {
+    /// There is no dataset.
+    #[error("{}: expected a dataset with the table `recordings`, found none", folder.display())]
+    NoDataset {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A file or folder could not be read.
+    #[error(transparent)]
+    File(#[from] WriteError),
+}
+
+impl SummaryOp {
+    /// The name for people: with the program's number, and the trace's if it was replayed.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let name = self.name.as_deref().unwrap_or("program");
+        match (self.trace_id, self.trace_replay) {
+            (Some(trace), Some(replay)) => {
+                format!("{name} {} trace {trace}.{replay}", self.program)
+            }
+            _ => format!("{name} {}", self.program),
+        }
+    }
+}
+
+/// Reads the recordings of a dataset, by host and name, without their ops.
+///
+/// # Errors
+/// If the folder holds no dataset, or a file of the table `recordings` cannot be read.
+pub fn read_recordings(folder: &Path) -> Result<Vec<RecordingSummary>, SummaryError> {
+    let mut found: BTreeMap<(String, String), RecordingSummary> = BTreeMap::new();
+    for_each_row(folder, Recordings::NAME, RECORDING_COLUMNS, |row| {
+        let summary = summary_of(row);
+        found.insert((summary.host.clone(), summary.recording.clone()), summary);
+    })?;
+    if found.is_empty() {
+        return Err(SummaryError::NoDataset { folder: folder.to_owned() });
+    }
+    Ok(found.into_values().collect())
+}
+
+/// Reads the ops of all recordings of a dataset, and their ops reports.
+///
+/// # Errors
+/// If a file of one of the two tables cannot be read.
+///
+/// # Cost
+/// Memory for the ops and reports of the dataset.
+pub fn read_ops(folder: &Path, recordings: &mut [RecordingSummary]) -> Result<(), SummaryError> {
+    let key = |found: &RecordingSummary| (found.host.clone(), found.recording.clone());
+    let mut found: BTreeMap<_, _> =
+        recordings.iter_mut().map(|recording| (key(recording), recording)).collect();
+    for_each_row(folder, Ops::NAME, OP_COLUMNS, |row| {
+        if let Some(summary) = found.get_mut(&key_of(row)) {
+            summary.ops.push(op_of(row));
+        }
+    })?;
+    let mut reports: BTreeMap<(String, String), ReportRows> = BTreeMap::new();
+    for_each_row(folder, OpsReportCells::NAME, CELL_COLUMNS, |row| {
+        reports.entry(key_of(row)).or_default().add(row);
+    })?;
+    for (key, report) in reports {
+        if let Some(summary) = found.get_mut(&key) {
+            summary.ops_csv = report.csv();
+        }
+    }
+    Ok(())
+}
+
+/// Returns true if a folder looks like a dataset.
+#[must_use]
+pub fn is_dataset(folder: &Path) -> bool {
+    folder.join(Recordings::NAME).is_dir()
+}
+
+type Columns = &'static [(&'static str, ColumnKind)];
+
+const RECORDING_COLUMNS: Columns = &[
+    ("host", ColumnKind::Text),
+    ("recording", ColumnKind::Text),
+    ("origin_host_ns", ColumnKind::Signed64),
+    ("end_ns", ColumnKind::Signed64),
+    ("boot_id", ColumnKind::Text),
+    ("namespace_ns", ColumnKind::Signed64),
+    ("day_offset_ns", ColumnKind::Signed64),
+    ("day_error_ns", ColumnKind::Unsigned64),
+    ("day_problem", ColumnKind::Text),
+    ("chips", ColumnKind::Text),
+];
+
+const OP_COLUMNS: Columns = &[
+    ("host", ColumnKind::Text),
+    ("recording", ColumnKind::Text),
+    ("chip_id", ColumnKind::Unsigned32),
+    ("program", ColumnKind::Unsigned32),
+    ("trace_id", ColumnKind::Unsigned64),
+    ("trace_replay", ColumnKind::Unsigned64),
+    ("launch", ColumnKind::Unsigned64),
+    ("name", ColumnKind::Text),
+    ("start_ns", ColumnKind::Signed64),
+    ("duration_ns", ColumnKind::Signed64),
+];
+
+const CELL_COLUMNS: Columns = &[
+    ("host", ColumnKind::Text),
+    ("recording", ColumnKind::Text),
+    ("row", ColumnKind::Unsigned32),
+    ("title", ColumnKind::Text),
+    ("cell", ColumnKind::Text),
+];
+
+/// Reads some columns of each row of a table, file by file and row group by row group.
+fn for_each_row(
+    folder: &Path,
+    table: &str,
+    columns: Columns,
+    mut visit: impl FnMut(&[Value<'static>]),
+) -> Result<(), WriteError> {
+    let columns: Vec<FileColumn> = columns
+        .iter()
+        .map(|&(name, kind)| FileColumn { name: name.to_owned(), kind, is_optional: true })
+        .collect();
+    let folders = |folder: &Path| folders_in(folder).map_err(|source| refused(folder, source));
+    for date in folders(&folder.join(table))? {
+        for run in folders(&date)? {
+            let files = parquet_files(&run).map_err(|source| refused(&run, source))?;
+            for path in files {
+                let refuse = |error| write_refused(&path, error);
+                let file = TableFile::open(&path).map_err(refuse)?;
+                for group in 0..file.group_count() {
+                    let read = read_group(&file, group, &columns).map_err(refuse)?;
+                    let mut values: Vec<_> = read.into_iter().map(Vec::into_iter).collect();
+                    while let Some(row) =
+                        values.iter_mut().map(Iterator::next).collect::<Option<Vec<_>>>()
+                    {
+                        visit(&row);
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn text(row: &[Value<'static>], at: usize) -> Option<String> {
+    match row.get(at)? {
+        Value::Text(text) => Some(text.to_string()),
+        _ => None,
+    }
+}
+
+fn signed(row: &[Value<'static>], at: usize) -> Option<i64> {
+    match row.get(at)? {
+        Value::Signed64(value) => Some(*value),
+        _ => None,
+    }
+}
+
+fn unsigned(row: &[Value<'static>], at: usize) -> Option<u64> {
+    match row.get(at)? {
+        Value::Unsigned32(value) => Some((*value).into()),
+        Value::Unsigned64(value) => Some(*value),
+        Value::Signed64(value) => u64::try_from(*value).ok(),
+        _ => None,
+    }
+}
+
+fn number(row: &[Value<'static>], at: usize) -> u32 {
+    unsigned(row, at).and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
+}
+
+/// Host and recording, the first two columns of each table.
+fn key_of(row: &[Value<'static>]) -> (String, String) {
+    (text(row, 0).unwrap_or_default(), text(row, 1).unwrap_or_default())
+}
+
+fn summary_of(row: &[Value<'static>]) -> RecordingSummary {
+    let (host, recording) = key_of(row);
+    RecordingSummary {
+        host,
+        recording,
+        origin_host_ns: signed(row, 2),
+        end_ns: unsigned(row, 3).unwrap_or(0),
+        machine: machine_of(row),
+        bounds_ns: bounds_of(&text(row, 9).unwrap_or_default()),
+        ..RecordingSummary::default()
+    }
+}
+
+fn machine_of(row: &[Value<'static>]) -> Option<MachineClock> {
+    let boot_id = u128::from_str_radix(&text(row, 4)?, 16).ok()?;
+    let day = match (signed(row, 6), unsigned(row, 7)) {
+        (Some(offset_ns), Some(error_ns)) => Ok(DayOffset { offset_ns, error_ns }),
+        _ => Err(text(row, 8)
+            .and_then(|label| DayProblem::ALL.into_iter().find(|problem| problem.label() == label))
+            .unwrap_or(DayProblem::Unbounded)),
+    };
+    Some(MachineClock { boot_id: Some(boot_id), namespace_ns: signed(row, 5)?, day })
+}
+
+/// Bounds of the clocks of the chips that a JSON array describes.
+fn bounds_of(chips: &str) -> BTreeMap<u32, Option<f64>> {
+    let chips: Vec<serde_json::Value> = serde_json::from_str(chips).unwrap_or_default();
+    let bound = |chip: &serde_json::Value| {
+        let chip_id = u32::try_from(chip["chip_id"].as_u64()?).ok()?;
+        Some((chip_id, chip["bound_ns"].as_f64()))
+    };
+    chips.iter().filter_map(bound).collect()
+}
+
+fn op_of(row: &[Value<'static>]) -> SummaryOp {
+    SummaryOp {
+        chip_id: number(row, 2),
+        program: number(row, 3),
+        trace_id: unsigned(row, 4),
+        trace_replay: unsigned(row, 5),
+        launch: unsigned(row, 6).unwrap_or(0),
+        name: text(row, 7),
+        start_ns: unsigned(row, 8).unwrap_or(0),
+        duration_ns: unsigned(row, 9),
+    }
+}
+
+/// The rows of a report while its cells come.
+#[derive(Default)]
+struct ReportRows {
+    titles: Vec<String>,
+    rows: BTreeMap<u32, BTreeMap<String, String>>,
+}
+
+impl ReportRows {
+    fn add(&mut self, row: &[Value<'static>]) {
+        let title = text(row, 3).unwrap_or_default();
+        match text(row, 4) {
+            None => self.titles.push(title),
+            Some(cell) => {
+                self.rows.entry(number(row, 2)).or_default().insert(title, cell);
+            }
+        }
+    }
+
+    fn csv(&self) -> String {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        // Writing to memory cannot fail.
+        let _ = writer.write_record(&self.titles);
+        for row in self.rows.values() {
+            let cells = self.titles.iter().map(|title| row.get(title).map_or("", String::as_str));
+            let _ = writer.write_record(cells);
+        }
+        String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,62 @@
+//! Ops of a dataset's recording in a merged trace: a track for each chip.
+
+use super::{
+    DEVICE_TRACKS, HostProcess,
+    device::{child, describe},
+    message::{SLICE_BEGIN, SLICE_END, TracePacket},
+    sequence::{Sequence, named_number},
+};
+use crate::{RecordingSummary, SummaryOp};
+use std::collections::BTreeMap;
+
+/// Encodes the ops of a recording, whose chips have numbers in the file from `first_device` on.
+pub(super) fn packets(
+    summary: &RecordingSummary,
+    process: &HostProcess<'_>,
+    (base_ns, first_device, sequence_id): (u64, usize, u32),
+) -> Vec<u8> {
+    let mut chips: BTreeMap<u32, Vec<&SummaryOp>> = BTreeMap::new();
+    summary.ops.iter().for_each(|op| chips.entry(op.chip_id).or_default().push(op));
+    let mut sequence = Sequence::begin(sequence_id, TracePacket::default(), 1 << 12);
+    for (place, (chip_id, ops)) in chips.into_iter().enumerate() {
+        let device = (first_device as u64 + place as u64 + 1) * DEVICE_TRACKS;
+        let name = process.named(format!("chip {chip_id}"));
+        describe(&mut sequence, child(process.track, device, name, place));
+        draw(&mut sequence, device, base_ns, ops);
+    }
+    sequence.into_bytes()
+}
+
+/// Draws the ops of a chip in as many rows as run at the same time.
+fn draw(sequence: &mut Sequence, device: u64, base_ns: u64, mut ops: Vec<&SummaryOp>) {
+    ops.sort_by_key(|op| op.start_ns);
+    let mut row_ends: Vec<u64> = Vec::new();
+    for op in ops {
+        let end_ns = op.start_ns.saturating_add(op.duration_ns.unwrap_or(0));
+        let free = row_ends.iter().position(|&end| end <= op.start_ns);
+        let row = free.unwrap_or(row_ends.len());
+        let track = device + 1 + row as u64;
+        match row_ends.get_mut(row) {
+            Some(end) => *end = end_ns,
+            None => {
+                row_ends.push(end_ns);
+                let name =
+                    if row == 0 { "ops".to_owned() } else { format!("ops, row {}", row + 1) };
+                describe(sequence, child(device, track, name, row));
+            }
+        }
+        sequence.event(base_ns.saturating_add(op.start_ns), SLICE_BEGIN, |event| {
+            event.track_uuid = Some(track);
+            event.name = Some(op.label());
+            event.categories.push("op".to_owned());
+            event.debug_annotations.push(named_number("launch", op.launch));
+            if op.duration_ns.is_none() {
+                // Drawn without a length, since records of it may be missing.
+                event.categories.push("unknown duration".to_owned());
+            }
+        });
+        sequence.event(base_ns.saturating_add(end_ns), SLICE_END, |event| {
+            event.track_uuid = Some(track);
+        });
+    }
+}
