@@ -16,6 +16,7 @@ pub(crate) mod mcp;
 mod merge;
 mod noc;
 mod noc_export;
+mod noc_use;
 mod ops;
 mod ops_page;
 mod own_kernels;
