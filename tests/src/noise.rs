@@ -102,7 +102,7 @@ pub fn damage(bytes: &mut Vec<u8>, script: &[u8]) {
 
 /// Scales a place in a script, of 24 bits, to a place below `end`.
 fn scaled(place: u32, end: usize) -> usize {
-    usize::try_from(u64::from(place) * end as u64 >> 24).unwrap_or(0)
+    usize::try_from((u64::from(place) * end as u64) >> 24).unwrap_or(0)
 }
 
 fn damage_bytes(bytes: &mut Vec<u8>, kind: u8, amount: u8, [at, to]: [u32; 2]) {
