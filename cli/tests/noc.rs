@@ -160,6 +160,35 @@ fn json_holds_every_event_pair_and_link() {
 }
 
 #[test]
+fn utilization_is_of_each_program_and_says_what_is_unknown() {
+    let text = |options: &[&str]| {
+        let output =
+            noc(&[&[log("wormhole-noc-4096").as_str(), "--utilization"], options].concat());
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let json: serde_json::Value = serde_json::from_str(&text(&["--json"])).unwrap();
+    let [program] = &json["utilization"].as_array().unwrap()[..] else { panic!("{json}") };
+    assert_eq!((&program["chip"], &program["run_host_id"]), (&0.into(), &0.into()));
+    // From the trace that TT-Metal wrote: 10,402 cycles but for the last 20, and 65,536 bytes of one
+    // of six controllers, each of which moves 23.6 bytes a cycle.
+    let bytes = 65_536.0 / 23.6 / 10_402.0 * 100.0;
+    let found = [&program["dram_controller_percent"]["0"], &program["dram_percent"]];
+    for (found, expected) in found.into_iter().zip([bytes, bytes / 6.0]) {
+        assert!((found.as_f64().unwrap() - expected).abs() < 1e-6, "{program}");
+    }
+    assert_eq!(program["gaps"], serde_json::json!([]));
+    assert!(text(&[]).contains("Use of links, DRAM and Ethernet"));
+    // Files of traces do not name the architecture.
+    let trace = captures().join("mesham-tt-sim/wormhole-noc-4096/noc_trace_dev0_ID0.json");
+    let output = noc(&[trace.to_str().unwrap(), "--utilization", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let program = &json["utilization"][0];
+    assert_eq!(program["noc_percent"], serde_json::Value::Null);
+    assert_eq!(program["gaps"][0], "the speeds of the chip's NoCs are unknown");
+}
+
+#[test]
 fn a_cut_trace_is_used_as_far_as_it_goes() {
     let folder = tempfile::tempdir().unwrap();
     let whole = captures().join("mesham-tt-sim/wormhole-noc-256/noc_trace_dev0_ID0.json");

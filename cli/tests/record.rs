@@ -224,6 +224,29 @@ fn a_report_without_ops_leaves_the_exit_code_alone() {
     assert!(!said.contains("Lost: nothing"), "{said}");
 }
 
+/// As with tt-metal's own program, whoever collects NoC events sees what is made of them.
+#[test]
+fn collected_noc_events_fill_the_columns_of_the_report() {
+    let captures = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/captures/mesham-tt-sim");
+    // tt-metal would write the log and the trace itself.
+    let script = format!("cp {captures}/wormhole-noc-4096/* $TT_METAL_PROFILER_DIR/.logs/");
+    let noc_use = |options: &[&str]| {
+        let folder = TempDir::new().unwrap();
+        let record = ["record", "-r", "-n", "x", "-o", "out"];
+        let arguments = [&record[..], options, &["--", "sh", "-c", &script]].concat();
+        let output = kprof(folder.path(), &arguments);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let report = folder.path().join("out/reports/x/ops_perf_results_x.csv");
+        let mut reader = csv::Reader::from_path(report).unwrap();
+        let column = reader.headers().unwrap().iter().position(|title| title == "NOC UTIL (%)");
+        let rows: Vec<_> = reader.records().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), 1);
+        column.map_or_else(String::new, |column| rows[0][column].to_owned())
+    };
+    assert!(noc_use(&["--collect-noc-traces"]).parse::<f64>().unwrap() > 0.0);
+    assert_eq!(noc_use(&[]), "");
+}
+
 #[test]
 fn logs_of_the_run_before_are_moved_and_not_mixed_in() {
     let folder = TempDir::new().unwrap();

@@ -42,6 +42,7 @@ pub(crate) struct ReportArgs {
   kprof noc generated/profiler
   kprof noc profile_log_device.csv -o noc_traces
   kprof noc noc_trace_dev0_ID1024.json
+  kprof noc generated/profiler --utilization
   kprof noc generated/profiler --json | jq '.links[0]'
 
 Exit code: 0 if there are NoC events, 1 if there are none, 2 if the input cannot be used.")]
@@ -65,6 +66,10 @@ pub(crate) struct NocArgs {
     /// the log show.
     #[arg(long, value_name = "[CHIP:]LINES")]
     pub(crate) harvesting: Vec<Harvesting>,
+    /// Show how busy links, DRAM and Ethernet were in each program, in a model with the rules of
+    /// tt-npe.
+    #[arg(long)]
+    pub(crate) utilization: bool,
     /// Maximum number of rows per table; 0 for all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) rows: usize,

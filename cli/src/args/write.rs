@@ -106,7 +106,8 @@ pub(crate) struct ExportArgs {
 /// without --analyze-noc-traces. They come from a model of the NoCs with the rules of tt-npe, from
 /// which tt-metal takes them; writes under a transaction id, inline writes and semaphores are in
 /// none of them. EMPTY FIGURES BECAUSE says why a launch has none: fabric packets, unknown targets
-/// or sizes, lost records. kprof noc shows the bytes over each link.
+/// or sizes, lost records. NOC FIGURES LACK says which bytes of a launch they leave out. kprof noc
+/// shows the bytes over each link.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof ops                                    reports on generated/profiler

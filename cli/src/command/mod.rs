@@ -15,6 +15,7 @@ mod man;
 pub(crate) mod mcp;
 mod noc;
 mod noc_export;
+mod noc_use;
 mod ops;
 mod ops_page;
 mod own_kernels;

@@ -1,5 +1,6 @@
 //! `kprof noc`: traffic of the NoCs, and tt-metal's noc_trace files.
 
+use super::noc_use::{ProgramUse, write_use};
 use crate::{
     args::NocArgs,
     failure::{Failure, note},
@@ -14,8 +15,8 @@ use crate::{
 use host_reader::{
     export::TraceFilter,
     noc_events::{
-        Activity, HeldMemory, LinkLoad, LockEventKind, Locks, NocTraces, Pair, ProgramTrace,
-        TileMap, TraceOptions, Traffic, UnplacedPair, read_json,
+        Activity, HeldMemory, LinkLoad, LockEventKind, Locks, NocChip, NocTraces, Pair,
+        ProgramTrace, TileMap, TraceOptions, Traffic, UnplacedPair, read_json,
     },
     output::write_noc_folder,
     readout::Readout,
@@ -32,7 +33,7 @@ use std::{
 
 /// Reads the events, writes the files that were asked for, and shows the traffic.
 pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
-    let Events { traces, grids, held, notes } =
+    let Events { traces, grids, chips, held, notes } =
         Events::read(&args.file, args.run, &[], &args.harvesting)?;
     for note in &notes {
         note!("kprof: {}: {note}", args.file.display());
@@ -45,14 +46,19 @@ pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
         write_files(&traces, folder, Some(&args.file))?;
     }
     let traffic = Traffic::of_traces(&traces, |chip| grids.get(&chip).copied());
+    let programs = args.utilization.then(|| ProgramUse::of_traces(&traces, &chips));
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.json {
-        let document = Document::new(&traffic, held.as_deref(), &notes);
+        let mut document = Document::new(&traffic, held.as_deref(), &notes);
+        document.utilization = programs;
         serde_json::to_writer(&mut out, &document).map_err(std::io::Error::from)?;
         writeln!(out)?;
     } else {
         let rows = if args.rows == 0 { usize::MAX } else { args.rows };
         write_tables(&traffic, rows, &mut out)?;
+        if let Some(programs) = &programs {
+            write_use(programs, rows, &mut out)?;
+        }
         write_locks(held.as_deref().unwrap_or_default(), rows, &mut out)?;
     }
     out.flush()?;
@@ -73,6 +79,8 @@ pub(super) struct Events {
     pub(super) traces: Vec<ProgramTrace>,
     /// Columns and rows of each chip's tiles.
     grids: BTreeMap<u32, (u16, u16)>,
+    /// Models of chips whose speeds are known.
+    chips: BTreeMap<u32, NocChip>,
     /// Memory that kernels held; a noc_trace file does not say.
     held: Option<Vec<HeldMemory>>,
     pub(super) notes: Vec<String>,
@@ -120,7 +128,7 @@ impl Events {
             let mut run = Input::open(file)?.into_run(file, run)?;
             Harvesting::apply(harvesting, &mut run.readout)?;
             retain(&mut run, filters)?;
-            return Ok(Self::of_recording(&run));
+            return Ok(Self::of_recording(&run, &topology_beside(file)));
         }
         if !harvesting.is_empty() {
             return Err(Failure::Sentence(
@@ -139,7 +147,7 @@ impl Events {
         Self::of_files(&files)
     }
 
-    fn of_recording(run: &Recording) -> Self {
+    fn of_recording(run: &Recording, topology: &[u8]) -> Self {
         let names = OpNames::new(&run.ops);
         let op_name = |chip, program| names.of_program(chip, program);
         let traces = NocTraces::of_readout(&run.readout, op_name, &TraceOptions::default());
@@ -147,10 +155,15 @@ impl Events {
             run.readout.devices.iter().filter_map(|device| {
                 Some((device.chip.chip_id, TileMap::of_device(device)?.grid()))
             });
+        let chips = run.readout.devices.iter().filter_map(|device| {
+            let chip = NocChip::from_arch(&device.chip.arch)?;
+            Some((device.chip.chip_id, chip.with_topology(topology)))
+        });
         let locks = Locks::of_readout(&run.readout);
         let notes = traces.notes.sentences().chain(locks.notes.sentences());
         Self {
             grids: grids.collect(),
+            chips: chips.collect(),
             notes: notes.chain(missing_records(&run.readout)).collect(),
             traces: traces.programs,
             held: Some(locks.held),
@@ -179,8 +192,18 @@ impl Events {
             notes.extend(read.problems.iter().map(|problem| format!("{of_file}{problem}")));
             traces.extend(ProgramTrace::of_objects(read.objects, &name));
         }
-        Ok(Self { traces, grids: BTreeMap::new(), held: None, notes })
+        Ok(Self { traces, grids: BTreeMap::new(), chips: BTreeMap::new(), held: None, notes })
     }
+}
+
+/// The text of the file beside a recording that names the board; empty without one.
+fn topology_beside(file: &Path) -> Vec<u8> {
+    let logs = match file.is_dir() {
+        true => logs_folder(file, NocTraces::TOPOLOGY_FILE),
+        false => file.parent().map(Path::to_owned),
+    };
+    let path = logs.unwrap_or_default().join(NocTraces::TOPOLOGY_FILE);
+    std::fs::read(path).unwrap_or_default()
 }
 
 /// Sentences about records that a readout lacks, NoC events perhaps among them.
@@ -435,6 +458,9 @@ struct Document<'a> {
     pairs: Vec<PairRow>,
     links: Vec<LinkRow>,
     unplaced_pairs: Vec<UnplacedRow>,
+    /// With `--utilization`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    utilization: Option<Vec<ProgramUse>>,
     /// `None` if the input does not say.
     held_memory: Option<Vec<HeldRow>>,
     multicast_count: u64,
@@ -587,6 +613,7 @@ impl<'a> Document<'a> {
             pairs: traffic.pairs.iter().map(pair).collect(),
             links: traffic.links.iter().map(link).collect(),
             unplaced_pairs: traffic.unplaced_pairs.iter().map(UnplacedRow::new).collect(),
+            utilization: None,
             held_memory: held.map(|held| held.iter().map(HeldRow::new).collect()),
             multicast_count: traffic.multicast_count,
             unplaced_count: traffic.unplaced_count,

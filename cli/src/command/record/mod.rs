@@ -159,6 +159,9 @@ fn report(args: &RecordArgs, input: &Path, output: &Path) -> Result<ExitCode, Fa
     if !args.process_logs_only {
         command.arg("--allow-empty");
     }
+    if args.device.collect_noc_traces {
+        command.arg("--analyze-noc-traces");
+    }
     match &args.name_append {
         Some(name) => command.args(["-n", name]),
         None => command.arg("--date"),

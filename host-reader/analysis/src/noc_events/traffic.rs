@@ -184,7 +184,7 @@ const SATURATED_BYTES: [u64; 2] = [8_160, 131_040];
 
 /// The greatest size of the events of these traces. A size above that of the narrow field shows
 /// that the wide one was used.
-fn saturated_bytes(traces: &[ProgramTrace]) -> u64 {
+pub(super) fn saturated_bytes(traces: &[ProgramTrace]) -> u64 {
     let [narrow, wide] = SATURATED_BYTES;
     let objects = traces.iter().flat_map(|trace| &trace.objects);
     let has_larger = objects.filter_map(|object| object.num_bytes).any(|bytes| bytes > narrow);

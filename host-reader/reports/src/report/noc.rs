@@ -6,7 +6,7 @@
 
 use super::{
     device_op::{DeviceOp, DeviceOps},
-    sheet::EMPTY_BECAUSE,
+    sheet::{EMPTY_BECAUSE, NOC_FIGURES_LACK},
     value::float_text,
 };
 use crate::problem::ProblemLog;
@@ -29,14 +29,14 @@ type Key = (u64, u64, Option<(u64, u64)>);
 #[derive(Default)]
 pub(super) struct NocInput {
     traces: BTreeMap<Key, Vec<ProgramTrace>>,
-    /// Name of the board, which decides how many DRAM controllers there are.
-    board: Option<String>,
+    /// Text that names the board, which decides how many DRAM controllers there are.
+    topology: Vec<u8>,
 }
 
 impl NocInput {
     /// Reads the noc_trace files of a folder of logs.
     pub(super) fn of_folder(logs: &Path, problems: &mut ProblemLog) -> Self {
-        let mut input = Self { board: board_of(logs), ..Self::default() };
+        let mut input = Self { topology: topology_of(logs), ..Self::default() };
         for path in trace_files(logs) {
             let file = path.display().to_string();
             let text = match std::fs::read(&path) {
@@ -70,9 +70,9 @@ impl NocInput {
         input
     }
 
-    /// Takes the name of the board from the file beside the logs that says it.
+    /// Takes the board from the file beside the logs that names it.
     pub(super) fn with_board_of(self, logs: Option<&Path>) -> Self {
-        Self { board: logs.and_then(board_of), ..self }
+        Self { topology: logs.map(topology_of).unwrap_or_default(), ..self }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -121,8 +121,7 @@ impl NocInput {
         let arch = op.cells.get("DEVICE ARCH").map_or("", String::as_str);
         let chip = NocChip::from_arch(arch);
         let chip = chip.ok_or_else(|| "the speeds of the chip's NoCs are unknown".to_owned())?;
-        let chip = chip.with_board(self.board.as_deref().unwrap_or_default());
-        Ok(NocFigures::of_trace(trace, &chip))
+        Ok(NocFigures::of_trace(trace, &chip.with_topology(&self.topology)))
     }
 }
 
@@ -142,11 +141,9 @@ fn trace_files(logs: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The name of the board, as the file beside the traces has it that says how chips are connected.
-fn board_of(logs: &Path) -> Option<String> {
-    let text = std::fs::read(logs.join(NocTraces::TOPOLOGY_FILE)).ok()?;
-    let topology: serde_json::Value = serde_json::from_slice(&text).ok()?;
-    Some(topology.get("cluster_type")?.as_str()?.to_owned())
+/// The text of the file beside the traces that names the board; empty without one.
+fn topology_of(logs: &Path) -> Vec<u8> {
+    std::fs::read(logs.join(NocTraces::TOPOLOGY_FILE)).unwrap_or_default()
 }
 
 fn add_figures(op: &mut DeviceOp, figures: &NocFigures, is_exact: bool) {
@@ -170,6 +167,9 @@ fn add_figures(op: &mut DeviceOp, figures: &NocFigures, is_exact: bool) {
             cores.iter().map(|(core, &percent)| ((core.y, core.x), percent)).collect();
         let text = listed(&by_row, |(row, column)| format!("({device_id},{row},{column})"));
         op.set("ETH BW UTIL (%)", text);
+    }
+    if let Some(missing) = figures.missing_bytes().filter(|_| !is_exact && figures.has_any()) {
+        op.set(NOC_FIGURES_LACK, missing);
     }
     if !figures.gaps.is_empty() {
         let reasons: Vec<_> = figures.gaps.iter().map(ToString::to_string).collect();
@@ -250,6 +250,26 @@ mod tests {
             assert_eq!(cells(&input, vec![op(1024)], column), [expected], "{column}");
         }
         assert_eq!((rounded(7.162, 1), rounded(58.645, 2)), ("7.2".into(), "58.65".into()));
+    }
+
+    #[test]
+    fn figures_say_which_bytes_they_lack() {
+        let write = r#"{"proc": "BRISC", "sx": 1, "sy": 1, "timestamp": 9500, "noc": "NOC_0",
+            "type": "WRITE_INLINE", "dx": 0, "dy": 0, "num_bytes": 32},"#;
+        let large = TRACE.replace("1250", "8160").replacen('[', &format!("[{write}"), 1);
+        let of = |trace: &str, is_exact| {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::write(folder.path().join("noc_trace_dev0_ID1024.json"), trace).unwrap();
+            let input = NocInput::of_folder(folder.path(), &mut ProblemLog::default());
+            let mut ops = DeviceOps::from([(0, vec![op(1024)])]);
+            input.add_cells(&mut ops, is_exact);
+            ops[&0][0].cells.get(NOC_FIGURES_LACK).cloned()
+        };
+        let expected =
+            "1 inline write or write under a transaction id; more bytes of 1 large transfer";
+        assert_eq!(of(&large, false).as_deref(), Some(expected));
+        assert_eq!(of(&large, true), None);
+        assert_eq!(of(TRACE, false), None);
     }
 
     #[test]

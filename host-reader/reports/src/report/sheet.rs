@@ -17,6 +17,8 @@ pub(super) const DATA_MOVEMENT_LATENCY: &str = "OP TO OP LATENCY BR/NRISC START 
 pub(super) const KERNEL_DURATION: &str = "DEVICE KERNEL DURATION [ns]";
 /// Why figures of a row are empty; upstream has no such column, and no row without a reason.
 pub(super) const EMPTY_BECAUSE: &str = "EMPTY FIGURES BECAUSE";
+/// Bytes that the figures about the NoCs lack; upstream has no such column.
+pub(super) const NOC_FIGURES_LACK: &str = "NOC FIGURES LACK";
 pub(super) const CHILD_CALL_SUFFIX: &str = "_TT_HOST_FUNC [ns]";
 /// Time in which RISCs waited for the host to read, of all of them; upstream has no such column.
 pub(super) const PROFILER_STALL: &str = "PROFILER STALL TOTAL [ns]";
@@ -196,7 +198,8 @@ fn titles_of(rows: &[Cells], columns: Columns, is_quasar: bool) -> Vec<String> {
     let peaks = filled.iter().filter(|title| title.ends_with(BUFFER_PEAK_SUFFIX));
     titles.extend(peaks.map(|&title| title.to_owned()));
     titles.extend(filled.get(PROFILER_STALL).map(|&title| title.to_owned()));
-    titles.extend(filled.get(EMPTY_BECAUSE).map(|&title| title.to_owned()));
+    let others = [EMPTY_BECAUSE, NOC_FIGURES_LACK].into_iter().filter_map(|one| filled.get(one));
+    titles.extend(others.map(|&title| title.to_owned()));
     titles
 }
 

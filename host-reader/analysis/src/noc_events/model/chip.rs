@@ -118,6 +118,25 @@ impl NocChip {
         self
     }
 
+    /// Takes the number of DRAM controllers from the name of the board in the text of
+    /// [`NocTraces::TOPOLOGY_FILE`], as [`NocChip::with_board`] does; without one, nothing.
+    ///
+    /// [`NocTraces::TOPOLOGY_FILE`]: crate::noc_events::NocTraces::TOPOLOGY_FILE
+    ///
+    /// ```
+    /// use analysis::noc_events::NocChip;
+    /// let chip = NocChip::from_arch("blackhole").unwrap();
+    /// assert_eq!(chip.clone().with_topology(b"{}").dram_controller_count(), None);
+    /// let chip = chip.with_topology(br#"{ "cluster_type": "P150" }"#);
+    /// assert_eq!(chip.dram_controller_count(), Some(8));
+    /// ```
+    #[must_use]
+    pub fn with_topology(self, json: &[u8]) -> Self {
+        let topology: serde_json::Value = serde_json::from_slice(json).unwrap_or_default();
+        let board = topology.get("cluster_type").and_then(serde_json::Value::as_str);
+        self.with_board(board.unwrap_or_default())
+    }
+
     pub(super) const fn grid(&self) -> Grid {
         self.map.grid()
     }

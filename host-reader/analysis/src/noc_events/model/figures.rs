@@ -30,6 +30,9 @@ pub struct NocFigures {
     pub gaps: Vec<NocGap>,
     /// Transfers that are in no figure: inline writes, and writes under a transaction id.
     pub ignored_count: u64,
+    /// Transfers in the figures whose payload has the greatest size that an event can hold, so that
+    /// they may have moved more.
+    pub saturated_count: u64,
 }
 
 impl NocFigures {
@@ -54,10 +57,50 @@ impl NocFigures {
         Self::of_workload(&Workload::of_trace(trace, chip), chip)
     }
 
+    /// Returns true if any figure is known.
+    #[must_use]
+    pub const fn has_any(&self) -> bool {
+        self.link_percent.is_some()
+            || self.dram_percent.is_some()
+            || self.dram_controller_percent.is_some()
+    }
+
+    /// Says in a few words which bytes the figures lack; `None` if they lack none.
+    ///
+    /// ```
+    /// use analysis::noc_events::NocFigures;
+    /// let figures = NocFigures { ignored_count: 2, saturated_count: 1, ..NocFigures::default() };
+    /// assert_eq!(
+    ///     figures.missing_bytes().unwrap(),
+    ///     "2 inline writes or writes under a transaction id; more bytes of 1 large transfer"
+    /// );
+    /// ```
+    #[must_use]
+    pub fn missing_bytes(&self) -> Option<String> {
+        let of = |count: u64, one: &str, many: &str| match count {
+            0 => None,
+            1 => Some(one.replace('#', "1")),
+            count => Some(many.replace('#', &count.to_string())),
+        };
+        let ignored = of(
+            self.ignored_count,
+            "# inline write or write under a transaction id",
+            "# inline writes or writes under a transaction id",
+        );
+        let saturated = of(
+            self.saturated_count,
+            "more bytes of # large transfer",
+            "more bytes of # large transfers",
+        );
+        let reasons: Vec<_> = ignored.into_iter().chain(saturated).collect();
+        (!reasons.is_empty()).then(|| reasons.join("; "))
+    }
+
     pub(super) fn of_workload(workload: &Workload, chip: &NocChip) -> Self {
         let mut figures = Self {
             gaps: workload.gaps.clone(),
             ignored_count: workload.ignored_count,
+            saturated_count: workload.saturated_count,
             ..Self::default()
         };
         if !figures.gaps.is_empty() {

@@ -11,6 +11,7 @@ use crate::noc_events::{
     payload::Noc,
     route::{Direction, Grid, Rectangle, multicast_route, route},
     trace::ProgramTrace,
+    traffic::saturated_bytes,
     transfer::{Target, Transfer, TransferState},
 };
 use reader::mesh::Noc0Coord;
@@ -63,6 +64,8 @@ pub(super) struct Workload {
     pub(super) gaps: Vec<NocGap>,
     /// Transfers of kinds that are in no figure.
     pub(super) ignored_count: u64,
+    /// Transfers of the greatest size that an event can hold, which stands for more, too.
+    pub(super) saturated_count: u64,
 }
 
 /// Cycles from the last event of a kernel to its end, at least.
@@ -74,7 +77,13 @@ impl Workload {
         let of_kernels = trace.objects.iter().filter(|object| !object.proc.is_empty());
         let times = || of_kernels.clone().map(|object| object.timestamp);
         let (first, last) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
-        let mut found = Found { chip, first, counts: Counts::default(), workload: Self::default() };
+        let mut found = Found {
+            chip,
+            first,
+            saturated_bytes: saturated_bytes(std::slice::from_ref(trace)),
+            counts: Counts::default(),
+            workload: Self::default(),
+        };
         let mut states: BTreeMap<(Noc0Coord, &str, Option<&str>), TransferState> = BTreeMap::new();
         for object in trace.objects.iter().filter(|object| object.zone.is_none()) {
             let kind = object.event_type.as_deref().and_then(EventKind::from_name);
@@ -144,6 +153,8 @@ struct Found<'trace> {
     chip: &'trace NocChip,
     /// Time of the first record.
     first: u64,
+    /// Size that stands for more, too.
+    saturated_bytes: u64,
     counts: Counts,
     workload: Workload,
 }
@@ -169,6 +180,7 @@ impl Found<'_> {
                 self.chip.write_cycles(transfer.noc, from, corner)
             }
         };
+        self.workload.saturated_count += u64::from(transfer.byte_count == self.saturated_bytes);
         self.workload.flows.push(Flow {
             noc: transfer.noc,
             from,

@@ -1,0 +1,125 @@
+//! `kprof noc --utilization`: how busy links, DRAM and Ethernet were in each program.
+
+use crate::{
+    layout::{table, write_table},
+    tables::program_label,
+};
+use host_reader::noc_events::{NocChip, NocFigures, ProgramTrace};
+use serde::Serialize;
+use std::{collections::BTreeMap, io::Write};
+
+/// Use of a chip's NoCs by one program.
+#[derive(Serialize)]
+pub(super) struct ProgramUse {
+    chip: u32,
+    run_host_id: u32,
+    op_name: String,
+    noc_percent: Option<f64>,
+    multicast_noc_percent: Option<f64>,
+    dram_percent: Option<f64>,
+    /// By number of the controller.
+    dram_controller_percent: Option<BTreeMap<u16, f64>>,
+    ethernet_percent: Option<Vec<EthernetUse>>,
+    congestion_percent: Option<f64>,
+    /// Why figures are null.
+    gaps: Vec<String>,
+    /// Transfers in no figure: inline writes, and writes under a transaction id.
+    ignored_transfers: u64,
+    /// Transfers that may have moved more bytes than their events can tell.
+    saturated_transfers: u64,
+    /// Both in words.
+    #[serde(skip)]
+    missing_bytes: Option<String>,
+}
+
+/// Use of the link of one Ethernet core.
+#[derive(Serialize)]
+struct EthernetUse {
+    core_x: u16,
+    core_y: u16,
+    percent: f64,
+}
+
+impl ProgramUse {
+    /// Figures of each program; of a chip without a model, gaps alone.
+    pub(super) fn of_traces(traces: &[ProgramTrace], chips: &BTreeMap<u32, NocChip>) -> Vec<Self> {
+        let figures = |trace: &ProgramTrace| match chips.get(&trace.chip_id) {
+            Some(chip) => Self::new(trace, NocFigures::of_trace(trace, chip), Vec::new()),
+            None => {
+                let gap = "the speeds of the chip's NoCs are unknown".to_owned();
+                Self::new(trace, NocFigures::default(), vec![gap])
+            }
+        };
+        traces.iter().map(figures).collect()
+    }
+
+    fn new(trace: &ProgramTrace, figures: NocFigures, mut gaps: Vec<String>) -> Self {
+        gaps.extend(figures.gaps.iter().map(ToString::to_string));
+        let ethernet =
+            figures.ethernet_percent.as_ref().map(|cores| {
+                let of_core = |(core, &percent): (&host_reader::mesh::Noc0Coord, &f64)| {
+                    EthernetUse { core_x: core.x, core_y: core.y, percent }
+                };
+                cores.iter().map(of_core).collect()
+            });
+        Self {
+            chip: trace.chip_id,
+            run_host_id: trace.program.0,
+            op_name: trace.op_name.clone(),
+            noc_percent: figures.link_percent,
+            multicast_noc_percent: figures.multicast_link_percent,
+            dram_percent: figures.dram_percent,
+            ethernet_percent: ethernet,
+            congestion_percent: figures.congestion_percent,
+            gaps,
+            ignored_transfers: figures.ignored_count,
+            saturated_transfers: figures.saturated_count,
+            missing_bytes: figures.missing_bytes(),
+            dram_controller_percent: figures.dram_controller_percent,
+        }
+    }
+}
+
+/// Writes a row for each program.
+pub(super) fn write_use(
+    programs: &[ProgramUse],
+    rows: usize,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    writeln!(out, "\nUse of links, DRAM and Ethernet in a model, in percent\n")?;
+    let titles = [
+        "chip",
+        "program",
+        "op",
+        "NoC",
+        "multicast",
+        "DRAM",
+        "busiest DRAM",
+        "busiest Ethernet",
+        "congestion",
+        "empty because",
+        "without",
+    ];
+    let mut figures = table(&titles);
+    let percent = |percent: Option<f64>| {
+        percent.map_or_else(|| "-".to_owned(), |percent| format!("{percent:.1}"))
+    };
+    for one in programs.iter().take(rows) {
+        let controllers = one.dram_controller_percent.iter().flat_map(BTreeMap::values).copied();
+        let ethernet = one.ethernet_percent.iter().flatten().map(|core| core.percent);
+        figures.add_row([
+            one.chip.to_string(),
+            program_label(one.run_host_id, None),
+            one.op_name.clone(),
+            percent(one.noc_percent),
+            percent(one.multicast_noc_percent),
+            percent(one.dram_percent),
+            percent(controllers.reduce(f64::max)),
+            percent(ethernet.reduce(f64::max)),
+            percent(one.congestion_percent),
+            one.gaps.join(", "),
+            one.missing_bytes.clone().unwrap_or_default(),
+        ]);
+    }
+    write_table(&mut figures, programs.len(), rows, out)
+}
