@@ -1,8 +1,8 @@
 // The page of an ops CSV. Expected figures are those of the lines that this test writes.
 
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { exported, folder, open, picture, texts, wideOf } from './browser.js';
 
@@ -114,6 +114,37 @@ describe('an ops CSV of two iterations', () => {
     const { page } = report;
     assert.deepEqual(await wideOf(page), []);
     await picture(page, 'ops-csv-model.png');
+    assert.deepEqual(report.complaints, []);
+    await report.close();
+  });
+});
+
+describe('a folder with a device log and its ops CSV', () => {
+  let report;
+  before(async () => {
+    const [logs, reports] = ['.logs', 'reports/today'].map((name) => join(folder, 'described', name));
+    [logs, reports].forEach((path) => mkdirSync(path, { recursive: true }));
+    copyFileSync(resolve(import.meta.dirname, '../captures/mesham-tt-sim/wormhole-noc-4096/profile_log_device.csv'), join(logs, 'profile_log_device.csv'));
+    // The launch of the log, with a tensor of 2 KiB in and out of DRAM: 14 ns at 288 GB/s.
+    const tensor = '1,1,32,32,BFLOAT16,DEV_0_DRAM_INTERLEAVED';
+    const titles = [MODEL_TITLES, 'DEVICE FW START CYCLE', ...['INPUT_0', 'INPUT_1', 'OUTPUT_0'].map(tensorTitles)];
+    const row = ['Copy', 'tt_dnn_device', 0, 0, 'wormhole_b0', '{}', '', 64, 64, 0, 10_422, 0, 19_245_152_864, tensor, ',,,,,', tensor];
+    writeFileSync(join(reports, 'ops_perf_results_today.csv'), [titles.join(','), row.join(',')].join('\n'));
+    exported('described', 'described.html');
+    report = await open('described.html', { width: 1440 });
+  });
+
+  test('op codes are held against their limits and against the NoC, and lead to their ops', async () => {
+    const { page } = report;
+    assert.deepEqual(await texts(page, '#summary .window'), ['ops_perf_results_today.csv describes the ops of 1 of 1 launches.']);
+    const rows = await page.$$eval('#groups tbody tr[data-place]', (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+    // 8 x 4,096 bytes over one link, which carries 32 in each of 10,422 cycles.
+    assert.deepEqual(rows, [['Copy', '1', '10.42 µs', '100.0 %', '–', '0.1 %', '9.8 %', 'neither', '14.2 ns', '733', '64 of 64']]);
+    await page.click('#groups tbody tr[data-place="0"]');
+    assert.equal(await page.textContent('#op h3'), 'Copy 0');
+    assert.equal(await page.textContent('#summary .findings li a'), 'Copy 0');
+    assert.deepEqual(await wideOf(page), []);
+    await picture(page, 'described.png');
     assert.deepEqual(report.complaints, []);
     await report.close();
   });
