@@ -16,8 +16,9 @@ use host_reader::{
     recording::{Recording, load},
     report::BufferPeaks,
     tables::{
-        Buffers, HostEvents, HostZones, LossRow, Losses, OpBuffers, Ops, ProfilerTime, RecordingKey, Rows,
-        SumStatisticsTable, WaitStatisticsTable, WaitSums, Waits, ZoneStatisticsTable, op_rows,
+        Buffers, HostEvents, HostZones, LossRow, Losses, OpBuffers, Ops, ProfilerTime,
+        RecordingKey, Rows, SumStatisticsTable, WaitStatisticsTable, WaitSums, Waits,
+        ZoneStatisticsTable, op_rows,
     },
 };
 use pyo3::prelude::*;
