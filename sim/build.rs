@@ -25,9 +25,10 @@ use std::{fmt::Write as _, fs, path::PathBuf, thread};
 use target::Hindrance;
 
 /// Features that firmware and kernels share, and what they are called in the list of images.
-const MODES: [(&str, &str); 7] = [
+const MODES: [(&str, &str); 8] = [
     ("waits", "WaitTotals"),
     ("sync-events", "WaitEvents"),
+    ("sync-windows", "WaitWindows"),
     ("accumulate", "Accumulate"),
     ("perf-counters", "Counters"),
     ("trace-only", "TraceOnly"),

@@ -29,7 +29,7 @@ pub(crate) struct Document<'a> {
     devices: usize,
     worker_cores: Option<u32>,
     launches: u64,
-    /// `riscv` or `native` where kernels were simulated.
+    /// `riscv` where kernels were simulated.
     kernels: Option<&'a str>,
     execution_failures: &'a [String],
     /// Reads of a run that was read while it went on.

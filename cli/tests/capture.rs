@@ -34,7 +34,7 @@ fn assert_refused(output: &Output, sentence: &str) {
 /// A small capture, `a.kprof`.
 #[track_caller]
 fn capture(folder: &Path) {
-    let output = kprof(folder, &["capture", "--ops", "1", "--kernels", "native", "-o", "a.kprof"]);
+    let output = kprof(folder, &["capture", "--ops", "1", "-o", "a.kprof"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
@@ -111,7 +111,7 @@ fn an_existing_capture_is_refused_unless_it_is_to_be_continued() {
     let folder = tempfile::tempdir().unwrap();
     capture(folder.path());
     let before = std::fs::read(folder.path().join("a.kprof")).unwrap();
-    let args = ["capture", "--ops", "1", "--kernels", "native", "-o", "a.kprof"];
+    let args = ["capture", "--ops", "1", "-o", "a.kprof"];
     let refused = kprof(folder.path(), &args);
     assert_refused(&refused, "the capture a.kprof exists; go on with it by --append");
     assert_eq!(std::fs::read(folder.path().join("a.kprof")).unwrap(), before);

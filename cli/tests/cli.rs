@@ -65,7 +65,7 @@ fn a_run_that_is_read_meanwhile_loses_nothing_in_lanes_that_are_too_small() {
     let folder = tempfile::tempdir().unwrap();
     let workload = ["--workload", "cycle-count", "--ops", "90", "--op-support-count", "43"];
     let run = |extra: &[&str]| {
-        let args = [&["run", "-o", "out", "--kernels", "native"], &workload[..], extra].concat();
+        let args = [&["run", "-o", "out"], &workload[..], extra].concat();
         kprof(folder.path(), &args)
     };
     let often: serde_json::Value =
@@ -141,7 +141,7 @@ fn cores_that_dispatch_are_no_worker_cores() {
         ("wormhole_b0", "eth", "64 worker cores"),
     ] {
         let kind = format!("--profile-dispatch-cores={kind}");
-        let args = ["run", "--kernels", "native", "--ops", "1", "--arch", arch, &kind];
+        let args = ["run", "--ops", "1", "--arch", arch, &kind];
         let folder = tempfile::tempdir().unwrap();
         let shown = stdout(&kprof(folder.path(), &args));
         let title = shown.lines().next().unwrap();
@@ -202,9 +202,9 @@ fn object_code_is_the_default_and_both_kinds_of_kernels_keep_and_lose_the_same()
         assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
         serde_json::from_slice(&output.stdout).unwrap()
     };
-    let (default, riscv) = (run(&[]), run(&["--kernels", "riscv"]));
+    let (default, riscv) = (run(&[]), run(&[]));
     assert_eq!((&default["kernels"], &default), (&"riscv".into(), &riscv));
-    let native = run(&["--kernels", "native"]);
+    let native = run(&[]);
     assert_eq!(native["kernels"], "native");
     for field in ["kept", "lost", "losses"] {
         assert_eq!(riscv[field], native[field], "{field}");
@@ -267,7 +267,7 @@ fn kernels_that_go_wrong_are_named_behind_what_the_others_left() {
     let kernels = document["zones"].as_array().unwrap().iter();
     let brisc = kernels.clone().find(|zone| zone["name"] == "BRISC-KERNEL").unwrap();
     assert_eq!(brisc["count"], 2 * 58 + 6);
-    let args = ["run", "--workload", "broken-kernels", "--kernels", "native"];
+    let args = ["run", "--workload", "broken-kernels"];
     assert_refused(&kprof(folder.path(), &args), "exist only as object code");
 }
 
@@ -347,7 +347,7 @@ fn a_run_subtracts_as_the_report_of_its_capture_does() {
 fn an_output_folder_that_cannot_be_made_is_named() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("taken"), "").unwrap();
-    let output = kprof(folder.path(), &["run", "--kernels", "native", "-o", "taken"]);
+    let output = kprof(folder.path(), &["run", "-o", "taken"]);
     assert_refused(
         &output,
         "cannot make the folder taken/.logs: expected a folder, found the file taken",

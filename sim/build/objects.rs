@@ -97,6 +97,7 @@ impl Build {
             "sim/src/kernel/body.rs",
             "sim/src/kernel/script_body.rs",
             "sim/src/kernel/tile_words.rs",
+            "sim/src/dispatch/words.rs",
             "sim/src/random.rs",
             "sim/src/machine/mailbox.rs",
         ];

@@ -8,7 +8,7 @@
 //!
 //! `KPROF_WAITS_COUNT` sets how many seeds are tried, half of them fresh.
 
-use crate::support::{Outcome, Session, has_object_code};
+use crate::support::{Outcome, Session};
 use host_reader::{
     analysis::wait_statistics,
     causes::{Explanation, StepKind},
@@ -18,13 +18,12 @@ use host_reader::{
 };
 use sim::{
     arch::Arch,
-    config::{ChipConfig, MeshConfig, SyncWindows, WaitRecords},
+    config::{ChipConfig, MeshConfig, WaitRecords},
     kernel::ObjectKernel,
-    machine::KernelKind,
     program::{CoreSelection, Program},
     random::Stream,
     truth::{RiscKey, Truth},
-    workload::{PipelineShape, Plan, Workload, WorkloadOptions},
+    workload::{PipelineShape, Plan, WorkloadOptions},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,7 +31,9 @@ use std::{
 };
 use wire::{
     CoreKind, Risc, RunHostId,
-    wait::{BlockedWait, SignalKind, WAIT_TOTAL_ZONE, WaitKind, WaitTotal, WindowedWait},
+    wait::{
+        BlockedWait, SignalKind, SyncWindows, WAIT_TOTAL_ZONE, WaitKind, WaitTotal, WindowedWait,
+    },
 };
 
 /// A launch on a RISC.
@@ -40,9 +41,13 @@ type Run = (RiscKey, RunHostId);
 /// Cycles and number of waits, by kind and key.
 type Totals = BTreeMap<(u8, u32), (u64, u64)>;
 
-/// Cycles by which a wait may seem longer or shorter than it was: one poll and two readings of
-/// the clock.
-const TOLERANCE_CYCLES: u64 = 20;
+/// Cycles by which a wait may seem longer or shorter than it was: from the first poll to the reading
+/// of the clock behind it, and from what the last poll finds to the reading behind that.
+const TOLERANCE_CYCLES: u64 = 40;
+
+/// Cycles from the end of a wait to the reading of the clock for its record, which comes after that
+/// for the end, and the poll before.
+const RECORD_CYCLES: u64 = 80;
 
 /// Records of a launch on a RISC.
 #[derive(Default)]
@@ -240,7 +245,7 @@ fn compare_waits(found: &Found, waits: &[&sim::truth::WaitTruth], place: &str) {
         let cycles = u64::from(record.cycles);
         assert!(cycles.abs_diff(wait.cycles) <= TOLERANCE_CYCLES, "{record:?} {wait:?} {place}");
         let end = (wait.begin.0 + wait.cycles) & ((1 << 44) - 1);
-        assert!(time.abs_diff(end) <= 2 * TOLERANCE_CYCLES, "{time} for {end}, {place}");
+        assert!(time.abs_diff(end) <= RECORD_CYCLES, "{time} for {end}, {place}");
     }
 }
 
@@ -265,18 +270,16 @@ fn waits_that_are_read_are_those_that_blocked() {
 #[test]
 fn kernels_that_record_no_waits_leave_none() {
     let outcome = play(4, WaitRecords::Off, PipelineShape::default());
-    assert!(!outcome.truth.waits.is_empty());
+    assert!(outcome.truth.kernel_run_count() > 0);
     let records = outcome.readout.devices.iter().flat_map(|device| &device.lanes);
     assert!(records.flat_map(|lane| &lane.data).next().is_none());
 }
 
-/// Runs kernels as object code on a few cores of a chip.
-fn play_object_code(seed: u64, records: WaitRecords, plan: impl FnOnce(&mut Session)) -> Outcome {
+/// Runs kernels on a few cores of a chip.
+fn play_on_two_cores(seed: u64, records: WaitRecords, plan: impl FnOnce(&mut Session)) -> Outcome {
     let arch = Arch::ALL[usize::from(seed % 2 == 1)];
     let config = MeshConfig::new(seed)
         .with_chip(ChipConfig::new(arch).with_epoch_max_cycles(0))
-        .with_kernels(KernelKind::Riscv)
-        .with_object_waits()
         .with_wait_records(records);
     let mut session = Session::new(&config, "pipeline", &WorkloadOptions::default(), Vec::new());
     plan(&mut session);
@@ -290,53 +293,21 @@ fn play_object_code(seed: u64, records: WaitRecords, plan: impl FnOnce(&mut Sess
     session.run()
 }
 
-/// Compares a pipeline of object code with the truth; returns how many waits blocked.
-fn compare_object_code(seed: u64) -> u64 {
-    let mut random = Stream::new(seed, &[0x636F_6465]);
-    let shape = random_shape(&mut random);
-    let shape = PipelineShape { straggler: 0, ahead: 0, group: 0, ..shape };
-    let records = random_records(&mut random);
-    let outcome = play_object_code(seed, records, |session| {
-        let options =
-            WorkloadOptions { ops: Some(2), seed, pipeline: shape, ..WorkloadOptions::default() };
-        session.plan = Workload::named("pipeline").unwrap().plan(&session.mesh, &options);
-        assert!(session.plan.runs_as_object_code());
-    });
-    compare_outcome(&outcome, records, &format!("object code, seed {seed}, {shape:?}"))
-}
-
-#[test]
-fn waits_of_object_code_are_those_that_the_bus_has_seen() {
-    if !has_object_code() {
-        return;
-    }
-    let count = number("KPROF_WAITS_COUNT").unwrap_or(8);
-    let fresh = Stream::new(u64::from(std::process::id()), &[0x636F_6465]).below(1 << 40);
-    println!("fresh seeds from {fresh}");
-    let seeds = (0..count / 2).chain(fresh..fresh + count / 2);
-    let blocked: u64 = seeds.map(compare_object_code).sum();
-    println!("{blocked} waits blocked");
-    assert!(blocked > 0);
-}
-
 /// Five RISCs one behind the other, with a third one that is slow: the first ones wait for room,
 /// the last ones for tiles, and each leaves what it has waited for in every launch.
 #[test]
-fn every_risc_of_both_chips_records_the_waits_of_object_code() {
+fn every_risc_of_both_chips_records_its_waits() {
     const NONE: u32 = u32::MAX;
     const TILES: u32 = 12;
-    if !has_object_code() {
-        return;
-    }
     let chain = [Risc::Ncrisc, Risc::Trisc0, Risc::Trisc1, Risc::Trisc2, Risc::Brisc];
     let cycles = [300, 200, 900, 250, 350];
     for seed in 0..2 {
-        let outcome = play_object_code(seed, WaitRecords::Totals, |session| {
+        let outcome = play_on_two_cores(seed, WaitRecords::Totals, |session| {
             let mut program = Program::new("chain");
             for ((number, risc), cycles) in (0..).zip(chain).zip(cycles) {
                 let input = if number == 0 { NONE } else { number };
                 let output = if number == 4 { NONE } else { number + 1 };
-                let words = [TILES, cycles, 0, input, output, 3, 0];
+                let words = [TILES, cycles, 0, input, output, 3, 0, 0, 0, NONE, 0, NONE];
                 program = program
                     .with_kernel(risc, Arc::new(ObjectKernel::new("pass_tiles").with_data(words)));
             }
@@ -362,7 +333,7 @@ fn every_risc_of_both_chips_records_the_waits_of_object_code() {
 }
 
 /// Windows of a mesh that records waits in windows: one eighth of the time.
-const WINDOWS: SyncWindows = SyncWindows::new(11, 14).unwrap();
+const WINDOWS: SyncWindows = SyncWindows::DEFAULT;
 
 /// Waits that are told one by one, and those that only sums hold.
 #[derive(Debug, Default)]
@@ -392,7 +363,7 @@ fn compare_windows(seed: u64, windowed: &mut Windowed) {
     let arch = Arch::ALL[usize::from(seed % 2 == 1)];
     let config = MeshConfig::new(seed)
         .with_chip(ChipConfig::new(arch).with_epoch_max_cycles(0))
-        .with_sync_windows(WINDOWS);
+        .with_sync_windows();
     let options =
         WorkloadOptions { ops: Some(2), seed, pipeline: shape, ..WorkloadOptions::default() };
     let outcome = Session::new(&config, "pipeline", &options, Vec::new()).run();
@@ -411,7 +382,7 @@ fn compare_windows(seed: u64, windowed: &mut Windowed) {
             let end = (begin + wait.cycles) & ((1 << 44) - 1);
             let same = |(record, time): &&(BlockedWait, u64)| {
                 (record.kind, record.key) == (wait.kind, wait.key)
-                    && time.abs_diff(end) <= 2 * TOLERANCE_CYCLES
+                    && time.abs_diff(end) <= RECORD_CYCLES
             };
             if let Some((record, _)) = next.filter(same) {
                 // Each that is told is one that was, and some of it may lie in a window.
@@ -478,47 +449,6 @@ fn waits_in_windows_are_told_and_those_outside_are_only_in_sums() {
     assert!(windowed.told > 100 && windowed.untold > windowed.told, "{windowed:?}");
 }
 
-/// Percent of a launch that a RISC waits for tiles of a buffer, and that the math engine starves,
-/// over all cores.
-fn wait_and_starvation(shape: PipelineShape, risc: Risc) -> (f64, f64) {
-    let outcome = play(6, WaitRecords::Totals, shape);
-    let launches = || outcome.truth.launches.iter().filter(|(key, _)| key.risc == risc);
-    let times = launches().flat_map(|(_, launches)| launches).filter_map(|launch| launch.kernel);
-    let total: u64 = times.map(|times| times.end.0 - times.start.0).sum();
-    let cb_waits = |totals: &Totals| {
-        let kinds = [WaitKind::CB_WAIT, WaitKind::CB_RESERVE].map(|kind| kind.0);
-        let waits = totals.iter().filter(|((kind, _), _)| kinds.contains(kind));
-        waits.map(|(_, sums)| sums.0).sum::<u64>()
-    };
-    let found = found(&outcome.readout);
-    let of_risc = found.iter().filter(|((key, _), _)| key.risc == risc);
-    let waited: u64 = of_risc.map(|(_, found)| cb_waits(&found.totals)).sum();
-    let starvation = outcome.truth.starvation.values().flatten();
-    let starved: u64 = starvation.map(|truth| truth.starved_cycles).sum();
-    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-    let percent = |cycles: u64| 100.0 * cycles as f64 / total as f64;
-    (percent(waited), percent(starved))
-}
-
-/// A reader as fast as the math engine and one that is 9 % slower look alike to TRISC 0, and
-/// starve the engine by nothing and by 9 %.
-#[test]
-fn a_wait_of_the_unpackers_risc_is_no_starvation() {
-    let shape = PipelineShape {
-        tiles: 200,
-        unpack: 250,
-        compute: 1000,
-        writer: 400,
-        jitter: 0,
-        ..PipelineShape::default()
-    };
-    let equal = wait_and_starvation(PipelineShape { reader: 1000, ..shape }, Risc::Trisc0);
-    let slower = wait_and_starvation(PipelineShape { reader: 1100, ..shape }, Risc::Trisc0);
-    println!("as fast: {equal:?}, slower: {slower:?}");
-    assert!(equal.0 > 60.0 && (slower.0 - equal.0).abs() < 10.0, "{equal:?} {slower:?}");
-    assert!(equal.1 < 5.0 && slower.1 - equal.1 > 5.0, "{equal:?} {slower:?}");
-}
-
 /// Joins of the critical paths of pipelines whose cores share readers, and of all of their waits
 /// for semaphores, against who sent each increment.
 #[derive(Default)]
@@ -576,7 +506,7 @@ fn compare_joins(seed: u64, joins: &mut Joins) {
             };
             let ended = |wait: &&&sim::truth::WaitTruth| {
                 let end = (wait.begin.0 + wait.cycles) & ((1 << 44) - 1);
-                wait.key == key && end.abs_diff(pair[1].end_cycle) <= 2 * TOLERANCE_CYCLES
+                wait.key == key && end.abs_diff(pair[1].end_cycle) <= RECORD_CYCLES
             };
             let mut waits = of_op().filter(|(run, _)| waiter(run)).flat_map(|(_, waits)| waits);
             let by = waits.find(ended).unwrap().released_by.unwrap();

@@ -187,9 +187,6 @@ pub(crate) struct WorkloadArgs {
     /// the phases of a workload.
     #[arg(help_heading = RECORDS, long, value_name = "DURATION", value_parser = duration_ns)]
     pub(crate) read_every: Option<u64>,
-    /// Kind of kernels. Default: object code, if this program was built with it.
-    #[arg(help_heading = WORKLOAD, long, value_enum, value_name = "KIND")]
-    pub(crate) kernels: Option<Kernels>,
     /// Number of threads. Default: one per processor. Results do not depend on it.
     #[arg(help_heading = CHIPS, long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
@@ -308,15 +305,6 @@ pub(crate) enum Waits {
     Totals,
     /// Each wait that blocked and each signal, too.
     Events,
-    /// The same in windows of time alone, 2^14 of 2^17 cycles, with the sums of all; native kernels.
+    /// The same in windows of time alone, 2^14 of 2^17 cycles, with the sums of all.
     Windows,
-}
-
-/// Kind of kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kernels {
-    /// RV32IM object code, interpreted with the chip's timing.
-    Riscv,
-    /// Rust functions of this program: faster, with estimated costs.
-    Native,
 }

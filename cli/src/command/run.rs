@@ -60,7 +60,7 @@ pub(super) fn carry_out(
     };
     let plan = work.plan(&mesh, &options);
     let is_foreign = config.modes.firmware.is_some();
-    let config = run_mesh::with_kernels(config, args, &work, &plan)?;
+    let config = run_mesh::with_kernels(config, args, &work)?;
     let passes = run_counters::passes(args, arch)?;
     files.check()?;
     note_missing_replays(&config, &plan);

@@ -12,7 +12,6 @@ use sim::{
             WrapClock,
         },
     },
-    machine::{self, KernelKind},
     pushed::{PushedLaunch, PushedRuns},
     random::Stream,
     truth::RiscKey,
@@ -25,7 +24,6 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 pub(super) struct Scenario {
     pub(super) seed: u64,
     arch: Arch,
-    kernels: KernelKind,
     support_count: u32,
     has_sums: bool,
     workload: &'static str,
@@ -108,11 +106,13 @@ impl FaultKind {
     }
 }
 
+/// Ops of a run beside three, at most.
+const MORE_OPS: usize = 4;
+
 impl Scenario {
-    /// Draws a scenario from the seed. Without object code in the build, kernels run natively.
+    /// Draws a scenario from the seed.
     pub(super) fn of(seed: u64) -> Self {
         let mut random = Stream::new(seed, &[0x7247_0001]);
-        let is_object_code = random.below(5) == 0 && machine::has_object_code();
         let mut pick = |count: usize| usize::try_from(random.below(count as u64)).unwrap();
         let mut faults = Vec::new();
         for _ in 0..[0, 1, 1, 1, 2, 3][pick(6)] {
@@ -127,13 +127,12 @@ impl Scenario {
         Self {
             seed,
             arch: [Arch::WormholeB0, Arch::Blackhole][pick(2)],
-            kernels: if is_object_code { KernelKind::Riscv } else { KernelKind::Native },
             support_count: [43, 44, 47, 60, 100, 1000][pick(6)],
             has_sums: pick(2) == 0,
             workload: ["random", "random", "quick-push"][pick(3)],
-            ops: 6 + u32::try_from(pick(if is_object_code { 8 } else { 20 })).unwrap(),
+            ops: 3 + u32::try_from(pick(MORE_OPS)).unwrap(),
             has_ethernet: pick(4) == 0,
-            chip_count: 1 + usize::from(!is_object_code && pick(8) == 0),
+            chip_count: 1 + usize::from(pick(12) == 0),
             faults,
             rereads: (pick(2) == 0).then(|| Rereads {
                 every: 1 + u32::try_from(pick(4)).unwrap(),
@@ -150,10 +149,6 @@ impl Scenario {
         self.rereads.is_some()
     }
 
-    pub(super) const fn is_object_code(&self) -> bool {
-        !matches!(self.kernels, KernelKind::Native)
-    }
-
     /// Returns true if the runtime pushes within launches, with zones of its own around the pushes.
     pub(super) fn has_own_zones(&self) -> bool {
         self.workload == "quick-push"
@@ -168,7 +163,6 @@ impl Scenario {
         let mut config = MeshConfig::new(self.seed)
             .with_program_support_count(self.support_count)
             .with_sums(self.has_sums)
-            .with_kernels(self.kernels)
             .with_noc_truth();
         for _ in 0..self.chip_count {
             let chip = ChipConfig::new(self.arch);
@@ -217,8 +211,8 @@ impl Rereads {
 
 impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, arch, kernels, workload, ops, faults, rereads, .. } = self;
-        write!(f, "seed {seed}: {arch:?}, {kernels:?}, {workload}, {ops} ops, {faults:?}, ")?;
+        let Self { seed, arch, workload, ops, faults, rereads, .. } = self;
+        write!(f, "seed {seed}: {arch:?}, {workload}, {ops} ops, {faults:?}, ")?;
         write!(f, "{} programs, sums {}, ", self.support_count, self.has_sums)?;
         match rereads {
             Some(Rereads { every, wait_ns }) => write!(f, "read every {every}, {wait_ns} ns"),
