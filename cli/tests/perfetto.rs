@@ -574,6 +574,10 @@ const CLOCKS: &str = "
 /// One recording as that of three hosts: what they have is the same, and so is what lies between.
 #[test]
 fn hosts_of_a_merged_trace_are_processes_on_one_clock() {
+    if !cfg!(feature = "parquet") {
+        println!("not tested without the feature parquet");
+        return;
+    }
     let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
