@@ -1,6 +1,6 @@
 //! `kprof export` of tt-metal's device log.
 
-use super::export::{cancel_on_signals, print_json, refusal, write_doubts};
+use super::written::{cancel_on_signals, print_json, refusal, write_doubts};
 use crate::{
     args::ExportArgs,
     failure::{Failure, refuse_input_as_output},

@@ -1,6 +1,12 @@
 //! `kprof export`: a trace for a viewer from a log or a capture.
 
-use super::{dataset::Dataset, device_log, diff::measurements_of, explain, noc_export, ops_page};
+use super::{
+    dataset::Dataset,
+    device_log,
+    diff::measurements_of,
+    explain, noc_export, ops_page,
+    written::{cancel_on_signals, print_json, refusal, write_doubts},
+};
 use crate::{
     args::{ExportArgs, ExportTarget},
     failure::{Failure, refuse_input_as_output},
@@ -12,7 +18,6 @@ use host_reader::{
     diff::{Certainty, Change, Diff, DiffOptions, Side},
     export::{
         CancelFlag, ComparedItem, Destination, ExportFormat, Recording, Trace, TraceComparison,
-        WriteError,
         tracy::{TracyOptions, write_tracy_file},
         write_atomically,
     },
@@ -190,18 +195,6 @@ fn write_file(
     Ok(())
 }
 
-/// A reader of standard output that has had enough is no error.
-pub(super) fn refusal(error: &WriteError) -> Failure {
-    match error {
-        WriteError::Io { destination: Destination::Stdout, source }
-            if source.kind() == std::io::ErrorKind::BrokenPipe =>
-        {
-            Failure::OutputClosed
-        }
-        _ => Failure::from_error(error),
-    }
-}
-
 /// Returns the format and destination; either may be inferred from the other.
 fn target(args: &ExportArgs) -> Result<Target, Failure> {
     let format = match args.format {
@@ -248,14 +241,6 @@ pub(super) fn tracy_options(file: &Path) -> TracyOptions {
         title: name.to_string_lossy().into_owned(),
         recorded_at_s: since_1970.map_or(0, |since| since.as_secs()),
     }
-}
-
-/// Makes signals cancel a write in progress from here on, instead of ending the program.
-pub(in crate::command) fn cancel_on_signals() -> Result<CancelFlag, Failure> {
-    let cancel = CancelFlag::default();
-    let of_handler = cancel.clone();
-    ctrlc::set_handler(move || of_handler.cancel()).map_err(|error| Failure::from_error(&error))?;
-    Ok(cancel)
 }
 
 /// Counts of what was written, for output.
@@ -308,23 +293,4 @@ impl Written {
         write_doubts(&self.doubts, &mut out)?;
         Ok(())
     }
-}
-
-/// One JSON object on a line.
-pub(in crate::command) fn print_json(written: &impl Serialize) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    serde_json::to_writer(&mut out, written).map_err(std::io::Error::from)?;
-    writeln!(out)?;
-    Ok(())
-}
-
-/// One line for each thing to know before what was written is trusted.
-pub(in crate::command) fn write_doubts(
-    doubts: &BTreeMap<String, u64>,
-    out: &mut impl Write,
-) -> std::io::Result<()> {
-    for (key, &doubt) in doubts {
-        writeln!(out, "  {}: {}", key.replace('_', " "), grouped(doubt))?;
-    }
-    Ok(())
 }

@@ -37,6 +37,7 @@ mod sdk;
 mod serve;
 #[cfg(feature = "ttsim")]
 mod ttsim_child;
+mod written;
 
 use crate::{
     args::{Cli, Command},

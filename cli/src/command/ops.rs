@@ -1,6 +1,6 @@
 //! `kprof ops`: the reports that tt-metal's own scripts write, in its folders.
 
-use super::export::cancel_on_signals;
+use super::written::cancel_on_signals;
 use crate::{
     args::OpsArgs,
     derived_logs::{self, check_replaceable},

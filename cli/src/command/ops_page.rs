@@ -2,7 +2,7 @@
 
 use super::{
     explain::report_csv,
-    export::{cancel_on_signals, print_json, refusal},
+    written::{cancel_on_signals, print_json, refusal},
 };
 use crate::{args::ExportArgs, failure::Failure, numbers::counted};
 use host_reader::{

@@ -2,7 +2,7 @@
 
 use crate::{
     args::CompactArgs,
-    command::export::{cancel_on_signals, print_json},
+    command::written::{cancel_on_signals, print_json},
     failure::Failure,
     numbers::{counted, grouped},
     progress::Busy,

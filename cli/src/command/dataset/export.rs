@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     args::ExportArgs,
-    command::export::{print_json, write_doubts},
+    command::written::{print_json, write_doubts},
     failure::Failure,
     input::joined,
     numbers::counted,

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let exit_code = exit_code(status);
     let summary = Summary::new(&taken, files, exit_code);
     if args.json {
-        super::export::print_json(&summary)?;
+        super::written::print_json(&summary)?;
     } else {
         summary.write(args.verbose, &mut std::io::stderr().lock())?;
     }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     args::MergeArgs,
-    command::export::cancel_on_signals,
+    command::written::cancel_on_signals,
     failure::{Failure, make_folder, note},
     input::Input,
     numbers::counted,
