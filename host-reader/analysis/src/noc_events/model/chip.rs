@@ -164,7 +164,8 @@ impl NocChip {
     }
 
     /// Number of the chip's DRAM controllers; `None` if boards differ and the board is not known.
-    pub(super) const fn dram_controller_count(&self) -> Option<u16> {
+    #[must_use]
+    pub const fn dram_controller_count(&self) -> Option<u16> {
         self.dram_controller_count
     }
 
