@@ -7,14 +7,8 @@
 //! compaction finds in the compacted file what it was made of, and removes the rest.
 
 use super::{
-    WriteError,
-    cells::FileColumn,
-    folders::{folders_in, parquet_files, value_of},
-    read::TableFile,
-    refused,
-    rows::RowFile,
-    table_files::FILE_BYTES,
-    write_refused,
+    WriteError, cells::FileColumn, folders::parquet_files, partitions, read::TableFile, refused,
+    rows::RowFile, table_files::FILE_BYTES, write_refused,
 };
 use crate::{CancelFlag, destination::PartFile};
 use parquet::{errors::ParquetError, file::metadata::KeyValue};
@@ -88,8 +82,8 @@ pub fn compact(folder: &Path, cancel: &CancelFlag) -> Result<CompactCounts, Comp
 
 /// Returns true if a file was made by [`compact`]. Names of others have a `~` in them.
 pub(super) fn is_compacted(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()))
-        && !path.file_name().is_some_and(|name| name.as_encoded_bytes().contains(&b'~'))
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.starts_with(PREFIX.as_bytes()) && !name.contains(&b'~')
 }
 
 const PREFIX: &str = "compacted-";
@@ -113,32 +107,13 @@ struct Input {
     byte_count: u64,
 }
 
-fn partitions_of(folder: &Path) -> Result<Vec<Partition>, WriteError> {
-    let mut partitions = Vec::new();
+fn partitions_of(dataset: &Path) -> Result<Vec<Partition>, WriteError> {
+    let mut found = Vec::new();
     for table in schemas().iter().filter(|table| !table.partitions.is_empty()) {
-        let listed = |folder: &Path| folders_in(folder).map_err(|source| refused(folder, source));
-        for date in listed(&folder.join(table.name))? {
-            if !is_partition(&date, "date") {
-                continue;
-            }
-            for run in listed(&date)? {
-                if is_partition(&run, "run") {
-                    partitions.push(Partition { table: table.name, folder: run });
-                }
-            }
-        }
+        let folders = partitions(dataset, table.name)?;
+        found.extend(folders.into_iter().map(|folder| Partition { table: table.name, folder }));
     }
-    Ok(partitions)
-}
-
-/// Returns true if a folder has the name of a partition, also that of no value.
-fn is_partition(folder: &Path, key: &str) -> bool {
-    value_of(folder, key).is_some()
-        || folder.file_name().is_some_and(|name| {
-            name.to_str().is_some_and(|name| {
-                name.strip_prefix(key).is_some_and(|rest| rest.starts_with('='))
-            })
-        })
+    Ok(found)
 }
 
 impl Partition {

@@ -44,40 +44,33 @@ impl Place {
 
 /// Parquet files in a folder, sorted; none if there is no folder.
 pub(super) fn parquet_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let mut files = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
-        let is_shown =
-            path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b"."));
-        if is_shown && path.extension().is_some_and(|ending| ending == "parquet") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
+    entries(folder, |path, name| {
+        !name.starts_with('.') && path.extension().is_some_and(|ending| ending == "parquet")
+    })
 }
 
-/// Folders in a folder, sorted; none if there is no folder.
-pub(super) fn folders_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
+/// Folders in a folder that stand for values of a column, sorted; none if there is no folder.
+pub(super) fn partition_folders(folder: &Path, key: &str) -> io::Result<Vec<PathBuf>> {
+    entries(folder, |path, name| {
+        name.strip_prefix(key).is_some_and(|value| value.starts_with('=')) && path.is_dir()
+    })
+}
+
+fn entries(folder: &Path, is_wanted: impl Fn(&Path, &str) -> bool) -> io::Result<Vec<PathBuf>> {
+    let found = match std::fs::read_dir(folder) {
+        Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
-    let mut folders = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
-        if path.is_dir() {
-            folders.push(path);
+    let mut wanted = Vec::new();
+    for entry in found {
+        let entry = entry?;
+        if is_wanted(&entry.path(), &entry.file_name().to_string_lossy()) {
+            wanted.push(entry.path());
         }
     }
-    folders.sort();
-    Ok(folders)
+    wanted.sort();
+    Ok(wanted)
 }
 
 /// A text as part of a path, as Hive writes it: letters with a meaning in paths become `%XX`.
@@ -96,32 +89,6 @@ pub(super) fn escaped(text: &str) -> String {
         }
     }
     escaped
-}
-
-/// The text of a folder's name behind `key=`; `None` of the folder for no value.
-pub(super) fn value_of(folder: &Path, key: &str) -> Option<String> {
-    let name = folder.file_name()?.to_str()?;
-    let value = name.strip_prefix(key)?.strip_prefix('=')?;
-    if value == NO_VALUE {
-        return None;
-    }
-    let mut bytes = Vec::with_capacity(value.len());
-    let mut rest = value.as_bytes();
-    while let [first, behind @ ..] = rest {
-        let digits = behind.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match (first, code) {
-            (b'%', Some(code)) => {
-                bytes.push(code);
-                rest = behind.get(2..).unwrap_or_default();
-            }
-            _ => {
-                bytes.push(*first);
-                rest = behind;
-            }
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 /// Folders that were made for a dataset; taken away again unless they are kept.
@@ -167,17 +134,6 @@ mod tests {
         assert_eq!(escaped("a/b=c d%~"), "a%2Fb%3Dc%20d%25%7E");
         assert_eq!(escaped(".._x"), "%2E._x");
         assert_eq!(escaped("_x"), "%5Fx");
-    }
-
-    #[test]
-    fn names_come_back_from_their_folders() {
-        for text in ["node-3", "a/b=c d%~", "%4", "über"] {
-            let folder = PathBuf::from(format!("x/run={}", escaped(text)));
-            assert_eq!(value_of(&folder, "run").as_deref(), Some(text));
-        }
-        assert_eq!(value_of(Path::new("date=__HIVE_DEFAULT_PARTITION__"), "date"), None);
-        assert_eq!(value_of(Path::new("run=%ff"), "run"), None);
-        assert_eq!(value_of(Path::new("runs=a"), "run"), None);
     }
 
     #[test]

@@ -53,11 +53,9 @@ use ::tables::{
     ProfilerTime, RecordingKey, Recordings, Table, WaitSums, Waits, Zones,
 };
 use chrono::NaiveDate;
-use folders::{NewFolders, Place, parquet_files};
+use folders::{NewFolders, Place, parquet_files, partition_folders};
 use parquet::errors::ParquetError;
 use rayon::prelude::*;
-use recording_row::RecordingTable;
-use report_cells::ReportTable;
 use std::{
     collections::BTreeSet,
     io,
@@ -276,6 +274,18 @@ fn publish(place: &Place, table: &str, written: Written) -> Result<u64, WriteErr
     Ok(old_count)
 }
 
+/// Folders with files of a table, one for each day and run.
+fn partitions(dataset: &Path, table: &str) -> Result<Vec<PathBuf>, WriteError> {
+    let listed = |folder: &Path, key: &str| {
+        partition_folders(folder, key).map_err(|source| refused(folder, source))
+    };
+    let mut partitions = Vec::new();
+    for date in listed(&dataset.join(table), "date")? {
+        partitions.extend(listed(&date, "run")?);
+    }
+    Ok(partitions)
+}
+
 fn refused(path: &Path, source: io::Error) -> WriteError {
     WriteError::Io { destination: Destination::File(path.to_owned()), source }
 }
@@ -287,112 +297,92 @@ fn write_refused(path: &Path, error: ParquetError) -> WriteError {
 /// Tables of a dataset, the longest first.
 fn sinks(opening: &Opening<'_>) -> Vec<Box<dyn TableSink>> {
     vec![
-        ChipTable::<Zones>::sink(opening),
-        ChipTable::<Markers>::sink(opening),
-        ChipTable::<NocEvents>::sink(opening),
-        ChipTable::<Waits>::sink(opening),
-        ChipTable::<Ops>::sink(opening),
-        ChipTable::<WaitSums>::sink(opening),
-        ChipTable::<Counters>::sink(opening),
-        ChipTable::<ProfilerTime>::sink(opening),
-        LossTable::sink(opening),
-        HostSideTable::<HostZones>::sink(opening),
-        HostSideTable::<HostEvents>::sink(opening),
-        HostSideTable::<Buffers>::sink(opening),
-        HostSideTable::<OpBuffers>::sink(opening),
-        ReportTable::sink(opening),
-        RecordingTable::sink(opening),
+        chip_table::<Zones>(opening),
+        chip_table::<Markers>(opening),
+        chip_table::<NocEvents>(opening),
+        chip_table::<Waits>(opening),
+        chip_table::<Ops>(opening),
+        chip_table::<WaitSums>(opening),
+        chip_table::<Counters>(opening),
+        chip_table::<ProfilerTime>(opening),
+        Sink::boxed(opening, BY_RECORDING, add_losses),
+        Sink::boxed(opening, BY_RECORDING, add_host::<HostZones>),
+        Sink::boxed(opening, BY_RECORDING, add_host::<HostEvents>),
+        Sink::boxed(opening, BY_RECORDING, add_host::<Buffers>),
+        Sink::boxed(opening, BY_RECORDING, add_host::<OpBuffers>),
+        Sink::boxed(opening, BY_RECORDING, report_cells::add),
+        Sink::boxed(opening, BY_RECORDING, recording_row::add),
     ]
 }
 
 /// Order of rows of one recording.
 const BY_RECORDING: &[&str] = &["host", "recording"];
 
-/// A table with rows of chips.
-struct ChipTable<T: DeviceTable>(TableFiles<T>);
+/// Adds the rows that a recording has in a table.
+type AddRows<T> = fn(&mut TableFiles<T>, &AddedRecording<'_, '_>) -> Result<(), WriteError>;
 
-impl<T: DeviceTable> ChipTable<T> {
-    fn sink(opening: &Opening<'_>) -> Box<dyn TableSink> {
-        Box::new(Self(TableFiles::new(opening, &["host", "recording", "chip_id"])))
+/// The files of a table, and which rows a recording has in it.
+struct Sink<T: Table> {
+    files: TableFiles<T>,
+    add: AddRows<T>,
+}
+
+impl<T: Table> Sink<T> {
+    /// A table whose rows of one recording come in the order of the columns `sorted_by`.
+    fn boxed(
+        opening: &Opening<'_>,
+        sorted_by: &'static [&'static str],
+        add: AddRows<T>,
+    ) -> Box<dyn TableSink> {
+        Box::new(Self { files: TableFiles::new(opening, sorted_by), add })
     }
 }
 
-impl<T: DeviceTable> TableSink for ChipTable<T> {
+impl<T: Table> TableSink for Sink<T> {
     fn name(&self) -> &'static str {
         T::NAME
     }
 
-    fn add(
-        &mut self,
-        &AddedRecording { key, trace, .. }: &AddedRecording<'_, '_>,
-    ) -> Result<(), WriteError> {
-        trace.devices.iter().try_for_each(|device| {
-            T::for_each_row(DeviceRows { trace, device, recording: key }, |row| self.0.add(row))
-        })
+    fn add(&mut self, recording: &AddedRecording<'_, '_>) -> Result<(), WriteError> {
+        (self.add)(&mut self.files, recording)
     }
 
     fn finish(self: Box<Self>) -> Result<Written, WriteError> {
-        self.0.finish()
+        self.files.finish()
     }
 }
 
-/// The table of losses, those of chips that have no records behind the others.
-struct LossTable(TableFiles<Losses>);
-
-impl LossTable {
-    fn sink(opening: &Opening<'_>) -> Box<dyn TableSink> {
-        Box::new(Self(TableFiles::new(opening, BY_RECORDING)))
-    }
+fn chip_table<T: DeviceTable>(opening: &Opening<'_>) -> Box<dyn TableSink> {
+    Sink::boxed(opening, &["host", "recording", "chip_id"], add_chips::<T>)
 }
 
-impl TableSink for LossTable {
-    fn name(&self) -> &'static str {
-        Losses::NAME
-    }
-
-    fn add(
-        &mut self,
-        &AddedRecording { key, trace, .. }: &AddedRecording<'_, '_>,
-    ) -> Result<(), WriteError> {
-        for device in &trace.devices {
-            let rows = DeviceRows { trace, device, recording: key };
-            Losses::for_each_row(rows, |row| self.0.add(row))?;
-        }
-        trace.unplaced_losses.iter().try_for_each(|&(loss, totals)| {
-            self.0.add(&LossRow { key: loss, totals, recording: key, time_ns: None })
-        })
-    }
-
-    fn finish(self: Box<Self>) -> Result<Written, WriteError> {
-        self.0.finish()
-    }
+fn add_chips<T: DeviceTable>(
+    files: &mut TableFiles<T>,
+    &AddedRecording { key, trace, .. }: &AddedRecording<'_, '_>,
+) -> Result<(), WriteError> {
+    trace.devices.iter().try_for_each(|device| {
+        T::for_each_row(DeviceRows { trace, device, recording: key }, |row| files.add(row))
+    })
 }
 
-/// A table with rows of the host.
-struct HostSideTable<T: HostTable>(TableFiles<T>);
-
-impl<T: HostTable> HostSideTable<T> {
-    fn sink(opening: &Opening<'_>) -> Box<dyn TableSink> {
-        Box::new(Self(TableFiles::new(opening, BY_RECORDING)))
-    }
+/// Adds losses, those of chips that have no records behind the others.
+fn add_losses(
+    files: &mut TableFiles<Losses>,
+    recording: &AddedRecording<'_, '_>,
+) -> Result<(), WriteError> {
+    add_chips(files, recording)?;
+    let AddedRecording { key, trace, .. } = *recording;
+    trace.unplaced_losses.iter().try_for_each(|&(loss, totals)| {
+        files.add(&LossRow { key: loss, totals, recording: key, time_ns: None })
+    })
 }
 
-impl<T: HostTable> TableSink for HostSideTable<T> {
-    fn name(&self) -> &'static str {
-        T::NAME
-    }
-
-    fn add(
-        &mut self,
-        &AddedRecording { key, trace, .. }: &AddedRecording<'_, '_>,
-    ) -> Result<(), WriteError> {
-        let rows = HostRows { host: &trace.host, peaks: &trace.buffers, recording: key };
-        T::for_each_row(rows, |row| self.0.add(row))
-    }
-
-    fn finish(self: Box<Self>) -> Result<Written, WriteError> {
-        self.0.finish()
-    }
+fn add_host<T: HostTable>(
+    files: &mut TableFiles<T>,
+    &AddedRecording { key, trace, .. }: &AddedRecording<'_, '_>,
+) -> Result<(), WriteError> {
+    let rows = HostRows { host: &trace.host, peaks: &trace.buffers, recording: key };
+    T::for_each_row(rows, |row| files.add(row))
 }
 
 impl DatasetCounts {

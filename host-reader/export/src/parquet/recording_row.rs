@@ -1,12 +1,8 @@
 //! The row of a recording: its clocks, and what there is to know before its other rows are trusted.
 
-use super::{
-    AddedRecording, BY_RECORDING, TableSink, WriteError, Written,
-    device_rows::signed,
-    table_files::{Opening, TableFiles},
-};
+use super::{AddedRecording, WriteError, device_rows::signed, table_files::TableFiles};
 use crate::Trace;
-use ::tables::{RecordingRow, Recordings, Table};
+use ::tables::{RecordingRow, Recordings};
 use reader::clock::{DayOffset, DayProblem};
 
 /// The machine of a host, and how its clock is related to that of the day.
@@ -20,48 +16,30 @@ pub struct MachineClock {
     pub day: Result<DayOffset, DayProblem>,
 }
 
-/// The table of recordings.
-pub(super) struct RecordingTable(TableFiles<Recordings>);
-
-impl RecordingTable {
-    pub(super) fn sink(opening: &Opening<'_>) -> Box<dyn TableSink> {
-        Box::new(Self(TableFiles::new(opening, BY_RECORDING)))
-    }
-}
-
-impl TableSink for RecordingTable {
-    fn name(&self) -> &'static str {
-        Recordings::NAME
-    }
-
-    fn add(
-        &mut self,
-        &AddedRecording { key, machine, trace, .. }: &AddedRecording<'_, '_>,
-    ) -> Result<(), WriteError> {
-        let day = machine.map(|machine| machine.day);
-        let boot_id = machine.and_then(|machine| machine.boot_id);
-        self.0.add(&RecordingRow {
-            recording: key,
-            kprof_version: env!("CARGO_PKG_VERSION").into(),
-            end_ns: signed(trace.end_ns()),
-            origin_host_ns: trace.origin_host_ns,
-            boot_id: boot_id.map(|boot_id| format!("{boot_id:032x}").into()),
-            namespace_ns: machine.map(|machine| machine.namespace_ns),
-            day_offset_ns: day.and_then(|day| Some(day.ok()?.offset_ns)),
-            day_error_ns: day.and_then(|day| Some(day.ok()?.error_ns)),
-            day_problem: match day {
-                None => Some(UNTOLD.into()),
-                Some(day) => day.err().map(|problem| problem.label().into()),
-            },
-            chip_count: u32::try_from(trace.devices.len()).unwrap_or(u32::MAX),
-            chips: chips(trace).into(),
-            doubts: doubts(trace).into(),
-        })
-    }
-
-    fn finish(self: Box<Self>) -> Result<Written, WriteError> {
-        self.0.finish()
-    }
+/// Adds the row of a recording.
+pub(super) fn add(
+    files: &mut TableFiles<Recordings>,
+    &AddedRecording { key, machine, trace, .. }: &AddedRecording<'_, '_>,
+) -> Result<(), WriteError> {
+    let day = machine.map(|machine| machine.day);
+    let boot_id = machine.and_then(|machine| machine.boot_id);
+    files.add(&RecordingRow {
+        recording: key,
+        kprof_version: env!("CARGO_PKG_VERSION").into(),
+        end_ns: signed(trace.end_ns()),
+        origin_host_ns: trace.origin_host_ns,
+        boot_id: boot_id.map(|boot_id| format!("{boot_id:032x}").into()),
+        namespace_ns: machine.map(|machine| machine.namespace_ns),
+        day_offset_ns: day.and_then(|day| Some(day.ok()?.offset_ns)),
+        day_error_ns: day.and_then(|day| Some(day.ok()?.error_ns)),
+        day_problem: match day {
+            None => Some(UNTOLD.into()),
+            Some(day) => day.err().map(|problem| problem.label().into()),
+        },
+        chip_count: u32::try_from(trace.devices.len()).unwrap_or(u32::MAX),
+        chips: chips(trace).into(),
+        doubts: doubts(trace).into(),
+    })
 }
 
 /// Number, architecture and clock of each chip, as JSON.

@@ -1,52 +1,30 @@
 //! The cells of a recording's ops report.
 
-use super::{
-    AddedRecording, BY_RECORDING, TableSink, WriteError, Written, refused,
-    table_files::{Opening, TableFiles},
-};
+use super::{AddedRecording, WriteError, refused, table_files::TableFiles};
 use ::tables::{OpsReportCell, OpsReportCells, Table};
 use std::{io, path::Path};
 
-/// The table of the ops report.
-pub(super) struct ReportTable(TableFiles<OpsReportCells>);
-
-impl ReportTable {
-    pub(super) fn sink(opening: &Opening<'_>) -> Box<dyn TableSink> {
-        Box::new(Self(TableFiles::new(opening, BY_RECORDING)))
-    }
-}
-
-impl TableSink for ReportTable {
-    fn name(&self) -> &'static str {
-        OpsReportCells::NAME
-    }
-
-    /// Adds the titles, then the cells that are not empty.
-    fn add(
-        &mut self,
-        &AddedRecording { key, ops_csv, .. }: &AddedRecording<'_, '_>,
-    ) -> Result<(), WriteError> {
-        let Some(csv) = ops_csv else { return Ok(()) };
-        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(csv.as_bytes());
-        let titles = reader.headers().map_err(unreadable)?.clone();
-        let mut add = |row, title: &str, cell: Option<&str>| {
-            let cell = cell.map(Into::into);
-            self.0.add(&OpsReportCell { recording: key, row, title: title.into(), cell })
-        };
-        titles.iter().try_for_each(|title| add(0, title, None))?;
-        for (record, row) in reader.records().zip(1_u32..) {
-            let record = record.map_err(unreadable)?;
-            let cells = titles.iter().zip(&record).filter(|(_, cell)| !cell.is_empty());
-            for (title, cell) in cells {
-                add(row, title, Some(cell))?;
-            }
+/// Adds the titles, then the cells that are not empty.
+pub(super) fn add(
+    files: &mut TableFiles<OpsReportCells>,
+    &AddedRecording { key, ops_csv, .. }: &AddedRecording<'_, '_>,
+) -> Result<(), WriteError> {
+    let Some(csv) = ops_csv else { return Ok(()) };
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(csv.as_bytes());
+    let titles = reader.headers().map_err(unreadable)?.clone();
+    let mut add = |row, title: &str, cell: Option<&str>| {
+        let cell = cell.map(Into::into);
+        files.add(&OpsReportCell { recording: key, row, title: title.into(), cell })
+    };
+    titles.iter().try_for_each(|title| add(0, title, None))?;
+    for (record, row) in reader.records().zip(1_u32..) {
+        let record = record.map_err(unreadable)?;
+        let cells = titles.iter().zip(&record).filter(|(_, cell)| !cell.is_empty());
+        for (title, cell) in cells {
+            add(row, title, Some(cell))?;
         }
-        Ok(())
     }
-
-    fn finish(self: Box<Self>) -> Result<Written, WriteError> {
-        self.0.finish()
-    }
+    Ok(())
 }
 
 /// The error of a report that is no CSV.

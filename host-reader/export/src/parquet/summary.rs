@@ -6,7 +6,8 @@
 use super::{
     MachineClock, WriteError,
     cells::FileColumn,
-    folders::{folders_in, parquet_files},
+    folders::parquet_files,
+    partitions,
     read::{TableFile, read_group},
     refused, write_refused,
 };
@@ -185,21 +186,17 @@ fn for_each_row(
         .iter()
         .map(|&(name, kind)| FileColumn { name: name.to_owned(), kind, is_optional: true })
         .collect();
-    let folders = |folder: &Path| folders_in(folder).map_err(|source| refused(folder, source));
-    for date in folders(&folder.join(table))? {
-        for run in folders(&date)? {
-            let files = parquet_files(&run).map_err(|source| refused(&run, source))?;
-            for path in files {
-                let refuse = |error| write_refused(&path, error);
-                let file = TableFile::open(&path).map_err(refuse)?;
-                for group in 0..file.group_count() {
-                    let read = read_group(&file, group, &columns).map_err(refuse)?;
-                    let mut values: Vec<_> = read.into_iter().map(Vec::into_iter).collect();
-                    while let Some(row) =
-                        values.iter_mut().map(Iterator::next).collect::<Option<Vec<_>>>()
-                    {
-                        visit(&row);
-                    }
+    for folder in partitions(folder, table)? {
+        for path in parquet_files(&folder).map_err(|source| refused(&folder, source))? {
+            let refuse = |error| write_refused(&path, error);
+            let file = TableFile::open(&path).map_err(refuse)?;
+            for group in 0..file.group_count() {
+                let read = read_group(&file, group, &columns).map_err(refuse)?;
+                let mut values: Vec<_> = read.into_iter().map(Vec::into_iter).collect();
+                while let Some(row) =
+                    values.iter_mut().map(Iterator::next).collect::<Option<Vec<_>>>()
+                {
+                    visit(&row);
                 }
             }
         }

@@ -274,7 +274,7 @@ impl Merge<'_> {
     }
 }
 
-/// The dataset that was read last: hosts of one are mostly added after each other.
+/// The dataset that was read last. Its hosts mostly follow each other, so it is read once.
 #[derive(Default)]
 struct OpenedDataset {
     folder: PathBuf,
