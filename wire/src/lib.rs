@@ -16,6 +16,7 @@
 //! | Which memory does a kernel lock? | [`scoped_lock`] |
 //! | What lies in a RISC's 512-word L1 vector? | [`vector`] |
 //! | What lies in a core's control vector? | [`control`] |
+//! | How do records leave a core while kernels run? | [`stream`] |
 //! | How far is a lane filled, and where did it begin anew? | [`lane_end`] |
 //! | Where in DRAM is a RISC's buffer, and how large is it? | [`dram`] |
 //! | How are lost records counted? | [`loss`], [`control::ext`] |
@@ -63,6 +64,7 @@ pub mod perf_counter;
 pub mod risc;
 pub mod run;
 pub mod scoped_lock;
+pub mod stream;
 pub mod vector;
 pub mod wait;
 pub mod zone;

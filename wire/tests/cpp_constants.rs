@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `profiler_common.hpp` | what tt-metal's `profiler_common.h` says, under its names, for builds outside of tt-metal |
 //! | `constants.hpp` | what this project adds to the format; waits and hardware counters |
+//! | `stream_constants.hpp` | streamed lanes: cells, words of the control vector |
 //! | `noc_constants.hpp` | NoC events and locks, which have a file of tt-metal's there |
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
@@ -14,6 +15,8 @@
 mod noc_events;
 #[path = "cpp_constants/source.rs"]
 mod source;
+#[path = "cpp_constants/stream.rs"]
+mod stream;
 #[path = "cpp_constants/words.rs"]
 mod words;
 
@@ -50,6 +53,11 @@ fn constants_of_this_project_are_those_of_this_crate() {
 }
 
 #[test]
+fn constants_of_streams_are_those_of_this_crate() {
+    compare("stream_constants.hpp", &stream::constants());
+}
+
+#[test]
 fn constants_of_noc_events_are_those_of_this_crate() {
     compare("noc_constants.hpp", &noc_events::constants());
 }
@@ -57,7 +65,12 @@ fn constants_of_noc_events_are_those_of_this_crate() {
 /// By hand from `profiler_common.h`, `noc_parameters.h` and `docs/wire-extensions.md`.
 #[test]
 fn values_are_those_of_upstream_and_of_the_documentation() {
-    let sources = [words::profiler_common(), words::constants(), noc_events::constants()];
+    let sources = [
+        words::profiler_common(),
+        words::constants(),
+        noc_events::constants(),
+        stream::constants(),
+    ];
     let text = sources.map(|source| source.text()).concat();
     for line in [
         "    DRAM_PROFILER_ADDRESS_DEFAULT = 50,",
@@ -78,6 +91,10 @@ fn values_are_those_of_upstream_and_of_the_documentation() {
         "constexpr uint32_t TURNING_LANE_WORDS_MAX = 130047;",
         "constexpr uint32_t GENERATION_SHIFT = 29;",
         "constexpr uint32_t SYNC_PERIOD_SHIFT = 25;",
+        "constexpr uint32_t STREAM_SIGNATURE_VALUE = 0x4B531000;",
+        "constexpr uint32_t STREAM_READ = 59;",
+        "constexpr uint32_t STREAM_CHUNK_CELLS = 8;",
+        "    LOST = 0xFFF7,",
         "constexpr uint32_t NOC_CHANNEL_SHIFT = 44;",
         "constexpr uint32_t NOC_POSTED_SHIFT = 60;",
         "constexpr uint32_t NOC_CHUNKS_MAX = 4095;",

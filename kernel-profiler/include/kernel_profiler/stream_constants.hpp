@@ -1,0 +1,60 @@
+/// \file
+/// Streamed lanes: see docs/streaming.md.
+///
+/// Written by `wire/tests/cpp_constants.rs`; `BLESS=1` rewrites it.
+
+#pragma once
+
+#include <stdint.h>
+
+namespace kernel_profiler {
+namespace detail {
+
+/// Words of the control vector; those of RISCs are the first of five.
+constexpr uint32_t STREAM_PROGRAM = 6;
+constexpr uint32_t STREAM_TRACE_COUNT = 7;
+constexpr uint32_t STREAM_IDLE_LAUNCHES = 8;
+constexpr uint32_t STREAM_POLICY = 9;
+constexpr uint32_t STREAM_TOLD_TIME = 14;
+constexpr uint32_t STREAM_SKIPPED = 19;
+constexpr uint32_t STREAM_WAITED_IN_VAIN = 19;
+constexpr uint32_t STREAM_WRITTEN = 24;
+constexpr uint32_t STREAM_READ = 59;
+constexpr uint32_t STREAM_SIGNATURE_VALUE = 0x4B531000;
+
+/// Bytes of a cell; cells of a ring and of a chunk.
+constexpr uint32_t STREAM_CELL_BYTES = 8;
+constexpr uint32_t STREAM_RING_CELLS = 256;
+constexpr uint32_t STREAM_CHUNK_CELLS = 8;
+
+/// Where a cell's first word has its code, and the most cycles of a zone in one cell.
+constexpr uint32_t STREAM_CODE_SHIFT = 16;
+constexpr uint32_t STREAM_ZONE_CYCLES_MAX = 65535;
+constexpr uint32_t STREAM_FIRST_ESCAPE = 0xFFF0;
+
+/// Codes that are no ids of zones.
+enum class StreamCode : uint32_t {
+    LONG_ZONE = 0xFFF0,
+    DATA = 0xFFF1,
+    DATA_16B = 0xFFF2,
+    EVENT = 0xFFF3,
+    TOTAL = 0xFFF4,
+    TIME = 0xFFF5,
+    LAUNCH = 0xFFF6,
+    LOST = 0xFFF7,
+    SKIPPED = 0xFFF8,
+    PADDING = 0xFFFF,
+};
+
+/// Bits of a policy's word with its kind, and the kinds.
+constexpr uint32_t STREAM_POLICY_KIND_BITS = 2;
+enum class StreamPolicy : uint32_t {
+    DROP_NEWEST = 0,
+    OVERWRITE_OLDEST = 1,
+    BLOCK = 2,
+    KEEP_ONE_OF = 3,
+};
+
+}  // namespace detail
+
+}  // namespace kernel_profiler

@@ -1,0 +1,408 @@
+//! Streamed lanes: cells of eight bytes that leave a core while its kernels run.
+//!
+//! In place of its vector, a RISC has a ring of [`RING_CELLS`] cells. It writes a cell when a zone
+//! ends and says in the control vector how many cells it has written; whoever drains the ring says
+//! there how many it has read. Nothing else is exchanged, so that a drain may be a host, or a kernel
+//! on another core.
+//!
+//! ```text
+//! cell   word 0: 31 .. 16    15 .. 0          word 1: 31 .. 0
+//!        +-----------------+----------------+----------------------+
+//!        | code            | field          | value                |
+//!        +-----------------+----------------+----------------------+
+//! zone   | zone id         | cycles         | low time of its end  |
+//! ```
+//!
+//! A code below [`FIRST_ESCAPE`] is the id of a zone. Zones that are too long for the field, and
+//! those whose ids are no codes, are written as [`Code::LONG_ZONE`].
+//!
+//! # Chunks
+//! The cells of a lane are numbered from 0 on, and cell `n` stands in place `n % RING_CELLS`. Cells
+//! `8 k` to `8 k + 7` are a chunk ([`CHUNK_CELLS`]). A record of several cells never crosses the end
+//! of its chunk, so that reading may begin at any chunk, and damage ends with the chunk that it is in.
+//!
+//! # Time
+//! Times are those of the tile's wall clock; a lane's cells are ordered by them. Cells carry the low
+//! word. The high one is said by [`Code::TIME`], at each launch and at the first cell of a chunk
+//! that is begun after the high word has changed.
+
+use crate::{Cycles, ZoneId, risc::RISCS_PER_CORE, vector::VECTOR_WORDS};
+
+/// Words of a cell.
+pub const CELL_WORDS: usize = 2;
+/// Cells of a ring: as many as the vector in whose place it stands has room for.
+pub const RING_CELLS: usize = VECTOR_WORDS / CELL_WORDS;
+/// Cells of a chunk.
+pub const CHUNK_CELLS: usize = 8;
+/// The lowest code that is not the id of a zone.
+pub const FIRST_ESCAPE: u16 = 0xFFF0;
+/// The most cycles that the cell of a zone can say.
+pub const ZONE_CYCLES_MAX: u32 = 0xFFFF;
+
+const _: () = assert!(
+    RING_CELLS.is_multiple_of(CHUNK_CELLS) && u32::MAX as usize % RING_CELLS == RING_CELLS - 1
+);
+
+/// What a cell says: the upper half of its first word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Code(pub u16);
+
+impl Code {
+    /// A zone: field id, value the low time of its end. The next cell holds its cycles, low word
+    /// first.
+    pub const LONG_ZONE: Self = Self(FIRST_ESCAPE);
+    /// Timestamped data: field id, value the low time. The next cell holds 64 bits, low word first.
+    pub const DATA: Self = Self(0xFFF1);
+    /// Timestamped data of 128 bits: as [`Self::DATA`], with a cell for each value.
+    pub const DATA_16B: Self = Self(0xFFF2);
+    /// An event: field its number, value the low time.
+    pub const EVENT: Self = Self(0xFFF3);
+    /// A total of a sum: field id, value cycles modulo 2^32.
+    pub const TOTAL: Self = Self(0xFFF4);
+    /// The time: field bits 32 to 47, value bits 0 to 31.
+    pub const TIME: Self = Self(0xFFF5);
+    /// A launch begins, at the time of the cell before, which is a [`Self::TIME`] of the same chunk:
+    /// field how many replays of traces the core has seen, modulo 2^16, value the program's id.
+    pub const LAUNCH: Self = Self(0xFFF6);
+    /// Records were lost here since the ring was full: value how many the RISC has lost so far,
+    /// modulo 2^32.
+    pub const LOST: Self = Self(0xFFF7);
+    /// Chunks were skipped here, as the lane's policy says: value how many cells the RISC has skipped
+    /// so far, modulo 2^32.
+    pub const SKIPPED: Self = Self(0xFFF8);
+    /// Nothing, and nothing follows in this chunk.
+    pub const PADDING: Self = Self(0xFFFF);
+
+    /// Returns true for the code of a zone in a single cell.
+    #[must_use]
+    pub const fn is_zone(self) -> bool {
+        self.0 < FIRST_ESCAPE
+    }
+
+    /// How many cells a record with this code takes; `None` if the code has no meaning.
+    ///
+    /// ```
+    /// use wire::stream::Code;
+    /// assert_eq!(Code(7).cell_count(), Some(1));
+    /// assert_eq!(Code::DATA_16B.cell_count(), Some(3));
+    /// assert_eq!(Code(0xFFFA).cell_count(), None);
+    /// ```
+    #[must_use]
+    pub const fn cell_count(self) -> Option<usize> {
+        match self {
+            Self::LONG_ZONE | Self::DATA => Some(2),
+            Self::DATA_16B => Some(3),
+            Self::EVENT | Self::TOTAL | Self::TIME | Self::LAUNCH => Some(1),
+            Self::LOST | Self::SKIPPED | Self::PADDING => Some(1),
+            zone if zone.is_zone() => Some(1),
+            _ => None,
+        }
+    }
+}
+
+/// Two words of a ring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Cell {
+    /// Code and field.
+    pub head: u32,
+    /// Value.
+    pub value: u32,
+}
+
+impl Cell {
+    /// A cell with a code.
+    #[must_use]
+    pub const fn new(code: Code, field: u16, value: u32) -> Self {
+        Self { head: (code.0 as u32) << CODE_SHIFT | field as u32, value }
+    }
+
+    /// The cell of a zone; `None` if it takes two.
+    ///
+    /// ```
+    /// use wire::{Cycles, ZoneId, stream::Cell};
+    /// let cell = Cell::of_zone(ZoneId(0xB765), Cycles(0x1_0000_1000), 0x40).unwrap();
+    /// assert_eq!((cell.head, cell.value), (0xB765_0040, 0x1000));
+    /// assert_eq!(Cell::of_zone(ZoneId(0xB765), Cycles(0x1_0000_1000), 0x1_0000), None);
+    /// assert_eq!(Cell::of_zone(ZoneId(0xFFF3), Cycles(0x1000), 1), None);
+    /// ```
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "sixteen bits, as compared")]
+    pub const fn of_zone(id: ZoneId, end: Cycles, duration_cycles: u64) -> Option<Self> {
+        if duration_cycles > ZONE_CYCLES_MAX as u64 || !Code(id.0).is_zone() {
+            return None;
+        }
+        Some(Self::new(Code(id.0), duration_cycles as u16, end.low_word()))
+    }
+
+    /// The code.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "sixteen bits")]
+    pub const fn code(self) -> Code {
+        Code((self.head >> CODE_SHIFT) as u16)
+    }
+
+    /// The field.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is wanted")]
+    pub const fn field(self) -> u16 {
+        self.head as u16
+    }
+
+    /// The 64 bits of a cell that continues a record.
+    #[must_use]
+    pub const fn bits(self) -> u64 {
+        (self.value as u64) << 32 | self.head as u64
+    }
+
+    /// A cell that continues a record.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "two halves")]
+    pub const fn of_bits(bits: u64) -> Self {
+        Self { head: bits as u32, value: (bits >> 32) as u32 }
+    }
+}
+
+/// Where the code begins in a cell's first word.
+pub const CODE_SHIFT: u32 = 16;
+
+/// What a RISC does when its ring is full, and how many of its chunks it keeps.
+///
+/// The host says it in [`words::POLICY`]; 0 is [`Policy::DropNewest`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Policy {
+    /// Records are lost until there is room again.
+    #[default]
+    DropNewest,
+    /// The oldest cells are overwritten; the drain finds out how many.
+    OverwriteOldest,
+    /// The RISC waits for room, at most so long; after that it loses records, and does not wait again
+    /// until something has been read.
+    Block {
+        /// Logarithm of the most cycles of a wait, at most 31.
+        cycles_log2: u8,
+    },
+    /// Of so many chunks one is kept, besides those with launches; otherwise as
+    /// [`Policy::DropNewest`].
+    KeepOneOf {
+        /// Logarithm of the number of chunks, at most 15.
+        chunks_log2: u8,
+    },
+}
+
+impl Policy {
+    /// Bits of the word with the policy's number; its parameter stands above them.
+    pub const KIND_BITS: u32 = 2;
+    const KIND_MASK: u32 = (1 << Self::KIND_BITS) - 1;
+    const PARAMETER_MASK: u32 = 0x1F;
+
+    /// The word that says so.
+    ///
+    /// ```
+    /// use wire::stream::Policy;
+    /// let block = Policy::Block { cycles_log2: 20 };
+    /// assert_eq!(block.to_word(), 2 | 20 << 2);
+    /// assert_eq!(Policy::from_word(block.to_word()), Some(block));
+    /// ```
+    #[must_use]
+    pub const fn to_word(self) -> u32 {
+        match self {
+            Self::DropNewest => 0,
+            Self::OverwriteOldest => 1,
+            Self::Block { cycles_log2 } => 2 | (cycles_log2 as u32) << Self::KIND_BITS,
+            Self::KeepOneOf { chunks_log2 } => 3 | (chunks_log2 as u32) << Self::KIND_BITS,
+        }
+    }
+
+    /// What a word says; `None` if it is none of a policy.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "five bits")]
+    pub const fn from_word(word: u32) -> Option<Self> {
+        let parameter = (word >> Self::KIND_BITS & Self::PARAMETER_MASK) as u8;
+        let policy = match word & Self::KIND_MASK {
+            0 => Self::DropNewest,
+            1 => Self::OverwriteOldest,
+            2 => Self::Block { cycles_log2: parameter },
+            _ => Self::KeepOneOf { chunks_log2: parameter },
+        };
+        let is_possible = !matches!(policy, Self::KeepOneOf { chunks_log2: 16.. });
+        if is_possible && policy.to_word() == word { Some(policy) } else { None }
+    }
+}
+
+/// Words of the 64-word control vector of a core that streams.
+///
+/// They mean something only where word [`crate::control::ext::SIGNATURE`] holds
+/// [`words::SIGNATURE_VALUE`]. The ends of DRAM lanes, words 0 to 4, stay 0: a host that knows nothing
+/// of streams finds nothing to read.
+///
+/// | word | writer | meaning |
+/// |---|---|---|
+/// | 5 | device | signature and version |
+/// | 6 | device | id of the program that runs |
+/// | 7 | device | replays of traces that the core has seen |
+/// | 8 | device | launches that ran no kernel here |
+/// | 9..14 | host | policy of each RISC |
+/// | 14..19 | RISC r | high word of the time that its last cell of that kind has told, and 1 |
+/// | 19..24 | RISC r | cells skipped; while a RISC may wait, the number of cells read at its last wait in vain, and 1 |
+/// | 24..29 | RISC r | cells written |
+/// | 29..34 | RISC r | zones that found no room |
+/// | 34..39 | RISC r | data that found no room |
+/// | 39..44 | RISC r | events that found no room |
+/// | 59..64 | drain | cells read |
+///
+/// All count since the host zeroed the vector, modulo 2^32.
+pub mod words {
+    use super::RISCS_PER_CORE;
+    use crate::control::{ControlLayout, ext};
+
+    /// `KS` and the version of the format.
+    pub const SIGNATURE_VALUE: u32 = 0x4B53_1000;
+    /// Id of the program that runs.
+    pub const PROGRAM: usize = 6;
+    /// Replays of traces that the core has seen.
+    pub const TRACE_COUNT: usize = 7;
+    /// Launches that ran no kernel here.
+    pub const IDLE_LAUNCHES: usize = 8;
+    /// Per RISC: its policy.
+    pub const POLICY: usize = 9;
+    /// Per RISC: high word of the time in the last [`super::Code::TIME`], and 1.
+    pub const TOLD_TIME: usize = POLICY + RISCS_PER_CORE;
+    /// Per RISC: cells skipped.
+    pub const SKIPPED: usize = TOLD_TIME + RISCS_PER_CORE;
+    /// Per RISC, in the place of [`SKIPPED`]: [`READ`] when it last waited in vain, and 1.
+    pub const WAITED_IN_VAIN: usize = SKIPPED;
+    /// Per RISC: cells written.
+    pub const WRITTEN: usize = ControlLayout::WORDS64.device_end;
+    /// Per RISC: zones that found no room, totals among them.
+    pub const LOST_ZONES: usize = ext::LOST_ZONES;
+    /// Per RISC: data of both sizes that found no room.
+    pub const LOST_DATA: usize = ext::LOST_DATA;
+    /// Per RISC: events that found no room.
+    pub const LOST_EVENTS: usize = ext::LOST_EVENTS;
+    /// Per RISC: cells that the drain has read.
+    pub const READ: usize = ext::CONSUMED;
+
+    const _: () = assert!(SKIPPED + RISCS_PER_CORE == WRITTEN);
+}
+
+/// Cells that wait in a ring.
+///
+/// ```
+/// use wire::stream::Unread;
+/// let unread = Unread::between(500, 510);
+/// assert_eq!(unread.places().map(|range| (range.start, range.end)), [(244, 254), (0, 0)]);
+/// assert_eq!(Unread::between(500, 520).places(), [244..256, 0..8]);
+/// assert_eq!(Unread::between(0, 300).overwritten(), 44);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// Number of the first cell.
+    pub first: u32,
+    /// How many there are, modulo 2^32; more than [`RING_CELLS`] where some were overwritten.
+    pub count: u32,
+}
+
+impl Unread {
+    /// Those behind `read`, where `written` were written.
+    #[must_use]
+    pub const fn between(read: u32, written: u32) -> Self {
+        Self { first: read, count: written.wrapping_sub(read) }
+    }
+
+    /// How many of them have been overwritten.
+    #[must_use]
+    pub const fn overwritten(self) -> u32 {
+        self.count.saturating_sub(RING_CELLS as u32)
+    }
+
+    /// Places in the ring, in the order of the cells, of those that were not overwritten.
+    #[must_use]
+    pub const fn places(self) -> [core::ops::Range<usize>; 2] {
+        let count = (self.count - self.overwritten()) as usize;
+        let first = self.first.wrapping_add(self.overwritten()) as usize % RING_CELLS;
+        let end = first + count;
+        if end <= RING_CELLS {
+            [first..end, 0..0]
+        } else {
+            [first..RING_CELLS, 0..end - RING_CELLS]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use proptest::prelude::{any, prop_assert_eq, proptest};
+    use std::vec::Vec;
+
+    #[test]
+    fn escapes_are_no_zones_and_have_their_lengths() {
+        let escapes = [
+            (Code::LONG_ZONE, 2),
+            (Code::DATA, 2),
+            (Code::DATA_16B, 3),
+            (Code::EVENT, 1),
+            (Code::TOTAL, 1),
+            (Code::TIME, 1),
+            (Code::LAUNCH, 1),
+            (Code::LOST, 1),
+            (Code::SKIPPED, 1),
+            (Code::PADDING, 1),
+        ];
+        for (code, cells) in escapes {
+            assert!(!code.is_zone());
+            assert_eq!(code.cell_count(), Some(cells), "{code:?}");
+        }
+        let known = (0..=u16::MAX).filter(|&code| Code(code).cell_count().is_some()).count();
+        assert_eq!(known, usize::from(FIRST_ESCAPE) + escapes.len());
+    }
+
+    #[test]
+    fn words_lie_where_the_documentation_says() {
+        use words::{
+            IDLE_LAUNCHES, POLICY, PROGRAM, SKIPPED, TOLD_TIME, TRACE_COUNT, WAITED_IN_VAIN,
+        };
+        assert_eq!([PROGRAM, TRACE_COUNT, IDLE_LAUNCHES, POLICY, TOLD_TIME], [6, 7, 8, 9, 14]);
+        assert_eq!([SKIPPED, WAITED_IN_VAIN, words::WRITTEN, words::READ], [19, 19, 24, 59]);
+        assert_eq!([words::LOST_ZONES, words::LOST_DATA, words::LOST_EVENTS], [29, 34, 39]);
+        assert_eq!((RING_CELLS, CHUNK_CELLS), (256, 8));
+    }
+
+    proptest! {
+        #[test]
+        fn a_zone_is_in_its_cell(id in 0..FIRST_ESCAPE, end: u64, duration_cycles in 0_u64..0x1_0000) {
+            let cell = Cell::of_zone(ZoneId(id), Cycles(end), duration_cycles).unwrap();
+            prop_assert_eq!(cell.code(), Code(id));
+            prop_assert_eq!(u64::from(cell.field()), duration_cycles);
+            prop_assert_eq!(u64::from(cell.value), end & 0xFFFF_FFFF);
+        }
+
+        #[test]
+        fn bits_of_a_cell_are_its_words(bits: u64) {
+            prop_assert_eq!(Cell::of_bits(bits).bits(), bits);
+        }
+
+        #[test]
+        fn a_policy_is_in_its_word(word in 0_u32..0x400, other: u32) {
+            for word in [word, other] {
+                if let Some(policy) = Policy::from_word(word) {
+                    prop_assert_eq!(policy.to_word(), word);
+                }
+            }
+        }
+
+        #[test]
+        fn unread_cells_are_the_last_in_the_ring(read in any::<u32>(), count in 0_u32..1000) {
+            let unread = Unread::between(read, read.wrapping_add(count));
+            let places: Vec<_> = unread.places().into_iter().flatten().collect();
+            let kept = count.min(256);
+            let expected: Vec<_> =
+                (0..kept).map(|back| (read.wrapping_add(count - kept + back) % 256) as usize).collect();
+            prop_assert_eq!(places, expected);
+            prop_assert_eq!(unread.overwritten() + kept, count);
+        }
+    }
+}
