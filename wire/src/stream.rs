@@ -137,7 +137,6 @@ impl Cell {
 
     /// The code.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "sixteen bits")]
     pub const fn code(self) -> Code {
         Code((self.head >> CODE_SHIFT) as u16)
     }
@@ -216,7 +215,6 @@ impl Policy {
 
     /// What a word says; `None` if it is none of a policy.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "five bits")]
     pub const fn from_word(word: u32) -> Option<Self> {
         let parameter = (word >> Self::KIND_BITS & Self::PARAMETER_MASK) as u8;
         let policy = match word & Self::KIND_MASK {
