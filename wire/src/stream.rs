@@ -310,6 +310,7 @@ impl Unread {
 
     /// How many of them have been overwritten.
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "256")]
     pub const fn overwritten(self) -> u32 {
         self.count.saturating_sub(RING_CELLS as u32)
     }
