@@ -23,8 +23,13 @@
 //!
 //! # Time
 //! Times are those of the tile's wall clock; a lane's cells are ordered by them. Cells carry the low
-//! word. The high one is said by [`Code::TIME`], at each launch and at the first cell of a chunk
-//! that is begun after the high word has changed.
+//! word. The high one is said by [`Code::LAUNCH`].
+//!
+//! # Launches
+//! Each launch begins with a [`Code::LAUNCH`]. A RISC says the same again at the beginning of a chunk
+//! when the high word of the time has changed, and as soon as there is room when there was none at
+//! the launch's beginning: [`words::TOLD`] remembers what it has said. So no cell ever stands under
+//! the program of another launch.
 
 use crate::{Cycles, ZoneId, risc::RISCS_PER_CORE, vector::VECTOR_WORDS};
 
@@ -60,17 +65,15 @@ impl Code {
     pub const EVENT: Self = Self(0xFFF3);
     /// A total of a sum: field id, value cycles modulo 2^32.
     pub const TOTAL: Self = Self(0xFFF4);
-    /// The time: field bits 32 to 47, value bits 0 to 31.
-    pub const TIME: Self = Self(0xFFF5);
-    /// A launch begins, at the time of the cell before, which is a [`Self::TIME`] of the same chunk:
-    /// field how many replays of traces the core has seen, modulo 2^16, value the program's id.
-    pub const LAUNCH: Self = Self(0xFFF6);
+    /// A launch runs: field the low half of its number ([`words::LAUNCHES`]), value the low time. The
+    /// next cell is a [`LaunchCell`].
+    pub const LAUNCH: Self = Self(0xFFF5);
     /// Records were lost here since the ring was full: value how many the RISC has lost so far,
     /// modulo 2^32.
-    pub const LOST: Self = Self(0xFFF7);
+    pub const LOST: Self = Self(0xFFF6);
     /// Chunks were skipped here, as the lane's policy says: value how many cells the RISC has skipped
     /// so far, modulo 2^32.
-    pub const SKIPPED: Self = Self(0xFFF8);
+    pub const SKIPPED: Self = Self(0xFFF7);
     /// Nothing, and nothing follows in this chunk.
     pub const PADDING: Self = Self(0xFFFF);
 
@@ -91,10 +94,9 @@ impl Code {
     #[must_use]
     pub const fn cell_count(self) -> Option<usize> {
         match self {
-            Self::LONG_ZONE | Self::DATA => Some(2),
+            Self::LONG_ZONE | Self::DATA | Self::LAUNCH => Some(2),
             Self::DATA_16B => Some(3),
-            Self::EVENT | Self::TOTAL | Self::TIME | Self::LAUNCH => Some(1),
-            Self::LOST | Self::SKIPPED | Self::PADDING => Some(1),
+            Self::EVENT | Self::TOTAL | Self::LOST | Self::SKIPPED | Self::PADDING => Some(1),
             zone if zone.is_zone() => Some(1),
             _ => None,
         }
@@ -159,6 +161,40 @@ impl Cell {
     #[expect(clippy::cast_possible_truncation, reason = "two halves")]
     pub const fn of_bits(bits: u64) -> Self {
         Self { head: bits as u32, value: (bits >> 32) as u32 }
+    }
+}
+
+/// The second cell of [`Code::LAUNCH`].
+///
+/// ```
+/// use wire::stream::{Cell, LaunchCell};
+/// let launch = LaunchCell { program: 7, trace_counter: 3, time_high: 0x12 };
+/// assert_eq!(launch.to_cell(), Cell { head: 7, value: 0x0003_0012 });
+/// assert_eq!(LaunchCell::from_cell(launch.to_cell()), launch);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LaunchCell {
+    /// Id of the program.
+    pub program: u32,
+    /// How many replays of traces the core has seen, modulo 2^16.
+    pub trace_counter: u16,
+    /// Bits 32 to 47 of the time.
+    pub time_high: u16,
+}
+
+impl LaunchCell {
+    /// The cell that says so.
+    #[must_use]
+    pub const fn to_cell(self) -> Cell {
+        let value = (self.trace_counter as u32) << CODE_SHIFT | self.time_high as u32;
+        Cell { head: self.program, value }
+    }
+
+    /// What a cell says.
+    #[must_use]
+    pub const fn from_cell(cell: Cell) -> Self {
+        let halves = Cell { head: cell.value, value: 0 };
+        Self { program: cell.head, trace_counter: halves.code().0, time_high: halves.field() }
     }
 }
 
@@ -241,12 +277,14 @@ impl Policy {
 /// | 7 | device | replays of traces that the core has seen |
 /// | 8 | device | launches that ran no kernel here |
 /// | 9..14 | host | policy of each RISC |
-/// | 14..19 | RISC r | high word of the time that its last cell of that kind has told, and 1 |
+/// | 14..19 | RISC r | the last launch that it has told, in the upper half, and bits 32 to 47 of the time, in the lower |
 /// | 19..24 | RISC r | cells skipped; while a RISC may wait, the number of cells read at its last wait in vain, and 1 |
 /// | 24..29 | RISC r | cells written |
 /// | 29..34 | RISC r | zones that found no room |
 /// | 34..39 | RISC r | data that found no room |
 /// | 39..44 | RISC r | events that found no room |
+/// | 51 | device | launches that have begun, the one that runs among them; those without a kernel are not |
+/// | 57 | device | 0 while a launch is under way |
 /// | 59..64 | drain | cells read |
 ///
 /// All count since the host zeroed the vector, modulo 2^32.
@@ -264,10 +302,11 @@ pub mod words {
     pub const IDLE_LAUNCHES: usize = 8;
     /// Per RISC: its policy.
     pub const POLICY: usize = 9;
-    /// Per RISC: high word of the time in the last [`super::Code::TIME`], and 1.
-    pub const TOLD_TIME: usize = POLICY + RISCS_PER_CORE;
+    /// Per RISC: what its last [`super::Code::LAUNCH`] has said: the low half of [`LAUNCHES`] above bits
+    /// 32 to 47 of the time. As launches count from 1, it is never right where none was said.
+    pub const TOLD: usize = POLICY + RISCS_PER_CORE;
     /// Per RISC: cells skipped.
-    pub const SKIPPED: usize = TOLD_TIME + RISCS_PER_CORE;
+    pub const SKIPPED: usize = TOLD + RISCS_PER_CORE;
     /// Per RISC, in the place of [`SKIPPED`]: [`READ`] when it last waited in vain, and 1.
     pub const WAITED_IN_VAIN: usize = SKIPPED;
     /// Per RISC: cells written.
@@ -278,6 +317,10 @@ pub mod words {
     pub const LOST_DATA: usize = ext::LOST_DATA;
     /// Per RISC: events that found no room.
     pub const LOST_EVENTS: usize = ext::LOST_EVENTS;
+    /// Launches that have begun, but for those without a kernel.
+    pub const LAUNCHES: usize = ControlLayout::WORDS64.run_counter;
+    /// 0 while a launch is under way, else 1.
+    pub const DONE: usize = ControlLayout::WORDS64.profiler_done;
     /// Per RISC: cells that the drain has read.
     pub const READ: usize = ext::CONSUMED;
 
@@ -345,8 +388,7 @@ mod tests {
             (Code::DATA_16B, 3),
             (Code::EVENT, 1),
             (Code::TOTAL, 1),
-            (Code::TIME, 1),
-            (Code::LAUNCH, 1),
+            (Code::LAUNCH, 2),
             (Code::LOST, 1),
             (Code::SKIPPED, 1),
             (Code::PADDING, 1),
@@ -361,10 +403,9 @@ mod tests {
 
     #[test]
     fn words_lie_where_the_documentation_says() {
-        use words::{
-            IDLE_LAUNCHES, POLICY, PROGRAM, SKIPPED, TOLD_TIME, TRACE_COUNT, WAITED_IN_VAIN,
-        };
-        assert_eq!([PROGRAM, TRACE_COUNT, IDLE_LAUNCHES, POLICY, TOLD_TIME], [6, 7, 8, 9, 14]);
+        use words::{IDLE_LAUNCHES, POLICY, PROGRAM, SKIPPED, TOLD, TRACE_COUNT, WAITED_IN_VAIN};
+        assert_eq!([PROGRAM, TRACE_COUNT, IDLE_LAUNCHES, POLICY, TOLD], [6, 7, 8, 9, 14]);
+        assert_eq!([words::LAUNCHES, words::DONE], [51, 57]);
         assert_eq!([SKIPPED, WAITED_IN_VAIN, words::WRITTEN, words::READ], [19, 19, 24, 59]);
         assert_eq!([words::LOST_ZONES, words::LOST_DATA, words::LOST_EVENTS], [29, 34, 39]);
         assert_eq!((RING_CELLS, CHUNK_CELLS), (256, 8));

@@ -94,7 +94,7 @@ fn values_are_those_of_upstream_and_of_the_documentation() {
         "constexpr uint32_t STREAM_SIGNATURE_VALUE = 0x4B531000;",
         "constexpr uint32_t STREAM_READ = 59;",
         "constexpr uint32_t STREAM_CHUNK_CELLS = 8;",
-        "    LOST = 0xFFF7,",
+        "    LOST = 0xFFF6,",
         "constexpr uint32_t NOC_CHANNEL_SHIFT = 44;",
         "constexpr uint32_t NOC_POSTED_SHIFT = 60;",
         "constexpr uint32_t NOC_CHUNKS_MAX = 4095;",

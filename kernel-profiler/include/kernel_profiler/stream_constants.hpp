@@ -15,10 +15,11 @@ constexpr uint32_t STREAM_PROGRAM = 6;
 constexpr uint32_t STREAM_TRACE_COUNT = 7;
 constexpr uint32_t STREAM_IDLE_LAUNCHES = 8;
 constexpr uint32_t STREAM_POLICY = 9;
-constexpr uint32_t STREAM_TOLD_TIME = 14;
+constexpr uint32_t STREAM_TOLD = 14;
 constexpr uint32_t STREAM_SKIPPED = 19;
 constexpr uint32_t STREAM_WAITED_IN_VAIN = 19;
 constexpr uint32_t STREAM_WRITTEN = 24;
+constexpr uint32_t STREAM_LAUNCHES = 51;
 constexpr uint32_t STREAM_READ = 59;
 constexpr uint32_t STREAM_SIGNATURE_VALUE = 0x4B531000;
 
@@ -39,10 +40,9 @@ enum class StreamCode : uint32_t {
     DATA_16B = 0xFFF2,
     EVENT = 0xFFF3,
     TOTAL = 0xFFF4,
-    TIME = 0xFFF5,
-    LAUNCH = 0xFFF6,
-    LOST = 0xFFF7,
-    SKIPPED = 0xFFF8,
+    LAUNCH = 0xFFF5,
+    LOST = 0xFFF6,
+    SKIPPED = 0xFFF7,
     PADDING = 0xFFFF,
 };
 

@@ -18,10 +18,11 @@ pub(crate) fn constants() -> Source {
         ("STREAM_TRACE_COUNT", word(words::TRACE_COUNT)),
         ("STREAM_IDLE_LAUNCHES", word(words::IDLE_LAUNCHES)),
         ("STREAM_POLICY", word(words::POLICY)),
-        ("STREAM_TOLD_TIME", word(words::TOLD_TIME)),
+        ("STREAM_TOLD", word(words::TOLD)),
         ("STREAM_SKIPPED", word(words::SKIPPED)),
         ("STREAM_WAITED_IN_VAIN", word(words::WAITED_IN_VAIN)),
         ("STREAM_WRITTEN", word(words::WRITTEN)),
+        ("STREAM_LAUNCHES", word(words::LAUNCHES)),
         ("STREAM_READ", word(words::READ)),
     ]);
     source.masks(&[("STREAM_SIGNATURE_VALUE", words::SIGNATURE_VALUE)]);
@@ -46,7 +47,6 @@ pub(crate) fn constants() -> Source {
         ("DATA_16B", Code::DATA_16B),
         ("EVENT", Code::EVENT),
         ("TOTAL", Code::TOTAL),
-        ("TIME", Code::TIME),
         ("LAUNCH", Code::LAUNCH),
         ("LOST", Code::LOST),
         ("SKIPPED", Code::SKIPPED),
