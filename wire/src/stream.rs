@@ -277,14 +277,13 @@ impl Policy {
 /// | 7 | device | replays of traces that the core has seen |
 /// | 8 | device | launches that ran no kernel here |
 /// | 9..14 | host | policy of each RISC |
-/// | 14..19 | RISC r | the last launch that it has told, in the upper half, and bits 32 to 47 of the time, in the lower |
+/// | 14..19 | RISC r | the launch that it has told, in the upper half, and bits 32 to 47 of the time, in the lower; 0 outside of launches |
 /// | 19..24 | RISC r | cells skipped; while a RISC may wait, the number of cells read at its last wait in vain, and 1 |
 /// | 24..29 | RISC r | cells written |
 /// | 29..34 | RISC r | zones that found no room |
 /// | 34..39 | RISC r | data that found no room |
 /// | 39..44 | RISC r | events that found no room |
 /// | 51 | device | launches that have begun, the one that runs among them; those without a kernel are not |
-/// | 57 | device | 0 while a launch is under way |
 /// | 59..64 | drain | cells read |
 ///
 /// All count since the host zeroed the vector, modulo 2^32.
@@ -303,7 +302,10 @@ pub mod words {
     /// Per RISC: its policy.
     pub const POLICY: usize = 9;
     /// Per RISC: what its last [`super::Code::LAUNCH`] has said: the low half of [`LAUNCHES`] above bits
-    /// 32 to 47 of the time. As launches count from 1, it is never right where none was said.
+    /// 32 to 47 of the time; 0 outside of launches, and where none was said. The RISC zeroes it at the
+    /// end of a launch, after [`WRITTEN`], so that a drain that finds 0 and then reads [`WRITTEN`] has
+    /// all cells of the launch. As launches count from 1, it is hardly ever 0 within one; then the drain
+    /// waits for the next one to begin.
     pub const TOLD: usize = POLICY + RISCS_PER_CORE;
     /// Per RISC: cells skipped.
     pub const SKIPPED: usize = TOLD + RISCS_PER_CORE;
@@ -319,8 +321,6 @@ pub mod words {
     pub const LOST_EVENTS: usize = ext::LOST_EVENTS;
     /// Launches that have begun, but for those without a kernel.
     pub const LAUNCHES: usize = ControlLayout::WORDS64.run_counter;
-    /// 0 while a launch is under way, else 1.
-    pub const DONE: usize = ControlLayout::WORDS64.profiler_done;
     /// Per RISC: cells that the drain has read.
     pub const READ: usize = ext::CONSUMED;
 
@@ -405,7 +405,7 @@ mod tests {
     fn words_lie_where_the_documentation_says() {
         use words::{IDLE_LAUNCHES, POLICY, PROGRAM, SKIPPED, TOLD, TRACE_COUNT, WAITED_IN_VAIN};
         assert_eq!([PROGRAM, TRACE_COUNT, IDLE_LAUNCHES, POLICY, TOLD], [6, 7, 8, 9, 14]);
-        assert_eq!([words::LAUNCHES, words::DONE], [51, 57]);
+        assert_eq!(words::LAUNCHES, 51);
         assert_eq!([SKIPPED, WAITED_IN_VAIN, words::WRITTEN, words::READ], [19, 19, 24, 59]);
         assert_eq!([words::LOST_ZONES, words::LOST_DATA, words::LOST_EVENTS], [29, 34, 39]);
         assert_eq!((RING_CELLS, CHUNK_CELLS), (256, 8));
