@@ -198,6 +198,48 @@ impl LaunchCell {
     }
 }
 
+/// The last launch of which a RISC has told: its word [`words::TOLD`].
+///
+/// ```
+/// use wire::stream::ToldLaunch;
+/// let told = ToldLaunch { number: 3, has_ended: true, time_high: 0x12 };
+/// assert_eq!(told.to_word(), 0x0003_8012);
+/// assert_eq!(ToldLaunch::from_word(0x0003_8012), Some(told));
+/// assert_eq!(ToldLaunch::from_word(0), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ToldLaunch {
+    /// The low half of its number. Launches count from 1.
+    pub number: u16,
+    /// True if the RISC has ended it.
+    pub has_ended: bool,
+    /// Bits 32 to 46 of the time that was told with it.
+    pub time_high: u16,
+}
+
+impl ToldLaunch {
+    /// The word that says so.
+    #[must_use]
+    pub const fn to_word(self) -> u32 {
+        let ended = if self.has_ended { words::TOLD_ENDED } else { 0 };
+        (self.number as u32) << CODE_SHIFT | ended | self.time_high as u32 & (words::TOLD_ENDED - 1)
+    }
+
+    /// What a word says; `None` if the RISC has told of no launch.
+    #[must_use]
+    pub const fn from_word(word: u32) -> Option<Self> {
+        if word == 0 {
+            return None;
+        }
+        let halves = Cell { head: word, value: 0 };
+        Some(Self {
+            number: halves.code().0,
+            has_ended: word & words::TOLD_ENDED != 0,
+            time_high: halves.field() & (words::TOLD_ENDED - 1) as u16,
+        })
+    }
+}
+
 /// Where the code begins in a cell's first word.
 pub const CODE_SHIFT: u32 = 16;
 
@@ -301,12 +343,13 @@ pub mod words {
     pub const IDLE_LAUNCHES: usize = 8;
     /// Per RISC: its policy.
     pub const POLICY: usize = 9;
-    /// Per RISC: what its last [`super::Code::LAUNCH`] has said: the low half of [`LAUNCHES`] above bits
-    /// 32 to 47 of the time; 0 outside of launches, and where none was said. The RISC zeroes it at the
-    /// end of a launch, after [`WRITTEN`], so that a drain that finds 0 and then reads [`WRITTEN`] has
-    /// all cells of the launch. As launches count from 1, it is hardly ever 0 within one; then the drain
-    /// waits for the next one to begin.
+    /// Per RISC: what its last [`super::Code::LAUNCH`] has said; see [`super::ToldLaunch`].
+    ///
+    /// The RISC sets the bit of the end after [`WRITTEN`]: a drain that finds it and then reads
+    /// [`WRITTEN`] has all cells of the launch.
     pub const TOLD: usize = POLICY + RISCS_PER_CORE;
+    /// Bit of [`TOLD`]: the launch has ended.
+    pub const TOLD_ENDED: u32 = 1 << 15;
     /// Per RISC: cells skipped.
     pub const SKIPPED: usize = TOLD + RISCS_PER_CORE;
     /// Per RISC, in the place of [`SKIPPED`]: [`READ`] when it last waited in vain, and 1.

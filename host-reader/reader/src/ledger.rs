@@ -30,11 +30,17 @@ pub enum LossCause {
     Unreadable,
     /// The memory that holds the records could not be read so far; a later read tries again.
     Unread,
+    /// The ring of a RISC that streams had no room.
+    RingFull,
+    /// A RISC that streams wrote over cells before they were read, as its policy says.
+    Overwritten,
+    /// A RISC that streams left chunks out, as its policy says.
+    Skipped,
 }
 
 impl LossCause {
     /// Every cause.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::L1Full,
         Self::DramFull,
         Self::NeverArrived,
@@ -45,6 +51,9 @@ impl LossCause {
         Self::NotPublished,
         Self::Unreadable,
         Self::Unread,
+        Self::RingFull,
+        Self::Overwritten,
+        Self::Skipped,
     ];
 
     /// A few words for tables.
@@ -61,6 +70,9 @@ impl LossCause {
             Self::NotPublished => "not published in time",
             Self::Unreadable => "unreadable",
             Self::Unread => "not read",
+            Self::RingFull => "ring full",
+            Self::Overwritten => "overwritten",
+            Self::Skipped => "skipped",
         }
     }
 
@@ -68,7 +80,7 @@ impl LossCause {
     /// failed.
     #[must_use]
     pub const fn is_intended(self) -> bool {
-        matches!(self, Self::ValidateOff)
+        matches!(self, Self::ValidateOff | Self::Skipped)
     }
 
     /// Returns true if whole launches of a lane may be missing. Otherwise every launch still has

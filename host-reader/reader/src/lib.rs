@@ -7,7 +7,7 @@
 //! | How is a mesh prepared, and read? | [`init`], [`read`] |
 //! | What can a host do to a chip? | [`mesh`] |
 //! | What did a read give? | [`readout`], [`lane`], [`ledger`], [`anomaly`] |
-//! | How do words become records? | [`decode`] |
+//! | How do words become records? | [`decode`]; cells of streamed lanes [`stream`] |
 //! | Which zone is id 30530? | [`names`] |
 //! | Is a zone firmware, a kernel, or a user's own? | [`role`] |
 //! | When did a zone begin and end, and in which other? | [`timeline`] |
@@ -44,6 +44,7 @@ pub mod probe_cost;
 pub mod read;
 pub mod readout;
 pub mod role;
+pub mod stream;
 pub mod timeline;
 pub mod traces;
 pub mod watermark;

@@ -21,6 +21,7 @@ constexpr uint32_t STREAM_WAITED_IN_VAIN = 19;
 constexpr uint32_t STREAM_WRITTEN = 24;
 constexpr uint32_t STREAM_LAUNCHES = 51;
 constexpr uint32_t STREAM_READ = 59;
+constexpr uint32_t STREAM_TOLD_ENDED = 0x8000;
 constexpr uint32_t STREAM_SIGNATURE_VALUE = 0x4B531000;
 
 /// Bytes of a cell; cells of a ring and of a chunk.

@@ -25,7 +25,10 @@ pub(crate) fn constants() -> Source {
         ("STREAM_LAUNCHES", word(words::LAUNCHES)),
         ("STREAM_READ", word(words::READ)),
     ]);
-    source.masks(&[("STREAM_SIGNATURE_VALUE", words::SIGNATURE_VALUE)]);
+    source.masks(&[
+        ("STREAM_TOLD_ENDED", words::TOLD_ENDED),
+        ("STREAM_SIGNATURE_VALUE", words::SIGNATURE_VALUE),
+    ]);
     source.comment("Bytes of a cell; cells of a ring and of a chunk.");
     source.constants(&[
         ("STREAM_CELL_BYTES", word(4 * CELL_WORDS)),

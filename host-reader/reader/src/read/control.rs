@@ -7,6 +7,7 @@ use wire::{
     dram::DramGeometry,
     generation,
     run::GENERATIONS,
+    stream,
 };
 
 /// Words of the larger vector; the smaller one is read as far as it goes.
@@ -135,7 +136,8 @@ pub(super) fn detect<'a>(
     for (core, words) in vectors {
         let expected = expected_words(chip, geometry, core);
         let scores = generation::ALL.map(|generation| {
-            let signature = generation == generation::CURRENT && has_signature(words);
+            let is_known = has_signature(words) || streams(words);
+            let signature = generation == generation::CURRENT && is_known;
             if signature { usize::MAX } else { fit(words, &generation.control, expected) }
         });
         let best = scores.into_iter().max().unwrap_or(0);
@@ -176,6 +178,11 @@ fn fit(words: &[u32; WORDS], layout: &ControlLayout, expected: [u32; 3]) -> usiz
     let same = found.iter().zip(&expected).filter(|(found, expected)| found == expected).count();
     let is_told = address == 0 && expected[2] != 0;
     if found == [0; 3] { 0 } else { same.saturating_add(is_told.into()) }
+}
+
+/// Returns true if a core streams.
+pub(super) fn streams(words: &[u32; WORDS]) -> bool {
+    words[ext::SIGNATURE] == stream::words::SIGNATURE_VALUE
 }
 
 fn has_signature(words: &[u32; WORDS]) -> bool {

@@ -12,6 +12,7 @@
 //! | which runs still wait in L1? | `pending` |
 //! | how does the device learn what was read? | `acknowledge` |
 //! | and where each lane has two buffers, in upstream's debug dump? | `two_buffers` |
+//! | and where cores stream? | `rings` |
 //! | how full are the lanes? | `watermark` |
 //! | how is a mesh read again and again? | `stream` |
 //! | how is it read from a thread of its own? | `periodic` |
@@ -43,6 +44,7 @@ mod periodic;
 mod plan;
 mod pool;
 mod prepare;
+mod rings;
 mod session;
 mod stream;
 #[cfg(test)]
@@ -69,6 +71,7 @@ use plan::{CoreRead, LaneRead};
 use pool::Pool;
 use prepare::CoreId;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use rings::Rings;
 use session::Session;
 use std::{collections::BTreeMap, sync::Arc};
 use watermark::Fill;
@@ -152,6 +155,7 @@ pub struct Reader {
     cores: BTreeMap<CoreId, CoreMemory>,
     /// Lanes that could not be read so far, and what they hold at least.
     unread: BTreeMap<LaneId, LossTotals>,
+    rings: Rings,
     pool: Arc<Pool>,
 }
 
@@ -293,7 +297,7 @@ impl Reader {
         geometry: &DramGeometry,
     ) -> Result<DeviceReadout, ReadError> {
         let planned = self.plan(session, geometry, prepare::Care::Whole)?;
-        let prepare::Planned { chip, generation, mut cores } = planned;
+        let prepare::Planned { chip, generation, mut cores, streams } = planned;
         let mode = session.options.mode;
         session.watermarks = watermark::of_cores(&cores, mode, |id| self.fill(id));
         let mut pieces = dram::read_lanes(session, &mut cores, &self.pool);
@@ -313,7 +317,12 @@ impl Reader {
             known_lines: [].into(),
         };
         let undecoded = self.undecoded(session, &cores, &generation, &pieces);
-        let lanes = self.decode(session, undecoded);
+        let mut lanes = self.decode(session, undecoded);
+        lanes.extend(streams.iter().flat_map(|core| self.rings.read(session, core)));
+        lanes.sort_by_key(|lane| lane.id);
+        let idle = streams.iter().map(|core| self.rings.idle_launches(chip.chip_id, core));
+        let discarded_launches = idle.chain(cores.iter().map(|core| core.idle_launches));
+        let discarded_launches = discarded_launches.map(u64::from).sum();
         if mode == CaptureMode::Accumulate {
             self.count_accumulated(session, &cores, &lanes);
         }
@@ -322,7 +331,7 @@ impl Reader {
         Ok(DeviceReadout {
             chip,
             pending_runs: cores.iter().map(waiting).sum::<usize>() as u64,
-            discarded_launches: cores.iter().map(|core| u64::from(core.idle_launches)).sum(),
+            discarded_launches,
             lanes,
         })
     }

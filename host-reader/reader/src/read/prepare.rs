@@ -5,6 +5,7 @@ use super::{
     control::{self, ControlVector, WORDS},
     memory::CoreMemory,
     plan::{self, CoreRead},
+    rings::StreamingCore,
     session::Session,
 };
 use crate::mesh::{CoreDescription, DeviceDescription, Mesh, Noc0Coord};
@@ -18,6 +19,8 @@ pub(super) struct Planned {
     pub(super) chip: DeviceDescription,
     pub(super) generation: Generation,
     pub(super) cores: Vec<CoreRead>,
+    /// Cores that stream, which have no lanes in DRAM.
+    pub(super) streams: Vec<StreamingCore>,
 }
 
 /// How much is done for control vectors whose words belong together.
@@ -40,7 +43,12 @@ pub(super) fn plan(
     let vectors = read_vectors(session, &chip)?;
     let generation = choose_generation(session, &chip, geometry, &vectors)?;
     let mut cores = Vec::with_capacity(vectors.len());
+    let mut streams = Vec::new();
     for (core, words) in vectors {
+        if control::streams(&words) && generation == wire::generation::CURRENT {
+            streams.push(StreamingCore { core, words });
+            continue;
+        }
         let control = ControlVector { words, layout: generation.control };
         let control = match care {
             Care::Quick => Ok(control),
@@ -54,7 +62,7 @@ pub(super) fn plan(
             Err(error) => session.note_unreadable(&core, &error),
         }
     }
-    Ok(Planned { chip, generation, cores })
+    Ok(Planned { chip, generation, cores, streams })
 }
 
 /// The layouts of all chips, computed before any of them is touched.

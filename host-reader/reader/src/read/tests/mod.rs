@@ -6,6 +6,7 @@ mod lanes;
 mod losses;
 mod pending;
 mod periodic;
+mod rings;
 mod turns;
 mod two_buffers;
 

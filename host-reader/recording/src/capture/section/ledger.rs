@@ -194,5 +194,8 @@ const _: () = assert!(matches!(
         LossCause::NotPublished,
         LossCause::Unreadable,
         LossCause::Unread,
+        LossCause::RingFull,
+        LossCause::Overwritten,
+        LossCause::Skipped,
     ]
 ));

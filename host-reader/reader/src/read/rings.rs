@@ -1,0 +1,445 @@
+//! Cores that stream: their rings are read as they stand, whether kernels run or not.
+//!
+//! How far a ring is filled is read before its cells, so that they are all there. Then the core is told
+//! how many were read, and only then are they decoded. A launch's records are given out when the RISC
+//! has ended it, another launch has begun, or no more will come.
+
+use super::{control::WORDS, prepare::CoreId, session::Session};
+use crate::{
+    anomaly::AnomalyKind,
+    lane::{Lane, LaneId},
+    ledger::{LossCause, LossKey, LossTotals, LossWindow},
+    mesh::{AccessError, CoreDescription},
+    stream::{CellReader, CellWords, Damage, LaneAssembly, Launch, Piece, StreamRecord},
+};
+use std::collections::BTreeMap;
+use wire::{
+    RunHostId,
+    loss::{LossCounts, LossKind},
+    risc::RISCS_PER_CORE,
+    stream::{CELL_WORDS, CHUNK_CELLS, Cell, Policy, RING_CELLS, ToldLaunch, Unread, words},
+};
+
+/// Range of the time in [`words::TOLD`].
+const TOLD_RANGE: u64 = 1 << 47;
+
+/// The control vector of a core that streams.
+pub(super) struct StreamingCore {
+    pub(super) core: CoreDescription,
+    pub(super) words: [u32; WORDS],
+}
+
+/// What is remembered of cores that stream.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rings {
+    lanes: BTreeMap<LaneId, Ring>,
+    idle_launches: BTreeMap<CoreId, u32>,
+}
+
+/// State of one RISC's ring.
+#[derive(Clone, Debug)]
+struct Ring {
+    /// Number of the next cell, modulo 2^32, and how many were read in all.
+    next: u32,
+    read_count: u64,
+    /// [`words::READ`] as this reader has left it.
+    told: u32,
+    counts: LossCounts,
+    skipped: u32,
+    cells: CellReader,
+    /// The time of the last record.
+    last_time: Option<u64>,
+    lane: LaneAssembly,
+}
+
+/// Cells of one ring that were read, and what the control vector says beside them.
+struct Batch {
+    id: LaneId,
+    risc_index: usize,
+    cells: Vec<CellWords>,
+    /// Number of the first of them.
+    first: u32,
+    overwritten: u32,
+    counts: LossCounts,
+    skipped: u32,
+    /// The last launch of which the RISC had told before the cells were read.
+    told: Option<ToldLaunch>,
+    /// The same with its program, if it is the core's last one, too.
+    launch: Option<Launch>,
+}
+
+impl Rings {
+    /// Reads all rings of a core; returns its lanes of launches that are over.
+    pub(super) fn read(&mut self, session: &mut Session<'_>, core: &StreamingCore) -> Vec<Lane> {
+        let batches = self.read_cells(session, core);
+        let read_at = session.device.read_wall_clock(core.core.noc0).ok();
+        let lanes = batches.into_iter().map(|batch| self.decode(session, batch, read_at));
+        lanes.filter(|lane| lane.record_count() > 0).collect()
+    }
+
+    /// Launches since the last read that ran no kernel on a core.
+    pub(super) fn idle_launches(&mut self, chip_id: u32, core: &StreamingCore) -> u32 {
+        let now = word(&core.words, words::IDLE_LAUNCHES);
+        let before = self.idle_launches.insert((chip_id, core.core.noc0), now).unwrap_or(0);
+        now.wrapping_sub(before)
+    }
+
+    fn read_cells(&mut self, session: &mut Session<'_>, core: &StreamingCore) -> Vec<Batch> {
+        let chip_id = session.device.description().chip_id;
+        let mut batches = Vec::new();
+        let mut read: [u32; RISCS_PER_CORE] =
+            std::array::from_fn(|risc| word(&core.words, words::READ.saturating_add(risc)));
+        let before = read;
+        for (risc_index, told) in (0..core.core.kind.risc_count()).zip(&mut read) {
+            let Some(risc) = core.core.kind.risc(risc_index) else { continue };
+            let id = LaneId { chip_id, core: core.core.noc0, risc };
+            let ring = self.ring(id, core, risc_index);
+            match read_ring(session, core, (id, risc_index), ring.next) {
+                Ok(batch) => {
+                    *told = batch.first.wrapping_add(count(&batch.cells));
+                    batches.push(batch);
+                }
+                Err(error) => {
+                    session.note(AnomalyKind::UnreadableCore, Some(id), 0, || error.to_string());
+                }
+            }
+        }
+        if read != before && !session.options.read_only {
+            session.write_control(&core.core, words::READ, &read);
+        }
+        for batch in &batches {
+            if let (Some(ring), Some(&told)) =
+                (self.lanes.get_mut(&batch.id), read.get(batch.risc_index))
+            {
+                ring.next = told;
+                if !session.options.read_only {
+                    ring.told = told;
+                }
+            }
+        }
+        batches
+    }
+
+    /// The state of a ring, begun anew where somebody else has read it or zeroed its core.
+    fn ring(&mut self, id: LaneId, core: &StreamingCore, risc_index: usize) -> &mut Ring {
+        let told = word(&core.words, words::READ.saturating_add(risc_index));
+        let ring = self.lanes.entry(id).or_insert_with(|| Ring::new(id, core, risc_index, told));
+        if ring.told != told {
+            let ready = ring.lane.abandon();
+            *ring = Ring::new(id, core, risc_index, told);
+            ring.lane = ready;
+        }
+        ring
+    }
+
+    fn decode(
+        &mut self,
+        session: &mut Session<'_>,
+        mut batch: Batch,
+        read_at: Option<u64>,
+    ) -> Lane {
+        let Some(ring) = self.lanes.get_mut(&batch.id) else { return Lane::new(batch.id) };
+        let mut decoding =
+            Decoding { session, ring, id: batch.id, programs: None, lost_after: None };
+        decoding.overwritten(&mut batch, read_at);
+        decoding.pieces(&batch, read_at);
+        decoding.count_losses(&batch, read_at);
+        let may_close = batch.told.is_none_or(|told| told.has_ended) || session.options.last_read;
+        if may_close {
+            ring.lane.close();
+        }
+        ring.lane.take_ready()
+    }
+}
+
+impl Ring {
+    /// A ring of which `told` cells were read, and nothing by this reader.
+    fn new(id: LaneId, core: &StreamingCore, risc_index: usize, told: u32) -> Self {
+        // What was lost before another reader has read is that reader's to tell.
+        let is_first = told == 0;
+        let counts = if is_first { LossCounts::default() } else { lost(core, risc_index) };
+        let skipped = if is_first { 0 } else { skipped(core, risc_index) };
+        Self {
+            next: told,
+            read_count: told.into(),
+            told,
+            counts,
+            skipped,
+            cells: CellReader::default(),
+            last_time: None,
+            lane: LaneAssembly::new(id),
+        }
+    }
+}
+
+/// One batch on its way to records.
+struct Decoding<'a, 'session> {
+    session: &'a mut Session<'session>,
+    ring: &'a mut Ring,
+    id: LaneId,
+    /// The program of the batch's launches, `Some(None)` if there are several.
+    programs: Option<Option<RunHostId>>,
+    /// Time of the last record before a loss, until the next one comes.
+    lost_after: Option<Option<u64>>,
+}
+
+impl Decoding<'_, '_> {
+    /// Says which cells were written over before they could be read, and leaves out those behind them
+    /// of which nobody knows when, and in which launch, they were written.
+    fn overwritten(&mut self, batch: &mut Batch, read_at: Option<u64>) {
+        if batch.overwritten == 0 {
+            return;
+        }
+        let unknown = self.unknown_cells(batch, read_at);
+        batch.cells.drain(..unknown);
+        let count = u32::try_from(unknown).unwrap_or(0);
+        batch.first = batch.first.wrapping_add(count);
+        let gone = batch.overwritten.saturating_add(count);
+        // Records may have taken several cells, and may have been none.
+        let totals = LossTotals { unknown_markers: gone.into(), ..LossTotals::default() };
+        self.lose(LossCause::Overwritten, None, totals);
+        self.lost_after = Some(self.ring.last_time);
+        self.ring.read_count = self.ring.read_count.saturating_add(gone.into());
+    }
+
+    /// How many cells behind overwritten ones are of unknown launches; what is known of the others
+    /// is taken over.
+    fn unknown_cells(&mut self, batch: &Batch, read_at: Option<u64>) -> usize {
+        let Some(told) = batch.told else { return 0 };
+        let is_same = self.ring.lane.launch_number() == Some(told.number)
+            && self.ring.cells.has_time_high(told.time_high.into(), TOLD_RANGE);
+        if is_same {
+            return 0;
+        }
+        let mut pieces = self.ring.cells;
+        let mut pieces = pieces.pieces(&batch.cells, batch.first, None);
+        let mut before = 0;
+        while let Some(piece) = pieces.next() {
+            if matches!(piece, Piece::Record(StreamRecord::Launch { .. })) {
+                return before;
+            }
+            before = batch.cells.len().saturating_sub(pieces.cells_left());
+        }
+        let Some(launch) = batch.launch else { return batch.cells.len() };
+        self.ring.lane.enter(launch);
+        self.ring.cells = CellReader::from_time_high(told.time_high.into(), TOLD_RANGE, read_at);
+        0
+    }
+
+    fn pieces(&mut self, batch: &Batch, read_at: Option<u64>) {
+        self.note_program(self.ring.lane.program());
+        let mut cells = std::mem::take(&mut self.ring.cells);
+        let first = self.ring.read_count;
+        let mut rest = batch.cells.len();
+        let mut pieces = cells.pieces(&batch.cells, batch.first, read_at);
+        loop {
+            let position = first.saturating_add(batch.cells.len().saturating_sub(rest) as u64);
+            let Some(piece) = pieces.next() else { break };
+            rest = pieces.cells_left();
+            self.piece(&piece, position);
+        }
+        self.ring.cells = cells;
+        self.ring.read_count = first.saturating_add(batch.cells.len() as u64);
+    }
+
+    fn piece(&mut self, piece: &Piece<'_>, position: u64) {
+        if let Some((first, last)) = span_of(piece) {
+            self.end_window(Some(first));
+            self.ring.last_time = Some(last);
+        }
+        match piece {
+            Piece::Record(StreamRecord::Launch { number, cell, .. }) => {
+                let program =
+                    self.session.options.host_ids.run_host_id(cell.program, self.id.chip_id);
+                let trace_counter = cell.trace_counter.into();
+                self.ring.lane.enter(Launch { number: *number, program, trace_counter });
+                self.note_program(Some(program));
+            }
+            Piece::Record(StreamRecord::Lost(_) | StreamRecord::Skipped(_)) => {
+                self.lost_after = Some(self.ring.last_time);
+            }
+            Piece::Damage(damage) => self.damage(damage, position),
+            Piece::Zones(_) | Piece::Record(_) => {}
+        }
+        self.ring.lane.add(piece, position);
+    }
+
+    fn damage(&mut self, damage: &Damage, position: u64) {
+        let (kind, cells, detail) = match damage {
+            Damage::UnknownCode { code, cells } => {
+                (AnomalyKind::UnknownPacketType, *cells, format!("code {:#06x}", code.0))
+            }
+            Damage::CutRecord { code, cells } => {
+                (AnomalyKind::TruncatedRecord, *cells, format!("code {:#06x}", code.0))
+            }
+            Damage::AheadOfClock { value } => {
+                (AnomalyKind::BackwardTime, 1, format!("{value:#x} is ahead of the clock"))
+            }
+        };
+        self.session.anomalies.record(kind, Some(self.id), position, || detail);
+        let totals = LossTotals::at_least_markers(cells as u64);
+        self.lose(LossCause::Damaged, self.ring.lane.program(), totals);
+        self.lost_after = Some(self.ring.last_time);
+    }
+
+    /// Adds what the RISC has counted since the last read.
+    fn count_losses(&mut self, batch: &Batch, read_at: Option<u64>) {
+        let program = self.programs.flatten();
+        let lost = batch.counts.since(self.ring.counts);
+        if !lost.is_zero() {
+            self.lose(LossCause::RingFull, program, LossTotals::of_counts(lost));
+            self.lost_after.get_or_insert(self.ring.last_time);
+        }
+        let skipped = batch.skipped.wrapping_sub(self.ring.skipped);
+        if skipped != 0 {
+            let unknown_markers = skipped.into();
+            let totals = LossTotals { unknown_markers, ..LossTotals::default() };
+            self.lose(LossCause::Skipped, program, totals);
+        }
+        (self.ring.counts, self.ring.skipped) = (batch.counts, batch.skipped);
+        self.end_window(read_at);
+    }
+
+    fn note_program(&mut self, program: Option<RunHostId>) {
+        let Some(program) = program else { return };
+        self.programs = Some(match self.programs {
+            None => Some(program),
+            Some(known) => known.filter(|&known| known == program),
+        });
+    }
+
+    fn lose(&mut self, cause: LossCause, program: Option<RunHostId>, totals: LossTotals) {
+        self.session.losses.add_in_windows(LossKey { lane: self.id, cause, program }, totals);
+    }
+
+    /// Ends the stretch of time in which something was lost, if there is one.
+    fn end_window(&mut self, before: Option<u64>) {
+        if let Some(after) = self.lost_after.take() {
+            let window = LossWindow { after, before, may_cut_launches: true };
+            self.session.losses.note_window(self.id, window);
+        }
+    }
+}
+
+/// Reads the cells of a ring from one on.
+fn read_ring(
+    session: &mut Session<'_>,
+    core: &StreamingCore,
+    (id, risc_index): (LaneId, usize),
+    next: u32,
+) -> Result<Batch, AccessError> {
+    let of_risc = |first: usize| word(&core.words, first.saturating_add(risc_index));
+    let policy = Policy::from_word(of_risc(words::POLICY)).unwrap_or_default();
+    let mut unread = Unread::between(next, of_risc(words::WRITTEN));
+    if unread.overwritten() > 0 && policy != Policy::OverwriteOldest {
+        let Unread { count, .. } = unread;
+        session.note(AnomalyKind::ImplausibleControlWord, Some(id), words::WRITTEN, || {
+            format!("{count} cells are said to wait in a ring of {RING_CELLS}")
+        });
+        session.lose(id, LossCause::Damaged, None, LossTotals::at_least_markers(0));
+        unread = Unread { first: unread.first.wrapping_add(unread.count), count: 0 };
+    }
+    let mut cells = Vec::with_capacity(RING_CELLS);
+    for range in unread.places() {
+        let mut words = vec![0; range.len().saturating_mul(CELL_WORDS)];
+        if !words.is_empty() {
+            let first = range.start.saturating_mul(CELL_WORDS);
+            session.read_vector(&core.core, risc_index, first, &mut words)?;
+        }
+        let (whole, _) = words.as_chunks::<CELL_WORDS>();
+        cells.extend_from_slice(whole);
+    }
+    let mut overwritten = unread.overwritten();
+    if policy == Policy::OverwriteOldest && !cells.is_empty() {
+        let gone = overwritten_meanwhile(session, core, risc_index, &unread)?;
+        let gone = gone.min(unread.count);
+        cells.drain(..(gone.saturating_sub(overwritten) as usize).min(cells.len()));
+        overwritten = gone;
+    }
+    Ok(Batch {
+        id,
+        risc_index,
+        cells,
+        first: unread.first.wrapping_add(overwritten),
+        overwritten,
+        counts: lost(core, risc_index),
+        skipped: if matches!(policy, Policy::KeepOneOf { .. }) {
+            skipped(core, risc_index)
+        } else {
+            0
+        },
+        told: ToldLaunch::from_word(of_risc(words::TOLD)),
+        launch: launch(session, core, id.chip_id, of_risc(words::TOLD)),
+    })
+}
+
+/// The launch of which a RISC has told, if it is the last one of its core.
+fn launch(session: &Session<'_>, core: &StreamingCore, chip_id: u32, told: u32) -> Option<Launch> {
+    let told = ToldLaunch::from_word(told)?;
+    let is_last =
+        Cell { head: word(&core.words, words::LAUNCHES), value: 0 }.field() == told.number;
+    let program = word(&core.words, words::PROGRAM);
+    let program = session.options.host_ids.run_host_id(program, chip_id);
+    let trace_counter = word(&core.words, words::TRACE_COUNT);
+    is_last.then_some(Launch { number: told.number, program, trace_counter })
+}
+
+/// How many of the unread cells may have been written over while they were read: whole chunks, since a
+/// record can be told by its chunk alone.
+fn overwritten_meanwhile(
+    session: &mut Session<'_>,
+    core: &StreamingCore,
+    risc_index: usize,
+    unread: &Unread,
+) -> Result<u32, AccessError> {
+    let mut written = [0];
+    session.read_control_from(
+        &core.core,
+        words::WRITTEN.saturating_add(risc_index),
+        &mut written,
+    )?;
+    let [written] = written;
+    // The chunk that is written now has not been counted.
+    let reach = Unread::between(unread.first, written.wrapping_add(CHUNK_CELLS as u32));
+    let gone = reach.overwritten();
+    if gone == 0 {
+        return Ok(0);
+    }
+    let in_chunk = unread.first.wrapping_add(gone) % CHUNK_CELLS as u32;
+    let to_next = (CHUNK_CELLS as u32).wrapping_sub(in_chunk) % CHUNK_CELLS as u32;
+    Ok(gone.saturating_add(to_next))
+}
+
+/// The earliest and the latest time of a piece.
+fn span_of(piece: &Piece<'_>) -> Option<(u64, u64)> {
+    match piece {
+        Piece::Zones(zones) => {
+            let last = zones.iter().next_back()?;
+            Some((zones.iter().next()?.end, last.end))
+        }
+        Piece::Record(StreamRecord::LongZone(span)) => Some((span.end, span.end)),
+        Piece::Record(StreamRecord::Data { time, .. } | StreamRecord::Event { time, .. }) => {
+            Some((*time, *time))
+        }
+        _ => None,
+    }
+}
+
+fn lost(core: &StreamingCore, risc_index: usize) -> LossCounts {
+    let [zones, data, events] =
+        LossKind::ALL.map(|kind| word(&core.words, kind.control_word().saturating_add(risc_index)));
+    LossCounts { zones, data, events }
+}
+
+fn skipped(core: &StreamingCore, risc_index: usize) -> u32 {
+    word(&core.words, words::SKIPPED.saturating_add(risc_index))
+}
+
+fn word(words: &[u32; WORDS], index: usize) -> u32 {
+    words.get(index).copied().unwrap_or(0)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a ring has 256 cells")]
+const fn count(cells: &[CellWords]) -> u32 {
+    cells.len() as u32
+}

@@ -1,0 +1,209 @@
+//! From cells, which come as zones end, to a lane in the order of time.
+//!
+//! Zones of a RISC lie within each other or one after the other. So a launch's records, walked from
+//! the last to the first, give its starts and ends from the last to the first: a zone is open, seen
+//! backwards, from its end until something comes that ended before it began.
+
+use super::pieces::{Piece, Span, StreamRecord};
+use crate::lane::{Lane, LaneId, RecordHead, Run, ZoneIndex};
+use wire::{PacketKind, RunHostId, ZoneId};
+
+/// What a launch says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Launch {
+    /// The low half of its number on the core.
+    pub(crate) number: u16,
+    /// Its program.
+    pub(crate) program: RunHostId,
+    /// Replays that the core had seen.
+    pub(crate) trace_counter: u32,
+}
+
+/// A record whose launch is not over.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    /// Kind and id; a zone is held as its start.
+    head: RecordHead,
+    start: u64,
+    end: u64,
+    /// Where its values begin among those that are held.
+    values: usize,
+}
+
+/// A lane under construction.
+#[derive(Clone, Debug)]
+pub(crate) struct LaneAssembly {
+    id: LaneId,
+    launch: Option<Launch>,
+    /// True if records of the launch have been given out.
+    goes_on: bool,
+    held: Vec<Held>,
+    values: Vec<u64>,
+    totals: Vec<(RecordHead, u64)>,
+    /// Number of the launch's first cell.
+    origin: u64,
+    ready: Lane,
+}
+
+impl LaneAssembly {
+    pub(crate) const fn new(id: LaneId) -> Self {
+        Self {
+            id,
+            launch: None,
+            goes_on: false,
+            held: Vec::new(),
+            values: Vec::new(),
+            totals: Vec::new(),
+            origin: 0,
+            ready: Lane::new(id),
+        }
+    }
+
+    /// The program that the next records are of, if it is known.
+    pub(crate) fn program(&self) -> Option<RunHostId> {
+        self.launch.map(|launch| launch.program)
+    }
+
+    /// The number of the launch that the next records are of, if it is known.
+    pub(crate) fn launch_number(&self) -> Option<u16> {
+        self.launch.map(|launch| launch.number)
+    }
+
+    /// Takes what cells say; `cell` is the number of the first of them.
+    pub(crate) fn add(&mut self, piece: &Piece<'_>, cell: u64) {
+        match piece {
+            Piece::Zones(zones) => {
+                self.begin_at(cell);
+                self.held.extend(zones.iter().map(held_zone));
+            }
+            Piece::Record(record) => self.add_record(record, cell),
+            Piece::Damage(_) => {}
+        }
+    }
+
+    fn add_record(&mut self, record: &StreamRecord, cell: u64) {
+        let values = self.values.len();
+        let point = |kind, id: ZoneId, time| Held {
+            head: RecordHead::new(kind, ZoneIndex(id.0.into())),
+            start: time,
+            end: time,
+            values,
+        };
+        match *record {
+            StreamRecord::LongZone(span) => self.hold(held_zone(span), cell),
+            StreamRecord::Event { id, time } => {
+                self.hold(point(PacketKind::TimestampedEvent, id, time), cell);
+            }
+            StreamRecord::Data { id, time, value, second } => {
+                let kind = match second {
+                    None => PacketKind::TimestampedData,
+                    Some(_) => PacketKind::TimestampedData16B,
+                };
+                self.values.extend([value].into_iter().chain(second));
+                self.hold(point(kind, id, time), cell);
+            }
+            StreamRecord::Total { id, cycles } => {
+                self.begin_at(cell);
+                let head = RecordHead::new(PacketKind::ZoneTotal, ZoneIndex(id.0.into()));
+                self.totals.push((head, cycles.into()));
+            }
+            StreamRecord::Launch { .. } | StreamRecord::Lost(_) | StreamRecord::Skipped(_) => {}
+        }
+    }
+
+    fn hold(&mut self, record: Held, cell: u64) {
+        self.begin_at(cell);
+        self.held.push(record);
+    }
+
+    fn begin_at(&mut self, cell: u64) {
+        if self.held.is_empty() && self.totals.is_empty() {
+            self.origin = cell;
+        }
+    }
+
+    /// Takes word of a launch: of the one that runs, or of another.
+    pub(crate) fn enter(&mut self, launch: Launch) {
+        if self.launch == Some(launch) {
+            return;
+        }
+        let is_other = self.launch.is_some_and(|before| before.number != launch.number);
+        if is_other || self.launch.is_none() {
+            self.close();
+            self.goes_on = false;
+        }
+        self.launch = Some(launch);
+    }
+
+    /// Ends the launch, or gives out what there is of it.
+    pub(crate) fn close(&mut self) {
+        if self.held.is_empty() && self.totals.is_empty() {
+            return;
+        }
+        let lane = &mut self.ready;
+        let launch = self.launch;
+        let run = Run {
+            program: launch.map_or(RunHostId(0), |launch| launch.program),
+            trace_counter: launch.map_or(0, |launch| launch.trace_counter),
+            trace: None,
+            first_record: lane.record_count(),
+            origin: self.origin,
+        };
+        if lane.runs.is_empty() {
+            lane.goes_on = self.goes_on;
+            lane.runs.push(run);
+        } else if !self.goes_on {
+            lane.runs.push(run);
+        }
+        append_in_order(lane, &self.held, &self.values);
+        let first = lane.times.get(run.first_record).copied().unwrap_or(0);
+        for (head, cycles) in self.totals.drain(..) {
+            lane.push(head, first, &[cycles]);
+        }
+        self.held.clear();
+        self.values.clear();
+        self.goes_on = true;
+    }
+
+    /// Gives out what there is, and begins anew: what comes next is of another reading.
+    pub(crate) fn abandon(&mut self) -> Self {
+        self.close();
+        Self { ready: self.take_ready(), ..Self::new(self.id) }
+    }
+
+    /// The records of launches that are over.
+    pub(crate) fn take_ready(&mut self) -> Lane {
+        std::mem::replace(&mut self.ready, Lane::new(self.id))
+    }
+}
+
+fn held_zone(span: Span) -> Held {
+    let head = RecordHead::new(PacketKind::ZoneStart, ZoneIndex(span.id.0.into()));
+    Held { head, start: span.start, end: span.end, values: 0 }
+}
+
+/// Appends records that are ordered by their ends in the order of their starts and ends.
+fn append_in_order(lane: &mut Lane, held: &[Held], values: &[u64]) {
+    let mut backwards: Vec<(RecordHead, u64, usize)> = Vec::with_capacity(held.len());
+    // Zones that have ended, seen backwards, and not begun, by their starts.
+    let mut open: Vec<Held> = Vec::new();
+    for record in held.iter().rev() {
+        while let Some(zone) = open.pop_if(|zone| zone.start >= record.end) {
+            backwards.push((zone.head, zone.start, 0));
+        }
+        if record.head.kind() != PacketKind::ZoneStart {
+            backwards.push((record.head, record.end, record.values));
+            continue;
+        }
+        backwards.push((record.head.end_of_start(), record.end, 0));
+        let place = open.partition_point(|zone| zone.start <= record.start);
+        open.insert(place, *record);
+    }
+    backwards.extend(open.into_iter().rev().map(|zone| (zone.head, zone.start, 0)));
+    lane.heads.reserve(backwards.len());
+    lane.times.reserve(backwards.len());
+    for (head, time, first_value) in backwards.into_iter().rev() {
+        let range = first_value..first_value.saturating_add(head.data_count());
+        lane.push(head, time, values.get(range).unwrap_or_default());
+    }
+}

@@ -1,0 +1,397 @@
+//! What the cells of a lane say, piece by piece: zones by the thousand, other records one by one.
+
+use wire::{
+    Cycles, ZoneId,
+    stream::{CHUNK_CELLS, Cell, Code, FIRST_ESCAPE, LaunchCell},
+};
+
+/// Range of the low word of a time.
+const LOW_RANGE: u64 = 1 << 32;
+/// Range of a time that a launch tells.
+const TOLD_RANGE: u64 = 1 << 48;
+
+/// Words of a cell as they stand in memory.
+pub type CellWords = [u32; wire::stream::CELL_WORDS];
+
+/// Zones in cells of their own that follow each other, of which none ends after the low word of the
+/// time has wrapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Zones<'a> {
+    cells: &'a [CellWords],
+    epoch: u64,
+}
+
+/// One zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The zone's id.
+    pub id: ZoneId,
+    /// Cycle of the tile's clock at which it began.
+    pub start: u64,
+    /// Cycle of the tile's clock at which it ended.
+    pub end: u64,
+}
+
+impl<'a> Zones<'a> {
+    /// How many there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Returns true if there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// The zones, as they ended.
+    #[inline]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Span> + DoubleEndedIterator + use<'a> {
+        let epoch = self.epoch;
+        self.cells.iter().map(move |&[head, value]| {
+            let cell = Cell { head, value };
+            let end = epoch | u64::from(value);
+            let start = end.saturating_sub(u64::from(cell.field()));
+            Span { id: ZoneId(cell.code().0), start, end }
+        })
+    }
+}
+
+/// A record that is no zone in a cell of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamRecord {
+    /// A zone whose cycles take a cell of their own.
+    LongZone(Span),
+    /// Timestamped data.
+    Data {
+        /// Its id.
+        id: ZoneId,
+        /// When.
+        time: u64,
+        /// Its value; of 128 bits the first.
+        value: u64,
+        /// The second value of 128 bits.
+        second: Option<u64>,
+    },
+    /// An event.
+    Event {
+        /// Its number.
+        id: ZoneId,
+        /// When.
+        time: u64,
+    },
+    /// The total of a sum.
+    Total {
+        /// The sum's id.
+        id: ZoneId,
+        /// Cycles, modulo 2^32.
+        cycles: u32,
+    },
+    /// A launch runs.
+    Launch {
+        /// The low half of its number on the core.
+        number: u16,
+        /// When that was said.
+        time: u64,
+        /// Its program and its replays.
+        cell: LaunchCell,
+    },
+    /// Records were lost before this place: how many the RISC has lost so far, modulo 2^32.
+    Lost(u32),
+    /// Chunks were skipped before this place: how many cells the RISC has skipped so far, modulo
+    /// 2^32.
+    Skipped(u32),
+}
+
+/// Cells that cannot be what the format knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// A code without a meaning. The rest of the chunk is left out.
+    UnknownCode {
+        /// The code.
+        code: Code,
+        /// Cells that are left out.
+        cells: usize,
+    },
+    /// A record crosses the end of its chunk, or of what was read.
+    CutRecord {
+        /// The record's code.
+        code: Code,
+        /// Cells that are left out.
+        cells: usize,
+    },
+    /// A time after the tile's clock was read. The cell is left out.
+    AheadOfClock {
+        /// The cell's value.
+        value: u32,
+    },
+}
+
+/// A part of what a lane's cells say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// Zones.
+    Zones(Zones<'a>),
+    /// Another record.
+    Record(StreamRecord),
+    /// Cells that were left out.
+    Damage(Damage),
+}
+
+/// Reads the cells of one lane, batch by batch, and remembers the time that it has reached.
+///
+/// # Cost
+/// Zones are looked at eight at a time and stay where they are; nothing is copied or allocated.
+///
+/// ```
+/// use reader::stream::{CellReader, Piece, StreamRecord};
+/// use wire::{Cycles, ZoneId, stream::{Cell, Code, LaunchCell}};
+/// let launch = LaunchCell { program: 7, trace_counter: 0, time_high: 1 };
+/// let cells = [
+///     Cell::new(Code::LAUNCH, 1, 0x100),
+///     launch.to_cell(),
+///     Cell::of_zone(ZoneId(9), Cycles(0x1_0000_0180), 0x40).unwrap(),
+/// ];
+/// let words = cells.map(|cell| [cell.head, cell.value]);
+/// let mut reader = CellReader::default();
+/// let pieces: Vec<_> = reader.pieces(&words, 0, None).collect();
+/// let told = StreamRecord::Launch { number: 1, time: 0x1_0000_0100, cell: launch };
+/// assert_eq!(pieces[0], Piece::Record(told));
+/// let Piece::Zones(zones) = pieces[1] else { panic!() };
+/// let zone = zones.iter().next().unwrap();
+/// assert_eq!((zone.start, zone.end), (0x1_0000_0140, 0x1_0000_0180));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CellReader {
+    /// The last time; `None` as long as none was told.
+    last: Option<u64>,
+}
+
+impl CellReader {
+    /// A reader of cells that come after a time of which bits from 32 on are known, as many as `range`
+    /// has. `read_at` is the tile's clock.
+    pub(crate) fn from_time_high(high: u32, range: u64, read_at: Option<u64>) -> Self {
+        let told = u64::from(high) << 32;
+        let last = read_at.map_or(told, |read_at| last_time_before(read_at, told, range));
+        Self { last: Some(last) }
+    }
+
+    /// Returns true if the reader has reached a time of which bits from 32 on are these.
+    pub(crate) fn has_time_high(&self, high: u32, range: u64) -> bool {
+        let mask = range.wrapping_sub(1);
+        self.last.is_some_and(|last| (last & mask) >> 32 == u64::from(high))
+    }
+
+    /// What cells say, the first of which has a number. `read_at` is the tile's clock, read after
+    /// the cells were.
+    pub const fn pieces<'a>(
+        &'a mut self,
+        cells: &'a [CellWords],
+        first_number: u32,
+        read_at: Option<u64>,
+    ) -> Pieces<'a> {
+        let reader = self;
+        Pieces { reader, cells, number: first_number as usize % CHUNK_CELLS, read_at }
+    }
+}
+
+/// See [`CellReader::pieces`].
+#[derive(Debug)]
+pub struct Pieces<'a> {
+    reader: &'a mut CellReader,
+    cells: &'a [CellWords],
+    /// Number of the next cell in its chunk.
+    number: usize,
+    read_at: Option<u64>,
+}
+
+impl<'a> Pieces<'a> {
+    /// Cells that nothing was said of so far.
+    #[must_use]
+    pub const fn cells_left(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Takes cells.
+    fn take(&mut self, count: usize) -> &'a [CellWords] {
+        let (taken, rest) = self.cells.split_at(count.min(self.cells.len()));
+        self.cells = rest;
+        self.number = self.number.wrapping_add(taken.len()) % CHUNK_CELLS;
+        taken
+    }
+
+    /// Cells to the end of the chunk, as far as they were read.
+    fn rest_of_chunk(&self) -> usize {
+        CHUNK_CELLS.saturating_sub(self.number).min(self.cells.len())
+    }
+
+    /// The time of a low word that comes next in the lane; `None` if the clock was not there yet.
+    ///
+    /// Then this time is damaged, or one before it was, so that the next one is counted from the clock.
+    fn time(&mut self, low: u32) -> Option<u64> {
+        let low = u64::from(low);
+        let in_reach = self.read_at.map(|read_at| last_time_before(read_at, low, LOW_RANGE));
+        let time = match self.reader.last {
+            Some(last) => next_time(last, low, LOW_RANGE),
+            None => in_reach.unwrap_or(low),
+        };
+        let is_ahead = self.read_at.is_some_and(|read_at| time > read_at);
+        self.reader.last = if is_ahead { in_reach } else { Some(time) };
+        (!is_ahead).then_some(time)
+    }
+
+    /// Zones from here on whose ends do not step back, none of them after the clock was read.
+    fn zones(&mut self) -> Option<Zones<'a>> {
+        let &[_, value] = self.cells.first()?;
+        let mut count = plain_zones(self.cells);
+        let epoch = self.time(value)? & !(LOW_RANGE - 1);
+        let end_of = |cell: &CellWords| epoch | u64::from(cell[1]);
+        if let Some(read_at) = self.read_at {
+            let is_before = |cell: &CellWords| end_of(cell) <= read_at;
+            let run = self.cells.get(..count).unwrap_or_default();
+            if !run.last().is_some_and(is_before) {
+                count = run.partition_point(is_before);
+            }
+        }
+        let cells = self.take(count);
+        self.reader.last = cells.last().map(end_of);
+        Some(Zones { cells, epoch })
+    }
+
+    /// The record that begins here.
+    fn record(&mut self, cell: Cell, cell_count: usize) -> Option<Piece<'a>> {
+        let code = cell.code();
+        if cell_count > self.rest_of_chunk() {
+            let cells = self.rest_of_chunk();
+            self.take(cells);
+            return Some(Piece::Damage(Damage::CutRecord { code, cells }));
+        }
+        let bits = |cells: &[CellWords], index: usize| {
+            let [head, value] = cells.get(index).copied().unwrap_or_default();
+            Cell { head, value }
+        };
+        let cells = self.take(cell_count);
+        let id = ZoneId(cell.field());
+        let record = match code {
+            Code::PADDING => {
+                let rest = if self.number == 0 { 0 } else { self.rest_of_chunk() };
+                self.take(rest);
+                return None;
+            }
+            Code::TOTAL => StreamRecord::Total { id, cycles: cell.value },
+            Code::LOST => StreamRecord::Lost(cell.value),
+            Code::SKIPPED => StreamRecord::Skipped(cell.value),
+            Code::LAUNCH => {
+                let told = LaunchCell::from_cell(bits(cells, 1));
+                let time = self.told_time(Cycles::from_words(told.time_high.into(), cell.value).0);
+                self.reader.last = Some(time);
+                StreamRecord::Launch { number: cell.field(), time, cell: told }
+            }
+            _ => {
+                let Some(time) = self.time(cell.value) else {
+                    return Some(Piece::Damage(Damage::AheadOfClock { value: cell.value }));
+                };
+                match code {
+                    Code::LONG_ZONE => {
+                        let start = time.saturating_sub(bits(cells, 1).bits());
+                        StreamRecord::LongZone(Span { id, start, end: time })
+                    }
+                    Code::EVENT => StreamRecord::Event { id, time },
+                    _ => StreamRecord::Data {
+                        id,
+                        time,
+                        value: bits(cells, 1).bits(),
+                        second: (code == Code::DATA_16B).then(|| bits(cells, 2).bits()),
+                    },
+                }
+            }
+        };
+        Some(Piece::Record(record))
+    }
+
+    /// The time of which a launch has told 48 bits.
+    ///
+    /// The device reads the two words one after the other, so that the high one may be of after a
+    /// wrap: then the time lies ahead of the clock that was read.
+    fn told_time(&self, told: u64) -> u64 {
+        match (self.read_at, self.reader.last) {
+            (Some(read_at), _) => {
+                let latest = read_at.saturating_add(LOW_RANGE);
+                let time = last_time_before(latest, told, TOLD_RANGE);
+                if time > read_at { time.saturating_sub(LOW_RANGE) } else { time }
+            }
+            (None, Some(last)) => next_time(last, told, TOLD_RANGE),
+            (None, None) => told,
+        }
+    }
+}
+
+/// The first time not before `last` that ends in the bits of a range.
+const fn next_time(last: u64, bits: u64, range: u64) -> u64 {
+    let mask = range.wrapping_sub(1);
+    last.saturating_add(bits.wrapping_sub(last) & mask)
+}
+
+/// The last time not after `latest` that ends in the bits of a range; the bits themselves if there is
+/// none.
+fn last_time_before(latest: u64, bits: u64, range: u64) -> u64 {
+    let mask = range.wrapping_sub(1);
+    latest.checked_sub(latest.wrapping_sub(bits) & mask).unwrap_or(bits)
+}
+
+/// How many cells from the first on are zones whose ends do not step back.
+fn plain_zones(cells: &[CellWords]) -> usize {
+    const FIRST_ESCAPE_HEAD: u32 = (FIRST_ESCAPE as u32) << wire::stream::CODE_SHIFT;
+    let mut low = 0;
+    let mut count = 0;
+    let (chunks, _) = cells.as_chunks::<CHUNK_CELLS>();
+    for chunk in chunks {
+        let mut before = low;
+        let mut is_plain = true;
+        for &[head, value] in chunk {
+            is_plain &= (head < FIRST_ESCAPE_HEAD) & (value >= before);
+            before = value;
+        }
+        if !is_plain {
+            break;
+        }
+        low = before;
+        count += CHUNK_CELLS;
+    }
+    for &[head, value] in cells.get(count..).unwrap_or_default() {
+        if head >= FIRST_ESCAPE_HEAD || value < low {
+            break;
+        }
+        low = value;
+        count += 1;
+    }
+    count
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        loop {
+            let &[head, value] = self.cells.first()?;
+            let cell = Cell { head, value };
+            let code = cell.code();
+            if code.is_zone() {
+                if let Some(zones) = self.zones() {
+                    return Some(Piece::Zones(zones));
+                }
+                self.take(1);
+                return Some(Piece::Damage(Damage::AheadOfClock { value }));
+            }
+            let Some(cell_count) = code.cell_count() else {
+                let cells = self.rest_of_chunk();
+                self.take(cells);
+                return Some(Piece::Damage(Damage::UnknownCode { code, cells }));
+            };
+            if let Some(piece) = self.record(cell, cell_count) {
+                return Some(piece);
+            }
+        }
+    }
+}
