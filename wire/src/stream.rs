@@ -235,7 +235,7 @@ impl ToldLaunch {
         Some(Self {
             number: halves.code().0,
             has_ended: word & words::TOLD_ENDED != 0,
-            time_high: halves.field() & (words::TOLD_ENDED - 1) as u16,
+            time_high: halves.field() & !(1 << words::TOLD_ENDED.trailing_zeros()),
         })
     }
 }
@@ -401,6 +401,14 @@ impl Unread {
         self.count.saturating_sub(RING_CELLS as u32)
     }
 
+    /// These and the cells of a chunk that the RISC may be writing, where `written` were written by
+    /// now.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "8")]
+    pub const fn and_in_writing(self, written: u32) -> Self {
+        Self::between(self.first, written.wrapping_add(CHUNK_CELLS as u32))
+    }
+
     /// Places in the ring, in the order of the cells, of those that were not overwritten.
     #[must_use]
     pub const fn places(self) -> [core::ops::Range<usize>; 2] {
@@ -413,6 +421,17 @@ impl Unread {
             [first..RING_CELLS, 0..end - RING_CELLS]
         }
     }
+}
+
+/// How many cells there are from cell `number` to the next chunk: 0 if it begins one.
+///
+/// ```
+/// assert_eq!([16, 17, 23].map(wire::stream::cells_to_next_chunk), [0, 7, 1]);
+/// ```
+#[must_use]
+#[expect(clippy::cast_possible_truncation, reason = "8")]
+pub const fn cells_to_next_chunk(number: u32) -> u32 {
+    number.wrapping_neg() % CHUNK_CELLS as u32
 }
 
 #[cfg(test)]

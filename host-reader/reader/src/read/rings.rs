@@ -17,7 +17,9 @@ use wire::{
     RunHostId,
     loss::{LossCounts, LossKind},
     risc::RISCS_PER_CORE,
-    stream::{CELL_WORDS, CHUNK_CELLS, Cell, Policy, RING_CELLS, ToldLaunch, Unread, words},
+    stream::{
+        CELL_WORDS, Cell, Policy, RING_CELLS, ToldLaunch, Unread, cells_to_next_chunk, words,
+    },
 };
 
 /// Range of the time in [`words::TOLD`].
@@ -399,14 +401,8 @@ fn overwritten_meanwhile(
         &mut written,
     )?;
     let [written] = written;
-    // The chunk that is written now has not been counted.
-    let reach = Unread::between(unread.first, written.wrapping_add(CHUNK_CELLS as u32));
-    let gone = reach.overwritten();
-    if gone == 0 {
-        return Ok(0);
-    }
-    let in_chunk = unread.first.wrapping_add(gone) % CHUNK_CELLS as u32;
-    let to_next = (CHUNK_CELLS as u32).wrapping_sub(in_chunk) % CHUNK_CELLS as u32;
+    let gone = unread.and_in_writing(written).overwritten();
+    let to_next = if gone == 0 { 0 } else { cells_to_next_chunk(unread.first.wrapping_add(gone)) };
     Ok(gone.saturating_add(to_next))
 }
 

@@ -207,3 +207,81 @@ fn append_in_order(lane: &mut Lane, held: &[Held], values: &[u64]) {
         lane.push(head, time, values.get(range).unwrap_or_default());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::Noc0Coord;
+    use wire::Risc;
+
+    fn assembly(spans: &[(u16, u64, u64)]) -> LaneAssembly {
+        let core = Noc0Coord { x: 1, y: 1 };
+        let mut assembly = LaneAssembly::new(LaneId { chip_id: 0, core, risc: Risc::Brisc });
+        add(&mut assembly, spans);
+        assembly
+    }
+
+    fn add(assembly: &mut LaneAssembly, spans: &[(u16, u64, u64)]) {
+        for &(id, start, end) in spans {
+            let span = Span { id: ZoneId(id), start, end };
+            assembly.add(&Piece::Record(StreamRecord::LongZone(span)), 0);
+        }
+    }
+
+    fn edges(lane: &Lane) -> Vec<(u32, bool, u64)> {
+        let records = lane.records();
+        records
+            .map(|record| (record.zone.0, record.kind == PacketKind::ZoneStart, record.time))
+            .collect()
+    }
+
+    #[test]
+    fn zones_are_in_the_order_of_their_starts_and_ends() {
+        let mut assembly = assembly(&[(2, 20, 30), (3, 30, 35), (1, 10, 40), (4, 50, 60)]);
+        assembly.close();
+        let expected = [
+            (1, true, 10),
+            (2, true, 20),
+            (2, false, 30),
+            (3, true, 30),
+            (3, false, 35),
+            (1, false, 40),
+            (4, true, 50),
+            (4, false, 60),
+        ];
+        assert_eq!(edges(&assembly.take_ready()), expected);
+    }
+
+    #[test]
+    fn zones_that_cross_leave_times_that_do_not_step_back() {
+        let mut assembly = assembly(&[(2, 5, 30), (1, 10, 40), (3, 1, 50)]);
+        assembly.close();
+        let times = assembly.take_ready().times;
+        assert_eq!(times, [1, 5, 10, 30, 40, 50]);
+    }
+
+    #[test]
+    fn a_launch_that_is_given_out_in_parts_goes_on() {
+        let launch = |number| Launch {
+            number,
+            program: RunHostId::encode(number.into(), 0),
+            trace_counter: 0,
+        };
+        let mut assembly = assembly(&[]);
+        assembly.enter(launch(1));
+        add(&mut assembly, &[(1, 10, 20)]);
+        assembly.close();
+        let mut whole = assembly.take_ready();
+        assert!(!whole.goes_on);
+        add(&mut assembly, &[(2, 30, 40)]);
+        assembly.enter(launch(2));
+        add(&mut assembly, &[(3, 50, 60)]);
+        assembly.close();
+        let rest = assembly.take_ready();
+        assert!(rest.goes_on);
+        whole.append(rest);
+        let runs: Vec<_> =
+            whole.runs.iter().map(|run| (run.program.base(), run.first_record)).collect();
+        assert_eq!(runs, [(1, 0), (2, 4)]);
+    }
+}

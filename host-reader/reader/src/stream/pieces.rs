@@ -173,8 +173,8 @@ impl CellReader {
     /// has. `read_at` is the tile's clock.
     pub(crate) fn from_time_high(high: u32, range: u64, read_at: Option<u64>) -> Self {
         let told = u64::from(high) << 32;
-        let last = read_at.map_or(told, |read_at| last_time_before(read_at, told, range));
-        Self { last: Some(last) }
+        let last = read_at.and_then(|read_at| last_time_before(read_at, told, range));
+        Self { last: last.or(Some(told)) }
     }
 
     /// Returns true if the reader has reached a time of which bits from 32 on are these.
@@ -231,13 +231,13 @@ impl<'a> Pieces<'a> {
     /// Then this time is damaged, or one before it was, so that the next one is counted from the clock.
     fn time(&mut self, low: u32) -> Option<u64> {
         let low = u64::from(low);
-        let in_reach = self.read_at.map(|read_at| last_time_before(read_at, low, LOW_RANGE));
+        let in_reach = self.read_at.and_then(|read_at| last_time_before(read_at, low, LOW_RANGE));
         let time = match self.reader.last {
             Some(last) => next_time(last, low, LOW_RANGE),
             None => in_reach.unwrap_or(low),
         };
         let is_ahead = self.read_at.is_some_and(|read_at| time > read_at);
-        self.reader.last = if is_ahead { in_reach } else { Some(time) };
+        self.reader.last = if is_ahead { in_reach.or(self.reader.last) } else { Some(time) };
         (!is_ahead).then_some(time)
     }
 
@@ -318,7 +318,7 @@ impl<'a> Pieces<'a> {
         match (self.read_at, self.reader.last) {
             (Some(read_at), _) => {
                 let latest = read_at.saturating_add(LOW_RANGE);
-                let time = last_time_before(latest, told, TOLD_RANGE);
+                let time = last_time_before(latest, told, TOLD_RANGE).unwrap_or(told);
                 if time > read_at { time.saturating_sub(LOW_RANGE) } else { time }
             }
             (None, Some(last)) => next_time(last, told, TOLD_RANGE),
@@ -333,40 +333,35 @@ const fn next_time(last: u64, bits: u64, range: u64) -> u64 {
     last.saturating_add(bits.wrapping_sub(last) & mask)
 }
 
-/// The last time not after `latest` that ends in the bits of a range; the bits themselves if there is
-/// none.
-fn last_time_before(latest: u64, bits: u64, range: u64) -> u64 {
+/// The last time not after `latest` that ends in the bits of a range.
+const fn last_time_before(latest: u64, bits: u64, range: u64) -> Option<u64> {
     let mask = range.wrapping_sub(1);
-    latest.checked_sub(latest.wrapping_sub(bits) & mask).unwrap_or(bits)
+    latest.checked_sub(latest.wrapping_sub(bits) & mask)
 }
 
 /// How many cells from the first on are zones whose ends do not step back.
 fn plain_zones(cells: &[CellWords]) -> usize {
     const FIRST_ESCAPE_HEAD: u32 = (FIRST_ESCAPE as u32) << wire::stream::CODE_SHIFT;
     let mut low = 0;
-    let mut count = 0;
     let (chunks, _) = cells.as_chunks::<CHUNK_CELLS>();
-    for chunk in chunks {
+    let plain_chunks = chunks.iter().take_while(|chunk| {
         let mut before = low;
         let mut is_plain = true;
-        for &[head, value] in chunk {
+        for &[head, value] in *chunk {
             is_plain &= (head < FIRST_ESCAPE_HEAD) & (value >= before);
             before = value;
         }
-        if !is_plain {
-            break;
-        }
-        low = before;
-        count += CHUNK_CELLS;
-    }
-    for &[head, value] in cells.get(count..).unwrap_or_default() {
-        if head >= FIRST_ESCAPE_HEAD || value < low {
-            break;
-        }
+        low = if is_plain { before } else { low };
+        is_plain
+    });
+    let in_chunks = plain_chunks.count().saturating_mul(CHUNK_CELLS);
+    let rest = cells.get(in_chunks..).unwrap_or_default();
+    let plain_cells = rest.iter().take_while(|&&[head, value]| {
+        let is_plain = head < FIRST_ESCAPE_HEAD && value >= low;
         low = value;
-        count += 1;
-    }
-    count
+        is_plain
+    });
+    in_chunks.saturating_add(plain_cells.count())
 }
 
 impl<'a> Iterator for Pieces<'a> {
@@ -393,5 +388,90 @@ impl<'a> Iterator for Pieces<'a> {
                 return Some(piece);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn zones_are_as_they_were_whatever_wraps(
+            first in 0_u64..1 << 48,
+            zones in prop::collection::vec(
+                (0..FIRST_ESCAPE, 0_u16.., prop_oneof![9 => 1_u64..5000, 1 => 1_u64..1 << 32]),
+                1..100,
+            ),
+            has_clock: bool,
+        ) {
+            let mut end = first;
+            let mut expected = Vec::new();
+            for &(id, duration, step) in &zones {
+                end += step;
+                let start = end.saturating_sub(duration.into());
+                expected.push(Span { id: ZoneId(id), start, end });
+            }
+            let words: Vec<CellWords> = zones
+                .iter()
+                .zip(&expected)
+                .map(|(&(id, duration, _), span)| {
+                    let cell = Cell::new(Code(id), duration, Cycles(span.end).low_word());
+                    [cell.head, cell.value]
+                })
+                .collect();
+            let mut reader = CellReader { last: Some(first) };
+            let read_at = has_clock.then_some(end);
+            let mut found = Vec::new();
+            for piece in reader.pieces(&words, 0, read_at) {
+                let Piece::Zones(zones) = piece else { panic!("{piece:?}") };
+                found.extend(zones.iter());
+            }
+            prop_assert_eq!(found, expected);
+        }
+
+        #[test]
+        fn any_words_are_pieces_that_end(
+            words in prop::collection::vec(any::<[u32; 2]>(), 0..64),
+            escapes in prop::collection::vec((0_usize..64, FIRST_ESCAPE..=u16::MAX), 0..16),
+            number: u32,
+            read_at: Option<u64>,
+        ) {
+            let mut words = words;
+            for (index, code) in escapes {
+                if let Some(word) = words.get_mut(index) {
+                    word[0] = u32::from(code) << 16 | word[0] & 0xFFFF;
+                }
+            }
+            let mut reader = CellReader::default();
+            let mut pieces = reader.pieces(&words, number, read_at);
+            let mut left = words.len();
+            while let Some(piece) = pieces.next() {
+                prop_assert!(pieces.cells_left() < left, "{piece:?}");
+                left = pieces.cells_left();
+                if let (Piece::Zones(zones), Some(read_at)) = (piece, read_at) {
+                    prop_assert!(zones.iter().all(|zone| zone.end <= read_at));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_damaged_time_costs_one_cell() {
+        let ends = [100, 200, 0xF000_0000, 400, 500, 600];
+        let words = ends.map(|end| [7 << 16 | 50, end]);
+        let mut reader = CellReader { last: Some(50) };
+        let pieces: Vec<_> = reader.pieces(&words, 0, Some(1000)).collect();
+        let times: Vec<u64> = pieces
+            .iter()
+            .filter_map(|piece| match piece {
+                Piece::Zones(zones) => Some(zones.iter().map(|zone| zone.end)),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        assert_eq!(times, [100, 200, 400, 500, 600]);
+        assert!(pieces.contains(&Piece::Damage(Damage::AheadOfClock { value: 0xF000_0000 })));
     }
 }

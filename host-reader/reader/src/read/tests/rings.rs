@@ -1,5 +1,7 @@
 //! Rings of cores that stream, filled by a model that is written after the format's page.
 
+#![expect(clippy::cast_possible_truncation, reason = "fields are parts of words")]
+
 use super::*;
 use proptest::prelude::*;
 use wire::{
@@ -63,6 +65,8 @@ struct Producer {
     written: u32,
     told: u32,
     is_full: bool,
+    /// Time of the last cell.
+    last_cell: u64,
     open: Vec<(u16, u64)>,
     /// Zones, data and events that found no room.
     lost: [u32; 3],
@@ -90,6 +94,7 @@ impl Producer {
             written: 0,
             told: 0,
             is_full: false,
+            last_cell: now,
             open: Vec::new(),
             lost: [0; 3],
             records: Vec::new(),
@@ -174,6 +179,7 @@ impl Producer {
         let tells = padded.iter().any(|cell| cell.code() == Code::LAUNCH);
         self.put(image, &padded);
         self.is_full = false;
+        self.last_cell = self.now;
         if tells {
             self.told = said;
             self.tell(image, words::TOLD, said & !0x8000);
@@ -271,10 +277,11 @@ impl Producer {
             }
             Step::Pause(cycles) => {
                 self.now += u64::from(cycles);
-                // The format tells the high word where a chunk begins: more than one wrap within
-                // one would be told by nothing.
+                // The format tells the high word where a chunk begins: of more than one wrap since
+                // the cell before it would tell nothing.
                 let at = self.written as usize % CHUNK_CELLS;
-                if cycles > 1 << 29 && at != 0 && self.room(image) >= CHUNK_CELLS as u32 {
+                let is_long = self.now - self.last_cell > (1 << 32) - 2000;
+                if is_long && at != 0 && self.room(image) >= CHUNK_CELLS as u32 {
                     self.put(image, &vec![Cell::new(Code::PADDING, 0, 0); CHUNK_CELLS - at]);
                     self.told = 0;
                 }
@@ -529,4 +536,19 @@ fn more_cells_than_a_ring_has_are_no_cells() {
     assert_eq!(readout.record_count(), 0);
     assert_eq!(readout.anomalies.anomaly_count(), 1);
     assert!(readout.losses.by_cause(LossCause::Damaged).is_lower_bound);
+}
+
+#[test]
+fn cells_of_a_launch_that_is_not_the_cores_last_have_no_program() {
+    let mut bench = Bench::new();
+    let mut producer = Producer::new(&mut bench.0.image, 1, Policy::OverwriteOldest, 100);
+    (0..300).for_each(|number| producer.step(&mut bench.0.image, &Step::Event(number)));
+    producer.end_launch(&mut bench.0.image, &[]);
+    set(&mut bench.0.image, 0, words::PROGRAM, &[99]);
+    set(&mut bench.0.image, 0, words::LAUNCHES, &[2]);
+    bench.0.image.set_wall_clock(1000);
+    let readout = read_device_profiler(&mut bench).unwrap();
+    assert_eq!(readout.record_count(), 0);
+    let overwritten = readout.losses.by_cause(LossCause::Overwritten).unknown_markers;
+    assert_eq!(overwritten, producer.written.into());
 }
