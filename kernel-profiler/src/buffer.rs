@@ -58,6 +58,10 @@ impl State {
     #[inline(always)]
     pub fn record_data<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, data: u64) {
         const KIND: PacketKind = PacketKind::TimestampedData;
+        if port.is_streaming() {
+            let time = port.now_low();
+            return self.stream_data(port, (KIND, id), [data, 0], time);
+        }
         const DATA: Reservation = Reservation::of(KIND, METADATA_HEADROOM);
         let place = self.reserve(port, DATA, Header::prefix(KIND, id), LossKind::Data);
         if let Some(place) = place {
@@ -69,6 +73,10 @@ impl State {
     #[inline(always)]
     pub fn record_data_16b<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, data: [u64; 2]) {
         const KIND: PacketKind = PacketKind::TimestampedData16B;
+        if port.is_streaming() {
+            let time = port.now_low();
+            return self.stream_data(port, (KIND, id), data, time);
+        }
         const DATA: Reservation = Reservation::of(KIND, METADATA_HEADROOM);
         let place = self.reserve(port, DATA, Header::prefix(KIND, id), LossKind::Data);
         if let Some(place) = place {
@@ -85,7 +93,11 @@ impl State {
         data: u64,
         time: ClockWords,
     ) {
-        if let Some(place) = self.append_at(port, PacketKind::TimestampedData, id, time) {
+        const KIND: PacketKind = PacketKind::TimestampedData;
+        if port.is_streaming() {
+            return self.stream_data(port, (KIND, id), [data, 0], time.low);
+        }
+        if let Some(place) = self.append_at(port, KIND, id, time) {
             write_data(port, place, data);
         }
     }
@@ -98,7 +110,11 @@ impl State {
         data: [u64; 2],
         time: ClockWords,
     ) {
-        if let Some(place) = self.append_at(port, PacketKind::TimestampedData16B, id, time) {
+        const KIND: PacketKind = PacketKind::TimestampedData16B;
+        if port.is_streaming() {
+            return self.stream_data(port, (KIND, id), data, time.low);
+        }
+        if let Some(place) = self.append_at(port, KIND, id, time) {
             write_data(port, place, data[0]);
             write_data(port, place.wrapping_add(8), data[1]);
         }
@@ -129,6 +145,9 @@ impl State {
     #[inline(always)]
     pub fn record_event<P: Port + ?Sized>(&mut self, port: &mut P, event: u16) {
         const KIND: PacketKind = PacketKind::TimestampedEvent;
+        if port.is_streaming() {
+            return self.stream_event(port, event);
+        }
         const EVENT: Reservation = Reservation::of(KIND, DISPATCH_HEADROOM);
         let _ = self.reserve(port, EVENT, Header::prefix(KIND, ZoneId(event)), LossKind::Event);
     }
@@ -172,7 +191,8 @@ impl State {
     #[must_use]
     pub fn has_room<P: Port + ?Sized>(&self, port: &P, words: u32) -> bool {
         let room = self.room() - headroom(port, DISPATCH_HEADROOM);
-        u32::try_from(room).is_ok_and(|room| room / 4 >= words)
+        // Streamed records find room, or are counted, when they are written.
+        port.is_streaming() || u32::try_from(room).is_ok_and(|room| room / 4 >= words)
     }
 
     /// Takes `size` bytes of room if afterwards `headroom` bytes are left.

@@ -25,6 +25,11 @@ pub(crate) fn close_zone(id: u32, is_recorded: bool) {
 }
 
 #[inline(never)]
+pub(crate) fn end_zone(id: u32, begun: u32) {
+    with(|state, port| state.end_zone(port, id_of(id), begun));
+}
+
+#[inline(never)]
 pub(crate) fn record_data(id: u32, data: u64) {
     with(|state, port| state.record_data(port, id_of(id), data));
 }

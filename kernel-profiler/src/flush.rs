@@ -95,7 +95,7 @@ impl State {
     pub fn quick_push<P: Port + ?Sized>(&mut self, port: &mut P) {
         let vector = port.own_vector();
         let is_worthwhile = self.next() > vector + GUARANTEED_WORDS * 4;
-        let may_push = port.can_quick_push() && !port.is_accumulating();
+        let may_push = port.can_quick_push() && !port.is_accumulating() && !port.is_streaming();
         if !is_worthwhile || !may_push || port.is_linked() {
             return;
         }

@@ -10,8 +10,9 @@
 use crate::{
     call,
     launch::{self, Scope},
-    port::{Clock, Port},
+    port::{Clock, ClockWords, Port},
     processor::{self, with},
+    stream,
     wait::{WaitIds, WaitRecords},
 };
 use core::marker::PhantomData;
@@ -24,30 +25,42 @@ use wire::{
 #[must_use = "a zone ends where its guard is dropped"]
 pub struct ZoneGuard<const ID: u16> {
     is_recorded: bool,
+    /// Low word of the clock, where records are streamed.
+    begun: u32,
     on_this_risc: PhantomData<*const ()>,
 }
 
 impl<const ID: u16> ZoneGuard<ID> {
     #[inline(always)]
     pub(crate) fn open() -> Self {
+        if let Some(begun) = with(|_, port| Port::is_streaming(port).then(|| Clock::now_low(port)))
+        {
+            return Self { is_recorded: true, begun, on_this_risc: PhantomData };
+        }
         let is_recorded = if cfg!(feature = "out-of-line") {
             call::open_zone(call::shifted(ID))
         } else {
             with(|state, port| state.open_zone(port, ZoneId(ID)))
         };
-        Self { is_recorded, on_this_risc: PhantomData }
+        Self { is_recorded, begun: 0, on_this_risc: PhantomData }
     }
 
     #[inline(always)]
     pub(crate) const fn unopened() -> Self {
-        Self { is_recorded: false, on_this_risc: PhantomData }
+        Self { is_recorded: false, begun: 0, on_this_risc: PhantomData }
     }
 }
 
 impl<const ID: u16> Drop for ZoneGuard<ID> {
     #[inline(always)]
     fn drop(&mut self) {
-        if cfg!(feature = "out-of-line") {
+        if with(|_, port| Port::is_streaming(port)) {
+            if self.is_recorded && cfg!(feature = "out-of-line") {
+                call::end_zone(call::shifted(ID), self.begun);
+            } else if self.is_recorded {
+                with(|state, port| state.end_zone(port, ZoneId(ID), self.begun));
+            }
+        } else if cfg!(feature = "out-of-line") {
             call::close_zone(call::shifted(ID), self.is_recorded);
         } else if self.is_recorded {
             with(|state, port| state.close_zone(port, ZoneId(ID)));
@@ -57,25 +70,37 @@ impl<const ID: u16> Drop for ZoneGuard<ID> {
 
 /// An open FW or KERNEL zone.
 #[must_use = "a zone ends where its guard is dropped"]
-pub struct MainGuard<const ID: u16, const IS_MAIN: bool>(PhantomData<*const ()>);
+pub struct MainGuard<const ID: u16, const IS_MAIN: bool> {
+    /// When it began, where records are streamed.
+    begun: Option<ClockWords>,
+    on_this_risc: PhantomData<*const ()>,
+}
 
 impl<const ID: u16, const IS_MAIN: bool> MainGuard<ID, IS_MAIN> {
     const SCOPE: Scope = if IS_MAIN { Scope::Main } else { Scope::MainChild };
 
     #[inline(always)]
     pub(crate) fn open() -> Self {
+        let begun = with(|_, port| Port::is_streaming(port).then(|| stream::whole_time(port)));
         if IS_MAIN {
             processor::begin();
         }
-        with(|_, port| launch::open_scope(port, Self::SCOPE, ZoneId(ID)));
-        Self(PhantomData)
+        if begun.is_none() {
+            with(|_, port| launch::open_scope(port, Self::SCOPE, ZoneId(ID)));
+        }
+        Self { begun, on_this_risc: PhantomData }
     }
 }
 
 impl<const ID: u16, const IS_MAIN: bool> Drop for MainGuard<ID, IS_MAIN> {
     #[inline(always)]
     fn drop(&mut self) {
-        with(|_, port| launch::close_scope(port, Self::SCOPE, ZoneId(ID)));
+        with(|state, port| match self.begun {
+            None => launch::close_scope(port, Self::SCOPE, ZoneId(ID)),
+            // Of an idle launch there is nothing, and nothing is lost.
+            Some(_) if IS_MAIN && state.is_launch_idle() => {}
+            Some(begun) => state.end_measured_zone(port, ZoneId(ID), begun),
+        });
         if IS_MAIN {
             processor::finish();
         } else {

@@ -76,6 +76,9 @@ impl State {
     /// Begins a launch on a RISC that does not aggregate.
     #[inline(always)]
     pub(crate) fn begin_own<P: Port + ?Sized>(&mut self, port: &mut P) {
+        if port.is_streaming() {
+            return self.begin_stream(port);
+        }
         let run = accumulate::own_run(port);
         self.begin_ring(port, run);
     }
@@ -108,6 +111,9 @@ impl State {
     /// knows nothing of that leaves them alone until it zeroes the control vector.
     #[inline(always)]
     pub(crate) fn begin_core<P: Port + ?Sized>(&mut self, port: &mut P) {
+        if port.is_streaming() {
+            return self.begin_stream(port);
+        }
         let control = port.opaque(port.control_place(0));
         let runs = port.load(control + offset(CONTROL.run_counter));
         let seen_runs = port.load(control + offset(ext::SEEN_RUNS));
@@ -189,6 +195,9 @@ impl State {
     /// Publishes nothing if the aggregating RISC has stopped waiting, and has counted that.
     #[inline(always)]
     pub(crate) fn finish_own<P: Port + ?Sized>(&mut self, port: &mut P) {
+        if port.is_streaming() {
+            return self.finish_stream(port);
+        }
         port.forget_cached();
         if port.control(CONTROL.profiler_done) == 0 {
             let _ = self.publish(port);
@@ -198,6 +207,9 @@ impl State {
     /// Ends a launch on the aggregating RISC.
     #[inline(always)]
     pub(crate) fn finish_core<P: Port + ?Sized>(&mut self, port: &mut P) {
+        if port.is_streaming() {
+            return self.finish_stream(port);
+        }
         let control = port.opaque(port.control_place(0));
         if port.load(control + offset(CONTROL.profiler_done)) != 0 {
             if port.is_accumulating() {
@@ -271,7 +283,7 @@ impl State {
         if !port.is_trace_only() {
             self.set_trace_count(self.trace_count().wrapping_add(1));
             // A launch begins its runs itself there, and those before keep their count.
-            if !port.is_accumulating() {
+            if !port.is_accumulating() && !port.is_streaming() {
                 self.stamp_ids(port);
             }
         }
@@ -292,17 +304,28 @@ impl State {
         // While the clock's load is under way.
         let sum_less_start = port.opaque(sum.wrapping_sub(started));
         self.set_sum(accumulator, sum_less_start.wrapping_add(now));
+        if port.is_streaming() {
+            return self.name_streamed_sum(accumulator, id);
+        }
         self.set_sum_header(accumulator, Header::prefix(PacketKind::ZoneTotal, id));
     }
 }
 
 /// Statement of a launch or of a kernel about whose data is valid.
-pub trait LaunchEnables {
+pub trait LaunchEnables: Copy {
+    /// Returns true if any RISC's is.
+    fn are_any(self) -> bool;
+
     /// Writes it to the control vector.
     fn validate<P: Port + ?Sized>(self, port: &mut P);
 }
 
 impl LaunchEnables for u32 {
+    #[inline(always)]
+    fn are_any(self) -> bool {
+        self != 0
+    }
+
     #[inline(always)]
     fn validate<P: Port + ?Sized>(self, port: &mut P) {
         State::validate(port, self);
@@ -310,6 +333,11 @@ impl LaunchEnables for u32 {
 }
 
 impl LaunchEnables for bool {
+    #[inline(always)]
+    fn are_any(self) -> bool {
+        self
+    }
+
     /// Adds this RISC to those of the launch, or makes the whole launch leave nothing.
     #[inline(always)]
     fn validate<P: Port + ?Sized>(self, port: &mut P) {

@@ -30,6 +30,7 @@
 //! | How are hardware counters read? | [`counters`] |
 //! | When does what go to DRAM? | [`launch`], [`flush`], [`trace`] |
 //! | What if nothing is to be dropped? | [`stall`] |
+//! | How do records leave while a kernel runs? | [`stream`] |
 //! | What if there is no room? | [below](#when-there-is-no-room) |
 //! | How does the host learn the names? | [`names`] |
 //! | What must firmware provide? | `tensix` (for riscv32) |
@@ -140,6 +141,7 @@
 //! | `perf-counters` | riscv32: hardware counters are started, stopped and recorded, see [`counters`] |
 //! | `out-of-line` | markers are calls, see above |
 //! | `scoped-locks` | locks of memory are recorded |
+//! | `stream` | riscv32: records are drained while kernels run, see [`stream`] |
 //! | `sums` | riscv32: sum zones are recorded |
 //! | `waits` | riscv32: the waits of a kernel that blocked are added up by object, see [`wait`] |
 //! | `sync-events` | riscv32: each of them is recorded, too, and so are signals |
@@ -203,6 +205,8 @@ use hosted as processor;
 pub mod stall;
 #[cfg(feature = "enabled")]
 pub mod state;
+#[cfg(feature = "enabled")]
+pub mod stream;
 // Documentation shows it on every host.
 #[cfg(all(feature = "enabled", any(target_arch = "riscv32", doc)))]
 pub mod tensix;

@@ -279,6 +279,12 @@ pub trait Port: Clock + Memory + Noc {
         false
     }
 
+    /// Returns true if records are streamed, see `kernel_profiler::stream`.
+    #[inline(always)]
+    fn is_streaming(&self) -> bool {
+        false
+    }
+
     /// Cycles that a RISC waits for the host at most.
     #[inline(always)]
     fn stall_cycles(&self) -> u32 {

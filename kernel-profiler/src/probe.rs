@@ -187,14 +187,26 @@ pub fn quick_push_if_linked_for_noc_events(linked: impl FnOnce() -> (u32, bool))
 #[inline(always)]
 pub fn validate<E: LaunchEnables>(enables: impl FnOnce() -> E) {
     let enables = enables();
-    with(|_, port| enables.validate(port));
+    with(|state, port| {
+        if !Port::is_streaming(port) {
+            enables.validate(port);
+        } else if !enables.are_any() {
+            state.leave_streamed_launch(port);
+        }
+    });
 }
 
 /// See [`State::set_counter`].
 #[inline(always)]
 pub fn set_counter(program_id: impl FnOnce() -> u32) {
     let program_id = program_id();
-    with(|_, port| State::set_counter(port, program_id));
+    with(|state, port| {
+        if Port::is_streaming(port) {
+            state.begin_streamed_launch(port, program_id);
+        } else {
+            State::set_counter(port, program_id);
+        }
+    });
 }
 
 /// See [`State::init_profiler`].

@@ -131,8 +131,13 @@ impl Port for Tensix {
     }
 
     #[inline(always)]
+    fn is_streaming(&self) -> bool {
+        cfg!(feature = "stream")
+    }
+
+    #[inline(always)]
     fn rest(&mut self) {
-        if cfg!(feature = "debug-dump") {
+        if cfg!(any(feature = "debug-dump", feature = "stream")) {
             rest_between_looks();
         }
     }

@@ -9,6 +9,7 @@ pub(crate) mod oracle;
 mod properties;
 pub(crate) mod rig;
 mod stalled;
+mod streamed;
 mod windows;
 
 pub(crate) use oracle::{Kept, Run};

@@ -33,6 +33,7 @@ pub(crate) struct Core {
     pub(crate) waits_in_vain: u32,
     pub(crate) pushes: Vec<Push>,
     pub(crate) host: Option<Host>,
+    pub(crate) drain: Option<Drain>,
     in_flight: Vec<Push>,
     is_pushing: bool,
     is_saved: bool,
@@ -46,7 +47,50 @@ pub(crate) struct Host {
     pub(crate) found: [Vec<u32>; 5],
 }
 
+/// Host that drains rings at regular times, and cells that it has found, by RISC.
+#[derive(Default)]
+pub(crate) struct Drain {
+    pub(crate) period: u64,
+    pub(crate) next: u64,
+    pub(crate) found: [Vec<[u32; 2]>; 5],
+    /// Cells that were written over before they were found.
+    pub(crate) overwritten: [u32; 5],
+}
+
 impl Core {
+    /// Takes the cells of all rings. Positions are written out here again.
+    pub(crate) fn drain(&mut self) {
+        let Some(mut drain) = self.drain.take() else { return };
+        for risc_index in 0..5 {
+            let (written, read) = (self.control[24 + risc_index], self.control[59 + risc_index]);
+            let mut first = read;
+            if written.wrapping_sub(read) > 248 && self.control[9 + risc_index] == 1 {
+                // The ring's last chunk may be in writing; reading goes on where a chunk begins.
+                let oldest = written.wrapping_sub(248);
+                first = oldest.wrapping_add(7) & !7;
+                drain.overwritten[risc_index] += first.wrapping_sub(read);
+            }
+            assert!(written.wrapping_sub(first) <= 256, "{written} of {read} on RISC {risc_index}");
+            while first != written {
+                let word = (first % 256 * 2) as usize;
+                let ring = &self.vectors[risc_index];
+                drain.found[risc_index].push([ring[word], ring[word + 1]]);
+                first = first.wrapping_add(1);
+            }
+            self.control[59 + risc_index] = written;
+        }
+        self.drain = Some(drain);
+    }
+
+    /// Drains if it is time.
+    fn run_drain(&mut self) {
+        let Some(drain) = &mut self.drain else { return };
+        if self.clock >= drain.next {
+            drain.next = self.clock + drain.period;
+            self.drain();
+        }
+    }
+
     /// Reads on in a RISC's lane. Bit positions are written out here again.
     fn read_on(&mut self, risc_index: usize) -> Vec<u32> {
         let lane_words = self.control[6] as usize;
@@ -100,6 +144,7 @@ pub(crate) struct TestPort {
     pub(crate) is_dispatch: bool,
     pub(crate) is_trace_only: bool,
     pub(crate) is_accumulating: bool,
+    pub(crate) is_streaming: bool,
     /// Cycles of a wait for the host at most, in the debug dump.
     pub(crate) stall_cycles: Option<u32>,
     /// Windows of single waits and signals; `None` if neither is recorded.
@@ -136,6 +181,7 @@ impl Clock for TestPort {
         let mut core = self.core.borrow_mut();
         core.clock += 1;
         core.run_host();
+        core.run_drain();
         ClockWords { high: (core.clock >> 32) as u32, low: core.clock as u32 }
     }
 }
@@ -287,6 +333,10 @@ impl Port for TestPort {
         self.is_accumulating
     }
 
+    fn is_streaming(&self) -> bool {
+        self.is_streaming
+    }
+
     fn is_non_dropping(&self) -> bool {
         self.stall_cycles.is_some()
     }
@@ -344,6 +394,7 @@ impl Rig {
             waits_in_vain: 0,
             pushes: Vec::new(),
             host: None,
+            drain: None,
             in_flight: Vec::new(),
             is_pushing: false,
             is_saved: false,
@@ -358,6 +409,7 @@ impl Rig {
                 is_dispatch: false,
                 is_trace_only: false,
                 is_accumulating: false,
+                is_streaming: false,
                 stall_cycles: None,
                 sync_windows: None,
                 cached: BTreeMap::new(),

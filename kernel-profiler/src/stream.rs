@@ -1,0 +1,199 @@
+//! Streamed lanes: a ring of cells that is drained while kernels run.
+//!
+//! The format is [`wire::stream`]. A zone is one cell of two words, written when it ends; nothing is
+//! written when it begins. C++ and Rust share the state, which has other meanings here:
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | room | place of the end of the chunk that is being filled; 0 where the ring is full, and outside of a launch |
+//! | next | place of the next cell; where the ring is full, the chunk that has to be read before there is room; outside of a launch, bits that say how the last one ended |
+//! | sum headers | first word of each total, 0 while nobody has used the accumulator |
+//!
+//! All zero is a valid state: every record is counted as lost.
+//!
+//! A chunk is begun when all of its cells are free, and not cell by cell, so that one comparison
+//! covers room and publication. It is published by the record that finds it full.
+//!
+//! | question | file |
+//! |---|---|
+//! | what does a record write? | this one |
+//! | what happens at the end of a chunk, and where the ring is full? | `stream/turn.rs` |
+//! | how does a launch begin and end? | `stream/lane.rs` |
+//!
+//! # Order of cells
+//! A cell with a time is not older than the one before it. So a record reads the clock first and takes
+//! its cells then.
+//!
+//! # Limits
+//! A zone is measured by the low word of the clock: one of 2^32 cycles and more (3 to 4 s) is
+//! recorded modulo that. The zones of a launch itself have 64 bits.
+
+mod lane;
+mod turn;
+
+use crate::{
+    port::{ClockWords, Port},
+    state::{State, offset},
+};
+use wire::{
+    PacketKind, ZoneId,
+    loss::LossKind,
+    stream::{CELL_WORDS, CHUNK_CELLS, CODE_SHIFT, Cell, Code, RING_CELLS, ZONE_CYCLES_MAX},
+    vector::VECTOR_WORDS,
+};
+
+const CELL_BYTES: u32 = offset(CELL_WORDS);
+const CHUNK_BYTES: u32 = offset(CELL_WORDS * CHUNK_CELLS);
+const _: () = assert!(CELL_WORDS * RING_CELLS == VECTOR_WORDS);
+
+/// From this low word on, a high one that is read right behind it could be that of the next time.
+const NEAR_END: u32 = u32::MAX << 8;
+
+/// Reads both words of one time; near the end of the low one they are read again.
+pub(crate) fn whole_time<P: Port + ?Sized>(port: &mut P) -> ClockWords {
+    loop {
+        let now = port.now();
+        if now.low < NEAR_END {
+            return now;
+        }
+    }
+}
+
+/// First word of a cell.
+const fn head(code: Code, field: u16) -> u32 {
+    Cell::new(code, field, 0).head
+}
+
+/// First word of a total.
+pub(crate) const fn total_head(id: ZoneId) -> u32 {
+    head(Code::TOTAL, id.0)
+}
+
+impl State {
+    fn limit(&self) -> u32 {
+        self.room().cast_unsigned()
+    }
+
+    fn set_limit(&mut self, place: u32) {
+        self.set_room(place.cast_signed());
+    }
+
+    /// Ends a zone that began at a low word of the clock.
+    #[inline(always)]
+    pub(crate) fn end_zone<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, begun: u32) {
+        let (place, limit) = (self.next(), self.limit());
+        let ended = port.now_low();
+        let cycles = ended.wrapping_sub(begun);
+        if !Code(id.0).is_zone() {
+            return self.write_zone_with_care(port, id, [cycles, 0], ended);
+        }
+        if place >= limit {
+            return self.end_zone_behind_chunk(port, id, cycles, ended);
+        }
+        if cycles > ZONE_CYCLES_MAX {
+            return self.write_zone_with_care(port, id, [cycles, 0], ended);
+        }
+        self.set_next(place.wrapping_add(CELL_BYTES));
+        write_cell(port, place, head(Code(id.0), 0).wrapping_add(cycles), ended);
+    }
+
+    /// Ends a zone whose begin is known with both words of the clock.
+    #[inline(never)]
+    pub(crate) fn end_measured_zone<P: Port + ?Sized>(
+        &mut self,
+        port: &mut P,
+        id: ZoneId,
+        begun: ClockWords,
+    ) {
+        let ended = whole_time(port);
+        let (low, is_borrowed) = ended.low.overflowing_sub(begun.low);
+        let high = ended.high.wrapping_sub(begun.high).wrapping_sub(is_borrowed.into());
+        self.write_zone_with_care(port, id, [low, high], ended.low);
+    }
+
+    /// Writes a zone of any length, low word of its cycles first.
+    #[cold]
+    #[inline(never)]
+    fn write_zone_with_care<P: Port + ?Sized>(
+        &mut self,
+        port: &mut P,
+        id: ZoneId,
+        [cycles, high_cycles]: [u32; 2],
+        ended: u32,
+    ) {
+        let is_short = Code(id.0).is_zone() && high_cycles == 0 && cycles <= ZONE_CYCLES_MAX;
+        let Some(place) =
+            self.take_cells(port, if is_short { 1 } else { 2 }, LossKind::Zone, ended)
+        else {
+            return;
+        };
+        if is_short {
+            write_cell(port, place, head(Code(id.0), 0).wrapping_add(cycles), ended);
+        } else {
+            write_cell(port, place, head(Code::LONG_ZONE, id.0), ended);
+            write_cell(port, place.wrapping_add(CELL_BYTES), cycles, high_cycles);
+        }
+    }
+
+    /// Takes cells that follow each other in one chunk, for a record of a low time; `None` if the
+    /// record is lost.
+    #[inline(always)]
+    fn take_cells<P: Port + ?Sized>(
+        &mut self,
+        port: &mut P,
+        cells: u32,
+        kind: LossKind,
+        time: u32,
+    ) -> Option<u32> {
+        let place = self.next();
+        let end = place.wrapping_add(cells.wrapping_mul(CELL_BYTES));
+        if end <= self.limit() {
+            self.set_next(end);
+            return Some(place);
+        }
+        self.take_behind_chunk(port, cells, kind, time)
+    }
+
+    /// Writes data with the low word of a time; of 64 bits the first value.
+    #[inline(always)]
+    pub(crate) fn stream_data<P: Port + ?Sized>(
+        &mut self,
+        port: &mut P,
+        (kind, id): (PacketKind, ZoneId),
+        values: [u64; 2],
+        time: u32,
+    ) {
+        let is_wide = matches!(kind, PacketKind::TimestampedData16B);
+        let (code, cells) = if is_wide { (Code::DATA_16B, 3) } else { (Code::DATA, 2) };
+        if let Some(place) = self.take_cells(port, cells, LossKind::Data, time) {
+            write_cell(port, place, head(code, id.0), time);
+            write_bits(port, place.wrapping_add(CELL_BYTES), values[0]);
+            if is_wide {
+                write_bits(port, place.wrapping_add(2 * CELL_BYTES), values[1]);
+            }
+        }
+    }
+
+    /// Writes an event.
+    #[inline(always)]
+    pub(crate) fn stream_event<P: Port + ?Sized>(&mut self, port: &mut P, event: u16) {
+        let time = port.now_low();
+        if let Some(place) = self.take_cells(port, 1, LossKind::Event, time) {
+            write_cell(port, place, head(Code::EVENT, 0) | u32::from(event), time);
+        }
+    }
+}
+
+#[inline(always)]
+fn write_cell<P: Port + ?Sized>(port: &mut P, place: u32, head: u32, value: u32) {
+    port.store(place, head);
+    port.store(place.wrapping_add(4), value);
+}
+
+#[inline(always)]
+fn write_bits<P: Port + ?Sized>(port: &mut P, place: u32, bits: u64) {
+    let cell = Cell::of_bits(bits);
+    write_cell(port, place, cell.head, cell.value);
+}
+
+const _: () = assert!(CODE_SHIFT == 16 && ZONE_CYCLES_MAX == u16::MAX as u32);

@@ -1,0 +1,158 @@
+//! The begin and the end of a launch whose records are streamed.
+//!
+//! Every RISC says in its own lane which program it runs: the first one when it is told, the others
+//! when their firmware's zone begins, which the first one lets them do after that. The end publishes
+//! what is there. Nothing is pushed, and no RISC waits for another one.
+
+use super::{
+    CELL_BYTES, CHUNK_BYTES, total_head,
+    turn::{
+        CHUNK, CLOSED_AS_IDLE, CLOSED_WITH_LOSS, First, Launch, OPEN, is_full, may_be_torn, own,
+        place_of, publish, set_own, write_first_cells, write_launch,
+    },
+    write_cell,
+};
+use crate::{
+    lane,
+    port::Port,
+    state::{State, offset},
+};
+use wire::{
+    ZoneId,
+    control::ext,
+    dram::SUM_COUNT,
+    loss::LossKind,
+    stream::{
+        Code, cells_to_next_chunk,
+        words::{
+            IDLE_LAUNCHES, LAUNCHES, PROGRAM, READ, SIGNATURE_VALUE, TOLD, TOLD_ENDED, TRACE_COUNT,
+            WRITTEN,
+        },
+    },
+};
+
+impl State {
+    /// Begins a launch. The first RISC does not know yet which.
+    pub(crate) fn begin_stream<P: Port + ?Sized>(&mut self, port: &mut P) {
+        if port.risc_index() == 0 {
+            self.set_next(self.next() & CLOSED_WITH_LOSS);
+        } else {
+            port.forget_cached();
+            let launch = Launch::read(port);
+            self.open_lane(port, launch);
+        }
+    }
+
+    /// Tells the other RISCs which launch begins, and begins it on the first one.
+    pub(crate) fn begin_streamed_launch<P: Port + ?Sized>(&mut self, port: &mut P, program: u32) {
+        if port.risc_index() != 0 || self.next() & CLOSED_AS_IDLE != 0 {
+            return;
+        }
+        port.forget_cached();
+        let words = port.control_place(0);
+        let number = port.load(words + offset(LAUNCHES)).wrapping_add(1);
+        let replays = self.trace_count();
+        port.store(words + offset(ext::SIGNATURE), SIGNATURE_VALUE);
+        port.store(words + offset(PROGRAM), program);
+        port.store(words + offset(TRACE_COUNT), replays);
+        port.store(words + offset(LAUNCHES), number);
+        self.open_lane(port, Launch { number, program, replays });
+    }
+
+    /// Begins a launch in this RISC's lane.
+    fn open_lane<P: Port + ?Sized>(&mut self, port: &mut P, launch: Launch) {
+        let (written, read) = (own(port, WRITTEN), own(port, READ));
+        let time = port.now();
+        let rest = cells_to_next_chunk(written);
+        let has_room = if rest == 0 { !is_full(written, read) } else { rest >= 2 };
+        if self.next() != 0 || !has_room || may_be_torn(time) {
+            return self.open_lane_with_care(port, written, time.low);
+        }
+        let place = place_of(port, written);
+        self.set_next(write_launch(port, place, launch, time));
+        let cells = if rest == 0 { CHUNK } else { rest };
+        self.set_limit(place + cells * CELL_BYTES);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn open_lane_with_care<P: Port + ?Sized>(&mut self, port: &mut P, written: u32, time: u32) {
+        let has_lost = self.next() & CLOSED_WITH_LOSS != 0;
+        let first = if has_lost { First::LostBefore } else { First::Nothing };
+        let place = place_of(port, written);
+        let rest = cells_to_next_chunk(written);
+        if rest >= 3 {
+            self.set_limit(place + rest * CELL_BYTES);
+            self.set_next(write_first_cells(port, place, first, time));
+            return;
+        }
+        if rest != 0 {
+            port.store(place, super::head(Code::PADDING, 0));
+            set_own(port, WRITTEN, written.wrapping_add(rest));
+        }
+        let _ = self.begin_chunk(port, 0, first, time);
+    }
+
+    /// Ends a launch: writes the totals of its sums and publishes what is there.
+    pub(crate) fn finish_stream<P: Port + ?Sized>(&mut self, port: &mut P) {
+        if port.sums_enabled() {
+            self.write_streamed_totals(port);
+        }
+        self.close_lane(port);
+    }
+
+    /// Publishes what is there and takes no records until the next launch.
+    fn close_lane<P: Port + ?Sized>(&mut self, port: &mut P) {
+        let (place, limit) = (self.next(), self.limit());
+        if place < OPEN {
+            return;
+        }
+        if limit != 0 {
+            publish(port, place);
+        }
+        let told = own(port, TOLD);
+        if told != 0 {
+            set_own(port, TOLD, told | TOLD_ENDED);
+        }
+        self.set_limit(0);
+        self.set_next(if limit == 0 { CLOSED_WITH_LOSS } else { 0 });
+    }
+
+    /// Writes the totals of the accumulators in use and empties them.
+    fn write_streamed_totals<P: Port + ?Sized>(&mut self, port: &mut P) {
+        for accumulator in 0..SUM_COUNT {
+            let head = self.sum_header(accumulator);
+            if head == 0 {
+                continue;
+            }
+            let time = port.now_low();
+            if let Some(place) = self.take_cells(port, 1, LossKind::Zone, time) {
+                write_cell(port, place, head, self.sum(accumulator));
+            }
+            self.set_sum_header(accumulator, 0);
+            self.set_sum(accumulator, 0);
+        }
+    }
+
+    /// The launch leaves nothing from here on.
+    pub(crate) fn leave_streamed_launch<P: Port + ?Sized>(&mut self, port: &mut P) {
+        self.close_lane(port);
+        self.set_next(self.next() | CLOSED_AS_IDLE);
+        if port.risc_index() == 0 {
+            let place = port.control_place(0) + offset(IDLE_LAUNCHES);
+            lane::add(port, place, 1);
+        }
+    }
+
+    /// Returns true if this RISC's launch leaves nothing.
+    pub(crate) fn is_launch_idle(&self) -> bool {
+        self.next() < OPEN && self.next() & CLOSED_AS_IDLE != 0
+    }
+
+    /// Names the total of an accumulator.
+    pub(crate) fn name_streamed_sum(&mut self, accumulator: usize, id: ZoneId) {
+        self.set_sum_header(accumulator, total_head(id));
+    }
+}
+
+const _: () = assert!(CHUNK_BYTES == CHUNK * CELL_BYTES);
