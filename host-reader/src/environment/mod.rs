@@ -1,4 +1,4 @@
-//! TT-Metal's profiling variables: what they switch on, and what is wrong with them.
+//! TT-Metal's profiling variables: the settings that they select, and mistakes in them.
 //!
 //! | question | item |
 //! |---|---|
@@ -10,9 +10,9 @@
 //! | which variables are there? | [`VARIABLES`] |
 //!
 //! # Compatibility
-//! `tt_metal/llrt/rtoptions.cpp` of June 2026: variables are taken in the order of its table, a
-//! switch is on if its value begins with `1`, and some count only if a variable before them has
-//! switched the profiler on.
+//! `tt_metal/llrt/rtoptions.cpp` of June 2026. Variables are processed in the order of its table. A
+//! switch is on if its value begins with `1`. Some variables only have an effect if an earlier
+//! variable has switched the profiler on.
 
 #![cfg_attr(
     not(test),
