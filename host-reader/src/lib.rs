@@ -17,12 +17,12 @@
 //! | Which replay of which trace did a launch belong to? | [`traces`] |
 //! | How long did ops and zones take? | `analysis` |
 //! | What is a column called, in which unit, and what does null mean? | `tables` |
-//! | How long would they take without the probes? | `probe_cost` |
+//! | How long would ops and zones take without the probes? | `probe_cost` |
 //! | How is a report in tt-metal's format made? | `report` |
 //! | What are the figures of the latest read's programs? | `programs` |
 //! | What do ops cost, and what bounds them? | `perf` |
 //! | What became slower or faster? | `diff` |
-//! | Why is it slow, and where did the time go? | `causes` |
+//! | Why is a recording slow, and where is its time spent? | `causes` |
 //! | Who moved how much over the NoCs, and to whom? | `noc_events` |
 //! | What did the hardware counters count? | `counters` |
 //! | What do TT-Metal's variables ask for? | `environment` |

@@ -48,7 +48,7 @@ pub(super) fn bytes_moved(trace: &Trace<'_>, device: &TraceDevice<'_>, noc: Noc)
     running_sum(steps.collect())
 }
 
-/// Returns the sum after all steps with the same time.
+/// Returns the cumulative sum at each time, after all steps of that time.
 fn running_sum(mut steps: Vec<(u64, i64)>) -> CounterPoints {
     steps.par_sort_unstable();
     let mut sum = 0_i64;

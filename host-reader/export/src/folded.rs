@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The runs of a lane are added up. Cycles are counted as drawn, so the sum over a lane's lines is
-//! the sum of its outermost zones. Events, values and sums have no cycles and are left out. Losses
+//! the total of its outermost zones. Events, values and sums have no cycles and are left out. Losses
 //! of a lane appear as a stack of 0 cycles, and so does everything that is missing, or may be
 //! missing, from the whole trace.
 //!

@@ -4,12 +4,12 @@
 //! monotonic clock of the host, to which clock samples relate the chips' clocks. A trace can
 //! therefore show which call of the host a kernel waited for.
 //!
-//! | question | open |
+//! | question | item |
 //! |---|---|
 //! | how is a program instrumented? | [`host_zone_scoped!`](crate::host_zone_scoped), [`host_message!`](crate::host_message), [`host_signpost!`](crate::host_signpost), [`host_frame_mark!`](crate::host_frame_mark), [`host_plot!`](crate::host_plot) |
-//! | who listens? | [`HostRecorder`], once it is [installed](HostRecorder::install) |
+//! | what records the events? | [`HostRecorder`], once it is [installed](HostRecorder::install) |
 //! | what was recorded? | [`HostRecording`], which a capture keeps |
-//! | how do spans of `tracing` get in? | `HostLayer`, with the feature `tracing` |
+//! | how are spans of `tracing` recorded? | `HostLayer`, with the feature `tracing` |
 //!
 //! A recorder never waits for another thread's records, never grows beyond its bounds, and counts
 //! dropped events. Without an installed recorder, an instrumented program has almost no overhead.

@@ -2,11 +2,11 @@
 //!
 //! | question | item |
 //! |---|---|
-//! | what do the variables ask for? | [`Settings`], read by [`Environment::of_process`] |
+//! | which settings do the variables select? | [`Settings`], read by [`Environment::of_process`] |
 //! | which have no effect, contradict each other or are misspelled? | [`Problem`] |
 //! | where are logs and reports? | [`artifacts_folder`], [`Settings::logs`] |
-//! | how does a read follow them? | [`Settings::profiler_options`], [`Settings::read_options`] |
-//! | which variables ask for given settings? | [`Settings::variables`] |
+//! | how are settings applied to a read? | [`Settings::profiler_options`], [`Settings::read_options`] |
+//! | which variables select given settings? | [`Settings::variables`] |
 //! | which variables are there? | [`VARIABLES`] |
 //!
 //! # Compatibility

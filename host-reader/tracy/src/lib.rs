@@ -5,12 +5,12 @@
 //! recording is stopped. In every case the result is a [`TracyRecording`], which contains the
 //! reason for its end and counts missing data.
 //!
-//! | question | open |
+//! | question | item |
 //! |---|---|
 //! | how is a program recorded? | [`TracyClient`] |
 //! | what was recorded? | [`TracyRecording`] |
-//! | how does it get into a capture? | [`TracyRecording::to_host_recording`] |
-//! | how does it get into TT-Metal's scripts? | [`write_op_times`], [`write_op_messages`] |
+//! | how is a recording added to a capture? | [`TracyRecording::to_host_recording`] |
+//! | how is a recording written for TT-Metal's scripts? | [`write_op_times`], [`write_op_messages`] |
 //!
 //! ```no_run
 //! use std::sync::atomic::AtomicBool;

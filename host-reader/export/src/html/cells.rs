@@ -1,11 +1,11 @@
 //! The figures of single ops, as packed columns: the times of each core and RISC, and the host's
 //! metadata.
 //!
-//! Each op starts with its number of cores. Each core has the step of its index, a bit for each
-//! RISC that ran a kernel, and the start of its first kernel in cycles from the op's start. Each of
-//! those RISCs has its start in cycles from that first kernel, and its cycles. The number of
-//! metadata fields follows, with the key and value of each, then the number of zones by name and
-//! RISC, with the figures of each.
+//! Each op starts with its number of cores. Each core has the step from the previous core's index,
+//! a bit for each RISC that ran a kernel, and the start of its first kernel in cycles from the op's
+//! start. Each of those RISCs has its start in cycles from that first kernel, and its cycles. The
+//! number of metadata fields follows, with the key and value of each, then the number of zones by
+//! name and RISC, with the figures of each.
 
 use super::{facts::risc_number, op_zones::OpZones, packed::PackedColumns};
 use crate::{TraceDevice, TraceOp};

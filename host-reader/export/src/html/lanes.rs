@@ -1,6 +1,6 @@
 //! The timeline's data: every zone and point of a core's lanes, as packed columns.
 //!
-//! Columns of each lane:
+//! Columns of each lane; a step is the difference from the previous value:
 //!
 //! | column | content |
 //! |---|---|

@@ -18,9 +18,9 @@
 //! |---|---|
 //! | what are files and folders called? | [`folders`] |
 //! | which rows does a recording have? | [`device_rows`], [`host_rows`], [`sync_rows`], [`report_cells`], [`recording_row`] |
-//! | how do rows become files? | [`table_files`], [`rows`], [`cells`] |
-//! | how do many small files become few? | [`compact`] |
-//! | what is in files that are there? | [`read`] |
+//! | how are rows written to files? | [`table_files`], [`rows`], [`cells`] |
+//! | how are many small files merged into few? | [`compact`] |
+//! | how are existing files read? | [`read`] |
 
 mod cells;
 mod compact;

@@ -261,7 +261,7 @@ fn lanes_without_records(readout: &Readout, device: &DeviceReadout) -> Vec<LaneI
     ids
 }
 
-/// The ops of a chip; their runs learn to which they belong.
+/// Returns the ops of a chip, and assigns runs to their ops.
 fn ops_of<'a>(
     launches: Vec<Launch>,
     ops: &'a [OpMetadata],

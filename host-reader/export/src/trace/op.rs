@@ -80,7 +80,7 @@ impl<'a> TraceOp<'a> {
         }
     }
 
-    /// Returns the nanoseconds from the op's start to its end; `None` under the same conditions.
+    /// Returns the nanoseconds from the op's start to its end; `None` if the cycles are unknown.
     #[must_use]
     pub fn duration_ns(&self) -> Option<u64> {
         self.duration_cycles().map(|_| self.end_ns.saturating_sub(self.start_ns))

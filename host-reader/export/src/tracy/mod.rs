@@ -2,10 +2,10 @@
 //!
 //! | question | item |
 //! |---|---|
-//! | how does a trace become a file that every viewer opens? | [`write_tracy_file`] |
-//! | how does a running viewer or capture tool get it? | [`TracyServer`] |
+//! | how is a trace written as a file for every viewer? | [`write_tracy_file`] |
+//! | how is a trace sent to a running viewer or capture tool? | [`TracyServer`] |
 //! | which viewers can connect? | [`TracyProtocol`] |
-//! | what could Tracy not show as it was recorded? | [`TracyNotes`] |
+//! | what can Tracy not show as recorded? | [`TracyNotes`] |
 //!
 //! Each core is a GPU context, and each RISC is a lane of its core's context. Colours and order are
 //! those of Tenstorrent's fork. Ops, and instants such as events, values, sums and losses, are

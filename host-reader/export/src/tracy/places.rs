@@ -217,7 +217,7 @@ impl<'a> PlaceTable<'a> {
         number
     }
 
-    /// Returns the number of zones whose location is less exact than known.
+    /// Returns the number of zones that share a less exact location.
     pub(super) const fn vague_zone_count(&self) -> u64 {
         self.vague_zone_count
     }

@@ -4,11 +4,11 @@
 //! version of the protocol renumbers the items, since new kinds are inserted. This module contains
 //! the kinds, codes and sizes of every version; it neither sends nor receives.
 //!
-//! | question | open |
+//! | question | item |
 //! |---|---|
 //! | which versions are there? | [`TracyProtocol::all`] |
-//! | which kind has this code, how long is it? | [`TracyProtocol::kind`], [`TracyProtocol::form`] |
-//! | which code has this kind? | [`TracyProtocol::code`] |
+//! | which kind has a code, and how long is its item? | [`TracyProtocol::kind`], [`TracyProtocol::form`] |
+//! | which code does a kind have? | [`TracyProtocol::code`] |
 //!
 //! ```
 //! use tracy::protocol::{Form, ItemKind, Program, TracyProtocol};

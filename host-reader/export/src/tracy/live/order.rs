@@ -1,7 +1,7 @@
 //! Zones of a context, merged in the order of time.
 //!
 //! If a time is much earlier than the previous time, a viewer assumes that the counter restarted.
-//! The lanes of a context must therefore be sent as one sequence.
+//! The lanes of a context must therefore be sent as one sequence in time order.
 
 use crate::{TraceZones, ZoneEdge, tracy::scene::SceneLane};
 use std::{
