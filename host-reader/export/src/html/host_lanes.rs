@@ -1,10 +1,10 @@
 //! The timeline's data of the host: threads as lanes of nanoseconds, and plots.
 //!
-//! A thread is added as a lane without runs, see [`super::lanes`]. Its points have the kinds of
-//! [`point_kind`], and no values. The texts of zones follow: their count, then the step of the
-//! zone's index and the text of each. The colours of points and the colours of zones follow, each
-//! as their count, the steps of their indices, and the colours as 0xRRGGBB. A plot consists of its
-//! times as steps and the bits of its values as two halves.
+//! A thread is added as a lane without runs, see [`super::lanes`], which also defines steps. Its
+//! points have the kinds of [`point_kind`], and no values. The texts of zones follow: their count,
+//! then the step of the zone's index and the text of each. The colours of points and the colours of
+//! zones follow, each as their count, the steps of their indices, and the colours as 0xRRGGBB. A
+//! plot consists of its times as steps and the bits of its values as two halves.
 
 use super::{lanes::record_zones, packed::PackedColumns};
 use crate::{NameId, TraceHostPlot, TraceHostThread, host_names::HostNames};

@@ -79,7 +79,7 @@ pub struct DatasetLabels {
 
 /// New files of a dataset of many recordings.
 /// All files are written under temporary names, and renamed once all are complete.
-/// All files are written under other names first, and get theirs once all are whole.
+/// Files are written under temporary names; all are renamed once all are complete.
 ///
 /// ```
 /// use export::*;
