@@ -58,6 +58,7 @@ impl fmt::Debug for HostRecorderOptions {
 
 /// Records the activity of a host's threads. Clones record into the same recorder.
 ///
+/// # Cost
 /// A thread writes into its own buffer without a lock, and publishes each record by a plain store.
 /// This takes some nanoseconds in addition to reading the clock. The thread takes a lock for each
 /// 32 KiB of records, and for each source location created at run time ([`zone_of`](Self::zone_of),

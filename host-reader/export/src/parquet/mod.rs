@@ -78,7 +78,7 @@ pub struct DatasetLabels {
 }
 
 /// New files of a dataset of many recordings.
-/// All files are written under temporary names, and renamed once all are complete.
+///
 /// Files are written under temporary names; all are renamed once all are complete.
 ///
 /// ```

@@ -24,7 +24,6 @@
 //! `ProtocolVersion` from 66 to 82, and in Tenstorrent's fork at 66 and 76. Codes and sizes are
 //! those of a C++ compiler. Versions 79 and 83 of the fork are Tracy's with three more kinds,
 //! according to the fork's description; they were not tested with a client.
-//! kinds, as the fork describes them; no client of theirs has been met.
 
 #![cfg_attr(
     not(test),
