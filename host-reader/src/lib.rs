@@ -1,7 +1,7 @@
 //! The host side of the device profiler: read, decode, pair, synchronise, analyse, export.
 //!
-//! Every module is a crate of its own, or a part of one, under the path that users know.
-//! Without default features only reading is here.
+//! Every module is a separate crate, or a part of one, re-exported here under one path. Without
+//! default features, only modules for reading are included.
 //!
 //! # Map
 //!
@@ -9,33 +9,33 @@
 //! |---|---|
 //! | How is a mesh prepared, and read? | [`init`], [`read`] |
 //! | What can a host do to a chip? | [`mesh`] |
-//! | What did a read give? | [`readout`], [`lane`], [`ledger`], [`anomaly`] |
+//! | What is the result of a read? | [`readout`], [`lane`], [`ledger`], [`anomaly`] |
 //! | How do words become records? | [`decode`] |
 //! | Which zone is id 30530? | [`names`], `zone_names` |
-//! | Is a zone firmware, a kernel, or a user's own? | [`role`] |
-//! | When did a zone begin and end, and in which other? | [`timeline`] |
-//! | Which replay of which trace was it? | [`traces`] |
+//! | Is a zone from firmware, a kernel, or the user? | [`role`] |
+//! | When did a zone begin and end, and which zone encloses it? | [`timeline`] |
+//! | Which replay of which trace did a launch belong to? | [`traces`] |
 //! | How long did ops and zones take? | `analysis` |
 //! | What is a column called, in which unit, and what does null mean? | `tables` |
-//! | And without the probes themselves? | `probe_cost` |
-//! | How is it reported as tt-metal does? | `report` |
-//! | And of the programs of the latest read? | `programs` |
+//! | How long would ops and zones take without the probes? | `probe_cost` |
+//! | How is a report in tt-metal's format made? | `report` |
+//! | What are the figures of the latest read's programs? | `programs` |
 //! | What do ops cost, and what bounds them? | `perf` |
 //! | What became slower or faster? | `diff` |
-//! | Why is it slow, and where did the time go? | `causes` |
+//! | Why is a recording slow, and where is its time spent? | `causes` |
 //! | Who moved how much over the NoCs, and to whom? | `noc_events` |
 //! | What did the hardware counters count? | `counters` |
 //! | What do TT-Metal's variables ask for? | `environment` |
 //! | What did the host do meanwhile? | `host` |
-//! | What does a program with a Tracy client say? | `tracy` |
+//! | What does a program with a Tracy client send? | `tracy` |
 //! | What time was it on the host? | `sync`, [`clock`] |
 //! | How is `profile_log_device.csv` read and written? | `log` |
-//! | How does every viewer get its file? | `export` |
+//! | How is a file for each viewer written? | `export` |
 //! | Which files can a recording be written to? | `output` |
 //! | How is a read kept, word for word? | `capture` |
 //! | How is an error with its causes put into one sentence? | [`sentence`] |
 //!
-//! The first example to run is that of [`read_device_profiler`].
+//! Start with the example of [`read_device_profiler`].
 
 #![forbid(unsafe_code)]
 

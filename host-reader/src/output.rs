@@ -1,4 +1,4 @@
-//! Every file that a recording can be written to, by name.
+//! All kinds of files that a recording can be written to, by name.
 
 use crate::{
     export::{
@@ -14,11 +14,11 @@ use crate::{
 };
 use std::{fmt, io, path::Path, str::FromStr};
 
-/// A kind of file, or of folder, that a recording can be written to.
+/// A kind of file or folder that a recording can be written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Output {
-    /// A trace for a viewer, or a page.
+    /// A trace for a viewer, or an HTML page.
     Trace(ExportFormat),
     /// TT-Metal's `profile_log_device.csv`.
     DeviceLog,
@@ -41,18 +41,18 @@ pub enum Output {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OutputError {
-    /// The file cannot be written.
+    /// The file could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// The folder cannot be made.
+    /// The folder could not be created.
     #[error("cannot make the folder {folder}: {source}")]
     Folder {
         /// The folder.
         folder: String,
-        /// The system's error.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The recording has nothing of this kind.
+    /// The recording has no data for this output.
     #[error("expected {expected} in the recording, found none; nothing was written")]
     Empty {
         /// The missing content.
@@ -60,20 +60,20 @@ pub enum OutputError {
     },
 }
 
-/// A word that names no output.
+/// Error for an unknown output name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no output `{found}`; choose from {}", labels())]
 pub struct UnknownOutput {
     found: String,
 }
 
-/// Names of all outputs in one line.
+/// Returns the names of all outputs in one line.
 fn labels() -> String {
     Output::all().map(Output::label).collect::<Vec<_>>().join(", ")
 }
 
 impl Output {
-    /// Outputs that are no trace.
+    /// Outputs other than traces.
     const OTHERS: &'static [Self] = &[
         Self::DeviceLog,
         Self::Ops,
@@ -90,7 +90,7 @@ impl Output {
         ExportFormat::ALL.into_iter().map(Self::Trace).chain(Self::OTHERS.iter().copied())
     }
 
-    /// Returns the word for it.
+    /// Returns the name of the output.
     ///
     /// ```
     /// use host_reader::output::Output;
@@ -113,13 +113,15 @@ impl Output {
         }
     }
 
-    /// Writes a recording to a path, which gets its content only once it is whole. Times are as
-    /// in the trace that `filter` leaves; reports of ops leave out what it hides.
+    /// Writes a recording to a path.
+    ///
+    /// A file gets its final name only once it is complete. `filter` selects the contents of traces
+    /// and reports; times are those of the filtered trace.
     ///
     /// `title` is the name of the recording in traces and datasets.
     ///
     /// # Errors
-    /// If the path cannot be written, or the recording has nothing of the kind.
+    /// If the path cannot be written, or the recording has no data for this output.
     pub fn write(
         self,
         recording: &Recording,
@@ -212,12 +214,12 @@ fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputEr
     write_noc_folder(folder, &traces.programs, None)
 }
 
-/// Writes TT-Metal's `noc_trace_*.json`, each in place of one that is there.
+/// Writes TT-Metal's `noc_trace_*.json` files, replacing existing ones.
 ///
-/// Beside them stands where in a cluster the chips are: as the file of that name beside `input`
-/// says, else that it is unknown. So does `topology.json`, if it is beside `input`: how the chips
-/// are connected, which no recording says. Files of these names that are in the folder already
-/// stay.
+/// The folder also gets two files with information that no recording contains. The positions of the
+/// chips in the cluster are copied from the file next to `input`, or written as unknown. The
+/// connections between chips, `topology.json`, are copied if `input` has such a file next to it. If
+/// one of the two files exists in the folder already, it stays.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -249,7 +251,7 @@ pub fn write_noc_folder(
     Ok(())
 }
 
-/// Writes the `noc_trace_*.json` of one program, in place of a file that is there.
+/// Writes the `noc_trace_*.json` of one program, replacing an existing file.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -276,7 +278,7 @@ fn write_dataset(
         has_one_recording: true,
     };
     let files = crate::export::ParquetDataset::new(folder, labels, &CancelFlag::default());
-    // No name is empty.
+    // The name is never empty.
     let mut files = files.map_err(|_| OutputError::Empty { expected: "a name" })?;
     let key = crate::tables::RecordingKey { host: "local", recording: &name };
     let report = report(recording, filter);

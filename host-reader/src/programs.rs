@@ -1,4 +1,4 @@
-//! Figures of programs after each read of a mesh, for a host that asks while it runs.
+//! Figures of programs after each read of a mesh, for a host that queries them at run time.
 
 use crate::{
     capture::{MeshRecorder, RecordError},
@@ -7,8 +7,8 @@ use crate::{
     report::ProgramsPerfData,
 };
 
-/// Reads what a mesh has recorded since the last read, and adds its programs to those of the reads
-/// before. A read that fails leaves the figures as they were.
+/// Reads the records since the last read of a mesh, and adds its programs to the previous ones. If
+/// a read fails, the figures stay unchanged.
 ///
 /// ```
 /// use host_reader::{
@@ -23,14 +23,15 @@ use crate::{
 /// ```
 ///
 /// # Errors
-/// If nothing can be read, or a capture cannot be written; what was read counts even then.
+/// If nothing can be read, or a capture cannot be written; records that were read are added even
+/// then.
 pub fn read_programs<M: Mesh + ?Sized>(
     recorder: &mut MeshRecorder,
     mesh: &mut M,
     programs: &mut ProgramsPerfData,
 ) -> Result<(), RecordError> {
     recorder.read_part(mesh, |part| {
-        // Tiles are on one clock then, so that figures over several cores are known.
+        // Tiles share one clock here, so figures over several cores are known.
         programs.add_read(&Recording::of_captured_run(part).readout);
     })
 }

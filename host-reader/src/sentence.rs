@@ -1,8 +1,8 @@
-//! An error as a person meets it: one sentence with its causes.
+//! Readable errors: one sentence that includes the causes.
 
 use std::error::Error;
 
-/// Returns the sentence of an error, followed by those of its causes.
+/// Returns the message of an error, followed by the messages of its causes.
 ///
 /// ```
 /// use host_reader::sentence::of_error;
@@ -28,7 +28,7 @@ pub fn of_error(error: &dyn Error) -> String {
     let mut cause = error.source();
     while let Some(error) = cause {
         let sentence = error.to_string();
-        // Transparent errors repeat the sentence of what they hold.
+        // A transparent error repeats the message of its source.
         if !text.contains(&sentence) {
             text.push_str(": ");
             text.push_str(&sentence);

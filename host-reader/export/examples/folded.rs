@@ -1,4 +1,4 @@
-//! Writes a recording as folded stacks: one line a stack, with its own nanoseconds.
+//! Writes a recording as folded stacks: one line per stack, with the stack's self nanoseconds.
 
 use export::{ExportFormat, Recording, Trace, TraceFilter};
 use recording::device_log::read_device_log;

@@ -1,7 +1,8 @@
 //! Chrome's JSON trace: complete events, one thread per lane and per row of ops.
 //!
-//! Times are microseconds with three digits behind the point, exact to the nanosecond.
-//! Thread numbers are integers and source locations go into `loc`, as `tracy-import-chrome` wants.
+//! Times are microseconds with three decimals, exact to the nanosecond.
+//! Thread numbers are integers and source locations are in `loc`, as `tracy-import-chrome`
+//! requires.
 
 use super::{
     OnLanes, PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark, TraceName, TraceOp,
@@ -16,10 +17,10 @@ use host_events::{HostEvent, HostSource};
 use std::io::{self, Write};
 use tables::Value;
 
-/// Process of the host, beyond the numbers of chips.
+/// Process number of the host, above the numbers of chips.
 const HOST_PID: u64 = 1_000_000;
 
-/// Thread of the first lane; rows of ops are below.
+/// Thread number of the first lane; rows of ops have lower numbers.
 const FIRST_LANE_THREAD: u64 = 1000;
 
 /// Writes ops, then every lane.
@@ -39,7 +40,7 @@ pub(super) fn write(
     }
     write_lanes(trace, out, on_lanes, |lane| lane_events(&lane, &names, &arrows, &meanings))?;
     out.write_all(&host_events(&trace.host))?;
-    // Every event ends with a comma; this one closes the list.
+    // Every event ends with a comma; the last event has none and closes the list.
     out.write_all(
         b"{\"ph\":\"M\",\"name\":\"kprof\",\"pid\":0,\"tid\":0,\"args\":{\"end\":true}}\n]}\n",
     )
@@ -67,10 +68,10 @@ fn other_data(trace: &Trace<'_>) -> serde_json::Value {
     })
 }
 
-/// Escaped JSON fragments shared by all events of a name.
+/// Escaped JSON fragments shared by all events with the same name.
 struct EncodedNames {
     zones: Vec<String>,
-    /// Labels alone, in quotes.
+    /// Quoted labels.
     labels: Vec<String>,
 }
 

@@ -1,15 +1,14 @@
-//! Counters over time: how many kernels of a chip run at once, what it has lost so far, and what
-//! it has moved.
+//! Counters over time: the number of kernels that a chip runs, its lost records and its moved
+//! bytes.
 
 use super::{Trace, TraceDevice, TraceNames, trace::kind_of};
 use analysis::noc_events::{Noc, TraceObject};
 use rayon::prelude::*;
 
-/// Nanoseconds since the trace's origin and what the counter shows from then on, each time
-/// once.
+/// Nanoseconds since the trace's origin, and the value from that time on; each time appears once.
 pub(super) type CounterPoints = Vec<(u64, i64)>;
 
-/// Kernels that run at the same time, over all lanes of a chip.
+/// Returns the number of kernels that run at the same time, over all lanes of a chip.
 pub(super) fn kernels_running(device: &TraceDevice<'_>, names: &TraceNames<'_>) -> CounterPoints {
     let is_kernel: Vec<bool> = names.as_slice().iter().map(|name| name.is_kernel).collect();
     let mut steps = Vec::new();
@@ -25,15 +24,17 @@ pub(super) fn kernels_running(device: &TraceDevice<'_>, names: &TraceNames<'_>) 
     running_sum(steps)
 }
 
-/// Records lost so far, over all lanes of a chip.
+/// Returns the cumulative number of lost records, over all lanes of a chip.
 pub(super) fn records_lost(device: &TraceDevice<'_>) -> CounterPoints {
     let losses = device.lanes.iter().flat_map(|lane| &lane.losses);
     let step = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     running_sum(losses.map(|loss| (loss.time_ns, step(loss.totals.record_count()))).collect())
 }
 
-/// Bytes that cores have recorded to read and write over one NoC so far, each transfer rounded up
-/// to 32. Empty without transfers.
+/// Returns the cumulative bytes of reads and writes that cores recorded over one NoC; empty without
+/// transfers.
+///
+/// Each transfer is rounded up to 32 bytes.
 pub(super) fn bytes_moved(trace: &Trace<'_>, device: &TraceDevice<'_>, noc: Noc) -> CounterPoints {
     let events = trace.noc.events(device.chip.chip_id);
     let of_noc = events.filter(|(_, object)| object.noc.as_deref() == Some(noc.name()));
@@ -47,7 +48,7 @@ pub(super) fn bytes_moved(trace: &Trace<'_>, device: &TraceDevice<'_>, noc: Noc)
     running_sum(steps.collect())
 }
 
-/// The sum after all steps of each instant.
+/// Returns the cumulative sum at each time, after all steps of that time.
 fn running_sum(mut steps: Vec<(u64, i64)>) -> CounterPoints {
     steps.par_sort_unstable();
     let mut sum = 0_i64;

@@ -1,4 +1,4 @@
-//! Where an export goes, and how it gets there whole or not at all.
+//! Destination of an export, and writing that is either complete or leaves nothing.
 
 use recording::whole_file::{OpenFile, WholeFile, prepare_whole_file};
 use std::{
@@ -11,10 +11,10 @@ use std::{
     },
 };
 
-/// Where an export goes.
+/// Destination of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// Standard output, as the name `-` says.
+    /// Standard output, named `-`.
     Stdout,
     /// A file.
     File(PathBuf),
@@ -35,11 +35,11 @@ impl fmt::Display for Destination {
     }
 }
 
-/// Why an export did not come about. Nothing half-written bears its name.
+/// Export failure. A failed export leaves no partial file under the final name.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The system refused.
+    /// The system reported an error.
     #[error("cannot write {destination}: {source}")]
     Io {
         /// File or output stream.
@@ -47,13 +47,13 @@ pub enum WriteError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// A folder has the name.
+    /// The path is a folder.
     #[error("cannot write {}: expected the name of a file, found a folder", path.display())]
     IsFolder {
         /// The folder.
         path: PathBuf,
     },
-    /// The writing was called off.
+    /// The write was cancelled.
     #[error("interrupted: {destination} is not written")]
     Cancelled {
         /// File or output stream.
@@ -66,7 +66,7 @@ pub enum WriteError {
 pub struct CancelFlag(Arc<AtomicBool>);
 
 impl CancelFlag {
-    /// Cancels every write that looks at this flag.
+    /// Cancels every write that checks this flag.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -78,16 +78,17 @@ impl CancelFlag {
     }
 }
 
-/// Lets `write` write an export, which gets its name only once it is whole and on disk.
+/// Writes an export with `write`; the file gets its final name only when it is complete and on
+/// disk.
 ///
-/// The bytes first go to a file of another name in the same folder. If anything fails, or
-/// `cancel` says so, that file is removed and what stood under the name before is
-/// untouched. A link is followed. What is no plain file, such as a pipe or a device, is
-/// written to as it is, and so is standard output.
+/// The bytes first go to a file with another name in the same folder. If writing fails or is
+/// cancelled, this temporary file is removed, and an earlier file with the final name is unchanged.
+/// Symbolic links are followed. Standard output and files that are not regular, such as a pipe or a
+/// device, are written directly.
 ///
 /// # Errors
-/// If the folder or file cannot be written to, the disk is full, `write` fails, or the
-/// writing is called off.
+/// If the folder or file cannot be written, the disk is full, `write` fails, or the write is
+/// cancelled.
 ///
 /// ```
 /// use export::{write_atomically, CancelFlag, Destination};
@@ -119,7 +120,7 @@ pub(super) fn write_error(destination: Destination, source: io::Error) -> WriteE
     }
 }
 
-/// One of several files that belong together, while it is written.
+/// One of several files that belong together, in progress.
 #[cfg(feature = "parquet")]
 #[derive(Debug)]
 pub(super) struct PartFile {
@@ -128,7 +129,7 @@ pub(super) struct PartFile {
     cancel: CancelFlag,
 }
 
-/// One of several files that belong together: whole, and still without its name.
+/// One of several files that belong together: complete, but not under its final name yet.
 #[cfg(feature = "parquet")]
 #[derive(Debug)]
 pub(super) struct PreparedFile {
@@ -138,7 +139,7 @@ pub(super) struct PreparedFile {
 
 #[cfg(feature = "parquet")]
 impl PartFile {
-    /// Begins one of several files, which go away again unless they are published.
+    /// Begins one of several files; they are removed unless they are published.
     pub(super) fn create(path: &Path, cancel: &CancelFlag) -> Result<Self, WriteError> {
         if path.is_dir() {
             return Err(WriteError::IsFolder { path: path.to_owned() });
@@ -150,10 +151,10 @@ impl PartFile {
         }
     }
 
-    /// Brings it to disk, all but its name.
+    /// Writes everything to disk; the file keeps its temporary name.
     pub(super) fn finish(self) -> Result<PreparedFile, WriteError> {
         let Self { file, destination, cancel } = self;
-        // The last chance: behind this the file gets its name.
+        // Last check for cancellation before the file gets its name.
         let whole = if cancel.is_cancelled() { Err(cancelled()) } else { file.finish() };
         match whole {
             Ok(file) => Ok(PreparedFile { file, destination }),
@@ -175,7 +176,7 @@ impl Write for PartFile {
 
 #[cfg(feature = "parquet")]
 impl PreparedFile {
-    /// Gives it its name.
+    /// Renames the file to its final name.
     pub(super) fn publish(self) -> Result<(), WriteError> {
         let Self { file, destination } = self;
         file.publish().map_err(|source| write_error(destination, source))
@@ -189,7 +190,7 @@ fn prepare_cancellable<T>(
 ) -> io::Result<(WholeFile, T)> {
     prepare_whole_file(path, |out| {
         let written = write(&mut Cancellable { out, cancel })?;
-        // The last chance: behind this the file gets its name.
+        // Last check for cancellation before the file gets its name.
         if cancel.is_cancelled() { Err(cancelled()) } else { Ok(written) }
     })
 }
@@ -209,7 +210,7 @@ fn write_file<T>(
             opened.and_then(|file| write_directly(file, cancel, write))
         }
         _ => {
-            // A link that leads nowhere yet is replaced.
+            // A link whose target does not exist is replaced.
             let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
             prepare_cancellable(&path, cancel, |out| write(out))
                 .and_then(|(file, written)| file.publish().map(|()| written))
@@ -228,14 +229,14 @@ fn write_directly<T>(
     Ok(written)
 }
 
-/// Fails as soon as the writing is called off.
+/// Writer that fails once the write is cancelled.
 struct Cancellable<'a, W> {
     out: &'a mut W,
     cancel: &'a CancelFlag,
 }
 
 fn cancelled() -> io::Error {
-    // `Interrupted` alone would make `write_all` try again.
+    // `write_all` would retry after the error kind `Interrupted`.
     io::Error::other(Cancelled)
 }
 

@@ -1,16 +1,16 @@
-//! Arrows from the begin of an op to the begin of its work on each core.
+//! Arrows from the begin of an op to its first kernel on each core.
 //!
-//! An op has one arrow for each core, to the kernel that begins there first: one for each RISC
-//! would hide what lies below.
+//! Each core of an op has one arrow, to the kernel that begins first on this core. An arrow for
+//! each RISC would hide the slices below.
 
 use super::{Trace, TraceDevice, TraceRun};
 use std::collections::BTreeMap;
 
 /// Runs at which arrows end.
 pub(super) struct Arrows {
-    /// Number of the first device, so that traces in one file have arrows of their own.
+    /// Index of the first device, which makes arrow ids unique among the traces of one file.
     first_device: usize,
-    /// By device and lane: runs, ascending.
+    /// Runs by device and lane, ascending.
     runs: Vec<Vec<Vec<usize>>>,
 }
 
@@ -20,13 +20,13 @@ impl Arrows {
         Self { first_device, runs: trace.devices.iter().map(first_kernels).collect() }
     }
 
-    /// Runs of a lane at which an arrow ends, ascending.
+    /// Returns the runs of a lane at which an arrow ends, ascending.
     pub(super) fn of_lane(&self, device_index: usize, lane_index: usize) -> &[usize] {
         let runs = self.runs.get(device_index).and_then(|lanes| lanes.get(lane_index));
         runs.map_or(&[], Vec::as_slice)
     }
 
-    /// Numbers of the arrows to those of an op's runs at which one ends.
+    /// Returns the arrow ids of an op's runs; runs without an arrow are skipped.
     pub(super) fn ids(&self, device_index: usize, runs: &[TraceRun]) -> Vec<u64> {
         let ends_here =
             |run: &&TraceRun| self.of_lane(device_index, run.lane).binary_search(&run.run).is_ok();
@@ -34,7 +34,7 @@ impl Arrows {
         runs.iter().filter(ends_here).map(id).collect()
     }
 
-    /// A number that only this run of this lane has; never 0.
+    /// Returns an arrow id that is unique for this run of this lane, and never 0.
     pub(super) const fn id(&self, device_index: usize, lane_index: usize, run: usize) -> u64 {
         let device = (self.first_device + device_index + 1) as u64;
         (device << 48) | ((lane_index as u64) << 28) | run as u64
@@ -65,7 +65,7 @@ fn first_kernels(device: &TraceDevice<'_>) -> Vec<Vec<usize>> {
     runs
 }
 
-/// The cycle at which a run's kernel begins.
+/// Returns the cycle at which a run's kernel begins.
 fn kernel_start(device: &TraceDevice<'_>, run: TraceRun) -> Option<u64> {
     let lane = device.lanes.get(run.lane)?;
     let kernel = lane.run_kernels.get(run.run).copied().flatten()?;

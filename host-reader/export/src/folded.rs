@@ -1,16 +1,17 @@
-//! Folded stacks: one line per stack of zones, with the cycles of the innermost alone; of the
-//! host with its nanoseconds.
+//! Folded stacks: one line per stack of zones, with the self cycles of the innermost zone, or its
+//! self nanoseconds on the host.
 //!
 //! ```text
 //! device 0 wormhole_b0;1-2;BRISC;BRISC-FW;BRISC-KERNEL;Load 1234
 //! host (ns);main 4711.1;EnqueueProgram 800
 //! ```
 //!
-//! Runs of a lane are added up. Stacks count cycles as drawn, so that a lane's lines add up
-//! to its outermost zones. Events, values and sums have no cycles and are left out. What a lane
-//! lost is a stack of 0 cycles, and so is what the whole lacks, or may lack.
+//! The runs of a lane are added up. Cycles are counted as drawn, so the sum over a lane's lines is
+//! the total of its outermost zones. Events, values and sums have no cycles and are left out. Losses
+//! of a lane appear as a stack of 0 cycles, and so does everything that is missing, or may be
+//! missing, from the whole trace.
 //!
-//! The profile of whole chips adds up the cores, too: `device 0 wormhole_b0;BRISC;BRISC-FW 64`.
+//! The profile of whole chips also adds up the cores: `device 0 wormhole_b0;BRISC;BRISC-FW 64`.
 
 use super::{
     NameId, OnLanes, Trace, TraceHostThread,
@@ -35,11 +36,11 @@ pub(super) fn write(
     for thread in &trace.host.threads {
         out.write_all(folded_thread(thread, &host_names, &frames).as_bytes())?;
     }
-    // What single lanes lost stands beside them.
+    // Losses of single lanes are written with their lanes.
     out.write_all(doubts_of(trace, |key| !key.starts_with("lost_")).as_bytes())
 }
 
-/// Writes the stacks of every RISC of every chip, over all cores.
+/// Writes the stacks of each RISC of each chip, summed over all cores.
 pub(super) fn write_chips(
     trace: &Trace<'_>,
     out: &mut dyn Write,
@@ -58,13 +59,13 @@ pub(super) fn write_chips(
     out.write_all(doubts_of(trace, |_| true).as_bytes())
 }
 
-/// Reasons for doubt about the whole, each a stack of 0 cycles: `[lost zones 25] 0`.
+/// Returns the warnings about the whole trace, each as a stack of 0 cycles: `[lost zones 25] 0`.
 fn doubts_of(trace: &Trace<'_>, is_wanted: impl Fn(&str) -> bool) -> String {
     let doubts = trace.doubts().into_iter().filter(|(key, _)| is_wanted(key));
     doubts.map(|(key, count)| format!("[{} {count}] 0\n", key.replace('_', " "))).collect()
 }
 
-/// A name as a frame: it holds neither the separator nor a line's end.
+/// Returns a name as a frame, without separators and line ends.
 fn frame(name: &str) -> String {
     name.chars().map(|c| if c == ';' || c.is_control() { '_' } else { c }).collect()
 }
@@ -89,7 +90,7 @@ fn folded_thread(thread: &TraceHostThread<'_>, names: &HostNames<'_>, frames: &[
     text_of(&stacks, &base, frames)
 }
 
-/// A line for each stack that has cycles of its own.
+/// Returns a line for each stack with self cycles.
 fn text_of(stacks: &Stacks, base: &str, frames: &[String]) -> String {
     let mut text = String::new();
     for (stack, cycles) in stacks.with_cycles() {

@@ -1,32 +1,32 @@
-//! The formats that one file holds, and how each is chosen.
+//! Export formats of one file, and their selection by label or file name.
 
 use super::{OnLanes, Trace, chrome, folded, html, perfetto, speedscope, tracy};
 use causes::Explanation;
 use recording::Recording;
 use std::{fmt, io, io::Write, path::Path, str::FromStr};
 
-/// A format of one file.
+/// An export format with one file per trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ExportFormat {
-    /// Perfetto's protobuf, for <https://ui.perfetto.dev> and its trace processor.
+    /// Perfetto's protobuf format, for <https://ui.perfetto.dev> and its trace processor.
     Perfetto,
-    /// Chrome's JSON, for `chrome://tracing` and many others.
+    /// Chrome's JSON format, for `chrome://tracing` and many other viewers.
     Chrome,
-    /// JSON of speedscope, for <https://www.speedscope.app>.
+    /// speedscope's JSON format, for <https://www.speedscope.app>.
     Speedscope,
-    /// Folded stacks with the cycles of their innermost zone, for flame graphs.
+    /// Folded stacks with the self cycles of their innermost zone, for flame graphs.
     Folded,
-    /// Folded stacks of each RISC over all cores of its chip.
+    /// Folded stacks of each RISC, summed over all cores of a chip.
     FoldedChip,
-    /// The file of Tracy, for its viewers of all versions and Tenstorrent's fork.
+    /// Tracy's file format, for all versions of its viewer and for Tenstorrent's fork.
     Tracy,
-    /// A page to look at in any browser, without a network: tables, core grid, timeline.
+    /// HTML page for any browser, without network access: tables, core grid, timeline.
     Html,
 }
 
 impl ExportFormat {
-    /// Every format.
+    /// All formats.
     pub const ALL: [Self; 7] = [
         Self::Perfetto,
         Self::Chrome,
@@ -37,7 +37,7 @@ impl ExportFormat {
         Self::Html,
     ];
 
-    /// The word for it.
+    /// Returns the label of the format.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl ExportFormat {
         }
     }
 
-    /// How names of its files end, the usual one first.
+    /// Returns the endings of file names, default first.
     #[must_use]
     pub const fn endings(self) -> &'static [&'static str] {
         match self {
@@ -65,7 +65,7 @@ impl ExportFormat {
         }
     }
 
-    /// The format that a file's name asks for.
+    /// Returns the format that matches the ending of a file's name.
     ///
     /// ```
     /// use export::ExportFormat;
@@ -93,10 +93,10 @@ impl ExportFormat {
         }
     }
 
-    /// Writes a trace; `on_lanes` learns how many lanes are done.
+    /// Writes a trace; `on_lanes` receives the number of lanes written so far.
     ///
-    /// Lanes are encoded many at a time and written in order, so that the same trace gives
-    /// the same bytes.
+    /// Lanes are encoded in parallel and written in order, so the same trace always gives the same
+    /// bytes.
     ///
     /// # Errors
     /// If `out` fails.
@@ -128,7 +128,7 @@ impl fmt::Display for ExportFormat {
     }
 }
 
-/// A word that names no format.
+/// Error for an unknown format label.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "there is no format `{found}`; choose from perfetto, chrome, speedscope, folded, folded-chip, \

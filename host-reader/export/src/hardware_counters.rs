@@ -5,13 +5,13 @@ use analysis::counters::{LaunchCounters, Sample};
 use std::collections::BTreeMap;
 use wire::ZoneId;
 
-/// Returns for each name whether it is that of counters.
+/// Returns, for each name, true if it is the name of hardware counters.
 pub(super) fn counter_names(names: &TraceNames<'_>) -> Vec<bool> {
     let id = u32::from(ZoneId::PERF_COUNTER.0);
     names.as_slice().iter().map(|name| name.marker_id == id).collect()
 }
 
-/// The counters of each op of a chip that has any; `launch` is the index of the op.
+/// Returns the counters of each op of a chip that has any; `launch` is the index of the op.
 pub(super) fn counters_of_ops(
     device: &TraceDevice<'_>,
     names: &TraceNames<'_>,

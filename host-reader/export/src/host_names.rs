@@ -1,12 +1,12 @@
-//! Numbers for the names of the host's zones and marks, behind those of the chips' names.
+//! Numbers for the names of the host's zones and marks, after the numbers of the chips' names.
 
 use super::{NameId, Trace};
 use host_events::HostSource;
 use std::collections::HashMap;
 
-/// The names of the host, for formats whose names are one table.
+/// Names of the host, for formats with a single table of names.
 pub(super) struct HostNames<'a> {
-    /// In the order of their numbers.
+    /// Sources in the order of their numbers.
     pub(super) sources: Vec<&'a HostSource>,
     numbers: HashMap<&'a HostSource, NameId>,
 }
@@ -19,7 +19,7 @@ impl<'a> HostNames<'a> {
         Self { sources, numbers }
     }
 
-    /// The number of a name in the table.
+    /// Returns the number of a name in the table.
     pub(super) fn number(&self, source: &HostSource) -> NameId {
         self.numbers.get(source).copied().unwrap_or(NameId(0))
     }

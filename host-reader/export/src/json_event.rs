@@ -1,6 +1,6 @@
 //! One event of a Chrome trace, written field by field.
 
-/// An event under way. Arguments come last; [`JsonEvent::end`] closes it.
+/// An event in progress. Arguments come last; [`JsonEvent::end`] closes the event.
 pub(super) struct JsonEvent<'t> {
     text: &'t mut Vec<u8>,
     has_argument: bool,
@@ -18,7 +18,7 @@ impl<'t> JsonEvent<'t> {
         event
     }
 
-    /// A slice with both ends. Needs a name.
+    /// Begins a slice with start and duration; the caller must add a name.
     pub(super) fn complete(
         text: &'t mut Vec<u8>,
         pid: u64,
@@ -35,7 +35,7 @@ impl<'t> JsonEvent<'t> {
         event
     }
 
-    /// An instant of a thread. Needs a name.
+    /// Begins an instant of a thread; the caller must add a name.
     pub(super) fn instant(text: &'t mut Vec<u8>, pid: u64, tid: u64, time_ns: u64) -> Self {
         let mut event = Self::begin(text, 'i', pid, tid);
         event.push(",\"s\":\"t\",\"ts\":");
@@ -44,7 +44,7 @@ impl<'t> JsonEvent<'t> {
         event
     }
 
-    /// A point of a counter, whose track has the same name; of what is no number, a mark.
+    /// Writes a point of the counter `name`; for a value that is not finite, an instant.
     pub(super) fn counter(text: &'t mut Vec<u8>, pid: u64, time_ns: u64, name: &str, value: f64) {
         if !value.is_finite() {
             let mut event = Self::instant(text, pid, 0, time_ns);
@@ -62,7 +62,7 @@ impl<'t> JsonEvent<'t> {
         event.end();
     }
 
-    /// One end of an arrow; `s` starts it, `f` ends it at the slice around it.
+    /// Writes one end of an arrow; `s` starts it, `f` ends it at the enclosing slice.
     pub(super) fn flow(
         text: &'t mut Vec<u8>,
         end: char,
@@ -88,19 +88,19 @@ impl<'t> JsonEvent<'t> {
         event
     }
 
-    /// Ends metadata that is a name.
+    /// Adds a name and ends the metadata.
     pub(super) fn name(mut self, name: &str) {
         self.text("name", name);
         self.end();
     }
 
-    /// Ends metadata that is an order.
+    /// Adds a sort index and ends the metadata.
     pub(super) fn sort_index(mut self, index: u64) {
         self.number("sort_index", index);
         self.end();
     }
 
-    /// Appends JSON as it is.
+    /// Appends JSON unchanged.
     pub(super) fn encoded(&mut self, json: &str) {
         self.push(json);
     }

@@ -1,13 +1,13 @@
-//! Encoding lanes many at a time and writing them in order.
+//! Parallel encoding of lanes, written in order.
 
 use super::{Trace, TraceDevice, TraceLane};
 use rayon::prelude::*;
 use std::io::{self, Write};
 
-/// Receiver of the number of lanes that are done.
+/// Receiver of the number of completed lanes.
 pub type OnLanes<'a> = &'a mut dyn FnMut(usize);
 
-/// Lanes in the works for each thread. Bounds what is held in memory.
+/// Number of lanes in progress per thread. The number bounds the memory in use.
 const LANES_PER_THREAD: usize = 4;
 
 /// A lane and its position in its trace.
@@ -23,7 +23,7 @@ pub(super) struct PlacedLane<'t, 'a> {
     pub(super) index: usize,
 }
 
-/// Every lane of a trace with its place.
+/// Returns every lane of a trace with its position.
 pub(super) fn placed_lanes<'t, 'a>(trace: &'t Trace<'a>) -> Vec<PlacedLane<'t, 'a>> {
     let mut placed = Vec::with_capacity(trace.lane_count());
     for (device_index, device) in trace.devices.iter().enumerate() {
@@ -35,7 +35,7 @@ pub(super) fn placed_lanes<'t, 'a>(trace: &'t Trace<'a>) -> Vec<PlacedLane<'t, '
     placed
 }
 
-/// Encodes every lane and writes what came of it, in order.
+/// Encodes every lane and writes the encoded bytes in order.
 pub(super) fn write_lanes<'t, 'a>(
     trace: &'t Trace<'a>,
     out: &mut dyn Write,

@@ -1,18 +1,18 @@
-//! Exports: one model of what was recorded, and what every format needs to be written safely.
+//! Exports: one model of a recording, and safe writing for all formats.
 //!
 //! | question | item |
 //! |---|---|
-//! | what does every exporter walk? | [`Trace`], made by [`Trace::new`] from a [`Recording`] |
-//! | which part of it is wanted? | [`TraceFilter`] |
+//! | which model do all formats share? | [`Trace`], made by [`Trace::new`] from a [`Recording`] |
+//! | how is the model filtered? | [`TraceFilter`] |
 //! | which formats of one file are there? | [`ExportFormat`] |
-//! | how does a Tracy viewer get it, as a file or live? | [`tracy`] |
-//! | where do SQL engines find many recordings as one? | `ParquetDataset`, with the feature `parquet` |
-//! | how does a file get its name only once it is whole? | [`write_atomically`] |
+//! | how does a Tracy viewer get a trace, as a file or live? | [`tracy`] |
+//! | how do SQL engines query many recordings as one? | `ParquetDataset`, with the feature `parquet` |
+//! | how is a file written either completely or not at all? | [`write_atomically`] |
 //!
-//! The model is built once: lanes are paired, brought onto one clock per chip, put in
-//! time order and nested properly, names are numbered densely. What had to be changed for
-//! that is counted in the model, as are losses, anomalies and what a filter hides.
-//! Formats are the business of the modules beside it.
+//! The model is built once: records are paired to zones, times are converted to one clock per chip,
+//! zones are ordered by time and nested properly, and names are numbered densely. The model counts
+//! the corrections that this requires, and also losses, anomalies and items hidden by a filter.
+//! Each format has a module of its own.
 
 #![forbid(unsafe_code)]
 

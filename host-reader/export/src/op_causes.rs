@@ -4,9 +4,9 @@ use super::{Trace, TraceDevice};
 use causes::OpCauses;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Causes of each op of a chip, in the order of its ops; none where nothing is known.
+/// Returns the causes of each op of a chip, in the order of its ops; `None` if they are unknown.
 ///
-/// Launches are matched by program and number, replays of one trace by their order.
+/// Launches are matched by program and launch number, replays of a trace by their order.
 pub(super) fn causes_of_ops<'t>(
     trace: &'t Trace<'_>,
     device: &TraceDevice<'_>,
@@ -23,7 +23,9 @@ pub(super) fn causes_of_ops<'t>(
     device.ops.iter().map(of_op).collect()
 }
 
-/// Names of the ops of a chip, in their order: the host's, or those of the ops CSV that describes them.
+/// Returns the names of a chip's ops, in order.
+///
+/// A name comes from the host, or from the ops CSV that describes the launch.
 pub(super) fn names_of_ops<'t>(
     trace: &'t Trace<'_>,
     device: &TraceDevice<'t>,

@@ -1,5 +1,5 @@
-//! Readable names of points whose values say what they are: NoC events, hardware counters, waits
-//! and signals.
+//! Readable labels of points that are described by their values: NoC events, hardware counters,
+//! waits and signals.
 
 use super::{Trace, TraceNames, TraceNoc, TracePoint, hardware_counters::counter_names};
 use analysis::{counters::Sample, noc_events::TraceObject};
@@ -22,27 +22,27 @@ pub(super) struct PointWords<'t> {
     noc_events: BTreeMap<LaneId, BTreeMap<u64, &'t TraceObject>>,
 }
 
-/// Kind of record of waits that a name stands for.
+/// Kind of wait record that a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WaitRecord {
     Total,
     Blocked,
 }
 
-/// Meaning of a point that a name alone does not tell.
+/// Meaning of a point, decoded from its values.
 pub(super) enum Meaning<'t> {
-    /// A reading of a hardware counter.
+    /// A sample of a hardware counter.
     Counter(Sample),
-    /// An event of a NoC.
+    /// A NoC event.
     NocEvent(&'t TraceObject),
-    /// A wait that blocked; the point is its end.
+    /// A blocking wait, recorded at its end.
     Wait(BlockedWait),
     /// The sum of a kernel's waits for one object.
     WaitTotal(WaitTotal),
 }
 
 impl<'t> PointWords<'t> {
-    /// Prepares the meanings of a trace.
+    /// Decodes the names and NoC events of a trace.
     pub(super) fn new(trace: &'t Trace<'_>) -> Self {
         let mut noc_events: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         for device in &trace.devices {
@@ -61,8 +61,9 @@ impl<'t> PointWords<'t> {
         }
     }
 
-    /// Returns the meaning of a point of a lane; `None` if its name and values say everything, or
-    /// if it could not be decoded.
+    /// Returns the meaning of a point of a lane.
+    ///
+    /// Returns `None` if the point needs no decoding or could not be decoded.
     pub(super) fn meaning(&self, lane: LaneId, point: &TracePoint<'_>) -> Option<Meaning<'t>> {
         let is = |flags: &[bool]| flags.get(point.name.index()) == Some(&true);
         if is(&self.is_counter) {
@@ -84,7 +85,7 @@ impl<'t> PointWords<'t> {
 }
 
 impl Meaning<'_> {
-    /// A name for people, such as `WRITE_ 4096 B to 1-2`.
+    /// Returns a readable label, such as `WRITE_ 4096 B to 1-2`.
     pub(super) fn label(&self) -> Cow<'_, str> {
         match self {
             Self::Counter(sample) => Cow::Borrowed(&sample.name),
@@ -105,7 +106,8 @@ pub(super) enum Argument<'a> {
 }
 
 impl Meaning<'_> {
-    /// Fields of the record as arguments of an event, by name. A counter's value is no field.
+    /// Returns the fields of the record by name, as arguments of an event. A counter's value is not
+    /// a field.
     pub(super) fn arguments(&self) -> Vec<(&'static str, Argument<'_>)> {
         let number = |name, value| (name, Argument::Number(value));
         match self {
@@ -143,7 +145,7 @@ fn wait_record(name: &str) -> Option<WaitRecord> {
     }
 }
 
-/// Kind and key of a wait, such as `CB_WAIT 3`.
+/// Returns kind and key of a wait, such as `CB_WAIT 3`.
 fn wait_label(kind: WaitKind, key: u32) -> String {
     kind.name()
         .map_or_else(|| format!("wait of kind {} {key}", kind.0), |name| format!("{name} {key}"))
@@ -160,7 +162,7 @@ fn noc_label(object: &TraceObject) -> String {
     label
 }
 
-/// Returns for each name whether it is that of NoC events.
+/// Returns, for each name, true if it is the name of NoC events.
 fn noc_names(names: &TraceNames<'_>) -> Vec<bool> {
     let id = u32::from(ZoneId::NOC_TRACING.0);
     names.as_slice().iter().map(|name| name.marker_id == id).collect()

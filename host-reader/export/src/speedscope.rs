@@ -1,8 +1,10 @@
-//! JSON for speedscope: one profile of each whole chip, by RISC and zone, in cycles; then one
-//! evented profile per lane and per thread of the host, in nanoseconds.
+//! JSON for speedscope.
 //!
-//! Events, values and sums, and what of the host is no zone, have no place in this format;
-//! the name of the whole says how many are left out, and the name of a lane what it lost.
+//! Each whole chip has one sampled profile by RISC and zone, in cycles. Each lane and each thread
+//! of the host then has one evented profile, in nanoseconds.
+//!
+//! This format cannot show events, values and sums, nor messages and plots of the host. The name of
+//! the whole file states how many are left out, and the name of a lane states its losses.
 //!
 //! # Compatibility
 //! `file-format-schema.json` of the npm package `speedscope`.
@@ -161,7 +163,7 @@ fn of_thread(
     profile(&name, position, &thread.zones, frame, end_ns)
 }
 
-/// A profile, behind `position` others; `frame` gives the frame of each zone.
+/// Encodes a profile that follows `position` others; `frame` returns the frame of each zone.
 fn profile(
     name: &str,
     position: usize,

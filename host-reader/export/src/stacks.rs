@@ -1,4 +1,4 @@
-//! Stacks of zones, with the cycles of the innermost alone.
+//! Stacks of zones, with the self cycles of the innermost zone.
 
 use super::{NameId, TraceDevice, TraceZones};
 use std::collections::{BTreeMap, HashMap};
@@ -17,7 +17,7 @@ struct Node {
     cycles: u64,
 }
 
-/// The stacks of each RISC of a chip, over all its cores.
+/// Returns the stacks of each RISC of a chip, summed over all cores.
 pub(super) fn chip_stacks(device: &TraceDevice<'_>) -> BTreeMap<Risc, Stacks> {
     let mut riscs: BTreeMap<Risc, Stacks> = BTreeMap::new();
     for lane in &device.lanes {
@@ -53,7 +53,7 @@ impl Stacks {
         })
     }
 
-    /// Each stack that has cycles of its own, outermost zone first.
+    /// Returns each stack with self cycles, outermost zone first.
     pub(super) fn with_cycles(&self) -> impl Iterator<Item = (Vec<NameId>, u64)> {
         let own = (0..self.nodes.len()).filter(|&node| self.nodes[node].cycles > 0);
         own.map(|node| (self.stack(node), self.nodes[node].cycles))

@@ -5,17 +5,17 @@ use host_events::{HostEvent, HostEventKind, HostSource};
 use reader::ledger::{LossCause, LossTotals, UncountedSource};
 use std::{borrow::Cow, collections::BTreeMap};
 
-/// A lane as people call it, such as `1-2 BRISC`.
+/// Returns the label of a lane, such as `1-2 BRISC`.
 pub(super) fn lane_label(lane: &TraceLane<'_>) -> String {
     format!("{} {}", core_label(lane), lane.id.risc)
 }
 
-/// A core as upstream's tools write it, such as `1-2`.
+/// Returns the label of a core as in TT-Metal's tools, such as `1-2`.
 pub(super) fn core_label(lane: &TraceLane<'_>) -> String {
     format!("{}-{}", lane.id.core.x, lane.id.core.y)
 }
 
-/// A thread of the host as people call it, with the numbers of process and thread.
+/// Returns the label of a host thread: its name, and the numbers of process and thread.
 pub(super) fn thread_label(thread: &TraceHostThread<'_>) -> String {
     let name = if thread.name.is_empty() { "thread" } else { thread.name };
     format!("{name} {}.{}", thread.process_id, thread.number)
@@ -36,11 +36,11 @@ pub(super) fn mark_label<'a>(
     }
 }
 
-/// Longest label of a message, in characters.
+/// Maximum length of a message's label, in characters.
 const MESSAGE_LABEL_CHARS: usize = 64;
 
-/// The label of a message: the beginning of its first line that says something. TT-Metal sends
-/// pages of JSON between backticks; the whole text stands beside the label.
+/// Returns the label of a message: the beginning of its first line that is not empty. TT-Metal
+/// sends pages of JSON between backticks; formats store the whole text separately.
 fn message_label(text: &str) -> Cow<'_, str> {
     let mut lines =
         text.lines().map(|line| line.trim_matches(|c: char| c == '`' || c.is_whitespace()));
@@ -51,18 +51,19 @@ fn message_label(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A chip as people call it.
+/// Returns the label of a chip.
 pub(super) fn device_label(device: &TraceDevice<'_>) -> String {
     format!("device {} {}", device.chip.chip_id, device.chip.arch)
 }
 
-/// A loss in words, such as `lost 25 zones, 3 events: L1 full`.
+/// Returns the label of a loss, such as `lost 25 zones, 3 events: L1 full`.
 pub(super) fn loss_label(loss: &TraceLoss) -> String {
     format!("lost {}: {}", totals_label(&loss.totals), loss.cause.label())
 }
 
-/// Everything that a lane lost, in one line such as `lost 25 zones, 3 events: L1 full; lost 64
-/// unknown markers: DRAM full`; `None` if nothing is known to be missing.
+/// Returns all losses of a lane in one line; `None` if nothing is known to be missing.
+///
+/// An example is `lost 25 zones, 3 events: L1 full; lost 64 unknown markers: DRAM full`.
 pub(super) fn losses_label(lane: &TraceLane<'_>) -> Option<String> {
     let mut causes: BTreeMap<LossCause, LossTotals> = BTreeMap::new();
     for loss in &lane.losses {
@@ -75,13 +76,15 @@ pub(super) fn losses_label(lane: &TraceLane<'_>) -> Option<String> {
     (!labels.is_empty()).then(|| labels.join("; "))
 }
 
-/// How much is missing, in words.
+/// Returns the numbers of missing records as text.
 pub(super) fn totals_label(totals: &LossTotals) -> String {
     totals.in_words(|kind, count| format!("{count} {}", kind.key().replace('_', " ")))
 }
 
-/// Numbers of a loss besides its counts, each with its name, as far as they are known: how many
-/// runs lost records, and the first and the last launch among which they are.
+/// Returns the known figures of a loss besides its counts, each with its name.
+///
+/// These are the number of runs that lost records, and the first and last launch of the range in
+/// which they are.
 pub(super) fn launches(totals: &LossTotals) -> impl Iterator<Item = (&'static str, u64)> {
     let span = totals.programs;
     let numbers = [
@@ -92,7 +95,7 @@ pub(super) fn launches(totals: &LossTotals) -> impl Iterator<Item = (&'static st
     numbers.into_iter().filter_map(|(name, number)| Some((name, number?)))
 }
 
-/// The key of a source of records that does not say how much it lost, such as
+/// Returns the key for a source of records that does not report how many it lost, such as
 /// `losses_unknown_the_capture_is_damaged`.
 fn uncounted_key(source: UncountedSource) -> String {
     let label = source.label().replace('\'', "").replace([' ', '-'], "_");
@@ -100,9 +103,11 @@ fn uncounted_key(source: UncountedSource) -> String {
 }
 
 impl Trace<'_> {
-    /// Returns all reasons for doubt about the trace, as keys and counts: losses, anomalies,
-    /// repairs, clipped zones, items hidden by a filter, runs not pushed. Counts of zero are left
-    /// out; an empty list means that the trace is complete.
+    /// Returns all warnings about the trace as keys and counts; an empty list means that the trace
+    /// is complete.
+    ///
+    /// The warnings are losses, anomalies, repairs, clipped zones, items hidden by a filter, and
+    /// runs not pushed. Counts of zero are left out.
     #[must_use]
     pub fn doubts(&self) -> Vec<(String, u64)> {
         let mut doubts = Vec::new();
@@ -166,7 +171,7 @@ mod tests {
         for nothing in ["", "``", " \n\t"] {
             assert_eq!(message_label(nothing), "message");
         }
-        // Counted in characters: none is cut in two.
+        // The length counts characters, so no character is split.
         assert_eq!(message_label(&"\u{e9}".repeat(64)), "\u{e9}".repeat(64));
         assert_eq!(message_label(&"\u{e9}".repeat(65)), format!("{}\u{2026}", "\u{e9}".repeat(64)));
     }

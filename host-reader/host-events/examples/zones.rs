@@ -1,10 +1,10 @@
-//! Records what the host does.
+//! Records zones and messages of the host.
 
 use host_events::{HostRecorder, HostRecording, host_message, host_zone_scoped};
 
 fn record() -> HostRecording {
     let recorder = HostRecorder::default();
-    // Another recorder of this process would keep its events.
+    // If another recorder is installed in this process, the macros record into that recorder.
     let is_first = recorder.install().is_ok();
     assert!(is_first, "one recorder a process");
     {

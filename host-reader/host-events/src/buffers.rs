@@ -1,9 +1,9 @@
-//! Buffers of chips: bytes that each kind of their memory holds.
+//! Buffers of chips: bytes in use in each kind of memory.
 
 use crate::{HostEventKind, HostRecording};
 use std::{collections::BTreeMap, fmt};
 
-/// Kinds of memory that a host allocates buffers in.
+/// Kinds of memory in which a host allocates buffers.
 ///
 /// # Compatibility
 /// `BufferType` of tt-metal's `buffer_types.hpp`.
@@ -31,7 +31,7 @@ pub struct BufferPool {
 }
 
 impl BufferPool {
-    /// Reads the name of a pool; `None` of any other name.
+    /// Parses the name of a pool; returns `None` for any other name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let (device_id, kind) = name.strip_prefix("Device ")?.split_once(' ')?;
@@ -46,7 +46,7 @@ impl fmt::Display for BufferPool {
     }
 }
 
-/// Bytes that a point of a pool's plot stands for.
+/// Converts the value of a point in a pool's plot to bytes.
 #[expect(clippy::cast_possible_truncation, reason = "a cast of floats saturates")]
 #[expect(clippy::cast_sign_loss, reason = "no pool holds less than nothing")]
 #[must_use]
@@ -54,7 +54,7 @@ pub const fn buffer_bytes(value: f64) -> u64 {
     value as u64
 }
 
-/// Text of a point of a pool's plot: the address of the buffer that was allocated or given back.
+/// Returns the text for a point of a pool's plot: the address of the allocated or freed buffer.
 ///
 /// ```
 /// use host_events::{address_text, buffer_address};
@@ -67,7 +67,7 @@ pub fn address_text(address: u64) -> Box<str> {
     format!("{address:#x}").into()
 }
 
-/// Reads the text of a point of a pool's plot; `None` of any other text.
+/// Parses the text of a point of a pool's plot; returns `None` for any other text.
 #[must_use]
 pub fn buffer_address(text: &str) -> Option<u64> {
     u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()
@@ -76,12 +76,12 @@ pub fn buffer_address(text: &str) -> Option<u64> {
 /// Bytes of the buffers in each pool over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BufferUsage {
-    /// Times and bytes from then on, by time.
+    /// Times and the bytes from each time on, ordered by time.
     pools: BTreeMap<BufferPool, Vec<(u64, u64)>>,
 }
 
 impl BufferUsage {
-    /// The pools that threads of the host plotted.
+    /// Collects the pools that threads of the host plotted.
     #[must_use]
     pub fn of_host(host: &[HostRecording]) -> Self {
         let mut pools: BTreeMap<BufferPool, Vec<(u64, u64)>> = BTreeMap::new();
@@ -96,7 +96,7 @@ impl BufferUsage {
         Self { pools }
     }
 
-    /// Times and bytes from then on of each pool, by time.
+    /// Returns, for each pool, times and the bytes from each time on, ordered by time.
     pub fn pools(&self) -> impl Iterator<Item = (BufferPool, &[(u64, u64)])> {
         self.pools.iter().map(|(pool, points)| (*pool, points.as_slice()))
     }
@@ -107,8 +107,9 @@ impl BufferUsage {
         self.pools.is_empty()
     }
 
-    /// Most bytes of each pool of a chip from `start_ns` to `end_ns`, both included. Pools without
-    /// a buffer until then are left out.
+    /// Returns the maximum bytes of each pool of a chip from `start_ns` to `end_ns`, both included.
+    ///
+    /// Pools without a buffer up to `end_ns` are left out.
     pub fn peaks(
         &self,
         device_id: u64,

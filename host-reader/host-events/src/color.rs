@@ -12,16 +12,16 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostColor {
-    /// Red part.
+    /// Red component.
     pub red: u8,
-    /// Green part.
+    /// Green component.
     pub green: u8,
-    /// Blue part.
+    /// Blue component.
     pub blue: u8,
 }
 
 impl HostColor {
-    /// Takes a colour apart that is written as 0xRRGGBB; `None` above 0xFFFFFF.
+    /// Converts a colour from 0xRRGGBB; `None` above 0xFFFFFF.
     #[must_use]
     pub const fn from_rgb(rgb: u32) -> Option<Self> {
         match rgb.to_be_bytes() {
@@ -38,7 +38,7 @@ impl HostColor {
 }
 
 impl fmt::Display for HostColor {
-    /// Writes the colour as pages and viewers take it, such as `#ff8000`.
+    /// Writes the colour in the notation of HTML and viewers, such as `#ff8000`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "#{:06x}", self.rgb())
     }

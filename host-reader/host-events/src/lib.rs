@@ -1,19 +1,18 @@
 //! Events of the host: zones, messages, signposts, frame marks, plots and op records.
 //!
-//! A host that drives chips records its own events beside theirs, and on the same clock: the
-//! monotonic clock of the host, to which clock samples tie the chips. So a trace shows
-//! which call of the host a kernel waited for.
+//! A host that drives chips records its own events on the same clock as the chips' events: the
+//! monotonic clock of the host, to which clock samples relate the chips' clocks. A trace can
+//! therefore show which call of the host a kernel waited for.
 //!
-//! | question | open |
+//! | question | item |
 //! |---|---|
 //! | how is a program instrumented? | [`host_zone_scoped!`](crate::host_zone_scoped), [`host_message!`](crate::host_message), [`host_signpost!`](crate::host_signpost), [`host_frame_mark!`](crate::host_frame_mark), [`host_plot!`](crate::host_plot) |
-//! | who listens? | [`HostRecorder`], once it is [installed](HostRecorder::install) |
+//! | what records the events? | [`HostRecorder`], once it is [installed](HostRecorder::install) |
 //! | what was recorded? | [`HostRecording`], which a capture keeps |
-//! | how do spans of `tracing` get in? | `HostLayer`, with the feature `tracing` |
+//! | how are spans of `tracing` recorded? | `HostLayer`, with the feature `tracing` |
 //!
-//! A recorder never waits for another thread's records, never grows beyond its bounds, and
-//! counts what it has no room for. Without an installed recorder an instrumented program
-//! does next to nothing.
+//! A recorder never waits for another thread's records, never grows beyond its bounds, and counts
+//! dropped events. Without an installed recorder, an instrumented program has almost no overhead.
 //!
 //! ```
 //! use host_events::{host_message, host_zone_scoped, HostRecorder};
@@ -30,8 +29,8 @@
 //! ```
 //!
 //! # Compatibility
-//! The names are Tracy's, which TT-Metal's hosts are instrumented with (`ZoneScopedN`,
-//! `TracyMessage`, `FrameMark`, `TracyPlot`), and `signpost` of its Python package `tracy`.
+//! The names follow Tracy, with which TT-Metal's hosts are instrumented (`ZoneScopedN`,
+//! `TracyMessage`, `FrameMark`, `TracyPlot`), and `signpost` of TT-Metal's Python package `tracy`.
 
 #![forbid(unsafe_code)]
 
@@ -64,17 +63,17 @@ pub use trace_message::{TraceMessage, TraceStep};
 #[cfg(feature = "tracing")]
 pub use tracing_layer::HostLayer;
 
-/// The monotonic clock that recorders use, in nanoseconds.
+/// Returns the time of the monotonic clock that recorders use, in nanoseconds.
 ///
-/// A back end for real hardware should use it, too, for its pings, so that chips and host
-/// share it.
+/// A back end for real hardware should use this clock for its pings, so that chips and host share a
+/// clock.
 ///
-/// On Unix it is `CLOCK_MONOTONIC`, which all processes of a machine share; elsewhere it
+/// On Unix this is `CLOCK_MONOTONIC`, which all processes of a machine share; elsewhere the clock
 /// begins with the process.
 ///
-/// It is the clock itself and no estimate of it from a counter of the processor, which would
-/// be read a little sooner and err by its calibration: chips are fitted to this very clock, to
-/// some nanoseconds.
+/// The clock is read directly, not estimated from a processor counter. A counter is slightly faster
+/// to read, but has a calibration error, while chips are fitted to this clock within some
+/// nanoseconds.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     #[cfg(unix)]

@@ -1,8 +1,8 @@
-//! The records of one thread: what the thread itself writes with, and what others read.
+//! Log of one thread: its writer, used by the thread, and its reader, used by other threads.
 //!
-//! The thread takes no lock to record, but once for each chunk of words and for each place
-//! that was made while the program ran. Everything that is written is published at once, so
-//! a reader sees all of it, whether the thread records again or not.
+//! The thread takes no lock to record, except once for each chunk of words and for each source
+//! location created at run time. Every record is published at once, so a reader sees it even if the
+//! thread never records again.
 
 use super::{
     HostColor, HostDrops, HostEvent, HostEventKind, HostSource, HostThread,
@@ -18,21 +18,21 @@ use std::{
     },
 };
 
-/// How much a thread may record between two calls of `take`.
+/// Limits on the records of a thread between two calls of `take`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) event_count: u64,
     pub(super) text_bytes: u64,
 }
 
-/// A place in the program: one of the program's own, or one made while it runs.
+/// A source location: static, or created at run time.
 #[derive(Clone, Debug)]
 pub(super) enum SourceRef {
     Static(&'static HostSource),
     Made(Arc<HostSource>),
 }
 
-/// Text and colour that an event has besides its place and times.
+/// Text and colour of an event.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Attached<'a> {
     pub(super) text: Option<&'a str>,
@@ -45,18 +45,18 @@ pub(super) struct ThreadLog {
     number: u64,
     name: String,
     written: Totals,
-    /// Events taken out, from which the writer computes the available space.
+    /// Number of events taken, from which the writer calculates the available space.
     taken_events: AtomicU64,
     taken_text_bytes: AtomicU64,
     is_ended: AtomicBool,
-    /// Chunks that the writer has begun and no reader has seen.
+    /// Chunks begun by the writer that the reader has not fetched yet.
     new_chunks: Mutex<Vec<Arc<Chunk>>>,
-    /// Places of published records, in their order.
+    /// Run-time source locations of published records, in the order of the records.
     new_places: Mutex<Vec<Arc<HostSource>>>,
     reader: Mutex<Reader>,
 }
 
-/// Numbers that only ever grow; their one writer stores them.
+/// Counters that only grow and have a single writer.
 #[derive(Debug, Default)]
 struct Totals {
     dropped_zones: AtomicU64,
@@ -64,24 +64,24 @@ struct Totals {
     dropped_texts: AtomicU64,
 }
 
-/// How far a thread's log has been read.
+/// Read position in a thread's log.
 #[derive(Debug, Default)]
 struct Reader {
     chunks: VecDeque<Arc<Chunk>>,
-    /// Words of the first chunk that have been read.
+    /// Number of words of the first chunk that have been read.
     position: usize,
     places: VecDeque<Arc<HostSource>>,
     open_zone_count: u64,
     dropped: HostDrops,
 }
 
-/// Writer of a thread's log, owned by that thread alone.
+/// Writer of a thread's log, owned by that thread.
 #[derive(Debug)]
 pub(super) struct Writer {
     log: Arc<ThreadLog>,
     bounds: Bounds,
     chunk: Arc<Chunk>,
-    /// Words of the chunk that are in use.
+    /// Number of words of the chunk in use.
     position: usize,
     sites: SiteNumbers,
     event_count: u64,
@@ -104,17 +104,18 @@ impl ThreadLog {
         }
     }
 
-    /// Returns true if the thread has stopped writing; all that it wrote can then be read.
+    /// Returns true if the thread has stopped writing; all its records can then be read.
     pub(super) fn is_ended(&self) -> bool {
         self.is_ended.load(Ordering::Acquire)
     }
 
-    /// Takes the records out; `None` if there are none and nothing was dropped.
+    /// Removes and returns the records; `None` if there are none and nothing was dropped.
     pub(super) fn take(&self, sources: &mut Sources) -> Option<HostThread> {
         let mut reader = lock(&self.reader);
         reader.chunks.extend(std::mem::take(&mut *lock(&self.new_chunks)));
         let words = reader.published_words();
-        // The places of these records were there before they were published.
+        // A source location is stored before its record is published, so all locations are present
+        // here.
         reader.places.extend(std::mem::take(&mut *lock(&self.new_places)));
         let mut thread = HostThread::default();
         for words in words {
@@ -140,8 +141,8 @@ impl ThreadLog {
 }
 
 impl Reader {
-    /// Words that are published and were not read, chunk by chunk. The writer is done with
-    /// every chunk but the last.
+    /// Returns the published words that were not read yet, chunk by chunk. Only the last chunk is
+    /// still being written.
     fn published_words(&mut self) -> Vec<Vec<u64>> {
         let mut words = Vec::with_capacity(self.chunks.len());
         while let Some(chunk) = self.chunks.front() {
@@ -189,7 +190,7 @@ impl Reader {
 }
 
 impl Writer {
-    /// Begins the log of a thread.
+    /// Creates the log of a thread.
     pub(super) fn new(number: u64, name: String, bounds: Bounds) -> Self {
         let mut writer = Self {
             log: Arc::new(ThreadLog::new(number, name)),
@@ -205,12 +206,12 @@ impl Writer {
         writer
     }
 
-    /// Returns the log that others read.
+    /// Returns the log for readers.
     pub(super) const fn log(&self) -> &Arc<ThreadLog> {
         &self.log
     }
 
-    /// Begins a zone if there is room for its end; its depth.
+    /// Begins a zone if there is room for its end; returns the zone's depth.
     #[inline]
     pub(super) fn begin_zone(&mut self) -> Option<u16> {
         let depth = self.open_zones;
@@ -223,7 +224,7 @@ impl Writer {
         Some(depth)
     }
 
-    /// Ends a zone; its room was kept.
+    /// Ends a zone; its space was reserved at its begin.
     #[inline]
     pub(super) fn end_zone(
         &mut self,
@@ -236,7 +237,7 @@ impl Writer {
         self.push(source, time_ns, HostEventKind::Zone { end_ns, depth }, attached);
     }
 
-    /// Adds what has no duration, if there is room.
+    /// Adds an event without duration, if there is room.
     #[inline]
     pub(super) fn add(
         &mut self,
@@ -317,13 +318,13 @@ impl Drop for Writer {
     }
 }
 
-/// Adds one to a number that no other thread writes.
+/// Increments a counter that only this thread writes.
 #[inline]
 fn grow(total: &AtomicU64) {
     total.store(total.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
 
-/// A thread that panicked with a lock left what it guards whole: it changes in one step.
+/// Locks a mutex, even if it is poisoned: guarded data changes in one step, so it stays consistent.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

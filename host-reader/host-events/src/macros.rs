@@ -1,6 +1,6 @@
-//! Macros that know their source location.
+//! Macros that record their own source location.
 
-/// Records from here to the end of the enclosing block.
+/// Records a zone from here to the end of the enclosing block.
 ///
 /// ```
 /// host_events::host_zone_scoped!("LoadWeights");
@@ -35,7 +35,7 @@ macro_rules! host_message {
     };
 }
 
-/// Records a signpost: its name and, if there is more to say, a text.
+/// Records a signpost: its name and an optional text.
 ///
 /// ```
 /// host_events::host_signpost!("warm-up done");
@@ -58,7 +58,8 @@ macro_rules! host_signpost {
     };
 }
 
-/// Records the end of a frame, such as an iteration; with a name, of frames of that name.
+/// Records the end of a frame, such as an iteration; the optional argument is the name of the
+/// frames.
 ///
 /// ```
 /// host_events::host_frame_mark!();

@@ -6,20 +6,20 @@ use wire::RunHostId;
 /// The host's metadata of one op.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OpMetadata {
-    /// Number of the chip that ran it.
+    /// Id of the chip that ran the op.
     pub chip_id: u32,
-    /// Its runs, as reports number them.
+    /// Id of the op's runs, as in reports.
     pub run_host_id: RunHostId,
-    /// Keys and values in the order in which they were given; `name` is the op's name. Ops that a
-    /// program cache serves share those of the first.
+    /// Keys and values in the order in which they were given; `name` is the op's name. Ops from a
+    /// program cache share the fields of the first op.
     pub fields: Arc<[(String, String)]>,
 }
 
 impl OpMetadata {
-    /// The key of an op's name.
+    /// Key of an op's name.
     pub const NAME: &'static str = "name";
 
-    /// The first value of a key.
+    /// Returns the first value of a key.
     ///
     /// ```
     /// use host_events::OpMetadata;
@@ -33,7 +33,7 @@ impl OpMetadata {
     }
 }
 
-/// Titles of `tracy_ops_times.csv`, the zones of the host that tt-metal's scripts read.
+/// Column titles of `tracy_ops_times.csv`, which contains the host's zones for tt-metal's scripts.
 pub const OP_TIMES_TITLES: [&str; 9] = [
     "name",
     "src_file",
@@ -45,5 +45,5 @@ pub const OP_TIMES_TITLES: [&str; 9] = [
     "thread",
     "special_parent_text",
 ];
-/// Titles of `tracy_ops_data.csv`, the messages of the host that they read.
+/// Column titles of `tracy_ops_data.csv`, which contains the host's messages for the same scripts.
 pub const OP_MESSAGES_TITLES: [&str; 2] = ["MessageName", "total_ns"];

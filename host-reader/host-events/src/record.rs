@@ -1,4 +1,4 @@
-//! Events as words: a head, the time, what the kind needs, the colour and the text.
+//! Events encoded as words: head, time, the value of the kind, colour and text.
 
 use super::{HostColor, HostEventKind};
 
@@ -17,13 +17,13 @@ const SITE_SHIFT: u32 = 32;
 /// Source location of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// The number of a place that the program always had.
+    /// Number of a static source location.
     Site(u32),
-    /// The next of the places that were made while the program ran.
+    /// Next location in the list of those created at run time.
     Made,
 }
 
-/// One event, with the text left out.
+/// One event, without its text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Record {
     pub(super) place: Place,
@@ -33,7 +33,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// How many words the record takes.
+    /// Returns the number of words of the record.
     #[inline]
     pub(super) fn word_count(&self, text: Option<&str>) -> usize {
         let of_kind = usize::from(matches!(
@@ -45,7 +45,7 @@ impl Record {
             + text.map_or(0, |text| 1 + text.len().div_ceil(8))
     }
 
-    /// The words in front of the text.
+    /// Returns the words before the text.
     #[inline]
     pub(super) fn head_words(&self, has_text: bool) -> ([u64; 2], [Option<u64>; 2]) {
         let (kind, word) = match self.kind {
@@ -66,7 +66,7 @@ impl Record {
         ([kind | place | flags, self.time_ns], [word, color])
     }
 
-    /// Takes the next record off `words`; `None` at the end.
+    /// Removes the next record from `words`; returns `None` at the end.
     pub(super) fn take(words: &mut &[u64]) -> Option<(Self, Option<Box<str>>)> {
         let head = take_word(words)?;
         let time_ns = take_word(words)?;
@@ -91,7 +91,7 @@ impl Record {
     }
 }
 
-/// A text as words: its length in bytes, then its bytes.
+/// Encodes a text as words: its length in bytes, then its bytes.
 #[inline]
 pub(super) fn text_words(text: &str) -> impl Iterator<Item = u64> {
     let word = |bytes: &[u8]| {

@@ -1,4 +1,4 @@
-//! The recorder: a log for each thread, and the clock that all share.
+//! The recorder: a log for each thread, and a clock shared by all threads.
 
 use super::{
     HostColor, HostEventKind, HostRecording, HostSource, HostThread,
@@ -20,17 +20,17 @@ use std::{
 /// A clock in nanoseconds.
 pub type HostClock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// How much a recorder keeps between two calls of [`HostRecorder::take`], and its clock.
+/// Clock and limits of a recorder; limits apply between two calls of [`HostRecorder::take`].
 #[derive(Clone)]
 pub struct HostRecorderOptions {
-    /// Events of each thread; 16 or 24 bytes each, besides texts.
+    /// Maximum events per thread; an event takes 16 to 32 bytes, besides its text.
     pub events_per_thread: usize,
-    /// Bytes of texts of each thread.
+    /// Maximum bytes of texts per thread.
     pub text_bytes_per_thread: usize,
-    /// Ops of all threads.
+    /// Maximum ops of all threads together.
     pub op_count: usize,
-    /// The clock in nanoseconds; [`monotonic_ns`] if `None`. A host whose chips are
-    /// simulated gives the clock of the simulation.
+    /// Clock in nanoseconds; [`monotonic_ns`] if `None`. A host with simulated chips passes the
+    /// clock of the simulation.
     pub clock: Option<HostClock>,
 }
 
@@ -56,14 +56,14 @@ impl fmt::Debug for HostRecorderOptions {
     }
 }
 
-/// Records what the threads of a host do. Clones record into the same recorder.
+/// Records the activity of a host's threads. Clones record into the same recorder.
 ///
 /// # Cost
-/// A thread writes into words of its own without taking a lock, and publishes them by a
-/// plain store: some nanoseconds, besides those for reading the clock. It takes a lock for
-/// each 32 KiB of records, and for each place that was made while the program ran
-/// ([`zone_of`](Self::zone_of), [`message_of`](Self::message_of),
-/// [`signpost`](Self::signpost)); nobody holds these locks for longer than an addition.
+/// A thread writes into its own buffer without a lock, and publishes each record by a plain store.
+/// This takes some nanoseconds in addition to reading the clock. The thread takes a lock for each
+/// 32 KiB of records, and for each source location created at run time ([`zone_of`](Self::zone_of),
+/// [`message_of`](Self::message_of), [`signpost`](Self::signpost)). These locks are only held to
+/// add an element.
 #[derive(Clone, Debug)]
 pub struct HostRecorder {
     shared: Arc<Shared>,
@@ -71,7 +71,7 @@ pub struct HostRecorder {
 
 #[derive(Debug)]
 struct Shared {
-    /// Distinguishes recorders, those that are gone included.
+    /// Unique id of the recorder, never reused.
     id: u64,
     options: HostRecorderOptions,
     threads: Mutex<Threads>,
@@ -79,10 +79,10 @@ struct Shared {
     late_event_count: AtomicU64,
 }
 
-/// The logs of all threads that recorded something.
+/// Logs of all threads that have recorded events.
 type Threads = Vec<Arc<ThreadLog>>;
 
-/// Threads that have begun to record, of all recorders of the process.
+/// Number of threads that have begun to record, over all recorders of the process.
 static THREAD_COUNT: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Debug, Default)]
@@ -92,23 +92,23 @@ struct Ops {
 }
 
 thread_local! {
-    /// The thread's writers, one for each recorder that it has recorded into.
+    /// Writers of the current thread, one for each recorder in use.
     static WRITERS: RefCell<Vec<(u64, Writer)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A zone that ends when this is dropped, on the thread where it began.
+/// Guard of a zone: the zone ends when the guard is dropped, on the thread where it began.
 #[derive(Debug)]
 #[must_use = "a zone ends when its guard is dropped"]
 pub struct HostZoneGuard {
     open: Option<OpenZone>,
-    /// Zones of one thread nest; so a guard stays on its own.
+    /// Prevents sending the guard to another thread, since zones of one thread must nest.
     not_send: PhantomData<*const ()>,
 }
 
 struct OpenZone {
     recorder_id: u64,
     source: SourceRef,
-    /// The recorder's own clock.
+    /// Custom clock of the recorder.
     clock: Option<HostClock>,
     start_ns: u64,
     depth: u16,
@@ -161,7 +161,7 @@ impl HostRecorder {
         self.begin(SourceRef::Static(source))
     }
 
-    /// Begins a zone whose name is known only while the program runs.
+    /// Begins a zone whose name is only known at run time.
     pub fn zone_of(&self, source: Arc<HostSource>) -> HostZoneGuard {
         self.begin(SourceRef::Made(source))
     }
@@ -179,12 +179,12 @@ impl HostRecorder {
         }
     }
 
-    /// Records a message of a place that is known only while the program runs.
+    /// Records a message with a source location that is only known at run time.
     pub fn message_of(&self, source: Arc<HostSource>, text: impl AsRef<str>) {
         self.add(SourceRef::Made(source), HostEventKind::Message, said(text.as_ref()));
     }
 
-    /// Records a message in a colour, of a place that is known only while the program runs.
+    /// Records a message in a colour, with a source location that is only known at run time.
     pub fn colored_message_of(
         &self,
         source: Arc<HostSource>,
@@ -195,7 +195,7 @@ impl HostRecorder {
         self.add(SourceRef::Made(source), HostEventKind::Message, attached);
     }
 
-    /// Records a signpost, which reports cut their windows by.
+    /// Records a signpost, at which reports can cut their time windows.
     pub fn signpost(&self, name: impl Into<String>, text: Option<&str>) {
         self.signpost_with(name.into(), Attached { text, color: None });
     }
@@ -220,12 +220,12 @@ impl HostRecorder {
         self.add(SourceRef::Static(source), HostEventKind::Plot { value }, Attached::default());
     }
 
-    /// Records a point of a plot whose name is made while the program runs.
+    /// Records a point of a plot whose name is only known at run time.
     pub fn plot_of(&self, source: Arc<HostSource>, value: f64) {
         self.add(SourceRef::Made(source), HostEventKind::Plot { value }, Attached::default());
     }
 
-    /// Records what the host knows of an op: its name and whatever else.
+    /// Records the host's metadata of an op, such as its name.
     pub fn op(&self, op: OpMetadata) {
         let mut ops = lock(&self.shared.ops);
         if ops.list.len() < self.shared.options.op_count {
@@ -235,7 +235,7 @@ impl HostRecorder {
         }
     }
 
-    /// Takes out everything that was recorded. Zones that have not ended come with the next.
+    /// Removes and returns everything recorded so far. Zones still open are part of a later result.
     #[must_use]
     pub fn take(&self) -> HostRecording {
         let mut sources = Sources::default();
@@ -253,7 +253,7 @@ impl HostRecorder {
 
     fn take_threads(&self, sources: &mut Sources) -> Vec<HostThread> {
         let logs = lock(&self.shared.threads).clone();
-        // Of a thread that had ended before everything is read now.
+        // If a thread ended before this point, the following read gets all its records.
         let ended: Vec<_> = logs.iter().filter(|log| log.is_ended()).collect();
         let taken = logs.iter().filter_map(|log| log.take(sources)).collect();
         let is_done = |log: &Arc<_>| ended.iter().any(|ended| Arc::ptr_eq(ended, log));
@@ -271,7 +271,7 @@ impl HostRecorder {
             depth,
             text: None,
             color: None,
-            // The clock comes last, so that the zone has no part of its own cost.
+            // The clock is read last, so that the zone does not contain its own overhead.
             start_ns: self.now_ns(),
         });
         HostZoneGuard { open, not_send: PhantomData }
@@ -283,7 +283,7 @@ impl HostRecorder {
         self.with_writer(|writer| writer.add(source, time_ns, kind, attached));
     }
 
-    /// Does something with this thread's writer; nothing while the thread is ending.
+    /// Calls `work` with this thread's writer; does nothing if the thread is terminating.
     #[inline]
     fn with_writer<T>(&self, work: impl FnOnce(&mut Writer) -> T) -> Option<T> {
         let id = self.shared.id;
@@ -302,7 +302,7 @@ impl HostRecorder {
 
     #[cold]
     fn add_writer(&self, writers: &mut Vec<(u64, Writer)>) -> usize {
-        // Logs that nobody else holds are of recorders that are gone.
+        // Logs without another owner belong to recorders that no longer exist.
         writers.retain(|(_, writer)| Arc::strong_count(writer.log()) > 1);
         let options = &self.shared.options;
         let bounds = Bounds {
@@ -329,14 +329,14 @@ fn read_clock(clock: Option<&HostClock>) -> u64 {
 }
 
 impl HostZoneGuard {
-    /// Says something of the zone, such as the id of an op; the last text counts.
+    /// Sets the zone's text, such as the id of an op; replaces an earlier text.
     pub fn text(&mut self, text: impl Into<Box<str>>) {
         if let Some(open) = &mut self.open {
             open.text = Some(text.into());
         }
     }
 
-    /// Gives the zone a colour; the last one counts.
+    /// Sets the zone's colour; replaces an earlier colour.
     pub const fn color(&mut self, color: HostColor) {
         if let Some(open) = &mut self.open {
             open.color = Some(color);
@@ -355,7 +355,7 @@ impl Drop for HostZoneGuard {
         let Some(zone) = self.open.take() else { return };
         let OpenZone { recorder_id, source, clock, start_ns, depth, text, color } = zone;
         let times = (start_ns, read_clock(clock.as_ref()));
-        // Without a writer the thread is ending; the zone stays among those that did not end.
+        // Without a writer, the thread is terminating; the zone then remains counted as open.
         let _ = WRITERS.try_with(|writers| {
             let mut writers = writers.try_borrow_mut().ok()?;
             let (_, writer) = writers.iter_mut().find(|(id, _)| *id == recorder_id)?;

@@ -7,33 +7,33 @@ use crate::OpMetadata;
 /// [`HostRecorder::take`](super::HostRecorder::take).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostRecording {
-    /// Number of the process, as its system gave it.
+    /// Process id from the operating system.
     pub process_id: u32,
     /// Names and source locations of events.
     pub sources: Vec<HostSource>,
-    /// Threads, in the order of their numbers.
+    /// Threads, ordered by number.
     pub threads: Vec<HostThread>,
     /// The host's metadata of ops.
     pub ops: Vec<OpMetadata>,
-    /// Ops dropped for lack of room.
+    /// Number of ops dropped for lack of space.
     pub dropped_op_count: u64,
-    /// Events of threads that were ending already.
+    /// Number of events from threads that were terminating.
     pub late_event_count: u64,
 }
 
 /// One thread of the host.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostThread {
-    /// Number of the thread within its process, from 1 in the order in which threads began
-    /// to record.
+    /// Number of the thread within its process, from 1, in the order in which threads began to
+    /// record.
     pub number: u64,
-    /// Its name; empty if it has none.
+    /// Name of the thread; empty if it has none.
     pub name: String,
-    /// Its events; zones are ordered by their ends.
+    /// Events of the thread; zones are ordered by end.
     pub events: Vec<HostEvent>,
-    /// Zones that had begun and not ended.
+    /// Number of zones that had not ended yet.
     pub open_zone_count: u64,
-    /// Counts of events and texts dropped for lack of room.
+    /// Counts of events and texts dropped for lack of space.
     pub dropped: HostDrops,
 }
 
@@ -42,14 +42,14 @@ pub struct HostThread {
 pub struct HostEvent {
     /// Index in [`HostRecording::sources`].
     pub source: u32,
-    /// Time in nanoseconds of the recorder's clock; the start of a zone.
+    /// Time in nanoseconds of the recorder's clock; for a zone, its start.
     pub time_ns: u64,
     /// Kind of the event.
     pub kind: HostEventKind,
-    /// Text of a message or signpost, or attached to a zone; of a point of a pool of buffers the
-    /// [address](crate::address_text) of the buffer, if known.
+    /// Text of a message or signpost, or attached to a zone. For a point of a buffer pool's plot,
+    /// the [address](crate::address_text) of the buffer, if known.
     pub text: Option<Box<str>>,
-    /// Colour that the program gave to it.
+    /// Colour set by the program.
     pub color: Option<HostColor>,
 }
 
@@ -58,9 +58,9 @@ pub struct HostEvent {
 pub enum HostEventKind {
     /// A zone.
     Zone {
-        /// Its end.
+        /// End of the zone, in nanoseconds of the recorder's clock.
         end_ns: u64,
-        /// Zones of the thread around it; 0 is outermost.
+        /// Number of enclosing zones of the thread; 0 for an outermost zone.
         depth: u16,
     },
     /// A message.
@@ -71,19 +71,19 @@ pub enum HostEventKind {
     FrameMark,
     /// One point of a plot.
     Plot {
-        /// The value.
+        /// Value of the plot.
         value: f64,
     },
 }
 
-/// Counts of events and texts that a thread dropped for lack of room.
+/// Counts of events and texts that a thread dropped for lack of space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostDrops {
-    /// Zones.
+    /// Number of dropped zones.
     pub zones: u64,
-    /// Messages, signposts, frame marks and points of plots.
+    /// Number of dropped messages, signposts, frame marks and plot points.
     pub others: u64,
-    /// Texts of events that were kept.
+    /// Number of dropped texts of events that were kept.
     pub texts: u64,
 }
 
@@ -94,34 +94,34 @@ impl HostRecording {
         self.ops.is_empty() && !self.has_more_than_ops()
     }
 
-    /// Returns true if there is anything besides ops, which captures store separately.
+    /// Returns true if there is anything other than ops, which captures store separately.
     #[must_use]
     pub fn has_more_than_ops(&self) -> bool {
         !self.threads.is_empty() || (self.dropped_op_count, self.late_event_count) != (0, 0)
     }
 
-    /// Events of all threads.
+    /// Returns the number of events of all threads.
     #[must_use]
     pub fn event_count(&self) -> u64 {
         self.threads.iter().map(|thread| thread.events.len() as u64).sum()
     }
 
-    /// Events, ops and texts that there was no room for.
+    /// Returns the number of events, ops and texts dropped for lack of space.
     #[must_use]
     pub fn dropped_count(&self) -> u64 {
         let of_threads = self.threads.iter().map(|thread| thread.dropped.count());
         let of_all = of_threads.chain([self.dropped_op_count, self.late_event_count]);
-        // Counts of captures may be anything.
+        // Counts read from a capture may have any value.
         of_all.fold(0, u64::saturating_add)
     }
 
-    /// The name of an event; empty if it has none.
+    /// Returns the name of an event; empty if it has none.
     #[must_use]
     pub fn name(&self, event: &HostEvent) -> &str {
         self.source(event).map_or("", |source| &source.name)
     }
 
-    /// Source location of an event.
+    /// Returns the source location of an event.
     #[must_use]
     pub fn source(&self, event: &HostEvent) -> Option<&HostSource> {
         self.sources.get(event.source as usize)
@@ -129,7 +129,7 @@ impl HostRecording {
 }
 
 impl HostDrops {
-    /// All of them.
+    /// Returns the sum of all counts.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.zones.saturating_add(self.others).saturating_add(self.texts)
@@ -137,7 +137,7 @@ impl HostDrops {
 }
 
 impl HostEvent {
-    /// When it ended; of all but zones, when it was.
+    /// Returns the end of a zone, and the time of any other event.
     #[must_use]
     pub const fn end_ns(&self) -> u64 {
         match self.kind {

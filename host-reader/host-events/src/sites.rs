@@ -3,16 +3,16 @@
 use super::{HostSource, log::lock};
 use std::{collections::HashMap, sync::Mutex};
 
-/// Places of the program that some thread remembers the number of.
+/// Number of static source locations in a thread's cache.
 const REMEMBERED: usize = 256;
 
-/// Every place of the program that recorded something, numbered in the order of their first
-/// records. There are as many as the program has.
+/// Static source locations of all recorded events, numbered in the order of their first records.
+/// Their number is limited by the program's code.
 static SITES: Mutex<Sites> = Mutex::new(Sites { list: Vec::new(), numbers: None });
 
 struct Sites {
     list: Vec<&'static HostSource>,
-    /// By address, since a place that lasts for ever is only ever itself.
+    /// Numbers by address, which is unique for a static location.
     numbers: Option<HashMap<usize, u32>>,
 }
 
@@ -29,7 +29,7 @@ impl Sites {
 /// A thread's cache of [`SITES`].
 #[derive(Debug)]
 pub(super) struct SiteNumbers {
-    /// Address and number, at the address's own position.
+    /// Address and number, at an index derived from the address.
     remembered: Box<[(usize, u32); REMEMBERED]>,
 }
 
@@ -40,11 +40,11 @@ impl Default for SiteNumbers {
 }
 
 impl SiteNumbers {
-    /// The number of a place.
+    /// Returns the number of a static source location.
     #[inline]
     pub(super) fn number(&mut self, site: &'static HostSource) -> u32 {
         let address = std::ptr::from_ref(site).addr();
-        // Neighbours in memory take neighbouring positions.
+        // Neighbouring addresses have neighbouring indices.
         let position = address / size_of::<HostSource>() % REMEMBERED;
         let remembered = &mut self.remembered[position];
         if remembered.0 != address {
@@ -54,7 +54,7 @@ impl SiteNumbers {
     }
 }
 
-/// Places of one recording, each numbered once.
+/// Source locations of one recording, without duplicates.
 #[derive(Default)]
 pub(super) struct Sources {
     sites: Vec<&'static HostSource>,
@@ -68,7 +68,7 @@ impl Sources {
         self.list
     }
 
-    /// The number of one of the program's own places.
+    /// Returns the number of a static source location in the recording.
     pub(super) fn number_of_site(&mut self, site: u32) -> u32 {
         if let Some(&number) = self.of_sites.get(&site) {
             return number;
@@ -84,7 +84,7 @@ impl Sources {
         number
     }
 
-    /// The number of any place.
+    /// Returns the number of any source location in the recording.
     pub(super) fn number(&mut self, source: &HostSource) -> u32 {
         if let Some(&number) = self.numbers.get(source) {
             return number;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// Name and source location of an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostSource {
-    /// Name; empty of messages.
+    /// Name; empty for messages.
     pub name: Cow<'static, str>,
     /// Function or module.
     pub function: Cow<'static, str>,
@@ -16,7 +16,7 @@ pub struct HostSource {
 }
 
 impl HostSource {
-    /// A place in the program, as the macros give it.
+    /// Returns a source location in the program, as used by the macros.
     #[must_use]
     pub const fn new(
         name: &'static str,
@@ -32,7 +32,7 @@ impl HostSource {
         }
     }
 
-    /// A name that is known only while the program runs.
+    /// Returns a source with only a name, which may be created at run time.
     #[must_use]
     pub fn of_name(name: impl Into<Cow<'static, str>>) -> Self {
         Self { name: name.into(), ..Self::default() }

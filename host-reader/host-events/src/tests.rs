@@ -9,7 +9,7 @@ static OUTER: HostSource = HostSource::new("Outer", "tests", "host.rs", 1);
 static INNER: HostSource = HostSource::new("Inner", "tests", "host.rs", 2);
 static QUEUE: HostSource = HostSource::new("queued", "tests", "host.rs", 3);
 
-/// A recorder whose clock goes on by 10 ns each time that it is read.
+/// Returns a recorder whose clock advances by 10 ns with each reading.
 fn ticking(options: HostRecorderOptions) -> HostRecorder {
     let time = AtomicU64::new(0);
     let clock = move || time.fetch_add(10, Ordering::Relaxed);
@@ -135,7 +135,7 @@ fn threads_record_side_by_side_and_lose_nothing() {
         for _ in 0..THREADS {
             scope.spawn(|| (0..ZONES).for_each(|_| drop(recorder.zone(&OUTER))));
         }
-        // Taken while others record.
+        // Events are taken while other threads record.
         for _ in 0..20 {
             let recording = recorder.take();
             events += recording.event_count();
@@ -185,7 +185,7 @@ fn host_message_to(recorder: &HostRecorder, layer: u32) {
     recorder.message_fmt(&OUTER, format_args!("layer {layer}"));
 }
 
-/// Bounds hold between two takes, however many there are: what was taken makes room.
+/// Limits apply between two calls of `take`: taking events frees their space, any number of times.
 #[test]
 fn what_was_taken_makes_room_for_more() {
     let options = HostRecorderOptions {
@@ -203,8 +203,8 @@ fn what_was_taken_makes_room_for_more() {
     }
 }
 
-/// Every event is taken once or counted as dropped, and no more zones are open than can be,
-/// whenever others look.
+/// Every event is either taken once or counted as dropped, and the number of open zones stays in
+/// bounds, no matter when another thread takes events.
 #[test]
 fn nothing_is_lost_between_threads_that_record_and_one_that_takes() {
     const THREADS: u64 = 4;
@@ -284,7 +284,7 @@ fn places_of_one_name_are_one_source_and_every_place_keeps_its_own() {
 
 #[test]
 fn without_a_recorder_macros_do_nothing() {
-    // Nothing in this test program installs one.
+    // This test program never installs a recorder.
     assert!(installed().is_none());
     host_zone_scoped!("nobody listens");
 }

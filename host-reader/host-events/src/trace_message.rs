@@ -1,19 +1,19 @@
-//! Messages with which a host reports its traces.
+//! Messages in which a host reports the use of its traces.
 
 use std::fmt;
 
 /// Step in the life of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceStep {
-    /// Programs enqueued from here on are put into the trace.
+    /// Recording begins; programs enqueued from now on become part of the trace.
     Begin,
-    /// The trace is whole.
+    /// Recording ends; the trace is complete.
     End,
-    /// A program, by its base id, was put into the trace.
+    /// A program, given by its base id, was added to the trace.
     EnqueueProgram(u64),
-    /// The trace runs.
+    /// The trace is replayed.
     Replay,
-    /// The trace is given up.
+    /// The trace is released.
     Release,
 }
 
@@ -28,11 +28,12 @@ pub enum TraceStep {
 /// ```
 ///
 /// # Compatibility
-/// `tt_metal_tracy.hpp`; until 2025 the messages began with `TT_DNN_TRACE`. Backticks keep the
-/// commas in one field of `tracy_ops_data.csv`, where they are gone.
+/// `tt_metal_tracy.hpp`; until 2025 the messages began with `TT_DNN_TRACE`. Backticks quote the
+/// commas, so that a message is one field of `tracy_ops_data.csv`; the field does not contain the
+/// backticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceMessage {
-    /// Step that it reports.
+    /// Step that the message reports.
     pub step: TraceStep,
     /// Number of the chip.
     pub chip_id: u64,
@@ -41,7 +42,7 @@ pub struct TraceMessage {
 }
 
 impl TraceMessage {
-    /// Reads a message; `None` of any other text.
+    /// Parses a message; returns `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim_matches('`');

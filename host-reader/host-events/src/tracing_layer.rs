@@ -9,10 +9,10 @@ use tracing_core::{
 };
 use tracing_subscriber::{Layer, layer::Context, registry::LookupSpan};
 
-/// Lets an existing program's spans and events into a recorder.
+/// Layer that records the spans and events of an existing program.
 ///
-/// Each time that a span is entered is a zone, until it is left; its fields are the zone's
-/// text. An event is a message.
+/// A zone begins each time a span is entered, and ends when the span is exited; the span's fields
+/// are the zone's text. An event becomes a message.
 ///
 /// ```
 /// use host_events::{HostEventKind, HostLayer, HostRecorder};
@@ -34,19 +34,19 @@ pub struct HostLayer {
     recorder: HostRecorder,
 }
 
-/// Source and text that all zones of a span share.
+/// Source and text shared by all zones of a span.
 struct SpanWords {
     source: Arc<HostSource>,
     text: String,
 }
 
 thread_local! {
-    /// Zones of spans that this thread has entered and not left.
+    /// Zones of spans that this thread has entered but not exited.
     static ENTERED: RefCell<Vec<(Id, HostZoneGuard)>> = const { RefCell::new(Vec::new()) };
 }
 
 impl HostLayer {
-    /// A layer that records into `recorder`, whether that is installed or not.
+    /// Creates a layer that records into `recorder`, which need not be installed.
     #[must_use]
     pub const fn new(recorder: HostRecorder) -> Self {
         Self { recorder }
@@ -82,7 +82,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for HostLayer {
         let source = span.extensions().get::<SpanWords>().map(|words| Arc::clone(&words.source));
         let Some(source) = source else { return };
         let guard = self.recorder.zone_of(source);
-        // A thread that is ending records nothing any more.
+        // A terminating thread no longer records.
         let _ = ENTERED.try_with(|entered| entered.borrow_mut().push((id.clone(), guard)));
     }
 
@@ -111,7 +111,7 @@ fn source_of(metadata: &'static Metadata<'static>) -> HostSource {
     )
 }
 
-/// Fields as text: the message as it is, others as `name=value`.
+/// Fields as text: the message unchanged, other fields as `name=value`.
 #[derive(Default)]
 struct FieldText(String);
 
@@ -120,7 +120,7 @@ impl FieldText {
         if !self.0.is_empty() {
             self.0.push(' ');
         }
-        // Writing to a string fails only if a value's own text does.
+        // Writing to a string only fails if formatting the value fails.
         let _ = match field.name() {
             "message" => self.0.write_fmt(value),
             name => self.0.write_fmt(format_args!("{name}={value}")),

@@ -1,38 +1,38 @@
-//! Words that one thread appends while others read those that are published.
+//! Chunks of words that one thread appends to, while others read the published words.
 //!
-//! The writer stores words behind the published ones and then publishes them, all by plain
-//! stores. A chunk does not move or grow; a writer that needs more begins another.
+//! The writer stores words after the published ones and then publishes them; both are plain stores.
+//! A chunk does not move or grow; a writer that needs more space begins another chunk.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Words of a chunk, unless one record alone needs more.
+/// Words in a chunk, unless a single record needs more.
 const CHUNK_WORDS: usize = 4096;
 
-/// Some words, in the order in which they were written.
+/// A chunk of words, in the order in which they were written.
 #[derive(Debug)]
 pub(super) struct Chunk {
     words: Box<[AtomicU64]>,
-    /// How many words are there and do not change any more, and in the low bits how many
-    /// zones of the thread are open at that point.
+    /// Number of published words, which no longer change. The low bits contain the number of zones
+    /// that the thread has open at this point.
     published: AtomicU64,
 }
 
 const OPEN_ZONES_BITS: u32 = 16;
 
 impl Chunk {
-    /// A chunk with room for a record of `word_count` words, and more.
+    /// Creates a chunk with room for at least one record of `word_count` words.
     pub(super) fn with_room_for(word_count: usize) -> Self {
         let words = (0..word_count.max(CHUNK_WORDS)).map(|_| AtomicU64::new(0)).collect();
         Self { words, published: AtomicU64::new(0) }
     }
 
-    /// Returns true if `word_count` words fit behind the first `at`.
+    /// Returns true if `word_count` words fit after the first `at` words.
     #[inline]
     pub(super) fn has_room(&self, at: usize, word_count: usize) -> bool {
         word_count <= self.words.len() - at
     }
 
-    /// Stores words from `at`, which are not published yet. Gives where the next belong.
+    /// Stores words from position `at` on, without publishing them; returns the end position.
     #[inline]
     pub(super) fn store(&self, at: usize, words: impl IntoIterator<Item = u64>) -> usize {
         let mut end = at;
@@ -43,14 +43,14 @@ impl Chunk {
         end
     }
 
-    /// Lets others read the first `end` words.
+    /// Publishes the first `end` words for readers.
     #[inline]
     pub(super) fn publish(&self, end: usize, open_zones: u16) {
         let published = (end as u64) << OPEN_ZONES_BITS | u64::from(open_zones);
         self.published.store(published, Ordering::Release);
     }
 
-    /// Copies the words from `from` that are published; also gives the open zones.
+    /// Copies the published words from position `from` on; also returns the number of open zones.
     pub(super) fn read_from(&self, from: usize) -> (Vec<u64>, u64) {
         let published = self.published.load(Ordering::Acquire);
         let end = usize::try_from(published >> OPEN_ZONES_BITS).unwrap_or(usize::MAX);

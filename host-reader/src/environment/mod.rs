@@ -1,18 +1,18 @@
-//! TT-Metal's profiling variables: what they switch on, and what is wrong with them.
+//! TT-Metal's profiling variables: the settings that they select, and mistakes in them.
 //!
 //! | question | item |
 //! |---|---|
-//! | what do the variables ask for? | [`Settings`], read by [`Environment::of_process`] |
+//! | which settings do the variables select? | [`Settings`], read by [`Environment::of_process`] |
 //! | which have no effect, contradict each other or are misspelled? | [`Problem`] |
 //! | where are logs and reports? | [`artifacts_folder`], [`Settings::logs`] |
-//! | how does a read follow them? | [`Settings::profiler_options`], [`Settings::read_options`] |
-//! | which variables ask for given settings? | [`Settings::variables`] |
+//! | how are settings applied to a read? | [`Settings::profiler_options`], [`Settings::read_options`] |
+//! | which variables select given settings? | [`Settings::variables`] |
 //! | which variables are there? | [`VARIABLES`] |
 //!
 //! # Compatibility
-//! `tt_metal/llrt/rtoptions.cpp` of June 2026: variables are taken in the order of its table, a
-//! switch is on if its value begins with `1`, and some count only if a variable before them has
-//! switched the profiler on.
+//! `tt_metal/llrt/rtoptions.cpp` of June 2026. Variables are processed in the order of its table. A
+//! switch is on if its value begins with `1`. Some variables only have an effect if an earlier
+//! variable has switched the profiler on.
 
 #![cfg_attr(
     not(test),

@@ -1,4 +1,4 @@
-//! From variables to settings, in TT-Metal's order.
+//! Conversion of variables to settings, in TT-Metal's order.
 
 use crate::environment::{
     problem::Problem,
@@ -13,31 +13,31 @@ use crate::environment::{
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
 use wire::dram::effective_support_count;
 
-/// Settings, and what is wrong with the variables that they come from.
+/// Settings, and problems of the variables that select them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
     /// The settings.
     pub settings: Settings,
-    /// The problems, each a line.
+    /// Problems, each displayed as one line.
     pub problems: Vec<Problem>,
 }
 
-/// Bits of the banks of L1 counters.
+/// Bits of the L1 counter banks.
 const L1_BANKS: u32 = 0b11_1101_1000;
 
 impl Environment {
-    /// Takes the variables of this process.
+    /// Reads the variables of this process.
     #[must_use]
     pub fn of_process() -> Self {
         let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
         let mut environment =
             Self::of(std::env::vars_os().map(|(name, value)| (text(name), text(value))));
-        // Paths need not be Unicode.
+        // Paths may contain invalid Unicode.
         environment.settings.artifacts = artifacts_folder(|name| std::env::var_os(name));
         environment
     }
 
-    /// Takes variables with their values.
+    /// Reads variables from pairs of name and value.
     ///
     /// ```
     /// use host_reader::environment::Environment;
@@ -64,8 +64,10 @@ impl Environment {
     }
 }
 
-/// Folder in which TT-Metal leaves its logs and reports, by the values of variables:
-/// `TT_METAL_PROFILER_DIR`, else `generated/profiler` in `TT_METAL_HOME` or the working directory.
+/// Returns the folder of TT-Metal's logs and reports, given the values of variables.
+///
+/// The folder is `TT_METAL_PROFILER_DIR`, else `generated/profiler` in `TT_METAL_HOME`, else
+/// `generated/profiler` in the working directory.
 ///
 /// ```
 /// use host_reader::environment::artifacts_folder;
@@ -105,7 +107,7 @@ impl Parser {
         self.switch_on(name, &value);
     }
 
-    /// Why a variable has no effect without the profiler.
+    /// Returns the reason why a variable has no effect without the profiler.
     fn without_profiler(&self, name: &'static str) -> Problem {
         let is_on =
             |name: &&str| self.values.get(*name).is_some_and(|value| value.starts_with('1'));
@@ -167,7 +169,7 @@ impl Parser {
         }
     }
 
-    /// Says so where a number ends before its text does.
+    /// Adds a problem if the value continues after its number.
     fn note_cut_number(&mut self, name: &'static str, value: &str, taken: i64) {
         let rest = value.trim_start().trim_start_matches(['+', '-']);
         if !rest.trim_start_matches(|letter: char| letter.is_ascii_digit()).is_empty() {
@@ -216,7 +218,7 @@ impl Parser {
         }
     }
 
-    /// A time; `None` after a line if the value is none.
+    /// Parses a time; adds a problem and returns `None` if the value is not a number.
     fn milliseconds(
         &mut self,
         name: &'static str,
@@ -296,7 +298,7 @@ impl Parser {
         self.problems.extend(found);
     }
 
-    /// Names that are no variable's, but nearly.
+    /// Adds a problem for each name that nearly matches a known variable.
     fn find_misspellings(&mut self) {
         let unknown = self.values.keys().filter(|name| !is_known(name));
         let problem = |name: &String| {
@@ -320,8 +322,8 @@ impl Parser {
     }
 }
 
-/// The words of a name that other variables do not have as well, in an order that does not depend on
-/// theirs: people recall these, and neither `DEVICE` nor where `PROFILER` stands.
+/// Returns the words of a name, sorted, without `TT`, `METAL`, `DEVICE` and `PROFILER`: people
+/// confuse these common words and the order, but remember the others.
 fn own_words(name: &str) -> String {
     let is_own = |word: &&str| !["TT", "METAL", "DEVICE", "PROFILER"].contains(word);
     let mut words: Vec<&str> = name.split('_').filter(is_own).collect();
@@ -329,13 +331,13 @@ fn own_words(name: &str) -> String {
     words.join("_")
 }
 
-/// TT-Metal's way with a time that is no number.
+/// TT-Metal's handling of a time that is not a number.
 const KEEPS_ITS_OWN: &str = "keeps its default";
 
-/// Letters by which a misspelling differs at most, if nothing else tells it.
+/// Maximum edit distance of a misspelling whose name does not refer to the profiler.
 const NEAR: usize = 3;
 
-/// Beginning of the names of the streaming profiler's own options.
+/// Prefix of the streaming profiler's own options.
 const STREAMING_OPTIONS: &str = "TT_METAL_STREAMING_PROFILER_";
 
 fn is_known(name: &str) -> bool {
@@ -348,7 +350,7 @@ fn no_number(name: &'static str, value: &str, consequence: &'static str) -> Prob
     Problem::NoNumber { name, value: value.to_owned(), consequence }
 }
 
-/// The number that a value begins with, as C's functions read it; `None` if it begins with none.
+/// Returns the number at the start of a value, parsed as in C; `None` if there is none.
 fn leading_number(value: &str) -> Option<i64> {
     let value = value.trim_start();
     let (sign, digits) = match value.strip_prefix('-') {
@@ -357,7 +359,7 @@ fn leading_number(value: &str) -> Option<i64> {
     };
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
     let digits = digits.get(..end).filter(|digits| !digits.is_empty())?;
-    // What does not fit is out of every range.
+    // A number that does not fit is out of range for every variable.
     Some(digits.parse::<i64>().unwrap_or(i64::MAX).saturating_mul(sign))
 }
 

@@ -2,33 +2,33 @@
 
 use crate::environment::variable::PRINT_SERVER;
 
-/// Something wrong with the variables.
+/// A problem of the variables.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// A name that is nearly that of a variable.
+    /// An unknown name similar to that of a variable.
     #[error("{name} is not known; did you mean {nearest}?")]
     Misspelled {
-        /// The name.
+        /// The unknown name.
         name: String,
-        /// The nearest known one.
+        /// The most similar known name.
         nearest: &'static str,
     },
-    /// A switch that looks on and is off.
+    /// A switch with a value that looks like on but means off.
     #[error("{name}={value} is off: TT-Metal looks for a 1 at the beginning")]
     NotOn {
         /// The switch.
         name: &'static str,
-        /// Its value.
+        /// Value of the switch.
         value: String,
     },
-    /// A variable that counts only with the profiler on.
+    /// A variable that only has an effect with the profiler on.
     #[error("{name} has no effect: TT_METAL_DEVICE_PROFILER=1 is not set")]
     NeedsProfiler {
         /// The variable.
         name: &'static str,
     },
-    /// A variable that is taken before the one that switches the profiler on.
+    /// A variable that is processed before the variable that switches the profiler on.
     #[error(
         "{name} has no effect: TT-Metal takes it before {switched_by}, which switches the profiler \
          on; set TT_METAL_DEVICE_PROFILER=1 as well"
@@ -36,35 +36,35 @@ pub enum Problem {
     TakenTooEarly {
         /// The variable.
         name: &'static str,
-        /// The one that switches the profiler on.
+        /// The variable that switches the profiler on.
         switched_by: &'static str,
     },
-    /// A variable without effect unless another is set.
+    /// A variable without effect unless another variable is set.
     #[error("{name} has no effect without {needed}")]
     HasNoEffect {
         /// The variable.
         name: &'static str,
-        /// The other one.
+        /// The other variable.
         needed: &'static str,
     },
-    /// A number that is none.
+    /// A value that should be a number but is not.
     #[error("{name}={value}: expected a number; TT-Metal {consequence}")]
     NoNumber {
         /// The variable.
         name: &'static str,
-        /// Its value.
+        /// Value of the variable.
         value: String,
-        /// Way in which TT-Metal takes it.
+        /// TT-Metal's reaction to the value.
         consequence: &'static str,
     },
-    /// A number with something behind it, which is passed over.
+    /// A number followed by other characters, which are ignored.
     #[error("{name}={value}: expected digits alone; TT-Metal takes it as {taken}")]
     CutNumber {
         /// The variable.
         name: &'static str,
-        /// Its value.
+        /// Value of the variable.
         value: String,
-        /// Number that it is taken as.
+        /// Number that TT-Metal uses.
         taken: i64,
     },
     /// A number that is out of range.
@@ -72,39 +72,39 @@ pub enum Problem {
     OutOfRange {
         /// The variable.
         name: &'static str,
-        /// Its value.
+        /// Value of the variable.
         value: String,
-        /// The range.
+        /// Valid values.
         expected: &'static str,
     },
-    /// A support count that is raised, since a lane holds more than one full L1 vector.
+    /// A program support count that is raised, since a lane must hold at least one full L1 vector.
     #[error("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT={given} is raised to {raised}")]
     SupportCountRaised {
-        /// The value.
+        /// The given count.
         given: u32,
-        /// Value that is used instead.
+        /// The count that is used instead.
         raised: u32,
     },
-    /// Several banks of L1 counters, of which a run counts one.
+    /// Several banks of L1 counters, although a run can only count one bank.
     #[error(
         "TT_METAL_PROFILE_PERF_COUNTERS={mask}: expected one bank of L1 counters (bits 3, 4, 6 to \
          9), found {bank_count}; TT-Metal stops, so read them in several runs"
     )]
     SeveralL1Banks {
-        /// The value.
+        /// Value of the variable.
         mask: u32,
-        /// Banks in it.
+        /// Number of banks in the mask.
         bank_count: u32,
     },
-    /// A checker that would stay behind by less than the time between two reads.
+    /// A margin of the NoC checker that is not longer than the interval between reads.
     #[error(
         "TT_METAL_NOC_DEBUG_WATERMARK_MARGIN_MS={margin_ms}: expected more than the {interval_ms} of \
          TT_METAL_NOC_DEBUG_POLL_INTERVAL_MS; TT-Metal stops"
     )]
     MarginTooSmall {
-        /// The margin.
+        /// Given margin in milliseconds.
         margin_ms: u32,
-        /// Time between two reads.
+        /// Interval between two reads in milliseconds.
         interval_ms: u32,
     },
     /// The print server is on.
@@ -120,13 +120,13 @@ pub enum Problem {
         one: &'static str,
         /// The other.
         other: &'static str,
-        /// Why.
+        /// Reason for the exclusion.
         reason: &'static str,
     },
 }
 
 impl Problem {
-    /// Returns true if TT-Metal stops because of it.
+    /// Returns true if TT-Metal stops because of the problem.
     #[must_use]
     pub const fn is_fatal(&self) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! From settings to the variables that ask for them.
+//! Conversion of settings to the variables that select them.
 
 use crate::environment::{
     settings::Settings,
@@ -12,8 +12,9 @@ use crate::environment::{
 use std::path::Path;
 
 impl Settings {
-    /// Variables that ask for these settings, in TT-Metal's order, each with its value. What is
-    /// not in the list is to be unset, or has no effect.
+    /// Returns the variables that select these settings, in TT-Metal's order, each with its value.
+    ///
+    /// Variables that are not in the list must be unset, or have no effect.
     ///
     /// ```
     /// use host_reader::environment::{Environment, Settings};
@@ -26,12 +27,13 @@ impl Settings {
         VARIABLES.iter().filter_map(|variable| Some((variable.name, self.value_of(variable)?)))
     }
 
-    /// Text of a time of the debug dump, which has no effect without it.
+    /// Returns the value of a time for the debug dump; `None` without the dump, as it has no effect
+    /// then.
     fn of_dump(&self, time_ms: Option<u32>) -> Option<String> {
         time_ms.filter(|_| self.non_dropping).map(|ms| ms.to_string())
     }
 
-    /// Value of a variable that asks for these settings; `None` if it is to be unset.
+    /// Returns the value of a variable for these settings; `None` if the variable must be unset.
     fn value_of(&self, variable: &Variable) -> Option<String> {
         if variable.needs_profiler && !self.profiler {
             return None;
@@ -64,7 +66,7 @@ impl Settings {
             FOLDER => return Some(path(&self.artifacts)),
             OP_RECORDS => self.op_records,
             FULL_OPS => self.full_op_records,
-            // Older names of what others ask for, and what nobody reads.
+            // Older names of other variables, and variables that are no longer read.
             _ => false,
         };
         is_on.then(|| "1".to_owned())

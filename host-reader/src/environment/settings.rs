@@ -4,60 +4,61 @@ use reader::{ProfilerOptions, ReadOptions, decode::CaptureMode};
 use std::path::PathBuf;
 use wire::dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, effective_support_count};
 
-/// Requests of a set of variables.
+/// Settings selected by a set of variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// True if kernels are profiled.
     pub profiler: bool,
-    /// True if dispatch cores are profiled, too.
+    /// True if dispatch cores are also profiled.
     pub dispatch_cores: bool,
     /// True if clocks are sampled.
     pub clock_sync: bool,
     /// True if NoC events are recorded.
     pub noc_events: bool,
-    /// Folder of noc_trace files, if not that of the logs.
+    /// Folder of noc_trace files, if it is not the folder of the logs.
     pub noc_events_folder: Option<PathBuf>,
-    /// Groups of hardware counters, a bit for each.
+    /// Groups of hardware counters, one bit for each group.
     pub counter_groups: u32,
-    /// True if allocations of buffers are recorded.
+    /// True if buffer allocations are recorded.
     pub buffer_usage: bool,
-    /// True if each replay of a trace is one envelope.
+    /// True if each replay of a trace is recorded as one envelope zone.
     pub trace_only: bool,
-    /// True if Tracy learns of traces.
+    /// True if traces are reported to Tracy.
     pub trace_tracking: bool,
-    /// True if files are written at each read.
+    /// True if files are written after each read.
     pub mid_run_dump: bool,
-    /// True if the analyses are computed.
+    /// True if TT-Metal's analyses are calculated.
     pub post_process: bool,
     /// True if sum zones are recorded.
     pub sums: bool,
-    /// True if L1 gathers several programs.
+    /// True if several programs are gathered in L1.
     pub accumulate: bool,
-    /// Programs that a lane holds, as asked for; `None` if nobody asked.
+    /// Number of programs that a lane holds; `None` if not set.
     pub program_support_count: Option<u32>,
     /// True if log and noc_trace files are written.
     pub files: bool,
-    /// True if Tracy gets the zones.
+    /// True if zones are sent to Tracy.
     pub tracy: bool,
     /// True if cores wait for the host instead of dropping NoC events.
     pub non_dropping: bool,
-    /// Milliseconds between two reads while cores wait.
+    /// Interval between two reads in milliseconds, if cores wait.
     pub poll_interval_ms: u32,
-    /// Idle milliseconds before such a read takes everything, 0 for never; `None` if nobody asked.
+    /// Idle milliseconds before a read in this mode reads everything, 0 for never; `None` if not
+    /// set.
     pub full_read_interval_ms: Option<u32>,
-    /// Milliseconds by which TT-Metal's NoC checker stays behind the reads; `None` if nobody asked.
+    /// Milliseconds by which TT-Metal's NoC checker lags behind the reads; `None` if not set.
     pub watermark_margin_ms: Option<u32>,
     /// True if markers are streamed.
     pub streaming: bool,
-    /// Folder of what the profiler writes.
+    /// Folder of the profiler's files.
     pub artifacts: PathBuf,
     /// True if the host records ops.
     pub op_records: bool,
-    /// True if it records cached ops in full.
+    /// True if the host records cached ops with all fields.
     pub full_op_records: bool,
 }
 
-/// Programs that a lane holds where cores wait for the host.
+/// Default number of programs that a lane holds if cores wait for the host.
 const NON_DROPPING_SUPPORT_COUNT: u32 = 500;
 
 impl Default for Settings {
@@ -92,7 +93,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Programs that a lane holds, as TT-Metal makes it.
+    /// Returns the number of programs that a lane holds after TT-Metal's adjustments.
     #[must_use]
     pub const fn effective_support_count(&self) -> u32 {
         let count = match self.program_support_count {
@@ -103,7 +104,7 @@ impl Settings {
         effective_support_count(count, self.sums)
     }
 
-    /// Options for preparing a mesh.
+    /// Returns the options for preparing a mesh.
     ///
     /// ```
     /// use host_reader::environment::Environment;
@@ -121,7 +122,7 @@ impl Settings {
         }
     }
 
-    /// Options for reading a mesh, as a host passes them on:
+    /// Returns the options for reading a mesh; a host uses them like this:
     ///
     /// ```
     /// use host_reader::environment::Environment;
@@ -147,19 +148,19 @@ impl Settings {
         }
     }
 
-    /// Folder of the logs.
+    /// Returns the folder of the logs.
     #[must_use]
     pub fn logs(&self) -> PathBuf {
         self.artifacts.join(".logs")
     }
 
-    /// Folder of the reports.
+    /// Returns the folder of the reports.
     #[must_use]
     pub fn reports(&self) -> PathBuf {
         self.artifacts.join("reports")
     }
 
-    /// Folder of noc_trace files.
+    /// Returns the folder of noc_trace files.
     #[must_use]
     pub fn noc_traces(&self) -> PathBuf {
         self.noc_events_folder.clone().unwrap_or_else(|| self.logs())

@@ -1,24 +1,25 @@
-//! The variables, in the order in which TT-Metal takes them.
+//! The variables, in the order in which TT-Metal processes them.
 
-/// A variable that concerns profiling.
+/// A variable that affects profiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
+    /// Name of the variable.
     pub name: &'static str,
     /// Purpose, in a few words.
     pub meaning: &'static str,
-    /// True if it counts only where a variable before it has switched the profiler on.
+    /// True if the variable only has an effect after an earlier variable has switched the profiler
+    /// on.
     pub needs_profiler: bool,
-    /// Form of its value.
+    /// Kind of value.
     pub(crate) form: Form,
 }
 
-/// Form of a value.
+/// Kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// On if the value begins with `1`.
     Switch,
-    /// On if it is there at all.
+    /// On if the variable is set, whatever its value.
     Presence,
     /// A number.
     Number,
@@ -66,10 +67,10 @@ pub(crate) const HOME: &str = "TT_METAL_HOME";
 pub(crate) const OP_RECORDS: &str = "TTNN_OP_PROFILER";
 pub(crate) const FULL_OPS: &str = "TT_METAL_PROFILER_NO_CACHE_OP_INFO";
 
-/// Variable of the print server, which the profiler excludes.
+/// Variable that enables the print server, which excludes the profiler.
 pub(crate) const PRINT_SERVER: &str = "TT_METAL_DPRINT_CORES";
 
-/// Every variable that concerns profiling, in the order in which TT-Metal takes them.
+/// All variables that affect profiling, in the order in which TT-Metal processes them.
 pub const VARIABLES: [Variable; 27] = [
     switch(PROFILER, "profiles kernels"),
     dependent(DISPATCH, "profiles dispatch cores, too"),

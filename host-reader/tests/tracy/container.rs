@@ -1,13 +1,13 @@
-//! Opening the container: blocks of 64 KiB, of one or several streams.
+//! Decodes the file container: blocks of 64 KiB, in one or several streams.
 
 use ruzstd::decoding::StreamingDecoder;
 use std::io::Read;
 
 const BLOCK_BYTES: usize = 64 * 1024;
-/// An empty block of zstd that is marked as the last one.
+/// An empty zstd block with the flag of the last block.
 const LAST_BLOCK: [u8; 3] = [1, 0, 0];
 
-/// The content of a file.
+/// Returns the decompressed content of a file.
 pub(crate) fn open(file: &[u8]) -> Vec<u8> {
     let (magic, rest) = file.split_at(4);
     match magic {
@@ -32,7 +32,7 @@ fn blocks(mut bytes: &[u8]) -> Vec<&[u8]> {
     blocks
 }
 
-/// Each block may refer to the one before it.
+/// Decompresses LZ4 blocks; each block may refer to the previous one.
 fn lz4(blocks: &[&[u8]]) -> Vec<u8> {
     let mut content = Vec::new();
     for (index, block) in blocks.iter().enumerate() {
@@ -44,7 +44,7 @@ fn lz4(blocks: &[&[u8]]) -> Vec<u8> {
     content
 }
 
-/// The blocks of each stream are one frame that is never ended.
+/// Decompresses zstd streams; the blocks of each stream are one frame without an end.
 fn zstd(blocks: &[&[u8]], stream_count: usize) -> Vec<u8> {
     let streams: Vec<Vec<u8>> = (0..stream_count.min(blocks.len()))
         .map(|stream| {

@@ -1,6 +1,6 @@
-//! Reading fields one after the other, none past the end.
+//! Reads fields one after the other, with bounds checks.
 
-/// A place in the content of a file.
+/// The rest of a file's content.
 pub(crate) struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
@@ -60,7 +60,7 @@ impl<'a> Cursor<'a> {
         f64::from_le_bytes(self.array())
     }
 
-    /// Number of entries that follow, each of at least `size` bytes.
+    /// Reads the number of entries that follow; each entry has at least `entry_bytes` bytes.
     pub(crate) fn count(&mut self, entry_bytes: usize) -> usize {
         let count = usize::try_from(self.u64()).unwrap();
         assert!(count.saturating_mul(entry_bytes) <= self.0.len(), "{count} entries do not fit");

@@ -1,4 +1,4 @@
-//! The file.
+//! Tests of the `.tracy` file.
 
 use super::{
     reader::{self, TracyFile},
@@ -21,7 +21,7 @@ pub(crate) fn written(recorded: &Recorded) -> (TracyFile, TracyNotes) {
     })
 }
 
-/// Returns the encoding of all sections after the plots if they are empty.
+/// Returns the encoding of all sections after the plots, each empty.
 fn empty_rest() -> Vec<u8> {
     let allocations = [1, 0, 0, 0, 0, 0, 0, u64::MAX, 0, 0];
     let call_stacks = [0; 3];
@@ -51,7 +51,7 @@ fn a_zone_bears_its_name_place_colour_depth_and_op() {
     let (file, _) = written(&Recorded::cores(1, 2, 1));
     let context = &file.contexts[0];
     assert_eq!((context.name.as_str(), context.kind), ("Device: 0, Core (0,0)", 2));
-    // Lanes in the order of the fork's labels, by the low three bits.
+    // The low three bits order the lanes like the fork's labels.
     let riscs: Vec<u64> = context.lanes.keys().map(|id| id & 7).collect();
     assert_eq!(riscs, [0, 1, 2, 3, 4]);
     let colours = [0xEE9A00, 0x43CD80, 0x6CA6CD, 0x00E5EE, 0x98F5FF];
@@ -111,7 +111,7 @@ fn more_source_locations_than_tracy_knows_share_some_and_every_zone_stays() {
     let (file, notes) = written(&recorded);
     recorded.assert_shown_by(&file);
     assert_eq!(file.place_count, 32_767);
-    // One location is for ops and one for each of seven kinds of RISC is for the nameless.
+    // One location is reserved for ops, and one for each of seven kinds of RISC for unnamed zones.
     assert_eq!(notes.vague_zones, 40_000 - (32_767 - 8));
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     for zone in file.contexts[0].lanes.values().flatten() {
@@ -127,7 +127,8 @@ fn more_ops_than_there_are_source_locations_lose_their_number_and_nothing_else()
     let (file, notes) = written(&recorded);
     recorded.assert_shown_by(&file);
     assert_eq!(file.place_count, 32_767);
-    // 40,000 firmware zones; room is for what 8 fixed locations and 10 plain ones leave.
+    // There are 40,000 firmware zones; 8 fixed locations and 10 plain ones are not available to
+    // them.
     assert_eq!(notes.vague_zones, 40_000 - (32_767 - 8 - 10));
 }
 
@@ -137,7 +138,7 @@ fn a_clock_that_began_anew_breaks_neither_order_nor_nesting() {
     use PacketKind::{ZoneEnd, ZoneStart};
     let run = |start: u64| vec![(ZoneStart, 12, start), (ZoneEnd, 12, start + 50)];
     let id = LaneId { chip_id: 0, core: Noc0Coord { x: 7, y: 7 }, risc: Risc::Ncrisc };
-    // Forty seconds forward, back to before everything else, and forward again.
+    // Times jump forward by forty seconds, back before all others, and forward again.
     recorded.push_lane(id, &[run(40_000_000_000), run(100), run(60_000), run(40_000_000_500)]);
     let (file, _) = written(&recorded);
     recorded.assert_shown_by(&file);
@@ -198,7 +199,8 @@ fn the_strict_reader_reads_a_file_that_tenstorrents_fork_wrote() {
     assert_eq!((lines, zones, file.contexts[0].kind), (110, 110, 6));
 }
 
-/// The records of a launch that opens and closes zones as told, and in the end closes all.
+/// Returns the records of a launch that opens and closes zones by `steps`, and closes all at its
+/// end.
 fn nested(steps: &[(bool, u64)], time: &mut u64) -> Records {
     let (mut records, mut open) = (Records::new(), Vec::new());
     *time += 1;
@@ -216,7 +218,7 @@ fn nested(steps: &[(bool, u64)], time: &mut u64) -> Records {
     records
 }
 
-/// Launches of one lane in any order, of which none overlap.
+/// Returns launches of one lane in any order that do not overlap.
 fn any_launches() -> impl Strategy<Value = Vec<Records>> {
     let steps = vec((any::<bool>(), 0_u64..5_000_000_000), 1..40);
     let launches = vec(steps, 1..5).prop_map(|launches| {

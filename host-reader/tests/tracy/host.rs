@@ -1,5 +1,5 @@
-//! Host events beside those of the chips: in the file, taken by viewers of every version, and by
-//! the capture tool.
+//! Tests of host events next to chip events: in the file, received by viewers of every version, and
+//! received by the capture tool.
 
 use super::{
     file::written,
@@ -18,7 +18,7 @@ use host_reader::{
 
 /// Host time at cycle 0 of the chips' counters; one cycle is one nanosecond.
 const CHIP_START_NS: u64 = 7_000_000_000;
-/// When the first iteration begins; the first record of [`Recorded::cores`] is at cycle 5,900.
+/// Start of the first iteration; the first record of [`Recorded::cores`] is at cycle 5,900.
 const FIRST_NS: u64 = CHIP_START_NS + 5_000;
 const ITERATION_COUNT: u64 = 50;
 const PROCESS: u32 = 77;
@@ -51,11 +51,11 @@ fn zone(source: u32, [start_ns, end_ns]: [u64; 2], depth: u16, text: Option<&str
     event(source, start_ns, HostEventKind::Zone { end_ns, depth }, text)
 }
 
-/// Iterations of a microsecond, each with a zone inside and one inside of that.
+/// Returns iterations of a microsecond, each with a nested zone that contains another zone.
 fn iterations(first_ns: u64) -> Vec<HostEvent> {
     let iteration = |number: u64| {
         let start = first_ns + number * 1_200;
-        // A zone stands where it ended.
+        // Zones are recorded when they end.
         [
             zone(WRITE, [start + 150, start + 150 + number % 7], 2, None),
             event(QUEUED, start + 300, HostEventKind::Plot { value: number as f64 / 2.0 }, None),
@@ -81,7 +81,7 @@ fn recording() -> HostRecording {
         ..event(SIGNPOST, FIRST_NS + 50, HostEventKind::Signpost, None)
     });
     main.push(event(SIGNPOST, FIRST_NS + 60, HostEventKind::Signpost, Some("after 3 runs")));
-    // The second of the zones that share a source; one of the first iteration, one of the last.
+    // Zones of one source with different colours: one in the first iteration, one in the last.
     for (index, rgb) in [(2, 0x00_0102), (247, 0xFE_DCBA)] {
         main[index].color = HostColor::from_rgb(rgb);
     }
@@ -95,7 +95,7 @@ fn recording() -> HostRecording {
     HostRecording { process_id: PROCESS, sources: sources(), threads, ..HostRecording::default() }
 }
 
-/// A clock that is right to the nanosecond.
+/// Returns a clock that is exact to the nanosecond.
 fn clock() -> MeshClock {
     let mut samples = MeshSamples::default();
     let ping = |device_cycles: u64| {
@@ -107,7 +107,7 @@ fn clock() -> MeshClock {
     samples.fit(&SyncOptions::default().fit)
 }
 
-/// Four cores, and a host with two threads, on one clock.
+/// Returns four cores, and a host with two threads, on one clock.
 fn recorded() -> Recorded {
     let mut recorded = Recorded::cores(4, 3, 2);
     recorded.host.push(recording());
@@ -115,7 +115,7 @@ fn recorded() -> Recorded {
     recorded
 }
 
-/// The threads of the host: how many zones each shows, and how long all of them are.
+/// Returns the number of zones of each host thread, and their total duration.
 fn host_threads(file: &TracyFile) -> Expected {
     let of_host = |thread: &&super::reader::Thread| {
         let name = &file.thread_names[&thread.id];
@@ -141,7 +141,7 @@ fn assert_host_shown_by(file: &TracyFile) {
     assert_eq!(texts, [&signposts[..], &["all is done"]].concat());
     let times_ns: Vec<i64> = main.messages.iter().map(|message| message.time_ns).collect();
     assert_eq!(times_ns, [50, 60, 70_000]);
-    // A message without a colour is white, a signpost green.
+    // By default, a message is white and a signpost is green.
     let colors: Vec<u32> = main.messages.iter().map(|message| message.rgb).collect();
     assert_eq!(colors, [0xFF_8001, 0x00_CD66, 0xFF_FFFF]);
     let enqueues = main.zones.iter().filter(|zone| zone.place.name == "Enqueue");
@@ -178,7 +178,7 @@ fn the_file_has_the_threads_of_the_host_on_the_clock_of_the_chips() {
     let place = &enqueue.place;
     assert_eq!((place.function.as_str(), place.file.as_str()), ("demo::queue", "demo/queue.rs"));
     assert_eq!((place.line, place.rgb), (20, 0x00_0102));
-    // The host began at cycle 5,000 of the chip, the chip's first record is at cycle 5,900.
+    // The host begins at the chip's cycle 5,000; the chip's first record is at cycle 5,900.
     let first = &file.contexts[0].lanes.values().next().unwrap()[0];
     assert_eq!(first.place.name, "BRISC-FW");
     assert!((first.start_ns - 900).abs() <= 1, "{} ns", first.start_ns);
@@ -273,7 +273,7 @@ fn more_places_in_the_host_than_tracy_knows_share_one_and_every_zone_stays() {
     recorded.host.push(HostRecording { sources, threads, ..HostRecording::default() });
     let (file, notes) = written(&recorded);
     assert_eq!(file.place_count, 32_767);
-    // One location is for ops and one for each of seven kinds of RISC is for the nameless.
+    // One location is reserved for ops, and one for each of seven kinds of RISC for unnamed zones.
     assert_eq!(notes.vague_zones, 33_000 - (32_767 - 8));
     let zones = &thread(&file, "thread 0.1").zones;
     assert_eq!(zones.iter().map(|zone| zone.end_ns - zone.start_ns).sum::<i64>(), 132_000);

@@ -1,12 +1,12 @@
-//! Numbers and sizes of items, version by version.
+//! Codes and sizes of items in each version.
 //!
-//! The numbers are those that a compiler gives to the enumeration and to the sizes in
-//! `public/common/TracyQueue.hpp` and `TracyProtocol.hpp` of the release; for number 83 those
-//! of 82 with the items that the fork's 79 has on top.
+//! The codes are those that a compiler assigns to the enumeration in `public/common/TracyQueue.hpp`
+//! of the release, and the sizes are those of its structures and of `TracyProtocol.hpp`. For number
+//! 83, they are those of 82 with the additional items of the fork's 79.
 
 use std::collections::HashMap;
 
-/// One line for each item; `code:bytes` for each version, the code being one of the bytes.
+/// One line for each item, with `code:bytes` for each version; the bytes include the code.
 const TABLE: &str = include_str!("items.csv");
 
 /// One version of the protocol.
@@ -20,7 +20,7 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    /// Every version that has a column.
+    /// Returns every version that has a column.
     pub(crate) fn all() -> Vec<Self> {
         let head = TABLE.lines().next().unwrap().split(',').skip(1);
         head.enumerate().map(|(column, name)| Self::in_column(column + 1, name)).collect()
@@ -49,13 +49,13 @@ impl Version {
         version
     }
 
-    /// The name of an item, and how many bytes follow its code at least.
+    /// Returns the name of an item, and the minimum number of bytes after its code.
     pub(crate) fn item(&self, code: u8) -> (&'static str, usize) {
         let item = *self.items.get(&code).unwrap_or_else(|| panic!("item {code} is unknown"));
         (item, self.bytes[item] - 1)
     }
 
-    /// Code and bytes of an item; `None` if this version does not have it.
+    /// Returns code and length of an item in bytes; `None` if this version does not have the item.
     pub(crate) fn entry(&self, item: &str) -> Option<(u8, usize)> {
         let bytes = *self.bytes.get(item)?;
         let code = self.items.iter().find(|(_, name)| **name == item)?;
@@ -66,7 +66,7 @@ impl Version {
         self.bytes.contains_key(item)
     }
 
-    /// How many bytes the number of a context has.
+    /// Returns the length of a context number in bytes.
     pub(crate) fn context_bytes(&self) -> usize {
         self.bytes["GpuContextName"] - 1
     }

@@ -1,5 +1,5 @@
-//! Live: taken by the capture tool of the PyPI package `iree-base-runtime`, and greeted by
-//! hand.
+//! Live tests with the capture tool of the PyPI package `iree-base-runtime`, and with greetings
+//! made by hand.
 
 use super::{reader, recorded::Recorded};
 use host_reader::export::tracy::{Program, ServeError, TracyOptions, TracyServer};
@@ -10,8 +10,8 @@ use std::{
     process::Command,
 };
 
-/// The capture tool: what KPROF_TRACY_CAPTURE names, which must be there, else what is on the
-/// path.
+/// Returns the capture tool: the path in `KPROF_TRACY_CAPTURE`, which must exist, else the tool on
+/// the search path.
 pub(crate) fn capture_tool() -> Option<PathBuf> {
     let named = std::env::var_os("KPROF_TRACY_CAPTURE").map(PathBuf::from);
     let must_be_there = named.is_some() || std::env::var("CI").is_ok_and(|ci| ci == "true");
@@ -30,7 +30,7 @@ fn server() -> TracyServer {
     TracyServer::bind("127.0.0.1:0").unwrap()
 }
 
-/// Lets the tool capture the recording, and reads what it has written.
+/// Captures the recording with the tool, and reads the resulting file.
 pub(crate) fn captured(recorded: &Recorded, tool: &PathBuf) -> reader::TracyFile {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("live.tracy");
@@ -61,7 +61,7 @@ fn a_capture_tool_takes_every_zone_of_every_lane_however_many_cores_there_are() 
         recorded.lose();
         let file = captured(&recorded, &tool);
         recorded.assert_shown_by(&file);
-        // A stock viewer has 256 contexts; past that each holds a whole chip.
+        // A stock viewer has 256 contexts; beyond this limit, each context contains a whole chip.
         assert_eq!(file.contexts.len(), context_count);
     }
 }
@@ -93,7 +93,7 @@ fn backward_time_and_too_many_source_locations_break_no_capture() {
     assert!(file.place_count <= 32_767);
 }
 
-/// Says something to a server as a viewer would, and gives what it answers and reports.
+/// Sends bytes to a server as a viewer; returns the server's answer and its error.
 fn answer_to(said: &[u8]) -> (Vec<u8>, ServeError) {
     let server = server();
     let mut viewer = TcpStream::connect(server.local_address().unwrap()).unwrap();

@@ -1,6 +1,7 @@
-//! Exports to Tracy, as a file and live, compared with the recorded events: read back by a strict
-//! reader, taken by a strict viewer of every version of the protocol, and by the capture tool of a
-//! package where one is installed.
+//! Compares exports to Tracy with the recorded events.
+//!
+//! Files are read back by a strict reader. Live exports are received by a strict viewer in every
+//! version of the protocol, and by a package's capture tool if it is installed.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 

@@ -1,6 +1,6 @@
-//! A strict reader of `.tracy` files: every count, index and order is checked.
+//! Strict reader of `.tracy` files: it checks every count, index and order.
 //!
-//! It knows versions 0.10.0 and 0.11.2, and of the sections those that device traces fill.
+//! It supports versions 0.10.0 and 0.11.2, and the sections that device traces use.
 
 use super::{container, cursor::Cursor};
 use std::collections::{BTreeMap, HashMap};
@@ -15,7 +15,7 @@ pub(crate) struct TracyFile {
     pub(crate) threads: Vec<Thread>,
     pub(crate) thread_names: BTreeMap<u64, String>,
     pub(crate) plots: Vec<(String, Vec<(i64, f64)>)>,
-    /// Frame sets that have a name.
+    /// Frame sets with a name.
     pub(crate) frames: Vec<(String, Vec<i64>)>,
     pub(crate) place_count: usize,
     /// Bytes after the plots.
@@ -44,14 +44,14 @@ pub(crate) struct Message {
     pub(crate) rgb: u32,
 }
 
-/// A zone, behind those around it.
+/// A zone; it comes after the zones that enclose it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Zone {
     pub(crate) depth: usize,
     pub(crate) place: Place,
     pub(crate) start_ns: i64,
     pub(crate) end_ns: i64,
-    /// Its own text and name, if it is a thread's.
+    /// Own text and name of a thread's zone.
     pub(crate) text: String,
     pub(crate) name: String,
 }
@@ -65,7 +65,7 @@ pub(crate) struct Place {
     pub(crate) rgb: u32,
 }
 
-/// Reads a file; panics at the first thing that is not as it must be.
+/// Reads a file; panics at the first violation of the format.
 pub(crate) fn read(file: &[u8]) -> TracyFile {
     let content = container::open(file);
     let mut reader = Reader::new(&content);
@@ -89,11 +89,11 @@ struct Reader<'a> {
     by_pointer: HashMap<u64, usize>,
     by_key: HashMap<u64, usize>,
     thread_ids: Vec<u64>,
-    /// Behind the key of their name.
+    /// Frames with the key of their name.
     frames: Vec<(u64, Vec<i64>)>,
-    /// By the id that zones have.
+    /// Source locations by the id that zones use.
     place_of: HashMap<i16, Place>,
-    /// How many zones each location must have: of threads, of contexts.
+    /// Announced number of zones for each location: in threads, and in contexts.
     place_counts: [BTreeMap<i16, u64>; 2],
     messages: HashMap<u64, Message>,
     extras: Vec<[u32; 2]>,
@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
         self.by_pointer[&self.cursor.u64()]
     }
 
-    /// A text by index or by key; empty if there is none.
+    /// Reads a text by index or by key; empty if there is none.
     fn string_ref(&mut self) -> String {
         let (value, kind) = (self.cursor.u64(), self.cursor.u8());
         match kind {
@@ -260,7 +260,7 @@ impl<'a> Reader<'a> {
             assert!(since_last_ns >= 0, "messages out of order");
             time_ns += since_last_ns;
             let text = self.string_ref();
-            // Red comes first, and blue above it.
+            // The lowest byte is red, the next ones are green and blue.
             let [red, green, blue, _] = self.cursor.u32().to_le_bytes();
             let rgb = u32::from_be_bytes([0, red, green, blue]);
             assert_eq!(self.cursor.u24(), 0, "a call stack");
@@ -400,7 +400,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A time as the host and as the device saw it, each a distance from the one before.
+    /// Reads a time of host and device, each as the difference from the previous time.
     fn gpu_time(&mut self, last_ns: &mut [i64; 2]) -> i64 {
         last_ns.iter_mut().for_each(|last_ns| *last_ns += self.cursor.i64());
         last_ns[1]
@@ -439,8 +439,8 @@ impl Found {
         *self.place_counts.entry(place).or_default() += 1;
     }
 
-    /// Files of capture tools announce no zones of no duration, some none at all: there it is
-    /// room that is announced.
+    /// Compares the counts. Capture tools announce fewer zones per location than their files
+    /// contain, without zones of zero duration or without any: `is_exact` is then false.
     fn check(
         &self,
         zone_count: u64,

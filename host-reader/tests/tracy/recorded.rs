@@ -1,4 +1,4 @@
-//! Recordings whose zones are known: made here, record by record.
+//! Recordings with known zones, built record by record.
 
 use super::reader::TracyFile;
 use host_reader::{
@@ -24,22 +24,22 @@ pub(crate) type Records = Vec<(PacketKind, u16, u64)>;
 pub(crate) struct Recorded {
     pub(crate) readout: Readout,
     pub(crate) expected: Expected,
-    /// Host events, and the clock that converts their times to those of chips.
+    /// Host events, and the clock that converts their times to the chips' times.
     pub(crate) host: Vec<HostRecording>,
     pub(crate) clock: Option<MeshClock>,
 }
 
-/// The lane that a viewer names so.
+/// Returns a lane's name in the viewer.
 pub(crate) fn lane_name(id: LaneId) -> String {
     format!("{} (device {}, core {}-{})", id.risc, id.chip_id, id.core.x, id.core.y)
 }
 
-/// The marker ids of the zones that every lane has: `BRISC-FW`, `BRISC-KERNEL`, `LOAD`.
+/// Marker ids of the zones of every lane: `BRISC-FW`, `BRISC-KERNEL`, `LOAD`.
 const IDS: [u16; 3] = [11, 12, 13];
 
 impl Recorded {
-    /// Cores with five RISCs each, spread over chips of 140 cores; each RISC runs
-    /// `launches` programs of a firmware zone, a kernel zone and `loads` zones inside.
+    /// Returns cores with five RISCs each, on chips of 140 cores. Each RISC runs `launches`
+    /// programs of a firmware zone, a kernel zone and `loads` nested zones.
     pub(crate) fn cores(core_count: u32, launches: u32, loads: u32) -> Self {
         let mut recorded = Self::empty();
         for (id, name) in IDS.into_iter().zip(["BRISC-FW", "BRISC-KERNEL", "LOAD"]) {
@@ -62,13 +62,14 @@ impl Recorded {
         recorded
     }
 
-    /// Nothing at all.
+    /// Returns an empty recording.
     pub(crate) fn empty() -> Self {
         let readout = Readout { zones: ZoneTable::new(), ..Readout::default() };
         Self { readout, expected: Expected::new(), host: Vec::new(), clock: None }
     }
 
-    /// One lane with a number of zones, one after the other, each of its own name `ZONE-1` and on.
+    /// Returns one lane with consecutive zones, each with a name of its own: `ZONE-1`, `ZONE-2` and
+    /// so on.
     pub(crate) fn names(name_count: u16) -> Self {
         let mut recorded = Self::empty();
         for id in 1..=name_count {
@@ -104,7 +105,7 @@ impl Recorded {
         &mut devices.last_mut().unwrap().lanes
     }
 
-    /// One lane of records at one cycle per nanosecond.
+    /// Adds a lane of records at one cycle per nanosecond.
     pub(crate) fn push_lane(&mut self, id: LaneId, runs: &[Records]) {
         let mut lane = Lane::new(id);
         let (mut open, mut zone_count, mut duration_ns) = (Vec::new(), 0, 0);
@@ -158,7 +159,7 @@ impl Recorded {
         self.readout.losses.record(key, LossTotals { zones: 25, ..LossTotals::default() });
     }
 
-    /// Hands the trace of it to `look`.
+    /// Calls `look` with the trace of the recording.
     pub(crate) fn with_trace<T>(&self, look: impl FnOnce(&Trace<'_>) -> T) -> T {
         let recording = Recording {
             readout: self.readout.clone(),
@@ -169,7 +170,7 @@ impl Recorded {
         look(&Trace::new(&recording, &TraceFilter::default()))
     }
 
-    /// Every lane shows what was recorded, and there are no others.
+    /// Asserts that the file shows all recorded lanes, and no others.
     pub(crate) fn assert_shown_by(&self, file: &TracyFile) {
         let lanes = file.contexts.iter().flat_map(|context| &context.lanes);
         let shown: Expected = lanes

@@ -1,4 +1,4 @@
-//! Live: every version of the protocol, taken by the server for programs with a Tracy client.
+//! Live export in every version of the protocol, received by the recorder of the crate `tracy`.
 
 use super::{
     items::Version,
@@ -37,7 +37,7 @@ fn place(recording: &TracyRecording, location: u32) -> Place {
     }
 }
 
-/// Lanes of a context by their numbers: name of the context, place, start and end of each zone.
+/// Lanes by context name and lane number, with location, start and end of each zone.
 type Lanes = BTreeMap<(String, u64), Vec<(Place, i64, i64)>>;
 
 fn lanes(recording: &TracyRecording) -> Lanes {
@@ -59,7 +59,7 @@ fn what_a_strict_viewer_sees_is_recorded_in_every_version() {
     recorded.lose();
     for version in Version::all() {
         let seen = served(&recorded, &version, |address| viewer::capture(address, &version));
-        // Where a number is Tracy's and the fork's, the frames decide, not what is expected.
+        // If Tracy and the fork share a number, the frames decide, not `expected`.
         for expected in [Program::Stock, Program::Fork] {
             let options = RecordOptions { expected, ..RecordOptions::default() };
             let taken = served(&recorded, &version, |address| {

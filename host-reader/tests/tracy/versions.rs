@@ -1,4 +1,4 @@
-//! Live: every version of the protocol, taken by the strict viewer.
+//! Live export in every version of the protocol, received by the strict viewer.
 
 use super::{
     items::Version,

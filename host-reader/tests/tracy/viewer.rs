@@ -1,5 +1,5 @@
-//! A strict viewer of any version: it connects, takes what is sent, asks for names, and
-//! holds every item against what a viewer of that version makes of it.
+//! Strict viewer of any version: connects, receives everything, requests names, and checks every
+//! item as a viewer of that version would.
 
 use super::{
     cursor::Cursor,
@@ -12,19 +12,19 @@ use std::{
     net::{SocketAddr, TcpStream},
 };
 
-/// Bytes that a viewer takes at once.
+/// Maximum bytes that a viewer accepts at once.
 const FRAME_BYTES: usize = 256 * 1024;
-/// A time that is earlier than the last one by more is taken for a counter that began anew.
+/// A step back in time that is longer than this is interpreted as a counter restart.
 const WRAP_NS: i64 = 1 << 31;
 
-/// Kinds of questions.
+/// Kinds of requests.
 const TERMINATE: u8 = 0;
 const THREAD_NAME: u8 = 2;
 const PLOT_NAME: u8 = 4;
 const FRAME_NAME: u8 = 5;
-/// Text, frame name, symbol code, source code, data of the program.
+/// Requests for text, frame name, symbol code, source code and program data.
 const OTHERS: [u8; 5] = [1, FRAME_NAME, 12, 13, 14];
-/// Key of the questions, unknown to the server.
+/// Key of the requests, unknown to the server.
 const UNKNOWN: u64 = 99;
 
 /// Connects and receives everything; panics at the first violation of the protocol.
@@ -46,7 +46,7 @@ pub(crate) fn capture(address: SocketAddr, version: &Version) -> TracyFile {
     viewer.finish()
 }
 
-/// Zones of a lane or thread while they come in.
+/// Zones of a lane or thread while they are received.
 #[derive(Default)]
 struct Nest {
     zones: Vec<Zone>,
@@ -85,12 +85,12 @@ struct LiveContext {
     lanes: BTreeMap<u64, Nest>,
 }
 
-/// An edge of a context's zone whose time is to follow.
+/// Begin or end of a context's zone whose time follows.
 struct Edge {
     context: u16,
     lane: u64,
     query: u16,
-    /// Where it is a begin.
+    /// Source location of a begin; `None` for an end.
     place: Option<Place>,
 }
 
@@ -99,7 +99,7 @@ struct Viewer<'a> {
     version: &'a Version,
     is_terminated: bool,
     open_questions: usize,
-    /// A text, place or edge that the next item must take up.
+    /// Text, location or edge that the next item must use.
     text: Option<String>,
     place: Option<Place>,
     edge: Option<Edge>,
@@ -150,7 +150,7 @@ impl<'a> Viewer<'a> {
         self.open_questions += usize::from(kind != TERMINATE);
     }
 
-    /// Each of them must be answered, lest the viewer waits for ever.
+    /// Sends requests that no device trace causes; without answers, a viewer would wait for ever.
     fn ask_what_no_device_trace_makes_one_ask(&mut self) {
         for kind in OTHERS {
             self.ask(kind, UNKNOWN);
@@ -297,7 +297,7 @@ impl<'a> Viewer<'a> {
         }
     }
 
-    /// The thread that is spoken of; its name is asked for when it first does something.
+    /// Returns the current thread; its name is requested when it is first used.
     fn thread(&mut self) -> &mut (Nest, Vec<Message>) {
         let id = self.thread_id;
         if !self.threads.contains_key(&id) {
@@ -337,7 +337,7 @@ impl<'a> Viewer<'a> {
         }
     }
 
-    /// Longer forms count from where the shorter ones end.
+    /// Decodes a time difference; longer forms start at the end of the range of shorter forms.
     fn end_distance(&self, item: &str, fields: &mut Cursor<'_>) -> i64 {
         match item {
             "ZoneEnd16" => fields.u16().into(),

@@ -1,4 +1,4 @@
-//! Prints the code of an item in every version of the protocol.
+//! Prints the code of an item kind for every version of the protocol.
 //!
 //! `cargo run -p kprof-tracy-capture --example codes`
 

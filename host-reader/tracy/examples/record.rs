@@ -1,4 +1,4 @@
-//! Records the program whose Tracy client listens at an address, and says what came.
+//! Records the program whose Tracy client listens at an address, and prints what was received.
 //!
 //! `cargo run -p kprof-tracy-capture --example record -- 127.0.0.1:8086`
 

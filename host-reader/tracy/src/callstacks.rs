@@ -1,4 +1,4 @@
-//! Call stacks as texts: functions by the addresses that the program gave.
+//! Call stacks as text, with functions resolved from the addresses that the program sent.
 
 use crate::{
     fields::{Fields, text},
@@ -11,27 +11,27 @@ use std::collections::HashMap;
 /// One entry of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Entry {
-    /// An address of the program.
+    /// An address in the program.
     Address(u64),
-    /// A function of an interpreter, which comes with its texts.
+    /// A function of an interpreter, sent as text.
     Function(StackFunction),
 }
 
-/// Call stacks, each once.
+/// Unique call stacks.
 #[derive(Debug, Default)]
 pub(crate) struct Callstacks {
     met: Vec<Vec<Entry>>,
     by_entries: HashMap<Vec<Entry>, u32>,
-    /// Functions behind an address, inlined ones first; empty as long as no answer came.
+    /// Functions at an address, inlined ones first; empty until the answer arrives.
     functions: HashMap<u64, Vec<StackFunction>>,
-    /// The stack that came last and belongs to the next item.
+    /// The stack received last, which belongs to the next item.
     payload: Vec<Entry>,
-    /// Answer that is coming: its address, and how many functions are still missing.
+    /// Answer in progress: its address, and the number of functions still to come.
     answer: Option<(u64, u8)>,
 }
 
 impl Callstacks {
-    /// Takes the addresses of a stack.
+    /// Stores the addresses of a stack.
     pub(crate) fn take_addresses(&mut self, mut fields: Fields<'_>) {
         self.payload.clear();
         while let Some(address) = fields.u64() {
@@ -39,7 +39,7 @@ impl Callstacks {
         }
     }
 
-    /// Takes the functions of an interpreter, which are called by those of the program.
+    /// Adds the functions of an interpreter, which are called by those of the program.
     pub(crate) fn take_functions(&mut self, mut fields: Fields<'_>) -> Option<()> {
         let mut entries = Vec::new();
         for _ in 0..fields.u8()? {
@@ -52,12 +52,12 @@ impl Callstacks {
         Some(())
     }
 
-    /// Drops the stack of an item that is not kept.
+    /// Discards the stack of an item that is not kept.
     pub(crate) fn drop_payload(&mut self) {
         self.payload.clear();
     }
 
-    /// Index of the stack that came last; asks for its functions.
+    /// Returns the index of the stack received last, and requests its functions.
     pub(crate) fn take_payload(&mut self, queries: &mut Queries) -> Option<u32> {
         let entries = std::mem::take(&mut self.payload);
         if let Some(known) = self.by_entries.get(&entries) {
@@ -77,13 +77,13 @@ impl Callstacks {
         Some(index)
     }
 
-    /// Takes the head of an answer: an address, and how many functions follow.
+    /// Starts an answer: an address, and the number of functions that follow.
     pub(crate) fn answer_head(&mut self, mut fields: Fields<'_>) -> Option<()> {
         self.answer = Some((fields.u64()?, fields.u8()?));
         Some(())
     }
 
-    /// Takes one function of the answer that is coming.
+    /// Adds one function of the answer in progress.
     pub(crate) fn answer_function(
         &mut self,
         mut fields: Fields<'_>,
@@ -102,7 +102,7 @@ impl Callstacks {
         Some(())
     }
 
-    /// The stacks with their functions; those that never came are counted.
+    /// Returns the stacks with their functions; counts functions that were never received.
     pub(crate) fn resolve(self, missing: &mut u64) -> Vec<Vec<StackFunction>> {
         let Self { met, functions, .. } = self;
         let mut function_of = |entry| match entry {

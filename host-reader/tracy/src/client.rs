@@ -1,4 +1,4 @@
-//! The connection to a client: greeting, welcome, frames, questions.
+//! Connection to a client: greeting, welcome, frames, requests.
 
 use crate::{
     error::TracyError,
@@ -23,30 +23,30 @@ use std::{
 
 /// Time limit for the connection and for each part of the greeting.
 const GREETING_TIME: Duration = Duration::from_secs(10);
-/// How long a stop waits for answers, and then for the end: clients answer at once, but for
-/// functions of call stacks, which they drop once they are told to stop.
+/// Time to wait for answers when stopping, and then for the end of the connection. Clients answer
+/// at once, except for functions of call stacks, which they discard once they are told to stop.
 const STOP_TIME: Duration = Duration::from_secs(2);
-/// How long a wait for a block lasts before it looks whether to stop.
+/// Time to wait for a block before checking whether to stop.
 const POLL_TIME: Duration = Duration::from_millis(50);
-/// Blocks that are read ahead: some ten megabytes of what a program sends.
+/// Maximum number of blocks read ahead: some ten megabytes of a program's data.
 const MOST_BLOCKS: usize = 256;
-/// Numbers from here on are not tried: the protocol gains about five in a year.
+/// Protocol numbers from here on are not tried; the protocol gains about five numbers a year.
 const FIRST_UNLIKELY_NUMBER: u32 = 256;
-/// A program that is recorded on demand: frames so far, and the time of the connection.
+/// Bytes sent only by on-demand programs: number of frames so far, and time of the connection.
 const ON_DEMAND_BYTES: usize = 16;
-/// The program is recorded only while a server is connected.
+/// Flag of programs that are recorded only while a server is connected.
 const IS_ON_DEMAND: u8 = 1;
 
-/// Ways to record.
+/// Options of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordOptions {
-    /// Program that is expected where Tracy and the fork share a number and nothing that was
-    /// sent tells them apart.
+    /// Program to assume if Tracy and the fork share a protocol number and the received data fits
+    /// both.
     pub expected: Program,
-    /// Zones, messages and points of plots that are kept; more are counted only.
+    /// Maximum number of zones, messages and plot points to keep; further ones are only counted.
     pub most_events: usize,
-    /// Time after which a program that says nothing is given up. Clients send a sign of life
-    /// every five seconds.
+    /// Time without data after which the recording ends. Clients send a keep-alive item every five
+    /// seconds.
     pub silence: Duration,
 }
 
@@ -56,7 +56,7 @@ impl Default for RecordOptions {
     }
 }
 
-/// Facts of a client's welcome.
+/// Content of a client's welcome.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Welcome {
     pub(crate) clock: ClientClock,
@@ -73,7 +73,7 @@ impl PartialEq for ClientClock {
     }
 }
 
-/// A connection to the Tracy client of a program, which has given its welcome.
+/// A connection to a program's Tracy client that has sent its welcome.
 #[derive(Debug)]
 pub struct TracyClient {
     stream: TcpStream,
@@ -82,15 +82,16 @@ pub struct TracyClient {
 }
 
 impl TracyClient {
-    /// Connects to a client and finds out which version it speaks.
+    /// Connects to a client and determines its protocol version.
     ///
-    /// A client tells a server of another version only that it is one, and then listens again:
-    /// so the versions are tried, the likely ones first. The connection to a client of an unknown
-    /// version is given up at once; a client that waits for a server before it ends then goes on.
+    /// A client that rejects a server's version does not send its own version, but listens again.
+    /// So all known versions are tried, likely ones first. If the client's version is unknown, the
+    /// connection is closed at once; a client that waits for a server before it exits then
+    /// continues.
     ///
     /// # Errors
-    /// If nobody listens, if it is no Tracy client, if it speaks an unknown version, or if
-    /// another server was there before.
+    /// If nothing listens at the address, the peer is not a Tracy client, the client uses an
+    /// unknown version, or another server was connected before.
     pub fn connect(address: SocketAddr) -> Result<Self, TracyError> {
         let numbers = numbers_by_likelihood();
         match Self::connect_with(address, &numbers) {
@@ -104,10 +105,10 @@ impl TracyClient {
         }
     }
 
-    /// Connects to a client that speaks one of these versions, by the numbers of the protocol.
+    /// Connects to a client with one of the given protocol numbers.
     ///
     /// # Errors
-    /// As [`connect`](Self::connect); unknown versions are those that are not given.
+    /// See [`connect`](Self::connect); versions not in `numbers` count as unknown.
     pub fn connect_with(address: SocketAddr, numbers: &[u32]) -> Result<Self, TracyError> {
         for number in numbers {
             if let Some(client) = Self::try_version(address, *number)? {
@@ -119,7 +120,7 @@ impl TracyClient {
         Err(TracyError::UnknownProtocol { address, lowest, highest, found: None })
     }
 
-    /// Connects with one version; `None` if the client speaks another.
+    /// Tries to connect with one version; returns `None` if the client uses another.
     fn try_version(address: SocketAddr, number: u32) -> Result<Option<Self>, TracyError> {
         let failed = |source| TracyError::Connection { address, source };
         let (mut stream, answer) = greet(address, number).map_err(failed)?;
@@ -143,26 +144,29 @@ impl TracyClient {
         Ok(Some(Self { stream, protocol, welcome }))
     }
 
-    /// Number of the process.
+    /// Returns the process id.
     #[must_use]
     pub const fn process_id(&self) -> u64 {
         self.welcome.process_id
     }
 
-    /// Name of the program.
+    /// Returns the name of the program.
     #[must_use]
     pub fn program(&self) -> &str {
         &self.welcome.name
     }
 
-    /// Version that the program speaks. Where two programs share its number, it is Tracy's.
+    /// Returns the program's protocol version. If Tracy and the fork share its number, this is
+    /// Tracy's.
     #[must_use]
     pub const fn protocol(&self) -> &'static TracyProtocol {
         self.protocol
     }
 
-    /// Records until the program ends, is killed or says nothing more. Once `stop` is true, the
-    /// recording ends as soon as the program has named what it sent.
+    /// Records until the program exits, is killed or stops sending data.
+    ///
+    /// Once `stop` is true, the recording ends as soon as the program has sent the names of its
+    /// items.
     #[must_use]
     pub fn record(self, options: &RecordOptions, stop: &AtomicBool) -> TracyRecording {
         let Self { stream, protocol, welcome } = self;
@@ -181,7 +185,7 @@ impl TracyClient {
     }
 }
 
-/// Connects, gives a version, and returns the answer of one byte.
+/// Connects, sends a version, and returns the answer, a single byte.
 fn greet(address: SocketAddr, number: u32) -> io::Result<(TcpStream, u8)> {
     let mut stream = TcpStream::connect_timeout(&address, GREETING_TIME)?;
     stream.set_nodelay(true)?;
@@ -195,12 +199,12 @@ fn greet(address: SocketAddr, number: u32) -> io::Result<(TcpStream, u8)> {
     Ok((stream, answer))
 }
 
-/// Returns true if the client speaks this version.
+/// Returns true if the client accepts this version.
 fn is_welcome(address: SocketAddr, number: u32) -> bool {
     greet(address, number).is_ok_and(|(_, answer)| answer == Handshake::Welcome.byte())
 }
 
-/// Numbers of all versions: releases before versions in between, newer before older ones.
+/// Returns the numbers of all versions: releases before versions in between, newer before older.
 fn numbers_by_likelihood() -> Vec<u32> {
     /// Versions of releases and of the fork.
     const LIKELY: [u32; 8] = [82, 76, 66, 83, 79, 74, 69, 72];
@@ -213,7 +217,7 @@ fn numbers_by_likelihood() -> Vec<u32> {
     numbers
 }
 
-/// Fields of a welcome, and its flags; `None` if its clock makes no sense.
+/// Returns the fields of a welcome, and its flags; `None` if its clock is invalid.
 fn welcome(protocol: &TracyProtocol, bytes: &[u8]) -> Option<(Welcome, u8)> {
     let mut fields = Fields::new(bytes);
     let ns_per_tick = fields.f64()?;
@@ -255,14 +259,14 @@ struct Recorder<'stop> {
     frames: Frames,
     silence: Duration,
     stop: &'stop AtomicBool,
-    /// Time at which the wish to stop was seen.
+    /// Time at which the stop request was noticed.
     stop_wanted: Option<Instant>,
     has_asked_to_stop: bool,
 }
 
 impl Recorder<'_> {
-    /// Takes blocks as they come, while a thread of its own reads on: a program whose blocks
-    /// nobody reads waits.
+    /// Processes blocks as they arrive. A separate thread reads ahead, since a program waits if its
+    /// blocks are not read.
     fn run(&mut self) -> RecordingEnd {
         let Ok(stream) = self.stream.try_clone() else { return RecordingEnd::Cut };
         if stream.set_read_timeout(None).is_err() {
@@ -275,7 +279,7 @@ impl Recorder<'_> {
                 return RecordingEnd::Cut;
             }
             let end = self.take_blocks(blocks);
-            // Ends the thread, which may wait for a block.
+            // Ends the reading thread, which may be waiting for a block.
             let _ = self.stream.shutdown(Shutdown::Both);
             end
         })
@@ -309,7 +313,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// The next compressed frame.
+    /// Returns the next compressed frame.
     fn next_block(
         &mut self,
         blocks: &Receiver<Result<Vec<u8>, Ending>>,
@@ -339,13 +343,14 @@ impl Recorder<'_> {
         }
     }
 
-    /// Sends a question. If the program is gone, reading finds out, and what it sent before is
-    /// still read.
+    /// Sends a request. Errors are ignored: if the program has exited, reading notices it, after
+    /// reading everything that was sent before.
     fn send(&mut self, bytes: &[u8]) {
         let _ = self.stream.write_all(bytes);
     }
 
-    /// Asks the program once to end the connection, if that is wanted and questions are answered.
+    /// Asks the program to end the connection, once, if a stop was requested and all requests are
+    /// answered.
     fn heed_stop(&mut self) {
         if self.has_asked_to_stop || !self.stop.load(Ordering::Relaxed) {
             return;
@@ -357,7 +362,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// How long the program may say nothing, and the end if it says nothing for longer.
+    /// Returns how long the program may send nothing, and the reason for ending if it takes longer.
     const fn patience(&self) -> (Duration, RecordingEnd) {
         if self.has_asked_to_stop {
             (STOP_TIME, RecordingEnd::Stopped)
@@ -371,14 +376,14 @@ impl Recorder<'_> {
 enum Ending {
     /// The connection ended.
     Cut,
-    /// A block says that it has this many bytes, which none has.
+    /// A block with this length, which is larger than any valid length.
     TooLong(usize),
 }
 
-/// Bytes of a block's size, in front of the block.
+/// Length of the size field before each block, in bytes.
 const SIZE_BYTES: usize = 4;
 
-/// Reads compressed frames until the connection ends or nobody takes them any more.
+/// Reads compressed frames until the connection ends or the receiver is dropped.
 fn read_blocks(mut stream: TcpStream, blocks: &SyncSender<Result<Vec<u8>, Ending>>) {
     loop {
         let block = read_block(&mut stream);

@@ -1,19 +1,19 @@
-//! The two files that TT-Metal's scripts read: zones and messages of the host.
+//! The two CSV files that TT-Metal's scripts read: zones and messages of the host.
 //!
 //! # Compatibility
-//! `tracy_ops_times.csv` and `tracy_ops_data.csv` as csvexport of Tenstorrent's fork writes them.
-//! It repeats texts of earlier zones where a zone has none; here such a field is empty.
+//! `tracy_ops_times.csv` and `tracy_ops_data.csv` as written by csvexport of Tenstorrent's fork.
+//! For a zone without text, csvexport repeats the text of an earlier zone; here the field is empty.
 
 use crate::recording::{TracyLocation, TracyRecording, TracyThread, TracyZone};
 use std::io::{self, Write};
 
-/// Begin of the names of zones whose text the column `special_parent_text` repeats.
+/// Prefix of the names of zones whose text is repeated in the column `special_parent_text`.
 const PARENT: &str = "TT_";
 
-/// Writes one row for each zone that ended and lasted, threads one after the other.
+/// Writes one row for each zone of nonzero duration, threads one after the other.
 ///
-/// `children` names the functions for which the text of the zone around them is repeated, that
-/// whose name holds `TT_`. The thread is its index in [`TracyRecording::threads`].
+/// For functions in `children`, the row repeats the text of the enclosing zone with `TT_` in its
+/// name. The thread column is the index in [`TracyRecording::threads`].
 ///
 /// # Errors
 /// If writing fails.
@@ -45,7 +45,7 @@ fn write_thread(
     children: &[&str],
     rows: &mut csv::Writer<impl Write>,
 ) -> io::Result<()> {
-    // Zones around the one at hand, outermost first.
+    // Zones that enclose the current zone, outermost first.
     let mut around: Vec<&TracyZone> = Vec::new();
     let number = number.to_string();
     let nowhere = TracyLocation::default();
@@ -82,8 +82,8 @@ fn write_thread(
     Ok(())
 }
 
-/// Writes one row for each message: its text as it is, `;`, and its time. Texts of TT-Metal are
-/// quoted by backticks of their own.
+/// Writes one row for each message: its text unchanged, `;`, and its time. TT-Metal's texts contain
+/// their own quotes, backticks.
 ///
 /// # Errors
 /// If writing fails.

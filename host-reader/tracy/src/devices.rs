@@ -1,4 +1,4 @@
-//! Contexts of devices: zones whose times come by themselves.
+//! Device contexts: zones whose times arrive in separate items.
 
 use crate::{
     fields::Fields,
@@ -8,15 +8,15 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// Steps back in time, in ticks, from which on a counter is taken to have wrapped.
+/// Step back in time, in ticks, beyond which a counter is assumed to have wrapped.
 const WRAP_TICKS: i64 = 1 << 31;
 
-/// Edge of a zone whose time has not come.
+/// Begin or end of a zone whose time has not arrived.
 #[derive(Clone, Copy, Debug)]
 enum Edge {
     Start(usize),
     End(usize),
-    /// Record of a zone that there was no room to keep.
+    /// Begin or end of a zone that was not kept for lack of space.
     Unkept,
 }
 
@@ -26,7 +26,8 @@ struct DeviceClock {
     ns_per_tick: f32,
     /// Host time minus device time.
     offset_ns: i64,
-    /// Pair of times, and host per device since the pair before; only of calibrated contexts.
+    /// Latest pair of device and host time, and host time per device time since the previous pair;
+    /// only for calibrated contexts.
     calibration: Option<(i64, i64, f64)>,
     last_ticks: i64,
     wrap_ticks: i64,
@@ -42,7 +43,7 @@ impl DeviceClock {
         (f64::from(self.ns_per_tick) * ticks as f64) as i64
     }
 
-    /// Adds what a counter lost by wrapping.
+    /// Returns the ticks corrected for wraparound of the counter.
     fn unwrapped(&mut self, ticks: i64) -> i64 {
         if ticks < self.last_ticks.saturating_sub(WRAP_TICKS) {
             let bits = 64_u32.saturating_sub(self.last_ticks.leading_zeros());
@@ -68,16 +69,16 @@ impl DeviceClock {
     }
 }
 
-/// One context while it is recorded.
+/// One context during recording.
 #[derive(Debug)]
 struct OpenDevice {
     device: TracyDevice,
     clock: DeviceClock,
-    /// All zones belong to the thread that made the context.
+    /// True if all zones belong to the thread that created the context.
     is_bound: bool,
-    /// Indices of open zones by lane; none for a zone that there was no room to keep.
+    /// Indices of open zones by lane; `None` for a zone that was not kept for lack of space.
     open: HashMap<u32, Vec<Option<usize>>>,
-    /// Edges by the query that will give their time.
+    /// Begins and ends by the query number of the item that will contain their time.
     waiting: HashMap<u16, Edge>,
 }
 
@@ -90,7 +91,7 @@ pub(crate) struct Devices {
     count: usize,
 }
 
-/// Fields of a context's number.
+/// Reads the number of a context.
 fn context(protocol: &TracyProtocol, fields: &mut Fields<'_>) -> Option<u16> {
     match protocol.context_bytes() {
         1 => fields.u8().map(u16::from),
@@ -98,7 +99,7 @@ fn context(protocol: &TracyProtocol, fields: &mut Fields<'_>) -> Option<u16> {
     }
 }
 
-/// Lane, query and context, as begins and ends have them.
+/// Lane, query and context: common fields of begins and ends.
 struct Head {
     lane: u32,
     query: u16,
@@ -114,7 +115,7 @@ impl Head {
 }
 
 impl Devices {
-    /// Number of zones kept.
+    /// Returns the number of zones kept.
     pub(crate) const fn zone_count(&self) -> usize {
         self.count
     }
@@ -129,7 +130,7 @@ impl Devices {
         mut fields: Fields<'_>,
         host: ClientClock,
     ) -> Option<()> {
-        /// Calibration pairs will come.
+        /// Flag of contexts that will send calibration pairs.
         const IS_CALIBRATED: u8 = 1;
         let [host_ticks, device_ticks] = [fields.i64()?, fields.i64()?];
         let is_bound = fields.u32()? != 0;
@@ -169,7 +170,8 @@ impl Devices {
         Some(())
     }
 
-    /// Begins a zone. `location` is that of the payload; constant ones follow the head.
+    /// Begins a zone. `location` returns the location of the payload, or reads it from the fields
+    /// after the head.
     pub(crate) fn begin(
         &mut self,
         protocol: &TracyProtocol,
@@ -208,7 +210,7 @@ impl Devices {
         Some(())
     }
 
-    /// Gives an edge its time.
+    /// Sets the time of a begin or end.
     pub(crate) fn time(&mut self, protocol: &TracyProtocol, mut fields: Fields<'_>) -> Option<()> {
         let ticks = self.last_time.advance(fields.i64()?);
         let query = fields.u16()?;
@@ -223,7 +225,7 @@ impl Devices {
         Some(())
     }
 
-    /// Takes a whole zone, as the fork sends them.
+    /// Adds a complete zone, as sent by the fork.
     pub(crate) fn whole_zone(
         &mut self,
         protocol: &TracyProtocol,
@@ -244,7 +246,7 @@ impl Devices {
         Some(())
     }
 
-    /// Takes a pair of times of a calibrated context.
+    /// Processes a pair of device and host time of a calibrated context.
     #[expect(clippy::cast_precision_loss, reason = "Tracy's server rounds as well")]
     pub(crate) fn calibrate(
         &mut self,
@@ -263,7 +265,7 @@ impl Devices {
         Some(())
     }
 
-    /// Takes a new pair of times of a context without calibration.
+    /// Processes a new pair of device and host time of a context without calibration.
     pub(crate) fn synchronise(
         &mut self,
         protocol: &TracyProtocol,
@@ -279,7 +281,7 @@ impl Devices {
         Some(())
     }
 
-    /// The contexts; zones without a time are counted.
+    /// Returns the contexts; counts zones without a time.
     pub(crate) fn finish(self, damage: &mut Damage) -> Vec<TracyDevice> {
         let devices: Vec<TracyDevice> = self.met.into_iter().map(|open| open.device).collect();
         let zones = devices.iter().flat_map(|device| &device.zones);

@@ -1,4 +1,4 @@
-//! Reasons why no recording came about.
+//! Reasons why a program could not be recorded.
 
 use std::{io, net::SocketAddr};
 
@@ -6,23 +6,23 @@ use std::{io, net::SocketAddr};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TracyError {
-    /// Nobody listens there, or the connection broke before the welcome.
+    /// Nothing listens at the address, or the connection broke before the welcome.
     #[error("expected a program with a Tracy client at {address}: {source}")]
     Connection {
         /// Address of the program.
         address: SocketAddr,
-        /// Reason that the system gave.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// Something else than a Tracy client listens there.
+    /// The peer is not a Tracy client.
     #[error("expected the answer of a Tracy client at {address}, found {found}")]
     NotAClient {
         /// Address of the program.
         address: SocketAddr,
-        /// Answer that came.
+        /// Answer received instead.
         found: String,
     },
-    /// The client speaks a version that is not known here, or none at all.
+    /// The client's version is unknown, or could not be determined.
     #[error(
         "expected a Tracy client at {address} that speaks a protocol from {lowest} to {highest}, \
          found {}; a newer kprof may know it",
@@ -31,11 +31,11 @@ pub enum TracyError {
     UnknownProtocol {
         /// Address of the program.
         address: SocketAddr,
-        /// Smallest number that is known.
+        /// Smallest known protocol number.
         lowest: u32,
-        /// Greatest number that is known.
+        /// Largest known protocol number.
         highest: u32,
-        /// Number that the client accepts.
+        /// Number that the client accepts, if found.
         found: Option<u32>,
     },
     /// Another server was connected before.

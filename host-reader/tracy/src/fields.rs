@@ -1,6 +1,6 @@
-//! Fields of an item, one after the other, without gaps.
+//! Fields of an item, one after the other, without padding.
 
-/// Bytes that are taken from the front.
+/// Remaining bytes; fields are read from the front.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields<'frame>(&'frame [u8]);
 
@@ -17,7 +17,7 @@ impl<'frame> Fields<'frame> {
         self.0.len()
     }
 
-    /// The next `count` bytes; `None` if there are fewer.
+    /// Reads the next `count` bytes; `None` if there are fewer.
     pub(crate) fn bytes(&mut self, count: usize) -> Option<&'frame [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
@@ -56,19 +56,19 @@ impl<'frame> Fields<'frame> {
         self.array().map(f64::from_le_bytes)
     }
 
-    /// Three bytes of a colour, blue first, as 0xRRGGBB.
+    /// Reads three bytes of a colour, blue first, as 0xRRGGBB.
     pub(crate) fn color(&mut self) -> Option<u32> {
         let [blue, green, red] = self.array()?;
         Some(u32::from_be_bytes([0, red, green, blue]))
     }
 
-    /// A length of 16 bits and that number of bytes of text.
+    /// Reads a 16-bit length and a text of this length.
     pub(crate) fn sized_text(&mut self) -> Option<Box<str>> {
         let count = self.u16()?;
         self.bytes(count.into()).map(text)
     }
 
-    /// A text up to a byte 0, which is taken, too.
+    /// Reads a text and the byte 0 that terminates it.
     pub(crate) fn terminated_text(&mut self) -> Option<Box<str>> {
         let end = self.0.iter().position(|byte| *byte == 0)?;
         let taken = self.bytes(end)?;
@@ -76,18 +76,18 @@ impl<'frame> Fields<'frame> {
         Some(text(taken))
     }
 
-    /// Everything that is left, as a text.
+    /// Returns all remaining bytes as a text.
     pub(crate) fn rest_as_text(self) -> Box<str> {
         text(self.0)
     }
 }
 
-/// A text as the program has it; bytes that are no UTF-8 are replaced.
+/// Converts bytes to a text; invalid UTF-8 is replaced.
 pub(crate) fn text(bytes: &[u8]) -> Box<str> {
     String::from_utf8_lossy(bytes).into()
 }
 
-/// A text in a field that it need not fill.
+/// Converts a zero-padded field to a text.
 pub(crate) fn padded_text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned()

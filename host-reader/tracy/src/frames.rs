@@ -1,15 +1,15 @@
-//! Frames: blocks of LZ4 that go on where the block before ended.
+//! Frames: LZ4 blocks that may refer to data of earlier blocks.
 
 use crate::protocol::FRAME_BYTES;
 use lz4_flex::block::decompress_into_with_dict;
 
-/// Distance that LZ4 refers back.
+/// Maximum distance of a reference in LZ4.
 const WINDOW_BYTES: usize = 64 * 1024;
 
-/// Decompresses frames that refer to earlier ones.
+/// Decompressor for frames that refer to earlier frames.
 #[derive(Debug)]
 pub(crate) struct Frames {
-    /// The last bytes of what came before.
+    /// The last bytes of the previous frames.
     window: Vec<u8>,
     frame: Box<[u8]>,
 }
@@ -19,15 +19,15 @@ impl Frames {
         Self { window: Vec::new(), frame: vec![0; FRAME_BYTES].into() }
     }
 
-    /// The items of the next frame.
+    /// Decompresses the next frame; returns its items.
     ///
     /// # Errors
-    /// If the block is damaged, or longer than a frame may be.
+    /// If the block is corrupt, or longer than a frame may be.
     pub(crate) fn decompress(&mut self, block: &[u8]) -> Result<&[u8], String> {
         let size = decompress_into_with_dict(block, &mut self.frame, &self.window)
             .map_err(|error| error.to_string())?;
         let frame = self.frame.get(..size).unwrap_or_default();
-        // Only the last bytes of both together can be referred to.
+        // Later frames can only refer to the last `WINDOW_BYTES` of window and frame together.
         let kept = WINDOW_BYTES.saturating_sub(frame.len()).min(self.window.len());
         self.window.drain(..self.window.len().saturating_sub(kept));
         let from = frame.len().saturating_sub(WINDOW_BYTES);

@@ -1,4 +1,4 @@
-//! The recording as one of the host, which captures keep and every output shows.
+//! Conversion to a host recording, the form that captures store and all outputs use.
 
 use crate::recording::{DeviceZone, TracyRecording, TracyZone};
 use host_events::{
@@ -10,10 +10,10 @@ use std::{
     collections::{BTreeMap, HashMap},
 };
 
-/// Begin of the messages that TT-Metal's Python package sends for a signpost.
+/// Prefix of the messages with which TT-Metal's Python package sends signposts.
 const SIGNPOST: &str = "`TT_SIGNPOST: ";
 
-/// Sources of events, each once.
+/// Unique sources of events.
 #[derive(Default)]
 struct Sources {
     met: Vec<HostSource>,
@@ -36,12 +36,12 @@ impl Sources {
     }
 }
 
-/// A time as recordings of a host have it. Times before the client's start are its start.
+/// Converts a time to that of a host recording. Times before the client's start become its start.
 fn time_ns(since_start_ns: i64, start_ns: u64) -> u64 {
     start_ns.saturating_add_signed(since_start_ns)
 }
 
-/// Order of a thread's zones: of two that end at once the inner one comes first.
+/// Returns the sort key of a thread's zones: by end, and for equal ends the inner zone first.
 const fn order_of_ends(event: &HostEvent) -> (u64, u16) {
     match event.kind {
         HostEventKind::Zone { depth, .. } => (event.end_ns(), u16::MAX.wrapping_sub(depth)),
@@ -50,12 +50,12 @@ const fn order_of_ends(event: &HostEvent) -> (u64, u16) {
 }
 
 impl TracyRecording {
-    /// The zones, messages, plots and frames of the threads as a recording of the host.
+    /// Converts zones, messages, plots and frames of the threads to a host recording.
     ///
-    /// `start_ns` is the client's start on the clock that the recording is to have; 0 leaves the
-    /// times as they are. Zones without an end are counted as open. Call stacks become lines of
-    /// a zone's text. Each lane of a device is a thread with the device's name, behind those of
-    /// the program; its zones whose times did not come are counted as open.
+    /// `start_ns` is the client's start on the clock of the host recording; 0 keeps the times
+    /// unchanged. Zones without an end are counted as open. Call stacks become lines of a zone's
+    /// text. Each lane of a device becomes a thread with the device's name, after the threads of
+    /// the program. Device zones without times are counted as open.
     #[must_use]
     pub fn to_host_recording(&self, start_ns: u64) -> HostRecording {
         let mut sources = Sources::default();
@@ -96,7 +96,7 @@ impl TracyRecording {
         }
     }
 
-    /// Source of zones at a location, which may have a name of their own.
+    /// Returns the source of zones at a location; `name` replaces the location's name.
     fn source(&self, location: u32, name: Option<&str>, sources: &mut Sources) -> u32 {
         let location = self.location(location).cloned().unwrap_or_default();
         let name = name.unwrap_or_else(|| location.zone_name()).to_owned();
@@ -134,7 +134,8 @@ impl TracyRecording {
         }
     }
 
-    /// Zones of a lane whose times came, each as deep as those that it begins in.
+    /// Returns the zones of a lane that have times; the depth is the number of zones open at the
+    /// zone's start.
     fn lane_events(
         &self,
         zones: &[&DeviceZone],
@@ -165,14 +166,14 @@ impl TracyRecording {
         events
     }
 
-    /// Colour of a zone: its own, else that of its location.
+    /// Returns the colour of a zone: its own, else that of its location.
     fn zone_color(&self, zone: &TracyZone) -> Option<HostColor> {
         let own = zone.extra.as_deref().and_then(|extra| extra.color);
         let of_location = || self.location(zone.location).map(|location| location.color);
         own.or_else(of_location).and_then(color)
     }
 
-    /// Attached text, then one line for each function of the call stack.
+    /// Returns the attached text, followed by one line for each function of the call stack.
     fn zone_text(&self, zone: &TracyZone) -> Option<Box<str>> {
         let extra = zone.extra.as_deref()?;
         let stack = extra.callstack.and_then(|index| {
@@ -240,12 +241,12 @@ impl TracyRecording {
     }
 }
 
-/// Colour that a client gave; 0 is none.
+/// Converts a client's colour; 0 means no colour.
 fn color(rgb: u32) -> Option<HostColor> {
     HostColor::from_rgb(rgb).filter(|color| color.rgb() != 0)
 }
 
-/// Header and message of a signpost, as TT-Metal's Python package packs them into a message.
+/// Parses a signpost message of TT-Metal's Python package into header and message.
 fn signpost(message: &str) -> Option<(&str, Option<&str>)> {
     let text = message.strip_prefix(SIGNPOST)?;
     let text = text.strip_suffix('`').unwrap_or(text);
@@ -305,7 +306,7 @@ mod tests {
                 .collect()
         };
         let zone = |name: &str, start, end, depth| (name.to_owned(), start, end, depth);
-        // In the order of their ends, inner ones first.
+        // Ordered by end, inner zones first.
         let of_lane = [
             zone("KERNEL", 1100, 1300, 1),
             zone("KERNEL", 1300, 1900, 1),

@@ -1,4 +1,5 @@
-//! Frames that no client would send: nothing panics, and every index in the recording is valid.
+//! Tests with frames that no client would send: nothing panics, and all indices in the recording
+//! are valid.
 
 use crate::{
     RecordingEnd, TracyRecording,
@@ -17,7 +18,7 @@ pub(crate) fn session(protocol: &'static TracyProtocol, most_events: usize) -> S
     Session::new(protocol, welcome, Program::Stock, most_events)
 }
 
-/// An item of a kind, its fields filled with `bytes` again and again.
+/// Returns an item of a kind, its fields filled with `bytes` repeatedly.
 fn item(protocol: &TracyProtocol, kind: ItemKind, bytes: &[u8]) -> Vec<u8> {
     let mut item: Vec<u8> = protocol.code(kind).into_iter().collect();
     let filled = |count: usize| bytes.iter().copied().cycle().take(count);
@@ -82,8 +83,8 @@ fn protocols() -> impl Strategy<Value = &'static TracyProtocol> {
     (0..TracyProtocol::all().len()).prop_map(|index| &TracyProtocol::all()[index])
 }
 
-/// Versions whose number is theirs alone: of a shared one the frames decide, and those made here
-/// are none of either.
+/// Returns versions with a unique number. For a shared number, the frames decide between the
+/// programs, and the frames of this test fit neither.
 fn unshared() -> impl Strategy<Value = &'static TracyProtocol> {
     let is_alone = |known: &&'static TracyProtocol| {
         TracyProtocol::all().iter().filter(|other| other.number == known.number).count() == 1
@@ -118,7 +119,7 @@ fn the_end_of_a_zone_that_is_not_kept_ends_no_other() {
     let mut session = session(protocol, 1);
     assert_eq!(session.take_frame(&frame), Ok(()));
     let recording = session.finish(RecordingEnd::Complete);
-    // The clock begins at tick 1,000 and has two ticks in a nanosecond.
+    // The clock begins at tick 1,000; two ticks are one nanosecond.
     let zones = &recording.threads[0].zones;
     assert_eq!(zones.len(), 1);
     assert_eq!((zones[0].start_ns, zones[0].end_ns), (0, Some(65)));
@@ -131,7 +132,7 @@ fn whole_zones_of_devices_keep_to_the_limit() {
     let protocol = TracyProtocol::with_number(83, Program::Fork).unwrap();
     let items =
         [(ItemKind::GpuNewContext, [2, 3].as_slice()), (ItemKind::GpuZone, &[2, 3, 0, 0, 0, 0, 0])];
-    // Repeated, these bytes give both items the same context.
+    // The repeated bytes give both items the same context.
     for (most_events, kept, beyond_limit) in [(0, 0, 1), (1, 1, 0)] {
         let mut session = session(protocol, most_events);
         let frame: Vec<u8> =

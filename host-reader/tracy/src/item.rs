@@ -5,22 +5,22 @@ use crate::{
     protocol::{Form, ItemKind, TracyProtocol},
 };
 
-/// One item.
+/// One item of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item<'frame> {
     pub(crate) kind: ItemKind,
-    /// Key of answers and payloads; 0 of all others.
+    /// Key of answers and payloads; 0 for all other items.
     pub(crate) key: u64,
-    /// Fields, or bytes of a text.
+    /// Fields of the item, or bytes of a text.
     pub(crate) fields: Fields<'frame>,
 }
 
-/// An item that cannot be read.
+/// Reason why an item cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BadItem {
-    /// No item of the version has this code.
+    /// The version has no item with this code.
     Code(u8),
-    /// The frame ends before the item does.
+    /// The frame ends in the middle of the item.
     Cut(ItemKind),
 }
 
@@ -33,10 +33,10 @@ impl std::fmt::Display for BadItem {
     }
 }
 
-/// Takes the next item off a frame.
+/// Reads the next item of a frame.
 ///
 /// # Errors
-/// If the code is unknown, or if the frame ends too early.
+/// If the code is unknown, or the frame ends too early.
 pub(crate) fn take_item<'frame>(
     protocol: &TracyProtocol,
     rest: &mut Fields<'frame>,
@@ -51,7 +51,7 @@ fn take_fields<'frame>(
     kind: ItemKind,
     rest: &mut Fields<'frame>,
 ) -> Option<Item<'frame>> {
-    /// Texts of the longer form begin where those of the shorter one end.
+    /// Smallest length of a text in the longer form, if a shorter form exists.
     const LONG_TEXT_BYTES: usize = 256;
     let mut key = 0;
     let count = match protocol.form(kind) {
@@ -73,14 +73,14 @@ fn take_fields<'frame>(
     Some(Item { kind, key, fields: Fields::new(rest.bytes(count)?) })
 }
 
-/// Looks through frames for what cannot be of a version.
+/// A protocol version that is checked against the received frames.
 ///
-/// A version that is not the client's may still find whole items: the second byte of a context's
-/// number, 0, is the code of a zone's text. But then the text itself is missing.
+/// The wrong version may also find complete items: the second byte of a context's number is 0,
+/// which is also the code of a zone's text. But then the text itself is missing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub(crate) protocol: &'static TracyProtocol,
-    /// A text waits for its item; the frame may end between both.
+    /// True if a text was received and its item is still to come, possibly in the next frame.
     has_text: bool,
 }
 
@@ -89,7 +89,7 @@ impl Candidate {
         Self { protocol, has_text: false }
     }
 
-    /// Returns true if the version explains the frame from its begin to its end.
+    /// Returns true if the version can decode the whole frame.
     pub(crate) fn explains(&mut self, frame: &[u8]) -> bool {
         let mut rest = Fields::new(frame);
         while !rest.is_empty() {
@@ -101,7 +101,7 @@ impl Candidate {
         true
     }
 
-    /// Returns true if an item of this kind may follow what came before.
+    /// Returns true if an item of this kind may follow the previous items.
     fn follows(&mut self, kind: ItemKind) -> bool {
         match kind {
             ItemKind::SingleStringData | ItemKind::SingleStringData8 => {

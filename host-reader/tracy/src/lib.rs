@@ -1,16 +1,16 @@
-//! A server for Tracy's clients: it takes what an instrumented program sends.
+//! A server for Tracy clients: records the data that an instrumented program sends.
 //!
-//! TT-Metal's hosts are instrumented with Tracy. [`TracyClient::connect`] finds out which version
-//! the program speaks, [`TracyClient::record`] takes everything until the program ends, is killed
-//! or the recording is stopped. Whatever happened, a [`TracyRecording`] comes of it, which says
-//! how it ended and counts what it lacks.
+//! TT-Metal's hosts are instrumented with Tracy. [`TracyClient::connect`] determines the program's
+//! protocol version. [`TracyClient::record`] records until the program exits, is killed or the
+//! recording is stopped. In every case the result is a [`TracyRecording`], which contains the
+//! reason for its end and counts missing data.
 //!
-//! | question | open |
+//! | question | item |
 //! |---|---|
 //! | how is a program recorded? | [`TracyClient`] |
 //! | what was recorded? | [`TracyRecording`] |
-//! | how does it get into a capture? | [`TracyRecording::to_host_recording`] |
-//! | how does it get into TT-Metal's scripts? | [`write_op_times`], [`write_op_messages`] |
+//! | how is a recording added to a capture? | [`TracyRecording::to_host_recording`] |
+//! | how is a recording written for TT-Metal's scripts? | [`write_op_times`], [`write_op_messages`] |
 //!
 //! ```no_run
 //! use std::sync::atomic::AtomicBool;
@@ -23,8 +23,8 @@
 //! ```
 //!
 //! # Compatibility
-//! Protocols 66 to 82 of Tracy, 66, 76, 79 and 83 of Tenstorrent's fork; what each item means is in
-//! Tracy's `server/TracyWorker.cpp`.
+//! Protocols 66 to 82 of Tracy, and 66, 76, 79 and 83 of Tenstorrent's fork. Tracy's
+//! `server/TracyWorker.cpp` defines the meaning of each item.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

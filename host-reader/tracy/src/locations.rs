@@ -1,4 +1,4 @@
-//! Source locations: constant ones, which the server asks for, and those that items carry.
+//! Source locations: constant ones, which the server requests, and those sent with items.
 
 use crate::{
     fields::Fields,
@@ -9,7 +9,7 @@ use crate::{
 };
 use std::collections::{HashMap, VecDeque};
 
-/// A location whose texts may still be on their way.
+/// A location whose texts may not have arrived yet.
 #[derive(Clone, Debug)]
 struct Pending {
     name: TextRef,
@@ -19,21 +19,22 @@ struct Pending {
     color: u32,
 }
 
-/// Locations by the order in which they were met.
+/// Locations in order of first appearance.
 #[derive(Debug, Default)]
 pub(crate) struct Locations {
-    /// `None` as long as the answer has not come.
+    /// Locations by index; `None` until the answer arrives.
     met: Vec<Option<Pending>>,
     by_address: HashMap<u64, u32>,
     by_payload: HashMap<Box<[u8]>, u32>,
-    /// Indices of those asked for: answers name no address, but come in order.
+    /// Indices of requested locations: answers contain no address, but arrive in the order of the
+    /// requests.
     asked: VecDeque<u32>,
-    /// Index of the location that the next item is about.
+    /// Index of the location for the next item.
     next: Option<u32>,
 }
 
 impl Locations {
-    /// Index of the constant location at this address, which is asked for once.
+    /// Returns the index of the constant location at an address; requests a new location once.
     pub(crate) fn at(&mut self, address: u64, queries: &mut Queries) -> Option<u32> {
         if let Some(known) = self.by_address.get(&address) {
             return Some(*known);
@@ -45,7 +46,7 @@ impl Locations {
         Some(index)
     }
 
-    /// Takes the answer to the oldest question.
+    /// Processes the answer to the oldest request.
     pub(crate) fn answer(
         &mut self,
         mut fields: Fields<'_>,
@@ -62,7 +63,7 @@ impl Locations {
         Some(())
     }
 
-    /// Takes a location for the item that follows.
+    /// Stores a location for the next item.
     pub(crate) fn take_payload(&mut self, payload: Fields<'_>) -> Option<()> {
         let mut whole = payload;
         let bytes = whole.bytes(whole.len())?;
@@ -82,7 +83,7 @@ impl Locations {
         Some(())
     }
 
-    /// The location that the last payload gave.
+    /// Returns the location of the last payload, once.
     pub(crate) const fn take_next(&mut self) -> Option<u32> {
         self.next.take()
     }
@@ -93,7 +94,7 @@ impl Locations {
         Some(index)
     }
 
-    /// The locations with their texts; texts that never came are counted.
+    /// Returns the locations with their texts; counts texts that were never received.
     pub(crate) fn resolve(self, texts: &Texts, missing: &mut u64) -> Vec<TracyLocation> {
         let mut resolved = |text| {
             texts.resolve(text).unwrap_or_else(|| {

@@ -1,10 +1,10 @@
-//! Allocations in named pools, as plots of what each pool holds.
+//! Allocations in named pools, as plots of the bytes allocated in each pool.
 //!
 //! # Compatibility
-//! Tracy's `TracyQueue.hpp` and `TracyProfiler.cpp`: the name of a pool comes in front of each
-//! allocation and each end of one; all items of the serial queue share one time, from which each
-//! gives its distance. TT-Metal's pools are the kinds of memory of a chip, `Device 0 L1` and so on
-//! (`buffer.cpp`).
+//! Tracy's `TracyQueue.hpp` and `TracyProfiler.cpp`: the name of a pool precedes each allocation
+//! and each free. All items of the serial queue share one time; each item contains the difference
+//! from the previous item's time. TT-Metal's pools are the kinds of memory of a chip, such as
+//! `Device 0 L1` (`buffer.cpp`).
 
 use crate::{
     fields::Fields,
@@ -15,32 +15,32 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// Pools by the address of their name, in the order in which they were first heard of.
+/// Pools by the address of their name, in order of first appearance.
 #[derive(Debug, Default)]
 pub(crate) struct Pools {
     met: Vec<(TextRef, Pool)>,
     by_name: HashMap<u64, usize>,
-    /// Name of the pool that the next item is about.
+    /// Name of the pool for the next item.
     next_name: Option<u64>,
 }
 
 /// One pool.
 #[derive(Debug, Default)]
 struct Pool {
-    /// Bytes of each allocation, by address.
+    /// Size of each allocation in bytes, by address.
     sizes: HashMap<u64, u64>,
-    /// Bytes of all of them.
+    /// Total bytes of all allocations.
     total: u64,
-    /// Times, totals and threads.
+    /// Time, total and thread of each point.
     points: Vec<(i64, f64, usize)>,
-    /// Address of each point's allocation; `None` where all were discarded.
+    /// Address of each point's allocation; `None` if all allocations were discarded.
     addresses: Vec<Option<u64>>,
 }
 
 /// One item about a pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PoolItem {
-    /// Distance to the time of the serial queue's item before.
+    /// Time since the previous item of the serial queue, in ticks.
     pub(crate) distance: i64,
     /// Number of the thread.
     pub(crate) thread: u32,
@@ -49,7 +49,7 @@ pub(crate) struct PoolItem {
 }
 
 impl PoolItem {
-    /// The fields of an item; none of kinds that have no size are more than 0.
+    /// Reads the fields of an item; the size is 0 for kinds without a size.
     pub(crate) fn take(kind: ItemKind, mut fields: Fields<'_>) -> Option<Self> {
         let (distance, thread, address) = (fields.i64()?, fields.u32()?, fields.u64()?);
         let size = if is_allocation(kind) {
@@ -67,16 +67,17 @@ const fn is_allocation(kind: ItemKind) -> bool {
 }
 
 impl Pools {
-    /// Takes the name of the pool that the next item is about.
+    /// Stores the name of the pool for the next item.
     pub(crate) const fn set_name(&mut self, name: u64) {
         self.next_name = Some(name);
     }
 
-    /// Takes an allocation, the end of one, or of all. Returns true if a point was kept; `None` if
-    /// the item's pool is not known.
+    /// Processes an allocation, a free, or a discard of all allocations.
     ///
-    /// Without room for a point nothing is remembered either, so that what a program sends cannot
-    /// fill the memory.
+    /// Returns true if a point was kept; `None` if the item's pool is unknown.
+    ///
+    /// Without room for a point, the allocation is not stored either, so a program cannot exhaust
+    /// the memory.
     pub(crate) fn take(
         &mut self,
         kind: ItemKind,
@@ -86,7 +87,7 @@ impl Pools {
         damage: &mut Damage,
     ) -> Option<bool> {
         let name = match kind {
-            // Its address is that of the pool's name.
+            // These kinds store the pool's name as address.
             ItemKind::MemDiscard | ItemKind::MemDiscardCallstack => item.address,
             _ => self.next_name.take()?,
         };
@@ -121,7 +122,7 @@ impl Pools {
         Some(true)
     }
 
-    /// The pool of a name, a new one if it was not heard of.
+    /// Returns the pool with a name; adds it if it is new.
     fn pool(&mut self, name: u64, texts: &mut Texts, queries: &mut Queries) -> Option<&mut Pool> {
         let next = self.met.len();
         let index = *self.by_name.entry(name).or_insert(next);
@@ -131,14 +132,14 @@ impl Pools {
         self.met.get_mut(index).map(|(_, pool)| pool)
     }
 
-    /// Forgets an allocation and returns its bytes; makes no pool, since the end of what had not
-    /// begun keeps no point that would count against the limit.
+    /// Removes an allocation and returns its size. A missing pool is not added: the free of an
+    /// unknown allocation has no point that would count against the limit.
     fn free(&mut self, name: u64, address: u64) -> Option<u64> {
         let (_, pool) = self.met.get_mut(*self.by_name.get(&name)?)?;
         pool.sizes.remove(&address)
     }
 
-    /// The plots, with names as `name` resolves them.
+    /// Returns the plots; `name` resolves their names.
     pub(crate) fn finish(self, mut name: impl FnMut(TextRef) -> Box<str>) -> Vec<TracyPlot> {
         let plot = |(text, pool): (TextRef, Pool)| TracyPlot {
             name: name(text),
@@ -159,7 +160,7 @@ mod tests {
         protocol::{Program, TracyProtocol},
     };
 
-    /// Items of the serial queue of a client that speaks protocol 76.
+    /// Items of the serial queue of a client with protocol 76.
     struct Frame(Vec<u8>, &'static TracyProtocol);
 
     impl Frame {
@@ -192,10 +193,10 @@ mod tests {
         use ItemKind as Kind;
         let protocol = TracyProtocol::with_number(76, Program::Stock).unwrap();
         let mut frame = Frame(Vec::new(), protocol);
-        // The clock begins at tick 1,000 and has two ticks in a nanosecond.
+        // The clock begins at tick 1,000; two ticks are one nanosecond.
         frame.name(L1);
         frame.allocate(Kind::MemAllocNamed, 1_020, 0x40, 4096);
-        // A lock and an allocation of no pool only take their time.
+        // A lock item and an allocation without pool only advance the time.
         frame.item(Kind::LockWait, &[&[0; 8], &40_i64.to_le_bytes()]);
         frame.item(Kind::LockRelease, &[&[0; 4], &10_i64.to_le_bytes()]);
         frame.allocate(Kind::MemAlloc, 10, 0x40, 1);
@@ -235,12 +236,12 @@ mod tests {
         use ItemKind as Kind;
         let protocol = TracyProtocol::with_number(76, Program::Stock).unwrap();
         let mut frame = Frame(Vec::new(), protocol);
-        // Ends in pools that nothing was allocated in.
+        // Frees in pools without allocations.
         for name in [0x700, 0x800] {
             frame.name(name);
             frame.free(Kind::MemFreeNamed, 1_020, 0x40);
         }
-        // The second allocation, a third in another pool and an end are beyond the limit.
+        // The second allocation, a third one in another pool, and a free are beyond the limit.
         for (name, address) in [(L1, 0x40), (L1, 0x80), (DRAM, 0x40)] {
             frame.name(name);
             frame.allocate(Kind::MemAllocNamed, 20, address, 100);

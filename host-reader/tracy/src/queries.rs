@@ -1,12 +1,13 @@
-//! Questions to the program, at most as many at a time as its buffers hold.
+//! Requests to the program, limited to the number that its buffers can hold.
 
 use crate::protocol::{QUERY_BYTES, Query};
 use std::collections::VecDeque;
 
-/// Most questions without an answer. Tracy's server sends 8,188; a client answers each in turn.
+/// Maximum number of unanswered requests. Tracy's server allows 8,188; a client answers them in
+/// order.
 const MOST_IN_FLIGHT: usize = 4096;
 
-/// Questions that wait to be sent, and the number of those that wait for an answer.
+/// Requests to be sent, and the number of requests waiting for an answer.
 #[derive(Debug, Default)]
 pub(crate) struct Queries {
     waiting: VecDeque<(Query, u64)>,
@@ -22,12 +23,12 @@ impl Queries {
         self.in_flight = self.in_flight.saturating_sub(1);
     }
 
-    /// Returns true if everything was answered.
+    /// Returns true if all requests were answered.
     pub(crate) fn is_done(&self) -> bool {
         self.in_flight == 0 && self.waiting.is_empty()
     }
 
-    /// Bytes of the questions that may be sent now; they count as sent.
+    /// Returns the bytes of the requests that may be sent now, and marks them as sent.
     pub(crate) fn take_bytes(&mut self) -> Vec<u8> {
         let count = MOST_IN_FLIGHT.saturating_sub(self.in_flight).min(self.waiting.len());
         self.in_flight = self.in_flight.saturating_add(count);
@@ -35,7 +36,7 @@ impl Queries {
     }
 }
 
-/// One question as it is sent.
+/// Encodes one request.
 pub(crate) fn query_bytes(query: Query, key: u64) -> [u8; QUERY_BYTES] {
     let mut bytes = [0; QUERY_BYTES];
     let (head, rest) = bytes.split_at_mut(1);

@@ -1,20 +1,20 @@
-//! Recordings of a program by its Tracy client.
+//! Recordings of a program, received from its Tracy client.
 
 use crate::protocol::ItemKind;
 use std::collections::BTreeMap;
 
-/// Everything that one process sent. Times are nanoseconds since its Tracy client's start.
+/// Everything that one process sent. Times are nanoseconds since the start of its Tracy client.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TracyRecording {
     /// Facts about the program.
     pub program: ProgramFacts,
     /// Source locations of zones.
     pub locations: Vec<TracyLocation>,
-    /// Threads and fibers, in the order in which they were first heard of.
+    /// Threads and fibers, in order of first appearance.
     pub threads: Vec<TracyThread>,
-    /// Messages of all threads, in the order in which they came.
+    /// Messages of all threads, in order of arrival.
     pub messages: Vec<TracyMessage>,
-    /// Plots, among them the load of the processors and the bytes in each pool of memory.
+    /// Plots, including the load of the processors and the bytes in each memory pool.
     pub plots: Vec<TracyPlot>,
     /// Series of frames.
     pub frames: Vec<FrameSeries>,
@@ -22,13 +22,14 @@ pub struct TracyRecording {
     pub devices: Vec<TracyDevice>,
     /// Call stacks, each innermost function first.
     pub callstacks: Vec<Vec<StackFunction>>,
-    /// Texts that the program gave about itself.
+    /// Texts that the program sent about itself.
     pub facts: Vec<String>,
-    /// The crash that ended it.
+    /// The crash that ended the program.
     pub crash: Option<TracyCrash>,
-    /// Counts of items that came and are not kept, such as locks and memory without a pool, by kind.
+    /// Counts of items that were received but not kept, such as locks and memory without a pool, by
+    /// kind.
     pub left_out: BTreeMap<ItemKind, u64>,
-    /// Counts of what did not fit together.
+    /// Counts of inconsistent and missing data.
     pub damage: Damage,
     /// Reason why the recording ended.
     pub end: RecordingEnd,
@@ -39,22 +40,22 @@ pub struct TracyRecording {
 pub struct ProgramFacts {
     /// Name of the program.
     pub name: String,
-    /// Operating system, compiler, user and processor, as lines.
+    /// Operating system, compiler, user and processor, as lines of text.
     pub host: String,
-    /// Number of the process.
+    /// Process id.
     pub process_id: u64,
-    /// Start in seconds since 1970.
+    /// Start of the program in seconds since 1970.
     pub started_s: u64,
-    /// Version of the protocol that it spoke.
+    /// Protocol version of the program.
     pub protocol: u32,
-    /// Releases that speak this version.
+    /// Releases that implement this version.
     pub releases: &'static str,
 }
 
 /// Name and source location of zones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TracyLocation {
-    /// Name; empty if only the function names the zone.
+    /// Name; empty if the zone only has the function's name.
     pub name: Box<str>,
     /// Function.
     pub function: Box<str>,
@@ -69,13 +70,13 @@ pub struct TracyLocation {
 /// One thread or fiber.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TracyThread {
-    /// Number that the system gave to it; of a fiber a number above 2^32.
+    /// Thread id of the operating system; for a fiber, a number from 2^32 on.
     pub id: u64,
-    /// Name; empty if the program did not say.
+    /// Name; empty if the program sent none.
     pub name: String,
-    /// True of a fiber.
+    /// True for a fiber.
     pub is_fiber: bool,
-    /// Zones by their starts, outer ones before inner ones.
+    /// Zones ordered by start, parents before children.
     pub zones: Vec<TracyZone>,
 }
 
@@ -84,13 +85,13 @@ pub struct TracyThread {
 pub struct TracyZone {
     /// Index in [`TracyRecording::locations`].
     pub location: u32,
-    /// Zones of the thread around it; 0 is outermost.
+    /// Number of enclosing zones of the thread; 0 for an outermost zone.
     pub depth: u16,
-    /// Start.
+    /// Start time.
     pub start_ns: i64,
-    /// End; `None` if it did not come, or lies before the start.
+    /// End time; `None` if it was not received, or is earlier than the start.
     pub end_ns: Option<i64>,
-    /// Attached text and the like.
+    /// Attached text and other rare fields.
     pub extra: Option<Box<ZoneExtra>>,
 }
 
@@ -99,9 +100,9 @@ pub struct TracyZone {
 pub struct ZoneExtra {
     /// Lines of attached text and numbers.
     pub text: Option<Box<str>>,
-    /// Name in place of the location's.
+    /// Name that replaces the location's name.
     pub name: Option<Box<str>>,
-    /// Colour in place of the location's, as 0xRRGGBB.
+    /// Colour that replaces the location's colour, as 0xRRGGBB.
     pub color: Option<u32>,
     /// Index in [`TracyRecording::callstacks`].
     pub callstack: Option<u32>,
@@ -118,7 +119,7 @@ pub struct TracyMessage {
     pub text: Box<str>,
     /// Colour as 0xRRGGBB.
     pub color: Option<u32>,
-    /// Severity and source, as protocol 77 and newer pack them into a byte.
+    /// Severity and source, packed into one byte as in protocol 77 and later.
     pub metadata: Option<u8>,
     /// Index in [`TracyRecording::callstacks`].
     pub callstack: Option<u32>,
@@ -143,19 +144,20 @@ pub struct TracyPlot {
     pub name: Box<str>,
     /// Unit.
     pub format: PlotFormat,
-    /// Times and values, in the order in which they came, and the thread of each as an index in
+    /// Time, value and thread of each point, in order of arrival; the thread is an index in
     /// [`TracyRecording::threads`].
     pub points: Vec<(i64, f64, usize)>,
-    /// Addresses of the allocations that the points tell of; empty of plots that are of no pool.
+    /// Addresses of the allocations that the points refer to; empty for plots without a pool.
     pub addresses: Vec<Option<u64>>,
 }
 
 /// One series of frames.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FrameSeries {
-    /// Name; `Frame` is that of the program's main frames.
+    /// Name; `Frame` for the program's main frames.
     pub name: Box<str>,
-    /// Starts, and ends where the program gave them; else a frame lasts to the next one.
+    /// Start of each frame, and its end if the program sent one; else the frame lasts until the
+    /// next.
     pub frames: Vec<(i64, Option<i64>)>,
 }
 
@@ -164,7 +166,7 @@ pub struct FrameSeries {
 pub struct TracyDevice {
     /// Name.
     pub name: Box<str>,
-    /// Type, as the protocol numbers it.
+    /// Type, as numbered by the protocol.
     pub kind: u8,
     /// Zones in the order of their begins.
     pub zones: Vec<DeviceZone>,
@@ -175,18 +177,18 @@ pub struct TracyDevice {
 pub struct DeviceZone {
     /// Index in [`TracyRecording::locations`].
     pub location: u32,
-    /// Number of the lane; TT-Metal packs chip, core and RISC into it.
+    /// Number of the lane; TT-Metal packs chip, core and RISC into this number.
     pub lane: u32,
-    /// Start on the host's clock; `None` if its time never came.
+    /// Start on the host's clock; `None` if it was not received.
     pub start_ns: Option<i64>,
-    /// End on the host's clock; `None` if its time never came.
+    /// End on the host's clock; `None` if it was not received.
     pub end_ns: Option<i64>,
 }
 
 /// One function of a call stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StackFunction {
-    /// Name; an address in hexadecimal where the program knew none.
+    /// Name; the address in hexadecimal if the program did not know a name.
     pub name: Box<str>,
     /// Source file or library.
     pub file: Box<str>,
@@ -205,60 +207,60 @@ pub struct TracyCrash {
     pub message: Box<str>,
 }
 
-/// Counts of what did not fit together. All are 0 for a program that ended by itself.
+/// Counts of inconsistent and missing data. All are 0 for a program that exited by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// Ends of zones that had not begun.
+    /// Ends of zones without a begin.
     pub unmatched_ends: u64,
-    /// Zones whose end did not come.
+    /// Zones without an end.
     pub open_zones: u64,
-    /// Zones whose end lies before their start.
+    /// Zones whose end is earlier than their start.
     pub reversed_zones: u64,
     /// Texts, names, colours and numbers for a zone that was not open.
     pub stray_extras: u64,
-    /// Ends of allocations that had not begun.
+    /// Frees of unknown allocations.
     pub unmatched_frees: u64,
-    /// Times of device zones that no begin or end waited for, and items of unknown contexts.
+    /// Times of device zones without a matching begin or end, and items of unknown contexts.
     pub stray_device_items: u64,
-    /// Device zones without one of their times.
+    /// Device zones without start or end time.
     pub untimed_device_zones: u64,
-    /// Names and texts that the program did not give any more.
+    /// Names and texts that were requested but not received.
     pub missing_texts: u64,
-    /// Functions of call stacks that the program did not give any more.
+    /// Functions of call stacks that were requested but not received.
     pub missing_functions: u64,
-    /// Events beyond the limit that the recorder was given.
+    /// Events beyond the recorder's limit.
     pub beyond_limit: u64,
-    /// Bytes that came and could not be read.
+    /// Bytes received that could not be read.
     pub unread_bytes: u64,
 }
 
 /// Reason why a recording ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RecordingEnd {
-    /// The program said that it had sent everything, and answered every question.
+    /// The program announced its end and answered every request.
     #[default]
     Complete,
-    /// The recorder was told to stop. What the program had recorded and not sent by then is
-    /// missing; clients drop it.
+    /// The recorder was told to stop. Data that the program had recorded but not sent by then is
+    /// missing; clients discard it.
     Stopped,
-    /// The connection ended before that: the program was killed, or it crashed.
+    /// The connection ended early: the program was killed, or it crashed.
     Cut,
-    /// The program said nothing more for as long as the recorder was told to wait.
+    /// The program sent nothing for longer than the recorder's limit.
     Silent,
-    /// An item or a frame cannot be read.
+    /// An item or a frame could not be read.
     Unreadable {
         /// Number of the frame, from 0.
         frame: u64,
-        /// Content found there.
+        /// Content found in the frame.
         found: String,
     },
 }
 
 impl Damage {
-    /// Sum of all counts.
+    /// Returns the sum of all counts.
     #[must_use]
     pub fn count(&self) -> u64 {
-        // Every field is one count, so that the size of the type says how many there are.
+        // All fields are counts, so the size of the type gives their number.
         let counts: [u64; size_of::<Self>() / size_of::<u64>()] = [
             self.unmatched_ends,
             self.open_zones,
@@ -277,7 +279,7 @@ impl Damage {
 }
 
 impl TracyLocation {
-    /// Name of zones here: the function's where no other was given.
+    /// Returns the name of zones at this location: the function's name if there is no other.
     #[must_use]
     pub fn zone_name(&self) -> &str {
         if self.name.is_empty() { &self.function } else { &self.name }
@@ -285,13 +287,13 @@ impl TracyLocation {
 }
 
 impl TracyZone {
-    /// How long it lasted; `None` if its end is unknown.
+    /// Returns the zone's duration; `None` if its end is unknown.
     #[must_use]
     pub fn duration_ns(&self) -> Option<u64> {
         u64::try_from(self.end_ns?.saturating_sub(self.start_ns)).ok()
     }
 
-    /// Attached text.
+    /// Returns the attached text.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         self.extra.as_ref()?.text.as_deref()
@@ -299,20 +301,20 @@ impl TracyZone {
 }
 
 impl TracyRecording {
-    /// Zones of all threads.
+    /// Returns the number of zones of all threads.
     #[must_use]
     pub fn zone_count(&self) -> usize {
         self.threads.iter().map(|thread| thread.zones.len()).fold(0, usize::saturating_add)
     }
 
-    /// Source location of a zone.
+    /// Returns the source location of a zone by index.
     #[must_use]
     pub fn location(&self, index: u32) -> Option<&TracyLocation> {
         self.locations.get(usize::try_from(index).ok()?)
     }
 
-    /// Returns true if everything that the program sent is here, but for what is left out by
-    /// kind.
+    /// Returns true if the recording contains everything that the program sent, except kinds of
+    /// items that are left out.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.end == RecordingEnd::Complete && self.damage.count() == 0

@@ -1,4 +1,4 @@
-//! Meaning of the items of a session, one after the other.
+//! Interpretation of the items of a session, one after the other.
 
 mod device_zones;
 mod finish;
@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, HashMap};
 /// One session with a client.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// The versions that explain everything so far: the client's number may have two.
+    /// Versions that can decode all data so far: two versions may share the client's number.
     candidates: Vec<Candidate>,
     program: ProgramFacts,
     clock: ClientClock,
@@ -47,7 +47,7 @@ pub(crate) struct Session {
     facts: Vec<String>,
     crash: Option<(usize, i64, TextRef)>,
     thread_time: Reference,
-    /// Time of the serial queue, which locks, memory and devices share.
+    /// Time of the serial queue, shared by locks, memory and devices.
     serial_time: Reference,
     pools: Pools,
     first_text: Option<Box<str>>,
@@ -56,12 +56,12 @@ pub(crate) struct Session {
     damage: Damage,
     frame_count: u64,
     point_count: usize,
-    /// The program has said that it has no more.
+    /// True if the program has announced its end.
     pub(crate) is_over: bool,
 }
 
 impl Session {
-    /// A session with a client that gave this welcome to a server of this version.
+    /// Creates a session with a client that sent this welcome to a server of this version.
     pub(crate) fn new(
         protocol: &'static TracyProtocol,
         welcome: Welcome,
@@ -105,15 +105,15 @@ impl Session {
         }
     }
 
-    /// Returns true if the program has sent all and answered all.
+    /// Returns true if the program has announced its end and answered all requests.
     pub(crate) fn is_done(&self) -> bool {
         self.is_over && self.queries.is_done()
     }
 
-    /// Takes the items of a frame.
+    /// Processes the items of a frame.
     ///
     /// # Errors
-    /// If an item cannot be read. Items before it have been taken.
+    /// If an item cannot be read. The items before it have been processed.
     pub(crate) fn take_frame(&mut self, frame: &[u8]) -> Result<(), BadItem> {
         self.choose_version(frame);
         self.frame_count = self.frame_count.saturating_add(1);
@@ -133,8 +133,11 @@ impl Session {
         Ok(())
     }
 
-    /// Tracy and the fork share numbers and differ in the width of a context's number. A frame
-    /// holds whole items: a version that cannot explain one is not the client's.
+    /// Removes candidate versions that cannot decode the frame.
+    ///
+    /// Tracy and the fork share protocol numbers and differ in the width of a context number. A
+    /// frame contains only complete items, so a version that cannot decode a frame is not the
+    /// client's.
     fn choose_version(&mut self, frame: &[u8]) {
         if self.candidates.len() > 1 {
             let explaining = self.candidates.iter_mut().filter_map(|known| {
@@ -153,7 +156,7 @@ impl Session {
         *count = count.saturating_add(1);
     }
 
-    /// Returns true if one more event may be kept; counts it if not.
+    /// Returns true if one more event may be kept; else counts the event.
     fn has_room(&mut self) -> bool {
         let kept = [self.threads.zone_count(), self.devices.zone_count(), self.messages.len()];
         let kept = kept.into_iter().fold(self.point_count, usize::saturating_add);
@@ -164,7 +167,8 @@ impl Session {
         has_room
     }
 
-    /// Takes one item; `None` if it is of a kind that is not kept, or refers to nothing known.
+    /// Processes one item; returns `None` if its kind is not kept, or if it refers to something
+    /// unknown.
     fn take(&mut self, protocol: &TracyProtocol, item: Item<'_>) -> Option<()> {
         match Topic::of(item.kind) {
             Topic::Session => self.is_over |= item.kind == ItemKind::Terminate,
@@ -181,7 +185,7 @@ impl Session {
             Topic::FrameMark => return self.take_frame_mark(item),
             Topic::Device => return self.take_device_item(protocol, item),
             Topic::Section => {
-                // Kept for no report, but the distance of the next time begins here.
+                // Sections are not kept, but the next time is relative to the section's time.
                 let mut fields = item.fields;
                 self.thread_time.advance(fields.i64()?);
                 return None;
@@ -204,7 +208,7 @@ impl Session {
         Some(())
     }
 
-    /// Takes an item about an allocation; those of no pool are not kept.
+    /// Processes an item about an allocation; allocations without a pool are not kept.
     fn take_memory_item(&mut self, item: Item<'_>) -> Option<()> {
         use ItemKind as Kind;
         let mut fields = item.fields;
@@ -267,7 +271,7 @@ impl Session {
                 let stack = self.callstacks.take_payload(&mut self.queries);
                 self.threads.set_callstack(stack, &mut self.queries);
             }
-            // Items of the serial queue that have a stack keep none here.
+            // Call stacks of the serial queue's items are not kept.
             Kind::CallstackSerial => self.callstacks.drop_payload(),
             Kind::CallstackFrameSize => {
                 self.queries.answered();
@@ -286,7 +290,7 @@ impl Session {
         Some(())
     }
 
-    /// The end at a frame that cannot be read.
+    /// Returns the reason for ending at a frame that cannot be read.
     pub(crate) fn unreadable(&self, found: String) -> RecordingEnd {
         RecordingEnd::Unreadable { frame: self.frame_count.saturating_sub(1), found }
     }

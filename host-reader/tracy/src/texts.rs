@@ -1,9 +1,9 @@
-//! Texts of the program, which the server asks for by their addresses.
+//! Texts of the program, which the server requests by address.
 
 use crate::{protocol::Query, queries::Queries};
 use std::collections::HashMap;
 
-/// A text that came, or the address of one that was asked for.
+/// A received text, or the address of a requested text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum TextRef {
     /// No text.
@@ -19,7 +19,7 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    /// A text at this address, which is asked for once; no text at address 0.
+    /// Returns the text at an address, which is requested once; no text for address 0.
     pub(crate) fn at(&mut self, address: u64, queries: &mut Queries) -> TextRef {
         if address == 0 {
             return TextRef::Nothing;
@@ -31,12 +31,12 @@ impl Texts {
         TextRef::At(address)
     }
 
-    /// Takes an answer.
+    /// Stores an answer.
     pub(crate) fn answer(&mut self, address: u64, text: Box<str>) {
         self.known.insert(address, Some(text));
     }
 
-    /// The text; empty where there is none, `None` where the answer never came.
+    /// Returns the text: empty if there is none, `None` if the answer never arrived.
     pub(crate) fn resolve(&self, text: TextRef) -> Option<Box<str>> {
         match text {
             TextRef::Nothing => Some("".into()),

@@ -1,4 +1,4 @@
-//! Threads: zones that are open and those that ended.
+//! Threads with their open and finished zones.
 
 use crate::{
     protocol::Query,
@@ -11,16 +11,16 @@ use std::collections::HashMap;
 /// First number of a fiber: numbers of threads have 32 bits.
 const FIRST_FIBER: u64 = 1 << 32;
 
-/// One thread while it is recorded.
+/// One thread during recording.
 #[derive(Debug, Default)]
 struct OpenThread {
     thread: TracyThread,
-    /// Indices of open zones, with the number that their end will give; no index if there was no
-    /// room to keep the zone.
+    /// Indices of open zones, with the number that their end will contain; no index if the zone was
+    /// not kept for lack of space.
     open: Vec<(Option<usize>, u32)>,
-    /// Number of the zone that the next item is about.
+    /// Number of the zone that the next item refers to.
     expected: u32,
-    /// Index of the fiber that it runs.
+    /// Index of the fiber that the thread runs.
     fiber: Option<usize>,
     /// Call stack for the next item.
     callstack: Option<u32>,
@@ -33,19 +33,19 @@ pub(crate) struct Threads {
     by_id: HashMap<u64, usize>,
     /// Fibers by the address of their name.
     by_fiber: HashMap<u64, usize>,
-    /// The thread that items are about.
+    /// Index of the current thread, to which items refer.
     current: usize,
-    /// Zones kept.
+    /// Number of zones kept.
     count: usize,
 }
 
 impl Threads {
-    /// Items are about this thread from here on.
+    /// Selects the thread that the following items refer to.
     pub(crate) fn set_current(&mut self, id: u32, queries: &mut Queries) {
         self.current = self.thread_of(id.into(), queries);
     }
 
-    /// Index of the thread with a number.
+    /// Returns the index of the thread with a number.
     pub(crate) fn thread_of(&mut self, id: u64, queries: &mut Queries) -> usize {
         let next = self.met.len();
         let index = *self.by_id.entry(id).or_insert_with(|| {
@@ -59,7 +59,7 @@ impl Threads {
         index
     }
 
-    /// Index of the thread that items are about, or of the fiber that it runs.
+    /// Returns the index of the current thread, or of the fiber that it runs.
     pub(crate) fn current(&mut self, queries: &mut Queries) -> usize {
         if self.met.is_empty() {
             self.set_current(0, queries);
@@ -84,7 +84,7 @@ impl Threads {
         }
     }
 
-    /// The thread goes on with a fiber.
+    /// Continues a thread with a fiber.
     pub(crate) fn begin_fiber(&mut self, thread: u32, key: u64, queries: &mut Queries) {
         let thread = self.thread_of(thread.into(), queries);
         let next = self.met.len();
@@ -108,7 +108,7 @@ impl Threads {
         }
     }
 
-    /// The next item is about the zone with this number.
+    /// Sets the number of the zone that the next item refers to.
     pub(crate) fn expect(&mut self, number: u32, queries: &mut Queries) {
         if let Some(thread) = self.current_thread(queries) {
             thread.expected = number;
@@ -125,12 +125,12 @@ impl Threads {
         self.current_thread(queries)?.callstack.take()
     }
 
-    /// Number of zones kept.
+    /// Returns the number of zones kept.
     pub(crate) const fn zone_count(&self) -> usize {
         self.count
     }
 
-    /// Begins a zone that is not kept: its end must end no other.
+    /// Begins a zone that is not kept, so that its end does not end another zone.
     pub(crate) fn begin_unkept(&mut self, queries: &mut Queries) {
         let Some(thread) = self.current_thread(queries) else { return };
         let number = std::mem::take(&mut thread.expected);
@@ -154,7 +154,7 @@ impl Threads {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Ends the innermost zone; of clients that number their zones the one with the number.
+    /// Ends the innermost zone; if the client numbers its zones, the zone with the expected number.
     pub(crate) fn end(&mut self, end_ns: i64, damage: &mut Damage, queries: &mut Queries) {
         let Some(thread) = self.current_thread(queries) else { return };
         let number = std::mem::take(&mut thread.expected);
@@ -162,7 +162,8 @@ impl Threads {
             damage.unmatched_ends = damage.unmatched_ends.saturating_add(1);
             return;
         };
-        // Zones inside of it have no end: they stay, and are counted when all is over.
+        // Zones nested in the ended zone have no end: they stay, and are counted at the end of the
+        // recording.
         let ended = thread.open.get(position).and_then(|open| open.0);
         thread.open.truncate(position);
         let Some(zone) = ended.and_then(|index| thread.thread.zones.get_mut(index)) else { return };
@@ -192,7 +193,7 @@ impl Threads {
         }
     }
 
-    /// The threads; zones without an end are counted.
+    /// Returns the threads; counts zones without an end.
     pub(crate) fn finish(self, damage: &mut Damage) -> Vec<TracyThread> {
         let finished = self.met.into_iter().map(|open| open.thread).collect::<Vec<_>>();
         let zones = finished.iter().flat_map(|thread| &thread.zones);
@@ -210,7 +211,7 @@ pub(crate) fn append_line(extra: &mut ZoneExtra, line: &str) {
     });
 }
 
-/// A message while its text may be on its way.
+/// A message whose text may not have arrived yet.
 #[derive(Debug)]
 pub(crate) struct PendingMessage {
     pub(crate) thread: usize,

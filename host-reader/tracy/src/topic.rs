@@ -1,11 +1,11 @@
-//! Topics of items: which part of a session takes them.
+//! Topics of items: the part of a session that processes them.
 
 use crate::protocol::ItemKind;
 
 /// Topic of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Topic {
-    /// Signs of life and of the end.
+    /// Keep-alive and end of the program.
     Session,
     /// Text for the next item.
     FirstText,
@@ -15,18 +15,18 @@ pub(crate) enum Topic {
     Fact,
     /// Source location for the next item.
     Location,
-    /// Zones, and the thread that items are about.
+    /// Zones, and the current thread.
     Zone,
     Message,
     Crash,
-    /// Answers to questions.
+    /// Answers to requests.
     Answer,
     Callstack,
     Plot,
     FrameMark,
     Section,
     Device,
-    /// Locks, which only the time of the serial queue needs.
+    /// Locks; only their effect on the serial queue's time is used.
     Lock,
     /// Allocations.
     Memory,

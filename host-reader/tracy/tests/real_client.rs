@@ -1,6 +1,6 @@
-//! Tracy's own client, inside of a program that keeps an account of what it recorded.
+//! Tests with Tracy's own client, in a program that keeps its own record of its zones.
 //!
-//! `KPROF_TRACY_LOAD` names the program, which `tests/tracy-client` builds.
+//! `KPROF_TRACY_LOAD` is the path of the program, which `tests/tracy-client` builds.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -22,7 +22,7 @@ fn program() -> Option<PathBuf> {
     found
 }
 
-/// A port that nobody uses at the moment.
+/// Returns a port that is not in use at the moment.
 fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     listener.local_addr().unwrap().port()
@@ -52,12 +52,12 @@ fn connect(port: u16) -> TracyClient {
     }
 }
 
-/// The client itself names the thread that started it, whatever the program says.
+/// Name of the starting thread: the client sets it, whatever the program says.
 const MAIN_THREAD: &str = "Main thread";
-/// Messages of the program, and not of Tracy about itself.
+/// Mask for a message's source: 0 is the program, not Tracy itself.
 const SOURCE: u8 = 0x0F;
 
-/// One zone as the program measured it.
+/// One zone as measured by the program.
 struct Accounted {
     depth: u16,
     inside_ns: u64,
@@ -79,8 +79,9 @@ fn account(path: &Path, thread: &str) -> Vec<Accounted> {
         .collect()
 }
 
-/// Each zone lasted as long as the program measured. Both clocks resolve some ten nanoseconds; the
-/// client calibrates its own within 200 ms, on a busy machine to some percent.
+/// Asserts that each zone lasted as long as the program measured. Both clocks have a resolution of
+/// some ten nanoseconds. The client calibrates its clock within 200 ms, on a busy machine to some
+/// percent.
 fn assert_as_accounted(thread: &TracyThread, recording: &TracyRecording, accounted: &[Accounted]) {
     assert_eq!(thread.zones.len(), accounted.len(), "{}", thread.name);
     for (zone, accounted) in thread.zones.iter().zip(accounted) {
@@ -134,7 +135,7 @@ fn a_million_zones_of_ten_threads_arrive_as_the_program_measured_them() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Colours of the client reach what captures keep, and nothing else has one.
+/// Asserts that the client's colours are kept in captures, and that nothing else has a colour.
 fn assert_colors(recording: &TracyRecording) {
     let host = recording.to_host_recording(0);
     let events = host.threads.iter().flat_map(|thread| &thread.events);
@@ -252,7 +253,7 @@ fn a_recording_that_is_stopped_has_all_until_then() {
     });
     assert_eq!(recording.end, RecordingEnd::Stopped);
     assert_eq!((recording.zone_count(), recording.damage.open_zones), (2002, 1));
-    // A second server is refused in words.
+    // A second server is refused with a readable error.
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let second = TracyClient::connect(address);
     assert!(matches!(second, Err(TracyError::NotAvailable { .. })), "{second:?}");

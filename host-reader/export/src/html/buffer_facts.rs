@@ -1,4 +1,4 @@
-//! Buffers for the page: what the chips' memories held at most, in all and op by op.
+//! Buffers for the page: peak use of each memory of a chip, overall and per op.
 
 use crate::Trace;
 use reports::report::{BufferPeaks, OpPeaks};
@@ -17,25 +17,25 @@ struct MemoryColumns {
     chip_id: Vec<u64>,
     kind: Vec<&'static str>,
     peak: Vec<u64>,
-    /// Since the origin; none where that is after the peak.
+    /// Nanoseconds since the trace's origin; `None` if the peak is earlier than the origin.
     peak_ns: Vec<Option<u64>>,
     last: Vec<u64>,
     changes: Vec<u64>,
-    /// Number of its plot among those of the host.
+    /// Index of the memory's plot among the plots of the host.
     plot: Vec<Option<usize>>,
 }
 
 /// Peaks while the host enqueued an op.
 #[derive(Default, Serialize)]
 struct OpColumns<'a> {
-    /// Kinds of memory, which the peaks are in the order of.
+    /// Kinds of memory, in the order of `peaks`.
     kinds: Vec<&'static str>,
     chip_id: Vec<u64>,
-    /// Number of the op over all chips, its last launch; none without a record of a chip.
+    /// Index of the op's last launch among the ops of all chips; `None` if no chip recorded it.
     op: Vec<Option<usize>>,
     name: Vec<Option<&'a str>>,
     program: Vec<u32>,
-    /// None of a memory that held no buffer yet.
+    /// Peak for each kind; `None` for a memory that did not hold a buffer yet.
     peaks: Vec<Vec<Option<u64>>>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> OpColumns<'a> {
     }
 }
 
-/// Numbers of the page's ops by chip and program.
+/// Returns the indices of the page's ops by chip and program.
 fn numbers_of_ops(trace: &Trace<'_>) -> BTreeMap<(u64, u64), usize> {
     let ops = trace.devices.iter().flat_map(|device| {
         let chip_id = u64::from(device.chip.chip_id);

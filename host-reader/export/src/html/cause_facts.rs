@@ -1,5 +1,5 @@
-//! Causes of slowness for the page: findings with the places that they link to, and where the
-//! time of each op went.
+//! Causes of slowness for the page: findings with links to their ops and chips, and the time of
+//! each op by class.
 
 use super::facts::risc_number;
 use crate::{
@@ -18,13 +18,13 @@ pub(super) struct CauseFacts<'a> {
     /// Sentence about the ops CSV whose rows describe the launches.
     described_by: Option<&'a str>,
     findings: Vec<FindingRow<'a>>,
-    /// Questions without an answer: the question, why, and how to record it.
+    /// Open questions: the question, why it has no answer, and how to record the answer.
     untold: Vec<(&'static str, &'a str, &'static str)>,
     /// Names of the classes of time.
     classes: Vec<&'static str>,
-    /// Shares of each chip's time in percent, by class.
+    /// Each chip's id and its shares of time in percent, by class.
     devices: Vec<(u32, Vec<f64>)>,
-    /// The same of each op of the page; none where nothing is known.
+    /// Shares of each op's time in percent, by class; `None` if unknown.
     op_times: Vec<Option<Vec<f64>>>,
     /// The stage that sets each op's pace.
     op_paces: Vec<Option<PaceRow>>,
@@ -32,22 +32,22 @@ pub(super) struct CauseFacts<'a> {
     op_waits: Vec<Vec<WaitRow>>,
 }
 
-/// One sentence.
+/// One finding.
 #[derive(Serialize)]
 struct FindingRow<'a> {
     cause: &'static str,
     sentence: &'a str,
-    /// Facts behind it.
+    /// Facts that support the finding.
     why: &'a [String],
     advice: &'a str,
     gain_ns: Option<f64>,
     gain_percent: Option<f64>,
     gain_of: &'static str,
-    /// Number of the op in the page.
+    /// Index of the op in the page.
     op: Option<usize>,
-    /// Numbers of further ops that it is about.
+    /// Indices of further ops that the finding is about.
     more_ops: Vec<usize>,
-    /// Index of the chip.
+    /// Index of the chip in the page.
     device: Option<usize>,
     core: Option<(u16, u16)>,
     risc: Option<&'static str>,
@@ -58,7 +58,7 @@ struct FindingRow<'a> {
 struct PaceRow {
     stage: &'static str,
     is_certain: bool,
-    /// Stage, and at least and at most how much of its time it is in use, in percent.
+    /// Stage, with lower and upper bound of its utilization in percent.
     uses: Vec<(&'static str, f64, f64)>,
 }
 
@@ -72,11 +72,11 @@ struct WaitRow {
     sums: Vec<(&'static str, u32, u64, u64)>,
 }
 
-/// Waits of one RISC and op that the page names.
+/// Maximum number of waits that the page shows for one RISC and op.
 const SHOWN_WAITS: usize = 3;
 
 impl<'a> CauseFacts<'a> {
-    /// The facts, if the recording was explained.
+    /// Returns the page data if the recording was explained.
     pub(super) fn new(trace: &'a Trace<'_>) -> Option<Self> {
         let explanation = trace.explanation.as_ref()?;
         let ops: Vec<_> =
@@ -94,7 +94,8 @@ impl<'a> CauseFacts<'a> {
         })
     }
 
-    /// The facts without those of single ops; `place` gives the page's numbers of op and chip.
+    /// Returns the page data without the data of single ops; `place` maps a place to the page's
+    /// indices of op and chip.
     pub(super) fn of_explanation(
         explanation: &'a Explanation,
         place: impl Fn(&Place) -> (Option<usize>, Option<usize>),
@@ -153,7 +154,7 @@ fn waits_of(op: &OpCauses) -> Vec<WaitRow> {
     op.waits.iter().map(row).collect()
 }
 
-/// A share as far as it is shown.
+/// Rounds a percentage to the tenths that the page shows.
 fn tenths(percent: f64) -> f64 {
     (percent * 10.0).round() / 10.0
 }
@@ -196,7 +197,7 @@ fn device_of(trace: &Trace<'_>, place: &Place) -> Option<usize> {
     trace.devices.iter().position(|device| device.chip.chip_id == chip_id)
 }
 
-/// The op that a place means: of several launches the longest.
+/// Returns the index of the op at a place: the longest if several launches match.
 fn op_of(trace: &Trace<'_>, names: &[Option<&str>], place: &Place) -> Option<usize> {
     if place.run_host_id.is_none() && place.op.is_none() {
         return None;

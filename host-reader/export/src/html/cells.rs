@@ -1,10 +1,11 @@
 //! The figures of single ops, as packed columns: the times of each core and RISC, and the host's
 //! metadata.
 //!
-//! For each op: the number of cores; for each core the step of its index, a bit for each RISC that
-//! ran a kernel, its first kernel's start in cycles from the op's start, and for each of those
-//! RISCs the start from there and the cycles. Then the number of metadata fields, and the key and
-//! value of each. Then the number of zones by name and RISC, and the figures of each.
+//! Each op starts with its number of cores. Each core has the step from the previous core's index,
+//! a bit for each RISC that ran a kernel, and the start of its first kernel in cycles from the op's
+//! start. Each of those RISCs has its start in cycles from that first kernel, and its cycles. The
+//! number of metadata fields follows, with the key and value of each, then the number of zones by
+//! name and RISC, with the figures of each.
 
 use super::{facts::risc_number, op_zones::OpZones, packed::PackedColumns};
 use crate::{TraceDevice, TraceOp};
@@ -23,7 +24,7 @@ pub(super) struct Kernel {
 /// Kernels of a core, by RISC number.
 pub(super) type CoreKernels = BTreeMap<usize, Kernel>;
 
-/// The cells of some ops of a chip, given the zones of each and the index of each lane's core.
+/// Packs ops of a chip, given the zones of each op and the core index of each lane.
 pub(super) fn pack_ops(
     device: &TraceDevice<'_>,
     ops: &[TraceOp<'_>],
@@ -78,12 +79,12 @@ fn add_zones(columns: &mut PackedColumns, zones: &OpZones) {
     }
 }
 
-/// When the first of a core's kernels begins.
+/// Returns the start of the core's earliest kernel.
 pub(super) fn first_start(kernels: &CoreKernels) -> Option<u64> {
     kernels.values().map(|kernel| kernel.start_cycle).min()
 }
 
-/// The kernels of an op, by the core's index.
+/// Returns the kernels of an op, by index of the core.
 pub(super) fn cores_of(
     device: &TraceDevice<'_>,
     op: &TraceOp<'_>,

@@ -1,20 +1,21 @@
-//! A chip's clock as a line through few points, for the page to turn cycles into time.
+//! A chip's clock as line segments between few points, which the page uses to convert cycles to
+//! time.
 
 use recording::DeviceClock;
 
-/// Cycles since the chip's first and nanoseconds since the trace's origin.
+/// Cycles since the chip's first cycle, and nanoseconds since the trace's origin.
 pub(super) type Knot = (u64, u64);
 
-/// How far a time between two knots may be off.
+/// Maximum error of a time that is interpolated between two knots.
 const TOLERANCE_NS: u64 = 1;
 
-/// A stretch is halved at most so often.
+/// Maximum number of times that an interval is halved.
 const MAX_HALVINGS: u32 = 10;
 
-/// Knots between which time is a line, to a nanosecond; at least two.
+/// Returns at least two knots; linear interpolation between them is accurate to `TOLERANCE_NS`.
 pub(super) fn knots(clock: &DeviceClock<'_>) -> Vec<Knot> {
     let (first, last) = (clock.first_cycle(), clock.last_cycle());
-    // A chip without records has no time of its own.
+    // The last knot must differ from the first, even for a chip without records.
     let knot = |cycle: u64| (cycle - first, clock.time_ns(cycle));
     let (begin, end) = (knot(first), knot(last.max(first.saturating_add(1))));
     let mut knots = vec![begin];
@@ -44,7 +45,7 @@ fn refine(
     refine(knots, middle, end, halvings_left - 1, time_ns);
 }
 
-/// The time at a cycle between two knots.
+/// Returns the time at a cycle by interpolation between two knots.
 pub(super) fn between(begin: Knot, end: Knot, cycle: u64) -> u64 {
     let (cycles, span) = (u128::from(cycle - begin.0), u128::from(end.0 - begin.0).max(1));
     let ns = u128::from(end.1.saturating_sub(begin.1)) * cycles / span;
@@ -69,7 +70,7 @@ mod tests {
         let (begin, end) = ((0, 0), (1 << 20, time(1 << 20)));
         let mut knots = vec![begin];
         refine(&mut knots, begin, end, MAX_HALVINGS, &time);
-        // Twice ten halvings lead to the step, the last stretch holds it.
+        // Halving ten times on each side reaches the step; the last interval contains the step.
         assert!(knots.len() <= 2 * 10 + 2, "{}", knots.len());
         for cycle in (0..1 << 20).step_by(997) {
             let next = knots.partition_point(|knot| knot.0 <= cycle);

@@ -14,13 +14,13 @@ pub(super) struct CoreSums(Vec<DeviceSums>);
 /// The cores of a chip, column by column.
 #[derive(Clone, Debug, Default, Serialize)]
 struct DeviceSums {
-    /// Ops that ran a kernel there.
+    /// Number of ops that ran a kernel on the core.
     ops: Vec<u64>,
-    /// First kernel start to last kernel end, added up over the ops.
+    /// Cycles from first kernel start to last kernel end, summed over the ops.
     kernel_cycles: Vec<u64>,
-    /// Kernels of each RISC, by its number.
+    /// Kernel cycles of each RISC, by the RISC's number.
     risc_cycles: Vec<[u64; Risc::ALL.len()]>,
-    /// Start after the op's first core, added up.
+    /// Cycles that the core starts after the op's first core, summed over the ops.
     late_cycles: Vec<u64>,
     lost_records: Vec<u64>,
 }

@@ -1,4 +1,4 @@
-//! Hardware counters for the page: metrics over cores, what they cannot see, and the counters.
+//! Hardware counters for the page: metrics over cores, the limits of the metrics, and the counters.
 
 use crate::{Trace, hardware_counters::counters_of_ops};
 use analysis::counters::{CounterTotal, LaunchCounters, Limit, MetricSummary};
@@ -7,24 +7,24 @@ use serde::Serialize;
 /// Metrics and counters of all ops, column by column.
 #[derive(Default, Serialize)]
 pub(super) struct CounterFacts {
-    /// Words for everything that some metric cannot see.
+    /// Labels of all limits: what metrics cannot see.
     limits: Vec<&'static str>,
     metrics: MetricColumns,
     counters: CounterColumns,
-    /// Why some could not be read, and how many.
+    /// Reasons why counters could not be read, and the number of occurrences.
     problems: Vec<(String, u64)>,
 }
 
 #[derive(Default, Serialize)]
 struct MetricColumns {
-    /// Number of the op, over all chips.
+    /// Index of the op among the ops of all chips.
     op: Vec<usize>,
     label: Vec<&'static str>,
     unit: Vec<&'static str>,
     cores: Vec<usize>,
     /// Min, median, max, mean.
     values: Vec<[f64; 4]>,
-    /// Numbers of the limits.
+    /// Indices into the labels of limits.
     limits: Vec<Vec<usize>>,
 }
 
@@ -34,9 +34,9 @@ struct CounterColumns {
     name: Vec<String>,
     group: Vec<Option<&'static str>>,
     samples: Vec<u64>,
-    /// Fewest, most, all; none where nothing was observed.
+    /// Minimum, maximum and total; `None` if nothing was counted.
     counts: Vec<Option<[u64; 3]>>,
-    /// Fewest and most cycles, where known.
+    /// Minimum and maximum number of cycles, if known.
     cycles: Vec<Option<(u64, u64)>>,
 }
 

@@ -36,11 +36,11 @@ struct LaneFacts {
     risc: Vec<usize>,
     zones: Vec<usize>,
     points: Vec<usize>,
-    /// Zones inside of one another at most.
+    /// Maximum nesting depth of zones.
     levels: Vec<u16>,
 }
 
-/// How a chip's clock was found, and how far it may be off.
+/// How a chip's clock was measured, and the bound of its error.
 #[derive(Serialize)]
 struct ClockFacts {
     frequency_ghz: f64,
@@ -51,16 +51,17 @@ struct ClockFacts {
 
 #[derive(Serialize)]
 struct FitFacts {
-    /// Pings that the fit rests on.
+    /// Number of pings that the fit uses.
     ping_count: usize,
     rejected_ping_count: usize,
     unexplained_ping_count: usize,
-    /// Changes of the frequency.
+    /// Number of frequency changes.
     step_count: usize,
-    /// Difference between the slowest and the fastest clock that explain all pings.
+    /// Difference between the slowest and the fastest clock that are consistent with all pings.
     frequency_range_ppm: f64,
     is_assured: bool,
-    /// Tiles whose offset from the reference was measured, and the largest bound of it.
+    /// Number of tiles whose offset from the reference was measured; below, the largest error bound
+    /// of an offset.
     tile_count: usize,
     tile_bound_cycles: f64,
 }
@@ -131,7 +132,7 @@ fn range_ppm(fit: &CorridorFit) -> f64 {
     (highest / lowest - 1.0) * 1e6
 }
 
-/// Returns the problems of the clock measurement as texts.
+/// Returns descriptions of the problems of the clock measurement.
 pub(super) fn clock_problems(trace: &Trace<'_>) -> Vec<String> {
     let problems = trace.mesh_clock.iter().flat_map(|mesh| mesh.problems());
     problems.map(ToString::to_string).collect()

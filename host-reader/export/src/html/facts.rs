@@ -1,4 +1,5 @@
-//! Initial data of the page: all but single zones, points and cores of ops, as JSON.
+//! Initial data of the page as JSON: everything except single zones, single points and the cores of
+//! ops.
 
 use super::{
     buffer_facts::BufferFacts,
@@ -19,7 +20,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 use wire::Risc;
 
-/// Everything, column by column where there may be many rows.
+/// The page's initial data; potentially long tables are stored column by column.
 #[derive(Serialize)]
 struct Facts<'a> {
     exporter: &'static str,
@@ -29,7 +30,7 @@ struct Facts<'a> {
     zone_count: usize,
     point_count: usize,
     doubts: Vec<(String, u64)>,
-    /// Why more may be missing than is known, and whether something went wrong.
+    /// Reasons why more may be missing than was counted, each with true if it is a failure.
     uncounted: Vec<(&'static str, bool)>,
     riscs: [&'static str; Risc::ALL.len()],
     names: NameFacts<'a>,
@@ -47,11 +48,11 @@ struct Facts<'a> {
     anomalies: AnomalyFacts<'a>,
     comparison: Option<&'a TraceComparison>,
     causes: Option<CauseFacts<'a>>,
-    /// Ops by op code, where something describes their tensors.
+    /// Ops by op code, if a source describes their tensors.
     groups: &'a [OpCodeGroup],
 }
 
-/// Writes the facts as JSON that the page's parser takes for nothing but text.
+/// Writes the initial data as JSON that the page's parser reads as text only.
 pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
     let host_names = HostNames::new(trace);
     let facts = Facts {
@@ -88,7 +89,7 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
     write_facts(&facts, out)
 }
 
-/// The number of a RISC in the page.
+/// Returns the number of a RISC in the page.
 pub(super) fn risc_number(risc: Risc) -> usize {
     Risc::ALL.iter().position(|&other| other == risc).unwrap_or(0)
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// The host.
 #[derive(Serialize)]
 pub(super) struct HostFacts<'a> {
-    /// On the host's clock. Too long for a number of a script.
+    /// Origin on the host's clock, as text: a JavaScript number cannot hold it exactly.
     origin_ns: String,
     is_on_clock_of_chips: bool,
     zone_count: usize,
@@ -22,7 +22,7 @@ struct ThreadFacts {
     label: Vec<String>,
     zones: Vec<usize>,
     points: Vec<usize>,
-    /// Zones inside of one another at most.
+    /// Maximum nesting depth of zones.
     levels: Vec<u16>,
 }
 
@@ -31,7 +31,7 @@ struct ThreadFacts {
 struct PlotFacts<'a> {
     name: &'a str,
     points: usize,
-    /// The range of its values that are numbers.
+    /// Minimum of the plot's finite values.
     least: Option<f64>,
     most: Option<f64>,
 }
@@ -47,7 +47,7 @@ struct HostZoneFacts {
 }
 
 impl<'a> HostFacts<'a> {
-    /// The host, if it recorded anything.
+    /// Returns the page data of the host, if it recorded anything.
     pub(super) fn new(trace: &Trace<'a>, names: &HostNames<'_>) -> Option<Self> {
         let host = &trace.host;
         let plot = |plot: &TraceHostPlot<'a>| {
@@ -92,7 +92,7 @@ impl HostZoneFacts {
             for ((index, zone), self_ns) in thread.zones.iter().enumerate().zip(own) {
                 let Some((_, source)) = thread.zone_event(index) else { continue };
                 let entry = sums.entry(names.number(source).0).or_default();
-                // The cycles of the host's zones are nanoseconds.
+                // On the host, one cycle is one nanosecond.
                 let figures = [1, zone.duration_cycles, self_ns];
                 entry.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure);
             }

@@ -1,16 +1,16 @@
 //! The timeline's data of the host: threads as lanes of nanoseconds, and plots.
 //!
-//! A thread is added as a lane without runs, see [`super::lanes`]; its points are of the
-//! kinds of [`point_kind`], without values. Then come the texts of zones: their
-//! count, then step of the zone's index and the text; then the colours of points and those of
-//! zones: their count, the steps of their indices, and the colours as 0xRRGGBB. A plot is its times as steps and the
-//! bits of its values as two halves.
+//! A thread is added as a lane without runs, see [`super::lanes`], which also defines steps. Its
+//! points have the kinds of [`point_kind`], and no values. The texts of zones follow: their count,
+//! then the step of the zone's index and the text of each. The colours of points and the colours of
+//! zones follow, each as their count, the steps of their indices, and the colours as 0xRRGGBB. A
+//! plot consists of its times as steps and the bits of its values as two halves.
 
 use super::{lanes::record_zones, packed::PackedColumns};
 use crate::{NameId, TraceHostPlot, TraceHostThread, host_names::HostNames};
 use host_events::{HostColor, HostEventKind};
 
-/// The lane of a thread; `origin_ns` is the trace's origin on the host's clock.
+/// Packs a thread as a lane; `origin_ns` is the trace's origin on the host's clock.
 pub(super) fn pack_thread(
     thread: &TraceHostThread<'_>,
     names: &HostNames<'_>,
@@ -40,7 +40,7 @@ fn add_marks(columns: &mut PackedColumns, thread: &TraceHostThread<'_>, names: &
     add_texts(columns, marks.iter().map(|mark| mark.event.text.as_deref()).collect());
 }
 
-/// Texts of those entries that have one.
+/// Adds the texts of the entries that have a text.
 fn add_texts(columns: &mut PackedColumns, texts: Vec<Option<&str>>) {
     let texts = || (0_u64..).zip(&texts).filter_map(|(index, text)| Some((index, (*text)?)));
     columns.count(texts().count());
@@ -48,7 +48,7 @@ fn add_texts(columns: &mut PackedColumns, texts: Vec<Option<&str>>) {
     texts().for_each(|(_, text)| columns.text(text));
 }
 
-/// Colours of those entries that have one.
+/// Adds the colours of the entries that have a colour.
 fn add_colors(columns: &mut PackedColumns, colors: impl Iterator<Item = Option<HostColor>>) {
     let colors = (0_u64..).zip(colors).filter_map(|(index, color)| Some((index, color?)));
     let colors: Vec<_> = colors.collect();
@@ -57,7 +57,7 @@ fn add_colors(columns: &mut PackedColumns, colors: impl Iterator<Item = Option<H
     colors.iter().for_each(|(_, color)| columns.number(color.rgb().into()));
 }
 
-/// The points of a plot.
+/// Packs the points of a plot.
 pub(super) fn pack_plot(plot: &TraceHostPlot<'_>) -> PackedColumns {
     let mut columns = PackedColumns::default();
     columns.rising(0, plot.points.iter().map(|&(time_ns, _)| time_ns));
@@ -65,12 +65,12 @@ pub(super) fn pack_plot(plot: &TraceHostPlot<'_>) -> PackedColumns {
     columns
 }
 
-/// The page's number of a kind of mark, behind those of the kinds of points.
+/// Returns the page's number of a kind of mark; the numbers follow those of the kinds of points.
 const fn point_kind(kind: HostEventKind) -> u64 {
     match kind {
         HostEventKind::Message => 3,
         HostEventKind::Signpost => 4,
-        // Zones and plots are no marks.
+        // Frame marks have number 5. Zones and plots are not marks and never get here.
         HostEventKind::FrameMark | HostEventKind::Zone { .. } | HostEventKind::Plot { .. } => 5,
     }
 }

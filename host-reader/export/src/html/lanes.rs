@@ -1,6 +1,6 @@
 //! The timeline's data: every zone and point of a core's lanes, as packed columns.
 //!
-//! Columns of each lane:
+//! Columns of each lane; a step is the difference from the previous value:
 //!
 //! | column | content |
 //! |---|---|
@@ -22,7 +22,7 @@
 use super::packed::PackedColumns;
 use crate::{NameId, PointCategory, TraceLane, TracePoint, TraceZones, point_words::PointWords};
 
-/// The lanes of one core of a chip whose records begin at `first_cycle`.
+/// Packs the lanes of one core of a chip whose records begin at `first_cycle`.
 pub(super) fn pack_core(
     lanes: &[TraceLane<'_>],
     first_cycle: u64,
@@ -47,7 +47,7 @@ fn plus_one(index: Option<u32>) -> u64 {
     index.map_or(0, |index| u64::from(index) + 1)
 }
 
-/// The zones of a lane, with the numbers of their names.
+/// Adds the zones of a lane, with the numbers of their names.
 pub(super) fn record_zones(
     columns: &mut PackedColumns,
     names: impl Iterator<Item = NameId>,
@@ -103,7 +103,7 @@ fn add_points(
     texts.iter().for_each(|(_, text)| columns.text(text));
 }
 
-/// The page's number of a kind of point.
+/// Returns the page's number of a kind of point.
 const fn point_kind(category: PointCategory) -> u64 {
     match category {
         PointCategory::Event => 0,

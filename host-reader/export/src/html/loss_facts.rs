@@ -7,15 +7,15 @@ use serde::Serialize;
 use tables::{Columns, LossGroups, LossRow, Losses, RecordingKey, Rows};
 use wire::RunHostId;
 
-/// Anomalies that the page names with their place.
+/// Maximum number of anomalies that the page lists with lane and position.
 const SHOWN_ANOMALIES: usize = 500;
 
 /// Losses, column by column.
 #[derive(Serialize)]
 pub(super) struct LossFacts {
-    /// The same in few rows, as tables of the terminal have them.
+    /// Grouped losses, as in the tables of the terminal.
     groups: Rows<'static, LossGroups>,
-    /// Causes against which something helps, and what.
+    /// Causes that can be avoided, each with its remedy.
     remedies: Vec<(&'static str, &'static str)>,
     /// Columns of the table `losses`.
     #[serde(flatten)]
@@ -24,13 +24,13 @@ pub(super) struct LossFacts {
     shown: ShownLosses,
 }
 
-/// Where losses are shown, and their programs without the chip.
+/// Lanes, times and programs of losses; program numbers do not contain the chip.
 #[derive(Default, Serialize)]
 struct ShownLosses {
     program: Vec<Option<u32>>,
-    /// The first and the last launch among which those are that lost records.
+    /// First and last launch of the range in which launches lost records.
     programs: Vec<Option<(u32, u32)>>,
-    /// Index of the chip and of the lane; none of a chip that is not in the trace.
+    /// Indices of the chip and the lane; `None` for a chip that is not in the trace.
     lane: Vec<Option<(usize, usize)>>,
     time_ns: Vec<Option<i64>>,
 }
@@ -75,13 +75,13 @@ impl ShownLosses {
     }
 }
 
-/// Anomalies and repairs: all counted, the first ones with their place.
+/// Anomalies and repairs: the counts of all, and the first ones with lane and position.
 #[derive(Serialize)]
 pub(super) struct AnomalyFacts<'a> {
-    /// What, how often, and whether it was made whole.
+    /// Kind, count, and whether the record was repaired.
     kinds: Vec<(&'static str, u64, bool)>,
     kept: Vec<KeptAnomaly<'a>>,
-    /// Kept with a place, but not named in the page.
+    /// Number of kept anomalies that the page does not list.
     unnamed_count: usize,
 }
 

@@ -1,15 +1,15 @@
-//! A report to look at: one page that needs no network, no server and no viewer.
+//! HTML report: one page that needs no network, server or viewer.
 //!
-//! The page is a template with a style sheet and a script, all part of this program, and
-//! data. What the page shows first is a block of JSON; zones, points and the figures of
-//! single cores follow as packed columns that the script opens when they are looked at, so
-//! that a page of a million zones shows as fast as one of ten.
+//! The page consists of a template with a style sheet and a script, all of which are part of this
+//! program, and data. The data that the page shows first is a block of JSON. Zones, points and the
+//! figures of single cores follow as packed columns, which the script decodes only on demand. A
+//! page of a million zones therefore opens as fast as a page of ten zones.
 //!
 //! Zone names are untrusted input. They reach the page as data only: `<` is escaped wherever the
 //! page's parser could see it, the script writes text and never markup, and the page forbids every
 //! script but its own, every image and every request.
 //!
-//! The files in `assets` decide the page's content and layout.
+//! The files in `assets` define the page's content and layout.
 
 mod buffer_facts;
 mod cause_facts;

@@ -1,4 +1,4 @@
-//! NoC events for the page: who did what, who moved bytes to whom, and over which links.
+//! NoC events for the page: activity by core, bytes by sender and receiver, and bytes by link.
 
 use crate::Trace;
 use analysis::noc_events::{Activity, LinkLoad, Noc, Pair};
@@ -14,7 +14,7 @@ pub(super) struct NocFacts {
     cores: Vec<CoreRow>,
     pairs: Vec<PairRow>,
     links: Vec<LinkRow>,
-    /// Number of the chip, columns and rows.
+    /// Id of the chip, number of columns and number of rows.
     grids: Vec<(u32, u16, u16)>,
     multicast_count: u64,
     unplaced_count: u64,
@@ -35,11 +35,11 @@ struct ActivityRow {
     events: u64,
     bytes: u64,
     is_lower_bound: bool,
-    /// None of an event that is no wait.
+    /// `None` if the event is not a wait.
     wait_cycles: Option<u64>,
 }
 
-/// Traffic that one RISC of a core asked for over one NoC, over all programs.
+/// Traffic that one RISC of a core requested over one NoC, summed over all programs.
 #[derive(Serialize)]
 struct CoreRow {
     chip_id: u32,
@@ -51,7 +51,7 @@ struct CoreRow {
     read_bytes: u64,
     written_bytes: u64,
     is_lower_bound: bool,
-    /// None of a RISC that recorded no wait.
+    /// `None` if the RISC recorded no wait.
     wait_cycles: Option<u64>,
 }
 
@@ -100,7 +100,7 @@ impl NocFacts {
     }
 }
 
-/// The events of all cores together.
+/// Sums up the events of all cores by kind.
 fn activities(of_cores: &[Activity]) -> Vec<ActivityRow> {
     let mut rows: BTreeMap<(u32, RunHostId, &str, &str, Noc, &str), ActivityRow> = BTreeMap::new();
     for one in of_cores {
@@ -118,7 +118,7 @@ fn activities(of_cores: &[Activity]) -> Vec<ActivityRow> {
     rows.into_values().collect()
 }
 
-/// The events of each core and RISC together.
+/// Sums up the events of each core and RISC.
 fn cores(activities: &[Activity]) -> Vec<CoreRow> {
     let mut rows: BTreeMap<(u32, Noc0Coord, &str, Noc), CoreRow> = BTreeMap::new();
     for one in activities {
@@ -148,7 +148,7 @@ fn cores(activities: &[Activity]) -> Vec<CoreRow> {
 }
 
 impl ActivityRow {
-    /// A row without events.
+    /// Returns a row without events.
     fn new(one: &Activity) -> Self {
         Self {
             chip_id: one.chip_id,

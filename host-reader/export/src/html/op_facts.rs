@@ -1,4 +1,4 @@
-//! Every op's figures, for the page, column by column.
+//! Figures of each op for the page, column by column.
 
 use super::facts::risc_number;
 use crate::{Trace, TraceDevice, TraceNames, TraceOp, op_causes::names_of_ops};
@@ -8,37 +8,38 @@ use std::collections::BTreeMap;
 use tables::{Column, Columns, OpRow, Ops};
 use wire::Risc;
 
-/// The ops of all chips, those of a chip together and by start.
+/// The ops of all chips, by chip and start.
 #[derive(Serialize)]
 pub(super) struct OpFacts<'a> {
-    /// Columns of the table `ops`. Nanoseconds come of cycles and the chip's clock.
+    /// Columns of the table `ops`. The page calculates nanoseconds from cycles and the chip's
+    /// clock.
     #[serde(flatten)]
     columns: Columns<'a, Ops>,
     #[serde(flatten)]
     drawn: DrawnOps,
-    /// Kernels of each processor of a Quasar by the RISC's number, behind those of the columns;
-    /// empty for other chips.
+    /// Kernel cycles of each processor of a Quasar that has no column of its own, by the RISC's
+    /// number; empty for other chips.
     processor_kernel_cycles: Vec<Vec<Option<u64>>>,
     lost_records: Vec<u64>,
-    /// The value of `latency_doubt` that says that launches may be missing before an op.
+    /// Value of `latency_doubt` for launches that may be missing before an op.
     lost_launches_doubt: &'static str,
 }
 
-/// Where ops are drawn.
+/// Positions of the drawn ops.
 #[derive(Default, Serialize)]
 struct DrawnOps {
     /// Index of the chip.
     device: Vec<usize>,
     row: Vec<u32>,
-    /// From the chip's first cycle.
+    /// Cycles since the chip's first cycle.
     start_cycles: Vec<u64>,
-    /// As far as records go, also where the duration is in doubt.
+    /// Cycles from the op's start to its last record, even if the duration is in doubt.
     drawn_cycles: Vec<u64>,
     start_ns: Vec<u64>,
     end_ns: Vec<u64>,
 }
 
-/// RISCs with a column of their own for their kernels, by number.
+/// Number of RISCs with a column of their own for their kernels.
 const RISCS_WITH_COLUMN: usize = 6;
 
 impl<'a> OpFacts<'a> {
@@ -96,10 +97,10 @@ fn processor_kernels(
     kernels
 }
 
-/// First start and last end of the kernels of each of a Quasar's processors.
+/// Returns first start and last end of the kernels of each processor of a Quasar.
 ///
-/// Processors that move data, and those that compute, have none where their figure together is in
-/// doubt.
+/// Processors of a kind, data movement or compute, are left out if the common figure of their kind
+/// is in doubt.
 fn quasar_kernels(
     names: &TraceNames<'_>,
     device: &TraceDevice<'_>,
@@ -124,8 +125,9 @@ fn quasar_kernels(
     spans
 }
 
-/// Records lost of each op of a chip. A loss belongs to a program, so that it counts for
-/// the last of its launches.
+/// Returns the number of lost records for each op of a chip.
+///
+/// A loss belongs to a program, so it is counted for the last launch of that program.
 fn lost_by_op(device: &TraceDevice<'_>) -> Vec<u64> {
     let mut lost = vec![0_u64; device.ops.len()];
     let programs = device.ops.iter().map(|op| op.figures.run_host_id);

@@ -1,22 +1,22 @@
-//! Zones of each op by name and RISC, over all cores, for the page of an op.
+//! Zones of each op by name and RISC, summed over all cores, for the page of an op.
 
 use super::facts::risc_number;
 use crate::{TraceDevice, TraceLane};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// Zones of an op, by number of the RISC and of the name.
+/// Zones of an op, by numbers of the RISC and the name.
 pub(super) type OpZones = BTreeMap<(usize, usize), ZoneSum>;
 
-/// Zones of one name on one RISC of all cores.
+/// Sum of the zones with one name on one RISC, over all cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ZoneSum {
     pub(super) count: u64,
     pub(super) total_cycles: u64,
-    /// Cycles outside of nested zones.
+    /// Cycles outside nested zones.
     pub(super) self_cycles: u64,
     pub(super) longest_cycles: u64,
-    /// Indices of the lane and the zone of the longest.
+    /// Indices of the longest zone's lane and of the zone in that lane.
     pub(super) longest_place: (usize, usize),
 }
 
@@ -36,7 +36,7 @@ pub(super) fn zones_of_ops(device: &TraceDevice<'_>) -> Vec<OpZones> {
     ops
 }
 
-/// Sums of a lane, run by run: op, name and figures.
+/// Returns the sums of a lane, run by run: op, number of the name, and sum.
 fn sums_of_lane(lane_index: usize, lane: &TraceLane<'_>) -> Vec<(usize, usize, ZoneSum)> {
     let mut sums = Vec::new();
     let mut current = (None, BTreeMap::new());

@@ -1,4 +1,4 @@
-//! The page of an ops CSV: its ops with bounds and gaps, and why they are slow.
+//! Page for an ops CSV: its ops with bounds and gaps, and the causes of their slowness.
 
 use super::{
     cause_facts::CauseFacts,
@@ -9,7 +9,7 @@ use reports::perf::{Bound, OpReport, PerfReport, RowKind};
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Questions that no ops CSV answers, and what does.
+/// Questions that an ops CSV cannot answer, and the recording that answers each.
 const ABSENT: [(&str, &str); 5] = [
     (
         "Single cores and RISCs, balance of cores, zones",
@@ -21,7 +21,7 @@ const ABSENT: [(&str, &str); 5] = [
     ("Lost records", "a capture: its ledger counts them; logs of TT-Metal do not"),
 ];
 
-/// Problems that the page lists; the others are counted.
+/// Maximum number of problems that the page lists; further problems are only counted.
 const LISTED_PROBLEMS: usize = 100;
 
 #[derive(Serialize)]
@@ -32,9 +32,9 @@ struct OpsPageFacts<'a> {
     worker_cores: Option<u64>,
     ops: OpColumns<'a>,
     causes: CauseFacts<'a>,
-    /// Ops by op code over the steady part.
+    /// Ops by op code in the steady part.
     groups: &'a [OpCodeGroup],
-    /// First and last of the ops that are the steady part; `None` if all ops are explained.
+    /// First and last op of the steady part; `None` if all ops are explained.
     steady: Option<(usize, usize)>,
     absent: [(&'static str, &'static str); ABSENT.len()],
     notes: &'a [String],
@@ -46,7 +46,7 @@ struct OpsPageFacts<'a> {
     dram_gb_per_s: Option<f64>,
 }
 
-/// Rows of ops, column by column; what is unknown is null.
+/// Rows of ops, column by column; unknown values are null.
 #[derive(Serialize)]
 struct OpColumns<'a> {
     id: Vec<u64>,
@@ -62,9 +62,9 @@ struct OpColumns<'a> {
     dram_percent: Vec<Option<f64>>,
     dram_gb_per_s: Vec<Option<f64>>,
     flops_percent: Vec<Option<f64>>,
-    /// Least time by its shape.
+    /// Minimum time for the op's shape.
     limit_ns: Vec<Option<f64>>,
-    /// True if FLOPs are that limit, not bytes in DRAM.
+    /// True if FLOPs determine the minimum time, false if DRAM bytes do.
     is_flops_limit: Vec<bool>,
     tflops: Vec<Option<f64>>,
     fidelity: Vec<&'a str>,
@@ -78,7 +78,7 @@ impl<'a> OpColumns<'a> {
         fn column<'a, T>(rows: &[&'a OpReport], of: impl Fn(&'a OpReport) -> T) -> Vec<T> {
             rows.iter().map(|row| of(row)).collect()
         }
-        // Rounded to thousandths of a nanosecond, beyond which no CSV goes.
+        // Rounded to thousandths of a nanosecond: no CSV has more digits.
         let ns = |us: Option<f64>| us.map(|us| (us * 1e6).round() / 1e3);
         Self {
             id: column(rows, |row| row.id),
@@ -107,8 +107,10 @@ impl<'a> OpColumns<'a> {
     }
 }
 
-/// Writes a page about an ops CSV: a report on each of its devices, with
-/// [`Explanation::report_options`], and the explanation of that report.
+/// Writes a page about an ops CSV.
+///
+/// `report` is a report on each device, made with [`Explanation::report_options`]; `explanation`
+/// explains that report.
 ///
 /// ```
 /// use causes::Explanation;

@@ -1,15 +1,15 @@
-//! Columns of numbers, packed so that a page can carry millions of them: variable-length
-//! integers, deflated, in base64.
+//! Packed columns of numbers: variable-length integers, deflated, in base64. A page can hold
+//! millions of numbers in this form.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use flate2::{Compression, write::DeflateEncoder};
 use reader::packed_numbers::{fold_sign, push};
 use std::io::Write;
 
-/// Numbers one after another, each in as few bytes as it needs.
+/// Sequence of numbers, each in as few bytes as possible.
 ///
-/// As [`reader::packed_numbers`] has them. The page's script reads them in the order in which they are
-/// added here.
+/// The encoding is that of [`reader::packed_numbers`]. The page's script reads the numbers in the
+/// order in which they are added here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PackedColumns(Vec<u8>);
 
@@ -25,19 +25,19 @@ impl PackedColumns {
         self.number(count as u64);
     }
 
-    /// Adds a number that may be negative: small ones of either sign stay short.
+    /// Adds a signed number; numbers near 0 stay short for either sign.
     pub(super) fn signed(&mut self, number: i64) {
         self.number(fold_sign(number));
     }
 
-    /// Adds a number of which every bit counts, as its upper and its lower half: numbers of
-    /// a script are exact up to 53 bits only.
+    /// Adds a 64-bit number as its upper and its lower half. JavaScript numbers are exact only up
+    /// to 53 bits.
     pub(super) fn exact(&mut self, number: u64) {
         self.number(number >> 32);
         self.number(number & u64::from(u32::MAX));
     }
 
-    /// Adds numbers that never fall, as the steps from each to the next, from `first` on.
+    /// Adds ascending numbers as steps, beginning with the step from `first`.
     pub(super) fn rising(&mut self, first: u64, numbers: impl IntoIterator<Item = u64>) {
         let mut latest = first;
         for number in numbers {
@@ -46,22 +46,22 @@ impl PackedColumns {
         }
     }
 
-    /// Adds a text, behind its length in bytes.
+    /// Adds the text's length in bytes, then the text.
     pub(super) fn text(&mut self, text: &str) {
         self.count(text.len());
         self.0.extend_from_slice(text.as_bytes());
     }
 
-    /// The columns as text that is safe in a page.
+    /// Encodes the columns as text that is safe in a page.
     pub(super) fn to_base64(&self) -> String {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(LEVEL));
         let deflated = encoder.write_all(&self.0).and_then(|()| encoder.finish());
-        // A vector takes all bytes.
+        // Writing to a vector does not fail.
         STANDARD.encode(deflated.unwrap_or_default())
     }
 }
 
-/// Fast, and within a few percent of the smallest for columns of this kind.
+/// Compression level: fast, and within a few percent of the smallest size for this kind of columns.
 const LEVEL: u32 = 4;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The page around the data: its parts in order, what it allows to run, and its blocks.
+//! The page without its data: order of its parts, content security policy, and data blocks.
 
 use super::{cells, host_lanes, lanes, op_zones::zones_of_ops, packed::PackedColumns};
 use crate::{OnLanes, Trace, host_names::HostNames, point_words::PointWords};
@@ -16,9 +16,9 @@ const STYLE: &str = include_str!("assets/report.css");
 /// A kind of page.
 #[derive(Debug)]
 pub(super) struct Page {
-    /// The page with holes named in two braces.
+    /// The page as a template with placeholders in double braces.
     template: &'static str,
-    /// One script; its files share one scope, the last one starts it.
+    /// Files of the script. They share one scope; the last file starts the script.
     script: &'static str,
 }
 
@@ -77,26 +77,26 @@ pub(super) const OPS: Page = Page {
     ),
 };
 
-/// Cores packed at once. Bounds what is held in memory.
+/// Number of cores that are packed at once. The number bounds the memory in use.
 const CORES_PER_BATCH: usize = 32;
 
 /// A part of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Text of the template, written as it is.
+    /// Text of the template, written unchanged.
     Text(&'static str),
     /// The content security policy.
     Policy,
     /// The title of the report.
     Title,
-    /// The block of JSON.
+    /// The JSON block with the initial data.
     Facts,
     /// The blocks of packed columns.
     Blocks,
 }
 
 impl Page {
-    /// Writes the page; `fill` writes facts and blocks.
+    /// Writes the page; `fill` writes the initial data and the blocks.
     pub(super) fn write(
         &self,
         title: &str,
@@ -117,7 +117,7 @@ impl Page {
         Ok(())
     }
 
-    /// The parts of the page in order.
+    /// Returns the parts of the page in order.
     fn parts(&self) -> impl Iterator<Item = Part> {
         let (first, rest) = self.template.split_once("{{").unwrap_or((self.template, ""));
         let holes = rest.split("{{").filter_map(|part| part.split_once("}}"));
@@ -137,7 +137,8 @@ impl Page {
         }
     }
 
-    /// The page's policy: its own script and style, known by their hashes, and nothing else.
+    /// Returns the page's policy: only the page's own script and style are allowed, by their
+    /// hashes.
     fn policy(&self) -> String {
         let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
         format!(
@@ -149,14 +150,14 @@ impl Page {
     }
 }
 
-/// Writes facts as JSON that the page's parser takes for nothing but text.
+/// Writes the initial data as JSON that the page's parser reads as text only.
 pub(super) fn write_facts(facts: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     let json = serde_json::to_string(facts)?;
-    // Within JSON, a `<` stands in strings only, and a string may spell it so.
+    // In JSON, `<` only appears in strings, which may contain it as an escape sequence.
     out.write_all(json.replace('<', "\\u003c").as_bytes())
 }
 
-/// Text that the page's parser takes for nothing but text.
+/// Escapes a text so that the page's parser reads it as text only.
 fn escaped_text(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -172,8 +173,8 @@ fn escaped_text(text: &str) -> String {
     escaped
 }
 
-/// Writes the packed columns of the host's threads and plots, of all cores and ops, a block
-/// each.
+/// Writes the packed columns of the host's threads and plots, and of all cores and ops, each in a
+/// block of its own.
 pub(super) fn write_blocks(
     trace: &Trace<'_>,
     out: &mut dyn Write,
@@ -204,7 +205,7 @@ pub(super) fn write_blocks(
     Ok(())
 }
 
-/// Packs many blocks at a time and writes them in order, numbered from `first`.
+/// Packs many blocks in parallel and writes them in order, numbered from `first`.
 fn write_packed<T: Sync>(
     out: &mut dyn Write,
     id: &str,

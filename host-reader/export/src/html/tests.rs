@@ -1,4 +1,4 @@
-//! The content of the page, for logs that are known to the cycle and for arbitrary logs.
+//! Tests of the page's content, with logs of known cycles and with arbitrary logs.
 
 use super::packed::reading::Reading;
 use crate::{
@@ -13,7 +13,7 @@ use reports::report::{BufferPeaks, OpPeaks, PoolPeak};
 use serde_json::{Value, json};
 use wire::{Risc, RunHostId};
 
-/// The text of the element that begins with `tag`.
+/// Returns the text of the element that begins with `tag`.
 fn element<'p>(page: &'p str, tag: &str) -> &'p str {
     let start = page.find(tag).unwrap_or_else(|| panic!("no {tag}")) + tag.len();
     page[start..].split("</script>").next().unwrap()
@@ -27,7 +27,7 @@ fn block(page: &str, id: &str) -> Reading {
     Reading::of_base64(element(page, &format!("<script type=\"text/plain\" id=\"{id}\">")))
 }
 
-/// One lane as the page's script reads it.
+/// One lane as read by the page's script.
 struct ReadLane {
     names: Vec<u64>,
     starts: Vec<u64>,
@@ -108,7 +108,7 @@ fn a_page_carries_every_zone_and_value_of_a_log() {
 fn a_page_carries_the_threads_and_plots_of_the_host() {
     let page = exported_with_host(&readout(), &[host_recording()], ExportFormat::Html);
     let facts = facts(&page);
-    // Behind the three names of the log, in order.
+    // The labels follow the three names of the log, in order.
     let labels = facts["names"]["label"].as_array().unwrap();
     assert_eq!(labels[3..], ["message", "Enqueue", "Run;all", "token"]);
     assert_eq!(facts["names"]["marker_id"][3], Value::Null);
@@ -128,7 +128,7 @@ fn a_page_carries_the_threads_and_plots_of_the_host() {
     let mut reading = block(&page, "host-0");
     let thread = read_lane(&mut reading);
     assert_eq!((reading.number(), reading.number(), reading.text()), (1, 1, "id:1024".to_owned()));
-    // Count, index and colour of points, then of zones, which are in the order of their starts.
+    // Count, index and colour: first of points, then of zones, which are ordered by start.
     assert_eq!([(); 3].map(|()| reading.number()), [1, 0, 0xFF_8000]);
     assert_eq!([(); 3].map(|()| reading.number()), [1, 1, 0x00_00AB]);
     assert!(reading.is_at_end());
@@ -172,7 +172,7 @@ fn the_facts_say_what_the_log_says() {
     );
     assert_eq!((&ops["start_ns"], &ops["end_ns"]), (&json!([0]), &json!([200])));
     let zones = &facts["zones"];
-    // In the order of the names' numbers, which is that of the marker ids.
+    // The order of the names' numbers is the order of the marker ids.
     assert_eq!((&zones["count"], &zones["total_cycles"]), (&json!([1, 2]), &json!([100, 81])));
     assert_eq!(
         (&zones["self_cycles"], &zones["longest"]),
@@ -203,7 +203,7 @@ fn an_ops_cells_hold_each_cores_kernels_and_what_the_host_knew() {
     let page = String::from_utf8(page).unwrap();
     assert_eq!(facts(&page)["ops"]["name"], json!(["Mat\"mul"]));
     let mut cells = block(&page, "ops-0-0");
-    // One core: the first, with BRISC alone, at the op's start, its kernel from there.
+    // One core: the first. Only its BRISC ran a kernel, which starts at the op's start.
     assert_eq!(cells.numbers(3), [1, 0, 0b1]);
     assert_eq!(cells.signed(), 0);
     assert_eq!(cells.numbers(2), [0, 100]);
@@ -211,7 +211,8 @@ fn an_ops_cells_hold_each_cores_kernels_and_what_the_host_knew() {
     assert_eq!((cells.text(), cells.text()), (OpMetadata::NAME.to_owned(), "Mat\"mul".to_owned()));
     let labels = facts(&page)["names"]["label"].as_array().unwrap().clone();
     let name = |label: &str| labels.iter().position(|other| other == label).unwrap() as u64;
-    // RISC, count, cycles in all, in the zone itself, of the longest, and where that is.
+    // RISC, count, total cycles, self cycles, cycles of the longest zone, and the indices of that
+    // zone.
     let kernel = [name("BRISC-KERNEL"), 0, 1, 100, 100 - 30 - 51, 100, 0, 0];
     let load = [name("Load;x"), 0, 2, 30 + 51, 30 + 51, 51, 0, 2];
     assert_eq!(cells.number(), 2);
@@ -242,7 +243,7 @@ fn a_page_has_the_peaks_of_buffers_by_memory_and_by_op() {
     };
     trace.buffers = BufferPeaks {
         pools: vec![pool(dram, 700, 1_250), pool(l1, 90, 999)],
-        // Program 1 is that of the log; of program 2 no chip has recorded anything.
+        // Program 1 is in the log; no chip recorded anything of program 2.
         ops: vec![
             op(1024, None, vec![(l1, 80), (dram, 600)]),
             op(2048, Some("</script>"), vec![(dram, 700)]),
@@ -305,7 +306,7 @@ PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],da
 fn real_captures_keep_every_zone_and_value() {
     let page = exported(&read_capture("wormhole-counters-elw"), ExportFormat::Html);
     let facts = facts(&page);
-    // 79 lines: 59 counters, and a start and an end of each of 10 zones.
+    // 79 lines: 59 counters, and a start and an end for each of 10 zones.
     assert_eq!((&facts["zone_count"], &facts["point_count"]), (&json!(10), &json!(59)));
     let (mut zones, mut points, mut texts) = (0, 0, 0);
     for (core, _) in facts["devices"][0]["cores"].as_array().unwrap().iter().enumerate() {
@@ -337,7 +338,7 @@ fn a_page_shows_the_traffic_of_a_real_log() {
     let page = exported(&read_capture("wormhole-noc-256"), ExportFormat::Html);
     let noc = &facts(&page)["noc"];
     let rows = |key: &str| noc[key].as_array().unwrap();
-    // 50 events of one core, 24 reads and 24 writes of 256 bytes.
+    // 50 events of one core: 24 reads and 24 writes of 256 bytes.
     let sum =
         |key: &str| -> u64 { rows("activities").iter().filter_map(|row| row[key].as_u64()).sum() };
     assert_eq!(sum("events"), 50);

@@ -8,19 +8,20 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use wire::ZoneId;
 
-/// Bars of a distribution.
+/// Number of bars of a distribution.
 const BAR_COUNT: usize = 28;
 
-/// All names in the order of their numbers, column by column; those of the host come last.
+/// All names in the order of their numbers, column by column; names of the host come last.
 #[derive(Default, Serialize)]
 pub(super) struct NameFacts<'a> {
     label: Vec<&'a str>,
-    /// None of the host's.
+    /// Marker id; `None` for names of the host.
     marker_id: Vec<Option<u32>>,
     file: Vec<&'a str>,
     line: Vec<u32>,
     is_ambiguous: Vec<bool>,
-    /// Around a kernel or of the firmware, so that it says little of its own.
+    /// True for zones around a kernel and zones of the firmware, which are of little interest by
+    /// themselves.
     is_frame: Vec<bool>,
 }
 
@@ -49,7 +50,7 @@ impl<'a> NameFacts<'a> {
     }
 }
 
-/// Name of markers that share an id and have no name of their own.
+/// Returns the label of unnamed markers that share an id.
 fn shared_name(name: &TraceName<'_>) -> Option<&'static str> {
     let id = u16::try_from(name.marker_id).ok().filter(|_| name.file.is_empty())?;
     match ZoneId(id) {
@@ -63,7 +64,7 @@ fn shared_name(name: &TraceName<'_>) -> Option<&'static str> {
 #[derive(Debug, Default, Serialize)]
 pub(super) struct ZoneFacts {
     pub(super) name: Vec<usize>,
-    /// A bit for each RISC that has it.
+    /// One bit for each RISC that recorded the zone.
     pub(super) risc_bits: Vec<u32>,
     pub(super) count: Vec<u64>,
     pub(super) total_cycles: Vec<u64>,
@@ -73,10 +74,10 @@ pub(super) struct ZoneFacts {
     pub(super) median_cycles: Vec<u64>,
     pub(super) p99_cycles: Vec<u64>,
     pub(super) max_cycles: Vec<u64>,
-    /// How many are in each of the equal steps from the shortest to the 99th percentile;
-    /// the last bar holds those beyond, too.
+    /// Number of zones in each of equal intervals between the shortest duration and the 99th
+    /// percentile. The last bar also counts the longer zones.
     pub(super) bars: Vec<[u32; BAR_COUNT]>,
-    /// The longest: index of its chip, lane and zone.
+    /// Indices of the longest zone's chip, lane and zone.
     pub(super) longest: Vec<(usize, usize, usize)>,
 }
 
@@ -86,11 +87,11 @@ struct ZoneSet {
     durations: Vec<u64>,
     self_cycles: u64,
     risc_bits: u32,
-    /// Cycles, and where.
+    /// Cycles of the longest zone, with the indices of its chip, lane and zone.
     longest: (u64, (usize, usize, usize)),
 }
 
-/// By number of the name.
+/// Sets of zones by the name's number.
 type ZoneSets = BTreeMap<usize, ZoneSet>;
 
 impl ZoneFacts {
@@ -127,7 +128,7 @@ impl ZoneFacts {
     }
 }
 
-/// One name's zones and what is told of them.
+/// The zones of one name and their statistics.
 struct Row {
     set: ZoneSet,
     statistics: CycleStatistics,
@@ -136,7 +137,7 @@ struct Row {
 
 impl Row {
     fn new(mut set: ZoneSet) -> Self {
-        // Frequencies differ between chips, so that only cycles are told.
+        // Only cycles are shown, since frequencies differ between chips.
         let statistics = CycleStatistics::of(&set.durations, 0);
         let bars = bars(&set.durations, statistics.min_cycles, statistics.p99_cycles);
         set.durations = Vec::new();
@@ -226,7 +227,7 @@ impl PointFacts {
 
 const SUM: &str = "sum";
 
-/// A category in the words of the page.
+/// Returns the page's label of a category.
 const fn kind_label(category: PointCategory) -> &'static str {
     match category {
         PointCategory::Event => "event",

@@ -1,4 +1,4 @@
-//! Values of one column of a file, on their way into a row group or out of one.
+//! Values of one column of a file, to be written as part of a row group or read from a file.
 
 use parquet::{
     column::reader::{ColumnReader, ColumnReaderImpl},
@@ -8,7 +8,7 @@ use parquet::{
 };
 use tables::{ColumnKind, Value};
 
-/// A column as a file has it.
+/// A column of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FileColumn {
     pub(super) name: String,
@@ -16,13 +16,13 @@ pub(super) struct FileColumn {
     pub(super) is_optional: bool,
 }
 
-/// Values of one column in the row group under way.
+/// Values of one column in the current row group.
 #[derive(Debug)]
 pub(super) struct Cells {
     values: Values,
-    /// 1 for each row with a value, 0 for each without; `None` of columns without nulls.
+    /// 1 for each row with a value, 0 for each row without; `None` for columns without nulls.
     levels: Option<Vec<i16>>,
-    /// Latest texts, which rows after each other have in common.
+    /// Latest texts; consecutive rows with the same text share one allocation.
     latest: Vec<ByteArray>,
 }
 
@@ -52,7 +52,7 @@ impl Cells {
         if let Some(levels) = &mut self.levels {
             levels.push((value != Value::Null).into());
         }
-        // Parquet keeps unsigned numbers in the bits of signed ones.
+        // Parquet stores unsigned numbers as the bits of signed numbers.
         match (&mut self.values, value) {
             (_, Value::Null) if self.levels.is_some() => {}
             (Values::Narrow(values), Value::Unsigned32(value)) => values.push(value.cast_signed()),
@@ -71,14 +71,14 @@ impl Cells {
         Ok(())
     }
 
-    /// Adds rows without values; only of a column with nulls.
+    /// Adds rows without values; the column must allow nulls.
     pub(super) fn push_nulls(&mut self, count: usize) {
         if let Some(levels) = &mut self.levels {
             levels.resize(levels.len().saturating_add(count), 0);
         }
     }
 
-    /// Adds the next rows of a column chunk, of the same type.
+    /// Reads the next rows of a column chunk of the same type.
     pub(super) fn read(
         &mut self,
         reader: ColumnReader,
@@ -110,7 +110,7 @@ impl Cells {
         Err(ParquetError::General(format!("expected {count} rows in a column, found {read}")))
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     pub(super) fn len(&self) -> usize {
         if let Some(levels) = &self.levels {
             return levels.len();
@@ -124,7 +124,7 @@ impl Cells {
         }
     }
 
-    /// Writes them as a column chunk, and is empty from then on.
+    /// Writes the values as a column chunk and clears them.
     pub(super) fn write(
         &mut self,
         writer: &mut SerializedColumnWriter<'_>,
@@ -156,7 +156,7 @@ impl Cells {
         Ok(())
     }
 
-    /// The values in order, for a reader of single rows.
+    /// Returns the values in order, for a reader of single rows.
     pub(super) fn into_values(self, kind: ColumnKind) -> Vec<Value<'static>> {
         let mut values: Box<dyn Iterator<Item = Value<'static>>> =
             match self.values {
@@ -179,7 +179,7 @@ impl Cells {
     }
 }
 
-/// Reads rows of a chunk until there are `count`, and returns how many there were.
+/// Reads rows of a chunk until there are `count` rows, and returns how many were read.
 fn read_all<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     is_optional_there: bool,
@@ -209,7 +209,7 @@ fn read_all<T: DataType>(
     Ok(read)
 }
 
-/// Encodes a text, or shares the encoding of one of the latest.
+/// Encodes a text, or shares the encoding if it is one of the latest texts.
 fn shared_text(latest: &mut Vec<ByteArray>, text: &str) -> ByteArray {
     const KEPT: usize = 8;
     if let Some(known) = latest.iter().find(|known| known.data() == text.as_bytes()) {

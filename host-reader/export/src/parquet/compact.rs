@@ -1,10 +1,11 @@
-//! Many small files of a dataset become few long ones.
+//! Compaction: merges many small files of a dataset into few large files.
 //!
-//! Each host of a fleet writes files of its own, as small as its recording. Engines open every file
-//! that a query may need, so a partition of a thousand small files takes them longer than one file of
-//! the same rows. Compacted files take the place of the small ones: they get their names once they are
-//! whole, then those that they are made of are removed. Where that is interrupted, the next
-//! compaction finds in the compacted file what it was made of, and removes the rest.
+//! Each host of a fleet writes its own files, which are as small as its recording. Engines open
+//! every file that a query may need, so a partition of a thousand small files takes longer to read
+//! than one file with the same rows. Compacted files replace the small files. A compacted file gets
+//! its final name once it is complete; then its source files are removed. If a compaction is
+//! interrupted in between, the next compaction reads the names of the source files from the
+//! compacted file and removes the rest of them.
 
 use super::{
     WriteError, cells::FileColumn, folders::parquet_files, partitions, read::TableFile, refused,
@@ -19,26 +20,26 @@ use std::{
 };
 use tables::{Recordings, Table, schemas};
 
-/// Numbers of files before and behind.
+/// File, byte and row counts of a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct CompactCounts {
-    /// Files of the dataset before.
+    /// Number of files of the dataset before the compaction.
     pub files_before: u64,
-    /// Files of the dataset now.
+    /// Number of files of the dataset after the compaction.
     pub files: u64,
-    /// Their bytes before.
+    /// Total bytes of the files before the compaction.
     pub bytes_before: u64,
-    /// Their bytes now.
+    /// Total bytes of the files after the compaction.
     pub bytes: u64,
-    /// Rows that were written anew.
+    /// Number of rows that were rewritten.
     pub rewritten_rows: u64,
 }
 
-/// Why a dataset is not compacted.
+/// Why a dataset could not be compacted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompactError {
-    /// There is no dataset.
+    /// The folder contains no dataset.
     #[error(
         "{}: expected a dataset, a folder with folders of tables such as `ops`, found none of them",
         folder.display()
@@ -52,24 +53,26 @@ pub enum CompactError {
     Write(#[from] WriteError),
 }
 
-/// Makes long files of the short ones in each partition of a dataset.
+/// Merges the small files in each partition of a dataset into large files.
 ///
-/// Files shorter than 128 MiB are put together into files of at least 256 MiB, as far as there is as
-/// much; longer ones stay as they are. A column that some files lack is null in their rows.
+/// Files shorter than 128 MiB are merged into files of at least 256 MiB, if a partition has enough
+/// data. Longer files stay unchanged. A column that a source file lacks is null in the rows of that
+/// file.
 ///
 /// # Errors
-/// If the folder holds no dataset, a file cannot be read or written, or the writing is called off:
-/// then the partitions that are done stay done, and the others are as they were.
+/// If the folder holds no dataset, a file cannot be read or written, or the operation is cancelled.
+/// Finished partitions then stay compacted, and the other partitions are unchanged.
 ///
 /// # Cost
-/// Partitions are compacted many at a time; memory is bounded by a row group for each.
+/// Partitions are compacted in parallel; memory is bounded by one row group per partition.
 pub fn compact(folder: &Path, cancel: &CancelFlag) -> Result<CompactCounts, CompactError> {
     let partitions = partitions_of(folder)?;
     if partitions.is_empty() {
         return Err(CompactError::NoDataset { folder: folder.to_owned() });
     }
     let compact = |partition: &Partition| partition.compact(cancel);
-    // Exports refuse a recording that they find in a compacted file of this table, so it comes first.
+    // Exports refuse a recording if they find it in a compacted file of the table `recordings`, so
+    // this table is compacted first.
     let (recordings, others): (Vec<_>, Vec<_>) =
         partitions.iter().partition(|partition| partition.table == Recordings::NAME);
     let mut counts = CompactCounts::default();
@@ -80,22 +83,23 @@ pub fn compact(folder: &Path, cancel: &CancelFlag) -> Result<CompactCounts, Comp
     Ok(counts)
 }
 
-/// Returns true if a file was made by [`compact`]. Names of others have a `~` in them.
+/// Returns true if a file was made by [`compact`]. Names of other files contain a `~`.
 pub(super) fn is_compacted(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     name.starts_with(PREFIX.as_bytes()) && !name.contains(&b'~')
 }
 
 const PREFIX: &str = "compacted-";
-/// Key of the files that a compacted one was made of: name, bytes and check sum of each.
+/// Metadata key for the source files of a compacted file: name, length in bytes and checksum of
+/// each.
 const MADE_OF: &str = "kprof.made_of";
 
-/// A file by its content: another one may get its name later.
+/// Identity of a file by name, length and checksum: another file may get the same name later.
 type Fingerprint = (String, u64, u32);
-/// A file of at least as many bytes is long enough.
+/// Files of at least this length are not merged.
 const LONG_ENOUGH_BYTES: u64 = FILE_BYTES / 2;
 
-/// A folder with files of one table, day and run.
+/// A folder with files of one table, date and run.
 struct Partition {
     table: &'static str,
     folder: PathBuf,
@@ -137,7 +141,7 @@ impl Partition {
         Ok(counts)
     }
 
-    /// The files, without those that an interrupted compaction has left.
+    /// Returns the files, without source files that an interrupted compaction has left.
     fn files(&self) -> Result<Vec<Input>, WriteError> {
         let listed = || parquet_files(&self.folder).map_err(|source| refused(&self.folder, source));
         for path in listed()?.iter().filter(|path| is_compacted(path)) {
@@ -154,10 +158,11 @@ impl Partition {
         listed()?.into_iter().map(input).collect()
     }
 
-    /// Removes a file that a compacted one was made of.
+    /// Removes a source file of a compacted file, if its content is unchanged.
     fn remove_if_same(&self, source: &Fingerprint) -> Result<(), WriteError> {
         let path = self.folder.join(&source.0);
-        // A name is that of a file here, whatever the metadata says.
+        // Only a plain file name is accepted, whatever the metadata contains: no other folder is
+        // touched.
         let is_here = Path::new(&source.0).file_name().is_some_and(|name| name == &*source.0);
         if !is_here || !path.is_file() {
             return Ok(());
@@ -169,12 +174,12 @@ impl Partition {
         Ok(())
     }
 
-    /// Puts files together; returns the number of their rows.
+    /// Merges files; returns the number of their rows.
     fn join(&self, inputs: &[Input], cancel: &CancelFlag) -> Result<u64, WriteError> {
         let mut opened = Vec::with_capacity(inputs.len());
         for input in inputs {
             let file = TableFile::open(&input.path);
-            // Each is closed again: a partition may have more files than a process may open.
+            // Each file is closed again: a partition may have more files than a process may open.
             opened.push(file.map_err(|error| write_refused(&input.path, error))?.columns);
         }
         let columns = joined_columns(inputs, &opened)?;
@@ -227,7 +232,7 @@ fn append(
     Ok(())
 }
 
-/// Short files, as many at a time as give a long one.
+/// Groups short files; each group but the last one gives a long file.
 fn groups_of(files: Vec<Input>) -> Vec<Vec<Input>> {
     let (mut groups, mut group, mut byte_count) = (Vec::new(), Vec::new(), 0_u64);
     for file in files {
@@ -242,7 +247,8 @@ fn groups_of(files: Vec<Input>) -> Vec<Vec<Input>> {
     groups
 }
 
-/// Columns of all files, in the order in which they come; null where a file has none.
+/// Returns the columns of all files in order of first appearance; a column that a file lacks allows
+/// nulls.
 fn joined_columns(
     inputs: &[Input],
     columns: &[Vec<FileColumn>],

@@ -1,4 +1,4 @@
-//! The rows of each table of a chip, from its lanes, ops and losses.
+//! Rows of each table of a chip, from the chip's lanes, ops and losses.
 
 use crate::{
     NameId, Trace, TraceDevice, TraceLane, TraceOp, TracePoint, TraceZone,
@@ -19,7 +19,7 @@ pub trait DeviceTable: Table {
     /// Calls `visit` with each row of a chip.
     ///
     /// # Errors
-    /// The first error of `visit`, which ends it.
+    /// The first error of `visit`, after which no more rows are visited.
     fn for_each_row<E>(
         rows: DeviceRows<'_, '_>,
         visit: impl FnMut(&Self::Row<'_>) -> Result<(), E>,
@@ -33,7 +33,7 @@ pub struct DeviceRows<'t, 'a> {
     pub trace: &'t Trace<'a>,
     /// The chip.
     pub device: &'t TraceDevice<'a>,
-    /// Recording and host.
+    /// Names of the recording and the host.
     pub recording: RecordingKey<'t>,
 }
 
@@ -247,7 +247,7 @@ impl<'t> DeviceRows<'t, '_> {
         self.trace.names.get(name).map_or("", |name| &*name.label)
     }
 
-    /// File and line of a name, if known.
+    /// Returns file and line of a name, if known.
     fn source(self, name: NameId) -> (Option<&'t str>, Option<u32>) {
         let name = self.trace.names.get(name);
         let file = name.map(|name| name.file).filter(|file| !file.is_empty());
@@ -260,7 +260,7 @@ impl<'t> DeviceRows<'t, '_> {
     }
 }
 
-/// Op and program of a run of a lane.
+/// Returns op and program of a run of a lane.
 pub(super) fn run_of(lane: &TraceLane<'_>, run: Option<u32>) -> (Option<u32>, Option<u32>) {
     let run = run.map(|run| run as usize);
     let op = run.and_then(|run| lane.run_ops.get(run).copied().flatten());
@@ -268,7 +268,7 @@ pub(super) fn run_of(lane: &TraceLane<'_>, run: Option<u32>) -> (Option<u32>, Op
     (op, program)
 }
 
-/// Nanoseconds as the signed numbers of tables; what does not fit is the largest.
+/// Converts nanoseconds to the signed numbers of tables, saturating at the maximum.
 pub(super) fn signed(ns: u64) -> i64 {
     i64::try_from(ns).unwrap_or(i64::MAX)
 }

@@ -8,10 +8,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// The folder that stands for no value, as Hive names it.
+/// Name of the folder for rows without a value, as in Hive.
 const NO_VALUE: &str = "__HIVE_DEFAULT_PARTITION__";
 
-/// Where files of one name are.
+/// Folder and name of the files of one export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) dataset: PathBuf,
@@ -21,19 +21,20 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Folder of the files of a table.
+    /// Returns the folder for the files of a table.
     pub(super) fn folder(&self, table: &str) -> PathBuf {
         let date = self.date.map_or_else(|| NO_VALUE.to_owned(), |date| date.to_string());
         let of_table = self.dataset.join(table).join(format!("date={date}"));
         of_table.join(format!("run={}", escaped(&self.run)))
     }
 
-    /// Name of the file of a number. [`escaped`] leaves no `~` in it but this one.
+    /// Returns the name of the file with a number. The `~` before the number is the only one:
+    /// [`escaped`] removes others.
     pub(super) fn file_name(&self, number: usize) -> String {
         format!("{}~{number}.parquet", escaped(&self.file))
     }
 
-    /// Returns true if a file has this name, whatever its number.
+    /// Returns true if a file belongs to this export, whatever its number.
     pub(super) fn is_own(&self, file: &Path) -> bool {
         let name = file.file_name().and_then(|name| name.to_str());
         let rest = name.and_then(|name| name.strip_prefix(&escaped(&self.file))?.strip_prefix('~'));
@@ -42,14 +43,14 @@ impl Place {
     }
 }
 
-/// Parquet files in a folder, sorted; none if there is no folder.
+/// Returns the Parquet files in a folder, sorted; empty if the folder does not exist.
 pub(super) fn parquet_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     entries(folder, |path, name| {
         !name.starts_with('.') && path.extension().is_some_and(|ending| ending == "parquet")
     })
 }
 
-/// Folders in a folder that stand for values of a column, sorted; none if there is no folder.
+/// Returns the subfolders for the values of a column, sorted; empty if the folder does not exist.
 pub(super) fn partition_folders(folder: &Path, key: &str) -> io::Result<Vec<PathBuf>> {
     entries(folder, |path, name| {
         name.strip_prefix(key).is_some_and(|value| value.starts_with('=')) && path.is_dir()
@@ -73,9 +74,9 @@ fn entries(folder: &Path, is_wanted: impl Fn(&Path, &str) -> bool) -> io::Result
     Ok(wanted)
 }
 
-/// A text as part of a path, as Hive writes it: letters with a meaning in paths become `%XX`.
+/// Escapes a text as part of a path, as Hive does: characters with a meaning in paths become `%XX`.
 ///
-/// So do dots and low lines at the beginning, since engines skip files that begin so.
+/// Dots and underscores at the beginning are escaped as well, since engines skip such files.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for (at, letter) in text.char_indices() {
@@ -91,14 +92,14 @@ pub(super) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Folders that were made for a dataset; taken away again unless they are kept.
+/// Folders created for a dataset; dropping the value removes them unless they are kept.
 #[derive(Default)]
 pub(super) struct NewFolders {
     made: Mutex<Vec<PathBuf>>,
 }
 
 impl NewFolders {
-    /// Makes a folder and those above it.
+    /// Creates a folder and its missing parents.
     pub(super) fn make(&self, path: &Path) -> io::Result<()> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let missing: Vec<_> = path
@@ -118,7 +119,8 @@ impl NewFolders {
 impl Drop for NewFolders {
     fn drop(&mut self) {
         for folder in self.made.get_mut().unwrap_or_else(PoisonError::into_inner).iter().rev() {
-            // What somebody else has put there meanwhile stays.
+            // Removal fails if another process has put files there meanwhile; the folder then
+            // stays.
             let _ = std::fs::remove_dir(folder);
         }
     }

@@ -1,4 +1,4 @@
-//! The rows of what the host did.
+//! Rows of the tables about the host.
 
 use super::device_rows::signed;
 use crate::{TraceHost, TraceHostMark, TraceHostThread, TraceZone};
@@ -15,7 +15,7 @@ pub trait HostTable: Table {
     /// Calls `visit` with each row.
     ///
     /// # Errors
-    /// The first error of `visit`, which ends it.
+    /// The first error of `visit`, after which no more rows are visited.
     fn for_each_row<E>(
         rows: HostRows<'_, '_>,
         visit: impl FnMut(&Self::Row<'_>) -> Result<(), E>,
@@ -29,7 +29,7 @@ pub struct HostRows<'t, 'a> {
     pub host: &'t TraceHost<'a>,
     /// Peaks of buffers by op.
     pub peaks: &'t BufferPeaks,
-    /// Recording and host.
+    /// Names of the recording and the host.
     pub recording: RecordingKey<'t>,
 }
 
@@ -135,7 +135,7 @@ impl<'t> HostRows<'t, '_> {
             file,
             line,
             depth: zone.depth.into(),
-            // The cycles of the host's zones are nanoseconds of its clock.
+            // On the host, cycles are nanoseconds of its clock.
             start_ns: signed(zone.start_ns),
             duration_ns: signed(zone.duration_cycles),
             self_ns: signed(self_ns),
@@ -197,7 +197,7 @@ impl<'t> HostRows<'t, '_> {
     }
 }
 
-/// Function, file and line of a source, as far as they are known.
+/// Returns function, file and line of a source, each if known.
 fn place_of(
     source: Option<&HostSource>,
 ) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>, Option<u32>) {

@@ -1,28 +1,26 @@
-//! Parquet: zones, markers, ops, losses, counters, NoC events and waits, and what the host did, as one
-//! dataset of many recordings.
+//! Parquet: chip records and host events of many recordings as one dataset of tables.
 //!
 //! ```text
 //! dataset/zones/date=2026-11-25/run=train-17/node-3%20matmul~0.parquet
 //! dataset/ops/date=2026-11-25/run=train-17/node-3%20matmul~0.parquet
 //! ```
 //!
-//! Folders are named as Hive does it, so that DuckDB, DataFusion, Spark and Ray read all
-//! recordings of a fleet as 15 tables with the columns `date` and `run`, and open
-//! only the files that a query needs. The crate `tables` says what the other columns are; ops are
-//! joined to zones and markers by `host`, `recording`, `chip_id` and `op`. A table without rows has
-//! no file.
+//! Folder names follow Hive, so DuckDB, DataFusion, Spark and Ray read all recordings of a fleet as
+//! 15 tables with the columns `date` and `run`, and open only the files that a query needs. The
+//! crate `tables` documents the other columns. The columns `host`, `recording`, `chip_id` and `op`
+//! join ops with zones and markers. A table without rows has no file.
 //!
-//! Everything that is to be known before the rows are trusted is a row of the table `recordings`:
-//! losses, anomalies, repairs and what a filter hid, over the whole recording, and the clocks of host
-//! and chips.
+//! Each recording has a row in the table `recordings`, with the information needed to judge the
+//! other rows: losses, anomalies, repairs and filtered records of the whole recording, and the
+//! clocks of host and chips.
 //!
 //! | question | module |
 //! |---|---|
 //! | what are files and folders called? | [`folders`] |
 //! | which rows does a recording have? | [`device_rows`], [`host_rows`], [`sync_rows`], [`report_cells`], [`recording_row`] |
-//! | how do rows become files? | [`table_files`], [`rows`], [`cells`] |
-//! | how do many small files become few? | [`compact`] |
-//! | what is in files that are there? | [`read`] |
+//! | how are rows written to files? | [`table_files`], [`rows`], [`cells`] |
+//! | how are many small files merged into few? | [`compact`] |
+//! | how are existing files read? | [`read`] |
 
 mod cells;
 mod compact;
@@ -64,22 +62,24 @@ use std::{
 };
 use table_files::{Opening, TableFiles, Written};
 
-/// Where files go in a dataset, and what they are called.
+/// Labels of a dataset's files: date, run and file name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DatasetLabels {
-    /// Day on which the recordings began; `None` if unknown.
+    /// Date on which the recordings began; `None` if unknown.
     pub date: Option<NaiveDate>,
-    /// Run of the fleet that they belong to, which all hosts of the run share.
+    /// Run of the fleet that the recordings belong to; all hosts of the run share this label.
     pub run: String,
-    /// Name of the files, such as that of the host; the same name again replaces them.
+    /// Name of the files, such as the name of the host. A later export with the same name replaces
+    /// them.
     pub file: String,
-    /// True if one recording alone is added: its files are sorted by chip, and say so.
+    /// True if only one recording is added: its files are then sorted by chip, and their metadata
+    /// declares this order.
     pub has_one_recording: bool,
 }
 
 /// New files of a dataset of many recordings.
 ///
-/// All files are written under other names first, and get theirs once all are whole.
+/// Files are written under temporary names; all are renamed once all are complete.
 ///
 /// ```
 /// use export::*;
@@ -112,7 +112,7 @@ pub struct ParquetDataset {
     tables: Vec<Box<dyn TableSink>>,
 }
 
-/// A name that files of a dataset cannot have.
+/// Error for an empty name of a dataset's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected the name of a {what}, found an empty text")]
 pub struct EmptyName {
@@ -122,9 +122,9 @@ pub struct EmptyName {
 /// Numbers of files and rows written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct DatasetCounts {
-    /// Files.
+    /// Number of files.
     pub files: u64,
-    /// Files of this name that were there before.
+    /// Number of earlier files with this name that were replaced.
     pub replaced_files: u64,
     /// Rows of `zones`.
     pub zones: u64,
@@ -156,31 +156,31 @@ pub struct DatasetCounts {
 
 /// One table of a dataset, to which recordings are added.
 trait TableSink: Send {
-    /// Name of the table.
+    /// Returns the name of the table.
     fn name(&self) -> &'static str;
 
     /// Adds the rows of a recording.
     fn add(&mut self, recording: &AddedRecording<'_, '_>) -> Result<(), WriteError>;
 
-    /// Ends the files.
+    /// Completes the files.
     fn finish(self: Box<Self>) -> Result<Written, WriteError>;
 }
 
 /// A recording that is added to a dataset.
 #[derive(Clone, Copy, Debug)]
 pub struct AddedRecording<'r, 'a> {
-    /// Host and name.
+    /// Names of the host and the recording.
     pub key: RecordingKey<'r>,
-    /// What is known of the host's machine.
+    /// Clock of the host's machine, if known.
     pub machine: Option<MachineClock>,
-    /// Records.
+    /// Records of the recording.
     pub trace: &'r Trace<'a>,
-    /// The ops report, as CSV; `None` leaves it out.
+    /// The ops report as CSV; `None` leaves the report out.
     pub ops_csv: Option<&'r str>,
 }
 
 impl ParquetDataset {
-    /// No files yet.
+    /// Creates a dataset without files.
     ///
     /// # Errors
     /// If a name is empty.
@@ -205,22 +205,24 @@ impl ParquetDataset {
     /// Adds a recording.
     ///
     /// # Errors
-    /// If a folder or file cannot be written, the writing is called off, or the recording is there
-    /// already in a file that [`compact`] has made.
+    /// If a folder or file cannot be written, the operation is cancelled, or a file made by
+    /// [`compact`] already contains the recording.
     ///
     /// # Cost
-    /// Tables are written many at a time; memory is bounded by a row group for each.
+    /// Tables are written in parallel; memory is bounded by one row group per table.
     pub fn add(&mut self, recording: &AddedRecording<'_, '_>) -> Result<(), WriteError> {
         self.refuse_compacted(recording.key)?;
         self.tables.par_iter_mut().try_for_each(|table| table.add(recording))
     }
 
-    /// Gives the files their names: one for each table that has rows, more if they are longer than
-    /// 256 MiB. Files that had this name before are replaced or removed.
+    /// Renames the files to their final names.
+    ///
+    /// Each table with rows has one file, or several if the table is longer than 256 MiB. Earlier
+    /// files with the same name are replaced or removed.
     ///
     /// # Errors
-    /// If a file cannot be written, or the writing is called off. Nothing is left then, unless the
-    /// system refuses to rename a file that it has just written.
+    /// If a file cannot be written, or the operation is cancelled. No files are left then, unless
+    /// the system refuses to rename a file that has just been written.
     pub fn finish(self) -> Result<DatasetCounts, WriteError> {
         let Self { place, folders, tables } = self;
         let finish = |table: Box<dyn TableSink>| Ok((table.name(), table.finish()?));
@@ -235,7 +237,7 @@ impl ParquetDataset {
         Ok(counts)
     }
 
-    /// Refuses a recording that is in a compacted file: its rows would be there twice.
+    /// Refuses a recording that a compacted file contains: its rows would exist twice.
     fn refuse_compacted(&self, key: RecordingKey<'_>) -> Result<(), WriteError> {
         let folder = self.place.folder(Recordings::NAME);
         let files = parquet_files(&folder).map_err(|source| refused(&folder, source))?;
@@ -258,7 +260,8 @@ impl ParquetDataset {
     }
 }
 
-/// Gives the files of a table their names; returns how many there were of these before.
+/// Renames the files of a table to their final names; returns the number of earlier files with this
+/// name.
 fn publish(place: &Place, table: &str, written: Written) -> Result<u64, WriteError> {
     let folder = place.folder(table);
     let old = parquet_files(&folder).map_err(|source| refused(&folder, source))?;
@@ -274,7 +277,7 @@ fn publish(place: &Place, table: &str, written: Written) -> Result<u64, WriteErr
     Ok(old_count)
 }
 
-/// Folders with files of a table, one for each day and run.
+/// Returns the folders with files of a table, one for each date and run.
 fn partitions(dataset: &Path, table: &str) -> Result<Vec<PathBuf>, WriteError> {
     let listed = |folder: &Path, key: &str| {
         partition_folders(folder, key).map_err(|source| refused(folder, source))
@@ -294,7 +297,7 @@ fn write_refused(path: &Path, error: ParquetError) -> WriteError {
     write_error(Destination::File(path.to_owned()), io_error(error))
 }
 
-/// Tables of a dataset, the longest first.
+/// Returns the tables of a dataset, longest first.
 fn sinks(opening: &Opening<'_>) -> Vec<Box<dyn TableSink>> {
     vec![
         chip_table::<Zones>(opening),
@@ -315,20 +318,21 @@ fn sinks(opening: &Opening<'_>) -> Vec<Box<dyn TableSink>> {
     ]
 }
 
-/// Order of rows of one recording.
+/// Sort order for tables with no order by chip.
 const BY_RECORDING: &[&str] = &["host", "recording"];
 
-/// Adds the rows that a recording has in a table.
+/// Function that adds the rows of a recording to a table.
 type AddRows<T> = fn(&mut TableFiles<T>, &AddedRecording<'_, '_>) -> Result<(), WriteError>;
 
-/// The files of a table, and which rows a recording has in it.
+/// The files of a table, and the function that adds the rows of a recording.
 struct Sink<T: Table> {
     files: TableFiles<T>,
     add: AddRows<T>,
 }
 
 impl<T: Table> Sink<T> {
-    /// A table whose rows of one recording come in the order of the columns `sorted_by`.
+    /// Creates a table; the rows of one recording are added in the order of the columns
+    /// `sorted_by`.
     fn boxed(
         opening: &Opening<'_>,
         sorted_by: &'static [&'static str],
@@ -365,7 +369,7 @@ fn add_chips<T: DeviceTable>(
     })
 }
 
-/// Adds losses, those of chips that have no records behind the others.
+/// Adds losses; losses of chips without records come last.
 fn add_losses(
     files: &mut TableFiles<Losses>,
     recording: &AddedRecording<'_, '_>,
@@ -402,14 +406,14 @@ impl DatasetCounts {
             ProfilerTime::NAME => &mut self.profiler_time,
             Buffers::NAME => &mut self.buffers,
             OpBuffers::NAME => &mut self.op_buffers,
-            // One row for each recording.
+            // These tables have no count of their own.
             _ => return,
         };
         *count += written.row_count;
     }
 }
 
-/// The error of the stream, if that is what is behind it.
+/// Returns the error of the underlying stream, if there is one.
 fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {

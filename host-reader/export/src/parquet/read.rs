@@ -1,4 +1,4 @@
-//! What is in files of a dataset: their columns, and the values of some of them.
+//! Reads files of a dataset: their columns, and the values of selected columns.
 
 use super::cells::{Cells, FileColumn};
 use parquet::{
@@ -17,17 +17,17 @@ pub(super) struct TableFile {
 }
 
 impl TableFile {
-    /// Opens a file, and reads its schema.
+    /// Opens a file and reads its schema.
     ///
     /// # Errors
-    /// If it is no Parquet file, or has columns of types that no table of a dataset has.
+    /// If it is not a Parquet file, or has columns of types that no table of a dataset has.
     pub(super) fn open(path: &Path) -> Result<Self, ParquetError> {
         let reader = SerializedFileReader::new(File::open(path)?)?;
         let columns = columns_of(reader.metadata().file_metadata().schema_descr())?;
         Ok(Self { reader, columns })
     }
 
-    /// Metadata kept beside the rows.
+    /// Returns a value of the file's key-value metadata.
     pub(super) fn fact(&self, key: &str) -> Option<&str> {
         let facts = self.reader.metadata().file_metadata().key_value_metadata()?;
         facts.iter().find(|fact| fact.key == key)?.value.as_deref()
@@ -37,14 +37,14 @@ impl TableFile {
         self.reader.num_row_groups()
     }
 
-    /// Rows of a row group.
+    /// Returns the number of rows of a row group.
     pub(super) fn row_count(&self, group: usize) -> Result<usize, ParquetError> {
         let count = self.group(group)?.metadata().num_rows();
         usize::try_from(count)
             .map_err(|_| ParquetError::General(format!("a row group of {count} rows")))
     }
 
-    /// Adds the rows of a row group to one column: nulls where the file has no such column.
+    /// Appends the values of a row group to one column; nulls if the file lacks the column.
     pub(super) fn read(
         &self,
         group: usize,
@@ -66,7 +66,7 @@ impl TableFile {
     }
 }
 
-/// Rows of some columns of a row group, column by column; nulls where the file has no such column.
+/// Reads some columns of a row group, column by column; nulls for columns that the file lacks.
 pub(super) fn read_group(
     file: &TableFile,
     group: usize,
@@ -81,7 +81,7 @@ pub(super) fn read_group(
     columns.iter().map(read).collect()
 }
 
-/// The same of all row groups.
+/// Reads some columns of all row groups, column by column.
 pub(super) fn read_columns(
     file: &TableFile,
     columns: &[FileColumn],
@@ -95,7 +95,7 @@ pub(super) fn read_columns(
     Ok(all)
 }
 
-/// Host and name of each recording in a file of the table `recordings`.
+/// Returns host and name of each recording in a file of the table `recordings`.
 pub(super) fn recording_keys(path: &Path) -> Result<Vec<(String, String)>, ParquetError> {
     let file = TableFile::open(path)?;
     let text = |name: &str| FileColumn {
@@ -130,7 +130,7 @@ fn columns_of(schema: &SchemaDescriptor) -> Result<Vec<FileColumn>, ParquetError
         .collect()
 }
 
-/// The kind of a column; `None` of those that no table has.
+/// Returns the kind of a column; `None` for types that no table has.
 fn kind_of(column: &ColumnDescriptor) -> Option<ColumnKind> {
     if column.max_rep_level() != 0 || column.max_def_level() > 1 || column.path().parts().len() != 1
     {

@@ -1,18 +1,19 @@
-//! The row of a recording: its clocks, and what there is to know before its other rows are trusted.
+//! The row of a recording in the table `recordings`: its clocks, and how far its other rows can be
+//! trusted.
 
 use super::{AddedRecording, WriteError, device_rows::signed, table_files::TableFiles};
 use crate::Trace;
 use ::tables::{RecordingRow, Recordings};
 use reader::clock::{DayOffset, DayProblem};
 
-/// The machine of a host, and how its clock is related to that of the day.
+/// A host's machine, and the relation of the host's clock to wall-clock time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MachineClock {
-    /// Boot id of the machine's kernel; `None` if the recording does not tell.
+    /// Boot id of the machine's kernel; `None` if the recording does not contain it.
     pub boot_id: Option<u128>,
-    /// Nanoseconds that the host's clock is ahead of the machine's own.
+    /// Nanoseconds that the host's clock is ahead of the machine's own clock.
     pub namespace_ns: i64,
-    /// How far the day is ahead of the host's clock, for all of the recording.
+    /// Offset of wall-clock time from the host's clock, for the whole recording.
     pub day: Result<DayOffset, DayProblem>,
 }
 
@@ -42,7 +43,7 @@ pub(super) fn add(
     })
 }
 
-/// Number, architecture and clock of each chip, as JSON.
+/// Returns id, architecture and clock of each chip, as JSON.
 fn chips(trace: &Trace<'_>) -> String {
     let chips = trace.devices.iter().map(|device| {
         serde_json::json!({

@@ -4,7 +4,7 @@ use super::{AddedRecording, WriteError, refused, table_files::TableFiles};
 use ::tables::{OpsReportCell, OpsReportCells, Table};
 use std::{io, path::Path};
 
-/// Adds the titles, then the cells that are not empty.
+/// Adds the column titles, then the cells that are not empty.
 pub(super) fn add(
     files: &mut TableFiles<OpsReportCells>,
     &AddedRecording { key, ops_csv, .. }: &AddedRecording<'_, '_>,
@@ -27,7 +27,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// The error of a report that is no CSV.
+/// Returns the error for a report that is not valid CSV.
 fn unreadable(error: csv::Error) -> WriteError {
     refused(Path::new(OpsReportCells::NAME), io::Error::other(error))
 }

@@ -1,4 +1,4 @@
-//! A file of a table: its schema, how it is encoded, and its row groups.
+//! One file of a table: its schema, encoding and row groups.
 
 use super::cells::{Cells, FileColumn};
 use parquet::{
@@ -14,22 +14,22 @@ use parquet::{
 use std::{io::Write, sync::Arc};
 use tables::{ColumnKind, ColumnSchema, Table};
 
-/// Rows of a row group, as DuckDB cuts its own tables: engines read groups in parallel, and
-/// what is held in memory is bounded by one of them.
+/// Rows in a row group; DuckDB uses the same size for its own tables. Engines read row groups in
+/// parallel. The number also bounds the memory in use.
 pub(super) const ROWS_PER_GROUP: usize = 122_880;
 
-/// Version of the tables, in each file. A file with more columns than a reader knows has the same
-/// one; a column that changes its meaning raises it.
+/// Version of the table schema, stored in each file. Additional columns do not change the version;
+/// a new meaning of a column increases it.
 pub(super) const SCHEMA_VERSION: u32 = 1;
 
-/// A file of rows that is being written.
+/// A file of rows in progress.
 pub(super) struct RowFile<W: Write + Send> {
     file: SerializedFileWriter<W>,
     pub(super) cells: Vec<Cells>,
     row_count: u64,
 }
 
-/// Columns of a table's files.
+/// Returns the columns of a table's files.
 pub(super) fn file_columns<T: Table>() -> Vec<FileColumn> {
     T::COLUMNS.iter().map(|column| FileColumn::from(&column.schema)).collect()
 }
@@ -41,8 +41,8 @@ impl From<&ColumnSchema> for FileColumn {
 }
 
 impl<W: Write + Send> RowFile<W> {
-    /// Begins a file; rows are in the order of the columns named by `sorted_by`, and `facts` are kept
-    /// beside them.
+    /// Begins a file with rows in the order of the columns `sorted_by`, and with `facts` as
+    /// key-value metadata.
     pub(super) fn new(
         out: W,
         table: &str,
@@ -57,7 +57,7 @@ impl<W: Write + Send> RowFile<W> {
         Ok(Self { file, cells, row_count: 0 })
     }
 
-    /// Notes that each column has got more rows, and writes a row group if there are enough.
+    /// Counts rows that were added to each column, and writes a row group if there are enough.
     pub(super) fn added(&mut self, row_count: usize) -> Result<(), ParquetError> {
         self.row_count += row_count as u64;
         if self.pending() < ROWS_PER_GROUP { Ok(()) } else { self.end_group() }
@@ -67,12 +67,12 @@ impl<W: Write + Send> RowFile<W> {
         self.cells.first().map_or(0, Cells::len)
     }
 
-    /// Bytes of the row groups that are whole.
+    /// Returns the bytes of the complete row groups.
     pub(super) fn byte_count(&self) -> u64 {
         self.file.bytes_written() as u64
     }
 
-    /// Writes what is left and the file's end; what was written to, and how many rows there are.
+    /// Writes the remaining rows and the footer; returns the output and the number of rows.
     pub(super) fn finish(mut self) -> Result<(W, u64), ParquetError> {
         self.end_group()?;
         Ok((self.file.into_inner()?, self.row_count))
@@ -94,7 +94,7 @@ impl<W: Write + Send> RowFile<W> {
     }
 }
 
-/// The schema in Parquet's own words.
+/// Returns the schema in Parquet's schema language.
 fn parquet_message(name: &str, columns: &[FileColumn]) -> String {
     let column = |column: &FileColumn| {
         let repetition = if column.is_optional { "OPTIONAL" } else { "REQUIRED" };
@@ -111,7 +111,7 @@ fn parquet_message(name: &str, columns: &[FileColumn]) -> String {
     format!("message {name} {{ {} }}", columns.iter().map(column).collect::<Vec<_>>().join(" "))
 }
 
-/// Statistics are kept by page, so that engines skip pages.
+/// Returns the writer's properties. Statistics are kept per page, so that engines can skip pages.
 fn properties(
     columns: &[FileColumn],
     sorted_by: &[&str],
@@ -134,7 +134,7 @@ fn properties(
         .set_sorting_columns(Some(sorting.collect()))
         .set_max_row_group_row_count(None);
     for column in columns {
-        // Times hardly ever come twice, and lie close to the one before.
+        // Times are mostly unique and close to the previous time.
         if matches!(column.kind, ColumnKind::Unsigned64 | ColumnKind::Signed64) {
             let path = ColumnPath::from(column.name.as_str());
             builder = builder

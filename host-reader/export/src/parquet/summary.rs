@@ -1,7 +1,7 @@
-//! The recordings of a dataset by their ops alone: what a fleet's reports are made of.
+//! Recordings of a dataset with their ops only: the input of fleet reports.
 //!
-//! Zones and markers are never read, so that this takes as long and as much memory as there are ops,
-//! however long the recordings are.
+//! Zones and markers are never read, so time and memory depend on the number of ops, not on the
+//! length of the recordings.
 
 use super::{
     MachineClock, WriteError,
@@ -21,50 +21,51 @@ use std::{
 /// One recording of a dataset.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordingSummary {
-    /// Host that made it.
+    /// Host that made the recording.
     pub host: String,
-    /// Its name.
+    /// Name of the recording.
     pub recording: String,
-    /// First record on the host's clock; `None` if its chips were not synchronised with the host.
+    /// Time of the first record on the host's clock; `None` if the chips were not synchronised with
+    /// the host.
     pub origin_host_ns: Option<i64>,
-    /// End of the last record, since the first.
+    /// Nanoseconds from the first record to the end of the last.
     pub end_ns: u64,
-    /// The host's machine, if the recording tells.
+    /// The host's machine, if recorded.
     pub machine: Option<MachineClock>,
-    /// Bound of the clock of each chip against the host's; `None` if it has none.
+    /// Error bound of each chip's clock relative to the host's clock; `None` if there is no bound.
     pub bounds_ns: BTreeMap<u32, Option<f64>>,
-    /// Launches of its chips.
+    /// Launches on the recording's chips.
     pub ops: Vec<SummaryOp>,
-    /// Its ops report as CSV; empty if the dataset has none.
+    /// The recording's ops report as CSV; empty if the dataset has none.
     pub ops_csv: String,
 }
 
 /// One launch of one program on one chip.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SummaryOp {
-    /// Number of the chip.
+    /// Id of the chip.
     pub chip_id: u32,
-    /// Program's number without its chip.
+    /// Number of the program, without the chip.
     pub program: u32,
-    /// Trace that was replayed.
+    /// Id of the trace that was replayed.
     pub trace_id: Option<u64>,
-    /// Which replay of the trace, from 1.
+    /// Number of the trace's replay, from 1.
     pub trace_replay: Option<u64>,
-    /// Which launch of the program and replay, from 1.
+    /// Number of the launch of the program and replay, from 1.
     pub launch: u64,
     /// Name given by the host.
     pub name: Option<String>,
-    /// Start since the recording's first record.
+    /// Start in nanoseconds since the recording's first record.
     pub start_ns: u64,
-    /// Duration; `None` if records of it may be missing.
+    /// Duration in nanoseconds; `None` if records of the op may be missing.
     pub duration_ns: Option<u64>,
 }
 
-/// Why a dataset's recordings cannot be read.
+/// Why the recordings of a dataset could not be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SummaryError {
-    /// There is no dataset.
+    /// The folder contains no dataset.
     #[error("{}: expected a dataset with the table `recordings`, found none", folder.display())]
     NoDataset {
         /// The folder.
@@ -76,7 +77,8 @@ pub enum SummaryError {
 }
 
 impl SummaryOp {
-    /// The name for people: with the program's number, and the trace's if it was replayed.
+    /// Returns the op's label: its name, its program's number, and the trace's id if it was
+    /// replayed.
     #[must_use]
     pub fn label(&self) -> String {
         let name = self.name.as_deref().unwrap_or("program");
@@ -89,7 +91,7 @@ impl SummaryOp {
     }
 }
 
-/// Reads the recordings of a dataset, by host and name, without their ops.
+/// Reads the recordings of a dataset without their ops, ordered by host and name.
 ///
 /// # Errors
 /// If the folder holds no dataset, or a file of the table `recordings` cannot be read.
@@ -111,7 +113,7 @@ pub fn read_recordings(folder: &Path) -> Result<Vec<RecordingSummary>, SummaryEr
 /// If a file of one of the two tables cannot be read.
 ///
 /// # Cost
-/// Memory for the ops and reports of the dataset.
+/// Memory grows with the ops and reports of the dataset.
 pub fn read_ops(folder: &Path, recordings: &mut [RecordingSummary]) -> Result<(), SummaryError> {
     let key = |found: &RecordingSummary| (found.host.clone(), found.recording.clone());
     let mut found: BTreeMap<_, _> =
@@ -231,7 +233,7 @@ fn number(row: &[Value<'static>], at: usize) -> u32 {
     unsigned(row, at).and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
 }
 
-/// Host and recording, the first two columns of each table.
+/// Returns host and recording, the first two columns of each table.
 fn key_of(row: &[Value<'static>]) -> (String, String) {
     (text(row, 0).unwrap_or_default(), text(row, 1).unwrap_or_default())
 }
@@ -260,7 +262,7 @@ fn machine_of(row: &[Value<'static>]) -> Option<MachineClock> {
     Some(MachineClock { boot_id: Some(boot_id), namespace_ns: signed(row, 5)?, day })
 }
 
-/// Bounds of the clocks of the chips that a JSON array describes.
+/// Returns the clock bounds of the chips that a JSON array describes.
 fn bounds_of(chips: &str) -> BTreeMap<u32, Option<f64>> {
     let chips: Vec<serde_json::Value> = serde_json::from_str(chips).unwrap_or_default();
     let bound = |chip: &serde_json::Value| {
@@ -283,7 +285,7 @@ fn op_of(row: &[Value<'static>]) -> SummaryOp {
     }
 }
 
-/// The rows of a report while its cells come.
+/// Rows of a report, collected while its cells are read.
 #[derive(Default)]
 struct ReportRows {
     titles: Vec<String>,

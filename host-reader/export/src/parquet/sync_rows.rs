@@ -1,4 +1,4 @@
-//! The rows of waits, and of the time that RISCs spent on the profiler.
+//! Rows of waits, and of the time that RISCs spent on the profiler.
 
 use super::device_rows::{DeviceRows, DeviceTable, run_of, signed};
 use crate::TraceLane;
@@ -9,7 +9,7 @@ use wire::{
     wait::{WaitKind, WaitObject},
 };
 
-/// Name and object of a kind of wait; `None` of a number without a meaning.
+/// Returns name and object of a kind of wait; `None` for a number without a meaning.
 fn labels_of(kind: WaitKind) -> Option<(&'static str, &'static str)> {
     let object = match kind.object()? {
         WaitObject::CircularBuffer => "circular buffer",
@@ -19,7 +19,7 @@ fn labels_of(kind: WaitKind) -> Option<(&'static str, &'static str)> {
     Some((kind.name()?, object))
 }
 
-/// Waits of one run of a lane; the run is `None` before the first.
+/// Waits of one run of a lane; the run is `None` for records before the first run.
 type RunWaits = (Option<u32>, Box<RunSync>);
 
 impl DeviceTable for Waits {
@@ -35,7 +35,7 @@ impl DeviceTable for Waits {
 }
 
 impl DeviceTable for WaitSums {
-    /// The sums of the kernel itself, else of the waits that are there.
+    /// Visits the sums recorded by the kernel itself; without them, sums over the recorded waits.
     fn for_each_row<E>(
         rows: DeviceRows<'_, '_>,
         mut visit: impl FnMut(&WaitSumRow<'_>) -> Result<(), E>,
@@ -138,8 +138,8 @@ impl<'t, 'a> DeviceRows<'t, 'a> {
     }
 }
 
-/// One record of a wait: its run, its time, its place among those of the same time, its name, kind
-/// and data.
+/// One record of a wait: its run, its time, its rank among records of the same time, its name, its
+/// kind and its data.
 type Entry<'a> = (Option<u32>, u64, u8, SyncName, PacketKind, &'a [u64]);
 
 /// Decodes the waits of a lane, run by run.
@@ -160,8 +160,8 @@ fn runs_of(lane: &TraceLane<'_>, names: &[Option<SyncName>]) -> Vec<RunWaits> {
             entries.push((zone.run, end, place, name, PacketKind::ZoneEnd, &[]));
         }
     }
-    // The key of a zone lies between its start and its end. Of two zones that meet, the first ends
-    // before the second begins.
+    // The key of a zone is recorded between the zone's start and end. If two zones meet, the first
+    // zone ends before the second begins.
     entries.sort_by_key(|&(run, cycle, place, ..)| (run, cycle, place));
     let runs = entries.chunk_by(|one, other| one.0 == other.0);
     let decoded = runs.filter_map(|records| {

@@ -1,4 +1,4 @@
-//! The files of one table of one recording: none without rows, several if there are many.
+//! Files of one table of an export: none without rows, several if there are many rows.
 
 use super::{
     WriteError,
@@ -16,17 +16,18 @@ use parquet::{errors::ParquetError, file::metadata::KeyValue};
 use std::{marker::PhantomData, path::PathBuf, sync::Arc};
 use tables::Table;
 
-/// Where a file ends and the next one begins: engines open few files, and read several at a time.
+/// Length at which a file ends and the next one begins: large, so that engines open few files, yet
+/// small enough to read several in parallel.
 pub(super) const FILE_BYTES: u64 = 256 << 20;
 
-/// Files of one table that are whole, and still without their names.
+/// Complete files of one table that do not have their final names yet.
 #[derive(Default)]
 pub(super) struct Written {
     pub(super) files: Vec<(PathBuf, PreparedFile)>,
     pub(super) row_count: u64,
 }
 
-/// Where files begin, and what calls them off.
+/// Destination of new files, and the flag that cancels writing.
 pub(super) struct Opening<'o> {
     pub(super) place: &'o Arc<Place>,
     pub(super) folders: &'o Arc<NewFolders>,
@@ -35,7 +36,7 @@ pub(super) struct Opening<'o> {
     pub(super) has_one_recording: bool,
 }
 
-/// The files of a table while its rows come.
+/// Files of a table in progress.
 pub(super) struct TableFiles<T: Table> {
     place: Arc<Place>,
     folders: Arc<NewFolders>,
@@ -48,7 +49,8 @@ pub(super) struct TableFiles<T: Table> {
 }
 
 impl<T: Table> TableFiles<T> {
-    /// No files yet. The rows of a recording are to come in the order of the columns `sorted_by`.
+    /// Creates a table without files. The rows of a recording must be added in the order of the
+    /// columns `sorted_by`.
     pub(super) fn new(opening: &Opening<'_>, sorted_by: &'static [&'static str]) -> Self {
         Self {
             place: Arc::clone(opening.place),
@@ -62,7 +64,7 @@ impl<T: Table> TableFiles<T> {
         }
     }
 
-    /// Adds a row, in a new file if there is none yet or the last one is long enough.
+    /// Adds a row; begins a new file if none is open or the current file is long enough.
     pub(super) fn add(&mut self, row: &T::Row<'_>) -> Result<(), WriteError> {
         let (path, file) = match &mut self.open {
             Some(open) => open,
@@ -78,7 +80,7 @@ impl<T: Table> TableFiles<T> {
         if file.byte_count() >= FILE_BYTES { self.end() } else { Ok(()) }
     }
 
-    /// The files, once all rows have come.
+    /// Completes the files after the last row.
     pub(super) fn finish(mut self) -> Result<Written, WriteError> {
         self.end()?;
         Ok(self.written)

@@ -46,7 +46,7 @@ fn write_as(
     dataset.finish()
 }
 
-/// Files below a folder, from there.
+/// Returns the files below a folder, with relative paths.
 fn files(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];
@@ -83,7 +83,7 @@ fn odd_names_become_names_of_files_and_losses_of_absent_chips_are_there() {
     assert_eq!(lost, ["a/b|5|25"]);
 }
 
-/// The cells of some columns of a file, as text.
+/// Returns the cells of some columns of a file, as text.
 fn rows_of(path: &Path, names: &[&str]) -> Vec<String> {
     let file = read::TableFile::open(path).unwrap();
     let columns: Vec<_> = names
@@ -126,7 +126,7 @@ fn names_that_are_empty_are_refused() {
     assert_eq!(refused.to_string(), "expected the name of a run, found an empty text");
 }
 
-/// The cells of a row behind the host, as text; missing ones are `-`.
+/// Returns the cells of a row after the host, as text; missing cells are `-`.
 fn shown<T: Table>(row: &T::Row<'_>) -> String {
     let columns = T::COLUMNS.iter().filter(|column| column.schema.name != "host");
     let cells: Vec<String> = columns.map(|column| shown_value(&column.value(row))).collect();
@@ -197,7 +197,7 @@ fn tables_of_the_host_are_there_without_a_file() {
     };
     let recording = Recording { host: vec![host], ..Recording::of_readout(Readout::default()) };
     let host = TraceHost::of_recording(&recording);
-    // Nothing relates the clocks, so that the first event is at 0.
+    // Nothing relates the clocks, so the first event is at 0.
     assert_eq!(
         host_rows::<HostZones>(&host, &BufferPeaks::default()),
         [
@@ -226,7 +226,7 @@ fn tables_of_the_host_are_there_without_a_file() {
 
 #[test]
 fn waits_in_tt_metals_zones_have_the_keys_within_them() {
-    // At cycle 400 one wait ends and the next begins; the last one has no end.
+    // At cycle 400 one wait ends and the next begins; the last wait has no end.
     let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500
 PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
 0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START
@@ -308,7 +308,7 @@ fn peaks_of_buffers_are_rows_by_op_and_memory() {
     );
 }
 
-/// A recording of a host, whose chip ran a kernel of this many cycles.
+/// Returns a host's recording in which a chip ran a kernel of `cycles` cycles.
 fn log_of(cycles: u64) -> Readout {
     let text = LOG.replace(",160,", &format!(",{},", 100 + cycles));
     read_device_log(text.as_bytes(), "log").unwrap()
@@ -350,11 +350,12 @@ fn many_short_files_become_one_with_the_same_rows() {
     assert_eq!(rows_of(&file("zones"), &zones), expected);
     assert_eq!(rows_of(&file("losses"), &["host", "zones"]), lost);
 
-    // Nothing is left to do.
+    // A second compaction has nothing to do.
     let again = compact(folder, &CancelFlag::default()).unwrap();
     assert_eq!((again.files_before, again.files, again.rewritten_rows), (4, 4, 0));
 
-    // The same recording would be there twice; another one is put behind them.
+    // The same recording is refused, since its rows would exist twice; another recording is
+    // appended.
     let refused = add(folder, "host07", log_of(1)).unwrap_err().to_string();
     assert!(
         refused.contains("`rec` of host `host07`") && refused.contains("kprof compact"),
@@ -383,7 +384,7 @@ fn a_compaction_that_was_interrupted_leaves_no_row_twice() {
         .map(|file| (folder.join(&file), std::fs::read(folder.join(&file)).unwrap()))
         .collect();
     compact(folder, &CancelFlag::default()).unwrap();
-    // As if it had ended before it removed what it had put together.
+    // Restores the source files, as if the compaction had been interrupted before it removed them.
     for (path, bytes) in &before {
         std::fs::write(path, bytes).unwrap();
     }
@@ -393,7 +394,7 @@ fn a_compaction_that_was_interrupted_leaves_no_row_twice() {
     let zones = partition.join("compacted-0.parquet");
     assert_eq!(rows_of(&zones, &["host"]), ["a", "a", "b", "b", "c", "c"]);
 
-    // Another file that has got the name of one of them stays.
+    // Another file that now has the name of a source file stays.
     let own = partition.join("a%20rec~0.parquet");
     let (_, of_b) =
         before.iter().find(|(path, _)| *path == partition.join("b%20rec~0.parquet")).unwrap();
@@ -404,7 +405,7 @@ fn a_compaction_that_was_interrupted_leaves_no_row_twice() {
     assert_eq!(rows_of(&partition.join(all), &["host"]).len(), 8);
 }
 
-/// Files of a later version have a column more, and those of an earlier one a column less.
+/// Files of a later version have an additional column, and files of an earlier version lack one.
 #[test]
 fn columns_that_some_files_lack_are_null_there() {
     use cells::FileColumn;
@@ -447,7 +448,7 @@ fn columns_that_some_files_lack_are_null_there() {
     assert!(none.contains("expected a dataset"), "{none}");
 }
 
-/// The cells of a column in all rows of a chip's table; missing ones are `-`.
+/// Returns the cells of a column in all rows of a chip's table; missing cells are `-`.
 fn column_of_log<T: DeviceTable>(log: &str, title: &str) -> Vec<String> {
     let recording = Recording::of_readout(read_device_log(log.as_bytes(), "log").unwrap());
     let trace = Trace::new(&recording, &TraceFilter::default());
@@ -463,7 +464,7 @@ fn column_of_log<T: DeviceTable>(log: &str, title: &str) -> Vec<String> {
 
 #[test]
 fn meta_data_of_a_log_are_those_of_their_zones_and_points() {
-    // Two zones of one name start together.
+    // Two zones of one name start at the same cycle.
     let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type,source line,source file,meta data
 0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START,1,k.cc,

@@ -1,7 +1,7 @@
-//! Causes of slowness as tracks: where the time of each op went, and its critical path.
+//! Causes of slowness as tracks: the time of each op by class, and its critical path.
 //!
-//! The path is a row of slices, one for each step; where it goes from one RISC to another, an
-//! arrow leads from the signal to the end of the wait for it.
+//! The critical path is a row of slices, one for each step. If the path crosses from one RISC to
+//! another, an arrow leads from the signal to the end of the wait for that signal.
 
 use super::{
     Context, Tracks,
@@ -13,7 +13,7 @@ use crate::{TraceDevice, TraceOp, op_causes::causes_of_ops};
 use causes::{CriticalPath, OpCauses, PathStep, StepKind, TimeClass};
 use reader::{lane::LaneId, mesh::Noc0Coord};
 
-/// Numbers of the arrows of critical paths; those of launches lie below.
+/// First id of the critical paths' arrows; arrows of launches have lower ids.
 const FIRST_FLOW: u64 = 1 << 63;
 
 /// Writes the tracks of a chip's causes; nothing if the recording was not explained.
@@ -69,7 +69,7 @@ fn draw_classes(
     }
 }
 
-/// The track of critical paths that is being written.
+/// The track of critical paths, in progress.
 struct PathTrack<'t, 'a> {
     sequence: &'t mut Sequence,
     context: &'t Context<'t, 'a>,
@@ -123,7 +123,7 @@ impl PathTrack<'_, '_> {
         self.sequence.event(end, SLICE_END, |event| event.track_uuid = track_uuid);
     }
 
-    /// Draws an arrow from a signal to the end of the wait for it.
+    /// Draws an arrow from a signal to the end of the wait for that signal.
     fn arrow(&mut self, before: &PathStep, step: &PathStep) {
         let (Some(from), Some(to)) = (self.lane_track(before), self.lane_track(step)) else {
             return;
@@ -144,7 +144,7 @@ impl PathTrack<'_, '_> {
         }
     }
 
-    /// The track of the lane that a step is on.
+    /// Returns the track of a step's lane.
     fn lane_track(&self, step: &PathStep) -> Option<u64> {
         let core = Noc0Coord { x: step.core.0, y: step.core.1 };
         let id = LaneId { chip_id: self.device.chip.chip_id, core, risc: step.risc };
@@ -153,7 +153,7 @@ impl PathTrack<'_, '_> {
     }
 }
 
-/// Core, RISC and what it did, such as `1-2 NCRISC busy`.
+/// Returns the label of a step: core, RISC and activity, such as `1-2 NCRISC busy`.
 fn step_label(step: &PathStep) -> String {
     let kind = match step.kind {
         StepKind::Launch => "launch",

@@ -1,4 +1,4 @@
-//! The packets of one chip beside its lanes: tracks, ops, counters and what to know.
+//! Packets of one chip except its lanes: tracks, ops, counters and notes about the trace.
 
 use super::{
     Context, Tracks, causes,
@@ -21,10 +21,10 @@ use analysis::{
 use std::collections::BTreeMap;
 use tables::Value;
 
-/// Process numbers begin here, beyond those of real processes.
+/// First process number, above those of real processes.
 const FIRST_PID: i32 = 900_000;
 
-/// Encodes everything of a chip but its lanes.
+/// Encodes everything of a chip except its lanes.
 pub(super) fn packets(
     context: &Context<'_, '_>,
     device_index: usize,
@@ -54,7 +54,7 @@ pub(super) fn packets(
     packets.sequence.into_bytes()
 }
 
-/// The packets of a chip that are being written.
+/// Packets of a chip, in progress.
 struct DevicePackets<'t, 'a> {
     sequence: Sequence,
     context: &'t Context<'t, 'a>,
@@ -164,7 +164,7 @@ impl DevicePackets<'_, '_> {
         }
     }
 
-    /// Says in band how far the trace can be trusted, at the chip's first record.
+    /// Adds notes about clock and anomalies of the trace as an event at the chip's first record.
     fn describe_trace(&mut self) {
         let Self { context: Context { trace, placement, .. }, device, tracks, .. } = *self;
         let time_ns = self.base_ns + self.first_ns();
@@ -183,7 +183,7 @@ impl DevicePackets<'_, '_> {
         });
     }
 
-    /// When the chip's first record is, since the trace's origin.
+    /// Returns the time of the chip's first record since the trace's origin.
     fn first_ns(&self) -> u64 {
         let clock = &self.device.clock;
         clock.time_ns(clock.first_cycle())
@@ -200,8 +200,8 @@ impl DevicePackets<'_, '_> {
         self.sequence.event(base_ns + op.end_ns, SLICE_END, |event| event.track_uuid = track_uuid);
     }
 
-    /// Marks an op's begin, from which the arrows to its cores start. Viewers draw an arrow from
-    /// the end of a slice, so that those from the op itself would run backwards.
+    /// Marks the begin of an op; the arrows to the op's cores start at this mark. Viewers draw an
+    /// arrow from the end of a slice, so arrows from the op itself would run backwards.
     fn launch_instant(&mut self, op: &TraceOp<'_>) {
         let flow_ids = self.context.arrows.ids(self.device_index, &op.runs);
         if flow_ids.is_empty() {
@@ -223,7 +223,7 @@ impl DevicePackets<'_, '_> {
         self.counter(self.tracks.kernel_counter, points);
     }
 
-    /// Also of a chip that has lost nothing: it says so.
+    /// Draws lost records as a counter; without losses, the counter is 0.
     fn count_losses(&mut self) {
         let first_ns = self.first_ns();
         let mut points = counters::records_lost(self.device);
@@ -250,8 +250,8 @@ impl DevicePackets<'_, '_> {
         }
     }
 
-    /// Draws the mean of each metric over the cores of an op, from the op's start on. A metric
-    /// that an op has no counters for keeps what it was: it is not 0.
+    /// Draws the mean of each metric over an op's cores, from the op's start on. If an op has no
+    /// counters for a metric, the previous value stays, since the metric is unknown and not 0.
     fn draw_metrics(&mut self) {
         let is_blackhole = self.device.chip.arch.contains("blackhole");
         let mut tracks: BTreeMap<&str, u64> = BTreeMap::new();
@@ -282,10 +282,10 @@ impl DevicePackets<'_, '_> {
     }
 }
 
-/// The statistic that is drawn.
+/// The statistic that counter tracks show.
 const MEAN: &str = MetricSummary::STATISTICS[3];
 
-/// Describes the track of a metric, and what it cannot show.
+/// Describes the track of a metric, and the limits of the metric.
 fn describe_metric(
     sequence: &mut Sequence,
     tracks: &Tracks,

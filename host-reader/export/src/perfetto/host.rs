@@ -1,4 +1,4 @@
-//! The packets of the host: a track for each thread, a counter for each plot.
+//! Packets of the host: a track for each thread, a counter for each plot.
 
 use super::{
     Placement,
@@ -13,20 +13,20 @@ use crate::{TraceHost, TraceHostMark, TraceHostThread, ZoneEdge, words};
 use host_events::{HostEvent, HostSource};
 use std::collections::BTreeMap;
 
-/// Number of the process, before those of chips.
+/// Process number of the host, before the process numbers of chips.
 const PID: i32 = 899_999;
 
-/// Numbers of the tracks; those of chips and lanes lie elsewhere.
+/// First track id; tracks of chips and lanes have other ids.
 const PROCESS_TRACK: u64 = 1 << 44;
-/// Distance from a track to that of the same kind of the next recording in one file.
+/// Distance of track ids between consecutive recordings in one file.
 const PART_TRACKS: u64 = 1 << 33;
-/// Rank of the threads among the tracks of a host of several.
+/// Rank of the threads' track after a host's chips, in a file of several hosts.
 const BEHIND_CHIPS: usize = 1 << 20;
-/// First thread and first plot, behind the track of the process.
+/// Offsets of the first thread and the first plot from the track of the process.
 const FIRST_THREAD: u64 = 1;
 const FIRST_PLOT: u64 = 1 << 32;
 
-/// Encodes everything that the host did; nothing if it recorded nothing.
+/// Encodes all activity of the host; returns no bytes if nothing was recorded.
 pub(super) fn packets(
     host: &TraceHost<'_>,
     sequence_id: u32,
@@ -64,7 +64,7 @@ pub(super) fn packets(
     sequence.into_bytes()
 }
 
-/// Describes the track that threads and plots lie in: a process, if the host is the only one.
+/// Describes the parent track of threads and plots: a process, if the host is the only one.
 fn describe_process(
     sequence: &mut Sequence,
     host: &TraceHost<'_>,
@@ -97,7 +97,7 @@ fn describe_process(
     );
 }
 
-/// Places in the program, interned; the iid is the position, from 1.
+/// Interned source locations with their iids, which are positions from 1.
 struct Places<'a>(BTreeMap<&'a HostSource, u64>);
 
 impl<'a> Places<'a> {

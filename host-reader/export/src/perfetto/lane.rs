@@ -1,4 +1,4 @@
-//! The packets of one lane: zones as slices, points and losses as instants.
+//! Packets of one lane: zones as slices, points and losses as instants.
 
 use super::{
     Context,
@@ -19,11 +19,10 @@ use crate::{
 };
 use analysis::counters::Sample;
 
-/// Bytes of a zone, begin and end, generously.
+/// Upper estimate of the bytes of a zone's begin and end.
 const ZONE_BYTES: usize = 72;
 
-/// Names of arguments that are interned on every sequence of a lane; the iid is the
-/// position, from 1.
+/// Argument names that are interned on every sequence of a lane; the iid is the position, from 1.
 const ARGUMENTS: [&str; 8] = [
     "start_cycle",
     "duration_cycles",
@@ -43,14 +42,14 @@ const CYCLE: u64 = 6;
 const VALUE: u64 = 7;
 const SECOND_VALUE: u64 = 8;
 
-/// Interned categories, in the same way.
+/// Interned categories; the iid is the position, from 1.
 const CATEGORIES: [&str; 4] = ["zone", "event", "data", "sum"];
 const ZONE: u64 = 1;
 const EVENT: u64 = 2;
 const DATA: u64 = 3;
 const SUM: u64 = 4;
 
-/// Encodes a lane as the sequence with this id.
+/// Encodes a lane as the sequence with the id `sequence_id`.
 pub(super) fn packets(
     placed: &PlacedLane<'_, '_>,
     context: &Context<'_, '_>,
@@ -96,7 +95,7 @@ pub(super) fn packets(
     sequence.into_bytes()
 }
 
-/// Draws the waits that blocked, on a track of their own: a wait is recorded when it ends.
+/// Draws blocking waits on a track of their own, since a wait is recorded only when it ends.
 fn draw_waits(sequence: &mut Sequence, placed: &PlacedLane<'_, '_>, context: &Context<'_, '_>) {
     let PlacedLane { lane, device, .. } = *placed;
     let Context { base_ns, .. } = *context;
@@ -123,7 +122,7 @@ fn draw_waits(sequence: &mut Sequence, placed: &PlacedLane<'_, '_>, context: &Co
     }
 }
 
-/// Zones at which an arrow from an op ends, ascending, each with the arrow's number.
+/// Returns the zones at which arrows from ops end, ascending, each with the arrow's id.
 fn kernel_flows(placed: &PlacedLane<'_, '_>, context: &Context<'_, '_>) -> Vec<(usize, u64)> {
     let PlacedLane { lane, device_index, lane_index, .. } = *placed;
     let runs = context.arrows.of_lane(device_index, lane_index).iter();
@@ -232,7 +231,7 @@ fn fill_point(event: &mut TrackEvent, point: &TracePoint<'_>, placed: &PlacedLan
     arguments.extend(point.text.map(|text| named_text("text", text)));
 }
 
-/// A reading of a hardware counter, under the counter's own name.
+/// Labels a hardware counter sample with the counter's own name.
 fn fill_counter(
     event: &mut TrackEvent,
     sample: &Sample,
@@ -250,7 +249,7 @@ fn fill_counter(
     arguments.extend(run_host_id(placed, point.run).map(|id| number(RUN_HOST_ID, id)));
 }
 
-/// A point under the name of its meaning, with its fields as arguments.
+/// Labels a point with the name of its meaning, and adds its fields as arguments.
 fn fill_meaning(event: &mut TrackEvent, meaning: &Meaning<'_>) {
     event.name_iid = None;
     event.name = Some(meaning.label().into_owned());

@@ -1,4 +1,4 @@
-//! Traces of many hosts in one file, each host a process.
+//! Traces of many hosts in one file, with one process for each host.
 
 use super::{
     HostProcess, Placement,
@@ -13,14 +13,14 @@ use std::{
     io::{self, Write},
 };
 
-/// Process numbers of hosts begin here, beyond those of real processes.
+/// First process number of hosts, above those of real processes.
 const FIRST_PID: i32 = 1_000_000;
-/// Tracks of hosts begin here, below those of lanes.
+/// First track id of hosts, below those of lanes.
 const FIRST_TRACK: u64 = 1 << 36;
-/// Recordings and chips that one file has numbers for.
+/// Maximum numbers of recordings and chips in one file.
 const MOST_PARTS: u64 = 1 << 14;
 const MOST_DEVICES: usize = (1 << 15) - 1;
-/// Latest time of an origin, so that times behind it stay in range.
+/// Latest time of an origin, so that later times stay in range.
 const LATEST_ORIGIN_NS: i128 = 1 << 62;
 
 /// Start of a trace on a clock that several hosts share.
@@ -28,13 +28,14 @@ const LATEST_ORIGIN_NS: i128 = 1 << 62;
 pub struct CommonTime {
     /// Time of the trace's origin, in nanoseconds.
     pub origin_ns: u64,
-    /// Bound of its error, without that of the chips' own clocks.
+    /// Bound of the origin's error, without the error of the chips' own clocks.
     pub error_ns: u64,
 }
 
 impl CommonTime {
-    /// Shifts a recording by what the common clock is ahead of the host's. `None` if the chips are
-    /// not on the host's clock, or the common clock had not begun.
+    /// Shifts a recording by the common clock's offset from the host's clock.
+    ///
+    /// Returns `None` if the chips are not on the host's clock, or the common clock had not begun.
     #[must_use]
     pub fn new(origin_host_ns: Option<i64>, offset_ns: i64, error_ns: u64) -> Option<Self> {
         let origin_ns = i128::from(origin_host_ns?) + i128::from(offset_ns);
@@ -43,13 +44,13 @@ impl CommonTime {
         Some(Self { origin_ns, error_ns })
     }
 
-    /// The relation in words.
+    /// Describes the relation between the clocks.
     fn sentence(self) -> String {
         format!("on the clock that hosts share, within {} ns", self.error_ns)
     }
 }
 
-/// One Perfetto trace of many hosts. Recordings are written one after the other: memory does not
+/// One Perfetto trace of many hosts. Recordings are written one after the other, so memory does not
 /// grow with their number.
 ///
 /// ```
@@ -74,20 +75,22 @@ impl CommonTime {
 /// ```
 #[derive(Debug, Default)]
 pub struct MergedTrace {
-    /// Number of recordings of each host, and its number.
+    /// Number of recordings of each host, and the index of the host.
     hosts: BTreeMap<String, (usize, usize)>,
     first_device: usize,
     first_lane: usize,
     first_sequence: u32,
     part: u64,
-    /// Start of the first recording, where those without a common clock begin.
+    /// Start of the first recording; recordings without a common clock begin at this time.
     first_ns: Option<u64>,
 }
 
 impl MergedTrace {
-    /// Writes one more recording of a host. Without a common time, it begins where the first
-    /// recording does, and the host's name says that its clock is its own; so those with one
-    /// belong first.
+    /// Writes one more recording of a host.
+    ///
+    /// Without a common time, the recording begins at the start of the first recording, and the
+    /// host's name states that its clock is not shared. Recordings with a common time must
+    /// therefore be added first.
     ///
     /// # Errors
     /// If `out` fails, or there are more than 16,384 recordings or 32,767 chips.
@@ -115,10 +118,10 @@ impl MergedTrace {
         Ok(())
     }
 
-    /// Writes the ops alone of one more recording, as a dataset has them.
+    /// Writes only the ops of one more recording, from a dataset.
     ///
     /// # Errors
-    /// As [`MergedTrace::add`].
+    /// See [`MergedTrace::add`].
     #[cfg(feature = "parquet")]
     pub fn add_summary(
         &mut self,
@@ -130,7 +133,7 @@ impl MergedTrace {
         let device_count = self.first_device.saturating_add(chip_count);
         let begun = self.begin(&summary.host, device_count, time, out)?;
         let process = HostProcess { track: begun.track, run: begun.run, clock: &begun.clock };
-        // The one before is that of the process.
+        // The previous sequence is that of the process.
         self.first_sequence = self.first_sequence.saturating_add(1);
         let place = (begun.base_ns, self.first_device, self.first_sequence);
         out.write_all(&super::summary::packets(summary, &process, place))?;
@@ -139,7 +142,7 @@ impl MergedTrace {
         Ok(())
     }
 
-    /// Begins a recording of a host, and its process if it is the host's first one.
+    /// Begins a recording of a host, and the host's process if this is its first recording.
     fn begin(
         &mut self,
         host: &str,
@@ -171,7 +174,7 @@ impl MergedTrace {
 
     fn advance(&mut self, trace: &Trace<'_>, device_count: usize) {
         let lanes = trace.lane_count();
-        // A sequence for each chip and lane, and one for the host's threads.
+        // One sequence for each chip and lane, and one for the host's threads.
         let sequences = u32::try_from(trace.devices.len() + lanes + 1).unwrap_or(u32::MAX);
         self.first_sequence = self.first_sequence.saturating_add(sequences);
         self.first_device = device_count;
@@ -180,7 +183,7 @@ impl MergedTrace {
     }
 }
 
-/// Where a recording goes in the trace.
+/// Position of a recording in the trace.
 struct Begun {
     track: u64,
     /// Number of the recording among those of its host, from 1.
@@ -189,11 +192,11 @@ struct Begun {
     base_ns: u64,
 }
 
-/// Relation of a host's clock to those of others, if nothing relates it.
+/// Description of a host's clock without a relation to the clocks of other hosts.
 const UNRELATED: &str = "not related to the clocks of other hosts: durations can be compared, \
                          starts cannot";
 
-/// The packet that describes a host's process.
+/// Returns the packet that describes a host's process.
 fn process(name: String, number: usize, track: u64, clock: &str, sequence_id: u32) -> Vec<u8> {
     let mut sequence = Sequence::begin(sequence_id, TracePacket::default(), 256);
     let pid = i32::try_from(number).ok().map(|number| FIRST_PID.saturating_add(number));
@@ -250,7 +253,7 @@ mod tests {
             events.flat_map(|event| event.flow_ids.clone()).collect::<BTreeSet<_>>().len()
         };
         assert_eq!((arrows(&alone), arrows(&packets)), (1, 3));
-        // Each track but those of processes lies in one that is described.
+        // Each track except those of processes has a parent that is described.
         let known: BTreeSet<u64> = tracks.into_iter().collect();
         let mut processes = Vec::new();
         let mut chips = Vec::new();

@@ -1,4 +1,4 @@
-//! The messages of a Perfetto trace that are written, with their field numbers.
+//! Messages of a Perfetto trace that this crate writes, with their field numbers.
 //!
 //! # Compatibility
 //! `protos/perfetto/trace/` of google/perfetto: `trace.proto`, `trace_packet.proto`,
@@ -13,9 +13,9 @@ use prost::{
 /// Field number of a packet in the outermost message.
 pub(super) const TRACE_PACKET_TAG: u32 = 1;
 
-/// Begins a sequence: nothing that was interned before counts.
+/// Flag that begins a sequence: previously interned data is discarded.
 pub(super) const SEQUENCE_CLEARED: u32 = 1;
-/// Uses what the sequence has interned.
+/// Flag of packets that use interned data of the sequence.
 pub(super) const SEQUENCE_NEEDED: u32 = 2;
 
 /// Kinds of [`TrackEvent`].
@@ -24,17 +24,17 @@ pub(super) const SLICE_END: i32 = 2;
 pub(super) const INSTANT: i32 = 3;
 pub(super) const COUNTER: i32 = 4;
 
-/// Children of a track are ordered by their ranks.
+/// The children of a track are ordered by their ranks.
 pub(super) const ORDER_EXPLICIT: i32 = 3;
-/// Tracks of one name stay apart.
+/// Tracks with the same name are not merged.
 pub(super) const MERGE_NONE: i32 = 2;
 /// A counter without a unit of its own.
 pub(super) const UNIT_COUNT: i32 = 2;
 /// A counter of bytes.
 pub(super) const UNIT_BYTES: i32 = 3;
 
-/// Messages: number, type on the wire, name and type of each field. `prost` encodes the fields;
-/// its derive and what that stands on would add six seconds to the first build.
+/// Defines messages by number, wire type, name and type of each field. `prost` encodes the fields;
+/// its derive macro and the macro's dependencies would add six seconds to the first build.
 macro_rules! messages {
     ($($(#[$doc:meta])* $message:ident { $($tag:literal $wire:ident $field:ident: $type:ty,)* })*) => {$(
         $(#[$doc])*
@@ -85,7 +85,7 @@ macro_rules! messages {
 trait Field {
     type Value;
 
-    /// Returns where the next value that is read goes.
+    /// Returns the location for the next value that is read.
     fn next_value(&mut self) -> &mut Self::Value;
 }
 
@@ -119,8 +119,8 @@ messages! {
         87 bool first_packet_on_sequence: Option<bool>,
     }
 
-    /// A [`TracePacket`] that begins or ends a zone. There are millions of them, so that it has
-    /// only the fields that those use.
+    /// A [`TracePacket`] that begins or ends a zone. There are millions of zones, so this message
+    /// has only the fields that zones use.
     ZonePacket {
         8 uint64 timestamp: Option<u64>,
         10 uint32 trusted_packet_sequence_id: Option<u32>,

@@ -1,8 +1,10 @@
-//! Perfetto's protobuf trace: chip, core and RISC as nested tracks, ops with arrows to their
-//! kernels, counters, metrics of hardware counters, points, losses, and what the threads of the host did.
+//! Perfetto's protobuf trace.
 //!
-//! Each lane is a packet sequence with interned names. Times are nanoseconds of the host's
-//! clock where the trace has one, else since the trace's origin; cycles are arguments.
+//! Chip, core and RISC are nested tracks. Other tracks show ops with arrows to their kernels,
+//! counters, metrics of hardware counters, points, losses, and the activity of the host's threads.
+//!
+//! Each lane is a packet sequence with interned names. Times are nanoseconds of the host's clock if
+//! the trace has this clock, else since the trace's origin. Cycles are arguments.
 
 mod causes;
 mod device;
@@ -33,7 +35,7 @@ pub(super) fn write(
     write_placed(trace, &Placement { base_ns, ..Placement::default() }, out, on_lanes)
 }
 
-/// Writes a trace, at its place among others of the same file.
+/// Writes a trace at its position among the other traces of the same file.
 fn write_placed(
     trace: &Trace<'_>,
     placement: &Placement<'_>,
@@ -64,34 +66,35 @@ fn write_placed(
     out.write_all(&host::packets(&trace.host, sequence_id, placement))
 }
 
-/// Place of a trace among others of the same file; the default is that of a trace alone.
+/// Position of a trace among the other traces of the same file; the default is for a single trace.
 #[derive(Clone, Copy, Debug, Default)]
 struct Placement<'n> {
     /// Trace time of the trace's origin.
     base_ns: u64,
-    /// Chips, lanes and packet sequences of the traces before this one.
+    /// Numbers of chips, lanes and packet sequences in the traces before this one.
     first_device: usize,
     first_lane: usize,
     first_sequence: u32,
-    /// Number of the recording among those of all hosts.
+    /// Index of the recording among the recordings of all hosts.
     part: u64,
-    /// Process that chips and threads lie in; each chip is a process of its own if `None`.
+    /// Process that contains chips and threads; if `None`, each chip is a process of its own.
     process: Option<HostProcess<'n>>,
 }
 
-/// One host of several, as a process.
+/// One of several hosts, as a process.
 #[derive(Clone, Copy, Debug)]
 struct HostProcess<'n> {
     /// Track of the process.
     track: u64,
-    /// Number of the host's recording, from 1; shown from the second on.
+    /// Number of the host's recording, from 1; shown from the second recording on.
     run: usize,
-    /// Relation of its clock to those of other hosts.
+    /// Relation of the host's clock to the clocks of other hosts.
     clock: &'n str,
 }
 
 impl HostProcess<'_> {
-    /// Name of a track of this host, with the number of the recording if there are several.
+    /// Returns the name of a track of this host, with the number of the recording from the second
+    /// on.
     fn named(&self, name: String) -> String {
         if self.run > 1 { format!("{name}, recording {}", self.run) } else { name }
     }
@@ -114,22 +117,22 @@ impl Context<'_, '_> {
     }
 }
 
-/// Numbers of the tracks of a chip. Those of chips, rows, cores and lanes lie apart.
+/// Track ids of a chip. Ids of chips, rows, cores and lanes are in separate ranges.
 struct Tracks {
     device: u64,
-    /// Number of the chip in the whole file.
+    /// Index of the chip in the whole file.
     number: usize,
-    /// Parent of all others. Viewers order what lies directly in a process as they like, and
-    /// only what lies in another track as it is asked for.
+    /// Parent of all other tracks of the chip. Viewers respect the requested order of tracks in
+    /// another track, but not of tracks directly in a process.
     content: u64,
     kernel_counter: u64,
     loss_counter: u64,
-    /// Bytes over NoC 0 and NoC 1.
+    /// Counters of bytes over NoC 0 and NoC 1.
     noc_counters: [u64; 2],
     /// Parent of the tracks of classes of time.
     classes: u64,
     critical_path: u64,
-    /// First of the metrics of hardware counters, which follow each other.
+    /// First track of hardware counter metrics; the other metrics follow.
     first_metric: u64,
     row_count: u32,
     first_lane: usize,
@@ -172,12 +175,12 @@ impl Tracks {
     }
 }
 
-/// Track of the waits of the lane with this index in the whole trace.
+/// Returns the track for the waits of a lane; `index` is the lane's index in the whole trace.
 const fn wait_track(index: usize) -> u64 {
     (1 << 41) + index as u64
 }
 
-/// Track of the lane with this index in the whole trace.
+/// Returns the track of a lane; `index` is the lane's index in the whole trace.
 const fn lane_track(index: usize) -> u64 {
     (1 << 40) + index as u64
 }
@@ -211,7 +214,7 @@ mod tests {
         let zone = readout.zones.intern(ZoneId(40), source);
         let head = |kind| RecordHead::new(kind, zone);
         lane.push(head(PacketKind::TimestampedEvent), 1000, &[]);
-        // Circular buffer 3 for 250 cycles until 1900, as the brief of the record has it.
+        // Circular buffer 3, for 250 cycles until 1900, encoded as in a record of a wait.
         let word = u64::from(WaitKind::CB_WAIT.0) << 32 | 3;
         lane.push(head(PacketKind::TimestampedData16B), 1900, &[word, 250]);
         readout.devices[0].lanes.push(lane);

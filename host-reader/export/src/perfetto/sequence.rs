@@ -1,4 +1,4 @@
-//! A sequence of packets, one after the other in a buffer.
+//! A sequence of packets, encoded one after the other in a buffer.
 
 use super::message::{
     DebugAnnotation, SEQUENCE_CLEARED, SEQUENCE_NEEDED, TRACE_PACKET_TAG, TracePacket, TrackEvent,
@@ -6,19 +6,19 @@ use super::message::{
 };
 use prost::encoding;
 
-/// Packets of one sequence, encoded.
+/// Encoded packets of one sequence.
 pub(super) struct Sequence {
     id: u32,
     bytes: Vec<u8>,
-    /// The packet of events, used over and over.
+    /// Reused packet for events.
     packet: TracePacket,
-    /// The packet of zones, used over and over.
+    /// Reused packet for zones.
     zone: ZonePacket,
 }
 
 impl Sequence {
-    /// Begins sequence `id`, which no other part of the trace may use, with a packet of
-    /// what it interns and what holds for all of its events.
+    /// Begins sequence `id` with a packet of interned data and defaults for all of its events. No
+    /// other part of the trace may use the same id.
     pub(super) fn begin(id: u32, first: TracePacket, capacity_bytes: usize) -> Self {
         let bytes = Vec::with_capacity(capacity_bytes);
         let packet = TracePacket {
@@ -41,13 +41,13 @@ impl Sequence {
         sequence
     }
 
-    /// Appends a packet that is no event.
+    /// Appends a packet that is not an event.
     pub(super) fn add(&mut self, mut packet: TracePacket) {
         packet.trusted_packet_sequence_id = Some(self.id);
         append(&packet, &mut self.bytes);
     }
 
-    /// Appends an event that `fill` completes. The event is handed over empty.
+    /// Appends an event; `fill` receives the event empty and completes it.
     pub(super) fn event(&mut self, time_ns: u64, kind: i32, fill: impl FnOnce(&mut TrackEvent)) {
         self.packet.timestamp = Some(time_ns);
         let event = self.packet.track_event.get_or_insert_default();
@@ -57,7 +57,7 @@ impl Sequence {
         append(&self.packet, &mut self.bytes);
     }
 
-    /// Appends a zone's begin or end that `fill` completes. The event is handed over empty.
+    /// Appends the begin or end of a zone; `fill` receives the event empty and completes it.
     pub(super) fn zone(&mut self, time_ns: u64, kind: i32, fill: impl FnOnce(&mut ZoneEvent)) {
         self.zone.timestamp = Some(time_ns);
         let event = self.zone.track_event.get_or_insert_default();
@@ -73,7 +73,7 @@ impl Sequence {
     }
 }
 
-/// Empties an event and keeps the memory of its lists.
+/// Clears an event but keeps the memory of its lists.
 fn clear(event: &mut TrackEvent) {
     let mut emptied = TrackEvent::default();
     std::mem::swap(&mut emptied.category_iids, &mut event.category_iids);
@@ -87,23 +87,23 @@ fn append(packet: &TracePacket, bytes: &mut Vec<u8>) {
     encoding::message::encode(TRACE_PACKET_TAG, packet, bytes);
 }
 
-/// An argument whose name is interned.
+/// Returns a numeric argument with an interned name.
 pub(super) fn number(name_iid: u64, value: u64) -> DebugAnnotation {
     DebugAnnotation { name_iid: Some(name_iid), uint_value: Some(value), ..Default::default() }
 }
 
-/// A flag whose name is written out.
+/// Returns a flag with its name spelled out.
 pub(super) fn flag_of(name: &str) -> DebugAnnotation {
     DebugAnnotation { name: Some(name.to_owned()), bool_value: Some(true), ..Default::default() }
 }
 
-/// A number whose name is written out.
+/// Returns a numeric argument with its name spelled out.
 pub(super) fn named_number(name: &str, value: u64) -> DebugAnnotation {
     let name = Some(name.to_owned());
     DebugAnnotation { name, uint_value: Some(value), ..Default::default() }
 }
 
-/// A text whose name is written out.
+/// Returns a text argument with its name spelled out.
 pub(super) fn named_text(name: &str, value: &str) -> DebugAnnotation {
     let (name, string_value) = (Some(name.to_owned()), Some(value.to_owned()));
     DebugAnnotation { name, string_value, ..Default::default() }

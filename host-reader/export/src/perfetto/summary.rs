@@ -1,4 +1,4 @@
-//! Ops of a dataset's recording in a merged trace: a track for each chip.
+//! Ops of a dataset's recording in a merged trace, with one track for each chip.
 
 use super::{
     DEVICE_TRACKS, HostProcess,
@@ -9,7 +9,7 @@ use super::{
 use crate::{RecordingSummary, SummaryOp};
 use std::collections::BTreeMap;
 
-/// Encodes the ops of a recording, whose chips have numbers in the file from `first_device` on.
+/// Encodes the ops of a recording; its chips are numbered in the file from `first_device` on.
 pub(super) fn packets(
     summary: &RecordingSummary,
     process: &HostProcess<'_>,
@@ -27,7 +27,7 @@ pub(super) fn packets(
     sequence.into_bytes()
 }
 
-/// Draws the ops of a chip in as many rows as run at the same time.
+/// Draws the ops of a chip; ops that overlap are drawn in separate rows.
 fn draw(sequence: &mut Sequence, device: u64, base_ns: u64, mut ops: Vec<&SummaryOp>) {
     ops.sort_by_key(|op| op.start_ns);
     let mut row_ends: Vec<u64> = Vec::new();
@@ -51,7 +51,7 @@ fn draw(sequence: &mut Sequence, device: u64, base_ns: u64, mut ops: Vec<&Summar
             event.categories.push("op".to_owned());
             event.debug_annotations.push(named_number("launch", op.launch));
             if op.duration_ns.is_none() {
-                // Drawn without a length, since records of it may be missing.
+                // Drawn with zero length, since records of the op may be missing.
                 event.categories.push("unknown duration".to_owned());
             }
         });

@@ -1,4 +1,4 @@
-//! Building a trace: the order of the steps, and what they hand on to each other.
+//! Building a trace: the order of the steps and the data passed between them.
 
 use super::{
     HiddenCounts, Trace, TraceDevice, TraceHost, TraceLane, TraceNames, TraceNoc, TraceOp,
@@ -20,9 +20,10 @@ use reports::report::BufferPeaks;
 use std::collections::BTreeMap;
 
 impl<'a> Trace<'a> {
-    /// Builds the model, many lanes at a time, and takes out what the filter does not want.
+    /// Builds the model in parallel over lanes, and removes everything that the filter does not
+    /// select.
     ///
-    /// If chips have the clock of the host, the trace begins with whatever came first.
+    /// If chips are on the host's clock, the trace begins with the earliest event of host or chips.
     #[must_use]
     pub fn new(recording: &'a Recording, filter: &TraceFilter) -> Self {
         let readout = &recording.readout;
@@ -138,7 +139,7 @@ impl<'a> Trace<'a> {
 }
 
 impl TraceDevice<'_> {
-    /// Takes out what a filter does not want, and counts it.
+    /// Removes everything that the filter does not select, and counts it.
     fn retain(
         &mut self,
         filter: &TraceFilter,
@@ -231,8 +232,10 @@ fn hidden_lane(lane: &TraceLane<'_>) -> HiddenCounts {
     }
 }
 
-/// Losses are of whole programs: neither their zone nor their time is known exactly, so
-/// that filters by those leave them in.
+/// Removes the losses of programs that the filter does not select; returns their number of records.
+///
+/// A loss belongs to a whole program, and its zone and time are not known exactly. Filters by zone
+/// or time therefore keep all losses.
 fn retain_losses(
     lane: &mut TraceLane<'_>,
     filter: &TraceFilter,
@@ -249,7 +252,7 @@ fn retain_losses(
     hidden
 }
 
-/// Lanes of a chip that are known by their losses only.
+/// Returns the lanes of a chip that have losses but no records.
 fn lanes_without_records(readout: &Readout, device: &DeviceReadout) -> Vec<LaneId> {
     let keys = readout.losses.entries().map(|(key, _)| key.lane);
     let mut ids: Vec<_> = keys.filter(|id| id.chip_id == device.chip.chip_id).collect();
@@ -258,7 +261,7 @@ fn lanes_without_records(readout: &Readout, device: &DeviceReadout) -> Vec<LaneI
     ids
 }
 
-/// The ops of a chip; their runs learn to which they belong.
+/// Returns the ops of a chip, and assigns runs to their ops.
 fn ops_of<'a>(
     launches: Vec<Launch>,
     ops: &'a [OpMetadata],

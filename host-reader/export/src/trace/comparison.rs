@@ -1,13 +1,13 @@
-//! Changes against another recording, as a page shows them.
+//! Changes against another recording, as shown by a page.
 
 /// The comparison of a trace with another recording.
 ///
-/// Figures come from whoever compares; a page shows them and computes none.
+/// The caller calculates all figures; a page only shows them.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct TraceComparison {
     /// Name of the other recording.
     pub title: String,
-    /// Ops and zones of both.
+    /// Ops and zones that exist in both recordings.
     pub changes: Vec<ComparedItem>,
     /// Names of ops and zones that only this recording has.
     pub only_a: Vec<String>,
@@ -15,27 +15,27 @@ pub struct TraceComparison {
     pub only_b: Vec<String>,
 }
 
-/// An op or zone of both recordings.
+/// An op or zone that exists in both recordings.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct ComparedItem {
     /// `op` or `zone`.
     pub kind: &'static str,
     /// Device and RISC on which it ran.
     pub place: String,
-    /// Its name.
+    /// Name of the op or zone.
     pub name: String,
-    /// Its source, as in this recording.
+    /// Source location in this recording.
     pub source: String,
-    /// Geometric mean of its durations in this recording, in nanoseconds.
+    /// Geometric mean of the durations in this recording, in nanoseconds.
     pub a_ns: f64,
-    /// Geometric mean of its durations in the other one.
+    /// Geometric mean of the durations in the other recording, in nanoseconds.
     pub b_ns: f64,
-    /// The other one over this one; above 1 is slower there.
+    /// Duration in the other recording divided by that in this one; above 1, the other is slower.
     pub ratio: f64,
-    /// Lower and upper end of the ratio's interval.
+    /// Lower and upper end of the ratio's confidence interval.
     pub interval: Option<(f64, f64)>,
-    /// Key of how sure it is: `significant`, `single_repetition` or `not_significant`.
+    /// Key of the result's certainty: `significant`, `single_repetition` or `not_significant`.
     pub certainty: &'static str,
-    /// Numbers of repetitions in this recording and in the other one.
+    /// Numbers of repetitions in this recording and in the other recording.
     pub repetitions: (usize, usize),
 }

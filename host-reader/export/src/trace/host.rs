@@ -6,37 +6,37 @@ use reader::timeline::NO_RUN;
 use recording::{Recording, TraceFilter, clocks_of};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything that the threads of the host recorded.
+/// Everything that the host's threads recorded.
 #[derive(Clone, Debug, Default)]
 pub struct TraceHost<'a> {
-    /// Threads, in the order of their processes and numbers.
+    /// Threads, ordered by process and thread number.
     pub threads: Vec<TraceHostThread<'a>>,
-    /// Plots, in the order of their names.
+    /// Plots, ordered by name.
     pub plots: Vec<TraceHostPlot<'a>>,
-    /// True if times are comparable with those of chips. Without clock samples they are not, and
+    /// True if times are comparable with times of chips. This needs clock samples; without them,
     /// the first event is at 0.
     pub is_on_clock_of_chips: bool,
     /// The trace's origin on the clock of the host, in nanoseconds.
     pub origin_ns: u64,
-    /// Events, ops and texts that recorders had no room for.
+    /// Events, ops and texts that recorders dropped for lack of space.
     pub dropped_count: u64,
-    /// Zones that had not ended when their records were taken for the last time.
+    /// Zones still open when their records were collected for the last time.
     pub open_zone_count: u64,
 }
 
 /// One thread of the host.
 #[derive(Clone, Debug, Default)]
 pub struct TraceHostThread<'a> {
-    /// Number of its process.
+    /// Number of the thread's process.
     pub process_id: u32,
     /// Number of the thread within the process.
     pub number: u64,
-    /// Its name; empty if it has none.
+    /// Name of the thread; empty if it has none.
     pub name: &'a str,
-    /// Its zones; their cycles are nanoseconds of the host's clock, their names are numbers
-    /// for [`TraceHostThread::zone_event`] alone.
+    /// Zones of the thread. Their cycles are nanoseconds of the host's clock; their names are
+    /// numbers for [`TraceHostThread::zone_event`] only.
     pub zones: TraceZones,
-    /// Its messages, signposts and frame marks, ordered by time.
+    /// Messages, signposts and frame marks of the thread, ordered by time.
     pub marks: Vec<TraceHostMark<'a>>,
     events: Vec<PlacedEvent<'a>>,
 }
@@ -46,9 +46,9 @@ pub struct TraceHostThread<'a> {
 pub struct TraceHostMark<'a> {
     /// The event.
     pub event: &'a HostEvent,
-    /// Its name and source location.
+    /// Name and source location of the event.
     pub source: &'a HostSource,
-    /// When, in nanoseconds since the trace's origin.
+    /// Time in nanoseconds since the trace's origin.
     pub time_ns: u64,
 }
 
@@ -57,31 +57,32 @@ pub struct TraceHostMark<'a> {
 pub struct TraceHostPlot<'a> {
     /// Name of the plot.
     pub name: &'a str,
-    /// Nanoseconds since the trace's origin, and values.
+    /// Nanoseconds since the trace's origin, and value, of each point.
     pub points: Vec<(u64, f64)>,
-    /// Text of each point, if it has one: of buffers the address.
+    /// Text of each point, if any; for buffers, the address.
     pub texts: Vec<Option<&'a str>>,
 }
 
 /// A point of a plot: nanoseconds since the trace's origin, value and text.
 type PlotPoint<'a> = (u64, f64, Option<&'a str>);
 
-/// An event with its name and place.
+/// An event with its name and source location.
 type PlacedEvent<'a> = (&'a HostEvent, &'a HostSource);
 
-/// Stands in where a recording does not say which name an event has.
+/// Source of events whose name is missing from the recording.
 static UNKNOWN: HostSource = HostSource::new("", "", "", 0);
 
 impl<'a> TraceHost<'a> {
-    /// Sorts the events of a recording by thread and plot, on the time axis that its trace has.
+    /// Sorts the events of a recording by thread and plot, on the time axis of the recording's
+    /// trace.
     #[must_use]
     pub fn of_recording(recorded: &'a Recording) -> Self {
         let (_, origin_host_ns) = clocks_of(recorded);
         Self::new(recorded, origin_host_ns)
     }
 
-    /// Sorts the events by thread and plot; `origin_ns` is the trace's origin on the clock
-    /// of the host, if chips have it.
+    /// Sorts the events by thread and plot; `origin_ns` is the trace's origin on the host's clock,
+    /// if chips are on this clock.
     pub(super) fn new(recorded: &'a Recording, origin_ns: Option<i64>) -> Self {
         let recordings = &recorded.host;
         let origin = origin_ns.and_then(|origin| u64::try_from(origin).ok());
@@ -125,13 +126,14 @@ impl<'a> TraceHost<'a> {
         host
     }
 
-    /// Zones of all threads.
+    /// Returns the number of zones of all threads.
     #[must_use]
     pub fn zone_count(&self) -> usize {
         self.threads.iter().map(|thread| thread.zones.len()).sum()
     }
 
-    /// Returns the names and source locations of its zones and marks, without duplicates, in order.
+    /// Returns the names and source locations of the host's zones and marks, without duplicates, in
+    /// order.
     #[must_use]
     pub fn sources(&self) -> BTreeSet<&'a HostSource> {
         let of_thread = |thread: &TraceHostThread<'a>| {
@@ -142,7 +144,8 @@ impl<'a> TraceHost<'a> {
         self.threads.iter().flat_map(of_thread).collect()
     }
 
-    /// The end of its zones, marks and plots, in nanoseconds since the trace's origin.
+    /// Returns the end of the host's zones, marks and plots, in nanoseconds since the trace's
+    /// origin.
     #[must_use]
     pub fn end_ns(&self) -> Option<u64> {
         let of_threads = self.threads.iter().filter_map(|thread| thread.end_ns());
@@ -150,15 +153,14 @@ impl<'a> TraceHost<'a> {
         of_threads.chain(of_plots.map(|&(time_ns, _)| time_ns)).max()
     }
 
-    /// Messages, signposts, frame marks and points of plots.
+    /// Returns the number of messages, signposts, frame marks and plot points.
     #[must_use]
     pub fn point_count(&self) -> usize {
         let of_threads: usize = self.threads.iter().map(|thread| thread.marks.len()).sum();
         of_threads + self.plots.iter().map(|plot| plot.points.len()).sum::<usize>()
     }
 
-    /// Signposts in the order in which they were set, if they can be compared with what
-    /// chips did.
+    /// Returns signposts in the order of their times; none unless host and chips share a clock.
     pub(super) fn signposts(&self) -> Vec<(u64, &'a str)> {
         let marks = self.threads.iter().flat_map(|thread| &thread.marks);
         let signposts = marks
@@ -175,8 +177,8 @@ impl<'a> TraceHost<'a> {
         self.threads.is_empty() && self.plots.is_empty()
     }
 
-    /// Takes out what a filter does not want, and counts it. Filters of chips, cores, RISCs
-    /// and ops say nothing of the host.
+    /// Removes everything that the filter does not select, and counts it. Filters by chip, core,
+    /// RISC and op do not apply to the host.
     pub(super) fn retain(&mut self, filter: &TraceFilter) -> HiddenCounts {
         let mut hidden = HiddenCounts::default();
         for thread in &mut self.threads {
@@ -203,14 +205,14 @@ impl<'a> TraceHost<'a> {
 }
 
 impl<'a> TraceHostThread<'a> {
-    /// The event of the zone with this index, with its name and place.
+    /// Returns the event of the zone with this index, with its name and source location.
     #[must_use]
     pub fn zone_event(&self, index: usize) -> Option<(&'a HostEvent, &'a HostSource)> {
         let number = self.zones.names().get(index)?;
         self.events.get(number.index()).copied()
     }
 
-    /// The end of its zones and marks, in nanoseconds since the trace's origin.
+    /// Returns the end of the thread's zones and marks, in nanoseconds since the trace's origin.
     pub(super) fn end_ns(&self) -> Option<u64> {
         let of_zones = self.zones.end_ns().iter().copied().max();
         of_zones.max(self.marks.last().map(|mark| mark.time_ns))
@@ -222,7 +224,8 @@ impl<'a> TraceHostThread<'a> {
             HostEventKind::Zone { depth, .. } => depth,
             _ => 0,
         };
-        // Zones stand where they ended. Of equal ones the outer comes first.
+        // Events are recorded when zones end. Of zones with equal times, the outer zone comes
+        // first.
         self.events.sort_by_key(|(event, _)| {
             (event.time_ns, std::cmp::Reverse(event.end_ns()), depth(event))
         });

@@ -4,11 +4,11 @@ use super::Trace;
 use sha2::{Digest, Sha256};
 
 impl Trace<'_> {
-    /// Eight hexadecimal digits made of when the recording began: of the first cycle of each
-    /// chip's records and of the host's time of the trace's origin, where it is known.
+    /// Returns eight hexadecimal digits that identify the recording by its begin.
     ///
-    /// It is the same however the trace is filtered and whatever was recorded later, and
-    /// differs between recordings of one chip, whose counter goes on.
+    /// The digits are a hash of the first cycle of each chip's records and of the host's time of
+    /// the trace's origin, if known. They depend neither on the filter nor on later records.
+    /// Recordings of the same chip differ, since its cycle counter keeps running.
     #[must_use]
     pub fn recording_id(&self) -> String {
         let mut digest = Sha256::new();

@@ -1,4 +1,4 @@
-//! One lane of a trace, and how it is made from a lane of records.
+//! One lane of a trace, built from a lane of records.
 
 use super::{
     NameId, TraceNames, loss::TraceLoss, nesting, nesting::reorder, points::TracePoints,
@@ -13,23 +13,23 @@ use reader::{
 use recording::DeviceClock;
 use wire::PacketKind;
 
-/// Records of one RISC.
+/// Zones, points and losses of one RISC.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceLane<'a> {
     /// Chip, core and RISC of the lane.
     pub id: LaneId,
-    /// Its launches, in order.
+    /// Launches of the lane, in order.
     pub runs: &'a [Run],
     /// For each run, the index of its op in [`super::TraceDevice::ops`].
     pub run_ops: Vec<Option<u32>>,
-    /// For each run, the index of the zone around its kernel in `zones`: the first one
-    /// named so, else the first of the run.
+    /// For each run, the index in `zones` of the zone around its kernel: the first zone with such a
+    /// name, else the first zone of the run.
     pub run_kernels: Vec<Option<u32>>,
-    /// Its zones.
+    /// Zones of the lane.
     pub zones: TraceZones,
-    /// Meta data of its zones.
+    /// Metadata of the lane's zones.
     pub zone_texts: ZoneTexts<'a>,
-    /// Its events, values and sums.
+    /// Events, values and sums of the lane.
     pub points: TracePoints<'a>,
     /// Losses of records, ordered by time.
     pub losses: Vec<TraceLoss>,
@@ -76,7 +76,7 @@ pub(super) fn build<'a>(
     (lane, anomalies)
 }
 
-/// A lane of which nothing is left but its losses.
+/// Returns a lane without records, to which losses are added later.
 pub(super) fn empty<'a>(id: LaneId) -> TraceLane<'a> {
     TraceLane {
         id,
@@ -154,7 +154,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Takes out what is not wanted; returns how many zones and points that were.
+/// Removes everything that is not selected; returns the numbers of removed zones and points.
 pub(super) fn retain(
     lane: &mut TraceLane<'_>,
     wanted: &Wanted<'_>,
@@ -200,7 +200,7 @@ pub(super) fn retain_zones(zones: &mut TraceZones, kept: &[usize]) {
     reorder(&mut zones.synthetic_ends, kept);
 }
 
-/// How many kept zones are around each kept one.
+/// Returns the depth of each kept zone, counting only kept zones.
 fn kept_depths(depths: &[u16], kept: &[usize]) -> Vec<u16> {
     let mut around: Vec<bool> = Vec::new();
     let mut kept_around = 0;

@@ -1,4 +1,4 @@
-//! Losses in band: what is missing, at the time and on the lane where it went missing.
+//! Losses as part of a trace: missing records, at the time and on the lane of the loss.
 
 use super::{TraceOp, run_end_cycle};
 use reader::{
@@ -10,24 +10,24 @@ use std::collections::BTreeMap;
 use tables::{LossRow, RecordingKey};
 use wire::RunHostId;
 
-/// Records of one lane, program and cause that are missing.
+/// Missing records of one lane, program and cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceLoss {
     /// Program that the records belong to; `None` if unknown.
     pub program: Option<RunHostId>,
     /// Cause of the loss.
     pub cause: LossCause,
-    /// How many of each kind.
+    /// Number of missing records of each kind.
     pub totals: LossTotals,
-    /// Where it is shown: the end of the program's last run on this lane, else of its op,
-    /// else of the lane, else of the chip's records.
+    /// Cycle at which the loss is shown: the end of the program's last run on this lane, else of
+    /// its op, else of the lane, else of the chip's records.
     pub cycle: u64,
-    /// The same in nanoseconds since the trace's origin.
+    /// Time at which the loss is shown, in nanoseconds since the trace's origin.
     pub time_ns: u64,
 }
 
 impl TraceLoss {
-    /// The row of the loss in the table `losses`, of no named recording.
+    /// Returns the row of the loss in the table `losses`, without a recording's name.
     pub(crate) fn row(&self, lane: LaneId) -> LossRow<'static> {
         LossRow {
             key: LossKey { lane, cause: self.cause, program: self.program },
@@ -38,7 +38,7 @@ impl TraceLoss {
     }
 }
 
-/// A loss that has no place in time yet.
+/// A loss without a time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UnplacedLoss {
     pub(super) program: Option<RunHostId>,
@@ -46,7 +46,7 @@ pub(super) struct UnplacedLoss {
     pub(super) totals: LossTotals,
 }
 
-/// Latest end of the ops of each program of a chip.
+/// Returns the latest end of the ops of each program of a chip.
 pub(super) fn program_ends(ops: &[TraceOp<'_>]) -> BTreeMap<u32, u64> {
     let mut ends = BTreeMap::new();
     for op in ops {
@@ -56,7 +56,7 @@ pub(super) fn program_ends(ops: &[TraceOp<'_>]) -> BTreeMap<u32, u64> {
     ends
 }
 
-/// Gives each loss of a lane its place; ordered by time.
+/// Returns the losses of a lane with the times at which they are shown, ordered by time.
 pub(super) fn place_losses(
     losses: &[UnplacedLoss],
     lane: Option<&Lane>,

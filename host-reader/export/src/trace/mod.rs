@@ -1,4 +1,4 @@
-//! The model that exporters walk: devices, cores, lanes, zones, points, ops and losses.
+//! Model shared by all exporters: devices, cores, lanes, zones, points, ops and losses.
 
 mod build;
 mod comparison;
@@ -39,10 +39,10 @@ use recording::{DeviceClock, capture::sync::MeshClock};
 use reports::report::BufferPeaks;
 use wire::Risc;
 
-/// Everything that exporters show, in the order in which they show it.
+/// Model of a recording: everything that exporters show, in display order.
 ///
-/// Times are nanoseconds since the trace's origin, so that none is negative, and cycles
-/// of each chip's reference clock beside them.
+/// Times are nanoseconds since the trace's origin and therefore never negative; cycles are those of
+/// each chip's reference clock.
 ///
 /// ```
 /// use recording::device_log::read_device_log;
@@ -68,32 +68,33 @@ use wire::Risc;
 pub struct Trace<'a> {
     /// Title of the trace: the name of a file or a workload. Empty unless the caller sets it.
     pub title: String,
-    /// The host's clock with the evidence it was made from, if chips were synchronised.
+    /// The host's clock with the clock samples behind it, if chips were synchronised.
     pub mesh_clock: Option<&'a MeshClock>,
-    /// Chips, in the order of the readout. A chip without lanes left by a filter stays.
+    /// Chips, in the order of the readout. A chip stays in the list if a filter hides all its
+    /// lanes.
     pub devices: Vec<TraceDevice<'a>>,
     /// Names of zones, events, values and sums.
     pub names: TraceNames<'a>,
-    /// NoC events, as TT-Metal's traces have them.
+    /// NoC events, as in TT-Metal's traces.
     pub noc: TraceNoc,
     /// Zones, marks and plots of the host's threads.
     pub host: TraceHost<'a>,
-    /// Peaks of the buffers of chips, by memory and op; empty if the host did not report any.
+    /// Peak use of the chips' memories, by memory and op; empty if the host reported no buffers.
     pub buffers: BufferPeaks,
-    /// Host time of the trace's origin in nanoseconds; `None` unless every chip with
-    /// records has a clock of the host.
+    /// Host time of the trace's origin in nanoseconds; `None` unless every chip with records is on
+    /// the host's clock.
     pub origin_host_ns: Option<i64>,
-    /// Anomalies and repairs in reading and pairing, including those of hidden records.
+    /// Anomalies and repairs found while reading and pairing, including those of hidden records.
     pub anomalies: AnomalyLog,
     /// Numbers of lanes, zones and other items that the filter hides.
     pub hidden: HiddenCounts,
     /// Losses of chips that are not in the readout.
     pub unplaced_losses: Vec<(LossKey, LossTotals)>,
-    /// Causes of slowness, which pages and Perfetto show; none unless the caller sets them.
+    /// Causes of slowness, shown by pages and Perfetto; `None` unless the caller sets them.
     pub explanation: Option<causes::Explanation>,
-    /// Changes against another recording, which pages show; none unless the caller sets it.
+    /// Changes against another recording, shown by pages; `None` unless the caller sets them.
     pub comparison: Option<TraceComparison>,
-    /// Sources of the records that do not say how much they lost.
+    /// Sources of records that do not report how many records they lost.
     pub uncounted: Vec<UncountedSource>,
 }
 
@@ -102,16 +103,15 @@ pub struct Trace<'a> {
 pub struct TraceDevice<'a> {
     /// The chip.
     pub chip: &'a ChipSummary,
-    /// From cycles to the trace's time.
+    /// Conversion from cycles to the trace's time.
     pub clock: DeviceClock<'a>,
-    /// Lanes, ordered by core x, core y and RISC. A lane that lost all its records is
-    /// here, too.
+    /// Lanes, ordered by core x, core y and RISC, including lanes that lost all their records.
     pub lanes: Vec<TraceLane<'a>>,
     /// Launches, ordered by start.
     pub ops: Vec<TraceOp<'a>>,
-    /// Runs that cores have finished and not yet pushed.
+    /// Number of runs that cores have finished but not pushed yet.
     pub pending_run_count: u64,
-    /// Launches that ran no kernel and that the firmware discarded.
+    /// Number of launches that ran no kernel and that the firmware discarded.
     pub discarded_launch_count: u64,
 }
 
@@ -124,18 +124,18 @@ pub struct TraceRun {
     pub run: usize,
 }
 
-/// Numbers of items that a filter hides, so that no filtered output looks complete.
+/// Numbers of items that a filter hides, so that filtered output does not look complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct HiddenCounts {
-    /// Whole lanes.
+    /// Lanes hidden as a whole.
     pub lanes: u64,
-    /// Zones, those of hidden lanes included.
+    /// Zones, including zones of hidden lanes.
     pub zones: u64,
-    /// Events, values and sums, those of hidden lanes included.
+    /// Events, values and sums, including those of hidden lanes.
     pub points: u64,
     /// Ops.
     pub ops: u64,
-    /// Records that are known to be lost.
+    /// Records known to be lost.
     pub lost_records: u64,
 }
 
@@ -156,49 +156,51 @@ impl HiddenCounts {
 }
 
 impl Trace<'_> {
-    /// Lanes of all chips.
+    /// Returns the lanes of all chips.
     pub fn lanes(&self) -> impl Iterator<Item = &TraceLane<'_>> {
         self.devices.iter().flat_map(|device| &device.lanes)
     }
 
-    /// Kinds of RISCs in the order of their numbers; those of a Quasar, which come last, only where a
-    /// lane is of one.
+    /// Returns the kinds of RISCs in the order of their numbers.
+    ///
+    /// The RISCs of a Quasar come last, and only if a lane belongs to a Quasar.
     pub(crate) fn risc_kinds(&self) -> impl Iterator<Item = Risc> + use<> {
         let has_quasar = self.lanes().any(|lane| lane.id.risc.is_quasar());
         Risc::ALL.into_iter().filter(move |risc| has_quasar || !risc.is_quasar())
     }
 
-    /// How many lanes there are.
+    /// Returns the number of lanes.
     #[must_use]
     pub fn lane_count(&self) -> usize {
         self.devices.iter().map(|device| device.lanes.len()).sum()
     }
 
-    /// How many zones there are.
+    /// Returns the number of zones.
     #[must_use]
     pub fn zone_count(&self) -> usize {
         self.lanes().map(|lane| lane.zones.len()).sum()
     }
 
-    /// How many events, values and sums there are.
+    /// Returns the number of events, values and sums.
     #[must_use]
     pub fn point_count(&self) -> usize {
         self.lanes().map(|lane| lane.points.len()).sum()
     }
 
-    /// Zones that are drawn shorter than recorded, since they would not nest.
+    /// Returns the number of zones that are drawn shorter than recorded, because they would not
+    /// nest.
     #[must_use]
     pub fn clipped_zone_count(&self) -> usize {
         self.lanes().map(|lane| lane.zones.clipped_count()).sum()
     }
 
-    /// Everything that is missing from what is shown and was not left out on purpose.
+    /// Returns the losses among the shown records, without records left out on purpose.
     #[must_use]
     pub fn lost(&self) -> LossTotals {
         self.missing(|cause| !cause.is_intended())
     }
 
-    /// Everything that kernels were told not to record.
+    /// Returns the records that kernels left out on purpose, as configured.
     #[must_use]
     pub fn left_out(&self) -> LossTotals {
         self.missing(LossCause::is_intended)
@@ -214,7 +216,7 @@ impl Trace<'_> {
         missing
     }
 
-    /// The end of everything, in nanoseconds since the origin.
+    /// Returns the end of the latest item, in nanoseconds since the origin.
     #[must_use]
     pub fn end_ns(&self) -> u64 {
         let of_device = |device: &TraceDevice<'_>| device.clock.time_ns(device.clock.last_cycle());
@@ -223,19 +225,19 @@ impl Trace<'_> {
 }
 
 impl<'a> TraceDevice<'a> {
-    /// The lanes of each core, core by core.
+    /// Returns the lanes of each core, core by core.
     pub fn cores(&self) -> impl Iterator<Item = &[TraceLane<'a>]> {
         self.lanes.chunk_by(|one, other| one.id.core == other.id.core)
     }
 
-    /// For each lane the index of its core in [`TraceDevice::cores`].
+    /// Returns, for each lane, the index of its core in [`TraceDevice::cores`].
     #[must_use]
     pub fn core_of_lane(&self) -> Vec<usize> {
         self.cores().enumerate().flat_map(|(core, lanes)| lanes.iter().map(move |_| core)).collect()
     }
 }
 
-/// The latest time of a run's records on the clock of the chip's reference.
+/// Returns the latest time of a run's records on the chip's reference clock.
 fn run_end_cycle(lane: &Lane, run: usize) -> Option<u64> {
     let times = lane.times.get(lane.run_records(run))?;
     times.iter().copied().max()

@@ -4,12 +4,12 @@ use rayon::prelude::*;
 use reader::{lane::ZoneIndex, readout::Readout, role::ZoneRole};
 use std::{borrow::Cow, collections::BTreeMap};
 
-/// Number of a name in [`TraceNames`], from 0 without gaps.
+/// Number of a name in [`TraceNames`]; numbers begin at 0 and have no gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NameId(pub u32);
 
 impl NameId {
-    /// The number as a position in a table of names.
+    /// Returns the number as an index into a table of names.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -19,7 +19,7 @@ impl NameId {
 /// Name and source location of a zone, event, value or sum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceName<'a> {
-    /// Name for people: the id if unknown, all names if ambiguous.
+    /// Readable name: the id if the name is unknown, all names if it is ambiguous.
     pub label: Cow<'a, str>,
     /// The marker id.
     pub marker_id: u32,
@@ -29,9 +29,9 @@ pub struct TraceName<'a> {
     pub line: u32,
     /// True if the id belongs to several source locations; `file` and `line` are the first.
     pub is_ambiguous: bool,
-    /// True if it is the zone around a kernel, such as `BRISC-KERNEL`.
+    /// True for the zone around a kernel, such as `BRISC-KERNEL`.
     pub is_kernel: bool,
-    /// True if it is a zone of the firmware, such as `BRISC-FW`.
+    /// True for a zone of the firmware, such as `BRISC-FW`.
     pub is_firmware: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct TraceName<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceNames<'a> {
     names: Vec<TraceName<'a>>,
-    /// Number by zone index; `NO_NAME` where no record has it.
+    /// Number of each name by zone index; `NO_NAME` if no record has the name.
     numbers: Vec<u32>,
 }
 
@@ -68,7 +68,7 @@ impl<'a> TraceNames<'a> {
         {
             let next = u32::try_from(table.names.len()).unwrap_or(NO_NAME);
             let name = readout.zones.name(ZoneIndex(zone));
-            // Cores of which different RISCs began the envelope have several ids of one name.
+            // If different RISCs of a core began the envelope zone, its name has several ids.
             let is_envelope = ZoneRole::of_name(name).envelope_name() == Some(name);
             *number = if is_envelope { *envelopes.entry(name).or_insert(next) } else { next };
             if *number == next {
@@ -78,26 +78,26 @@ impl<'a> TraceNames<'a> {
         table
     }
 
-    /// The number of a zone; that of the first name if no record has it.
+    /// Returns the number of a zone's name; 0 if no record has the name.
     #[inline]
     pub(super) fn number(&self, zone: ZoneIndex) -> NameId {
         let number = self.numbers.get(zone.0 as usize).copied().filter(|&number| number != NO_NAME);
         NameId(number.unwrap_or(0))
     }
 
-    /// The name with this number.
+    /// Returns the name with this number.
     #[must_use]
     pub fn get(&self, id: NameId) -> Option<&TraceName<'a>> {
         self.names.get(id.index())
     }
 
-    /// The label with this number; empty if there is none.
+    /// Returns the label with this number; empty if there is none.
     #[must_use]
     pub fn label(&self, id: NameId) -> &str {
         self.get(id).map_or("", |name| &name.label)
     }
 
-    /// All names in the order of their numbers.
+    /// Returns all names in the order of their numbers.
     #[must_use]
     pub fn as_slice(&self) -> &[TraceName<'a>] {
         &self.names

@@ -1,13 +1,13 @@
-//! Making the zones of a lane nest: in time order, each inside of the one around it.
+//! Nesting of a lane's zones: ordered by time, each zone inside its parent.
 //!
-//! Pairing nests the zones of one run already, and runs of a core follow each other, so
-//! that normally there is nothing to do but to look. Logs may hold anything, though: runs
-//! that overlap, clocks that began anew. Viewers draw such zones wrong without a word, so
-//! they are put in order here, clipped where they reach out of their parent, and counted.
+//! Pairing already nests the zones of one run, and the runs of a core follow each other, so usually
+//! no change is needed. Logs may contain anything, though: runs that overlap, clocks that
+//! restarted. Viewers draw such zones wrong without a warning. They are therefore sorted here,
+//! clipped at the end of their parent, and counted.
 
 use super::zones::TraceZones;
 
-/// Puts the zones in order, unless they are. Times in nanoseconds are not looked at.
+/// Sorts and nests the zones, unless they are nested already. Times in nanoseconds are ignored.
 pub(super) fn nest(zones: &mut TraceZones) {
     if is_nested(zones) {
         return;
@@ -52,7 +52,7 @@ fn is_nested(zones: &TraceZones) -> bool {
     })
 }
 
-/// By start, then the longer first; equal ones stay as they are.
+/// Sorts zones by start, longer zones first; equal zones keep their order.
 fn sort(zones: &mut TraceZones) {
     let mut order: Vec<usize> = (0..zones.len()).collect();
     order.sort_by_key(|&index| {
@@ -66,7 +66,7 @@ fn sort(zones: &mut TraceZones) {
     reorder(&mut zones.synthetic_ends, &order);
 }
 
-/// Puts a column in the order of the indices.
+/// Permutes a column by the indices in `order`.
 pub(super) fn reorder<T: Copy>(column: &mut Vec<T>, order: &[usize]) {
     *column = order.iter().filter_map(|&index| column.get(index).copied()).collect();
 }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn zones_that_nest_stay_as_they_are() {
-        // A zone without length at its parent's end is still the parent's child.
+        // A zone of zero length at its parent's end is still a child of this parent.
         let nested = zones(&[(0, 10, 0), (2, 4, 1), (4, 9, 1), (10, 10, 1), (10, 20, 0)]);
         let mut after = nested.clone();
         nest(&mut after);

@@ -1,4 +1,4 @@
-//! NoC events of a trace, as far as a filter wants them.
+//! NoC events of a trace that a filter selects.
 
 use analysis::noc_events::{
     EventKind, NocTraces, ProgramTrace, TileMap, TraceObject, TraceOptions, Traffic,
@@ -17,9 +17,9 @@ use wire::{Risc, RunHostId};
 pub struct TraceNoc {
     /// Events of each program or replay, by chip and program.
     pub programs: Vec<ProgramTrace>,
-    /// Sentences on events that could not be used.
+    /// Sentences about events that could not be used.
     pub notes: Vec<String>,
-    /// Columns and rows of each chip's tiles.
+    /// Columns and rows of each chip's grid of tiles.
     grids: BTreeMap<u32, (u16, u16)>,
 }
 
@@ -52,19 +52,19 @@ impl TraceNoc {
         self.programs.is_empty() && self.notes.is_empty()
     }
 
-    /// Columns and rows of a chip's tiles, if its architecture is known.
+    /// Returns columns and rows of a chip's grid of tiles, if its architecture is known.
     #[must_use]
     pub fn grid(&self, chip_id: u32) -> Option<(u16, u16)> {
         self.grids.get(&chip_id).copied()
     }
 
-    /// Bytes moved from tile to tile and over each link.
+    /// Returns the bytes moved from tile to tile and over each link.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         Traffic::of_traces(&self.programs, |chip_id| self.grid(chip_id))
     }
 
-    /// Every event of a chip with the program that it is of, by program and core.
+    /// Returns every event of a chip with its program, ordered by program and core.
     pub fn events(&self, chip_id: u32) -> impl Iterator<Item = (&ProgramTrace, &TraceObject)> {
         let programs = self.programs.iter().filter(move |program| program.chip_id == chip_id);
         let events = programs
@@ -72,13 +72,13 @@ impl TraceNoc {
         events.filter(|(_, object)| object.zone.is_none())
     }
 
-    /// Returns the lane that recorded an event; `None` if its RISC has none.
+    /// Returns the lane that recorded an event; `None` if its RISC is unknown.
     pub(crate) fn lane_of(chip_id: u32, object: &TraceObject) -> Option<LaneId> {
         let core = Noc0Coord { x: object.sx, y: object.sy };
         Some(LaneId { chip_id, core, risc: Risc::from_label(&object.proc)? })
     }
 
-    /// Takes out what a filter does not want.
+    /// Removes the events that a filter does not select.
     pub(super) fn retain<'a>(
         &mut self,
         filter: &TraceFilter,
@@ -110,7 +110,7 @@ fn grids_of(readout: &Readout) -> BTreeMap<u32, (u16, u16)> {
     readout.devices.iter().filter_map(grid).collect()
 }
 
-/// The kind of an event; `None` if its name is of none.
+/// Returns the kind of an event; `None` if its name is unknown.
 pub(crate) fn kind_of(object: &TraceObject) -> Option<EventKind> {
     object.event_type.as_deref().and_then(EventKind::from_name)
 }

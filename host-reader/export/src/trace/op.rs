@@ -1,4 +1,4 @@
-//! Ops as a trace shows them: launches with their times, names and runs.
+//! Ops as shown in a trace: launches with their times, names and runs.
 
 use super::TraceRun;
 use analysis::{Launch, Op};
@@ -6,7 +6,7 @@ use host_events::OpMetadata;
 use recording::DeviceClock;
 use tables::{OpPlace, OpRow, Ops, Table, Value};
 
-/// Columns of the table `ops` that viewers of traces show of each op.
+/// Columns of the table `ops` that trace viewers show for each op.
 const ARGUMENTS: [&str; 15] = [
     "run_host_id",
     "launch",
@@ -28,21 +28,22 @@ const ARGUMENTS: [&str; 15] = [
 /// One launch of one program on one chip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceOp<'a> {
-    /// Every figure of it.
+    /// Figures of the op.
     pub figures: Op,
     /// Metadata from the host: its name and other fields.
     pub metadata: Option<&'a OpMetadata>,
-    /// First cycle: of the firmware, else of the kernel, else of the records.
+    /// First cycle of the firmware, else of the kernel, else of the records.
     pub start_cycle: u64,
-    /// Last cycle of the same.
+    /// Last cycle of the firmware, else of the kernel, else of the records.
     pub end_cycle: u64,
     /// Start in nanoseconds since the trace's origin.
     pub start_ns: u64,
     /// End in nanoseconds since the trace's origin.
     pub end_ns: u64,
-    /// Ops of one row never overlap; 0 unless several run at once.
+    /// Row in which the op is drawn; ops of one row never overlap. 0 unless several ops run at
+    /// once.
     pub row: u32,
-    /// The runs it consists of.
+    /// Runs of the op.
     pub runs: Vec<TraceRun>,
 }
 
@@ -67,8 +68,10 @@ impl<'a> TraceOp<'a> {
         }
     }
 
-    /// Cycles from its start to its end; `None` if records of it may be missing, or if its cores
-    /// have clocks that disagree. It is drawn as far as its records go all the same.
+    /// Returns the cycles from the op's start to its end.
+    ///
+    /// Returns `None` if records of the op may be missing, or if the clocks of its cores disagree.
+    /// The op is then still drawn up to its last record.
     #[must_use]
     pub const fn duration_cycles(&self) -> Option<u64> {
         match self.figures.duration_doubt {
@@ -77,14 +80,14 @@ impl<'a> TraceOp<'a> {
         }
     }
 
-    /// Nanoseconds from its start to its end, under the same conditions.
+    /// Returns the nanoseconds from the op's start to its end; `None` if the cycles are unknown.
     #[must_use]
     pub fn duration_ns(&self) -> Option<u64> {
         self.duration_cycles().map(|_| self.end_ns.saturating_sub(self.start_ns))
     }
 
-    /// Calls `visit` with what a viewer of traces shows of the op and is known, by the name of the
-    /// column in the table `ops`.
+    /// Calls `visit` with the known figures that trace viewers show for the op, by column name in
+    /// the table `ops`.
     pub(crate) fn for_each_argument(&self, mut visit: impl FnMut(&'static str, &Value<'_>)) {
         let (start_cycle, duration_cycles) = (self.start_cycle, self.duration_cycles());
         let place = OpPlace { start_cycle, duration_cycles, ..OpPlace::default() };
@@ -97,7 +100,7 @@ impl<'a> TraceOp<'a> {
         }
     }
 
-    /// Why figures are empty, by key.
+    /// Returns the reasons why figures are empty, by key.
     pub fn doubts(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let doubts = [
             ("duration_doubt", self.figures.duration_doubt),
@@ -106,19 +109,20 @@ impl<'a> TraceOp<'a> {
         doubts.into_iter().filter_map(|(key, doubt)| Some((key, doubt?.label())))
     }
 
-    /// The program's number without the chip.
+    /// Returns the program's number without the chip.
     #[must_use]
     pub const fn base_id(&self) -> u32 {
         wire::RunHostId(self.figures.run_host_id).base()
     }
 
-    /// The op's name, if the host gave one.
+    /// Returns the op's name, if the host gave one.
     #[must_use]
     pub fn name(&self) -> Option<&'a str> {
         self.metadata?.value(OpMetadata::NAME)
     }
 
-    /// The name for people: with the program's number, and the trace's if it was replayed.
+    /// Returns the op's label: its name, its program's number, and the trace's id if it was
+    /// replayed.
     #[must_use]
     pub fn label(&self) -> String {
         let name = self.name().unwrap_or("program");
@@ -130,7 +134,7 @@ impl<'a> TraceOp<'a> {
     }
 }
 
-/// Gives each op the first row that is free when it begins.
+/// Assigns each op to the first row that is free when the op begins.
 pub(super) fn assign_rows(ops: &mut [TraceOp<'_>]) {
     ops.sort_by_key(|op| (op.start_cycle, std::cmp::Reverse(op.end_cycle)));
     let mut row_ends: Vec<u64> = Vec::new();

@@ -1,26 +1,25 @@
-//! Points of a lane, which have one time each: events, values and sums.
+//! Points of a lane: events, values and sums, each with a single time.
 
 use super::{NameId, nesting::reorder};
 use reader::{lane::Lane, timeline::NO_RUN};
 use wire::PacketKind;
 
-/// An event, values or a sum, gathered from the columns.
+/// An event, values or a sum, assembled from the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracePoint<'a> {
-    /// An event, data of 8 or 16 bytes, or the total of a sum zone.
+    /// Kind of point: an event, data of 8 or 16 bytes, or the total of a sum zone.
     pub kind: PacketKind,
-    /// Which one; look it up in [`super::TraceNames`].
+    /// Number of the point's name in [`super::TraceNames`].
     pub name: NameId,
-    /// When, on the clock of the chip's reference. A sum has the time of its run's first
-    /// marker.
+    /// Cycle on the chip's reference clock. A sum has the time of its run's first marker.
     pub cycle: u64,
-    /// When, in nanoseconds since the trace's origin.
+    /// Time in nanoseconds since the trace's origin.
     pub time_ns: u64,
-    /// Index of its run in [`super::TraceLane::runs`]; `None` before the first run.
+    /// Index of the point's run in [`super::TraceLane::runs`]; `None` before the first run.
     pub run: Option<u32>,
-    /// Its values: none of an event, one or two of data, the cycles of a sum.
+    /// Values: none for an event, one or two for data, the cycles for a sum.
     pub values: &'a [u64],
-    /// Text that a log attached to it.
+    /// Text that a log attached to the point.
     pub text: Option<&'a str>,
 }
 
@@ -29,9 +28,9 @@ pub struct TracePoint<'a> {
 pub enum PointCategory {
     /// A time without values.
     Event,
-    /// Values at a time.
+    /// Values with a time.
     Data,
-    /// The cycles of all zones of one name of a run.
+    /// Total cycles of all zones with one name in a run.
     Sum,
 }
 
@@ -40,12 +39,12 @@ impl PointCategory {
         match kind {
             PacketKind::TimestampedEvent => Self::Event,
             PacketKind::TimestampedData | PacketKind::TimestampedData16B => Self::Data,
-            // Starts and ends are no points.
+            // Starts and ends of zones are not points and never get here.
             PacketKind::ZoneTotal | PacketKind::ZoneStart | PacketKind::ZoneEnd => Self::Sum,
         }
     }
 
-    /// Its name, as formats have it.
+    /// Returns the label of the category in formats.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -80,7 +79,7 @@ pub struct TracePoints<'a> {
 }
 
 impl<'a> TracePoints<'a> {
-    /// How many points there are.
+    /// Returns the number of points.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.kinds.len()
@@ -92,7 +91,7 @@ impl<'a> TracePoints<'a> {
         self.kinds.is_empty()
     }
 
-    /// The point with this index.
+    /// Returns the point with this index.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<TracePoint<'a>> {
         let kind = *self.kinds.get(index)?;
@@ -109,7 +108,7 @@ impl<'a> TracePoints<'a> {
         })
     }
 
-    /// All points in order.
+    /// Returns all points in order.
     pub fn iter(&self) -> impl Iterator<Item = TracePoint<'a>> + '_ {
         (0..self.len()).filter_map(|index| self.get(index))
     }
@@ -120,7 +119,7 @@ impl<'a> TracePoints<'a> {
         metadata.get(position).map(|(_, text)| &**text)
     }
 
-    /// Puts the points in time order, unless they are.
+    /// Sorts the points by time, unless they are sorted.
     pub(super) fn sort(&mut self) {
         if self.cycles.is_sorted() {
             return;
@@ -136,7 +135,7 @@ impl<'a> TracePoints<'a> {
     }
 }
 
-/// How many values a point of this kind has.
+/// Returns the number of values of a point of this kind.
 pub(super) const fn value_count(kind: PacketKind) -> usize {
     reader::lane::RecordHead::new(kind, reader::lane::ZoneIndex(0)).data_count()
 }

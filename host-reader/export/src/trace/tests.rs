@@ -1,4 +1,4 @@
-//! Traces of logs small enough to know every figure beforehand.
+//! Tests of traces of small logs in which every figure is known.
 
 use super::*;
 use captures::read_capture;
@@ -55,7 +55,7 @@ fn zones_carry_cycles_and_nanoseconds_since_the_first_record() {
     let recording = recording();
     let trace = trace(&recording, "");
     let lane = &trace.devices[0].lanes[0];
-    // 500 MHz: two nanoseconds a cycle.
+    // At 500 MHz, a cycle takes two nanoseconds.
     assert_eq!(lane.zones.start_cycles(), [1000, 1010, 1020, 2000, 2010, 2040]);
     assert_eq!(lane.zones.start_ns(), [0, 20, 40, 2000, 2020, 2080]);
     assert_eq!(lane.zones.end_ns(), [200, 180, 100, 2200, 2180, 2180]);
@@ -75,7 +75,7 @@ fn a_recording_is_known_by_its_begin_whatever_is_shown_of_it() {
     assert_eq!(id.len(), 8);
     assert_eq!(trace(&whole, "op=2").recording_id(), id);
     let log = |rows: &str| read_device_log(format!("{HEADER}{rows}").as_bytes(), "test").unwrap();
-    // Cut before the last three rows, and begun 7 cycles later.
+    // Without the last three rows, and with a begin 7 cycles later.
     let cut: String = ROWS.lines().take(12).map(|row| format!("{row}\n")).collect();
     assert_eq!(trace(&Recording::of_readout(log(&cut)), "").recording_id(), id);
     let later = log(&ROWS.replace(",1000,", ",1007,"));
@@ -174,7 +174,7 @@ fn losses_stand_where_they_happened_even_on_lanes_without_records() {
     assert_eq!(places(1), [(2100, 3)]);
     assert_eq!(trace.unplaced_losses.len(), 1);
     assert_eq!(trace.lost().zones, 34);
-    // Ops still point to their lanes.
+    // Ops still refer to the right lanes.
     assert_eq!(device.ops[0].runs[1], TraceRun { lane: 2, run: 0 });
 }
 

@@ -1,21 +1,21 @@
-//! Meta data that a device log gives the records of zones.
+//! Metadata that a device log attaches to zone records.
 
 use super::{NameId, TraceNames, zones::TraceZone};
 use reader::lane::Lane;
 use std::{borrow::Cow, collections::BTreeMap};
 use wire::PacketKind;
 
-/// Meta data of the zones of one lane, by name and cycle of their records.
+/// Metadata of the zones of one lane, by name and cycle of their records.
 ///
-/// Zones of one name may start or end at the same cycle. Each of them then has the meta data of all
-/// these records, since nothing tells whose they are.
+/// Several zones with one name may start or end at the same cycle. Each of them then has the
+/// metadata of all these records, since the log does not assign metadata to zones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ZoneTexts<'a> {
     starts: BTreeMap<(NameId, u64), Cow<'a, str>>,
     ends: BTreeMap<(NameId, u64), Cow<'a, str>>,
 }
 
-/// Separator of the meta data of several records.
+/// Separator of metadata from several records.
 const SEPARATOR: &str = " | ";
 
 impl<'a> ZoneTexts<'a> {
@@ -27,7 +27,7 @@ impl<'a> ZoneTexts<'a> {
             let texts = match head.kind() {
                 PacketKind::ZoneStart => &mut found.starts,
                 PacketKind::ZoneEnd => &mut found.ends,
-                // Points have their own.
+                // Points store their texts themselves.
                 _ => continue,
             };
             let texts = texts.entry((names.number(head.zone()), time));
@@ -36,13 +36,13 @@ impl<'a> ZoneTexts<'a> {
         found
     }
 
-    /// Meta data of the record that a zone starts with.
+    /// Returns the metadata of the record that starts a zone.
     #[must_use]
     pub fn start(&self, zone: &TraceZone) -> Option<&str> {
         self.starts.get(&(zone.name, zone.start_cycle)).map(|text| &**text)
     }
 
-    /// Meta data of the record that a zone ends with.
+    /// Returns the metadata of the record that ends a zone.
     #[must_use]
     pub fn end(&self, zone: &TraceZone) -> Option<&str> {
         // A clipped zone ends later than it is drawn.
@@ -52,7 +52,7 @@ impl<'a> ZoneTexts<'a> {
     }
 }
 
-/// Adds meta data of another record, unless it is the same.
+/// Adds metadata of another record, unless the text is already present.
 fn add(texts: &mut Cow<'_, str>, text: &str) {
     if !texts.split(SEPARATOR).any(|known| known == text) {
         let texts = texts.to_mut();

@@ -3,12 +3,12 @@
 use super::NameId;
 use std::iter::Peekable;
 
-/// One zone, gathered from the columns.
+/// One zone, assembled from the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceZone {
-    /// Which zone; look it up in [`super::TraceNames`].
+    /// Number of the zone's name in [`super::TraceNames`].
     pub name: NameId,
-    /// First cycle, on the clock of the chip's reference.
+    /// First cycle, on the chip's reference clock.
     pub start_cycle: u64,
     /// Last cycle as drawn; see [`TraceZone::duration_cycles`].
     pub end_cycle: u64,
@@ -16,23 +16,22 @@ pub struct TraceZone {
     pub start_ns: u64,
     /// End in nanoseconds since the trace's origin.
     pub end_ns: u64,
-    /// Cycles as recorded. More than is drawn if the zone is clipped, else the same.
+    /// Recorded duration in cycles; longer than drawn if the zone is clipped.
     pub duration_cycles: u64,
-    /// Zones around it; 0 is outermost.
+    /// Number of enclosing zones; 0 for an outermost zone.
     pub depth: u16,
-    /// Index of its run in [`super::TraceLane::runs`]; `None` before the first run.
+    /// Index of the zone's run in [`super::TraceLane::runs`]; `None` before the first run.
     pub run: Option<u32>,
     /// True if the end is synthetic: its record is missing.
     pub has_synthetic_end: bool,
-    /// True if it is drawn shorter than recorded, because it would extend beyond the zone around
-    /// it.
+    /// True if the zone is drawn shorter than recorded, because it would extend beyond its parent.
     pub is_clipped: bool,
 }
 
 /// The zones of one lane, column by column.
 ///
-/// Ordered by start; a parent comes before its children; a zone ends no later than the
-/// zone around it and no later than the next one of its depth begins.
+/// Zones are ordered by start, parents before their children. A zone ends no later than its parent,
+/// and no later than the next zone of the same depth begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceZones {
     pub(super) names: Vec<NameId>,
@@ -47,7 +46,7 @@ pub struct TraceZones {
     pub(super) clipped: Vec<(usize, u64)>,
 }
 
-/// A begin or an end, by index of its zone.
+/// Begin or end of a zone, with the zone's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZoneEdge {
     /// The zone begins.
@@ -57,7 +56,7 @@ pub enum ZoneEdge {
 }
 
 impl TraceZones {
-    /// How many zones there are.
+    /// Returns the number of zones.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.names.len()
@@ -69,49 +68,49 @@ impl TraceZones {
         self.names.is_empty()
     }
 
-    /// Name of each zone.
+    /// Returns the name of each zone.
     #[must_use]
     pub fn names(&self) -> &[NameId] {
         &self.names
     }
 
-    /// First cycle of each zone.
+    /// Returns the first cycle of each zone.
     #[must_use]
     pub fn start_cycles(&self) -> &[u64] {
         &self.start_cycles
     }
 
-    /// Last cycle of each zone, as drawn.
+    /// Returns the last cycle of each zone, as drawn.
     #[must_use]
     pub fn end_cycles(&self) -> &[u64] {
         &self.end_cycles
     }
 
-    /// Start of each zone, in nanoseconds since the trace's origin.
+    /// Returns the start of each zone, in nanoseconds since the trace's origin.
     #[must_use]
     pub fn start_ns(&self) -> &[u64] {
         &self.start_ns
     }
 
-    /// End of each zone, in nanoseconds since the trace's origin.
+    /// Returns the end of each zone, in nanoseconds since the trace's origin.
     #[must_use]
     pub fn end_ns(&self) -> &[u64] {
         &self.end_ns
     }
 
-    /// Zones around each zone.
+    /// Returns the number of enclosing zones for each zone.
     #[must_use]
     pub fn depths(&self) -> &[u16] {
         &self.depths
     }
 
-    /// Zones that are drawn shorter than recorded.
+    /// Returns the number of zones that are drawn shorter than recorded.
     #[must_use]
     pub const fn clipped_count(&self) -> usize {
         self.clipped.len()
     }
 
-    /// The zone with this index.
+    /// Returns the zone with this index.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<TraceZone> {
         let (start_cycle, end_cycle) =
@@ -135,20 +134,20 @@ impl TraceZones {
         })
     }
 
-    /// All zones in order.
+    /// Returns all zones in order.
     pub fn iter(&self) -> impl Iterator<Item = TraceZone> + '_ {
         (0..self.len()).filter_map(|index| self.get(index))
     }
 
-    /// Begins and ends in the order in which a stack sees them: at equal times an end comes
-    /// before the begin of a zone that is not inside.
+    /// Returns begins and ends in stack order: at equal times, a zone ends before the next zone
+    /// begins, unless the next zone is its child.
     pub fn edges(&self) -> impl Iterator<Item = ZoneEdge> + '_ {
         edges_of_depths(self.depths.iter().copied())
     }
 
-    /// Cycles of each zone, as drawn, that no zone inside of it covers.
+    /// Returns the self cycles of each zone: cycles, as drawn, that no nested zone covers.
     ///
-    /// Over all zones of a lane they add up to the cycles of the outermost zones.
+    /// The sum over all zones of a lane is the total cycles of the outermost zones.
     #[must_use]
     pub fn self_cycles(&self) -> Vec<u64> {
         let drawn = |index: usize| self.end_cycles[index].saturating_sub(self.start_cycles[index]);
@@ -165,12 +164,12 @@ impl TraceZones {
     }
 }
 
-/// Begins and ends of zones, each behind those around it, of which only the depths matter.
+/// Returns begins and ends of zones in stack order; only the zones' depths are needed.
 pub(crate) fn edges_of_depths(depths: impl Iterator<Item = u16>) -> impl Iterator<Item = ZoneEdge> {
     Edges { depths: depths.peekable(), next: 0, open: Vec::new() }
 }
 
-/// Walks zones by their depths alone.
+/// Iterator over the begins and ends of zones, derived from their depths.
 struct Edges<I: Iterator<Item = u16>> {
     depths: Peekable<I>,
     next: usize,

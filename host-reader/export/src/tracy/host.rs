@@ -1,7 +1,7 @@
-//! The host: its threads with zones and messages, its frames and plots.
+//! The host in Tracy: threads with zones and messages, frames, and plots.
 //!
 //! # Compatibility
-//! tt-metal's Python package `tracy`: the text of a signpost, which its reports look for.
+//! tt-metal's Python package `tracy`: the text of a signpost that its reports search for.
 
 use super::{messages::Message, places::PlaceTable, plots::Plot, spans::Span};
 use crate::{TraceHost, TraceHostMark, TraceHostThread, TraceZone};
@@ -11,15 +11,15 @@ use std::{borrow::Cow, collections::BTreeMap};
 const MESSAGE_RGB: u32 = 0x00FF_FFFF;
 const SIGNPOST_RGB: u32 = 0x0000_CD66;
 
-/// The frames of one name.
+/// Frames of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FrameSet<'a> {
     pub(super) name: &'a str,
-    /// When each of them ended and the next began, ascending.
+    /// Time at which each frame ended and the next began, ascending.
     pub(super) times_ns: Vec<u64>,
 }
 
-/// The zones of a thread.
+/// Returns the zones of a thread.
 pub(super) fn spans<'a>(
     thread: &TraceHostThread<'a>,
     places: &mut PlaceTable<'a>,
@@ -46,7 +46,7 @@ fn text<'a>(zone: &TraceZone, said: &'a str) -> Cow<'a, str> {
     Cow::Owned(if said.is_empty() { clipped } else { format!("{said}\n{clipped}") })
 }
 
-/// The messages and signposts of a thread.
+/// Returns the messages and signposts of a thread.
 pub(super) fn messages(
     thread: &TraceHostThread<'_>,
     thread_id: u32,
@@ -64,7 +64,7 @@ pub(super) fn messages(
     })
 }
 
-/// A signpost as those of upstream are worded, so that what reads theirs reads it.
+/// Returns the text of a signpost as TT-Metal writes it, so that TT-Metal's tools can read it.
 fn signpost(mark: &TraceHostMark<'_>) -> String {
     let name = &mark.source.name;
     match &mark.event.text {
@@ -73,7 +73,7 @@ fn signpost(mark: &TraceHostMark<'_>) -> String {
     }
 }
 
-/// The frames that the threads have marked, name by name.
+/// Returns the frames that the threads have marked, name by name.
 pub(super) fn frames<'a>(host: &TraceHost<'a>) -> Vec<FrameSet<'a>> {
     let mut sets: BTreeMap<&'a str, Vec<u64>> = BTreeMap::new();
     for mark in host.threads.iter().flat_map(|thread| &thread.marks) {
@@ -88,7 +88,7 @@ pub(super) fn frames<'a>(host: &TraceHost<'a>) -> Vec<FrameSet<'a>> {
     sets.into_iter().map(in_order).collect()
 }
 
-/// The plots, without what is no number: viewers can neither draw nor scale it.
+/// Returns the plots without points that are not finite, which viewers can neither draw nor scale.
 pub(super) fn plots(host: &TraceHost<'_>) -> Vec<Plot> {
     let plots = host.plots.iter().map(|plot| Plot {
         name: plot.name.to_owned(),
@@ -98,7 +98,7 @@ pub(super) fn plots(host: &TraceHost<'_>) -> Vec<Plot> {
     plots.filter(|plot| !plot.points.is_empty()).collect()
 }
 
-/// Points of plots that [`plots`] leaves out.
+/// Returns the number of plot points that [`plots`] leaves out.
 pub(super) fn undrawn_point_count(host: &TraceHost<'_>) -> u64 {
     let points = host.plots.iter().flat_map(|plot| &plot.points);
     points.filter(|(_, value)| !value.is_finite()).count() as u64

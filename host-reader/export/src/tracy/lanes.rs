@@ -1,18 +1,18 @@
-//! How cores and RISCs look in Tracy: contexts, lane numbers, names and colours.
+//! Display of cores and RISCs in Tracy: contexts, lane numbers, names and colours.
 //!
 //! # Compatibility
-//! Tenstorrent's fork of Tracy: `public/tracy/TracyTTDevice.hpp` (colours),
-//! `public/common/TracyTTDeviceData.hpp` (the low three bits of a lane's number are the
-//! RISC, of which the viewer knows seven) and tt-metal's `tt_metal/impl/profiler/profiler.cpp`
-//! (names of contexts).
+//! Tenstorrent's fork of Tracy: `public/tracy/TracyTTDevice.hpp` (colours) and
+//! `public/common/TracyTTDeviceData.hpp` (the low three bits of a lane's number are the RISC; the
+//! viewer knows seven RISCs). tt-metal's `tt_metal/impl/profiler/profiler.cpp`: names of contexts.
 
 use reader::lane::LaneId;
 use wire::Risc;
 
-/// Bits of a lane's number that say which RISC it is.
+/// Number of low bits in a lane's number that encode the RISC.
 const RISC_BITS: u32 = 3;
 
-/// The same where a core is a Quasar's, and what sets their lanes apart from all others.
+/// Number of RISC bits for lanes of a Quasar, and the flag that distinguishes these lanes from all
+/// others.
 const QUASAR_BITS: u32 = 5;
 const QUASAR: u32 = 1 << 31;
 
@@ -27,7 +27,7 @@ pub(super) const OP_RGB: Rgb = 0x00EE_9A00;
 /// Colour of the host's zones: 0 lets the viewer choose one for each thread.
 pub(super) const HOST_RGB: Rgb = 0;
 
-/// The colour of a RISC's zones.
+/// Returns the colour of a RISC's zones.
 const fn risc_rgb(risc: Risc) -> Rgb {
     match risc {
         Risc::Brisc => 0x00EE_9A00,
@@ -42,17 +42,17 @@ const fn risc_rgb(risc: Risc) -> Rgb {
     }
 }
 
-/// The colour of a zone.
+/// Returns the colour of a zone.
 pub(super) fn zone_rgb(risc: Risc, name: &str) -> Rgb {
     if name.contains("PROFILER") { PROFILER_RGB } else { risc_rgb(risc) }
 }
 
-/// Which RISC it is, as the fork numbers them.
+/// Returns the fork's number of a RISC.
 pub(super) fn risc_number(risc: Risc) -> u8 {
     Risc::ALL.iter().zip(0..).find(|&(&known, _)| known == risc).map_or(0, |(_, number)| number)
 }
 
-/// The number of a lane: unique, in the order of cores and RISCs, never 0.
+/// Returns the number of a lane: unique, ordered by core and RISC, never 0.
 pub(super) fn lane_number(core_number: u32, risc: Risc) -> u32 {
     let number = u32::from(risc_number(risc));
     if risc.is_quasar() {
@@ -61,29 +61,29 @@ pub(super) fn lane_number(core_number: u32, risc: Risc) -> u32 {
     ((core_number + 1) << RISC_BITS) | number
 }
 
-/// The name of a core's context.
+/// Returns the name of a core's context.
 pub(super) fn core_name(id: LaneId) -> String {
     format!("Device: {}, Core ({},{})", id.chip_id, id.core.x, id.core.y)
 }
 
-/// The name of a lane, RISC first since a context may be narrow.
+/// Returns the name of a lane, which begins with the RISC since a context may be narrow.
 pub(super) fn lane_name(id: LaneId) -> String {
     format!("{} (device {}, core {}-{})", id.risc, id.chip_id, id.core.x, id.core.y)
 }
 
-/// Lanes that share one context of the viewer.
+/// Lanes that share one context in the viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Grouping {
-    /// Lanes of one core.
+    /// All lanes of one core.
     Core,
-    /// Lanes of all cores of a chip.
+    /// All lanes of one chip.
     Device,
     /// All lanes.
     Mesh,
 }
 
 impl Grouping {
-    /// The finest grouping that a viewer with this many contexts can show.
+    /// Returns the finest grouping for a viewer with at most `limit` contexts.
     pub(super) fn of(lanes: &[LaneId], limit: usize) -> Self {
         let contexts =
             |grouping: Self| lanes.chunk_by(|a, b| grouping.key(*a) == grouping.key(*b)).count();
@@ -100,7 +100,7 @@ impl Grouping {
         }
     }
 
-    /// The name of the context that such a lane is in.
+    /// Returns the name of the context that contains a lane.
     pub(super) fn name(self, id: LaneId) -> String {
         match self {
             Self::Core => core_name(id),

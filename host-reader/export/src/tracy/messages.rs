@@ -1,4 +1,4 @@
-//! Messages: what happened at one instant, what is lost, and remarks on the whole trace.
+//! Messages: instants, losses, and remarks about the whole trace.
 
 use super::lanes::Rgb;
 use crate::{
@@ -13,7 +13,7 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Message {
     pub(super) time_ns: u64,
-    /// The thread it belongs to.
+    /// Thread of the message.
     pub(super) thread_id: u32,
     pub(super) text: String,
     pub(super) rgb: Rgb,
@@ -25,7 +25,7 @@ const SUM_RGB: Rgb = 0x0077_815C;
 const LOSS_RGB: Rgb = 0x00FF_3030;
 const REMARK_RGB: Rgb = 0x00C0_C0C0;
 
-/// The messages of one lane, ordered by time.
+/// Returns the messages of one lane, ordered by time.
 pub(super) fn of_lane(
     lane: &TraceLane<'_>,
     thread_id: u32,
@@ -76,12 +76,12 @@ pub(super) fn of_trace(trace: &Trace<'_>, thread_id: u32) -> Vec<Message> {
     doubts.chain(unplaced).map(|text| remark(text, thread_id)).collect()
 }
 
-/// A remark at the start of the trace.
+/// Returns a remark at the start of the trace.
 pub(super) const fn remark(text: String, thread_id: u32) -> Message {
     Message { time_ns: 0, thread_id, text, rgb: REMARK_RGB }
 }
 
-/// Puts messages of many threads into one order of time.
+/// Merges the messages of many threads by time.
 pub(super) fn in_order(mut messages: Vec<Message>) -> Vec<Message> {
     messages.par_sort_by_key(|message| message.time_ns);
     messages
@@ -102,7 +102,7 @@ mod tests {
             lanes.flat_map(|lane| of_lane(lane, 7, &trace.names, &words)).collect();
         let count =
             |part: &str| messages.iter().filter(|message| message.text.starts_with(part)).count();
-        // 8 reads and 8 writes, by the low bytes of the words in the log, 1 and 11.
+        // 8 reads and 8 writes, encoded as 1 and 11 in the low bytes of the log's data.
         assert_eq!((count("READ 256 B "), count("WRITE_ 256 B "), count("id ")), (8, 8, 0));
     }
 }

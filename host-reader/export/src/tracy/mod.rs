@@ -1,16 +1,16 @@
-//! Tracy: the same trace as a `.tracy` file, and live to a viewer that connects.
+//! Tracy: a trace as a `.tracy` file, or live for a connecting viewer.
 //!
 //! | question | item |
 //! |---|---|
-//! | how does a trace become a file that every viewer opens? | [`write_tracy_file`] |
-//! | how does a running viewer or capture tool get it? | [`TracyServer`] |
+//! | how is a trace written as a file for every viewer? | [`write_tracy_file`] |
+//! | how is a trace sent to a running viewer or capture tool? | [`TracyServer`] |
 //! | which viewers can connect? | [`TracyProtocol`] |
-//! | what could Tracy not show as it was recorded? | [`TracyNotes`] |
+//! | what can Tracy not show as recorded? | [`TracyNotes`] |
 //!
-//! Each core is a GPU context and each RISC a lane in it, coloured and ordered as users of
-//! Tenstorrent's fork know them. Ops and what happened at one instant (events, values, sums,
-//! losses) are threads, and so are those of the host. What a viewer sees is decided once, in `scene`; `file` and `live`
-//! only put it into bytes.
+//! Each core is a GPU context, and each RISC is a lane of its core's context. Colours and order are
+//! those of Tenstorrent's fork. Ops, and instants such as events, values, sums and losses, are
+//! shown as threads, like the host's threads. The module `scene` decides what a viewer shows;
+//! `file` and `live` only encode it.
 
 mod file;
 mod host;
@@ -31,8 +31,8 @@ pub use notes::TracyNotes;
 /// Title and date of a trace in Tracy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TracyOptions {
-    /// Name of the trace, such as its file's; cut at 60 bytes where it is sent live.
+    /// Name of the trace, such as its file name; cut to 60 bytes if sent live.
     pub title: String,
-    /// When it was recorded, in seconds since 1970; 0 if unknown.
+    /// Time of the recording, in seconds since 1970; 0 if unknown.
     pub recorded_at_s: u64,
 }

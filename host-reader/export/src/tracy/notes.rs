@@ -2,30 +2,30 @@
 
 /// Contents of an export to Tracy, and the changes made for it.
 ///
-/// All of it is also in the export itself, as messages at its start.
+/// The export itself contains the same information, as messages at its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct TracyNotes {
-    /// Zones of RISCs.
+    /// Number of RISC zones.
     pub zones: u64,
-    /// Lanes that have zones.
+    /// Number of lanes with zones.
     pub lanes: u64,
-    /// Contexts in which they are.
+    /// Number of contexts with these lanes.
     pub contexts: u64,
-    /// Zones of the host's threads.
+    /// Number of zones of the host's threads.
     pub host_zones: u64,
-    /// Messages: events, values, sums, losses, those of the host, and remarks.
+    /// Number of messages: events, values, sums, losses, messages of the host, and remarks.
     pub messages: u64,
-    /// Zones that share a less exact source location with others, since Tracy knows only
-    /// 32,767 of them.
+    /// Number of zones that share a less exact source location, since Tracy supports only 32,767
+    /// locations.
     pub vague_zones: u64,
-    /// Zones that begin or end after Tracy's last nanosecond (39 hours) and are drawn there.
+    /// Number of zones that end after Tracy's last nanosecond (39 hours) and are drawn there.
     pub late_zones: u64,
-    /// Points of the host's plots that are no finite numbers, and are left out.
+    /// Number of plot points of the host that are not finite and are left out.
     pub undrawn_plot_points: u64,
 }
 
 impl TracyNotes {
-    /// Returns the changes by name; empty if Tracy shows everything as it was recorded.
+    /// Returns the changes by name; empty if Tracy shows everything as recorded.
     ///
     /// ```
     /// use export::tracy::TracyNotes;

@@ -7,7 +7,7 @@ use super::{
 use crate::{TraceDevice, TraceOp};
 use std::{collections::BTreeMap, fmt::Write as _};
 
-/// The rows of a chip's ops, each ordered by time.
+/// Returns the rows of a chip's ops, each ordered by time.
 pub(super) fn rows<'a>(
     device: &'a TraceDevice<'_>,
     places: &mut PlaceTable<'a>,

@@ -1,11 +1,12 @@
-//! Source locations: which zone of which RISC is shown with which name, place and colour.
+//! Source locations in Tracy: name, location and colour of each zone of each RISC.
 //!
-//! Tracy knows 32,767 of them. Zones of firmware carry their op's number, as users know
-//! them; where that makes too many, the number goes first, then the remark, then the name.
+//! Tracy supports 32,767 source locations. Zones of firmware carry the number of their op, as in
+//! TT-Metal's traces. If there are too many locations, the op's number is dropped first, then the
+//! remark, then the name.
 //!
 //! # Compatibility
 //! Tracy's `server/TracyWorker.cpp`: the limit. tt-metal's `tt_metal/impl/profiler/profiler.cpp`:
-//! the op's number takes the field of the function's name.
+//! the op's number is stored in the field for the function's name.
 
 use super::lanes::{HOST_RGB, OP_RGB, Rgb, risc_number, zone_rgb};
 use crate::{NameId, Trace, TraceDevice, TraceHost, TraceLane, TraceNames, TraceZone};
@@ -13,7 +14,7 @@ use host_events::{HostColor, HostSource};
 use std::{borrow::Cow, collections::HashMap};
 use wire::{Risc, RunHostId};
 
-/// Source locations that a viewer can distinguish.
+/// Maximum number of source locations in a viewer.
 pub(super) const PLACE_LIMIT: usize = 32_767;
 
 /// One source location.
@@ -71,16 +72,16 @@ pub(super) struct PlaceTable<'a> {
     names: &'a TraceNames<'a>,
     places: Vec<Place<'a>>,
     limit: usize,
-    /// By name and RISC, of zones that nothing is to be said about.
+    /// Locations by name and RISC, for zones without op and remarks.
     plain: Vec<Option<PlaceNumber>>,
     special: HashMap<Key, PlaceNumber>,
-    /// By source and colour: zones of one source may differ in it.
+    /// Locations by source and colour, since zones of one source may differ in colour.
     host: HashMap<(&'a HostSource, Option<HostColor>), PlaceNumber>,
     vague_zone_count: u64,
 }
 
 impl<'a> PlaceTable<'a> {
-    /// A table that first of all has room for every name, without ops and remarks.
+    /// Creates a table that reserves a location for every name first, without ops and remarks.
     pub(super) fn new(trace: &'a Trace<'a>, limit: usize) -> Self {
         let names = &trace.names;
         let mut table = Self {
@@ -105,7 +106,7 @@ impl<'a> PlaceTable<'a> {
         table
     }
 
-    /// The location of everything whose own was not to be had: ops.
+    /// Location of ops that did not get a location of their own.
     pub(super) const OP: PlaceNumber = 0;
 
     fn unnamed(risc: Risc) -> PlaceNumber {
@@ -138,7 +139,7 @@ impl<'a> PlaceTable<'a> {
         PlaceNumber::try_from(self.places.len() - 1).ok()
     }
 
-    /// The location for ops of one name.
+    /// Returns the location for ops with a name.
     pub(super) fn of_op(&mut self, name: &'a str) -> PlaceNumber {
         self.push_place(Place::new(name, OP_RGB)).unwrap_or(Self::OP)
     }
@@ -158,7 +159,7 @@ impl<'a> PlaceTable<'a> {
         }
     }
 
-    /// The location of a zone of the host.
+    /// Returns the location of a zone of the host.
     pub(super) fn of_host(&mut self, source: &HostSource, color: Option<HostColor>) -> PlaceNumber {
         match self.host.get(&(source, color)) {
             Some(&number) => number,
@@ -166,7 +167,7 @@ impl<'a> PlaceTable<'a> {
         }
     }
 
-    /// The location of each zone of a lane.
+    /// Returns the location of each zone of a lane.
     pub(super) fn of_lane(
         &mut self,
         lane: &TraceLane<'_>,
@@ -203,7 +204,7 @@ impl<'a> PlaceTable<'a> {
         }
     }
 
-    /// No room for one more op: zones of others share a location.
+    /// Returns a location without the op if the table is full; zones of several ops then share it.
     fn without_op(&mut self, key: &Key) -> PlaceNumber {
         let vague_before = self.vague_zone_count;
         let number = self.of_zone(&Key { op: OpTag::None, ..*key });
@@ -216,18 +217,18 @@ impl<'a> PlaceTable<'a> {
         number
     }
 
-    /// Zones whose location says less than is known.
+    /// Returns the number of zones that share a less exact location.
     pub(super) const fn vague_zone_count(&self) -> u64 {
         self.vague_zone_count
     }
 
-    /// The locations, by number.
+    /// Returns the locations, by number.
     pub(super) fn into_places(self) -> Vec<Place<'a>> {
         self.places
     }
 }
 
-/// The name of zones for whose own name there is no room.
+/// Name of zones for whose own names there is no room.
 const UNNAMED: &str = "(one name too many for Tracy)";
 
 impl<'a> Place<'a> {

@@ -1,4 +1,4 @@
-//! Plots: how many kernels run at once, and what was lost so far, chip by chip.
+//! Plots for each chip: number of running kernels, and cumulative lost records.
 
 use crate::{TraceDevice, TraceNames, counters};
 
@@ -8,11 +8,11 @@ pub(super) struct Plot {
     pub(super) name: String,
     /// Nanoseconds and values, ascending.
     pub(super) points: Vec<(u64, f64)>,
-    /// Drawn as steps; otherwise as a line from point to point.
+    /// True if drawn as steps; false if drawn as a line between points.
     pub(super) is_stepped: bool,
 }
 
-/// The plots of a chip; those that would be empty are left out.
+/// Returns the plots of a chip; empty plots are left out.
 pub(super) fn of_device(device: &TraceDevice<'_>, names: &TraceNames<'_>) -> Vec<Plot> {
     let chip = device.chip.chip_id;
     let plots = [

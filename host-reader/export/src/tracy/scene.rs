@@ -14,13 +14,13 @@ use super::{
 use crate::{Trace, TraceLane, TraceZones, point_words::PointWords, words::thread_label};
 use reader::lane::LaneId;
 
-/// The last nanosecond that Tracy has: times have 48 bits, one of them for the sign.
+/// Last nanosecond that Tracy can represent: times have 48 bits including the sign.
 ///
 /// # Compatibility
 /// Tracy's `server/TracyEvent.hpp`.
 const LAST_NS: u64 = (1 << 47) - 1;
 
-/// A time as Tracy has them.
+/// Converts a time to Tracy's range.
 pub(super) fn tracy_ns(time_ns: u64) -> i64 {
     i64::try_from(time_ns.min(LAST_NS)).unwrap_or(i64::MAX)
 }
@@ -28,39 +28,39 @@ pub(super) fn tracy_ns(time_ns: u64) -> i64 {
 /// One GPU context.
 pub(super) struct Context<'a> {
     pub(super) name: String,
-    /// In the order of their thread ids, none of them empty.
+    /// Lanes in the order of their thread ids; every lane has zones.
     pub(super) lanes: Vec<SceneLane<'a>>,
 }
 
-/// One RISC that has zones.
+/// One RISC with zones.
 pub(super) struct SceneLane<'a> {
     pub(super) thread_id: u32,
     pub(super) zones: &'a TraceZones,
-    /// The source location of each zone.
+    /// Source location of each zone.
     pub(super) places: Vec<PlaceNumber>,
 }
 
-/// One thread: a lane's name and messages, or ops, or what a thread of the host did.
+/// One thread: the name and messages of a lane, a row of ops, or a thread of the host.
 pub(super) struct Thread<'a> {
     pub(super) id: u32,
     pub(super) name: String,
-    /// Ordered by time, a zone before those inside of it.
+    /// Spans ordered by time, a zone before its nested zones.
     pub(super) spans: Vec<Span<'a>>,
 }
 
-/// Everything that a viewer is to see.
+/// Everything that a viewer shows.
 pub(super) struct Scene<'a> {
     pub(super) options: &'a TracyOptions,
     pub(super) contexts: Vec<Context<'a>>,
-    /// Each id once, ascending.
+    /// Threads with unique, ascending ids.
     pub(super) threads: Vec<Thread<'a>>,
     pub(super) places: Vec<Place<'a>>,
-    /// Ordered by time.
+    /// Messages ordered by time.
     pub(super) messages: Vec<Message>,
     pub(super) plots: Vec<Plot>,
-    /// Besides the one that every trace has.
+    /// Frame sets, except the set that every trace has.
     pub(super) frames: Vec<FrameSet<'a>>,
-    /// The end of everything.
+    /// End of the latest item.
     pub(super) end_ns: i64,
     pub(super) notes: TracyNotes,
 }
@@ -75,7 +75,7 @@ impl<'a> Scene<'a> {
         Self::with_place_limit(trace, options, context_limit, PLACE_LIMIT)
     }
 
-    /// The key of the first frame set's name; those of plots are 1 and on.
+    /// Returns the key of the first frame set's name; keys of plots begin at 1.
     pub(super) fn first_frame_key(&self) -> u64 {
         1 + self.plots.len() as u64
     }
@@ -146,7 +146,7 @@ impl<'a> Builder<'a> {
     }
 
     fn next_thread_id(&self) -> u32 {
-        // Ids end in the number of a RISC, so that no viewer is led to one it does not know.
+        // The low three bits are 0, a known RISC: the viewer never sees an unknown RISC.
         (self.threads.last().map_or(0, |thread| thread.id) & !7) + 8
     }
 
@@ -173,7 +173,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Counts what is there; messages are not complete yet.
+    /// Counts the contents except messages, which are not complete yet.
     fn notes(&self) -> TracyNotes {
         let lanes = || self.contexts.iter().flat_map(|context| &context.lanes);
         let late =

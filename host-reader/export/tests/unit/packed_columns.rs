@@ -1,4 +1,4 @@
-//! The decoder of the page's script, written again in Rust to test the packed columns.
+//! Decoder of packed columns, ported from the page's script to Rust for tests.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! Each variable alone, in company, and misspelled.
+//! Tests of each variable alone, in combination, and misspelled.
 
 use super::*;
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ fn lines(text: &str) -> Vec<String> {
     of(text).problems.iter().map(ToString::to_string).collect()
 }
 
-/// Settings with the profiler on, changed.
+/// Returns settings with the profiler on and one change.
 fn on(change: impl FnOnce(&mut Settings)) -> Settings {
     let mut settings = Settings { profiler: true, ..Settings::default() };
     change(&mut settings);
@@ -138,7 +138,7 @@ fn contradictions_are_named_in_a_line_each() {
         assert!(line.starts_with(beginning) && !line.contains('\n'), "{line}");
         assert!(problem.is_fatal(), "{line}");
     }
-    // The print server alone is no contradiction.
+    // The print server without the profiler is not a contradiction.
     assert_eq!(lines("TT_METAL_DPRINT_CORES=all"), [""; 0]);
     assert_eq!(
         lines("TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH=/out"),
@@ -159,7 +159,7 @@ fn misspellings_get_the_nearest_name_and_others_variables_get_nothing() {
         ("TT_METAL_DEVICE_PROFILER_NOC_EVENT", NOC_EVENTS),
         ("TT_METAL_PROFILER_PERF_COUNTERS", COUNTERS),
         ("TTNN_OP_PROFILE", OP_RECORDS),
-        // Words that are left out, too many, or in another order.
+        // Words are missing, added or in another order.
         ("TT_METAL_PROFILER_DISPATCH", DISPATCH),
         ("TT_METAL_PROFILER_NOC_EVENTS", NOC_EVENTS),
         ("TT_METAL_PROFILER_NOC_EVENTS_RPT_PATH", NOC_FOLDER),

@@ -1,14 +1,14 @@
-//! Kinds of items, in the order in which every version numbers those that it has.
+//! Kinds of items, in the order of their codes in every version.
 
-/// How far an item reaches behind its code.
+/// Encoding of an item after its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Fields of this number of bytes.
+    /// Fields with this number of bytes in total.
     Fixed(usize),
     /// A length of 8 bits, then a text.
     Text8,
-    /// A length of 16 bits, then a text. Since protocol 80 the length leaves out 256, as shorter
-    /// texts have an item of their own.
+    /// A length of 16 bits, then a text. Since protocol 80 the encoded length is smaller by 256, as
+    /// shorter texts have a separate item.
     Text16,
     /// A key of 8 bytes, a length of 16 bits, then a text or other bytes.
     KeyedText16,
@@ -16,17 +16,17 @@ pub enum Form {
     KeyedText32,
 }
 
-/// Since when a kind exists, and how long it is.
+/// First version of a kind, and its length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
-    /// First version that has the kind.
+    /// First version with the kind.
     since: u32,
-    /// Only the fork has it.
+    /// True if only the fork has the kind.
     is_of_fork: bool,
     form: Form,
-    /// It holds the number of a context, one byte longer in the fork.
+    /// True if the item contains a context number, which is one byte longer in the fork.
     has_context: bool,
-    /// Bytes since a later version.
+    /// Later version that changed the length, and the new length in bytes.
     resized: Option<(u32, usize)>,
 }
 
@@ -69,7 +69,7 @@ impl Rule {
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $rule:expr,)+) => {
-        /// Kind of an item, under Tracy's name for it.
+        /// Kind of an item, with Tracy's name for the kind.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum ItemKind {
@@ -77,7 +77,7 @@ macro_rules! kinds {
         }
 
         impl ItemKind {
-            /// Every kind of every version, in the order of their codes.
+            /// All kinds of all versions, in the order of their codes.
             pub const ALL: &'static [Self] = &[$(Self::$kind),+];
         }
 
@@ -88,9 +88,9 @@ macro_rules! kinds {
 kinds! {
     /// Text of the innermost zone.
     ZoneText = Rule::fixed(66, 0),
-    /// Name of the innermost zone, in place of its location's.
+    /// Name of the innermost zone, replacing the location's name.
     ZoneName = Rule::fixed(66, 0),
-    /// Message; its text comes before.
+    /// Message; its text precedes it.
     Message = Rule::fixed(66, 8).resized(77, 9),
     /// Message with a colour.
     MessageColor = Rule::fixed(66, 11).resized(77, 12),
@@ -100,9 +100,9 @@ kinds! {
     MessageColorCallstack = Rule::fixed(66, 11).resized(77, 12),
     /// Fact about the program.
     MessageAppInfo = Rule::fixed(66, 8),
-    /// Begin of a zone whose location comes before.
+    /// Begin of a zone whose location precedes it.
     ZoneBeginAllocSrcLoc = Rule::fixed(66, 8),
-    /// Begin of a zone whose location comes before, with a call stack.
+    /// Begin of a zone whose location precedes it, with a call stack.
     ZoneBeginAllocSrcLocCallstack = Rule::fixed(66, 8),
     /// Call stack for the next item of the serial queue.
     CallstackSerial = Rule::fixed(66, 0),
@@ -122,7 +122,7 @@ kinds! {
     CallstackSampleContextSwitch32 = Rule::fixed(78, 8),
     /// Call stack at a context switch, with a time of 16 bits.
     CallstackSampleContextSwitch16 = Rule::fixed(78, 6),
-    /// Picture of a frame.
+    /// Image of a frame.
     FrameImage = Rule::fixed(66, 9),
     /// Begin of a zone.
     ZoneBegin = Rule::fixed(66, 16),
@@ -158,43 +158,43 @@ kinds! {
     LockName = Rule::fixed(66, 4),
     /// Allocation.
     MemAlloc = Rule::fixed(66, 26),
-    /// Allocation of a named pool.
+    /// Allocation in a named pool.
     MemAllocNamed = Rule::fixed(66, 26),
-    /// End of an allocation.
+    /// Free.
     MemFree = Rule::fixed(66, 20),
-    /// End of an allocation of a named pool.
+    /// Free in a named pool.
     MemFreeNamed = Rule::fixed(66, 20),
     /// Allocation with a call stack.
     MemAllocCallstack = Rule::fixed(66, 26),
-    /// Allocation of a named pool with a call stack.
+    /// Allocation in a named pool, with a call stack.
     MemAllocCallstackNamed = Rule::fixed(66, 26),
-    /// End of an allocation, with a call stack.
+    /// Free with a call stack.
     MemFreeCallstack = Rule::fixed(66, 20),
-    /// End of an allocation of a named pool, with a call stack.
+    /// Free in a named pool, with a call stack.
     MemFreeCallstackNamed = Rule::fixed(66, 20),
-    /// End of all allocations of a pool.
+    /// Discard of all allocations of a pool.
     MemDiscard = Rule::fixed(72, 20),
-    /// End of all allocations of a pool, with a call stack.
+    /// Discard of all allocations of a pool, with a call stack.
     MemDiscardCallstack = Rule::fixed(72, 20),
     /// Begin of a device's zone.
     GpuZoneBegin = Rule::with_context(66, 23),
     /// Begin of a device's zone, with a call stack.
     GpuZoneBeginCallstack = Rule::with_context(66, 23),
-    /// Begin of a device's zone whose location comes before.
+    /// Begin of a device's zone whose location precedes it.
     GpuZoneBeginAllocSrcLoc = Rule::with_context(66, 15),
-    /// Begin of a device's zone whose location comes before, with a call stack.
+    /// Begin of a device's zone whose location precedes it, with a call stack.
     GpuZoneBeginAllocSrcLocCallstack = Rule::with_context(66, 15),
     /// End of a device's zone.
     GpuZoneEnd = Rule::with_context(66, 15),
-    /// Begin of a device's zone, by the serial queue.
+    /// Begin of a device's zone, in the serial queue.
     GpuZoneBeginSerial = Rule::with_context(66, 23),
-    /// Begin of a device's zone, by the serial queue, with a call stack.
+    /// Begin of a device's zone, in the serial queue, with a call stack.
     GpuZoneBeginCallstackSerial = Rule::with_context(66, 23),
-    /// Begin of a device's zone whose location comes before, by the serial queue.
+    /// Begin of a device's zone whose location precedes it, in the serial queue.
     GpuZoneBeginAllocSrcLocSerial = Rule::with_context(66, 15),
-    /// Begin of a device's zone whose location comes before, by the serial queue, with a call stack.
+    /// Begin of a device's zone whose location precedes it, in the serial queue, with a call stack.
     GpuZoneBeginAllocSrcLocCallstackSerial = Rule::with_context(66, 15),
-    /// End of a device's zone, by the serial queue.
+    /// End of a device's zone, in the serial queue.
     GpuZoneEndSerial = Rule::with_context(66, 15),
     /// Point of a plot, as an integer.
     PlotDataInt = Rule::fixed(66, 24),
@@ -202,21 +202,21 @@ kinds! {
     PlotDataFloat = Rule::fixed(66, 20),
     /// Point of a plot, in double precision.
     PlotDataDouble = Rule::fixed(66, 24),
-    /// Change of threads on a processor.
+    /// Context switch on a processor.
     ContextSwitch = Rule::fixed(66, 19).resized(73, 22),
     /// Thread that became ready.
     ThreadWakeup = Rule::fixed(66, 12).resized(73, 15),
-    /// Device time of the begin or end with this query.
+    /// Device time of the begin or end with the same query number.
     GpuTime = Rule::with_context(66, 11),
-    /// Name of a device's context; the text comes before.
+    /// Name of a device's context; the text precedes it.
     GpuContextName = Rule::with_context(66, 1),
     /// Name of an annotation of a device's zones.
     GpuAnnotationName = Rule::fixed(75, 9),
-    /// Facts for the next marker; the text comes before.
+    /// Metadata for the next marker; the text precedes it.
     GpuMarkerMeta = Rule::of_fork(79, 1),
     /// Marker on a device's lane.
     GpuMarker = Rule::of_fork(79, 22),
-    /// Number of functions behind an address of a call stack.
+    /// Number of functions at an address of a call stack.
     CallstackFrameSize = Rule::fixed(66, 9),
     /// File and line of a symbol.
     SymbolInformation = Rule::fixed(66, 12),
@@ -226,9 +226,9 @@ kinds! {
     SymbolCodeMetadata = Rule::fixed(66, 0),
     /// Never sent.
     SourceCodeMetadata = Rule::fixed(66, 0),
-    /// Thread that goes on with a fiber.
+    /// Start of a fiber on a thread.
     FiberEnter = Rule::fixed(66, 20).resized(68, 24),
-    /// Thread that leaves its fiber.
+    /// End of a fiber on a thread.
     FiberLeave = Rule::fixed(66, 12),
     /// Begin of a section.
     SectionEnter = Rule::fixed(81, 12).resized(82, 14),
@@ -236,23 +236,23 @@ kinds! {
     SectionLeave = Rule::fixed(81, 12),
     /// Name of a kind of section.
     SectionSetup = Rule::fixed(82, 2),
-    /// End of what the program has to say.
+    /// End of the program's data.
     Terminate = Rule::fixed(66, 0),
-    /// Sign of life.
+    /// Keep-alive.
     KeepAlive = Rule::fixed(66, 0),
-    /// Thread of the items that follow.
+    /// Thread for the following items.
     ThreadContext = Rule::fixed(66, 4),
-    /// Pair of times of a device and the host.
+    /// Pair of device and host time for calibration.
     GpuCalibration = Rule::with_context(66, 25),
-    /// New pair of times of a device and the host.
+    /// New pair of device and host time.
     GpuTimeSync = Rule::with_context(66, 17),
-    /// Whole zone of a device.
+    /// Complete zone of a device.
     GpuZone = Rule::of_fork(79, 29),
     /// End of a program by a crash.
     Crash = Rule::fixed(66, 0),
     /// Message and time of a crash.
     CrashReport = Rule::fixed(66, 16),
-    /// Number of the zone that the next item is about.
+    /// Number of the zone that the next item refers to.
     ZoneValidation = Rule::fixed(66, 4),
     /// Colour of the innermost zone.
     ZoneColor = Rule::fixed(66, 3),
@@ -262,17 +262,17 @@ kinds! {
     FrameMarkMsg = Rule::fixed(66, 16),
     /// Begin of a frame that is not continuous.
     FrameMarkMsgStart = Rule::fixed(66, 16),
-    /// End of such a frame.
+    /// End of a frame that is not continuous.
     FrameMarkMsgEnd = Rule::fixed(66, 16),
     /// Vertical synchronisation.
     FrameVsync = Rule::fixed(66, 12),
     /// Source location, as an answer.
     SourceLocation = Rule::fixed(66, 31),
-    /// Lock that was made.
+    /// Creation of a lock.
     LockAnnounce = Rule::fixed(66, 21),
-    /// Lock that was destroyed.
+    /// Destruction of a lock.
     LockTerminate = Rule::fixed(66, 12),
-    /// Source location of a lock's user.
+    /// Source location of a lock's use.
     LockMark = Rule::fixed(66, 16),
     /// Message whose text is constant in the program.
     MessageLiteral = Rule::fixed(66, 16),
@@ -284,7 +284,7 @@ kinds! {
     MessageLiteralColorCallstack = Rule::fixed(66, 19),
     /// Context of a device.
     GpuNewContext = Rule::with_context(66, 27),
-    /// One function behind an address of a call stack.
+    /// One function at an address of a call stack.
     CallstackFrame = Rule::fixed(66, 16),
     /// Load of the processors.
     SysTimeReport = Rule::fixed(66, 12),
@@ -296,17 +296,17 @@ kinds! {
     HwSampleCpuCycle = Rule::fixed(66, 16),
     /// Sample of a counter: instructions.
     HwSampleInstructionRetired = Rule::fixed(66, 16),
-    /// Sample of a counter: uses of the cache.
+    /// Sample of a counter: cache references.
     HwSampleCacheReference = Rule::fixed(66, 16),
-    /// Sample of a counter: misses of the cache.
+    /// Sample of a counter: cache misses.
     HwSampleCacheMiss = Rule::fixed(66, 16),
     /// Sample of a counter: branches.
     HwSampleBranchRetired = Rule::fixed(66, 16),
-    /// Sample of a counter: branches guessed wrong.
+    /// Sample of a counter: branch mispredictions.
     HwSampleBranchMiss = Rule::fixed(66, 16),
-    /// Look of a plot.
+    /// Display settings of a plot.
     PlotConfig = Rule::fixed(66, 15),
-    /// Parameter that a viewer may set.
+    /// Parameter that a viewer can set.
     ParamSetup = Rule::fixed(66, 17),
     /// Answer without content.
     AckServerQueryNoop = Rule::fixed(66, 0),
@@ -344,7 +344,7 @@ kinds! {
     CallstackAllocPayload = Rule::of_text(66, Form::KeyedText16),
     /// Name of a series of frames, as an answer.
     FrameName = Rule::of_text(66, Form::KeyedText16),
-    /// Pixels of a picture.
+    /// Pixels of a frame's image.
     FrameImageData = Rule::of_text(66, Form::KeyedText32),
     /// Name of another process, as an answer.
     ExternalName = Rule::of_text(66, Form::KeyedText16),

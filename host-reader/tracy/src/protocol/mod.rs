@@ -1,14 +1,14 @@
-//! Tracy's live protocol as data: the versions, and the items of each.
+//! Tracy's live protocol as data: its versions, and the items of each version.
 //!
-//! A program with a Tracy client sends items: one byte of code, then fields without gaps. Each
-//! version of the protocol numbers the items anew, since new kinds come in between. This crate
-//! knows the kinds of every version, their codes and sizes; it neither sends nor receives.
+//! A program with a Tracy client sends items: one byte of code, then fields without padding. Each
+//! version of the protocol renumbers the items, since new kinds are inserted. This module contains
+//! the kinds, codes and sizes of every version; it neither sends nor receives.
 //!
-//! | question | open |
+//! | question | item |
 //! |---|---|
 //! | which versions are there? | [`TracyProtocol::all`] |
-//! | which kind has this code, how long is it? | [`TracyProtocol::kind`], [`TracyProtocol::form`] |
-//! | which code has this kind? | [`TracyProtocol::code`] |
+//! | which kind has a code, and how long is its item? | [`TracyProtocol::kind`], [`TracyProtocol::form`] |
+//! | which code does a kind have? | [`TracyProtocol::code`] |
 //!
 //! ```
 //! use tracy::protocol::{Form, ItemKind, Program, TracyProtocol};
@@ -20,10 +20,10 @@
 //! ```
 //!
 //! # Compatibility
-//! Tracy's `public/common/TracyProtocol.hpp` and `public/common/TracyQueue.hpp` at every change
-//! of `ProtocolVersion` from 66 to 82, and in Tenstorrent's fork at 66 and 76: the codes and sizes
-//! that a C++ compiler gave for them. The fork's 79 and 83 are those of Tracy with three more
-//! kinds, as the fork describes them; no client of theirs has been met.
+//! Tracy's `public/common/TracyProtocol.hpp` and `public/common/TracyQueue.hpp` at every change of
+//! `ProtocolVersion` from 66 to 82, and in Tenstorrent's fork at 66 and 76. Codes and sizes are
+//! those of a C++ compiler. Versions 79 and 83 of the fork are Tracy's with three more kinds,
+//! according to the fork's description; they were not tested with a client.
 
 #![cfg_attr(
     not(test),
@@ -43,20 +43,20 @@ pub use version::{Program, TracyProtocol};
 /// First bytes that a server sends.
 pub const GREETING: [u8; 8] = *b"TracyPrf";
 
-/// Most bytes of items in one frame, before compression.
+/// Maximum bytes of items in one frame, before compression.
 pub const FRAME_BYTES: usize = 256 * 1024;
 
-/// Most bytes of a frame as LZ4 gives it: a little more than it was, if nothing repeats.
+/// Maximum bytes of an LZ4 frame: slightly longer than its input if nothing repeats.
 pub const COMPRESSED_FRAME_BYTES: usize = FRAME_BYTES + FRAME_BYTES / 255 + 16;
 
-/// Bytes of a query of the server: kind, key, and an extra number.
+/// Length of a server's query in bytes: kind, key, and an extra number.
 pub const QUERY_BYTES: usize = 1 + 8 + 4;
 
-/// Distance that a 64-bit time of a zone leaves out, since protocol 78, where it is not negative:
-/// smaller ones have shorter items.
+/// Nanoseconds subtracted from a zone's 64-bit time difference, unless it is negative, since
+/// protocol 78: smaller differences have shorter items.
 pub const FAR_NS: i64 = (1 << 16) + (1 << 32);
 
-/// Distance that a 32-bit time of a zone leaves out.
+/// Nanoseconds subtracted from a zone's 32-bit time difference.
 pub const NEAR_NS: i64 = 1 << 16;
 
 /// Answers to a server's greeting.
@@ -64,14 +64,14 @@ pub const NEAR_NS: i64 = 1 << 16;
 pub enum Handshake {
     /// The welcome follows.
     Welcome,
-    /// The client speaks another version.
+    /// The client uses another version.
     ProtocolMismatch,
-    /// The client was connected once and takes no other server.
+    /// The client was connected before and accepts no other server.
     NotAvailable,
 }
 
 impl Handshake {
-    /// The byte on the wire.
+    /// Returns the byte on the wire.
     #[must_use]
     pub const fn byte(self) -> u8 {
         match self {
@@ -81,7 +81,7 @@ impl Handshake {
         }
     }
 
-    /// The answer with this byte.
+    /// Returns the answer for a byte.
     #[must_use]
     pub const fn of_byte(byte: u8) -> Option<Self> {
         match byte {
@@ -93,31 +93,31 @@ impl Handshake {
     }
 }
 
-/// Kinds of a server's queries, of those that are asked or answered here.
+/// Kinds of a server's queries that this crate sends or answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Query {
-    /// The end of the connection: the client may go.
+    /// End of the connection; the client may exit.
     Terminate,
-    /// A text of the program, by its address.
+    /// Text of the program, by address.
     Text,
-    /// The name of a thread, by its number.
+    /// Name of a thread, by number.
     ThreadName,
-    /// A source location, by its address.
+    /// Source location, by address.
     SourceLocation,
-    /// The name of a plot, by its address.
+    /// Name of a plot, by address.
     PlotName,
-    /// The name of a series of frames, by its address.
+    /// Name of a series of frames, by address.
     FrameName,
-    /// The name of a fiber, by its address.
+    /// Name of a fiber, by address.
     FiberName,
-    /// The end of the recording: the client sends what it has, then its own end.
+    /// End of the recording; the client sends its remaining data, then its end.
     Disconnect,
-    /// The functions behind one address of a call stack.
+    /// Functions at one address of a call stack.
     CallstackFrame,
 }
 
 impl Query {
-    /// The byte on the wire.
+    /// Returns the byte on the wire.
     #[must_use]
     pub const fn byte(self) -> u8 {
         match self {

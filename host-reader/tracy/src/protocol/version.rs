@@ -3,32 +3,32 @@
 use crate::protocol::item::{Form, ItemKind};
 use std::sync::LazyLock;
 
-/// Program that speaks the protocol.
+/// Program that implements the protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Program {
     /// Tracy itself.
     #[default]
     Stock,
-    /// Tenstorrent's fork: its contexts have numbers of 16 bits.
+    /// Tenstorrent's fork, with 16-bit context numbers.
     Fork,
 }
 
 /// One version of the live protocol.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TracyProtocol {
-    /// Number that a server gives when it connects.
+    /// Number that a server sends when it connects.
     pub number: u32,
-    /// Program that speaks it.
+    /// Program that implements the version.
     pub program: Program,
-    /// Releases that speak it.
+    /// Releases that implement the version.
     pub releases: &'static str,
-    /// Type of context under which device lanes are shown.
+    /// Type of context for device lanes.
     pub context_type: u8,
     kinds: Vec<ItemKind>,
     codes: Vec<Option<u8>>,
 }
 
-/// Vulkan, whose contexts have a lane for each thread in every viewer.
+/// Vulkan contexts have a lane for each thread in every viewer.
 const VULKAN: u8 = 2;
 
 static PROTOCOLS: LazyLock<Vec<TracyProtocol>> = LazyLock::new(|| {
@@ -74,7 +74,7 @@ impl TracyProtocol {
         Self { number, program, releases, context_type, kinds, codes }
     }
 
-    /// Every version that is known, Tracy's own first, each by number.
+    /// Returns all known versions: first Tracy's, then the fork's, each ordered by number.
     ///
     /// ```
     /// use tracy::protocol::TracyProtocol;
@@ -86,33 +86,33 @@ impl TracyProtocol {
         &PROTOCOLS
     }
 
-    /// The version with this number. Where Tracy and the fork gave one number to different
-    /// things, `program` decides.
+    /// Returns the version with this number. If Tracy and the fork use one number for different
+    /// versions, `program` decides.
     #[must_use]
     pub fn with_number(number: u32, program: Program) -> Option<&'static Self> {
         let of_number = || Self::all().iter().filter(move |known| known.number == number);
         of_number().find(|known| known.program == program).or_else(|| of_number().next())
     }
 
-    /// The kind with this code; `None` if no item has it.
+    /// Returns the kind with this code; `None` if no item has the code.
     #[must_use]
     pub fn kind(&self, code: u8) -> Option<ItemKind> {
         self.kinds.get(usize::from(code)).copied()
     }
 
-    /// The code of a kind; `None` if this version does not have it.
+    /// Returns the code of a kind; `None` if this version does not have the kind.
     #[must_use]
     pub fn code(&self, kind: ItemKind) -> Option<u8> {
         self.codes.get(kind as usize).copied().flatten()
     }
 
-    /// How far an item of this kind reaches behind its code.
+    /// Returns the encoding of items of this kind.
     #[must_use]
     pub const fn form(&self, kind: ItemKind) -> Form {
         kind.rule().form(self.number, matches!(self.program, Program::Fork))
     }
 
-    /// Bytes of a context's number.
+    /// Returns the length of a context number in bytes.
     #[must_use]
     pub const fn context_bytes(&self) -> usize {
         match self.program {
@@ -121,38 +121,39 @@ impl TracyProtocol {
         }
     }
 
-    /// Bytes of the welcome: until version 74 it held the cost of a zone, too.
+    /// Returns the length of the welcome in bytes; until version 74 it includes the cost of a zone.
     #[must_use]
     pub const fn welcome_bytes(&self) -> usize {
         if self.welcome_has_delay() { 1178 } else { 1170 }
     }
 
-    /// Returns true if the welcome holds the cost of a zone.
+    /// Returns true if the welcome contains the cost of a zone.
     #[must_use]
     pub const fn welcome_has_delay(&self) -> bool {
         self.number < 75
     }
 
-    /// Returns true if messages say how severe they are.
+    /// Returns true if messages contain their severity.
     #[must_use]
     pub const fn message_has_severity(&self) -> bool {
         self.number >= 77
     }
 
-    /// Returns true if zones have items with shorter times, and longer times leave out
+    /// Returns true if zones have items with shorter times; longer times are then smaller by
     /// [`FAR_NS`](crate::protocol::FAR_NS).
     #[must_use]
     pub const fn has_short_times(&self) -> bool {
         self.number >= 78
     }
 
-    /// Returns true if short texts have items of their own.
+    /// Returns true if short texts have separate items.
     #[must_use]
     pub fn has_short_texts(&self) -> bool {
         self.code(ItemKind::SingleStringData8).is_some()
     }
 
-    /// Parts the address of a constant text from the byte that the protocol packs with it.
+    /// Splits a packed value into the address of a constant text and the byte packed with it, if
+    /// any.
     ///
     /// ```
     /// use tracy::protocol::{Program, TracyProtocol};
@@ -176,7 +177,7 @@ mod tests {
     use super::*;
     use ItemKind as Kind;
 
-    /// Codes as Tracy's headers number them: version, program, kind, code.
+    /// Codes in Tracy's headers: version, program, kind, code.
     const CODES: [(u32, Program, Kind, u8); 32] = [
         (66, Program::Stock, Kind::ZoneEnd, 17),
         (66, Program::Stock, Kind::GpuTime, 48),

@@ -61,13 +61,13 @@ impl Session {
         Some(())
     }
 
-    /// The host's time of a device zone that a thread recorded, and not the serial queue.
+    /// Advances the thread's time to that of a device zone recorded by a thread.
     fn advance_thread_time(&mut self, mut fields: Fields<'_>) -> Option<()> {
         self.thread_time.advance(fields.i64()?);
         Some(())
     }
 
-    /// The same of a device zone of the serial queue.
+    /// Advances the serial queue's time to that of a device zone in the serial queue.
     fn advance_serial_time(&mut self, mut fields: Fields<'_>) -> Option<()> {
         self.serial_time.advance(fields.i64()?);
         Some(())

@@ -1,4 +1,4 @@
-//! The recording that a session leaves, with the names that came.
+//! The recording that results from a session, with the received names.
 
 use super::Session;
 use crate::{
@@ -8,13 +8,13 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// Name of the plot that a client makes of the processors' load.
+/// Name of the client's plot of processor load.
 const PROCESSOR_LOAD: &str = "CPU usage";
-/// Name of the program's main frames, which have no other.
+/// Name of the program's main frames, for which the client sends no name.
 const MAIN_FRAMES: &str = "Frame";
 
 impl Session {
-    /// The recording, with everything that came until now.
+    /// Returns the recording, with everything received so far.
     pub(crate) fn finish(self, end: RecordingEnd) -> TracyRecording {
         let mut damage = self.damage;
         let locations = self.locations.resolve(&self.texts, &mut damage.missing_texts);
@@ -81,7 +81,7 @@ impl Session {
     }
 }
 
-/// The name of what the program did not name any more.
+/// Returns the text for a name that was not received.
 fn text_of_missing() -> Box<str> {
     text(b"(name not sent)")
 }

@@ -1,9 +1,9 @@
-//! Plots and series of frames, whose names come when they are asked for.
+//! Plots and series of frames, whose names are requested.
 
 use crate::{protocol::Query, queries::Queries};
 use std::collections::HashMap;
 
-/// A plot or a series of frames while its name may be on its way.
+/// Plots or series of frames whose names may not have arrived yet.
 #[derive(Debug, Default)]
 pub(super) struct Named<T> {
     pub(super) items: Vec<(u64, T)>,
@@ -11,7 +11,7 @@ pub(super) struct Named<T> {
 }
 
 impl<T: Default> Named<T> {
-    /// The item with this key, whose name is asked for once.
+    /// Returns the item with this key; requests the name of a new item once.
     pub(super) fn with_key(
         &mut self,
         key: u64,

@@ -1,4 +1,4 @@
-//! The container: blocks of 64 KiB, each compressed by itself.
+//! File container: blocks of 64 KiB, each compressed separately.
 //!
 //! # Compatibility
 //! Tracy's `server/TracyFileHeader.hpp` (the LZ4 magic that all versions read) and
@@ -10,12 +10,12 @@ use std::io::{self, Write};
 
 /// First bytes of a file.
 const MAGIC: [u8; 4] = *b"tlZ\x04";
-/// Bytes of a block before compression.
+/// Length of a block before compression, in bytes.
 const BLOCK_BYTES: usize = 64 * 1024;
-/// Blocks that are compressed at once.
+/// Number of blocks that are compressed in parallel.
 const BATCH_BLOCKS: usize = 64;
 
-/// Cuts what is written into blocks and compresses them, many at a time.
+/// Writer that splits its input into blocks and compresses them in parallel.
 pub(super) struct BlockWriter<W: Write> {
     out: W,
     pending: Vec<u8>,
@@ -40,7 +40,7 @@ impl<W: Write> BlockWriter<W> {
         Ok(())
     }
 
-    /// Writes what is left, as a shorter block.
+    /// Writes the remaining bytes as a shorter block.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         self.write_pending()?;
         self.out.flush()
@@ -56,7 +56,7 @@ impl<W: Write> BlockWriter<W> {
     }
 }
 
-/// A block behind its compressed size.
+/// Compresses a block; the compressed size precedes it.
 pub(in super::super) fn compressed(block: &[u8]) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; 4 + get_maximum_output_size(block.len())];
     let size = compress_into(block, &mut bytes[4..]).map_err(io::Error::other)?;
@@ -70,7 +70,7 @@ pub(in super::super) fn compressed(block: &[u8]) -> io::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// Reads what was written: the sizes of the blocks before compression.
+    /// Decompresses what was written; returns the sizes of the blocks before compression.
     fn block_sizes(mut file: &[u8]) -> Vec<usize> {
         assert_eq!(&file[..4], b"tlZ\x04");
         file = &file[4..];

@@ -1,8 +1,8 @@
-//! Little-endian fields without gaps, as Tracy's files have them.
+//! Little-endian fields without padding, as in Tracy's files.
 
 use super::strings::StringIndex;
 
-/// Bytes of a file that is being written.
+/// Bytes of a file in progress.
 #[derive(Default)]
 pub(super) struct Bytes(Vec<u8>);
 
@@ -31,7 +31,7 @@ impl Bytes {
         self.put(&value.to_le_bytes());
     }
 
-    /// The lowest 24 bits.
+    /// Appends the lowest 24 bits.
     pub(super) fn put_u24(&mut self, value: u32) {
         let [low, middle, high, _] = value.to_le_bytes();
         self.put(&[low, middle, high]);
@@ -57,20 +57,20 @@ impl Bytes {
         self.put(&value.to_le_bytes());
     }
 
-    /// How many of something follow.
+    /// Appends the number of entries that follow.
     pub(super) fn put_count(&mut self, count: usize) {
         self.put_u64(count as u64);
     }
 
-    /// A text behind its length.
+    /// Appends the length of a text, then the text.
     pub(super) fn put_text(&mut self, text: &str) {
         self.put_count(text.len());
         self.put(text.as_bytes());
     }
 
-    /// A reference to a text by its index.
+    /// Appends a reference to a text by its index.
     pub(super) fn put_string_ref(&mut self, index: StringIndex) {
-        /// The reference is in use, and is an index.
+        /// Flags of a reference: active, and an index instead of a pointer.
         const ACTIVE_INDEX: u8 = 0b11;
         self.put_u64(index.0.into());
         self.put_u8(ACTIVE_INDEX);

@@ -1,8 +1,8 @@
-//! The `.tracy` file: which section comes after which, and what each holds.
+//! The `.tracy` file: the order of its sections and their contents.
 //!
-//! Files are written in version 0.10.0 of the format, which is older than every viewer in
-//! use: all of them read it, Tenstorrent's fork as well. Sections that a device trace has
-//! nothing for are written empty.
+//! Files are written in version 0.10.0 of the format. This version is older than every viewer in
+//! use, so all viewers read it, and so does Tenstorrent's fork. Sections that a device trace does
+//! not need are written empty.
 //!
 //! # Compatibility
 //! Tracy's `server/TracyWorker.cpp` (reader and writer), `server/TracyEvent.hpp` and
@@ -27,21 +27,21 @@ use std::io::{self, Write};
 use strings::{StringIndex, StringTable};
 use timelines::{GpuTimelines, Spans};
 
-/// The version that is written.
+/// Version of the format in use.
 const FILE_VERSION: [u8; 3] = [0, 10, 0];
-/// The kind of GPU context: Vulkan. Viewers give its contexts one lane for each thread, and
-/// every version of them knows it.
+/// Kind of GPU context: Vulkan. For this kind, viewers draw one lane for each thread; every version
+/// of the viewer knows it.
 const CONTEXT_TYPE: u8 = 2;
-/// The program's name in the title line.
+/// Program name in the title line.
 pub(super) const PROGRAM: &str = "kprof";
-/// Bytes that are gathered before they are handed on.
+/// Number of bytes to buffer before they are written out.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// Writes a trace as a `.tracy` file.
 ///
 /// # Errors
-/// If `out` cannot be written to. The file is then not whole; write through
-/// [`crate::write_atomically`] to have all of it or nothing.
+/// If `out` cannot be written to. The file is then incomplete; write through
+/// [`crate::write_atomically`] to get either a complete file or none.
 ///
 /// ```
 /// use recording::device_log::read_device_log;
@@ -127,7 +127,7 @@ impl<'a> FileWriter<'a> {
         texts(self.scene).into_iter().map(|text| self.strings.intern(text)).collect()
     }
 
-    /// Hands on what is gathered.
+    /// Writes out the buffered bytes.
     fn flush(&mut self) -> io::Result<()> {
         self.blocks.write(self.bytes.as_slice())?;
         self.bytes.clear();
@@ -163,7 +163,8 @@ impl<'a> FileWriter<'a> {
         bytes.put(&[0; 28]); // no crash
     }
 
-    /// First one frame set with one frame: viewers take its end as the start of the trace.
+    /// Adds the frame sets, first one set with a single frame: viewers take its end as the start of
+    /// the trace.
     fn put_frames(&mut self) -> io::Result<()> {
         self.bytes.put_count(1 + self.scene.frames.len());
         self.put_frame_set(0, &[0, 1])?;
@@ -188,7 +189,7 @@ impl<'a> FileWriter<'a> {
         Ok(())
     }
 
-    /// Strings, and which of them is the name of what.
+    /// Adds the strings and the names that refer to them.
     fn put_names(&mut self) {
         let frame = self.strings.intern("Frame");
         let keyed = self.intern_all(keyed_names);
@@ -213,7 +214,7 @@ impl<'a> FileWriter<'a> {
         bytes.put_u64(0); // names of other processes
     }
 
-    /// The threads, by the number that a zone of a context refers to.
+    /// Adds the threads, ordered by the number that zones of a context refer to.
     fn put_threads_in_order(&mut self) {
         let known = self.gpu.thread_ids();
         self.bytes.put_count(known.len());
@@ -340,7 +341,7 @@ impl<'a> FileWriter<'a> {
         }
     }
 
-    /// Memory, call stacks, frame images, context switches, symbols: all empty.
+    /// Adds empty sections for memory, call stacks, frame images, context switches and symbols.
     fn put_empty_rest(&mut self) {
         let bytes = &mut self.bytes;
         bytes.put_u64(1); // one set of allocations
@@ -355,21 +356,21 @@ impl<'a> FileWriter<'a> {
     }
 }
 
-/// The names that have keys, from key 1: of plots, then of frames.
+/// Returns the names with keys, from key 1: names of plots, then of frames.
 fn keyed_names<'a>(scene: &'a Scene<'a>) -> Vec<&'a str> {
     let frames = scene.frames.iter().map(|frames| frames.name);
     scene.plots.iter().map(|plot| plot.name.as_str()).chain(frames).collect()
 }
 
-/// Bytes that a title may have: readers hold it in 1024.
+/// Maximum bytes of a title: readers use a buffer of 1024.
 const TITLE_BYTES: usize = 1000;
 
-/// The beginning of a text, at most `byte_limit` bytes.
+/// Returns the beginning of a text, at most `byte_limit` bytes long.
 pub(super) fn cut(text: &str, byte_limit: usize) -> &str {
     &text[..text.floor_char_boundary(byte_limit)]
 }
 
-/// Tracy's files have red in the lowest byte.
+/// Reorders a colour for Tracy's files, which store red in the lowest byte.
 const fn bgr(rgb: u32) -> u32 {
     ((rgb & 0xFF) << 16) | (rgb & 0xFF00) | ((rgb >> 16) & 0xFF)
 }

@@ -1,13 +1,13 @@
-//! The texts of a file, each once.
+//! Texts of a file, without duplicates.
 
 use std::collections::HashMap;
 
-/// Position of a text in the file's table.
+/// Index of a text in the file's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StringIndex(pub(super) u32);
 
 impl StringIndex {
-    /// The largest index that a reference of 24 bits, in which 0 means none, can have.
+    /// Largest index in a 24-bit reference, in which 0 means no text.
     const MAX: u32 = (1 << 24) - 2;
 
     /// Returns the pseudo-address of the text, for references that are pointers in Tracy.
@@ -15,7 +15,7 @@ impl StringIndex {
         u64::from(self.0) + 1
     }
 
-    /// The reference of 24 bits.
+    /// Returns the 24-bit reference.
     pub(super) const fn plus_one(self) -> u32 {
         self.0 + 1
     }
@@ -35,7 +35,8 @@ pub(super) struct StringTable<'a> {
 }
 
 impl<'a> StringTable<'a> {
-    /// The index of a text. Once all indices are in use, new texts become the last one.
+    /// Returns the index of a text, adding new texts. Once all indices are in use, new texts get
+    /// the last index.
     pub(super) fn intern(&mut self, text: &'a str) -> StringIndex {
         if let Some(&known) = self.known.get(text) {
             return known;
@@ -51,7 +52,7 @@ impl<'a> StringTable<'a> {
         index
     }
 
-    /// The texts, by index.
+    /// Returns the texts, by index.
     pub(super) fn texts(&self) -> &[&'a str] {
         &self.texts
     }

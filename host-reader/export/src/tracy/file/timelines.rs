@@ -1,7 +1,7 @@
-//! Zones: those of lanes inside of contexts, and those of threads.
+//! Zones of lanes in contexts, and zones of threads.
 //!
-//! Both are written parent by parent, a zone's children between its start and its end,
-//! every time as the distance from the one written before it.
+//! Both are written as trees: a zone's children come between its start and its end. Each time is
+//! the difference from the previous time.
 
 use super::{
     bytes::Bytes,
@@ -17,12 +17,12 @@ use crate::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// How a file numbers a source location that it holds by value.
+/// Returns the file's number of a source location that the file stores by value.
 pub(super) fn place_id(place: PlaceNumber) -> i16 {
     i16::try_from(place).map_or(i16::MIN, |place| -1 - place)
 }
 
-/// Facts about the zones of contexts that earlier sections of the file need.
+/// Data about the zones of contexts that earlier sections of the file need.
 pub(super) struct GpuTimelines {
     parent_count: u64,
     place_counts: Vec<u64>,
@@ -37,7 +37,7 @@ impl GpuTimelines {
         lanes()
             .flat_map(|lane| &lane.places)
             .for_each(|&place| place_counts[usize::from(place)] += 1);
-        // Number 0 is no thread. A thread past the last number is drawn, but not named.
+        // Number 0 means no thread. Threads beyond the last number are drawn without a name.
         let ids = std::iter::once(0).chain(scene.threads.iter().map(|thread| thread.id));
         let thread_ids: Vec<u32> = ids.take(1 << 16).collect();
         Self {
@@ -48,22 +48,22 @@ impl GpuTimelines {
         }
     }
 
-    /// Zones that have zones inside.
+    /// Returns the number of zones with nested zones.
     pub(super) const fn parent_count(&self) -> u64 {
         self.parent_count
     }
 
-    /// Zones of each source location.
+    /// Returns the number of zones for each source location.
     pub(super) fn place_counts(&self) -> &[u64] {
         &self.place_counts
     }
 
-    /// The threads in the order of their numbers.
+    /// Returns the threads in the order of their numbers.
     pub(super) fn thread_ids(&self) -> &[u32] {
         &self.thread_ids
     }
 
-    /// One lane of a context.
+    /// Appends one lane of a context.
     pub(super) fn put_lane(&self, lane: &SceneLane<'_>, bytes: &mut Bytes) {
         let (outermost, children) = child_counts(lane.zones.edges(), lane.zones.len());
         let thread = self.thread_numbers.get(&lane.thread_id).copied().unwrap_or(0);
@@ -73,7 +73,7 @@ impl GpuTimelines {
         let mut before_ns = 0;
         let mut put_time = |bytes: &mut Bytes, time_ns: u64| {
             let time_ns = tracy_ns(time_ns);
-            // The host's time and the device's are the same clock here.
+            // Host time and device time are the same clock here.
             bytes.put_i64(time_ns - before_ns);
             bytes.put_i64(time_ns - before_ns);
             before_ns = time_ns;
@@ -93,7 +93,7 @@ impl GpuTimelines {
     }
 }
 
-/// Zones directly inside of each zone, behind those inside of none.
+/// Returns the number of outermost zones, and the number of direct children of each zone.
 fn child_counts(edges: impl Iterator<Item = ZoneEdge>, zone_count: usize) -> (u64, Vec<u64>) {
     let mut outermost = 0;
     let mut children = vec![0; zone_count];
@@ -112,19 +112,19 @@ fn child_counts(edges: impl Iterator<Item = ZoneEdge>, zone_count: usize) -> (u6
     (outermost, children)
 }
 
-/// How many of the zones with these depths have zones inside.
+/// Returns the number of zones with nested zones, given the depths of all zones.
 fn parents(depths: impl Iterator<Item = u16>) -> u64 {
     let mut before = u16::MAX;
     let is_first_inside = |&depth: &u16| depth > std::mem::replace(&mut before, depth);
     depths.filter(is_first_inside).count() as u64
 }
 
-/// The zones of threads, which have names and texts of their own.
+/// Zones of threads, with their own names and texts.
 pub(super) struct Spans {
     count: usize,
     parent_count: u64,
     place_counts: Vec<u64>,
-    /// Text and name of every span that has one of its own, in the order of threads and time.
+    /// Text and name of each span with an own text or name, ordered by thread and time.
     extras: Vec<[Option<StringIndex>; 2]>,
 }
 
@@ -145,17 +145,17 @@ impl Spans {
         }
     }
 
-    /// Spans of each source location.
+    /// Returns the number of spans for each source location.
     pub(super) fn place_counts(&self) -> &[u64] {
         &self.place_counts
     }
 
-    /// Text and name of every span that has one of its own; the first has number 1.
+    /// Returns text and name of each span with an own text or name; the first entry has number 1.
     pub(super) fn extras(&self) -> &[[Option<StringIndex>; 2]] {
         &self.extras
     }
 
-    /// Threads with their spans and messages; those that have neither are left out.
+    /// Appends the threads with their spans and messages; threads without either are left out.
     pub(super) fn put(&self, scene: &Scene<'_>, bytes: &mut Bytes) {
         let mut messages: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (index, message) in scene.messages.iter().enumerate() {

@@ -7,18 +7,18 @@ use tracy::protocol::TracyProtocol;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// The address is not to be had.
+    /// The address is not available.
     #[error(
         "cannot listen for Tracy viewers on {address}: {source}; {}",
         advice(.source)
     )]
     Bind {
-        /// The address as it was given.
+        /// The requested address.
         address: String,
         /// Error of the operating system.
         source: io::Error,
     },
-    /// No connection can be taken up.
+    /// A connection could not be accepted.
     #[error("cannot take up a connection: {0}")]
     Accept(io::Error),
     /// The connection does not begin with a viewer's greeting.
@@ -29,12 +29,12 @@ pub enum ServeError {
         /// Data received instead of a greeting.
         found: String,
     },
-    /// The viewer's version is not spoken here.
+    /// The viewer's protocol version is not supported.
     #[error("the viewer at {peer} speaks protocol {number}; expected one of {}", known_protocols())]
     UnknownProtocol {
-        /// Where the viewer is.
+        /// Address of the viewer.
         peer: SocketAddr,
-        /// Number of its protocol.
+        /// Number of the viewer's protocol.
         number: u32,
     },
 }
@@ -44,7 +44,7 @@ fn known_protocols() -> String {
     TracyProtocol::all().iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the way out of an address that is not to be had.
+/// Returns advice for an address that is not available.
 fn advice(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::AddrInUse => "close the program that listens there, or choose another port",

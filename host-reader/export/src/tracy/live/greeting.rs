@@ -29,7 +29,7 @@ pub(super) fn greet(
     protocol.ok_or(ServeError::UnknownProtocol { peer, number })
 }
 
-/// The number of the protocol that the viewer speaks, or what came in its place.
+/// Reads the number of the viewer's protocol; the error describes the data received instead.
 fn greeting(stream: &mut TcpStream) -> Result<u32, String> {
     let mut greeting = [0; 12];
     let limited = stream.set_read_timeout(Some(GREETING_TIME));
@@ -59,12 +59,12 @@ fn greeting(stream: &mut TcpStream) -> Result<u32, String> {
     }
 }
 
-/// Returns true if the other side let a time limit pass.
+/// Returns true if an operation exceeded its time limit.
 pub(super) fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
-/// Sends the traced program's name and the meaning of its times.
+/// Sends the traced program's name and the scale of its times.
 pub(super) fn welcome(
     stream: &mut TcpStream,
     protocol: &TracyProtocol,
@@ -89,7 +89,7 @@ pub(super) fn welcome(
     stream.write_all(&welcome)
 }
 
-/// A text in a field that it does not fill.
+/// Appends a text in a field of fixed length, cut and padded with zeros.
 fn extend_with_text(bytes: &mut Vec<u8>, text: &str, field_bytes: usize) {
     let end = bytes.len() + field_bytes;
     bytes.extend(cut(text, field_bytes - 1).as_bytes());

@@ -1,21 +1,21 @@
-//! Items: what is said to a viewer, as bytes of its version of the protocol.
+//! Items sent to a viewer, encoded in its version of the protocol.
 //!
 //! # Compatibility
-//! Tracy's `public/common/TracyQueue.hpp`: the fields of each item, without gaps.
+//! Tracy's `public/common/TracyQueue.hpp`: the fields of each item, without padding.
 
 use crate::tracy::{file::cut, lanes::Rgb, places::Place};
 use tracy::protocol::{FAR_NS, ItemKind, NEAR_NS, Program, TracyProtocol};
 
-/// Bytes of a text that fit into an item whatever its other fields hold.
+/// Maximum bytes of a text that always fit into an item together with its other fields.
 const TEXT_BYTES: usize = 20_000;
 
-/// Items that are not sent yet.
+/// Items not sent yet.
 pub(super) struct Items {
     protocol: &'static TracyProtocol,
     bytes: Vec<u8>,
-    /// The last time of a context's zone, which the next one is a distance from.
+    /// Last time sent for a context's zone; the next time is relative to it.
     gpu_ns: i64,
-    /// The last time of a zone of the thread that is spoken of.
+    /// Last time sent for a zone of the current thread.
     thread_ns: i64,
 }
 
@@ -36,7 +36,7 @@ impl Items {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Begins an item. Every version has the kinds that are sent without asking first.
+    /// Begins an item. Every version has the kinds that are sent without a request.
     fn put_kind(&mut self, kind: ItemKind) {
         self.bytes.extend(self.protocol.code(kind));
     }
@@ -49,14 +49,14 @@ impl Items {
         }
     }
 
-    /// A text behind its length of 16 bits.
+    /// Appends the 16-bit length of a text, then the text.
     fn put_text(&mut self, text: &str) {
         let text = cut(text, TEXT_BYTES);
         self.put(&u16::try_from(text.len()).unwrap_or(0).to_le_bytes());
         self.put(text.as_bytes());
     }
 
-    /// The text that the item after it is about.
+    /// Sends the text that the next item refers to.
     fn single_string(&mut self, text: &str) {
         let text = cut(text, TEXT_BYTES);
         let has_short = self.protocol.has_short_texts();
@@ -66,7 +66,8 @@ impl Items {
                 self.put(&[size]);
             }
             _ => {
-                // Lengths of the longer form begin where those of the shorter one end.
+                // The longer form encodes the length minus the number of lengths of the shorter
+                // form.
                 let first = if has_short { 256 } else { 0 };
                 let size = u16::try_from(text.len() - first).unwrap_or(0);
                 self.put_kind(ItemKind::SingleStringData);
@@ -89,7 +90,7 @@ impl Items {
         self.put_context(context);
     }
 
-    /// The location of the zone that begins next.
+    /// Sends the source location of the zone that begins next.
     fn place(&mut self, place: &Place<'_>) {
         let texts = [&place.function, place.file, &place.name].map(|text| cut(text, TEXT_BYTES));
         let size: usize = 4 + 4 + texts.iter().map(|text| text.len()).sum::<usize>() + 2;
@@ -106,7 +107,7 @@ impl Items {
         self.put_without_nul(name);
     }
 
-    /// A byte 0 would end the text.
+    /// Appends a text without bytes 0, which would end the text.
     fn put_without_nul(&mut self, text: &str) {
         self.bytes.extend(text.bytes().map(|byte| if byte == 0 { b' ' } else { byte }));
     }
@@ -120,7 +121,8 @@ impl Items {
         self.gpu_edge(ItemKind::GpuZoneEndSerial, zone, time_ns);
     }
 
-    /// Host time and device time are one clock here, so that both have the same distance.
+    /// Sends a begin or an end; host time and device time are one clock, so both have the same
+    /// difference.
     fn gpu_edge(&mut self, kind: ItemKind, zone: GpuZone, time_ns: i64) {
         let since_last_ns = (time_ns - self.gpu_ns).to_le_bytes();
         self.gpu_ns = time_ns;
@@ -135,14 +137,14 @@ impl Items {
         self.put_context(zone.context);
     }
 
-    /// Speaks of this thread from here on.
+    /// Selects the thread that the following items refer to.
     pub(super) fn thread_context(&mut self, thread_id: u32) {
         self.put_kind(ItemKind::ThreadContext);
         self.put(&thread_id.to_le_bytes());
         self.thread_ns = 0;
     }
 
-    /// Makes the viewer know of the thread, and ask for its name.
+    /// Announces a thread, so that the viewer asks for its name.
     pub(super) fn thread_exists(&mut self, thread_id: u32) {
         self.thread_context(thread_id);
         self.put_kind(ItemKind::ZoneValidation);
@@ -190,7 +192,7 @@ impl Items {
     }
 
     pub(super) fn message(&mut self, time_ns: i64, rgb: Rgb, text: &str) {
-        /// A user's, for information.
+        /// Source and severity: user, information.
         const USER_INFORMATION: u8 = 0x20;
         self.single_string(text);
         self.put_kind(ItemKind::MessageColor);
@@ -202,7 +204,7 @@ impl Items {
         }
     }
 
-    /// The end of a frame, and the begin of the next one of the name with this key.
+    /// Ends a frame and begins the next frame of the name with this key.
     pub(super) fn frame_mark(&mut self, time_ns: i64, name_key: u64) {
         self.put_kind(ItemKind::FrameMarkMsg);
         self.put(&time_ns.to_le_bytes());
@@ -228,7 +230,7 @@ impl Items {
         self.put_kind(ItemKind::Terminate);
     }
 
-    /// Answers a question with a text.
+    /// Answers a request with a text.
     pub(super) fn answer(&mut self, answer: Answer, key: u64, text: &str) {
         self.put_kind(match answer {
             Answer::Text => ItemKind::StringData,
@@ -240,7 +242,7 @@ impl Items {
         self.put_text(text);
     }
 
-    /// Answers a question for which there is nothing to say.
+    /// Answers a request without a result.
     pub(super) fn answer_done(&mut self) {
         self.put_kind(ItemKind::AckServerQueryNoop);
     }
@@ -255,12 +257,12 @@ impl Items {
     }
 }
 
-/// Which zone of which context an item is about.
+/// Zone and context that an item refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GpuZone {
     pub(super) context: u16,
     pub(super) thread_id: u32,
-    /// Free at the time; ties the item to its time.
+    /// Number that links a zone's item to the item with its time; unused at this moment.
     pub(super) query: u16,
 }
 

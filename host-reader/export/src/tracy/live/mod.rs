@@ -1,12 +1,12 @@
-//! Live: the trace for a viewer or capture tool that connects over the network.
+//! Live export: sends the trace to a viewer or capture tool that connects over the network.
 //!
-//! A viewer says which version of the protocol it speaks and is served in that one. It sees
-//! what a profiled program would send, only that all of it has happened already.
+//! A viewer announces its version of the protocol and is served in this version. It receives what a
+//! profiled program would send, except that all events are in the past.
 //!
 //! # Compatibility
-//! Tracy's `public/common/TracyProtocol.hpp` (greeting, welcome, questions),
-//! `public/client/TracyProfiler.cpp` (what a program sends when) and
-//! `server/TracyWorker.cpp` (what a viewer makes of it).
+//! Tracy's `public/common/TracyProtocol.hpp` (greeting, welcome, requests),
+//! `public/client/TracyProfiler.cpp` (order of the items that a program sends) and
+//! `server/TracyWorker.cpp` (interpretation by the viewer).
 
 mod error;
 mod greeting;

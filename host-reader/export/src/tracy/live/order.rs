@@ -1,7 +1,7 @@
-//! The zones of a context in the order in which they happened.
+//! Zones of a context, merged in the order of time.
 //!
-//! A viewer takes a time that is much earlier than the one before it for a counter that
-//! began anew, so that the lanes of a context must be sent as one sequence.
+//! If a time is much earlier than the previous time, a viewer assumes that the counter restarted.
+//! The lanes of a context must therefore be sent as one sequence in time order.
 
 use crate::{TraceZones, ZoneEdge, tracy::scene::SceneLane};
 use std::{
@@ -9,15 +9,15 @@ use std::{
     collections::{BinaryHeap, binary_heap::PeekMut},
 };
 
-/// Begins and ends of all lanes of a context, ordered by time.
+/// Iterator over begins and ends of all lanes of a context, ordered by time.
 pub(super) struct InOrder<'a, I> {
     lanes: &'a [SceneLane<'a>],
     edges: Vec<I>,
     next: BinaryHeap<Reverse<(u64, usize, NextEdge)>>,
 }
 
-/// A [`ZoneEdge`] that can be ordered; its order among equal times of a lane never matters,
-/// since a lane has one next edge.
+/// A [`ZoneEdge`] with an order. Edges of the same lane are never compared, since only the next
+/// edge of each lane is queued.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct NextEdge {
     is_end: bool,
@@ -38,7 +38,7 @@ impl NextEdge {
     }
 }
 
-/// One begin or end.
+/// One begin or end of a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) time_ns: u64,
@@ -47,7 +47,7 @@ pub(super) struct Step {
     pub(super) edge: ZoneEdge,
 }
 
-/// Walks the lanes of a context side by side.
+/// Merges the lanes of a context by time.
 pub(super) fn in_order<'a>(
     lanes: &'a [SceneLane<'a>],
 ) -> InOrder<'a, impl Iterator<Item = ZoneEdge> + 'a> {

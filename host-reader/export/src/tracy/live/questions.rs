@@ -1,4 +1,4 @@
-//! Requests of a viewer: texts of items that it knows only by number.
+//! Requests of a viewer for texts of items that it knows only by number.
 
 use std::{
     io::Read,
@@ -25,7 +25,7 @@ pub(super) enum QuestionKind {
     FrameName,
     SymbolCode,
     SourceCode,
-    /// A request that no device trace causes.
+    /// A request that a device trace never causes.
     Other,
 }
 
@@ -44,10 +44,10 @@ impl QuestionKind {
     }
 }
 
-/// Questions that wait; a viewer never has more of them open.
+/// Maximum number of queued requests; a viewer never has more requests open.
 const WAITING_LIMIT: usize = 8 * 1024;
 
-/// Reads questions on a thread of its own, until the viewer leaves.
+/// Reads requests on a separate thread until the viewer leaves.
 pub(super) fn listen(stream: TcpStream) -> Receiver<Question> {
     let (sender, questions) = sync_channel(WAITING_LIMIT);
     thread::spawn(move || forward(stream, &sender));

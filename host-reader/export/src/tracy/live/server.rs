@@ -1,4 +1,4 @@
-//! Waiting for viewers.
+//! Server that waits for viewers.
 
 use super::{error::ServeError, greeting, session::Session};
 use crate::{
@@ -12,10 +12,10 @@ use std::{
 };
 use tracy::protocol::{Program, TracyProtocol};
 
-/// How long a viewer may take nothing before it is dropped.
+/// Time without progress after which a viewer is dropped.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Gives traces to the Tracy viewers that connect.
+/// Server that sends traces to connecting Tracy viewers.
 ///
 /// ```no_run
 /// # use export::{tracy::*, Trace};
@@ -32,7 +32,7 @@ pub struct TracyServer {
     patience: Duration,
 }
 
-/// A connection that was taken up; whether it is a viewer's is still to be seen.
+/// An accepted connection, which may or may not be a viewer's.
 #[derive(Debug)]
 pub struct Visitor {
     stream: TcpStream,
@@ -49,19 +49,19 @@ pub struct ServedViewer {
     pub protocol: &'static TracyProtocol,
     /// Contents of the export.
     pub notes: TracyNotes,
-    /// True if the viewer took all of it; false if it disconnected earlier or was dropped.
+    /// True if the viewer received everything; false if it disconnected earlier or was dropped.
     pub is_whole: bool,
-    /// True if it was dropped because it took nothing for too long.
+    /// True if the viewer was dropped because it received nothing for too long.
     pub has_stalled: bool,
     /// Bytes sent, after compression.
     pub sent_bytes: u64,
 }
 
 impl TracyServer {
-    /// Listens on an address; port 8086 is the one that viewers try by themselves.
+    /// Listens on an address; viewers try port 8086 by default.
     ///
     /// # Errors
-    /// If the address is not to be had.
+    /// If the address is not available.
     pub fn bind(address: impl ToSocketAddrs + std::fmt::Display) -> Result<Self, ServeError> {
         match TcpListener::bind(&address) {
             Ok(listener) => Ok(Self { listener, patience: PATIENCE }),
@@ -69,35 +69,36 @@ impl TracyServer {
         }
     }
 
-    /// Drops viewers that take nothing for as long as this; without it, for a minute.
+    /// Drops viewers that receive nothing for `patience`; the default is a minute.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
-        // The system takes no time limit of 0.
+        // The system does not accept a time limit of 0.
         Self { patience: patience.max(Duration::from_millis(1)), ..self }
     }
 
-    /// Where it listens.
+    /// Returns the address on which the server listens.
     ///
     /// # Errors
-    /// If the system cannot name it.
+    /// If the system does not know the address.
     pub fn local_address(&self) -> Result<SocketAddr, ServeError> {
         self.listener.local_addr().map_err(ServeError::Accept)
     }
 
-    /// Waits for somebody to connect.
+    /// Waits for a connection.
     ///
     /// # Errors
-    /// If the system gives no connection.
+    /// If the system cannot accept a connection.
     pub fn accept(&self) -> Result<Visitor, ServeError> {
         let (stream, peer) = self.listener.accept().map_err(ServeError::Accept)?;
         Ok(Visitor { stream, peer, patience: self.patience })
     }
 
-    /// Waits for a viewer, gives it the whole trace and waits until it has it.
+    /// Waits for a viewer, sends it the whole trace, and waits until the viewer has received
+    /// everything.
     ///
     /// # Errors
-    /// If the peer is no viewer, or speaks a version that is not known. The next one
-    /// can be served all the same. That a viewer leaves early is no error.
+    /// If the peer is not a viewer, or uses an unknown protocol version. The next viewer can be
+    /// served all the same. A viewer that leaves early is not an error.
     pub fn serve_next(
         &self,
         trace: &Trace<'_>,
@@ -109,11 +110,11 @@ impl TracyServer {
 }
 
 impl Visitor {
-    /// Gives the whole trace to the viewer and waits until it has it. Several visitors can be
-    /// served at once, each on a thread of its own.
+    /// Sends the whole trace to the viewer and waits until the viewer has received everything.
+    /// Several viewers can be served at once, each on a thread of its own.
     ///
     /// # Errors
-    /// As [`TracyServer::serve_next`].
+    /// See [`TracyServer::serve_next`].
     pub fn serve(
         self,
         trace: &Trace<'_>,
@@ -130,14 +131,14 @@ impl Visitor {
     }
 }
 
-/// Sends a scene; whether all of it was taken, and how many bytes that were.
+/// Sends a scene; returns whether the viewer received everything, and the number of bytes sent.
 fn give(
     scene: &Scene<'_>,
     mut stream: TcpStream,
     protocol: &'static TracyProtocol,
     patience: Duration,
 ) -> (io::Result<()>, u64) {
-    // Questions are answered one by one: waiting to fill packets would only slow them down.
+    // Requests are answered one by one: waiting for full packets would only slow the answers down.
     let _ = stream.set_nodelay(true);
     let welcomed = greeting::welcome(&mut stream, protocol, scene.options);
     match welcomed.and_then(|()| Session::new(scene, stream, protocol, patience)) {

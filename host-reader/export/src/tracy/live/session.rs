@@ -1,4 +1,4 @@
-//! One viewer's session: everything is sent, and questions are answered on the way.
+//! Session with one viewer: sends everything and answers requests in between.
 
 use super::{
     items::{Answer, GpuZone, Items},
@@ -21,17 +21,17 @@ use std::{
 };
 use tracy::protocol::TracyProtocol;
 
-/// Bytes after which items are sent. Viewers take 256 KiB at once; the largest item has
-/// less than half of that.
+/// Number of bytes after which items are sent. Viewers accept 256 KiB at once; the largest item is
+/// less than half as long.
 const FRAME_BYTES: usize = 128 * 1024;
 
-/// Connection to one viewer, with the trace that it is sent.
+/// Connection to one viewer, with the trace to send.
 pub(super) struct Session<'a> {
     scene: &'a Scene<'a>,
     stream: TcpStream,
     items: Items,
     questions: Receiver<Question>,
-    /// How long a viewer may take nothing and ask nothing.
+    /// Maximum time in which a viewer may neither receive nor request anything.
     patience: Duration,
     sent_bytes: u64,
 }
@@ -53,12 +53,12 @@ impl<'a> Session<'a> {
         self.sent_bytes
     }
 
-    /// Sends everything. An error means that the viewer has left, or took nothing for too long,
-    /// before it had all of it.
+    /// Sends everything. An error means that the viewer left, or received nothing for too long,
+    /// before it had everything.
     pub(super) fn run(&mut self) -> io::Result<()> {
         let scene = self.scene;
-        // Viewers end without waiting for names of frames, but not without those of threads:
-        // what is asked for before those is answered before.
+        // Viewers disconnect without waiting for the names of frames, but wait for the names of
+        // threads. Frames are sent first, so that requests for their names are answered first.
         self.send_frames()?;
         for (number, context) in (0..=u16::MAX).zip(&scene.contexts) {
             self.items.new_context(number, &context.name);
@@ -82,7 +82,7 @@ impl<'a> Session<'a> {
     }
 
     fn send_context(&mut self, number: u16, context: &Context<'_>) -> io::Result<()> {
-        // A number is free again at once, since its time follows immediately.
+        // Each number can be reused at once, since the zone's time follows immediately.
         let mut query = 0_u16;
         for step in in_order(&context.lanes) {
             let lane = &context.lanes[step.lane];
@@ -172,7 +172,7 @@ impl<'a> Session<'a> {
         self.answer_waiting()
     }
 
-    /// Sends what is gathered as one frame.
+    /// Sends the buffered items as one frame.
     fn send(&mut self) -> io::Result<()> {
         if self.items.bytes().is_empty() {
             return Ok(());
@@ -194,7 +194,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// A viewer that has everything and all names says so.
+    /// Answers requests until the viewer ends the session, which it does once it has everything.
     fn answer_until_end(&mut self) -> io::Result<()> {
         loop {
             let question = match self.questions.recv_timeout(self.patience) {
@@ -241,7 +241,7 @@ impl<'a> Session<'a> {
 }
 
 impl Drop for Session<'_> {
-    /// The thread that reads questions ends with the connection.
+    /// Closes the connection, which ends the thread that reads requests.
     fn drop(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Both);
     }
