@@ -25,7 +25,7 @@ use std::{fmt::Write as _, fs, path::PathBuf, thread};
 use target::Hindrance;
 
 /// Features that firmware and kernels share, and what they are called in the list of images.
-const MODES: [(&str, &str); 8] = [
+const MODES: [(&str, &str); 9] = [
     ("waits", "WaitTotals"),
     ("sync-events", "WaitEvents"),
     ("sync-windows", "WaitWindows"),
@@ -34,6 +34,7 @@ const MODES: [(&str, &str); 8] = [
     ("trace-only", "TraceOnly"),
     ("debug-dump", "DebugDump"),
     ("dispatch", "Dispatch"),
+    ("stream", "Stream"),
 ];
 
 fn main() -> Result<()> {

@@ -91,7 +91,7 @@ macro_rules! push_text {
 pub(crate) use push_text;
 #[cfg(all(feature = "enabled", target_arch = "riscv32"))]
 pub(crate) use quick_push_text;
-#[cfg(all(feature = "debug-dump", target_arch = "riscv32"))]
+#[cfg(all(any(feature = "debug-dump", feature = "stream"), target_arch = "riscv32"))]
 pub(crate) use stall_text;
 
 /// The text of the zone that shows what a quick push cost.

@@ -304,6 +304,16 @@ impl MeshConfig {
         self
     }
 
+    /// The same mesh with kernels whose records are drained while they run, see
+    /// [`wire::stream`]. There is no object code of them that records sum zones or waits.
+    ///
+    /// The host sees such chips as they are when it looks.
+    #[must_use]
+    pub const fn with_streaming(mut self) -> Self {
+        self.modes.is_streaming = true;
+        self
+    }
+
     /// The same mesh with firmware that reads groups of hardware counters in each launch, by the bits
     /// of [`wire::perf_counter`].
     #[must_use]
@@ -384,7 +394,7 @@ impl MeshConfig {
     /// Refuses modes that no code is built for.
     pub(crate) fn check_modes(&self) -> Result<(), ConfigError> {
         let has_counters = self.modes.counter_groups != 0;
-        let has_own_code = has_counters || self.modes.is_trace_only || self.modes.is_non_dropping;
+        let has_own_code = has_counters || self.modes.is_trace_only || self.modes.waits_for_host();
         let has_waits = self.modes.wait_records != WaitRecords::Off;
         let is_cpp = self.modes.kernels == KernelKind::Cpp;
         let has_firmware = self.modes.firmware.is_some();
@@ -400,10 +410,11 @@ impl MeshConfig {
                     && (has_firmware
                         || self.modes.is_trace_only
                         || self.modes.is_accumulating
-                        || self.modes.is_non_dropping),
+                        || self.modes.waits_for_host()),
                 "profiled dispatch cores",
             ),
             (self.modes.is_non_dropping, "the debug dump"),
+            (self.modes.is_streaming, "streamed records"),
             (self.modes.is_accumulating, "accumulated launches"),
             (has_counters, "hardware counters"),
             (has_waits, "records of waits"),

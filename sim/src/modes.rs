@@ -17,6 +17,8 @@ pub struct KernelModes {
     /// True if kernels are built for the debug dump: a RISC whose lane is full waits for the host to
     /// read on.
     pub is_non_dropping: bool,
+    /// True if kernels are built to stream their records.
+    pub is_streaming: bool,
     /// Groups of hardware counters that are read in each launch, as the bits of
     /// [`wire::perf_counter`].
     pub counter_groups: u32,
@@ -35,12 +37,18 @@ pub struct KernelModes {
 }
 
 impl KernelModes {
+    /// Returns true if kernels may wait for what the host does, so that it sees them as they are.
+    pub(crate) const fn waits_for_host(&self) -> bool {
+        self.is_non_dropping || self.is_streaming
+    }
+
     /// Kernels that record zones, data and events.
     pub const PLAIN: Self = Self {
         sums_enabled: false,
         is_trace_only: false,
         is_accumulating: false,
         is_non_dropping: false,
+        is_streaming: false,
         counter_groups: 0,
         kernels: KernelKind::Riscv,
         firmware: None,

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use sim::workload::PipelineShape;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use wire::stream::Policy;
 
 /// Heading of options for the simulated chips.
 const CHIPS: &str = "Chips";
@@ -158,6 +159,30 @@ pub(crate) struct WorkloadArgs {
         ]
     )]
     pub(crate) noc_debug_dump: bool,
+    /// Stream records: each RISC writes them into a ring that the host drains while kernels run, so
+    /// that long kernels lose nothing to a host that reads often enough (--read-every; default 1ms).
+    /// POLICY says what a RISC does when its ring is full: drop, overwrite, block=CYCLES (it waits so
+    /// long at most), or sample=N, which keeps one chunk of N.
+    #[arg(
+        help_heading = RECORDS,
+        long,
+        value_name = "POLICY",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "drop",
+        value_parser = stream_policy,
+        conflicts_with_all = [
+            "enable_sum_profiling",
+            "enable_accumulate_profiling",
+            "device_trace_profiler",
+            "profile_dispatch_cores",
+            "profiler_capture_perf_counters",
+            "noc_debug_dump",
+            "kernel",
+            "firmware",
+        ]
+    )]
+    pub(crate) stream: Option<Policy>,
     /// Groups of hardware counters to read in each launch: fpu, pack, unpack, instrn, l1_0 to l1_5,
     /// or all. What one run cannot read together takes several runs, whose counters are put side by
     /// side.
@@ -255,6 +280,30 @@ fn duration_ns(text: &str) -> Result<u64, String> {
         number.checked_mul(ns).filter(|&ns| ns > 0)
     });
     parsed.ok_or_else(|| "expected a whole number and a unit of ns, us, ms, s: 50us".to_owned())
+}
+
+/// What a RISC that streams does when its ring is full.
+fn stream_policy(text: &str) -> Result<Policy, String> {
+    let exponent = |number: &str, max: u8| {
+        let number: u64 = number.parse().ok()?;
+        let exponent = u8::try_from(number.checked_ilog2()?).ok()?;
+        (number.is_power_of_two() && exponent <= max).then_some(exponent)
+    };
+    let (name, parameter) = text.split_once('=').unwrap_or((text, ""));
+    let policy = match (name, parameter) {
+        ("drop", "") => Some(Policy::DropNewest),
+        ("overwrite", "") => Some(Policy::OverwriteOldest),
+        ("block", _) => exponent(parameter, 31).map(|cycles_log2| Policy::Block { cycles_log2 }),
+        ("sample", _) => {
+            exponent(parameter, 15).map(|chunks_log2| Policy::KeepOneOf { chunks_log2 })
+        }
+        _ => None,
+    };
+    policy.ok_or_else(|| {
+        "expected drop, overwrite, block=CYCLES or sample=N, with a power of two: block=1048576, \
+         sample=8"
+            .to_owned()
+    })
 }
 
 /// Write the linker scripts for kernels of your own, one per processor.

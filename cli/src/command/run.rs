@@ -76,6 +76,7 @@ pub(super) fn carry_out(
         && !is_foreign
         && !config.modes.is_trace_only
         && !config.modes.is_accumulating
+        && !config.modes.is_streaming
         && (files.capture().is_some() || show.subtract_probe_cost);
     let session = HostSession {
         capture: files.capture(),
@@ -83,6 +84,7 @@ pub(super) fn carry_out(
         is_calibrated,
         has_buffers: settings.buffer_usage,
         pause_ns: args.read_every,
+        stream_policy: args.stream.unwrap_or_default(),
     };
     let (mut recording, read_count) = execute(&mut *mesh, &plan, &config, &session)?;
     let later = execute_later_passes(args, &plan, (&config, &passes.1), &session)?;

@@ -89,16 +89,20 @@ pub(super) fn with_kernels(
         return Ok(config);
     }
     kernels::check_object_code()?;
-    if !args.noc_debug_dump {
-        return Ok(config);
+    if args.noc_debug_dump {
+        check_host(args, work, "the debug dump (--noc-debug-dump, TT_METAL_NOC_DEBUG_DUMP)")?;
+        return Ok(config.with_debug_dump());
     }
-    check_debug_dump(args, work)?;
-    Ok(config.with_debug_dump())
+    if args.stream.is_some() {
+        check_host(args, work, "streaming (--stream)")?;
+        return Ok(config.with_streaming());
+    }
+    Ok(config)
 }
 
-/// Refuses the debug dump where cores cannot wait for the host.
-fn check_debug_dump(args: &WorkloadArgs, work: &Work) -> Result<(), Failure> {
-    const DUMP: &str = "the debug dump (--noc-debug-dump, TT_METAL_NOC_DEBUG_DUMP)";
+/// Refuses a mode in which the host reads while kernels run where it cannot, or where kernels would not
+/// be built for it.
+fn check_host(args: &WorkloadArgs, work: &Work, mode: &str) -> Result<(), Failure> {
     let hindrance = if args.backend == Backend::Ttsim {
         "needs a host that reads while kernels run, which ttsim has not; choose --backend sim"
     } else if work.name() == PIPELINE {
@@ -107,13 +111,14 @@ fn check_debug_dump(args: &WorkloadArgs, work: &Work) -> Result<(), Failure> {
     } else {
         return Ok(());
     };
-    Err(Failure::Sentence(format!("{DUMP} {hindrance}")))
+    Err(Failure::Sentence(format!("{mode} {hindrance}")))
 }
 
 /// Returns true for kernels that wait for others and are to record that.
 fn records_waits(args: &WorkloadArgs, work: &Work) -> bool {
     let has_room =
         !args.enable_sum_profiling && !args.enable_accumulate_profiling && !args.noc_debug_dump;
+    let has_room = has_room && args.stream.is_none();
     work.name() == PIPELINE && has_room
 }
 

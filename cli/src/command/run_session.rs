@@ -14,7 +14,7 @@ use crate::{
     recording::{CaptureTarget, Recording},
 };
 use host_reader::{
-    ReadOptions, Reader,
+    ProfilerOptions, ReadOptions, Reader,
     capture::OpMetadata,
     environment::Settings,
     init_device_profiler,
@@ -31,7 +31,7 @@ use sim::{
     workload::{Plan, Workload, WorkloadOptions},
 };
 use std::collections::BTreeSet;
-use wire::RunHostId;
+use wire::{RunHostId, stream::Policy};
 
 /// Recordings of the host besides the chips' own.
 pub(super) struct HostSession<'run> {
@@ -45,6 +45,8 @@ pub(super) struct HostSession<'run> {
     pub(super) has_buffers: bool,
     /// Pause between two reads while launches run.
     pub(super) pause_ns: Option<u64>,
+    /// What RISCs that stream do when their rings are full.
+    pub(super) stream_policy: Policy,
 }
 
 /// Runs and reads; returns what was read and in how many reads.
@@ -54,8 +56,10 @@ pub(super) fn execute(
     config: &MeshConfig,
     session: &HostSession<'_>,
 ) -> Result<(recording::Recording, u64), Failure> {
-    let HostSession { capture, settings, is_calibrated, has_buffers, pause_ns } = *session;
-    init_device_profiler(mesh, &settings.profiler_options()).map_err(sentence)?;
+    let HostSession { capture, settings, is_calibrated, has_buffers, pause_ns, stream_policy } =
+        *session;
+    let options = ProfilerOptions { stream_policy, ..settings.profiler_options() };
+    init_device_profiler(mesh, &options).map_err(sentence)?;
     // Envelopes carry the number of their replay in place of a program.
     let is_counter_pass = capture.is_some_and(|capture| capture.is_counter_pass);
     let is_named = !config.modes.is_trace_only && !is_counter_pass;

@@ -16,6 +16,9 @@ pub(super) struct Request {
 
 /// Pause between reads where a variable asks for reads while kernels run, in nanoseconds.
 const MID_RUN_PAUSE_NS: u64 = 200_000;
+
+/// Pause between two reads of rings, unless an option says otherwise.
+const DRAIN_PAUSE_NS: u64 = 1_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 
 impl Request {
@@ -82,7 +85,8 @@ impl Request {
             (false, true) => Some(poll_ns),
             (false, false) => None,
         };
-        args.read_every = args.read_every.or(pause_ns);
+        let drain_ns = args.stream.map(|_| DRAIN_PAUSE_NS);
+        args.read_every = args.read_every.or(drain_ns).or(pause_ns);
     }
 
     /// Makes the settings those of the options.

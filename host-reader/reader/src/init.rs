@@ -7,6 +7,7 @@ use wire::{
     control::{ControlLayout, debug_dump, ext},
     dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, DramGeometry, GeometryError, bytes_per_program},
     risc::RISCS_PER_CORE,
+    stream::{self, Policy},
     vector,
 };
 
@@ -25,6 +26,9 @@ pub struct ProfilerOptions {
     /// True for upstream's runtime in its debug dump: each lane has two buffers, which RISC and
     /// host hand to each other.
     pub has_two_buffers: bool,
+    /// What a RISC that streams does when its ring is full. Kernels that push must be given the default:
+    /// these words have another meaning there.
+    pub stream_policy: Policy,
 }
 
 impl Default for ProfilerOptions {
@@ -34,6 +38,7 @@ impl Default for ProfilerOptions {
             sums_enabled: false,
             cores: CoreSelection::all(),
             has_two_buffers: false,
+            stream_policy: Policy::DropNewest,
         }
     }
 }
@@ -210,6 +215,10 @@ fn init_device(
                 return give_first_buffers(device, core, words, address);
             }
             words[ext::GENERATION] = next_generation(device, core)?;
+            if options.stream_policy != Policy::DropNewest {
+                let policies = words.iter_mut().skip(stream::words::POLICY).take(RISCS_PER_CORE);
+                policies.for_each(|word| *word = options.stream_policy.to_word());
+            }
             device.write_l1(core.noc0, core.control_address, &words)
         };
         write().map_err(|source| InitError::Access {

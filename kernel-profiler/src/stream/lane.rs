@@ -139,8 +139,10 @@ impl State {
         self.close_lane(port);
         self.set_next(self.next() | CLOSED_AS_IDLE);
         if port.risc_index() == 0 {
-            let place = port.control_place(0) + offset(IDLE_LAUNCHES);
-            lane::add(port, place, 1);
+            let words = port.control_place(0);
+            // A core may have no other launches.
+            port.store(words + offset(ext::SIGNATURE), SIGNATURE_VALUE);
+            lane::add(port, words + offset(IDLE_LAUNCHES), 1);
         }
     }
 

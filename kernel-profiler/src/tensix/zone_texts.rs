@@ -20,7 +20,7 @@ macro_rules! zone_text {
 
 #[cfg(target_arch = "riscv32")]
 zone_text!(quick_push_text);
-#[cfg(all(target_arch = "riscv32", feature = "debug-dump"))]
+#[cfg(all(target_arch = "riscv32", any(feature = "debug-dump", feature = "stream")))]
 zone_text!(stall_text);
 #[cfg(all(target_arch = "riscv32", feature = "accumulate"))]
 zone_text!(push_text);

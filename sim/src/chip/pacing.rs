@@ -1,4 +1,5 @@
-//! Launches that keep pace with the host: in the debug dump kernels wait for what it does.
+//! Launches that keep pace with the host: in the debug dump, and where kernels stream, they may wait for
+//! what it does.
 //!
 //! Other launches are carried out as a whole, and the host sees of them what has happened by then.
 //! These are carried out up to the cycle at which the host looks or writes, and go on from there.
@@ -48,7 +49,7 @@ impl Pacing {
 impl Chip {
     /// Returns true if launches keep pace with the host.
     pub(super) fn keeps_pace(&self) -> bool {
-        self.facts.modes.is_non_dropping
+        self.facts.modes.waits_for_host()
     }
 
     /// Carries launches out up to a cycle, saying so after each that has ended; up to another

@@ -233,6 +233,7 @@ fn selection(chip: &ChipFacts) -> Selection {
     let mode = match chip.modes.wait_records {
         _ if chip.modes.is_trace_only => Mode::TraceOnly,
         _ if chip.modes.is_non_dropping => Mode::DebugDump,
+        _ if chip.modes.is_streaming => Mode::Stream,
         _ if chip.modes.is_accumulating => Mode::Accumulate,
         _ if chip.modes.counter_groups != 0 => Mode::Counters,
         WaitRecords::Totals => Mode::WaitTotals,

@@ -83,11 +83,13 @@ pub enum Mode {
     DebugDump,
     /// Kernels that dispatch, with their headroom and their pushes.
     Dispatch,
+    /// Records that are drained while kernels run.
+    Stream,
 }
 
 impl Mode {
     /// Every mode.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Plain,
         Self::WaitTotals,
         Self::WaitEvents,
@@ -97,6 +99,7 @@ impl Mode {
         Self::TraceOnly,
         Self::DebugDump,
         Self::Dispatch,
+        Self::Stream,
     ];
 }
 

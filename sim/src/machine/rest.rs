@@ -1,4 +1,4 @@
-//! Harts that wait for the host in the debug dump.
+//! Harts that wait for the host, in the debug dump and where they stream.
 //!
 //! Such a hart looks at what the host has read, rests for some cycles, and looks again, for up to
 //! a second. As long as the host writes nothing, each look finds what the one before has found,
@@ -18,9 +18,9 @@ pub(super) struct Rest {
 }
 
 impl Rest {
-    /// Finds where a RISC rests; nowhere, unless it was built for the debug dump.
+    /// Finds where a RISC rests; nowhere, unless it was built to wait for the host.
     pub(super) fn of(chip: &ChipFacts, risc: RiscCode) -> Self {
-        if !chip.modes.is_non_dropping {
+        if !chip.modes.waits_for_host() {
             return Self::default();
         }
         let RiscCode { firmware, kernels } = risc;

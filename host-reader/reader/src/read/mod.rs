@@ -320,7 +320,7 @@ impl Reader {
         let mut lanes = self.decode(session, undecoded);
         lanes.extend(streams.iter().flat_map(|core| self.rings.read(session, core)));
         lanes.sort_by_key(|lane| lane.id);
-        let idle = streams.iter().map(|core| self.rings.idle_launches(chip.chip_id, core));
+        let idle = streams.iter().map(|core| self.rings.idle_launches(session, core));
         let discarded_launches = idle.chain(cores.iter().map(|core| core.idle_launches));
         let discarded_launches = discarded_launches.map(u64::from).sum();
         if mode == CaptureMode::Accumulate {

@@ -48,6 +48,10 @@ struct Ring {
     told: u32,
     counts: LossCounts,
     skipped: u32,
+    /// Launches that the core had begun at the last read.
+    launches: u32,
+    /// True if the RISC had ended its last launch then.
+    was_at_rest: bool,
     cells: CellReader,
     /// The time of the last record.
     last_time: Option<u64>,
@@ -66,7 +70,11 @@ struct Batch {
     skipped: u32,
     /// The last launch of which the RISC had told before the cells were read.
     told: Option<ToldLaunch>,
-    /// The same with its program, if it is the core's last one, too.
+    /// Launches that the core had begun.
+    launches: u32,
+    /// Program of the last of them.
+    program: RunHostId,
+    /// The launch that the RISC has told, if it is the core's last one.
     launch: Option<Launch>,
 }
 
@@ -79,11 +87,18 @@ impl Rings {
         lanes.filter(|lane| lane.record_count() > 0).collect()
     }
 
-    /// Launches since the last read that ran no kernel on a core.
-    pub(super) fn idle_launches(&mut self, chip_id: u32, core: &StreamingCore) -> u32 {
+    /// Launches since the last read that ran no kernel on a core: their firmware's zones were left out.
+    pub(super) fn idle_launches(&mut self, session: &mut Session<'_>, core: &StreamingCore) -> u32 {
+        let chip_id = session.device.description().chip_id;
         let now = word(&core.words, words::IDLE_LAUNCHES);
         let before = self.idle_launches.insert((chip_id, core.core.noc0), now).unwrap_or(0);
-        now.wrapping_sub(before)
+        let count = now.wrapping_sub(before);
+        if let Some(risc) = core.core.kind.risc(0).filter(|_| count > 0) {
+            let lane = LaneId { chip_id, core: core.core.noc0, risc };
+            let totals = LossTotals { zones: count.into(), ..LossTotals::default() };
+            session.lose(lane, LossCause::ValidateOff, None, totals);
+        }
+        count
     }
 
     fn read_cells(&mut self, session: &mut Session<'_>, core: &StreamingCore) -> Vec<Batch> {
@@ -141,12 +156,11 @@ impl Rings {
         read_at: Option<u64>,
     ) -> Lane {
         let Some(ring) = self.lanes.get_mut(&batch.id) else { return Lane::new(batch.id) };
-        let mut decoding =
-            Decoding { session, ring, id: batch.id, programs: None, lost_after: None };
+        let mut decoding = Decoding { session, ring, id: batch.id, lost_after: None };
         decoding.overwritten(&mut batch, read_at);
         decoding.pieces(&batch, read_at);
         decoding.count_losses(&batch, read_at);
-        let may_close = batch.told.is_none_or(|told| told.has_ended) || session.options.last_read;
+        let may_close = ring.was_at_rest || session.options.last_read;
         if may_close {
             ring.lane.close();
         }
@@ -167,6 +181,8 @@ impl Ring {
             told,
             counts,
             skipped,
+            launches: if is_first { 0 } else { word(&core.words, words::LAUNCHES) },
+            was_at_rest: is_first,
             cells: CellReader::default(),
             last_time: None,
             lane: LaneAssembly::new(id),
@@ -179,8 +195,6 @@ struct Decoding<'a, 'session> {
     session: &'a mut Session<'session>,
     ring: &'a mut Ring,
     id: LaneId,
-    /// The program of the batch's launches, `Some(None)` if there are several.
-    programs: Option<Option<RunHostId>>,
     /// Time of the last record before a loss, until the next one comes.
     lost_after: Option<Option<u64>>,
 }
@@ -229,7 +243,6 @@ impl Decoding<'_, '_> {
     }
 
     fn pieces(&mut self, batch: &Batch, read_at: Option<u64>) {
-        self.note_program(self.ring.lane.program());
         let mut cells = std::mem::take(&mut self.ring.cells);
         let first = self.ring.read_count;
         let mut rest = batch.cells.len();
@@ -255,7 +268,6 @@ impl Decoding<'_, '_> {
                     self.session.options.host_ids.run_host_id(cell.program, self.id.chip_id);
                 let trace_counter = cell.trace_counter.into();
                 self.ring.lane.enter(Launch { number: *number, program, trace_counter });
-                self.note_program(Some(program));
             }
             Piece::Record(StreamRecord::Lost(_) | StreamRecord::Skipped(_)) => {
                 self.lost_after = Some(self.ring.last_time);
@@ -286,7 +298,7 @@ impl Decoding<'_, '_> {
 
     /// Adds what the RISC has counted since the last read.
     fn count_losses(&mut self, batch: &Batch, read_at: Option<u64>) {
-        let program = self.programs.flatten();
+        let program = self.program_of_losses(batch);
         let lost = batch.counts.since(self.ring.counts);
         if !lost.is_zero() {
             self.lose(LossCause::RingFull, program, LossTotals::of_counts(lost));
@@ -299,15 +311,17 @@ impl Decoding<'_, '_> {
             self.lose(LossCause::Skipped, program, totals);
         }
         (self.ring.counts, self.ring.skipped) = (batch.counts, batch.skipped);
+        self.ring.launches = batch.launches;
+        self.ring.was_at_rest = batch.told.is_none_or(|told| told.has_ended);
         self.end_window(read_at);
     }
 
-    fn note_program(&mut self, program: Option<RunHostId>) {
-        let Some(program) = program else { return };
-        self.programs = Some(match self.programs {
-            None => Some(program),
-            Some(known) => known.filter(|&known| known == program),
-        });
+    /// The program of the launch in which the RISC lost what it has counted since the last read, if only
+    /// one can be. A launch of which the RISC has told nothing may have lost all of it.
+    fn program_of_losses(&self, batch: &Batch) -> Option<RunHostId> {
+        let begun = batch.launches.wrapping_sub(self.ring.launches);
+        let is_one = begun == 0 || begun == 1 && self.ring.was_at_rest;
+        is_one.then_some(batch.program)
     }
 
     fn lose(&mut self, cause: LossCause, program: Option<RunHostId>, totals: LossTotals) {
@@ -371,8 +385,16 @@ fn read_ring(
             0
         },
         told: ToldLaunch::from_word(of_risc(words::TOLD)),
+        launches: word(&core.words, words::LAUNCHES),
+        program: program(session, core, id.chip_id),
         launch: launch(session, core, id.chip_id, of_risc(words::TOLD)),
     })
+}
+
+/// The program of a core's last launch.
+fn program(session: &Session<'_>, core: &StreamingCore, chip_id: u32) -> RunHostId {
+    let program = word(&core.words, words::PROGRAM);
+    session.options.host_ids.run_host_id(program, chip_id)
 }
 
 /// The launch of which a RISC has told, if it is the last one of its core.
@@ -380,8 +402,7 @@ fn launch(session: &Session<'_>, core: &StreamingCore, chip_id: u32, told: u32) 
     let told = ToldLaunch::from_word(told)?;
     let is_last =
         Cell { head: word(&core.words, words::LAUNCHES), value: 0 }.field() == told.number;
-    let program = word(&core.words, words::PROGRAM);
-    let program = session.options.host_ids.run_host_id(program, chip_id);
+    let program = program(session, core, chip_id);
     let trace_counter = word(&core.words, words::TRACE_COUNT);
     is_last.then_some(Launch { number: told.number, program, trace_counter })
 }
