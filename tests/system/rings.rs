@@ -50,6 +50,14 @@ impl Case {
             policy: policy[pick(5)],
             pause_ns: [None, Some(5_000), Some(100_000), Some(2_000_000)][pick(4)],
         }
+        .that_ends()
+    }
+
+    /// The case, with a host that reads if kernels may wait for it for a second.
+    fn that_ends(self) -> Self {
+        let waits_long = self.policy == Policy::Block { cycles_log2: 30 };
+        let pause_ns = self.pause_ns.or(waits_long.then_some(1_000_000));
+        Self { pause_ns, ..self }
     }
 
     fn run(self) -> (Outcome, SimulatedMesh) {
@@ -97,7 +105,11 @@ fn check(case: &Case, outcome: &Outcome) {
         let is_part = emission.zones <= of_program.zones
             && emission.data <= of_program.data
             && emission.events <= of_program.events;
-        assert!(is_part, "{case:?}, {lane}, {program}: {emission:?} of {of_program:?}");
+        assert!(
+            is_part,
+            "{case:?}, {lane}, {program}: {emission:?} of {of_program:?} {:?}",
+            readout.losses.entries().filter(|(key, _)| key.lane == *lane).collect::<Vec<_>>()
+        );
     }
     let lanes: std::collections::BTreeSet<_> = emitted.keys().map(|(lane, _)| *lane).collect();
     for lane in lanes {
@@ -126,7 +138,7 @@ fn what_was_emitted_was_kept_or_is_counted() {
     let fresh = tests::seed::fresh();
     eprintln!("fresh seeds from {fresh}");
     let mut full = 0;
-    for seed in (0..8).chain(fresh..fresh + 10) {
+    for seed in (0..8).chain([822209088262, 244093057840]).chain(fresh..fresh + 10) {
         let case = Case::random(seed);
         let (outcome, _) = case.run();
         check(&case, &outcome);

@@ -315,8 +315,6 @@ impl Policy {
 /// | word | writer | meaning |
 /// |---|---|---|
 /// | 5 | device | signature and version |
-/// | 6 | device | id of the program that runs |
-/// | 7 | device | replays of traces that the core has seen |
 /// | 8 | device | launches that ran no kernel here |
 /// | 9..14 | host | policy of each RISC |
 /// | 14..19 | RISC r | the launch that it has told, in the upper half, and bits 32 to 47 of the time, in the lower; 0 outside of launches |
@@ -325,10 +323,16 @@ impl Policy {
 /// | 29..34 | RISC r | zones that found no room |
 /// | 34..39 | RISC r | data that found no room |
 /// | 39..44 | RISC r | events that found no room |
+/// | 44 | device | id of the program that runs |
+/// | 45 | device | replays of traces that the core has seen |
 /// | 51 | device | launches that have begun, the one that runs among them; those without a kernel are not |
 /// | 59..64 | drain | cells read |
 ///
 /// All count since the host zeroed the vector, modulo 2^32.
+///
+/// A device that begins a launch writes words 51, 44 and 45, in this order, before any RISC tells of the
+/// launch in words 14 to 18. A drain that reads the vector from its beginning to its end, and finds the
+/// same launch in a RISC's word and in word 51, has the program of that launch in word 44.
 pub mod words {
     use super::RISCS_PER_CORE;
     use crate::control::{ControlLayout, ext};
@@ -336,9 +340,9 @@ pub mod words {
     /// `KS` and the version of the format.
     pub const SIGNATURE_VALUE: u32 = 0x4B53_1000;
     /// Id of the program that runs.
-    pub const PROGRAM: usize = 6;
+    pub const PROGRAM: usize = ext::LATE_RUNS;
     /// Replays of traces that the core has seen.
-    pub const TRACE_COUNT: usize = 7;
+    pub const TRACE_COUNT: usize = PROGRAM + 1;
     /// Launches that ran no kernel here.
     pub const IDLE_LAUNCHES: usize = 8;
     /// Per RISC: its policy.
@@ -466,7 +470,7 @@ mod tests {
     #[test]
     fn words_lie_where_the_documentation_says() {
         use words::{IDLE_LAUNCHES, POLICY, PROGRAM, SKIPPED, TOLD, TRACE_COUNT, WAITED_IN_VAIN};
-        assert_eq!([PROGRAM, TRACE_COUNT, IDLE_LAUNCHES, POLICY, TOLD], [6, 7, 8, 9, 14]);
+        assert_eq!([PROGRAM, TRACE_COUNT, IDLE_LAUNCHES, POLICY, TOLD], [44, 45, 8, 9, 14]);
         assert_eq!(words::LAUNCHES, 51);
         assert_eq!([SKIPPED, WAITED_IN_VAIN, words::WRITTEN, words::READ], [19, 19, 24, 59]);
         assert_eq!([words::LOST_ZONES, words::LOST_DATA, words::LOST_EVENTS], [29, 34, 39]);

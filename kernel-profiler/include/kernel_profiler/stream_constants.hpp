@@ -11,8 +11,8 @@ namespace kernel_profiler {
 namespace detail {
 
 /// Words of the control vector; those of RISCs are the first of five.
-constexpr uint32_t STREAM_PROGRAM = 6;
-constexpr uint32_t STREAM_TRACE_COUNT = 7;
+constexpr uint32_t STREAM_PROGRAM = 44;
+constexpr uint32_t STREAM_TRACE_COUNT = 45;
 constexpr uint32_t STREAM_IDLE_LAUNCHES = 8;
 constexpr uint32_t STREAM_POLICY = 9;
 constexpr uint32_t STREAM_TOLD = 14;

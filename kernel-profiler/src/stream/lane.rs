@@ -53,9 +53,10 @@ impl State {
         let number = port.load(words + offset(LAUNCHES)).wrapping_add(1);
         let replays = self.trace_count();
         port.store(words + offset(ext::SIGNATURE), SIGNATURE_VALUE);
+        // In this order, which a drain relies on.
+        port.store(words + offset(LAUNCHES), number);
         port.store(words + offset(PROGRAM), program);
         port.store(words + offset(TRACE_COUNT), replays);
-        port.store(words + offset(LAUNCHES), number);
         self.open_lane(port, Launch { number, program, replays });
     }
 

@@ -72,8 +72,6 @@ struct Batch {
     told: Option<ToldLaunch>,
     /// Launches that the core had begun.
     launches: u32,
-    /// Program of the last of them.
-    program: RunHostId,
     /// The launch that the RISC has told, if it is the core's last one.
     launch: Option<Launch>,
 }
@@ -316,12 +314,12 @@ impl Decoding<'_, '_> {
         self.end_window(read_at);
     }
 
-    /// The program of the launch in which the RISC lost what it has counted since the last read, if only
-    /// one can be. A launch of which the RISC has told nothing may have lost all of it.
+    /// The program of the launch in which the RISC lost what it has counted since the last read, if that
+    /// can be one alone. A launch of which the RISC has told nothing may have lost all of it.
     fn program_of_losses(&self, batch: &Batch) -> Option<RunHostId> {
         let begun = batch.launches.wrapping_sub(self.ring.launches);
         let is_one = begun == 0 || begun == 1 && self.ring.was_at_rest;
-        is_one.then_some(batch.program)
+        batch.launch.filter(|_| is_one).map(|launch| launch.program)
     }
 
     fn lose(&mut self, cause: LossCause, program: Option<RunHostId>, totals: LossTotals) {
@@ -386,15 +384,8 @@ fn read_ring(
         },
         told: ToldLaunch::from_word(of_risc(words::TOLD)),
         launches: word(&core.words, words::LAUNCHES),
-        program: program(session, core, id.chip_id),
         launch: launch(session, core, id.chip_id, of_risc(words::TOLD)),
     })
-}
-
-/// The program of a core's last launch.
-fn program(session: &Session<'_>, core: &StreamingCore, chip_id: u32) -> RunHostId {
-    let program = word(&core.words, words::PROGRAM);
-    session.options.host_ids.run_host_id(program, chip_id)
 }
 
 /// The launch of which a RISC has told, if it is the last one of its core.
@@ -402,7 +393,8 @@ fn launch(session: &Session<'_>, core: &StreamingCore, chip_id: u32, told: u32) 
     let told = ToldLaunch::from_word(told)?;
     let is_last =
         Cell { head: word(&core.words, words::LAUNCHES), value: 0 }.field() == told.number;
-    let program = program(session, core, chip_id);
+    let program = word(&core.words, words::PROGRAM);
+    let program = session.options.host_ids.run_host_id(program, chip_id);
     let trace_counter = word(&core.words, words::TRACE_COUNT);
     is_last.then_some(Launch { number: told.number, program, trace_counter })
 }
