@@ -517,7 +517,8 @@ impl Bus for View<'_> {
         }
         match address {
             WALL_CLOCK_LOW => Ok((time & 0xFFFF_FFFF) as u32),
-            WALL_CLOCK_HIGH => Ok((time >> 32) as u32),
+            // Latched by a read of the low word, which upstream's headers do right before.
+            WALL_CLOCK_HIGH | LATCHED_CLOCK_HIGH => Ok((time >> 32) as u32),
             _ if Noc::covers(address) => self.tile.noc.load(address, cycle),
             _ if STREAMS.contains(&address) => Ok(0),
             _ => Err(Refusal::Unmapped),
@@ -544,6 +545,7 @@ impl Bus for View<'_> {
 const STREAMS: std::ops::Range<u32> = 0xFFB4_0000..0xFFB8_0000;
 const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
 const WALL_CLOCK_HIGH: u32 = 0xFFB1_21F4;
+const LATCHED_CLOCK_HIGH: u32 = 0xFFB1_21F8;
 /// A clock that runs since the board was switched on.
 const CLOCK_AT_RESET: u64 = 0x7_0001_0000;
 

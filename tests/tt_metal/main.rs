@@ -29,6 +29,7 @@
 //! | do waits say how long they were, and cost nothing if they find what they wait for | [`waits`], `waits.cpp` |
 //! | do waits at buffers and semaphores come from whole launches as they were | [`pipeline`], `pipeline.cpp` |
 //! | which single waits do windows of time leave | [`wait_windows`] |
+//! | what do streamed records cost beside upstream's | [`stream_cost`], `streams.cpp` |
 //! | does a push end whatever the kernel did to the NoC | [`hazards`] |
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
@@ -60,6 +61,7 @@ mod readme;
 mod records;
 mod script;
 mod stalls;
+mod stream_cost;
 mod toolchain;
 mod traces;
 mod turns;

@@ -40,14 +40,27 @@ pub(crate) enum Variant {
     SyncEvents,
     /// As a kernel in dynamic-NoC mode, which writes on one of the NoCs.
     DynamicNoc(usize),
+    /// With records streamed, by either header's own mode.
+    Stream,
+    /// The same with sums recorded.
+    StreamSums,
+    /// With records streamed, and sites that call.
+    StreamCalls,
 }
 
 impl Variant {
     const fn mode(self) -> Mode {
         match self {
-            Self::Sums => Mode::Sums,
+            Self::Sums | Self::StreamSums => Mode::Sums,
             Self::Dispatch => Mode::Dispatch,
             _ => Mode::Plain,
+        }
+    }
+
+    const fn source(self) -> &'static str {
+        match self {
+            Self::Stream | Self::StreamSums | Self::StreamCalls => "streams.cpp",
+            _ => "probes.cpp",
         }
     }
 }
@@ -66,7 +79,7 @@ pub(crate) fn build(
         program(package, &target, variant, risc)
     });
     let programs = programs.into_iter().collect::<Result<_, _>>()?;
-    Ok(Probes { chip, header, has_sums: variant == Variant::Sums, programs })
+    Ok(Probes { chip, header, has_sums: variant.mode() == Mode::Sums, programs })
 }
 
 /// Builds the probes that leave every kind of record, for both chips: of all RISCs, and with sums of
@@ -122,6 +135,16 @@ pub(crate) fn target(chip: Chip, processor: Processor, header: Header, variant: 
         Variant::SyncEvents => {
             let defines = ["NOC_MODE=0", "NOC_INDEX=0", "PROFILE_SYNC_EVENTS"];
             target.defines = defines.map(str::to_owned).into();
+        }
+        Variant::Stream | Variant::StreamSums | Variant::StreamCalls => {
+            let define = match header {
+                Header::Ours => "KERNEL_PROFILER_STREAM",
+                _ => "PROFILE_STREAMING",
+            };
+            target.defines = vec![define.to_owned()];
+            if variant == Variant::StreamCalls {
+                target.defines.push("KERNEL_PROFILER_STREAM_CALLS".to_owned());
+            }
         }
         Variant::DynamicNoc(noc) => {
             target.defines = vec!["NOC_MODE=1".to_owned(), format!("NOC_INDEX={noc}")];
@@ -182,5 +205,5 @@ fn program(
     risc: usize,
 ) -> Result<Program, String> {
     let name = format!("{}-{variant:?}", target.stem());
-    program_of(package, target, "probes.cpp", &name, risc)
+    program_of(package, target, variant.source(), &name, risc)
 }
