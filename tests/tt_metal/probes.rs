@@ -51,7 +51,9 @@ pub(crate) enum Variant {
 impl Variant {
     const fn mode(self) -> Mode {
         match self {
-            Self::Sums | Self::StreamSums => Mode::Sums,
+            Self::Sums => Mode::Sums,
+            Self::Stream | Self::StreamCalls => Mode::Stream,
+            Self::StreamSums => Mode::StreamSums,
             Self::Dispatch => Mode::Dispatch,
             _ => Mode::Plain,
         }
@@ -79,7 +81,7 @@ pub(crate) fn build(
         program(package, &target, variant, risc)
     });
     let programs = programs.into_iter().collect::<Result<_, _>>()?;
-    Ok(Probes { chip, header, has_sums: variant.mode() == Mode::Sums, programs })
+    Ok(Probes { chip, header, has_sums: variant.mode().has_sums(), programs })
 }
 
 /// Builds the probes that leave every kind of record, for both chips: of all RISCs, and with sums of
@@ -136,15 +138,11 @@ pub(crate) fn target(chip: Chip, processor: Processor, header: Header, variant: 
             let defines = ["NOC_MODE=0", "NOC_INDEX=0", "PROFILE_SYNC_EVENTS"];
             target.defines = defines.map(str::to_owned).into();
         }
-        Variant::Stream | Variant::StreamSums | Variant::StreamCalls => {
-            let define = match header {
-                Header::Ours => "KERNEL_PROFILER_STREAM",
-                _ => "PROFILE_STREAMING",
-            };
-            target.defines = vec![define.to_owned()];
-            if variant == Variant::StreamCalls {
-                target.defines.push("KERNEL_PROFILER_STREAM_CALLS".to_owned());
-            }
+        Variant::StreamSums => {}
+        // Upstream's sites call unless they are told not to.
+        Variant::Stream => target.defines = vec!["PROFILE_INLINE_ENABLED".to_owned()],
+        Variant::StreamCalls => {
+            target.defines = vec!["KERNEL_PROFILER_STREAM_CALLS".to_owned()];
         }
         Variant::DynamicNoc(noc) => {
             target.defines = vec!["NOC_MODE=1".to_owned(), format!("NOC_INDEX={noc}")];
@@ -157,7 +155,7 @@ pub(crate) fn target(chip: Chip, processor: Processor, header: Header, variant: 
 pub(crate) fn zone_texts(package: &Package, chip: Chip, variant: Variant) -> Vec<String> {
     let target = target(chip, Processor::Brisc, Header::Ours, variant);
     let mut command = target.compiler(package);
-    let source = sources().join("probes.cpp");
+    let source = sources().join(variant.source());
     let output = run(command.args(["-fsyntax-only", "-x", "c++"]).arg(source)).unwrap();
     toolchain::zone_texts(&output)
 }

@@ -165,13 +165,13 @@ static const volatile uint32_t* run_script(const volatile uint32_t* at) {
             }
             case DATA: {
                 const uint64_t value = next();
-                DeviceTimestampedData("data", value);
+                DeviceTimestampedData("some data", value);
                 break;
             }
             case DATA_16B: {
                 const uint64_t first = next();
                 const uint64_t second = next();
-                DeviceTimestampedData16B("data 16b", first, second);
+                DeviceTimestampedData16B("more data", first, second);
                 break;
             }
             case EVENT: {

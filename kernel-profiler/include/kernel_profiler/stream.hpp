@@ -25,7 +25,8 @@
 ///
 /// # Limits
 /// A zone of a kernel is measured by the low word of the clock: one of 2^32 cycles and more (3 to 4 s) is
-/// recorded modulo that. The zones of a launch itself have 64 bits.
+/// recorded modulo that. The zones of a launch itself have 64 bits. Where nothing at all is recorded for so long,
+/// and then something short, the times of the rest of the chunk are too early by so many times 2^32 cycles.
 
 #pragma once
 
@@ -115,10 +116,14 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t take(uint32_t bytes, uint32_t kind, uint3
     return take_behind_chunk(bytes, kind, time);
 }
 
-/// Writes a zone that has two cells if it must.
-inline __attribute__((noinline)) void write_long_zone(uint32_t id, uint32_t high_cycles, uint32_t cycles, uint32_t ended) {
+/// Writes a zone that has two cells if it must. The high word of the clock may have changed several times while
+/// it was open, from what `told` says: if so, the next chunk begins with it, and that it has changed.
+inline __attribute__((noinline)) void write_measured_zone(
+    uint32_t id, uint32_t high_cycles, uint32_t cycles, uint32_t ended, uint32_t high, uint32_t told) {
     const bool is_short = is_code(id) && (cycles >> 16 | high_cycles) == 0;
-    const uint32_t place = take(is_short ? CELL_BYTES : 2 * CELL_BYTES, LOST_ZONES, ended);
+    const uint32_t bytes = is_short ? CELL_BYTES : 2 * CELL_BYTES;
+    const uint32_t place = __builtin_expect((told ^ high) << 16 == 0, 1) ? take(bytes, LOST_ZONES, ended)
+                                                                         : take_behind_chunk(bytes, LOST_ZONES, ended);
     if (place == 0) {
         return;
     }
@@ -128,6 +133,12 @@ inline __attribute__((noinline)) void write_long_zone(uint32_t id, uint32_t high
         write_cell(place, cell_head(StreamCode::LONG_ZONE, id), ended);
         write_cell(place + CELL_BYTES, cycles, high_cycles);
     }
+}
+
+/// Writes a zone that may not fit a cell.
+inline __attribute__((noinline, cold)) void write_long_zone(uint32_t id, uint32_t high_cycles, uint32_t cycles, uint32_t ended) {
+    const uint32_t told = read_word(own_place() + 4 * STREAM_TOLD);
+    write_measured_zone(id, high_cycles, cycles, ended, read_word(TILE_REGISTERS + WALL_CLOCK_HIGH), told);
 }
 
 /// Ends a zone; `code` is its id in the place of a code.

@@ -206,8 +206,10 @@ KERNEL_PROFILER_ALWAYS_INLINE void end_kernel();
 
 /// Ends a zone of any length.
 inline __attribute__((noinline)) void end_measured_zone(uint32_t id, uint32_t begun, uint32_t high_begun) {
+    const uint32_t told = read_word(own_place() + 4 * STREAM_TOLD);
     Clock ended = whole_time();
-    write_long_zone(id, ended.high - high_begun - (ended.low < begun), ended.low - begun, ended.low);
+    const uint32_t high_cycles = ended.high - high_begun - (ended.low < begun);
+    write_measured_zone(id, high_cycles, ended.low - begun, ended.low, ended.high, told);
 }
 
 }  // namespace detail

@@ -223,7 +223,7 @@ inline __attribute__((noinline, cold)) void write_zone_with_care(uint32_t code, 
     }
 }
 
-/// The usual turn: the next chunk is free, the high word of the clock is the same, and the policy is to drop.
+/// The usual turn: the next chunk is free, the high word of the clock is the same, and the policy keeps all chunks.
 struct UsualTurn {
     uint32_t written;
     uint32_t told;
@@ -245,7 +245,9 @@ struct UsualTurn {
 
     KERNEL_PROFILER_ALWAYS_INLINE bool is_it() const {
         // Nothing is told where a host has zeroed the control vector meanwhile.
-        return (policy | (high ^ told) << 16) == 0 && told != 0 && !is_full(next(), read);
+        static_assert(static_cast<uint32_t>(StreamPolicy::KEEP_ONE_OF) == 3, "expected the kind with both bits");
+        const uint32_t skips = policy & policy >> 1 & 1;
+        return (skips | (high ^ told) << 16) == 0 && told != 0 && !is_full(next(), read);
     }
 
     /// Publishes the chunk, begins the next one and takes so many bytes there.
