@@ -162,7 +162,7 @@ pub(crate) fn random(seed: &mut Seed, steps: u64, depth: u32, is_patient: bool) 
         random(seed, steps, depth.saturating_sub(1), is_patient)
     };
     let step = |seed: &mut Seed| match seed.below(12) {
-        0 | 1 | 2 => Step::Zone(Name::A, inner(seed)),
+        0..=2 => Step::Zone(Name::A, inner(seed)),
         3 => Step::Zone(Name::B, inner(seed)),
         4 => Step::ZoneIf(seed.below(2) == 1, inner(seed)),
         5 => Step::Data(seed.next()),

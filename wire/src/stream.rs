@@ -39,9 +39,10 @@ pub const CELL_WORDS: usize = 2;
 pub const RING_CELLS: usize = VECTOR_WORDS / CELL_WORDS;
 /// Cells of a chunk.
 pub const CHUNK_CELLS: usize = 8;
-/// Of a ring whose oldest cells are overwritten: the last cells, before the beginning of the chunk in which
-/// the next one will be, that stay until the RISC says that it has written more. It fills that chunk
-/// before it says so.
+/// Cells of a ring whose oldest are overwritten that stay until the RISC says that it has written more.
+///
+/// They are the last ones before the beginning of the chunk in which the next cell will be. The RISC
+/// fills that chunk before it says so.
 pub const STABLE_CELLS: usize = RING_CELLS - CHUNK_CELLS;
 /// The lowest code that is not the id of a zone.
 pub const FIRST_ESCAPE: u16 = 0xFFF0;
@@ -306,8 +307,9 @@ pub mod words {
     pub const IDLE_LAUNCHES: usize = 8;
     /// Per RISC: its policy.
     pub const POLICY: usize = 9;
-    /// Per RISC: what its last [`super::Code::LAUNCH`] has said: the low half of [`LAUNCHES`] above bits
-    /// 32 to 47 of the time; 0 outside of launches, and where none was said. The RISC zeroes it at the
+    /// Per RISC: what its last [`super::Code::LAUNCH`] has said, 0 outside of launches.
+    ///
+    /// That is the low half of [`LAUNCHES`] above bits 32 to 47 of the time. The RISC zeroes it at the
     /// end of a launch, after [`WRITTEN`], so that a drain that finds 0 and then reads [`WRITTEN`] has
     /// all cells of the launch. As launches count from 1, it is hardly ever 0 within one; then the drain
     /// waits for the next one to begin.

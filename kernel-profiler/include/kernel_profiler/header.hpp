@@ -50,6 +50,9 @@
 ///   RISC waits for a host that reads as it goes, for a bounded time, and shows that as a zone: see
 ///   stall.hpp.
 ///
+/// - With KERNEL_PROFILER_STREAM records leave the core while its kernels run, on both chips: see
+///   stream.hpp. It is this project's own.
+///
 /// # What is not there
 /// Where upstream's header is not behind this one: trace-only mode, accumulate mode on dispatch
 /// cores and in the debug dump, streaming, headers of fabric packets.
