@@ -7,7 +7,7 @@
 /// assert_eq!(path, "api/debug/kernel_profiler.hpp");
 /// assert!(text.contains("#pragma once"));
 /// ```
-pub const FILES: [(&str, &str); 26] = [
+pub const FILES: [(&str, &str); 33] = [
     ("api/debug/kernel_profiler.hpp", include_str!("../include/api/debug/kernel_profiler.hpp")),
     ("kernel_profiler.hpp", include_str!("../include/kernel_profiler.hpp")),
     ("kernel_profiler/accumulate.hpp", include_str!("../include/kernel_profiler/accumulate.hpp")),
@@ -19,9 +19,11 @@ pub const FILES: [(&str, &str); 26] = [
         include_str!("../include/kernel_profiler/control_words.hpp"),
     ),
     ("kernel_profiler/counters.hpp", include_str!("../include/kernel_profiler/counters.hpp")),
+    ("kernel_profiler/fixed_zones.hpp", include_str!("../include/kernel_profiler/fixed_zones.hpp")),
     ("kernel_profiler/header.hpp", include_str!("../include/kernel_profiler/header.hpp")),
     ("kernel_profiler/lanes.hpp", include_str!("../include/kernel_profiler/lanes.hpp")),
     ("kernel_profiler/launch.hpp", include_str!("../include/kernel_profiler/launch.hpp")),
+    ("kernel_profiler/mode.hpp", include_str!("../include/kernel_profiler/mode.hpp")),
     ("kernel_profiler/no_stall.hpp", include_str!("../include/kernel_profiler/no_stall.hpp")),
     (
         "kernel_profiler/noc_constants.hpp",
@@ -40,7 +42,18 @@ pub const FILES: [(&str, &str); 26] = [
     ("kernel_profiler/ring.hpp", include_str!("../include/kernel_profiler/ring.hpp")),
     ("kernel_profiler/stall.hpp", include_str!("../include/kernel_profiler/stall.hpp")),
     ("kernel_profiler/standalone.hpp", include_str!("../include/kernel_profiler/standalone.hpp")),
+    ("kernel_profiler/state.hpp", include_str!("../include/kernel_profiler/state.hpp")),
+    ("kernel_profiler/stream.hpp", include_str!("../include/kernel_profiler/stream.hpp")),
+    (
+        "kernel_profiler/stream_constants.hpp",
+        include_str!("../include/kernel_profiler/stream_constants.hpp"),
+    ),
+    (
+        "kernel_profiler/stream_launch.hpp",
+        include_str!("../include/kernel_profiler/stream_launch.hpp"),
+    ),
     ("kernel_profiler/tt_metal.hpp", include_str!("../include/kernel_profiler/tt_metal.hpp")),
+    ("kernel_profiler/turn.hpp", include_str!("../include/kernel_profiler/turn.hpp")),
     ("kernel_profiler/waits.hpp", include_str!("../include/kernel_profiler/waits.hpp")),
     (
         "tools/profiler/kernel_profiler.hpp",

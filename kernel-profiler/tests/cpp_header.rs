@@ -118,6 +118,32 @@ fn every_name_of_upstreams_compiles_under_every_option() {
 }
 
 #[test]
+fn every_name_of_upstreams_compiles_where_records_are_streamed() {
+    let stream = ["-DPROFILE_KERNEL=9", "-DKERNEL_PROFILER_STREAM"];
+    for options in [
+        &[][..],
+        &["-DKERNEL_PROFILER_STREAM_CALLS", "-Os"],
+        &["-UARCH_WORMHOLE", "-DARCH_BLACKHOLE", "-DPROFILE_NOC_EVENTS=2", "-DCOMPILE_FOR_BRISC"],
+        &["-DPROFILE_SYNC_EVENTS", "-DPROFILE_PERF_COUNTERS=63"],
+        &["-DPROFILE_SYNC_EVENTS", "-DKERNEL_PROFILER_SYNC_WINDOW=14"],
+        &["-UPROFILE_KERNEL", "-DPROFILE_KERNEL=19", "-DDISPATCH_KERNEL"],
+    ] {
+        accepts(EVERY_NAME, &[&stream, options].concat());
+    }
+    for options in [
+        ["-DPROFILE_KERNEL=1", "-DPROFILE_STREAMING"],
+        ["-DPROFILE_KERNEL=1", "-DDEVICE_DEBUG_DUMP"],
+        ["-DPROFILE_KERNEL=1", "-DKERNEL_PROFILER_DEBUG_DUMP"],
+        ["-DPROFILE_KERNEL=5", "-Os"],
+    ] {
+        let options = [&["-DKERNEL_PROFILER_STREAM"][..], &options].concat();
+        refuses("", &options, "expected KERNEL_PROFILER_STREAM alone");
+    }
+    // Where nothing is recorded, nothing is streamed.
+    accepts(EVERY_NAME, &["-DKERNEL_PROFILER_STREAM"]);
+}
+
+#[test]
 fn what_nothing_would_record_is_refused() {
     const UPSTREAMS: &str = "expected tt-metal's own header behind this one";
     for option in ["-DPROFILE_KERNEL=19", "-DPROFILE_KERNEL=5"] {

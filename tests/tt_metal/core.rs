@@ -65,6 +65,10 @@ struct Tile {
     registers: BTreeMap<u32, ChangingRegister>,
     /// Cycles at which words of L1 change, and how.
     later_words: Vec<(u64, u32, u32)>,
+    /// What the clock shows when no cycle has gone by.
+    clock_at_reset: u64,
+    /// Times at which the clock was read, where a test wants them.
+    clock_reads: Option<Vec<u64>>,
     l1: Vec<u8>,
     local: Vec<Vec<u8>>,
     noc: Noc,
@@ -118,6 +122,8 @@ impl<'a> Core<'a> {
             tile: Tile {
                 registers: BTreeMap::new(),
                 later_words: Vec::new(),
+                clock_at_reset: CLOCK_AT_RESET,
+                clock_reads: None,
                 l1: vec![0; L1_BYTES],
                 local: vec![vec![0; 0x1000]; programs.len()],
                 noc: Noc::new(chip),
@@ -364,7 +370,37 @@ impl<'a> Core<'a> {
 
     /// The tile's clock.
     pub(crate) fn cycle(&self) -> u64 {
-        CLOCK_AT_RESET + self.now()
+        self.tile.clock_at_reset + self.now()
+    }
+
+    /// Sets the tile's clock, as if it had run so long.
+    pub(crate) fn set_clock(&mut self, time: u64) {
+        self.tile.clock_at_reset = time - self.now();
+    }
+
+    /// Lets the clock go on at once by so many cycles.
+    pub(crate) const fn skip_time(&mut self, cycles: u64) {
+        self.tile.clock_at_reset += cycles;
+    }
+
+    /// Remembers from now on when the clock is read; returns when it was.
+    pub(crate) fn take_clock_reads(&mut self) -> Vec<u64> {
+        self.tile.clock_reads.replace(Vec::new()).unwrap_or_default()
+    }
+
+    /// Words of a RISC's vector or ring, from `first` on.
+    pub(crate) fn vector_words<const COUNT: usize>(
+        &self,
+        risc: usize,
+        first: usize,
+    ) -> [u32; COUNT] {
+        let vector = self.profiler + 4 * 64 + 2048 * word_index(risc);
+        std::array::from_fn(|index| self.tile.word(0, vector + 4 * word_index(first + index)))
+    }
+
+    /// Zeroes the control vector, as a host does that prepares the core.
+    pub(crate) fn zero_control(&mut self) {
+        (0..self.layout.word_count).for_each(|index| self.set_control(index, 0));
     }
 
     /// Marks everything in the core of our runtime as read, as a host does.
@@ -387,7 +423,7 @@ impl<'a> Core<'a> {
                 chip.write_dram(*bank, u64::from(*address), &[*word]).unwrap();
             }
         }
-        chip.set_wall_clock(CLOCK_AT_RESET + self.now());
+        chip.set_wall_clock(self.cycle());
         MeshImage { devices: vec![chip] }
     }
 
@@ -510,14 +546,18 @@ impl Bus for View<'_> {
     }
     fn mmio_load(&mut self, address: u32, _: Width, cycle: u64) -> Result<u32, Refusal> {
         self.tile.settle(cycle);
-        let time = CLOCK_AT_RESET + cycle;
+        let time = self.tile.clock_at_reset + cycle;
         if let Some(register) = self.tile.registers.get(&address) {
             let ChangingRegister { before, from, then } = *register;
             return Ok(if cycle < from { before } else { then });
         }
         match address {
-            WALL_CLOCK_LOW => Ok((time & 0xFFFF_FFFF) as u32),
-            WALL_CLOCK_HIGH => Ok((time >> 32) as u32),
+            WALL_CLOCK_LOW => {
+                self.tile.clock_reads.iter_mut().for_each(|reads| reads.push(time));
+                Ok((time & 0xFFFF_FFFF) as u32)
+            }
+            // Latched by a read of the low word, which upstream's headers do right before.
+            WALL_CLOCK_HIGH | LATCHED_CLOCK_HIGH => Ok((time >> 32) as u32),
             _ if Noc::covers(address) => self.tile.noc.load(address, cycle),
             _ if STREAMS.contains(&address) => Ok(0),
             _ => Err(Refusal::Unmapped),
@@ -544,6 +584,7 @@ impl Bus for View<'_> {
 const STREAMS: std::ops::Range<u32> = 0xFFB4_0000..0xFFB8_0000;
 const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
 const WALL_CLOCK_HIGH: u32 = 0xFFB1_21F4;
+const LATCHED_CLOCK_HIGH: u32 = 0xFFB1_21F8;
 /// A clock that runs since the board was switched on.
 const CLOCK_AT_RESET: u64 = 0x7_0001_0000;
 

@@ -123,7 +123,7 @@ pub(crate) struct Costs {
 }
 
 /// Instructions and cycles of one pass of a probe's loop, without the loop.
-fn per_pass(core: &mut Core<'_>, probe: &str) -> Cost {
+pub(crate) fn per_pass(core: &mut Core<'_>, probe: &str) -> Cost {
     per_pass_on(core, 0, probe, "nothing")
 }
 

@@ -61,7 +61,7 @@ impl Row {
     }
 }
 
-const COLUMNS: [(Header, Mode); 8] = [
+const COLUMNS: [(Header, Mode); 9] = [
     (Header::Off, Mode::Plain),
     (Header::Upstream, Mode::Plain),
     (Header::Ours, Mode::Plain),
@@ -70,6 +70,7 @@ const COLUMNS: [(Header, Mode); 8] = [
     (Header::Ours, Mode::Accumulate),
     (Header::Upstream, Mode::Dispatch),
     (Header::Ours, Mode::Dispatch),
+    (Header::Ours, Mode::Stream),
 ];
 
 /// Compiles and links one firmware.
@@ -282,6 +283,7 @@ fn firmware_fits_and_is_smaller_than_with_upstreams_header() {
             ours_accumulating,
             dispatching,
             ours_dispatching,
+            streaming,
         ] = row.all(package);
         let columns = [
             (ours, plain, "ours", [1, 0]),
@@ -291,6 +293,17 @@ fn firmware_fits_and_is_smaller_than_with_upstreams_header() {
             (ours_dispatching, dispatching, "ours, dispatch cores too", [1, 0]),
         ];
         compared += usize::from(plain.is_ok());
+        if let (Ok(ours), Ok(streaming)) = (ours, streaming) {
+            let bytes = [streaming.text_bytes(), streaming.ram_bytes()];
+            if streaming.text_limit().is_some_and(|limit| bytes[0] > limit)
+                || bytes[1] > ours.ram_bytes()
+            {
+                faults.push(format!("{chip} {processor}, streaming: {bytes:?} bytes"));
+            }
+        } else if ours.is_ok() {
+            let error = streaming.as_ref().err().map_or("", |error| first_error(error));
+            faults.push(format!("{chip} {processor}, streaming: {error}"));
+        }
         for (ours, upstream, name, [least_saved, more_ram]) in columns {
             let Ok(upstream) = upstream else { continue };
             let ours = match ours {

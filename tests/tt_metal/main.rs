@@ -29,6 +29,8 @@
 //! | do waits say how long they were, and cost nothing if they find what they wait for | [`waits`], `waits.cpp` |
 //! | do waits at buffers and semaphores come from whole launches as they were | [`pipeline`], `pipeline.cpp` |
 //! | which single waits do windows of time leave | [`wait_windows`] |
+//! | what do streamed records cost beside upstream's | [`stream_cost`], `streams.cpp` |
+//! | does every streamed record arrive, or is it counted | [`streams`]; by a drain, [`stream_drain`], of scripts, [`stream_script`], in cells, [`stream_layout`] |
 //! | does a push end whatever the kernel did to the NoC | [`hazards`] |
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
@@ -60,6 +62,11 @@ mod readme;
 mod records;
 mod script;
 mod stalls;
+mod stream_cost;
+mod stream_drain;
+mod stream_layout;
+mod stream_script;
+mod streams;
 mod toolchain;
 mod traces;
 mod turns;

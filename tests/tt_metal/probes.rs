@@ -40,14 +40,29 @@ pub(crate) enum Variant {
     SyncEvents,
     /// As a kernel in dynamic-NoC mode, which writes on one of the NoCs.
     DynamicNoc(usize),
+    /// With records streamed, by either header's own mode.
+    Stream,
+    /// The same with sums recorded.
+    StreamSums,
+    /// With records streamed, and sites that call.
+    StreamCalls,
 }
 
 impl Variant {
     const fn mode(self) -> Mode {
         match self {
             Self::Sums => Mode::Sums,
+            Self::Stream | Self::StreamCalls => Mode::Stream,
+            Self::StreamSums => Mode::StreamSums,
             Self::Dispatch => Mode::Dispatch,
             _ => Mode::Plain,
+        }
+    }
+
+    const fn source(self) -> &'static str {
+        match self {
+            Self::Stream | Self::StreamSums | Self::StreamCalls => "streams.cpp",
+            _ => "probes.cpp",
         }
     }
 }
@@ -66,7 +81,7 @@ pub(crate) fn build(
         program(package, &target, variant, risc)
     });
     let programs = programs.into_iter().collect::<Result<_, _>>()?;
-    Ok(Probes { chip, header, has_sums: variant == Variant::Sums, programs })
+    Ok(Probes { chip, header, has_sums: variant.mode().has_sums(), programs })
 }
 
 /// Builds the probes that leave every kind of record, for both chips: of all RISCs, and with sums of
@@ -123,6 +138,12 @@ pub(crate) fn target(chip: Chip, processor: Processor, header: Header, variant: 
             let defines = ["NOC_MODE=0", "NOC_INDEX=0", "PROFILE_SYNC_EVENTS"];
             target.defines = defines.map(str::to_owned).into();
         }
+        Variant::StreamSums => {}
+        // Upstream's sites call unless they are told not to.
+        Variant::Stream => target.defines = vec!["PROFILE_INLINE_ENABLED".to_owned()],
+        Variant::StreamCalls => {
+            target.defines = vec!["KERNEL_PROFILER_STREAM_CALLS".to_owned()];
+        }
         Variant::DynamicNoc(noc) => {
             target.defines = vec!["NOC_MODE=1".to_owned(), format!("NOC_INDEX={noc}")];
         }
@@ -134,7 +155,7 @@ pub(crate) fn target(chip: Chip, processor: Processor, header: Header, variant: 
 pub(crate) fn zone_texts(package: &Package, chip: Chip, variant: Variant) -> Vec<String> {
     let target = target(chip, Processor::Brisc, Header::Ours, variant);
     let mut command = target.compiler(package);
-    let source = sources().join("probes.cpp");
+    let source = sources().join(variant.source());
     let output = run(command.args(["-fsyntax-only", "-x", "c++"]).arg(source)).unwrap();
     toolchain::zone_texts(&output)
 }
@@ -182,5 +203,5 @@ fn program(
     risc: usize,
 ) -> Result<Program, String> {
     let name = format!("{}-{variant:?}", target.stem());
-    program_of(package, target, "probes.cpp", &name, risc)
+    program_of(package, target, variant.source(), &name, risc)
 }

@@ -259,6 +259,10 @@ pub(crate) enum Mode {
     Accumulate,
     /// Dispatch kernels are profiled as well.
     Dispatch,
+    /// Records are streamed, in the header's own way.
+    Stream,
+    /// The same with sums.
+    StreamSums,
 }
 
 impl Mode {
@@ -268,11 +272,20 @@ impl Mode {
     /// `PROFILER_OPT_*` of `profiler_common.h`.
     const fn options(self) -> u32 {
         match self {
-            Self::Plain => 1,
-            Self::Sums => 1 | 1 << 3,
+            Self::Plain | Self::Stream => 1,
+            Self::Sums | Self::StreamSums => 1 | 1 << 3,
             Self::Accumulate => 1 | 1 << 4,
             Self::Dispatch => 1 | 1 << 1,
         }
+    }
+
+    /// True if sums are recorded, too.
+    pub(crate) const fn has_sums(self) -> bool {
+        matches!(self, Self::Sums | Self::StreamSums)
+    }
+
+    const fn is_streaming(self) -> bool {
+        matches!(self, Self::Stream | Self::StreamSums)
     }
 
     /// Ending of names.
@@ -282,6 +295,8 @@ impl Mode {
             Self::Sums => "+sums",
             Self::Accumulate => "+runs",
             Self::Dispatch => "+dispatch",
+            Self::Stream => "+stream",
+            Self::StreamSums => "+stream+sums",
         }
     }
 }
@@ -360,8 +375,17 @@ impl Target {
         }
         if self.header != Header::Off {
             defines.push(format!("PROFILE_KERNEL={}", self.mode.options()));
-            let lane_bytes = lane_bytes(self.mode == Mode::Sums);
+            let lane_bytes = lane_bytes(self.mode.has_sums());
             defines.push(format!("PROFILER_FULL_HOST_BUFFER_SIZE_PER_RISC={lane_bytes}"));
+        }
+        match self.header {
+            Header::Ours if self.mode.is_streaming() => {
+                defines.push("KERNEL_PROFILER_STREAM".to_owned());
+            }
+            Header::Upstream if self.mode.is_streaming() => {
+                defines.push("PROFILE_STREAMING".to_owned());
+            }
+            _ => {}
         }
         defines.extend(self.defines.iter().cloned());
         defines

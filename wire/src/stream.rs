@@ -39,6 +39,11 @@ pub const CELL_WORDS: usize = 2;
 pub const RING_CELLS: usize = VECTOR_WORDS / CELL_WORDS;
 /// Cells of a chunk.
 pub const CHUNK_CELLS: usize = 8;
+/// Cells of a ring whose oldest are overwritten that stay until the RISC says that it has written more.
+///
+/// They are the last ones before the beginning of the chunk in which the next cell will be. The RISC
+/// fills that chunk before it says so.
+pub const STABLE_CELLS: usize = RING_CELLS - CHUNK_CELLS;
 /// The lowest code that is not the id of a zone.
 pub const FIRST_ESCAPE: u16 = 0xFFF0;
 /// The most cycles that the cell of a zone can say.
@@ -251,7 +256,8 @@ pub enum Policy {
     /// Records are lost until there is room again.
     #[default]
     DropNewest,
-    /// The oldest cells are overwritten; the drain finds out how many.
+    /// The oldest cells are overwritten; the drain finds out how many. It reads [`words::WRITTEN`] again
+    /// behind the cells, and takes only those of which that is no more than [`STABLE_CELLS`] ahead.
     OverwriteOldest,
     /// The RISC waits for room, at most so long; after that it loses records, and does not wait again
     /// until something has been read.

@@ -7,6 +7,8 @@
 /// accumulate on dispatch cores, and the debug dump where upstream's host reads.
 /// `KERNEL_PROFILER_IS_ACCUMULATING` is 1 where launches share pushes: see accumulate.hpp. Ethernet
 /// cores push each launch by itself in that mode, too, as upstream's.
+/// `KERNEL_PROFILER_IS_STREAMING` is 1 where KERNEL_PROFILER_STREAM is defined: records leave the core while
+/// kernels run, and no launch is pushed. See stream.hpp; upstream's PROFILE_STREAMING is something else.
 /// `KERNEL_PROFILER_IS_NON_DROPPING` is 1 for the debug dump of this header, in which a RISC waits
 /// for the host instead of dropping: see stall.hpp.
 
@@ -31,14 +33,22 @@
 #define KERNEL_PROFILER_IS_ON 0
 #endif
 
+#if KERNEL_PROFILER_IS_ON && defined(KERNEL_PROFILER_STREAM)
+#define KERNEL_PROFILER_IS_STREAMING 1
+#else
+#define KERNEL_PROFILER_IS_STREAMING 0
+#endif
+
 // tt-metal defines DEVICE_DEBUG_DUMP where its own host polls, whose handshake this header lacks.
-#if defined(KERNEL_PROFILER_DEBUG_DUMP) || (!KERNEL_PROFILER_IN_TT_METAL && defined(DEVICE_DEBUG_DUMP))
+#if KERNEL_PROFILER_IS_STREAMING
+#define KERNEL_PROFILER_IS_NON_DROPPING 0
+#elif defined(KERNEL_PROFILER_DEBUG_DUMP) || (!KERNEL_PROFILER_IN_TT_METAL && defined(DEVICE_DEBUG_DUMP))
 #define KERNEL_PROFILER_IS_NON_DROPPING 1
 #else
 #define KERNEL_PROFILER_IS_NON_DROPPING 0
 #endif
 
-#if KERNEL_PROFILER_IS_ON && ((PROFILE_KERNEL) & PROFILER_OPT_DO_ACCUMULATE) != 0
+#if KERNEL_PROFILER_IS_ON && !KERNEL_PROFILER_IS_STREAMING && ((PROFILE_KERNEL) & PROFILER_OPT_DO_ACCUMULATE) != 0
 #define KERNEL_PROFILER_IS_ASKED_TO_ACCUMULATE 1
 #else
 #define KERNEL_PROFILER_IS_ASKED_TO_ACCUMULATE 0
@@ -49,6 +59,12 @@
 #define KERNEL_PROFILER_IS_ACCUMULATING 1
 #else
 #define KERNEL_PROFILER_IS_ACCUMULATING 0
+#endif
+
+#if KERNEL_PROFILER_IS_STREAMING && (defined(PROFILE_STREAMING) || defined(DEVICE_DEBUG_DUMP) || \
+                                     defined(KERNEL_PROFILER_DEBUG_DUMP) ||                  \
+                                     ((PROFILE_KERNEL) & PROFILER_OPT_DO_TRACE_ONLY) != 0)
+#error "expected KERNEL_PROFILER_STREAM alone: it cannot be joined with PROFILE_STREAMING, a debug dump or trace-only mode"
 #endif
 
 #if KERNEL_PROFILER_IS_ON && defined(PROFILE_STREAMING)

@@ -16,7 +16,7 @@
 /// as before: nothing is added to the link line, no other file changes. C++17, gcc 12 and newer,
 /// clang. Everything that upstream's header offers is there under the same names; its options
 /// (`PROFILE_KERNEL` and others) mean the same. Firmware and kernels of a chip must be built with
-/// the same header, since they share the variables that ring.hpp explains.
+/// the same header, since they share the variables that ring.hpp and stream.hpp explain.
 ///
 /// Builds that this header does not serve get upstream's own, which stands behind it on the include
 /// path: see choice.hpp. Outside of tt-metal see standalone.hpp, and define ARCH_WORMHOLE or
@@ -49,6 +49,9 @@
 /// - In the debug dump (DEVICE_DEBUG_DUMP outside of tt-metal, KERNEL_PROFILER_DEBUG_DUMP within) a
 ///   RISC waits for a host that reads as it goes, for a bounded time, and shows that as a zone: see
 ///   stall.hpp.
+///
+/// - With KERNEL_PROFILER_STREAM records leave the core while its kernels run, on both chips: see
+///   stream.hpp. It is this project's own.
 ///
 /// # What is not there
 /// Where upstream's header is not behind this one: trace-only mode, accumulate mode on dispatch
@@ -113,7 +116,7 @@
     __asm__(".pushsection .kprof_zones, \"\", @progbits\n\t.asciz \"" PROFILER_MSG_NAME(name) "\"\n\t.popsection");
 #endif
 
-#include "launch.hpp"
+#include "mode.hpp"
 
 #define KERNEL_PROFILER_JOIN_(left, right) left##right
 #define KERNEL_PROFILER_JOIN(left, right) KERNEL_PROFILER_JOIN_(left, right)

@@ -33,11 +33,6 @@ KERNEL_PROFILER_ALWAYS_INLINE void set_control(uint32_t index, uint32_t value) {
     write_word(control_place() + 4 * index, value);
 }
 
-/// Adds to a word.
-KERNEL_PROFILER_ALWAYS_INLINE void add_to_word(uint32_t place, uint32_t amount) {
-    write_word(place, read_word(place) + amount);
-}
-
 /// Waits until a word at a place is (or is not) 0, not forever. Returns what stands there.
 template <bool IS_ZERO_WANTED, uint32_t POLLS>
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t await_word(uint32_t place) {

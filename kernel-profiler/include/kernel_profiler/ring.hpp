@@ -48,77 +48,12 @@
 
 #pragma once
 
-#include "control_words.hpp"
+#include "state.hpp"
 
 namespace kernel_profiler {
 
-extern uint32_t wIndex;
-extern uint32_t stackSize;
-extern uint32_t sums[SUM_COUNT];
-extern uint32_t sumIDs[SUM_COUNT];
-extern uint32_t traceCount;
-
-#if ((PROFILE_KERNEL) & PROFILER_OPT_DO_SUM) != 0
-constexpr bool DO_SUM = true;
-#else
-constexpr bool DO_SUM = false;
-#endif
-
-// Names by which upstream's siblings ask for a mode; it serves the first one itself.
-constexpr bool TRACE_ON_TENSIX = false;
-constexpr bool DO_ACCUMULATE = KERNEL_PROFILER_IS_ACCUMULATING != 0;
-
-/// True if NoC events have addresses: the name by which upstream's `noc_event_profiler.hpp` asks.
-/// They have in the debug dump, and where PROFILE_NOC_EVENTS is 3.
-#if defined(PROFILE_NOC_EVENTS)
-constexpr bool NON_DROPPING = KERNEL_PROFILER_IS_NON_DROPPING != 0 || (PROFILE_NOC_EVENTS + 0) > 2;
-#else
-constexpr bool NON_DROPPING = KERNEL_PROFILER_IS_NON_DROPPING != 0;
-#endif
-
-/// Words behind the clock's base that upstream's names speak of.
-constexpr int WALL_CLOCK_LOW_INDEX = 0;
-constexpr int WALL_CLOCK_HIGH_INDEX = 1;
-
-/// Which limit a record of a dispatch kernel keeps.
-enum class DoingDispatch {
-    /// Leaves the headroom free.
-    DISPATCH,
-    /// Metadata: may use most of the headroom.
-    DISPATCH_META,
-    /// May use all room.
-    NOT_DISPATCH,
-};
-
-/// The format's hash of a text: FNV-1a.
-constexpr uint32_t Hash32_CT(const char* text, size_t length, uint32_t basis = UINT32_C(2166136261)) {
-    for (size_t index = 0; index < length; ++index) {
-        basis = (basis ^ static_cast<unsigned char>(text[index])) * UINT32_C(16777619);
-    }
-    return basis;
-}
-
-/// The id of a text: the halves of its hash, combined.
-template <size_t SIZE>
-constexpr uint32_t Hash16_CT(const char (&text)[SIZE]) {
-    const uint32_t hash = Hash32_CT(text, SIZE - 1);
-    return (hash ^ hash >> 16) & 0xFFFF;
-}
-
-void quick_push();
-
-#if defined(DISPATCH_KERNEL)
-/// A step that few launches take. A dispatch kernel calls it: most of its sites stand in one large
-/// function, where the steps would lie out of reach of the sites' branches.
-#define KERNEL_PROFILER_RARE inline __attribute__((noinline, cold))
-#else
-/// A step that few launches take.
-#define KERNEL_PROFILER_RARE KERNEL_PROFILER_ALWAYS_INLINE
-#endif
-
 namespace detail {
 
-constexpr uint32_t MARKER_BYTES = 4 * PROFILER_L1_MARKER_UINT32_SIZE;
 constexpr int32_t ZONE_BYTES = 2 * static_cast<int32_t>(MARKER_BYTES);
 /// From the beginning of a vector to its first optional word.
 constexpr uint32_t FIRST_OPTIONAL_BYTES = 4 * CUSTOM_MARKERS;
@@ -126,9 +61,6 @@ constexpr uint32_t FIRST_OPTIONAL_BYTES = 4 * CUSTOM_MARKERS;
 /// within the launch, and of one at its end.
 constexpr int32_t STALL_BYTES = KERNEL_PROFILER_IS_NON_DROPPING != 0 ? 2 * ZONE_BYTES : 0;
 constexpr int32_t OPTIONAL_BYTES = 4 * (PROFILER_L1_VECTOR_SIZE - CUSTOM_MARKERS) - STALL_BYTES;
-/// The largest record.
-constexpr int32_t RECORD_BYTES_MAX = static_cast<int32_t>(MARKER_BYTES + 8 * TimestampedDataSize<TS_DATA_16B>::size);
-
 /// A marker's first word without its time.
 constexpr uint32_t prefix(PacketTypes type, uint32_t id) {
     return PROFILER_MARKER_VALID | static_cast<uint32_t>(type) << PACKET_TYPE_SHIFT |
@@ -163,50 +95,10 @@ struct Constants {
     }
 };
 
-/// A reading of the tile's wall clock.
-struct Clock {
-    uint32_t low;
-    uint32_t high;
-
-    /// Reads the low and the live high word, back to back, low first; the host repairs a pair
-    /// that is torn by a wrap.
-    KERNEL_PROFILER_ALWAYS_INLINE static Clock now(uint32_t registers) {
-        const uint32_t low = read_word(registers + WALL_CLOCK_LOW);
-        const uint32_t high = read_word(registers + WALL_CLOCK_HIGH);
-        return {low, high};
-    }
-};
-
-// Accesses to the state stand in the order of the text: what the clock's loads would delay comes
-// before them, what their latency can hide comes after. They are not volatile, so that a loop may
-// keep the state in registers.
-
-/// Keeps instructions on their side of this place. Unlike a volatile access and a clobber of memory,
-/// it says nothing of memory, so that what a loop keeps in registers stays there.
-KERNEL_PROFILER_ALWAYS_INLINE void keep_order() { __asm__ volatile("" : :); }
-
-/// Has a value in a register here.
-KERNEL_PROFILER_ALWAYS_INLINE uint32_t loaded(uint32_t value) {
-    __asm__ volatile("" : : "r"(value));
-    return value;
-}
-
-KERNEL_PROFILER_ALWAYS_INLINE uint32_t load_cursor() { return loaded(wIndex); }
-KERNEL_PROFILER_ALWAYS_INLINE void store_cursor(uint32_t place) {
-    wIndex = place;
-    keep_order();
-}
 KERNEL_PROFILER_ALWAYS_INLINE int32_t load_room() { return static_cast<int32_t>(loaded(stackSize)); }
 KERNEL_PROFILER_ALWAYS_INLINE void store_room(int32_t bytes) {
     stackSize = static_cast<uint32_t>(bytes);
     keep_order();
-}
-
-/// Counts a record that found no room.
-template <uint32_t KIND>
-KERNEL_PROFILER_RARE void lose() {
-    const uint32_t counter = own_place() + 4 * KIND;
-    write_ring(counter, read_word(counter) + 1);
 }
 
 /// Writes the two words of a marker, after everything that has been stored to the state: the
@@ -341,6 +233,22 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_data(uint32_t place, uint64_t data)
     return place + 8;
 }
 
+/// Takes room for data and writes its marker with a time that was read before; `place` becomes the
+/// place behind it. False, and the record is lost, if there was no room.
+KERNEL_PROFILER_ALWAYS_INLINE bool append_at(uint32_t prefix, int32_t size, Clock time, uint32_t& place) {
+    const int32_t room = load_room();
+    if (room < size) {
+        lose<LOST_DATA>();
+        return false;
+    }
+    place = load_cursor();
+    store_room(room - size);
+    store_cursor(place + static_cast<uint32_t>(size));
+    write_marker(place, prefix, time, PROFILER_MARKER_TS_HIGH_MASK);
+    place += MARKER_BYTES;
+    return true;
+}
+
 /// Free words without which no launch begins where launches share pushes, however short the last
 /// one was: the fixed slots and 29 zones.
 constexpr uint32_t LEAST_FREE_WORDS = 128;
@@ -362,6 +270,12 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t bytes_before_run(uint32_t core) {
 
 /// The place of this RISC's run.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t own_run() { return own_vector() + bytes_before_run(own_place()); }
+
+/// When the kernel of this launch ended.
+KERNEL_PROFILER_ALWAYS_INLINE Clock end_of_kernel() {
+    const uint32_t end = own_run() + 4 * GUARANTEED_MARKER_4_H;
+    return {read_word(end + 4), read_word(end)};
+}
 
 /// Writes a marker into one of the fixed slots of this RISC's run.
 KERNEL_PROFILER_ALWAYS_INLINE void write_fixed(uint32_t word_index, uint32_t prefix) {

@@ -74,6 +74,9 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t first_vector() { return control_place() +
 /// compiler takes two symbols for two places.
 KERNEL_PROFILER_ALWAYS_INLINE bool is_aggregator() { return hidden(own_place()) == control_place(); }
 
+/// True on the RISC whose firmware is told what it launches.
+KERNEL_PROFILER_ALWAYS_INLINE bool is_first_risc() { return is_aggregator(); }
+
 /// As the host says, or by default what it gives a lane for 1,000 programs.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t lane_words() {
     constexpr bool HAS_SUMS = ((PROFILE_KERNEL) & PROFILER_OPT_DO_SUM) != 0;

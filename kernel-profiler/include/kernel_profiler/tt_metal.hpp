@@ -42,6 +42,9 @@ KERNEL_PROFILER_ALWAYS_INLINE constexpr bool is_aggregator() {
 #endif
 }
 
+/// True on the RISC whose firmware is told what it launches.
+KERNEL_PROFILER_ALWAYS_INLINE constexpr bool is_first_risc() { return PROCESSOR_INDEX == 0; }
+
 /// Idle Ethernet firmware counts no trace replays.
 #if defined(COMPILE_FOR_IDLE_ERISC)
 constexpr bool HAS_TRACE_COUNT = false;

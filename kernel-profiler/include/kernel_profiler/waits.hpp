@@ -20,7 +20,7 @@
 
 #pragma once
 
-#include "launch.hpp"
+#include "mode.hpp"
 
 #if defined(PROFILE_SYNC_EVENTS) && !defined(DISPATCH_KERNEL)
 #define KERNEL_PROFILER_SYNC_EVENTS 1
@@ -110,22 +110,6 @@ constexpr uint64_t wait_words(WaitKind kind, uint32_t key) {
     return static_cast<uint64_t>(kind) << WAIT_KIND_SHIFT | key;
 }
 
-/// Takes room for data and writes its marker with a time that was read before; `place` becomes the
-/// place behind it. False, and the record is lost, if there was no room.
-KERNEL_PROFILER_ALWAYS_INLINE bool append_at(uint32_t prefix, int32_t size, Clock time, uint32_t& place) {
-    const int32_t room = load_room();
-    if (room < size) {
-        lose<LOST_DATA>();
-        return false;
-    }
-    place = load_cursor();
-    store_room(room - size);
-    store_cursor(place + static_cast<uint32_t>(size));
-    write_marker(place, prefix, time, PROFILER_MARKER_TS_HIGH_MASK);
-    place += MARKER_BYTES;
-    return true;
-}
-
 /// Bytes of a record with 64 and with 128 bits of data.
 constexpr int32_t DATA_BYTES = MARKER_BYTES + sizeof(uint64_t);
 constexpr int32_t DATA_16B_BYTES = MARKER_BYTES + 2 * sizeof(uint64_t);
@@ -133,11 +117,8 @@ constexpr int32_t DATA_16B_BYTES = MARKER_BYTES + 2 * sizeof(uint64_t);
 /// Writes a sum with the time of the kernel's end, which lies in front of it: with a later one the
 /// end would step back in time.
 inline __attribute__((noinline)) void record_wait_total(WaitKind kind, uint32_t key, WaitSum sum) {
-    constexpr uint32_t KERNEL_END = GUARANTEED_MARKER_4_H;
-    const uint32_t end = own_run() + 4 * KERNEL_END;
-    const Clock ended{read_word(end + 4), read_word(end)};
     uint32_t place = 0;
-    if (append_at(prefix(TS_DATA_16B, WAIT_TOTAL_ID), DATA_16B_BYTES, ended, place)) {
+    if (append_at(prefix(TS_DATA_16B, WAIT_TOTAL_ID), DATA_16B_BYTES, end_of_kernel(), place)) {
         const uint32_t behind = write_data(place, wait_words(kind, key));
         write_data(behind, static_cast<uint64_t>(sum.waits) << WAIT_COUNT_SHIFT | sum.cycles);
     }

@@ -65,7 +65,7 @@ impl State {
         let (written, read) = (own(port, WRITTEN), own(port, READ));
         let time = port.now();
         let rest = cells_to_next_chunk(written);
-        let has_room = if rest == 0 { !is_full(written, read) } else { rest >= 2 };
+        let has_room = if rest == 0 { !is_full(written, read) } else { rest >= 3 };
         if self.next() != 0 || !has_room || may_be_torn(time) {
             return self.open_lane_with_care(port, written, time.low);
         }
@@ -82,7 +82,8 @@ impl State {
         let first = if has_lost { First::LostBefore } else { First::Nothing };
         let place = place_of(port, written);
         let rest = cells_to_next_chunk(written);
-        if rest >= 3 {
+        // A launch never ends a chunk: that would be published before it is found full.
+        if rest >= 4 {
             self.set_limit(place + rest * CELL_BYTES);
             self.set_next(write_first_cells(port, place, first, time));
             return;

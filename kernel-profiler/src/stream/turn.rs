@@ -103,7 +103,8 @@ fn high_word_at<P: Port + ?Sized>(port: &mut P, time: u32) -> u32 {
     now.high.wrapping_sub((now.low < time).into())
 }
 
-/// Writes that a launch runs; returns the place behind.
+/// Writes that a launch runs, publishes that and then says so: whoever finds that a launch is told finds
+/// its cells published. Returns the place behind.
 #[expect(clippy::cast_possible_truncation, reason = "halves of words")]
 pub(super) fn write_launch<P: Port + ?Sized>(
     port: &mut P,
@@ -119,8 +120,10 @@ pub(super) fn write_launch<P: Port + ?Sized>(
     };
     let Cell { head, value } = cell.to_cell();
     write_cell(port, place + CELL_BYTES, head, value);
+    let end = place + 2 * CELL_BYTES;
+    publish(port, end);
     set_own(port, TOLD, told(launch.number, time.high));
-    place + 2 * CELL_BYTES
+    end
 }
 
 fn write_lost<P: Port + ?Sized>(port: &mut P, place: u32) -> u32 {
@@ -169,21 +172,15 @@ pub(super) fn publish<P: Port + ?Sized>(port: &mut P, place: u32) {
     }
 }
 
-/// Skips the chunk that ends at a place if the policy does not keep it: one of which a part is
-/// published, or in which a launch begins, is kept.
+/// Skips the chunk that ends at a place if the policy does not keep it. One of which a part is published,
+/// as where a launch begins, is kept.
 fn skip_chunk<P: Port + ?Sized>(port: &mut P, end: u32, policy: u32) -> bool {
     let (written, skipped) = (own(port, WRITTEN), own(port, SKIPPED));
     let chunk = written.wrapping_add(skipped) / CHUNK;
     let others = (1_u32 << (policy >> Policy::KIND_BITS & 15)) - 1;
-    if chunk & others == 0 || !written.is_multiple_of(CHUNK) {
+    let begin = place_of(port, written);
+    if chunk & others == 0 || end.wrapping_sub(begin) != CHUNK_BYTES {
         return false;
-    }
-    for cell in 1..=CHUNK {
-        // Data may look like one: then more is kept than must be.
-        let head = port.load(end - cell * CELL_BYTES);
-        if (Cell { head, value: 0 }).code() == Code::LAUNCH {
-            return false;
-        }
     }
     set_own(port, SKIPPED, skipped.wrapping_add(CHUNK));
     true

@@ -1,0 +1,128 @@
+/// \file
+/// What classic and streamed lanes have in common: the variables that are remembered of a RISC, ids of
+/// texts, the clock, and counters of records that found no room.
+
+#pragma once
+
+#include "control_words.hpp"
+
+namespace kernel_profiler {
+
+extern uint32_t wIndex;
+extern uint32_t stackSize;
+extern uint32_t sums[SUM_COUNT];
+extern uint32_t sumIDs[SUM_COUNT];
+extern uint32_t traceCount;
+
+#if ((PROFILE_KERNEL) & PROFILER_OPT_DO_SUM) != 0
+constexpr bool DO_SUM = true;
+#else
+constexpr bool DO_SUM = false;
+#endif
+
+// Names by which upstream's siblings ask for a mode; it serves the first one itself.
+constexpr bool TRACE_ON_TENSIX = false;
+constexpr bool DO_ACCUMULATE = KERNEL_PROFILER_IS_ACCUMULATING != 0;
+
+/// True if NoC events have addresses: the name by which upstream's `noc_event_profiler.hpp` asks.
+/// They have in the debug dump, and where PROFILE_NOC_EVENTS is 3.
+#if defined(PROFILE_NOC_EVENTS)
+constexpr bool NON_DROPPING = KERNEL_PROFILER_IS_NON_DROPPING != 0 || (PROFILE_NOC_EVENTS + 0) > 2;
+#else
+constexpr bool NON_DROPPING = KERNEL_PROFILER_IS_NON_DROPPING != 0;
+#endif
+
+/// Words behind the clock's base that upstream's names speak of.
+constexpr int WALL_CLOCK_LOW_INDEX = 0;
+constexpr int WALL_CLOCK_HIGH_INDEX = 1;
+
+/// Which limit a record of a dispatch kernel keeps.
+enum class DoingDispatch {
+    /// Leaves the headroom free.
+    DISPATCH,
+    /// Metadata: may use most of the headroom.
+    DISPATCH_META,
+    /// May use all room.
+    NOT_DISPATCH,
+};
+
+/// The format's hash of a text: FNV-1a.
+constexpr uint32_t Hash32_CT(const char* text, size_t length, uint32_t basis = UINT32_C(2166136261)) {
+    for (size_t index = 0; index < length; ++index) {
+        basis = (basis ^ static_cast<unsigned char>(text[index])) * UINT32_C(16777619);
+    }
+    return basis;
+}
+
+/// The id of a text: the halves of its hash, combined.
+template <size_t SIZE>
+constexpr uint32_t Hash16_CT(const char (&text)[SIZE]) {
+    const uint32_t hash = Hash32_CT(text, SIZE - 1);
+    return (hash ^ hash >> 16) & 0xFFFF;
+}
+
+void quick_push();
+
+#if defined(DISPATCH_KERNEL)
+/// A step that few launches take. A dispatch kernel calls it: most of its sites stand in one large
+/// function, where the steps would lie out of reach of the sites' branches.
+#define KERNEL_PROFILER_RARE inline __attribute__((noinline, cold))
+#else
+/// A step that few launches take.
+#define KERNEL_PROFILER_RARE KERNEL_PROFILER_ALWAYS_INLINE
+#endif
+
+namespace detail {
+
+constexpr uint32_t MARKER_BYTES = 4 * PROFILER_L1_MARKER_UINT32_SIZE;
+/// The largest record.
+constexpr int32_t RECORD_BYTES_MAX = static_cast<int32_t>(MARKER_BYTES + 8 * TimestampedDataSize<TS_DATA_16B>::size);
+
+/// A reading of the tile's wall clock.
+struct Clock {
+    uint32_t low;
+    uint32_t high;
+
+    /// Reads the low and the live high word, back to back, low first; the host repairs a pair
+    /// that is torn by a wrap.
+    KERNEL_PROFILER_ALWAYS_INLINE static Clock now(uint32_t registers) {
+        const uint32_t low = read_word(registers + WALL_CLOCK_LOW);
+        const uint32_t high = read_word(registers + WALL_CLOCK_HIGH);
+        return {low, high};
+    }
+};
+
+// Accesses to the state stand in the order of the text: what the clock's loads would delay comes
+// before them, what their latency can hide comes after. They are not volatile, so that a loop may
+// keep the state in registers.
+
+/// Keeps instructions on their side of this place. Unlike a volatile access and a clobber of memory,
+/// it says nothing of memory, so that what a loop keeps in registers stays there.
+KERNEL_PROFILER_ALWAYS_INLINE void keep_order() { __asm__ volatile("" : :); }
+
+/// Has a value in a register here.
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t loaded(uint32_t value) {
+    __asm__ volatile("" : : "r"(value));
+    return value;
+}
+
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t load_cursor() { return loaded(wIndex); }
+KERNEL_PROFILER_ALWAYS_INLINE void store_cursor(uint32_t place) {
+    wIndex = place;
+    keep_order();
+}
+
+/// Adds to a word.
+KERNEL_PROFILER_ALWAYS_INLINE void add_to_word(uint32_t place, uint32_t amount) {
+    write_word(place, read_word(place) + amount);
+}
+
+/// Counts a record that found no room.
+template <uint32_t KIND>
+KERNEL_PROFILER_RARE void lose() {
+    const uint32_t counter = own_place() + 4 * KIND;
+    write_ring(counter, read_word(counter) + 1);
+}
+
+}  // namespace detail
+}  // namespace kernel_profiler

@@ -1,0 +1,305 @@
+/// \file
+/// A RISC's ring of cells that are drained while it runs, and the hot paths that fill it.
+///
+/// docs/streaming.md has the format; `wire::stream` is the same in Rust. A zone is one cell of two words,
+/// written when it ends; nothing is written when it begins.
+///
+/// # State
+/// The variables of ring.hpp, with other meanings. Everything else is in the control vector.
+///
+/// | variable | meaning |
+/// |---|---|
+/// | `stackSize` | address of the end of the chunk that is being filled, where turn.hpp takes over; 0 where the ring is full, and outside of a launch |
+/// | `wIndex` | address of the next cell; where the ring is full, `blocking_chunk`; outside of a launch, `CLOSED` bits |
+/// | `sums[2]`, `sumIDs[2]` | as in ring.hpp; an accumulator in use has the first word of its total |
+///
+/// All zero is a valid state: every record is counted as lost.
+///
+/// A chunk is begun when all of its cells are free, and not cell by cell, so that one comparison covers
+/// room and publication. It is published by the record that finds it full: its cells have been stored
+/// some time before the count of cells is.
+///
+/// # Order of cells
+/// A cell with a time is not older than the one before it. So a record reads the clock first and takes its
+/// cells then, and what is written while it waits for room is placed behind it.
+///
+/// # Limits
+/// A zone of a kernel is measured by the low word of the clock: one of 2^32 cycles and more (3 to 4 s) is
+/// recorded modulo that. The zones of a launch itself have 64 bits. Where nothing at all is recorded for so long,
+/// and then something short, the times of the rest of the chunk are too early by so many times 2^32 cycles.
+
+#pragma once
+
+#include "state.hpp"
+#include "stream_constants.hpp"
+
+#if defined(KERNEL_PROFILER_STREAM_CALLS)
+/// What a site does in place of its record: calls a function that all sites share.
+#define KERNEL_PROFILER_AT_SITE inline __attribute__((noinline))
+#else
+#define KERNEL_PROFILER_AT_SITE KERNEL_PROFILER_ALWAYS_INLINE
+#endif
+
+namespace kernel_profiler {
+namespace detail {
+
+constexpr uint32_t CELL_BYTES = STREAM_CELL_BYTES;
+constexpr uint32_t CHUNK_BYTES = STREAM_CELL_BYTES * STREAM_CHUNK_CELLS;
+constexpr uint32_t RING_BYTES = STREAM_CELL_BYTES * STREAM_RING_CELLS;
+static_assert(RING_BYTES == PROFILER_L1_BUFFER_SIZE, "expected a ring in the place of a vector");
+
+/// The cursor is at or above this while a launch runs. Below it, its bits say more.
+constexpr uint32_t OPEN = 4;
+/// Records were lost, and no cell says so yet.
+constexpr uint32_t CLOSED_WITH_LOSS = 1;
+/// The launch runs no kernel here.
+constexpr uint32_t CLOSED_AS_IDLE = 2;
+
+/// First word of a cell.
+constexpr uint32_t cell_head(StreamCode code, uint32_t field = 0) {
+    return static_cast<uint32_t>(code) << STREAM_CODE_SHIFT | (field & 0xFFFF);
+}
+
+/// First word of data or of a total.
+constexpr uint32_t prefix(PacketTypes type, uint32_t id) {
+    return cell_head(
+        type == TS_DATA_16B  ? StreamCode::DATA_16B
+        : type == ZONE_TOTAL ? StreamCode::TOTAL
+                             : StreamCode::DATA,
+        id);
+}
+
+/// True if the id of a zone can be the code of a cell.
+constexpr bool is_code(uint32_t id) { return id < STREAM_FIRST_ESCAPE; }
+
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t load_limit() { return loaded(stackSize); }
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t clock_low() { return read_word(TILE_REGISTERS + WALL_CLOCK_LOW); }
+
+/// From this low word on, a high one that is read right behind it could be that of the next time.
+constexpr uint32_t NEAR_END = ~0u << 8;
+
+/// Reads both words of one time; near the end of the low one they are read again.
+KERNEL_PROFILER_ALWAYS_INLINE Clock whole_time() {
+    Clock now = Clock::now(TILE_REGISTERS);
+    while (__builtin_expect(now.low >= NEAR_END, 0)) {
+        now = Clock::now(TILE_REGISTERS);
+    }
+    return now;
+}
+
+KERNEL_PROFILER_ALWAYS_INLINE void write_cell(uint32_t place, uint32_t head, uint32_t value) {
+    write_word(place, head);
+    write_word(place + 4, value);
+}
+
+/// Writes 64 bits as a cell has them, low word first; returns the place behind.
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_data(uint32_t place, uint64_t data) {
+    write_cell(place, static_cast<uint32_t>(data), static_cast<uint32_t>(data >> 32));
+    return place + CELL_BYTES;
+}
+
+// Defined in turn.hpp.
+
+/// Takes cells where the chunk has no room for them: for a record of a kind, given by the control word that
+/// counts it where it is lost, and of a time. Returns their place, or 0 if the record is lost.
+uint32_t take_behind_chunk(uint32_t bytes, uint32_t kind, uint32_t time);
+/// Ends a zone where the chunk has no room for it; `place` is what the cursor holds.
+void end_zone_behind_chunk(uint32_t code, uint32_t begun, uint32_t place, uint32_t ended);
+
+/// Takes so many bytes of cells that follow each other in one chunk; 0 if the record is lost.
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t take(uint32_t bytes, uint32_t kind, uint32_t time) {
+    const uint32_t place = load_cursor();
+    if (__builtin_expect(place + bytes <= load_limit(), 1)) {
+        store_cursor(place + bytes);
+        return place;
+    }
+    return take_behind_chunk(bytes, kind, time);
+}
+
+/// Writes a zone that has two cells if it must. The high word of the clock may have changed several times while
+/// it was open, from what `told` says: if so, the next chunk begins with it, and that it has changed.
+inline __attribute__((noinline)) void write_measured_zone(
+    uint32_t id, uint32_t high_cycles, uint32_t cycles, uint32_t ended, uint32_t high, uint32_t told) {
+    const bool is_short = is_code(id) && (cycles >> 16 | high_cycles) == 0;
+    const uint32_t bytes = is_short ? CELL_BYTES : 2 * CELL_BYTES;
+    const uint32_t place = __builtin_expect((told ^ high) << 16 == 0, 1) ? take(bytes, LOST_ZONES, ended)
+                                                                         : take_behind_chunk(bytes, LOST_ZONES, ended);
+    if (place == 0) {
+        return;
+    }
+    if (is_short) {
+        write_cell(place, id << STREAM_CODE_SHIFT | cycles, ended);
+    } else {
+        write_cell(place, cell_head(StreamCode::LONG_ZONE, id), ended);
+        write_cell(place + CELL_BYTES, cycles, high_cycles);
+    }
+}
+
+/// Writes a zone that may not fit a cell.
+inline __attribute__((noinline, cold)) void write_long_zone(uint32_t id, uint32_t high_cycles, uint32_t cycles, uint32_t ended) {
+    const uint32_t told = read_word(own_place() + 4 * STREAM_TOLD);
+    write_measured_zone(id, high_cycles, cycles, ended, read_word(TILE_REGISTERS + WALL_CLOCK_HIGH), told);
+}
+
+/// Ends a zone; `code` is its id in the place of a code.
+KERNEL_PROFILER_AT_SITE void end_zone(uint32_t code, uint32_t begun) {
+    const uint32_t place = load_cursor();
+    const uint32_t limit = load_limit();
+    const uint32_t ended = clock_low();
+    if (__builtin_expect(place >= limit, 0)) {
+        end_zone_behind_chunk(code, begun, place, ended);
+        return;
+    }
+    store_cursor(place + CELL_BYTES);
+    const uint32_t cycles = ended - begun;
+    if (__builtin_expect(cycles > STREAM_ZONE_CYCLES_MAX, 0)) {
+        store_cursor(place);
+        write_long_zone(code >> STREAM_CODE_SHIFT, 0, cycles, ended);
+        return;
+    }
+    write_cell(place, code + cycles, ended);
+}
+
+/// Ends a zone with an id.
+template <uint32_t ID>
+KERNEL_PROFILER_ALWAYS_INLINE void close_zone(uint32_t begun) {
+    if constexpr (is_code(ID)) {
+        end_zone(ID << STREAM_CODE_SHIFT, begun);
+    } else {
+        const uint32_t ended = clock_low();
+        write_long_zone(ID, 0, ended - begun, ended);
+    }
+}
+
+/// Takes cells for a record of a time that was read before, and writes its first one; `place` becomes the
+/// place behind that. False, and the record is lost, if there was no room.
+KERNEL_PROFILER_ALWAYS_INLINE bool append_at(uint32_t head, uint32_t bytes, Clock time, uint32_t& place) {
+    place = take(bytes, LOST_DATA, time.low);
+    if (place == 0) {
+        return false;
+    }
+    write_cell(place, head, time.low);
+    place += CELL_BYTES;
+    return true;
+}
+
+/// Nothing: whether a record waits for room is the lane's policy.
+KERNEL_PROFILER_ALWAYS_INLINE void make_room(int32_t) {}
+
+/// A time that is not before the end of the kernel's zone.
+KERNEL_PROFILER_ALWAYS_INLINE Clock end_of_kernel() { return Clock::now(TILE_REGISTERS); }
+
+/// Records 64 bits.
+KERNEL_PROFILER_AT_SITE void record_data(uint32_t head, uint64_t data) {
+    const uint32_t time = clock_low();
+    const uint32_t place = take(2 * CELL_BYTES, LOST_DATA, time);
+    if (__builtin_expect(place != 0, 1)) {
+        write_cell(place, head, time);
+        write_data(place + CELL_BYTES, data);
+    }
+}
+
+/// Records 128 bits.
+KERNEL_PROFILER_AT_SITE void record_data(uint32_t head, uint64_t first, uint64_t second) {
+    const uint32_t time = clock_low();
+    const uint32_t place = take(3 * CELL_BYTES, LOST_DATA, time);
+    if (__builtin_expect(place != 0, 1)) {
+        write_cell(place, head, time);
+        write_data(write_data(place + CELL_BYTES, first), second);
+    }
+}
+
+/// Records an event.
+KERNEL_PROFILER_AT_SITE void record_event(uint32_t head) {
+    const uint32_t time = clock_low();
+    const uint32_t place = take(CELL_BYTES, LOST_EVENTS, time);
+    if (__builtin_expect(place != 0, 1)) {
+        write_cell(place, head, time);
+    }
+}
+
+}  // namespace detail
+
+/// Nothing: a drain takes what is there.
+inline void quick_push() {}
+inline void quick_push_if_linked(uint32_t, bool) {}
+template <DoingDispatch = DoingDispatch::NOT_DISPATCH>
+KERNEL_PROFILER_ALWAYS_INLINE void flush_to_dram_if_full(uint32_t = 0) {}
+
+/// True: room is found, or a loss counted, when the record is written.
+template <DoingDispatch = DoingDispatch::NOT_DISPATCH>
+KERNEL_PROFILER_ALWAYS_INLINE constexpr bool bufferHasRoom(uint32_t = 0) { return true; }
+
+/// A zone, open as long as it lives.
+template <uint32_t timer_id, DoingDispatch = DoingDispatch::NOT_DISPATCH>
+struct profileScope {
+    uint32_t begun = detail::clock_low();
+
+    KERNEL_PROFILER_ALWAYS_INLINE profileScope() {}
+    KERNEL_PROFILER_ALWAYS_INLINE ~profileScope() { detail::close_zone<timer_id>(begun); }
+
+    profileScope(const profileScope&) = delete;
+    profileScope& operator=(const profileScope&) = delete;
+};
+
+/// A zone that is there only if a condition holds.
+template <uint32_t timer_id, DoingDispatch = DoingDispatch::NOT_DISPATCH>
+struct profileScopeIf {
+    const bool is_active;
+    uint32_t begun;
+
+    KERNEL_PROFILER_ALWAYS_INLINE explicit profileScopeIf(bool is_active)
+        : is_active(is_active), begun(is_active ? detail::clock_low() : 0) {}
+    KERNEL_PROFILER_ALWAYS_INLINE ~profileScopeIf() {
+        if (is_active) {
+            detail::close_zone<timer_id>(begun);
+        }
+    }
+
+    profileScopeIf(const profileScopeIf&) = delete;
+    profileScopeIf& operator=(const profileScopeIf&) = delete;
+};
+
+/// A zone whose cycles are added up. Its accumulator keeps the name of the last one that used it.
+template <uint32_t timer_id, uint32_t index>
+struct profileScopeAccumulate {
+    uint32_t started = 0;
+
+    KERNEL_PROFILER_ALWAYS_INLINE profileScopeAccumulate() {
+        if constexpr (DO_SUM) {
+            sumIDs[index] = detail::prefix(ZONE_TOTAL, timer_id);
+            started = detail::clock_low();
+        }
+    }
+
+    KERNEL_PROFILER_ALWAYS_INLINE ~profileScopeAccumulate() {
+        if constexpr (DO_SUM) {
+            const uint32_t ended = detail::clock_low();
+            sums[index] += ended - started;
+        }
+    }
+
+    profileScopeAccumulate(const profileScopeAccumulate&) = delete;
+    profileScopeAccumulate& operator=(const profileScopeAccumulate&) = delete;
+};
+
+/// Records data under an id, with the time: 64 bits, or 128.
+template <
+    uint32_t data_id,
+    DoingDispatch dispatch = DoingDispatch::NOT_DISPATCH,
+    PacketTypes packet_type = TS_DATA,
+    typename... Trailers>
+KERNEL_PROFILER_ALWAYS_INLINE void timeStampedData(uint64_t data, Trailers... trailers) {
+    static_assert(
+        TimestampedDataSize<packet_type>::size == 1 + sizeof...(Trailers),
+        "as many values of 64 bits as the packet type has: TS_DATA one, TS_DATA_16B two");
+    detail::record_data(detail::prefix(packet_type, data_id), data, static_cast<uint64_t>(trailers)...);
+}
+
+/// Records an event.
+template <DoingDispatch dispatch = DoingDispatch::NOT_DISPATCH>
+KERNEL_PROFILER_ALWAYS_INLINE void recordEvent(uint16_t event_id) {
+    detail::record_event(detail::cell_head(detail::StreamCode::EVENT) | event_id);
+}
+
+}  // namespace kernel_profiler

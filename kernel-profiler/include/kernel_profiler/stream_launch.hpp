@@ -1,0 +1,255 @@
+/// \file
+/// The begin and the end of a launch whose records are streamed.
+///
+/// Every RISC says in its own lane which program it runs: the first one when it is told, the others when
+/// their firmware's zone begins, which the first one lets them do after that. The end publishes what is there.
+/// Nothing is pushed, and no RISC waits for another one.
+///
+/// # Compatibility
+/// The order of `brisc.cc`: the zone, who runs a kernel, the program, and then the other RISCs.
+
+#pragma once
+
+#include "turn.hpp"
+
+namespace kernel_profiler {
+namespace detail {
+
+/// Begins a launch in this RISC's lane in every case that there is.
+inline __attribute__((noinline, cold)) void open_lane_with_care(uint32_t core, uint32_t written) {
+    const uint32_t time = clock_low();
+    const First first = (wIndex & CLOSED_WITH_LOSS) != 0 ? First::LOST_BEFORE : First::NOTHING;
+    const uint32_t place = place_of_cell(written);
+    const uint32_t rest = -written % STREAM_CHUNK_CELLS;
+    // A launch never ends a chunk: that would be published before it is found full.
+    if (rest >= 4) {
+        stackSize = place + rest * CELL_BYTES;
+        wIndex = write_first_cells(core, place, first, time);
+        return;
+    }
+    if (rest != 0) {
+        write_word(place, cell_head(StreamCode::PADDING));
+        write_word(core + 4 * STREAM_WRITTEN, written + rest);
+    }
+    begin_chunk(core, 0, first, time);
+}
+
+/// What decides how a lane is opened.
+struct Opening {
+    uint32_t core;
+    uint32_t written;
+    uint32_t read;
+    Clock time;
+
+    /// Reads it all at once.
+    KERNEL_PROFILER_ALWAYS_INLINE static Opening begin() {
+        const uint32_t core = hidden(own_place());
+        const uint32_t written = read_word(core + 4 * STREAM_WRITTEN);
+        const uint32_t read = read_word(core + 4 * STREAM_READ);
+        return {core, written, read, Clock::now(TILE_REGISTERS)};
+    }
+
+    /// Begins a launch in this RISC's lane.
+    KERNEL_PROFILER_ALWAYS_INLINE void open(uint32_t launches, uint32_t program, uint32_t replays) const {
+        const uint32_t in_chunk = written % STREAM_CHUNK_CELLS;
+        const bool has_room = in_chunk == 0 ? !is_full(written, read) : in_chunk <= STREAM_CHUNK_CELLS - 3;
+        // Near the end of the low word, the high one could be that of the time behind.
+        if (__builtin_expect(wIndex != 0 || !has_room || time.low >= NEAR_END, 0)) {
+            open_lane_with_care(core, written);
+            return;
+        }
+        const uint32_t place = hidden(place_of_cell(written));
+        wIndex = write_launch(core, place, written, launches, program, replays, time);
+        stackSize = place + CHUNK_BYTES - in_chunk * CELL_BYTES;
+    }
+};
+
+/// Publishes what is there and takes no records until the next launch.
+KERNEL_PROFILER_ALWAYS_INLINE void close_lane() {
+    const uint32_t core = hidden(own_place());
+    const uint32_t written = read_word(core + 4 * STREAM_WRITTEN);
+    const uint32_t place = load_cursor();
+    const uint32_t limit = load_limit();
+    if (place < OPEN) {
+        return;
+    }
+    if (limit != 0) {
+        publish(core, written, place);
+    }
+    // 0 where a host has zeroed it.
+    const uint32_t told = read_word(core + 4 * STREAM_TOLD);
+    if (told != 0) {
+        write_word(core + 4 * STREAM_TOLD, told | STREAM_TOLD_ENDED);
+    }
+    stackSize = 0;
+    wIndex = limit == 0 ? CLOSED_WITH_LOSS : 0;
+}
+
+/// Writes the totals of the accumulators in use and empties them.
+KERNEL_PROFILER_ALWAYS_INLINE void write_totals() {
+    for (int index = 0; index < SUM_COUNT; ++index) {
+        const uint32_t total = sumIDs[index];
+        if (total == 0) {
+            continue;
+        }
+        const uint32_t place = take(CELL_BYTES, LOST_ZONES, clock_low());
+        if (place != 0) {
+            write_cell(place, total, sums[index]);
+        }
+        sumIDs[index] = 0;
+        sums[index] = 0;
+    }
+}
+
+/// The launch leaves nothing from here on.
+inline __attribute__((noinline)) void leave_launch() {
+    close_lane();
+    wIndex = wIndex | CLOSED_AS_IDLE;
+    if (is_first_risc()) {
+        // A core may have no other launches.
+        write_word(control_place() + 4 * SIGNATURE, STREAM_SIGNATURE_VALUE);
+        add_to_word(control_place() + 4 * STREAM_IDLE_LAUNCHES, 1);
+    }
+}
+
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t trace_count() {
+    if constexpr (HAS_TRACE_COUNT) {
+        return traceCount;
+    }
+    return 0;
+}
+
+/// Tells the other RISCs which launch begins, and begins it on the first one.
+inline __attribute__((noinline)) void begin_launch(uint32_t program) {
+    if (__builtin_expect((wIndex & CLOSED_AS_IDLE) != 0, 0)) {
+        return;
+    }
+    forget_cached();
+    const uint32_t words = hidden(control_place());
+    const uint32_t signature = read_word(words + 4 * SIGNATURE);
+    const uint32_t launches = read_word(words + 4 * STREAM_LAUNCHES) + 1;
+    const uint32_t told_replays = read_word(words + 4 * STREAM_TRACE_COUNT);
+    const uint32_t replays = trace_count();
+    Opening opening = Opening::begin();
+    // In this order, which a drain relies on.
+    write_word(words + 4 * STREAM_LAUNCHES, launches);
+    write_word(words + 4 * STREAM_PROGRAM, program);
+    // A store to L1 costs more than a look at what is there.
+    if (__builtin_expect(told_replays != replays, 0)) {
+        write_word(words + 4 * STREAM_TRACE_COUNT, replays);
+    }
+    if (__builtin_expect(signature != STREAM_SIGNATURE_VALUE, 0)) {
+        write_word(words + 4 * SIGNATURE, STREAM_SIGNATURE_VALUE);
+    }
+    opening.open(launches, program, replays);
+}
+
+/// Begins a launch on a RISC that the first one has started.
+inline __attribute__((noinline)) void open_lane_of_others() {
+    forget_cached();
+    Opening opening = Opening::begin();
+    const uint32_t words = hidden(control_place());
+    const uint32_t launches = read_word(words + 4 * STREAM_LAUNCHES);
+    const uint32_t program = read_word(words + 4 * STREAM_PROGRAM);
+    const uint32_t replays = read_word(words + 4 * STREAM_TRACE_COUNT);
+    opening.open(launches, program, replays);
+}
+
+}  // namespace detail
+
+/// Begins a launch on this RISC. The first one does not know yet which.
+KERNEL_PROFILER_ALWAYS_INLINE void init_profiler(uint16_t = 0, uint16_t = 0, uint16_t = 0) {
+    using namespace detail;
+    if (is_first_risc()) {
+        wIndex = wIndex & CLOSED_WITH_LOSS;
+    } else {
+        open_lane_of_others();
+    }
+    if constexpr (DO_SUM) {
+        // No instruction: gcc lays variables out by where they are named first, and would leave a
+        // hole before these.
+        __asm__ volatile("" : : "i"(sums), "i"(sumIDs));
+    }
+}
+
+/// Sets the program id of this launch for all RISCs of the core. Nothing on other RISCs than the first.
+KERNEL_PROFILER_ALWAYS_INLINE void set_host_counter(uint32_t program_id) {
+    if (detail::is_first_risc()) {
+        detail::begin_launch(program_id);
+    }
+}
+
+/// Says which RISCs have a kernel in this launch; if none, it leaves nothing.
+template <typename Enables>
+KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(Enables enables) {
+    if (static_cast<uint32_t>(enables) == 0) {
+        detail::leave_launch();
+    }
+}
+
+/// True on whether this RISC's launch leaves nothing.
+KERNEL_PROFILER_ALWAYS_INLINE bool get_profiler_zone_invalid() {
+    return detail::load_cursor() < detail::OPEN && (detail::load_cursor() & detail::CLOSED_AS_IDLE) != 0;
+}
+
+/// Counts a trace replay.
+KERNEL_PROFILER_ALWAYS_INLINE void increment_trace_count() { traceCount = traceCount + 1; }
+
+/// Nothing: trace-only mode is upstream's.
+KERNEL_PROFILER_ALWAYS_INLINE void trace_only_init() {}
+
+/// Ends a launch on this RISC.
+static inline void finish_profiler(bool = false) {
+    if constexpr (DO_SUM) {
+        detail::write_totals();
+    }
+    detail::close_lane();
+}
+
+namespace detail {
+
+/// Writes what a kernel has added up. Defined behind the probes that it needs.
+template <uint32_t index>
+KERNEL_PROFILER_ALWAYS_INLINE void end_kernel();
+
+/// Ends a zone of any length.
+inline __attribute__((noinline)) void end_measured_zone(uint32_t id, uint32_t begun, uint32_t high_begun) {
+    const uint32_t told = read_word(own_place() + 4 * STREAM_TOLD);
+    Clock ended = whole_time();
+    const uint32_t high_cycles = ended.high - high_begun - (ended.low < begun);
+    write_measured_zone(id, high_cycles, ended.low - begun, ended.low, ended.high, told);
+}
+
+}  // namespace detail
+
+/// The firmware's zone (index 0), which begins and ends the launch, or the kernel's within it.
+template <uint32_t timer_id, uint32_t index>
+struct profileScopeGuaranteed {
+    static_assert(index < 2, "index 0 or 1");
+    detail::Clock begun = detail::whole_time();
+
+    KERNEL_PROFILER_ALWAYS_INLINE profileScopeGuaranteed() {
+        if constexpr (index == 0) {
+            init_profiler();
+        }
+    }
+
+    KERNEL_PROFILER_ALWAYS_INLINE ~profileScopeGuaranteed() {
+        // Of an idle launch there is nothing, and nothing is lost.
+        if (index != 0 || !get_profiler_zone_invalid()) {
+            detail::end_measured_zone(timer_id, begun.low, begun.high);
+        }
+        if constexpr (index == 0) {
+            finish_profiler();
+        } else {
+            detail::end_kernel<index>();
+        }
+    }
+
+    profileScopeGuaranteed(const profileScopeGuaranteed&) = delete;
+    profileScopeGuaranteed& operator=(const profileScopeGuaranteed&) = delete;
+};
+
+}  // namespace kernel_profiler
+
+#include "fixed_zones.hpp"

@@ -1,0 +1,95 @@
+//! In which cells a launch's records lie where a ring is never full: a model of its own.
+
+use crate::stream_script::{Expected, Name, Said};
+use wire::stream::CHUNK_CELLS;
+
+/// What begins in a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// A launch is told, by its number.
+    Launch(u16),
+    /// The record with a number among those of all launches.
+    Record(usize),
+    /// So many cells were skipped so far.
+    Skipped(u32),
+}
+
+/// Cells of a lane, of which one of so many chunks is kept.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layout {
+    kept_of: usize,
+    /// Chunks that have ended, skipped ones among them.
+    chunks: usize,
+    pub(crate) skipped: u32,
+    /// Cells that are published.
+    written: usize,
+    records: usize,
+    /// What the chunk holds that is being filled, by cell, and how much of it is in use and published.
+    chunk: Vec<(usize, Slot)>,
+    used: usize,
+    published: usize,
+    /// What is published, with the number of its first cell.
+    pub(crate) slots: Vec<(u32, Slot)>,
+}
+
+/// Cells of a record whose zone is no longer than a cell can say.
+fn cells(said: &Said) -> usize {
+    match said {
+        Said::Zone(Name::Escape) => 2,
+        Said::Zone(_) | Said::Event(_) | Said::Total(_) => 1,
+        Said::Data(values) => 1 + values.len(),
+    }
+}
+
+impl Layout {
+    pub(crate) fn new(kept_of: usize) -> Self {
+        Self { kept_of, ..Self::default() }
+    }
+
+    /// Adds a launch.
+    pub(crate) fn launch(&mut self, number: u16, records: &[Expected]) {
+        self.add(Slot::Launch(number), 2);
+        for record in records {
+            self.add(Slot::Record(self.records), cells(&record.said));
+            self.records += 1;
+        }
+        self.publish();
+    }
+
+    fn add(&mut self, slot: Slot, count: usize) {
+        if self.used + count > CHUNK_CELLS {
+            self.used = CHUNK_CELLS;
+            self.end_chunk();
+        }
+        self.chunk.push((self.used, slot));
+        self.used += count;
+    }
+
+    fn publish(&mut self) {
+        let number = self.written - self.published;
+        let new = self.chunk.iter().filter(|(cell, _)| *cell >= self.published);
+        self.slots.extend(new.map(|(cell, slot)| (u32::try_from(number + cell).unwrap(), *slot)));
+        self.written += self.used - self.published;
+        self.published = self.used;
+        if self.used == CHUNK_CELLS {
+            self.begin_chunk();
+        }
+    }
+
+    fn begin_chunk(&mut self) {
+        self.chunks += 1;
+        self.chunk.clear();
+        (self.used, self.published) = (0, 0);
+    }
+
+    fn end_chunk(&mut self) {
+        let has_launch = self.chunk.iter().any(|(_, slot)| matches!(slot, Slot::Launch(_)));
+        if self.chunks.is_multiple_of(self.kept_of) || has_launch || self.published != 0 {
+            self.publish();
+            return;
+        }
+        self.begin_chunk();
+        self.skipped += u32::try_from(CHUNK_CELLS).unwrap();
+        self.add(Slot::Skipped(self.skipped), 1);
+    }
+}
