@@ -48,7 +48,13 @@ impl Layout {
 
     /// Adds a launch.
     pub(crate) fn launch(&mut self, number: u16, records: &[Expected]) {
+        // It is published at once, and so never the last of its chunk.
+        if self.used + 3 > CHUNK_CELLS {
+            self.used = CHUNK_CELLS;
+            self.end_chunk();
+        }
         self.add(Slot::Launch(number), 2);
+        self.publish();
         for record in records {
             self.add(Slot::Record(self.records), cells(&record.said));
             self.records += 1;
@@ -83,8 +89,7 @@ impl Layout {
     }
 
     fn end_chunk(&mut self) {
-        let has_launch = self.chunk.iter().any(|(_, slot)| matches!(slot, Slot::Launch(_)));
-        if self.chunks.is_multiple_of(self.kept_of) || has_launch || self.published != 0 {
+        if self.chunks.is_multiple_of(self.kept_of) || self.published != 0 {
             self.publish();
             return;
         }

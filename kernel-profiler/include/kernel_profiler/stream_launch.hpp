@@ -22,7 +22,7 @@ inline __attribute__((noinline, cold)) void open_lane_with_care(uint32_t core, u
     const uint32_t place = place_of_cell(written);
     const uint32_t rest = -written % STREAM_CHUNK_CELLS;
     // A launch never ends a chunk: that would be published before it is found full.
-    if (rest >= 4) {
+    if (rest >= (first == First::NOTHING ? 3 : 4)) {
         stackSize = place + rest * CELL_BYTES;
         wIndex = write_first_cells(core, place, first, time);
         return;
@@ -51,15 +51,22 @@ struct Opening {
 
     /// Begins a launch in this RISC's lane.
     KERNEL_PROFILER_ALWAYS_INLINE void open(uint32_t launches, uint32_t program, uint32_t replays) const {
-        const uint32_t in_chunk = written % STREAM_CHUNK_CELLS;
-        const bool has_room = in_chunk == 0 ? !is_full(written, read) : in_chunk <= STREAM_CHUNK_CELLS - 3;
+        // A launch never ends a chunk: that would be published before it is found full.
+        const uint32_t rest = -written % STREAM_CHUNK_CELLS;
+        const bool is_cut = rest - 1 < 2;
+        const uint32_t first = is_cut ? written + rest : written;
+        const uint32_t in_chunk = first % STREAM_CHUNK_CELLS;
+        const bool has_room = in_chunk != 0 || !is_full(first, read);
         // Near the end of the low word, the high one could be that of the time behind.
         if (__builtin_expect(wIndex != 0 || !has_room || time.low >= NEAR_END, 0)) {
             open_lane_with_care(core, written);
             return;
         }
-        const uint32_t place = hidden(place_of_cell(written));
-        wIndex = write_launch(core, place, written, launches, program, replays, time);
+        if (is_cut) {
+            write_word(place_of_cell(written), cell_head(StreamCode::PADDING));
+        }
+        const uint32_t place = hidden(place_of_cell(first));
+        wIndex = write_launch(core, place, first, launches, program, replays, time);
         stackSize = place + CHUNK_BYTES - in_chunk * CELL_BYTES;
     }
 };
@@ -68,6 +75,7 @@ struct Opening {
 KERNEL_PROFILER_ALWAYS_INLINE void close_lane() {
     const uint32_t core = hidden(own_place());
     const uint32_t written = read_word(core + 4 * STREAM_WRITTEN);
+    const uint32_t told = read_word(core + 4 * STREAM_TOLD);
     const uint32_t place = load_cursor();
     const uint32_t limit = load_limit();
     if (place < OPEN) {
@@ -77,7 +85,6 @@ KERNEL_PROFILER_ALWAYS_INLINE void close_lane() {
         publish(core, written, place);
     }
     // 0 where a host has zeroed it.
-    const uint32_t told = read_word(core + 4 * STREAM_TOLD);
     if (told != 0) {
         write_word(core + 4 * STREAM_TOLD, told | STREAM_TOLD_ENDED);
     }

@@ -83,7 +83,7 @@ impl State {
         let place = place_of(port, written);
         let rest = cells_to_next_chunk(written);
         // A launch never ends a chunk: that would be published before it is found full.
-        if rest >= 4 {
+        if rest >= if has_lost { 4 } else { 3 } {
             self.set_limit(place + rest * CELL_BYTES);
             self.set_next(write_first_cells(port, place, first, time));
             return;
