@@ -1,5 +1,4 @@
-//! How many launches the simulator carries out per second, of native kernels and of object
-//! code.
+//! How many launches the simulator carries out per second.
 //!
 //! An element is one RISC in one launch: firmware zone, kernel zone, kernel and push.
 
@@ -7,7 +6,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use host_reader::{ProfilerOptions, init_device_profiler};
 use sim::{
     config::MeshConfig,
-    machine::{KernelKind, has_object_code},
+    machine::has_object_code,
     mesh::SimulatedMesh,
     workload::{Workload, WorkloadOptions},
 };
@@ -18,8 +17,8 @@ const OPS: u32 = 20;
 const RISC_LAUNCHES: u64 = 64 * 5 * OPS as u64;
 
 /// A mesh with its profiler on, and a workload that waits to be carried out.
-fn prepared(kernels: KernelKind, workload: &str) -> SimulatedMesh {
-    let config = MeshConfig::wormhole(1).with_kernels(kernels);
+fn prepared(workload: &str) -> SimulatedMesh {
+    let config = MeshConfig::wormhole(1);
     let mut mesh = SimulatedMesh::new(&config).expect("a common chip");
     init_device_profiler(&mut mesh, &ProfilerOptions::default()).expect("a region that fits");
     let options = WorkloadOptions { ops: Some(OPS), ..WorkloadOptions::default() };
@@ -30,22 +29,16 @@ fn prepared(kernels: KernelKind, workload: &str) -> SimulatedMesh {
 }
 
 fn launches(criterion: &mut Criterion) {
-    launches_of(criterion, KernelKind::Native);
-    if has_object_code() {
-        launches_of(criterion, KernelKind::Riscv);
-    }
-}
-
-fn launches_of(criterion: &mut Criterion, kernels: KernelKind) {
-    let mut group = criterion.benchmark_group(format!("{} launches", kernels.label()));
+    assert!(has_object_code(), "this build has no object code to measure");
+    let mut group = criterion.benchmark_group("riscv launches");
     group.throughput(Throughput::Elements(RISC_LAUNCHES)).sample_size(10);
     for workload in ["multi-op", "full-buffer", "matmul"] {
-        let mut mesh = prepared(kernels, workload);
+        let mut mesh = prepared(workload);
         mesh.run_to_completion();
         assert_eq!(mesh.truth().kernel_run_count() as u64, RISC_LAUNCHES, "{workload}");
         group.bench_function(workload, |bencher| {
             bencher.iter_batched(
-                || prepared(kernels, workload),
+                || prepared(workload),
                 |mut mesh| {
                     mesh.run_to_completion();
                     black_box(mesh)

@@ -6,7 +6,7 @@
 //! them with the processor's memory map, and the kernels against that firmware's symbols.
 //!
 //! A target that is missing then is asked of rustup, and a warning says so. Without it the
-//! simulator has no object code and runs native kernels, and the warning says what to install;
+//! simulator has no object code and runs no kernels, and the warning says what to install;
 //! under `CI=true` that is an error.
 
 #[path = "build/archive.rs"]
@@ -25,9 +25,10 @@ use std::{fmt::Write as _, fs, path::PathBuf, thread};
 use target::Hindrance;
 
 /// Features that firmware and kernels share, and what they are called in the list of images.
-const MODES: [(&str, &str); 7] = [
+const MODES: [(&str, &str); 8] = [
     ("waits", "WaitTotals"),
     ("sync-events", "WaitEvents"),
+    ("sync-windows", "WaitWindows"),
     ("accumulate", "Accumulate"),
     ("perf-counters", "Counters"),
     ("trace-only", "TraceOnly"),
@@ -75,7 +76,7 @@ fn compiled_images(build: &Build) -> Result<Vec<Linked>> {
         }
         Some(Hindrance { cause, remedy }) => {
             let remedy = remedy.map_or_else(String::new, |remedy| format!("; {remedy}"));
-            println!("cargo:warning={cause}, so kernels run natively only{remedy}");
+            println!("cargo:warning={cause}, so no kernels run{remedy}");
         }
     }
     Ok(images)

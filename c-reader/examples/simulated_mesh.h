@@ -31,7 +31,7 @@ typedef struct SimulatedCore {
     uint64_t vector_address;
 } SimulatedCore;
 
-/* Null if there is no such workload or architecture. Native kernels, usual size. */
+/* Null if there is no such workload or architecture. Usual size. */
 SimulatedMesh *simulated_mesh_new(const char *workload, const char *arch, uint32_t chips,
                                   uint64_t seed);
 void simulated_mesh_free(SimulatedMesh *mesh);

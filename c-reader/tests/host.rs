@@ -149,8 +149,6 @@ fn kprof_run(workload: &str, arch: &str, chips: &str, seed: &str, folder: &Path)
         chips,
         "--seed",
         seed,
-        "--kernels",
-        "native",
         "--output",
         &folder,
     ]);

@@ -29,8 +29,6 @@ pub(crate) struct Document<'a> {
     devices: usize,
     worker_cores: Option<u32>,
     launches: u64,
-    /// `riscv` or `native` where kernels were simulated.
-    kernels: Option<&'a str>,
     execution_failures: &'a [String],
     /// Reads of a run that was read while it went on.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -161,7 +159,6 @@ pub(crate) struct Source<'a> {
     pub(crate) devices: usize,
     pub(crate) worker_cores: Option<u32>,
     pub(crate) launches: u64,
-    pub(crate) kernels: Option<&'a str>,
     /// Sentences about kernels that went wrong.
     pub(crate) execution_failures: &'a [String],
     /// Reads of a run that was read while it went on.
@@ -200,7 +197,6 @@ impl<'a> Document<'a> {
             devices: source.devices,
             worker_cores: source.worker_cores,
             launches: source.launches,
-            kernels: source.kernels,
             execution_failures: source.execution_failures,
             reads: source.reads,
             host: source.host.clone(),

@@ -34,7 +34,7 @@ fn assert_refused(output: &Output, sentence: &str) {
 /// A small capture, `a.kprof`.
 #[track_caller]
 fn capture(folder: &Path) {
-    let output = kprof(folder, &["capture", "--ops", "1", "--kernels", "native", "-o", "a.kprof"]);
+    let output = kprof(folder, &["capture", "--ops", "1", "-o", "a.kprof"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
@@ -111,7 +111,7 @@ fn an_existing_capture_is_refused_unless_it_is_to_be_continued() {
     let folder = tempfile::tempdir().unwrap();
     capture(folder.path());
     let before = std::fs::read(folder.path().join("a.kprof")).unwrap();
-    let args = ["capture", "--ops", "1", "--kernels", "native", "-o", "a.kprof"];
+    let args = ["capture", "--ops", "1", "-o", "a.kprof"];
     let refused = kprof(folder.path(), &args);
     assert_refused(&refused, "the capture a.kprof exists; go on with it by --append");
     assert_eq!(std::fs::read(folder.path().join("a.kprof")).unwrap(), before);
@@ -149,7 +149,18 @@ fn appending_to_nothing_begins_a_capture_and_other_chips_may_follow() {
 #[test]
 fn info_counts_what_a_run_has_left() {
     let folder = tempfile::tempdir().unwrap();
-    let args = ["capture", "--workload", "multi-op", "-o", "a.kprof", "--devices", "2", "--json"];
+    let args = [
+        "capture",
+        "--workload",
+        "multi-op",
+        "--ops",
+        "60",
+        "-o",
+        "a.kprof",
+        "--devices",
+        "2",
+        "--json",
+    ];
     let run = json(&kprof(folder.path(), &args));
     let info = json(&kprof(folder.path(), &["info", "a.kprof", "--json"]));
     let size = std::fs::metadata(folder.path().join("a.kprof")).unwrap().len();

@@ -59,23 +59,23 @@ fn the_log_of_a_run_reports_as_the_run_did() {
     }
 }
 
-/// Lanes hold 43 of the 90 launches, each of a tenth of a millisecond.
+/// Lanes hold 43 of the 50 launches, each of a tenth of a millisecond.
 #[test]
 fn a_run_that_is_read_meanwhile_loses_nothing_in_lanes_that_are_too_small() {
     let folder = tempfile::tempdir().unwrap();
-    let workload = ["--workload", "cycle-count", "--ops", "90", "--op-support-count", "43"];
+    let workload = ["--workload", "cycle-count", "--ops", "50", "--op-support-count", "43"];
     let run = |extra: &[&str]| {
-        let args = [&["run", "-o", "out", "--kernels", "native"], &workload[..], extra].concat();
+        let args = [&["run", "-o", "out"], &workload[..], extra].concat();
         kprof(folder.path(), &args)
     };
     let often: serde_json::Value =
         serde_json::from_slice(&run(&["--read-every", "200us", "--json"]).stdout).unwrap();
     // A zone of the firmware, one of the kernel and one within, on 320 RISCs.
-    assert_eq!(often["kept"]["zones"], 90 * 3 * 320);
+    assert_eq!(often["kept"]["zones"], 50 * 3 * 320);
     assert_eq!(often["losses"].as_array().map(Vec::len), Some(0));
     assert_eq!(often["reads"]["pause_ns"], 200_000);
     let count = often["reads"]["count"].as_u64().unwrap();
-    // The run takes ten milliseconds, and a read of 64 cores some of that.
+    // The run takes five milliseconds, and a read of 64 cores some of that.
     assert!((5..50).contains(&count), "{count} reads");
     let once = stdout(&run(&["--fail-on-loss"]));
     assert!(!once.contains("Lost: nothing") && !once.contains("Read "), "{once}");
@@ -141,7 +141,7 @@ fn cores_that_dispatch_are_no_worker_cores() {
         ("wormhole_b0", "eth", "64 worker cores"),
     ] {
         let kind = format!("--profile-dispatch-cores={kind}");
-        let args = ["run", "--kernels", "native", "--ops", "1", "--arch", arch, &kind];
+        let args = ["run", "--ops", "1", "--arch", arch, &kind];
         let folder = tempfile::tempdir().unwrap();
         let shown = stdout(&kprof(folder.path(), &args));
         let title = shown.lines().next().unwrap();
@@ -188,34 +188,6 @@ fn unknown_names_and_impossible_numbers_are_refused_in_one_sentence() {
         assert_refused(&output, sentence);
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was written");
-}
-
-#[test]
-fn object_code_is_the_default_and_both_kinds_of_kernels_keep_and_lose_the_same() {
-    if !object_code::is_there() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let run = |kernels: &[&str]| -> serde_json::Value {
-        let args = ["run", "--workload", "full-buffer", "--ops", "1", "--json"];
-        let output = kprof(folder.path(), &[&args[..], kernels].concat());
-        assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
-        serde_json::from_slice(&output.stdout).unwrap()
-    };
-    let (default, riscv) = (run(&[]), run(&["--kernels", "riscv"]));
-    assert_eq!((&default["kernels"], &default), (&"riscv".into(), &riscv));
-    let native = run(&["--kernels", "native"]);
-    assert_eq!(native["kernels"], "native");
-    for field in ["kept", "lost", "losses"] {
-        assert_eq!(riscv[field], native[field], "{field}");
-    }
-    let names = |document: &serde_json::Value| {
-        let zones = document["zones"].as_array().unwrap();
-        let mut names: Vec<_> = zones.iter().map(|zone| zone["name"].to_string()).collect();
-        names.sort();
-        names
-    };
-    assert_eq!(names(&riscv), names(&native));
 }
 
 #[test]
@@ -267,8 +239,6 @@ fn kernels_that_go_wrong_are_named_behind_what_the_others_left() {
     let kernels = document["zones"].as_array().unwrap().iter();
     let brisc = kernels.clone().find(|zone| zone["name"] == "BRISC-KERNEL").unwrap();
     assert_eq!(brisc["count"], 2 * 58 + 6);
-    let args = ["run", "--workload", "broken-kernels", "--kernels", "native"];
-    assert_refused(&kprof(folder.path(), &args), "exist only as object code");
 }
 
 /// A zone's figures in a document.
@@ -279,12 +249,9 @@ fn zone<'a>(document: &'a serde_json::Value, risc: &str, name: &str) -> &'a serd
 
 #[test]
 fn the_cost_of_probes_is_subtracted_and_stated() {
-    let kinds = if object_code::is_there() { &["riscv", "native"][..] } else { &["native"] };
-    for kind in kinds {
-        let kernels = ["--kernels", kind];
-        for arch in ["wormhole_b0", "blackhole"] {
-            assert_cost_is_subtracted(&[&kernels[..], &["--arch", arch]].concat());
-        }
+    if object_code::is_there() {
+        let archs = ["wormhole_b0", "blackhole"].into_iter();
+        archs.for_each(|arch| assert_cost_is_subtracted(&["--arch", arch]));
     }
 }
 
@@ -347,7 +314,7 @@ fn a_run_subtracts_as_the_report_of_its_capture_does() {
 fn an_output_folder_that_cannot_be_made_is_named() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("taken"), "").unwrap();
-    let output = kprof(folder.path(), &["run", "--kernels", "native", "-o", "taken"]);
+    let output = kprof(folder.path(), &["run", "-o", "taken"]);
     assert_refused(
         &output,
         "cannot make the folder taken/.logs: expected a folder, found the file taken",

@@ -11,7 +11,7 @@ use std::path::Path;
 
 fn capture(folder: &Path, args: &[&str]) {
     let _ = std::fs::remove_file(folder.join("run.kprof"));
-    let fixed = ["capture", "--kernels", "native", "--waits", "totals", "-o", "run.kprof"];
+    let fixed = ["capture", "--waits", "totals", "-o", "run.kprof"];
     let output = kprof(folder, &[&fixed[..], args].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
@@ -50,13 +50,19 @@ fn the_first_sentence_names_the_slowest_stage_and_bounds_its_gain() {
             "compute=1,unpack=1,pack=1,writer=900,reader=700",
             "compute",
         ),
-        // Sums of native kernels do not tell a slow engine beside the math from turns: both are named.
-        ("unpack=1400,compute=700,reader=700", "unpack=1,compute=700,reader=700", "turns"),
-        ("pack=1500,compute=800,reader=800", "pack=1,compute=800,reader=800", "turns"),
+        // A slow engine beside the math.
+        ("unpack=1400,compute=700,reader=700", "unpack=1,compute=700,reader=700", "unpack"),
+        ("pack=1500,compute=800,reader=800", "pack=1,compute=800,reader=800", "pack"),
         // Over a buffer of one tile two stages take turns.
-        ("input=1,reader=1620,writer=700", "input=1,reader=1,writer=700", "latency"),
+        (
+            "input=1,reader=1620,writer=700,barrier=70",
+            "input=1,reader=1,writer=700,barrier=70",
+            "latency",
+        ),
         ("output=1,writer=1500,reader=1100", "output=1,writer=1,reader=1100", "writer"),
-        ("reader=1000,writer=700", "", "balanced"),
+        // A tile takes the reader 50 cycles more than it works: it hands a transfer to the NoC, and
+        // records its waits.
+        ("reader=950,writer=700", "", "balanced"),
         ("", "", "balanced"),
     ] {
         let [shape, without] = [shape, without].map(|shape| format!("tiles=200,{shape}"));
@@ -70,7 +76,10 @@ fn the_first_sentence_names_the_slowest_stage_and_bounds_its_gain() {
         } else {
             (1.0 - length(folder, &without) / whole) * 100.0
         };
-        assert!((gain - truth).abs() <= 2.0, "{shape}: at most {gain}, in truth {truth}");
+        // The next stage waits for the slowest one at each tile and records that, in some 45 cycles,
+        // 3 % of 1,500. Without the slowest it does not wait: the bound is too low by that.
+        let off = gain - truth;
+        assert!((-3.0..=2.0).contains(&off), "{shape}: at most {gain}, in truth {truth}");
         let findings = explained["findings"].as_array().unwrap().len();
         assert_eq!((findings, &explained["schema_version"]), (1, &Value::from(1)), "{shape}");
     }
@@ -88,7 +97,7 @@ fn the_unpacker_and_the_packer_are_told_from_the_math() {
         ("compute=1400,unpack=600,reader=700", "compute", "TRISC_1"),
     ] {
         let _ = std::fs::remove_file(folder.path().join("run.kprof"));
-        let fixed = ["capture", "--kernels", "riscv", "--waits", "totals", "-o", "run.kprof"];
+        let fixed = ["capture", "--waits", "totals", "-o", "run.kprof"];
         let shape = ["--workload", "pipeline", "--pipeline", shape];
         let output = kprof(folder.path(), &[&fixed[..], &shape].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -133,7 +142,7 @@ fn stages_that_take_turns_are_told_with_what_deeper_buffers_gain() {
 fn losses_among_later_launches_leave_the_earlier_ones_their_waits_and_gaps() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let fixed = ["capture", "--kernels", "native", "--waits", "events", "-o", "run.kprof"];
+    let fixed = ["capture", "--waits", "events", "-o", "run.kprof"];
     let more = ["--workload", "pipeline", "--ops", "20", "--op-support-count", "200"];
     let shape = ["--pipeline", "tiles=20,reader=1620"];
     let output = kprof(folder, &[&fixed[..], &more, &shape].concat());
@@ -179,7 +188,7 @@ fn single_waits_make_a_path_that_lies_on_the_slowest_stage() {
         let args =
             ["--workload", "pipeline", "--ops", "1", "--pipeline", shape, "--waits", "events"];
         let _ = std::fs::remove_file(folder.join("run.kprof"));
-        let fixed = ["capture", "--kernels", "native", "-o", "run.kprof"];
+        let fixed = ["capture", "-o", "run.kprof"];
         assert!(kprof(folder, &[&fixed[..], &args].concat()).status.success());
         let explained = json_of(folder, &["explain", "run.kprof", "--json"]);
         let path = &explained["ops"][0]["critical_path"];
@@ -195,7 +204,7 @@ fn single_waits_make_a_path_that_lies_on_the_slowest_stage() {
 
 /// The finding about the pace, the op's cycles, and its part in which each wait is known.
 fn paced(folder: &Path, shape: &str, waits: &str) -> (Value, f64, Value) {
-    let fixed = ["capture", "--kernels", "native", "-o", "run.kprof", "--workload", "pipeline"];
+    let fixed = ["capture", "-o", "run.kprof", "--workload", "pipeline"];
     let _ = std::fs::remove_file(folder.join("run.kprof"));
     let args = ["--ops", "1", "--pipeline", shape, "--waits", waits];
     assert!(kprof(folder, &[&fixed[..], &args].concat()).status.success());

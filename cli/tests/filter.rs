@@ -41,7 +41,7 @@ fn assert_refused(output: &Output, sentence: &str) {
 
 /// A capture of eight ops on two chips, `a.kprof`.
 fn capture(folder: &Path) {
-    let args = ["capture", "--ops", "8", "--devices", "2", "--kernels", "native", "-o", "a.kprof"];
+    let args = ["capture", "--ops", "8", "--devices", "2", "-o", "a.kprof"];
     assert_eq!(kprof(folder, &args).status.code(), Some(0));
 }
 

@@ -117,7 +117,7 @@ fn a_simulation_in_a_folder_of_measurements_leaves_them_alone() {
     let folder = measured();
     let before = fs::read(folder.path().join(LOG)).unwrap();
     // No command at all, as the first thing that a new user types.
-    assert_eq!(kprof(folder.path(), &["--kernels", "native", "--ops", "1"]).status.code(), Some(0));
+    assert_eq!(kprof(folder.path(), &["--ops", "1"]).status.code(), Some(0));
     assert_eq!(fs::read(folder.path().join(LOG)).unwrap(), before);
     assert!(folder.path().join("generated/kprof/.logs/profile_log_device.csv").exists());
 }
@@ -125,12 +125,7 @@ fn a_simulation_in_a_folder_of_measurements_leaves_them_alone() {
 #[test]
 fn a_simulation_replaces_its_own_log_until_somebody_changes_it() {
     let folder = tempfile::tempdir().unwrap();
-    let run = |seed: &str| {
-        kprof(
-            folder.path(),
-            &["run", "--kernels", "native", "--ops", "1", "--seed", seed, "-o", "o"],
-        )
-    };
+    let run = |seed: &str| kprof(folder.path(), &["run", "--ops", "1", "--seed", seed, "-o", "o"]);
     let log = folder.path().join("o/.logs/profile_log_device.csv");
     assert_eq!(run("1").status.code(), Some(0));
     let first = fs::read(&log).unwrap();

@@ -301,7 +301,7 @@ fn counted(path: &Path, columns: &[&str]) -> std::collections::BTreeMap<String, 
 /// Runs a workload, and reports it from the log and from a capture; the ops CSV of each.
 fn reported(folder: &Path, options: &str) -> [PathBuf; 2] {
     let run = |command: &str, output: &str| {
-        let mut args = vec![command, "--kernels", "native", "--cores", "64", "-o", output];
+        let mut args = vec![command, "--cores", "64", "-o", output];
         args.extend(options.split_whitespace());
         let output = kprof(folder, &args);
         assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
@@ -396,7 +396,7 @@ fn trace_only_mode_has_a_row_for_each_replay() {
 fn trace_only_mode_says_so_where_no_trace_is_replayed() {
     let folder = tempfile::tempdir().unwrap();
     let noted = |workload: &[&str]| {
-        let args = ["run", "--kernels", "native", "--device-trace-profiler", "--ops", "1"];
+        let args = ["run", "--device-trace-profiler", "--ops", "1"];
         let output = kprof(folder.path(), &[&args[..], workload].concat());
         assert!(output.status.success(), "{output:?}");
         errors(&output).contains("this workload replays none")
@@ -507,14 +507,13 @@ fn hardware_counters_that_a_run_cannot_read_are_refused() {
         ("run --profiler-capture-perf-counters l1_3", "has no group of bits 0x80; it has fpu,"),
         ("run --profiler-capture-perf-counters 65536", "has no group of bits 0x10000"),
         ("run --profiler-capture-perf-counters l2", "expected all, fpu, pack,"),
-        ("run --profiler-capture-perf-counters fpu --kernels native", "choose object code"),
         (
-            "run --profiler-capture-perf-counters fpu --enable-sum-profiling --kernels riscv",
+            "run --profiler-capture-perf-counters fpu --enable-sum-profiling",
             "hardware counters together with sum zones",
         ),
     ] {
         let errors = run(options);
-        let is_without_code = errors.contains("cannot run object code");
+        let is_without_code = errors.contains("cannot run kernels");
         assert!(errors.contains(sentence) || is_without_code, "{options}: {errors}");
     }
 }
@@ -571,7 +570,7 @@ fn ops_have_the_peaks_of_the_buffers_that_their_host_held() {
     for seed in [3, 4, 5] {
         let folder = tempfile::tempdir().unwrap();
         let seed_text = seed.to_string();
-        let args = ["capture", "--device-memory-profiler", "--kernels", "native", "--seed"];
+        let args = ["capture", "--device-memory-profiler", "--seed"];
         let args = [&args[..], &[&seed_text, "--ops", "6", "-o", "x.kprof"]].concat();
         assert_eq!(kprof(folder.path(), &args).status.code(), Some(0));
         stdout(&kprof(folder.path(), &["ops", "x.kprof", "-o", "out"]));
@@ -601,13 +600,13 @@ fn a_report_shows_the_peaks_of_buffers_by_memory_and_by_op() {
     for seed in [6_u64, 7] {
         let folder = tempfile::tempdir().unwrap();
         let seed_text = seed.to_string();
-        let args = ["capture", "--device-memory-profiler", "--kernels", "native", "--seed"];
+        let args = ["capture", "--device-memory-profiler", "--seed"];
         let args = [&args[..], &[&seed_text, "--ops", "9", "-o", "x.kprof"]].concat();
         assert_eq!(kprof(folder.path(), &args).status.code(), Some(0));
         let shown = stdout(&kprof(folder.path(), &["report", "x.kprof", "--json"]));
         let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
         // The run itself shows them, too.
-        let args = ["run", "--device-memory-profiler", "--kernels", "native", "--seed"];
+        let args = ["run", "--device-memory-profiler", "--seed"];
         let args = [&args[..], &[&seed_text, "--ops", "9", "--json"]].concat();
         let ran: serde_json::Value =
             serde_json::from_str(&stdout(&kprof(folder.path(), &args))).unwrap();
@@ -641,7 +640,7 @@ fn a_report_shows_the_peaks_of_buffers_by_memory_and_by_op() {
     }
     // Without buffers nothing is said.
     let folder = tempfile::tempdir().unwrap();
-    let args = ["capture", "--kernels", "native", "--ops", "2", "-o", "x.kprof"];
+    let args = ["capture", "--ops", "2", "-o", "x.kprof"];
     assert_eq!(kprof(folder.path(), &args).status.code(), Some(0));
     let shown = stdout(&kprof(folder.path(), &["report", "x.kprof", "--json"]));
     assert!(!shown.contains("buffers"), "{shown}");
@@ -714,7 +713,7 @@ fn holds_name(file: &Path) -> bool {
 #[test]
 fn commands_of_dispatch_cores_reach_the_ops_and_every_format() {
     let folder = tempfile::tempdir().unwrap();
-    let options = "capture --workload op-support-count --ops 12 --kernels native";
+    let options = "capture --workload op-support-count --ops 12";
     let mut options: Vec<&str> = options.split(' ').collect();
     options.extend(["--profile-dispatch-cores", "-o", "d.kprof"]);
     stdout(&kprof(folder.path(), &options));

@@ -468,7 +468,7 @@ fn every_change_of_a_buffer_is_a_row() {
     const OPS: u64 = 12;
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let args = ["capture", "--device-memory-profiler", "--kernels", "native", "--seed", "9"];
+    let args = ["capture", "--device-memory-profiler", "--seed", "9"];
     let args = [&args[..], &["--ops", "12", "-o", "c.kprof"]].concat();
     assert!(kprof(folder, &args).status.success());
     let written = export(folder, &folder.join("c.kprof"), "node-1", &[]);

@@ -90,7 +90,7 @@ fn zones_of_the_program_are_in_every_file() {
 fn ops_of_the_host_name_those_of_the_chips() {
     let Some(load) = load() else { return };
     let folder = TempDir::new().unwrap();
-    let run = ["run", "--workload", "matmul", "--ops", "3", "--kernels", "native", "-o", "sim"];
+    let run = ["run", "--workload", "matmul", "--ops", "3", "-o", "sim"];
     assert!(kprof(folder.path(), &run).status.success());
     // tt-metal would write the log itself.
     let script = format!(

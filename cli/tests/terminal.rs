@@ -29,7 +29,7 @@ fn printed(command: &mut Command) -> String {
 /// A capture of six ops on one chip, `a.kprof`.
 fn captured() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let args = ["capture", "--ops", "6", "--kernels", "native", "-o", "a.kprof"];
+    let args = ["capture", "--ops", "6", "-o", "a.kprof"];
     printed(&mut kprof(folder.path(), &args));
     folder
 }
@@ -182,7 +182,7 @@ fn one_of_a_kind_is_singular() {
 #[test]
 fn what_helps_fits_the_loss() {
     let folder = tempfile::tempdir().unwrap();
-    let args = ["run", "--workload", "timestamped-events", "--kernels", "native"];
+    let args = ["run", "--workload", "timestamped-events"];
     let text = printed(&mut kprof(folder.path(), &args));
     assert!(text.contains("L1 full: ") && text.contains("Reading more often does not help"));
     assert!(!text.contains("read more often"), "{text}");
@@ -225,7 +225,7 @@ fn a_capture_can_come_through_a_pipe() {
 #[test]
 fn a_log_that_a_signal_interrupts_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let args = ["run", "--ops", "60", "--kernels", "native", "-o", "out"];
+    let args = ["run", "--ops", "60", "-o", "out"];
     let mut run = kprof(folder.path(), &args).stdout(Stdio::null()).spawn().unwrap();
     let logs = folder.path().join("out/.logs");
     let is_temporary = |name: &str| name.starts_with(".kprof-");

@@ -54,7 +54,6 @@ mod with_ttsim {
         assert!(ttsim(&[]).starts_with("kprof: cannot use /no/such.so as libttsim: "));
         assert!(ttsim(&["--cores", "64"]).contains("choose --cores 80"));
         assert!(ttsim(&["--devices", "2"]).contains("choose --devices 1"));
-        assert!(ttsim(&["--kernels", "native"]).contains("choose --kernels riscv"));
         assert!(ttsim(&["--workload", "two-hour"]).contains("only our simulator"));
     }
 

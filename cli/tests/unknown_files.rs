@@ -43,7 +43,7 @@ fn no_command_quotes_a_file_that_it_does_not_know() {
             &["merge", name, "-o", "merged"],
             &["serve", "--tracy", name],
             &["run", "--layout", name],
-            &["run", "--kernels", name],
+            &["run", "--kernel", name],
             &["attach", name],
         ];
         for args in commands {

@@ -1,4 +1,4 @@
-//! Native kernels: the macros speak to the RISC that the thread has entered.
+//! Kernels that run natively, in tests: the macros speak to the RISC that the thread has entered.
 //!
 //! ```
 //! # use kernel_profiler::{device_zone_scoped, hosted, port};
@@ -45,8 +45,7 @@ use std::{
     vec::Vec,
 };
 
-/// A RISC on which native kernels run: its port, and the runtime's state that a chip keeps
-/// in the RISC's local RAM from launch to launch.
+/// A RISC on which native kernels run: its port, and the runtime's state.
 pub struct HostedRisc {
     port: Box<dyn Port>,
     state: State,
@@ -59,21 +58,9 @@ impl HostedRisc {
         Self { port, state: State::new() }
     }
 
-    /// A RISC that goes on from what the runtime remembered, be it on another thread.
-    #[must_use]
-    pub fn with_state(port: Box<dyn Port>, state: State) -> Self {
-        Self { port, state }
-    }
-
     /// Returns the port that the RISC runs on.
     pub fn port_mut(&mut self) -> &mut dyn Port {
         &mut *self.port
-    }
-
-    /// Returns the runtime's state.
-    #[must_use]
-    pub const fn state(&self) -> &State {
-        &self.state
     }
 }
 

@@ -130,7 +130,7 @@
 //! |---|---|
 //! | `accumulate` | riscv32: the runs of several launches share a push, see [`accumulate`] |
 //! | `enabled` (default) | markers are recorded; without it the macros do nothing |
-//! | `hosted` | native kernels, needs std |
+//! | `hosted` | native kernels for tests, needs std |
 //! | `blackhole` | riscv32: Blackhole's NoC registers instead of Wormhole's |
 //! | `dispatch` | riscv32: a dispatch kernel, see [`port::Port::is_dispatch`] |
 //! | `debug-dump` | riscv32: a RISC whose lane is full waits for the host, see [`stall`] |

@@ -1,7 +1,7 @@
 //! Interface of the algorithm to the hardware: a clock, two kinds of L1 words, a way to DRAM.
 //!
 //! The traits separate the runtime from the chip, so that one algorithm runs on a Tensix
-//! core and in the simulator's native kernels. Nothing here decides anything.
+//! core and natively, in tests. Nothing here decides anything.
 
 use wire::{
     control::ControlLayout, loss::LossKind, marker::TIME_HIGH_MASK, noc_event::NocCounter,

@@ -68,8 +68,8 @@
 //! Miri cannot run them: it interprets neither RV32IM assembly nor registers. In its place the
 //! simulator runs the object code of this module, instruction by instruction, and stops with
 //! the address at any access that is misaligned or hits nothing (`sim::riscv`, `TrapKind`). The
-//! system tests hold all workloads to the same counts and words with it as with native kernels,
-//! whose port has no unsafe block.
+//! simulator's tests compare the words that it leaves with what kernels were told to record, and
+//! with the words of the C++ header.
 
 #![allow(unsafe_code, reason = "memory-mapped registers and the firmware's symbols")]
 

@@ -7,7 +7,7 @@ Python hands it on to polars. They take turns, so that what else the machine doe
 Prints the medians, and fails if Python takes more than RATIO times as long.
 
     cargo build --release --manifest-path python/Cargo.toml --example open_log
-    kprof run --workload matmul --ops 361 --kernels native --op-support-count 2000 -o log
+    kprof run --workload matmul --ops 361 --op-support-count 2000 -o log
     python python/benches/open_log.py python/target/release/examples/open_log log
 """
 

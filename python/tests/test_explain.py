@@ -22,7 +22,7 @@ def program(*args: str | Path) -> bytes:
 
 
 def capture(path: Path, *args: str) -> None:
-    program("capture", "--kernels", "native", "-o", path, *args)
+    program("capture", "-o", path, *args)
 
 
 def told(path: Path) -> dict[str, Any]:

@@ -139,7 +139,7 @@ def test_tables_of_the_host_are_those_of_the_dataset(tmp_path: Path) -> None:
         assert os.environ.get("CI") != "true", "KPROF names no kprof"
         pytest.skip("KPROF names no kprof")
     command = [program, "capture", "--device-memory-profiler", "--ops", "12", "--seed", "9"]
-    command += ["--kernels", "native", "-o", str(tmp_path / "c.kprof")]
+    command += ["-o", str(tmp_path / "c.kprof")]
     subprocess.run(command, check=True, capture_output=True)
     command = [program, "export", str(tmp_path / "c.kprof"), "--format", "parquet", "--host", "h"]
     command += ["--recording", "c", "-o", str(tmp_path / "set")]
@@ -310,7 +310,7 @@ def test_counts_are_those_of_the_program(tmp_path: Path) -> None:
         pytest.skip("KPROF names no kprof")
     for workload, arch, seed in [("matmul", "blackhole", 3), ("full-buffer", "wormhole_b0", 4)]:
         command = [program, "run", "--json", "--workload", workload, "--arch", arch]
-        command += ["--seed", str(seed), "--kernels", "native", "-o", str(tmp_path / workload)]
+        command += ["--seed", str(seed), "-o", str(tmp_path / workload)]
         expected = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
         mesh = kprof.SimulatedMesh(workload, arch=arch, seed=seed)
         recording = kprof.read_device_profiler(mesh)

@@ -19,7 +19,7 @@ use std::{
 const CHOICE: &str = "KPROF_OBJECT_CODE";
 
 /// Sources of firmware and kernels in Rust, and of how they are compiled.
-const SOURCES: [&str; 16] = [
+const SOURCES: [&str; 17] = [
     "kernel-profiler/Cargo.toml",
     "kernel-profiler/src",
     "rust-toolchain.toml",
@@ -29,6 +29,7 @@ const SOURCES: [&str; 16] = [
     "sim/objects/firmware",
     "sim/objects/kernels",
     "sim/objects/link",
+    "sim/src/dispatch/words.rs",
     "sim/src/kernel/body.rs",
     "sim/src/kernel/script_body.rs",
     "sim/src/kernel/tile_words.rs",

@@ -97,6 +97,7 @@ impl Build {
             "sim/src/kernel/body.rs",
             "sim/src/kernel/script_body.rs",
             "sim/src/kernel/tile_words.rs",
+            "sim/src/dispatch/words.rs",
             "sim/src/random.rs",
             "sim/src/machine/mailbox.rs",
         ];
@@ -156,8 +157,8 @@ impl Build {
         Ok(target_dir.join(TARGET).join(profile))
     }
 
-    /// Zone ids are computed from paths, so these must be the same on every machine and
-    /// the same as in native kernels. Tables of jumps would be constants in a RISC's local RAM.
+    /// Zone ids are computed from paths, so these must be the same on every machine. Tables of
+    /// jumps would be constants in a RISC's local RAM.
     fn flags(&self) -> String {
         let repository = self.repository.display();
         let remap = |from: &str, to: &str| format!("--remap-path-prefix={from}={to}");

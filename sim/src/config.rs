@@ -13,10 +13,9 @@ use crate::{
     random::Stream,
     tt_metal::firmware::FirmwareSet,
 };
-pub use kernel_profiler::wait::WaitRecords;
+pub use kernel_profiler::port::WaitRecords;
 use std::sync::Arc;
 use wire::dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, DramGeometry, GeometryError};
-pub use wire::wait::SyncWindows;
 
 /// Most chips of a mesh: a [`wire::RunHostId`] has 10 bits for the number of one.
 pub const CHIPS_MAX: u32 = 1 << 10;
@@ -55,15 +54,6 @@ pub enum ConfigError {
         /// Number of the chip.
         chip_id: usize,
     },
-    /// Native kernels that wait for the host.
-    #[error(
-        "native kernels run each launch in one go, in which no host can read; choose object code \
-         for the debug dump"
-    )]
-    NativeDebugDump,
-    /// Hardware counters of native kernels.
-    #[error("native kernels issue no instructions that hardware could count; choose object code")]
-    NativeCounters,
     /// Firmware for another architecture than a chip's.
     #[error("chip {chip_id} is a {arch}, its firmware was built for {firmware}")]
     ForeignFirmware {
@@ -250,7 +240,7 @@ impl MeshConfig {
             program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
             dispatch_cores: None,
             profiles_dispatch_cores: false,
-            modes: KernelModes::NATIVE,
+            modes: KernelModes::PLAIN,
             host: HostTiming::PCIE,
         }
     }
@@ -307,16 +297,7 @@ impl MeshConfig {
     /// and a RISC whose lane is full waits for the host to read on, a second at most.
     ///
     /// The host sees such chips as they are when it looks: what it reads in time makes room for
-    /// launches under way. There is object code of it alone, without sum zones or records of waits.
-    ///
-    /// ```
-    /// use sim::{config::MeshConfig, machine::KernelKind, mesh::SimulatedMesh};
-    /// let config = MeshConfig::wormhole(1).with_debug_dump();
-    /// let native = SimulatedMesh::new(&config).map(|_| ()).unwrap_err();
-    /// assert!(native.to_string().ends_with("choose object code for the debug dump"));
-    /// SimulatedMesh::new(&config.with_kernels(KernelKind::Riscv))?;
-    /// # Ok::<(), sim::config::ConfigError>(())
-    /// ```
+    /// launches under way. There is no object code of it that records sum zones or waits.
     #[must_use]
     pub const fn with_debug_dump(mut self) -> Self {
         self.modes.is_non_dropping = true;
@@ -369,27 +350,20 @@ impl MeshConfig {
         self
     }
 
-    /// The same mesh with object code that records waits, as native kernels do. Its firmware takes
-    /// some cycles more at the end of each kernel, and there is none that records sum zones, too.
-    #[must_use]
-    pub const fn with_object_waits(mut self) -> Self {
-        self.modes.has_object_waits = true;
-        self
-    }
-
-    /// The same mesh with kernels that make other records of their waits.
+    /// The same mesh with kernels that record their waits. Firmware takes some cycles more at the end
+    /// of each kernel then, and there is no object code of them that records sum zones, too.
     #[must_use]
     pub const fn with_wait_records(mut self, wait_records: WaitRecords) -> Self {
         self.modes.wait_records = wait_records;
         self
     }
 
-    /// The same mesh with kernels that record single waits and signals in windows of time, beside
-    /// the sums of all.
+    /// The same mesh with kernels that record single waits and signals in
+    /// [`wire::wait::SyncWindows::DEFAULT`], beside the sums of all.
     #[must_use]
-    pub const fn with_sync_windows(mut self, windows: SyncWindows) -> Self {
+    pub const fn with_sync_windows(mut self) -> Self {
         self.modes.wait_records = WaitRecords::Events;
-        self.modes.sync_windows = Some(windows);
+        self.modes.has_sync_windows = true;
         self
     }
 
@@ -409,30 +383,22 @@ impl MeshConfig {
 
     /// Refuses modes that no code is built for.
     pub(crate) fn check_modes(&self) -> Result<(), ConfigError> {
-        let is_object_code = self.modes.kernels != KernelKind::Native;
         let has_counters = self.modes.counter_groups != 0;
         let has_own_code = has_counters || self.modes.is_trace_only || self.modes.is_non_dropping;
-        let needs_own_code = is_object_code && has_own_code;
-        let has_waits = self.modes.has_object_waits && self.modes.wait_records != WaitRecords::Off;
-        if has_counters && !is_object_code {
-            return Err(ConfigError::NativeCounters);
-        }
-        if self.modes.is_non_dropping && !is_object_code {
-            return Err(ConfigError::NativeDebugDump);
-        }
+        let has_waits = self.modes.wait_records != WaitRecords::Off;
+        let is_cpp = self.modes.kernels == KernelKind::Cpp;
+        let has_firmware = self.modes.firmware.is_some();
         let chosen = [
-            (self.modes.firmware.is_some() && needs_own_code, "firmware of tt-metal"),
-            (self.modes.kernels == KernelKind::Cpp && needs_own_code, "kernels in C++"),
             (
-                self.modes.is_trace_only
-                    && (is_object_code
-                        || self.modes.is_accumulating
-                        || self.profiles_dispatch_cores),
-                "trace-only mode",
+                has_firmware && (has_own_code || self.profiles_dispatch_cores),
+                "firmware of tt-metal",
             ),
+            (is_cpp && (has_own_code || has_waits), "kernels in C++"),
+            (self.modes.is_trace_only, "trace-only mode"),
             (
                 self.profiles_dispatch_cores
-                    && (self.modes.is_trace_only
+                    && (has_firmware
+                        || self.modes.is_trace_only
                         || self.modes.is_accumulating
                         || self.modes.is_non_dropping),
                 "profiled dispatch cores",
@@ -440,9 +406,8 @@ impl MeshConfig {
             (self.modes.is_non_dropping, "the debug dump"),
             (self.modes.is_accumulating, "accumulated launches"),
             (has_counters, "hardware counters"),
-            (is_object_code && has_waits, "records of waits"),
-            (is_object_code && has_waits && self.modes.sync_windows.is_some(), "windows of waits"),
-            (is_object_code && self.modes.sums_enabled, "sum zones"),
+            (has_waits, "records of waits"),
+            (self.modes.sums_enabled, "sum zones"),
         ];
         let mut chosen = chosen.into_iter().filter(|(is_chosen, _)| *is_chosen);
         // Sum zones come with no mode and with firmware of any kind.

@@ -13,7 +13,6 @@
 //! | How does a host of its own drive a chip? | [`board`] |
 //! | What can I run without writing a kernel? | [`workload`] |
 //! | What is a program, a kernel, a launch? | [`program`] |
-//! | What can a native kernel do besides the profiler's macros? | [`native`] |
 //! | What really happened? | [`truth`] |
 //! | What was pushed, record by record? | [`pushed`] |
 //! | How do I break something? | [`fault`] |
@@ -21,7 +20,7 @@
 //! | Where do cores and banks lie? | [`arch`], a crate of its own |
 //! | How do cycles, tiles' clocks and host time hang together? | [`clock`], [`host`] |
 //! | What does a tile hold, and what does the host see of it? | [`tile`], [`dram`], [`noc`] |
-//! | Which kernels exist natively and as object code? | [`kernel`] |
+//! | Which kernels are there, and what do they record? | [`kernel`] |
 //! | Which object code is there, and how does a core run it? | [`machine`] |
 //! | How is a RISC's pipeline timed? | [`riscv`] |
 //!
@@ -29,27 +28,22 @@
 //!
 //! ```
 //! use reader::{ProfilerOptions, init_device_profiler};
-//! use kernel_profiler::device_zone_scoped;
 //! use sim::{
 //!     config::MeshConfig,
+//!     kernel::ObjectKernel,
 //!     mesh::SimulatedMesh,
-//!     program::{Emission, Launch, NativeKernel, Program},
+//!     program::{Emission, Launch, Program},
 //! };
 //! use std::sync::Arc;
 //! use wire::Risc;
 //!
-//! let kernel = NativeKernel::new(
-//!     |_| Emission::zones(1),
-//!     |_| {
-//!         device_zone_scoped!("LoadData");
-//!         sim::native::spin(500);
-//!     },
-//! );
+//! // It spins for as many cycles as its argument says, in a zone.
+//! let kernel = ObjectKernel::named("work").unwrap();
 //! let program = Arc::new(Program::new("load").with_kernel(Risc::Ncrisc, Arc::new(kernel)));
 //!
 //! let mut mesh = SimulatedMesh::new(&MeshConfig::wormhole(1))?;
 //! init_device_profiler(&mut mesh, &ProfilerOptions::default())?;
-//! mesh.enqueue(0, Launch::new(&program, 1))?;
+//! mesh.enqueue(0, Launch::new(&program, 1).with_args(&[500]))?;
 //! mesh.run_to_completion();
 //!
 //! // On each of 64 cores: the firmware's zone on BRISC, and three zones on NCRISC.
@@ -61,10 +55,7 @@
 //!
 //! - A launch is carried out as a whole once it begins. The host sees each of its stores
 //!   only in its time, but what the host writes meanwhile reaches the next launch first.
-//! - The RISCs of a launch each have a time line of their own; they do not contend for L1,
-//!   and native kernels do not exchange data.
 //! - The NoC has distances, order and jitter, but no contention.
-//! - Native kernels pay fixed costs per access; only object code has a pipeline.
 
 #![forbid(unsafe_code)]
 
@@ -83,7 +74,6 @@ pub mod machine;
 pub mod mesh;
 pub mod mesh_access;
 pub mod modes;
-pub mod native;
 pub mod noc;
 #[cfg(test)]
 #[path = "../tests/unit/prepared.rs"]

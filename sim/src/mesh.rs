@@ -158,23 +158,16 @@ impl SimulatedMesh {
     }
 
     /// Texts of the zones that kernels on these chips open, `name,file,line,KERNEL_PROFILER`:
-    /// of object code all that are in its ELF section, of files those that were launched, of native kernels those that have been
-    /// reached so far.
+    /// of those of the simulator all that are in its object code, of files those that were launched.
     #[must_use]
     pub fn zone_texts(&self) -> Vec<String> {
         let mut texts = Vec::new();
         for kind in KernelKind::ALL {
-            let is_dispatch = kind == KernelKind::Native;
-            let runs = |chip: &Chip| {
-                chip.facts().modes.kernels == kind || is_dispatch && chip.profiles_dispatch()
-            };
-            if self.chips().any(runs) {
+            if self.chips().any(|chip| chip.facts().modes.kernels == kind) {
                 texts.extend(kind.zone_texts());
             }
         }
-        let has_dispatch_code =
-            |chip: &Chip| chip.profiles_dispatch() && chip.facts().has_dispatch_code();
-        if self.chips().any(has_dispatch_code) {
+        if self.chips().any(Chip::profiles_dispatch) {
             let known: BTreeSet<String> = texts.iter().cloned().collect();
             let others = images::dispatch_zones().into_iter();
             texts.extend(others.filter(|text| !known.contains(text)));
@@ -256,29 +249,23 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
 mod tests {
     use super::*;
     use crate::{
+        kernel::ObjectKernel,
         prepared::{Bench, id_word},
-        program::{Emission, NativeKernel, Program},
+        program::Program,
     };
-    use kernel_profiler::device_zone_scoped;
     use reader::mesh::{AccessError, Device, Mesh, Noc0Coord};
 
-    /// A program whose kernels work for a number of cycles in one zone.
-    fn working(cycles: u64) -> Arc<Program> {
-        let kernel = NativeKernel::new(
-            |_| Emission::zones(1),
-            move |_| {
-                device_zone_scoped!("WORK");
-                crate::native::spin(cycles);
-            },
-        );
-        Arc::new(Program::new("working").with_kernel_on_all(&(Arc::new(kernel) as _)))
+    /// A launch whose kernels work for a number of cycles in one zone.
+    fn working(cycles: u32, id: u32) -> Launch {
+        let program = Program::new("working").with_kernel_on_all(&ObjectKernel::shared("work"));
+        Launch::new(&Arc::new(program), id).with_args(&[cycles])
     }
 
     #[test]
     fn the_host_sees_a_launch_only_as_far_as_it_has_come() {
         let mut bench = Bench::new(&MeshConfig::wormhole(1));
         let core = bench.worker(12);
-        bench.mesh.enqueue(0, Launch::new(&working(1_000_000), 9)).unwrap();
+        bench.mesh.enqueue(0, working(1_000_000, 9)).unwrap();
         let mut host_ends = Vec::new();
         while host_ends.last() != Some(&16) {
             host_ends.push(bench.control(&core)[0]);
@@ -297,7 +284,7 @@ mod tests {
             let mut bench = Bench::new(&MeshConfig::blackhole(2));
             let core = bench.worker(3);
             for id in 1..20 {
-                bench.mesh.enqueue(0, Launch::new(&working(700), id)).unwrap();
+                bench.mesh.enqueue(0, working(700, id)).unwrap();
             }
             for _ in 0..if is_watched { 300 } else { 0 } {
                 bench.control(&core);
@@ -337,7 +324,7 @@ mod tests {
         let error = device.read_dram(12, 0, &mut [0]).unwrap_err();
         assert!(error.to_string().contains("DRAM bank 12: 1 words at 0x0"), "{error}");
         assert!(bench.mesh.device(1).is_none());
-        let error = bench.mesh.enqueue(1, Launch::new(&working(1), 1)).unwrap_err();
+        let error = bench.mesh.enqueue(1, working(1, 1)).unwrap_err();
         assert_eq!(error.to_string(), "the mesh has 1 chips, none of them is number 1");
     }
 
@@ -359,7 +346,7 @@ mod tests {
     fn launches_follow_each_other_on_all_cores() {
         let mut bench = Bench::new(&MeshConfig::wormhole(4));
         for id in 1..=3 {
-            bench.mesh.enqueue(0, Launch::new(&working(5_000), id)).unwrap();
+            bench.mesh.enqueue(0, working(5_000, id)).unwrap();
         }
         bench.mesh.run_to_completion();
         let truth = bench.mesh.truth();

@@ -1,9 +1,8 @@
 //! Modes that kernels and firmware are built in.
 
 use crate::{machine::KernelKind, tt_metal::firmware::FirmwareSet};
-use kernel_profiler::wait::WaitRecords;
+use kernel_profiler::port::WaitRecords;
 use std::sync::Arc;
-use wire::wait::SyncWindows;
 
 /// Form of the kernels and of the firmware, and what they record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,12 +15,12 @@ pub struct KernelModes {
     /// True if kernels are built to gather several launches in L1 before they are pushed.
     pub is_accumulating: bool,
     /// True if kernels are built for the debug dump: a RISC whose lane is full waits for the host to
-    /// read on; object code only.
+    /// read on.
     pub is_non_dropping: bool,
     /// Groups of hardware counters that are read in each launch, as the bits of
-    /// [`wire::perf_counter`]; object code only.
+    /// [`wire::perf_counter`].
     pub counter_groups: u32,
-    /// Form of the kernels: native functions or object code.
+    /// Language that the kernels are compiled from.
     pub kernels: KernelKind,
     /// Firmware of tt-metal for the Tensix cores; this project's own if `None`.
     pub firmware: Option<Arc<FirmwareSet>>,
@@ -29,28 +28,25 @@ pub struct KernelModes {
     pub has_noc_truth: bool,
     /// Records of waits that kernels make.
     pub wait_records: WaitRecords,
-    /// Windows of time outside of which native kernels record no single waits; `None` for all of it.
-    pub sync_windows: Option<SyncWindows>,
-    /// True if object code makes them, too.
-    pub has_object_waits: bool,
-    /// Most cycles that a launch of object code may take on a core; beyond, it is stopped.
+    /// True if single waits are recorded in [`wire::wait::SyncWindows::DEFAULT`] alone.
+    pub has_sync_windows: bool,
+    /// Most cycles that a launch may take on a core; beyond, it is stopped.
     pub cycle_budget: u64,
 }
 
 impl KernelModes {
-    /// Native kernels that record zones, data, events and sums of waits.
-    pub const NATIVE: Self = Self {
+    /// Kernels that record zones, data and events.
+    pub const PLAIN: Self = Self {
         sums_enabled: false,
         is_trace_only: false,
         is_accumulating: false,
         is_non_dropping: false,
         counter_groups: 0,
-        kernels: KernelKind::Native,
+        kernels: KernelKind::Riscv,
         firmware: None,
         has_noc_truth: false,
-        wait_records: WaitRecords::Totals,
-        sync_windows: None,
-        has_object_waits: false,
+        wait_records: WaitRecords::Off,
+        has_sync_windows: false,
         cycle_budget: DEFAULT_CYCLE_BUDGET,
     };
 }

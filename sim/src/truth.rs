@@ -118,23 +118,6 @@ pub struct ReleaseTruth {
     pub sent: Cycles,
 }
 
-/// Time of the math engine in one launch on one core, whatever its RISC has seen of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StarvationTruth {
-    /// Number of the launch on its chip, from 0.
-    pub launch_index: u64,
-    /// Program id that the launch carried.
-    pub program_id: u32,
-    /// Cycles in which it computed.
-    pub busy_cycles: u64,
-    /// Cycles until the first tile had been unpacked.
-    pub fill_cycles: u64,
-    /// Cycles in which it waited for the unpacker alone, the first tile aside.
-    pub starved_cycles: u64,
-    /// Cycles in which it waited for the packer alone.
-    pub stalled_cycles: u64,
-}
-
 /// Instructions that the threads of a coprocessor have issued.
 ///
 /// A thread issues at most one in a cycle, and a unit is busy for one cycle with each.
@@ -197,10 +180,8 @@ pub struct Truth {
     ///
     /// [`MeshConfig::with_noc_truth`]: crate::config::MeshConfig::with_noc_truth
     pub noc_requests: BTreeMap<RiscKey, Vec<NocRequest>>,
-    /// Waits of native kernels that blocked, in order.
+    /// Waits of kernels that blocked, in order, where kernels record waits.
     pub waits: BTreeMap<RiscKey, Vec<WaitTruth>>,
-    /// Time of the math engine in launches of kernels that hand tiles to it, by chip and core.
-    pub starvation: BTreeMap<(u32, TileCoord), Vec<StarvationTruth>>,
     /// Times over which banks counted, by chip and core, in order.
     pub counters: BTreeMap<(u32, TileCoord), Vec<CounterTruth>>,
     /// GO messages that ran no kernel on a core, by chip and core.

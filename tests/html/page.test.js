@@ -230,7 +230,7 @@ test('what is not known is called so, and never shown as 0', async () => {
   assert.deepEqual(one.complaints, []);
   await one.close();
   // Launches may be missing in front of each op but the first.
-  capture('--workload', 'pipeline', '--kernels', 'native', '--pipeline', 'tiles=16', '--ops', '60', '--op-support-count', '43', '-o', 'gaps.kprof');
+  capture('--workload', 'pipeline', '--pipeline', 'tiles=16', '--ops', '60', '--op-support-count', '43', '-o', 'gaps.kprof');
   exported('gaps.kprof', 'gaps.html');
   const { page, complaints, close } = await open('gaps.html');
   const { op_to_op_latency_cycles: gaps, latency_doubt: doubts } = (await factsOf(page)).ops;

@@ -25,8 +25,7 @@ READER = "host-reader/reader/src/"
 FIXED = "truth::what_is_read_is_what_was_pushed_in_fixed_runs"
 TRUTH = ["cargo", "test", "--offline", "-q", "-p", "tests", "--test", "system", FIXED]
 SIM = ["cargo", "test", "--offline", "-q", "-p", "kprof-sim", "--lib", "--", "--exact"]
-BOOT = [*SIM, "machine::tests::empty_kernels_leave_the_firmwares_zones"]
-SCRIPTS = [*SIM, "machine::tests::scripts_leave_the_same_records"]
+SCRIPTS = [*SIM, "machine::tests::scripts_leave_the_records_of_their_steps"]
 WRITES = [*SIM, "machine::tests::a_launch_ends_after_writes_that_a_kernel_did_not_count"]
 NOC_EVENTS = [*SIM, "machine::tests::noc_events_say_what_the_noc_did"]
 # The C++ header in tt-metal's tree, named by KPROF_TTNN.
@@ -315,21 +314,21 @@ MUTANTS = [
         FIRMWARE,
         'if cfg!(feature = "blackhole") { 0xFFB1_2228 } else { configuration(158) };',
         'if cfg!(feature = "blackhole") { 0xFFB1_2228 } else { 0xFFB1_2228 + 0 * configuration(0) };',
-        BOOT,
+        SCRIPTS,
     ),
     (
         "device: acknowledgement coordinate not set, Wormhole",
         RUNTIME,
         "Register(noc + TARG_ADDR_MID).write(me << WORMHOLE_COORDINATE_SHIFT);",
         "let _ = me << WORMHOLE_COORDINATE_SHIFT;",
-        BOOT,
+        SCRIPTS,
     ),
     (
         "device: acknowledgement coordinate not set, Blackhole",
         RUNTIME,
         "Register(noc + TARG_ADDR_HI).write(me);",
         "let _ = me;",
-        BOOT,
+        SCRIPTS,
     ),
     (
         "device: acknowledgement coordinate not set, C++",
@@ -381,7 +380,7 @@ MUTANTS = [
         "        Arch::Blackhole => Some((tile.x, tile.y)),\n"
         "        Arch::WormholeB0 => chip.translation.dram(noc as usize, tile),\n"
         "    });",
-        BOOT,
+        SCRIPTS,
     ),
     (
         "device: waits for writes that the kernel has sent",

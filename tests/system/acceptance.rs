@@ -1,18 +1,16 @@
-//! The workloads that mirror upstream's own tests, with figures worked out by hand, which
-//! native kernels and object code must both give.
+//! The workloads that mirror upstream's own tests, with figures worked out by hand.
 //!
 //! A simulated Wormhole has 64 worker cores of five RISCs. Every launch of a kernel leaves
 //! two guaranteed zones per RISC, `-FW` and `-KERNEL`.
 
 use crate::{
     accounting::{assert_honest, kept, total},
-    support::{Outcome, Session, has_object_code, run},
+    support::{Outcome, Session, run},
 };
 use host_reader::ledger::LossCause;
 use sim::{
     config::MeshConfig,
     fault::{AppliedFault, FaultEffect},
-    machine::KernelKind,
     program::Emission,
     workload::WorkloadOptions,
 };
@@ -24,47 +22,8 @@ const RISCS: u64 = 5;
 /// Ethernet cores of a Wormhole, none of which has a link here.
 const ETHERNET_CORES: u64 = 16;
 
-/// A simulated Wormhole whose kernels are of a kind.
-fn wormhole(kernels: KernelKind) -> MeshConfig {
-    MeshConfig::wormhole(1).with_kernels(kernels)
-}
-
-macro_rules! with_both_kinds_of_kernels {
-    ($($name:ident)*) => {
-        mod native {
-            $(
-                #[test]
-                fn $name() {
-                    super::$name(super::KernelKind::Native);
-                }
-            )*
-        }
-
-        mod riscv {
-            $(
-                #[test]
-                fn $name() {
-                    if super::has_object_code() {
-                        super::$name(super::KernelKind::Riscv);
-                    }
-                }
-            )*
-        }
-    };
-}
-
-with_both_kinds_of_kernels! {
-    a_full_buffer_keeps_125_zones_and_counts_the_other_25
-    timestamped_events_keep_every_record_that_500_words_hold
-    ethernet_cores_keep_as_many_zones_as_a_risc_of_a_worker
-    a_hundred_events_and_data_of_each_launch_are_kept_on_ethernet_cores_too
-    two_rounds_of_a_thousand_ops_lose_nothing
-    an_overflow_keeps_a_thousand_launches_and_names_the_programs_of_the_rest
-    the_support_count_decides_how_many_ops_are_kept
-    ten_thousand_ops_are_kept_when_dram_is_made_for_them
-    lanes_with_room_for_sums_hold_more_ops_that_have_none
-    counted_cycles_are_within_a_hundredth_of_the_truth
-    two_hours_with_a_wrap_and_a_torn_read_come_out_monotonic
+fn wormhole() -> MeshConfig {
+    MeshConfig::wormhole(1)
 }
 
 /// Zones of one name, by RISC.
@@ -100,8 +59,9 @@ fn assert_sound(outcome: &Outcome) {
     assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
 }
 
-fn a_full_buffer_keeps_125_zones_and_counts_the_other_25(kernels: KernelKind) {
-    let outcome = run(&wormhole(kernels), "full-buffer", None);
+#[test]
+fn a_full_buffer_keeps_125_zones_and_counts_the_other_25() {
+    let outcome = run(&wormhole(), "full-buffer", None);
     let launches = 23;
     assert_eq!(all_zones_named(&outcome, "TEST-FULL"), CORES * launches * RISCS * 125);
     let missing = outcome.readout.losses.by_cause(LossCause::L1Full);
@@ -117,8 +77,9 @@ fn a_full_buffer_keeps_125_zones_and_counts_the_other_25(kernels: KernelKind) {
     assert_sound(&outcome);
 }
 
-fn timestamped_events_keep_every_record_that_500_words_hold(kernels: KernelKind) {
-    let outcome = run(&wormhole(kernels), "timestamped-events", None);
+#[test]
+fn timestamped_events_keep_every_record_that_500_words_hold() {
+    let outcome = run(&wormhole(), "timestamped-events", None);
     // A zone takes 4 words, data 4, an event 2: 500 / 10 = 50 rounds of 150 fit exactly.
     let rounds = CORES * RISCS * 2 * 50;
     let fixed_zones = CORES * RISCS * 2 * 2;
@@ -132,14 +93,15 @@ fn timestamped_events_keep_every_record_that_500_words_hold(kernels: KernelKind)
 }
 
 /// Runs a workload on the worker and Ethernet cores of a chip.
-fn run_with_ethernet(kernels: KernelKind, workload: &str) -> Outcome {
+fn run_with_ethernet(workload: &str) -> Outcome {
     let options = WorkloadOptions { has_ethernet: true, ..WorkloadOptions::default() };
-    Session::new(&wormhole(kernels), workload, &options, Vec::new()).run()
+    Session::new(&wormhole(), workload, &options, Vec::new()).run()
 }
 
 /// `test_full_buffer` counts Ethernet cores apart: more than none, and a multiple of 23 x 125.
-fn ethernet_cores_keep_as_many_zones_as_a_risc_of_a_worker(kernels: KernelKind) {
-    let outcome = run_with_ethernet(kernels, "full-buffer");
+#[test]
+fn ethernet_cores_keep_as_many_zones_as_a_risc_of_a_worker() {
+    let outcome = run_with_ethernet("full-buffer");
     let of_each = 23 * 125;
     let tensix = [Risc::Brisc, Risc::Ncrisc, Risc::Trisc0, Risc::Trisc1, Risc::Trisc2];
     let expected = tensix.map(|risc| (risc, CORES * of_each)).into_iter();
@@ -149,8 +111,9 @@ fn ethernet_cores_keep_as_many_zones_as_a_risc_of_a_worker(kernels: KernelKind) 
 }
 
 /// `test_timestamped_events`: of data and events together (T x 5 + E) x 2 x 100.
-fn a_hundred_events_and_data_of_each_launch_are_kept_on_ethernet_cores_too(kernels: KernelKind) {
-    let outcome = run_with_ethernet(kernels, "timestamped-events");
+#[test]
+fn a_hundred_events_and_data_of_each_launch_are_kept_on_ethernet_cores_too() {
+    let outcome = run_with_ethernet("timestamped-events");
     let (mut all, mut on_ethernet) = (0, 0);
     for lane in outcome.readout.lanes() {
         let is_event =
@@ -164,8 +127,9 @@ fn a_hundred_events_and_data_of_each_launch_are_kept_on_ethernet_cores_too(kerne
     assert_sound(&outcome);
 }
 
-fn two_rounds_of_a_thousand_ops_lose_nothing(kernels: KernelKind) {
-    let config = wormhole(kernels).with_program_support_count(1200);
+#[test]
+fn two_rounds_of_a_thousand_ops_lose_nothing() {
+    let config = wormhole().with_program_support_count(1200);
     let outcome = run(&config, "multi-op", None);
     let kernels = zones_named(&outcome, "BRISC-KERNEL");
     assert_eq!(kernels, BTreeMap::from([(Risc::Brisc, CORES * 2000)]));
@@ -173,8 +137,9 @@ fn two_rounds_of_a_thousand_ops_lose_nothing(kernels: KernelKind) {
     assert_sound(&outcome);
 }
 
-fn an_overflow_keeps_a_thousand_launches_and_names_the_programs_of_the_rest(kernels: KernelKind) {
-    let outcome = run(&wormhole(kernels), "multi-op-overflow", None);
+#[test]
+fn an_overflow_keeps_a_thousand_launches_and_names_the_programs_of_the_rest() {
+    let outcome = run(&wormhole(), "multi-op-overflow", None);
     assert_eq!(kernels_per_core(&outcome, Risc::Brisc, "BRISC-KERNEL"), 1000);
     assert_eq!(kernels_per_core(&outcome, Risc::Ncrisc, "NCRISC-KERNEL"), 1000);
     // Upstream keeps 200: it sends a TRISC's old words again with every launch. Ours sends
@@ -193,31 +158,35 @@ fn an_overflow_keeps_a_thousand_launches_and_names_the_programs_of_the_rest(kern
     assert_sound(&outcome);
 }
 
-fn the_support_count_decides_how_many_ops_are_kept(kernels: KernelKind) {
+#[test]
+fn the_support_count_decides_how_many_ops_are_kept() {
     for (support_count, kept_ops) in [(10, 43), (100, 100), (1000, 1000), (5000, 5000)] {
-        assert_support_count(kernels, support_count, false, kept_ops);
+        assert_support_count(support_count, false, kept_ops);
     }
 }
 
-fn ten_thousand_ops_are_kept_when_dram_is_made_for_them(kernels: KernelKind) {
-    assert_support_count(kernels, 10_000, false, 10_000);
+#[test]
+fn ten_thousand_ops_are_kept_when_dram_is_made_for_them() {
+    assert_support_count(10_000, false, 10_000);
 }
 
-fn lanes_with_room_for_sums_hold_more_ops_that_have_none(kernels: KernelKind) {
+#[test]
+fn lanes_with_room_for_sums_hold_more_ops_that_have_none() {
     // 64 bytes for each of 200 programs are 48 bytes for 266.
-    assert_support_count(kernels, 200, true, 266);
+    assert_support_count(200, true, 266);
 }
 
 #[track_caller]
-fn assert_support_count(kernels: KernelKind, support_count: u32, has_sums: bool, kept_ops: u64) {
-    let config = wormhole(kernels).with_program_support_count(support_count).with_sums(has_sums);
+fn assert_support_count(support_count: u32, has_sums: bool, kept_ops: u64) {
+    let config = wormhole().with_program_support_count(support_count).with_sums(has_sums);
     let outcome = run(&config, "op-support-count", None);
     assert_eq!(kernels_per_core(&outcome, Risc::Brisc, "BRISC-KERNEL"), kept_ops);
     assert_sound(&outcome);
 }
 
-fn counted_cycles_are_within_a_hundredth_of_the_truth(kernels: KernelKind) {
-    let outcome = run(&wormhole(kernels), "cycle-count", None);
+#[test]
+fn counted_cycles_are_within_a_hundredth_of_the_truth() {
+    let outcome = run(&wormhole(), "cycle-count", None);
     let mut checked = 0;
     let mut of_riscs = BTreeMap::<_, Vec<u64>>::new();
     for (lane, paired) in outcome.readout.lanes().zip(outcome.timeline.lanes()) {
@@ -250,9 +219,10 @@ fn counted_cycles_are_within_a_hundredth_of_the_truth(kernels: KernelKind) {
     assert!(checked > 0);
 }
 
-fn two_hours_with_a_wrap_and_a_torn_read_come_out_monotonic(kernels: KernelKind) {
+#[test]
+fn two_hours_with_a_wrap_and_a_torn_read_come_out_monotonic() {
     use host_reader::anomaly::AnomalyKind;
-    let outcome = run(&wormhole(kernels), "two-hour", None);
+    let outcome = run(&wormhole(), "two-hour", None);
     for lane in outcome.readout.lanes() {
         for run in 0..lane.runs.len() {
             let times = &lane.times[lane.run_records(run)];

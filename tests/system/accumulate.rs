@@ -1,9 +1,9 @@
-//! Accumulate mode: launches share pushes, in native kernels and in object code, and what the reader
+//! Accumulate mode: launches share pushes, and what the reader
 //! finds in DRAM and in L1 together is what the simulator knows to have been recorded.
 
 use crate::{
     accounting::{SHARED_PUSH_ZONE, assert_honest, emitted, kept, total},
-    support::{Outcome, kernel_kinds, outcome},
+    support::{Outcome, outcome},
 };
 use host_reader::{
     ProfilerOptions, ReadOptions,
@@ -16,8 +16,7 @@ use host_reader::{
 use sim::{
     arch::{Arch, TileCoord},
     config::{ChipConfig, MeshConfig},
-    kernel::TwinKernel,
-    machine::KernelKind,
+    kernel::ObjectKernel,
     mesh::SimulatedMesh,
     program::{CoreSelection, Kernel, Launch, Program},
     workload::Phase,
@@ -27,9 +26,9 @@ use wire::CoreKind;
 
 const RISCS: usize = 5;
 
-fn config(arch: Arch, kernels: KernelKind) -> MeshConfig {
+fn config(arch: Arch) -> MeshConfig {
     let chip = ChipConfig::new(arch).with_epoch_max_cycles(1);
-    MeshConfig::new(23).with_chip(chip).with_kernels(kernels)
+    MeshConfig::new(23).with_chip(chip)
 }
 
 /// Launches of a program with one zone on all RISCs of some cores, numbered from `first` on. A run
@@ -51,7 +50,7 @@ fn launches_of(kernel: &str, config: &MeshConfig, ids: Range<u32>, cores: usize)
         .map(|core| core.coord)
         .take(cores)
         .collect();
-    let kernel: Arc<dyn Kernel> = Arc::new(TwinKernel::named(kernel).unwrap());
+    let kernel: Arc<dyn Kernel> = Arc::new(ObjectKernel::named(kernel).unwrap());
     let program = Arc::new(Program::new("accumulated").with_kernel_on_all(&kernel));
     let launch = |id| Launch::new(&program, id).on(CoreSelection::At(workers.clone()));
     ids.map(launch).collect()
@@ -110,107 +109,88 @@ fn twenty_thousand_rows_come_in_shared_pushes() {
     const CORES: usize = 8;
     const LAUNCHES: u32 = 120;
     for arch in Arch::ALL {
-        for kernels in kernel_kinds() {
-            let plain = config(arch, kernels);
-            let accumulating = plain.clone().with_accumulation();
-            let mut host = Host::new(&accumulating, CaptureMode::Accumulate);
-            host.run(launches(&accumulating, 1, LAUNCHES, CORES));
-            host.read(true);
-            let outcome = host.outcome();
-            assert_whole(&outcome);
-            let rows: usize = outcome.readout.lanes().map(|lane| lane.record_count()).sum();
-            assert!(rows >= 20_000, "{rows} rows");
-            // Less than 128 words are free behind 25 runs of 16 words, or behind 24 and the zone of
-            // the push before.
-            let expected = (LAUNCHES as usize - 25) / 24 + 1;
-            assert_eq!(shared_pushes(&outcome), CORES * expected);
-            assert_eq!(outcome.readout.lanes().count(), CORES * RISCS);
-            let programs: Vec<u32> =
-                ops_of(&outcome.readout).iter().map(|op| op.run_host_id >> 10).collect();
-            assert_eq!(programs, (1..=LAUNCHES).collect::<Vec<_>>(), "ops keep their ids");
+        let plain = config(arch);
+        let accumulating = plain.clone().with_accumulation();
+        let mut host = Host::new(&accumulating, CaptureMode::Accumulate);
+        host.run(launches(&accumulating, 1, LAUNCHES, CORES));
+        host.read(true);
+        let outcome = host.outcome();
+        assert_whole(&outcome);
+        let rows: usize = outcome.readout.lanes().map(|lane| lane.record_count()).sum();
+        assert!(rows >= 20_000, "{rows} rows");
+        // Less than 128 words are free behind 25 runs of 16 words, or behind 24 and the zone of
+        // the push before.
+        let expected = (LAUNCHES as usize - 25) / 24 + 1;
+        assert_eq!(shared_pushes(&outcome), CORES * expected);
+        assert_eq!(outcome.readout.lanes().count(), CORES * RISCS);
+        let programs: Vec<u32> =
+            ops_of(&outcome.readout).iter().map(|op| op.run_host_id >> 10).collect();
+        assert_eq!(programs, (1..=LAUNCHES).collect::<Vec<_>>(), "ops keep their ids");
 
-            // The same launches, each with a push of its own, record the same.
-            let mut host = Host::new(&plain, CaptureMode::Workers);
-            host.run(launches(&plain, 1, LAUNCHES, CORES));
-            host.read(true);
-            let each = host.outcome();
-            assert_whole(&each);
-            let accounts = [&outcome, &each].map(|it| kept(&it.readout, &it.timeline));
-            assert_eq!(accounts[0], accounts[1]);
-        }
+        // The same launches, each with a push of its own, record the same.
+        let mut host = Host::new(&plain, CaptureMode::Workers);
+        host.run(launches(&plain, 1, LAUNCHES, CORES));
+        host.read(true);
+        let each = host.outcome();
+        assert_whole(&each);
+        let accounts = [&outcome, &each].map(|it| kept(&it.readout, &it.timeline));
+        assert_eq!(accounts[0], accounts[1]);
     }
 }
 
 #[test]
 fn reads_in_between_neither_repeat_nor_lose_what_waits_in_l1() {
-    for kernels in kernel_kinds() {
-        let config = config(Arch::WormholeB0, kernels).with_accumulation();
-        let mut host = Host::new(&config, CaptureMode::Accumulate);
-        let mut first = 1;
-        for (count, is_last) in
-            [(3, false), (40, false), (5, true), (1, true), (60, false), (7, true)]
-        {
-            host.run(launches(&config, first, count, 2));
-            first += count;
-            host.read(is_last);
-            // A read with nothing new between gives nothing.
-            let before = host.readout.lanes().map(|lane| lane.record_count()).sum::<usize>();
-            host.read(is_last);
-            let after = host.readout.lanes().map(|lane| lane.record_count()).sum::<usize>();
-            assert_eq!(before, after);
-        }
-        let outcome = host.outcome();
-        assert_whole(&outcome);
-        assert_eq!(
-            total(&kept(&outcome.readout, &outcome.timeline)),
-            total(&emitted(&outcome.truth))
-        );
+    let config = config(Arch::WormholeB0).with_accumulation();
+    let mut host = Host::new(&config, CaptureMode::Accumulate);
+    let mut first = 1;
+    for (count, is_last) in [(3, false), (40, false), (5, true), (1, true), (60, false), (7, true)]
+    {
+        host.run(launches(&config, first, count, 2));
+        first += count;
+        host.read(is_last);
+        // A read with nothing new between gives nothing.
+        let before = host.readout.lanes().map(|lane| lane.record_count()).sum::<usize>();
+        host.read(is_last);
+        let after = host.readout.lanes().map(|lane| lane.record_count()).sum::<usize>();
+        assert_eq!(before, after);
     }
+    let outcome = host.outcome();
+    assert_whole(&outcome);
+    assert_eq!(total(&kept(&outcome.readout, &outcome.timeline)), total(&emitted(&outcome.truth)));
 }
 
 #[test]
 fn lanes_that_are_full_refuse_whole_pushes_and_count_them() {
-    for kernels in kernel_kinds() {
-        // 43 programs: 516 words.
-        let config =
-            config(Arch::WormholeB0, kernels).with_accumulation().with_program_support_count(43);
-        let mut host = Host::new(&config, CaptureMode::Accumulate);
-        // Runs of more than 400 words.
-        host.run(launches_of("steps", &config, 1..61, 2));
-        host.read(true);
-        let outcome = host.outcome();
-        assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
-        assert!(!outcome.readout.losses.is_empty());
-        let refused = outcome.readout.losses.total();
-        assert!(refused.runs > 20 && !refused.is_lower_bound, "{refused:?}");
-    }
+    // 43 programs: 516 words.
+    let config = config(Arch::WormholeB0).with_accumulation().with_program_support_count(43);
+    let mut host = Host::new(&config, CaptureMode::Accumulate);
+    // Runs of more than 400 words.
+    host.run(launches_of("steps", &config, 1..61, 2));
+    host.read(true);
+    let outcome = host.outcome();
+    assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
+    assert!(!outcome.readout.losses.is_empty());
+    let refused = outcome.readout.losses.total();
+    assert!(refused.runs > 20 && !refused.is_lower_bound, "{refused:?}");
 }
 
 #[test]
 fn launches_that_a_look_finds_room_for_lose_nothing_and_many_more_do() {
-    for kernels in kernel_kinds() {
-        for (more, is_whole) in [(1, true), (4, false)] {
-            // 2,400 words: six pushes of 24 launches.
-            let config = config(Arch::WormholeB0, kernels)
-                .with_accumulation()
-                .with_program_support_count(200);
-            let mut host = Host::new(&config, CaptureMode::Accumulate);
-            host.run(launches(&config, 1, 60, 2));
-            host.read(false);
-            host.run(launches(&config, 61, 30, 2));
-            let marks = host.reader.look(&mut host.mesh).unwrap().watermarks;
-            let left = marks.lanes().filter_map(LaneWatermark::launches_left).min().unwrap();
-            // More than a push; pushes taken for launches would leave room for one or two.
-            assert!(left > 30, "room for {left} launches");
-            host.run(launches(&config, 91, left * more, 2));
-            host.read(true);
-            let outcome = host.outcome();
-            assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
-            assert_eq!(
-                outcome.readout.losses.is_empty(),
-                is_whole,
-                "{left} launches, {more} times"
-            );
-        }
+    for (more, is_whole) in [(1, true), (4, false)] {
+        // 2,400 words: six pushes of 24 launches.
+        let config = config(Arch::WormholeB0).with_accumulation().with_program_support_count(200);
+        let mut host = Host::new(&config, CaptureMode::Accumulate);
+        host.run(launches(&config, 1, 60, 2));
+        host.read(false);
+        host.run(launches(&config, 61, 30, 2));
+        let marks = host.reader.look(&mut host.mesh).unwrap().watermarks;
+        let left = marks.lanes().filter_map(LaneWatermark::launches_left).min().unwrap();
+        // More than a push; pushes taken for launches would leave room for one or two.
+        assert!(left > 30, "room for {left} launches");
+        host.run(launches(&config, 91, left * more, 2));
+        host.read(true);
+        let outcome = host.outcome();
+        assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
+        assert_eq!(outcome.readout.losses.is_empty(), is_whole, "{left} launches, {more} times");
     }
 }

@@ -7,7 +7,7 @@ use host_reader::{
     ProfilerOptions,
     clock::{EthernetPing, Tile},
     init_device_profiler,
-    mesh::{AccessError, ChipLink, CoreDescription, Device, Mesh, Noc0Coord},
+    mesh::{AccessError, ChipLink, CoreDescription, Device, DeviceDescription, Mesh, Noc0Coord},
     read_device_profiler,
     sync::{
         ClockSampler, MeshClock, OneWayOptions, SyncOptions, SyncRecord, one_way_session,
@@ -20,9 +20,9 @@ use sim::{
     clock::FrequencyStep,
     config::{ChipConfig, MeshConfig},
     host::HostTiming,
+    kernel::ObjectKernel,
     mesh::SimulatedMesh,
-    native::{self, sync::SyncKernel},
-    program::{CoreSelection, Emission, Kernel, Launch, NativeKernel, Program},
+    program::{Kernel, Launch, Program},
     random::Stream,
 };
 use std::sync::Arc;
@@ -78,11 +78,11 @@ fn worker(mesh: &mut SimulatedMesh, index: usize, nth: usize) -> CoreDescription
 fn every_marker_of_eight_chips_has_its_host_time_within_the_bound() {
     let mut mesh = SimulatedMesh::new(&wormholes(11, &vec![old_chip(); 8])).unwrap();
     init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
-    let kernel: Arc<dyn Kernel> =
-        Arc::new(NativeKernel::new(|_| Emission::NONE, |_| native::spin(5_000)));
+    let kernel: Arc<dyn Kernel> = Arc::new(ObjectKernel::named("work").unwrap());
     let program = Arc::new(Program::new("spin").with_kernel_on_all(&kernel));
     for at_ms in [20, 300, 700] {
-        let launch = Launch::new(&program, 1).not_before_ns(at_ms * 1_000_000);
+        let launch = Launch::new(&program, 1).with_args(&[5_000]);
+        let launch = launch.not_before_ns(at_ms * 1_000_000);
         mesh.enqueue_everywhere(&launch);
     }
     let clock = synchronise(&mut mesh, &SyncOptions::default());
@@ -105,7 +105,8 @@ fn every_marker_of_eight_chips_has_its_host_time_within_the_bound() {
             marker_count += 1;
         }
     }
-    assert_eq!(marker_count, 8 * 64 * 5 * 3 * 4);
+    // Of each launch the firmware's, the kernel's and its own zone, each with two ends.
+    assert_eq!(marker_count, 8 * 64 * 5 * 3 * 6);
 }
 
 #[test]
@@ -277,22 +278,102 @@ fn links_between_chips_are_used_and_every_loop_closes() {
     }
 }
 
+/// A chip on one of whose cores `SYNC-MAIN` runs: whenever the host writes its time to the control
+/// vector, it stores the low word of its clock and that time, the first of them behind the whole
+/// clock.
+///
+/// # Compatibility
+/// `sync_kernel.cpp`: 250 pairs from the first optional word of BRISC's vector.
+struct AnsweringChip {
+    mesh: SimulatedMesh,
+    description: DeviceDescription,
+    core: CoreDescription,
+    stamp_count: usize,
+}
+
+impl AnsweringChip {
+    fn device(&mut self) -> &mut dyn Device {
+        self.mesh.device(0).unwrap()
+    }
+
+    fn answer(&mut self, host_value: u32) {
+        let chip = self.mesh.chip(0).unwrap();
+        let coord = TileCoord { x: self.core.noc0.x, y: self.core.noc0.y };
+        let now = chip.clock().cycles_at(self.mesh.now_ps());
+        let clock = chip.tile(coord).unwrap().clock.value(now).0;
+        let [high, low] = [(clock >> 32) as u32, (clock & 0xFFFF_FFFF) as u32];
+        let first = self.core.vector_address + 4 * 12;
+        let (core, number) = (self.core.noc0, self.stamp_count as u64);
+        if self.stamp_count == 0 {
+            self.device().write_l1(core, first, &[high, low]).unwrap();
+        }
+        self.device().write_l1(core, first + 8 * (number + 1), &[low, host_value]).unwrap();
+        self.stamp_count += 1;
+    }
+}
+
+impl Device for AnsweringChip {
+    fn description(&self) -> &DeviceDescription {
+        &self.description
+    }
+
+    fn read_l1(
+        &mut self,
+        core: Noc0Coord,
+        address: u64,
+        words: &mut [u32],
+    ) -> Result<(), AccessError> {
+        self.device().read_l1(core, address, words)
+    }
+
+    fn write_l1(
+        &mut self,
+        core: Noc0Coord,
+        address: u64,
+        words: &[u32],
+    ) -> Result<(), AccessError> {
+        self.device().write_l1(core, address, words)?;
+        let mailbox = self.core.control_address + 4 * 49;
+        match *words {
+            [value] if (core, address) == (self.core.noc0, mailbox) && value != 0 => {
+                self.answer(value);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
+        self.device().read_dram(bank, address, words)
+    }
+
+    fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
+        self.device().read_wall_clock(core)
+    }
+
+    fn host_time_ns(&mut self) -> u64 {
+        self.device().host_time_ns()
+    }
+
+    fn wait_ns(&mut self, duration_ns: u64) {
+        self.device().wait_ns(duration_ns);
+    }
+}
+
 #[test]
 fn upstreams_procedure_finds_the_frequency_and_leaves_its_file() {
     let mut mesh = SimulatedMesh::new(&wormholes(41, &[old_chip()])).unwrap();
     init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
     let core = worker(&mut mesh, 0, 0);
-    let coord = TileCoord { x: core.noc0.x, y: core.noc0.y };
-    let program = Arc::new(SyncKernel::new(OneWayOptions::MOST_STAMPS).into_program());
+    let description = mesh.device(0).unwrap().description().clone();
+    let mut chip = AnsweringChip { mesh, description, core: core.clone(), stamp_count: 0 };
     let mut record = SyncRecord::new(1.0, 0);
     for _ in 0..2 {
-        let launch = Launch::new(&program, 1).on(CoreSelection::At(vec![coord]));
-        mesh.enqueue(0, launch).unwrap();
-        let device = mesh.device(0).unwrap();
-        let result = one_way_session(device, &core, &OneWayOptions::default()).unwrap();
+        chip.stamp_count = 0;
+        let result = one_way_session(&mut chip, &core, &OneWayOptions::default()).unwrap();
         assert_eq!((result.session.stamps.len(), result.missed_count), (249, 0));
         let fit = record.add_session(result.session).unwrap();
-        let true_ghz = mesh.chip(0).unwrap().clock().frequency_hz_at(0) as f64 / 1e9;
+        let true_ghz = chip.mesh.chip(0).unwrap().clock().frequency_hz_at(0) as f64 / 1e9;
         let error_ppm = (fit.frequency_ghz() / true_ghz - 1.0) * 1e6;
         assert!(error_ppm.abs() < 0.5, "{error_ppm}");
     }

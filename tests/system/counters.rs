@@ -13,8 +13,8 @@ use host_reader::{
 };
 use sim::{
     arch::{Arch, TileCoord},
-    config::{ChipConfig, MeshConfig},
-    kernel::{ObjectKernel, TwinKernel},
+    config::{ChipConfig, MeshConfig, WaitRecords},
+    kernel::ObjectKernel,
     machine::{KernelKind, cpp_compiler_version},
     mesh::SimulatedMesh,
     program::{CoreSelection, Emission, Kernel, Launch, Program},
@@ -78,8 +78,8 @@ fn truths_of(outcome: &Outcome, program_id: u32) -> BTreeMap<TileCoord, Vec<&Cou
 
 /// Instructions on three TRISCs, as each launch says; one of them has no kernel in TRISC 1.
 fn launches(random: &mut Stream, cores: &[TileCoord]) -> Vec<Launch> {
-    let kernel: Arc<dyn Kernel> = Arc::new(TwinKernel::named("instructions").unwrap());
-    let idle: Arc<dyn Kernel> = Arc::new(TwinKernel::named("empty").unwrap());
+    let kernel: Arc<dyn Kernel> = Arc::new(ObjectKernel::named("instructions").unwrap());
+    let idle: Arc<dyn Kernel> = Arc::new(ObjectKernel::named("empty").unwrap());
     let mut program = Program::new("instructions").with_kernel_on_all(&kernel);
     program = program.with_kernel(Risc::Brisc, Arc::clone(&idle));
     let whole = Arc::new(program.with_kernel(Risc::Ncrisc, idle));
@@ -144,7 +144,7 @@ fn counters_of_all_passes_are_what_the_coprocessor_did() {
         let groups = CounterGroup::all(counter_arch(arch));
         let plan = PassPlan::new(&groups);
         let chip = ChipConfig::new(arch);
-        let config = MeshConfig::new(3).with_chip(chip).with_kernels(KernelKind::Riscv);
+        let config = MeshConfig::new(3).with_chip(chip);
         let launches = launches(&mut Stream::new(7, &[]), &workers(&config));
         let mut outcomes: Vec<Outcome> = plan
             .masks()
@@ -249,16 +249,12 @@ fn a_kernel_counts_itself_in_rust_and_in_cpp() {
 fn modes_that_no_code_is_built_for_are_refused() {
     let config = || MeshConfig::wormhole(1).with_counter_groups(GROUPS);
     let error = |config: MeshConfig| SimulatedMesh::new(&config).unwrap_err().to_string();
-    assert_eq!(
-        error(config()),
-        "native kernels issue no instructions that hardware could count; choose object code"
-    );
-    let object_code = config().with_kernels(KernelKind::Riscv);
+    let totals = WaitRecords::Totals;
     for (config, first, second) in [
-        (object_code.clone().with_sums(true), "hardware counters", "sum zones"),
-        (object_code.clone().with_trace_only(), "trace-only mode", "hardware counters"),
-        (object_code.clone().with_object_waits(), "hardware counters", "records of waits"),
-        (object_code.with_kernels(KernelKind::Cpp), "kernels in C++", "hardware counters"),
+        (config().with_sums(true), "hardware counters", "sum zones"),
+        (config().with_trace_only(), "trace-only mode", "hardware counters"),
+        (config().with_wait_records(totals), "hardware counters", "records of waits"),
+        (config().with_kernels(KernelKind::Cpp), "kernels in C++", "hardware counters"),
     ] {
         let sentence = format!(
             "no code is built for {first} together with {second}; choose one of them, in a run of \

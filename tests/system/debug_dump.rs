@@ -20,7 +20,6 @@ use sim::{
     arch::{Arch, TileCoord},
     config::{ChipConfig, MeshConfig},
     fault::Rule,
-    machine::KernelKind,
     mesh::SimulatedMesh,
     program::{CoreSelection, Launch},
     pushed::{PushedLaunch, PushedRecord, PushedRuns, unexplained_noc_event},
@@ -77,7 +76,6 @@ impl Case {
     fn run(self) -> Run {
         let config = MeshConfig::new(self.seed)
             .with_chip(ChipConfig::new(self.arch))
-            .with_kernels(KernelKind::Riscv)
             .with_program_support_count(self.support_count)
             .with_noc_truth()
             .with_debug_dump();

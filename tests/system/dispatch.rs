@@ -7,7 +7,7 @@
 
 use crate::{
     accounting::assert_honest,
-    support::{Outcome, kernel_kinds, mesh_after, outcome},
+    support::{Outcome, mesh_after, outcome},
 };
 use host_reader::{
     ReadOptions,
@@ -25,8 +25,7 @@ use sim::{
     arch::{Arch, TileCoord},
     config::{ChipConfig, MeshConfig},
     dispatch::DispatchCores,
-    kernel::TwinKernel,
-    machine::KernelKind,
+    kernel::ObjectKernel,
     mesh::SimulatedMesh,
     program::{CoreSelection, Kernel, Launch, Program},
 };
@@ -44,7 +43,7 @@ fn config(arch: Arch, kind: DispatchCores) -> MeshConfig {
 
 /// Launches of one program that runs a little on BRISC.
 fn launches(ids: impl IntoIterator<Item = u32>, cores: &CoreSelection) -> Vec<Launch> {
-    let kernel: Arc<dyn Kernel> = Arc::new(TwinKernel::named("short").unwrap());
+    let kernel: Arc<dyn Kernel> = Arc::new(ObjectKernel::named("short").unwrap());
     let program = Arc::new(Program::new("step").with_kernel(Risc::Brisc, kernel));
     ids.into_iter().map(|id| Launch::new(&program, id).on(cores.clone())).collect()
 }
@@ -153,41 +152,39 @@ fn reserved(mesh: &SimulatedMesh, arch: Arch, kind: DispatchCores) -> Vec<TileCo
 #[test]
 fn every_command_comes_out_with_its_meaning_in_its_order() {
     for (arch, banks) in [(Arch::WormholeB0, 12), (Arch::Blackhole, 8)] {
-        for kernels in kernel_kinds() {
-            let worker = DispatchCores::Worker;
-            // The host's accesses to 130 cores are more than lanes for 1000 programs hold.
-            let config = config(arch, worker).with_program_support_count(2000);
-            let config = config.with_dispatch_profiling().with_kernels(kernels);
-            let some = CoreSelection::At(workers_of(&config, 3));
-            let programs: Vec<u32> = (7..17).collect();
-            let (outcome, mesh) = run(&config, launches(programs.clone(), &some));
-            assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
-            assert!(outcome.readout.losses.is_empty(), "{:?}", outcome.readout.losses);
-            assert_eq!(outcome.readout.anomalies.anomaly_count(), 0);
-            let cores = mesh.chip(0).unwrap().workers().count();
-            assert_eq!(cores, if arch == Arch::WormholeB0 { 56 } else { 130 });
-            let expected = dispatcher_names(&programs, cores, banks);
-            let found = commands(&outcome);
-            let coords: BTreeSet<TileCoord> = reserved(&mesh, arch, worker).into_iter().collect();
-            let names = |of: Risc, prefix: &str| {
-                let lane = found
-                    .iter()
-                    .find(|((_, risc), zones)| *risc == of && zones[0].0.starts_with(prefix));
-                let ((core, _), zones) = lane.unwrap();
-                assert!(coords.contains(&TileCoord { x: core.x, y: core.y }));
-                (*core, zones.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>())
-            };
-            let (dispatcher, dispatched) = names(Risc::Brisc, "CQ-DISPATCH:");
-            assert_eq!(dispatched, expected);
-            let (subordinate, sent) = names(Risc::Ncrisc, "CQ-DISPATCH-SUBORDINATE");
-            assert_eq!(sent, subordinate_names(programs.len()));
-            let (prefetcher, prefetched) = names(Risc::Brisc, "CQ-PREFETCH");
-            assert_eq!(prefetched, vec!["CQ-PREFETCH"; expected.len()]);
-            assert!(dispatcher == subordinate && dispatcher != prefetcher);
-            assert_eq!(found.len(), 3);
-            assert_order_in_time(&outcome, &found);
-            assert_source(&outcome, source(kernels));
-        }
+        let worker = DispatchCores::Worker;
+        // The host's accesses to 130 cores are more than lanes for 1000 programs hold.
+        let config = config(arch, worker).with_program_support_count(2000);
+        let config = config.with_dispatch_profiling();
+        let some = CoreSelection::At(workers_of(&config, 3));
+        let programs: Vec<u32> = (7..17).collect();
+        let (outcome, mesh) = run(&config, launches(programs.clone(), &some));
+        assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
+        assert!(outcome.readout.losses.is_empty(), "{:?}", outcome.readout.losses);
+        assert_eq!(outcome.readout.anomalies.anomaly_count(), 0);
+        let cores = mesh.chip(0).unwrap().workers().count();
+        assert_eq!(cores, if arch == Arch::WormholeB0 { 56 } else { 130 });
+        let expected = dispatcher_names(&programs, cores, banks);
+        let found = commands(&outcome);
+        let coords: BTreeSet<TileCoord> = reserved(&mesh, arch, worker).into_iter().collect();
+        let names = |of: Risc, prefix: &str| {
+            let lane = found
+                .iter()
+                .find(|((_, risc), zones)| *risc == of && zones[0].0.starts_with(prefix));
+            let ((core, _), zones) = lane.unwrap();
+            assert!(coords.contains(&TileCoord { x: core.x, y: core.y }));
+            (*core, zones.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>())
+        };
+        let (dispatcher, dispatched) = names(Risc::Brisc, "CQ-DISPATCH:");
+        assert_eq!(dispatched, expected);
+        let (subordinate, sent) = names(Risc::Ncrisc, "CQ-DISPATCH-SUBORDINATE");
+        assert_eq!(sent, subordinate_names(programs.len()));
+        let (prefetcher, prefetched) = names(Risc::Brisc, "CQ-PREFETCH");
+        assert_eq!(prefetched, vec!["CQ-PREFETCH"; expected.len()]);
+        assert!(dispatcher == subordinate && dispatcher != prefetcher);
+        assert_eq!(found.len(), 3);
+        assert_order_in_time(&outcome, &found);
+        assert_source(&outcome);
     }
 }
 
@@ -237,11 +234,8 @@ fn assert_order_in_time(
     }
 }
 
-/// Source of the native kernels that dispatch.
-const NATIVE_SOURCE: &str = "sim/src/dispatch/kernels.rs";
-
-/// Asserts that every zone of a command is from the kernels of one source.
-fn assert_source(outcome: &Outcome, file: &str) {
+/// Asserts that every zone of a command is from the kernels that dispatch.
+fn assert_source(outcome: &Outcome) {
     let of_commands = |(_, source): &(_, &ZoneSource)| source.name.starts_with("CQ-");
     let sources: Vec<_> = outcome.readout.zones.places().filter(of_commands).collect();
     let zones = outcome.timeline.lanes().flat_map(|lane| lane.zones.iter()).filter(|zone| {
@@ -256,18 +250,10 @@ fn assert_source(outcome: &Outcome, file: &str) {
             .filter(|(known, _)| u32::from(known.0) == id)
             .map(|(_, source)| source.file.as_str())
             .collect();
-        assert_eq!(files, BTreeSet::from([file]));
+        assert_eq!(files, BTreeSet::from(["sim/objects/kernels/src/dispatch.rs"]));
         count += 1;
     }
     assert!(count > 0);
-}
-
-/// Source of the kernels that dispatch beside worker kernels of a kind.
-fn source(kernels: KernelKind) -> &'static str {
-    match kernels {
-        KernelKind::Native => NATIVE_SOURCE,
-        _ => "sim/objects/kernels/src/dispatch.rs",
-    }
 }
 
 /// Zones and values of the kernels that dispatch, in their order, by the name of their zones.
@@ -292,11 +278,10 @@ fn ethernet_cores_record_the_values_of_worker_cores() {
     for (arch, worker_count, with_dispatch) in
         [(Arch::WormholeB0, 64, 72), (Arch::Blackhole, 130, 140)]
     {
-        let outcome_of = |kind, cores, kernels| {
+        let outcome_of = |kind, cores| {
             let chip = ChipConfig::new(arch).with_epoch_max_cycles(1).with_worker_core_count(cores);
             let config = MeshConfig::new(5).with_chip(chip).with_dispatch_cores(kind);
             let config = config.with_program_support_count(2000).with_dispatch_profiling();
-            let config = config.with_kernels(kernels);
             let some = CoreSelection::At(workers_of(&config, 3));
             let (outcome, mesh) = run(&config, launches(7..17, &some));
             assert_eq!(mesh.chip(0).unwrap().workers().count(), worker_count as usize);
@@ -305,46 +290,41 @@ fn ethernet_cores_record_the_values_of_worker_cores() {
             assert_eq!(outcome.readout.anomalies.anomaly_count(), 0);
             outcome
         };
-        let expected =
-            duties(&outcome_of(DispatchCores::Worker, with_dispatch, KernelKind::Native));
+        let expected = duties(&outcome_of(DispatchCores::Worker, with_dispatch));
         assert_eq!(expected.len(), 3);
-        for kernels in kernel_kinds() {
-            let outcome = outcome_of(DispatchCores::Ethernet, worker_count, kernels);
-            assert_source(&outcome, source(kernels));
-            let found = duties(&outcome);
-            assert!(expected.keys().eq(found.keys()), "{:?}", found.keys());
-            for (duty, (zones, values)) in &expected {
-                assert_eq!(found[duty].0.len(), zones.len(), "{arch} {kernels:?} {duty}");
-                assert_eq!(&found[duty].1, values, "{arch} {kernels:?} {duty}");
-            }
-            // The first zone of the subordinate is that of its setting up, the last of its end.
-            let sent = &found["CQ-DISPATCH-SUBORDINATE"].0[1..11];
-            let mut before = 0;
-            for (zone, (first, last)) in sent.iter().zip(spans(&outcome).into_values()) {
-                assert!(before < zone.end_cycle && zone.end_cycle < first + 60, "{zone:?} {first}");
-                before = last;
-            }
+        let outcome = outcome_of(DispatchCores::Ethernet, worker_count);
+        assert_source(&outcome);
+        let found = duties(&outcome);
+        assert!(expected.keys().eq(found.keys()), "{:?}", found.keys());
+        for (duty, (zones, values)) in &expected {
+            assert_eq!(found[duty].0.len(), zones.len(), "{arch} {duty}");
+            assert_eq!(&found[duty].1, values, "{arch} {duty}");
+        }
+        // The first zone of the subordinate is that of its setting up, the last of its end.
+        let sent = &found["CQ-DISPATCH-SUBORDINATE"].0[1..11];
+        let mut before = 0;
+        for (zone, (first, last)) in sent.iter().zip(spans(&outcome).into_values()) {
+            assert!(before < zone.end_cycle && zone.end_cycle < first + 60, "{zone:?} {first}");
+            before = last;
         }
     }
 }
 
-/// Object code polls the clock, so that so long a queue's kernels are native.
+/// The kernels poll the clock all the time, which is passed over.
 #[test]
 fn a_queue_that_is_open_for_two_hours_is_closed_at_once() {
-    for kernels in kernel_kinds() {
-        let chip = ChipConfig::new(Arch::WormholeB0).with_epoch_max_cycles(1);
-        let config = MeshConfig::new(5).with_chip(chip).with_dispatch_cores(DispatchCores::Worker);
-        let config = config.with_dispatch_profiling().with_kernels(kernels);
-        let config = config.with_program_support_count(2000);
-        let mut launches = launches(1..=2, &CoreSelection::At(workers_of(&config, 1)));
-        launches[1].earliest_ns = 7_200_000_000_000;
-        let (outcome, _) = run(&config, launches);
-        assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
-        assert_source(&outcome, NATIVE_SOURCE);
-        let found = commands(&outcome);
-        assert_order_in_time(&outcome, &found);
-        assert!(spans(&outcome)[&2].0 > 7_000_000_000_000, "{:?}", spans(&outcome));
-    }
+    let chip = ChipConfig::new(Arch::WormholeB0).with_epoch_max_cycles(1);
+    let config = MeshConfig::new(5).with_chip(chip).with_dispatch_cores(DispatchCores::Worker);
+    let config = config.with_dispatch_profiling();
+    let config = config.with_program_support_count(2000);
+    let mut launches = launches(1..=2, &CoreSelection::At(workers_of(&config, 1)));
+    launches[1].earliest_ns = 7_200_000_000_000;
+    let (outcome, _) = run(&config, launches);
+    assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
+    assert_source(&outcome);
+    let found = commands(&outcome);
+    assert_order_in_time(&outcome, &found);
+    assert!(spans(&outcome)[&2].0 > 7_000_000_000_000, "{:?}", spans(&outcome));
 }
 
 #[test]
@@ -415,7 +395,6 @@ fn thousand_programs(kind: DispatchCores, support_count: u32) -> Outcome {
         .with_chip(chip)
         .with_dispatch_cores(kind)
         .with_dispatch_profiling()
-        .with_kernels(KernelKind::Native)
         .with_program_support_count(support_count);
     let some = CoreSelection::At(workers_of(&config, 4));
     let (outcome, mesh) = run(&config, launches(1..=1000, &some));

@@ -5,10 +5,7 @@ use crate::{
     support::{Session, has_object_code, outcome},
 };
 use host_reader::{mesh::Noc0Coord, read_device_profiler};
-use sim::{
-    config::MeshConfig, kernel::ObjectKernel, machine::KernelKind, program::Kernel,
-    workload::WorkloadOptions,
-};
+use sim::{config::MeshConfig, kernel::ObjectKernel, program::Kernel, workload::WorkloadOptions};
 use std::collections::BTreeSet;
 use wire::Risc;
 
@@ -20,8 +17,7 @@ fn kernels_that_go_wrong_are_named_and_the_rest_of_the_mesh_is_read() {
     if !has_object_code() {
         return;
     }
-    let config =
-        MeshConfig::wormhole(1).with_kernels(KernelKind::Riscv).with_cycle_budget(2_000_000);
+    let config = MeshConfig::wormhole(1).with_cycle_budget(2_000_000);
     let options = WorkloadOptions::default();
     let Session { mut mesh, plan } = Session::new(&config, "broken-kernels", &options, Vec::new());
     plan.phases.iter().for_each(|phase| mesh.enqueue_phase(phase));

@@ -24,9 +24,9 @@ use sim::{
         Rule,
         rules::{DelayWrite, LateSubordinate, PushRule, Selection},
     },
+    kernel::ObjectKernel,
     mesh::SimulatedMesh,
-    native,
-    program::{CoreSelection, Emission, Kernel, Launch, NativeKernel, Program},
+    program::{CoreSelection, Kernel, Launch, Program},
     random::Stream,
     truth::Truth,
     workload::WorkloadOptions,
@@ -237,8 +237,7 @@ fn no_op_of_eight_hours_is_longer_than_it_was() {
     let chip = ChipConfig::new(Arch::WormholeB0).with_epoch_max_cycles(1 << 47);
     let mut mesh = SimulatedMesh::new(&MeshConfig::new(5).with_chip(chip)).unwrap();
     init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
-    let kernel: Arc<dyn Kernel> =
-        Arc::new(NativeKernel::new(|_| Emission::NONE, |_| native::spin(5_000)));
+    let kernel: Arc<dyn Kernel> = Arc::new(ObjectKernel::named("work").unwrap());
     let program = Arc::new(Program::new("spin").with_kernel_on_all(&kernel));
     let workers: Vec<TileCoord> = {
         let cores = mesh.chip(0).unwrap().plan().cores();
@@ -252,7 +251,9 @@ fn no_op_of_eight_hours_is_longer_than_it_was() {
         let reached = workers.len() * number as usize / count as usize;
         let cores = CoreSelection::At(workers[..reached.max(1)].to_vec());
         let at_ns = u64::from(number) * 600 * SECOND_NS;
-        mesh.enqueue_everywhere(&Launch::new(&program, number).on(cores).not_before_ns(at_ns));
+        mesh.enqueue_everywhere(
+            &Launch::new(&program, number).with_args(&[5_000]).on(cores).not_before_ns(at_ns),
+        );
         mesh.run_to_completion();
         readout.append(reader.read(&mut mesh).unwrap());
     }

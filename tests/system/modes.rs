@@ -3,7 +3,7 @@
 
 use crate::{
     accounting::assert_honest,
-    support::{Outcome, kernel_kinds, mesh_after, outcome},
+    support::{Outcome, mesh_after, outcome},
 };
 use host_reader::{
     ProfilerOptions, ReadOptions,
@@ -20,10 +20,12 @@ use host_reader::{
 use sim::{
     arch::{Arch, TileCoord},
     config::{ChipConfig, MeshConfig},
-    kernel::TwinKernel,
-    machine::KernelKind,
+    kernel::{
+        ObjectKernel,
+        script::{Movement, Script, Step},
+    },
     mesh::SimulatedMesh,
-    program::{CoreSelection, Emission, Kernel, KernelContext, Launch, NativeKernel, Program},
+    program::{CoreSelection, Kernel, Launch, Program},
     truth::RiscKey,
     workload::{Phase, Trace, Workload, WorkloadOptions},
 };
@@ -36,8 +38,8 @@ use wire::{CoreKind, Risc};
 const CORES: usize = 64;
 const RISCS: usize = 5;
 
-fn wormhole(kernels: KernelKind) -> MeshConfig {
-    MeshConfig::wormhole(11).with_kernels(kernels)
+fn wormhole() -> MeshConfig {
+    MeshConfig::wormhole(11)
 }
 
 /// A chip whose tiles share an epoch, so that times of different cores can be compared.
@@ -80,7 +82,7 @@ fn workers(config: &MeshConfig) -> Vec<TileCoord> {
 }
 
 fn step_program() -> Arc<Program> {
-    let kernel: Arc<dyn Kernel> = Arc::new(TwinKernel::named("steps").unwrap());
+    let kernel: Arc<dyn Kernel> = Arc::new(ObjectKernel::named("steps").unwrap());
     Arc::new(Program::new("step").with_kernel_on_all(&kernel))
 }
 
@@ -95,39 +97,37 @@ fn runs_by_replay(readout: &Readout) -> BTreeMap<Option<TraceReplay>, usize> {
 
 #[test]
 fn five_replays_of_a_hundred_ops_are_five_sessions_of_a_hundred() {
-    for kernels in kernel_kinds() {
-        let config = wormhole(kernels);
-        let workers = workers(&config);
-        // Some cores are enough; of object code all of them would take a minute.
-        let launches = launches_of_workload(&config, "trace-replay").into_iter();
-        let launches: Vec<Launch> =
-            launches.map(|launch| launch.on(CoreSelection::At(workers[..4].to_vec()))).collect();
-        let mut outcome = run(&config, launches.clone(), CaptureMode::Workers);
-        assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
-        assert!(outcome.readout.losses.is_empty());
-        let lanes = 4 * RISCS;
-        let named = book_of(&launches).name_runs(&mut outcome.readout);
-        assert_eq!(named, NamedRuns { named: (lanes * 500) as u64, unknown: 0 });
-        let replay = |counter| Some(TraceReplay { trace_id: 1, counter });
-        let expected = (1..=5).map(|counter| (replay(counter), lanes * 100));
-        let expected: BTreeMap<_, _> = expected.chain([(None, lanes)]).collect();
-        assert_eq!(runs_by_replay(&outcome.readout), expected);
-        let mut sessions: BTreeMap<_, Vec<u32>> = BTreeMap::new();
-        for Op { trace_id, trace_replay, run_host_id, launch, .. } in ops_of(&outcome.readout) {
-            assert_eq!(launch, 1, "a program runs once in a replay");
-            let session = sessions.entry((trace_id, trace_replay)).or_default();
-            session.push(run_host_id >> 10);
-        }
-        assert_eq!(sessions.remove(&(None, None)), Some(vec![1]));
-        let ids: Vec<u32> = (2..102).collect();
-        let expected = (1..=5).map(|replay| ((Some(1), Some(replay)), ids.clone()));
-        assert_eq!(sessions, expected.collect());
+    let config = wormhole();
+    let workers = workers(&config);
+    // Some cores are enough: all of them would take a minute.
+    let launches = launches_of_workload(&config, "trace-replay").into_iter();
+    let launches: Vec<Launch> =
+        launches.map(|launch| launch.on(CoreSelection::At(workers[..4].to_vec()))).collect();
+    let mut outcome = run(&config, launches.clone(), CaptureMode::Workers);
+    assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
+    assert!(outcome.readout.losses.is_empty());
+    let lanes = 4 * RISCS;
+    let named = book_of(&launches).name_runs(&mut outcome.readout);
+    assert_eq!(named, NamedRuns { named: (lanes * 500) as u64, unknown: 0 });
+    let replay = |counter| Some(TraceReplay { trace_id: 1, counter });
+    let expected = (1..=5).map(|counter| (replay(counter), lanes * 100));
+    let expected: BTreeMap<_, _> = expected.chain([(None, lanes)]).collect();
+    assert_eq!(runs_by_replay(&outcome.readout), expected);
+    let mut sessions: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+    for Op { trace_id, trace_replay, run_host_id, launch, .. } in ops_of(&outcome.readout) {
+        assert_eq!(launch, 1, "a program runs once in a replay");
+        let session = sessions.entry((trace_id, trace_replay)).or_default();
+        session.push(run_host_id >> 10);
     }
+    assert_eq!(sessions.remove(&(None, None)), Some(vec![1]));
+    let ids: Vec<u32> = (2..102).collect();
+    let expected = (1..=5).map(|replay| ((Some(1), Some(replay)), ids.clone()));
+    assert_eq!(sessions, expected.collect());
 }
 
 /// Asserts that the launches of two traces carry the number of their replay on every RISC, and
 /// those before and after none.
-fn assert_replays(kernels: KernelKind, plain: u32, [first, second]: [u32; 2], replays: u64) {
+fn assert_replays(plain: u32, [first, second]: [u32; 2], replays: u64) {
     let program = step_program();
     let launch = |id| Launch::new(&program, id);
     let (of_first, of_second) = (101..101 + first, 201..201 + second);
@@ -139,7 +139,7 @@ fn assert_replays(kernels: KernelKind, plain: u32, [first, second]: [u32; 2], re
         launches.extend(traces.iter().flat_map(Trace::replay));
     }
     launches.push(launch(plain));
-    let mut outcome = run(&wormhole(kernels), launches.clone(), CaptureMode::Workers);
+    let mut outcome = run(&wormhole(), launches.clone(), CaptureMode::Workers);
     book_of(&launches).name_runs(&mut outcome.readout);
     assert_eq!(outcome.readout.lanes().count(), CORES * RISCS);
     for lane in outcome.readout.lanes() {
@@ -161,56 +161,38 @@ fn assert_replays(kernels: KernelKind, plain: u32, [first, second]: [u32; 2], re
 /// replayed three times; then 12, 10 and two times.
 #[test]
 fn each_of_two_traces_has_every_replay_once() {
-    for kernels in kernel_kinds() {
-        assert_replays(kernels, 4, [3, 2], 3);
-        assert_replays(kernels, 12, [6, 4], 2);
-    }
+    assert_replays(4, [3, 2], 3);
+    assert_replays(12, [6, 4], 2);
 }
 
 #[test]
 fn cores_count_replays_that_begin_on_others() {
     let program = step_program();
-    let config = wormhole(KernelKind::Native);
+    let config = wormhole();
     let workers = workers(&config);
     let on =
         |id, cores: &[TileCoord]| Launch::new(&program, id).on(CoreSelection::At(cores.to_vec()));
     // The first op of the trace leaves all cores but one alone.
     let trace = Trace::new(3, [on(1, &workers[..1]), on(2, &workers[1..])]);
-    for kernels in kernel_kinds() {
-        let launches: Vec<Launch> = (0..4).flat_map(|_| trace.replay()).collect();
-        let config = config.clone().with_kernels(kernels);
-        let mut outcome = run(&config, launches.clone(), CaptureMode::Workers);
-        let named = book_of(&launches).name_runs(&mut outcome.readout);
-        assert_eq!(named, NamedRuns { named: (CORES * RISCS * 4) as u64, unknown: 0 });
-        for lane in outcome.readout.lanes() {
-            let counters: Vec<_> = lane.runs.iter().map(|run| run.trace.unwrap().counter).collect();
-            assert_eq!(counters, [1, 2, 3, 4], "{}", lane.id);
-        }
+    let launches: Vec<Launch> = (0..4).flat_map(|_| trace.replay()).collect();
+    let mut outcome = run(&config, launches.clone(), CaptureMode::Workers);
+    let named = book_of(&launches).name_runs(&mut outcome.readout);
+    assert_eq!(named, NamedRuns { named: (CORES * RISCS * 4) as u64, unknown: 0 });
+    for lane in outcome.readout.lanes() {
+        let counters: Vec<_> = lane.runs.iter().map(|run| run.trace.unwrap().counter).collect();
+        assert_eq!(counters, [1, 2, 3, 4], "{}", lane.id);
     }
 }
 
 /// A program whose two RISCs that move data record more NoC events than they may keep until the end,
 /// and push on their way.
 fn noc_program() -> Arc<Program> {
-    const EVENTS: u64 = 24;
-    const TARGET: u64 = 0x3_0000 | 18 << 36 | 25 << 42;
-    let emission = |_: &KernelContext| Emission { data: EVENTS, ..Emission::NONE };
-    let kernel = NativeKernel::new(emission, |_: &KernelContext| {
-        for event in 0..EVENTS {
-            kernel_profiler::record_noc_event_with_addr!(
-                Write,
-                0x2_0000_u32,
-                TARGET,
-                2048,
-                1,
-                false,
-                0
-            );
-            if event % 10 == 9 {
-                kernel_profiler::quick_push();
-            }
-        }
+    const EVENTS: usize = 24;
+    let steps = (0..EVENTS).flat_map(|event| {
+        let push = (event % 10 == 9).then_some(Step::QuickPush);
+        std::iter::once(Step::TransferWithAddresses(Movement::Write(2048, false))).chain(push)
     });
+    let kernel = Script::new(steps.collect()).unwrap();
     let kernel: Arc<dyn Kernel> = Arc::new(kernel);
     let program = Program::new("noc").with_kernel(Risc::Brisc, Arc::clone(&kernel));
     Arc::new(program.with_kernel(Risc::Ncrisc, kernel))
@@ -220,7 +202,7 @@ fn noc_program() -> Arc<Program> {
 /// parts of a run that were pushed on its way are of the same replay.
 #[test]
 fn what_is_pushed_on_the_way_keeps_its_replay_on_both_riscs_that_move_data() {
-    let config = wormhole(KernelKind::Native);
+    let config = wormhole();
     let cores = workers(&config)[..2].to_vec();
     let program = noc_program();
     let launch = |id| Launch::new(&program, id).on(CoreSelection::At(cores.clone()));
@@ -299,19 +281,14 @@ fn envelope_truth(outcome: &Outcome, core: TileCoord, first: u64, ops: u64) -> V
 /// Upstream's `test_device_trace_run`: five firmware and five kernel durations.
 #[test]
 fn trace_only_mode_records_one_envelope_per_replay_and_core() {
-    let all = Arch::ALL
-        .into_iter()
-        .flat_map(|arch| kernel_kinds().into_iter().map(move |kind| (arch, kind)));
-    for (arch, kernels) in all {
-        let config = in_one_epoch(arch).with_trace_only().with_kernels(kernels);
+    for arch in Arch::ALL {
+        let config = in_one_epoch(arch).with_trace_only();
         let mut launches = launches_of_workload(&config, "trace-replay");
         let mut cores = workers(&config);
-        if kernels == KernelKind::Riscv {
-            // Of object code all of them would take a minute.
-            cores.truncate(4);
-            let few = |launch: Launch| launch.on(CoreSelection::At(cores.clone()));
-            launches = launches.into_iter().map(few).collect();
-        }
+        // All of them would take a minute.
+        cores.truncate(4);
+        let few = |launch: Launch| launch.on(CoreSelection::At(cores.clone()));
+        launches = launches.into_iter().map(few).collect();
         let outcome = run(&config, launches, CaptureMode::TraceOnly);
         let readout = &outcome.readout;
         assert!(readout.losses.is_empty(), "{:?}", readout.losses);
@@ -351,29 +328,27 @@ fn trace_only_mode_records_one_envelope_per_replay_and_core() {
 /// Upstream's `test_sub_device_profiler`: three programs on two sub-devices.
 #[test]
 fn sub_devices_run_side_by_side_on_disjoint_cores() {
-    for kernels in kernel_kinds() {
-        let config = in_one_epoch(Arch::WormholeB0).with_kernels(kernels);
-        let launches = launches_of_workload(&config, "sub-devices");
-        let outcome = run(&config, launches, CaptureMode::Workers);
-        assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
-        let mut cores: BTreeMap<u32, BTreeSet<_>> = BTreeMap::new();
-        for lane in outcome.readout.lanes() {
-            for run in &lane.runs {
-                cores.entry(run.program.base()).or_default().insert(lane.id.core);
-            }
+    let config = in_one_epoch(Arch::WormholeB0);
+    let launches = launches_of_workload(&config, "sub-devices");
+    let outcome = run(&config, launches, CaptureMode::Workers);
+    assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
+    let mut cores: BTreeMap<u32, BTreeSet<_>> = BTreeMap::new();
+    for lane in outcome.readout.lanes() {
+        for run in &lane.runs {
+            cores.entry(run.program.base()).or_default().insert(lane.id.core);
         }
-        assert_eq!(cores.values().map(BTreeSet::len).collect::<Vec<_>>(), [32, 32, 32]);
-        assert!(cores[&1].is_disjoint(&cores[&2]));
-        assert_eq!(cores[&2], cores[&3]);
-        let ops = ops_of(&outcome.readout);
-        let kernels: BTreeMap<u32, _> =
-            ops.iter().map(|op| (op.run_host_id >> 10, op.kernel.unwrap())).collect();
-        let [first, second, third] = [kernels[&1], kernels[&2], kernels[&3]];
-        assert!(first.start_cycle < second.start_cycle && second.start_cycle < first.end_cycle);
-        assert!(third.start_cycle > second.end_cycle);
-        // The chip is idle from when nothing runs any more, not from the end of the op before.
-        let idle_from = first.end_cycle.max(second.end_cycle);
-        let latencies: Vec<_> = ops.iter().map(|op| op.op_to_op_latency_cycles).collect();
-        assert_eq!(latencies, [Some(0), None, third.start_cycle.checked_sub(idle_from)]);
     }
+    assert_eq!(cores.values().map(BTreeSet::len).collect::<Vec<_>>(), [32, 32, 32]);
+    assert!(cores[&1].is_disjoint(&cores[&2]));
+    assert_eq!(cores[&2], cores[&3]);
+    let ops = ops_of(&outcome.readout);
+    let kernels: BTreeMap<u32, _> =
+        ops.iter().map(|op| (op.run_host_id >> 10, op.kernel.unwrap())).collect();
+    let [first, second, third] = [kernels[&1], kernels[&2], kernels[&3]];
+    assert!(first.start_cycle < second.start_cycle && second.start_cycle < first.end_cycle);
+    assert!(third.start_cycle > second.end_cycle);
+    // The chip is idle from when nothing runs any more, not from the end of the op before.
+    let idle_from = first.end_cycle.max(second.end_cycle);
+    let latencies: Vec<_> = ops.iter().map(|op| op.op_to_op_latency_cycles).collect();
+    assert_eq!(latencies, [Some(0), None, third.start_cycle.checked_sub(idle_from)]);
 }

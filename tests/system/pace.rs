@@ -64,6 +64,32 @@ fn probe_costs(arch: Arch) -> ProbeCosts {
     costs[usize::from(arch != Arch::ALL[0])].clone()
 }
 
+/// Cycles that the records of a wait and of a signal take, as the simulator has it: those by which
+/// a writer that waits at a barrier for each tile, and that all others wait for, is slower with them.
+fn record_cycles(arch: Arch, records: WaitRecords) -> f64 {
+    static CYCLES: OnceLock<[[f64; 2]; 2]> = OnceLock::new();
+    let measured = || {
+        [0, 1].map(|seed| {
+            let shape = PipelineShape {
+                tiles: 60,
+                reader: 1,
+                unpack: 1,
+                compute: 1,
+                pack: 1,
+                barrier: 100,
+                jitter: 0,
+                ..PipelineShape::default()
+            };
+            let case = Case { seed, shape };
+            let plain = case.length(WaitRecords::Off);
+            let more = |records| (case.length(records) - plain) / f64::from(shape.tiles);
+            [WaitRecords::Totals, WaitRecords::Events].map(more)
+        })
+    };
+    let of_arch = CYCLES.get_or_init(measured)[usize::from(arch != Arch::ALL[0])];
+    of_arch[usize::from(records == WaitRecords::Events)]
+}
+
 /// One pipeline on a few cores.
 #[derive(Clone, Copy)]
 struct Case {
@@ -71,7 +97,7 @@ struct Case {
     shape: PipelineShape,
 }
 
-impl fmt::Display for Case {
+impl fmt::Debug for Case {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "KPROF_PACE_SEED={} {:?}", self.seed, self.shape)
     }
@@ -122,8 +148,8 @@ impl Case {
     }
 
     /// Cycles from the first start of a kernel to the last end, as the simulator has it.
-    fn length(&self) -> f64 {
-        let outcome = self.run(WaitRecords::Off);
+    fn length(&self, records: WaitRecords) -> f64 {
+        let outcome = self.run(records);
         let times = outcome.truth.launches.values().flatten().filter_map(|launch| launch.kernel);
         let (mut start, mut end) = (u64::MAX, 0);
         for time in times {
@@ -136,33 +162,32 @@ impl Case {
     fn gain(&self, whole: f64, change: impl Fn(&mut PipelineShape)) -> f64 {
         let mut other = *self;
         change(&mut other.shape);
-        (1.0 - other.length() / whole) * 100.0
+        (1.0 - other.length(WaitRecords::Off) / whole) * 100.0
     }
 }
 
 /// Percent of its time that a pipeline takes less without one of its parts.
 #[derive(Clone, Copy, Debug)]
 struct Gains {
+    case: Case,
+    /// Cycles of the whole pipeline.
+    whole: f64,
     reader: f64,
     math: f64,
-    /// Of the math are parts: unpacker and packer alone.
-    unpack: f64,
-    pack: f64,
     writer: f64,
     straggler: f64,
-    deeper: f64,
 }
 
 impl Gains {
     fn of(case: &Case) -> Self {
-        let whole = case.length();
+        let whole = case.length(WaitRecords::Off);
         Self {
+            case: *case,
+            whole,
             reader: case.gain(whole, |shape| shape.reader = 1),
             math: case.gain(whole, |shape| {
                 (shape.unpack, shape.compute, shape.pack) = (1, 1, 1);
             }),
-            unpack: case.gain(whole, |shape| shape.unpack = 1),
-            pack: case.gain(whole, |shape| shape.pack = 1),
             writer: case.gain(whole, |shape| shape.writer = 1),
             straggler: if case.shape.straggler > 0 {
                 // The same tiles on all of the four cores.
@@ -173,11 +198,12 @@ impl Gains {
             } else {
                 0.0
             },
-            deeper: case.gain(whole, |shape| {
-                shape.input += 2;
-                shape.output += 2;
-            }),
         }
+    }
+
+    /// Cycles of the pipeline for a tile.
+    fn tile_cycles(&self) -> f64 {
+        self.whole / f64::from(self.case.shape.tiles)
     }
 
     fn most(&self) -> f64 {
@@ -186,14 +212,18 @@ impl Gains {
 
     /// Gain of the finding's cause; `None` if there is no truth of it.
     fn of_cause(&self, cause: Cause) -> Option<f64> {
+        let gain = |change: fn(&mut PipelineShape)| self.case.gain(self.whole, change);
         Some(match cause {
             Cause::Reader | Cause::Latency | Cause::Semaphore => self.reader,
             Cause::Compute => self.math,
-            Cause::Unpack => self.unpack,
-            Cause::Pack => self.pack,
+            Cause::Unpack => gain(|shape| shape.unpack = 1),
+            Cause::Pack => gain(|shape| shape.pack = 1),
             Cause::Writer => self.writer,
             Cause::UnevenWork | Cause::Straggler => self.straggler,
-            Cause::Turns => self.deeper,
+            Cause::Turns => gain(|shape| {
+                shape.input += 2;
+                shape.output += 2;
+            }),
             Cause::Balanced => 0.0,
             _ => return None,
         })
@@ -211,17 +241,18 @@ enum Verdict {
     Untold,
     /// Another part gains more.
     WrongCause,
-    /// The right part, with a bound further below.
+    /// The right part, with a bound further below than records of waits explain.
     WrongGain,
 }
 
-fn judge(gains: &Gains, finding: Option<&Finding>) -> Verdict {
+/// `record_percent` is by how much records of waits may lower the bound.
+fn judge(gains: &Gains, record_percent: f64, finding: Option<&Finding>) -> Verdict {
     let Some(finding) = finding else { return Verdict::Untold };
+    let Some(truth) = gains.of_cause(finding.cause) else { return Verdict::WrongCause };
     // Deeper buffers may gain less than one stage alone, for the price of a number.
-    if finding.cause == Cause::Turns && gains.deeper < gains.most() / 2.0 {
+    if finding.cause == Cause::Turns && truth < gains.most() / 2.0 {
         return Verdict::WrongCause;
     }
-    let Some(truth) = gains.of_cause(finding.cause) else { return Verdict::WrongCause };
     let slack = if finding.cause == Cause::Balanced { 6.0 } else { 3.0 };
     // An engine alone cannot gain what all of them do.
     let part_of = match finding.cause {
@@ -233,7 +264,7 @@ fn judge(gains: &Gains, finding: Option<&Finding>) -> Verdict {
     }
     let found = finding.gain_at_most_percent.unwrap();
     match found - truth {
-        ..-3.0 => Verdict::WrongGain,
+        below if below < -3.0 - record_percent => Verdict::WrongGain,
         ..12.0 => Verdict::Right,
         _ => Verdict::Loose,
     }
@@ -248,10 +279,14 @@ fn judge_seed(seed: u64, is_told: bool, verdicts: &mut Verdicts) {
     for (form, records) in [("sums", WaitRecords::Totals), ("events", WaitRecords::Events)] {
         let explanation = case.explain(records);
         let finding = explanation.findings.first();
-        let verdict = judge(&gains, finding);
+        // A stage that others wait for does not wait, the next one does twice for each tile: for its
+        // buffer and at its barrier. So it is slower by the records of that, and the stage before is
+        // not: the gain of a recorded pipeline is smaller than that of one without records.
+        let cycles = 2.0 * record_cycles(case.arch(), records);
+        let verdict = judge(&gains, 100.0 * cycles / gains.tile_cycles(), finding);
         *verdicts.entry((form, verdict)).or_default() += 1;
         if is_told || verdict >= Verdict::WrongCause {
-            println!("{verdict:?} by {form}: {case}\n    {gains:.1?}");
+            println!("{verdict:?} by {form}, {cycles:.0} cycles of records: {gains:.1?}");
             println!("    {:.1?}", finding.map(|of| (of.gain_at_most_percent, &of.sentence)));
         }
         if is_told {
@@ -284,7 +319,7 @@ fn first_sentences_name_what_gains_most() {
         if of == "fixed" {
             assert!(wrong("sums") * 25 <= count && wrong("events") * 12 <= count, "{verdicts:?}");
             let bounds = ["sums", "events"].map(|form| number(form, Verdict::WrongGain));
-            assert!(bounds[0] * 25 <= count && bounds[1] * 6 <= count, "{verdicts:?}");
+            assert!(bounds.iter().all(|bounds| bounds * 25 <= count), "{verdicts:?}");
             assert!(right("sums") * 10 >= count * 8, "{verdicts:?}");
         } else {
             assert!(wrong("sums") * 2 <= count && wrong("events") * 3 <= count * 2, "{verdicts:?}");

@@ -7,7 +7,7 @@ use host_reader::{
 use sim::{
     config::MeshConfig,
     fault::Rule,
-    machine::{self, ExecutionFailure, KernelKind},
+    machine::{self, ExecutionFailure},
     mesh::SimulatedMesh,
     program::Launch,
     truth::Truth,
@@ -92,12 +92,6 @@ pub(crate) fn outcome(mut readout: Readout, mesh: &SimulatedMesh) -> Outcome {
     let timeline = Timeline::of_readout(&readout);
     let failures = mesh.execution_failures().cloned().collect();
     Outcome { readout, timeline, truth: mesh.truth(), failures }
-}
-
-/// Forms in which kernels run: native, and object code if the build has it.
-pub(crate) fn kernel_kinds() -> Vec<KernelKind> {
-    let object_code = has_object_code().then_some(KernelKind::Riscv);
-    std::iter::once(KernelKind::Native).chain(object_code).collect()
 }
 
 /// Returns true if the build has object code; otherwise prints what to install, which is a failure

@@ -206,7 +206,7 @@ WORKLOADS = {
 def check_workload(program, upstream, artifacts, workload):
     setup, expect_counts = WORKLOADS[workload]
     shutil.rmtree(artifacts, ignore_errors=True)
-    kprof(program, "run", "--workload", workload, "--kernels", "native", "-o", artifacts)
+    kprof(program, "run", "--workload", workload, "-o", artifacts)
     cores = keep_cores(artifacts / ".logs/profile_log_device.csv", KEPT_CORES)
     expect(f"{workload}: cores", cores, (KEPT_CORES, 64))
     expect_counts(*counts(upstream, artifacts, setup))
@@ -217,7 +217,7 @@ def check_capture(program, upstream, artifacts):
     shutil.rmtree(artifacts, ignore_errors=True)
     capture = artifacts / "matmul.kprof"
     artifacts.mkdir()
-    kprof(program, "capture", "--workload", "matmul", "--ops", "5", "--kernels", "native", "-o", capture)
+    kprof(program, "capture", "--workload", "matmul", "--ops", "5", "-o", capture)
     told = json.loads(kprof(program, "ops", capture, "-n", "ours", "--json").stdout)
     expect("capture: rows", (told["rows"], told["device_ops"], told["problem_count"]), (5, 5, 0))
     stats, _ = counts(upstream, artifacts, "default_setup")

@@ -92,15 +92,15 @@ impl TtsimMesh {
     /// Checks that a plan can be carried out on ttsim.
     ///
     /// # Errors
-    /// If it needs faults or times of our simulator, or kernels that are not object code.
+    /// If it needs faults or times of our simulator, or kernels that wait for other cores.
     pub fn check(plan: &Plan) -> Result<(), TtsimError> {
         if !plan.rules.is_empty() {
             return Err(unsupported("the workload injects faults, which only our simulator can"));
         }
-        if !plan.runs_as_object_code() {
-            return Err(unsupported("a kernel of the workload is native only"));
-        }
         let mut launches = plan.phases.iter().flat_map(|phase| &phase.launches);
+        if launches.clone().any(|launch| launch.program.couples_cores()) {
+            return Err(unsupported("kernels of the workload wait for those of other cores"));
+        }
         if launches.any(|launch| launch.earliest_ns > 0) {
             return Err(unsupported("the workload launches at set times, and ttsim has none"));
         }

@@ -18,7 +18,6 @@ use reader::{
 use sim::{
     arch::{Arch, TileCoord},
     config::{ChipConfig, MeshConfig},
-    machine::KernelKind,
     mesh::SimulatedMesh,
     workload::{Workload, WorkloadOptions},
 };
@@ -164,7 +163,7 @@ pub(crate) fn ran_with_links(
     links: usize,
 ) -> SimulatedMesh {
     let chip = ChipConfig::new(arch).with_worker_core_count(cores).with_active_ethernet(links);
-    let config = MeshConfig::new(seed).with_chip(chip).with_kernels(KernelKind::Native);
+    let config = MeshConfig::new(seed).with_chip(chip);
     let mut mesh = SimulatedMesh::new(&config).unwrap();
     init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
     let options = WorkloadOptions { has_ethernet: links > 0, ..WorkloadOptions::default() };

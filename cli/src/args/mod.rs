@@ -17,7 +17,7 @@ use std::path::PathBuf;
 pub(crate) use chip::{AttachArgs, ChipArgs, ReadArgs};
 pub(crate) use counters::CounterChoice;
 pub(crate) use run::{
-    Backend, CaptureArgs, DispatchCoreKind, Kernels, RunArgs, SdkArgs, Waits, WorkloadArgs,
+    Backend, CaptureArgs, DispatchCoreKind, RunArgs, SdkArgs, Waits, WorkloadArgs,
 };
 pub(crate) use show::{
     CheckArgs, InfoArgs, NocArgs, OpOrder, ReportArgs, SchemaArgs, ShowArgs, SqlEngine,

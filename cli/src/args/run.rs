@@ -114,8 +114,7 @@ pub(crate) struct WorkloadArgs {
     /// Also record sum zones.
     #[arg(help_heading = RECORDS, long)]
     pub(crate) enable_sum_profiling: bool,
-    /// Gather several launches in L1 before they are pushed. Not with sum zones, nor with --waits in
-    /// object code.
+    /// Gather several launches in L1 before they are pushed. Not with sum zones, nor with --waits.
     #[arg(help_heading = RECORDS, long, conflicts_with_all = ["enable_sum_profiling", "device_trace_profiler"])]
     pub(crate) enable_accumulate_profiling: bool,
     /// Record only traces: one envelope per replay and core.
@@ -144,7 +143,7 @@ pub(crate) struct WorkloadArgs {
     /// Debug dump: a core whose DRAM buffer is full waits until the host has read it, a second at
     /// most, so that nothing is dropped; NoC events have addresses. With --collect-noc-traces,
     /// reads every 500ms and DRAM for 500 programs unless --read-every and --op-support-count say
-    /// otherwise. Object code only.
+    /// otherwise.
     #[arg(
         help_heading = RECORDS,
         long,
@@ -159,9 +158,9 @@ pub(crate) struct WorkloadArgs {
         ]
     )]
     pub(crate) noc_debug_dump: bool,
-    /// Groups of hardware counters to read in each launch of object code: fpu, pack, unpack,
-    /// instrn, l1_0 to l1_5, or all. What one run cannot read together takes several runs, whose
-    /// counters are put side by side.
+    /// Groups of hardware counters to read in each launch: fpu, pack, unpack, instrn, l1_0 to l1_5,
+    /// or all. What one run cannot read together takes several runs, whose counters are put side by
+    /// side.
     #[arg(
         help_heading = RECORDS,
         long,
@@ -187,9 +186,6 @@ pub(crate) struct WorkloadArgs {
     /// the phases of a workload.
     #[arg(help_heading = RECORDS, long, value_name = "DURATION", value_parser = duration_ns)]
     pub(crate) read_every: Option<u64>,
-    /// Kind of kernels. Default: object code, if this program was built with it.
-    #[arg(help_heading = WORKLOAD, long, value_enum, value_name = "KIND")]
-    pub(crate) kernels: Option<Kernels>,
     /// Number of threads. Default: one per processor. Results do not depend on it.
     #[arg(help_heading = CHIPS, long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
@@ -308,15 +304,6 @@ pub(crate) enum Waits {
     Totals,
     /// Each wait that blocked and each signal, too.
     Events,
-    /// The same in windows of time alone, 2^14 of 2^17 cycles, with the sums of all; native kernels.
+    /// The same in windows of time alone, 2^14 of 2^17 cycles, with the sums of all.
     Windows,
-}
-
-/// Kind of kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kernels {
-    /// RV32IM object code, interpreted with the chip's timing.
-    Riscv,
-    /// Rust functions of this program: faster, with estimated costs.
-    Native,
 }

@@ -1,87 +1,22 @@
-//! Kind of a run's kernels, the number of threads they run on, and their failures.
+//! The object code of a run's kernels, the number of threads they run on, and their failures.
 
 use crate::{
-    args::{Backend, Kernels},
     failure::{Failure, note},
     numbers::counted,
 };
-use sim::{
-    machine::{KernelKind, TARGET, has_object_code},
-    workload::Plan,
-};
-use std::{fmt, num::NonZeroUsize};
+use sim::machine::{TARGET, has_object_code};
+use std::num::NonZeroUsize;
 
-/// The kernels that were asked for; object code if nothing was said and there is any, and
-/// otherwise native kernels and a line that says why. Only our own simulator has those.
-pub(super) fn choose(
-    asked: Option<Kernels>,
-    backend: Backend,
-    plan: &Plan,
-) -> Result<KernelKind, Failure> {
-    let hindrance = Hindrance::of(has_object_code(), plan.runs_as_object_code());
-    let refuse = |hindrance: Hindrance| {
-        let remedy = hindrance.remedy();
-        Err(Failure::Sentence(format!("cannot run object code: {hindrance}; {remedy}")))
-    };
-    match (asked, backend, hindrance) {
-        (Some(Kernels::Native), Backend::Ttsim, _) => Err(Failure::Sentence(
-            "native kernels run only on this project's simulator; choose --kernels riscv"
-                .to_owned(),
-        )),
-        (Some(Kernels::Native), Backend::Sim, _) if !plan.runs_natively() => {
-            Err(Failure::Sentence(
-                "kernels of this workload exist only as object code; choose --kernels riscv"
-                    .to_owned(),
-            ))
-        }
-        (Some(Kernels::Native), Backend::Sim, _) => Ok(KernelKind::Native),
-        (Some(Kernels::Riscv) | None, _, None) => Ok(KernelKind::Riscv),
-        (None, Backend::Sim, Some(hindrance)) if plan.runs_natively() => {
-            note!("kprof: native kernels, whose costs are estimates: {hindrance}");
-            Ok(KernelKind::Native)
-        }
-        (_, _, Some(hindrance)) => refuse(hindrance),
-    }
+/// Refuses a run of kernels that this program has no object code of.
+pub(super) fn check_object_code() -> Result<(), Failure> {
+    if has_object_code() { Ok(()) } else { Err(no_object_code()) }
 }
 
-/// Reason why kernels cannot run as object code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hindrance {
-    /// This program was built without any.
-    NoObjectCode,
-    /// A kernel of the workload has none; that of a pipeline is the only one.
-    NativeKernel,
-}
-
-impl Hindrance {
-    /// Returns the first reason; `None` if object code can run.
-    const fn of(has_object_code: bool, is_in_object_code: bool) -> Option<Self> {
-        match (has_object_code, is_in_object_code) {
-            (false, _) => Some(Self::NoObjectCode),
-            (true, false) => Some(Self::NativeKernel),
-            (true, true) => None,
-        }
-    }
-
-    fn remedy(self) -> String {
-        match self {
-            Self::NoObjectCode => format!("`rustup target add {TARGET}` and build it again"),
-            Self::NativeKernel => {
-                "choose --waits totals or events, and --pipeline without straggler, \
-                                   ahead and group"
-                    .to_owned()
-            }
-        }
-    }
-}
-
-impl fmt::Display for Hindrance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoObjectCode => "this kprof was built without the riscv32im target",
-            Self::NativeKernel => "a kernel of this workload exists only as a native function",
-        })
-    }
+fn no_object_code() -> Failure {
+    Failure::Sentence(format!(
+        "cannot run kernels: this kprof was built without the riscv32im target; `rustup target add \
+         {TARGET}` and build it again"
+    ))
 }
 
 /// Sets the number of threads; one per processor if none was given.
@@ -112,11 +47,7 @@ mod tests {
 
     #[test]
     fn what_to_install_is_said_where_the_target_was_missing() {
-        assert_eq!(Hindrance::of(true, true), None);
-        assert_eq!(Hindrance::of(false, false), Some(Hindrance::NoObjectCode));
-        let sentence = Hindrance::of(false, true).unwrap().remedy();
+        let Failure::Sentence(sentence) = no_object_code() else { panic!("no sentence") };
         assert!(sentence.contains("`rustup target add riscv32im-unknown-none-elf`"), "{sentence}");
-        let sentence = Hindrance::of(true, false).unwrap().to_string();
-        assert!(sentence.contains("native function"), "{sentence}");
     }
 }

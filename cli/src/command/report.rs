@@ -90,7 +90,6 @@ fn show(
         devices: readout.devices.len(),
         worker_cores,
         launches: report.summary.launch_count,
-        kernels: None,
         execution_failures: &[],
         reads: None,
         host,

@@ -60,7 +60,7 @@ pub(super) fn carry_out(
     };
     let plan = work.plan(&mesh, &options);
     let is_foreign = config.modes.firmware.is_some();
-    let config = run_mesh::with_kernels(config, args, &work, &plan)?;
+    let config = run_mesh::with_kernels(config, args, &work)?;
     let passes = run_counters::passes(args, arch)?;
     files.check()?;
     note_missing_replays(&config, &plan);
@@ -96,7 +96,6 @@ pub(super) fn carry_out(
         devices: config.chips.len(),
         worker_cores: Some(worker_cores),
         launches: launch_count(&plan, &config),
-        kernels: Some(config.modes.kernels.label()),
         execution_failures: &failures,
         reads: args.read_every.map(|pause_ns| ReadCounts { count: read_count, pause_ns }),
         host: HostCounts::default(),
@@ -155,14 +154,13 @@ fn title(args: &WorkloadArgs, name: &str, reserved_cores: u32, source: &Source<'
         count => format!(" and {count} for dispatch"),
     };
     format!(
-        "{} on {}{}: {} of {}{reserved}, {}, {} kernels, seed {}",
+        "{} on {}{}: {} of {}{reserved}, {}, seed {}",
         name,
         source.arch,
         if args.backend == Backend::Ttsim { " of ttsim" } else { "" },
         counted(source.devices as u64, "chip", "chips"),
         counted(source.worker_cores.unwrap_or(0).into(), "worker core", "worker cores"),
         counted(source.launches, "launch", "launches"),
-        source.kernels.unwrap_or_default(),
         args.seed,
     )
 }

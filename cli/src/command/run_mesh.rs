@@ -11,11 +11,9 @@ use crate::{
 };
 use sim::{
     arch::Arch,
-    config::{CHIPS_MAX, ChipConfig, MeshConfig, SyncWindows, WaitRecords},
+    config::{CHIPS_MAX, ChipConfig, MeshConfig, WaitRecords},
     dispatch::DispatchCores,
-    machine::KernelKind,
     mesh::SimulatedMesh,
-    workload::Plan,
 };
 
 /// Returns the architecture that was asked for.
@@ -34,14 +32,14 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
     let count = args.op_support_count.unwrap_or(work.program_support_count());
     let mut config = MeshConfig::new(args.seed)
         .with_program_support_count(count)
-        .with_sums(args.enable_sum_profiling)
-        .with_wait_records(match args.waits {
-            Waits::Off => WaitRecords::Off,
-            Waits::Totals => WaitRecords::Totals,
-            Waits::Events | Waits::Windows => WaitRecords::Events,
-        });
-    if args.waits == Waits::Windows {
-        config = config.with_sync_windows(SyncWindows::DEFAULT);
+        .with_sums(args.enable_sum_profiling);
+    if records_waits(args, work) {
+        config = match args.waits {
+            Waits::Off => config,
+            Waits::Totals => config.with_wait_records(WaitRecords::Totals),
+            Waits::Events => config.with_wait_records(WaitRecords::Events),
+            Waits::Windows => config.with_sync_windows(),
+        };
     }
     if args.device_trace_profiler {
         config = config.with_trace_only();
@@ -72,9 +70,6 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
     for _ in 0..args.devices {
         config = config.with_chip(chip.clone());
     }
-    if records_object_waits(args, work) {
-        config = config.with_object_waits();
-    }
     if let Some(cycle_limit) = args.own.cycle_limit {
         config = config.with_cycle_budget(cycle_limit);
     }
@@ -84,52 +79,42 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
     Ok(config)
 }
 
-/// Chooses the kind of the kernels, and lets them wait for the host in the debug dump.
+/// Checks that there is object code to run, and lets kernels wait for the host in the debug dump.
 pub(super) fn with_kernels(
     config: MeshConfig,
     args: &WorkloadArgs,
     work: &Work,
-    plan: &Plan,
 ) -> Result<MeshConfig, Failure> {
     if config.modes.firmware.is_some() {
         return Ok(config);
     }
-    check_debug_dump(args, work, None)?;
-    let kernels = kernels::choose(args.kernels, args.backend, plan)?;
-    check_debug_dump(args, work, Some(kernels))?;
-    let config = config.with_kernels(kernels);
-    Ok(if args.noc_debug_dump { config.with_debug_dump() } else { config })
+    kernels::check_object_code()?;
+    if !args.noc_debug_dump {
+        return Ok(config);
+    }
+    check_debug_dump(args, work)?;
+    Ok(config.with_debug_dump())
 }
 
-/// Refuses the debug dump where cores cannot wait for the host; `kernels` once they are chosen.
-fn check_debug_dump(
-    args: &WorkloadArgs,
-    work: &Work,
-    kernels: Option<KernelKind>,
-) -> Result<(), Failure> {
+/// Refuses the debug dump where cores cannot wait for the host.
+fn check_debug_dump(args: &WorkloadArgs, work: &Work) -> Result<(), Failure> {
     const DUMP: &str = "the debug dump (--noc-debug-dump, TT_METAL_NOC_DEBUG_DUMP)";
     let hindrance = if args.backend == Backend::Ttsim {
         "needs a host that reads while kernels run, which ttsim has not; choose --backend sim"
     } else if work.name() == PIPELINE {
         "has no code that records waits, as kernels of --workload pipeline do; choose another \
          workload"
-    } else if kernels == Some(KernelKind::Native) {
-        "needs kernels that wait for the host, which native ones cannot; choose --kernels riscv"
     } else {
         return Ok(());
     };
-    if args.noc_debug_dump {
-        return Err(Failure::Sentence(format!("{DUMP} {hindrance}")));
-    }
-    Ok(())
+    Err(Failure::Sentence(format!("{DUMP} {hindrance}")))
 }
 
-/// Returns true for object code that waits for other kernels and is to record that.
-fn records_object_waits(args: &WorkloadArgs, work: &Work) -> bool {
-    let has_waits = work.name() == PIPELINE && !matches!(args.waits, Waits::Off | Waits::Windows);
+/// Returns true for kernels that wait for others and are to record that.
+fn records_waits(args: &WorkloadArgs, work: &Work) -> bool {
     let has_room =
         !args.enable_sum_profiling && !args.enable_accumulate_profiling && !args.noc_debug_dump;
-    has_waits && has_room
+    work.name() == PIPELINE && has_room
 }
 
 fn unknown_arch(name: &str) -> Failure {

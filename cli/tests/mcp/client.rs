@@ -90,7 +90,7 @@ pub(super) fn repository(path: &str) -> String {
 }
 
 pub(super) fn capture(folder: &Path, args: &[&str]) {
-    let fixed = ["capture", "--kernels", "native"];
+    let fixed = ["capture"];
     let output = kprof(folder, &[&fixed[..], args].concat());
     assert!(output.status.code() < Some(2), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -104,7 +104,7 @@ impl Board {
         let chip = Arc::new(ChipFacts {
             chip_id: 0,
             arch,
-            modes: KernelModes::NATIVE,
+            modes: KernelModes::PLAIN,
             lane_words: 0,
             region_bytes: 0,
             seed,

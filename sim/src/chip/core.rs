@@ -8,20 +8,18 @@ mod bare;
 #[cfg(test)]
 mod tests;
 
-use super::{facts::ChipFacts, traffic};
+use super::{
+    facts::ChipFacts,
+    traffic::{self, Arrived},
+};
 use crate::{
     arch::{TileCoord, floorplan::CorePlace},
     dram::{Dram, Landing},
     fault::{AppliedFault, RuleSet},
-    machine::{Devices, ExecutionFailure, KernelKind, Machine, Progress, TURN_CYCLES},
-    native::{
-        exchange::{self, Seat},
-        firmware::{self, Go, LaunchReport, Riscs},
-        stage::{self, Stage},
-    },
+    machine::{Devices, ExecutionFailure, Go, LaunchReport, Machine, Progress, Stage, TURN_CYCLES},
     program::{KernelContext, Launch},
     tile::Tile,
-    truth::{CounterTruth, LaunchTruth, NocRequest, RiscKey, StarvationTruth, Truth, WaitTruth},
+    truth::{CounterTruth, LaunchTruth, NocRequest, RiscKey, Truth, WaitTruth},
 };
 use rayon::prelude::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use std::sync::Arc;
@@ -30,10 +28,9 @@ use wire::{Risc, risc::RISCS_PER_CORE};
 /// A tile with its RISCs.
 pub(crate) struct Core {
     tile: Option<Box<Tile>>,
-    riscs: Riscs,
-    /// Made when object code first runs here.
+    /// Made when a launch first runs here.
     machine: Option<Box<Machine>>,
-    /// While a launch of object code runs here; the tile is on its stage.
+    /// While a launch runs here; the tile is on its stage.
     running: Option<Running>,
     coord: TileCoord,
     /// True if only kernels that dispatch run here.
@@ -44,14 +41,13 @@ pub(crate) struct Core {
     noc_requests: [Vec<NocRequest>; RISCS_PER_CORE],
     /// By index of the RISC.
     waits: [Vec<WaitTruth>; RISCS_PER_CORE],
-    starvation: Vec<StarvationTruth>,
     counters: Vec<CounterTruth>,
     idle_launch_count: u64,
     /// Trace replays that began since the last launch here.
     replays_begun: u32,
 }
 
-/// A launch of object code that is under way.
+/// A launch that is under way.
 struct Running {
     launch_index: u64,
     stage: Box<Stage>,
@@ -84,61 +80,20 @@ pub(crate) struct Outcome {
 }
 
 /// Carries a launch out on every core that takes part; outcomes are in the cores' order.
-pub(crate) fn run_on_all(cores: &mut [Core], dram: &mut Dram, job: &Job<'_>) -> Vec<Outcome> {
-    let is_native = match job.launch.is_dispatch {
-        true => !(job.chip.has_dispatch_code() && job.launch.program.runs_as_object_code()),
-        false => job.chip.modes.kernels == KernelKind::Native,
-    };
-    if !is_native {
-        return run_machines(cores, dram, job);
-    }
-    let taking_part = cores.iter_mut().filter(|core| core.takes_part_in(job.launch));
-    let mut taking_part: Vec<&mut Core> = taking_part.collect();
-    if job.launch.program.couples_cores() {
-        return run_coupled(taking_part, job);
-    }
-    // Native cores meet only in DRAM, after the launch, so they may run side by side.
-    let cores = taking_part.par_iter_mut().with_min_len(CORES_PER_TASK);
-    cores.map(|core| core.run(job, None)).collect()
-}
-
-/// Carries a launch of native kernels out that wait for other cores.
-fn run_coupled(cores: Vec<&mut Core>, job: &Job<'_>) -> Vec<Outcome> {
-    let seats = exchange::seats(cores.iter().map(|core| core.coord).collect());
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = cores
-            .into_iter()
-            .zip(seats)
-            .map(|(core, seat)| {
-                scope.spawn(move || {
-                    seat.begin();
-                    core.run(job, Some(seat))
-                })
-            })
-            .collect();
-        let outcome = |thread: std::thread::ScopedJoinHandle<'_, Outcome>| match thread.join() {
-            Ok(outcome) => outcome,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        threads.into_iter().map(outcome).collect()
-    })
-}
-
-/// Carries a launch of object code out.
-fn run_machines(cores: &mut [Core], dram: &mut Dram, job: &Job<'_>) -> Vec<Outcome> {
+pub(crate) fn run(cores: &mut [Core], dram: &mut Dram, job: &Job<'_>) -> Vec<Outcome> {
     begin(cores, job);
     run_windows((cores, dram), job.chip, &[(job.launch_index, job.launch)], u64::MAX);
     end(cores, job)
 }
 
-/// Begins a launch of object code on every core that takes part.
+/// Begins a launch on every core that takes part.
 pub(crate) fn begin(cores: &mut [Core], job: &Job<'_>) {
     for core in cores.iter_mut().filter(|core| core.takes_part_in(job.launch)) {
         core.begin(job);
     }
 }
 
-/// Ends a launch of object code on its cores; outcomes are in the cores' order.
+/// Ends a launch on its cores; outcomes are in the cores' order.
 pub(crate) fn end(cores: &mut [Core], job: &Job<'_>) -> Vec<Outcome> {
     let running = cores.iter_mut().filter(|core| core.runs(job.launch_index));
     running.filter_map(|core| core.end(job)).collect()
@@ -148,29 +103,36 @@ pub(crate) fn end(cores: &mut [Core], job: &Job<'_>) -> Vec<Outcome> {
 /// side by side, between two they get what they have sent to each other.
 ///
 /// As long as nothing is sent the windows grow. What is sent within a window may be seen by
-/// its receiver up to the window's length too late, by its sender never.
+/// its receiver up to the window's length too late, by its sender never. Where kernels wait for
+/// other cores all windows are short, and what is sent is seen only once it has arrived.
 pub(crate) fn run_windows(
     (cores, dram): (&mut [Core], &mut Dram),
     chip: &ChipFacts,
     launches: &[Numbered<'_>],
     pause: u64,
 ) {
-    let mut window_cycles = FIRST_WINDOW_CYCLES;
+    let couples_cores = launches.iter().any(|(_, launch)| launch.program.couples_cores());
+    let mut window_cycles = if couples_cores { COUPLED_CYCLES } else { FIRST_WINDOW_CYCLES };
     loop {
         let next = cores.iter().filter_map(Core::next_cycle).min().filter(|next| *next < pause);
-        if let Some(next) = next {
-            let until = next.saturating_add(window_cycles).min(pause);
+        let until = next.map(|next| next.saturating_add(window_cycles).min(pause));
+        if let Some(until) = until {
             let mut running: Vec<&mut Core> =
                 cores.iter_mut().filter(|core| core.running.is_some()).collect();
             let running = running.par_iter_mut().with_min_len(CORES_PER_TASK);
             running.for_each(|core| core.advance(launches, (until, pause)));
         }
-        let has_traffic = traffic::deliver(cores, dram, chip);
+        let cycle = until.filter(|_| couples_cores).unwrap_or(u64::MAX);
+        let arrived = Arrived { cycle, seen_at: until.unwrap_or(0) };
+        let has_traffic = traffic::deliver(cores, dram, chip, arrived);
         if next.is_none() && !has_traffic {
             return;
         }
-        window_cycles =
-            if has_traffic { TURN_CYCLES } else { (2 * window_cycles).min(WINDOW_CYCLES_MAX) };
+        window_cycles = match has_traffic {
+            _ if couples_cores => COUPLED_CYCLES,
+            true => TURN_CYCLES,
+            false => (2 * window_cycles).min(WINDOW_CYCLES_MAX),
+        };
     }
 }
 
@@ -178,6 +140,9 @@ pub(crate) fn run_windows(
 const FIRST_WINDOW_CYCLES: u64 = 1024;
 /// Most cycles of a window.
 const WINDOW_CYCLES_MAX: u64 = 16_384;
+
+/// Cycles of a window while kernels wait for other cores: about those from one poll to the next.
+const COUPLED_CYCLES: u64 = 16;
 
 /// Fewer are not worth another thread.
 const CORES_PER_TASK: usize = 8;
@@ -189,13 +154,11 @@ impl Core {
         Self {
             coord: tile.place.coord,
             is_reserved: false,
-            riscs: Riscs::new(kind),
             machine: None,
             running: None,
             launches: riscs.map(|risc| (risc, Vec::new())).collect(),
             noc_requests: Default::default(),
             waits: Default::default(),
-            starvation: Vec::new(),
             counters: Vec::new(),
             tile: Some(Box::new(tile)),
             free_at_cycle: 0,
@@ -243,17 +206,7 @@ impl Core {
         is_kept_for && launch.cores.includes(&self.tile().place)
     }
 
-    /// Runs a launch of native kernels.
-    fn run(&mut self, job: &Job<'_>, seat: Option<Seat>) -> Outcome {
-        let (mut stage, go) = self.set_up(job);
-        stage.seat = seat;
-        let riscs = &mut self.riscs;
-        let run = || firmware::run_launch(riscs, job.launch, &go);
-        let (stage, report) = stage::play(stage, run);
-        self.settle(stage, report, Vec::new())
-    }
-
-    /// Takes a launch of object code.
+    /// Takes a launch.
     fn begin(&mut self, job: &Job<'_>) {
         let (stage, go) = self.set_up(job);
         let place = stage.tile.place;
@@ -264,8 +217,7 @@ impl Core {
     }
 
     fn machine_or_new(&mut self, chip: &ChipFacts, place: CorePlace) -> &mut Machine {
-        let is_dispatching = self.is_reserved && chip.has_dispatch_code();
-        let new = if is_dispatching { Machine::dispatching } else { Machine::new };
+        let new = if self.is_reserved { Machine::dispatching } else { Machine::new };
         self.machine.get_or_insert_with(|| Box::new(new(chip, place)))
     }
 
@@ -318,7 +270,7 @@ impl Core {
         self.coord
     }
 
-    /// The stage on which a launch of object code runs here.
+    /// The stage on which a launch runs here.
     pub(crate) fn stage_mut(&mut self) -> Option<&mut Stage> {
         self.running.as_mut().map(|running| &mut *running.stage)
     }
@@ -351,15 +303,12 @@ impl Core {
         report: LaunchReport,
         failures: Vec<ExecutionFailure>,
     ) -> Outcome {
-        let Stage { tile, landings, faults, noc_requests, dataflow, .. } = *stage;
+        let Stage { tile, landings, faults, noc_requests, watched, .. } = *stage;
         for (risc_index, request) in noc_requests {
             self.noc_requests[risc_index].push(request);
         }
-        for (all, waits) in self.waits.iter_mut().zip(dataflow.waits) {
-            all.extend(waits);
-        }
-        if dataflow.starvation.busy_cycles > 0 {
-            self.starvation.push(dataflow.starvation);
+        for (all, watched) in self.waits.iter_mut().zip(watched) {
+            all.extend(watched.waits);
         }
         self.tile = Some(tile);
         self.free_at_cycle = report.free_cycle;
@@ -395,9 +344,9 @@ impl Core {
             records_noc_waits: job.chip.modes.is_non_dropping,
             seed: job.chip.seed,
         };
-        let go = Go::arriving_at(&context, job.chip.arch, job.go_cycle.max(self.free_at_cycle));
+        let go = Go::arriving_at(&context, job.go_cycle.max(self.free_at_cycle));
         let (chip, rules) = (Arc::clone(job.chip), Arc::clone(job.rules));
-        let mut stage = Box::new(Stage::new(tile, chip, rules, context, go.arrival_cycle));
+        let mut stage = Box::new(Stage::new(tile, chip, rules, context));
         stage.is_dispatch = job.launch.is_dispatch;
         (stage, go)
     }
@@ -416,9 +365,6 @@ impl Core {
             if let (false, Some(risc)) = (waits.is_empty(), self.tile().place.kind.risc(index)) {
                 truth.waits.insert(RiscKey { chip_id, core, risc }, waits.clone());
             }
-        }
-        if !self.starvation.is_empty() {
-            truth.starvation.insert((chip_id, core), self.starvation.clone());
         }
         if !self.counters.is_empty() {
             truth.counters.insert((chip_id, core), self.counters.clone());

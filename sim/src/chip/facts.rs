@@ -6,7 +6,6 @@ use crate::{
         floorplan::{CorePlace, Floorplan},
         translation::Translation,
     },
-    machine::KernelKind,
     modes::KernelModes,
 };
 use std::sync::Arc;
@@ -50,12 +49,6 @@ pub enum Endpoint {
 }
 
 impl ChipFacts {
-    /// Returns true if the kernels of its dispatch cores are object code: of those in C++ there are
-    /// none, and the firmware of tt-metal does not start them.
-    pub(crate) fn has_dispatch_code(&self) -> bool {
-        self.modes.kernels == KernelKind::Riscv && self.modes.firmware.is_none()
-    }
-
     /// L1 addresses of the control vector and of BRISC's vector on a core of this kind.
     #[must_use]
     pub fn profiler_addresses(&self, kind: CoreKind) -> (u64, u64) {

@@ -247,18 +247,7 @@ impl Chip {
         let go =
             if self.keeps_pace() { go.max(self.pacing.free_at(launch.sub_device)?) } else { go };
         let is_lost = self.lost_at.is_some_and(|lost_at| self.clock.ps_at(go) >= lost_at);
-        (!is_lost && self.has_heard_enough(launch, go)).then_some(go)
-    }
-
-    /// Returns true if the host has written as often as the kernels of a launch wait for.
-    fn has_heard_enough(&self, launch: &Launch, go_cycle: u64) -> bool {
-        let awaited = launch.program.awaited_host_stores();
-        let has_heard = |core: &Core| {
-            let stores = &core.tile().host_stores;
-            stores.iter().filter(|store| store.chip_cycle >= go_cycle).count() >= awaited
-        };
-        let mut taking_part = self.cores.iter().filter(|core| core.takes_part_in(launch));
-        awaited == 0 || taking_part.all(has_heard)
+        (!is_lost).then_some(go)
     }
 
     fn run_next(&mut self, seen_until: u64) {
@@ -290,7 +279,7 @@ impl Chip {
             rules: &self.rules,
         };
         self.launch_count += 1;
-        let outcomes = core::run_on_all(&mut self.cores, &mut self.dram, &job);
+        let outcomes = core::run(&mut self.cores, &mut self.dram, &job);
         self.take(outcomes, go_cycle)
     }
 

@@ -12,11 +12,10 @@ use crate::{
     arch::TileCoord,
     dram::Dram,
     machine::{
-        Action, Change, Devices, Payload, Request, carry_out, counter,
+        Action, Change, Devices, Payload, Request, Sender, Stage, TileWatch, carry_out, counter,
         message::{Answer, Content, Message},
         read_bytes, write_bytes,
     },
-    native::stage::Stage,
     noc,
     truth::{NocOperation, NocRequest},
 };
@@ -47,12 +46,16 @@ impl Stage {
         request: &Request,
     ) {
         self.note_request(risc_index, cycle, request);
+        if let (Some(watch), Some(_)) = (&mut devices.tile_watch, request.semaphore()) {
+            watch.note_signal(risc_index);
+        }
+        let from = (risc_index, cycle);
         match &request.action {
             Action::Write { source, byte_count, targets, address, acknowledge_to } => {
                 let data = (u64::from(*source), *byte_count);
                 for &target in targets {
                     let at = (target, *address);
-                    let ack = self.write(devices, (risc_index, cycle), request.noc, data, at);
+                    let ack = self.write(devices, from, request.noc, data, at);
                     if request.wants_response {
                         self.acknowledge(devices, request, *acknowledge_to, ack);
                     }
@@ -60,7 +63,7 @@ impl Stage {
             }
             &Action::Inline { target: [target], address, value, byte_mask } => {
                 let payload = Payload::Masked { address, value, byte_mask };
-                let ack = self.pass(devices, (request.noc, cycle), target, payload, 4);
+                let ack = self.pass(devices, (request.noc, from), target, payload, 4);
                 if request.wants_response {
                     self.acknowledge(devices, request, self.own(), ack);
                 }
@@ -68,12 +71,12 @@ impl Stage {
             &Action::Read { target: [target], address, destination, byte_count } => {
                 let payload = Payload::Read { address, byte_count };
                 let destination = Some((destination, false));
-                self.ask(devices, (request, cycle), target, payload, destination, byte_count);
+                self.ask(devices, (request, from), target, payload, destination, byte_count);
             }
             &Action::Increment { target: [target], address, amount, mask, reply } => {
                 let payload = Payload::Increment { address, amount, mask };
                 let destination = request.wants_response.then_some((reply, true));
-                self.ask(devices, (request, cycle), target, payload, destination, 4);
+                self.ask(devices, (request, from), target, payload, destination, 4);
             }
         }
     }
@@ -157,24 +160,26 @@ impl Stage {
         }
         let bytes = read_bytes(&self.tile, source, byte_count);
         let payload = Payload::Bytes { address, bytes };
-        self.pass(devices, (noc, cycle), target, payload, u64::from(byte_count))
+        self.pass(devices, (noc, (risc_index, cycle)), target, payload, u64::from(byte_count))
     }
 
     /// Hands a write to a core; returns when that is acknowledged.
     fn pass(
         &mut self,
         devices: &mut Devices,
-        (noc, cycle): (usize, u64),
+        (noc, from): (usize, (usize, u64)),
         target: TileCoord,
         payload: Payload,
         byte_count: u64,
     ) -> u64 {
+        let (_, cycle) = from;
         let (arrival, back) = self.travel((noc, cycle), target, byte_count);
         if target == self.own() {
             let chip = std::sync::Arc::clone(&self.chip);
             carry_out(&payload, (&mut self.tile, devices), &chip, arrival);
         } else {
-            self.post(arrival, target, Content::Request { payload, answer: None });
+            let by = self.sender(from);
+            self.post(arrival, target, by, Content::Request { payload, answer: None });
         }
         arrival + back
     }
@@ -183,12 +188,13 @@ impl Stage {
     fn ask(
         &mut self,
         devices: &mut Devices,
-        (request, cycle): (&Request, u64),
+        (request, from): (&Request, (usize, u64)),
         target: TileCoord,
         payload: Payload,
         destination: Option<(u32, bool)>,
         byte_count: u32,
     ) {
+        let (_, cycle) = from;
         let (arrival, back) = self.travel((request.noc, cycle), target, 0);
         let answer = destination.map(|(destination, is_atomic)| Answer {
             cycle: arrival + back + self.flits(byte_count),
@@ -198,7 +204,8 @@ impl Stage {
             is_atomic,
         });
         if target != self.own() {
-            return self.post(arrival, target, Content::Request { payload, answer });
+            let by = self.sender(from);
+            return self.post(arrival, target, by, Content::Request { payload, answer });
         }
         let chip = std::sync::Arc::clone(&self.chip);
         let bytes = carry_out(&payload, (&mut self.tile, devices), &chip, arrival);
@@ -234,13 +241,18 @@ impl Stage {
         if to == self.own() {
             count_ack(devices, noc, transaction_id, cycle);
         } else {
-            self.post(cycle, to, Content::StrayAck { noc, transaction_id });
+            self.post(cycle, to, None, Content::StrayAck { noc, transaction_id });
         }
     }
 
-    fn post(&mut self, arrival: u64, target: TileCoord, content: Content) {
+    fn sender(&self, (risc_index, cycle): (usize, u64)) -> Option<Sender> {
+        let risc = self.context().place.kind.risc(risc_index)?;
+        Some(Sender { core: self.own(), risc, sent: self.tile.clock.value(cycle) })
+    }
+
+    fn post(&mut self, arrival: u64, target: TileCoord, by: Option<Sender>, content: Content) {
         let (number, sender) = (self.outgoing.len(), self.own());
-        self.outgoing.push(Message { arrival, number, sender, target, content });
+        self.outgoing.push(Message { arrival, number, sender, by, target, content });
     }
 }
 
@@ -269,13 +281,22 @@ pub(crate) fn issue_landings(cores: &mut [Core], dram: &mut Dram) {
     }
 }
 
-/// Carries out all requests that are on their way; returns whether there were any.
-pub(crate) fn deliver(cores: &mut [Core], dram: &mut Dram, chip: &ChipFacts) -> bool {
+/// Carries out all requests that have arrived by a cycle, at which harts see them at the earliest;
+/// returns whether any are on their way.
+pub(crate) fn deliver(cores: &mut [Core], dram: &mut Dram, chip: &ChipFacts, by: Arrived) -> bool {
     let mut messages = Vec::new();
     let mut has_reads = false;
     for core in cores.iter_mut() {
         if let Some(stage) = core.stage_mut() {
             messages.append(&mut stage.outgoing);
+        }
+    }
+    let is_on_its_way = !messages.is_empty();
+    messages.sort_by_key(|message| (message.arrival, message.sender, message.number));
+    let later = messages.split_off(messages.partition_point(|of| of.arrival <= by.cycle));
+    for message in later {
+        if let Some(stage) = core_at(cores, message.sender).and_then(Core::stage_mut) {
+            stage.outgoing.push(message);
         }
     }
     for message in &messages {
@@ -284,14 +305,22 @@ pub(crate) fn deliver(cores: &mut [Core], dram: &mut Dram, chip: &ChipFacts) -> 
     if has_reads {
         issue_landings(cores, dram);
     }
-    messages.sort_by_key(|message| (message.arrival, message.sender, message.number));
     for message in &messages {
-        deliver_one(cores, dram, chip, message);
+        deliver_one(cores, dram, chip, message, by.seen_at);
     }
-    !messages.is_empty()
+    is_on_its_way
 }
 
-fn deliver_one(cores: &mut [Core], dram: &Dram, chip: &ChipFacts, message: &Message) {
+/// Requests that are carried out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived {
+    /// Those that arrive by this cycle.
+    pub(crate) cycle: u64,
+    /// The first cycle at which a hart can see them.
+    pub(crate) seen_at: u64,
+}
+
+fn deliver_one(cores: &mut [Core], dram: &Dram, chip: &ChipFacts, message: &Message, seen_at: u64) {
     let (arrival, target) = (message.arrival, message.target);
     let (payload, answer) = match &message.content {
         &Content::StrayAck { noc, transaction_id } => {
@@ -308,6 +337,10 @@ fn deliver_one(cores: &mut [Core], dram: &Dram, chip: &ChipFacts, message: &Mess
         Some(Endpoint::Dram { .. }) => read_dram(dram, chip, message, payload),
         _ => core_at(cores, target).map_or_else(Vec::new, |core| {
             core.with_devices(chip, |tile, devices| {
+                if let (Some(watch), Some(address)) = (&mut devices.tile_watch, payload.semaphore())
+                {
+                    watch.note_arrival(address, arrival.max(seen_at), message.by);
+                }
                 carry_out(payload, (tile, devices), chip, arrival)
             })
         }),
@@ -348,5 +381,32 @@ impl Core {
                 devices.noc.expect(answer.noc, change);
             }
         });
+    }
+}
+
+/// Returns the L1 address if it is that of a semaphore.
+fn semaphore_at(address: u64) -> Option<u32> {
+    u32::try_from(address).ok().filter(|&address| TileWatch::is_semaphore(address))
+}
+
+impl Request {
+    /// The semaphore of other tiles that it changes.
+    fn semaphore(&self) -> Option<u32> {
+        match self.action {
+            Action::Write { address, .. } | Action::Increment { address, .. } => {
+                semaphore_at(address)
+            }
+            Action::Inline { .. } | Action::Read { .. } => None,
+        }
+    }
+}
+
+impl Payload {
+    /// The semaphore that it changes.
+    fn semaphore(&self) -> Option<u32> {
+        match *self {
+            Self::Bytes { address, .. } | Self::Increment { address, .. } => semaphore_at(address),
+            Self::Masked { .. } | Self::Read { .. } => None,
+        }
     }
 }

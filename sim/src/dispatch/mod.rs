@@ -7,12 +7,10 @@
 //! These kernels run from the first launch until the host closes the queue, so that here they are
 //! carried out at its end, over all that the queue has carried. A GO message leaves the
 //! subordinate when the chip's launch begins.
-//!
-//! Beside worker kernels of this project's object code these are object code, too, for up to 12,000
-//! commands and 64 million cycles of a queue; else they are native.
 
 pub mod command;
 mod kernels;
+pub mod words;
 
 use crate::{
     arch::{
@@ -21,7 +19,7 @@ use crate::{
     },
     program::{CoreSelection, Kernel, Launch, Program},
 };
-use kernels::{Duty, Pace, QueueKernel};
+use kernels::{Duty, QueueKernel};
 use std::sync::Arc;
 use wire::{CoreKind, Risc};
 
@@ -134,25 +132,21 @@ impl CommandQueue {
     }
 
     fn kernels(&self, session: &Arc<Session>) -> Vec<Launch> {
-        let form = session.form();
-        let kernel = |duty, pace| -> Arc<dyn Kernel> {
-            Arc::new(QueueKernel::new((session, form), duty, pace))
-        };
-        let prefetcher = kernel(Duty::Prefetch, None);
+        let kernel = |duty| -> Arc<dyn Kernel> { Arc::new(QueueKernel::new(session, duty)) };
+        let prefetcher = kernel(Duty::Prefetch);
         let (prefetch, dispatch) = (Program::new("prefetch"), Program::new("dispatch"));
         let programs = match self.kind {
             DispatchCores::Worker => {
-                let [first, second] = Pace::pair().map(Some);
                 let dispatch = dispatch
-                    .with_kernel(Risc::Brisc, kernel(Duty::Dispatch, first))
-                    .with_kernel(Risc::Ncrisc, kernel(Duty::Subordinate, second));
+                    .with_kernel(Risc::Brisc, kernel(Duty::Dispatch))
+                    .with_kernel(Risc::Ncrisc, kernel(Duty::Subordinate));
                 vec![prefetch.with_kernel(Risc::Brisc, prefetcher), dispatch]
             }
             DispatchCores::Ethernet => vec![
                 prefetch.with_kernel(Risc::Erisc, prefetcher),
-                dispatch.with_kernel(Risc::Erisc, kernel(Duty::Dispatch, None)),
+                dispatch.with_kernel(Risc::Erisc, kernel(Duty::Dispatch)),
                 Program::new("dispatch-subordinate")
-                    .with_kernel(Risc::Erisc, kernel(Duty::Subordinate, None)),
+                    .with_kernel(Risc::Erisc, kernel(Duty::Subordinate)),
             ],
         };
         let launch = |(program, &core): (Program, &TileCoord)| {

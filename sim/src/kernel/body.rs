@@ -1,7 +1,7 @@
-//! Bodies of the kernels, written once for native and for object code.
+//! Bodies of the kernels.
 //!
-//! Compiled into the simulator and, by `sim/objects/kernels`, for riscv32im; so the two
-//! cannot drift, and a zone has the same text and id in both. A body sees its surroundings
+//! Compiled for riscv32im by `sim/objects/kernels`, and as a part of the simulator, which takes
+//! its constants from here. Its kernels in C++ leave the same zones. A body sees its surroundings
 //! only through [`Environment`].
 
 use kernel_profiler::{
@@ -35,8 +35,8 @@ pub trait Environment {
     /// Hands a transfer to that NoC.
     fn transfer(&mut self, transfer: &Transfer);
 
-    /// Issues an instruction to the coprocessor a number of times, on a TRISC; a native function
-    /// has none.
+    /// Issues an instruction to the coprocessor a number of times, on a TRISC; other processors
+    /// have none.
     fn issue(&mut self, instruction: u32, times: u32);
 }
 

@@ -1,19 +1,22 @@
-//! Kernels that exist as object code alone.
+//! Kernels by the function of the simulator's object code that they are.
 
+use super::ALL;
 use crate::program::{Emission, Kernel, KernelContext};
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
-/// A function of the simulator's object code that no native kernel does the same as.
+/// A function of the simulator's object code.
 ///
 /// ```
 /// use sim::{kernel::ObjectKernel, program::Kernel};
-/// let kernel = ObjectKernel::new("pass_tiles").with_data([12, 300, 0, 1, 2, 3, 0]);
-/// assert!(kernel.is_object_code_only() && kernel.object_data().len() == 7);
+/// let kernel = ObjectKernel::named("full_buffer").unwrap();
+/// assert_eq!(kernel.object_name(), Some("full_buffer"));
 /// ```
 #[derive(Clone, Debug)]
 pub struct ObjectKernel {
     name: &'static str,
     data: Cow<'static, [u32]>,
+    /// Records that it tries to leave, and more of them.
+    records: fn(&KernelContext) -> Emission,
     emission: Emission,
 }
 
@@ -32,7 +35,38 @@ impl ObjectKernel {
     /// A kernel that records nothing and takes no words.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
-        Self { name, data: Cow::Borrowed(&[]), emission: Emission::NONE }
+        Self::ready(name, |_| Emission::NONE)
+    }
+
+    /// A kernel whose records follow from its context.
+    pub(super) const fn ready(name: &'static str, records: fn(&KernelContext) -> Emission) -> Self {
+        Self { name, data: Cow::Borrowed(&[]), records, emission: Emission::NONE }
+    }
+
+    /// The kernel with this name, as its body is called, if its records are known.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        ALL.iter().find(|kernel| kernel.name == name).cloned()
+    }
+
+    /// The kernel with this name, as a program takes it.
+    ///
+    /// # Panics
+    /// If there is none: names of kernels are written into programs.
+    pub(crate) fn shared(name: &str) -> Arc<dyn Kernel> {
+        Arc::new(Self::named(name).expect("a kernel whose records are known"))
+    }
+
+    /// Every kernel whose records are known.
+    #[must_use]
+    pub const fn all() -> &'static [Self] {
+        ALL
+    }
+
+    /// Returns the function's name.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
     }
 
     /// Gives it words that a launch brings into L1.
@@ -42,7 +76,7 @@ impl ObjectKernel {
         self
     }
 
-    /// Sets how many records it tries to leave.
+    /// Sets how many records it tries to leave, besides those that are known.
     #[must_use]
     pub const fn with_emission(mut self, emission: Emission) -> Self {
         self.emission = emission;
@@ -51,23 +85,15 @@ impl ObjectKernel {
 }
 
 impl Kernel for ObjectKernel {
-    fn run(&self, _: &KernelContext) {
-        panic!("{} exists only as object code", self.name);
-    }
-
-    fn emission(&self, _: &KernelContext) -> Emission {
-        self.emission
+    fn emission(&self, context: &KernelContext) -> Emission {
+        (self.records)(context) + self.emission
     }
 
     fn object_name(&self) -> Option<&str> {
         Some(self.name)
     }
 
-    fn is_object_code_only(&self) -> bool {
-        true
-    }
-
-    fn object_data(&self) -> &[u32] {
-        &self.data
+    fn object_data(&self, _: &KernelContext) -> Cow<'_, [u32]> {
+        Cow::Borrowed(&self.data)
     }
 }

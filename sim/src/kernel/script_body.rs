@@ -1,4 +1,4 @@
-//! The kernel that does what a script says, written once for native and for object code.
+//! The kernel that does what a script says.
 //!
 //! Scripts are drawn and checked by the simulator, which writes them down as words:
 //!

@@ -6,12 +6,13 @@ use super::{
     devices::{Consequence, Devices, Fault, MailboxPlace},
     registers::Effect,
     request::Request,
+    stage::Stage,
+    tile_watch::TileWatch,
 };
 use crate::tile::Tile;
 use crate::{
     arch::Arch,
     chip::facts::ChipFacts,
-    native::stage::Stage,
     riscv::{Bus, ControlStatus, Flow, Refusal, Region, StoreResult, Width},
 };
 use wire::risc::RISCS_PER_CORE;
@@ -165,7 +166,22 @@ impl<S: Station> Bus for TileBus<'_, S> {
             self.devices.note(address, value, cycle);
         }
         self.stage.note_store(u64::from(address & !3), value, cycle);
+        if TileWatch::is_semaphore(address)
+            && let Some(watch) = &mut self.devices.tile_watch
+        {
+            let sent = self.stage.tile().clock.value(cycle);
+            watch.note_increment(self.risc_index, address, (cycle, sent));
+        }
         Ok(())
+    }
+
+    #[inline]
+    fn after_l1_load(&mut self, address: u32, cycle: u64) {
+        if TileWatch::is_semaphore(address)
+            && let Some(watch) = &mut self.devices.tile_watch
+        {
+            watch.note_load(self.risc_index, address, cycle);
+        }
     }
 
     fn mmio_store(&mut self, address: u32, width: Width, value: u32, cycle: u64) -> StoreResult {
@@ -221,7 +237,11 @@ impl<S: Station> TileBus<'_, S> {
     fn read_clock_low(&mut self, cycle: u64) -> u32 {
         let read = ClockRead { held_until: None, low_at: Some(cycle) };
         self.clock_reads.0[self.risc_index] = read;
-        self.stage.tile_mut().clock.read_low(cycle)
+        let low = self.stage.tile_mut().clock.read_low(cycle);
+        if let Some(watch) = &mut self.devices.tile_watch {
+            watch.note_clock(self.risc_index, low);
+        }
+        low
     }
 
     /// A fault rule may hold the read back, so that a wrap falls between it and that of the

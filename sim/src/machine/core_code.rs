@@ -4,6 +4,7 @@
 //! both give the same firmware and kernels the same words.
 
 use super::{
+    KernelKind,
     images::{self, Image, Mode, Selection},
     link_script, mailbox,
 };
@@ -14,7 +15,7 @@ use crate::{
     program::{KernelContext, Launch},
     riscv,
 };
-use kernel_profiler::wait::WaitRecords;
+use kernel_profiler::port::WaitRecords;
 use std::ops::Range;
 use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 
@@ -53,21 +54,22 @@ impl CoreCode {
     /// The code for a core; empty if the build has no object code.
     #[must_use]
     pub fn new(chip: &ChipFacts, place: CorePlace) -> Self {
-        Self::of(selection(chip), chip, place)
+        Self::of(selection(chip), chip.modes.kernels.image_part(), chip, place)
     }
 
     /// The code for a core whose kernels dispatch.
     pub(crate) fn dispatching(chip: &ChipFacts, place: CorePlace) -> Self {
         let selection = Selection::new(chip.arch, false);
-        Self::of(Selection { mode: Mode::Dispatch, ..selection }, chip, place)
+        let part = KernelKind::Riscv.image_part();
+        Self::of(Selection { mode: Mode::Dispatch, ..selection }, part, chip, place)
     }
 
-    fn of(selection: Selection, chip: &ChipFacts, place: CorePlace) -> Self {
+    fn of(selection: Selection, kernels: &str, chip: &ChipFacts, place: CorePlace) -> Self {
         let code = |index| {
             let name = images::processor(place.kind, index);
             Some(RiscCode {
                 firmware: images::find(selection, "firmware", name)?,
-                kernels: images::find(selection, chip.modes.kernels.image_part(), name)?,
+                kernels: images::find(selection, kernels, name)?,
             })
         };
         let riscs = (0..place.kind.risc_count()).filter_map(code).collect();
@@ -163,7 +165,7 @@ impl CoreCode {
             message.set(offset, word);
         }
         message.writes.push((message.mailbox + mailbox::ARGS, context.args.to_vec()));
-        let enables = self.add_kernels(&mut message, launch, data_area)?;
+        let enables = self.add_kernels(&mut message, (launch, context), data_area)?;
         message.set(mailbox::ENABLES, enables);
         Ok(message)
     }
@@ -192,7 +194,7 @@ impl CoreCode {
     fn add_kernels(
         &self,
         message: &mut LaunchMessage,
-        launch: &Launch,
+        (launch, context): (&Launch, &KernelContext),
         data_area: Range<u32>,
     ) -> Result<u32, String> {
         let (mut enables, mut free) = (0, data_area);
@@ -204,7 +206,8 @@ impl CoreCode {
                 Some(file) => self.add_file(message, index, file)?,
                 None => embedded_entry(code, risc, launch)?,
             };
-            let data = kernel.object_data();
+            let context = KernelContext { risc, ..context.clone() };
+            let data = kernel.object_data(&context);
             let room_bytes = free.end - free.start;
             let size_bytes = u32::try_from(data.len() * 4).ok().filter(|size| *size <= room_bytes);
             let size_bytes = size_bytes.ok_or_else(|| {
@@ -212,7 +215,10 @@ impl CoreCode {
                 format!("{risc} brings {word_count} words of data, L1 has {room_bytes} bytes left")
             })?;
             let address = if data.is_empty() { 0 } else { free.start };
-            message.writes.push((free.start, data.to_vec()));
+            message.writes.push((free.start, data.into_owned()));
+            let semaphores = kernel.semaphores();
+            let word_count = semaphores.len() / 4;
+            message.writes.push((semaphores.start, vec![0; word_count]));
             free.start += size_bytes;
             message.set(mailbox::ENTRIES + place, entry);
             message.set(mailbox::DATA + place, address);
@@ -229,9 +235,10 @@ fn selection(chip: &ChipFacts) -> Selection {
         _ if chip.modes.is_non_dropping => Mode::DebugDump,
         _ if chip.modes.is_accumulating => Mode::Accumulate,
         _ if chip.modes.counter_groups != 0 => Mode::Counters,
-        WaitRecords::Totals if chip.modes.has_object_waits => Mode::WaitTotals,
-        WaitRecords::Events if chip.modes.has_object_waits => Mode::WaitEvents,
-        _ => Mode::Plain,
+        WaitRecords::Totals => Mode::WaitTotals,
+        WaitRecords::Events if chip.modes.has_sync_windows => Mode::WaitWindows,
+        WaitRecords::Events => Mode::WaitEvents,
+        WaitRecords::Off => Mode::Plain,
     };
     Selection { mode, ..Selection::new(chip.arch, chip.modes.sums_enabled) }
 }
@@ -279,7 +286,7 @@ pub fn fitting_image(
 fn embedded_entry(code: &RiscCode, risc: Risc, launch: &Launch) -> Result<u32, String> {
     let kernel = launch.program.kernel(risc).and_then(|kernel| kernel.object_name());
     let name = kernel.ok_or_else(|| {
-        format!("the kernel of {risc} in {} is native only", launch.program.name())
+        format!("the kernel of {risc} in {} has no object code", launch.program.name())
     })?;
     let symbol = code.kernels.symbol(name);
     Ok(symbol.ok_or_else(|| format!("{risc} has no kernel `{name}`"))?.address)

@@ -126,7 +126,7 @@ impl Devices {
             stored: BTreeMap::new(),
             stream_space: BTreeMap::new(),
             performance: PerformanceCounters::default(),
-            tile_watch: chip.modes.has_object_waits.then(|| TileWatch::new(chip.arch)),
+            tile_watch: TileWatch::of(chip, place),
             mover_parameters: [0; 4],
             instruction_ram: vec![0; if has_instruction_ram { INSTRUCTION_RAM_BYTES } else { 0 }],
             control_status: Default::default(),

@@ -71,6 +71,8 @@ pub enum Mode {
     WaitTotals,
     /// Waits as well, each that blocked.
     WaitEvents,
+    /// Waits as well, a total for each object, and in windows of time each that blocked.
+    WaitWindows,
     /// Runs of several launches that share a push.
     Accumulate,
     /// Hardware counters as well, of each launch.
@@ -85,10 +87,11 @@ pub enum Mode {
 
 impl Mode {
     /// Every mode.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Plain,
         Self::WaitTotals,
         Self::WaitEvents,
+        Self::WaitWindows,
         Self::Accumulate,
         Self::Counters,
         Self::TraceOnly,
@@ -280,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn zone_texts_are_those_of_the_native_kernels_and_take_no_memory() {
+    fn zone_texts_name_their_sources_and_take_no_memory() {
         let zones = zones("kernels");
         let text = |name| zones.iter().find(|text| text.starts_with(name)).unwrap().as_str();
         assert!(text("TEST-FULL,").starts_with("TEST-FULL,sim/src/kernel/body.rs,"));

@@ -1,6 +1,6 @@
 //! Requests between tiles, and reads of DRAM, on their way.
 
-use super::Payload;
+use super::{Payload, tile_watch::Sender};
 use crate::arch::TileCoord;
 
 /// A request on its way.
@@ -11,6 +11,8 @@ pub(crate) struct Message {
     /// Which of the sender's messages it is.
     pub(crate) number: usize,
     pub(crate) sender: TileCoord,
+    /// RISC that sent it, and when; `None` for what no RISC has sent.
+    pub(crate) by: Option<Sender>,
     pub(crate) target: TileCoord,
     pub(crate) content: Content,
 }

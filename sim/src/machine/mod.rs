@@ -1,7 +1,7 @@
 //! Cores that run RV32IM object code: firmware and kernels as they would be on a chip.
 //!
 //! A machine is a core's harts with their local RAMs and devices; its L1 and clock are the
-//! tile's, as for native kernels. One launch at a time is carried out on it: the launch
+//! tile's. One launch at a time is carried out on it: the launch
 //! message is written, GO given, and the harts run by turns until all of them wait again.
 //! The harts' own pipelines are [`crate::riscv`]'s job, what a write does to DRAM that of
 //! the stage.
@@ -47,10 +47,12 @@
 
 mod arrival;
 mod bus;
+mod clock_wait;
 mod coprocessor;
 pub mod core_code;
 mod devices;
 pub mod failure;
+mod go;
 pub mod images;
 mod kernel_kind;
 #[cfg(object_code)]
@@ -72,6 +74,7 @@ mod registers;
 mod request;
 mod rest;
 mod run;
+mod stage;
 #[cfg(object_code)]
 #[cfg(test)]
 mod tests;
@@ -91,6 +94,7 @@ use core_code::{CoreCode, RiscCode};
 pub(crate) use devices::Devices;
 use devices::MailboxPlace;
 pub use failure::{ExecutionFailure, FailureReason};
+pub(crate) use go::{Go, LaunchReport};
 pub use kernel_kind::KernelKind;
 pub(crate) use message::Answer;
 pub(crate) use niu::{Change, counter};
@@ -98,7 +102,9 @@ use polling::Polled;
 pub(crate) use request::{Action, Request};
 use rest::Rest;
 pub(crate) use run::Progress;
+pub(crate) use stage::Stage;
 use std::sync::Arc;
+pub(crate) use tile_watch::{Sender, TileWatch};
 
 /// Cycles that a hart runs before the others catch up.
 pub const TURN_CYCLES: u64 = 64;
@@ -106,10 +112,7 @@ pub const TURN_CYCLES: u64 = 64;
 impl KernelKind {
     /// Texts of the zones of its kernels, see [`crate::mesh::SimulatedMesh::zone_texts`].
     pub(crate) fn zone_texts(self) -> Vec<String> {
-        match self {
-            Self::Native => crate::native::registered_zones(),
-            Self::Riscv | Self::Cpp => images::zones(self.image_part()),
-        }
+        images::zones(self.image_part())
     }
 }
 

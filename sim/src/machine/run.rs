@@ -7,14 +7,12 @@ use super::{
     core_code::{LaunchMessage, RiscCode},
     devices,
     devices::{SOFT_RESET_OF_SUBORDINATES, Signals},
+    go::{Go, LaunchReport},
     mailbox::{self, signal},
+    stage::Stage,
     symbol_at,
 };
 use crate::{
-    native::{
-        firmware::{Go, LaunchReport},
-        stage::Stage,
-    },
     program::{Emission, Launch},
     riscv::{Image, Pause, Trap},
     truth::{KernelTimes, LaunchTruth},
@@ -131,7 +129,8 @@ impl Progress {
         let reason = if machine.set.is_some() {
             "the set of firmware has none for Ethernet cores"
         } else {
-            "this build has none, since its target was not installed"
+            "this build has none for these modes: what is shipped was not there, or its target was not \
+             installed"
         };
         let reason = reason.to_owned();
         let context = stage.context();
@@ -195,7 +194,7 @@ impl Run<'_> {
         if let Some(set) = self.machine.set.clone() {
             return self.give_kernels(&set, cycle);
         }
-        let message = match self.message() {
+        let message = match self.message(cycle) {
             Ok(message) => message,
             Err(reason) => return self.fail(0, FailureReason::NotLaunched { reason }),
         };
@@ -217,7 +216,7 @@ impl Run<'_> {
         self.machine.front.invalidate(address..u32::try_from(end).unwrap_or(u32::MAX));
     }
 
-    fn message(&mut self) -> Result<LaunchMessage, String> {
+    fn message(&mut self, cycle: u64) -> Result<LaunchMessage, String> {
         let context = self.stage.context().clone();
         let area = self.machine.code.data_area(self.stage.tile.l1.size_bytes());
         let mut message = self.machine.code.message(self.launch, &context, area)?;
@@ -226,7 +225,8 @@ impl Run<'_> {
             .into_iter()
             .filter(|(index, risc)| *index > 0 && self.launch.program.kernel(*risc).is_some());
         let with_kernel: Vec<usize> = with_kernel.map(|(index, _)| index).collect();
-        let late = with_kernel.into_iter().map(|index| (index, self.stage.late_cycles(index)));
+        let late =
+            with_kernel.into_iter().map(|index| (index, self.stage.late_cycles(index, cycle)));
         message.set_late(late.filter(|&(_, cycles)| cycles > 0).collect());
         Ok(message)
     }
@@ -298,6 +298,9 @@ impl Run<'_> {
             self.park(index);
             self.skip_rest(index);
         }
+        if self.machine.processors[index].state == HartState::Running {
+            self.skip_clock_wait(index);
+        }
         self.machine.follow_arrivals(&self.stage.tile);
         if self.machine.set.is_some() {
             // Harts may poll any word, not only the mailbox's.
@@ -337,6 +340,11 @@ impl Run<'_> {
                 _ => {}
             }
         }
+    }
+
+    /// The cycle beyond which no hart of this launch goes.
+    pub(super) const fn budget_end(&self) -> u64 {
+        self.progress.budget_end
     }
 
     fn check_budget(&mut self, index: usize) {
@@ -445,8 +453,7 @@ impl Run<'_> {
     fn hand_waits_over(&mut self) {
         let context = self.stage.context().clone();
         if let Some(watch) = &mut self.machine.devices.tile_watch {
-            let Stage { dataflow, tile, .. } = &mut *self.stage;
-            (dataflow.waits, dataflow.signal_counts) = watch.take(&context, &tile.clock);
+            self.stage.watched = watch.take(&context, &self.stage.tile.clock);
         }
     }
 
@@ -483,7 +490,7 @@ impl Run<'_> {
             let mut emitted = Emission::zones(1);
             if let Some(kernel) = kernel {
                 emitted += Emission::zones(1) + kernel.emission(&context);
-                emitted.data += self.stage.dataflow.record_count(index, &self.stage.chip);
+                emitted.data += self.stage.watched[index].record_count;
             }
             let (launch_index, program_id) = (context.launch_index, context.program_id);
             let kernel = kernel.and_then(|_| self.kernel_times(index));

@@ -1,4 +1,4 @@
-//! Object code on a mesh: the same records as native kernels, and failures that say where.
+//! Object code on a mesh: the records of scripts, and failures that say where.
 
 #[cfg(cpp_code)]
 mod cpp;
@@ -11,9 +11,11 @@ use crate::{
         FaultEffect, Rule,
         rules::{LateSubordinate, Selection, TearClock},
     },
-    kernel::{ObjectKernel, TwinKernel},
+    kernel::{
+        ObjectKernel,
+        script::{Accumulator, DEPTH_MAX, Script, ScriptShape, Step},
+    },
     mesh::SimulatedMesh,
-    native::script::{DEPTH_MAX, Script, ScriptShape, Step},
     prepared::Bench,
     program::{CoreSelection, Emission, Kernel, Launch, Program},
     pushed::{PushedRuns, unexplained_noc_event},
@@ -21,18 +23,24 @@ use crate::{
     riscv::TrapKind,
     workload::{Workload, WorkloadOptions},
 };
-use kernel_profiler::hosted::registered_zones;
 use reader::{
     ProfilerOptions, init_device_profiler,
     mesh::{Device, Mesh, Noc0Coord},
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 use wire::{CoreKind, Header, PacketKind, Risc, ZoneId, dram::DramGeometry};
 
 /// Small, so that lanes are quick to read.
 const SUPPORT_COUNT: u32 = 400;
 
-fn mesh(arch: Arch, kernels: KernelKind, sums: bool) -> SimulatedMesh {
+fn mesh(arch: Arch, sums: bool) -> SimulatedMesh {
+    mesh_of_kind(arch, KernelKind::Riscv, sums)
+}
+
+fn mesh_of_kind(arch: Arch, kernels: KernelKind, sums: bool) -> SimulatedMesh {
     let config = MeshConfig::new(7)
         .with_chip(ChipConfig::new(arch).with_active_ethernet(1))
         .with_program_support_count(SUPPORT_COUNT)
@@ -40,8 +48,11 @@ fn mesh(arch: Arch, kernels: KernelKind, sums: bool) -> SimulatedMesh {
         .with_cycle_budget(3_000_000)
         .with_kernels(kernels);
     let mut mesh = SimulatedMesh::new(&config).unwrap();
-    let options =
-        ProfilerOptions { program_support_count: SUPPORT_COUNT, ..ProfilerOptions::default() };
+    let options = ProfilerOptions {
+        program_support_count: SUPPORT_COUNT,
+        sums_enabled: sums,
+        ..ProfilerOptions::default()
+    };
     init_device_profiler(&mut mesh, &options).unwrap();
     mesh
 }
@@ -55,8 +66,8 @@ fn cores(mesh: &SimulatedMesh, kind: CoreKind, count: usize) -> Vec<TileCoord> {
 fn lanes(mesh: &SimulatedMesh, sums: bool) -> BTreeMap<(TileCoord, usize), Vec<u32>> {
     let chip = mesh.chip(0).unwrap();
     let facts = chip.facts().arch.facts();
-    let (core_max, bank_count) = (facts.profiled_core_max, facts.bank_count);
-    let geometry = DramGeometry::new(SUPPORT_COUNT, sums, core_max, bank_count).unwrap();
+    let core_count = u32::try_from(chip.plan().cores().len()).unwrap();
+    let geometry = DramGeometry::new(SUPPORT_COUNT, sums, core_count, facts.bank_count).unwrap();
     let mut lanes = BTreeMap::new();
     for place in chip.plan().cores() {
         let tile = chip.tile(place.coord).unwrap();
@@ -81,8 +92,9 @@ fn names(texts: &[String]) -> BTreeMap<ZoneId, String> {
     texts.iter().map(|text| (ZoneId::of_text(text), name(text))).collect()
 }
 
-/// The same words without what time put there, and names for ids. How many answers to reads have
-/// come when an event of a NoC is recorded is a matter of time, too.
+/// The same words without what time put there, and names for ids, one text for each record and for
+/// each word that is of none. How many answers to reads have come when an event of a NoC is
+/// recorded is a matter of time, too.
 fn timeless(words: &[u32], names: &BTreeMap<ZoneId, String>) -> Vec<String> {
     let mut timeless = Vec::new();
     let mut index = 0;
@@ -95,20 +107,21 @@ fn timeless(words: &[u32], names: &BTreeMap<ZoneId, String>) -> Vec<String> {
         };
         let id = header.id();
         let name = names.get(&id).filter(|_| kind != PacketKind::TimestampedEvent);
-        timeless.push(format!("{kind:?} {}", name.cloned().unwrap_or(format!("{id:?}"))));
+        let mut text = format!("{kind:?} {}", name.cloned().unwrap_or(format!("{id:?}")));
         let record = kind.record_words();
         let mut values = words[index + 2..index + record].to_vec();
         if let (ZoneId::NOC_TRACING, [_, _, trailer_high, _]) = (id, &mut values[..]) {
             *trailer_high &= 0x000F_FFFF;
         }
-        timeless.extend(values.iter().map(|word| format!("{word:x}")));
+        text.extend(values.iter().map(|word| format!(" {word:x}")));
+        timeless.push(text);
         index += record;
     }
     timeless
 }
 
-fn twin(name: &str) -> Arc<dyn Kernel> {
-    Arc::new(TwinKernel::named(name).unwrap())
+fn kernel(name: &str) -> Arc<dyn Kernel> {
+    Arc::new(ObjectKernel::named(name).unwrap())
 }
 
 fn run(mut mesh: SimulatedMesh, launches: &[Launch]) -> SimulatedMesh {
@@ -119,104 +132,92 @@ fn run(mut mesh: SimulatedMesh, launches: &[Launch]) -> SimulatedMesh {
     mesh
 }
 
-/// Runs natively and as object code, on a few cores of each architecture.
-fn compare(program: &Program, args: &[u32], sums: bool) {
-    compare_with(program, args, sums, &[]);
+fn on_all(name: &str) -> Program {
+    Program::new(name).with_kernel_on_all(&kernel(name)).with_kernel(Risc::Erisc, kernel(name))
 }
 
-/// As [`compare`], with faults.
-fn compare_with(program: &Program, args: &[u32], sums: bool, rules: &[Arc<dyn Rule>]) {
-    for arch in Arch::ALL {
-        let run_as = |kind| {
-            let mut mesh = mesh(arch, kind, sums);
-            rules.iter().for_each(|rule| mesh.add_shared_rule(rule));
-            let mut at = cores(&mesh, CoreKind::Tensix, 2);
-            at.extend(cores(&mesh, CoreKind::IdleEth, 1));
-            at.extend(cores(&mesh, CoreKind::ActiveEth, 1));
-            let program = Arc::new(program.clone());
-            let launch =
-                |id| Launch::new(&program, id).on(CoreSelection::At(at.clone())).with_args(args);
-            run(mesh, &[launch(1), launch(2)])
-        };
-        let (native, object) = (run_as(KernelKind::Native), run_as(KernelKind::Riscv));
-        assert_eq!(
-            object.execution_failures().collect::<Vec<_>>(),
-            Vec::<&ExecutionFailure>::new()
-        );
-        let (native_lanes, object_lanes) = (lanes(&native, sums), lanes(&object, sums));
-        let ethernet_cores = if program.runs_on(CoreKind::ActiveEth) { 2 } else { 0 };
-        assert_eq!(native_lanes.len(), 2 * 5 + ethernet_cores);
-        let keys = |lanes: &BTreeMap<_, _>| lanes.keys().copied().collect::<Vec<_>>();
-        assert_eq!(keys(&native_lanes), keys(&object_lanes));
-        for (key, words) in native_lanes {
-            let native = timeless(&words, &names(&registered_zones()));
-            let object = timeless(&object_lanes[&key], &names(&KernelKind::Riscv.zone_texts()));
-            let differs = native.iter().zip(&object).position(|(native, object)| native != object);
-            let at = differs.map(|at| (at, &native[at], &object[at]));
-            assert_eq!(at, None, "{arch} {key:?}");
-            assert_eq!(native.len(), object.len(), "{arch} {key:?}");
+/// The records that steps leave where none is lost, as [`timeless`] writes them down.
+fn expected_records(steps: &[Step], sums: bool) -> Vec<String> {
+    let mut records = Vec::new();
+    let mut open = Vec::new();
+    let mut totals = BTreeSet::new();
+    let halves = |value: u64| format!("{:x} {:x}", value >> 32, value & 0xFFFF_FFFF);
+    for step in steps {
+        match *step {
+            Step::Open(site) => {
+                records.push(format!("ZoneStart SCRIPT-{site}"));
+                open.push(site);
+            }
+            Step::Close => records.extend(open.pop().map(|site| format!("ZoneEnd SCRIPT-{site}"))),
+            Step::Data(site, value) => {
+                records.push(format!("TimestampedData SCRIPT-DATA-{site} {}", halves(value)));
+            }
+            Step::Data16(first, second) => {
+                let values = [first, second].map(halves).join(" ");
+                records.push(format!("TimestampedData16B SCRIPT-DATA-16B {values}"));
+            }
+            Step::Event(event) => {
+                records.push(format!("TimestampedEvent {:?}", ZoneId(event)));
+            }
+            Step::Sum(accumulator, _) if sums => {
+                totals.insert(match accumulator {
+                    Accumulator::One => "ZoneTotal SCRIPT-SUM-1",
+                    Accumulator::Two => "ZoneTotal SCRIPT-SUM-2",
+                });
+            }
+            _ => {}
         }
-        assert_eq!(native.truth().emitted(), object.truth().emitted());
+    }
+    records.extend(open.into_iter().rev().map(|site| format!("ZoneEnd SCRIPT-{site}")));
+    records.extend(totals.into_iter().map(str::to_owned));
+    records
+}
+
+/// Runs a script on every RISC of some cores and compares what each leaves with its steps.
+fn compare(arch: Arch, scripts: &[Script], sums: bool) {
+    let mesh = mesh(arch, sums);
+    let mut at = cores(&mesh, CoreKind::Tensix, 2);
+    at.extend(cores(&mesh, CoreKind::IdleEth, 1));
+    at.extend(cores(&mesh, CoreKind::ActiveEth, 1));
+    let riscs = (0..5).filter_map(|index| CoreKind::Tensix.risc(index)).chain([Risc::Erisc]);
+    let program = riscs.zip(scripts).fold(Program::new("scripts"), |program, (risc, script)| {
+        program.with_kernel(risc, Arc::new(script.clone()))
+    });
+    let launch = Launch::new(&Arc::new(program), 1).on(CoreSelection::At(at.clone()));
+    let mesh = run(mesh, &[launch]);
+    assert_eq!(mesh.execution_failures().collect::<Vec<_>>(), Vec::<&ExecutionFailure>::new());
+    let lanes = lanes(&mesh, sums);
+    assert_eq!(lanes.len(), 2 * 5 + 2);
+    let names = names(&KernelKind::Riscv.zone_texts());
+    // What firmware and pushes leave about themselves is not the script's.
+    let is_scripts =
+        |record: &String| record.contains("SCRIPT-") || record.starts_with("TimestampedEvent ");
+    for ((core, risc), words) in lanes {
+        let is_ethernet = at[2..].contains(&core);
+        let script = &scripts[if is_ethernet { 5 } else { risc }];
+        let mut found = timeless(&words, &names);
+        found.retain(is_scripts);
+        assert_eq!(found, expected_records(script.steps(), sums), "{arch} {core:?} {risc}");
     }
 }
 
-fn on_all(name: &str) -> Program {
-    Program::new(name).with_kernel_on_all(&twin(name)).with_kernel(Risc::Erisc, twin(name))
-}
-
 #[test]
-fn empty_kernels_leave_the_firmwares_zones() {
-    compare(&on_all("empty"), &[], false);
-}
-
-#[test]
-fn a_full_buffer_loses_the_same_zones() {
-    compare(&on_all("full_buffer"), &[], false);
-}
-
-#[test]
-fn events_and_data_are_kept_and_lost_alike() {
-    compare(&on_all("timestamped_events"), &[], false);
-}
-
-#[test]
-fn wide_data_and_sums_are_kept_alike() {
-    compare(&on_all("wide_data"), &[30], false);
-    compare(&on_all("sums"), &[5, 40], true);
-}
-
-#[test]
-fn the_kernels_of_a_matrix_product_leave_the_same_zones() {
-    let program = Program::new("matmul")
-        .with_kernel(Risc::Brisc, twin("matmul_reader"))
-        .with_kernel(Risc::Ncrisc, twin("matmul_writer"))
-        .with_kernel(Risc::Trisc0, twin("matmul_unpack"))
-        .with_kernel(Risc::Trisc1, twin("matmul_math"))
-        .with_kernel(Risc::Trisc2, twin("matmul_pack"));
-    compare(&program, &[4, 16, 16], false);
-    compare(&program, &[2, 4, 4], true);
-}
-
-#[test]
-fn scripts_leave_the_same_records() {
+fn scripts_leave_the_records_of_their_steps() {
     for seed in 0..6 {
         let mut random = Stream::new(seed, &[]);
-        let has_pushes = seed % 2 == 1;
-        let shape = ScriptShape { step_max: 400, depth_max: 16, has_pushes };
-        let riscs = (0..5).filter_map(|index| CoreKind::Tensix.risc(index)).chain([Risc::Erisc]);
-        let program = riscs.fold(Program::new("scripts"), |program, risc| {
-            program.with_kernel(risc, Arc::new(Script::random(&mut random, &shape)))
-        });
-        compare(&program, &[], seed % 3 == 0);
+        // No more steps than L1 takes.
+        let shape = ScriptShape { step_max: 80, depth_max: 16, has_pushes: seed % 2 == 1 };
+        let scripts: Vec<_> = (0..6).map(|_| Script::random(&mut random, &shape)).collect();
+        Arch::ALL.into_iter().for_each(|arch| compare(arch, &scripts, seed % 3 == 0));
     }
 }
 
 #[test]
 fn noc_events_say_what_the_noc_did() {
-    for (seed, kind) in (0..8).zip([KernelKind::Native, KernelKind::Riscv].into_iter().cycle()) {
+    for seed in 0..8 {
         let arch = Arch::ALL[usize::from(seed / 2 % 2 == 1)];
         let config = MeshConfig::new(seed).with_chip(ChipConfig::new(arch)).with_noc_truth();
-        let mut mesh = SimulatedMesh::new(&config.with_kernels(kind)).unwrap();
+        let mut mesh = SimulatedMesh::new(&config).unwrap();
         init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
         let pushed = Arc::new(PushedRuns::default());
         mesh.add_shared_rule(&(Arc::clone(&pushed) as Arc<dyn Rule>));
@@ -237,17 +238,17 @@ fn noc_events_say_what_the_noc_did() {
             let records = launches.iter().flat_map(|launch| &launch.records);
             let requests = truth.noc_requests.get(&key).map_or(&[][..], Vec::as_slice);
             let error = unexplained_noc_event(records, requests, false);
-            assert_eq!(error, None, "{arch} {kind:?} {key:?}");
+            assert_eq!(error, None, "{arch} {key:?}");
             let has_noc = matches!(key.risc, Risc::Brisc | Risc::Ncrisc);
             let expected = if has_noc { 2 * scripts[key.risc.index()].transfer_count() } else { 0 };
-            assert_eq!(requests.len(), expected, "{arch} {kind:?} {key:?}");
+            assert_eq!(requests.len(), expected, "{arch} {key:?}");
             let locks = launches.iter().flat_map(|launch| &launch.records);
             let locks = locks.filter(|record| record.id == ZoneId::NOC_DEBUGGING.0);
             let locks: Vec<_> = locks.map(|record| (record.kind, record.values.clone())).collect();
             let packed = |lock: wire::scoped_lock::LockEvent| (3, vec![lock.pack()]);
             let twice = scripts[key.risc.index()].locks().repeat(if has_noc { 2 } else { 0 });
             let expected: Vec<_> = twice.into_iter().map(packed).collect();
-            assert_eq!(locks, expected, "{arch} {kind:?} {key:?}");
+            assert_eq!(locks, expected, "{arch} {key:?}");
             lock_count += locks.len();
             let wide = launches.iter().flat_map(|launch| &launch.records);
             let wide = wide.filter(|record| (record.id, record.kind) == (12345, 5));
@@ -267,15 +268,15 @@ fn noc_events_say_what_the_noc_did() {
 #[test]
 fn a_script_that_nests_as_deep_as_it_may_leaves_the_stack_sound() {
     let deepest = [vec![Step::Open(7); DEPTH_MAX], vec![Step::QuickPush, Step::Event(9)]].concat();
-    let script: Arc<dyn Kernel> = Arc::new(Script::new(deepest).unwrap());
-    let program = Program::new("deep").with_kernel_on_all(&script);
-    compare(&program.with_kernel(Risc::Erisc, script), &[], true);
+    for arch in Arch::ALL {
+        compare(arch, &vec![Script::new(deepest.clone()).unwrap(); 6], true);
+    }
 }
 
 #[test]
 fn data_that_l1_has_no_room_for_is_refused() {
     let long = Script::new(vec![Step::Data16(1, 2); 80_000]).unwrap();
-    let mesh = mesh(Arch::WormholeB0, KernelKind::Riscv, false);
+    let mesh = mesh(Arch::WormholeB0, false);
     let at = cores(&mesh, CoreKind::Tensix, 1);
     let program = Arc::new(Program::new("long").with_kernel(Risc::Ncrisc, Arc::new(long)));
     let mesh = run(mesh, &[Launch::new(&program, 1).on(CoreSelection::At(at))]);
@@ -303,7 +304,7 @@ fn a_launch_ends_after_writes_that_a_kernel_did_not_count() {
         for (writes, is_posted) in
             [0, 1, 2, 3, 10, 100].into_iter().flat_map(|writes| [(writes, 0), (writes, 1)])
         {
-            let mesh = mesh(arch, KernelKind::Riscv, false);
+            let mesh = mesh(arch, false);
             let at = cores(&mesh, CoreKind::Tensix, 1);
             let data = vec![0x5A; 4 * (writes as usize + 1)];
             let kernel: Arc<dyn Kernel> = Arc::new(uncounted_writes(data));
@@ -331,34 +332,20 @@ fn a_launch_ends_after_writes_that_a_kernel_did_not_count() {
 }
 
 #[test]
-fn late_subordinates_leave_what_native_ones_leave() {
-    for cycles in [300, 5_000] {
-        let late = |risc| {
-            let selection = Selection::everywhere().risc(risc);
-            Arc::new(LateSubordinate { selection, cycles }) as Arc<dyn Rule>
-        };
-        let rules = [late(Risc::Ncrisc), late(Risc::Trisc2)];
-        compare_with(&on_all("steps"), &[], false, &rules);
-    }
-}
-
-#[test]
 fn runs_that_brisc_has_not_waited_for_are_counted() {
-    for kernels in [KernelKind::Native, KernelKind::Riscv] {
-        for (cycles, late_runs) in [(5_000, 0), (200_000, 1)] {
-            let mut mesh = mesh(Arch::WormholeB0, kernels, false);
-            let selection = Selection::everywhere().risc(Risc::Trisc2);
-            mesh.add_rule(LateSubordinate { selection, cycles });
-            let at = cores(&mesh, CoreKind::Tensix, 2);
-            let program = Arc::new(on_all("empty"));
-            let mesh = run(mesh, &[Launch::new(&program, 1).on(CoreSelection::At(at.clone()))]);
-            let faults = mesh.truth().faults;
-            let effect = FaultEffect::SubordinateLate { delay_cycles: cycles };
-            assert_eq!(faults.iter().filter(|fault| fault.effect == effect).count(), 2);
-            let tile = mesh.chip(0).unwrap().tile(at[0]).unwrap();
-            let control = [44, 45, 46, 47].map(|word| tile.load(tile.control_word_address(word)));
-            assert_eq!(control, [0, 0, 0, late_runs], "{kernels:?} {cycles}");
-        }
+    for (cycles, late_runs) in [(5_000, 0), (200_000, 1)] {
+        let mut mesh = mesh(Arch::WormholeB0, false);
+        let selection = Selection::everywhere().risc(Risc::Trisc2);
+        mesh.add_rule(LateSubordinate { selection, cycles });
+        let at = cores(&mesh, CoreKind::Tensix, 2);
+        let program = Arc::new(on_all("empty"));
+        let mesh = run(mesh, &[Launch::new(&program, 1).on(CoreSelection::At(at.clone()))]);
+        let faults = mesh.truth().faults;
+        let effect = FaultEffect::SubordinateLate { delay_cycles: cycles };
+        assert_eq!(faults.iter().filter(|fault| fault.effect == effect).count(), 2);
+        let tile = mesh.chip(0).unwrap().tile(at[0]).unwrap();
+        let control = [44, 45, 46, 47].map(|word| tile.load(tile.control_word_address(word)));
+        assert_eq!(control, [0, 0, 0, late_runs], "{cycles}");
     }
 }
 
@@ -366,7 +353,7 @@ fn runs_that_brisc_has_not_waited_for_are_counted() {
 fn a_clock_read_that_is_held_back_until_the_wrap_is_torn() {
     // The host has initialised the profiler by then.
     const START_NS: u64 = 10_000_000;
-    let mut mesh = mesh(Arch::Blackhole, KernelKind::Riscv, false);
+    let mut mesh = mesh(Arch::Blackhole, false);
     let core = cores(&mesh, CoreKind::Tensix, 1)[0];
     let selection = Selection::everywhere().core(core).risc(Risc::Brisc);
     mesh.add_rule(TearClock { selection, at_ns: START_NS + 40_000, within_us: 2 });
@@ -395,7 +382,7 @@ fn a_clock_read_that_is_held_back_until_the_wrap_is_torn() {
 fn no_number_of_threads_changes_a_word() {
     let with_threads = |count| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build().unwrap();
-        let mesh = mesh(Arch::WormholeB0, KernelKind::Riscv, true);
+        let mesh = mesh(Arch::WormholeB0, true);
         let plan = Workload::named("matmul").unwrap();
         let plan = plan.plan(&mesh, &WorkloadOptions { ops: Some(4), ..Default::default() });
         let mesh = pool.install(|| run(mesh, &plan.phases[0].launches));
@@ -408,7 +395,7 @@ fn no_number_of_threads_changes_a_word() {
 
 /// A chip on which every core has a launch of `steps` before it, and one of its cores.
 fn stepping() -> (Bench, TileCoord) {
-    let mut bench = Bench::new(&MeshConfig::wormhole(5).with_kernels(KernelKind::Riscv));
+    let mut bench = Bench::new(&MeshConfig::wormhole(5));
     let core = bench.worker(12).coord;
     bench.mesh.enqueue(0, Launch::new(&Arc::new(on_all("steps")), 9)).unwrap();
     (bench, core)
@@ -461,13 +448,8 @@ fn looking_on_changes_nothing_that_object_code_does() {
 }
 
 #[test]
-fn the_calibration_kernel_leaves_the_same_zones() {
-    compare(&on_all("calibration"), &[], false);
-}
-
-#[test]
 fn a_kernel_takes_the_time_that_it_spins() {
-    let mesh = mesh(Arch::WormholeB0, KernelKind::Riscv, false);
+    let mesh = mesh(Arch::WormholeB0, false);
     let at = cores(&mesh, CoreKind::Tensix, 3);
     let program = Arc::new(on_all("cycle_count"));
     let launch = Launch::new(&program, 1).on(CoreSelection::At(at));
@@ -483,7 +465,7 @@ fn a_kernel_takes_the_time_that_it_spins() {
 #[test]
 fn the_same_seed_gives_the_same_words() {
     let run_once = || {
-        let mesh = mesh(Arch::Blackhole, KernelKind::Riscv, false);
+        let mesh = mesh(Arch::Blackhole, false);
         let program = Arc::new(on_all("full_buffer"));
         let launch = Launch::new(&program, 1).on(CoreSelection::All).with_args(&[20, 12]);
         lanes(&run(mesh, &[launch]), false)
@@ -493,10 +475,10 @@ fn the_same_seed_gives_the_same_words() {
 
 /// Runs a broken kernel on one core and a sound one on another.
 fn break_with(name: &'static str) -> (ExecutionFailure, SimulatedMesh) {
-    let mesh = mesh(Arch::WormholeB0, KernelKind::Riscv, false);
+    let mesh = mesh(Arch::WormholeB0, false);
     let at = cores(&mesh, CoreKind::Tensix, 2);
     let broken = Program::new(name)
-        .with_kernel_on_all(&twin("work"))
+        .with_kernel_on_all(&kernel("work"))
         .with_kernel(Risc::Trisc1, Arc::new(ObjectKernel::new(name)));
     let launch = |program: Program, id, core| {
         Launch::new(&Arc::new(program), id).on(CoreSelection::At(vec![core]))

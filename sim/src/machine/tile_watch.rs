@@ -1,36 +1,82 @@
-//! Waits of object code for circular buffers and at barriers of NoCs, as the bus sees them.
+//! Waits of kernels for circular buffers and semaphores and at barriers of NoCs, as the bus sees
+//! them.
 //!
 //! A RISC that loads the same counter of a buffer again and again waits for it. It did not find
 //! what it waited for at first if there is more than one load, and found it with the last one; the
-//! latest store before that made it so. At a barrier it loads a NoC's counter of answers, which
-//! nobody stores: it goes on with the last load. Nothing here knows what kernels record.
+//! latest store before that made it so. A semaphore is a word of L1, into which other tiles store,
+//! too. At a barrier a RISC loads a NoC's counter of answers, which nobody stores: it goes on with
+//! the last load. Nothing here knows what kernels record, but for the readings of the clock that
+//! decide whether a record lies in a window.
 
 use crate::{
-    arch::Arch, clock::WallClock, kernel::tile_words::FIRST_SILENT_BUFFER, program::KernelContext,
-    truth::WaitTruth,
+    arch::{Arch, TileCoord, floorplan::CorePlace},
+    chip::facts::ChipFacts,
+    clock::WallClock,
+    kernel::tile_words::{FIRST_SILENT_BUFFER, SEMAPHORES_END, WRITTEN_SEMAPHORE},
+    program::KernelContext,
+    truth::{ReleaseTruth, WaitTruth},
 };
-use std::collections::BTreeMap;
-use wire::{risc::RISCS_PER_CORE, wait::WaitKind};
+use kernel_profiler::port::WaitRecords;
+use std::collections::{BTreeMap, BTreeSet};
+use wire::{
+    Cycles, Risc,
+    risc::RISCS_PER_CORE,
+    wait::{SyncWindows, WaitKind},
+};
 
-/// Accesses of a tile's RISCs to the counters of circular buffers.
+/// Accesses of a tile's RISCs to what they wait for.
 #[derive(Clone, Debug)]
 pub(crate) struct TileWatch {
     arch: Arch,
-    polls: [Option<Poll>; RISCS_PER_CORE],
-    /// Cycle of the latest store to each register.
-    stored_at: BTreeMap<u32, u64>,
-    waits: [Vec<Wait>; RISCS_PER_CORE],
-    store_counts: [u64; RISCS_PER_CORE],
+    place: CorePlace,
+    records: WaitRecords,
+    windows: Option<SyncWindows>,
+    /// The latest store to each register and semaphore.
+    stores: BTreeMap<u32, Stored>,
+    riscs: [RiscWatch; RISCS_PER_CORE],
 }
 
-/// Loads of one register, one after the other.
+/// A store that somebody may wait for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stored {
+    cycle: u64,
+    by: Option<Sender>,
+}
+
+/// Sender of an increment of a semaphore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sender {
+    pub(crate) core: TileCoord,
+    pub(crate) risc: Risc,
+    /// When it was sent, on the clock of the sender's tile.
+    pub(crate) sent: Cycles,
+}
+
+/// Accesses of one RISC.
+#[derive(Clone, Debug, Default)]
+struct RiscWatch {
+    poll: Option<Poll>,
+    waits: Vec<Wait>,
+    signal_count: u64,
+    /// Waits and signals of which some lies in a window.
+    windowed_count: u64,
+    /// True if the next reading of the clock is for the record of a signal.
+    has_signalled: bool,
+}
+
+/// Loads of one word, one after the other.
 #[derive(Clone, Copy, Debug)]
 struct Poll {
     address: u32,
     first: u64,
     is_repeated: bool,
-    /// Cycle of the store that the latest load has seen.
-    stored_at: u64,
+    /// The store that the latest load has seen.
+    stored: Stored,
+    /// The clock when the kernel noted that the wait had begun.
+    began: u32,
+    /// Readings of the clock since the latest load.
+    readings: [u32; 3],
+    reading_count: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -39,42 +85,72 @@ struct Wait {
     key: u32,
     begin: u64,
     cycles: u64,
+    released_by: Option<Sender>,
+}
+
+/// Waits of a RISC in a launch, and the records that it tried to leave of waits and signals.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WatchedRisc {
+    pub(crate) waits: Vec<WaitTruth>,
+    pub(crate) record_count: u64,
 }
 
 impl TileWatch {
-    pub(crate) fn new(arch: Arch) -> Self {
-        Self {
-            arch,
-            polls: [None; RISCS_PER_CORE],
-            stored_at: BTreeMap::new(),
-            waits: Default::default(),
-            store_counts: [0; RISCS_PER_CORE],
-        }
+    /// The watch of a core, where its kernels record waits.
+    pub(crate) fn of(chip: &ChipFacts, place: CorePlace) -> Option<Self> {
+        let records = chip.modes.wait_records;
+        (records != WaitRecords::Off).then(|| Self {
+            arch: chip.arch,
+            place,
+            records,
+            windows: chip.modes.has_sync_windows.then_some(SyncWindows::DEFAULT),
+            stores: BTreeMap::new(),
+            riscs: Default::default(),
+        })
     }
 
-    /// Notes that a RISC loads a register of a stream.
+    /// Returns true if an address of L1 is one of a semaphore.
+    #[inline]
+    pub(crate) const fn is_semaphore(address: u32) -> bool {
+        address >= WRITTEN_SEMAPHORE && address < SEMAPHORES_END
+    }
+
+    /// Notes that a RISC loads a register of a stream or a semaphore.
     pub(crate) fn note_load(&mut self, risc_index: usize, address: u32, cycle: u64) {
-        let stored_at = self.stored_at.get(&address).copied().unwrap_or(0);
-        self.note_poll(risc_index, (address, cycle), stored_at);
+        let stored = self.stores.get(&address).copied().unwrap_or_default();
+        self.note_poll(risc_index, (address, cycle), stored);
     }
 
     /// Notes that a RISC loads a counter of a NoC.
     pub(crate) fn note_counter_load(&mut self, risc_index: usize, address: u32, cycle: u64) {
         if barrier(address).is_some() {
-            self.note_poll(risc_index, (address, cycle), cycle);
+            self.note_poll(risc_index, (address, cycle), Stored { cycle, by: None });
         }
     }
 
-    /// Notes a load of what a RISC may wait for, which is as it is since `stored_at`.
-    fn note_poll(&mut self, risc_index: usize, (address, cycle): (u32, u64), stored_at: u64) {
-        match &mut self.polls[risc_index] {
+    /// Notes a load of what a RISC may wait for.
+    fn note_poll(&mut self, risc_index: usize, (address, cycle): (u32, u64), stored: Stored) {
+        match &mut self.riscs[risc_index].poll {
             Some(poll) if poll.address == address => {
-                (poll.is_repeated, poll.stored_at) = (true, stored_at);
+                if !poll.is_repeated {
+                    let last = poll.reading_count.checked_sub(1);
+                    poll.began =
+                        last.and_then(|last| poll.readings.get(last)).copied().unwrap_or(0);
+                }
+                (poll.is_repeated, poll.stored, poll.reading_count) = (true, stored, 0);
             }
             _ => {
                 self.end_poll(risc_index);
-                let poll = Poll { address, first: cycle, is_repeated: false, stored_at };
-                self.polls[risc_index] = Some(poll);
+                let poll = Poll {
+                    address,
+                    first: cycle,
+                    is_repeated: false,
+                    stored,
+                    began: 0,
+                    readings: [0; 3],
+                    reading_count: 0,
+                };
+                self.riscs[risc_index].poll = Some(poll);
             }
         }
     }
@@ -82,32 +158,85 @@ impl TileWatch {
     /// Notes that a RISC stores to a register of a stream.
     pub(crate) fn note_store(&mut self, risc_index: usize, address: u32, cycle: u64) {
         self.end_poll(risc_index);
-        self.stored_at.insert(address, cycle);
-        let is_recorded = self.object(address).is_some();
-        self.store_counts[risc_index] += u64::from(is_recorded);
+        self.stores.insert(address, Stored { cycle, by: None });
+        if self.object(address).is_some() {
+            self.note_signal(risc_index);
+        }
+    }
+
+    /// Notes that a RISC stores to a semaphore of its own tile.
+    pub(crate) fn note_increment(&mut self, risc_index: usize, address: u32, now: (u64, Cycles)) {
+        self.end_poll(risc_index);
+        let (cycle, sent) = now;
+        let risc = self.place.kind.risc(risc_index);
+        let by = risc.map(|risc| Sender { core: self.place.coord, risc, sent });
+        self.stores.insert(address, Stored { cycle, by });
+        self.note_signal(risc_index);
+    }
+
+    /// Notes that a semaphore has changed by what another tile has sent.
+    pub(crate) fn note_arrival(&mut self, address: u32, cycle: u64, by: Option<Sender>) {
+        self.stores.insert(address, Stored { cycle, by });
+    }
+
+    /// Notes a signal of a RISC.
+    pub(crate) fn note_signal(&mut self, risc_index: usize) {
+        self.riscs[risc_index].signal_count += 1;
+        self.riscs[risc_index].has_signalled = true;
+    }
+
+    /// Notes that a RISC reads the low word of the clock.
+    pub(crate) fn note_clock(&mut self, risc_index: usize, low: u32) {
+        let Some(windows) = self.windows else { return };
+        let risc = &mut self.riscs[risc_index];
+        if std::mem::take(&mut risc.has_signalled) {
+            risc.windowed_count += u64::from(windows.is_open(low));
+        }
+        if let Some(poll) = &mut risc.poll
+            && let Some(reading) = poll.readings.get_mut(poll.reading_count)
+        {
+            *reading = low;
+            poll.reading_count += 1;
+        }
     }
 
     /// Ends what a RISC was waiting for, if it was.
     fn end_poll(&mut self, risc_index: usize) {
-        let poll = self.polls[risc_index].take().filter(|poll| poll.is_repeated);
-        if let Some(Poll { address, first, stored_at, .. }) = poll
-            && let Some((kind, key)) = barrier(address).or_else(|| self.object(address))
-        {
-            let cycles = stored_at.saturating_sub(first);
-            self.waits[risc_index].push(Wait { kind, key, begin: first, cycles });
+        let poll = self.riscs[risc_index].poll.take().filter(|poll| poll.is_repeated);
+        let Some(poll) = poll else { return };
+        let Poll { address, first, stored, .. } = poll;
+        let Some((kind, key)) = barrier(address).or_else(|| self.object(address)) else { return };
+        let cycles = stored.cycle.saturating_sub(first);
+        let released_by = stored.by.filter(|_| kind == WaitKind::SEM_WAIT);
+        let risc = &mut self.riscs[risc_index];
+        risc.waits.push(Wait { kind, key, begin: first, cycles, released_by });
+        if let Some(windows) = self.windows {
+            // At a barrier each poll reads the clock as well; then come the readings for the end of
+            // the wait and for its record.
+            let of_poll = usize::from(barrier(address).is_some());
+            let [_, ended, recorded] = match of_poll {
+                0 => [0, poll.readings[0], poll.readings[1]],
+                _ => poll.readings,
+            };
+            let waited = ended.wrapping_sub(poll.began);
+            let is_told = windows.has_wait(recorded.wrapping_sub(waited), recorded);
+            risc.windowed_count += u64::from(is_told);
         }
     }
 
-    /// Object that a RISC waits for by polling a register; `None` if kernels do not record that.
+    /// Object that a RISC waits for by polling a word; `None` if kernels do not record that.
     ///
     /// # Compatibility
     /// `stream_io_map.h`: tiles that were received and acknowledged.
     fn object(&self, address: u32) -> Option<(WaitKind, u32)> {
+        if Self::is_semaphore(address) {
+            return Some((WaitKind::SEM_WAIT, address));
+        }
         let (received, acknowledged) = match self.arch {
             Arch::WormholeB0 => (0x10, 0x0C),
             Arch::Blackhole => (0x28, 0x20),
         };
-        let buffer = (address - STREAMS) / STREAM_BYTES;
+        let buffer = address.checked_sub(STREAMS)? / STREAM_BYTES;
         let kind = match address % STREAM_BYTES {
             offset if offset == received => WaitKind::CB_WAIT,
             offset if offset == acknowledged => WaitKind::CB_RESERVE,
@@ -116,26 +245,46 @@ impl TileWatch {
         (buffer < FIRST_SILENT_BUFFER).then_some((kind, buffer))
     }
 
-    /// Takes the waits of a launch and the number of its signals, by RISC.
+    /// Takes the waits of a launch and the number of their records, by RISC.
     pub(crate) fn take(
         &mut self,
         context: &KernelContext,
         clock: &WallClock,
-    ) -> ([Vec<WaitTruth>; RISCS_PER_CORE], [u64; RISCS_PER_CORE]) {
+    ) -> [WatchedRisc; RISCS_PER_CORE] {
         (0..RISCS_PER_CORE).for_each(|risc_index| self.end_poll(risc_index));
         let &KernelContext { launch_index, program_id, .. } = context;
-        let truth = |wait: Wait| WaitTruth {
+        let truth = |wait: &Wait| WaitTruth {
             launch_index,
             program_id,
             kind: wait.kind,
             key: wait.key,
             begin: clock.value(wait.begin),
             cycles: wait.cycles,
-            released_by: None,
+            released_by: wait.released_by.map(|Sender { core, risc, sent }| ReleaseTruth {
+                core,
+                risc,
+                sent,
+            }),
         };
-        let waits = std::mem::take(&mut self.waits);
-        let waits = waits.map(|waits| waits.into_iter().map(truth).collect());
-        (waits, std::mem::take(&mut self.store_counts))
+        let (records, windows) = (self.records, self.windows);
+        std::mem::take(&mut self.riscs).map(|risc| WatchedRisc {
+            waits: risc.waits.iter().map(truth).collect(),
+            record_count: risc.record_count(records, windows),
+        })
+    }
+}
+
+impl RiscWatch {
+    /// Records of waits and signals.
+    fn record_count(&self, records: WaitRecords, windows: Option<SyncWindows>) -> u64 {
+        let objects: BTreeSet<_> = self.waits.iter().map(|wait| (wait.kind, wait.key)).collect();
+        let totals = objects.len() as u64;
+        match records {
+            WaitRecords::Off => 0,
+            WaitRecords::Totals => totals,
+            WaitRecords::Events if windows.is_some() => totals + self.windowed_count,
+            WaitRecords::Events => totals + self.waits.len() as u64 + self.signal_count,
+        }
     }
 }
 

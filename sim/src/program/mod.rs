@@ -4,17 +4,15 @@
 //! id. Executing them is the job of [`crate::chip`].
 
 pub mod emission;
-pub mod stepped;
 
 pub use emission::Emission;
-pub use stepped::{Progress, SteppedKernel};
 
 use crate::{
     arch::{TileCoord, floorplan::CorePlace},
     kernel::file::KernelFile,
     random::Stream,
 };
-use std::sync::Arc;
+use std::{borrow::Cow, ops::Range, sync::Arc};
 use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 
 /// Context of a kernel: the core, RISC and launch that it runs in.
@@ -94,34 +92,17 @@ impl KernelContext {
     }
 }
 
-/// Code that runs on one RISC of a core: Rust that uses the profiler's macros.
+/// Object code that runs on one RISC of a core: a function of the simulator's own, or a file.
 pub trait Kernel: Send + Sync {
-    /// Runs on the RISC that `context` names. Time passes by [`crate::native::spin`] and
-    /// by what the macros cost.
-    fn run(&self, context: &KernelContext);
-
-    /// How many records [`Kernel::run`] tries to leave, known without running it.
+    /// How many records it tries to leave, known without running it.
     fn emission(&self, context: &KernelContext) -> Emission;
-
-    /// How often the host must have written to the synchronisation word of every core of a
-    /// launch before it is carried out; for kernels that answer the host.
-    fn awaited_host_stores(&self) -> usize {
-        0
-    }
-
-    /// The kernel in steps, if it waits for other kernels of its core; [`Kernel::run`] is then not
-    /// called.
-    fn stepped(&self, context: &KernelContext) -> Option<Box<dyn SteppedKernel>> {
-        let _ = context;
-        None
-    }
 
     /// Returns true if it waits for kernels of other cores of the launch.
     fn couples_cores(&self) -> bool {
         false
     }
 
-    /// The function that does the same as object code, if there is one.
+    /// The function of the simulator's object code that it is.
     fn object_name(&self) -> Option<&str> {
         None
     }
@@ -132,71 +113,26 @@ pub trait Kernel: Send + Sync {
         None
     }
 
-    /// Returns true if it exists as object code alone; [`Kernel::run`] must then not be called.
-    fn is_object_code_only(&self) -> bool {
-        false
+    /// Words that a launch brings into L1 for it.
+    fn object_data(&self, context: &KernelContext) -> Cow<'_, [u32]> {
+        let _ = context;
+        Cow::Borrowed(&[])
     }
 
-    /// Words that a launch brings into L1 for that function.
-    fn object_data(&self) -> &[u32] {
-        &[]
+    /// L1 that the host clears before a launch of it, for semaphores.
+    fn semaphores(&self) -> Range<u32> {
+        0..0
     }
 }
 
 /// Object code of somebody else: what it records is not known before it runs.
 impl Kernel for KernelFile {
-    fn run(&self, _: &KernelContext) {
-        panic!("{} exists only as object code", self.name());
-    }
-
     fn emission(&self, _: &KernelContext) -> Emission {
         Emission::NONE
     }
 
     fn object_file(&self) -> Option<&Self> {
         Some(self)
-    }
-
-    fn is_object_code_only(&self) -> bool {
-        true
-    }
-}
-
-/// A kernel made of two closures.
-///
-/// ```
-/// use sim::program::{Emission, Kernel, NativeKernel};
-/// let kernel = NativeKernel::new(|_| Emission::NONE, |_| sim::native::spin(100));
-/// # let _: &dyn Kernel = &kernel;
-/// ```
-#[derive(Clone, Debug)]
-pub struct NativeKernel<E, R> {
-    emission: E,
-    run: R,
-}
-
-impl<E, R> NativeKernel<E, R>
-where
-    E: Fn(&KernelContext) -> Emission + Send + Sync,
-    R: Fn(&KernelContext) + Send + Sync,
-{
-    /// A kernel that declares `emission` and does `run`.
-    pub const fn new(emission: E, run: R) -> Self {
-        Self { emission, run }
-    }
-}
-
-impl<E, R> Kernel for NativeKernel<E, R>
-where
-    E: Fn(&KernelContext) -> Emission + Send + Sync,
-    R: Fn(&KernelContext) + Send + Sync,
-{
-    fn run(&self, context: &KernelContext) {
-        (self.run)(context);
-    }
-
-    fn emission(&self, context: &KernelContext) -> Emission {
-        (self.emission)(context)
     }
 }
 
@@ -258,32 +194,11 @@ impl Program {
         }
     }
 
-    /// Host writes that the program's kernels wait for, see [`Kernel::awaited_host_stores`].
-    #[must_use]
-    pub fn awaited_host_stores(&self) -> usize {
-        let kernels = self.tensix.iter().chain([&self.erisc]).flatten();
-        kernels.map(|kernel| kernel.awaited_host_stores()).max().unwrap_or(0)
-    }
-
-    /// Returns true if every kernel exists as object code as well.
-    #[must_use]
-    pub fn runs_as_object_code(&self) -> bool {
-        let mut kernels = self.tensix.iter().chain([&self.erisc]).flatten();
-        kernels.all(|kernel| kernel.object_name().is_some() || kernel.object_file().is_some())
-    }
-
     /// Returns true if kernels of its cores wait for each other.
     #[must_use]
     pub fn couples_cores(&self) -> bool {
         let mut kernels = self.tensix.iter().chain([&self.erisc]).flatten();
         kernels.any(|kernel| kernel.couples_cores())
-    }
-
-    /// Returns true if every kernel exists as a native function as well.
-    #[must_use]
-    pub fn runs_natively(&self) -> bool {
-        let mut kernels = self.tensix.iter().chain([&self.erisc]).flatten();
-        kernels.all(|kernel| !kernel.is_object_code_only())
     }
 
     /// Texts of the zones of its kernels that are files.
@@ -439,10 +354,11 @@ impl Launch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::ObjectKernel;
 
     #[test]
     fn a_program_runs_where_it_has_kernels() {
-        let kernel: Arc<dyn Kernel> = Arc::new(NativeKernel::new(|_| Emission::NONE, |_| {}));
+        let kernel: Arc<dyn Kernel> = Arc::new(ObjectKernel::new("empty"));
         let program = Program::new("p").with_kernel(Risc::Erisc, Arc::clone(&kernel));
         assert!(program.runs_on(CoreKind::IdleEth) && !program.runs_on(CoreKind::Tensix));
         let program = program.with_kernel_on_all(&kernel);

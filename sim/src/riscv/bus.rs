@@ -80,6 +80,12 @@ pub trait Bus {
         Ok(())
     }
 
+    /// Called after a load from L1, with the cycle in which the instruction starts.
+    #[inline(always)]
+    fn after_l1_load(&mut self, address: u32, cycle: u64) {
+        let _ = (address, cycle);
+    }
+
     /// This hart's private data RAM, from [`LOCAL_RAM_BASE`].
     fn local_ram(&self) -> &[u8];
 

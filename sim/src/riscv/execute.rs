@@ -386,6 +386,9 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
         let slot = self.meter.plan_load(&self.beat, op, access);
         let port = self.outside.around.front.port(self.outside.port);
         self.meter.commit_load(&mut self.beat, op, (access, slot), port);
+        if region == Region::L1 {
+            self.outside.around.bus.after_l1_load(address, slot.issue);
+        }
         self.put(op, widen(bytes));
         pc.wrapping_add(4)
     }

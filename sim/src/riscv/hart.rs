@@ -148,6 +148,12 @@ impl Hart {
         self.clock.advance_to(cycle);
     }
 
+    /// Moves the hart and all that its pipeline has under way on by some cycles, as if it had
+    /// executed a loop whose rounds are all alike.
+    pub(crate) fn move_on(&mut self, cycles: u64) {
+        self.clock.move_on(cycles);
+    }
+
     /// Address of the next instruction.
     pub fn pc(&self) -> u32 {
         self.core.pc
@@ -240,6 +246,14 @@ impl Clock {
             Self::Off(meter) => meter.advance_to(cycle),
             Self::Wormhole(meter) => meter.advance_to(cycle),
             Self::Blackhole(meter) => meter.advance_to(cycle),
+        }
+    }
+
+    fn move_on(&mut self, cycles: u64) {
+        match self {
+            Self::Off(meter) => meter.advance_to(position(meter).0 + cycles),
+            Self::Wormhole(meter) => meter.move_on(cycles),
+            Self::Blackhole(meter) => meter.move_on(cycles),
         }
     }
 }

@@ -1,32 +1,18 @@
 //! One tile: its memory, its clock, and what the host may see of them when.
 //!
-//! A tile holds state and applies effects; the code that runs on it is chosen elsewhere. Native
-//! kernels and interpreted machine code use the same tile.
+//! A tile holds state and applies effects; the code that runs on it is chosen elsewhere.
 
 pub mod journal;
 pub mod l1;
 
 use crate::{
-    arch::{ArchFacts, floorplan::CorePlace, translation::NOC_COUNT},
+    arch::{ArchFacts, floorplan::CorePlace},
     clock::WallClock,
     random::Stream,
 };
 use journal::Journal;
 use l1::L1;
-use std::collections::BTreeMap;
-use wire::{control::ControlLayout, noc_event::NocCounter, vector::VECTOR_BYTES};
-
-/// Index of the control word that the host writes its time to.
-pub(crate) const HOST_MAILBOX: usize = ControlLayout::WORDS64.fw_reset_low;
-
-/// A word that the host wrote to the mailbox of a tile, with its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HostStore {
-    /// Cycle of the chip.
-    pub chip_cycle: u64,
-    /// The word.
-    pub value: u32,
-}
+use wire::{control::ControlLayout, vector::VECTOR_BYTES};
 
 /// State of one tile.
 #[derive(Clone, Debug)]
@@ -39,8 +25,6 @@ pub struct Tile {
     pub clock: WallClock,
     /// Stores that the host cannot see yet.
     pub journal: Journal,
-    /// Times that the host wrote for a synchronisation kernel, until one takes them.
-    pub host_stores: Vec<HostStore>,
     /// Cycle of the chip at which the host last wrote L1 here.
     pub host_wrote_at: u64,
     /// Random stream of the latency that the NoC adds to this tile's writes.
@@ -50,9 +34,6 @@ pub struct Tile {
     /// When this tile's latest write reached each DRAM bank: writes of one tile to one
     /// bank never overtake each other.
     pub last_landing: Vec<u64>,
-    /// Requests of native kernels to each NoC, by counter: the NoCs' own counters count for
-    /// object code.
-    pub(crate) noc_counters: [BTreeMap<NocCounter, u32>; NOC_COUNT],
     /// The control vector as it was when the latest launch began.
     pub stale_control: Vec<u32>,
     control_address: u64,
@@ -69,12 +50,10 @@ impl Tile {
             l1: L1::new(facts.l1_bytes(place.kind)),
             clock: WallClock::new(epoch),
             journal: Journal::default(),
-            host_stores: Vec::new(),
             host_wrote_at: 0,
             noc_random: stream(1),
             fault_random: stream(2),
             last_landing: vec![0; facts.bank_count as usize],
-            noc_counters: Default::default(),
             stale_control: vec![0; ControlLayout::WORDS64.word_count],
             control_address: facts.control_address(place.kind),
         }
@@ -85,12 +64,6 @@ impl Tile {
     pub const fn with_control_address(mut self, control_address: u64) -> Self {
         self.control_address = control_address;
         self
-    }
-
-    /// Counts a transfer of a native kernel, or one of the profiler's writes.
-    pub(crate) fn count_transfer(&mut self, noc: usize, counter: NocCounter) {
-        let count = self.noc_counters[noc].entry(counter).or_default();
-        *count = count.wrapping_add(1);
     }
 
     /// L1 byte address of a word of the control vector.
@@ -140,24 +113,11 @@ impl Tile {
         self.host_wrote_at = chip_cycle;
         for (index, &word) in words.iter().enumerate() {
             let word_address = address + 4 * index as u64;
-            self.note_host_store(word_address, word, chip_cycle);
             if !self.journal.write_beneath(word_address, word, chip_cycle) {
                 self.l1.replace_word(word_address, word);
             }
         }
         true
-    }
-
-    /// Remembers a time that the host writes; zero takes back those that nobody has seen.
-    fn note_host_store(&mut self, address: u64, value: u32, chip_cycle: u64) {
-        if address != self.control_word_address(HOST_MAILBOX) {
-            return;
-        }
-        if value == 0 {
-            self.host_stores.clear();
-        } else if self.host_stores.len() < HOST_STORES_MAX {
-            self.host_stores.push(HostStore { chip_cycle, value });
-        }
     }
 
     /// Keeps the control vector for rules that show the host an old one.
@@ -166,9 +126,6 @@ impl Tile {
         debug_assert!(is_inside, "the profiler memory lies in L1");
     }
 }
-
-/// More than any kernel waits for; a host that writes on and on is not followed further.
-const HOST_STORES_MAX: usize = 4096;
 
 #[cfg(test)]
 mod tests {

@@ -34,7 +34,7 @@ pub enum LaunchError {
     /// A kernel cannot be loaded.
     #[error(transparent)]
     Kernel(#[from] KernelFileError),
-    /// A kernel that was linked for this project's own firmware, or is native.
+    /// A kernel that was linked for this project's own firmware.
     #[error("the kernel of {risc} in {program} is no file that was linked against this firmware")]
     NoFile {
         /// Its processor.

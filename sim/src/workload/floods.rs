@@ -5,7 +5,7 @@
 
 use super::{Phase, Plan, WorkloadOptions};
 use crate::{
-    kernel::TwinKernel,
+    kernel::ObjectKernel,
     mesh::SimulatedMesh,
     program::{CoreSelection, Kernel, Launch, Program},
 };
@@ -15,7 +15,7 @@ use wire::{Risc, vector::FIRST_OPTIONAL};
 const FULL_BUFFER_LAUNCHES: u32 = 23;
 
 pub(super) fn full_buffer(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
-    let kernel = TwinKernel::shared("full_buffer");
+    let kernel = ObjectKernel::shared("full_buffer");
     let ops = options.ops.unwrap_or(FULL_BUFFER_LAUNCHES);
     same_kernel("full-buffer", &kernel, ops, options)
 }
@@ -23,7 +23,7 @@ pub(super) fn full_buffer(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan 
 const EVENT_LAUNCHES: u32 = 2;
 
 pub(super) fn timestamped_events(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
-    let kernel = TwinKernel::shared("timestamped_events");
+    let kernel = ObjectKernel::shared("timestamped_events");
     let ops = options.ops.unwrap_or(EVENT_LAUNCHES);
     same_kernel("timestamped-events", &kernel, ops, options)
 }
@@ -31,7 +31,7 @@ pub(super) fn timestamped_events(_: &SimulatedMesh, options: &WorkloadOptions) -
 const LONG_KERNEL_ZONES: u32 = 5000;
 
 pub(super) fn long_kernel(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
-    let kernel = TwinKernel::shared("numbers");
+    let kernel = ObjectKernel::shared("numbers");
     let program = Program::new("long-kernel").with_kernel(Risc::Brisc, Arc::clone(&kernel));
     let program = Arc::new(program.with_kernel(Risc::Ncrisc, kernel));
     Plan::launching(&program, options.ops.unwrap_or(1), &[LONG_KERNEL_ZONES])
@@ -98,5 +98,5 @@ impl Program {
 
 /// A kernel without zones of its own.
 fn short_kernel() -> Arc<dyn Kernel> {
-    TwinKernel::shared("short")
+    ObjectKernel::shared("short")
 }

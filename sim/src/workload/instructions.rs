@@ -2,7 +2,7 @@
 
 use super::{Plan, WorkloadOptions};
 use crate::{
-    kernel::TwinKernel,
+    kernel::ObjectKernel,
     mesh::SimulatedMesh,
     program::{Launch, Program},
 };
@@ -14,7 +14,7 @@ const DEFAULT_OPS: u32 = 5;
 /// Launches in which TRISC 1 alone issues instructions: in the n-th 100 n to the FPU, 50 n to the
 /// SFPU and 10 n to neither.
 pub(super) fn plan(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
-    let kernel = TwinKernel::shared("instructions");
+    let kernel = ObjectKernel::shared("instructions");
     let program = Arc::new(Program::new("instructions").with_kernel(Risc::Trisc1, kernel));
     let launch = |op: u32| {
         let amounts = [100, 50, 10].map(|amount: u32| amount.saturating_mul(op));

@@ -7,7 +7,7 @@ use crate::{
         ClockPlacement, Rule,
         rules::{Selection, TearClock, WrapClock},
     },
-    kernel::TwinKernel,
+    kernel::ObjectKernel,
     mesh::SimulatedMesh,
     program::{Launch, Program},
 };
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use wire::{Risc, cycles::TIMESTAMP_BITS};
 
 pub(super) fn cycle_count(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
-    let kernel = TwinKernel::shared("cycle_count");
+    let kernel = ObjectKernel::shared("cycle_count");
     let program = Arc::new(Program::new("cycle-count").with_kernel_on_all(&kernel));
     let ops = options.ops.unwrap_or(1);
     Plan::of((1..=ops).map(|id| Launch::new(&program, id)).collect())
@@ -31,7 +31,7 @@ pub(super) fn two_hour(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan 
     let ops = options.ops.unwrap_or(TWO_HOUR_LAUNCHES);
     let spacing_ns = TWO_HOURS_MINUTES * NS_PER_MINUTE / u64::from(ops.max(1));
     let program =
-        Arc::new(Program::new("two-hour").with_kernel_on_all(&TwinKernel::shared("steps")));
+        Arc::new(Program::new("two-hour").with_kernel_on_all(&ObjectKernel::shared("steps")));
     let launch = |op: u32| {
         let start_ns = u64::from(op) * spacing_ns;
         Launch::new(&program, op + 1).not_before_ns(start_ns)

@@ -6,7 +6,7 @@
 
 use super::{Plan, WorkloadOptions};
 use crate::{
-    kernel::{TwinKernel, body::MatmulShape},
+    kernel::{ObjectKernel, body::MatmulShape},
     mesh::SimulatedMesh,
     program::{Launch, Program},
     random::Stream,
@@ -30,11 +30,11 @@ pub(super) fn plan(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     };
     let program = Arc::new(
         Program::new("matmul")
-            .with_kernel(Risc::Brisc, TwinKernel::shared(reader))
-            .with_kernel(Risc::Ncrisc, TwinKernel::shared(writer))
-            .with_kernel(Risc::Trisc0, TwinKernel::shared("matmul_unpack"))
-            .with_kernel(Risc::Trisc1, TwinKernel::shared("matmul_math"))
-            .with_kernel(Risc::Trisc2, TwinKernel::shared("matmul_pack")),
+            .with_kernel(Risc::Brisc, ObjectKernel::shared(reader))
+            .with_kernel(Risc::Ncrisc, ObjectKernel::shared(writer))
+            .with_kernel(Risc::Trisc0, ObjectKernel::shared("matmul_unpack"))
+            .with_kernel(Risc::Trisc1, ObjectKernel::shared("matmul_math"))
+            .with_kernel(Risc::Trisc2, ObjectKernel::shared("matmul_pack")),
     );
     let first_shape = Stream::new(options.seed, &[]).below(SHAPES.len() as u64);
     let launch = |op: u32| {

@@ -78,25 +78,11 @@ impl Plan {
         Self::of((1..=count).map(|id| Launch::new(program, id).with_args(args)).collect())
     }
 
-    /// Returns true if every kernel of it exists as object code as well.
-    #[must_use]
-    pub fn runs_as_object_code(&self) -> bool {
-        let mut launches = self.phases.iter().flat_map(|phase| &phase.launches);
-        launches.all(|launch| launch.program.runs_as_object_code())
-    }
-
     /// Returns true if a launch of it begins the replay of a trace.
     #[must_use]
     pub fn replays_traces(&self) -> bool {
         let mut launches = self.phases.iter().flat_map(|phase| &phase.launches);
         launches.any(|launch| launch.begins_trace_replay)
-    }
-
-    /// Returns true if every kernel of it exists as a native function as well.
-    #[must_use]
-    pub fn runs_natively(&self) -> bool {
-        let mut launches = self.phases.iter().flat_map(|phase| &phase.launches);
-        launches.all(|launch| launch.program.runs_natively())
     }
 
     /// Launches in all phases.
@@ -266,7 +252,7 @@ const ALL: &[Workload] = &[
     },
     Workload {
         name: "broken-kernels",
-        description: "kernels that go wrong in six ways, beside sound ones; object code only",
+        description: "kernels that go wrong in six ways, beside sound ones",
         program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
         plan: special_kernels::broken_kernels,
     },

@@ -15,8 +15,7 @@
 //! | first core | waits for room, reads, waits until each other core has asked, signals them, pushes |
 //! | other cores | waits for room, asks the first core, waits for its signal, pushes |
 //!
-//! As object code, the TRISCs stand for their engines, two tiles of which are under way between
-//! each two. It has no semaphore and no straggler: a shape with one of them is native.
+//! The TRISCs stand for their engines, two tiles of which are under way between each two.
 //!
 //! # Compatibility
 //! Groups are those of tt-metal's matrix products whose readers multicast a block, with semaphores
@@ -25,30 +24,24 @@
 use super::{Plan, WorkloadOptions};
 use crate::{
     arch::TileCoord,
+    chip::{Chip, ChipFacts},
     kernel::{
-        Native,
         body::TILE_BYTES,
-        script_body::{IS_WRITE, transfer},
-        tile_words::{self, FIRST_SILENT_BUFFER, NO_BUFFER},
+        events_of_transfer,
+        tile_words::{self, FIRST_SILENT_BUFFER, NO_BUFFER, NO_TILE, SEMAPHORES_END},
     },
     mesh::SimulatedMesh,
-    native::{self, dataflow},
-    program::{Emission, Kernel, KernelContext, Program, Progress, SteppedKernel},
-    random::Stream,
+    program::{Emission, Kernel, KernelContext, Program},
 };
-use std::{collections::BTreeMap, str::FromStr, sync::Arc};
-use wire::{Risc, wait::WaitKind};
+use std::{borrow::Cow, collections::BTreeMap, ops::Range, str::FromStr, sync::Arc};
+use wire::Risc;
+
+pub use crate::kernel::tile_words::{ASKED_SEMAPHORE, SENT_SEMAPHORE, WRITTEN_SEMAPHORE};
 
 /// Buffer from the reader to the compute kernels, as tt-metal's `CBIndex::c_0`.
 pub const INPUT_BUFFER: u32 = 0;
 /// Buffer from the compute kernels to the writer, as tt-metal's `CBIndex::c_16`.
 pub const OUTPUT_BUFFER: u32 = 16;
-/// L1 address of the semaphore that the writer increments for each tile.
-pub const WRITTEN_SEMAPHORE: u32 = 0x9_0000;
-/// L1 address of the semaphore of a group's first core that the others increment for each tile.
-pub const ASKED_SEMAPHORE: u32 = 0x9_0010;
-/// L1 address of the semaphore of the other cores that the first one increments for each tile.
-pub const SENT_SEMAPHORE: u32 = 0x9_0020;
 
 /// Sizes and speeds of the workload `pipeline`.
 ///
@@ -190,26 +183,10 @@ impl FromStr for PipelineShape {
 const DEFAULT_OPS: u32 = 4;
 
 pub(super) fn plan(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
-    let stragglers: Arc<BTreeMap<u32, TileCoord>> = Arc::new(
-        mesh.chips()
-            .filter_map(|chip| Some((chip.facts().chip_id, chip.workers().next_back()?.coord)))
-            .collect(),
-    );
-    let groups = Arc::new(groups(mesh, options.pipeline.group));
-    let has_object_code = mesh.chips().all(|chip| chip.facts().modes.has_object_waits);
+    let cores = Arc::new(cores(mesh, &options.pipeline));
     let kernel = |role: Role| -> Arc<dyn Kernel> {
-        let (stragglers, groups) = (Arc::clone(&stragglers), Arc::clone(&groups));
         let (shape, moves_tiles) = (options.pipeline, options.moves_tiles);
-        let tile_words = role.tile_words(&shape, moves_tiles);
-        Arc::new(PipelineKernel {
-            role,
-            shape,
-            moves_tiles,
-            tile_words,
-            has_object_code,
-            stragglers,
-            groups,
-        })
+        Arc::new(PipelineKernel { role, shape, moves_tiles, cores: Arc::clone(&cores) })
     };
     let program = Program::new("pipeline")
         .with_kernel(Risc::Brisc, kernel(Role::Writer))
@@ -220,27 +197,70 @@ pub(super) fn plan(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     Plan::launching(&Arc::new(program), options.ops.unwrap_or(DEFAULT_OPS), &[])
 }
 
-/// Cores that share a reader, the one that reads first.
-type Group = Arc<[TileCoord]>;
+/// What a core does otherwise than one that has a reader of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum CorePart {
+    /// It has more tiles.
+    Straggler,
+    /// The core at these coordinates reads for it.
+    Asks(u32),
+    /// It reads for the cores at these coordinates, which are those of a rectangle.
+    Reads(Vec<u32>, u32),
+}
 
-/// The group of each core, by chip and place: neighbours in a row.
-fn groups(mesh: &SimulatedMesh, size: u32) -> BTreeMap<(u32, TileCoord), Group> {
-    let mut groups = BTreeMap::new();
-    let Some(size) = usize::try_from(size).ok().filter(|&size| size > 1) else { return groups };
+/// Parts of cores, by chip and place.
+type CoreParts = BTreeMap<(u32, TileCoord), CorePart>;
+
+/// The parts of all cores: neighbours in a row share a reader, or the last core of each chip is a
+/// straggler.
+fn cores(mesh: &SimulatedMesh, shape: &PipelineShape) -> CoreParts {
+    let mut parts = CoreParts::new();
+    let size = usize::try_from(shape.group).unwrap_or(usize::MAX);
     for chip in mesh.chips() {
-        let mut rows: BTreeMap<u16, Vec<TileCoord>> = BTreeMap::new();
-        for core in chip.workers() {
-            rows.entry(core.coord.y).or_default().push(core.coord);
-        }
-        for row in rows.values() {
-            for cores in row.chunks(size) {
-                let group: Group = Arc::from(cores);
-                let chip_id = chip.facts().chip_id;
-                groups.extend(cores.iter().map(|&core| ((chip_id, core), Arc::clone(&group))));
+        let chip_id = chip.facts().chip_id;
+        let groups = if size > 1 { groups(chip, size) } else { Vec::new() };
+        for group in &groups {
+            let [reader, others @ ..] = &group[..] else { continue };
+            let at = |tile: &TileCoord| coordinates(chip.facts(), *tile);
+            if !others.is_empty() {
+                let part =
+                    CorePart::Reads(others.iter().map(at).collect(), rectangle(chip, others));
+                parts.insert((chip_id, *reader), part);
             }
+            let asks = |other: &TileCoord| ((chip_id, *other), CorePart::Asks(at(reader)));
+            parts.extend(others.iter().map(asks));
         }
+        let last = chip.workers().next_back().filter(|_| groups.is_empty() && shape.straggler > 0);
+        parts.extend(last.map(|core| ((chip_id, core.coord), CorePart::Straggler)));
     }
-    groups
+    parts
+}
+
+/// Worker cores of a chip that share a reader, the one that reads first: neighbours in a row.
+fn groups(chip: &Chip, size: usize) -> Vec<Vec<TileCoord>> {
+    let mut rows: BTreeMap<u16, Vec<TileCoord>> = BTreeMap::new();
+    for core in chip.workers() {
+        rows.entry(core.coord.y).or_default().push(core.coord);
+    }
+    rows.values().flat_map(|row| row.chunks(size)).map(<[TileCoord]>::to_vec).collect()
+}
+
+/// Coordinates by which kernels name a core's tile, the column's six bits below the row's.
+fn coordinates(chip: &ChipFacts, tile: TileCoord) -> u32 {
+    let (x, y) = chip.translation.logical(tile).unwrap_or((tile.x, tile.y));
+    u32::from(x) | u32::from(y) << 6
+}
+
+/// The rectangle of tiles as the reader's NoC, the second one, takes it: that NoC leads left and up,
+/// so that it ends at its first corner and begins at its last one.
+fn rectangle(chip: &Chip, tiles: &[TileCoord]) -> u32 {
+    let all = || tiles.iter().map(|&tile| coordinates(chip.facts(), tile));
+    let column = |at: u32| at & 0x3F;
+    let row = |at: u32| at >> 6;
+    let corner = |x: Option<u32>, y: Option<u32>| x.unwrap_or(0) | y.unwrap_or(0) << 6;
+    let end = corner(all().map(column).min(), all().map(row).min());
+    let beginning = corner(all().map(column).max(), all().map(row).max());
+    end | beginning << 12
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -256,8 +276,8 @@ enum Role {
 const ENGINE_TILES: u32 = 2;
 
 impl Role {
-    /// Data of the role's object code.
-    fn tile_words(self, shape: &PipelineShape, moves_tiles: bool) -> [u32; tile_words::WORD_COUNT] {
+    /// Returns the words of the role's data that are the same on all cores.
+    fn words(self, shape: &PipelineShape, moves_tiles: bool) -> [u32; tile_words::WORD_COUNT] {
         const UNPACKED: u32 = FIRST_SILENT_BUFFER;
         const COMPUTED: u32 = FIRST_SILENT_BUFFER + 1;
         let (cycles, input, output, capacity) = match self {
@@ -269,8 +289,16 @@ impl Role {
         };
         let has_noc = matches!(self, Self::Reader | Self::Writer);
         let bytes = if moves_tiles && has_noc { TILE_BYTES } else { 0 };
-        let barrier = if has_noc { shape.barrier } else { 0 };
-        [shape.tiles, cycles, shape.jitter, input, output, capacity.max(1), bytes, barrier]
+        let [barrier, ahead] = [shape.barrier, shape.ahead].map(|of| if has_noc { of } else { 0 });
+        let work = [shape.tiles, cycles, shape.jitter];
+        let buffers = [input, output, capacity.max(1)];
+        let noc = [bytes, barrier, ahead, NO_TILE, 0, NO_TILE];
+        let mut words = [0; tile_words::WORD_COUNT];
+        words
+            .iter_mut()
+            .zip([work, buffers].as_flattened().iter().chain(&noc))
+            .for_each(|(word, of)| *word = *of);
+        words
     }
 }
 
@@ -280,240 +308,67 @@ struct PipelineKernel {
     shape: PipelineShape,
     /// True if reader and writer move their tiles and record that.
     moves_tiles: bool,
-    /// Data of the kernel's object code.
-    tile_words: [u32; tile_words::WORD_COUNT],
-    /// True if the mesh's object code records waits: no other has the kernel.
-    has_object_code: bool,
-    /// The core with more tiles, by chip.
-    stragglers: Arc<BTreeMap<u32, TileCoord>>,
-    groups: Arc<BTreeMap<(u32, TileCoord), Group>>,
+    cores: Arc<CoreParts>,
 }
 
 impl PipelineKernel {
+    fn part(&self, context: &KernelContext) -> Option<&CorePart> {
+        self.cores.get(&(context.chip_id, context.place.coord))
+    }
+
     /// Tiles of a core.
-    fn tiles(&self, context: &KernelContext) -> u64 {
-        let core = context.place.coord;
-        let is_straggler = !self.groups.contains_key(&(context.chip_id, core))
-            && self.stragglers.get(&context.chip_id) == Some(&core);
-        let percent = 100 + if is_straggler { u64::from(self.shape.straggler) } else { 0 };
-        u64::from(self.shape.tiles) * percent / 100
+    fn tiles(&self, context: &KernelContext) -> u32 {
+        let more = match self.part(context) {
+            Some(CorePart::Straggler) => self.shape.straggler,
+            _ => 0,
+        };
+        let tiles = u64::from(self.shape.tiles) * (100 + u64::from(more)) / 100;
+        u32::try_from(tiles).unwrap_or(u32::MAX)
     }
 }
 
 impl Kernel for PipelineKernel {
-    fn run(&self, _: &KernelContext) {
-        panic!("kernels of a pipeline run in steps");
-    }
-
-    /// Transfers, beside waits and signals, which the firmware counts.
+    /// Transfers, beside waits and signals, which the simulator counts.
     fn emission(&self, context: &KernelContext) -> Emission {
-        let group = self.groups.get(&(context.chip_id, context.place.coord));
-        let is_first = group.is_none_or(|group| group.first() == Some(&context.place.coord));
+        let asks = matches!(self.part(context), Some(CorePart::Asks(_)));
         let moves_tiles = match self.role {
-            Role::Reader => self.moves_tiles && is_first,
+            Role::Reader => self.moves_tiles && !asks,
             Role::Writer => self.moves_tiles,
             Role::Unpack | Role::Math | Role::Pack => false,
         };
-        Emission { data: if moves_tiles { self.tiles(context) } else { 0 }, ..Emission::NONE }
+        let tiles = if moves_tiles { u64::from(self.tiles(context)) } else { 0 };
+        Emission { data: tiles * events_of_transfer(context), ..Emission::NONE }
     }
 
     fn object_name(&self) -> Option<&str> {
-        let PipelineShape { straggler, ahead, group, .. } = self.shape;
-        (self.has_object_code && straggler == 0 && ahead == 0 && group < 2).then_some("pass_tiles")
+        Some("pass_tiles")
     }
 
-    fn object_data(&self) -> &[u32] {
-        &self.tile_words
+    fn object_data(&self, context: &KernelContext) -> Cow<'_, [u32]> {
+        let mut words = self.role.words(&self.shape, self.moves_tiles).to_vec();
+        words[tile_words::TILES as usize] = self.tiles(context);
+        if self.role == Role::Reader {
+            match self.part(context) {
+                Some(&CorePart::Asks(reader)) => words[tile_words::READER as usize] = reader,
+                Some(CorePart::Reads(others, rectangle)) => {
+                    let count = u32::try_from(others.len()).unwrap_or(u32::MAX);
+                    words[tile_words::OTHERS as usize] = count;
+                    if self.shape.unicast == 0 {
+                        words[tile_words::RECTANGLE as usize] = *rectangle;
+                    }
+                    words.extend(others);
+                }
+                Some(CorePart::Straggler) | None => {}
+            }
+        }
+        Cow::Owned(words)
     }
 
     fn couples_cores(&self) -> bool {
-        !self.groups.is_empty()
+        self.cores.values().any(|part| *part != CorePart::Straggler)
     }
 
-    fn stepped(&self, context: &KernelContext) -> Option<Box<dyn SteppedKernel>> {
-        let group = self.groups.get(&(context.chip_id, context.place.coord)).cloned();
-        Some(Box::new(Running {
-            role: self.role,
-            shape: self.shape,
-            moves_tiles: self.moves_tiles,
-            tiles: self.tiles(context),
-            tile: 0,
-            phase: 0,
-            group: group.unwrap_or_else(|| Arc::from([])),
-            random: context.random(),
-            context: context.clone(),
-        }))
-    }
-}
-
-/// A kernel on its way.
-struct Running {
-    role: Role,
-    shape: PipelineShape,
-    moves_tiles: bool,
-    tiles: u64,
-    /// Tile that it is at.
-    tile: u64,
-    /// Part of the tile's work that is next.
-    phase: u8,
-    /// Cores that share its reader; none if it has its own.
-    group: Group,
-    random: Stream,
-    context: KernelContext,
-}
-
-impl SteppedKernel for Running {
-    fn step(&mut self) -> Progress {
-        if self.tile == 0 && self.phase == 0 {
-            dataflow::set_capacity(INPUT_BUFFER, self.shape.input.into());
-            dataflow::set_capacity(OUTPUT_BUFFER, self.shape.output.into());
-        }
-        if self.tile == self.tiles {
-            return self.end();
-        }
-        let is_done = match self.role {
-            Role::Reader => self.read(),
-            Role::Unpack => self.engine(|shape, cycles| match shape {
-                0 => dataflow::wait_front(INPUT_BUFFER, 1),
-                _ => dataflow::unpack(INPUT_BUFFER, cycles),
-            }),
-            Role::Math => self.engine(|shape, cycles| shape == 0 || dataflow::compute(cycles)),
-            Role::Pack => self.engine(|shape, cycles| match shape {
-                0 => dataflow::reserve_back(OUTPUT_BUFFER, 1),
-                _ => dataflow::pack(OUTPUT_BUFFER, cycles),
-            }),
-            Role::Writer => self.write(),
-        };
-        if is_done { Progress::Advanced } else { Progress::Waiting }
-    }
-}
-
-impl Running {
-    /// Ends the kernel once the engines are done.
-    fn end(&self) -> Progress {
-        let tiles = usize::try_from(self.tiles).unwrap_or(usize::MAX);
-        let has_engine = !matches!(self.role, Role::Reader | Role::Writer);
-        if has_engine && !dataflow::drain(&self.context, tiles) {
-            return Progress::Waiting;
-        }
-        Progress::Done
-    }
-
-    /// Cycles of a tile, which vary a little.
-    fn vary(random: &mut Stream, cycles: u32, jitter: u32) -> u64 {
-        let cycles = u64::from(cycles);
-        let spread = cycles * u64::from(jitter) / 100;
-        cycles - spread / 2 + random.below(spread + 1)
-    }
-
-    fn next_tile(&mut self) {
-        self.tile += 1;
-        self.phase = 0;
-    }
-
-    /// The two parts of a tile on a TRISC: waits, then hands the tile to its engine.
-    fn engine(&mut self, part: impl Fn(u8, u64) -> bool) -> bool {
-        let cycles = match self.role {
-            Role::Unpack => self.shape.unpack,
-            Role::Math => self.shape.compute,
-            _ => self.shape.pack,
-        };
-        let mut random = self.random.clone();
-        let drawn = Self::vary(&mut random, cycles, self.shape.jitter);
-        if !part(self.phase, drawn) {
-            return false;
-        }
-        if self.phase == 0 {
-            self.phase = 1;
-        } else {
-            self.random = random;
-            self.next_tile();
-        }
-        true
-    }
-
-    fn read(&mut self) -> bool {
-        let ahead = u64::from(self.shape.ahead);
-        if self.phase == 0 {
-            if ahead > 0 && !dataflow::wait_min(WRITTEN_SEMAPHORE, self.tile.saturating_sub(ahead))
-            {
-                return false;
-            }
-            self.phase = 1;
-        }
-        if self.phase == 1 {
-            if !dataflow::reserve_back(INPUT_BUFFER, 1) {
-                return false;
-            }
-            self.fetch();
-            self.phase = 2;
-        }
-        if !self.has_tile() {
-            return false;
-        }
-        dataflow::push_back(INPUT_BUFFER, 1);
-        self.next_tile();
-        true
-    }
-
-    /// Reads a tile, or asks the core that reads it.
-    fn fetch(&mut self) {
-        match self.group.first() {
-            Some(&reader) if reader != self.context.place.coord => {
-                dataflow::increment_at(reader, ASKED_SEMAPHORE);
-            }
-            _ => self.transfer(self.shape.reader, WaitKind::NOC_READ_BARRIER),
-        }
-    }
-
-    /// Waits until the tile is there, and hands it on to those that share the reader; false if
-    /// another core has to go on first.
-    fn has_tile(&self) -> bool {
-        match &*self.group {
-            [reader, others @ ..] if *reader == self.context.place.coord => {
-                let asked = (self.tile + 1) * others.len() as u64;
-                if !dataflow::wait_min(ASKED_SEMAPHORE, asked) {
-                    return false;
-                }
-                if self.shape.unicast > 0 {
-                    others.iter().for_each(|&to| dataflow::increment_at(to, SENT_SEMAPHORE));
-                } else if !others.is_empty() {
-                    dataflow::increment_all(others, SENT_SEMAPHORE);
-                }
-                true
-            }
-            [] => true,
-            _ => dataflow::wait_min(SENT_SEMAPHORE, self.tile + 1),
-        }
-    }
-
-    fn write(&mut self) -> bool {
-        if !dataflow::wait_front(OUTPUT_BUFFER, 1) {
-            return false;
-        }
-        self.transfer(self.shape.writer, WaitKind::NOC_WRITE_BARRIER);
-        dataflow::pop_front(OUTPUT_BUFFER, 1);
-        if self.shape.ahead > 0 {
-            dataflow::increment(WRITTEN_SEMAPHORE);
-        }
-        self.next_tile();
-        true
-    }
-
-    /// Moves a tile, where that is recorded, and spends cycles, a part of them at a barrier.
-    fn transfer(&mut self, cycles: u32, barrier: WaitKind) {
-        if self.moves_tiles {
-            let form = if self.role == Role::Writer { IS_WRITE } else { 0 };
-            let bank = u32::try_from(self.tile % u64::from(u16::MAX)).unwrap_or(0) + 1;
-            let mut environment = Native::new(&self.context, &Arc::default());
-            transfer(&mut environment, form | bank << 8, TILE_BYTES);
-        }
-        let cycles = Self::vary(&mut self.random, cycles, self.shape.jitter);
-        let waited = cycles * u64::from(self.shape.barrier) / 100;
-        native::spin(cycles - waited);
-        if waited > 0 {
-            let noc = self.context.noc().unwrap_or(0);
-            dataflow::barrier(barrier, noc.into(), waited);
-        }
+    fn semaphores(&self) -> Range<u32> {
+        if self.role == Role::Reader { WRITTEN_SEMAPHORE..SEMAPHORES_END } else { 0..0 }
     }
 }

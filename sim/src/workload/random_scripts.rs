@@ -3,8 +3,8 @@
 use super::{Plan, WorkloadOptions};
 use crate::{
     arch::TileCoord,
+    kernel::script::{Script, ScriptShape},
     mesh::SimulatedMesh,
-    native::script::{Script, ScriptShape},
     program::{CoreSelection, Launch, Program},
     random::Stream,
 };

@@ -4,7 +4,7 @@ use super::{Plan, WorkloadOptions};
 use crate::{
     arch::TileCoord,
     chip::Chip,
-    kernel::{ObjectKernel, TwinKernel},
+    kernel::ObjectKernel,
     mesh::SimulatedMesh,
     program::{CoreSelection, Kernel, Launch, Program},
 };
@@ -39,7 +39,7 @@ pub(super) fn broken_kernels(mesh: &SimulatedMesh, _: &WorkloadOptions) -> Plan 
 }
 
 fn on_every_risc(name: &str, kernel: &str) -> Program {
-    let kernel = TwinKernel::shared(kernel);
+    let kernel = ObjectKernel::shared(kernel);
     Program::new(name).with_kernel_on_all(&kernel).with_kernel(Risc::Erisc, kernel)
 }
 

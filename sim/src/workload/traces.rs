@@ -4,7 +4,7 @@ use super::{Plan, WorkloadOptions};
 use crate::{
     arch::TileCoord,
     chip::Chip,
-    kernel::TwinKernel,
+    kernel::ObjectKernel,
     mesh::SimulatedMesh,
     program::{CoreSelection, Launch, Program, SubDevice},
 };
@@ -55,7 +55,7 @@ const TRACE_ID: u64 = 1;
 /// # Compatibility
 /// tt-metal's `test_device_trace_run`: 5 replays of 100 ops.
 pub(super) fn trace_replay(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
-    let program = Arc::new(Program::new("step").with_kernel_on_all(&TwinKernel::shared("short")));
+    let program = Arc::new(Program::new("step").with_kernel_on_all(&ObjectKernel::shared("short")));
     let ops = options.ops.unwrap_or(DEFAULT_OPS);
     let trace = Trace::new(TRACE_ID, (0..ops).map(|op| Launch::new(&program, op + 2)));
     let replays = options.replays.unwrap_or(DEFAULT_REPLAYS);
@@ -69,7 +69,7 @@ pub(super) fn trace_replay(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan
 /// # Compatibility
 /// tt-metal's `test_sub_device_profiler`.
 pub(super) fn sub_devices(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
-    let steps = TwinKernel::shared("steps");
+    let steps = ObjectKernel::shared("steps");
     let program = Program::new("on-sub-device").with_kernel(Risc::Brisc, Arc::clone(&steps));
     let program = Arc::new(program.with_kernel(Risc::Ncrisc, steps));
     let [first, second] = halves(mesh);

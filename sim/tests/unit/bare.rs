@@ -6,14 +6,12 @@ use crate::{
     chip::facts::ChipFacts,
     dram::Dram,
     fault::RuleSet,
-    machine::{FailureReason, KernelKind, Machine, Progress},
+    machine::{FailureReason, Go, Machine, Progress, Stage},
     modes::KernelModes,
-    native::{firmware::Go, stage::Stage},
     program::{KernelContext, Launch, Program},
     riscv::asm::{A0, A1, EBREAK, T0, T1, T2, addi, bne, li, lw, sw},
     tile::Tile,
 };
-use kernel_profiler::wait::WaitRecords;
 use std::sync::Arc;
 
 /// A chip without firmware.
@@ -90,12 +88,7 @@ impl BareChip {
     /// A chip of which nothing is harvested.
     pub(super) fn new(arch: Arch) -> Self {
         let plan = Floorplan::new(arch, &[], 0).unwrap();
-        let modes = KernelModes {
-            kernels: KernelKind::Riscv,
-            wait_records: WaitRecords::Off,
-            cycle_budget: 0,
-            ..KernelModes::NATIVE
-        };
+        let modes = KernelModes { cycle_budget: 0, ..KernelModes::PLAIN };
         let facts = ChipFacts {
             chip_id: 0,
             arch,
@@ -170,11 +163,11 @@ impl BareChip {
         }
         let place = tile.place;
         let context = KernelContext::of_brisc(place, 1);
-        let go = Go::arriving_at(&context, facts.arch, 0);
+        let go = Go::arriving_at(&context, 0);
         let mut machine = Box::new(Machine::new(&facts, place));
         machine.start_bare(&facts, place);
         core.machine = Some(machine);
-        let stage = Box::new(Stage::new(tile, facts, Arc::new(RuleSet::default()), context, 0));
+        let stage = Box::new(Stage::new(tile, facts, Arc::new(RuleSet::default()), context));
         let progress = Progress::bare(BUDGET_CYCLES);
         core.running = Some(Running { launch_index: 0, stage, go, progress });
     }

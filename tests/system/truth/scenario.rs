@@ -12,7 +12,7 @@ use sim::{
             WrapClock,
         },
     },
-    machine::{self, KernelKind},
+    program::CoreSelection,
     pushed::{PushedLaunch, PushedRuns},
     random::Stream,
     truth::RiscKey,
@@ -25,11 +25,12 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 pub(super) struct Scenario {
     pub(super) seed: u64,
     arch: Arch,
-    kernels: KernelKind,
     support_count: u32,
     has_sums: bool,
     workload: &'static str,
     ops: u32,
+    /// Cores that take part; all if `None`.
+    core_count: Option<usize>,
     has_ethernet: bool,
     chip_count: usize,
     faults: Vec<FaultKind>,
@@ -109,10 +110,9 @@ impl FaultKind {
 }
 
 impl Scenario {
-    /// Draws a scenario from the seed. Without object code in the build, kernels run natively.
+    /// Draws a scenario from the seed.
     pub(super) fn of(seed: u64) -> Self {
         let mut random = Stream::new(seed, &[0x7247_0001]);
-        let is_object_code = random.below(5) == 0 && machine::has_object_code();
         let mut pick = |count: usize| usize::try_from(random.below(count as u64)).unwrap();
         let mut faults = Vec::new();
         for _ in 0..[0, 1, 1, 1, 2, 3][pick(6)] {
@@ -124,16 +124,19 @@ impl Scenario {
             matches!(fault, FaultKind::WrapClock32 | FaultKind::WrapClock44 | FaultKind::TearClock)
         };
         faults.retain(|fault| !is_placement(fault) || !std::mem::replace(&mut has_placed, true));
+        // Lanes fill up over many launches, for which a few cores are enough.
+        let core_count = [Some(4), Some(8), Some(16), None][pick(4)];
+        let ops = if core_count.is_some() { 6 + pick(20) } else { 3 + pick(4) };
         Self {
             seed,
             arch: [Arch::WormholeB0, Arch::Blackhole][pick(2)],
-            kernels: if is_object_code { KernelKind::Riscv } else { KernelKind::Native },
             support_count: [43, 44, 47, 60, 100, 1000][pick(6)],
             has_sums: pick(2) == 0,
             workload: ["random", "random", "quick-push"][pick(3)],
-            ops: 6 + u32::try_from(pick(if is_object_code { 8 } else { 20 })).unwrap(),
+            ops: u32::try_from(ops).unwrap(),
+            core_count,
             has_ethernet: pick(4) == 0,
-            chip_count: 1 + usize::from(!is_object_code && pick(8) == 0),
+            chip_count: 1 + usize::from(pick(12) == 0),
             faults,
             rereads: (pick(2) == 0).then(|| Rereads {
                 every: 1 + u32::try_from(pick(4)).unwrap(),
@@ -150,10 +153,6 @@ impl Scenario {
         self.rereads.is_some()
     }
 
-    pub(super) const fn is_object_code(&self) -> bool {
-        !matches!(self.kernels, KernelKind::Native)
-    }
-
     /// Returns true if the runtime pushes within launches, with zones of its own around the pushes.
     pub(super) fn has_own_zones(&self) -> bool {
         self.workload == "quick-push"
@@ -168,7 +167,6 @@ impl Scenario {
         let mut config = MeshConfig::new(self.seed)
             .with_program_support_count(self.support_count)
             .with_sums(self.has_sums)
-            .with_kernels(self.kernels)
             .with_noc_truth();
         for _ in 0..self.chip_count {
             let chip = ChipConfig::new(self.arch);
@@ -181,13 +179,31 @@ impl Scenario {
         rules.extend(self.faults.iter().map(|fault| fault.rule(&mut random)));
         let options =
             WorkloadOptions { ops: Some(self.ops), seed: self.seed, ..WorkloadOptions::default() };
-        let session = Session::new(&config, self.workload, &options, rules);
+        let mut session = Session::new(&config, self.workload, &options, rules);
+        self.choose_cores(&mut session);
         let outcome = match self.rereads {
             Some(rereads) => rereads.run(session),
             None => session.run(),
         };
         let pushed = pushed.launches(&outcome.truth);
         (outcome, pushed)
+    }
+
+    /// Leaves the launches only those of their cores that take part.
+    fn choose_cores(&self, session: &mut Session) {
+        let Some(count) = self.core_count else { return };
+        let mut random = Stream::new(self.seed, &[0x7247_0003]);
+        let mut places = session.mesh.chip(0).unwrap().plan().cores().to_vec();
+        let mut draw = |_| {
+            let index = usize::try_from(random.below(places.len() as u64)).unwrap();
+            places.swap_remove(index)
+        };
+        let chosen: Vec<_> = (0..count).map(&mut draw).collect();
+        for launch in session.plan.phases.iter_mut().flat_map(|phase| &mut phase.launches) {
+            let cores = chosen.iter().filter(|place| launch.cores.includes(place));
+            let cores = cores.map(|place| place.coord).collect();
+            *launch = launch.clone().on(CoreSelection::At(cores));
+        }
     }
 }
 
@@ -217,8 +233,11 @@ impl Rereads {
 
 impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, arch, kernels, workload, ops, faults, rereads, .. } = self;
-        write!(f, "seed {seed}: {arch:?}, {kernels:?}, {workload}, {ops} ops, {faults:?}, ")?;
+        let Self { seed, arch, workload, ops, core_count, faults, rereads, .. } = self;
+        write!(
+            f,
+            "seed {seed}: {arch:?}, {workload}, {ops} ops, {core_count:?} cores, {faults:?}, "
+        )?;
         write!(f, "{} programs, sums {}, ", self.support_count, self.has_sums)?;
         match rereads {
             Some(Rereads { every, wait_ns }) => write!(f, "read every {every}, {wait_ns} ns"),

@@ -18,9 +18,11 @@ use host_reader::{
 };
 use sim::{
     arch::{Arch, TileCoord},
-    kernel::TwinKernel,
+    kernel::{
+        ObjectKernel,
+        script::{Script, ScriptShape},
+    },
     mesh::SimulatedMesh,
-    native::script::{Script, ScriptShape},
     program::{self, Kernel, Launch, Program},
     random::Stream,
 };
@@ -107,7 +109,7 @@ fn four_hundred_scripts_that_push_within_a_launch_leave_the_same_records() {
 fn launches_that_find_dram_full_are_counted_to_the_marker() {
     for (arch, library) in libraries() {
         let config = config(arch, 3).with_program_support_count(43);
-        let kernel: Arc<dyn Kernel> = Arc::new(TwinKernel::named("short").unwrap());
+        let kernel: Arc<dyn Kernel> = Arc::new(ObjectKernel::named("short").unwrap());
         let program = Arc::new(Program::new("short").with_kernel_on_all(&kernel));
         let cores = cores();
         let launch = |id| Launch::new(&program, id).on(program::CoreSelection::At(cores.clone()));

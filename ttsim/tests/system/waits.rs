@@ -84,7 +84,7 @@ fn found(readout: &Readout) -> BTreeMap<Risc, Found> {
 #[test]
 fn riscs_around_a_slow_one_wait_as_often_as_on_ours() {
     for (arch, library) in libraries() {
-        let config = config(arch, 5).with_object_waits().with_wait_records(WaitRecords::Events);
+        let config = config(arch, 5).with_wait_records(WaitRecords::Events);
         let program = Arc::new(chain());
         let cores = CoreSelection::At(vec![TileCoord { x: 2, y: 3 }]);
         let launches = (1..=LAUNCHES).map(|id| Launch::new(&program, id).on(cores.clone()));

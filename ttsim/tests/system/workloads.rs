@@ -3,7 +3,7 @@
 use crate::support::{assert_same, config, libraries, plan, run_on_ours, run_on_ttsim, start};
 use sim::{
     arch::TileCoord,
-    kernel::TwinKernel,
+    kernel::ObjectKernel,
     program::{CoreSelection, Kernel, Launch, Program},
 };
 use std::sync::Arc;
@@ -15,12 +15,12 @@ fn every_kernel_leaves_what_it_leaves_on_ours() {
     for (arch, library) in libraries() {
         let config = config(arch, 5).with_sums(true);
         let cores = CoreSelection::At(vec![TileCoord { x: 1, y: 2 }, TileCoord { x: 4, y: 5 }]);
-        let launches = TwinKernel::all().iter().zip(1..).map(|(kernel, id)| {
-            let shared: Arc<dyn Kernel> = Arc::new(*kernel);
+        let launches = ObjectKernel::all().iter().zip(1..).map(|(kernel, id)| {
+            let shared: Arc<dyn Kernel> = Arc::new(kernel.clone());
             let mut program = Program::new("every").with_kernel_on_all(&shared);
             if kernel.name() == "instructions" {
                 // Data movement RISCs issue none: NCRISC has no way to the coprocessor.
-                let idle: Arc<dyn Kernel> = Arc::new(TwinKernel::named("empty").unwrap());
+                let idle: Arc<dyn Kernel> = Arc::new(ObjectKernel::named("empty").unwrap());
                 program = program.with_kernel(Risc::Brisc, Arc::clone(&idle));
                 program = program.with_kernel(Risc::Ncrisc, idle);
             }

@@ -99,7 +99,6 @@ fn read_chips(
         devices: mesh.device_count(),
         worker_cores: chip.as_ref().and_then(|chip| chip.max_compute_cores),
         launches: findings.parts().1.summary.launch_count,
-        kernels: None,
         execution_failures: &[],
         reads: None,
         host: HostCounts::default(),

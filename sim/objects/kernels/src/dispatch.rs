@@ -1,91 +1,122 @@
-//! The kernels of the dispatch cores: what the simulator's `dispatch::kernels` does natively.
+//! The kernels of the dispatch cores.
 //!
 //! The launch brings the commands, and as its only argument the low word of the tile's clock when
 //! the queue was opened, from which the times of the commands count.
 
 use crate::{
     body::Environment,
+    dispatch_words::{
+        DATA_SHIFT, HAS_DONE, HAS_LONG_ARRIVAL, HAS_LONG_DONE, LONG_CYCLES, NUMBER_MASK, SORT_MASK,
+        SORT_SHIFT,
+    },
     risc::{Launch, wall_clock_low},
 };
 use kernel_profiler::{device_timestamped_data, device_zone_scoped};
 
-/// Words before the first command: how many there are, and the cycles that each one takes.
-const HEAD_WORDS: u32 = 2;
-/// Words of a command: its number, the sort of its further data and that data, in 8, 8 and 16
-/// bits; when it arrives; when it can be done at the earliest.
-const COMMAND_WORDS: u32 = 3;
-
-/// A command with its times.
-struct Due {
+/// The commands of a queue, read word by word.
+struct Commands<'a> {
+    launch: &'a Launch,
+    next: u32,
+    /// The clock's low word from which times count.
+    since: u32,
     head: u32,
-    arrives_at: u32,
-    done_at: u32,
 }
 
-impl Due {
-    const fn id(&self) -> u64 {
-        (self.head & 0xFF) as u64
+impl Commands<'_> {
+    #[inline(always)]
+    fn word(&mut self) -> u32 {
+        let word = self.launch.data(self.next);
+        self.next += 1;
+        word
     }
 
-    const fn sort(&self) -> u32 {
-        self.head >> 8 & 0xFF
+    const fn number(&self) -> u64 {
+        (self.head & NUMBER_MASK) as u64
     }
 
     const fn data(&self) -> u64 {
-        (self.head >> 16) as u64
+        (self.head >> DATA_SHIFT) as u64
+    }
+
+    /// Waits for the time in the next word, after those that it lies behind by more than a word
+    /// is to hold.
+    #[inline(always)]
+    fn wait(&mut self, is_long: bool) {
+        if is_long {
+            return self.wait_long();
+        }
+        let (since, cycle) = (self.since, self.word());
+        while wall_clock_low().wrapping_sub(since) < cycle {}
+    }
+
+    #[inline(always)]
+    fn wait_long(&mut self) {
+        for _ in 0..self.word() {
+            wait_from(self.since, LONG_CYCLES);
+            self.since = self.since.wrapping_add(LONG_CYCLES);
+        }
+        let cycle = self.word();
+        wait_from(self.since, cycle);
+    }
+
+    /// Waits until the command arrives.
+    #[inline(always)]
+    fn await_arrival(&mut self) {
+        self.wait(self.head & HAS_LONG_ARRIVAL != 0);
+    }
+
+    /// Waits until the command can be done at the earliest.
+    #[inline(always)]
+    fn await_done(&mut self) {
+        if self.head & HAS_DONE != 0 {
+            self.wait(self.head & HAS_LONG_DONE != 0);
+        }
     }
 }
 
-/// The clock's low word when the queue was opened.
-#[derive(Clone, Copy)]
-struct Opened(u32);
-
-impl Opened {
-    #[inline(always)]
-    fn wait_until(self, cycle: u32) {
-        while wall_clock_low().wrapping_sub(self.0) < cycle {}
-    }
+/// Waits for so many cycles from a value of the clock. A function of its own keeps the loop to the
+/// instructions that the simulator passes over.
+#[inline(never)]
+fn wait_from(since: u32, cycles: u32) {
+    while wall_clock_low().wrapping_sub(since) < cycles {}
 }
 
 /// Does something for each command that the launch has brought.
 #[inline(always)]
-fn for_each(launch: &mut Launch, action: impl Fn(Opened, &Due)) {
-    let opened = Opened(launch.arg(0));
-    let cycles = launch.data(1);
-    for number in 0..launch.data(0) {
-        let first = HEAD_WORDS + COMMAND_WORDS * number;
-        let [head, arrives_at, done_at] = [0, 1, 2].map(|word| launch.data(first + word));
-        action(opened, &Due { head, arrives_at, done_at });
-        launch.spin(cycles);
+fn for_each(launch: &Launch, action: impl Fn(&mut Commands<'_>)) {
+    let mut commands = Commands { launch, next: 0, since: launch.arg(0), head: 0 };
+    for _ in 0..commands.word() {
+        commands.head = commands.word();
+        action(&mut commands);
     }
 }
 
 pub(crate) fn dispatch_prefetch(launch: &mut Launch) {
-    for_each(launch, |opened, due| {
+    for_each(launch, |commands| {
         device_zone_scoped!("CQ-PREFETCH");
-        opened.wait_until(due.arrives_at);
+        commands.await_arrival();
     });
 }
 
 pub(crate) fn dispatch_commands(launch: &mut Launch) {
-    for_each(launch, |opened, due| {
-        opened.wait_until(due.arrives_at);
+    for_each(launch, |commands| {
+        commands.await_arrival();
         device_zone_scoped!("CQ-DISPATCH");
-        device_timestamped_data!("process_cmd_d_dispatch", due.id());
-        match due.sort() {
-            1 => device_timestamped_data!("runtime_host_id_dispatch", due.data()),
-            2 => device_timestamped_data!("packed_data_dispatch", due.data()),
-            3 => device_timestamped_data!("packed_large_data_dispatch", due.data()),
+        device_timestamped_data!("process_cmd_d_dispatch", commands.number());
+        match commands.head >> SORT_SHIFT & SORT_MASK {
+            1 => device_timestamped_data!("runtime_host_id_dispatch", commands.data()),
+            2 => device_timestamped_data!("packed_data_dispatch", commands.data()),
+            3 => device_timestamped_data!("packed_large_data_dispatch", commands.data()),
             _ => {}
         }
     });
 }
 
 pub(crate) fn dispatch_announce(launch: &mut Launch) {
-    for_each(launch, |opened, due| {
+    for_each(launch, |commands| {
         device_zone_scoped!("CQ-DISPATCH-SUBORDINATE");
-        opened.wait_until(due.arrives_at);
-        device_timestamped_data!("process_cmd_d_dispatch_subordinate", due.id());
-        opened.wait_until(due.done_at);
+        commands.await_arrival();
+        device_timestamped_data!("process_cmd_d_dispatch_subordinate", commands.number());
+        commands.await_done();
     });
 }

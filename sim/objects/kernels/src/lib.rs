@@ -1,8 +1,7 @@
 //! The simulator's kernels as object code: one exported function each.
 //!
-//! Their bodies are in the simulator's `kernel::body` and `kernel::script_body`, which native
-//! kernels share. [`broken`], [`tiles`] and [`uncounted`] have no native twins, since no native
-//! kernel can do what they do.
+//! [`body`] and `script_body` have most of them, [`broken`], [`tiles`] and [`uncounted`] those that
+//! go wrong, wait for each other or use the NoC behind the profiler's back.
 
 #![no_std]
 
@@ -11,6 +10,9 @@ mod body;
 mod broken;
 #[cfg(feature = "dispatch")]
 mod dispatch;
+#[cfg(feature = "dispatch")]
+#[path = "../../../src/dispatch/words.rs"]
+mod dispatch_words;
 #[path = "../../../src/machine/mailbox.rs"]
 #[allow(dead_code, reason = "most words are for the firmware and the simulator")]
 mod mailbox;
@@ -22,10 +24,8 @@ mod registers;
 mod risc;
 #[path = "../../../src/kernel/script_body.rs"]
 mod script_body;
-#[cfg(feature = "waits")]
 #[path = "../../../src/kernel/tile_words.rs"]
 #[allow(dead_code, reason = "the number of words is for the simulator")]
 mod tile_words;
-#[cfg(feature = "waits")]
 mod tiles;
 mod uncounted;

@@ -30,14 +30,12 @@ impl Initiator {
     }
 
     /// Reads, or acknowledged writes, that the NoC has sent for the tile, modulo 2^32.
-    #[cfg(feature = "waits")]
     #[inline(always)]
     pub(crate) fn sent(self, is_write: bool) -> u32 {
         read(self.registers + if is_write { WRITES_SENT } else { READS_SENT })
     }
 
     /// Requests of these that were answered.
-    #[cfg(feature = "waits")]
     #[inline(always)]
     pub(crate) fn answered(self, is_write: bool) -> u32 {
         read(self.registers + if is_write { WRITE_ACKS } else { READ_RESPONSES })
@@ -55,6 +53,21 @@ impl Initiator {
     pub(crate) fn read(self, from: Remote, to: u32, size_bytes: u32) {
         let own = Remote { tile: self.own_tile(), address: to };
         self.send(from, own, size_bytes, CTRL_READ);
+    }
+
+    /// Writes bytes of the tile's L1 to all tiles of a rectangle; nobody acknowledges that.
+    #[inline(always)]
+    pub(crate) fn write_to_all(self, from: u32, to: Remote, size_bytes: u32) {
+        self.write(from, to, size_bytes, CTRL_POSTED_WRITE | CTRL_BROADCAST);
+    }
+
+    /// Increments a word of another tile's L1.
+    #[inline(always)]
+    pub(crate) fn increment(self, word: Remote) {
+        let own = Remote { tile: self.own_tile(), address: 0 };
+        write(self.registers + COMMAND_BUFFER + AT_DATA, 1);
+        let operation = ATOMIC_INCREMENT | ATOMIC_ALL_BITS | word.address >> 2 & 3;
+        self.send(word, own, operation, CTRL_ATOMIC);
     }
 
     #[inline(always)]
@@ -93,16 +106,21 @@ const COORDINATE_SHIFT: u32 = if IS_BLACKHOLE { 0 } else { 4 };
 const OWN_COORDINATES: u32 = if IS_BLACKHOLE { 0x148 } else { 0x2C };
 
 /// Counters of a NoC interface: `NIU_MST_WR_ACK_RECEIVED` and others of `noc_parameters.h`.
-#[cfg(feature = "waits")]
 const WRITE_ACKS: u32 = 0x204;
-#[cfg(feature = "waits")]
 const READ_RESPONSES: u32 = 0x208;
-#[cfg(feature = "waits")]
 const READS_SENT: u32 = 0x214;
-#[cfg(feature = "waits")]
 const WRITES_SENT: u32 = 0x228;
 
+/// Operand of atomic operations.
+const AT_DATA: u32 = if IS_BLACKHOLE { 0x28 } else { 0x24 };
+/// An increment in `NOC_AT_LEN_BE`, of all 32 bits of a word.
+const ATOMIC_INCREMENT: u32 = 1 << 12;
+const ATOMIC_ALL_BITS: u32 = 31 << 2;
+
 const CTRL_READ: u32 = 1 << 4;
+const CTRL_ATOMIC: u32 = 1;
+/// To all tiles of a rectangle.
+const CTRL_BROADCAST: u32 = 1 << 5;
 /// A write that nobody acknowledges.
 pub(crate) const CTRL_POSTED_WRITE: u32 = 1 << 1;
 /// A write whose arrival is acknowledged.

@@ -4,8 +4,6 @@
 
 #[cfg(feature = "dispatch")]
 use crate::dispatch;
-#[cfg(feature = "waits")]
-use crate::tiles;
 use crate::{
     body::{self, Environment, Transfer},
     mailbox::{
@@ -14,7 +12,7 @@ use crate::{
     },
     noc::{CTRL_ANSWERED_WRITE, CTRL_CHANNEL_1, CTRL_POSTED_WRITE, Initiator, Remote},
     random::Stream,
-    script_body, uncounted,
+    script_body, tiles, uncounted,
 };
 use core::{panic::PanicInfo, ptr};
 
@@ -167,7 +165,6 @@ exported! { script_body: script }
 
 exported! { uncounted: uncounted_writes }
 
-#[cfg(feature = "waits")]
 exported! { tiles: pass_tiles }
 
 #[cfg(feature = "dispatch")]

@@ -1,59 +1,153 @@
-//! A kernel that passes tiles on from one circular buffer to another.
+//! A kernel that passes tiles on from one circular buffer to another, where cores share a reader
+//! also from one core to others.
 //!
 //! The counters of a buffer are in registers of a stream, as those of tt-metal's are: its producer
 //! counts tiles that it has pushed, its consumer those that it has popped. A launch begins where the
-//! one before has ended, with as many popped as pushed.
+//! one before has ended, with as many popped as pushed. Semaphores are words of L1, which the host
+//! has cleared before the launch.
 //!
 //! # Compatibility
 //! `stream_io_map.h` and `noc_overlay_parameters.h` of both chips, for the registers.
 
 use crate::{
     body::Environment,
-    noc::Initiator,
+    noc::{Initiator, Remote},
     registers::{IS_BLACKHOLE, read, write},
     risc::{Launch, wall_clock_low},
     script_body::{IS_WRITE, transfer},
     tile_words::{
-        BARRIER, BUFFER_MASK, BYTES, CAPACITY, CYCLES, FIRST_SILENT_BUFFER, INPUT, JITTER,
-        NO_BUFFER, OUTPUT, TILES,
+        AHEAD, ASKED_SEMAPHORE, BARRIER, BUFFER_MASK, BYTES, CAPACITY, CYCLES, FIRST_SILENT_BUFFER,
+        INPUT, JITTER, NO_BUFFER, NO_TILE, OTHERS, OUTPUT, READER, RECTANGLE, SEMAPHORES_END,
+        SENT_SEMAPHORE, TILES, WORD_COUNT, WRITTEN_SEMAPHORE,
     },
 };
 use kernel_profiler::{device_signal, device_wait};
+use wire::wait::Signal;
 
 /// Takes tiles from a buffer, works on each, and puts them into another; either may be missing.
 /// The words of its data are those of `tile_words`.
 pub(crate) fn pass_tiles(launch: &mut Launch) {
-    let (cycles, jitter) = (launch.data(CYCLES), launch.data(JITTER));
     let mut input = Buffer::of(launch.data(INPUT), Buffer::popped);
     let mut output = Buffer::of(launch.data(OUTPUT), Buffer::pushed);
-    let (capacity, bytes) = (launch.data(CAPACITY), launch.data(BYTES));
-    let form = if output.is_some() { 0 } else { IS_WRITE };
-    let barrier = launch.data(BARRIER);
+    let (capacity, ahead) = (launch.data(CAPACITY), launch.data(AHEAD));
+    let group = Group::of(launch);
     for tile in 1..=launch.data(TILES) {
         if let Some(input) = &input {
             input.wait_for_tile();
+        } else if ahead != 0 {
+            wait_for_semaphore(WRITTEN_SEMAPHORE, (tile - 1).saturating_sub(ahead));
         }
         if let Some(output) = &output {
             output.wait_for_room(capacity);
         }
-        if bytes != 0 {
-            transfer(launch, form | tile << 8, bytes);
+        if group.reader == NO_TILE {
+            work(launch, tile, output.is_none());
+        } else {
+            group.ask(launch);
         }
-        let spread = cycles * jitter / 100;
-        let drawn = launch.draw(spread + 1);
-        let taken = cycles - spread / 2 + drawn;
-        let waited = taken * barrier / 100;
-        launch.spin(taken - waited);
-        if waited != 0 {
-            wait_at_barrier(launch, form == IS_WRITE, waited);
-        }
+        group.share(launch, tile);
         if let Some(input) = &mut input {
             input.pop();
         }
         if let Some(output) = &mut output {
             output.push();
+        } else if ahead != 0 {
+            write(WRITTEN_SEMAPHORE, tile);
+            device_signal!(SEM_SET, WRITTEN_SEMAPHORE);
         }
     }
+}
+
+/// Moves a tile and spends its cycles, a part of them at a barrier.
+#[inline(always)]
+fn work(launch: &mut Launch, tile: u32, is_write: bool) {
+    let (cycles, jitter) = (launch.data(CYCLES), launch.data(JITTER));
+    let (bytes, barrier) = (launch.data(BYTES), launch.data(BARRIER));
+    let form = if is_write { IS_WRITE } else { 0 };
+    if bytes != 0 {
+        transfer(launch, form | tile << 8, bytes);
+    }
+    let spread = cycles * jitter / 100;
+    let drawn = launch.draw(spread + 1);
+    let taken = cycles - spread / 2 + drawn;
+    let waited = taken * barrier / 100;
+    launch.spin(taken - waited);
+    if waited != 0 {
+        wait_at_barrier(launch, is_write, waited);
+    }
+}
+
+/// Cores that share a reader, as one of them sees them.
+struct Group {
+    /// The tile of the core that reads for this one.
+    reader: u32,
+    /// Cores that this one reads for.
+    others: u32,
+    rectangle: u32,
+}
+
+impl Group {
+    fn of(launch: &Launch) -> Self {
+        let [reader, others, rectangle] = [READER, OTHERS, RECTANGLE].map(|of| launch.data(of));
+        Self { reader, others, rectangle }
+    }
+
+    /// Asks the reader for a tile.
+    fn ask(&self, launch: &Launch) {
+        increment(launch, self.reader, ASKED_SEMAPHORE);
+    }
+
+    /// Waits for the tile that was asked for, or signals it to the others once they have asked.
+    fn share(&self, launch: &Launch, tile: u32) {
+        if self.reader != NO_TILE {
+            wait_for_semaphore(SENT_SEMAPHORE, tile);
+        } else if self.others != 0 {
+            wait_for_semaphore(ASKED_SEMAPHORE, tile * self.others);
+            self.signal(launch, tile);
+        }
+    }
+
+    fn signal(&self, launch: &Launch, tile: u32) {
+        if self.rectangle == NO_TILE {
+            for other in 0..self.others {
+                let other = launch.data(WORD_COUNT as u32 + other);
+                increment(launch, other, SENT_SEMAPHORE);
+            }
+        } else {
+            write(SENT_COUNT, tile);
+            let noc = Initiator::of(launch.risc());
+            let there = Remote { tile: self.rectangle, address: SENT_SEMAPHORE };
+            noc.write_to_all(SENT_COUNT, there, 4);
+            device_signal!(SEM_SET_REMOTE, remote(launch, there));
+        }
+    }
+}
+
+/// L1 word that is written into the semaphores of a rectangle of cores.
+const SENT_COUNT: u32 = SEMAPHORES_END;
+
+/// Increments a semaphore of another tile.
+#[inline(never)]
+fn increment(launch: &Launch, tile: u32, semaphore: u32) {
+    let there = Remote { tile, address: semaphore };
+    Initiator::of(launch.risc()).increment(there);
+    device_signal!(SEM_SET_REMOTE, remote(launch, there));
+}
+
+/// The data of a signal to other tiles.
+///
+/// # Compatibility
+/// `NOC_XY_ADDR` and `NOC_MULTICAST_ADDR` of `noc_parameters.h`.
+fn remote(launch: &Launch, there: Remote) -> u64 {
+    let noc = launch.noc().unwrap_or(0);
+    let address = u64::from(there.tile) << 36 | u64::from(there.address);
+    Signal::Remote { noc, address }.to_data()
+}
+
+/// Waits until a semaphore of the own tile has a value or a larger one.
+#[inline(never)]
+fn wait_for_semaphore(semaphore: u32, value: u32) {
+    device_wait!(SEM_WAIT, semaphore, read(semaphore) >= value);
 }
 
 /// Waits until the NoC has answered everything, and for the time that a tile's data takes.

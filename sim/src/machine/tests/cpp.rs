@@ -58,7 +58,7 @@ fn compare_words(name: &str, args: &[u32], sums: bool) -> Emission {
     let mut emitted = Emission::NONE;
     for arch in Arch::ALL {
         let run_as = |kind| {
-            let mesh = mesh(arch, kind, sums);
+            let mesh = mesh_of_kind(arch, kind, sums);
             let mut at = cores(&mesh, CoreKind::Tensix, 2);
             at.extend(cores(&mesh, CoreKind::IdleEth, 1));
             at.extend(cores(&mesh, CoreKind::ActiveEth, 1));

@@ -151,6 +151,16 @@ impl<R: Rules> Pipeline<R> {
         beat.forwarded = op.rd;
     }
 
+    /// Moves everything under way on by some cycles, stores aside: in a loop without any, those
+    /// before it have left.
+    pub(in super::super) fn move_on(&mut self, cycles: u64) {
+        self.beat.next_entry += cycles;
+        self.beat.last_leave += cycles;
+        self.last_entry += cycles;
+        let times = self.readable.iter_mut().chain(&mut self.leaves).chain(&mut self.responses);
+        times.for_each(|time| *time += cycles);
+    }
+
     #[inline(always)]
     fn bubble(beat: &mut Beat) {
         beat.next_entry += R::MISPREDICT_CYCLES;

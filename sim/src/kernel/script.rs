@@ -1,18 +1,18 @@
 //! Scripted kernels: what a kernel records, written down as data.
 //!
 //! A script is run with the profiler's macros and counted without them, so random scripts
-//! can test a reader against the truth. One kernel runs any of them, natively and as object
-//! code: `kernel::script_body`, which also says how a script is written down as words.
+//! can test a reader against the truth. One kernel runs any of them: `kernel::script_body`, which
+//! also says how a script is written down as words.
 
 use crate::{
     kernel::{
-        Native, events_of_transfer, script_body,
+        events_of_transfer,
         script_body::{HAS_ADDRESSES, IS_POSTED, IS_WRITE, opcode},
     },
     program::{Emission, Kernel, KernelContext},
     random::Stream,
 };
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 use wire::scoped_lock::{LockEvent, LockEventKind};
 
 /// One thing that a scripted kernel does.
@@ -131,10 +131,10 @@ pub const DEPTH_MAX: usize = 16;
 /// A kernel that does what its steps say. Zones that stay open are closed at its end.
 ///
 /// ```
-/// use sim::native::script::{Script, Step};
+/// use sim::kernel::script::{Script, Step};
 /// let script = Script::new(vec![Step::Open(0), Step::Spin(50), Step::Event(7), Step::Close])?;
 /// assert_eq!((script.count(false).zones, script.count(false).events), (1, 1));
-/// # Ok::<(), sim::native::script::ScriptError>(())
+/// # Ok::<(), sim::kernel::script::ScriptError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
@@ -287,10 +287,6 @@ impl Step {
 }
 
 impl Kernel for Script {
-    fn run(&self, context: &KernelContext) {
-        script_body::script(&mut Native::new(context, &self.words));
-    }
-
     fn emission(&self, context: &KernelContext) -> Emission {
         let mut emission = self.count(context.sums_enabled);
         if context.noc().is_some() {
@@ -304,8 +300,8 @@ impl Kernel for Script {
         Some("script")
     }
 
-    fn object_data(&self) -> &[u32] {
-        &self.words
+    fn object_data(&self, _: &KernelContext) -> Cow<'_, [u32]> {
+        Cow::Borrowed(&self.words)
     }
 }
 

@@ -1,0 +1,155 @@
+//! Harts that wait for a time.
+//!
+//! Such a hart reads the low word of the wall clock again and again, until it is far enough from a
+//! start. Nobody else changes what it reads, so that once a round takes as long as those before, the
+//! rounds up to the last few need not be executed: the hart and its pipeline are moved on by as many
+//! cycles, and go on as if it had executed them.
+
+use super::run::Run;
+use crate::riscv::{LOCAL_RAM_BASE, Pause};
+
+/// A loop that reads a word, subtracts a start from it, and goes on while that is below a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ClockLoop {
+    head: u32,
+    /// Register that the word is loaded into, and that of its distance from the start.
+    low: usize,
+    distance: usize,
+    limit: usize,
+}
+
+impl ClockLoop {
+    /// The loop in these words, the first of which is at `head`: `lw`, `sub`, `bltu` back to it.
+    fn of(head: u32, words: [u32; 3]) -> Option<Self> {
+        let [load, subtract, branch] = words;
+        let register = |word: u32, shift: u32| (word >> shift & 31) as usize;
+        let found = Self {
+            head,
+            low: register(load, 7),
+            distance: register(subtract, 7),
+            limit: register(branch, 20),
+        };
+        let [start, base] = [register(subtract, 20), register(load, 15)];
+        let is_loop = load & 0x707F == LOAD_WORD
+            && subtract & 0xFE00_707F == SUBTRACT
+            && branch & 0xFE00_7FFF == BRANCH_BACK_TWO
+            && register(subtract, 15) == found.low
+            && register(branch, 15) == found.distance;
+        let written = [found.low, found.distance];
+        let is_steady = [start, base, found.limit].iter().all(|read| !written.contains(read));
+        (is_loop && is_steady && !written.contains(&0)).then_some(found)
+    }
+}
+
+const LOAD_WORD: u32 = 0x2003;
+const SUBTRACT: u32 = 0x4000_0033;
+/// `bltu` to two instructions before it.
+const BRANCH_BACK_TWO: u32 = 0xFE00_6CE3;
+
+/// One round of a loop: when it began, and the clock that it read.
+#[derive(Clone, Copy)]
+struct Round {
+    begun_at: u64,
+    low: u32,
+}
+
+impl Run<'_> {
+    /// Moves a hart that waits for a time on to the last rounds of its wait.
+    pub(super) fn skip_clock_wait(&mut self, index: usize) {
+        let Some(found) = self.clock_loop(index) else { return };
+        let hart = &self.machine.processors[index].hart;
+        let missing = hart.register(found.limit).saturating_sub(hart.register(found.distance));
+        if missing < LONG_WAIT_CYCLES || !self.is_wall_clock(index, found) {
+            return;
+        }
+        let Some((period, last_low)) = self.steady_period(index, found) else { return };
+        let hart = &self.machine.processors[index].hart;
+        let passed = hart.register(found.distance);
+        let missing = hart.register(found.limit).saturating_sub(passed);
+        let in_budget = self.budget_end().saturating_sub(hart.cycle());
+        let rounds = (u64::from(missing).min(in_budget) / period).saturating_sub(ROUNDS_LEFT);
+        let cycles = rounds * period;
+        let Ok(low_cycles) = u32::try_from(cycles) else { return };
+        let hart = &mut self.machine.processors[index].hart;
+        hart.move_on(cycles);
+        hart.set_register(found.low, last_low.wrapping_add(low_cycles));
+        hart.set_register(found.distance, passed.wrapping_add(low_cycles));
+    }
+
+    /// The loop that a hart is in.
+    fn clock_loop(&self, index: usize) -> Option<ClockLoop> {
+        let pc = self.machine.processors[index].hart.pc();
+        if pc >= LOCAL_RAM_BASE {
+            return None;
+        }
+        let word = |at: u32| self.stage.tile.load(at.into());
+        let back = match word(pc) & 0x7F {
+            0x03 => 0,
+            0x33 => 4,
+            0x63 => 8,
+            _ => return None,
+        };
+        let head = pc.checked_sub(back)?;
+        ClockLoop::of(head, [0, 4, 8].map(|offset| word(head + offset)))
+    }
+
+    /// Returns true if what the loop loads is the wall clock's low word.
+    fn is_wall_clock(&self, index: usize, found: ClockLoop) -> bool {
+        let load = self.stage.tile.load(found.head.into());
+        let base = self.machine.processors[index].hart.register((load >> 15 & 31) as usize);
+        base.wrapping_add_signed(load.cast_signed() >> 20) == WALL_CLOCK_LOW
+    }
+
+    /// Executes rounds until some one after the other took equally long; returns how long, and the
+    /// clock that the last one read. `None` if the loop is left before.
+    fn steady_period(&mut self, index: usize, found: ClockLoop) -> Option<(u64, u32)> {
+        while self.machine.processors[index].hart.pc() != found.head {
+            self.step_in(index, found)?;
+        }
+        let mut last: Option<(u64, Round)> = None;
+        let mut equal_rounds = 0;
+        for _ in 0..ROUNDS_MAX {
+            let begun_at = self.machine.processors[index].hart.cycle();
+            for _ in 0..3 {
+                self.step_in(index, found)?;
+            }
+            let hart = &self.machine.processors[index].hart;
+            if hart.pc() != found.head {
+                return None;
+            }
+            let period = hart.cycle() - begun_at;
+            let round = Round { begun_at, low: hart.register(found.low) };
+            let is_equal = last.is_some_and(|(before, earlier)| {
+                before == period
+                    && u64::from(round.low.wrapping_sub(earlier.low)) == period
+                    && round.begun_at - earlier.begun_at == period
+            });
+            equal_rounds = if is_equal { equal_rounds + 1 } else { 0 };
+            if equal_rounds == EQUAL_ROUNDS {
+                return Some((period, round.low));
+            }
+            last = Some((period, round));
+        }
+        None
+    }
+
+    /// Executes one instruction; `None` if the loop is left or something else happens.
+    fn step_in(&mut self, index: usize, found: ClockLoop) -> Option<()> {
+        let until = self.machine.processors[index].hart.cycle() + 1;
+        let Ok(Pause::Cycle) = self.execute(index, until) else { return None };
+        let pc = self.machine.processors[index].hart.pc();
+        (pc.wrapping_sub(found.head) < LOOP_BYTES).then_some(())
+    }
+}
+
+/// Cycles from which on a wait is worth that: the turns of the other harts shift by it.
+const LONG_WAIT_CYCLES: u32 = 16_384;
+const LOOP_BYTES: u32 = 12;
+const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
+/// Rounds that are executed at the end of a wait.
+const ROUNDS_LEFT: u64 = 2;
+/// Equal rounds, in which the pipeline has forgotten what came before: it remembers eight
+/// instructions and four loads.
+const EQUAL_ROUNDS: u32 = 4;
+/// Most rounds in which a loop has to become steady.
+const ROUNDS_MAX: u32 = 16;

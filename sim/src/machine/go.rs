@@ -1,0 +1,41 @@
+//! The GO message of a launch, and the report on it.
+
+use crate::{noc, program::KernelContext, random::Stream, truth::LaunchTruth};
+use wire::Risc;
+
+/// The GO message as a core gets it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Go {
+    pub(crate) arrival_cycle: u64,
+}
+
+impl Go {
+    /// A message that leaves the dispatcher at a cycle and takes its way to the core.
+    pub(crate) fn arriving_at(context: &KernelContext, cycle: u64) -> Self {
+        let coord = context.place.coord;
+        let path = [
+            GO_STREAM,
+            u64::from(context.chip_id),
+            u64::from(coord.x),
+            u64::from(coord.y),
+            context.launch_index,
+        ];
+        let mut random = Stream::new(context.seed, &path);
+        let way = u64::from(coord.x + coord.y) * noc::HOP_CYCLES + random.below(GO_JITTER_CYCLES);
+        Self { arrival_cycle: cycle + way }
+    }
+}
+
+/// Report of a core on a launch.
+pub(crate) struct LaunchReport {
+    /// When the dispatcher was told that the core is done.
+    pub(crate) done_cycle: u64,
+    /// When every RISC of the core was idle again.
+    pub(crate) free_cycle: u64,
+    /// True if no kernel ran here.
+    pub(crate) is_idle: bool,
+    pub(crate) launches: Vec<(Risc, LaunchTruth)>,
+}
+
+const GO_STREAM: u64 = 0xF1;
+const GO_JITTER_CYCLES: u64 = 60;

@@ -1,0 +1,308 @@
+//! A tile in a launch, and what its RISCs do to DRAM.
+
+use super::{message::Message, tile_watch::WatchedRisc};
+use crate::{
+    arch::TileCoord,
+    chip::facts::ChipFacts,
+    dram::Landing,
+    fault::{AppliedFault, ClockReadPoint, FaultEffect, PushPoint, RuleSet, Site},
+    noc,
+    program::KernelContext,
+    tile::Tile,
+    truth::NocRequest,
+};
+use std::{collections::BTreeMap, sync::Arc};
+use wire::risc::RISCS_PER_CORE;
+
+/// A tile in a launch.
+pub(crate) struct Stage {
+    pub(crate) tile: Box<Tile>,
+    pub(crate) chip: Arc<ChipFacts>,
+    pub(crate) rules: Arc<RuleSet>,
+    /// Writes to DRAM that this launch issued.
+    pub(crate) landings: Vec<Landing>,
+    pub(crate) faults: Vec<AppliedFault>,
+    /// Requests of kernels to the NoCs, by index of the RISC, where the truth is to hold them.
+    pub(crate) noc_requests: Vec<(usize, NocRequest)>,
+    /// Waits of each RISC, once the launch is over.
+    pub(crate) watched: [WatchedRisc; RISCS_PER_CORE],
+    /// Requests to other tiles, and to DRAM for what is read there, that nobody has taken yet.
+    pub(crate) outgoing: Vec<Message>,
+    /// When a request last reached each tile: those of one tile never overtake each other.
+    pub(crate) last_arrival: BTreeMap<TileCoord, u64>,
+    /// True if the kernels dispatch.
+    pub(crate) is_dispatch: bool,
+    context: KernelContext,
+    /// The fault that holds the clock read of each hart back.
+    held_clock: [Option<(u64, Arc<str>)>; RISCS_PER_CORE],
+    pushes: [Pushes; RISCS_PER_CORE],
+}
+
+/// Writes of a RISC to DRAM.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pushes {
+    count: u32,
+    acknowledged_at: u64,
+}
+
+impl Stage {
+    pub(crate) fn new(
+        tile: Box<Tile>,
+        chip: Arc<ChipFacts>,
+        rules: Arc<RuleSet>,
+        context: KernelContext,
+    ) -> Self {
+        Self {
+            tile,
+            chip,
+            rules,
+            landings: Vec::new(),
+            faults: Vec::new(),
+            noc_requests: Vec::new(),
+            watched: Default::default(),
+            outgoing: Vec::new(),
+            last_arrival: BTreeMap::new(),
+            is_dispatch: false,
+            context,
+            held_clock: Default::default(),
+            pushes: Default::default(),
+        }
+    }
+
+    /// The core and the launch; its RISC is the first one.
+    pub(crate) const fn context(&self) -> &KernelContext {
+        &self.context
+    }
+
+    /// For how many cycles a read of the clock at a cycle is held back.
+    pub(crate) fn clock_stall_at(&mut self, risc_index: usize, chip_cycle: u64) -> u64 {
+        if !self.rules.watches_clock() {
+            return 0;
+        }
+        let read = ClockReadPoint {
+            site: self.site(risc_index),
+            chip_cycle,
+            cycles_to_low_wrap: self.tile.clock.cycles_to_wrap(chip_cycle, 32),
+            cycles_per_us: u64::from(self.chip.arch.facts().aiclk_mhz),
+        };
+        let stall = self.rules.clock_stall(&read, &mut self.tile.fault_random);
+        let stall_cycles = stall.as_ref().map_or(0, |(cycles, _)| *cycles);
+        self.held_clock[risc_index] = stall;
+        stall_cycles
+    }
+
+    /// Logs two reads that belong together, if a fault or a wrap came between them.
+    pub(crate) fn note_clock_pair(&mut self, risc_index: usize, low_at: u64, high_at: u64) {
+        let [low, high] = [low_at, high_at].map(|cycle| self.tile.clock.value(cycle).high_word());
+        let (is_torn, held) = (low != high, self.held_clock[risc_index].take());
+        if is_torn || held.is_some() {
+            let (stall_cycles, rule) = held.unwrap_or_else(|| (0, Arc::from(BY_CHANCE)));
+            let effect = FaultEffect::ClockReadStalled { stall_cycles, is_torn };
+            self.log(rule, risc_index, low_at, effect);
+        }
+    }
+
+    /// Issues a write to DRAM over a NoC at a cycle; returns when this and all before it are
+    /// acknowledged.
+    pub(crate) fn push_at(
+        &mut self,
+        risc_index: usize,
+        issued_at: u64,
+        noc: usize,
+        (source, word_count): (u64, u32),
+        (bank, address): (u32, u64),
+    ) -> u64 {
+        let words: Vec<u32> =
+            (0..u64::from(word_count)).map(|index| self.tile.load(source + 4 * index)).collect();
+        let landing = Landing { chip_cycle: issued_at, bank, address, words };
+        match self.chip.arch.facts().bank_tile(bank) {
+            Some(_) if self.chip.bank_holds(address, landing.words.len()) => {
+                self.send(risc_index, noc, landing);
+            }
+            _ => self.misdirect(risc_index, &landing),
+        }
+        let pushes = &mut self.pushes[risc_index];
+        pushes.count = pushes.count.wrapping_add(1);
+        pushes.acknowledged_at
+    }
+
+    fn misdirect(&mut self, risc_index: usize, landing: &Landing) {
+        let &Landing { chip_cycle, bank, address, ref words } = landing;
+        let effect = FaultEffect::WriteMisdirected { bank, address, word_count: words.len() };
+        self.log(Arc::from(BY_CHANCE), risc_index, chip_cycle, effect);
+    }
+
+    fn send(&mut self, risc_index: usize, noc: usize, mut landing: Landing) {
+        let (fate, rule) = self.fate(risc_index, &landing);
+        let to = self.chip.arch.facts().bank_tile(landing.bank).unwrap_or(self.context.place.coord);
+        let latency = noc::write_latency(
+            self.chip.arch.facts(),
+            noc,
+            (self.context.place.coord, to),
+            4 * landing.words.len() as u64,
+            &mut self.tile.noc_random,
+        );
+        let last = &mut self.tile.last_landing[landing.bank as usize];
+        let arrival = landing.chip_cycle + latency.landing_cycles + fate.delay_cycles();
+        landing.chip_cycle = arrival.max(*last + 1);
+        *last = landing.chip_cycle;
+        let acknowledged_at = landing.chip_cycle + latency.acknowledgement_cycles;
+        let pushes = &mut self.pushes[risc_index];
+        pushes.acknowledged_at = pushes.acknowledged_at.max(acknowledged_at);
+        self.apply(&fate, &rule, risc_index, &mut landing);
+        if !fate.is_lost() {
+            self.landings.push(landing);
+        }
+    }
+
+    fn fate(&mut self, risc_index: usize, landing: &Landing) -> (crate::fault::PushFate, Arc<str>) {
+        if self.rules.is_empty() {
+            return (crate::fault::PushFate::default(), Arc::from(""));
+        }
+        let push = PushPoint {
+            site: self.site(risc_index),
+            push_index: self.pushes[risc_index].count,
+            bank: landing.bank,
+            address: landing.address,
+            words: &landing.words,
+        };
+        self.rules.push_fate(&push, &mut self.tile.fault_random)
+    }
+
+    fn apply(
+        &mut self,
+        fate: &crate::fault::PushFate,
+        rule: &Arc<str>,
+        risc_index: usize,
+        landing: &mut Landing,
+    ) {
+        let &mut Landing { chip_cycle, bank, address, .. } = landing;
+        let word_count = landing.words.len();
+        let mut log = |effect| self.log(Arc::clone(rule), risc_index, chip_cycle, effect);
+        for &(index, mask) in fate.flips() {
+            if let Some(word) = landing.words.get_mut(index) {
+                let (before, after) = (*word, *word ^ mask);
+                *word = after;
+                let address = address + 4 * index as u64;
+                log(FaultEffect::WordCorrupted { bank, address, before, after });
+            }
+        }
+        if fate.delay_cycles() > 0 {
+            let delay_cycles = fate.delay_cycles();
+            log(FaultEffect::WriteDelayed { bank, address, delay_cycles });
+        }
+        if fate.is_lost() {
+            log(FaultEffect::WriteLost { bank, address, word_count });
+        }
+    }
+
+    /// For how many cycles a rule makes this subordinate late in a launch that arrives at a cycle, 0 if none does.
+    pub(crate) fn late_cycles(&mut self, risc_index: usize, cycle: u64) -> u64 {
+        if self.rules.is_empty() {
+            return 0;
+        }
+        let site = self.site(risc_index);
+        let rule = self.rules.late_subordinate(&site, &mut self.tile.fault_random);
+        let Some((delay_cycles, rule)) = rule else { return 0 };
+        self.log(rule, risc_index, cycle, FaultEffect::SubordinateLate { delay_cycles });
+        delay_cycles
+    }
+
+    fn site(&self, risc_index: usize) -> Site {
+        let KernelContext { chip_id, place, launch_index, program_id, risc, .. } = self.context;
+        let risc = place.kind.risc(risc_index).unwrap_or(risc);
+        Site { chip_id, core: place.coord, risc, launch_index, program_id }
+    }
+
+    fn log(&mut self, rule: Arc<str>, risc_index: usize, chip_cycle: u64, effect: FaultEffect) {
+        let site = self.site(risc_index);
+        self.faults.push(AppliedFault {
+            rule,
+            chip_id: site.chip_id,
+            core: Some(site.core),
+            site: Some(site),
+            chip_cycle,
+            effect,
+        });
+    }
+}
+
+/// Name in the fault log of an effect that no rule caused.
+pub(crate) const BY_CHANCE: &str = "by-chance";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        arch::{Arch, floorplan::Floorplan, translation::Translation},
+        fault::rules::{DelayWrite, Selection},
+        modes::KernelModes,
+    };
+    use wire::CoreKind;
+
+    fn stage(rules: RuleSet) -> Stage {
+        let (arch, seed) = (Arch::WormholeB0, 1);
+        let plan = Floorplan::new(arch, &[], 0).unwrap();
+        let place = *plan.cores().iter().find(|core| core.kind == CoreKind::Tensix).unwrap();
+        let chip = ChipFacts {
+            chip_id: 0,
+            arch,
+            modes: KernelModes::PLAIN,
+            lane_words: 12_000,
+            region_bytes: 1_920_000,
+            seed,
+            translation: Translation::new(arch, &[]),
+            host_tile: None,
+            plan: Arc::new(plan),
+        };
+        let context = KernelContext::of_brisc(place, seed);
+        let tile = Box::new(Tile::new(arch.facts(), place, 0, seed, 0));
+        Stage::new(tile, Arc::new(chip), Arc::new(rules), context)
+    }
+
+    #[test]
+    fn writes_of_one_tile_to_one_bank_land_in_their_order() {
+        let mut rules = RuleSet::default();
+        let selection = Selection::everywhere().parts_per_million(300_000);
+        rules.add(Arc::new(DelayWrite { selection, cycles: 500 }));
+        let mut stage = stage(rules);
+        for _ in 0..200 {
+            stage.push_at(0, 1_000, 0, (0xC00, 12), (3, 0x40));
+        }
+        let cycles: Vec<u64> = stage.landings.iter().map(|landing| landing.chip_cycle).collect();
+        assert!(cycles.is_sorted_by(|one, next| one < next));
+        assert!(stage.faults.len() > 30);
+    }
+
+    #[test]
+    fn an_acknowledgement_comes_after_the_last_landing() {
+        let mut stage = stage(RuleSet::default());
+        let acknowledged_at = stage.push_at(0, 1_000, 0, (0xC00, 512), (11, 0x40));
+        assert!(acknowledged_at > stage.landings[0].chip_cycle + 10);
+    }
+
+    #[test]
+    fn a_write_to_no_bank_is_logged_and_goes_nowhere() {
+        let mut stage = stage(RuleSet::default());
+        stage.push_at(0, 1_000, 0, (0xC00, 12), (12, 0x40));
+        stage.push_at(0, 1_000, 0, (0xC00, 12), (0, u64::MAX - 3));
+        assert!(stage.landings.is_empty());
+        let effects: Vec<&FaultEffect> = stage.faults.iter().map(|fault| &fault.effect).collect();
+        assert!(matches!(
+            effects[..],
+            [FaultEffect::WriteMisdirected { bank: 12, .. }, FaultEffect::WriteMisdirected { .. }]
+        ));
+    }
+
+    #[test]
+    fn a_wrap_between_the_two_loads_of_the_clock_tears_a_read_by_chance() {
+        let mut stage = stage(RuleSet::default());
+        stage.tile.clock.wrap_at(1_001, 32);
+        stage.note_clock_pair(0, 1_000, 1_001);
+        let effect = FaultEffect::ClockReadStalled { stall_cycles: 0, is_torn: true };
+        assert_eq!(stage.faults[0].effect, effect);
+        assert_eq!(&*stage.faults[0].rule, BY_CHANCE);
+        stage.note_clock_pair(0, 1_001, 1_002);
+        assert_eq!(stage.faults.len(), 1);
+    }
+}
