@@ -149,18 +149,8 @@ fn appending_to_nothing_begins_a_capture_and_other_chips_may_follow() {
 #[test]
 fn info_counts_what_a_run_has_left() {
     let folder = tempfile::tempdir().unwrap();
-    let args = [
-        "capture",
-        "--workload",
-        "multi-op",
-        "--ops",
-        "60",
-        "-o",
-        "a.kprof",
-        "--devices",
-        "2",
-        "--json",
-    ];
+    let args = "capture --workload multi-op --ops 60 -o a.kprof --devices 2 --json";
+    let args: Vec<_> = args.split_whitespace().collect();
     let run = json(&kprof(folder.path(), &args));
     let info = json(&kprof(folder.path(), &["info", "a.kprof", "--json"]));
     let size = std::fs::metadata(folder.path().join("a.kprof")).unwrap().len();

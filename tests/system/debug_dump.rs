@@ -257,7 +257,7 @@ fn random_kernels_are_read_to_the_last_record() {
             seed,
             workload: ["random", "quick-push"][usize::from(random.chance(500_000))],
             ops: 12,
-            core_count: None,
+            core_count: [None, Some(16)][usize::from(random.chance(600_000))],
             support_count: [43, 88, 100, 200][usize::try_from(random.below(4)).unwrap()],
             pause_ns: Some(1_000 + random.below(40_000)),
         };
