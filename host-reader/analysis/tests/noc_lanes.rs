@@ -3,13 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use analysis::noc_events::{
-    NocLanes, NocPrograms, NocTraces, TileMap, TraceNotes, TraceOptions, Traffic,
+    EventKind, NocLanes, NocPrograms, NocTraces, Numbering, TileMap, TraceNotes, TraceOptions,
+    Traffic,
 };
 use captures::read_capture;
 use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
 use reader::readout::Readout;
 use recording::device_log::{PackedLog, read_device_log};
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 use wire::RunHostId;
 
 fn name(_: u32, program: RunHostId) -> Option<&'static str> {
@@ -88,6 +89,32 @@ fn log_of(lines: &[Line], arch: &str) -> String {
 }
 
 proptest! {
+    #[test]
+    fn every_event_counts_once_in_its_program_and_lane(
+        lines in prop::collection::vec((any_line(), 1_u8..30, 0x10_u64..0x13), 0..60),
+    ) {
+        let mut expected: BTreeMap<_, u64> = BTreeMap::new();
+        let word = |&((x, is_brisc, program, replay, time, word), number, carrier): &(Line, u8, _)| {
+            let fields = word & 0xFFFF_FF00 | carrier << 40 | u64::from(number);
+            (x, is_brisc, program, replay, time, fields)
+        };
+        let lines: Vec<Line> = lines.iter().map(word).collect();
+        for &(x, is_brisc, program, _, _, word) in &lines {
+            let kind = EventKind::from_number(word.to_le_bytes()[0], Numbering::Newer).unwrap();
+            let risc = if is_brisc { "BRISC" } else { "NCRISC" };
+            *expected.entry((program, x, risc.to_owned(), kind)).or_default() += 1;
+        }
+        let log = log_of(&lines, "wormhole_b0");
+        let readout = read_device_log(log.as_bytes(), "log").unwrap();
+        let (traffic, _) = of_programs(&NocLanes::of_readout(&readout), &readout);
+        let mut found: BTreeMap<_, u64> = BTreeMap::new();
+        for one in &traffic.activities {
+            let key = (one.program.0, one.core.x, one.risc.to_string(), one.kind);
+            *found.entry(key).or_default() += one.event_count;
+        }
+        prop_assert_eq!(found, expected);
+    }
+
     #[test]
     fn traffic_of_any_log_is_that_of_its_traces(
         lines in prop::collection::vec(any_line(), 0..60),
