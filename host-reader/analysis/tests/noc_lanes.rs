@@ -14,7 +14,7 @@ use std::{collections::BTreeMap, fmt::Write};
 use wire::RunHostId;
 
 fn name(_: u32, program: RunHostId) -> Option<&'static str> {
-    (program.0 % 2 == 0).then_some("Matmul")
+    program.0.is_multiple_of(2).then_some("Matmul")
 }
 
 /// The traffic of the traces of whole lanes, and the notes.
@@ -80,7 +80,7 @@ fn log_of(lines: &[Line], arch: &str) -> String {
         let trace = replay.map_or(",".to_owned(), |counter| format!("5,{counter}"));
         let lane = format!("0,{x},1,{risc}");
         let rest = format!("{program},{trace}");
-        if word % 7 == 0 {
+        if word.is_multiple_of(7) {
             writeln!(log, "{lane},9,{time},0,{rest},Load,ZONE_START,1,/k.cc,").unwrap();
         }
         writeln!(log, "{lane},12345,{time},{word},{rest},,TS_DATA,0,,").unwrap();
