@@ -6,13 +6,13 @@ use crate::{
         write_atomically,
     },
     log::write_device_log,
-    noc_events::{NocTraces, ProgramTrace, TraceOptions},
+    noc_events::{NocLanes, NocPrograms, NocTraces, ProgramTrace, TraceNotes, TraceOptions},
     recording::{Recording, logs_folder},
     report::{OpsOptions, OpsReport},
     sync::write_sync_info,
     zone_names::write_zone_log,
 };
-use std::{fmt, io, path::Path, str::FromStr};
+use std::{borrow::Borrow, fmt, io, path::Path, str::FromStr};
 
 /// A kind of file or folder that a recording can be written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,14 +207,16 @@ fn write_trace(
 fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputError> {
     let names = recording.op_names();
     let name = |chip_id, program| names.get(&(chip_id, program)).copied();
-    let traces = NocTraces::of_readout(&recording.readout, name, &TraceOptions::default());
-    if traces.programs.is_empty() {
+    let lanes = NocLanes::of_readout(&recording.readout);
+    let programs = NocPrograms::new(&lanes, &recording.readout, &TraceOptions::default());
+    if programs.is_empty() {
         return Err(OutputError::Empty { expected: "NoC events" });
     }
-    write_noc_folder(folder, &traces.programs, None)
+    let mut notes = TraceNotes::default();
+    write_noc_folder(folder, programs.traces(name, &mut notes), None).map(drop)
 }
 
-/// Writes TT-Metal's `noc_trace_*.json` files, replacing existing ones.
+/// Writes TT-Metal's `noc_trace_*.json` files, replacing existing ones; returns how many.
 ///
 /// The folder also gets two files with information that no recording contains. The positions of the
 /// chips in the cluster are copied from the file next to `input`, or written as unknown. The
@@ -225,13 +227,16 @@ fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputEr
 /// If a file cannot be written.
 pub fn write_noc_folder(
     folder: &Path,
-    traces: &[ProgramTrace],
+    traces: impl IntoIterator<Item = impl Borrow<ProgramTrace>>,
     input: Option<&Path>,
-) -> Result<(), OutputError> {
+) -> Result<u64, OutputError> {
     std::fs::create_dir_all(folder)
         .map_err(|source| OutputError::Folder { folder: folder.display().to_string(), source })?;
+    let mut file_count = 0_u64;
     for trace in traces {
+        let trace = trace.borrow();
         write_noc_file(&folder.join(trace.file_name()), trace)?;
+        file_count = file_count.saturating_add(1);
     }
     let unknown = Some(NocTraces::UNKNOWN_CLUSTER.as_bytes());
     for (name, otherwise) in [(NocTraces::CLUSTER_FILE, unknown), (NocTraces::TOPOLOGY_FILE, None)]
@@ -248,7 +253,7 @@ pub fn write_noc_folder(
             whole(&file, |out| out.write_all(&text))?;
         }
     }
-    Ok(())
+    Ok(file_count)
 }
 
 /// Writes the `noc_trace_*.json` of one program, replacing an existing file.

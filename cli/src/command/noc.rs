@@ -5,22 +5,23 @@ use crate::{
     args::NocArgs,
     failure::{Failure, note},
     harvesting::Harvesting,
-    input::{Input, retain},
+    input::{Input, joined, open_packed, retain},
     layout::{table, write_table},
     numbers::{counted, grouped},
     op_names::OpNames,
+    progress::Busy,
     tables::program_label,
     terminal::printable,
 };
 use host_reader::{
     export::TraceFilter,
     noc_events::{
-        Activity, HeldMemory, LinkLoad, LockEventKind, Locks, NocChip, NocTraces, Pair,
-        ProgramTrace, TileMap, TraceOptions, Traffic, UnplacedPair, read_json,
+        Activity, HeldMemory, LinkLoad, LockEventKind, NocChip, NocLanes, NocPrograms, NocTraces,
+        Pair, ProgramTrace, TraceNotes, TraceOptions, Traffic, UnplacedPair, read_json,
     },
     output::write_noc_folder,
     readout::Readout,
-    recording::{DEVICE_LOG, Recording, logs_folder},
+    recording::{DEVICE_LOG, Opened, Recording, logs_folder, noc_of_log},
 };
 use serde::Serialize;
 use std::{
@@ -33,23 +34,29 @@ use std::{
 
 /// Reads the events, writes the files that were asked for, and shows the traffic.
 pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
-    let Events { traces, grids, chips, held, notes } =
-        Events::read(&args.file, args.run, &[], &args.harvesting)?;
+    let events = Events::read(&args.file, args.run, &[], &args.harvesting)?;
+    let (traffic, notes) = events.traffic();
     for note in &notes {
         note!("kprof: {}: {note}", args.file.display());
     }
-    if traces.is_empty() && held.as_ref().is_none_or(Vec::is_empty) {
+    if events.is_empty() && events.held.as_ref().is_none_or(Vec::is_empty) {
         note!("kprof: {}", no_events(&args.file));
         return Ok(ExitCode::from(1));
     }
     if let Some(folder) = &args.output {
-        write_files(&traces, folder, Some(&args.file))?;
+        write_files(&events, folder, Some(&args.file))?;
     }
-    let traffic = Traffic::of_traces(&traces, |chip| grids.get(&chip).copied());
-    let programs = args.utilization.then(|| ProgramUse::of_traces(&traces, &chips));
+    let programs = args.utilization.then(|| {
+        let mut programs = Vec::new();
+        let take =
+            |trace: &ProgramTrace| programs.push(ProgramUse::from_trace(trace, &events.chips));
+        events.for_each_trace(take);
+        programs
+    });
+    let held = events.held.as_deref();
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.json {
-        let mut document = Document::new(&traffic, held.as_deref(), &notes);
+        let mut document = Document::new(&traffic, held, &notes);
         document.utilization = programs;
         serde_json::to_writer(&mut out, &document).map_err(std::io::Error::from)?;
         writeln!(out)?;
@@ -59,7 +66,7 @@ pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
         if let Some(programs) = &programs {
             write_use(programs, rows, &mut out)?;
         }
-        write_locks(held.as_deref().unwrap_or_default(), rows, &mut out)?;
+        write_locks(held.unwrap_or_default(), rows, &mut out)?;
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
@@ -76,39 +83,53 @@ pub(super) fn no_events(file: &Path) -> String {
 
 /// Events of the input, and what of it cannot be used.
 pub(super) struct Events {
-    pub(super) traces: Vec<ProgramTrace>,
-    /// Columns and rows of each chip's tiles.
-    grids: BTreeMap<u32, (u16, u16)>,
+    source: Source,
     /// Models of chips whose speeds are known.
     chips: BTreeMap<u32, NocChip>,
     /// Memory that kernels held; a noc_trace file does not say.
     held: Option<Vec<HeldMemory>>,
-    pub(super) notes: Vec<String>,
+    /// Sentences on what else cannot be used.
+    notes: Vec<String>,
+}
+
+/// Where events come from.
+enum Source {
+    /// noc_trace files.
+    Files(Vec<ProgramTrace>),
+    /// A log or a capture.
+    Recorded(Box<Recorded>),
+}
+
+/// NoC events of a recording, whose lanes are not needed any more.
+struct Recorded {
+    readout: Readout,
+    names: OpNames,
+    lanes: NocLanes,
+}
+
+impl Recorded {
+    fn programs(&self) -> NocPrograms<'_> {
+        NocPrograms::new(&self.lanes, &self.readout, &TraceOptions::default())
+    }
 }
 
 /// Writes the noc_trace files of a capture that was just recorded, where tt-metal would.
 pub(super) fn write_recorded(capture: &Path, folder: &Path) -> Result<(), Failure> {
-    let Events { traces, notes, .. } = Events::read(capture, None, &[], &[])?;
-    for note in &notes {
+    let events = Events::read(capture, None, &[], &[])?;
+    for note in &events.traffic().1 {
         note!("kprof: {}: {note}", capture.display());
     }
-    if traces.is_empty() {
+    if events.is_empty() {
         note!("kprof: {}: no kernel moved anything over the NoCs", capture.display());
         return Ok(());
     }
-    write_files(&traces, folder, None)
+    write_files(&events, folder, None)
 }
 
 /// Writes noc_trace files and says how many.
-fn write_files(
-    traces: &[ProgramTrace],
-    folder: &Path,
-    input: Option<&Path>,
-) -> Result<(), Failure> {
-    let written = write_noc_folder(folder, traces, input);
-    written.map_err(|error| Failure::from_error(&error))?;
-    let files = counted(traces.len() as u64, "file", "files");
-    note!("kprof: {files} written to {}", folder.display());
+fn write_files(events: &Events, folder: &Path, input: Option<&Path>) -> Result<(), Failure> {
+    let (count, _) = events.write_folder(folder, input)?;
+    note!("kprof: {} written to {}", counted(count, "file", "files"), folder.display());
     Ok(())
 }
 
@@ -125,10 +146,7 @@ impl Events {
     ) -> Result<Self, Failure> {
         let files = trace_files(file);
         if files.is_empty() {
-            let mut run = Input::open(file)?.into_run(file, run)?;
-            Harvesting::apply(harvesting, &mut run.readout)?;
-            retain(&mut run, filters)?;
-            return Ok(Self::of_recording(&run, &topology_beside(file)));
+            return Self::of_recording(file, run, filters, harvesting);
         }
         if !harvesting.is_empty() {
             return Err(Failure::Sentence(
@@ -147,27 +165,101 @@ impl Events {
         Self::of_files(&files)
     }
 
-    fn of_recording(run: &Recording, topology: &[u8]) -> Self {
-        let names = OpNames::new(&run.ops);
-        let op_name = |chip, program| names.of_program(chip, program);
-        let traces = NocTraces::of_readout(&run.readout, op_name, &TraceOptions::default());
-        let grids =
-            run.readout.devices.iter().filter_map(|device| {
-                Some((device.chip.chip_id, TileMap::of_device(device)?.grid()))
-            });
-        let chips = run.readout.devices.iter().filter_map(|device| {
+    /// Takes the events of a log or a capture; of a log with one lane unpacked for each thread at a
+    /// time, unless a filter needs them all.
+    fn of_recording(
+        file: &Path,
+        run: Option<usize>,
+        filters: &[TraceFilter],
+        harvesting: &[Harvesting],
+    ) -> Result<Self, Failure> {
+        let opened = open_packed(file)?;
+        let _busy = Busy::new(format!("reading {}", file.display()));
+        let (mut recording, lanes) = match opened {
+            Opened::Log(log) if joined(filters).is_empty() && matches!(run, None | Some(1)) => {
+                noc_of_log(*log)
+            }
+            opened => {
+                let input = Input { runs: opened.into_loaded().recordings };
+                let mut recording = input.into_run(file, run)?;
+                retain(&mut recording, filters)?;
+                let lanes = NocLanes::of_readout(&recording.readout);
+                recording.readout.devices.iter_mut().for_each(|device| device.lanes.clear());
+                (recording, lanes)
+            }
+        };
+        Harvesting::apply(harvesting, &mut recording.readout)?;
+        Ok(Self::from_lanes(recording, lanes, &topology_beside(file)))
+    }
+
+    fn from_lanes(recording: Recording, mut lanes: NocLanes, topology: &[u8]) -> Self {
+        let Recording { readout, ops, .. } = recording;
+        let names = OpNames::new(&ops);
+        let chips = readout.devices.iter().filter_map(|device| {
             let chip = NocChip::from_arch(&device.chip.arch)?;
             Some((device.chip.chip_id, chip.with_topology(topology)))
         });
-        let locks = Locks::of_readout(&run.readout);
-        let notes = traces.notes.sentences().chain(locks.notes.sentences());
-        Self {
-            grids: grids.collect(),
-            chips: chips.collect(),
-            notes: notes.chain(missing_records(&run.readout)).collect(),
-            traces: traces.programs,
-            held: Some(locks.held),
+        let chips = chips.collect();
+        let locks = lanes.take_locks();
+        let notes = locks.notes.sentences().chain(missing_records(&readout)).collect();
+        let source = Source::Recorded(Box::new(Recorded { readout, names, lanes }));
+        Self { source, chips, held: Some(locks.held), notes }
+    }
+
+    /// Returns true if there is no program with events.
+    pub(super) fn is_empty(&self) -> bool {
+        match &self.source {
+            Source::Files(traces) => traces.is_empty(),
+            Source::Recorded(recorded) => recorded.programs().is_empty(),
         }
+    }
+
+    /// The traffic of all programs, and sentences on what cannot be used.
+    pub(super) fn traffic(&self) -> (Traffic, Vec<String>) {
+        match &self.source {
+            // The files do not say the architecture, so that no link is known.
+            Source::Files(traces) => (Traffic::of_traces(traces, |_| None), self.notes.clone()),
+            Source::Recorded(recorded) => {
+                let name = |chip, program| recorded.names.of_program(chip, program);
+                let (traffic, notes) = recorded.programs().traffic(name);
+                (traffic, notes.sentences().chain(self.notes.iter().cloned()).collect())
+            }
+        }
+    }
+
+    /// Hands over the trace of each program.
+    pub(super) fn for_each_trace(&self, mut take: impl FnMut(&ProgramTrace)) {
+        match &self.source {
+            Source::Files(traces) => traces.iter().for_each(take),
+            Source::Recorded(recorded) => {
+                let name = |chip, program| recorded.names.of_program(chip, program);
+                let mut notes = TraceNotes::default();
+                recorded.programs().traces(name, &mut notes).for_each(|trace| take(&trace));
+            }
+        }
+    }
+
+    /// Writes a file for each program; returns how many, and their objects.
+    pub(super) fn write_folder(
+        &self,
+        folder: &Path,
+        input: Option<&Path>,
+    ) -> Result<(u64, u64), Failure> {
+        let mut object_count = 0_u64;
+        let mut count = |trace: &ProgramTrace| object_count += trace.objects.len() as u64;
+        let written = match &self.source {
+            Source::Files(traces) => {
+                write_noc_folder(folder, traces.iter().inspect(|trace| count(trace)), input)
+            }
+            Source::Recorded(recorded) => {
+                let name = |chip, program| recorded.names.of_program(chip, program);
+                let (programs, mut notes) = (recorded.programs(), TraceNotes::default());
+                let traces = programs.traces(name, &mut notes).inspect(count);
+                write_noc_folder(folder, traces, input)
+            }
+        };
+        let file_count = written.map_err(|error| Failure::from_error(&error))?;
+        Ok((file_count, object_count))
     }
 
     /// Reads noc_trace files, which do not say the architecture.
@@ -192,7 +284,7 @@ impl Events {
             notes.extend(read.problems.iter().map(|problem| format!("{of_file}{problem}")));
             traces.extend(ProgramTrace::of_objects(read.objects, &name));
         }
-        Ok(Self { traces, grids: BTreeMap::new(), chips: BTreeMap::new(), held: None, notes })
+        Ok(Self { source: Source::Files(traces), chips: BTreeMap::new(), held: None, notes })
     }
 }
 
@@ -284,8 +376,7 @@ fn write_tables(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io
 fn write_activities(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     let mut sums: BTreeMap<_, (u64, Activity)> = BTreeMap::new();
     for one in &traffic.activities {
-        let key =
-            (one.chip_id, one.program, one.op_name.as_str(), one.risc.as_str(), one.noc, one.kind);
+        let key = (one.chip_id, one.program, &*one.op_name, &*one.risc, one.noc, one.kind);
         let (cores, sum) = sums.entry(key).or_insert_with(|| {
             let zero = Activity {
                 event_count: 0,
@@ -312,8 +403,8 @@ fn write_activities(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std
         events.add_row([
             sum.chip_id.to_string(),
             program_label(sum.program.0, None),
-            sum.op_name.clone(),
-            sum.risc.clone(),
+            sum.op_name.as_ref().to_owned(),
+            sum.risc.as_ref().to_owned(),
             sum.noc.name().to_owned(),
             sum.kind.name().to_owned(),
             grouped(*cores),

@@ -12,7 +12,7 @@ use crate::{
 use host_reader::{
     export::Destination,
     noc_events::ProgramTrace,
-    output::{Output, write_noc_file, write_noc_folder},
+    output::{Output, write_noc_file},
 };
 use std::{
     collections::BTreeMap,
@@ -41,27 +41,26 @@ pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
         )));
     }
     refuse_input_as_output([&args.file], &path)?;
-    let Events { traces, notes, .. } = Events::read(&args.file, args.run, &args.filters, &[])?;
+    let events = Events::read(&args.file, args.run, &args.filters, &[])?;
+    let (_, notes) = events.traffic();
     for sentence in &notes {
         note!("kprof: {}: {sentence}", args.file.display());
     }
-    if traces.is_empty() {
+    if events.is_empty() {
         return Err(Failure::Sentence(no_events(&args.file)));
     }
-    let is_file = is_trace_file(&path);
-    let traces = if is_file { vec![trace_named(&path, traces)?] } else { traces };
-    let written = match &traces[..] {
-        [trace] if is_file => write_noc_file(&path, trace),
-        _ => write_noc_folder(&path, &traces, Some(&args.file)),
+    let (files, objects) = if is_trace_file(&path) {
+        let trace = trace_named(&path, &events)?;
+        write_noc_file(&path, &trace).map_err(|error| Failure::from_error(&error))?;
+        (1, trace.objects.len() as u64)
+    } else {
+        events.write_folder(&path, Some(&args.file))?
     };
-    written.map_err(|error| Failure::from_error(&error))?;
-    let events: usize = traces.iter().map(|trace| trace.objects.len()).sum();
-    let files = counted(traces.len() as u64, "file", "files");
-    let told = format!("{files}, {}", counted(events as u64, "object", "objects"));
+    let told = [counted(files, "file", "files"), counted(objects, "object", "objects")].join(", ");
     Written {
         output: path.display().to_string(),
         format: Output::NocTraces.label(),
-        rows: events as u64,
+        rows: objects,
         doubts: BTreeMap::from([("notes", notes.len() as u64)])
             .into_iter()
             .filter(|(_, count)| *count > 0)
@@ -71,10 +70,15 @@ pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
 }
 
 /// The trace that tt-metal gives the file's name to.
-fn trace_named(path: &Path, traces: Vec<ProgramTrace>) -> Result<ProgramTrace, Failure> {
+fn trace_named(path: &Path, events: &Events) -> Result<ProgramTrace, Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let names: Vec<String> = traces.iter().map(ProgramTrace::file_name).collect();
-    let found = traces.into_iter().find(|trace| trace.file_name() == name);
+    let (mut names, mut found) = (Vec::new(), None);
+    events.for_each_trace(|trace| {
+        names.push(trace.file_name());
+        if found.is_none() && names.last() == Some(&name) {
+            found = Some(trace.clone());
+        }
+    });
     found.ok_or_else(|| {
         let mut listed = names[..names.len().min(LISTED_NAMES)].join(", ");
         if names.len() > LISTED_NAMES {

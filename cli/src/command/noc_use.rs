@@ -41,16 +41,15 @@ struct EthernetUse {
 }
 
 impl ProgramUse {
-    /// Figures of each program; of a chip without a model, gaps alone.
-    pub(super) fn of_traces(traces: &[ProgramTrace], chips: &BTreeMap<u32, NocChip>) -> Vec<Self> {
-        let figures = |trace: &ProgramTrace| match chips.get(&trace.chip_id) {
+    /// Figures of a program; of a chip without a model, gaps alone.
+    pub(super) fn from_trace(trace: &ProgramTrace, chips: &BTreeMap<u32, NocChip>) -> Self {
+        match chips.get(&trace.chip_id) {
             Some(chip) => Self::new(trace, NocFigures::of_trace(trace, chip), Vec::new()),
             None => {
                 let gap = "the speeds of the chip's NoCs are unknown".to_owned();
                 Self::new(trace, NocFigures::default(), vec![gap])
             }
-        };
-        traces.iter().map(figures).collect()
+        }
     }
 
     fn new(trace: &ProgramTrace, figures: NocFigures, mut gaps: Vec<String>) -> Self {

@@ -6,7 +6,7 @@
 )]
 
 use super::{
-    ranks::{Cycles, extremes, values_at},
+    ranks::{Pieces, Values},
     span::cycles_to_ns,
 };
 
@@ -54,17 +54,19 @@ impl CycleStatistics {
     /// ```
     #[must_use]
     pub fn of(durations: &[u64], aiclk_mhz: u32) -> Self {
-        Self::of_pieces(&[durations], aiclk_mhz)
+        Self::by_size(&[&Pieces(vec![durations])], aiclk_mhz)
     }
 
-    /// As [`Self::of`], of durations that lie in several places, in any number of bits.
-    pub(super) fn of_pieces<T: Cycles>(pieces: &[&[T]], aiclk_mhz: u32) -> Self {
-        let count: usize = pieces.iter().map(|piece| piece.len()).sum();
-        let total = pieces.iter().fold(0_u64, |total, piece| total.saturating_add(T::total(piece)));
-        let (min, max) = extremes(pieces);
+    /// As [`Self::of`], of durations by size: any of one list is shorter than all of the next.
+    pub(super) fn by_size(sizes: &[&dyn Values], aiclk_mhz: u32) -> Self {
+        let found = || sizes.iter().filter(|values| values.count() > 0);
+        let count: usize = found().map(|values| values.count()).sum();
+        let total = found().fold(0_u64, |total, values| total.saturating_add(values.total()));
+        let min = found().next().map_or(0, |values| values.extremes().0);
+        let max = found().next_back().map_or(0, |values| values.extremes().1);
         let last = count.saturating_sub(1);
         let ranks = [last / 2, count / 2, last - count / 100];
-        let [lower, upper, p99] = values_at(pieces, (min, max), ranks);
+        let [lower, upper, p99] = at_ranks(sizes, ranks);
         let median = u64::midpoint(lower, upper);
         let ns = |cycles| cycles_to_ns(cycles, aiclk_mhz);
         Self {
@@ -88,6 +90,25 @@ impl CycleStatistics {
     pub fn mean_cycles(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.total_cycles as f64 / self.count as f64 }
     }
+}
+
+/// The values at ranks of all sizes together.
+fn at_ranks(sizes: &[&dyn Values], ranks: [usize; 3]) -> [u64; 3] {
+    let mut found = [0; 3];
+    let mut before = 0;
+    for values in sizes {
+        let own = before..before + values.count();
+        if ranks.iter().any(|rank| own.contains(rank)) {
+            let values_here = values.at_ranks(ranks.map(|rank| rank.saturating_sub(before)));
+            for ((found, value), rank) in found.iter_mut().zip(values_here).zip(ranks) {
+                if own.contains(&rank) {
+                    *found = value;
+                }
+            }
+        }
+        before = own.end;
+    }
+    found
 }
 
 #[cfg(test)]

@@ -2,16 +2,79 @@
 
 #![expect(clippy::arithmetic_side_effects, reason = "a capacity is far below half of the numbers")]
 
-use super::{CycleStatistics, ranks::Cycles};
+use super::{
+    CycleStatistics,
+    ranks::{Counts, Pieces},
+};
 
-/// Durations in the order in which they came, those of each size apart.
+/// Durations of each size apart.
 #[derive(Debug, Default)]
 pub(super) struct Durations {
     /// Fewer than 2^16 cycles: most.
-    short: Chunks<u16>,
+    short: Shorts,
     /// Fewer than 2^32 cycles: nearly all others.
     medium: Chunks<u32>,
     long: Chunks<u64>,
+}
+
+/// Short durations: each of few, else how often each value is, which takes the same memory however
+/// many there are.
+#[derive(Debug)]
+enum Shorts {
+    Each(Chunks<u16>),
+    Counted(Counts),
+}
+
+impl Default for Shorts {
+    fn default() -> Self {
+        Self::Each(Chunks::default())
+    }
+}
+
+/// Full chunks of short durations that take as much memory as a count of each value.
+const COUNTED_FROM_CHUNKS: usize = Counts::BYTES / (CHUNK_MAX * size_of::<u16>());
+
+impl Shorts {
+    #[inline]
+    fn push(&mut self, cycles: u16) {
+        match self {
+            Self::Each(chunks) => {
+                chunks.push(cycles);
+                if chunks.full.len() >= COUNTED_FROM_CHUNKS {
+                    self.count();
+                }
+            }
+            Self::Counted(counts) => counts.add(cycles),
+        }
+    }
+
+    #[cold]
+    fn count(&mut self) {
+        let mut counts = Counts::default();
+        self.add_to(&mut counts);
+        *self = Self::Counted(counts);
+    }
+
+    /// Each of them, unless they are counted.
+    fn each(&self) -> Option<Vec<&[u16]>> {
+        match self {
+            Self::Each(chunks) => Some(chunks.pieces().collect()),
+            Self::Counted(_) => None,
+        }
+    }
+
+    fn add_to(&self, counts: &mut Counts) {
+        match self {
+            Self::Each(chunks) => {
+                chunks.pieces().flatten().for_each(|&cycles| counts.add(cycles));
+            }
+            Self::Counted(other) => counts.merge(other),
+        }
+    }
+
+    const fn is_empty(&self) -> bool {
+        matches!(self, Self::Each(chunks) if chunks.is_empty())
+    }
 }
 
 impl Durations {
@@ -36,27 +99,17 @@ impl Durations {
 
     /// Statistics of what all of these hold.
     pub(super) fn statistics(parts: &[&Self], aiclk_mhz: u32) -> CycleStatistics {
-        let shorts: Vec<&[u16]> = parts.iter().flat_map(|part| part.short.pieces()).collect();
-        let mediums: Vec<&[u32]> = parts.iter().flat_map(|part| part.medium.pieces()).collect();
-        let longs: Vec<&[u64]> = parts.iter().flat_map(|part| part.long.pieces()).collect();
-        match (mediums.is_empty(), longs.is_empty()) {
-            (true, true) => CycleStatistics::of_pieces(&shorts, aiclk_mhz),
-            (false, true) if shorts.is_empty() => CycleStatistics::of_pieces(&mediums, aiclk_mhz),
-            (_, true) => {
-                let all: Vec<u32> = values(&shorts).chain(values(&mediums)).collect();
-                CycleStatistics::of_pieces(&[&all], aiclk_mhz)
-            }
-            (_, false) => {
-                let all: Vec<u64> = values(&shorts).chain(values(&mediums)).collect();
-                let all: Vec<u64> = all.into_iter().chain(values(&longs)).collect();
-                CycleStatistics::of(&all, aiclk_mhz)
-            }
+        let mediums = Pieces(parts.iter().flat_map(|part| part.medium.pieces()).collect());
+        let longs = Pieces(parts.iter().flat_map(|part| part.long.pieces()).collect());
+        let each = parts.iter().map(|part| part.short.each());
+        if let Some(shorts) = each.collect::<Option<Vec<_>>>() {
+            let shorts = Pieces(shorts.into_iter().flatten().collect());
+            return CycleStatistics::by_size(&[&shorts, &mediums, &longs], aiclk_mhz);
         }
+        let mut shorts = Counts::default();
+        parts.iter().for_each(|part| part.short.add_to(&mut shorts));
+        CycleStatistics::by_size(&[&shorts, &mediums, &longs], aiclk_mhz)
     }
-}
-
-fn values<T: Cycles, Wide: From<T>>(pieces: &[&[T]]) -> impl Iterator<Item = Wide> {
-    pieces.iter().copied().flatten().copied().map(Wide::from)
 }
 
 /// Values in pieces of memory that stay where they are: a vector that grows would leave as much
@@ -100,5 +153,51 @@ impl<T> Chunks<T> {
 
     fn pieces(&self) -> impl Iterator<Item = &[T]> {
         self.full.iter().chain([&self.last]).map(Vec::as_slice).filter(|piece| !piece.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
+
+    fn any_cycles() -> impl Strategy<Value = u64> {
+        prop_oneof![any::<u16>().prop_map(u64::from), Just(65_535), Just(65_536), any::<u64>()]
+    }
+
+    proptest! {
+        #[test]
+        fn durations_of_all_sizes_have_the_statistics_of_all_together(
+            halves in prop::collection::vec((any::<bool>(), any_cycles()), 1..200),
+            is_counted in any::<bool>(),
+        ) {
+            let mut parts = [Durations::default(), Durations::default()];
+            for &(is_second, cycles) in &halves {
+                parts[usize::from(is_second)].push_any(cycles);
+            }
+            if is_counted {
+                parts[0].short.count();
+            }
+            let all: Vec<u64> = halves.iter().map(|&(_, cycles)| cycles).collect();
+            let [one, other] = &parts;
+            let expected = CycleStatistics::of(&all, 1000);
+            prop_assert_eq!(Durations::statistics(&[one, other], 1000), expected);
+        }
+    }
+
+    #[test]
+    fn many_short_durations_take_no_more_memory_than_a_count_of_each() {
+        let mut durations = Durations::default();
+        for number in 0..1_000_000_u32 {
+            durations.push(number % 60_000);
+        }
+        assert!(matches!(durations.short, Shorts::Counted(_)));
+        let statistics = Durations::statistics(&[&durations], 1000);
+        // 16 whole rounds of 60,000, and 40,000 more.
+        let total = 16 * (59_999 * 60_000 / 2) + 39_999 * 40_000 / 2;
+        assert_eq!((statistics.count, statistics.total_cycles), (1_000_000, total));
+        assert_eq!((statistics.min_cycles, statistics.max_cycles), (0, 59_999));
+        // Values below 40,000 are there 17 times, the others 16 times.
+        assert_eq!((statistics.median_cycles, statistics.p99_cycles), (29_411, 59_374));
     }
 }

@@ -20,17 +20,6 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    #[inline]
-    fn record(&mut self, kind: PacketKind, time: u64) {
-        match kind {
-            PacketKind::ZoneStart => {
-                self.first_start = earlier(self.first_start, Some(time));
-                self.last_start = self.last_start.max(Some(time));
-            }
-            _ => self.last_end = self.last_end.max(Some(time)),
-        }
-    }
-
     pub(super) fn join(&mut self, other: Self) {
         self.first_start = earlier(self.first_start, other.first_start);
         self.last_start = self.last_start.max(other.last_start);
@@ -139,19 +128,85 @@ pub(super) struct LaneExtents {
     pub(super) stall: Option<OwnTime>,
 }
 
-impl LaneExtents {
-    fn add(&mut self, role: ZoneRole, risc: Risc, kind: PacketKind, time: u64) {
+/// An extent that is being found, whose times mean nothing before there is one.
+#[derive(Clone, Copy)]
+struct FoundExtent {
+    has_start: bool,
+    has_end: bool,
+    first_start: u64,
+    last_start: u64,
+    last_end: u64,
+}
+
+impl FoundExtent {
+    const NONE: Self = Self {
+        has_start: false,
+        has_end: false,
+        first_start: u64::MAX,
+        last_start: 0,
+        last_end: 0,
+    };
+
+    #[inline]
+    fn record(&mut self, is_start: bool, time: u64) {
+        if is_start {
+            self.has_start = true;
+            self.first_start = self.first_start.min(time);
+            self.last_start = self.last_start.max(time);
+        } else {
+            self.has_end = true;
+            self.last_end = self.last_end.max(time);
+        }
+    }
+
+    fn extent(&self) -> Extent {
+        Extent {
+            first_start: self.has_start.then_some(self.first_start),
+            last_start: self.has_start.then_some(self.last_start),
+            last_end: self.has_end.then_some(self.last_end),
+        }
+    }
+}
+
+/// The extents of a run of one RISC that are being found.
+struct FoundExtents {
+    firmware: FoundExtent,
+    kernel: FoundExtent,
+    data_movement: FoundExtent,
+    own_kernel: FoundExtent,
+}
+
+impl FoundExtents {
+    const NONE: Self = Self {
+        firmware: FoundExtent::NONE,
+        kernel: FoundExtent::NONE,
+        data_movement: FoundExtent::NONE,
+        own_kernel: FoundExtent::NONE,
+    };
+
+    #[inline]
+    fn add(&mut self, role: ZoneRole, risc: Risc, is_start: bool, time: u64) {
         if role.is_firmware() {
-            self.firmware.record(kind, time);
+            self.firmware.record(is_start, time);
         }
         if role.is_kernel() {
-            self.kernel.record(kind, time);
+            self.kernel.record(is_start, time);
             if risc.moves_data() && role.is_data_movement_kernel() {
-                self.data_movement.record(kind, time);
+                self.data_movement.record(is_start, time);
             }
             if role.is_kernel_of(risc) {
-                self.own_kernel.record(kind, time);
+                self.own_kernel.record(is_start, time);
             }
+        }
+    }
+
+    fn extents(&self, stall: Option<OwnTime>) -> LaneExtents {
+        LaneExtents {
+            firmware: self.firmware.extent(),
+            kernel: self.kernel.extent(),
+            data_movement: self.data_movement.extent(),
+            own_kernel: self.own_kernel.extent(),
+            stall,
         }
     }
 }
@@ -200,32 +255,33 @@ fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
     if run.program.0 == 0 && heads.iter().all(is_push) {
         return None; // The runtime's own, and no launch.
     }
-    let mut extents = LaneExtents::default();
-    let mut is_dispatch = false;
+    let mut found = FoundExtents::NONE;
+    let (mut is_dispatch, mut stall) = (false, None);
     let mut stalled_since = None;
     for (head, &time) in heads.iter().zip(times) {
-        let kind = head.kind();
-        if !matches!(kind, PacketKind::ZoneStart | PacketKind::ZoneEnd) {
-            continue;
-        }
+        let is_start = match head.kind() {
+            PacketKind::ZoneStart => true,
+            PacketKind::ZoneEnd => false,
+            _ => continue,
+        };
         let role = roles.of(head.zone());
         is_dispatch |= role.is_dispatch();
         if role.is_stall() {
             // No stall is within another one.
-            match kind {
-                PacketKind::ZoneStart => stalled_since = Some(time),
-                _ => {
-                    let cycles = stalled_since.take().and_then(|since| time.checked_sub(since));
-                    add_stall(&mut extents.stall, cycles.map(OwnTime::of_zone));
-                }
+            if is_start {
+                stalled_since = Some(time);
+            } else {
+                let cycles = stalled_since.take().and_then(|since| time.checked_sub(since));
+                add_stall(&mut stall, cycles.map(OwnTime::of_zone));
             }
         }
         if !role.is_none() {
-            extents.add(role, lane.id.risc, kind, time);
+            found.add(role, lane.id.risc, is_start, time);
         }
     }
     let bounds = (*times.iter().min()?, *times.iter().max()?);
     let key = OpKey { program: run.program.0, trace: run.trace };
     let sub_device_id = sub_device_of(lane, records);
+    let extents = found.extents(stall);
     Some(LaneRun { key, lane: lane.id, index, bounds, extents, is_dispatch, sub_device_id })
 }

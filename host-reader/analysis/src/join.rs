@@ -35,6 +35,9 @@ pub(super) struct CoreLaunch {
 /// The result is ordered by ordinal, then core.
 pub(super) fn join_runs(runs: &[LaneRun]) -> Vec<CoreLaunch> {
     let of_cores = runs.chunk_by(|one, other| one.lane.core == other.lane.core);
+    if runs.is_sorted_by(|one, other| one.lane != other.lane) {
+        return of_cores.filter_map(join_single_runs).collect();
+    }
     let mut cores: Vec<Vec<CoreLaunch>> = of_cores.map(join_lanes).collect();
     let Some(reference) = cores.iter().max_by_key(|core| core.len()).cloned() else {
         return Vec::new();
@@ -64,6 +67,15 @@ fn join_lanes(runs: &[LaneRun]) -> Vec<CoreLaunch> {
         }
     }
     launches
+}
+
+/// Joins the lanes of one core that have one run each, as most programs do.
+fn join_single_runs(runs: &[LaneRun]) -> Option<CoreLaunch> {
+    let (first, others) = runs.split_first()?;
+    let mut launch = core_launch(0, first);
+    launch.runs.reserve_exact(others.len());
+    others.iter().for_each(|run| add_run(&mut launch, run));
+    Some(launch)
 }
 
 fn core_launch(ordinal: usize, run: &LaneRun) -> CoreLaunch {

@@ -1,4 +1,4 @@
-//! Runs of lanes in some twenty bytes each, since a report holds those of all launches at once.
+//! Runs of lanes in less than twenty bytes each, since a report holds those of all launches at once.
 
 use super::figures::{Extent, LaneExtents, LaneRun, OpKey};
 use reader::{
@@ -6,12 +6,7 @@ use reader::{
     mesh::Noc0Coord,
     packed_numbers::{fold_sign, push, take, unfold_sign},
 };
-use std::{
-    cmp::Reverse,
-    collections::{BTreeSet, BinaryHeap},
-    iter::Peekable,
-    slice,
-};
+use std::{collections::BTreeSet, slice};
 
 /// Runs of the lanes of one chip.
 #[derive(Debug, Default)]
@@ -24,16 +19,16 @@ pub(super) struct ChipRuns {
 impl ChipRuns {
     /// Adds the runs of a lane.
     pub(super) fn add(&mut self, lane: LaneId, runs: impl Iterator<Item = LaneRun>) {
-        let mut of_ops: Vec<LaneRun> = Vec::new();
-        for run in runs {
+        let dispatch_cores = &mut self.dispatch_cores;
+        let of_ops = runs.filter(|run| {
             if run.is_dispatch {
-                self.dispatch_cores.insert(run.lane.core);
-            } else {
-                of_ops.push(run);
+                dispatch_cores.insert(run.lane.core);
             }
-        }
-        if !of_ops.is_empty() {
-            self.lanes.push(PackedRuns::new(lane, of_ops));
+            !run.is_dispatch
+        });
+        let packed = PackedRuns::new(lane, of_ops);
+        if packed.run_count > 0 {
+            self.lanes.push(packed);
         }
     }
 
@@ -50,12 +45,9 @@ impl ChipRuns {
     /// The runs by program, then lane, then as the lane had them, in pieces that end with a program.
     pub(super) fn pieces(&mut self) -> Pieces<'_> {
         self.lanes.sort_by_key(|runs| runs.lane);
-        let mut lanes: Vec<_> = self.lanes.iter().map(|runs| runs.runs().peekable()).collect();
-        let next = |(number, lane): (usize, &mut Peekable<Runs<'_>>)| {
-            lane.peek().map(|run| Reverse((run.key, number)))
-        };
-        let heads = lanes.iter_mut().enumerate().filter_map(next).collect();
-        Pieces { lanes, heads }
+        let lanes: Vec<_> = self.lanes.iter().map(PackedRuns::runs).collect();
+        let next_keys = lanes.iter().map(Runs::next_key).collect();
+        Pieces { lanes, next_keys }
     }
 }
 
@@ -64,9 +56,9 @@ const PIECE_RUN_COUNT: usize = 1 << 15;
 
 /// The runs of a chip, piece by piece.
 pub(super) struct Pieces<'runs> {
-    lanes: Vec<Peekable<Runs<'runs>>>,
+    lanes: Vec<Runs<'runs>>,
     /// The next program of each lane that has one.
-    heads: BinaryHeap<Reverse<(OpKey, usize)>>,
+    next_keys: Vec<Option<OpKey>>,
 }
 
 impl Iterator for Pieces<'_> {
@@ -74,17 +66,22 @@ impl Iterator for Pieces<'_> {
 
     fn next(&mut self) -> Option<Vec<LaneRun>> {
         let mut piece: Vec<LaneRun> = Vec::new();
-        while let Some(&Reverse((key, number))) = self.heads.peek() {
-            let is_next_program = piece.last().is_some_and(|run| run.key != key);
-            if is_next_program && piece.len() >= PIECE_RUN_COUNT {
+        // Most lanes have the same programs, so that there are few to look for.
+        while let Some(key) = self.next_keys.iter().flatten().min().copied() {
+            if piece.len() >= PIECE_RUN_COUNT {
                 break;
             }
-            self.heads.pop();
-            let Some(lane) = self.lanes.get_mut(number) else { continue };
-            while let Some(run) = lane.next_if(|run| run.key == key) {
-                piece.push(run);
+            for (lane, next) in self.lanes.iter_mut().zip(&mut self.next_keys) {
+                if *next != Some(key) {
+                    continue;
+                }
+                while lane.next_key() == Some(key)
+                    && let Some(run) = lane.next()
+                {
+                    piece.push(run);
+                }
+                *next = lane.next_key();
             }
-            self.heads.extend(lane.peek().map(|run| Reverse((run.key, number))));
         }
         (!piece.is_empty()).then_some(piece)
     }
@@ -121,26 +118,42 @@ struct Before {
     start: u64,
 }
 
+impl Before {
+    const fn of(run: &LaneRun) -> Self {
+        Self { program: run.key.program, index: run.index as u64, start: run.bounds.0 }
+    }
+}
+
 impl PackedRuns {
-    fn new(lane: LaneId, mut runs: Vec<LaneRun>) -> Self {
-        runs.sort_by_key(|run| (run.key, run.index));
-        let mut packed = Self { lane, bytes: Vec::new(), run_count: runs.len(), far: Vec::new() };
-        let mut before = Before::default();
-        for run in &runs {
-            packed.push(run, before);
-            before =
-                Before { program: run.key.program, index: run.index as u64, start: run.bounds.0 };
+    /// Packs the runs of a lane, which have most often the order of their programs already.
+    fn new(lane: LaneId, mut runs: impl Iterator<Item = LaneRun>) -> Self {
+        let mut packed = Self::empty(lane);
+        let (mut before, mut last_key) = (Before::default(), None);
+        while let Some(run) = runs.next() {
+            if last_key > Some(run.key) {
+                let mut unordered: Vec<_> = packed.runs().chain([run]).chain(runs).collect();
+                unordered.sort_by_key(|run| (run.key, run.index));
+                return Self::new(lane, unordered.into_iter());
+            }
+            packed.push(&run, before);
+            before = Before::of(&run);
+            last_key = Some(run.key);
         }
         packed.bytes.shrink_to_fit();
         packed
     }
 
+    const fn empty(lane: LaneId) -> Self {
+        Self { lane, bytes: Vec::new(), run_count: 0, far: Vec::new() }
+    }
+
     fn push(&mut self, run: &LaneRun, before: Before) {
+        self.run_count = self.run_count.saturating_add(1);
         let LaneRun { key, index, bounds: (start, end), extents, sub_device_id, .. } = run;
-        let near_shape = near_shape(extents, *start);
+        let near = near_extents(extents, (*start, *end));
         let has = |is_there: bool, bit: u64| if is_there { bit } else { 0 };
         let bytes = &mut self.bytes;
-        let shape = near_shape.unwrap_or(Shape::IS_FAR)
+        let shape = near.map_or(Shape::IS_FAR, |(shape, _)| shape)
             | has(key.trace.is_some(), Shape::HAS_TRACE)
             | has(sub_device_id.is_some(), Shape::HAS_SUB_DEVICE);
         push(bytes, shape);
@@ -155,15 +168,9 @@ impl PackedRuns {
         push(bytes, fold_sign(difference(*index as u64, before.index)));
         push(bytes, fold_sign(difference(*start, before.start)));
         push(bytes, end.wrapping_sub(*start));
-        if near_shape.is_none() {
-            self.far.push(*extents);
-            return;
-        }
-        for extent in [&extents.firmware, &extents.kernel] {
-            for time in [extent.first_start, extent.last_start, extent.last_end] {
-                // 0 is for no time; a time before the run's first record makes a long number.
-                push(bytes, time.map_or(0, |time| time.wrapping_sub(*start).wrapping_add(1)));
-            }
+        match near {
+            None => self.far.push(*extents),
+            Some((_, numbers)) => numbers.into_iter().flatten().for_each(|time| push(bytes, time)),
         }
     }
 
@@ -174,7 +181,9 @@ impl PackedRuns {
             left: self.run_count,
             far: self.far.iter(),
             before: Before::default(),
+            next: None,
         }
+        .advanced()
     }
 }
 
@@ -182,8 +191,12 @@ const fn difference(one: u64, other: u64) -> i64 {
     one.wrapping_sub(other).cast_signed()
 }
 
-/// The shape of extents that follow from firmware and kernel; [`None`] where they do not.
-fn near_shape(extents: &LaneExtents, start: u64) -> Option<u64> {
+/// Numbers of the firmware's extent and of the kernel's: a first start since the run's, a last one
+/// since the first, and a last end until the run's, each one more than it is, and 0 for no time.
+type NearExtents = [[u64; 3]; 2];
+
+/// Extents that follow from firmware and kernel, with their shape; [`None`] where they do not.
+fn near_extents(extents: &LaneExtents, bounds: (u64, u64)) -> Option<(u64, NearExtents)> {
     let LaneExtents { firmware, kernel, data_movement, own_kernel, stall } = extents;
     let as_kernel = |part: &Extent, bit: u64| match part {
         part if *part == Extent::default() => Some(0),
@@ -191,10 +204,22 @@ fn near_shape(extents: &LaneExtents, start: u64) -> Option<u64> {
     };
     let shape =
         as_kernel(data_movement, Shape::MOVES_DATA)? | as_kernel(own_kernel, Shape::IS_OWN)?;
-    // All times but one: that would be written as no time.
-    let times = [firmware, kernel].into_iter();
-    let mut times = times.flat_map(|part| [part.first_start, part.last_start, part.last_end]);
-    (stall.is_none() && times.all(|time| time != Some(start.wrapping_sub(1)))).then_some(shape)
+    let numbers = [near_extent(firmware, bounds)?, near_extent(kernel, bounds)?];
+    stall.is_none().then_some((shape, numbers))
+}
+
+/// The numbers of an extent; [`None`] if one would be that of no time.
+fn near_extent(extent: &Extent, (start, end): (u64, u64)) -> Option<[u64; 3]> {
+    let number = |time: Option<u64>, since: fn(u64, u64) -> u64, place: u64| match time {
+        None => Some(0),
+        Some(time) => Some(since(time, place).wrapping_add(1)).filter(|&number| number != 0),
+    };
+    let first = extent.first_start;
+    Some([
+        number(first, u64::wrapping_sub, start)?,
+        number(extent.last_start, u64::wrapping_sub, first.unwrap_or(start))?,
+        number(extent.last_end, |time, end| end.wrapping_sub(time), end)?,
+    ])
 }
 
 /// The runs of one lane.
@@ -204,26 +229,49 @@ struct Runs<'runs> {
     left: usize,
     far: slice::Iter<'runs, LaneExtents>,
     before: Before,
+    /// Shape and program of the next run, which are read before the rest of it.
+    next: Option<(u64, OpKey)>,
 }
 
 impl Runs<'_> {
+    /// The program of the next run.
+    fn next_key(&self) -> Option<OpKey> {
+        self.next.map(|(_, key)| key)
+    }
+
+    fn advanced(mut self) -> Self {
+        self.advance();
+        self
+    }
+
+    fn advance(&mut self) {
+        let Some(left) = self.left.checked_sub(1) else { return };
+        self.left = left;
+        let shape = self.take();
+        let step = u32::try_from(self.take()).unwrap_or(0);
+        let program = self.before.program.wrapping_add(step);
+        let trace = (shape & Shape::HAS_TRACE != 0)
+            .then(|| TraceReplay { trace_id: self.take(), counter: self.take() });
+        self.next = Some((shape, OpKey { program, trace }));
+    }
+
     fn take(&mut self) -> u64 {
         take(&mut self.bytes)
     }
 
-    fn near_extent(&mut self, start: u64) -> Extent {
-        let mut time = || match self.take() {
-            0 => None,
-            since => Some(start.wrapping_add(since.wrapping_sub(1))),
-        };
-        Extent { first_start: time(), last_start: time(), last_end: time() }
+    fn near_extent(&mut self, (start, end): (u64, u64)) -> Extent {
+        let mut number = || self.take().checked_sub(1);
+        let first_start = number().map(|since| start.wrapping_add(since));
+        let last_start = number().map(|since| first_start.unwrap_or(start).wrapping_add(since));
+        let last_end = number().map(|before| end.wrapping_sub(before));
+        Extent { first_start, last_start, last_end }
     }
 
-    fn extents(&mut self, shape: u64, start: u64) -> Option<LaneExtents> {
+    fn extents(&mut self, shape: u64, bounds: (u64, u64)) -> Option<LaneExtents> {
         if shape & Shape::IS_FAR != 0 {
             return self.far.next().copied();
         }
-        let (firmware, kernel) = (self.near_extent(start), self.near_extent(start));
+        let (firmware, kernel) = (self.near_extent(bounds), self.near_extent(bounds));
         let kernel_if = |bit: u64| if shape & bit != 0 { kernel } else { Extent::default() };
         let (data_movement, own_kernel) = (kernel_if(Shape::MOVES_DATA), kernel_if(Shape::IS_OWN));
         Some(LaneExtents { firmware, kernel, data_movement, own_kernel, stall: None })
@@ -234,21 +282,16 @@ impl Iterator for Runs<'_> {
     type Item = LaneRun;
 
     fn next(&mut self) -> Option<LaneRun> {
-        self.left = self.left.checked_sub(1)?;
-        let shape = self.take();
+        let (shape, key) = self.next.take()?;
         let before = self.before;
-        let step = u32::try_from(self.take()).unwrap_or(0);
-        let program = before.program.wrapping_add(step);
-        let trace = (shape & Shape::HAS_TRACE != 0)
-            .then(|| TraceReplay { trace_id: self.take(), counter: self.take() });
         let sub_device_id = (shape & Shape::HAS_SUB_DEVICE != 0)
             .then(|| u8::try_from(self.take()).unwrap_or(u8::MAX));
         let index = before.index.wrapping_add_signed(unfold_sign(self.take()));
         let start = before.start.wrapping_add_signed(unfold_sign(self.take()));
         let end = start.wrapping_add(self.take());
-        let extents = self.extents(shape, start)?;
-        self.before = Before { program, index, start };
-        let key = OpKey { program, trace };
+        let extents = self.extents(shape, (start, end))?;
+        self.before = Before { program: key.program, index, start };
+        self.advance();
         let bounds = (start, end);
         let index = usize::try_from(index).unwrap_or(usize::MAX);
         Some(LaneRun {
@@ -376,10 +419,10 @@ mod tests {
     }
 
     #[test]
-    fn a_run_takes_some_twenty_bytes() {
+    fn a_run_takes_seventeen_bytes() {
         let mut chip = ChipRuns::default();
         chip.add(run(0, 1).lane, (0..1000).map(|program| run(program, 1)));
-        assert!(chip.lanes[0].bytes.len() < 22_000, "{}", chip.lanes[0].bytes.len());
+        assert!(chip.lanes[0].bytes.len() < 17_100, "{}", chip.lanes[0].bytes.len());
     }
 
     #[test]

@@ -34,8 +34,103 @@ impl Cycles for u64 {
     }
 }
 
+/// Numbers of which those at some ranks are wanted.
+pub(super) trait Values {
+    /// How many there are.
+    fn count(&self) -> usize;
+    /// The sum, as far as 64 bits hold it.
+    fn total(&self) -> u64;
+    /// The smallest and the largest; zeros if there are none.
+    fn extremes(&self) -> (u64, u64);
+    /// The values that would have these ranks, from 0, if all were sorted; any for a rank beyond.
+    fn at_ranks(&self, ranks: [usize; 3]) -> [u64; 3];
+}
+
+/// Numbers that lie in several places.
+pub(super) struct Pieces<'a, T>(pub(super) Vec<&'a [T]>);
+
+impl<T: Cycles> Values for Pieces<'_, T> {
+    fn count(&self) -> usize {
+        self.0.iter().map(|piece| piece.len()).sum()
+    }
+
+    fn total(&self) -> u64 {
+        self.0.iter().fold(0, |total: u64, piece| total.saturating_add(T::total(piece)))
+    }
+
+    fn extremes(&self) -> (u64, u64) {
+        extremes(&self.0)
+    }
+
+    fn at_ranks(&self, ranks: [usize; 3]) -> [u64; 3] {
+        values_at(&self.0, self.extremes(), ranks)
+    }
+}
+
+/// How often each number of 16 bits is there.
+#[derive(Debug)]
+pub(super) struct Counts(Box<[u64]>);
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self(vec![0; Self::COUNT].into_boxed_slice())
+    }
+}
+
+impl Counts {
+    const COUNT: usize = 1 << u16::BITS;
+    /// Memory that they take.
+    pub(super) const BYTES: usize = Self::COUNT * size_of::<u64>();
+
+    #[inline]
+    pub(super) fn add(&mut self, value: u16) {
+        self.0[usize::from(value)] += 1;
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(count, more)| *count += more);
+    }
+
+    /// Each value that is there, with how often.
+    fn found(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> {
+        let counts = self.0.iter().enumerate();
+        counts.filter(|(_, count)| **count > 0).map(|(value, &count)| (value as u64, count))
+    }
+}
+
+impl Values for Counts {
+    fn count(&self) -> usize {
+        let count = self.0.iter().fold(0_u64, |all, &count| all.saturating_add(count));
+        usize::try_from(count).unwrap_or(usize::MAX)
+    }
+
+    fn total(&self) -> u64 {
+        self.found()
+            .fold(0, |total: u64, (value, count)| total.saturating_add(value.saturating_mul(count)))
+    }
+
+    fn extremes(&self) -> (u64, u64) {
+        let mut found = self.found().map(|(value, _)| value);
+        let least = found.next().unwrap_or(0);
+        (least, found.next_back().unwrap_or(least))
+    }
+
+    fn at_ranks(&self, ranks: [usize; 3]) -> [u64; 3] {
+        ranks.map(|rank| {
+            let mut left = rank as u64;
+            let mut at_rank = 0;
+            for (value, count) in self.found() {
+                at_rank = value;
+                let Some(rest) = left.checked_sub(count) else { break };
+                left = rest;
+            }
+            at_rank
+        })
+    }
+}
+
 /// The smallest and the largest; zeros if there are none.
-pub(super) fn extremes<T: Cycles>(pieces: &[&[T]]) -> (u64, u64) {
+fn extremes<T: Cycles>(pieces: &[&[T]]) -> (u64, u64) {
     let least = pieces.iter().filter_map(|piece| piece.iter().copied().min()).min();
     let most = pieces.iter().filter_map(|piece| piece.iter().copied().max()).max();
     (least.map_or(0, T::into), most.map_or(0, T::into))

@@ -51,8 +51,7 @@ pub struct ZoneStatistics {
 ///
 /// # Cost
 /// Linear. Memory: 2 bytes for each zone, for exact percentiles, 4 for zones of 2^16 cycles and
-/// more and 8 for those of 2^32 and more; of a name whose zones are of several sizes, another
-/// 4 or 8 while its statistics are made.
+/// more and 8 for those of 2^32 and more; 512 KiB at most for all zones below 2^16 cycles of a name.
 #[must_use]
 pub fn zone_statistics(
     readout: &Readout,

@@ -152,7 +152,8 @@ impl RunEvidence {
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
     pub(crate) launch_runs: LaneRuns,
-    runs: HashMap<LaneId, Vec<RunEvidence>>,
+    /// Runs of each lane, by lane once they are in order.
+    runs: Vec<(LaneId, Vec<RunEvidence>)>,
     pub(crate) counts: SyncCounts,
     /// True if a lane has NoC events.
     pub(crate) has_noc_events: bool,
@@ -194,7 +195,7 @@ impl Evidence {
         let mut scan = LaneScan { context, lane, counts: &mut self.counts, has_noc_events: false };
         let runs = scan.runs();
         self.has_noc_events |= scan.has_noc_events;
-        self.runs.insert(lane.id, runs);
+        self.runs.push((lane.id, runs));
     }
 
     /// First and last record of a chip's ops; where it has dispatchers alone, of these.
@@ -216,9 +217,21 @@ impl Evidence {
         self
     }
 
-    /// The evidence of a run.
-    pub(crate) fn run(&self, lane: LaneId, run: usize) -> Option<&RunEvidence> {
-        self.runs.get(&lane)?.get(run)
+    /// Puts lanes in order, so that [`Self::run`] finds them.
+    pub(crate) fn sort(&mut self) {
+        self.runs.sort_by_key(|(lane, _)| *lane);
+    }
+
+    /// The evidence of a run. `at` is where the last one was found: the next is behind it most often.
+    pub(crate) fn run(&self, at: &mut usize, lane: LaneId, run: usize) -> Option<&RunEvidence> {
+        let is_at = |at: usize| self.runs.get(at).is_some_and(|(id, _)| *id == lane);
+        let next = at.saturating_add(1);
+        if is_at(next) {
+            *at = next;
+        } else if !is_at(*at) {
+            *at = self.runs.binary_search_by_key(&lane, |(id, _)| *id).ok()?;
+        }
+        self.runs.get(*at)?.1.get(run)
     }
 }
 

@@ -107,7 +107,9 @@ impl Explanation {
         let (parts, anomalies) =
             lanes.unpack(|(evidence, launched): &mut (Evidence, LaunchedPrograms), lane| {
                 evidence.add(&context, &lane);
-                launched.add(&lane);
+                if host.has_ops() {
+                    launched.add(&lane);
+                }
             });
         readout.anomalies.merge(anomalies);
         let (parts, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
@@ -119,6 +121,7 @@ impl Explanation {
 
     fn of_evidence(recording: &Recording, mut evidence: Evidence, window: Window) -> Self {
         let readout = &recording.readout;
+        evidence.sort();
         let launches = std::mem::take(&mut evidence.launch_runs).launches(readout);
         let described = LaunchRows::of(recording, &launches);
         let ops = op_causes(recording, &evidence, (&launches, &described));

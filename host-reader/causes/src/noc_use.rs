@@ -3,7 +3,9 @@
 use crate::{finding::share, threshold::NOC};
 use analysis::{
     Launch,
-    noc_events::{Link, NocTraces, ProgramTrace, TileMap, TraceOptions, Traffic},
+    noc_events::{
+        Link, NocLanes, NocPrograms, ProgramTrace, TileMap, TraceNotes, TraceOptions, Traffic,
+    },
 };
 use reader::readout::Readout;
 use std::collections::BTreeMap;
@@ -31,8 +33,9 @@ pub(crate) type NocUses = BTreeMap<(u32, u32), NocUse>;
 
 /// The uses of all programs of a readout.
 pub(crate) fn noc_uses(readout: &Readout, launches: &[Launch]) -> NocUses {
-    let traces = NocTraces::of_readout(readout, |_, _| None, &TraceOptions::default());
-    if traces.programs.is_empty() {
+    let lanes = NocLanes::of_readout(readout);
+    let programs = NocPrograms::new(&lanes, readout, &TraceOptions::default());
+    if programs.is_empty() {
         return NocUses::new();
     }
     let devices = readout.devices.iter();
@@ -43,8 +46,9 @@ pub(crate) fn noc_uses(readout: &Readout, launches: &[Launch]) -> NocUses {
     });
     let chips = chips.collect();
     let cycles = kernel_cycles(launches);
-    let is_partial = readout.losses.has_failures() || traces.notes.count() > 0;
-    let mut uses = uses_of(traces.programs, &chips, &cycles);
+    let mut notes = TraceNotes::default();
+    let mut uses = uses_of(programs.traces(|_, _| None, &mut notes), &chips, &cycles);
+    let is_partial = readout.losses.has_failures() || notes.count() > 0;
     uses.values_mut().for_each(|of| of.is_lower_bound |= is_partial);
     uses
 }
@@ -79,29 +83,40 @@ fn kernel_cycles(launches: &[Launch]) -> BTreeMap<(u32, u32), u64> {
     cycles.into_iter().filter_map(|(program, cycles)| Some((program, cycles?))).collect()
 }
 
+/// The uses of programs, whose traces come one behind the other.
 fn uses_of(
-    traces: Vec<ProgramTrace>,
+    traces: impl IntoIterator<Item = ProgramTrace>,
     chips: &BTreeMap<u32, Chip>,
     cycles: &BTreeMap<(u32, u32), u64>,
 ) -> NocUses {
-    let mut programs: BTreeMap<(u32, u32), Vec<ProgramTrace>> = BTreeMap::new();
-    for trace in traces {
-        programs.entry((trace.chip_id, trace.program.0)).or_default().push(trace);
+    let key = |trace: &ProgramTrace| (trace.chip_id, trace.program.0);
+    let mut traces = traces.into_iter().peekable();
+    let mut uses = NocUses::new();
+    while let Some(first) = traces.next() {
+        let program = key(&first);
+        let mut of_program = vec![first];
+        while let Some(trace) = traces.next_if(|trace| key(trace) == program) {
+            of_program.push(trace);
+        }
+        let chip = chips.get(&program.0).zip(cycles.get(&program));
+        let noc_use = chip.and_then(|(chip, &cycles)| noc_use(&of_program, chip, cycles));
+        uses.extend(noc_use.map(|noc_use| (program, noc_use)));
     }
-    let noc_use = |(program, traces): ((u32, u32), Vec<ProgramTrace>)| {
-        let Chip { grid, link_bytes } = chips.get(&program.0)?;
-        let traffic = Traffic::of_traces(&traces, |_| Some(*grid));
-        let busiest = traffic.links.iter().max_by_key(|load| load.byte_count)?;
-        #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
-        let [bytes, cycles] = [busiest.byte_count, *cycles.get(&program)?].map(|of| of as f64);
-        let noc_use = NocUse {
-            link: busiest.link,
-            percent: share(bytes, cycles * link_bytes),
-            is_lower_bound: is_lower_bound(&traffic),
-        };
-        (cycles > 0.0).then_some((program, noc_use))
+    uses
+}
+
+/// The use of a chip's links by one program, whose kernels took so many cycles.
+fn noc_use(traces: &[ProgramTrace], chip: &Chip, cycles: u64) -> Option<NocUse> {
+    let traffic = Traffic::of_traces(traces, |_| Some(chip.grid));
+    let busiest = traffic.links.iter().max_by_key(|load| load.byte_count)?;
+    #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
+    let [bytes, cycles] = [busiest.byte_count, cycles].map(|of| of as f64);
+    let noc_use = NocUse {
+        link: busiest.link,
+        percent: share(bytes, cycles * chip.link_bytes),
+        is_lower_bound: is_lower_bound(&traffic),
     };
-    programs.into_iter().filter_map(noc_use).collect()
+    (cycles > 0.0).then_some(noc_use)
 }
 
 fn is_lower_bound(traffic: &Traffic) -> bool {

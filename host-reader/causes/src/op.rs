@@ -55,8 +55,9 @@ impl<'a> OpView<'a> {
         (name, aiclk_mhz): (Option<&'a str>, u32),
         costs: &'a ProbeCosts,
     ) -> Self {
+        let mut at = 0;
         let run = |run: &analysis::LaunchRun| {
-            let evidence = evidence.run(run.lane, run.run)?;
+            let evidence = evidence.run(&mut at, run.lane, run.run)?;
             let kernel_end = evidence.kernel.map(|(_, end)| end);
             Some(CoreRun { lane: run.lane, evidence, kernel_end })
         };

@@ -61,6 +61,7 @@ impl ZoneRole {
     }
 
     /// Returns true if the zone is a push of several launches, in accumulate mode.
+    #[inline]
     #[must_use]
     pub const fn is_shared_push(self) -> bool {
         self.0 & Self::SHARED_PUSH != 0
@@ -111,6 +112,7 @@ impl ZoneRole {
     }
 
     /// Returns true if this is the kernel zone of that RISC itself.
+    #[inline]
     #[must_use]
     pub const fn is_kernel_of(self, risc: Risc) -> bool {
         let bit = match risc {
@@ -126,6 +128,7 @@ impl ZoneRole {
     }
 
     /// Returns true if this is a kernel zone of a data-movement RISC.
+    #[inline]
     #[must_use]
     pub const fn is_data_movement_kernel(self) -> bool {
         self.0 & Self::DATA_MOVEMENT != 0

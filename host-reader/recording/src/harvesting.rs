@@ -1,10 +1,12 @@
 //! Files beside a device log that state which lines of worker tiles are harvested.
 
 use crate::device_log::PackedLog;
-use analysis::noc_events::{ProgramTrace, TileMap, lines_of_traces, lines_without_mask, read_json};
+use analysis::noc_events::{
+    NocLanes, ProgramTrace, TileMap, lines_of_traces, lines_without_mask, read_json,
+};
 use reader::{
     anomaly::{AnomalyKind, AnomalyLog},
-    readout::Readout,
+    readout::{DeviceReadout, Readout},
 };
 use serde::Deserialize;
 use std::{
@@ -91,16 +93,31 @@ pub(crate) fn noc_trace_files(folder: &Path) -> Vec<PathBuf> {
 pub(crate) fn add_traces(readout: &mut Readout, files: &[PathBuf]) {
     let is_open = |map: TileMap| !map.is_complete();
     let is_needed = readout.devices.iter().filter_map(TileMap::of_device).any(is_open);
-    if files.is_empty() || !is_needed {
-        return;
+    if !files.is_empty() && is_needed {
+        let lanes = NocLanes::of_readout(readout);
+        add_lines(readout, &lanes, files);
     }
+}
+
+/// The same with the lanes beside the readout.
+pub(crate) fn add_traces_beside(readout: &mut Readout, lanes: &NocLanes, files: &[PathBuf]) {
+    let map = |device: &DeviceReadout| {
+        TileMap::from_lane_ids(&device.chip, lanes.ids(device.chip.chip_id))
+    };
+    let is_needed = readout.devices.iter().filter_map(map).any(|map| !map.is_complete());
+    if !files.is_empty() && is_needed {
+        add_lines(readout, lanes, files);
+    }
+}
+
+fn add_lines(readout: &mut Readout, lanes: &NocLanes, files: &[PathBuf]) {
     let mut traces = Vec::new();
     for path in files {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let objects = std::fs::read(path).map(|text| read_json(&text).objects);
         traces.extend(ProgramTrace::of_objects(objects.unwrap_or_default(), &name));
     }
-    let mut lines = lines_of_traces(readout, &traces);
+    let mut lines = lines_of_traces(readout, lanes, &traces);
     for device in &mut readout.devices {
         let shown = lines.remove(&device.chip.chip_id).unwrap_or_default();
         for (number, line) in shown {

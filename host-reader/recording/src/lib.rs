@@ -4,7 +4,7 @@
 //! |---|---|
 //! | what was recorded? | [`Recording`] |
 //! | how does a log, a capture or a folder become one? | [`load`] |
-//! | and its figures, in little memory? | [`open`], [`report_of_log`] |
+//! | and its figures or NoC events, in little memory? | [`open`], [`report_of_log`], [`noc_of_log`] |
 //! | which ops did the host announce beside a log? | [`host_ops`] |
 //! | which replays of traces did the host report? | [`traces_of_host`], [`trace_messages`] |
 //! | which part of it is wanted? | [`TraceFilter`], [`Recording::retain`] |
@@ -42,7 +42,7 @@ pub use dispatch::name_dispatch_commands;
 pub use filter::{FilterError, TraceFilter};
 pub use load::{
     DEVICE_CAPTURE_PREFIX, DEVICE_LOG, LoadError, Loaded, Opened, OpenedLog, device_captures,
-    is_capture, load, logs_folder, newest_ops_csv, open, open_log, report_of_log,
+    is_capture, load, logs_folder, newest_ops_csv, noc_of_log, open, open_log, report_of_log,
 };
 pub use selection::HiddenLaunches;
 pub use sub_devices::{SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES};

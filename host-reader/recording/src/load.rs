@@ -8,7 +8,7 @@ use crate::{
     host_ops::{HostOps, LaunchedPrograms},
     zone_names::{ZoneNames, ZoneNamesError},
 };
-use analysis::{LaneContext, LaneFigures, Report};
+use analysis::{LaneContext, LaneFigures, Report, noc_events::NocLanes};
 use reader::{lane::ZoneIndex, read::ReadError};
 use std::{
     fs::File,
@@ -73,8 +73,9 @@ impl OpenedLog {
         let mut readout = log.into_readout();
         harvesting::add_traces(&mut readout, &noc_traces);
         let mut launched = LaunchedPrograms::default();
-        let lanes = readout.devices.iter().flat_map(|device| &device.lanes);
-        lanes.for_each(|lane| launched.add(lane));
+        if host.has_ops() {
+            readout.lanes().for_each(|lane| launched.add(lane));
+        }
         Recording { ops_csv, ..host.attach(readout, [launched]) }
     }
 }
@@ -107,13 +108,47 @@ pub fn report_of_log(log: impl Into<OpenedLog>) -> (Recording, Report) {
     let (parts, anomalies) =
         lanes.unpack(|(figures, launched): &mut (LaneFigures, LaunchedPrograms), lane| {
             figures.add(&context, &lane);
-            launched.add(&lane);
+            if host.has_ops() {
+                launched.add(&lane);
+            }
         });
     readout.anomalies.merge(anomalies);
     let (figures, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
     let recording = host.attach(readout, launched);
     let report = Report::of_lanes(&recording.readout, figures);
     (recording, report)
+}
+
+/// Takes the NoC events of a log, with one lane unpacked for each thread at a time. The recording
+/// comes back without lanes.
+///
+/// ```
+/// use analysis::noc_events::{NocPrograms, TraceOptions};
+/// use recording::device_log::PackedLog;
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,12345,100,2270491512279307,1024,,TS_DATA
+/// ";
+/// let (recording, lanes) = recording::noc_of_log(PackedLog::read(log.as_bytes(), "my log")?);
+/// let programs = NocPrograms::new(&lanes, &recording.readout, &TraceOptions::default());
+/// assert_eq!(programs.traffic(|_, _| None).0.activities[0].event_count, 1);
+/// # Ok::<(), recording::device_log::LogError>(())
+/// ```
+#[must_use]
+pub fn noc_of_log(log: impl Into<OpenedLog>) -> (Recording, NocLanes) {
+    let OpenedLog { log: PackedLog { mut readout, lanes }, host, noc_traces, ops_csv } = log.into();
+    let (parts, anomalies) =
+        lanes.unpack(|(noc, launched): &mut (NocLanes, LaunchedPrograms), lane| {
+            noc.add(&readout.zones, &lane);
+            if host.has_ops() {
+                launched.add(&lane);
+            }
+        });
+    readout.anomalies.merge(anomalies);
+    let (parts, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+    let lanes = NocLanes::joined(parts);
+    harvesting::add_traces_beside(&mut readout, &lanes, &noc_traces);
+    (Recording { ops_csv, ..host.attach(readout, launched) }, lanes)
 }
 
 /// Why nothing could be loaded.

@@ -43,7 +43,7 @@ impl Packet {
 #[derive(Clone, Debug)]
 pub(crate) enum Joined {
     Plain(Event),
-    Packet(Packet),
+    Packet(Box<Packet>),
 }
 
 impl Joined {
@@ -61,6 +61,9 @@ impl Joined {
 ///
 /// Events of a core that passes packets on are part of the packets and stay out.
 pub(crate) fn join(events: Vec<Event>, tiles: &Tiles, notes: &mut TraceNotes) -> Vec<Joined> {
+    if events.iter().all(|event| part_count(event).is_none()) {
+        return events.into_iter().map(Joined::Plain).collect();
+    }
     let mut muxes: BTreeMap<Noc0Coord, VecDeque<Event>> = BTreeMap::new();
     let mut joined = Vec::new();
     let mut index = 0;
@@ -78,7 +81,7 @@ pub(crate) fn join(events: Vec<Event>, tiles: &Tiles, notes: &mut TraceNotes) ->
             Ok(packet) => {
                 match with_mux(packet, &events, tiles, &mut muxes) {
                     Err(what) => notes.add(what, first.lane, first.time),
-                    Ok(packet) => joined.push(Joined::Packet(packet)),
+                    Ok(packet) => joined.push(Joined::Packet(Box::new(packet))),
                 }
                 index = index.saturating_add(part_count).saturating_add(2);
             }

@@ -6,14 +6,17 @@
 //! (Wormhole) or column (Blackhole) in ascending order.
 
 use crate::noc_events::{
+    lanes::NocLanes,
     object::TraceObject,
+    programs::NocPrograms,
     tile::{Arch, TileMap},
-    trace::{NocTraces, ProgramTrace, TraceOptions},
+    trace::{ProgramTrace, TraceNotes, TraceOptions},
 };
 use reader::{
     architecture::{self, floorplan::Floorplan},
+    lane::LaneId,
     mesh::Noc0Coord,
-    readout::{DeviceReadout, Readout},
+    readout::{ChipSummary, Readout},
 };
 use std::collections::{BTreeMap, BTreeSet};
 use wire::Risc;
@@ -92,18 +95,19 @@ fn lines_of(arch: &str) -> Result<&'static [u16], HarvestingError> {
 #[must_use]
 pub fn lines_of_traces(
     readout: &Readout,
+    lanes: &NocLanes,
     traces: &[ProgramTrace],
 ) -> BTreeMap<u32, BTreeMap<u16, u16>> {
     let tiles = traces.iter().flat_map(|trace| {
         trace.objects.iter().map(|object| (EventKey::new(trace.chip_id, object), object))
     });
     let tiles: BTreeMap<EventKey<'_>, &TraceObject> = tiles.collect();
-    let ours = NocTraces::of_readout(readout, |_, _| None, &TraceOptions::default());
+    let ours = NocPrograms::new(lanes, readout, &TraceOptions::default());
     let arches: BTreeMap<u32, &'static Arch> = (readout.devices.iter())
         .filter_map(|device| Some((device.chip.chip_id, Arch::from_name(&device.chip.arch)?)))
         .collect();
     let mut lines: BTreeMap<u32, BTreeMap<u16, u16>> = BTreeMap::new();
-    for trace in &ours.programs {
+    for trace in ours.traces(|_, _| None, &mut TraceNotes::default()) {
         let Some(arch) = arches.get(&trace.chip_id) else { continue };
         for object in &trace.objects {
             let theirs = tiles.get(&EventKey::new(trace.chip_id, object));
@@ -154,16 +158,20 @@ pub(super) struct Harvesting<'a> {
 }
 
 impl<'a> Harvesting<'a> {
-    pub(super) fn of_device(arch: &Arch, device: &'a DeviceReadout) -> Self {
+    pub(super) fn from_lane_ids(
+        arch: &Arch,
+        chip: &'a ChipSummary,
+        lanes: impl Iterator<Item = LaneId>,
+    ) -> Self {
         let line_of = |at: Noc0Coord| if arch.harvests_rows { at.y } else { at.x };
-        let tensix = device.lanes.iter().filter(|lane| lane.id.risc != Risc::Erisc);
-        let seen = tensix.map(|lane| line_of(lane.id.core)).collect();
+        let tensix = lanes.filter(|lane| lane.risc != Risc::Erisc);
+        let seen = tensix.map(|lane| line_of(lane.core)).collect();
         // A number of cores that no product has may leave out dispatch cores, and says nothing.
-        let harvested_count = device.chip.max_compute_cores.and_then(|cores| {
+        let harvested_count = chip.max_compute_cores.and_then(|cores| {
             let named = architecture::Arch::from_name(arch.name)?;
             Floorplan::harvested_line_count(named, cores).ok()
         });
-        let stated = &device.chip.known_lines;
+        let stated = &chip.known_lines;
         Self { lines: arch.harvestable(), harvested_count, seen, stated }
     }
 

@@ -264,21 +264,55 @@ impl Numbering {
     /// ```
     #[must_use]
     pub fn of_numbers(numbers: impl IntoIterator<Item = u8>) -> Self {
-        let (mut older, mut newer) = (0_usize, 0_usize);
-        let mut before = None;
-        for number in numbers {
-            older = older.saturating_add(Self::Older.explains(before, number).into());
-            newer = newer.saturating_add(Self::Newer.explains(before, number).into());
-            before = Some(number);
-        }
-        if older > newer { Self::Older } else { Self::Newer }
+        let mut evidence = NumberingEvidence::default();
+        numbers.into_iter().for_each(|number| evidence.add(number));
+        evidence.numbering().unwrap_or_default()
     }
+
+    /// Both numberings, each at its own number.
+    pub(super) const ALL: [Self; 2] = [Self::Older, Self::Newer];
 
     /// Returns true if `number` is the route of a packet that `before` announces.
     fn explains(self, before: Option<u8>, number: u8) -> bool {
         let kind = |number| EventKind::from_number(number, self);
         let is_route = matches!(kind(number), Some(FabricRoutingFields1d | FabricRoutingFields2d));
         is_route && before.and_then(kind).is_some_and(EventKind::is_fabric)
+    }
+}
+
+/// What numbers of events tell of their numbering.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NumberingEvidence {
+    /// Routes that follow their packets, by numbering.
+    explained: [u64; 2],
+    /// The first number and the last.
+    ends: Option<(u8, u8)>,
+}
+
+impl NumberingEvidence {
+    /// Adds the number that follows.
+    pub(super) fn add(&mut self, number: u8) {
+        self.append(&Self { explained: [0; 2], ends: Some((number, number)) });
+    }
+
+    /// Adds numbers that follow.
+    pub(super) fn append(&mut self, other: &Self) {
+        let Some((other_first, other_last)) = other.ends else { return };
+        let last = self.ends.map(|(_, last)| last);
+        for (numbering, (own, more)) in
+            Numbering::ALL.into_iter().zip(self.explained.iter_mut().zip(other.explained))
+        {
+            let between = u64::from(numbering.explains(last, other_first));
+            *own = own.saturating_add(more).saturating_add(between);
+        }
+        let first = self.ends.map_or(other_first, |(first, _)| first);
+        self.ends = Some((first, other_last));
+    }
+
+    /// The numbering that explains most; `None` without numbers.
+    pub(super) fn numbering(&self) -> Option<Numbering> {
+        let [older, newer] = self.explained;
+        self.ends.map(|_| if older > newer { Numbering::Older } else { Numbering::Newer })
     }
 }
 
@@ -309,6 +343,19 @@ mod tests {
             assert_eq!(EventKind::from_number(newer, Numbering::Newer), kind, "{name}");
             assert_eq!(kind.map(EventKind::name), Some(name));
         }
+    }
+
+    #[test]
+    fn a_route_in_the_next_lane_explains_the_packet_before() {
+        let mut all = NumberingEvidence::default();
+        assert_eq!(all.numbering(), None);
+        for lane in [&[11, 30][..], &[], &[37, 11]] {
+            let mut lane_evidence = NumberingEvidence::default();
+            lane.iter().for_each(|&number| lane_evidence.add(number));
+            all.append(&lane_evidence);
+        }
+        assert_eq!((all.explained, all.ends), ([1, 0], Some((11, 11))));
+        assert_eq!(all.numbering(), Some(Numbering::Older));
     }
 
     #[test]

@@ -4,7 +4,6 @@ use crate::noc_events::trace::TraceNotes;
 use reader::{
     lane::{Lane, LaneId, Record},
     names::ZoneTable,
-    readout::Readout,
 };
 use wire::{
     PacketKind, RunHostId, ZoneId,
@@ -70,15 +69,12 @@ pub struct Locks {
 }
 
 impl Locks {
-    /// Gathers the locks of a readout.
+    /// Gathers the locks of a lane.
     ///
     /// A lock ends with the latest matching event of its RISC in the same run of a program.
-    #[must_use]
-    pub fn of_readout(readout: &Readout) -> Self {
+    pub(super) fn from_lane(lane: &Lane, zones: &ZoneTable) -> Self {
         let mut locks = Self::default();
-        for lane in readout.lanes() {
-            locks.add_lane(lane, &readout.zones);
-        }
+        locks.add_lane(lane, zones);
         locks
     }
 
@@ -125,7 +121,7 @@ impl Locks {
 }
 
 /// Returns true if the record is an event of a lock.
-fn is_lock(record: &Record<'_>, zones: &ZoneTable) -> bool {
+pub(super) fn is_lock(record: &Record<'_>, zones: &ZoneTable) -> bool {
     record.kind == PacketKind::TimestampedData
         && zones.id(record.zone) == u32::from(ZoneId::NOC_DEBUGGING.0)
 }
@@ -133,6 +129,7 @@ fn is_lock(record: &Record<'_>, zones: &ZoneTable) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::noc_events::NocLanes;
     use LockEventKind::{CbLock, CbUnlock, DfbRegionClear, DfbRegionStart, MemLock, MemUnlock};
     use recording::device_log::read_device_log;
 
@@ -144,7 +141,7 @@ mod tests {
         for (program, time, bits) in events {
             log += &format!("0,1,2,BRISC,23456,{time},{bits},{program},,TS_DATA\n");
         }
-        Locks::of_readout(&read_device_log(log.as_bytes(), "locks").unwrap())
+        NocLanes::of_readout(&read_device_log(log.as_bytes(), "locks").unwrap()).take_locks()
     }
 
     fn bits(kind: LockEventKind, address: u32, byte_count: u32) -> u64 {

@@ -10,6 +10,7 @@
 //! | which tile do the coordinates mean? | [`TileMap`] |
 //! | which lines of tiles are harvested? | [`lines_without`], [`lines_of_traces`] |
 //! | what happened in each program? | [`NocTraces::of_readout`] |
+//! | and program by program, in little memory? | [`NocLanes`], [`NocPrograms`] |
 //! | how is it written as TT-Metal writes it, and read? | [`ProgramTrace::to_json`], [`read_json`] |
 //! | how does a device log have room for addresses? | [`describe_addresses`] |
 //! | who moved how much, to whom, over which links? | [`Traffic`] |
@@ -34,21 +35,25 @@ mod fabric;
 mod harvesting;
 mod json;
 mod kind;
+mod lanes;
 mod locks;
 mod model;
 mod object;
 mod payload;
+mod programs;
 mod route;
 mod size_field;
 mod tile;
 mod trace;
 mod traffic;
+mod traffic_sums;
 mod transfer;
 
 pub use describe::describe_addresses;
 pub use harvesting::{HarvestingError, lines_of_traces, lines_without, lines_without_mask};
 pub use json::{ReadTrace, TraceProblem, read_json};
 pub use kind::{EventKind, Numbering};
+pub use lanes::NocLanes;
 pub use locks::{HeldMemory, Locks};
 pub use model::{NocChip, NocFigures, NocGap};
 pub use object::{Destination, FabricMux, FabricSend, TraceObject};
@@ -56,6 +61,7 @@ pub use payload::{
     FabricEvent, FabricPacket, LocalEvent, Noc, Payload, PayloadError, RawCoord, Routing,
     ScatterEvent, Trailer,
 };
+pub use programs::NocPrograms;
 pub use route::Direction;
 pub use size_field::{FoundSizeField, SizeField};
 pub use tile::TileMap;

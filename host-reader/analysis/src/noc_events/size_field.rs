@@ -66,20 +66,47 @@ impl SizeField {
         events: impl IntoIterator<Item = u64>,
         numbering: Numbering,
     ) -> FoundSizeField {
-        let mut undecided_count = 0_u64;
-        for bits in events {
-            let [number, .., size, upper] = bits.to_le_bytes();
-            let Some(kind) = EventKind::from_number(number, numbering) else { continue };
-            if !kind.is_local() || upper == 0 {
-                continue;
-            }
-            if upper > 1 || is_never_posted(kind, size) {
-                return FoundSizeField { field: Self::Bits12, undecided_count: 0 };
-            }
-            undecided_count = undecided_count.saturating_add(1);
+        let mut evidence = SizeEvidence::default();
+        events.into_iter().for_each(|bits| evidence.add(bits, numbering));
+        evidence.found()
+    }
+}
+
+/// What events tell of the width.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SizeEvidence {
+    /// True if an event is of the wide field for sure.
+    is_wide: bool,
+    undecided_count: u64,
+}
+
+impl SizeEvidence {
+    /// Adds an event.
+    pub(super) fn add(&mut self, bits: u64, numbering: Numbering) {
+        let [number, .., size, upper] = bits.to_le_bytes();
+        if upper == 0 {
+            return;
         }
-        let field = if undecided_count == 0 { Self::Bits12 } else { Self::Bits8 };
-        FoundSizeField { field, undecided_count }
+        let kind = EventKind::from_number(number, numbering).filter(|kind| kind.is_local());
+        let Some(kind) = kind else { return };
+        let is_wide = upper > 1 || is_never_posted(kind, size);
+        self.append(Self { is_wide, undecided_count: u64::from(!is_wide) });
+    }
+
+    /// Adds other events.
+    pub(super) const fn append(&mut self, other: Self) {
+        self.is_wide |= other.is_wide;
+        self.undecided_count = self.undecided_count.saturating_add(other.undecided_count);
+    }
+
+    /// The width that explains the events.
+    pub(super) const fn found(self) -> FoundSizeField {
+        match self {
+            Self { is_wide: false, undecided_count: undecided_count @ 1.. } => {
+                FoundSizeField { field: SizeField::Bits8, undecided_count }
+            }
+            _ => FoundSizeField { field: SizeField::Bits12, undecided_count: 0 },
+        }
     }
 }
 

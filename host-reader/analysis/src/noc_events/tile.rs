@@ -16,7 +16,11 @@ use crate::noc_events::{
     harvesting::Harvesting,
     payload::{Noc, RawCoord},
 };
-use reader::{mesh::Noc0Coord, readout::DeviceReadout};
+use reader::{
+    lane::LaneId,
+    mesh::Noc0Coord,
+    readout::{ChipSummary, DeviceReadout},
+};
 
 /// Tiles of one chip, by the coordinates that kernels use.
 ///
@@ -53,8 +57,13 @@ impl TileMap {
     /// one line dispatches, is often known as a whole.
     #[must_use]
     pub fn of_device(device: &DeviceReadout) -> Option<Self> {
-        let mut map = Self::unharvested(&device.chip.arch)?;
-        let harvesting = Harvesting::of_device(map.arch, device);
+        Self::from_lane_ids(&device.chip, device.lanes.iter().map(|lane| lane.id))
+    }
+
+    /// The same from the ids of the chip's lanes, where the lanes themselves are not kept.
+    pub fn from_lane_ids(chip: &ChipSummary, lanes: impl Iterator<Item = LaneId>) -> Option<Self> {
+        let mut map = Self::unharvested(&chip.arch)?;
+        let harvesting = Harvesting::from_lane_ids(map.arch, chip, lanes);
         let lines = harvesting.known_lines();
         *if map.arch.harvests_rows { &mut map.rows } else { &mut map.columns } = lines;
         Some(map)

@@ -1,18 +1,21 @@
 //! NoC traces: what every program did on the networks, as TT-Metal's files have it.
 
 use crate::noc_events::{
-    fabric::{self, Joined, Packet},
+    fabric::Packet,
     kind::{EventKind, Numbering},
+    lanes::NocLanes,
     object::{Destination, FabricMux, FabricSend, TraceObject},
-    payload::{FabricPacket, LocalEvent, Noc, Payload, PayloadError, RawCoord, Routing, Trailer},
+    payload::{FabricPacket, LocalEvent, Noc, Payload, RawCoord, Routing, Trailer},
+    programs::NocPrograms,
     size_field::SizeField,
     tile::TileMap,
+    transfer::{Target, TrafficEvent},
 };
 use reader::{
-    lane::{Lane, LaneId, Record, TraceReplay},
+    lane::{LaneId, Record, TraceReplay},
     mesh::Noc0Coord,
     names::ZoneTable,
-    readout::{DeviceReadout, Readout},
+    readout::Readout,
 };
 use std::collections::BTreeMap;
 use wire::{PacketKind, Risc, RunHostId, ZoneId};
@@ -135,6 +138,14 @@ impl TraceNotes {
         *count = count.saturating_add(1);
     }
 
+    /// Adds notes that come after these.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (what, &(more, lane, time)) in &other.notes {
+            let (count, ..) = self.notes.entry(what.clone()).or_insert((0, lane, time));
+            *count = count.saturating_add(more);
+        }
+    }
+
     /// Returns how often something could not be taken as it was.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -180,23 +191,11 @@ impl NocTraces {
         op_name: impl Fn(u32, RunHostId) -> Option<&'a str>,
         options: &TraceOptions,
     ) -> Self {
-        let mut traces = Self::default();
-        for device in &readout.devices {
-            let numbering = options.numbering.or_else(|| numbering_of(device, &readout.zones));
-            let Some(numbering) = numbering else { continue };
-            let size_field = options.size_field.unwrap_or_else(|| {
-                size_field_of(device, &readout.zones, numbering, &mut traces.notes)
-            });
-            let tiles = Tiles(TileMap::of_device(device));
-            let chip = Chip { device, zones: &readout.zones, numbering, size_field, tiles };
-            for ((program, trace), markers) in chip.markers(&mut traces.notes) {
-                let op_name = op_name(device.chip.chip_id, program).unwrap_or_default();
-                let objects = chip.objects(markers, op_name, program, &mut traces.notes);
-                let (chip_id, op_name) = (device.chip.chip_id, op_name.to_owned());
-                traces.programs.push(ProgramTrace { chip_id, program, trace, op_name, objects });
-            }
-        }
-        traces
+        let lanes = NocLanes::of_readout(readout);
+        let programs = NocPrograms::new(&lanes, readout, options);
+        let mut notes = TraceNotes::default();
+        let traces = programs.traces(op_name, &mut notes).collect();
+        Self { programs: traces, notes }
     }
 }
 
@@ -205,40 +204,6 @@ pub(crate) fn is_event(record: &Record<'_>, zones: &ZoneTable) -> bool {
     let is_data =
         matches!(record.kind, PacketKind::TimestampedData | PacketKind::TimestampedData16B);
     is_data && zones.id(record.zone) == u32::from(ZoneId::NOC_TRACING.0)
-}
-
-/// The numbering that explains a chip's events; `None` if it has none.
-fn numbering_of(device: &DeviceReadout, zones: &ZoneTable) -> Option<Numbering> {
-    let events = device.lanes.iter().flat_map(Lane::records);
-    let events = events.filter(|record| is_event(record, zones));
-    let mut numbers =
-        events.filter_map(|record| record.data.first().copied().map(Payload::number)).peekable();
-    numbers.peek()?;
-    Some(Numbering::of_numbers(numbers))
-}
-
-/// The width of sizes that explains a chip's events; events that it leaves open are noted.
-fn size_field_of(
-    device: &DeviceReadout,
-    zones: &ZoneTable,
-    numbering: Numbering,
-    notes: &mut TraceNotes,
-) -> SizeField {
-    let events = || {
-        let records = device.lanes.iter().flat_map(|lane| lane.records().map(|one| (lane.id, one)));
-        records.filter(|(_, record)| is_event(record, zones))
-    };
-    let words = events().filter_map(|(_, record)| record.data.first().copied());
-    let found = SizeField::of_events(words, numbering);
-    if let Some((lane, record)) = events().next().filter(|_| found.undecided_count > 0) {
-        let count = found.undecided_count;
-        let what = format!(
-            "log that leaves open whether {count} writes are posted, or of more than 8 KiB by \
-             TT-Metal 0.81.1; taken as posted"
-        );
-        notes.add(what, lane, record.time);
-    }
-    found.field
 }
 
 /// An event and where it was recorded.
@@ -260,128 +225,8 @@ impl Event {
     }
 }
 
-/// An end of a zone and where it was recorded.
-#[derive(Clone, Debug)]
-struct ZoneEnd<'a> {
-    lane: LaneId,
-    time: u64,
-    id: u32,
-    name: &'a str,
-    is_start: bool,
-}
-
-#[derive(Default)]
-struct Markers<'a> {
-    events: Vec<Event>,
-    zones: Vec<ZoneEnd<'a>>,
-}
-
-struct Chip<'a> {
-    device: &'a DeviceReadout,
-    zones: &'a ZoneTable,
-    numbering: Numbering,
-    size_field: SizeField,
-    tiles: Tiles,
-}
-
-type ProgramKey = (RunHostId, Option<TraceReplay>);
-
-impl<'a> Chip<'a> {
-    /// The markers of each program or replay that a trace holds.
-    fn markers(&self, notes: &mut TraceNotes) -> BTreeMap<ProgramKey, Markers<'a>> {
-        let mut programs: BTreeMap<ProgramKey, Markers<'a>> = BTreeMap::new();
-        for lane in &self.device.lanes {
-            let mut runs = lane.runs.iter().peekable();
-            let mut texts = lane.metadata.iter().peekable();
-            let mut program = (RunHostId(0), None);
-            for (index, record) in lane.records().enumerate() {
-                while texts.next_if(|(of, _)| *of < index).is_some() {}
-                let text = texts.next_if(|(of, _)| *of == index).map(|(_, text)| &**text);
-                while let Some(run) = runs.next_if(|run| run.first_record <= index) {
-                    program = (run.program, run.trace);
-                }
-                match record.kind {
-                    PacketKind::ZoneStart | PacketKind::ZoneEnd => {
-                        let name = self.zones.name(record.zone);
-                        if is_traced(name, lane.id.risc) {
-                            let is_start = record.kind == PacketKind::ZoneStart;
-                            let (id, time) = (self.zones.id(record.zone), record.time);
-                            let end = ZoneEnd { lane: lane.id, time, id, name, is_start };
-                            programs.entry(program).or_default().zones.push(end);
-                        }
-                    }
-                    _ if is_event(&record, self.zones) => {
-                        match self.event(lane.id, &record, text) {
-                            Ok(event) => programs.entry(program).or_default().events.push(event),
-                            Err(error) => notes.add(error.to_string(), lane.id, record.time),
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-        programs
-    }
-
-    /// Decodes an event; a line of a log has its addresses in the text beside it.
-    fn event(
-        &self,
-        lane: LaneId,
-        record: &Record<'_>,
-        text: Option<&str>,
-    ) -> Result<Event, PayloadError> {
-        let [bits, rest @ ..] = record.data else {
-            return Err(PayloadError::UnknownKind { number: 0 });
-        };
-        let payload = Payload::decode(*bits, self.numbering, self.size_field)?;
-        let trailer = rest.first().map(|&bits| Trailer::decode(bits));
-        let trailer = trailer.or_else(|| Trailer::of_text(text?));
-        Ok(Event { lane, time: record.time, payload, trailer })
-    }
-
-    fn objects(
-        &self,
-        Markers { mut events, zones }: Markers<'_>,
-        op_name: &str,
-        program: RunHostId,
-        notes: &mut TraceNotes,
-    ) -> Vec<TraceObject> {
-        events.sort_by_key(|event| (event.lane, event.time));
-        let tiles = &self.tiles;
-        let joined = fabric::join(events, tiles, notes);
-        let mut objects: Vec<((LaneId, u64, u32), TraceObject)> = Vec::new();
-        let base = |lane: LaneId, time| TraceObject {
-            op_name: Some(op_name.to_owned()),
-            proc: lane.risc.label().to_owned(),
-            run_host_id: Some(program.0),
-            src_device_id: Some(lane.chip_id),
-            sx: lane.core.x,
-            sy: lane.core.y,
-            timestamp: time,
-            ..TraceObject::default()
-        };
-        for ZoneEnd { lane, time, id, name, is_start } in zones {
-            let phase = if is_start { "ZONE_START" } else { "ZONE_END" };
-            let (zone, zone_phase) = (Some(name.to_owned()), Some(phase.to_owned()));
-            let object = TraceObject { zone, zone_phase, ..base(lane, time) };
-            objects.push(((lane, time, id), object));
-        }
-        for joined in joined {
-            let (lane, time) = joined.place();
-            let object = match joined {
-                Joined::Plain(event) => tiles.local_object(base(lane, time), &event, notes),
-                Joined::Packet(packet) => tiles.fabric_object(base(lane, time), &packet, notes),
-            };
-            let key = (lane, time, u32::from(ZoneId::NOC_TRACING.0));
-            objects.extend(object.map(|object| (key, object)));
-        }
-        objects.sort_by_key(|&(key, _)| key);
-        objects.into_iter().map(|(_, object)| object).collect()
-    }
-}
-
 /// Returns true if ends of the zone are in a trace.
-fn is_traced(name: &str, risc: Risc) -> bool {
+pub(super) fn is_traced(name: &str, risc: Risc) -> bool {
     const LEFT_OUT: [&str; 3] =
         ["SYNC-ZONE-SENDER", "SYNC-ZONE-RECEIVER", "PROFILER-NOC-QUICK-SEND"];
     let moves_data = matches!(risc, Risc::Brisc | Risc::Ncrisc);
@@ -390,10 +235,31 @@ fn is_traced(name: &str, risc: Risc) -> bool {
         && (!name.ends_with("-KERNEL") || moves_data)
 }
 
+/// Note about an event that only a packet of the fabric can have.
+const ROUTE_ALONE: &str = "route of a fabric packet without its packet";
+
+/// Where an event goes to: the coordinates of the kernel and the tiles that they mean.
+struct Place {
+    target: RawCoord,
+    first: Option<Noc0Coord>,
+    /// The other corner of a rectangle.
+    last: Option<Noc0Coord>,
+}
+
 /// A chip's tiles, if its architecture is known.
+#[derive(Debug)]
 pub(crate) struct Tiles(Option<TileMap>);
 
 impl Tiles {
+    pub(super) const fn new(map: Option<TileMap>) -> Self {
+        Self(map)
+    }
+
+    /// Columns and rows of the chip's tiles.
+    pub(super) fn grid(&self) -> Option<(u16, u16)> {
+        self.0.as_ref().map(TileMap::grid)
+    }
+
     /// The tile that the coordinates mean.
     pub(crate) fn tile(&self, coord: RawCoord, noc: Noc) -> Option<Noc0Coord> {
         self.0.as_ref()?.noc0(coord, noc)
@@ -424,22 +290,64 @@ impl Tiles {
         tile
     }
 
-    fn local_object(
+    /// Where an event goes to, if it says so itself.
+    fn place(&self, local: &LocalEvent, event: &Event, notes: &mut TraceNotes) -> Option<Place> {
+        let target = local.own_target()?;
+        let first = self.noted_tile(target, local.noc, event, notes);
+        let last = match local.kind {
+            EventKind::WriteMulticast => {
+                self.noted_tile(local.multicast_end, local.noc, event, notes)
+            }
+            _ => None,
+        };
+        Some(Place { target, first, last })
+    }
+
+    /// An event of the tile's own NoC as sums of traffic need it.
+    pub(super) fn local_event(
+        &self,
+        event: &Event,
+        notes: &mut TraceNotes,
+    ) -> Option<TrafficEvent> {
+        let Some(local) = event.local() else {
+            notes.add(ROUTE_ALONE, event.lane, event.time);
+            return None;
+        };
+        let &LocalEvent { kind, noc, .. } = local;
+        let target = match self.place(local, event, notes) {
+            None => Target::Unknown,
+            Some(Place { first, last, .. }) if kind.is_multicast() => {
+                Target::rectangle(first, last)
+            }
+            Some(Place { target, first, .. }) => {
+                first.map_or(Target::Unplaced(target), Target::Tile)
+            }
+        };
+        let byte_count = local.byte_count().into();
+        Some(TrafficEvent {
+            kind,
+            noc,
+            core: event.lane.core,
+            target,
+            byte_count,
+            time: event.time,
+        })
+    }
+
+    pub(super) fn local_object(
         &self,
         base: TraceObject,
         event: &Event,
         notes: &mut TraceNotes,
     ) -> Option<TraceObject> {
         let Some(local) = event.local() else {
-            notes.add("route of a fabric packet without its packet", event.lane, event.time);
+            notes.add(ROUTE_ALONE, event.lane, event.time);
             return None;
         };
         let mut object = with_transfer(base, local, local.kind);
-        if let Some(target) = local.own_target() {
-            let first = self.noted_tile(target, local.noc, event, notes);
+        if let Some(Place { target, first, last }) = self.place(local, event, notes) {
             object.unplaced_target = first.is_none().then_some(target);
             if local.kind == EventKind::WriteMulticast {
-                let last = self.noted_tile(local.multicast_end, local.noc, event, notes);
                 object.mcast_start_x = first.map(|tile| tile.x.into());
                 object.mcast_start_y = first.map(|tile| tile.y.into());
                 object.mcast_end_x = last.map(|tile| tile.x.into());
@@ -458,7 +366,7 @@ impl Tiles {
         Some(object)
     }
 
-    fn fabric_object(
+    pub(super) fn fabric_object(
         &self,
         base: TraceObject,
         packet: &Packet,

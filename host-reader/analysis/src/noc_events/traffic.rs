@@ -1,17 +1,14 @@
 //! Traffic: who moved how much, to whom, and over which links.
 
-#![expect(clippy::arithmetic_side_effects, reason = "counts are of records that are in memory")]
-
 use crate::noc_events::{
     kind::EventKind,
-    object::TraceObject,
     payload::{Noc, RawCoord},
-    route::{Direction, route},
+    route::Direction,
     trace::ProgramTrace,
-    transfer::{Target, Transfer, TransferState},
+    traffic_sums::Sums,
 };
 use reader::mesh::Noc0Coord;
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use wire::RunHostId;
 
 /// Events of one kind that one RISC recorded in one program.
@@ -22,11 +19,11 @@ pub struct Activity {
     /// The program.
     pub program: RunHostId,
     /// Name of the op; empty if it is not known.
-    pub op_name: String,
+    pub op_name: Arc<str>,
     /// The core.
     pub core: Noc0Coord,
     /// The processor.
-    pub risc: String,
+    pub risc: Arc<str>,
     /// The network.
     pub noc: Noc,
     /// Kind of the events.
@@ -136,185 +133,16 @@ impl Traffic {
     /// `grid` gives the columns and rows of a chip's tiles; without them there are no links.
     #[must_use]
     pub fn of_traces(traces: &[ProgramTrace], grid: impl Fn(u32) -> Option<(u16, u16)>) -> Self {
-        let saturated_bytes = saturated_bytes(traces);
-        let mut sums = Sums { saturated_bytes, ..Sums::default() };
-        for trace in traces {
-            sums.program(trace, grid(trace.chip_id));
-        }
-        sums.finish()
+        let mut sums = Sums::default();
+        traces.iter().for_each(|trace| sums.add_trace(trace));
+        sums.finish(grid)
     }
-}
-
-type ActivityKey = (u32, RunHostId, String, Noc0Coord, String, Noc, EventKind);
-
-/// Sums of one kind of events.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    events: u64,
-    bytes: u64,
-    saturated: u64,
-    wait_cycles: u64,
-}
-
-/// Chip, network, core, target in the kernel's coordinates, and whether it is read from.
-type UnplacedKey = (u32, Noc, Noc0Coord, RawCoord, bool);
-
-#[derive(Default)]
-struct Sums {
-    activities: BTreeMap<ActivityKey, Counts>,
-    pairs: BTreeMap<(u32, Noc, Noc0Coord, Noc0Coord), (u64, u64)>,
-    links: BTreeMap<Link, u64>,
-    unplaced: BTreeMap<UnplacedKey, (u64, u64)>,
-    traffic: Traffic,
-    /// Size that stands for more, too.
-    saturated_bytes: u64,
-}
-
-/// State that a RISC's earlier events leave to its later ones, by core, RISC and network.
-#[derive(Default)]
-struct RiscState {
-    /// Where reads and writes without a target go to.
-    transfers: TransferState,
-    /// The wait that is open: the event that ends it, and when it began.
-    wait: Option<(EventKind, u64, ActivityKey)>,
-}
-
-/// Bytes that the greatest number of a payload stands for, by the width of its field.
-const SATURATED_BYTES: [u64; 2] = [8_160, 131_040];
-
-/// The greatest size of the events of these traces. A size above that of the narrow field shows
-/// that the wide one was used.
-pub(super) fn saturated_bytes(traces: &[ProgramTrace]) -> u64 {
-    let [narrow, wide] = SATURATED_BYTES;
-    let objects = traces.iter().flat_map(|trace| &trace.objects);
-    let has_larger = objects.filter_map(|object| object.num_bytes).any(|bytes| bytes > narrow);
-    if has_larger { wide } else { narrow }
-}
-
-impl Sums {
-    fn program(&mut self, trace: &ProgramTrace, grid: Option<(u16, u16)>) {
-        let mut states: BTreeMap<(Noc0Coord, &str, Noc), RiscState> = BTreeMap::new();
-        for object in trace.objects.iter().filter(|object| object.zone.is_none()) {
-            let kind = object.event_type.as_deref().and_then(EventKind::from_name);
-            let Some(kind) = kind else {
-                self.unknown(trace.chip_id, object);
-                continue;
-            };
-            let noc = object.noc.as_deref().and_then(Noc::from_name).unwrap_or(Noc::Undefined);
-            let core = Noc0Coord { x: object.sx, y: object.sy };
-            let op_name = object.op_name.clone().unwrap_or_default();
-            let key = (trace.chip_id, trace.program, op_name, core, object.proc.clone(), noc, kind);
-            let bytes = object.num_bytes.unwrap_or(0);
-            let counts = self.activities.entry(key.clone()).or_default();
-            counts.events += 1;
-            counts.bytes = counts.bytes.saturating_add(bytes);
-            counts.saturated += u64::from(bytes == self.saturated_bytes);
-            let state = states.entry((core, &object.proc, noc)).or_default();
-            self.wait(state, kind, object.timestamp, key);
-            if let Some(transfer) = state.transfers.take(kind, object) {
-                self.transfer(trace.chip_id, &transfer, grid);
-            }
-        }
-        let open = states.values().filter(|state| state.wait.is_some()).count();
-        self.traffic.open_wait_count += open as u64;
-    }
-
-    fn unknown(&mut self, chip_id: u32, object: &TraceObject) {
-        self.traffic.unknown_count += 1;
-        self.traffic.first_unknown.get_or_insert_with(|| {
-            let kind = object.event_type.as_deref().unwrap_or_default();
-            let TraceObject { sx, sy, proc, timestamp, .. } = object;
-            format!("`{kind}`, chip {chip_id} core ({sx},{sy}) {proc}, cycle {timestamp}")
-        });
-    }
-
-    /// Takes the beginning or the end of a wait.
-    fn wait(&mut self, state: &mut RiscState, kind: EventKind, time: u64, key: ActivityKey) {
-        if let Some(end) = kind.end_of_wait() {
-            let unfinished = state.wait.replace((end, time, key));
-            self.traffic.open_wait_count += u64::from(unfinished.is_some());
-        } else if let Some((_, begin, key)) = state.wait.take_if(|(end, ..)| *end == kind) {
-            let counts = self.activities.entry(key).or_default();
-            counts.wait_cycles = counts.wait_cycles.saturating_add(time.saturating_sub(begin));
-        }
-    }
-
-    /// Takes the bytes that an event moved.
-    fn transfer(&mut self, chip_id: u32, transfer: &Transfer, grid: Option<(u16, u16)>) {
-        let &Transfer { kind, noc, core, target, byte_count: bytes, .. } = transfer;
-        let is_read = kind.is_read();
-        let target = match target {
-            _ if kind.is_multicast() => {
-                self.traffic.multicast_count += 1;
-                return;
-            }
-            Target::Tile(tile) => tile,
-            unknown => {
-                self.traffic.unplaced_count += 1;
-                if let Target::Unplaced(target) = unknown {
-                    add_transfer(&mut self.unplaced, (chip_id, noc, core, target, is_read), bytes);
-                }
-                return;
-            }
-        };
-        let (from, to) = if is_read { (target, core) } else { (core, target) };
-        add_transfer(&mut self.pairs, (chip_id, noc, from, to), bytes);
-        for (tile, direction) in grid.into_iter().flat_map(|grid| route(noc, from, to, grid)) {
-            let load = self.links.entry(Link { chip_id, noc, tile, direction }).or_default();
-            *load = load.saturating_add(bytes);
-        }
-    }
-
-    fn finish(self) -> Traffic {
-        let activity = |(key, counts): (ActivityKey, Counts)| {
-            let (chip_id, program, op_name, core, risc, noc, kind) = key;
-            Activity {
-                chip_id,
-                program,
-                op_name,
-                core,
-                risc,
-                noc,
-                kind,
-                event_count: counts.events,
-                byte_count: counts.bytes,
-                saturated_count: counts.saturated,
-                wait_cycles: counts.wait_cycles,
-            }
-        };
-        let pair = |((chip_id, noc, from, to), (transfer_count, byte_count))| Pair {
-            chip_id,
-            noc,
-            from,
-            to,
-            transfer_count,
-            byte_count,
-        };
-        let unplaced = |(key, (transfer_count, byte_count))| {
-            let (chip_id, noc, core, target, is_read) = key;
-            UnplacedPair { chip_id, noc, core, target, is_read, transfer_count, byte_count }
-        };
-        Traffic {
-            activities: self.activities.into_iter().map(activity).collect(),
-            pairs: self.pairs.into_iter().map(pair).collect(),
-            unplaced_pairs: self.unplaced.into_iter().map(unplaced).collect(),
-            links: (self.links.into_iter())
-                .map(|(link, byte_count)| LinkLoad { link, byte_count })
-                .collect(),
-            ..self.traffic
-        }
-    }
-}
-
-fn add_transfer<K: Ord>(transfers: &mut BTreeMap<K, (u64, u64)>, key: K, bytes: u64) {
-    let (count, sum) = transfers.entry(key).or_default();
-    *count += 1;
-    *sum = sum.saturating_add(bytes);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::noc_events::TraceObject;
 
     const GRID: (u16, u16) = (10, 12);
 

@@ -7,7 +7,6 @@ use crate::noc_events::{
     route::Rectangle,
 };
 use reader::mesh::Noc0Coord;
-use std::collections::BTreeMap;
 
 /// Target of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,16 +22,19 @@ pub(super) enum Target {
 }
 
 impl Target {
-    fn of_object(object: &TraceObject) -> Self {
-        if let Some(tile) = tile_at(object.dx, object.dy) {
-            return Self::Tile(tile);
+    /// The target of an object of this kind.
+    fn of_object(kind: EventKind, object: &TraceObject) -> Self {
+        if kind.is_multicast() {
+            let first = tile_at(object.mcast_start_x, object.mcast_start_y);
+            let last = tile_at(object.mcast_end_x, object.mcast_end_y);
+            return Self::rectangle(first, last);
         }
-        object.unplaced_target.map_or(Self::Unknown, Self::Unplaced)
+        let unplaced = object.unplaced_target.map_or(Self::Unknown, Self::Unplaced);
+        tile_at(object.dx, object.dy).map_or(unplaced, Self::Tile)
     }
 
-    fn of_multicast(object: &TraceObject) -> Self {
-        let first = tile_at(object.mcast_start_x, object.mcast_start_y);
-        let last = tile_at(object.mcast_end_x, object.mcast_end_y);
+    /// The rectangle between two corners.
+    pub(super) fn rectangle(first: Option<Noc0Coord>, last: Option<Noc0Coord>) -> Self {
         let tiles = first.zip(last).map(|(first, last)| Rectangle { first, last });
         tiles.map_or(Self::Unknown, Self::Rectangle)
     }
@@ -42,6 +44,35 @@ impl Target {
 fn tile_at(x: Option<i32>, y: Option<i32>) -> Option<Noc0Coord> {
     let coord = |at: Option<i32>| u16::try_from(at?).ok();
     coord(x).zip(coord(y)).map(|(x, y)| Noc0Coord { x, y })
+}
+
+/// An event, as far as sums of traffic need it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TrafficEvent {
+    pub(super) kind: EventKind,
+    pub(super) noc: Noc,
+    /// The core that recorded the event.
+    pub(super) core: Noc0Coord,
+    /// The target that the event itself names.
+    pub(super) target: Target,
+    /// Size; 0 if the event does not say it.
+    pub(super) byte_count: u64,
+    /// When the event was recorded.
+    pub(super) time: u64,
+}
+
+impl TrafficEvent {
+    /// The event of an object of this kind.
+    pub(super) fn from_object(kind: EventKind, object: &TraceObject) -> Self {
+        Self {
+            kind,
+            noc: object.noc.as_deref().and_then(Noc::from_name).unwrap_or(Noc::Undefined),
+            core: Noc0Coord { x: object.sx, y: object.sy },
+            target: Target::of_object(kind, object),
+            byte_count: object.num_bytes.unwrap_or(0),
+            time: object.timestamp,
+        }
+    }
 }
 
 /// Bytes that one event moved.
@@ -78,36 +109,33 @@ struct SetState {
 /// What a RISC's events leave to its later ones on one NoC: state of its reads and its writes.
 #[derive(Default)]
 pub(super) struct TransferState {
-    of_reads: BTreeMap<bool, SetState>,
+    reads: Option<SetState>,
+    writes: Option<SetState>,
 }
 
 impl TransferState {
     /// Takes an event, and returns the bytes that it moved, if it moved any.
-    pub(super) fn take(&mut self, kind: EventKind, object: &TraceObject) -> Option<Transfer> {
-        let named = Target::of_object(object);
-        let own_bytes = object.num_bytes.unwrap_or(0);
+    pub(super) fn take(&mut self, event: &TrafficEvent) -> Option<Transfer> {
+        let TrafficEvent { kind, noc, core, target: named, byte_count: own_bytes, time } = *event;
         if let Some(is_read) = sets_state(kind) {
-            self.of_reads.insert(is_read, SetState { target: named, byte_count: own_bytes });
+            *self.of(is_read) = Some(SetState { target: named, byte_count: own_bytes });
         }
         if !kind.is_read() && !kind.is_write() {
             return None;
         }
-        let state = self.of_reads.get(&kind.is_read()).filter(|_| takes_state(kind));
+        let state = self.of(kind.is_read()).filter(|_| takes_state(kind));
         let target = match (named, state) {
-            _ if kind.is_multicast() => Target::of_multicast(object),
             (Target::Unknown, Some(state)) => state.target,
             _ => named,
         };
         // One packet's size is part of the state; else each event has its own.
         let byte_count = state.map_or(0, |state| state.byte_count);
-        Some(Transfer {
-            kind,
-            noc: object.noc.as_deref().and_then(Noc::from_name).unwrap_or(Noc::Undefined),
-            core: Noc0Coord { x: object.sx, y: object.sy },
-            target,
-            byte_count: if byte_count > 0 { byte_count } else { own_bytes },
-            time: object.timestamp,
-        })
+        let byte_count = if byte_count > 0 { byte_count } else { own_bytes };
+        Some(Transfer { kind, noc, core, target, byte_count, time })
+    }
+
+    const fn of(&mut self, is_read: bool) -> &mut Option<SetState> {
+        if is_read { &mut self.reads } else { &mut self.writes }
     }
 }
 

@@ -104,7 +104,7 @@ impl NocFacts {
 fn activities(of_cores: &[Activity]) -> Vec<ActivityRow> {
     let mut rows: BTreeMap<(u32, RunHostId, &str, &str, Noc, &str), ActivityRow> = BTreeMap::new();
     for one in of_cores {
-        let (op, risc) = (one.op_name.as_str(), one.risc.as_str());
+        let (op, risc) = (&*one.op_name, &*one.risc);
         let key = (one.chip_id, one.program, op, risc, one.noc, one.kind.name());
         let row = rows.entry(key).or_insert_with(|| ActivityRow::new(one));
         row.cores += 1;
@@ -122,11 +122,11 @@ fn activities(of_cores: &[Activity]) -> Vec<ActivityRow> {
 fn cores(activities: &[Activity]) -> Vec<CoreRow> {
     let mut rows: BTreeMap<(u32, Noc0Coord, &str, Noc), CoreRow> = BTreeMap::new();
     for one in activities {
-        let key = (one.chip_id, one.core, one.risc.as_str(), one.noc);
+        let key = (one.chip_id, one.core, &*one.risc, one.noc);
         let row = rows.entry(key).or_insert_with(|| CoreRow {
             chip_id: one.chip_id,
             core: place(one.core),
-            risc: one.risc.clone(),
+            risc: one.risc.as_ref().to_owned(),
             noc: one.noc.name(),
             transfers: 0,
             read_bytes: 0,
@@ -153,8 +153,8 @@ impl ActivityRow {
         Self {
             chip_id: one.chip_id,
             program: one.program.base(),
-            op_name: one.op_name.clone(),
-            risc: one.risc.clone(),
+            op_name: one.op_name.as_ref().to_owned(),
+            risc: one.risc.as_ref().to_owned(),
             noc: one.noc.name(),
             kind: one.kind.name(),
             cores: 0,

@@ -30,8 +30,18 @@ impl Launches {
     pub(super) fn number(&mut self, key: LaunchKey) -> u32 {
         match self.last {
             Some((last, number)) if last == key => number,
-            _ => self.look_up(key),
+            _ => self.next_or_known(key),
         }
+    }
+
+    /// The number of another launch than the last one: most lanes have the same in the same order.
+    fn next_or_known(&mut self, key: LaunchKey) -> u32 {
+        let next = self.last.map_or(0, |(_, number)| number.saturating_add(1));
+        if self.keys.get(next as usize) != Some(&key) {
+            return self.look_up(key);
+        }
+        self.last = Some((key, next));
+        next
     }
 
     fn look_up(&mut self, key: LaunchKey) -> u32 {
@@ -241,5 +251,31 @@ pub(super) struct LogShape {
 impl LogShape {
     pub(super) fn repeats(&self, line: &[u8]) -> bool {
         self.header_lines.iter().any(|header| **header == *line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{prop, prop_assert_eq, proptest};
+
+    proptest! {
+        #[test]
+        fn launches_are_numbered_in_the_order_of_their_first_lines(
+            programs in prop::collection::vec(0_u32..6, 0..40),
+        ) {
+            let mut launches = Launches::default();
+            let mut order: Vec<u32> = Vec::new();
+            for program in programs {
+                let number = order.iter().position(|&known| known == program);
+                let expected = number.unwrap_or_else(|| {
+                    order.push(program);
+                    order.len() - 1
+                });
+                let key = LaunchKey { program, trace: None, run_id: 0 };
+                prop_assert_eq!(launches.number(key) as usize, expected);
+            }
+            prop_assert_eq!(launches.keys.len(), order.len());
+        }
     }
 }

@@ -279,6 +279,24 @@ impl LaneColumns {
         Some((step.launch, step.line.saturating_add(since)))
     }
 
+    /// The lines of records whose numbers ascend; 0 before the first step.
+    pub(super) fn origins(
+        &self,
+        records: impl Iterator<Item = usize>,
+    ) -> impl Iterator<Item = u64> {
+        let mut steps = self.steps.iter().peekable();
+        let mut latest = None;
+        records.map(move |record| {
+            while let Some(step) = steps.next_if(|step| step.record <= record) {
+                latest = Some(step);
+            }
+            latest.map_or(0, |step| {
+                let since = record.saturating_sub(step.record) as u64;
+                step.line.saturating_add(since)
+            })
+        })
+    }
+
     /// The records by time; those of one time keep the order of their lines.
     pub(super) fn in_time_order(self) -> Self {
         if self.times.is_sorted() {

@@ -177,6 +177,10 @@ fn slot_of(front: &[u8]) -> usize {
 /// The plain number in front of the next comma, and the text behind it.
 #[inline]
 fn take_field(text: &[u8]) -> Option<(u64, &[u8])> {
+    // Most lines have no value but 0.
+    if let [digit @ b'0'..=b'9', b',', rest @ ..] = text {
+        return Some((u64::from(digit & 0x0F), rest));
+    }
     let (number, rest) = take_number(text)?;
     Some((number, rest.strip_prefix(b",")?))
 }

@@ -33,21 +33,22 @@ pub(super) fn split_runs(
     for (step, end) in lane.steps().iter().zip(ends) {
         splitter.add_stretch(step.launch, step.record..end);
     }
-    let run_of = |begin: &Begin| run(lane, keys, begin);
+    let origins = lane.origins(splitter.begins.iter().map(|begin| begin.first_record));
+    let run_of = |(begin, line): (&Begin, u64)| run(keys, begin, line);
     SplitRuns {
-        runs: splitter.begins.iter().map(run_of).collect(),
+        runs: splitter.begins.iter().zip(origins).map(run_of).collect(),
         relabelled_count: splitter.relabelled_count,
     }
 }
 
-fn run(lane: &LaneColumns, keys: &[LaunchKey], begin: &Begin) -> Run {
+fn run(keys: &[LaunchKey], begin: &Begin, line: u64) -> Run {
     let key = keys.get(begin.launch as usize);
     Run {
         program: RunHostId(key.map_or(0, |key| key.program)),
         trace_counter: 0,
         trace: key.and_then(|key| key.trace),
         first_record: begin.first_record,
-        origin: lane.origin(begin.first_record).map_or(0, |(_, line)| line),
+        origin: line,
     }
 }
 

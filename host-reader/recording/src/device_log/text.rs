@@ -21,37 +21,57 @@ pub(super) fn parse_number(field: &[u8]) -> Option<u64> {
 pub(super) fn take_number(text: &[u8]) -> Option<(u64, &[u8])> {
     let mut number: u64 = 0;
     let mut rest = text;
-    // Two groups of eight leave room for three digits of the most that fit.
-    for _ in 0..2 {
-        let Some((eight, after)) = rest.split_first_chunk() else { break };
-        let Some(digits) = eight_digits(*eight) else { break };
-        number = number.wrapping_mul(100_000_000).wrapping_add(digits);
-        rest = after;
+    // Two groups of eight and a third one hold the digits of the most that fit.
+    for _ in 0..3 {
+        let Some(eight) = rest.first_chunk() else { break };
+        let (digits, count) = leading_digits(*eight);
+        let Some(tens) = TENS.get(count) else { break };
+        number = number.wrapping_mul(*tens).wrapping_add(digits);
+        rest = rest.get(count..)?;
+        if count < 8 {
+            return counted_number(number, text, rest);
+        }
     }
     while let [byte @ b'0'..=b'9', after @ ..] = rest {
         number = number.wrapping_mul(10).wrapping_add(u64::from(byte & 0x0F));
         rest = after;
     }
+    counted_number(number, text, rest)
+}
+
+/// The number with the text behind it, if its digits are few enough.
+#[inline]
+fn counted_number<'text>(
+    number: u64,
+    text: &[u8],
+    rest: &'text [u8],
+) -> Option<(u64, &'text [u8])> {
     let count = text.len().wrapping_sub(rest.len());
     (1..=SAFE_DIGITS).contains(&count).then_some((number, rest))
 }
 
-/// The number that eight digits spell, all at once: neighbours are joined to numbers of two,
-/// four and eight digits.
+/// What a number is multiplied by for as many digits behind it.
+const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
+/// The number that the first of eight bytes spell, as far as they are digits, and how many these
+/// are. Neighbours are joined to numbers of two, four and eight digits, all at once.
 #[inline]
-const fn eight_digits(bytes: [u8; 8]) -> Option<u64> {
-    const HIGH: u64 = 0xF0F0_F0F0_F0F0_F0F0;
+const fn leading_digits(bytes: [u8; 8]) -> (u64, usize) {
     const ZEROS: u64 = 0x3030_3030_3030_3030;
-    let text = u64::from_le_bytes(bytes);
-    // Six more than a digit is still in its row of sixteen; six more than `:` is not.
-    let beyond = text.wrapping_add(0x0606_0606_0606_0606);
-    if text & HIGH != ZEROS || beyond & HIGH != ZEROS {
-        return None;
-    }
-    let ones = text & !HIGH;
+    const LOW_BITS: u64 = 0x7F7F_7F7F_7F7F_7F7F;
+    // A digit without its row is below ten.
+    let values = u64::from_le_bytes(bytes) ^ ZEROS;
+    let beyond = (values & LOW_BITS).wrapping_add(0x7676_7676_7676_7676) | values;
+    let bit_count = (beyond & !LOW_BITS).trailing_zeros() & !7;
+    // The digits move to the end of the eight, behind zeros.
+    let ones = match values.checked_shl(u64::BITS.wrapping_sub(bit_count)) {
+        Some(ones) => ones,
+        None => return (0, 0),
+    };
     let twos = ones.wrapping_mul(10).wrapping_add(ones >> 8) & 0x00FF_00FF_00FF_00FF;
     let fours = twos.wrapping_mul(100).wrapping_add(twos >> 16) & 0x0000_FFFF_0000_FFFF;
-    Some(fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF)
+    let eight = fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF;
+    (eight, (bit_count / u8::BITS) as usize)
 }
 
 #[cold]
@@ -115,11 +135,12 @@ mod tests {
             for byte in (0..=u8::MAX).filter(|byte| !byte.is_ascii_digit()) {
                 let mut bytes = *b"12345678";
                 bytes[place] = byte;
-                assert_eq!(eight_digits(bytes), None, "{byte} at {place}");
+                let before = [0, 1, 12, 123, 1_234, 12_345, 123_456, 1_234_567][place];
+                assert_eq!(leading_digits(bytes), (before, place), "{byte} at {place}");
             }
         }
-        assert_eq!(eight_digits(*b"99999999"), Some(99_999_999));
-        assert_eq!(eight_digits(*b"00000000"), Some(0));
+        assert_eq!(leading_digits(*b"99999999"), (99_999_999, 8));
+        assert_eq!(leading_digits(*b"00000000"), (0, 8));
     }
 
     #[test]

@@ -66,6 +66,12 @@ impl HostOps {
         Self { ops, captured_only, anomalies }
     }
 
+    /// Returns true if the host announced any op, so that launches are compared with them.
+    #[must_use]
+    pub fn has_ops(&self) -> bool {
+        !self.ops.is_empty()
+    }
+
     /// Makes a recording of the chips' records and the ops. Launches without an op, ops without a
     /// launch and ops of several launches are added to the anomalies.
     #[must_use]
@@ -74,13 +80,15 @@ impl HostOps {
         mut readout: Readout,
         launched: impl IntoIterator<Item = LaunchedPrograms>,
     ) -> Recording {
-        readout.anomalies.merge(self.anomalies);
-        if !self.ops.is_empty() {
+        let has_ops = self.has_ops();
+        let Self { ops, captured_only, anomalies } = self;
+        readout.anomalies.merge(anomalies);
+        if has_ops {
             let mut all = LaunchedPrograms::default();
             launched.into_iter().for_each(|of_lanes| all.merge(of_lanes));
-            all.note_joins(&self.ops, &self.captured_only, &mut readout.anomalies);
+            all.note_joins(&ops, &captured_only, &mut readout.anomalies);
         }
-        Recording { ops: self.ops, ..Recording::of_readout(readout) }
+        Recording { ops, ..Recording::of_readout(readout) }
     }
 }
 

@@ -11,8 +11,8 @@ use crate::noc_events::{
     payload::Noc,
     route::{Direction, Grid, Rectangle, multicast_route, route},
     trace::ProgramTrace,
-    traffic::saturated_bytes,
-    transfer::{Target, Transfer, TransferState},
+    traffic_sums::saturated_bytes,
+    transfer::{Target, TrafficEvent, Transfer, TransferState},
 };
 use reader::mesh::Noc0Coord;
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ impl Workload {
             found.counts.fabric += u64::from(kind.is_fabric());
             let core = Noc0Coord { x: object.sx, y: object.sy };
             let state = states.entry((core, &object.proc, object.noc.as_deref())).or_default();
-            if let Some(transfer) = state.take(kind, object) {
+            if let Some(transfer) = state.take(&TrafficEvent::from_object(kind, object)) {
                 found.add(&transfer);
             }
         }

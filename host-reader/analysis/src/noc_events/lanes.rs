@@ -1,0 +1,429 @@
+//! NoC events of lanes in a dozen bytes each, so that no lane needs to be kept.
+
+use crate::noc_events::{
+    kind::{Numbering, NumberingEvidence},
+    locks::{Locks, is_lock},
+    payload::{Payload, PayloadError, Trailer},
+    size_field::{SizeEvidence, SizeField},
+    trace::{TraceNotes, is_event, is_traced},
+};
+use reader::{
+    lane::{Lane, LaneId, Record, TraceReplay, ZoneIndex},
+    names::ZoneTable,
+    packed_numbers::{fold_sign, push, take, unfold_sign},
+    readout::Readout,
+};
+use std::{collections::BTreeMap, slice};
+use wire::{PacketKind, RunHostId};
+
+/// Program, and replay of a trace if it was one.
+pub(super) type ProgramKey = (RunHostId, Option<TraceReplay>);
+
+/// NoC events of a recording's lanes, with the zones around them and the locks.
+///
+/// # Cost
+/// Memory: about 12 bytes for each event, 4 for each end of a zone, 4 for each program of a lane.
+///
+/// ```
+/// use analysis::noc_events::{NocLanes, NocPrograms, TraceOptions};
+/// use recording::device_log::PackedLog;
+/// let log = "ARCH: blackhole, CHIP_FREQ[MHz]: 1000
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,12345,100,2270491512279307,1024,,TS_DATA
+/// ";
+/// let PackedLog { readout, lanes } = PackedLog::read(log.as_bytes(), "my log")?;
+/// let (parts, _) = lanes.unpack(|noc: &mut NocLanes, lane| noc.add(&readout.zones, &lane));
+/// let noc = NocLanes::joined(parts);
+/// let programs = NocPrograms::new(&noc, &readout, &TraceOptions::default());
+/// let (traffic, notes) = programs.traffic(|_, _| None);
+/// assert_eq!((traffic.activities[0].byte_count, notes.count()), (256, 0));
+/// # Ok::<(), recording::device_log::LogError>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct NocLanes {
+    chips: BTreeMap<u32, Vec<NocLane>>,
+}
+
+impl NocLanes {
+    /// Takes the lanes of a readout.
+    #[must_use]
+    pub fn of_readout(readout: &Readout) -> Self {
+        let mut lanes = Self::default();
+        readout.lanes().for_each(|lane| lanes.add(&readout.zones, lane));
+        lanes
+    }
+
+    /// Adds a lane.
+    pub fn add(&mut self, zones: &ZoneTable, lane: &Lane) {
+        self.chips.entry(lane.id.chip_id).or_default().push(NocLane::new(lane, zones));
+    }
+
+    /// Puts the lanes of several parts into their order.
+    #[must_use]
+    pub fn joined(parts: Vec<Self>) -> Self {
+        let mut chips: BTreeMap<u32, Vec<NocLane>> = BTreeMap::new();
+        for (chip_id, mut lanes) in parts.into_iter().flat_map(|part| part.chips) {
+            chips.entry(chip_id).or_default().append(&mut lanes);
+        }
+        chips.values_mut().for_each(|lanes| lanes.sort_by_key(|lane| lane.id));
+        Self { chips }
+    }
+
+    /// Ids of the lanes of a chip.
+    pub fn ids(&self, chip_id: u32) -> impl Iterator<Item = LaneId> {
+        self.chip_lanes(chip_id).iter().map(|lane| lane.id)
+    }
+
+    /// Takes out the locks, in the order of lanes.
+    #[must_use]
+    pub fn take_locks(&mut self) -> Locks {
+        let mut all = Locks::default();
+        let lanes = self.chips.values_mut().flatten();
+        for locks in lanes.filter_map(|lane| lane.locks.take()) {
+            all.held.extend(locks.held);
+            all.notes.merge(&locks.notes);
+        }
+        all
+    }
+
+    pub(super) fn chip_lanes(&self, chip_id: u32) -> &[NocLane] {
+        self.chips.get(&chip_id).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// What a program recorded in a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Marker {
+    Zone { zone: ZoneIndex, is_start: bool },
+    Event { bits: u64, trailer: Option<Trailer> },
+}
+
+/// NoC events of one lane and ends of zones, ordered by program, then as the lane had them.
+#[derive(Debug)]
+pub(super) struct NocLane {
+    pub(super) id: LaneId,
+    bytes: Vec<u8>,
+    program_count: usize,
+    /// What all events together tell; `None` without one.
+    evidence: Option<Box<LaneEvidence>>,
+    locks: Option<Box<Locks>>,
+}
+
+/// What the events of a lane tell of the version that recorded them.
+#[derive(Debug, Default)]
+struct LaneEvidence {
+    first_time: u64,
+    numbering: NumberingEvidence,
+    /// By numbering.
+    sizes: [SizeEvidence; 2],
+    /// Events that cannot be read, by numbering.
+    notes: [TraceNotes; 2],
+}
+
+/// The ways in which a marker is written.
+struct Tag;
+
+impl Tag {
+    const ZONE_START: u64 = 0;
+    const ZONE_END: u64 = 1;
+    const EVENT: u64 = 2;
+    const EVENT_WITH_TRAILER: u64 = 3;
+}
+
+impl NocLane {
+    fn new(lane: &Lane, zones: &ZoneTable) -> Self {
+        let mut found = Found { lane: lane.id, evidence: None, programs: BTreeMap::new() };
+        let mut runs = lane.runs.iter().peekable();
+        let mut texts = lane.metadata.iter().peekable();
+        let mut program = (RunHostId(0), None);
+        let mut traced: BTreeMap<ZoneIndex, bool> = BTreeMap::new();
+        let mut has_locks = false;
+        for (index, record) in lane.records().enumerate() {
+            while texts.next_if(|(of, _)| *of < index).is_some() {}
+            let text = texts.next_if(|(of, _)| *of == index).map(|(_, text)| &**text);
+            while let Some(run) = runs.next_if(|run| run.first_record <= index) {
+                program = (run.program, run.trace);
+            }
+            match record.kind {
+                PacketKind::ZoneStart | PacketKind::ZoneEnd => {
+                    let zone = record.zone;
+                    let is_wanted = || is_traced(zones.name(zone), lane.id.risc);
+                    if *traced.entry(zone).or_insert_with(is_wanted) {
+                        let is_start = record.kind == PacketKind::ZoneStart;
+                        found.add(program, record.time, Marker::Zone { zone, is_start });
+                    }
+                }
+                _ if is_event(&record, zones) => found.add_event(program, &record, text),
+                _ => has_locks |= is_lock(&record, zones),
+            }
+        }
+        let Found { evidence, programs, .. } = found;
+        let program_count = programs.len();
+        let locks = has_locks.then(|| Box::new(Locks::from_lane(lane, zones)));
+        Self { id: lane.id, bytes: packed(programs), program_count, evidence, locks }
+    }
+
+    pub(super) fn programs(&self) -> LanePrograms<'_> {
+        LanePrograms {
+            bytes: self.bytes.iter(),
+            left: self.program_count,
+            program: 0,
+            time: 0,
+            next: None,
+        }
+        .advanced()
+    }
+}
+
+/// What a lane shows while it is read.
+struct Found {
+    lane: LaneId,
+    evidence: Option<Box<LaneEvidence>>,
+    programs: BTreeMap<ProgramKey, Vec<(u64, Marker)>>,
+}
+
+impl Found {
+    fn add(&mut self, program: ProgramKey, time: u64, marker: Marker) {
+        self.programs.entry(program).or_default().push((time, marker));
+    }
+
+    /// Adds an event; a line of a log has its addresses in the text beside it.
+    fn add_event(&mut self, program: ProgramKey, record: &Record<'_>, text: Option<&str>) {
+        let evidence = self.evidence.get_or_insert_with(|| {
+            Box::new(LaneEvidence { first_time: record.time, ..LaneEvidence::default() })
+        });
+        let [bits, rest @ ..] = record.data else {
+            let error = PayloadError::UnknownKind { number: 0 };
+            for notes in &mut evidence.notes {
+                notes.add(error.to_string(), self.lane, record.time);
+            }
+            return;
+        };
+        evidence.add(self.lane, record.time, *bits);
+        let trailer = rest.first().map(|&bits| Trailer::decode(bits));
+        let trailer = trailer.or_else(|| Trailer::of_text(text?));
+        self.add(program, record.time, Marker::Event { bits: *bits, trailer });
+    }
+}
+
+impl LaneEvidence {
+    fn add(&mut self, lane: LaneId, time: u64, bits: u64) {
+        self.numbering.add(Payload::number(bits));
+        for numbering in Numbering::ALL {
+            let at = numbering as usize;
+            let (Some(sizes), Some(notes)) = (self.sizes.get_mut(at), self.notes.get_mut(at))
+            else {
+                continue;
+            };
+            sizes.add(bits, numbering);
+            // The width of sizes makes no event unreadable.
+            if let Err(error) = Payload::decode(bits, numbering, SizeField::default()) {
+                notes.add(error.to_string(), lane, time);
+            }
+        }
+    }
+}
+
+/// The numbering that explains the events of lanes; `None` if they have none.
+pub(super) fn numbering_of(lanes: &[NocLane]) -> Option<Numbering> {
+    let mut all = NumberingEvidence::default();
+    let evidence = lanes.iter().filter_map(|lane| lane.evidence.as_ref());
+    evidence.for_each(|evidence| all.append(&evidence.numbering));
+    all.numbering()
+}
+
+/// The width of sizes that explains the events of lanes; events that it leaves open are noted.
+pub(super) fn size_field_of(
+    lanes: &[NocLane],
+    numbering: Numbering,
+    notes: &mut TraceNotes,
+) -> SizeField {
+    let evidence = || lanes.iter().filter_map(|lane| Some((lane.id, lane.evidence.as_ref()?)));
+    let mut sizes = SizeEvidence::default();
+    let parts = evidence().filter_map(|(_, one)| one.sizes.get(numbering as usize));
+    parts.for_each(|part| sizes.append(*part));
+    let found = sizes.found();
+    if let Some((lane, first)) = evidence().next().filter(|_| found.undecided_count > 0) {
+        let count = found.undecided_count;
+        let what = format!(
+            "log that leaves open whether {count} writes are posted, or of more than 8 KiB by \
+             TT-Metal 0.81.1; taken as posted"
+        );
+        notes.add(what, lane, first.first_time);
+    }
+    found.field
+}
+
+/// Adds what of the events of lanes cannot be read.
+pub(super) fn add_unreadable(lanes: &[NocLane], numbering: Numbering, notes: &mut TraceNotes) {
+    let evidence = lanes.iter().filter_map(|lane| lane.evidence.as_ref());
+    let unreadable = evidence.filter_map(|evidence| evidence.notes.get(numbering as usize));
+    unreadable.for_each(|part| notes.merge(part));
+}
+
+fn packed(programs: BTreeMap<ProgramKey, Vec<(u64, Marker)>>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let (mut last_program, mut last_time) = (0_u32, 0_u64);
+    for ((program, trace), markers) in programs {
+        push(&mut bytes, program.0.wrapping_sub(last_program).into());
+        push(&mut bytes, u64::from(trace.is_some()));
+        if let Some(TraceReplay { trace_id, counter }) = trace {
+            push(&mut bytes, trace_id);
+            push(&mut bytes, counter);
+        }
+        push(&mut bytes, markers.len() as u64);
+        last_program = program.0;
+        for (time, marker) in markers {
+            let step = fold_sign(time.wrapping_sub(last_time).cast_signed());
+            push_marker(&mut bytes, step, marker);
+            last_time = time;
+        }
+    }
+    bytes.shrink_to_fit();
+    bytes
+}
+
+fn push_marker(bytes: &mut Vec<u8>, step: u64, marker: Marker) {
+    match marker {
+        Marker::Zone { zone, is_start } => {
+            push(bytes, if is_start { Tag::ZONE_START } else { Tag::ZONE_END });
+            push(bytes, step);
+            push(bytes, zone.0.into());
+        }
+        Marker::Event { bits, trailer } => {
+            let has_trailer = trailer.is_some();
+            push(bytes, if has_trailer { Tag::EVENT_WITH_TRAILER } else { Tag::EVENT });
+            push(bytes, step);
+            bytes.extend(bits.to_le_bytes());
+            if let Some(Trailer { target_address, source_address, noc_counter }) = trailer {
+                push(bytes, target_address.into());
+                push(bytes, source_address.into());
+                push(bytes, noc_counter.into());
+            }
+        }
+    }
+}
+
+/// The programs of a lane, one after the other.
+pub(super) struct LanePrograms<'lane> {
+    bytes: slice::Iter<'lane, u8>,
+    /// Programs behind the next one.
+    left: usize,
+    program: u32,
+    time: u64,
+    /// The next program and how many markers it has.
+    next: Option<(ProgramKey, u64)>,
+}
+
+impl LanePrograms<'_> {
+    /// The next program.
+    pub(super) fn peek(&self) -> Option<ProgramKey> {
+        self.next.map(|(program, _)| program)
+    }
+
+    /// Hands over the markers of the next program, with their times.
+    pub(super) fn take_markers(&mut self, mut take_marker: impl FnMut(u64, Marker)) {
+        let Some((_, count)) = self.next.take() else { return };
+        for _ in 0..count {
+            let tag = take(&mut self.bytes);
+            self.time = self.time.wrapping_add_signed(unfold_sign(take(&mut self.bytes)));
+            take_marker(self.time, self.marker(tag));
+        }
+        self.advance();
+    }
+
+    fn marker(&mut self, tag: u64) -> Marker {
+        if tag == Tag::ZONE_START || tag == Tag::ZONE_END {
+            let zone = ZoneIndex(self.number());
+            return Marker::Zone { zone, is_start: tag == Tag::ZONE_START };
+        }
+        let mut bits = [0; 8];
+        bits.iter_mut().zip(self.bytes.by_ref()).for_each(|(to, from)| *to = *from);
+        let trailer = (tag == Tag::EVENT_WITH_TRAILER).then(|| Trailer {
+            target_address: self.number(),
+            source_address: self.number(),
+            noc_counter: u16::try_from(self.number()).unwrap_or(u16::MAX),
+        });
+        Marker::Event { bits: u64::from_le_bytes(bits), trailer }
+    }
+
+    fn number(&mut self) -> u32 {
+        u32::try_from(take(&mut self.bytes)).unwrap_or(u32::MAX)
+    }
+
+    fn advanced(mut self) -> Self {
+        self.advance();
+        self
+    }
+
+    fn advance(&mut self) {
+        let Some(left) = self.left.checked_sub(1) else { return };
+        self.left = left;
+        self.program = self.program.wrapping_add(self.number());
+        let has_trace = take(&mut self.bytes) != 0;
+        let trace = has_trace.then(|| TraceReplay {
+            trace_id: take(&mut self.bytes),
+            counter: take(&mut self.bytes),
+        });
+        self.next = Some(((RunHostId(self.program), trace), take(&mut self.bytes)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{Strategy, any, prop, prop_assert_eq, proptest};
+    use reader::mesh::Noc0Coord;
+    use wire::Risc;
+
+    fn any_marker() -> impl Strategy<Value = Marker> {
+        let trailer = any::<Option<(u32, u32, u16)>>();
+        (any::<Option<bool>>(), any::<u64>(), trailer).prop_map(|(zone, bits, trailer)| {
+            let trailer = trailer.map(|(target_address, source_address, noc_counter)| Trailer {
+                target_address,
+                source_address,
+                noc_counter,
+            });
+            match zone {
+                Some(is_start) => {
+                    let zone = ZoneIndex(u32::try_from(bits >> 40).unwrap());
+                    Marker::Zone { zone, is_start }
+                }
+                None => Marker::Event { bits, trailer },
+            }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn markers_come_back_by_program_as_they_were(
+            markers in prop::collection::vec(
+                ((0_u32..4, prop::option::of((0_u64..3, any::<u64>()))), any::<u64>(), any_marker()),
+                0..60,
+            ),
+        ) {
+            let mut programs: BTreeMap<ProgramKey, Vec<(u64, Marker)>> = BTreeMap::new();
+            for ((program, trace), time, marker) in markers {
+                let trace = trace.map(|(trace_id, counter)| TraceReplay { trace_id, counter });
+                let program = RunHostId(u32::MAX - program);
+                programs.entry((program, trace)).or_default().push((time, marker));
+            }
+            let id = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
+            let lane = NocLane {
+                id,
+                bytes: packed(programs.clone()),
+                program_count: programs.len(),
+                evidence: None,
+                locks: None,
+            };
+            let mut left = lane.programs();
+            let mut found = BTreeMap::new();
+            while let Some(program) = left.peek() {
+                let mut markers = Vec::new();
+                left.take_markers(|time, marker| markers.push((time, marker)));
+                prop_assert_eq!(found.insert(program, markers), None);
+            }
+            prop_assert_eq!(found, programs);
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The programs of a recording, read one after the other, as traces or as traffic.
+
+use crate::noc_events::{
+    fabric::{self, Joined},
+    kind::{EventKind, Numbering},
+    lanes::{
+        LanePrograms, Marker, NocLane, NocLanes, ProgramKey, add_unreadable, numbering_of,
+        size_field_of,
+    },
+    object::TraceObject,
+    payload::Payload,
+    size_field::SizeField,
+    tile::TileMap,
+    trace::{Event, ProgramTrace, Tiles, TraceNotes, TraceOptions},
+    traffic::Traffic,
+    traffic_sums::{ProgramSums, Sums},
+    transfer::TrafficEvent,
+};
+use reader::{
+    lane::LaneId,
+    names::ZoneTable,
+    readout::{DeviceReadout, Readout},
+};
+use std::{cmp::Reverse, collections::BinaryHeap};
+use wire::{RunHostId, ZoneId};
+
+/// The programs of a recording that recorded NoC events, read one after the other.
+#[derive(Debug)]
+pub struct NocPrograms<'a> {
+    chips: Vec<Chip<'a>>,
+    /// Notes about events that cannot be read.
+    unreadable: TraceNotes,
+}
+
+impl<'a> NocPrograms<'a> {
+    /// Takes lanes, and names and chips from a readout, which may be without its lanes.
+    #[must_use]
+    pub fn new(lanes: &'a NocLanes, readout: &'a Readout, options: &TraceOptions) -> Self {
+        let (mut chips, mut unreadable) = (Vec::new(), TraceNotes::default());
+        for DeviceReadout { chip, .. } in &readout.devices {
+            let chip_lanes = lanes.chip_lanes(chip.chip_id);
+            let numbering = options.numbering.or_else(|| numbering_of(chip_lanes));
+            let Some(numbering) = numbering else { continue };
+            let size_field = options
+                .size_field
+                .unwrap_or_else(|| size_field_of(chip_lanes, numbering, &mut unreadable));
+            add_unreadable(chip_lanes, numbering, &mut unreadable);
+            let tiles = Tiles::new(TileMap::from_lane_ids(chip, lanes.ids(chip.chip_id)));
+            let (chip_id, zones) = (chip.chip_id, &readout.zones);
+            chips.push(Chip { chip_id, lanes: chip_lanes, zones, numbering, size_field, tiles });
+        }
+        Self { chips, unreadable }
+    }
+
+    /// Returns true if there is no event that can be read, and no zone around one.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.chips.iter().all(|chip| ChipPrograms::new(chip).next().is_none())
+    }
+
+    /// The trace of each program, by chip and program; `op_name` gives the name of a chip's program,
+    /// if it has one. Notes are added while they are read.
+    pub fn traces<'n>(
+        &self,
+        op_name: impl Fn(u32, RunHostId) -> Option<&'n str>,
+        notes: &mut TraceNotes,
+    ) -> impl Iterator<Item = ProgramTrace> {
+        notes.merge(&self.unreadable);
+        let programs = self.chips.iter().flat_map(|chip| {
+            ChipPrograms::new(chip).map(move |(program, markers)| (chip, program, markers))
+        });
+        programs.map(move |(chip, (program, trace), markers)| {
+            let chip_id = chip.chip_id;
+            let op_name = op_name(chip_id, program).unwrap_or_default();
+            let objects = chip.objects(markers, op_name, program, notes);
+            ProgramTrace { chip_id, program, trace, op_name: op_name.to_owned(), objects }
+        })
+    }
+
+    /// The traffic of all programs, and the notes about what is not in it.
+    #[must_use]
+    pub fn traffic<'n>(
+        &self,
+        op_name: impl Fn(u32, RunHostId) -> Option<&'n str>,
+    ) -> (Traffic, TraceNotes) {
+        let (mut sums, mut notes) = (Sums::default(), self.unreadable.clone());
+        for chip in &self.chips {
+            for ((program, _), markers) in ChipPrograms::new(chip) {
+                let op_name = op_name(chip.chip_id, program).unwrap_or_default();
+                let mut program_sums = sums.program(chip.chip_id, program);
+                chip.add_traffic(markers.events, op_name, &mut program_sums, &mut notes);
+                program_sums.finish();
+            }
+        }
+        (sums.finish(|chip_id| self.grid(chip_id)), notes)
+    }
+
+    /// Columns and rows of the tiles of a chip with events, if its architecture is known.
+    #[must_use]
+    pub fn grid(&self, chip_id: u32) -> Option<(u16, u16)> {
+        let chip = self.chips.iter().find(|chip| chip.chip_id == chip_id)?;
+        chip.tiles.grid()
+    }
+}
+
+/// An end of a zone and where it was recorded.
+#[derive(Clone, Debug)]
+struct ZoneEnd<'a> {
+    lane: LaneId,
+    time: u64,
+    id: u32,
+    name: &'a str,
+    is_start: bool,
+}
+
+#[derive(Default)]
+struct Markers<'a> {
+    events: Vec<Event>,
+    zones: Vec<ZoneEnd<'a>>,
+}
+
+#[derive(Debug)]
+struct Chip<'a> {
+    chip_id: u32,
+    lanes: &'a [NocLane],
+    zones: &'a ZoneTable,
+    numbering: Numbering,
+    size_field: SizeField,
+    tiles: Tiles,
+}
+
+/// The programs of a chip with what they recorded, one after the other.
+struct ChipPrograms<'c, 'a> {
+    chip: &'c Chip<'a>,
+    lanes: Vec<LanePrograms<'a>>,
+    /// The next program of each lane that has one.
+    heads: BinaryHeap<Reverse<(ProgramKey, usize)>>,
+}
+
+impl<'c, 'a> ChipPrograms<'c, 'a> {
+    fn new(chip: &'c Chip<'a>) -> Self {
+        let lanes: Vec<_> = chip.lanes.iter().map(NocLane::programs).collect();
+        let heads = lanes.iter().enumerate();
+        let heads = heads.filter_map(|(at, lane)| Some(Reverse((lane.peek()?, at)))).collect();
+        Self { chip, lanes, heads }
+    }
+
+    /// Adds what a lane recorded in its next program. Events that cannot be read are noted already.
+    fn take(&mut self, at: usize, markers: &mut Markers<'a>) {
+        let Chip { zones, numbering, size_field, .. } = *self.chip;
+        let found = self.chip.lanes.get(at).zip(self.lanes.get_mut(at));
+        let Some((NocLane { id: lane, .. }, programs)) = found else { return };
+        let lane = *lane;
+        programs.take_markers(|time, marker| match marker {
+            Marker::Zone { zone, is_start } => {
+                let (id, name) = (zones.id(zone), zones.name(zone));
+                markers.zones.push(ZoneEnd { lane, time, id, name, is_start });
+            }
+            Marker::Event { bits, trailer } => {
+                if let Ok(payload) = Payload::decode(bits, numbering, size_field) {
+                    markers.events.push(Event { lane, time, payload, trailer });
+                }
+            }
+        });
+        self.heads.extend(programs.peek().map(|program| Reverse((program, at))));
+    }
+}
+
+impl<'a> Iterator for ChipPrograms<'_, 'a> {
+    type Item = (ProgramKey, Markers<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let &Reverse((program, _)) = self.heads.peek()?;
+            let mut markers = Markers::default();
+            while let Some(&Reverse((_, at))) =
+                self.heads.peek().filter(|Reverse((next, _))| *next == program)
+            {
+                self.heads.pop();
+                self.take(at, &mut markers);
+            }
+            if !markers.events.is_empty() || !markers.zones.is_empty() {
+                return Some((program, markers));
+            }
+        }
+    }
+}
+
+impl Chip<'_> {
+    /// Adds the events of a program to sums.
+    fn add_traffic<'n>(
+        &self,
+        mut events: Vec<Event>,
+        op_name: &'n str,
+        sums: &mut ProgramSums<'_, 'n>,
+        notes: &mut TraceNotes,
+    ) {
+        events.sort_by_key(|event| (event.lane, event.time));
+        for joined in fabric::join(events, &self.tiles, notes) {
+            let (lane, time) = joined.place();
+            let event = match joined {
+                Joined::Plain(event) => self.tiles.local_event(&event, notes),
+                Joined::Packet(packet) => {
+                    let object = self.tiles.fabric_object(TraceObject::default(), &packet, notes);
+                    object.and_then(|object| {
+                        let kind = EventKind::from_name(object.event_type.as_deref()?)?;
+                        let event = TrafficEvent::from_object(kind, &object);
+                        Some(TrafficEvent { core: lane.core, time, ..event })
+                    })
+                }
+            };
+            if let Some(event) = event {
+                sums.add((op_name, lane.risc.label()), &event);
+            }
+        }
+    }
+
+    fn objects(
+        &self,
+        Markers { mut events, zones }: Markers<'_>,
+        op_name: &str,
+        program: RunHostId,
+        notes: &mut TraceNotes,
+    ) -> Vec<TraceObject> {
+        events.sort_by_key(|event| (event.lane, event.time));
+        let tiles = &self.tiles;
+        let joined = fabric::join(events, tiles, notes);
+        let mut objects: Vec<((LaneId, u64, u32), TraceObject)> = Vec::new();
+        let base = |lane: LaneId, time| TraceObject {
+            op_name: Some(op_name.to_owned()),
+            proc: lane.risc.label().to_owned(),
+            run_host_id: Some(program.0),
+            src_device_id: Some(lane.chip_id),
+            sx: lane.core.x,
+            sy: lane.core.y,
+            timestamp: time,
+            ..TraceObject::default()
+        };
+        for ZoneEnd { lane, time, id, name, is_start } in zones {
+            let phase = if is_start { "ZONE_START" } else { "ZONE_END" };
+            let (zone, zone_phase) = (Some(name.to_owned()), Some(phase.to_owned()));
+            let object = TraceObject { zone, zone_phase, ..base(lane, time) };
+            objects.push(((lane, time, id), object));
+        }
+        for joined in joined {
+            let (lane, time) = joined.place();
+            let object = match joined {
+                Joined::Plain(event) => tiles.local_object(base(lane, time), &event, notes),
+                Joined::Packet(packet) => tiles.fabric_object(base(lane, time), &packet, notes),
+            };
+            let key = (lane, time, u32::from(ZoneId::NOC_TRACING.0));
+            objects.extend(object.map(|object| (key, object)));
+        }
+        objects.sort_by_key(|&(key, _)| key);
+        objects.into_iter().map(|(_, object)| object).collect()
+    }
+}

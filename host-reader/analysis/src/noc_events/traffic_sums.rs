@@ -1,0 +1,354 @@
+//! Sums of NoC events over programs.
+
+#![expect(clippy::arithmetic_side_effects, reason = "counts are of records that are in memory")]
+
+use crate::noc_events::{
+    kind::EventKind,
+    object::TraceObject,
+    payload::{Noc, RawCoord},
+    route::route,
+    trace::ProgramTrace,
+    traffic::{Activity, Link, LinkLoad, Pair, Traffic, UnplacedPair},
+    transfer::{Target, TrafficEvent, Transfer, TransferState},
+};
+use reader::mesh::Noc0Coord;
+use std::{
+    collections::{BTreeMap, HashMap},
+    hash::Hash,
+    sync::Arc,
+};
+use wire::RunHostId;
+
+type ActivityKey = (u32, RunHostId, Arc<str>, Noc0Coord, Arc<str>, Noc, EventKind);
+
+/// Sums of one kind of events.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    events: u64,
+    bytes: u64,
+    /// Events of each size in [`SATURATED_BYTES`].
+    saturated: [u64; 2],
+    wait_cycles: u64,
+}
+
+impl Counts {
+    fn merge(&mut self, other: &Self) {
+        self.events += other.events;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        for (count, more) in self.saturated.iter_mut().zip(other.saturated) {
+            *count += more;
+        }
+        self.wait_cycles = self.wait_cycles.saturating_add(other.wait_cycles);
+    }
+}
+
+/// Chip, network, and the tiles from and to which bytes went.
+type PairKey = (u32, Noc, Noc0Coord, Noc0Coord);
+/// Chip, network, core, target in the kernel's coordinates, and whether it is read from.
+type UnplacedKey = (u32, Noc, Noc0Coord, RawCoord, bool);
+/// Transfers and their bytes.
+type Moved = (u64, u64);
+
+/// Sums over programs.
+#[derive(Default)]
+pub(super) struct Sums {
+    activities: Vec<(ActivityKey, Counts)>,
+    pairs: HashMap<PairKey, Moved>,
+    unplaced: HashMap<UnplacedKey, Moved>,
+    traffic: Traffic,
+    /// True if a size is larger than the narrow field can hold.
+    has_wide_sizes: bool,
+}
+
+/// Bytes that the greatest number of a payload stands for, by the width of its field.
+const SATURATED_BYTES: [u64; 2] = [8_160, 131_040];
+
+/// The greatest size of the events of these traces, which stands for more, too.
+pub(super) fn saturated_bytes(traces: &[ProgramTrace]) -> u64 {
+    let [narrow, wide] = SATURATED_BYTES;
+    if has_wide_sizes(traces) { wide } else { narrow }
+}
+
+/// Returns true if a size is above that of the narrow field, so that the wide one was used.
+fn has_wide_sizes(traces: &[ProgramTrace]) -> bool {
+    let [narrow, _] = SATURATED_BYTES;
+    let objects = traces.iter().flat_map(|trace| &trace.objects);
+    objects.filter_map(|object| object.num_bytes).any(|bytes| bytes > narrow)
+}
+
+/// Sums of one RISC in one program.
+struct RiscSums {
+    core: Noc0Coord,
+    risc: Arc<str>,
+    /// By op, network and kind.
+    counts: BTreeMap<(u32, Noc, EventKind), Counts>,
+    /// By network.
+    states: [RiscState; 3],
+}
+
+/// State that a RISC's earlier events leave to its later ones on one network.
+#[derive(Default)]
+struct RiscState {
+    /// Where reads and writes without a target go to.
+    transfers: TransferState,
+    /// The wait that is open: the event that ends it, when it began, and its op and kind.
+    wait: Option<(EventKind, u64, (u32, EventKind))>,
+}
+
+/// Texts as numbers.
+#[derive(Default)]
+struct Texts<'text> {
+    texts: Vec<Arc<str>>,
+    numbers: BTreeMap<&'text str, u32>,
+    latest: Option<(&'text str, u32)>,
+}
+
+impl<'text> Texts<'text> {
+    fn number(&mut self, text: &'text str) -> u32 {
+        if let Some((_, number)) = self.latest.filter(|(latest, _)| *latest == text) {
+            return number;
+        }
+        let number = *self.numbers.entry(text).or_insert_with(|| {
+            self.texts.push(text.into());
+            u32::try_from(self.texts.len() - 1).unwrap_or(u32::MAX)
+        });
+        self.latest = Some((text, number));
+        number
+    }
+
+    fn text(&self, number: u32) -> Arc<str> {
+        self.texts.get(number as usize).cloned().unwrap_or_default()
+    }
+}
+
+/// Sums of one program, which become part of those of all when it is over.
+pub(super) struct ProgramSums<'sums, 'text> {
+    sums: &'sums mut Sums,
+    chip_id: u32,
+    program: RunHostId,
+    ops: Texts<'text>,
+    riscs: Texts<'text>,
+    risc_sums: Vec<RiscSums>,
+    /// Places in `risc_sums`, by core and number of the processor.
+    places: BTreeMap<(Noc0Coord, u32), usize>,
+    latest: Option<((Noc0Coord, u32), usize)>,
+}
+
+impl<'text> ProgramSums<'_, 'text> {
+    /// Adds an event of a processor in an op.
+    pub(super) fn add(&mut self, (op, risc): (&'text str, &'text str), event: &TrafficEvent) {
+        let &TrafficEvent { kind, noc, core, byte_count: bytes, .. } = event;
+        let op = self.ops.number(op);
+        let place = self.place(core, risc);
+        let Some(own) = self.risc_sums.get_mut(place) else { return };
+        let counts = own.counts.entry((op, noc, kind)).or_default();
+        counts.events += 1;
+        counts.bytes = counts.bytes.saturating_add(bytes);
+        for (count, most) in counts.saturated.iter_mut().zip(SATURATED_BYTES) {
+            *count += u64::from(bytes == most);
+        }
+        let [narrow, _] = SATURATED_BYTES;
+        self.sums.has_wide_sizes |= bytes > narrow;
+        self.sums.traffic.open_wait_count += u64::from(own.wait(op, event));
+        if let Some(transfer) = own.state(noc).transfers.take(event) {
+            self.sums.transfer(self.chip_id, &transfer);
+        }
+    }
+
+    fn place(&mut self, core: Noc0Coord, risc: &'text str) -> usize {
+        let number = self.riscs.number(risc);
+        let key = (core, number);
+        if let Some((_, place)) = self.latest.filter(|(latest, _)| *latest == key) {
+            return place;
+        }
+        let place = *self.places.entry(key).or_insert_with(|| {
+            let (risc, counts) = (self.riscs.text(number), BTreeMap::new());
+            self.risc_sums.push(RiscSums { core, risc, counts, states: Default::default() });
+            self.risc_sums.len() - 1
+        });
+        self.latest = Some((key, place));
+        place
+    }
+
+    /// Ends the program.
+    pub(super) fn finish(self) {
+        for RiscSums { core, risc, counts, states } in self.risc_sums {
+            for ((op, noc, kind), counts) in counts {
+                let op = self.ops.text(op);
+                let key = (self.chip_id, self.program, op, core, Arc::clone(&risc), noc, kind);
+                self.sums.activities.push((key, counts));
+            }
+            let open = states.iter().filter(|state| state.wait.is_some()).count();
+            self.sums.traffic.open_wait_count += open as u64;
+        }
+    }
+}
+
+impl RiscSums {
+    const fn state(&mut self, noc: Noc) -> &mut RiscState {
+        let [undefined, noc0, noc1] = &mut self.states;
+        match noc {
+            Noc::Undefined => undefined,
+            Noc::Noc0 => noc0,
+            Noc::Noc1 => noc1,
+        }
+    }
+
+    /// Takes the beginning or the end of a wait; true if another one is left without an end.
+    fn wait(&mut self, op: u32, event: &TrafficEvent) -> bool {
+        let &TrafficEvent { kind, noc, time, .. } = event;
+        let wait = &mut self.state(noc).wait;
+        if let Some(end) = kind.end_of_wait() {
+            return wait.replace((end, time, (op, kind))).is_some();
+        }
+        if let Some((_, begin, (op, begun))) = wait.take_if(|(end, ..)| *end == kind) {
+            let counts = self.counts.entry((op, noc, begun)).or_default();
+            counts.wait_cycles = counts.wait_cycles.saturating_add(time.saturating_sub(begin));
+        }
+        false
+    }
+}
+
+impl Sums {
+    /// Begins a program of a chip.
+    pub(super) fn program<'text>(
+        &mut self,
+        chip_id: u32,
+        program: RunHostId,
+    ) -> ProgramSums<'_, 'text> {
+        ProgramSums {
+            sums: self,
+            chip_id,
+            program,
+            ops: Texts::default(),
+            riscs: Texts::default(),
+            risc_sums: Vec::new(),
+            places: BTreeMap::new(),
+            latest: None,
+        }
+    }
+
+    /// Adds a program's trace.
+    pub(super) fn add_trace(&mut self, trace: &ProgramTrace) {
+        self.has_wide_sizes |= has_wide_sizes(std::slice::from_ref(trace));
+        let mut program = self.program(trace.chip_id, trace.program);
+        for object in trace.objects.iter().filter(|object| object.zone.is_none()) {
+            let kind = object.event_type.as_deref().and_then(EventKind::from_name);
+            let Some(kind) = kind else {
+                program.sums.unknown(trace.chip_id, object);
+                continue;
+            };
+            let op = object.op_name.as_deref().unwrap_or_default();
+            program.add((op, &object.proc), &TrafficEvent::from_object(kind, object));
+        }
+        program.finish();
+    }
+
+    fn unknown(&mut self, chip_id: u32, object: &TraceObject) {
+        self.traffic.unknown_count += 1;
+        self.traffic.first_unknown.get_or_insert_with(|| {
+            let kind = object.event_type.as_deref().unwrap_or_default();
+            let TraceObject { sx, sy, proc, timestamp, .. } = object;
+            format!("`{kind}`, chip {chip_id} core ({sx},{sy}) {proc}, cycle {timestamp}")
+        });
+    }
+
+    /// Takes the bytes that an event moved.
+    fn transfer(&mut self, chip_id: u32, transfer: &Transfer) {
+        let &Transfer { kind, noc, core, target, byte_count: bytes, .. } = transfer;
+        let is_read = kind.is_read();
+        let target = match target {
+            _ if kind.is_multicast() => {
+                self.traffic.multicast_count += 1;
+                return;
+            }
+            Target::Tile(tile) => tile,
+            unknown => {
+                self.traffic.unplaced_count += 1;
+                if let Target::Unplaced(target) = unknown {
+                    add_transfer(&mut self.unplaced, (chip_id, noc, core, target, is_read), bytes);
+                }
+                return;
+            }
+        };
+        let (from, to) = if is_read { (target, core) } else { (core, target) };
+        add_transfer(&mut self.pairs, (chip_id, noc, from, to), bytes);
+    }
+
+    /// The traffic of all programs; `grid` gives the columns and rows of a chip's tiles.
+    pub(super) fn finish(self, grid: impl Fn(u32) -> Option<(u16, u16)>) -> Traffic {
+        let pair = |((chip_id, noc, from, to), (transfer_count, byte_count))| Pair {
+            chip_id,
+            noc,
+            from,
+            to,
+            transfer_count,
+            byte_count,
+        };
+        let unplaced = |(key, (transfer_count, byte_count))| {
+            let (chip_id, noc, core, target, is_read) = key;
+            UnplacedPair { chip_id, noc, core, target, is_read, transfer_count, byte_count }
+        };
+        let pairs: Vec<Pair> = in_order(self.pairs).map(pair).collect();
+        Traffic {
+            activities: activities(self.activities, self.has_wide_sizes),
+            links: links(&pairs, grid),
+            pairs,
+            unplaced_pairs: in_order(self.unplaced).map(unplaced).collect(),
+            ..self.traffic
+        }
+    }
+}
+
+/// Sums of the same key together, in the order of the keys.
+fn activities(mut sums: Vec<(ActivityKey, Counts)>, has_wide_sizes: bool) -> Vec<Activity> {
+    sums.sort_by(|(one, _), (other, _)| one.cmp(other));
+    sums.dedup_by(|(key, counts), (kept, sum)| {
+        let is_same = key == kept;
+        if is_same {
+            sum.merge(counts);
+        }
+        is_same
+    });
+    let activity = |(key, counts): (ActivityKey, Counts)| {
+        let (chip_id, program, op_name, core, risc, noc, kind) = key;
+        let [narrow, wide] = counts.saturated;
+        Activity {
+            chip_id,
+            program,
+            op_name,
+            core,
+            risc,
+            noc,
+            kind,
+            event_count: counts.events,
+            byte_count: counts.bytes,
+            saturated_count: if has_wide_sizes { wide } else { narrow },
+            wait_cycles: counts.wait_cycles,
+        }
+    };
+    sums.into_iter().map(activity).collect()
+}
+
+fn in_order<K: Ord>(sums: HashMap<K, Moved>) -> impl Iterator<Item = (K, Moved)> {
+    sums.into_iter().collect::<BTreeMap<_, _>>().into_iter()
+}
+
+/// Bytes over each link that pairs of tiles took.
+fn links(pairs: &[Pair], grid: impl Fn(u32) -> Option<(u16, u16)>) -> Vec<LinkLoad> {
+    let mut links: BTreeMap<Link, u64> = BTreeMap::new();
+    for &Pair { chip_id, noc, from, to, byte_count, .. } in pairs {
+        let grid = grid(chip_id).into_iter();
+        for (tile, direction) in grid.flat_map(|grid| route(noc, from, to, grid)) {
+            let load = links.entry(Link { chip_id, noc, tile, direction }).or_default();
+            *load = load.saturating_add(byte_count);
+        }
+    }
+    links.into_iter().map(|(link, byte_count)| LinkLoad { link, byte_count }).collect()
+}
+
+fn add_transfer<K: Eq + Hash>(transfers: &mut HashMap<K, Moved>, key: K, bytes: u64) {
+    let (count, sum) = transfers.entry(key).or_default();
+    *count += 1;
+    *sum = sum.saturating_add(bytes);
+}
