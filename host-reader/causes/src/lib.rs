@@ -10,8 +10,8 @@
 //! | which RISC sets the pace of an op? | [`Pace`], [`CriticalPath`] |
 //! | from which figure on does a rule fire, and who says so? | [`Threshold`] |
 //!
-//! Everything can be serialised, with units in the names of fields. Nothing is printed here.
-//! `docs/explain.md` tells the rules and what fools each of them.
+//! Everything can be serialised; the names of fields contain their units. Nothing is printed here.
+//! `docs/explain.md` describes the rules and the known sources of error of each rule.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(
