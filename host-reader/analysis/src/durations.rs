@@ -1,15 +1,15 @@
-//! Durations of one zone, in as few bytes as they need.
+//! Durations of one zone, stored in as few bytes as possible.
 
 #![expect(clippy::arithmetic_side_effects, reason = "a capacity is far below half of the numbers")]
 
 use super::{CycleStatistics, ranks::Cycles};
 
-/// Durations in the order in which they came, those of each size apart.
+/// Durations in the order in which they were added, separated by size.
 #[derive(Debug, Default)]
 pub(super) struct Durations {
-    /// Fewer than 2^16 cycles: most.
+    /// Durations below 2^16 cycles: most of them.
     short: Chunks<u16>,
-    /// Fewer than 2^32 cycles: nearly all others.
+    /// Durations below 2^32 cycles: nearly all others.
     medium: Chunks<u32>,
     long: Chunks<u64>,
 }
@@ -34,7 +34,7 @@ impl Durations {
         self.short.is_empty() && self.medium.is_empty() && self.long.is_empty()
     }
 
-    /// Statistics of what all of these hold.
+    /// Computes the statistics over several collections.
     pub(super) fn statistics(parts: &[&Self], aiclk_mhz: u32) -> CycleStatistics {
         let shorts: Vec<&[u16]> = parts.iter().flat_map(|part| part.short.pieces()).collect();
         let mediums: Vec<&[u32]> = parts.iter().flat_map(|part| part.medium.pieces()).collect();
@@ -59,8 +59,8 @@ fn values<T: Cycles, Wide: From<T>>(pieces: &[&[T]]) -> impl Iterator<Item = Wid
     pieces.iter().copied().flatten().copied().map(Wide::from)
 }
 
-/// Values in pieces of memory that stay where they are: a vector that grows would leave as much
-/// memory behind as it ends with, and new memory is what gathering costs most.
+/// Values in chunks of memory that never move. A growing vector would leave as much unused memory
+/// behind as its final size, and allocating memory is the main cost of collecting.
 #[derive(Debug)]
 struct Chunks<T> {
     last: Vec<T>,

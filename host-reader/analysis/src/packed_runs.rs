@@ -1,4 +1,5 @@
-//! Runs of lanes in some twenty bytes each, since a report holds those of all launches at once.
+//! Runs of lanes packed into about twenty bytes each, since a report holds the runs of all launches
+//! at once.
 
 use super::figures::{Extent, LaneExtents, LaneRun, OpKey};
 use reader::{
@@ -17,7 +18,7 @@ use std::{
 #[derive(Debug, Default)]
 pub(super) struct ChipRuns {
     lanes: Vec<PackedRuns>,
-    /// Cores whose kernels dispatch others; their runs belong to no op.
+    /// Cores with dispatch kernels, whose runs belong to no op.
     dispatch_cores: BTreeSet<Noc0Coord>,
 }
 
@@ -47,7 +48,8 @@ impl ChipRuns {
         &self.dispatch_cores
     }
 
-    /// The runs by program, then lane, then as the lane had them, in pieces that end with a program.
+    /// Returns the runs sorted by program, lane and order in the lane, in pieces that end after a
+    /// program.
     pub(super) fn pieces(&mut self) -> Pieces<'_> {
         self.lanes.sort_by_key(|runs| runs.lane);
         let mut lanes: Vec<_> = self.lanes.iter().map(|runs| runs.runs().peekable()).collect();
@@ -59,13 +61,14 @@ impl ChipRuns {
     }
 }
 
-/// Runs of a piece beyond which it ends with the program: unpacked they take some megabytes.
+/// Number of runs after which a piece ends with the current program. Unpacked, they take some
+/// megabytes.
 const PIECE_RUN_COUNT: usize = 1 << 15;
 
-/// The runs of a chip, piece by piece.
+/// Iterator over the runs of a chip, piece by piece.
 pub(super) struct Pieces<'runs> {
     lanes: Vec<Peekable<Runs<'runs>>>,
-    /// The next program of each lane that has one.
+    /// Next program of each lane that has one.
     heads: BinaryHeap<Reverse<(OpKey, usize)>>,
 }
 
@@ -90,7 +93,7 @@ impl Iterator for Pieces<'_> {
     }
 }
 
-/// Runs of one lane, ordered by program, then by their index in the lane.
+/// Runs of one lane, sorted by program, then by index in the lane.
 #[derive(Debug)]
 struct PackedRuns {
     lane: LaneId,
@@ -100,20 +103,20 @@ struct PackedRuns {
     far: Vec<LaneExtents>,
 }
 
-/// What a run has, so that nothing is written for what it has not.
+/// Flags for the fields of a run. Missing fields are not stored.
 struct Shape;
 
 impl Shape {
     const IS_FAR: u64 = 1;
     const HAS_TRACE: u64 = 1 << 1;
     const HAS_SUB_DEVICE: u64 = 1 << 2;
-    /// The kernel's zones are those of a kernel that moves data.
+    /// The data-movement extent equals the kernel extent.
     const MOVES_DATA: u64 = 1 << 3;
-    /// The kernel's zones are those of the RISC's own kernel.
+    /// The extent of the RISC's own kernel equals the kernel extent.
     const IS_OWN: u64 = 1 << 4;
 }
 
-/// The run before, which a run is written relative to.
+/// Previous run, relative to which a run is stored.
 #[derive(Clone, Copy, Default)]
 struct Before {
     program: u32,
@@ -161,7 +164,7 @@ impl PackedRuns {
         }
         for extent in [&extents.firmware, &extents.kernel] {
             for time in [extent.first_start, extent.last_start, extent.last_end] {
-                // 0 is for no time; a time before the run's first record makes a long number.
+                // 0 means no time. A time before the run's first record becomes a long number.
                 push(bytes, time.map_or(0, |time| time.wrapping_sub(*start).wrapping_add(1)));
             }
         }
@@ -182,7 +185,7 @@ const fn difference(one: u64, other: u64) -> i64 {
     one.wrapping_sub(other).cast_signed()
 }
 
-/// The shape of extents that follow from firmware and kernel; [`None`] where they do not.
+/// Returns the flags of extents that follow from firmware and kernel; [`None`] for other extents.
 fn near_shape(extents: &LaneExtents, start: u64) -> Option<u64> {
     let LaneExtents { firmware, kernel, data_movement, own_kernel, stall } = extents;
     let as_kernel = |part: &Extent, bit: u64| match part {
@@ -191,13 +194,13 @@ fn near_shape(extents: &LaneExtents, start: u64) -> Option<u64> {
     };
     let shape =
         as_kernel(data_movement, Shape::MOVES_DATA)? | as_kernel(own_kernel, Shape::IS_OWN)?;
-    // All times but one: that would be written as no time.
+    // A time just before `start` would be stored as "no time".
     let times = [firmware, kernel].into_iter();
     let mut times = times.flat_map(|part| [part.first_start, part.last_start, part.last_end]);
     (stall.is_none() && times.all(|time| time != Some(start.wrapping_sub(1)))).then_some(shape)
 }
 
-/// The runs of one lane.
+/// Iterator over the runs of one lane.
 struct Runs<'runs> {
     lane: LaneId,
     bytes: slice::Iter<'runs, u8>,
@@ -281,7 +284,8 @@ mod tests {
         })
     }
 
-    /// Two lanes, few programs, times near and far, kernels of every sort.
+    /// Generates runs of two lanes with few programs, close and distant times, and all kinds of
+    /// kernels.
     fn any_run() -> impl Strategy<Value = LaneRun> {
         let extents = [any_extent(), any_extent(), any_extent(), any_extent()];
         let like_kernel = any::<(Option<bool>, Option<bool>)>();
@@ -336,7 +340,7 @@ mod tests {
             let mut lanes: Vec<LaneId> = runs.iter().map(|run| run.lane).collect();
             lanes.sort_unstable();
             lanes.dedup();
-            // The last lane first: pieces do not depend on the order in which lanes come.
+            // The last lane is first: pieces do not depend on the order of lanes.
             for &lane in lanes.iter().rev() {
                 let mut other = ChipRuns::default();
                 other.add(lane, runs.iter().copied().filter(|run| run.lane == lane));
@@ -394,7 +398,7 @@ mod tests {
             chip.add(place(run(0, 1)).lane, (0..programs).map(|program| place(run(program, 1))));
         }
         let counts: Vec<usize> = chip.pieces().map(|piece| piece.len()).collect();
-        // The first number of programs whose runs are more than a piece has.
+        // Nine programs are the fewest with more runs than `PIECE_RUN_COUNT`.
         assert_eq!(counts, [36_000, 36_000, 8_000]);
     }
 }

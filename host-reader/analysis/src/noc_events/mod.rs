@@ -1,7 +1,7 @@
-//! NoC events: transfers, barriers, semaphores and fabric packets that kernels recorded.
+//! NoC events: transfers, barriers, semaphores and fabric packets recorded by kernels.
 //!
-//! A NoC event is timestamped data under the id 12345 ([`wire::ZoneId::NOC_TRACING`]). No other id
-//! is ever taken for one. Events of locks have the id 23456 ([`wire::ZoneId::NOC_DEBUGGING`]).
+//! A NoC event is timestamped data with the id 12345 ([`wire::ZoneId::NOC_TRACING`]); data with
+//! other ids is not. Lock events have the id 23456 ([`wire::ZoneId::NOC_DEBUGGING`]).
 //!
 //! | question | item |
 //! |---|---|
@@ -18,7 +18,7 @@
 //!
 //! # Compatibility
 //! `tt_metal/tools/profiler/event_metadata.hpp` and `tt_metal/impl/profiler/profiler.cpp`: the
-//! payloads, the numbers, the objects of `noc_trace_*.json` and how fabric events are joined.
+//! payloads, the numbers, the objects of `noc_trace_*.json` and the joining of fabric events.
 
 #![cfg_attr(
     not(test),
