@@ -10,7 +10,7 @@
 //! | for what did RISCs wait, how often and how long? | [`wait_statistics`] |
 //! | which waits and signals does a run have? | [`SyncNames::runs_of`], [`RunSync`] |
 //! | what is missing, in few rows, and what helps? | [`loss_groups`], [`loss_remedies`] |
-//! | how long did RISCs work for the profiler, as far as it shows that? | [`own_time`] |
+//! | how long did RISCs work for the profiler, as far as known? | [`own_time`] |
 //! | why is a figure of an op empty? | [`Doubt`] |
 //! | all of it at once | [`Report`] |
 //! | and lane by lane | [`LaneFigures`], [`LaneRuns`] |
@@ -107,7 +107,7 @@ pub struct SubtractedProbeCost {
     pub costs: Vec<ProbeCostRow>,
     /// Number of zones that were shorter than the cost of their probes, and are now 0 cycles long.
     pub shorter_than_cost_count: u64,
-    /// Number of unchanged zones, of RISCs without measured costs.
+    /// Number of zones on RISCs without measured costs. They are unchanged.
     pub uncalibrated_zone_count: u64,
 }
 

@@ -60,7 +60,7 @@ impl SumTotals {
         }
     }
 
-    /// Computes the statistics of all totals, with the chips of a readout.
+    /// Computes the statistics of all totals. `readout` has the data of the chips.
     pub(super) fn statistics(mut self, readout: &Readout) -> Vec<SumStatistics> {
         let chips = readout.devices.iter().map(|device| &device.chip);
         let of_chips = chips.filter_map(|chip| Some((chip, self.0.remove(&chip.chip_id)?)));

@@ -125,7 +125,7 @@ impl Group<'_> {
         }
     }
 
-    /// Adds the zones whose inner zones are complete, until `depth` zones are left.
+    /// Removes zones from `around` until `depth` are left, and adds their durations.
     #[inline]
     fn leave(&mut self, depth: usize) {
         while self.around.len() > depth

@@ -133,7 +133,7 @@ impl WaitTotals {
         }
     }
 
-    /// Computes the statistics of all waits, with the chips of a readout.
+    /// Computes the statistics of all waits. `readout` has the data of the chips.
     pub(super) fn statistics(mut self, readout: &Readout) -> Vec<WaitStatistics> {
         let losing = losing_riscs(readout);
         let mut statistics = Vec::new();

@@ -49,7 +49,7 @@ fn metrics_are_the_quotients_of_the_log() {
     let summaries: Vec<_> = counters[0].counters.summaries(false).collect();
     let value =
         |label: &str| summaries.iter().find(|one| one.metric.label() == label).map(|one| one.mean);
-    // Of 4317 cycles.
+    // Counts in 4317 cycles.
     for (label, count) in [
         ("Thread 0 Stall Rate", 367.0),
         ("Any-Thread Stall Rate", 667.0),

@@ -21,9 +21,8 @@ const FEWEST_POPS: u64 = 4;
 /// before it, and ends almost two blocks' work after the unpacker.
 ///
 /// If the packer is held up, both halves of the math's destination are full. The packer then ends
-/// two steps after the start of the math's last work. So neither distance is shorter than the
-/// math's own work, and neither leaves more than the work of two steps.
-/// than that of two steps.
+/// two steps after the start of the math's last work. So the math's own work for a block is at most
+/// `to_math`, and at most two steps minus `to_packer`.
 pub(crate) struct LastBlock {
     blocks: f64,
     /// Cycles from the core's first start to its last end.
@@ -98,9 +97,8 @@ pub(crate) fn of_whole_kernel(run: &CoreRun<'_>, cycles: u64) -> u64 {
 /// Estimates the number of blocks that a core's unpacker took in its whole kernel.
 ///
 /// With recorded signals, the count follows from the rate of pops in the known part. Otherwise it
-/// is the number of waits for the buffer with most waits. As not each wait for a buffer blocks, a
+/// is the number of waits for the buffer with most waits. Since not every wait for a buffer blocks, a
 /// barrier with about as many waits is also considered.
-/// most often, or for a barrier of about as many: not each wait for a buffer blocks.
 fn block_count(core: &[CoreRun<'_>]) -> Option<f64> {
     let unpacker = core.iter().find(|run| run.lane.risc == Risc::Trisc0)?;
     if let Some(cycles) = unpacker.evidence.sync().and_then(pop_cycles) {

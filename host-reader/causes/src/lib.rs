@@ -8,7 +8,7 @@
 //! | how long was each RISC blocked, by what? | [`RiscWait`], [`SyncCounts`] |
 //! | for whom did cores wait at a semaphore? | [`SemaphoreWait`] |
 //! | which RISC sets the pace of an op? | [`Pace`], [`CriticalPath`] |
-//! | from which figure on does a rule fire, and who says so? | [`Threshold`] |
+//! | from which figure on does a rule fire, by which source? | [`Threshold`] |
 //!
 //! Everything can be serialised; the names of fields contain their units. Nothing is printed here.
 //! `docs/explain.md` describes the rules and the known sources of error of each rule.

@@ -14,9 +14,9 @@ pub(crate) struct LostRuns(HashMap<LaneId, LaneLosses>);
 /// Losses of one lane.
 #[derive(Debug, Default)]
 struct LaneLosses {
-    /// Programs whose runs may all have lost records.
+    /// Programs of which any run may have lost records.
     programs: Vec<RunHostId>,
-    /// Ranges of launches whose runs may all have lost records.
+    /// Ranges of launches of which any run may have lost records.
     spans: Vec<ProgramSpan>,
     /// Times at which runs were lost or cut.
     windows: Vec<LossWindow>,

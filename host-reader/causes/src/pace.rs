@@ -35,9 +35,9 @@ pub struct Pace {
     pub margin_at_most: f64,
     /// Upper bound of the gain at the pacer, in percent of the op's time.
     pub gain_at_most_percent: f64,
-    /// Percentage of its time in which the unpacker waits for tiles; `None` without an unpacker.
+    /// Percentage of the unpacker's time in which it waits for tiles; `None` without an unpacker.
     pub unpack_wait_percent: Option<f64>,
-    /// Percentage of its time in which the packer waits for room; `None` without a packer.
+    /// Percentage of the packer's time in which it waits for room; `None` without a packer.
     pub pack_wait_percent: Option<f64>,
     /// True if the use of the math was measured by its last block or a counter, not from waits
     /// alone.

@@ -125,8 +125,8 @@ pub(crate) fn critical_path(
 
 /// Fraction (1/n) at the end of a window that a path walks but that is not counted.
 ///
-/// The RISC that matters at the window's end is unknown. Some blocks earlier, all walks are the
-/// same.
+/// The RISC that matters at the window's end is unknown. Some blocks earlier, the paths from
+/// all RISCs are the same.
 const SETTLING_PART: u64 = 4;
 
 /// Finds the critical path of an op whose single waits are known in some parts only: the paths of

@@ -28,7 +28,7 @@ pub(crate) struct SteadyLaunches {
 }
 
 impl SteadyLaunches {
-    /// Finds the last iteration of a recording; `None` if nothing repeats on one of its chips.
+    /// Finds the last iteration of a recording; `None` if nothing repeats on at least one chip.
     pub(crate) fn of(
         recording: &Recording,
         launches: &[Explained<'_>],

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 const WINDOWS_MAX: usize = 512;
 
 /// Cycles after the opening of a window in which a signal may have no record. The RISC checks the
-/// window at a slightly different time than that of the record.
+/// window slightly before or after the time of the record.
 const EDGE_CYCLES: u64 = 32;
 
 /// Times at which single waits of an op are known.

@@ -106,7 +106,8 @@ fn every_duration_is_the_cell_of_the_device_perf_report() {
             compared += usize::from(found.is_some());
         }
     }
-    // Firmware, kernel, its start on the RISCs that move data, first to last start, BRISC and NCRISC.
+    // Six figures each: firmware, kernel, kernel from its data-movement start, first to last start,
+    // BRISC and NCRISC.
     assert_eq!(compared, 5 * 6);
 }
 

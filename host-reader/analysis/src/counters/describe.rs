@@ -6,8 +6,8 @@ use crate::counters::{
 };
 use reader::{lane::Lane, names::ZoneTable, readout::Readout};
 
-/// Attaches the text that TT-Metal's host writes to each counter of 16 bytes; returns how many were
-/// added.
+/// Attaches the text that TT-Metal's host writes to each counter of 16 bytes; returns the number
+/// of texts added.
 ///
 /// The text is needed because a line of a device log only has room for the first half. Counters
 /// that have a text keep it. Counters that cannot be decoded get none.

@@ -8,9 +8,9 @@
 //! | which counter is it, and what did it count? | [`Sample`] |
 //! | which counters are there? | [`counter_name`], [`current_name`], [`CounterGroup`] |
 //! | how many runs does it take to read them all? | [`PassPlan`], [`merge_passes`] |
-//! | how does a device log have room for them? | [`describe_counters`] |
+//! | how are they stored in a device log? | [`describe_counters`] |
 //! | what did the cores of a launch count? | [`counters_of`], [`OpCounters`] |
-//! | which metrics are there, and what can none of them see? | [`metrics`], [`Metric`], [`Limit`] |
+//! | which metrics are there, and what does each not show? | [`metrics`], [`Metric`], [`Limit`] |
 //!
 //! A metric whose counters were not read has no value, which differs from 0. A counter that the
 //! hardware ties to a constant is [not observable](Sample::is_observable), whatever its value.

@@ -43,7 +43,7 @@ impl Unit {
     }
 }
 
-/// Additional inputs of the figures.
+/// Inputs of the figures other than the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CounterScale {
     /// Architecture; `None` if unknown. Some ports of L1 have a different use on Blackhole and

@@ -3,8 +3,8 @@
 use crate::noc_events::{payload::Trailer, trace::is_event};
 use reader::readout::Readout;
 
-/// Attaches the text that TT-Metal's host writes to each event with addresses; returns how many
-/// were added.
+/// Attaches the text that TT-Metal's host writes to each event with addresses; returns the
+/// number of texts added.
 ///
 /// The text is needed because a line of a device log only has room for the event itself. Events
 /// that have a text keep it.

@@ -93,8 +93,8 @@ pub(crate) fn join(events: Vec<Event>, tiles: &Tiles, notes: &mut TraceNotes) ->
     joined
 }
 
-/// Returns the number of write events of the packet that begins with this event; `None` if none
-/// begins.
+/// Returns the number of write events of the packet that begins with this event; `None` if the
+/// event begins no packet.
 fn part_count(event: &Event) -> Option<usize> {
     match &event.payload {
         Payload::Fabric(_) => Some(1),

@@ -5,14 +5,14 @@
 //!
 //! | question | item |
 //! |---|---|
-//! | what do the 64 bits say? | [`Payload::decode`] |
+//! | what do the 64 bits mean? | [`Payload::decode`] |
 //! | which numbers mean which kind? | [`EventKind`], [`Numbering`] |
 //! | which tile do the coordinates mean? | [`TileMap`] |
 //! | which lines of tiles are harvested? | [`lines_without`], [`lines_of_traces`] |
 //! | what happened in each program? | [`NocTraces::of_readout`] |
-//! | how is it written as TT-Metal writes it, and read? | [`ProgramTrace::to_json`], [`read_json`] |
-//! | how does a device log have room for addresses? | [`describe_addresses`] |
-//! | who moved how much, to whom, over which links? | [`Traffic`] |
+//! | how is it written in TT-Metal's format, and read? | [`ProgramTrace::to_json`], [`read_json`] |
+//! | how are addresses stored in a device log? | [`describe_addresses`] |
+//! | how many bytes moved between which tiles, over which links? | [`Traffic`] |
 //! | how busy were links and DRAM, and what did congestion cost? | [`NocFigures`] |
 //! | which memory did kernels hold, and for how long? | [`Locks`] |
 //!

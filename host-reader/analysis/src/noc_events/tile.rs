@@ -52,7 +52,6 @@ impl TileMap {
     /// with the lines that have records, and with the known lines. A translated number is known if
     /// it means the same line in all remaining sets. If every line but one has records, as when one
     /// line dispatches, the whole grid is often known.
-    /// one line dispatches, is often known as a whole.
     #[must_use]
     pub fn of_device(device: &DeviceReadout) -> Option<Self> {
         let mut map = Self::unharvested(&device.chip.arch)?;

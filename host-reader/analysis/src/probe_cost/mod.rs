@@ -28,13 +28,13 @@ use wire::Risc;
 
 /// Name of the calibration kernel's empty zone.
 pub const EMPTY: &str = "PROBE-COST-EMPTY";
-/// Name of its zone that contains one empty zone.
+/// Name of the calibration kernel's zone that contains one empty zone.
 pub const NESTED: &str = "PROBE-COST-NESTED";
-/// Name of its zone that contains 8 bytes of data.
+/// Name of the calibration kernel's zone that contains 8 bytes of data.
 pub const DATA: &str = "PROBE-COST-DATA";
-/// Name of its zone that contains 16 bytes of data.
+/// Name of the calibration kernel's zone that contains 16 bytes of data.
 pub const WIDE_DATA: &str = "PROBE-COST-WIDE-DATA";
-/// Name of its zone that contains an event.
+/// Name of the calibration kernel's zone that contains an event.
 pub const EVENT: &str = "PROBE-COST-EVENT";
 
 /// Error for a readout without the records of a calibration kernel.

@@ -24,7 +24,7 @@ pub struct Subtraction {
     pub costs: Vec<ProbeCostRow>,
     /// Number of zones that were shorter than the cost of their probes, and are now 0 cycles long.
     pub shorter_than_cost_count: u64,
-    /// Number of unchanged zones, of RISCs without measured costs.
+    /// Number of zones on RISCs without measured costs. They are unchanged.
     pub uncalibrated_zone_count: u64,
 }
 

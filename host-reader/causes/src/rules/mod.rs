@@ -129,7 +129,7 @@ pub(crate) struct OpFacts<'a> {
     pub(crate) devices: &'a [DeviceTime],
     /// Launches that the explanation covers.
     pub(crate) ops: &'a [&'a OpCauses],
-    /// All launches. Only repeated delays over all of them show a late core or chip.
+    /// All launches, which are needed to find repeated delays of a core or chip.
     pub(crate) all: &'a [&'a OpCauses],
     pub(crate) sync: &'a SyncCounts,
     pub(crate) iterations: Iterations,

@@ -46,13 +46,13 @@ pub(crate) fn follows_from_dram(finding: &Finding, ops: &[ModelFacts]) -> bool {
     moves_data && ops.iter().any(|op| is_at_peak(op) && is_same_op(&op.place))
 }
 
-/// Reports ops that use the peak of a NoC link and take a large part of the kernels' time.
+/// Reports ops that use a NoC link at its peak and take a large part of the kernels' time.
 pub(crate) fn noc(groups: &[OpGroup<'_>], uses: &NocUses) -> Vec<Finding> {
     let kernels_ns: f64 = groups.iter().map(OpGroup::kernel_ns).sum();
     groups.iter().filter_map(|group| noc_of(group, uses, kernels_ns)).collect()
 }
 
-/// Returns the finding about a group's launches whose programs use the peak of a link.
+/// Returns the finding about a group's launches whose programs use a link at its peak.
 fn noc_of(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<Finding> {
     let use_of = |op: &&OpCauses| {
         let noc_use = uses.get(&(op.chip_id, op.run_host_id))?;
@@ -62,7 +62,7 @@ fn noc_of(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<Findin
     noc_bound(group.place(), &group.label, &bound, kernels_ns)
 }
 
-/// Returns the finding about launches that use the peak of a link, given with their times.
+/// Returns the finding about launches that use a link at its peak, given with their times.
 fn noc_bound(
     place: Place,
     label: &str,

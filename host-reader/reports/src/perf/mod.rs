@@ -7,7 +7,7 @@
 //! |---|---|
 //! | how is an ops CSV read? | [`read_ops_csv`], [`OpsCsv`], [`OpRow`] |
 //! | what was wrong with it? | [`Problem`] |
-//! | what does it say? | [`PerfReport`], made as [`PerfOptions`] ask for |
+//! | which report follows from it? | [`PerfReport`], with [`PerfOptions`] |
 //! | what can a chip do at most? | [`ArchTable`], [`ArchLimits`] |
 //! | how much did an op vary? | [`Iterations`] |
 //! | how is it shown? | [`write_table`], [`write_ops_csv`], [`write_stacked_csv`], [`write_stacked_picture`] |

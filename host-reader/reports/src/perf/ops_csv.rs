@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn lines_read_at_once_are_those_read_one_by_one() {
-        // Quotes around a cell make its line one that is read alone.
+        // A line with quotes around a cell is read separately.
         let line = |number: usize, is_quoted: bool| {
             let quote = if is_quoted { "\"" } else { "" };
             row(&format!("{quote}Op{number}{quote}"))

@@ -171,8 +171,7 @@ mod tests {
         }
     }
 
-    /// The reader of these files was tested against TT-Metal's own files, independently of this
-    /// writer.
+    /// Tests the writer with the reader of these files, which was tested with TT-Metal's own files.
     #[test]
     fn messages_are_read_back_with_traces_replays_and_backticks() {
         let log = HostLog {

@@ -36,8 +36,8 @@ struct Rates {
     worker: f32,
     /// Maximum rate at which an Ethernet link sends.
     ethernet_link: f32,
-    /// Cycles until the bytes of a read arrive from the own tile, the own column, the own row and
-    /// other tiles.
+    /// Cycles until the bytes of a read arrive: from the reader's own tile, from its column, from
+    /// its row, and from other tiles.
     read_cycles: [u64; 4],
     /// Cycles of a write per link.
     hop_cycles: u64,

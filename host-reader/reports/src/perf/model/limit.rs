@@ -50,8 +50,8 @@ impl ShapeLimit {
 
 /// Returns the minimum bytes that an op without a model moves.
 ///
-/// It reads and writes as many elements as the smaller of its first input and its output, counted
-/// for each of the two in DRAM. The smaller one counts because slices read a part of their input,
+/// The op reads its first input and writes its output; tensors outside DRAM do not count. The
+/// element count of both is that of the smaller tensor, because slices read a part of their input,
 /// and updates write a part of their output.
 fn moved_bytes(row: &OpRow, modelled: &Modelled, context: &ModelContext<'_>) -> Option<f64> {
     if modelled.analysis != super::BoundAnalysis::None {
