@@ -97,8 +97,8 @@ pub(crate) fn of_whole_kernel(run: &CoreRun<'_>, cycles: u64) -> u64 {
 /// Estimates the number of blocks that a core's unpacker took in its whole kernel.
 ///
 /// With recorded signals, the count follows from the rate of pops in the known part. Otherwise it
-/// is the number of waits for the buffer with most waits. Since not every wait for a buffer blocks, a
-/// barrier with about as many waits is also considered.
+/// is the number of waits for the buffer with most waits. Since not every wait for a buffer blocks,
+/// a barrier with about as many waits is also considered.
 fn block_count(core: &[CoreRun<'_>]) -> Option<f64> {
     let unpacker = core.iter().find(|run| run.lane.risc == Risc::Trisc0)?;
     if let Some(cycles) = unpacker.evidence.sync().and_then(pop_cycles) {

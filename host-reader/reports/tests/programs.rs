@@ -118,8 +118,8 @@ fn kernel_durations_have_a_summary_and_a_histogram() {
     assert_eq!(programs.all_kernel_durations(options), KernelDurationSummary::default());
     programs.add_read(&read(&FIVE[..2]));
     programs.add_read(&read(&FIVE[2..]));
-    // 1900, 2420, 4000, 666, 6002 ns: a tenth of the range is 533.6, and the next multiple of 100
-    // is 600.
+    // Durations of 1900, 2420, 4000, 666, 6002 ns: a tenth of the range is 533.6 ns, and the next
+    // multiple of 100 is 600.
     let summary = programs.all_kernel_durations(options);
     let counts = vec![1, 0, 1, 1, 0, 1, 0, 0, 0, 1];
     let edges_ns = vec![600, 1200, 1800, 2400, 3000, 3600, 4200, 4800, 5400, 6000, 6600];

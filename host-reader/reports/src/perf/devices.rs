@@ -53,7 +53,7 @@ fn device_count(file: &OpsCsv) -> u64 {
 /// mean.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1.
+/// tt-perf-report 1.4.1: the same rows.
 pub(super) fn merge_devices(rows: Vec<OpRow>, notes: &mut Vec<String>) -> Vec<OpRow> {
     let mut queues: BTreeMap<u64, VecDeque<usize>> = BTreeMap::new();
     for (at, row) in rows.iter().enumerate().filter(|(_, row)| row.is_device_op()) {
