@@ -1,5 +1,5 @@
-//! Shows who moved how much to whom, from a file that TT-Metal wrote:
-//! `cargo run --example moved_bytes NOC_TRACE.json`.
+//! Shows the bytes moved between tiles, from a file that TT-Metal wrote: `cargo run --example
+//! moved_bytes NOC_TRACE.json`.
 
 use analysis::noc_events::{ProgramTrace, Traffic, read_json};
 use std::{env, fs, io, path::Path};
@@ -10,7 +10,7 @@ const SAMPLE: &str = concat!(
     "/../../tests/captures/mesham-tt-sim/wormhole-noc-4096/noc_trace_dev0_ID0.json"
 );
 
-/// A line for each pair of tiles, and one for each part of the file that could not be read.
+/// Returns a line for each pair of tiles, and one for each unreadable part of the file.
 fn moved(path: &Path) -> io::Result<Vec<String>> {
     let read = read_json(&fs::read(path)?);
     let trace = ProgramTrace {
@@ -20,7 +20,7 @@ fn moved(path: &Path) -> io::Result<Vec<String>> {
         op_name: String::new(),
         objects: read.objects,
     };
-    // Without the size of the grid there are pairs of tiles, but no links.
+    // Without the size of the grid, there are pairs of tiles but no links.
     let traffic = Traffic::of_traces(&[trace], |_| None);
     let pairs = traffic.pairs.iter().map(|pair| {
         format!("{} to {}: {} bytes over {:?}", pair.from, pair.to, pair.byte_count, pair.noc)
@@ -38,7 +38,7 @@ fn main() -> io::Result<()> {
 
 #[test]
 fn a_kernel_of_eight_reads_and_writes_moved_both_ways() {
-    // Its source moves 8 x 4,096 bytes from DRAM and back.
+    // Its kernel moves 8 x 4,096 bytes from DRAM and back.
     let lines = moved(Path::new(SAMPLE)).unwrap();
     assert_eq!(lines.len(), 2, "{lines:?}");
     assert!(lines[0].ends_with("32768 bytes over Noc0"), "{lines:?}");

@@ -1,4 +1,4 @@
-//! Prints how busy the math units were, and what that figure cannot see.
+//! Prints the use of the math units, and the limits of that figure.
 
 use analysis::{counters::counters_of, launches_of};
 use recording::device_log::read_device_log;

@@ -1,4 +1,4 @@
-//! Values: how many each RISC recorded under each id, those of one purpose together.
+//! Statistics of values: the number that each RISC recorded with each id, grouped by purpose.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -13,7 +13,7 @@ use reader::{
 use std::collections::{BTreeMap, BTreeSet};
 use wire::{PacketKind, Risc, ZoneId};
 
-/// Purpose of a value, as far as its id tells.
+/// Purpose of a value, derived from its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DataKind {
@@ -21,9 +21,9 @@ pub enum DataKind {
     Counter,
     /// A transfer on the NoC.
     NocEvent,
-    /// A transfer on the NoC, for upstream's debugger.
+    /// A transfer on the NoC, for TT-Metal's NoC debugger.
     NocDebugging,
-    /// Anything that a kernel records.
+    /// Any other value that a kernel records.
     Value,
 }
 
@@ -44,25 +44,25 @@ impl DataKind {
 pub struct DataStatistics {
     /// Number of the chip.
     pub chip_id: u32,
-    /// The RISC that recorded them.
+    /// RISC that recorded the values.
     #[serde(serialize_with = "reader::probe_cost::risc_label")]
     pub risc: Risc,
-    /// Their purpose.
+    /// Purpose of the values.
     pub kind: DataKind,
-    /// Their id.
+    /// Id of the values.
     pub marker_id: u32,
-    /// Their name; empty if there is none.
+    /// Name of the values; empty if there is none.
     pub name: String,
-    /// How many there are.
+    /// Number of values.
     pub count: u64,
-    /// Cores that recorded any.
+    /// Number of cores that recorded any.
     pub core_count: u64,
-    /// Different texts that a log attached to them, numbers in them aside: the counters, where
-    /// they are counters. 0 if there are no texts.
+    /// Number of distinct texts that a log attached to the values, ignoring numbers in the texts; 0
+    /// without texts. For counters, this is the number of counters.
     pub text_count: u64,
 }
 
-/// Counts of values by chip, RISC and id, added lane by lane.
+/// Number of values by chip, RISC and id, collected lane by lane.
 #[derive(Debug, Default)]
 pub(super) struct DataGroups(BTreeMap<(u32, Risc, ZoneIndex), Group>);
 
@@ -73,7 +73,7 @@ struct Group {
     texts: BTreeSet<Box<str>>,
 }
 
-/// The values of a readout, by chip, RISC and id.
+/// Counts the values of a readout by chip, RISC and id.
 ///
 /// ```
 /// use analysis::{DataKind, data_statistics};
@@ -97,7 +97,7 @@ pub fn data_statistics(readout: &Readout) -> Vec<DataStatistics> {
 impl DataGroups {
     /// Adds the values of a lane.
     pub(super) fn add_lane(&mut self, lane: &Lane) {
-        // Only lanes with values can hold data.
+        // Lanes without values contain no data.
         if lane.data.is_empty() {
             return;
         }
@@ -148,8 +148,8 @@ impl DataGroups {
     }
 }
 
-/// The first value of a text such as `{"counter type":"FPU_COUNTER";"ref cnt":4317}`: up to the
-/// separator behind it.
+/// Returns the part of a text such as `{"counter type":"FPU_COUNTER";"ref cnt":4317}` up to the
+/// first separator.
 fn first_value(text: &str) -> &str {
     text.split([';', ',']).next().unwrap_or(text)
 }

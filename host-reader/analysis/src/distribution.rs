@@ -12,37 +12,37 @@ use super::{
 
 /// Count, total, extremes and percentiles of durations, in cycles and nanoseconds.
 ///
-/// Percentiles are exact. The median of an even number is the mean of the two in the
-/// middle, rounded down; the 99th percentile is the smallest duration that at least 99 %
-/// do not exceed. Nanoseconds are `None` if the clock's frequency is unknown.
+/// Percentiles are exact. The median of an even number of durations is the mean of the two middle
+/// ones, rounded down. The 99th percentile is the smallest duration that at least 99 % do not
+/// exceed. Nanoseconds are `None` if the clock's frequency is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CycleStatistics {
-    /// How many durations there are.
+    /// Number of durations.
     pub count: u64,
-    /// All together.
+    /// Sum in cycles.
     pub total_cycles: u64,
-    /// The shortest.
+    /// Minimum in cycles.
     pub min_cycles: u64,
-    /// The one in the middle.
+    /// Median in cycles.
     pub median_cycles: u64,
-    /// The 99th percentile.
+    /// 99th percentile in cycles.
     pub p99_cycles: u64,
-    /// The longest.
+    /// Maximum in cycles.
     pub max_cycles: u64,
-    /// All together.
+    /// Sum in nanoseconds.
     pub total_ns: Option<u64>,
-    /// The shortest.
+    /// Minimum in nanoseconds.
     pub min_ns: Option<u64>,
-    /// The one in the middle.
+    /// Median in nanoseconds.
     pub median_ns: Option<u64>,
-    /// The 99th percentile.
+    /// 99th percentile in nanoseconds.
     pub p99_ns: Option<u64>,
-    /// The longest.
+    /// Maximum in nanoseconds.
     pub max_ns: Option<u64>,
 }
 
 impl CycleStatistics {
-    /// Statistics of `durations`; all zero if there are none.
+    /// Computes the statistics of `durations`; all zero if there are none.
     ///
     /// # Cost
     /// Linear: nothing is sorted.
@@ -76,7 +76,7 @@ impl CycleStatistics {
             median_cycles: median,
             p99_cycles: p99,
             max_cycles: max,
-            // A total that stopped at the largest number is none.
+            // A saturated total is not a valid sum.
             total_ns: Some(total).filter(|&total| total != u64::MAX).and_then(ns),
             min_ns: ns(min),
             median_ns: ns(median),
@@ -85,7 +85,7 @@ impl CycleStatistics {
         }
     }
 
-    /// The mean in cycles; 0 if there are no durations.
+    /// Returns the mean in cycles; 0 if there are no durations.
     #[must_use]
     pub fn mean_cycles(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.total_cycles as f64 / self.count as f64 }

@@ -1,7 +1,7 @@
-//! Doubt: which figures of ops are empty because something is missing or cannot be compared.
+//! Doubts: reasons why figures of ops are empty, such as missing records or incomparable clocks.
 //!
-//! A figure over a hole looks like any other and is wrong, so it is left out and the reason is
-//! kept beside it.
+//! A figure computed over missing records looks like any other figure but is wrong. So it is left
+//! out, and the reason is stored with it.
 
 #![expect(clippy::indexing_slicing, reason = "indices and counts are those of lists in memory")]
 
@@ -14,26 +14,26 @@ use reader::{
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wire::Risc;
 
-/// Why figures of an op are empty that could be computed from its records.
+/// Reason why figures of an op are empty although records for them exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Doubt {
-    /// Records of lanes that took part, or may have, are missing.
+    /// Records are missing on lanes that took part, or may have taken part.
     LostRecords,
-    /// Kernels or firmware began and did not end.
+    /// Kernels or firmware began but did not end.
     Unfinished,
     /// The clocks of the cores do not share an epoch.
     ClocksDisagree,
-    /// Launches may be missing between this op and the one before.
+    /// Launches may be missing between this op and the previous one.
     LostLaunches,
-    /// The op before has no known end.
+    /// The end of the previous op is unknown.
     UnknownEndBefore,
-    /// A selection has taken out launches between this op and the one before.
+    /// A selection has removed launches between this op and the previous one.
     HiddenLaunches,
 }
 
 impl Doubt {
-    /// Every reason, the one that says most first.
+    /// All reasons, the most informative one first.
     pub const ALL: [Self; 6] = [
         Self::ClocksDisagree,
         Self::LostRecords,
@@ -43,7 +43,7 @@ impl Doubt {
         Self::HiddenLaunches,
     ];
 
-    /// A few words for tables.
+    /// Returns a short text for tables.
     ///
     /// ```
     /// use analysis::Doubt;
@@ -65,14 +65,15 @@ impl Doubt {
 /// Times of the earliest and latest record of runs, by lane and index.
 pub(super) type RunBounds = HashMap<(LaneId, usize), (u64, u64)>;
 
-/// When launches of one chip may be missing, by lane.
+/// Times at which launches of one chip may be missing, by lane.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holes<'ledger> {
     windows: BTreeMap<LaneId, Vec<&'ledger LossWindow>>,
 }
 
 impl<'ledger> Holes<'ledger> {
-    /// No launches of ops are missing on cores that dispatch.
+    /// Collects the holes of a chip. Dispatch cores are left out: no launches of ops are missing
+    /// there.
     pub(super) fn of_chip(
         losses: &'ledger LossLedger,
         chip_id: u32,
@@ -96,7 +97,7 @@ impl<'ledger> Holes<'ledger> {
         self.windows.values().flatten().any(|window| window.touches(from_cycle, to_cycle))
     }
 
-    /// The RISCs of which records of this launch may be missing.
+    /// Returns the RISCs that may have lost records of this launch.
     pub(super) fn riscs_of(&self, launch: &Launch, bounds: &RunBounds) -> BTreeSet<Risc> {
         let (from, to) = (launch.first_cycle, launch.last_cycle);
         let touches = |windows: &[&LossWindow]| windows.iter().any(|w| w.touches(from, to));
@@ -126,7 +127,7 @@ impl<'ledger> Holes<'ledger> {
     }
 }
 
-/// Groups of RISCs whose kernels began and did not end on some core.
+/// Returns the groups of RISCs whose kernels began but did not end on at least one core.
 pub(super) fn open_kernels(cores: &[CoreLaunch]) -> [bool; KERNEL_GROUP_COUNT] {
     let is_open = |risc: usize| {
         cores.iter().any(|core| core.extents.risc_kernels.get(risc).is_some_and(|e| e.is_open()))

@@ -1,4 +1,4 @@
-//! Durations of one zone, in as few bytes as they need.
+//! Durations of one zone, stored in as few bytes as possible.
 
 #![expect(clippy::arithmetic_side_effects, reason = "a capacity is far below half of the numbers")]
 
@@ -97,7 +97,7 @@ impl Durations {
         self.short.is_empty() && self.medium.is_empty() && self.long.is_empty()
     }
 
-    /// Statistics of what all of these hold.
+    /// Computes the statistics over several collections.
     pub(super) fn statistics(parts: &[&Self], aiclk_mhz: u32) -> CycleStatistics {
         let mediums = Pieces(parts.iter().flat_map(|part| part.medium.pieces()).collect());
         let longs = Pieces(parts.iter().flat_map(|part| part.long.pieces()).collect());

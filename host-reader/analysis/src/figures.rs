@@ -10,8 +10,8 @@ use wire::{PacketKind, Risc};
 /// First start, last start and last end of zones of one kind.
 ///
 /// # Compatibility
-/// Upstream's analyses: the first marker that fits the start, and the last that fits the
-/// end. Markers, not pairs, so that one lost marker in between changes nothing.
+/// TT-Metal's analyses: the first marker that matches the start, and the last marker that matches
+/// the end. Markers are used instead of pairs, so a lost marker in between changes nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) first_start: Option<u64>,
@@ -26,13 +26,13 @@ impl Extent {
         self.last_end = self.last_end.max(other.last_end);
     }
 
-    /// From the first start to the last end.
+    /// Returns the first start and the last end.
     pub(super) fn bounds(&self) -> Option<(u64, u64)> {
         let (start, end) = (self.first_start?, self.last_end?);
         (start <= end).then_some((start, end))
     }
 
-    /// Returns true if a zone began and none ended.
+    /// Returns true if a zone began but none ended.
     pub(super) fn is_open(&self) -> bool {
         self.first_start.is_some() && self.bounds().is_none()
     }
@@ -45,25 +45,26 @@ fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     }
 }
 
-/// The extents that an op is made of.
+/// Extents that make up an op.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extents {
     pub(super) firmware: Extent,
     pub(super) kernel: Extent,
-    /// Kernel zones of data movement, on the RISCs that do it.
+    /// Kernel zones on the RISCs that move data.
     pub(super) data_movement: Extent,
     /// Each RISC's own kernel zone, by [`kernel_group`].
     pub(super) risc_kernels: [Extent; KERNEL_GROUP_COUNT],
     pub(super) trace_firmware: Extent,
     pub(super) trace_kernel: Extent,
-    /// Waits of all RISCs for the host.
+    /// Time for which all RISCs waited for the host.
     pub(super) stall: Option<OwnTime>,
 }
 
 /// Number of groups of RISCs whose kernels are figures of an op.
 pub(super) const KERNEL_GROUP_COUNT: usize = 8;
 
-/// The group of a RISC: itself, or all of its kind in a Quasar; `None` of aggregate lanes.
+/// Returns the group of a RISC: the RISC itself, or its kind on a Quasar; `None` for aggregate
+/// lanes.
 pub(super) const fn kernel_group(risc: Risc) -> Option<usize> {
     match risc {
         Risc::TensixAggregate => None,
@@ -79,14 +80,14 @@ fn add_stall(own: &mut Option<OwnTime>, other: Option<OwnTime>) {
 }
 
 impl Extents {
-    /// The extents of a run of one RISC.
+    /// Returns the extents of a run of one RISC.
     pub(super) fn of_lane(run: &LaneExtents, risc: Risc) -> Self {
         let mut extents = Self::default();
         extents.join_lane(run, risc);
         extents
     }
 
-    /// Joins those of a run of one RISC.
+    /// Adds the extents of a run of one RISC.
     pub(super) fn join_lane(&mut self, run: &LaneExtents, risc: Risc) {
         self.firmware.join(run.firmware);
         self.kernel.join(run.kernel);
@@ -115,16 +116,16 @@ impl Extents {
     }
 }
 
-/// The extents of one run of one RISC.
+/// Extents of one run of one RISC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LaneExtents {
     pub(super) firmware: Extent,
     pub(super) kernel: Extent,
-    /// Kernel zones of data movement, if the RISC does it.
+    /// Kernel zones, if the RISC moves data.
     pub(super) data_movement: Extent,
     /// Kernel zones named after the RISC itself.
     pub(super) own_kernel: Extent,
-    /// Waits for the host; `None` if none was recorded.
+    /// Time for which the RISC waited for the host; `None` if none was recorded.
     pub(super) stall: Option<OwnTime>,
 }
 
@@ -211,37 +212,37 @@ impl FoundExtents {
     }
 }
 
-/// Which program, and which replay of it.
+/// Program and trace replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct OpKey {
     pub(super) program: u32,
     pub(super) trace: Option<TraceReplay>,
 }
 
-/// One run of one lane, on the clock of the chip's reference.
+/// One run of one lane, on the chip's reference clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LaneRun {
     pub(super) key: OpKey,
     pub(super) lane: LaneId,
     /// Index of the run in its lane.
     pub(super) index: usize,
-    /// Time of the run's earliest and latest record.
+    /// Times of the run's earliest and latest record.
     pub(super) bounds: (u64, u64),
     pub(super) extents: LaneExtents,
-    /// True for a kernel that dispatches others, which is of no op.
+    /// True for a dispatch kernel, which belongs to no op.
     pub(super) is_dispatch: bool,
-    /// Sub-device that its records name.
+    /// Sub-device in its records.
     pub(super) sub_device_id: Option<u8>,
 }
 
 impl LaneRun {
-    /// Position of the run in its readout.
+    /// Returns the lane and index of the run.
     pub(super) const fn place(&self) -> LaunchRun {
         LaunchRun { lane: self.lane, run: self.index }
     }
 }
 
-/// The runs of a lane that hold records.
+/// Returns the runs of a lane that have records.
 pub(super) fn lane_runs(lane: &Lane, roles: &RoleTable) -> impl Iterator<Item = LaneRun> {
     (0..lane.runs.len()).filter_map(|index| lane_run(lane, index, roles))
 }

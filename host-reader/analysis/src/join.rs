@@ -1,9 +1,8 @@
-//! Which runs of which lanes are one launch.
+//! Joins runs of lanes into launches.
 //!
-//! Runs are joined by program, replay and ordinal: the n-th launch of a program on one
-//! core is the n-th on every other. Where a lane or a core has fewer runs than its
-//! fellows (a RISC without a kernel in some launches, a core whose records were lost),
-//! its runs go where their times say.
+//! Runs are joined by program, replay and ordinal: the n-th launch of a program on one core is the
+//! n-th on every other core. A lane or core may have fewer runs than the others, because a RISC has
+//! no kernel in some launches or because records were lost. Its runs are then assigned by time.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -23,16 +22,16 @@ pub(super) struct CoreLaunch {
     pub(super) core: Noc0Coord,
     pub(super) bounds: (u64, u64),
     pub(super) extents: Extents,
-    /// Which launch of its program this is, from 0.
+    /// Launch number of its program, from 0.
     pub(super) ordinal: usize,
-    /// True if the ordinal was found by time.
+    /// True if the launch number was found by time.
     pub(super) is_matched_by_time: bool,
-    /// The runs that were joined.
+    /// Joined runs.
     pub(super) runs: Vec<LaunchRun>,
 }
 
-/// Joins the runs of one program and replay on one chip, ordered by core, lane and index.
-/// The result is ordered by ordinal, then core.
+/// Joins the runs of one program and replay on one chip, which are sorted by core, lane and index.
+/// The result is sorted by ordinal, then core.
 pub(super) fn join_runs(runs: &[LaneRun]) -> Vec<CoreLaunch> {
     let of_cores = runs.chunk_by(|one, other| one.lane.core == other.lane.core);
     if runs.is_sorted_by(|one, other| one.lane != other.lane) {
@@ -53,7 +52,7 @@ pub(super) fn join_runs(runs: &[LaneRun]) -> Vec<CoreLaunch> {
 /// Joins the lanes of one core. All RISCs of a tile share its clock.
 fn join_lanes(runs: &[LaneRun]) -> Vec<CoreLaunch> {
     let lanes: Vec<_> = runs.chunk_by(|one, other| one.lane == other.lane).collect();
-    // The first of the longest: BRISC, where it has all launches.
+    // The first of the longest lanes: BRISC, if it has all launches.
     let Some(reference) = lanes.iter().rev().max_by_key(|lane| lane.len()) else {
         return Vec::new();
     };
@@ -96,7 +95,7 @@ fn add_run(launch: &mut CoreLaunch, run: &LaneRun) {
     launch.runs.push(run.place());
 }
 
-/// The window that the middle of `bounds` lies in, or lies nearest to.
+/// Returns the index of the window that contains the middle of `bounds`, or of the nearest window.
 fn nearest_window(windows: &[(u64, u64)], bounds: (u64, u64)) -> usize {
     let middle = u64::midpoint(bounds.0, bounds.1);
     let after = windows.partition_point(|window| window.0 <= middle);
@@ -108,8 +107,8 @@ fn nearest_window(windows: &[(u64, u64)], bounds: (u64, u64)) -> usize {
     if is_next_nearer { after } else { before }
 }
 
-/// Finds for each launch of a core the launch of the reference that began nearest, in
-/// order and without using one twice. Clocks that do not fit together are left alone.
+/// Assigns each launch of a core to the reference launch with the nearest start, in order and
+/// without using one twice. Nothing is changed if the clocks do not share an epoch.
 fn fit_by_time(core: &mut [CoreLaunch], reference: &[CoreLaunch]) {
     if !is_same_epoch(core, reference) {
         return;

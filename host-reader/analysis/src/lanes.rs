@@ -1,4 +1,4 @@
-//! Figures of lanes, added one by one, so that no lane needs to be kept.
+//! Figures of lanes, collected lane by lane, so that no lane needs to be kept.
 
 use super::{
     Report, ZoneGrouping,
@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use reader::{lane::Lane, names::ZoneTable, readout::Readout, role::RoleTable};
 use std::collections::BTreeMap;
 
-/// Names of zones and chips, which the figures of a lane are made with.
+/// Names of zones and data of chips that the figures of a lane need.
 #[derive(Debug)]
 pub struct LaneContext<'readout> {
     names: &'readout ZoneTable,
@@ -28,7 +28,7 @@ pub struct LaneContext<'readout> {
 }
 
 impl<'readout> LaneContext<'readout> {
-    /// Takes names and chips from a readout, which may be without its lanes.
+    /// Takes names and chips from a readout, which may be without lanes.
     #[must_use]
     pub fn new(readout: &'readout Readout) -> Self {
         let chips = readout.devices.iter().enumerate();
@@ -41,12 +41,11 @@ impl<'readout> LaneContext<'readout> {
     }
 }
 
-/// Everything that a [`Report`] needs of some lanes.
+/// Data of some lanes that a [`Report`] needs.
 ///
 /// # Cost
-/// Memory: for exact percentiles 2 to 8 bytes for each zone, of those below 2^16 cycles 512 KiB at
-/// most for each name; less than 20 for each launch of a lane, the values of sum zones, and 8 bytes
-/// for each wait.
+/// Memory: 2 to 8 bytes for each zone, for exact percentiles; about 20 bytes for each launch of a
+/// lane; the values of sum zones; and 8 bytes for each wait.
 #[derive(Debug, Default)]
 pub struct LaneFigures {
     counts: LaneCounts,
@@ -58,7 +57,7 @@ pub struct LaneFigures {
 }
 
 impl LaneFigures {
-    /// Adds a lane. Lanes of chips that the context does not know are left out.
+    /// Adds a lane. Lanes of chips missing in the context are left out.
     pub fn add(&mut self, context: &LaneContext<'_>, lane: &Lane) {
         let Some(&chip) = context.chips.get(&lane.id.chip_id) else { return };
         self.counts.add_lane(lane);
@@ -70,7 +69,7 @@ impl LaneFigures {
         self.data.add_lane(lane);
     }
 
-    /// The figures of all lanes of a readout, several at a time.
+    /// Returns the figures of all lanes of a readout, computed in parallel.
     fn of_readout(readout: &Readout) -> Vec<Self> {
         let context = LaneContext::new(readout);
         let lanes = readout.devices.par_iter().flat_map(|device| device.lanes.par_iter());
@@ -83,7 +82,7 @@ impl LaneFigures {
 }
 
 impl Report {
-    /// Computes every figure. Lanes are paired one by one, and no timeline is kept.
+    /// Computes all figures. Lanes are paired one by one, and no timeline is kept.
     ///
     /// ```
     /// use analysis::Report;
@@ -107,7 +106,7 @@ impl Report {
         Self::of_lanes(readout, LaneFigures::of_readout(readout))
     }
 
-    /// Computes every figure from those of lanes, which need not be in the readout any more.
+    /// Computes all figures from those of lanes. The readout no longer needs its lanes.
     ///
     /// ```
     /// use analysis::{LaneContext, LaneFigures, Report};
@@ -157,7 +156,7 @@ fn ops_of_runs(readout: &Readout, runs: LaneRuns) -> Vec<Op> {
     launches.into_iter().map(|launch| launch.op).collect()
 }
 
-/// Runs of lanes, of which launches are made once all lanes are added.
+/// Runs of lanes, joined into launches once all lanes are added.
 ///
 /// # Cost
 /// Memory: less than 20 bytes for each launch of a lane.
@@ -165,7 +164,7 @@ fn ops_of_runs(readout: &Readout, runs: LaneRuns) -> Vec<Op> {
 pub struct LaneRuns(BTreeMap<u32, ChipRuns>);
 
 impl LaneRuns {
-    /// Adds the runs of a lane. Lanes of chips that the context does not know are left out.
+    /// Adds the runs of a lane. Lanes of chips missing in the context are left out.
     pub fn add(&mut self, context: &LaneContext<'_>, lane: &Lane) {
         if !context.chips.contains_key(&lane.id.chip_id) {
             return;
@@ -181,8 +180,8 @@ impl LaneRuns {
         }
     }
 
-    /// Joins the runs into launches, as [`launches_of`](super::launches_of) does; the readout,
-    /// which may be without its lanes, says what is lost and what is hidden.
+    /// Joins the runs into launches, like [`launches_of`](super::launches_of). The readout, which
+    /// may be without lanes, contains the losses and hidden launches.
     ///
     /// ```
     /// use analysis::{LaneContext, LaneRuns, launches_of};

@@ -1,4 +1,4 @@
-//! The time between one op's end and the next one's start.
+//! Time between the end of one op and the start of the next.
 
 #![expect(clippy::indexing_slicing, reason = "indices and counts are those of lists in memory")]
 
@@ -8,16 +8,16 @@ use super::{
     span::Span,
 };
 
-/// How long the chip was between kernels before an op.
+/// Time without kernels on the chip before an op.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Latency {
-    /// So many cycles.
+    /// Known number of cycles.
     Known(u64),
-    /// None: no op ran before. TT-Metal's tables say 0.
+    /// No latency, because no op ran before. TT-Metal's tables contain 0.
     First,
-    /// Not known, for a reason.
+    /// Unknown, with the reason.
     Doubted(Doubt),
-    /// None: the op has no kernel, or began before the previous one ended.
+    /// No latency, because the op has no kernel or began before the previous op ended.
     #[default]
     Absent,
 }
@@ -39,27 +39,28 @@ impl Latency {
     }
 }
 
-/// Things that may lie between two ops of a chip, or make their times incomparable.
+/// Events between two ops of a chip, and disagreeing clocks, that make a latency unknown.
 #[derive(Clone, Copy)]
 pub(super) struct Before<'chip> {
     pub(super) holes: &'chip Holes<'chip>,
-    /// First and last cycles of launches that a selection has taken out.
+    /// First and last cycles of launches that a selection has removed.
     pub(super) hidden: &'chip [(u64, u64)],
-    /// True if the chip's clocks were seen to disagree.
+    /// True if the chip's clocks disagree.
     pub(super) clocks_disagree: bool,
 }
 
-/// Where the ops before ended, the last of them.
+/// Last end of the previous ops.
 #[derive(Clone, Copy)]
 enum End {
-    /// There was none.
+    /// No previous op.
     NoOp,
     At(u64),
     Unknown,
 }
 
 impl End {
-    /// The end after one more op. Ops of sub-devices may run on while others begin and end.
+    /// Returns the end after one more op. An op of a sub-device may outlast ops that begin after
+    /// it.
     fn joined(self, kernel: Option<Span>) -> Self {
         match (self, kernel) {
             (_, None) => Self::Unknown,
@@ -69,14 +70,14 @@ impl End {
     }
 }
 
-/// Latencies of the launches of one chip by `span`, in the order of `launches`.
+/// Returns the latencies of one chip's launches by `span`, in the order of `launches`.
 ///
 /// # Compatibility
-/// `cpp_device_perf_report.csv`: ops in the order of their starts; 0 for the first; none
-/// where an op starts before the previous one ends or has no length. Where ops run side by side the
-/// time counts from when the last of all earlier ones has ended, and not, as upstream's does, from
-/// the end of the one that began before. Upstream scales the cycles
-/// by the op's own rounded nanoseconds per cycle, and is off by as much; here they are exact.
+/// `cpp_device_perf_report.csv`: ops in the order of their starts; 0 for the first op; none if an
+/// op starts before the previous op ends or has no length. If ops overlap, the latency begins at
+/// the last end of all earlier ops; TT-Metal uses the end of the op that began before. TT-Metal
+/// scales the cycles by the op's own rounded nanoseconds per cycle, with the resulting error; here
+/// latencies are exact.
 pub(super) fn latencies(
     launches: &[Launch],
     before: Before<'_>,
@@ -102,7 +103,7 @@ pub(super) fn latencies(
 }
 
 impl Before<'_> {
-    /// Why nothing can be said of the time between two cycles, if anything lies in between.
+    /// Returns the reason why the time between two cycles is unknown, if there is one.
     fn doubt(self, from_cycle: u64, to_cycle: u64) -> Option<Doubt> {
         if self.holes.touch(from_cycle, to_cycle) {
             return Some(Doubt::LostLaunches);

@@ -10,14 +10,14 @@
 //! | for what did RISCs wait, how often and how long? | [`wait_statistics`] |
 //! | which waits and signals does a run have? | [`SyncNames::runs_of`], [`RunSync`] |
 //! | what is missing, in few rows, and what helps? | [`loss_groups`], [`loss_remedies`] |
-//! | how long did RISCs work for the profiler, as far as it shows that? | [`own_time`] |
+//! | how long did RISCs work for the profiler, as far as known? | [`own_time`] |
 //! | why is a figure of an op empty? | [`Doubt`] |
 //! | all of it at once | [`Report`] |
 //! | and lane by lane | [`LaneFigures`], [`LaneRuns`] |
 //!
-//! All figures are plain structs with their units in the names of their fields. Times of
-//! one core are compared as they are; times of different cores only once a readout is aligned
-//! by its [`TileOrigins`](reader::origins::TileOrigins). Printing is not done here.
+//! All figures are plain structs with their units in the names of their fields. Times of one core
+//! are compared directly. Times of different cores are compared only after the readout has been
+//! aligned by its [`TileOrigins`](reader::origins::TileOrigins). Nothing is printed here.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -79,41 +79,40 @@ use reader::{
     timeline::Timeline,
 };
 
-/// Every figure of a readout.
+/// All figures of a readout.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Counts of kept and lost records, anomalies and repairs.
     pub summary: Summary,
-    /// Launches, by chip and time.
+    /// Launches by chip and time.
     pub ops: Vec<Op>,
-    /// Zones, by chip and RISC, those with the most cycles first.
+    /// Zones by chip and RISC, those with the most cycles first.
     pub zones: Vec<ZoneStatistics>,
-    /// Sum zones, ordered in the same way.
+    /// Sum zones in the same order.
     pub sums: Vec<SumStatistics>,
-    /// Waits, by chip and RISC, those with the most cycles first.
+    /// Waits by chip and RISC, those with the most cycles first.
     pub waits: Vec<WaitStatistics>,
-    /// Values, by chip, RISC and id.
+    /// Values by chip, RISC and id.
     pub data: Vec<DataStatistics>,
-    /// Probe costs subtracted from the zones, if any; ops and sums are as recorded.
+    /// Probe costs subtracted from the zones, if any. Ops and sums stay as recorded.
     pub probe_cost: Option<SubtractedProbeCost>,
-    /// Open zones and orphan ends; anomalies of reading are in the readout.
+    /// Open zones and orphan ends. Anomalies of reading are in the readout.
     pub pairing: AnomalyLog,
 }
 
-/// Probe costs subtracted from zones, see
-/// [`subtract_probe_costs`](probe_cost::subtract_probe_costs).
+/// Probe costs subtracted from zones by [`subtract_probe_costs`](probe_cost::subtract_probe_costs).
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct SubtractedProbeCost {
-    /// The figures, by chip and RISC.
+    /// Costs by chip and RISC.
     pub costs: Vec<ProbeCostRow>,
-    /// Zones that were shorter than the cost of their probes, and are now 0 cycles long.
+    /// Number of zones that were shorter than the cost of their probes, and are now 0 cycles long.
     pub shorter_than_cost_count: u64,
-    /// Zones of RISCs without figures, which are as they were.
+    /// Number of zones on RISCs without measured costs. They are unchanged.
     pub uncalibrated_zone_count: u64,
 }
 
 impl Report {
-    /// Computes every figure, of zones without what their probes cost.
+    /// Computes all figures. The cost of probes is subtracted from zones.
     #[must_use]
     pub fn without_probe_cost(readout: &Readout, costs: &ProbeCosts) -> Self {
         let timeline = Timeline::of_readout(readout);

@@ -1,4 +1,4 @@
-//! Losses in few rows: those of one cause, chip and RISC together, whatever the core and program.
+//! Losses grouped by cause, chip and RISC, over all cores and programs.
 
 use reader::{
     lane::LaneId,
@@ -13,22 +13,22 @@ use wire::{Risc, RunHostId};
 pub struct LossGroup {
     /// Cause of the losses.
     pub cause: LossCause,
-    /// The chip.
+    /// Number of the chip.
     pub chip_id: u32,
-    /// The RISC.
+    /// RISC.
     pub risc: Risc,
-    /// How many records of each kind.
+    /// Number of lost records of each kind.
     pub totals: LossTotals,
-    /// Number of cores that lost any.
+    /// Number of cores with losses.
     pub core_count: usize,
-    /// Programs as ranges, such as `1001..1400` or `5..1400 by 5`, and spans of launches of which
-    /// only some lost anything, such as `among 7..9`; at most three of them.
+    /// Programs as ranges, such as `1001..1400` or `5..1400 by 5`. For spans in which only some
+    /// launches lost records, a text such as `among 7..9`. At most three of these are listed.
     pub programs: String,
-    /// True if DRAM had no room for further records of each of the RISCs.
+    /// True if the RISC's lane of DRAM was full on each of the cores.
     pub is_behind_full_dram: bool,
 }
 
-/// Sums up losses by cause, chip and RISC, in that order.
+/// Groups losses by cause, chip and RISC, in that order.
 ///
 /// ```
 /// use analysis::loss_groups;
@@ -60,7 +60,7 @@ pub fn loss_groups(losses: impl IntoIterator<Item = (LossKey, LossTotals)>) -> V
     finished.collect()
 }
 
-/// Hints at the options that help against losses, with the cause of each.
+/// Returns the options that help against losses, with the cause of each.
 ///
 /// ```
 /// use analysis::{loss_groups, loss_remedies};
@@ -102,7 +102,7 @@ struct Accumulator {
     totals: LossTotals,
     cores: BTreeSet<Noc0Coord>,
     programs: BTreeSet<Option<u32>>,
-    /// The first and the last of the launches among which those are that lost something.
+    /// First and last launch of spans in which some launches lost records.
     spans: BTreeSet<(u32, u32)>,
 }
 
@@ -144,7 +144,7 @@ fn ranges_of(ids: &[u32]) -> Vec<String> {
         let step = after.first().map_or(1, |second| second.saturating_sub(*first));
         let is_step = |pair: &&[u32]| matches!(pair, [a, b] if b.saturating_sub(*a) == step);
         let follows = rest.windows(2).take_while(is_step).count();
-        // Two ids in a row are a range only if they are neighbours.
+        // Two ids are a range only if they are consecutive.
         let length = if follows > 1 || step == 1 { follows.saturating_add(1) } else { 1 };
         let (range, behind) = rest.split_at_checked(length).unwrap_or((rest, &[]));
         let last = range.last().unwrap_or(first);
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(behind, [false, false, true], "DRAM is full for one of two cores alone");
     }
 
-    /// A dispatcher pushes within its launch until its lane of DRAM is full; then L1 fills up.
+    /// A dispatcher pushes during its launch until its lane of DRAM is full. Then L1 fills up.
     #[test]
     fn l1_that_is_full_behind_full_dram_is_helped_by_more_dram() {
         let lane = |risc| LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 2 }, risc };

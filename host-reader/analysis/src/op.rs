@@ -1,4 +1,4 @@
-//! Ops: what each launch of a program took, over all cores of its chip.
+//! Ops: duration and other figures of each launch of a program, over all cores of its chip.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -39,82 +39,85 @@ pub struct RiscKernels {
     pub trisc2: Option<Span>,
     /// ERISC.
     pub erisc: Option<Span>,
-    /// Processors of a Quasar that move data, all together.
+    /// All data-movement processors of a Quasar.
     pub quasar_dm: Option<Span>,
-    /// TRISCs of all parts of a Quasar's cores, all together.
+    /// All TRISCs of all parts of a Quasar's cores.
     pub quasar_trisc: Option<Span>,
 }
 
 /// One launch of one program on one chip.
 ///
 /// # Compatibility
-/// `cpp_device_analyses.json` and `cpp_device_perf_report.csv`: spans go from the first
-/// start to the last end of zones whose name contains `-FW` or `-KERNEL`, over all cores
-/// and RISCs. Upstream puts all launches of one run host id into one row; here each has
-/// its own. A figure over records that are missing, or over clocks that cannot be compared, is
-/// `None` here, and [`Op::duration_doubt`] or [`Op::latency_doubt`] says why.
+/// `cpp_device_analyses.json` and `cpp_device_perf_report.csv`: spans go from the first start to
+/// the last end of zones whose name contains `-FW` or `-KERNEL`, over all cores and RISCs.
+///
+/// TT-Metal puts all launches with one run host id into one row; here each launch has its own. A
+/// figure over missing records or incomparable clocks is `None` here, with the reason in
+/// [`Op::duration_doubt`] or [`Op::latency_doubt`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Op {
     /// Number of the chip.
     pub chip_id: u32,
-    /// The program, encoded with its chip.
+    /// Program, encoded with its chip.
     pub run_host_id: u32,
-    /// The trace that was replayed, if any.
+    /// Replayed trace, if any.
     pub trace_id: Option<u64>,
-    /// Which replay of it, from 1.
+    /// Replay number of the trace, from 1.
     pub trace_replay: Option<u64>,
-    /// Which launch of this program and replay, from 1.
+    /// Launch number of this program and replay, from 1.
     pub launch: u64,
-    /// Sub-device that it ran on; `None` if it had the whole chip.
+    /// Sub-device that the op ran on; `None` if it had the whole chip.
     pub sub_device_id: Option<u8>,
-    /// Cores with a firmware zone.
+    /// Number of cores with a firmware zone.
     pub core_count: u64,
-    /// Cores with any record.
+    /// Number of cores with any record.
     pub recorded_core_count: u64,
-    /// Cores whose firmware zone began and did not end.
+    /// Number of cores whose firmware zone began but did not end.
     pub unfinished_core_count: u64,
-    /// Cores that have fewer launches of this program than others and were assigned by time.
+    /// Number of cores that were assigned by time, because they have fewer launches of this program
+    /// than others.
     pub time_matched_core_count: u64,
-    /// First firmware start to last firmware end.
+    /// Span from the first firmware start to the last firmware end.
     pub firmware: Option<Span>,
-    /// First kernel start to last kernel end.
+    /// Span from the first kernel start to the last kernel end.
     pub kernel: Option<Span>,
-    /// First start of a BRISC, NCRISC or ERISC kernel to the last end of any kernel.
+    /// Span from the first start of a BRISC, NCRISC or ERISC kernel to the last end of any kernel.
     pub data_movement_kernel: Option<Span>,
-    /// Firmware of aggregate lanes, which traces are recorded with.
+    /// Firmware span of aggregate lanes, with which traces are recorded.
     pub trace_firmware: Option<Span>,
-    /// Kernels of aggregate lanes.
+    /// Kernel span of aggregate lanes.
     pub trace_kernel: Option<Span>,
-    /// Kernels of each RISC.
+    /// Kernel span of each RISC.
     pub risc_kernels: RiscKernels,
-    /// First to last kernel start.
+    /// Cycles from the first to the last kernel start.
     pub kernel_first_to_last_start_cycles: Option<u64>,
-    /// The same in nanoseconds.
+    /// Nanoseconds from the first to the last kernel start.
     pub kernel_first_to_last_start_ns: Option<u64>,
-    /// Kernel durations of single cores, first start to last end on each.
+    /// Kernel durations of the cores, from first start to last end on each.
     pub core_kernel: CycleStatistics,
-    /// True if no op ran before on its chip: its latencies are 0 then, as TT-Metal's tables have it.
+    /// True for the first op on its chip, whose latencies are 0, as in TT-Metal's tables.
     pub is_first_of_chip: bool,
-    /// From the end of the previous op's kernel to the start of this one's.
+    /// Cycles from the end of the previous op's kernel to the start of this op's kernel.
     pub op_to_op_latency_cycles: Option<u64>,
-    /// The same in nanoseconds.
+    /// Nanoseconds from the end of the previous op's kernel to the start of this op's kernel.
     pub op_to_op_latency_ns: Option<u64>,
-    /// From the end of the previous op's kernel to this one's first data-movement start.
+    /// Cycles from the end of the previous op's kernel to this op's first data-movement start.
     pub data_movement_op_to_op_latency_cycles: Option<u64>,
-    /// The same in nanoseconds.
+    /// Nanoseconds from the end of the previous op's kernel to this op's first data-movement start.
     pub data_movement_op_to_op_latency_ns: Option<u64>,
-    /// Waits of its RISCs until the host had read their lanes, in the debug dump, added up over all
-    /// of them; `None` if none was recorded or records are missing.
+    /// Time for which RISCs waited until the host had read their lanes, in the debug dump, summed
+    /// over all RISCs; `None` if none was recorded or records are missing.
     pub stall: Option<OwnTime>,
-    /// Their sum in nanoseconds.
+    /// Sum of `stall` in nanoseconds.
     pub stall_ns: Option<u64>,
-    /// True if the cores began so far apart that their clocks cannot share an epoch:
-    /// there are no figures over several cores then until the readout is aligned by its
+    /// True if the cores began so far apart that their clocks cannot share an epoch.
+    ///
+    /// There are then no figures over several cores until the readout is aligned by its
     /// [`TileOrigins`](reader::origins::TileOrigins).
     pub is_spread_implausible: bool,
-    /// Why durations are empty that could be computed from the records.
+    /// Reason why durations are empty although records for them exist.
     pub duration_doubt: Option<Doubt>,
-    /// Why the latencies are empty, if the ops do not overlap.
+    /// Reason why the latencies are empty, unless the ops overlap.
     pub latency_doubt: Option<Doubt>,
 }
 
@@ -125,7 +128,7 @@ impl RiscKernels {
         self.quasar_dm.is_some() || self.quasar_trisc.is_some()
     }
 
-    /// The kernels of each group of RISCs.
+    /// Returns the kernel span of each group of RISCs.
     const fn groups_mut(&mut self) -> [&mut Option<Span>; KERNEL_GROUP_COUNT] {
         [
             &mut self.brisc,
@@ -139,7 +142,7 @@ impl RiscKernels {
         ]
     }
 
-    /// Takes out the kernels of groups of RISCs.
+    /// Clears the kernel spans of groups of RISCs.
     fn empty(&mut self, is_empty: [bool; KERNEL_GROUP_COUNT]) {
         let groups = self.groups_mut().into_iter().zip(is_empty);
         groups.filter(|(_, is_empty)| *is_empty).for_each(|(kernel, _)| *kernel = None);
@@ -147,7 +150,7 @@ impl RiscKernels {
 }
 
 impl Op {
-    /// Takes out what goes over all lanes.
+    /// Clears all figures over several lanes.
     const fn empty_spans(&mut self, doubt: Doubt) {
         (self.firmware, self.kernel, self.data_movement_kernel) = (None, None, None);
         self.kernel_first_to_last_start_cycles = None;
@@ -155,7 +158,7 @@ impl Op {
         self.duration_doubt = Some(doubt);
     }
 
-    /// Takes out the latencies: launches between this op and the one before are not shown.
+    /// Clears the latencies, because launches between this op and the previous one are hidden.
     pub fn hide_latencies(&mut self) {
         (self.op_to_op_latency_cycles, self.op_to_op_latency_ns) = (None, None);
         self.data_movement_op_to_op_latency_cycles = None;
@@ -163,7 +166,7 @@ impl Op {
         self.latency_doubt.get_or_insert(Doubt::HiddenLaunches);
     }
 
-    /// Takes out what goes over clocks that cannot be compared.
+    /// Clears figures over clocks that cannot be compared.
     fn empty_over_clocks(&mut self) {
         self.empty_spans(Doubt::ClocksDisagree);
         self.risc_kernels = RiscKernels::default();
@@ -171,49 +174,48 @@ impl Op {
     }
 }
 
-/// Cycles between the starts of two cores of one launch beyond which, if neither runs as
-/// long, they cannot share an epoch.
+/// Maximum cycles between the starts of two cores in one launch whose clocks share an epoch. A
+/// larger difference is plausible only if one of the cores runs as long.
 ///
-/// A launch goes to all cores within microseconds; epochs
-/// that differ do so by 10^9 cycles and more.
+/// A launch reaches all cores within microseconds. Different epochs are 10^9 cycles or more apart.
 pub const IMPLAUSIBLE_SKEW_CYCLES: u64 = 1_000_000;
 
 /// One run of one lane, as part of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LaunchRun {
-    /// Whose run.
+    /// Lane of the run.
     pub lane: LaneId,
     /// Index of the run in [`reader::lane::Lane::runs`].
     pub run: usize,
 }
 
-/// An op together with what it was made from.
+/// An op with the runs that it was computed from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch {
-    /// The figures.
+    /// Figures of the launch.
     pub op: Op,
-    /// Time of the earliest record, on the clock of the chip's reference.
+    /// Time of the earliest record, on the chip's reference clock.
     pub first_cycle: u64,
-    /// Time of the latest record.
+    /// Time of the latest record, on the chip's reference clock.
     pub last_cycle: u64,
-    /// The runs, by core; those of one core in no particular order.
+    /// Runs sorted by core. The order within a core is not defined.
     pub runs: Vec<LaunchRun>,
 }
 
-/// The ops of all chips, by chip and time.
+/// Computes the ops of all chips, sorted by chip and time.
 ///
-/// Times of different cores are compared as they are: a readout whose tiles have epochs of
-/// their own is to be aligned by its [`TileOrigins`](reader::origins::TileOrigins) first. A
-/// core that is missing from a launch just does not count.
+/// Times of different cores are compared directly. So a readout whose tiles have different epochs
+/// must first be aligned by its [`TileOrigins`](reader::origins::TileOrigins). A core that is
+/// missing in a launch is ignored.
 #[must_use]
 pub fn ops_of(readout: &Readout) -> Vec<Op> {
     launches_of(readout).into_iter().map(|launch| launch.op).collect()
 }
 
-/// The ops of all chips, by chip and time, each with its runs.
+/// Computes the ops of all chips with their runs, sorted by chip and time.
 ///
-/// Every run that holds records belongs to exactly one launch, but those of kernels that dispatch
-/// others, which belong to none.
+/// Every run with records belongs to exactly one launch, except for runs of dispatch kernels, which
+/// belong to none.
 #[must_use]
 pub fn launches_of(readout: &Readout) -> Vec<Launch> {
     let roles = RoleTable::of_names(&readout.zones);
@@ -231,17 +233,17 @@ pub fn launches_of(readout: &Readout) -> Vec<Launch> {
     readout.devices.iter().flat_map(launches).collect()
 }
 
-/// Whether launches say which runs they were made from.
+/// Option to store the runs of each launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunsOfLaunches {
-    /// Every run of every lane, 32 bytes each.
+    /// Store all runs, with 32 bytes each.
     Kept,
-    /// Only figures are wanted.
+    /// Store figures only.
     LeftOut,
 }
 
-/// The launches of one chip, by time, from the runs of its lanes; `readout` says what is lost and
-/// what is hidden.
+/// Computes the launches of one chip, sorted by time, from the runs of its lanes. `readout`
+/// contains the losses and the hidden launches.
 pub(super) fn chip_launches(
     mut runs: ChipRuns,
     chip: &ChipSummary,
@@ -276,7 +278,7 @@ pub(super) fn chip_launches(
     launches
 }
 
-/// Takes out the figures of records that may be missing of these RISCs.
+/// Clears the figures for which records of these RISCs may be missing.
 fn empty_over_holes(launch: &mut Launch, riscs: &BTreeSet<Risc>) {
     if riscs.is_empty() {
         return;
@@ -297,7 +299,7 @@ fn empty_over_holes(launch: &mut Launch, riscs: &BTreeSet<Risc>) {
     op.empty_spans(Doubt::LostRecords);
 }
 
-/// The launches of one program and replay.
+/// Computes the launches of one program and replay.
 fn program_launches(runs: &[LaneRun], aiclk_mhz: u32) -> Vec<Launch> {
     let Some(first) = runs.first() else { return Vec::new() };
     let sub_device_id = runs.iter().find_map(|run| run.sub_device_id);
@@ -359,7 +361,7 @@ fn op_of(chip_id: u32, key: OpKey, cores: &[CoreLaunch], aiclk_mhz: u32) -> Op {
     op
 }
 
-/// Takes out the figures of kernels and firmware that did not end on every core.
+/// Clears the figures of kernels and firmware that did not end on every core.
 fn empty_unfinished(op: &mut Op, cores: &[CoreLaunch]) {
     let open = open_kernels(cores);
     op.risc_kernels.empty(open);

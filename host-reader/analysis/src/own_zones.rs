@@ -1,8 +1,8 @@
-//! Zones in which the profiler shows its own time: waits for the host and pushes of its own.
+//! The profiler's own zones: waits for the host, and its own pushes.
 
 use super::ZoneStatistics;
 
-/// Kind of a zone of the profiler's own.
+/// Kind of the profiler's own zones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnZone {
     /// Wait of a RISC until the host has read its lane, in the debug dump.
@@ -12,13 +12,13 @@ pub enum OwnZone {
 }
 
 impl OwnZone {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 2] = [Self::Stall, Self::SharedPush];
 
-    /// Name of the zone.
+    /// Returns the name of the zone.
     ///
     /// # Compatibility
-    /// The second is that of TT-Metal's `kernel_profiler.hpp` as well.
+    /// TT-Metal's `kernel_profiler.hpp` has the second name as well.
     #[must_use]
     pub const fn zone_name(self) -> &'static str {
         match self {
@@ -27,7 +27,7 @@ impl OwnZone {
         }
     }
 
-    /// Short name for people.
+    /// Returns a short, readable name.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -42,14 +42,14 @@ impl OwnZone {
 pub struct OwnTime {
     /// Number of whole zones.
     pub count: u64,
-    /// Cycles of all of them, added up over all RISCs.
+    /// Cycles of the zones, summed over all RISCs.
     pub cycles: u64,
-    /// Cycles of the longest.
+    /// Cycles of the longest zone.
     pub longest_cycles: u64,
 }
 
 impl OwnTime {
-    /// Adds up the lengths of whole zones, in cycles; `None` if there is none.
+    /// Sums the lengths of whole zones in cycles; `None` if there are none.
     ///
     /// ```
     /// use analysis::OwnTime;
@@ -62,12 +62,12 @@ impl OwnTime {
         (time.count > 0).then_some(time)
     }
 
-    /// Time of one zone.
+    /// Returns the time of one zone.
     pub(super) const fn of_zone(cycles: u64) -> Self {
         Self { count: 1, cycles, longest_cycles: cycles }
     }
 
-    /// Adds that of other zones.
+    /// Adds the time of `other`.
     pub(super) fn add(&mut self, other: Self) {
         self.count = self.count.saturating_add(other.count);
         self.cycles = self.cycles.saturating_add(other.cycles);
@@ -75,7 +75,7 @@ impl OwnTime {
     }
 }
 
-/// Adds up the zones of a kind; `None` if there is none.
+/// Sums the zones of a kind; `None` if there are none.
 ///
 /// ```
 /// use analysis::{OwnTime, OwnZone, ZoneGrouping, own_time, paired_zone_statistics};

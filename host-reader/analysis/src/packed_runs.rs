@@ -1,4 +1,5 @@
-//! Runs of lanes in less than twenty bytes each, since a report holds those of all launches at once.
+//! Runs of lanes packed into about twenty bytes each, since a report holds the runs of all launches
+//! at once.
 
 use super::figures::{Extent, LaneExtents, LaneRun, OpKey};
 use reader::{
@@ -12,7 +13,7 @@ use std::{collections::BTreeSet, slice};
 #[derive(Debug, Default)]
 pub(super) struct ChipRuns {
     lanes: Vec<PackedRuns>,
-    /// Cores whose kernels dispatch others; their runs belong to no op.
+    /// Cores with dispatch kernels, whose runs belong to no op.
     dispatch_cores: BTreeSet<Noc0Coord>,
 }
 
@@ -42,7 +43,8 @@ impl ChipRuns {
         &self.dispatch_cores
     }
 
-    /// The runs by program, then lane, then as the lane had them, in pieces that end with a program.
+    /// Returns the runs sorted by program, lane and order in the lane, in pieces that end after a
+    /// program.
     pub(super) fn pieces(&mut self) -> Pieces<'_> {
         self.lanes.sort_by_key(|runs| runs.lane);
         let lanes: Vec<_> = self.lanes.iter().map(PackedRuns::runs).collect();
@@ -51,10 +53,11 @@ impl ChipRuns {
     }
 }
 
-/// Runs of a piece beyond which it ends with the program: unpacked they take some megabytes.
+/// Number of runs after which a piece ends with the current program. Unpacked, they take some
+/// megabytes.
 const PIECE_RUN_COUNT: usize = 1 << 15;
 
-/// The runs of a chip, piece by piece.
+/// Iterator over the runs of a chip, piece by piece.
 pub(super) struct Pieces<'runs> {
     lanes: Vec<Runs<'runs>>,
     /// The next program of each lane that has one.
@@ -87,7 +90,7 @@ impl Iterator for Pieces<'_> {
     }
 }
 
-/// Runs of one lane, ordered by program, then by their index in the lane.
+/// Runs of one lane, sorted by program, then by index in the lane.
 #[derive(Debug)]
 struct PackedRuns {
     lane: LaneId,
@@ -97,20 +100,20 @@ struct PackedRuns {
     far: Vec<LaneExtents>,
 }
 
-/// What a run has, so that nothing is written for what it has not.
+/// Flags for the fields of a run. Missing fields are not stored.
 struct Shape;
 
 impl Shape {
     const IS_FAR: u64 = 1;
     const HAS_TRACE: u64 = 1 << 1;
     const HAS_SUB_DEVICE: u64 = 1 << 2;
-    /// The kernel's zones are those of a kernel that moves data.
+    /// The data-movement extent equals the kernel extent.
     const MOVES_DATA: u64 = 1 << 3;
-    /// The kernel's zones are those of the RISC's own kernel.
+    /// The extent of the RISC's own kernel equals the kernel extent.
     const IS_OWN: u64 = 1 << 4;
 }
 
-/// The run before, which a run is written relative to.
+/// Previous run, relative to which a run is stored.
 #[derive(Clone, Copy, Default)]
 struct Before {
     program: u32,
@@ -222,7 +225,7 @@ fn near_extent(extent: &Extent, (start, end): (u64, u64)) -> Option<[u64; 3]> {
     ])
 }
 
-/// The runs of one lane.
+/// Iterator over the runs of one lane.
 struct Runs<'runs> {
     lane: LaneId,
     bytes: slice::Iter<'runs, u8>,
@@ -324,7 +327,8 @@ mod tests {
         })
     }
 
-    /// Two lanes, few programs, times near and far, kernels of every sort.
+    /// Generates runs of two lanes with few programs, close and distant times, and all kinds of
+    /// kernels.
     fn any_run() -> impl Strategy<Value = LaneRun> {
         let extents = [any_extent(), any_extent(), any_extent(), any_extent()];
         let like_kernel = any::<(Option<bool>, Option<bool>)>();
@@ -379,7 +383,7 @@ mod tests {
             let mut lanes: Vec<LaneId> = runs.iter().map(|run| run.lane).collect();
             lanes.sort_unstable();
             lanes.dedup();
-            // The last lane first: pieces do not depend on the order in which lanes come.
+            // The last lane is first: pieces do not depend on the order of lanes.
             for &lane in lanes.iter().rev() {
                 let mut other = ChipRuns::default();
                 other.add(lane, runs.iter().copied().filter(|run| run.lane == lane));
@@ -437,7 +441,7 @@ mod tests {
             chip.add(place(run(0, 1)).lane, (0..programs).map(|program| place(run(program, 1))));
         }
         let counts: Vec<usize> = chip.pieces().map(|piece| piece.len()).collect();
-        // The first number of programs whose runs are more than a piece has.
+        // Nine programs are the fewest with more runs than `PIECE_RUN_COUNT`.
         assert_eq!(counts, [36_000, 36_000, 8_000]);
     }
 }

@@ -1,4 +1,4 @@
-//! The values at given ranks of many numbers, without sorting them.
+//! Selection of values by rank from many numbers, without sorting them.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -8,13 +8,13 @@
 
 /// Numbers of 16, 32 or 64 bits.
 pub(super) trait Cycles: Copy + Ord + Into<u64> {
-    /// The sum, as far as 64 bits hold it.
+    /// Returns the sum, saturated to 64 bits.
     fn total(values: &[Self]) -> u64;
 }
 
 impl Cycles for u16 {
     fn total(values: &[Self]) -> u64 {
-        // So few of them fit 32 bits, which go faster.
+        // The sum of a chunk fits 32 bits, which are faster.
         let few = |few: &[Self]| few.iter().copied().map(u32::from).sum::<u32>();
         values.chunks(1 << 16).map(|values| u64::from(few(values))).fold(0, u64::saturating_add)
     }
@@ -22,7 +22,7 @@ impl Cycles for u16 {
 
 impl Cycles for u32 {
     fn total(values: &[Self]) -> u64 {
-        // So few of them cannot overflow, so that only the sums need a check.
+        // A chunk cannot overflow, so only the sum of chunks needs a check.
         let sums = values.chunks(1 << 16).map(|few| few.iter().copied().map(u64::from).sum());
         sums.fold(0, u64::saturating_add)
     }
@@ -138,15 +138,14 @@ fn extremes<T: Cycles>(pieces: &[&[T]]) -> (u64, u64) {
 
 const BIN_BITS: u32 = 11;
 const BIN_COUNT: usize = 1 << BIN_BITS;
-/// So few are selected from as they are.
+/// Number of values up to which they are selected directly, without bins.
 const FEW: usize = BIN_COUNT / 4;
 
-/// The values that would have these ranks, from 0, if all pieces were sorted into one; the
-/// extremes are those of all.
+/// Returns the values with these ranks, from 0, in the sorted sequence of all pieces. `least` and
+/// `most` are the extremes of all values.
 ///
-/// # Cost
-/// Linear: all are counted into bins by their leading bits, and only those in the bins of
-/// these ranks are looked at again.
+/// # Cost Linear: all values are counted into bins by their leading bits, and only the values in
+/// the bins of these ranks are read again.
 pub(super) fn values_at<T: Cycles, const N: usize>(
     pieces: &[&[T]],
     (least, most): (u64, u64),
@@ -175,11 +174,11 @@ fn selected<T: Cycles>(values: &mut [T], rank: usize) -> u64 {
     if rank < values.len() { (*values.select_nth_unstable(rank).1).into() } else { 0 }
 }
 
-/// How many values there are in each of as many equal parts of their range.
+/// Number of values in each of many equal parts of their range.
 struct Bins {
     counts: Box<[usize; BIN_COUNT]>,
     least: u64,
-    /// Bits of a value that its bin leaves open.
+    /// Number of low bits of a value that do not affect its bin.
     shift: u32,
 }
 
@@ -197,13 +196,14 @@ impl Bins {
 
     #[inline]
     const fn bin(&self, value: u64) -> usize {
-        // Of values in the range this cuts nothing; it tells the compiler so.
+        // The remainder changes no value in the range, but shows the compiler that the index is in
+        // bounds.
         #[expect(clippy::cast_possible_truncation, reason = "a remainder of bits that fit")]
         let bin = ((value.wrapping_sub(self.least) >> self.shift) % BIN_COUNT as u64) as usize;
         bin
     }
 
-    /// The bin in which the value of this rank is, and how many values are in those before.
+    /// Returns the bin of the value with this rank, and the number of values in earlier bins.
     fn of_rank(&self, rank: usize) -> (usize, usize) {
         let mut before = 0;
         for (bin, &count) in self.counts.iter().enumerate() {
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
     use proptest::prelude::{Strategy, any, prop, prop_assert_eq, proptest};
 
-    /// Values of few and of many bits, in numbers below and above what is few.
+    /// Generates values with few and with many bits, in counts below and above `FEW`.
     fn any_values() -> impl Strategy<Value = Vec<u64>> {
         let shift = prop::sample::select(vec![0, 30, 44, 54, 60, 64]);
         (shift, 1..5 * FEW).prop_flat_map(|(shift, count)| {

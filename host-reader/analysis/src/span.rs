@@ -2,21 +2,21 @@
 
 #![expect(clippy::arithmetic_side_effects, reason = "products of 64 bits fit in 128")]
 
-/// A stretch of time with both ends known.
+/// Time span with known start and end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct Span {
-    /// First cycle, on the clock of the chip's reference.
+    /// First cycle, on the chip's reference clock.
     pub start_cycle: u64,
-    /// Last cycle.
+    /// Last cycle, on the chip's reference clock.
     pub end_cycle: u64,
-    /// Cycles between them.
+    /// Duration in cycles.
     pub duration_cycles: u64,
-    /// The same in nanoseconds; `None` if the clock's frequency is unknown.
+    /// Duration in nanoseconds; `None` if the clock's frequency is unknown.
     pub duration_ns: Option<u64>,
 }
 
 impl Span {
-    /// The span between two cycles; `None` if it would end before it starts.
+    /// Returns the span between two cycles; `None` if it would end before it starts.
     #[must_use]
     pub fn new(start_cycle: u64, end_cycle: u64, aiclk_mhz: u32) -> Option<Self> {
         let duration_cycles = end_cycle.checked_sub(start_cycle)?;
@@ -25,8 +25,8 @@ impl Span {
     }
 }
 
-/// Cycles of a clock of `aiclk_mhz` in nanoseconds, rounded half up; `None` if the
-/// frequency is unknown (0) or the result does not fit.
+/// Converts cycles at `aiclk_mhz` to nanoseconds, rounded half up; `None` if the frequency is
+/// unknown (0) or the result does not fit.
 ///
 /// ```
 /// use analysis::cycles_to_ns;

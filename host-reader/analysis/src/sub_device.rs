@@ -1,4 +1,4 @@
-//! Sub-devices: the part of a chip that a run's records name.
+//! Sub-devices: parts of a chip, as named by a run's records.
 
 use reader::lane::Lane;
 use std::ops::Range;
@@ -6,11 +6,11 @@ use std::ops::Range;
 /// Key of the number of a sub-device in the metadata of a record.
 ///
 /// # Compatibility
-/// Meta data of `profile_log_device.csv`; the number is a `SubDeviceId`, which has 8 bits.
+/// Metadata of `profile_log_device.csv`; the number is a `SubDeviceId`, which has 8 bits.
 const KEY: &str = "\"sub_device_id\"";
 
-/// The sub-device that the first of these records names that names one; `None` of a program that
-/// has the whole chip.
+/// Returns the first sub-device in the metadata of the records; `None` for a program that has the
+/// whole chip.
 pub(super) fn sub_device_of(lane: &Lane, records: Range<usize>) -> Option<u8> {
     let first = lane.metadata.partition_point(|(record, _)| *record < records.start);
     let of_run = lane.metadata.iter().skip(first).take_while(|(record, _)| *record < records.end);

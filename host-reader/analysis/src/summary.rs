@@ -1,4 +1,4 @@
-//! The honesty of a report: what was kept, lost, odd and repaired.
+//! Summary of a report's completeness: kept and lost records, anomalies and repairs.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -16,16 +16,16 @@ use reader::{
 use std::collections::{BTreeMap, BTreeSet};
 use wire::PacketKind;
 
-/// Records that are in the report, zones counted whole.
+/// Number of records in the report by kind. A zone counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct KeptCounts {
-    /// Zones with a start and an end of their own.
+    /// Zones with a recorded start and end.
     pub zones: u64,
-    /// Zones whose end was made up.
+    /// Zones with a made-up end.
     pub open_zones: u64,
     /// Ends that belong to no zone and are not shown.
     pub orphan_ends: u64,
-    /// Timestamped data of either size.
+    /// Timestamped data of both sizes.
     pub data: u64,
     /// Events.
     pub events: u64,
@@ -33,7 +33,7 @@ pub struct KeptCounts {
     pub sums: u64,
 }
 
-/// Records that are missing, by kind.
+/// Number of missing records by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct LostRecords {
     /// Whole zones.
@@ -44,9 +44,9 @@ pub struct LostRecords {
     pub events: u64,
     /// Sum totals.
     pub sums: u64,
-    /// Marker slots whose kind cannot be known.
+    /// Marker slots of unknown kind.
     pub unknown_markers: u64,
-    /// True if more may be missing.
+    /// True if more records may be missing.
     pub is_lower_bound: bool,
 }
 
@@ -57,19 +57,19 @@ impl From<LossTotals> for LostRecords {
     }
 }
 
-/// Records that are missing for one cause.
+/// Missing records with one cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct LossRow {
     /// Short name of the cause.
     pub cause: &'static str,
-    /// The records.
+    /// Number of missing records by kind.
     #[serde(flatten)]
     pub records: LostRecords,
-    /// True if the device was configured to leave them out.
+    /// True if the device was configured to leave the records out.
     pub is_intended: bool,
 }
 
-/// How often one kind of anomaly or repair occurred.
+/// Number of occurrences of one kind of anomaly or repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct KindCount {
     /// Short name of the kind.
@@ -81,51 +81,51 @@ pub struct KindCount {
 /// Counts of read, kept and lost records, anomalies and repairs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Summary {
-    /// Chips with records.
+    /// Number of chips with records.
     pub chip_count: u64,
-    /// Cores with records.
+    /// Number of cores with records.
     pub core_count: u64,
-    /// Lanes with records.
+    /// Number of lanes with records.
     pub lane_count: u64,
-    /// Launches, counted on each lane.
+    /// Number of launches, summed over lanes.
     pub run_count: u64,
-    /// Launches of the lane that has most, over all chips.
+    /// Number of launches on the lane with most launches, summed over chips.
     pub launch_count: u64,
-    /// Records of every kind.
+    /// Number of records of all kinds.
     pub record_count: u64,
-    /// The records by kind.
+    /// Number of kept records by kind.
     pub kept: KeptCounts,
-    /// Missing records by cause; empty if none are known to be missing.
+    /// Missing records by cause; empty if no records are known to be missing.
     pub lost: Vec<LossRow>,
-    /// Records that are missing, of every kind and cause.
+    /// Number of missing records of all kinds and causes.
     pub lost_record_count: u64,
-    /// Sources of the records that do not say how much they lost.
+    /// Sources that do not record how many records they lost.
     pub uncounted: Vec<&'static str>,
     /// True if one of these sources is damaged or was never finished.
     pub is_source_damaged: bool,
-    /// Anomalies that left data lost or doubtful.
+    /// Anomalies with lost or doubtful data.
     pub anomalies: Vec<KindCount>,
-    /// Their total.
+    /// Total number of anomalies.
     pub anomaly_count: u64,
     /// Anomalies that were repaired.
     pub repairs: Vec<KindCount>,
-    /// Their total.
+    /// Total number of repairs.
     pub repair_count: u64,
-    /// Runs that cores have finished and not yet pushed.
+    /// Number of runs that cores have finished but not yet pushed.
     pub pending_run_count: u64,
-    /// Launches that ran no kernel and that the firmware discarded.
+    /// Number of launches without a kernel, which the firmware discarded.
     pub discarded_launch_count: u64,
-    /// Words read from the device; 0 for logs.
+    /// Number of words read from the device; 0 for logs.
     pub words_read: u64,
 }
 
-/// Counts of lanes and their records, added lane by lane.
+/// Counts of lanes and their records, collected lane by lane.
 #[derive(Debug, Default)]
 pub(super) struct LaneCounts {
     cores: BTreeSet<(u32, Noc0Coord)>,
     lanes: u64,
     runs: u64,
-    /// Runs of the lane with most, by chip.
+    /// Maximum number of runs of a lane, by chip.
     most_runs: BTreeMap<u32, u64>,
     records: u64,
     data: u64,
@@ -154,7 +154,7 @@ impl LaneCounts {
         }
     }
 
-    /// Adds other lanes.
+    /// Adds the counts of other lanes.
     pub(super) fn merge(&mut self, other: Self) {
         let Self { cores, lanes, runs, most_runs, records, data, events, sums } = other;
         self.cores.extend(cores);
@@ -172,8 +172,8 @@ impl LaneCounts {
 }
 
 impl Summary {
-    /// Adds up a readout, counts of its lanes, the statistics of its zones, and what was odd in
-    /// pairing them.
+    /// Summarises a readout, the counts of its lanes, the statistics of its zones, and the
+    /// anomalies of pairing them.
     pub(super) fn new(
         readout: &Readout,
         lanes: &LaneCounts,
@@ -204,7 +204,7 @@ impl Summary {
         }
     }
 
-    /// Returns true if there are no unintended losses, no damaged sources and no anomalies but
+    /// Returns true if there are no unintended losses, no damaged sources and no anomalies except
     /// repairs.
     #[must_use]
     pub fn is_clean(&self) -> bool {
@@ -233,7 +233,7 @@ fn loss_row(readout: &Readout, cause: LossCause) -> Option<LossRow> {
     })
 }
 
-/// Anomalies, then repairs, of reading and of pairing.
+/// Returns the anomalies and the repairs, both of reading and of pairing.
 fn kind_counts(readout: &Readout, pairing: &AnomalyLog) -> (Vec<KindCount>, Vec<KindCount>) {
     let mut counts: BTreeMap<AnomalyKind, u64> = BTreeMap::new();
     for (kind, count) in readout.anomalies.counts().chain(pairing.counts()) {

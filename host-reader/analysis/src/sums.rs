@@ -1,4 +1,4 @@
-//! Statistics of sum zones, which record only how many cycles they took in one launch.
+//! Statistics of sum zones, which only record their total cycles in one launch.
 
 use super::distribution::CycleStatistics;
 use reader::{
@@ -8,22 +8,22 @@ use reader::{
 use std::collections::BTreeMap;
 use wire::{PacketKind, Risc};
 
-/// The totals of one sum zone over all cores and launches of a chip.
+/// Totals of one sum zone over all cores and launches of a chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SumStatistics {
     /// Number of the chip.
     pub chip_id: u32,
-    /// The RISC.
+    /// RISC.
     pub risc: Risc,
-    /// The zone's marker id.
+    /// Marker id of the zone.
     pub marker_id: u32,
-    /// Its name for people: the id if unknown, all names if ambiguous.
+    /// Readable name of the zone: the id if unknown, all names if ambiguous.
     pub name: String,
     /// Cycles per launch.
     pub cycles: CycleStatistics,
 }
 
-/// Statistics of all sum zones, by chip and RISC, those with the most cycles first.
+/// Returns the statistics of all sum zones, by chip and RISC, those with the most cycles first.
 #[must_use]
 pub fn sum_statistics(readout: &Readout) -> Vec<SumStatistics> {
     let mut totals = SumTotals::default();
@@ -31,7 +31,7 @@ pub fn sum_statistics(readout: &Readout) -> Vec<SumStatistics> {
     totals.statistics(readout)
 }
 
-/// Totals of sum zones by chip, RISC and zone, added lane by lane.
+/// Totals of sum zones by chip, RISC and zone, collected lane by lane.
 #[derive(Debug, Default)]
 pub(super) struct SumTotals(BTreeMap<u32, ChipTotals>);
 
@@ -40,7 +40,7 @@ type ChipTotals = BTreeMap<(Risc, ZoneIndex), Vec<u64>>;
 impl SumTotals {
     /// Adds the totals of a lane.
     pub(super) fn add_lane(&mut self, lane: &Lane) {
-        // Only lanes with values can hold sums.
+        // Lanes without values contain no sums.
         if lane.data.is_empty() {
             return;
         }
@@ -60,7 +60,7 @@ impl SumTotals {
         }
     }
 
-    /// The statistics of all of them, of the chips of a readout.
+    /// Computes the statistics of all totals. `readout` has the data of the chips.
     pub(super) fn statistics(mut self, readout: &Readout) -> Vec<SumStatistics> {
         let chips = readout.devices.iter().map(|device| &device.chip);
         let of_chips = chips.filter_map(|chip| Some((chip, self.0.remove(&chip.chip_id)?)));

@@ -1,4 +1,4 @@
-//! Records of waits and signals, decoded from lanes: sums, single waits, and upstream's zones.
+//! Records of waits and signals, decoded from lanes: sums, single waits, and TT-Metal's zones.
 
 use reader::{
     lane::{Lane, ZoneIndex},
@@ -13,22 +13,22 @@ use wire::{
     },
 };
 
-/// Counts of records of waits and signals, and of those that could not be used.
+/// Number of usable and unusable records of waits and signals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct SyncCounts {
-    /// Sums of waits, one for each object that a kernel waited for.
+    /// Sums of waits, one per object that a kernel waited for.
     pub totals: u64,
     /// Single waits that blocked.
     pub waits: u64,
     /// Signals.
     pub signals: u64,
-    /// Records of kinds that have no meaning yet, by number.
+    /// Records of unknown kinds, by number.
     pub unknown_kinds: BTreeMap<u8, u64>,
     /// Records with reserved bits set.
     pub malformed: u64,
-    /// Records without their second value, for which a line of a device log has no room.
+    /// Records without their second value, which does not fit into a line of a device log.
     pub without_cycles: u64,
-    /// Upstream's zones of waits without a key, or without an end.
+    /// TT-Metal's zones of waits without a key or without an end.
     pub incomplete_zones: u64,
 }
 
@@ -51,28 +51,28 @@ impl SyncCounts {
         }
     }
 
-    /// Returns true if anything was recorded of waits that can be used.
+    /// Returns true if any usable wait was recorded.
     #[must_use]
     pub const fn has_waits(&self) -> bool {
         self.totals > 0 || self.waits > 0
     }
 }
 
-/// Meaning of the name of a record of waits and signals.
+/// Meaning of the name of a wait or signal record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncName {
     /// Sum of the waits of one kernel for one object.
     Total,
-    /// A wait, of this kind where it is a zone.
+    /// A single wait. If it is recorded as a zone, it has this kind.
     Wait(WaitKind),
-    /// The key of TT-Metal's zone.
+    /// The key of a zone of TT-Metal.
     Key,
     /// A signal.
     Signal(SignalKind),
 }
 
 impl SyncName {
-    /// Returns the meaning of a name, `None` of all that are of other records.
+    /// Returns the meaning of a name; `None` for names of other records.
     ///
     /// ```
     /// use analysis::SyncName;
@@ -86,31 +86,31 @@ impl SyncName {
     }
 }
 
-/// Zones whose records are waits and signals.
+/// Zones whose records are waits and signals, with their meaning.
 #[derive(Debug, Default)]
 pub struct SyncNames(HashMap<ZoneIndex, SyncName>);
 
 impl SyncNames {
-    /// Looks for the names of waits and signals.
+    /// Finds the names of waits and signals.
     #[must_use]
     pub fn of_names(zones: &ZoneTable) -> Self {
         let named = zones.named_indices().filter_map(|(zone, name)| Some((zone, meaning(name)?)));
         Self(named.collect())
     }
 
-    /// Returns true if nothing can be a wait or a signal.
+    /// Returns true if no zone is a wait or a signal.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns true if the zone's records are waits or signals, not work.
+    /// Returns true if the zone's records are waits or signals and not work.
     #[must_use]
     pub fn contains(&self, zone: ZoneIndex) -> bool {
         !self.0.is_empty() && self.0.contains_key(&zone)
     }
 
-    /// Decodes the waits and signals of each run of a lane; `None` of those without any.
+    /// Decodes the waits and signals of each run of a lane; `None` for runs without any.
     pub fn runs_of(&self, lane: &Lane, counts: &mut SyncCounts) -> Vec<Option<Box<RunSync>>> {
         let first = lane.runs.first().map_or(0, |run| run.first_record);
         let before = lane.heads.get(..first).unwrap_or(&[]);
@@ -157,15 +157,15 @@ fn meaning(name: &str) -> Option<SyncName> {
 /// One wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// Sort of wait.
+    /// Kind of wait.
     pub kind: WaitKind,
     /// Number of the circular buffer or NoC, or L1 address of the semaphore.
     pub key: u32,
-    /// Cycle at which it began, on the clock of the lane's times.
+    /// Start cycle, on the clock of the lane's times.
     pub start: u64,
-    /// Cycle at which it ended.
+    /// End cycle, on the clock of the lane's times.
     pub end: u64,
-    /// True if it went on: records end here, and nobody has ended it.
+    /// True if the wait continued: the records end here, and nothing has ended the wait.
     pub is_open: bool,
     /// Form of its record.
     pub form: WaitForm,
@@ -174,20 +174,20 @@ pub struct Wait {
 /// Form of a wait's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitForm {
-    /// 16 bytes of data, left by waits that blocked and by no others.
+    /// 16 bytes of data, recorded only by waits that blocked.
     Blocked,
-    /// The same of a wait that was at least as long as the record can tell.
+    /// 16 bytes of data of a wait that was at least as long as the record can hold.
     BlockedLonger,
-    /// TT-Metal's zone, left by each wait, also if it did not block.
+    /// TT-Metal's zone, recorded by each wait, even if it did not block.
     Zone,
 }
 
 /// One signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignalAt {
-    /// Sort of signal.
+    /// Kind of signal.
     pub kind: SignalKind,
-    /// Object that it is about.
+    /// Object of the signal.
     pub signal: Signal,
     /// Cycle of its record.
     pub time: u64,
@@ -196,11 +196,11 @@ pub struct SignalAt {
 /// Cycles and number of waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Blocked {
-    /// Cycles of all of them.
+    /// Total cycles.
     pub cycles: u64,
-    /// How many there are.
+    /// Number of waits.
     pub waits: u64,
-    /// True if there may be more than the record can tell.
+    /// True if the real values may be larger than the record can hold.
     pub is_lower_bound: bool,
 }
 
@@ -212,25 +212,25 @@ impl Blocked {
     }
 }
 
-/// Windows of time outside of which a run has recorded no single waits and signals.
+/// Windows of time outside which a run records no single waits and signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowsAt {
-    /// Length and period.
+    /// Length and period of the windows.
     pub windows: SyncWindows,
-    /// Cycle at which one of them opens.
+    /// Cycle at which one of the windows opens.
     pub opens: u64,
 }
 
 /// Waits and signals of one run of one lane, in the order of their records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunSync {
-    /// Sums, one for each object.
+    /// Sums of waits, one per object.
     pub totals: Vec<WaitTotal>,
-    /// Single waits, ordered by their ends.
+    /// Single waits, sorted by end.
     pub waits: Vec<Wait>,
-    /// Signals, ordered by time.
+    /// Signals, sorted by time.
     pub signals: Vec<SignalAt>,
-    /// `None` if single waits and signals were recorded all the time, or none of them was.
+    /// Windows; `None` if single waits and signals were recorded all the time or never.
     pub windows: Option<WindowsAt>,
 }
 
@@ -241,16 +241,16 @@ impl RunSync {
         self.totals.is_empty() && self.waits.is_empty() && self.signals.is_empty()
     }
 
-    /// When the last single wait or signal was recorded.
+    /// Returns the time of the last single wait or signal.
     fn last_time(&self) -> Option<u64> {
         let waits = self.waits.iter().map(|wait| wait.end);
         waits.chain(self.signals.iter().map(|signal| signal.time)).max()
     }
 
-    /// Adds up the waits by kind and key.
+    /// Sums the waits by kind and key.
     ///
-    /// Sums are complete and single waits may cover a window of time alone, so a sum counts where
-    /// there is one.
+    /// Recorded sums are complete, but single waits may cover a window of time only. So a recorded
+    /// sum takes precedence over single waits.
     #[must_use]
     pub fn sums(&self) -> BTreeMap<(WaitKind, u32), Blocked> {
         let mut sums: BTreeMap<_, Blocked> = BTreeMap::new();
@@ -269,14 +269,16 @@ impl RunSync {
         sums
     }
 
-    /// Until when each wait is known in a run that has lost records; `None` if all are. Sums are
-    /// written last, so that nothing before them was lost where there are any.
+    /// Returns the cycle up to which each wait is known in a run that has lost records; `None` if
+    /// all waits are known.
+    ///
+    /// Sums are written last. If there are any, nothing before them was lost.
     #[must_use]
     pub fn known_until(&self) -> Option<u64> {
         if self.totals.is_empty() { self.last_time() } else { None }
     }
 
-    /// The records between two cycles; a wait that goes on after them is open there.
+    /// Returns the records between two cycles. A wait that continues after them is open there.
     #[must_use]
     pub fn within(&self, start: u64, end: u64) -> Self {
         let waits = self.waits.iter().filter(|wait| wait.start < end && wait.end > start);
@@ -295,7 +297,7 @@ impl RunSync {
         }
     }
 
-    /// The sums alone, as of a run that records nothing else.
+    /// Returns the sums only, as for a run without other records.
     #[must_use]
     pub fn sums_alone(&self) -> Self {
         Self { totals: self.totals.clone(), ..Self::default() }
@@ -319,12 +321,12 @@ impl RunSync {
 #[derive(Debug, Default)]
 pub struct SyncDecoder {
     run: RunSync,
-    /// TT-Metal's zones that are open: kind, start, key.
+    /// TT-Metal's open zones: kind, start, key.
     open: Vec<(WaitKind, u64, Option<u32>)>,
 }
 
 impl SyncDecoder {
-    /// Takes the kind, time and data of the next record of a name.
+    /// Decodes the next record of a name, from its kind, time and data.
     pub fn add(
         &mut self,
         name: SyncName,
@@ -401,7 +403,7 @@ impl SyncDecoder {
         self.run.waits.push(Wait { kind, key, start, end, is_open: false, form });
     }
 
-    /// Ends the run; `None` if it has recorded nothing of waits and signals.
+    /// Ends the run; returns `None` if it has no waits and signals.
     #[must_use]
     pub fn finish(mut self, counts: &mut SyncCounts) -> Option<Box<RunSync>> {
         let open = self.open.len() as u64;
@@ -466,7 +468,7 @@ mod tests {
     #[test]
     fn a_wait_tells_the_windows_of_its_run() {
         use PacketKind::TimestampedData16B;
-        // Windows of 2^4 in 2^6 cycles; the wait ended 5 cycles after one had opened.
+        // Windows of 2^4 cycles in every 2^6 cycles. The wait ended 5 cycles after one had opened.
         let upper = 6 << 57 | 4 << 52 | 5 << 32;
         let line = (TimestampedData16B, "SYNC-CB-WAIT", 900_u64, &[0x1_0000_0007, upper | 300][..]);
         let (run, counts) = decode(&[line]);

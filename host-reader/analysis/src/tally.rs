@@ -1,4 +1,4 @@
-//! Durations of zones, gathered by chip, RISC and zone until statistics are made of them.
+//! Durations of zones, collected by chip, RISC and zone for statistics.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -21,8 +21,8 @@ use std::{
 };
 use wire::Risc;
 
-/// Whose zones become one row: the chip, by its place among others, and the RISC, unless all
-/// of them are put together.
+/// Key of zones that share a row: the index of the chip, and the RISC unless all RISCs are
+/// combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct GroupKey {
     chip: usize,
@@ -52,38 +52,38 @@ impl Chip {
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     zones: ZoneNumbers,
-    /// Durations of each group, by number of the zone.
+    /// Durations of each group, by zone number.
     groups: BTreeMap<GroupKey, Vec<ZoneDurations>>,
-    /// The latest zone and those around it, outermost first.
+    /// Latest zone and the zones around it, outermost first.
     around: Vec<Frame>,
 }
 
-/// Small numbers for the zones that occur.
+/// Compact numbers for the zones that occur.
 #[derive(Debug, Default)]
 struct ZoneNumbers {
     zones: Vec<ZoneIndex>,
-    /// By zone index.
+    /// Number of each zone, by zone index.
     numbers: Vec<u32>,
 }
 
-/// The part of a [`Tally`] that belongs to one group.
+/// Part of a [`Tally`] for one group.
 pub(super) struct Group<'tally> {
     zones: &'tally mut ZoneNumbers,
     durations: &'tally mut Vec<ZoneDurations>,
     around: &'tally mut Vec<Frame>,
 }
 
-/// A zone whose inside is being gone over.
+/// Zone whose inner zones are being processed.
 #[derive(Debug)]
 struct Frame {
     number: usize,
     duration_cycles: u64,
-    /// Cycles that its direct children cover.
+    /// Cycles covered by its direct children.
     covered_cycles: u64,
     is_open: bool,
 }
 
-/// All zones of one group and name.
+/// Durations of all zones with one group and name.
 #[derive(Debug, Default)]
 struct ZoneDurations {
     durations: Durations,
@@ -125,7 +125,7 @@ impl Group<'_> {
         }
     }
 
-    /// Adds the zones whose inside has ended, until `depth` zones are left.
+    /// Removes zones from `around` until `depth` are left, and adds their durations.
     #[inline]
     fn leave(&mut self, depth: usize) {
         while self.around.len() > depth
@@ -135,7 +135,7 @@ impl Group<'_> {
         }
     }
 
-    /// The zone's number, for which there is an entry.
+    /// Returns the zone's number, and ensures that it has an entry.
     #[inline]
     fn number(&mut self, zone: ZoneIndex) -> usize {
         let number = match self.zones.numbers.get(zone.0 as usize) {
@@ -186,7 +186,7 @@ impl ZoneDurations {
 /// Durations of one zone in several tallies.
 type Parts<'tally> = Vec<&'tally ZoneDurations>;
 
-/// The statistics of what is in all tallies: by chip and RISC, those with the most cycles first.
+/// Computes the statistics of all tallies, by chip and RISC, those with the most cycles first.
 pub(super) fn statistics_of(
     tallies: &[&Tally],
     chips: &[Chip],
@@ -205,7 +205,8 @@ pub(super) fn statistics_of(
     rows.into_iter().map(|(_, statistics)| statistics).collect()
 }
 
-/// Zones by their group, a dispatcher's of one command together, whatever their programs.
+/// Groups the zones for statistics. A dispatcher's zones of one command are combined over all
+/// programs.
 fn rows_of<'tally>(
     tallies: &[&'tally Tally],
     names: &ZoneTable,
@@ -229,7 +230,8 @@ fn rows_of<'tally>(
     join_envelopes(rows, names)
 }
 
-/// Puts the envelopes of each kind of aggregate lanes into one row, whichever RISC began them.
+/// Combines the envelopes of each kind of aggregate lane into one row, for all RISCs that began
+/// them.
 fn join_envelopes<'tally>(
     rows: BTreeMap<(GroupKey, ZoneIndex), Parts<'tally>>,
     names: &ZoneTable,

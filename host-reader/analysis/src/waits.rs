@@ -17,34 +17,35 @@ use wire::{
 pub struct WaitStatistics {
     /// Number of the chip.
     pub chip_id: u32,
-    /// The RISC that waited.
+    /// RISC that waited.
     pub risc: Risc,
-    /// Sort of wait.
+    /// Kind of wait.
     pub kind: WaitKind,
     /// Number of the circular buffer or NoC, or L1 address of the semaphore.
     pub key: u32,
-    /// How many waits there were; of TT-Metal's zones also those that did not block.
+    /// Number of waits. For TT-Metal's zones, this includes waits that did not block.
     pub count: u64,
-    /// Cores that waited.
+    /// Number of cores that waited.
     pub core_count: u64,
-    /// Cycles of all waits.
+    /// Total cycles of the waits.
     pub total_cycles: u64,
-    /// The wait in the middle, in cycles; `None` if only sums hold some of them.
+    /// Median in cycles; `None` if some waits are known only as sums.
     pub median_cycles: Option<u64>,
-    /// The longest, in cycles; `None` if only sums hold some of them.
+    /// Maximum in cycles; `None` if some waits are known only as sums.
     pub max_cycles: Option<u64>,
-    /// All waits, in nanoseconds.
+    /// Total in nanoseconds.
     pub total_ns: Option<u64>,
-    /// The wait in the middle, in nanoseconds.
+    /// Median in nanoseconds.
     pub median_ns: Option<u64>,
-    /// The longest, in nanoseconds.
+    /// Maximum in nanoseconds.
     pub max_ns: Option<u64>,
-    /// True if there may be more: records were lost, or a record was too small for its figure.
+    /// True if the real figures may be larger: records were lost, or a figure did not fit into its
+    /// record.
     pub is_lower_bound: bool,
 }
 
 impl WaitStatistics {
-    /// Name of the object for people.
+    /// Returns a readable name of the object.
     ///
     /// ```
     /// use analysis::WaitStatistics;
@@ -63,7 +64,7 @@ impl WaitStatistics {
     }
 }
 
-/// Statistics of all waits, by chip and RISC, those with the most cycles first.
+/// Computes the statistics of all waits, by chip and RISC, those with the most cycles first.
 ///
 /// ```
 /// use analysis::wait_statistics;
@@ -90,7 +91,7 @@ pub fn wait_statistics(readout: &Readout) -> Vec<WaitStatistics> {
 /// RISC, kind and key.
 type Key = (Risc, WaitKind, u32);
 
-/// Waits by chip, RISC and object, added lane by lane.
+/// Waits by chip, RISC and object, collected lane by lane.
 #[derive(Debug, Default)]
 pub(super) struct WaitTotals(BTreeMap<u32, BTreeMap<Key, Group>>);
 
@@ -99,7 +100,7 @@ struct Group {
     cores: BTreeSet<Noc0Coord>,
     count: u64,
     cycles: u64,
-    /// Cycles of those that were recorded one by one.
+    /// Cycles of the waits that were recorded individually.
     singles: Vec<u64>,
     is_lower_bound: bool,
 }
@@ -107,7 +108,7 @@ struct Group {
 impl WaitTotals {
     /// Adds the waits of a lane.
     pub(super) fn add_lane(&mut self, lane: &Lane, names: &SyncNames) {
-        // Each wait has data: its object.
+        // Each wait has data, which identifies its object.
         if names.is_empty() || lane.data.is_empty() {
             return;
         }
@@ -132,7 +133,7 @@ impl WaitTotals {
         }
     }
 
-    /// The statistics of all of them, of the chips of a readout.
+    /// Computes the statistics of all waits. `readout` has the data of the chips.
     pub(super) fn statistics(mut self, readout: &Readout) -> Vec<WaitStatistics> {
         let losing = losing_riscs(readout);
         let mut statistics = Vec::new();
@@ -166,7 +167,7 @@ fn add_run(groups: &mut BTreeMap<Key, Group>, lane: &Lane, run: &RunSync) {
     }
 }
 
-/// Chips and RISCs that have lost records, which may have been of waits.
+/// Returns the chips and RISCs with lost records, which may have been waits.
 fn losing_riscs(readout: &Readout) -> BTreeSet<(u32, Risc)> {
     let losses = readout.losses.entries().filter(|(_, totals)| {
         totals.data > 0 || totals.unknown_markers > 0 || totals.is_lower_bound

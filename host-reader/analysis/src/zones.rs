@@ -1,4 +1,4 @@
-//! Statistics per zone: how often, how long, and how much of it in zones inside.
+//! Statistics per zone: number, durations, and the time not covered by inner zones.
 
 use super::{
     distribution::CycleStatistics,
@@ -14,10 +14,10 @@ use reader::{
 };
 use wire::Risc;
 
-/// Over which RISCs durations of one zone are put together.
+/// RISCs over which durations of one zone are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ZoneGrouping {
-    /// Each RISC apart.
+    /// Each RISC separately.
     #[default]
     ByRisc,
     /// All RISCs of a chip together.
@@ -29,11 +29,11 @@ pub enum ZoneGrouping {
 pub struct ZoneStatistics {
     /// Number of the chip.
     pub chip_id: u32,
-    /// The RISC; `None` if all are put together.
+    /// RISC; `None` if all RISCs are combined.
     pub risc: Option<Risc>,
-    /// The zone's marker id.
+    /// Marker id of the zone.
     pub marker_id: u32,
-    /// Its name for people: the id if unknown, all names if ambiguous.
+    /// Readable name of the zone: the id if unknown, all names if ambiguous.
     pub name: String,
     /// Source file; empty if unknown.
     pub source_file: String,
@@ -41,17 +41,18 @@ pub struct ZoneStatistics {
     pub source_line: u32,
     /// Durations of whole zones.
     pub cycles: CycleStatistics,
-    /// Cycles of whole zones that no zone inside of them covers.
+    /// Cycles of whole zones that are not covered by inner zones.
     pub self_total_cycles: u64,
-    /// Zones whose end is missing; they have no part in the durations.
+    /// Number of zones without an end, which are not in the durations.
     pub open_zone_count: u64,
 }
 
-/// Statistics of all zones, by chip and RISC, those with the most cycles first.
+/// Computes the statistics of all zones, by chip and RISC, those with the most cycles first.
 ///
 /// # Cost
-/// Linear. Memory: 2 bytes for each zone, for exact percentiles, 4 for zones of 2^16 cycles and
-/// more and 8 for those of 2^32 and more; 512 KiB at most for all zones below 2^16 cycles of a name.
+/// Linear. Memory, for exact percentiles: 2 bytes for each zone, 4 for zones of 2^16 cycles or
+/// more, and 8 for zones of 2^32 or more. A name whose zones have several of these sizes needs
+/// another 4 or 8 bytes per zone while its statistics are computed.
 #[must_use]
 pub fn zone_statistics(
     readout: &Readout,
@@ -78,8 +79,8 @@ pub fn zone_statistics(
 
 /// Computes the same as [`zone_statistics`], without a timeline.
 ///
-/// Each lane is paired, summed up and dropped. With the statistics come the open zones and
-/// orphan ends that [`Timeline::of_readout`] would have found.
+/// Each lane is paired, summarised and dropped. The result includes the open zones and orphan ends
+/// that [`Timeline::of_readout`] would have found.
 ///
 /// ```
 /// use analysis::{paired_zone_statistics, ZoneGrouping};
@@ -99,7 +100,7 @@ pub fn zone_statistics(
 /// ```
 ///
 /// # Cost
-/// Memory as that of [`zone_statistics`], and one lane's timeline for each thread.
+/// Memory as for [`zone_statistics`], plus one lane's timeline per thread.
 #[must_use]
 pub fn paired_zone_statistics(
     readout: &Readout,
@@ -116,12 +117,12 @@ pub fn paired_zone_statistics(
     Pairer::finish(pairers.collect(), readout)
 }
 
-/// Pairs lanes and gathers their zones' durations, one lane after the other.
+/// Pairs lanes one by one and collects the durations of their zones.
 #[derive(Debug, Default)]
 pub(super) struct Pairer {
     tally: Tally,
     lengths: LaneLengths,
-    /// Anomalies of the lanes that have any.
+    /// Anomalies of each lane that has any.
     met: Vec<(LaneId, AnomalyLog)>,
 }
 
@@ -139,7 +140,7 @@ impl Pairer {
         }
     }
 
-    /// The statistics of what all pairers gathered, with the anomalies in the order of lanes.
+    /// Returns the statistics of all pairers, with the anomalies in the order of lanes.
     pub(super) fn finish(
         pairers: Vec<Self>,
         readout: &Readout,
@@ -159,7 +160,7 @@ impl Pairer {
 mod tests {
     use super::*;
 
-    /// Two cores, of which different RISCs began the envelope, each with one of its own around it.
+    /// Two cores whose envelopes were begun by different RISCs, and two `Load` zones of kernels.
     #[test]
     fn envelopes_of_aggregate_lanes_are_one_row_whichever_risc_began_them() {
         let mut log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nPCIe slot,core_x,core_y,RISC \
@@ -186,7 +187,7 @@ mod tests {
             .collect();
         rows.sort_unstable();
         let aggregate = "TENSIX_RISC_AGG";
-        // Zones of users share a row only if they are one zone.
+        // Zones of kernels share a row only if they are the same zone.
         let expected = [("BRISC", 3, 1), ("BRISC", 4, 1), (aggregate, 3, 2), (aggregate, 5, 1)];
         assert_eq!(rows, [&expected[..], &[(aggregate, 6, 1)]].concat());
     }

@@ -1,5 +1,5 @@
-//! Figures of real chips, worked out with other programs, and of small made-up logs,
-//! worked out by hand.
+//! Figures of real chips, computed with other programs, and of small made-up logs, computed by
+//! hand.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -87,7 +87,7 @@ fn all_riscs_together_are_one_row_per_zone() {
     assert_eq!(cycles.total_cycles, 14_585);
 }
 
-/// Zones that did not end, ends of none, and lanes of several chips.
+/// Log with zones without ends, ends without zones, and lanes of several chips.
 const DAMAGED: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
 0,1,2,BRISC,7,100,0,1024,A,ZONE_START
@@ -165,7 +165,7 @@ fn a_log_of_three_programs_has_three_ops() {
     assert_eq!((ops[0].op_to_op_latency_ns, ops[1].op_to_op_latency_ns), (Some(0), None));
 }
 
-/// One launch on one lane: its program, firmware and kernel as start and end.
+/// One launch on one lane: its program, and the start and end of firmware and kernel.
 struct Launch(&'static str, u32, (u64, u64), (u64, u64));
 
 fn log_of(launches: &[Launch]) -> Readout {
@@ -312,7 +312,7 @@ fn a_firmware_that_never_ends_is_counted() {
     assert_eq!((report.zones[0].cycles.count, report.zones[0].open_zone_count), (0, 1));
 }
 
-/// One op of a Quasar: firmware on DM 0, kernels on two movers of data and two parts' TRISCs.
+/// One op of a Quasar: firmware on DM 0, kernels on two data movers and the TRISCs of two parts.
 #[test]
 fn kernels_of_a_quasar_are_spans_of_its_two_kinds_of_processors() {
     let mut log = String::from(
@@ -336,15 +336,15 @@ fn kernels_of_a_quasar_are_spans_of_its_two_kinds_of_processors() {
     assert_eq!(parts(riscs.quasar_trisc), Some((200, 660, 460, 920)));
     assert!(riscs.is_of_quasar() && riscs.brisc.is_none() && riscs.trisc0.is_none());
     assert_eq!(cycles(whole[0].data_movement_kernel), Some(550));
-    // A kernel without an end leaves its own kind without a figure.
+    // A kernel without an end clears the figure of its own kind only.
     log += "0,2,2,QUASAR_NEO1_TRISC1,7,220,0,1024,TRISC-KERNEL,ZONE_START\n";
     let open = ops_of(&read_device_log(log.as_bytes(), "quasar").unwrap());
     let riscs = open[0].risc_kernels;
     assert_eq!((cycles(riscs.quasar_dm), riscs.quasar_trisc), (Some(550), None));
 }
 
-/// Waits for the host on two RISCs of one core and one of another, one without an end, in the first
-/// of three ops; one in the second, which has lost a record.
+/// Two ops. The first has stalls on two RISCs of one core and on one of another, including one
+/// without an end. The second has none.
 #[test]
 fn stalls_are_added_up_by_op_and_unknown_where_none_is_recorded() {
     let mut log = String::from(
@@ -368,9 +368,9 @@ fn stalls_are_added_up_by_op_and_unknown_where_none_is_recorded() {
     zone("2,2,BRISC", 1024, "BRISC-KERNEL", (105, Some(800)));
     zone("2,2,BRISC", 1024, STALL, (850, Some(851)));
     zone("1,2,BRISC", 2048, "BRISC-KERNEL", (2000, Some(2500)));
-    // Not the profiler's.
+    // A zone that is not the profiler's.
     zone("2,2,BRISC", 2048, "MY-PROFILER-DRAM-STALL", (2000, Some(2500)));
-    // An end whose start is missing.
+    // An end without a start.
     log += &format!("0,1,2,NCRISC,7,1400,0,1024,{STALL},ZONE_END\n");
     let readout = read_device_log(log.as_bytes(), "stalls").unwrap();
     let ops = ops_of(&readout);
@@ -379,6 +379,6 @@ fn stalls_are_added_up_by_op_and_unknown_where_none_is_recorded() {
     assert_eq!((stall.count, stall.cycles, stall.longest_cycles), (3, 641, 600));
     assert_eq!(first.stall_ns, Some(1282));
     assert_eq!((second.stall, second.stall_ns), (None, None));
-    // The figures of the op itself are as without.
+    // The figures of the op itself are the same as without stalls.
     assert_eq!(cycles(first.kernel), Some(800));
 }

@@ -1,4 +1,4 @@
-//! Counters of a real Wormhole, as TT-Metal 0.74 logged them.
+//! Counters of a real Wormhole from a log of TT-Metal 0.74.
 
 use analysis::{
     counters::{CounterGroup, counters_of},
@@ -15,7 +15,7 @@ fn every_counter_of_the_log_is_read_with_its_value() {
     let counters = counters_of(&readout, &launches);
     assert_eq!(counters.len(), 1);
     assert!(counters[0].problems.is_empty());
-    // Values out of the lines themselves, without the reader.
+    // Values parsed directly from the lines, without the reader.
     let log = std::fs::read_to_string(log_path(CAPTURE)).unwrap();
     let mut expected = Vec::new();
     for line in log.lines().filter(|line| line.contains(",9090,")) {
@@ -49,7 +49,7 @@ fn metrics_are_the_quotients_of_the_log() {
     let summaries: Vec<_> = counters[0].counters.summaries(false).collect();
     let value =
         |label: &str| summaries.iter().find(|one| one.metric.label() == label).map(|one| one.mean);
-    // Of 4317 cycles.
+    // Counts in 4317 cycles.
     for (label, count) in [
         ("Thread 0 Stall Rate", 367.0),
         ("Any-Thread Stall Rate", 667.0),
@@ -60,6 +60,6 @@ fn metrics_are_the_quotients_of_the_log() {
         assert_eq!(value(label), Some(count / 4317.0 * 100.0), "{label}");
     }
     assert_eq!(value("T1 Instrn Per Issue-Ready Cycle"), Some(143.0 / (4317.0 - 36.0)));
-    // Its group was not read: no value, and not 0.
+    // Its group was not read, so there is no value rather than 0.
     assert_eq!(value("FPU Util"), None);
 }

@@ -1,4 +1,4 @@
-//! Figures over holes are empty, with a reason, and all others are there.
+//! Figures over missing records are empty, with a reason, and all other figures are present.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -17,8 +17,8 @@ use wire::Risc;
 const TITLES: &str = "PCIe slot,core_x,core_y,RISC processor type,timer_id,\
     time[cycles since reset],data,run host ID,zone name,type";
 
-/// Launches of firmware and kernel of one lane: its `x` and RISC, the program, and when the
-/// kernel began and ended, if it did.
+/// Builds launches with firmware and kernel on one lane each: its `x` and RISC, the program, the
+/// kernel's start, and its end if it ended.
 fn log_of(aiclk_mhz: u32, launches: &[(&str, u32, u64, Option<u64>)]) -> Readout {
     let mut log = format!("ARCH: wormhole_b0, CHIP_FREQ[MHz]: {aiclk_mhz}\n{TITLES}\n");
     for &(lane, program, start, end) in launches {
@@ -43,7 +43,7 @@ fn lane(x: u16, risc: Risc) -> LaneId {
     LaneId { chip_id: 0, core: Noc0Coord { x, y: 1 }, risc }
 }
 
-/// Three ops, 100 cycles each, 900 apart, on two cores.
+/// Builds three ops of 100 cycles, 900 cycles apart, on two cores.
 fn three_ops() -> Readout {
     let mut launches = Vec::new();
     for (program, start) in [(1024, 1_000), (2048, 2_000), (3072, 3_000)] {

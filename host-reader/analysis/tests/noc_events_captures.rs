@@ -1,4 +1,4 @@
-//! Traces of real chips: ours of a log are those that TT-Metal wrote of the same run.
+//! Traces of real chips: our traces of a log equal those that TT-Metal wrote in the same run.
 
 use analysis::noc_events::{EventKind, Noc, NocTraces, TileMap, TraceOptions, Traffic, read_json};
 use captures::{capture_path, read_capture};
@@ -59,6 +59,7 @@ fn traffic_of_a_log_is_what_its_kernels_moved() {
     assert_eq!((traffic.unplaced_count, traffic.open_wait_count, traffic.unknown_count), (0, 0, 0));
     let waits = traffic.activities.iter().filter(|one| one.kind.end_of_wait().is_some());
     assert!(waits.clone().count() == 2 && waits.clone().all(|one| one.wait_cycles > 0));
-    // East from column 0 to 1, then south from row 11 round to row 1; and back the other way.
+    // East from column 0 to 1, then south around the edge from row 11 to row 1, and back the other
+    // way.
     assert_eq!(traffic.links.len(), 2 * 3);
 }

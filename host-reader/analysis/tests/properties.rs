@@ -1,4 +1,4 @@
-//! Statistics of lanes that are paired one by one against those of a whole timeline.
+//! Statistics of lanes paired one by one, compared with those of a whole timeline.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -15,7 +15,7 @@ use wire::{PacketKind, Risc, RunHostId, ZoneId};
 
 const RISCS: [Risc; 3] = [Risc::Trisc0, Risc::Brisc, Risc::TensixAggregate];
 
-/// The kinds of records, endpoints of zones before others.
+/// Kinds of records, with zone starts and ends first.
 const KINDS: [PacketKind; 4] = [
     PacketKind::ZoneStart,
     PacketKind::ZoneEnd,
@@ -31,22 +31,22 @@ fn names() -> ZoneTable {
     names
 }
 
-/// One step of a run: kind of record, number of its zone, and cycles since the record before.
+/// One step of a run: kind of record, zone number, and cycles since the previous record.
 type Step = (usize, u32, u64);
 
-/// Runs of any records, which open and close zones as it happens.
+/// Generates runs of arbitrary records, which open and close zones at random.
 fn odd_runs() -> impl Strategy<Value = Vec<Vec<Step>>> {
     let step = (0..KINDS.len(), 0_u32..3, gaps());
     prop::collection::vec(prop::collection::vec(step, 0..30), 0..5)
 }
 
-/// Gaps between records; a few are so long that a zone needs more than 32 bits.
+/// Generates gaps between records. A few are so long that a zone needs more than 32 bits.
 fn gaps() -> impl Strategy<Value = u64> {
     (0_u64..90, prop::bool::weighted(0.02))
         .prop_map(|(gap, is_long)| if is_long { gap + (1 << 33) } else { gap })
 }
 
-/// Turns every run into one whose zones all end, each inside of the zone around it.
+/// Converts every run to one in which all zones end, each inside the zone around it.
 fn nested(runs: Vec<Vec<Step>>) -> Vec<Vec<Step>> {
     let close_all = |run: Vec<Step>| {
         let (mut steps, mut open) = (Vec::new(), Vec::new());

@@ -1,47 +1,50 @@
-//! Balance of an op's cores: who set its length, and how much work each had.
+//! Balance of an op's cores: the core that set the op's length, and the amount of work of each
+//! core.
 
 use crate::{op::OpView, risc_wait::step_count};
 
 /// One core of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct CoreTime {
-    /// Column and row on the NoC-0 grid.
+    /// Column and row of the core on the NoC-0 grid.
     pub core: (u16, u16),
-    /// From the first start of a kernel to the last end.
+    /// Cycles from the first start of a kernel to the last end.
     pub cycles: u64,
-    /// Last end of a kernel.
+    /// Cycle of the last kernel end.
     pub end_cycle: u64,
-    /// Zones of the kernel's own on the RISC that has most; of kernels without zones the waits for
-    /// one object. Either tells the steps.
+    /// Number of steps of the core's work.
+    ///
+    /// These are the kernel's own zones on the RISC with most of them. For kernels without zones,
+    /// they are the waits for one object.
     pub step_count: u32,
 }
 
-/// Steps of the core that set the length, against those of all.
+/// Steps of the core that set the op's length, compared with the mean of all cores.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Steps {
     /// Steps of the core that ended last.
     pub of_last: u32,
-    /// Mean over the cores.
+    /// Mean number of steps over the cores.
     pub mean: f64,
 }
 
-/// Cores of one op, compared.
+/// Comparison of the cores of one op.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Balance {
     /// The core that ended last, which sets the op's length.
     pub last: CoreTime,
     /// Mean length over the cores.
     pub mean_cycles: f64,
-    /// The length of the last one over the mean.
+    /// Length of the last core divided by the mean length.
     pub ratio: f64,
-    /// Amount of work; `None` if kernels have neither zones nor waits.
+    /// Steps of work; `None` if kernels have neither zones nor waits.
     pub steps: Option<Steps>,
-    /// All cores, by column and row: the picture on the grid.
+    /// All cores by column and row, for the picture of the grid.
     #[serde(skip)]
     pub cores: Vec<CoreTime>,
 }
 
-/// The balance of an op's cores.
+/// Returns the balance of an op's cores.
 pub(crate) fn balance_of(view: &OpView<'_>) -> Option<Balance> {
     view.launch.op.kernel?;
     let cores: Vec<CoreTime> = view.cores().filter_map(core_time).collect();

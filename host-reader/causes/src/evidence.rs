@@ -1,4 +1,4 @@
-//! Evidence: what is kept of each run of each lane, added lane by lane.
+//! Evidence kept of each run of each lane, collected lane by lane.
 
 use crate::lost_runs::LostRuns;
 use analysis::{LaneContext, LaneRuns, RunSync, SyncCounts, SyncNames};
@@ -12,20 +12,20 @@ use reader::{
 use std::collections::{BTreeMap, HashMap};
 use wire::{PacketKind, ZoneId};
 
-/// Parts of the names of zones that set something up, in lower case.
+/// Substrings, in lower case, of the names of setup zones.
 const SETUP_PARTS: [&str; 3] = ["reconfig", "-init", "_init"];
 
-/// Beginning of the names of the profiler's own zones.
+/// Prefix of the names of the profiler's own zones.
 const PROFILER_PREFIX: &str = "PROFILER-";
 
-/// Names of the zones of a readout, by what they mean here.
+/// Zone names of a readout, sorted by their meaning here.
 pub(crate) struct EvidenceContext<'readout> {
     lanes: LaneContext<'readout>,
     roles: RoleTable,
-    /// True if a zone has the name of one of a kernel that dispatches.
+    /// True if any zone has the name of a dispatch kernel's zone.
     has_dispatch: bool,
     sync: SyncNames,
-    /// Zones that set something up, and those of the profiler itself.
+    /// Setup zones and the profiler's own zones.
     special: HashMap<ZoneIndex, Special>,
     lost: LostRuns,
     zones: &'readout ZoneTable,
@@ -51,7 +51,7 @@ impl<'readout> EvidenceContext<'readout> {
         }
     }
 
-    /// Returns true if a kernel ran on the lane that dispatches others.
+    /// Returns true if a dispatch kernel ran on the lane.
     fn dispatches(&self, lane: &Lane) -> bool {
         self.has_dispatch && lane.heads.iter().any(|head| self.roles.of(head.zone()).is_dispatch())
     }
@@ -69,12 +69,12 @@ fn special_zones(zones: &ZoneTable) -> HashMap<ZoneIndex, Special> {
     zones.named_indices().filter_map(|(zone, name)| Some((zone, special(name)?))).collect()
 }
 
-/// Zones of one sort in one run.
+/// Number and cycles of the zones of one kind in one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ZoneSum {
     pub(crate) count: u32,
     pub(crate) cycles: u64,
-    /// One of them.
+    /// Index of one of these zones.
     pub(crate) zone: Option<ZoneIndex>,
 }
 
@@ -86,22 +86,22 @@ impl ZoneSum {
     }
 }
 
-/// Facts of one run of one lane.
+/// Evidence of one run of one lane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunEvidence {
-    /// First start and last end of kernel zones; `None` if one is missing.
+    /// First start and last end of the kernel zones; `None` if either is missing.
     pub(crate) kernel: Option<(u64, u64)>,
-    /// Zones of the kernel's own that began.
+    /// Number of the kernel's own zones that began.
     pub(crate) zone_count: u32,
-    /// Facts that only a few runs have.
+    /// Evidence that only a few runs have.
     pub(crate) rare: Option<Box<RareEvidence>>,
 }
 
-/// Facts that only a few runs have.
+/// Evidence that only a few runs have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RareEvidence {
     pub(crate) sync: Option<Box<RunSync>>,
-    /// Until when each wait is known; `None` if all are.
+    /// Cycle up to which each wait is known; `None` if all waits are known.
     pub(crate) known_until: Option<u64>,
     pub(crate) setup: ZoneSum,
     pub(crate) profiler: ZoneSum,
@@ -112,12 +112,12 @@ impl RunEvidence {
         self.rare.as_ref()?.sync.as_deref()
     }
 
-    /// Until when each wait is known; `None` if all are.
+    /// Returns the cycle up to which each wait is known; `None` if all waits are known.
     pub(crate) fn known_until(&self) -> Option<u64> {
         self.rare.as_ref()?.known_until
     }
 
-    /// The kernel and its waits between two cycles.
+    /// Returns the evidence of the kernel and its waits between two cycles.
     pub(crate) fn within(&self, start: u64, end: u64) -> Self {
         let kernel = self.kernel.map(|(first, last)| (first.max(start), last.min(end)));
         let sync = self.sync().map(|sync| Box::new(sync.within(start, end)));
@@ -130,7 +130,7 @@ impl RunEvidence {
         }
     }
 
-    /// The same with no waits but sums.
+    /// Returns the evidence without single waits: only the sums of waits.
     pub(crate) fn sums_alone(&self) -> Self {
         let mut of_sums = self.clone();
         if let Some(sync) = of_sums.rare.as_mut().and_then(|rare| rare.sync.as_deref_mut()) {
@@ -155,12 +155,12 @@ pub(crate) struct Evidence {
     /// Runs of each lane, by lane once they are in order.
     runs: Vec<(LaneId, Vec<RunEvidence>)>,
     pub(crate) counts: SyncCounts,
-    /// True if a lane has NoC events.
+    /// True if any lane has NoC events.
     pub(crate) has_noc_events: bool,
-    /// Times of the first and last record, by chip, of cores that ran ops. Kernels that dispatch
-    /// are there before the first op and until the queue is closed.
+    /// Times of the first and last record of cores that ran ops, by chip. Dispatch kernels are not
+    /// included: they start before the first op and run until the queue is closed.
     bounds: Bounds,
-    /// The same of cores that dispatched them.
+    /// Times of the first and last record of cores that dispatched ops, by chip.
     dispatch_bounds: Bounds,
 }
 
@@ -173,7 +173,7 @@ fn add_bounds(all: &mut Bounds, chip_id: u32, (first, last): (u64, u64)) {
 }
 
 impl Evidence {
-    /// The evidence of all lanes of a readout, several at a time.
+    /// Collects the evidence of all lanes of a readout, several lanes at a time.
     pub(crate) fn of_readout(readout: &Readout) -> Self {
         let context = EvidenceContext::new(readout);
         let lanes = readout.devices.par_iter().flat_map(|device| device.lanes.par_iter());
@@ -198,12 +198,13 @@ impl Evidence {
         self.runs.push((lane.id, runs));
     }
 
-    /// First and last record of a chip's ops; where it has dispatchers alone, of these.
+    /// Returns the first and last record of a chip's ops, or of its dispatch cores if it has no
+    /// others.
     pub(crate) fn bounds_of(&self, chip_id: u32) -> Option<(u64, u64)> {
         self.bounds.get(&chip_id).or_else(|| self.dispatch_bounds.get(&chip_id)).copied()
     }
 
-    /// The evidence of both.
+    /// Merges the evidence of `other` into this.
     pub(crate) fn merged(mut self, other: Self) -> Self {
         self.launch_runs.merge(other.launch_runs);
         self.runs.extend(other.runs);
@@ -306,7 +307,7 @@ impl LaneScan<'_, '_> {
         evidence
     }
 
-    /// Adds a zone that sets something up, or that is the profiler's own.
+    /// Records the start or end of a setup zone or of a profiler zone.
     fn add_special(
         &self,
         evidence: &mut RunEvidence,
@@ -321,7 +322,8 @@ impl LaneScan<'_, '_> {
             open.push((zone, time));
             return;
         }
-        // The innermost; one within another of the same sort is part of its time already.
+        // An end closes the innermost zone of its name. Nested zones are part of the outer zone's
+        // time.
         let Some(at) = open.iter().rposition(|&(of, _)| of == zone) else { return };
         let (_, start) = open.swap_remove(at);
         if open.is_empty() {
@@ -335,8 +337,8 @@ impl LaneScan<'_, '_> {
     }
 }
 
-/// Until when each wait of a run that has lost data is known; from its start on none is if nothing
-/// of them is left.
+/// Returns the cycle up to which each wait of a run with lost data is known. If no record of a wait
+/// is left, this is the start of the kernel.
 fn known_until(evidence: &RunEvidence, sync: Option<&RunSync>) -> Option<u64> {
     match sync {
         Some(sync) => sync.known_until(),

@@ -21,11 +21,11 @@ use reports::perf::{OpReport, PerfOptions, RowKind, WindowOptions};
 use std::collections::BTreeMap;
 use wire::{RunHostId, ZoneId};
 
-/// Version of the document that an [`Explanation`] is serialised to. It grows when a field
-/// changes its meaning or goes away, not when one is added.
+/// Version of the serialised form of an [`Explanation`]. It grows when a field changes its meaning
+/// or is removed, not when a field is added.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Most findings of one explanation.
+/// Maximum number of findings in one explanation.
 const MAX_FINDINGS: usize = 10;
 
 /// Causes of slowness in one recording, with their evidence.
@@ -49,50 +49,52 @@ const MAX_FINDINGS: usize = 10;
 pub struct Explanation {
     /// Version of this document.
     pub schema_version: u32,
-    /// At most ten sentences, those with most to gain first.
+    /// At most ten findings, those with the largest gain first.
     pub findings: Vec<Finding>,
     /// Questions that the recording cannot answer.
     pub untold: Vec<Untold>,
-    /// The steady part, which findings, `groups` and `devices` are about; `None` if they are about all.
+    /// Steady part that the findings, `groups` and `devices` cover; `None` if they cover
+    /// everything.
     pub steady: Option<SteadyPart>,
-    /// Sentence about the rows or launches that it is about; `None` of a single launch.
+    /// Sentence about the rows or launches that are covered; `None` for a single launch.
     pub window: Option<String>,
-    /// Sentence about the ops CSV in the folder whose rows describe the launches; `None` without one.
+    /// Sentence about the ops CSV in the folder that describes the launches; `None` without such a
+    /// CSV.
     pub described_by: Option<String>,
-    /// Device ops by op code, those with most time first; empty where nothing describes the tensors.
+    /// Device ops by op code, those with most time first; empty if nothing describes the tensors.
     pub groups: Vec<OpCodeGroup>,
-    /// Time of each chip.
+    /// Time of each chip by class.
     pub devices: Vec<DeviceTime>,
     /// Phases, parents first.
     pub phases: Vec<Phase>,
-    /// Launches, by chip and time; empty of ops CSVs.
+    /// Launches by chip and time; empty for ops CSVs.
     pub ops: Vec<OpCauses>,
-    /// Records of waits and signals.
+    /// Counts of records of waits and signals.
     pub sync: SyncCounts,
 }
 
 impl Explanation {
-    /// Explains a recording, whose times are on one clock per chip.
+    /// Explains a recording. The times of each chip must be on one clock.
     #[must_use]
     pub fn of_recording(recording: &Recording) -> Self {
         Self::of_recording_window(recording, Window::Steady)
     }
 
-    /// The same over a window of its time.
+    /// Explains a window of a recording.
     #[must_use]
     pub fn of_recording_window(recording: &Recording, window: Window) -> Self {
         let evidence = Evidence::of_readout(&recording.readout);
         Self::of_evidence(recording, evidence, window)
     }
 
-    /// Explains a log with one lane unpacked for each thread at a time, where that is enough. The
-    /// recording comes back, without lanes unless they were needed.
+    /// Explains a log, unpacking one lane per thread at a time if that suffices. The returned
+    /// recording contains its lanes only if they were needed.
     #[must_use]
     pub fn of_log(log: impl Into<OpenedLog>) -> (Recording, Self) {
         Self::of_log_window(log.into(), Window::Steady)
     }
 
-    /// The same over a window of its time.
+    /// Explains a window of a log, like [`Self::of_log`].
     #[must_use]
     pub fn of_log_window(log: OpenedLog, window: Window) -> (Recording, Self) {
         let markers = [ZoneId::PERF_COUNTER, ZoneId::NOC_TRACING];
@@ -181,7 +183,8 @@ impl Explanation {
         explanation
     }
 
-    /// A sentence for a recording without findings: a recording without ops says nothing of causes.
+    /// Returns the sentence for an explanation without findings. It differs for a recording without
+    /// ops.
     ///
     /// ```
     /// use causes::Explanation;
@@ -199,8 +202,10 @@ impl Explanation {
         }
     }
 
-    /// Options of the reports on ops that causes are found in: every row, and each device on its own,
-    /// since a gap is the time of its own device, whatever the others did.
+    /// Returns the options of reports on ops in which causes are searched.
+    ///
+    /// All rows are kept. Devices are not merged, because a gap is time of its own device, whatever
+    /// the other devices did.
     #[must_use]
     pub fn report_options() -> PerfOptions {
         PerfOptions {
@@ -210,8 +215,8 @@ impl Explanation {
         }
     }
 
-    /// Adds findings about ops that rows describe, takes away those that follow from them, and ranks
-    /// all.
+    /// Adds findings about ops that rows describe, removes findings that follow from them, and
+    /// ranks all findings.
     fn add_rows(&mut self, described: &LaunchRows, rows: &[OpReport], uses: &NocUses) {
         let facts = model_facts(rows, |row| described.place(row));
         self.findings.retain(|finding| !rules::follows_from_dram(finding, &facts));
@@ -229,7 +234,7 @@ impl Explanation {
         for finding in &mut findings {
             finding.measure_against(whole);
             if !described.is_of_file {
-                // The report's rows are no rows of a file.
+                // The report's rows are not rows of a file.
                 (finding.place.row, finding.rows) = (None, Vec::new());
             }
         }
@@ -256,7 +261,8 @@ impl Explanation {
         }
     }
 
-    /// Adds what the shapes of an op tell. What its waits tell outranks it: it is then the reason.
+    /// Adds a finding from the shapes of an op. A finding from the op's waits outranks it; the
+    /// shapes are then the reason of that finding.
     fn add_of_shapes(&mut self, finding: Finding) {
         let is_outranked = finding.cause == Cause::OpGroup && finding.place.op.is_some();
         let of_waits = self.findings.iter_mut().find(|told| {
@@ -275,11 +281,11 @@ impl Explanation {
         }
     }
 
-    /// Puts findings in order, those with most to gain first, and keeps as many as can be read. What
-    /// gains next to nothing is left out.
+    /// Sorts findings by gain, largest first, and limits their number. Findings with almost no gain
+    /// are removed.
     pub(crate) fn rank(&mut self) {
         self.findings.retain(|finding| {
-            // That stages are balanced is an answer, whose gain is 0.
+            // "The stages are balanced" is an answer, although its gain is 0.
             finding.cause == Cause::Balanced
                 || finding.gain_at_most_percent.is_none_or(|percent| percent >= LEAST_GAIN.value)
         });
@@ -289,15 +295,15 @@ impl Explanation {
     }
 }
 
-/// Sentence about launches of which none repeat.
+/// Sentence about launches without repetition.
 const NOTHING_REPEATS: &str = "Nothing repeats in these launches, so warm-up and compilation cannot be \
     told from the model: all of the time is explained.";
 
-/// Sentence about a window of all launches.
+/// Sentence about a window that covers all launches.
 const ALL_LAUNCHES: &str =
     "All launches, as asked for: warm-up and compilation are part of the time.";
 
-/// The sentence about launches without a steady part; `None` of a single one.
+/// Returns the sentence about launches without a steady part; `None` for a single launch.
 fn sentence_without_part(ops: &[OpCauses], window: Window) -> Option<String> {
     let sentence = match window {
         Window::Steady => NOTHING_REPEATS,
@@ -306,7 +312,7 @@ fn sentence_without_part(ops: &[OpCauses], window: Window) -> Option<String> {
     (ops.len() > 1).then(|| sentence.to_owned())
 }
 
-/// Time of each chip, from its launches and the window that they are in.
+/// Returns the time of each chip, from its launches and their window.
 fn device_times(
     recording: &Recording,
     launches: &[Explained<'_>],
@@ -322,7 +328,7 @@ fn device_times(
     devices.collect()
 }
 
-/// From the first start of launches to their last end.
+/// Returns the first start and the last end of launches.
 fn whole_window(launches: &[Explained<'_>]) -> Option<(u64, u64)> {
     let start = launches.iter().map(|(op, _)| op.window.0).min()?;
     Some((start, launches.iter().map(|(op, _)| op.window.1).max()?))
@@ -358,7 +364,7 @@ fn op_causes(
     let mut counted = counters_of(readout, launches).into_iter().peekable();
     let cause = |(number, launch): (usize, &Launch)| {
         let op = &launch.op;
-        // Groups of ops are by the names of rows.
+        // Groups of ops use the op codes of rows as names.
         let of_row = described.row(number).map(|row| row.raw_op_code.as_str());
         let of_host = || names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
         let name = of_row.filter(|name| !name.is_empty()).or_else(of_host);

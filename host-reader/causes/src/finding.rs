@@ -1,4 +1,4 @@
-//! Findings: sentences with their figure, place, gain and advice.
+//! Findings: sentences with a figure, a location, a gain and advice.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use std::fmt::Write;
 pub enum Cause {
     /// The host does not send ops fast enough.
     Host,
-    /// Ops are short against the gap that every launch leaves.
+    /// Ops are short compared with the gap of each launch.
     Dispatch,
     /// Ops ran on the host.
     HostOps,
@@ -25,14 +25,14 @@ pub enum Cause {
     Reader,
     /// The RISC that reads waits for the latency of each read.
     Latency,
-    /// The DRAM gives no more bytes.
+    /// The DRAM is at its peak bandwidth.
     Dram,
-    /// A link of the NoC carries no more bytes.
+    /// A link of the NoC is at its peak bandwidth.
     Noc,
     /// Cores wait for a semaphore that another core signals.
     Semaphore,
-    /// The matrix engine sets the pace, or one of the engines around it that nothing recorded tells
-    /// apart from it.
+    /// The matrix engine sets the pace, or another engine of the core that the recording cannot
+    /// distinguish from it.
     Compute,
     /// The unpacker sets the pace.
     Unpack,
@@ -42,26 +42,26 @@ pub enum Cause {
     Writer,
     /// Reconfiguration and initialisation take time in each launch.
     Setup,
-    /// Ops of one name take much of the time, far from their limit.
+    /// Ops of one op code take much of the time, far from their limit.
     OpGroup,
     /// Ops that only change the layout of tensors.
     Layout,
     /// Conversions of tensors that the next op undoes.
     RoundTrip,
-    /// Ops that talk to other chips.
+    /// Ops that communicate with other chips.
     Collective,
-    /// Chips wait in collectives for the one that comes last.
+    /// Chips wait in collectives for the chip that arrives last.
     CollectiveSkew,
-    /// Kernels are blocked, and nothing recorded tells by whom.
+    /// Kernels are blocked, and the recording does not show by which RISC.
     Wait,
     /// Two stages take turns over a buffer that holds one block.
     Turns,
-    /// No stage is slower than the next one by a margin.
+    /// No stage is clearly slower than the next one.
     Balanced,
 }
 
 impl Cause {
-    /// Returns true if it is that one stage of an op sets its pace, which waits tell.
+    /// Returns true if the cause is that one stage of an op sets the pace, as found from waits.
     pub(crate) const fn is_of_stage(self) -> bool {
         matches!(
             self,
@@ -76,7 +76,7 @@ impl Cause {
         )
     }
 
-    /// The name in tables and documents.
+    /// Returns the name in tables and documents.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -109,22 +109,22 @@ impl Cause {
     }
 }
 
-/// Time that a gain is a share of.
+/// Time that a gain is measured against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GainOf {
-    /// From the first record of a chip to its last.
+    /// Time from the first record of a chip to its last.
     Recording,
-    /// Kernels of the ops that the finding is about.
+    /// Time of the kernels of the ops in the finding.
     Ops,
-    /// Kernels of all ops that the explanation is about.
+    /// Time of the kernels of all ops in the explanation.
     Kernels,
-    /// The steady part, gaps included.
+    /// Time of the steady part, gaps included.
     Steady,
 }
 
 impl GainOf {
-    /// The time in words, as in "at most 12 % of the kernels' time".
+    /// Returns the time as text, as in "at most 12 % of the kernels' time".
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -136,67 +136,67 @@ impl GainOf {
     }
 }
 
-/// Where a finding stands; empty fields say that it is about all.
+/// Location of a finding. A field that is `None` does not restrict the location.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Place {
     /// Number of the chip.
     pub chip_id: Option<u32>,
     /// Name of the op, as the host gave it.
     pub op: Option<String>,
-    /// The program, encoded with its chip.
+    /// Program, encoded with its chip.
     pub run_host_id: Option<u32>,
-    /// Launch of that program, from 1.
+    /// Launch number of that program, counted from 1.
     pub launch: Option<u64>,
     /// Core on the NoC-0 grid, as column and row.
     pub core: Option<(u16, u16)>,
-    /// The RISC.
+    /// RISC of that core.
     pub risc: Option<&'static str>,
-    /// The zone.
+    /// Name of the zone.
     pub zone: Option<String>,
-    /// Row of an ops CSV, as a spreadsheet counts.
+    /// Row of an ops CSV, numbered as in a spreadsheet.
     pub row: Option<u64>,
 }
 
-/// One sentence with its evidence.
+/// One cause as a sentence, with its evidence.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Finding {
-    /// The cause.
+    /// Cause.
     pub cause: Cause,
-    /// The sentence, with its figure.
+    /// Sentence with the figure.
     pub sentence: String,
-    /// The figure that made the rule fire, in the unit of its threshold.
+    /// Figure that reached the threshold, in the threshold's unit.
     pub figure: f64,
     /// Name of the threshold.
     pub threshold: &'static str,
-    /// Where it stands.
+    /// Location of the cause.
     pub place: Place,
-    /// Facts behind the sentence, as far as rows tell.
+    /// Facts from rows that support the sentence.
     pub why: Vec<String>,
-    /// Rows of an ops CSV that it is about, those with most time first.
+    /// Rows of the ops CSV that the finding covers, those with most time first.
     pub rows: Vec<u64>,
-    /// Time that could be gained at most, in nanoseconds; `None` if it cannot be told.
+    /// Upper bound of the gain in nanoseconds; `None` if unknown.
     pub gain_at_most_ns: Option<f64>,
-    /// The same as a share.
+    /// Upper bound of the gain in percent of the time in `gain_of`.
     pub gain_at_most_percent: Option<f64>,
-    /// Time that it is a share of.
+    /// Time that the gain is measured against.
     pub gain_of: GainOf,
-    /// Advice.
+    /// Suggested change.
     pub advice: String,
 }
 
 /// Question that a recording cannot answer.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Untold {
-    /// The question.
+    /// Question without an answer.
     pub question: &'static str,
-    /// Reason why it has no answer.
+    /// Reason why the answer is missing.
     pub reason: String,
-    /// How a recording is made that has it.
+    /// Recording mode that would give the answer.
     pub record_with: &'static str,
 }
 
 impl Finding {
-    /// Shows the gain as a share of another time.
+    /// Changes the time that the gain is measured against.
     pub(crate) fn measure_against(&mut self, (whole_ns, of): (f64, GainOf)) {
         self.gain_at_most_percent = self.gain_at_most_ns.map(|ns| share(ns, whole_ns));
         self.gain_of = of;
@@ -204,7 +204,7 @@ impl Finding {
 }
 
 impl Place {
-    /// The place in words; empty if it is everywhere.
+    /// Formats the location; empty if no field is set.
     ///
     /// ```
     /// use causes::Place;
@@ -238,7 +238,7 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// A part in percent of a whole; 0 of nothing.
+/// Returns a part in percent of a whole; 0 if the whole is 0.
 pub(crate) fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole * 100.0 } else { 0.0 }
 }

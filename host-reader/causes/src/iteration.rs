@@ -1,21 +1,21 @@
-//! The last iteration of a sequence of ops, by what repeats.
+//! Detection of the last iteration of a sequence of ops, from its repetitions.
 
-/// How the last iteration was found.
+/// Rule by which the last iteration was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SteadyRule {
     /// The last replay of a trace.
     TraceReplay,
-    /// The ops since the last signpost of a name that begins each iteration.
+    /// The ops since the last signpost whose name begins each iteration.
     Signpost,
-    /// A sequence of ops, with their tensors, that repeats up to the end.
+    /// A sequence of ops, compared with their tensors, that repeats up to the end.
     RepeatedOps,
-    /// One op that repeats up to the end: all but its first run.
+    /// One op that repeats up to the end; its first run is left out.
     RepeatedOp,
 }
 
 impl SteadyRule {
-    /// The rule in words, as a name of the part.
+    /// Returns a text about the rule, used as the name of the steady part.
     pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::TraceReplay => "the last replay of a trace",
@@ -25,24 +25,25 @@ impl SteadyRule {
     }
 }
 
-/// Step of a program, in the order of time.
+/// Step of a program, in time order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step<'a> {
     Op(OpStep<'a>),
-    /// A mark of this name.
+    /// Signpost with this name.
     Signpost(&'a str),
     /// Something else, such as an op on the host.
     Other,
 }
 
-/// Op of a device.
+/// Op on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OpStep<'a> {
     pub(crate) device: Option<u64>,
     pub(crate) name: &'a str,
-    /// What tells it from other ops of its name: its tensors, or its program if it has no name.
+    /// Text that distinguishes ops of the same name: their tensors, or the program of an op without
+    /// a name.
     pub(crate) form: &'a str,
-    /// The trace and the replay that it belongs to.
+    /// Trace and replay of the op.
     pub(crate) replay: Option<(u64, u64)>,
 }
 
@@ -55,15 +56,15 @@ impl<'a> Step<'a> {
     }
 }
 
-/// The last iteration.
+/// Start of the last iteration and the rule that found it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LastIteration {
     pub(crate) rule: SteadyRule,
-    /// Index of its first step.
+    /// Index of the iteration's first step.
     pub(crate) first: usize,
 }
 
-/// The last iteration of the steps; `None` if nothing repeats.
+/// Finds the last iteration of the steps; `None` if nothing repeats.
 pub(crate) fn last_iteration(steps: &[Step<'_>]) -> Option<LastIteration> {
     let of_rule = |rule| move |first| LastIteration { rule, first };
     let replay = last_replay(steps).map(of_rule(SteadyRule::TraceReplay));
@@ -71,7 +72,7 @@ pub(crate) fn last_iteration(steps: &[Step<'_>]) -> Option<LastIteration> {
     replay.or_else(signpost).or_else(|| last_repetition(steps))
 }
 
-/// First step of the last of several replays, if no other ops follow it.
+/// Finds the first step of the last of several replays, if no other ops follow that replay.
 fn last_replay(steps: &[Step<'_>]) -> Option<usize> {
     let replay = |step: &Step<'_>| step.op().and_then(|op| op.replay);
     let last = steps.iter().rev().find_map(Step::op)?.replay?;
@@ -80,7 +81,8 @@ fn last_replay(steps: &[Step<'_>]) -> Option<usize> {
     others.then_some(first)
 }
 
-/// The last signpost named as the first one, if the same ops follow both of the last two.
+/// Finds the last signpost with the name of the first signpost. The ops after it must equal those
+/// after the signpost of that name before it.
 fn last_signpost(steps: &[Step<'_>]) -> Option<usize> {
     let is_signpost = |step: &&Step<'_>| matches!(step, Step::Signpost(_));
     let mark = steps.iter().find(is_signpost)?;
@@ -91,13 +93,15 @@ fn last_signpost(steps: &[Step<'_>]) -> Option<usize> {
     (!ops.is_empty() && ops == names(previous)).then_some(last)
 }
 
-/// Names of the ops among steps.
+/// Returns the names of the ops among the steps.
 fn names<'a>(steps: &[Step<'a>]) -> Vec<&'a str> {
     steps.iter().filter_map(Step::op).map(|op| op.name).collect()
 }
 
-/// The last pass of the sequence of ops that repeats over the longest end of the steps. Of one op that
-/// repeats, all runs but the first are taken, which are two at least: a single run has no gaps.
+/// Finds the last pass of the op sequence whose repetition covers most steps up to the end.
+///
+/// If a single op repeats, all its runs except the first are taken. There must be at least two of
+/// them, since a single run has no gaps.
 fn last_repetition(steps: &[Step<'_>]) -> Option<LastIteration> {
     let ops: Vec<(usize, &OpStep<'_>)> = steps
         .iter()
@@ -117,8 +121,10 @@ fn last_repetition(steps: &[Step<'_>]) -> Option<LastIteration> {
     ops.get(count.checked_sub(1)?).map(|&(first, _)| LastIteration { rule, first })
 }
 
-/// Period of the repetition that covers most of the items from the first one on, the shortest of
-/// those that cover as much; `None` if no prefix follows itself.
+/// Returns the period of the repetition that starts at the first item and covers most items; `None`
+/// if no prefix repeats.
+///
+/// Of several such periods, the shortest is returned.
 fn repeated_prefix<T: PartialEq>(items: &[T]) -> Option<usize> {
     let matches = prefix_matches(items);
     let periods = matches.iter().enumerate().skip(1);
@@ -129,10 +135,11 @@ fn repeated_prefix<T: PartialEq>(items: &[T]) -> Option<usize> {
     best.map(|(period, _)| period)
 }
 
-/// For each index, how many items from there on are those of the beginning (the Z function).
+/// Returns, for each index, the number of items from there that match the beginning (the Z
+/// function).
 fn prefix_matches<T: PartialEq>(items: &[T]) -> Vec<usize> {
     let mut matches = vec![0_usize; items.len()];
-    // The match found so far that ends last.
+    // Of the matches so far, the one with the largest end.
     let (mut start, mut end) = (0_usize, 0_usize);
     for at in 1..items.len() {
         let known = matches.get(at.saturating_sub(start)).copied().unwrap_or(0);
@@ -192,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_longest_repeated_end_wins_over_a_loop_within_it() {
-        // From the end: two passes of `dcbba`, whose inner loop is `bb`.
+        // Read from the end, these are two passes of `dcbba`, with the inner loop `bb`.
         assert_eq!(repeated_prefix(b"dcbbadcbba"), Some(5));
         assert_eq!(repeated_prefix(b"dcbbadcbbaxyz"), Some(5), "warm-up differs");
         assert_eq!(repeated_prefix(b"aaaa"), Some(1));

@@ -1,5 +1,5 @@
-//! The last block of a core's work, whose way through its engines tells how long the math works on
-//! one.
+//! The last block of a core's work. Its way through the engines shows how long the math works on
+//! one block.
 
 use crate::{
     op::CoreRun,
@@ -9,28 +9,30 @@ use analysis::RunSync;
 use std::collections::BTreeMap;
 use wire::{Risc, wait::SignalKind};
 
-/// Fewest blocks of which one's share can be taken for all.
+/// Minimum number of blocks for which the share of one block represents all of them.
 const FEWEST_BLOCKS: u64 = 8;
-/// Fewest pops that tell the time from one block to the next.
+/// Minimum number of pops from which the time between blocks is computed.
 const FEWEST_POPS: u64 = 4;
 
-/// The last block on its way through one core's engines. The RISCs of the engines end their kernels
-/// with them.
+/// Times of the last block on its way through the engines of one core.
 ///
-/// Math that has waited for the block ends one block's work behind the unpacker; math that sets the
-/// pace has another one before it, and ends almost two blocks' work behind. Both ends of its
-/// destination are full where the packer is held up: then the packer ends two steps behind the start
-/// of the math's last work. So neither distance is shorter than the math's own work, or leaves more
-/// than that of two steps.
+/// The RISC of each engine ends its kernel together with its engine. Math that has waited for the
+/// block ends one block's work after the unpacker. Math that sets the pace still has the block
+/// before it, and ends almost two blocks' work after the unpacker.
+///
+/// If the packer is held up, both halves of the math's destination are full. The packer then ends
+/// two steps after the start of the math's last work. So the math's own work for a block is at most
+/// `to_math`, and at most two steps minus `to_packer`.
 pub(crate) struct LastBlock {
     blocks: f64,
-    /// Cycles of the core, from its first start to its last end.
+    /// Cycles from the core's first start to its last end.
     window: f64,
-    /// Share of a step at the end that was left of it in the known part: a full ring takes no time.
+    /// Length of a step at the end of the kernel, relative to a step in the known part. It is below
+    /// 1 after lost records, because writing to a full ring takes no time.
     late_part: f64,
-    /// From the unpacker's end to the math's.
+    /// Cycles from the unpacker's end to the math's end.
     pub(crate) to_math: f64,
-    /// From the math's end to the packer's.
+    /// Cycles from the math's end to the packer's end.
     pub(crate) to_packer: f64,
 }
 
@@ -54,8 +56,8 @@ impl LastBlock {
         })
     }
 
-    /// Cycles from one block to the next: those that fill and empty the pipeline stand for a block
-    /// and a half.
+    /// Returns the cycles from one block to the next. Filling and emptying the pipeline count as
+    /// one and a half blocks.
     pub(crate) fn step(&self) -> f64 {
         self.window / (self.blocks + 1.5) * self.late_part
     }
@@ -64,27 +66,27 @@ impl LastBlock {
         (cycles_of_block * self.blocks / self.window * 100.0).clamp(0.0, 100.0)
     }
 
-    /// Share of the core's time in which the math is in use.
+    /// Returns the share of the core's time in which the math is in use, in percent.
     pub(crate) fn math_percent(&self) -> f64 {
         let held_up = 2.0 * self.step() - self.to_packer;
         let work = self.to_math.min(held_up);
         if work >= self.step() { 100.0 } else { self.of_window(work.max(0.0)) }
     }
 
-    /// Share of the core's time in which neither the first block fills the pipeline nor the last
-    /// one empties it.
+    /// Returns the share of the core's time between the filling of the pipeline by the first block
+    /// and its emptying by the last block.
     pub(crate) fn steady_percent(&self) -> f64 {
         self.of_window(self.window / (self.blocks + 1.5))
     }
 }
 
-/// First start and last end of a core's kernels, however much of them is known.
+/// Returns the first start and the last end of a core's kernels, including parts without evidence.
 pub(crate) fn window_of(core: &[CoreRun<'_>]) -> Option<(u64, u64)> {
     let start = core.iter().filter_map(|run| run.evidence.kernel).map(|(start, _)| start).min();
     start.zip(core.iter().filter_map(|run| run.kernel_end).max())
 }
 
-/// A sum over the known part of a RISC's kernel, taken for all of it.
+/// Scales a sum over the known part of a RISC's kernel to the whole kernel.
 pub(crate) fn of_whole_kernel(run: &CoreRun<'_>, cycles: u64) -> u64 {
     let Some(((start, _), end)) = run.evidence.kernel.zip(run.kernel_end) else { return 0 };
     let (whole, known) = (end.saturating_sub(start), kernel_cycles(run.evidence));
@@ -92,9 +94,11 @@ pub(crate) fn of_whole_kernel(run: &CoreRun<'_>, cycles: u64) -> u64 {
     scaled.and_then(|scaled| u64::try_from(scaled).ok()).unwrap_or(cycles)
 }
 
-/// Blocks that the unpacker of a core took in its whole kernel. Where signals were recorded, as many
-/// as its pops in the known part have room for; else waits for the buffer that somebody waited for
-/// most often, or for a barrier of about as many: not each wait for a buffer blocks.
+/// Estimates the number of blocks that a core's unpacker took in its whole kernel.
+///
+/// With recorded signals, the count follows from the rate of pops in the known part. Otherwise it
+/// is the number of waits for the buffer with most waits. Since not every wait for a buffer blocks,
+/// a barrier with about as many waits is also considered.
 fn block_count(core: &[CoreRun<'_>]) -> Option<f64> {
     let unpacker = core.iter().find(|run| run.lane.risc == Risc::Trisc0)?;
     if let Some(cycles) = unpacker.evidence.sync().and_then(pop_cycles) {
@@ -108,13 +112,13 @@ fn block_count(core: &[CoreRun<'_>]) -> Option<f64> {
         of_kind.map(|(_, blocked)| blocked.waits)
     };
     let blocked = waits(false).max().unwrap_or(0);
-    // Two barriers for each block are twice as many.
+    // A core with two barriers per block has twice as many waits at barriers.
     let as_many = waits(true).filter(|&count| count <= blocked.saturating_add(blocked / 2));
     let blocks = as_many.fold(blocked, u64::max);
     (blocks >= FEWEST_BLOCKS).then(|| as_share(of_whole_kernel(unpacker, blocks)))
 }
 
-/// Cycles from one pop of a buffer to the next, of the buffer with most of them.
+/// Returns the mean cycles between two pops of the buffer with most pops.
 fn pop_cycles(sync: &RunSync) -> Option<f64> {
     let mut pops: BTreeMap<u64, (u64, u64, u64)> = BTreeMap::new();
     for at in sync.signals.iter().filter(|at| at.kind == SignalKind::CbPop) {

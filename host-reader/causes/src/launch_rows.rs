@@ -1,5 +1,5 @@
-//! Rows about ops, each with the launch that it describes: those of the ops CSV in the recording's
-//! folder, or of a report on the ops that the host described.
+//! Rows about ops, each joined to the launch that it describes. The rows come from the ops CSV in
+//! the recording's folder, or from a report on the ops that the host described.
 
 use crate::{
     explanation::Explanation,
@@ -18,27 +18,28 @@ use std::{
     path::Path,
 };
 
-/// Question that remains open without rows of launches.
+/// Question that stays open if no rows describe the launches.
 const WHAT_OPS_ARE: &str = "what the ops are, and how far from the limits of their shapes";
 
-/// Rows about ops, with the launches that they describe.
+/// Rows about ops and the launches that they describe.
 #[derive(Debug, Default)]
 pub(crate) struct LaunchRows {
-    /// Rows in the order of the report, ops of the host among them.
+    /// Rows in the order of the report, host ops included.
     rows: Vec<OpReport>,
-    /// Launch of each row, as an index of all launches; `None` if it describes none.
+    /// Launch of each row, as an index into all launches; `None` if the row describes no launch.
     launch_of_row: Vec<Option<usize>>,
     row_of_launch: BTreeMap<usize, usize>,
-    /// True if the rows are those of a file.
+    /// True if the rows come from a file.
     pub(crate) is_of_file: bool,
     /// Sentence about the file that describes the launches.
     pub(crate) described_by: Option<String>,
-    /// Question that the ops CSV leaves open.
+    /// Question that stays open because of the ops CSV.
     pub(crate) untold: Option<Untold>,
 }
 
 impl LaunchRows {
-    /// The rows of the ops that the host described, else those of the ops CSV in the folder.
+    /// Returns the rows of the ops that the host described, or else the rows of the ops CSV in the
+    /// folder.
     pub(crate) fn of(recording: &Recording, launches: &[Launch]) -> Self {
         if are_described(&recording.ops) {
             let report = OpsReport::of_recording(recording, &OpsOptions::default());
@@ -59,7 +60,7 @@ impl LaunchRows {
         Self { rows, launch_of_row, row_of_launch, ..Self::default() }
     }
 
-    /// The rows of an ops CSV; none of them if it is of another run.
+    /// Reads the rows of an ops CSV; returns no rows if the CSV belongs to another run.
     fn of_file(path: &Path, launches: &[Launch]) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let rows = match open(path, &name) {
@@ -94,19 +95,19 @@ impl LaunchRows {
         Self { untold, described_by: Some(described_by), ..joined }
     }
 
-    /// No rows, and why.
+    /// Returns no rows, with the reason.
     fn without_file(reason: String) -> Self {
         let record_with = "an ops CSV that is made of the device log beside it";
         let untold = Some(Untold { question: WHAT_OPS_ARE, reason, record_with });
         Self { untold, ..Self::default() }
     }
 
-    /// The row about a launch.
+    /// Returns the row about a launch.
     pub(crate) fn row(&self, launch: usize) -> Option<&OpReport> {
         self.rows.get(*self.row_of_launch.get(&launch)?)
     }
 
-    /// Rows of some launches, and of what the host ran between them.
+    /// Returns the rows of some launches and of the host ops between them.
     pub(crate) fn of_launches(&self, is_own: impl Fn(usize) -> bool) -> Vec<OpReport> {
         let own: Vec<bool> =
             self.launch_of_row.iter().map(|launch| launch.is_some_and(&is_own)).collect();
@@ -118,7 +119,7 @@ impl LaunchRows {
         kept.map(|(_, (row, _))| row.clone()).collect()
     }
 
-    /// Place of a row's launch.
+    /// Returns the location of a row's launch.
     pub(crate) fn place(&self, row: &OpReport) -> Place {
         let (chip_id, run_host_id) = program(row).unzip();
         Place {
@@ -147,12 +148,13 @@ fn open(path: &Path, name: &str) -> Result<Vec<OpReport>, String> {
     Ok(rows_of(csv).unwrap_or_default())
 }
 
-/// Launches that no row describes yet.
+/// Index of the launches that no row describes yet.
 #[derive(Default)]
 struct Join {
-    /// By the cycle at which their firmware begins, which no two runs of a chip share.
+    /// Launches by chip and by the cycle at which their firmware begins. No two runs of a chip
+    /// share it.
     starts: BTreeMap<(u32, u64), usize>,
-    /// Those of each program whose firmware is not known, in order.
+    /// Launches with unknown firmware start, by program, in time order.
     others: BTreeMap<(u32, u32), VecDeque<usize>>,
 }
 
@@ -169,7 +171,7 @@ impl Join {
         join
     }
 
-    /// The launch that a row describes.
+    /// Removes and returns the launch that a row describes.
     fn take(&mut self, row: &OpReport) -> Option<usize> {
         match row.firmware_start_cycle {
             _ if row.kind != RowKind::Device => None,
@@ -178,7 +180,7 @@ impl Join {
         }
     }
 
-    /// The launch of each row, as an index.
+    /// Returns the launch of each row, as an index.
     fn of_rows(mut self, rows: &[OpReport]) -> Vec<Option<usize>> {
         rows.iter().map(|row| self.take(row)).collect()
     }
@@ -188,7 +190,7 @@ fn chip_of(row: &OpReport) -> Option<u32> {
     row.device.and_then(|device| u32::try_from(device).ok())
 }
 
-/// Chip and program of a row.
+/// Returns the chip and program of a row.
 pub(crate) fn program(row: &OpReport) -> Option<(u32, u32)> {
     Some((chip_of(row)?, row.global_call_count.parse().ok()?))
 }

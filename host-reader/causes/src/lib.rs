@@ -8,10 +8,10 @@
 //! | how long was each RISC blocked, by what? | [`RiscWait`], [`SyncCounts`] |
 //! | for whom did cores wait at a semaphore? | [`SemaphoreWait`] |
 //! | which RISC sets the pace of an op? | [`Pace`], [`CriticalPath`] |
-//! | from which figure on does a rule fire, and who says so? | [`Threshold`] |
+//! | from which figure on does a rule fire, by which source? | [`Threshold`] |
 //!
-//! Everything can be serialised, with units in the names of fields. Nothing is printed here.
-//! `docs/explain.md` tells the rules and what fools each of them.
+//! Everything can be serialised; the names of fields contain their units. Nothing is printed here.
+//! `docs/explain.md` describes the rules and the known sources of error of each rule.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

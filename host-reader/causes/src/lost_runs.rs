@@ -1,4 +1,4 @@
-//! Runs that may have lost records, as far as the loss ledger tells which.
+//! Runs that may have lost records, derived from the loss ledger.
 
 use reader::{
     lane::{Lane, LaneId},
@@ -7,16 +7,16 @@ use reader::{
 use std::{collections::HashMap, ops::Range};
 use wire::RunHostId;
 
-/// Losses of lanes, by what is known of the launches that they are of.
+/// Losses by lane. Each loss is stored by what is known of the launches that it affects.
 #[derive(Debug, Default)]
 pub(crate) struct LostRuns(HashMap<LaneId, LaneLosses>);
 
 /// Losses of one lane.
 #[derive(Debug, Default)]
 struct LaneLosses {
-    /// Programs, any of whose runs may have lost records.
+    /// Programs of which any run may have lost records.
     programs: Vec<RunHostId>,
-    /// Launches, any of whose runs may.
+    /// Ranges of launches of which any run may have lost records.
     spans: Vec<ProgramSpan>,
     /// Times at which runs were lost or cut.
     windows: Vec<LossWindow>,
@@ -25,8 +25,11 @@ struct LaneLosses {
 }
 
 impl LostRuns {
-    /// Losses of which no launch is known lie in the windows of their lane. A launch that is lost
-    /// whole takes no records of others, so that what is counted in zones alone is left out.
+    /// Collects the losses of a ledger.
+    ///
+    /// Losses without a known launch affect the loss windows of their lane. Losses that consist of
+    /// whole zones alone are left out: a launch that is lost entirely takes no records of other
+    /// launches.
     pub(crate) fn of_ledger(losses: &LossLedger) -> Self {
         let mut lanes: HashMap<LaneId, LaneLosses> = HashMap::new();
         for (key, totals) in losses.entries().filter(|(_, totals)| may_hold_waits(totals)) {
@@ -45,7 +48,8 @@ impl LostRuns {
         Self(lanes)
     }
 
-    /// Returns, of each run of a lane, true if it may have lost records; empty if none has.
+    /// Returns for each run of a lane whether it may have lost records; empty if the lane has no
+    /// losses.
     pub(crate) fn of_lane(&self, lane: &Lane) -> Vec<bool> {
         let Some(losses) = self.0.get(&lane.id) else { return Vec::new() };
         let spans: Vec<Range<usize>> =
@@ -64,8 +68,10 @@ const fn may_hold_waits(totals: &LossTotals) -> bool {
     totals.data > 0 || totals.unknown_markers > 0 || totals.is_lower_bound
 }
 
-/// Runs between the first launch of a span and its last one. A program that the lane does not hold
-/// may have been launched before or after all that it holds.
+/// Returns the runs from the first launch of a span to its last.
+///
+/// A program that is missing in the lane may have been launched before or after all runs of the
+/// lane.
 fn runs_of_span(lane: &Lane, span: ProgramSpan) -> Range<usize> {
     let first = lane.runs.iter().position(|run| run.program == span.first);
     let last = lane.runs.iter().rposition(|run| run.program == span.last);
@@ -73,7 +79,7 @@ fn runs_of_span(lane: &Lane, span: ProgramSpan) -> Range<usize> {
     first.unwrap_or(0)..end
 }
 
-/// Returns true if part of a run lies in a window.
+/// Returns true if part of a run is inside a window.
 fn touches(window: &LossWindow, lane: &Lane, run: usize) -> bool {
     let times = lane.times.get(lane.run_records(run)).unwrap_or(&[]);
     let bounds = times.iter().min().zip(times.iter().max());
@@ -92,8 +98,8 @@ mod tests {
 
     const LANE: LaneId = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
 
-    /// Runs of programs 1 to 6, of 100 cycles each from cycle 1000, 2000 and so on; program 3
-    /// is launched as the last one once more.
+    /// Returns a lane with runs of programs 1 to 6, of 100 cycles each, from cycle 1000, 2000 and
+    /// so on. Program 3 is launched again at the end.
     fn lane() -> Lane {
         let mut lane = Lane::new(LANE);
         for (number, program) in (1_u32..).zip([1, 2, 3, 4, 5, 6, 3]) {
@@ -111,7 +117,7 @@ mod tests {
         lane
     }
 
-    /// Numbers of the runs, from 1, that may have lost records.
+    /// Returns the numbers, from 1, of the runs that may have lost records.
     fn lossy(add: impl Fn(&mut LossLedger)) -> Vec<usize> {
         let mut losses = LossLedger::default();
         add(&mut losses);
@@ -162,7 +168,7 @@ mod tests {
     fn a_loss_of_launches_is_of_those_in_its_windows() {
         let of = |after: Option<u64>, before: Option<u64>| {
             lossy(|losses| {
-                // The span names launches that the lane does not hold.
+                // The span names launches that are missing in the lane.
                 losses.add_in_windows(key(LossCause::DramFull, None), among(22, 60));
                 losses.note_window(LANE, LossWindow { after, before, may_cut_launches: false });
             })

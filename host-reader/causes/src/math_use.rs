@@ -1,4 +1,4 @@
-//! Use of the math, as its last block tells or as waits bound it.
+//! Use of the math, measured by its last block or bounded by waits.
 
 use crate::{
     last_block::LastBlock,
@@ -18,23 +18,28 @@ pub(crate) struct MathUse {
     pub(crate) last_blocks: Option<LastBlocks>,
 }
 
-/// The last blocks of an op's cores, in the middle.
+/// Medians over the last blocks of an op's cores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LastBlocks {
-    /// Share of the time in which neither the first block fills the pipeline nor the last one
-    /// empties it.
+    /// Share of the time between the filling of the pipeline by the first block and its emptying by
+    /// the last block.
     pub(crate) steady_percent: f64,
-    /// The stage that the others wait for at the end: the writer where the packer is held up, the
-    /// reader where the math has waited for its last block.
+    /// Stage that the others wait for at the end: the writer if the packer is held up, the reader
+    /// if the math has waited for its last block, else the math.
     pub(crate) slowest: Stage,
-    /// Share of a step that the math waited for its last block: below 0 if the unpacker waited for it.
+    /// Share of a step that the math waited for its last block; below 0 if the unpacker waited for
+    /// the math.
     pub(crate) starved_percent: f64,
-    /// Share of a step that the packer was held up at the end: below 0 if it waited for the math.
+    /// Share of a step that the packer was held up at the end; below 0 if the packer waited for the
+    /// math.
     pub(crate) held_up_percent: f64,
 }
 
-/// Use of the math: as its last block tells, or else at least the time in which neither unpacker nor
-/// packer waits, or that the engine was counted, and all of the time if nobody else sets the pace.
+/// Returns the range of the math's use, measured by the last blocks if possible.
+///
+/// Otherwise the lower bound is the time in which neither unpacker nor packer waits, or the use
+/// that the engine's counter shows. If no other stage sets the pace, the math is in use all the
+/// time.
 pub(crate) fn math_use(
     view: &OpView<'_>,
     is_only_pacer: bool,
@@ -76,12 +81,12 @@ pub(crate) fn math_use(
         other_cores_percent: 0.0,
         in_turn_percent: 0.0,
     };
-    // Math that waits for nothing is in use, measured or not.
+    // Math that waits for nothing is in use, even if its last block was not measured.
     let is_known = measured.is_some() || least >= most || floor >= 100.0 - KNOWN_MARGIN.value;
     Some(MathUse { used, is_known, last_blocks })
 }
 
-/// Share of a RISC's kernels in waits of one kind.
+/// Returns the share of a RISC's kernel time in waits of one kind.
 pub(crate) fn kind_percent(view: &OpView<'_>, risc: Risc, kind: WaitKind) -> Option<f64> {
     let (mut kernel, mut blocked) = (0_u64, 0_u64);
     for run in view.runs.iter().filter(|run| run.lane.risc == risc) {

@@ -1,6 +1,6 @@
-//! Middle of values: the median, and the range of the half around it.
+//! Median and interquartile range.
 
-/// The value in the middle.
+/// Returns the median.
 pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let count = values.len();
@@ -9,7 +9,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     Some((lower + upper) / 2.0)
 }
 
-/// The least and the largest value of the middle half.
+/// Returns the smallest and the largest value of the middle half.
 pub(crate) fn middle_half(mut values: Vec<f64>) -> Option<[f64; 2]> {
     values.sort_by(f64::total_cmp);
     let quarter = values.len().checked_sub(1)? / 4;

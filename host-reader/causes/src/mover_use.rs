@@ -1,4 +1,4 @@
-//! Use of the stages that move data, without the time that records took.
+//! Use of the stages that move data, without the time spent on writing records.
 
 use crate::{
     last_block::{of_whole_kernel, window_of},
@@ -12,7 +12,7 @@ use crate::{
 use analysis::RunSync;
 use wire::{Risc, wait::WaitKind};
 
-/// Use of a stage that moves data, and the part of it that records of single waits took.
+/// Use of a stage that moves data, and the share of it spent on writing records of single waits.
 #[derive(Clone, Copy)]
 pub(crate) struct MoverUse {
     pub(crate) used: StageUse,
@@ -27,7 +27,8 @@ pub(crate) fn mover_use(
 ) -> Option<MoverUse> {
     let CoreSums { window, kernel, peers, undecided, barriers, other_cores, in_turn, records } =
         sums_over_cores(view, signals, risc);
-    // Of the whole time: a reader that is done early was not in use until the end.
+    // The share is of the core's whole time: a reader that is done early was not in use until the
+    // end.
     let used = kernel.saturating_sub(peers);
     let used = StageUse {
         stage,
@@ -41,15 +42,18 @@ pub(crate) fn mover_use(
     (kernel > 0).then(|| MoverUse { used, records_percent: percent(records.min(kernel), window) })
 }
 
-/// Share of the time that records of single waits took of the mover that sets the pace, if one does.
+/// Returns the share of the time that the pacing mover spent on records; 0 if no mover sets the
+/// pace.
 pub(crate) fn records_percent(movers: [Option<MoverUse>; 2]) -> f64 {
     let pacing = movers.into_iter().flatten();
     let pacing = pacing.filter(|of| of.used.at_most_percent >= 100.0 - TURNS.value);
     pacing.map(|of| of.records_percent).fold(0.0, f64::max)
 }
 
-/// The stages' use as it would be without records of single waits. What the records of the stage
-/// in use most took, all have waited for, and the op was longer by it.
+/// Returns the use of the stages without the cost of records of single waits.
+///
+/// All stages have waited for the records of the stage in use most, so the op was longer by their
+/// time.
 pub(crate) fn without_records(
     movers: [Option<MoverUse>; 2],
     math: Option<StageUse>,
@@ -81,21 +85,21 @@ pub(crate) fn without_records(
 /// Cycles of one RISC over all cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct CoreSums {
-    /// From the first start of any kernel of the core to the last end.
+    /// Cycles from the first start of any kernel of the core to the last end.
     window: u64,
-    /// Kernels of the RISC.
+    /// Cycles of the RISC's kernels.
     kernel: u64,
-    /// Blocked by other RISCs of the core.
+    /// Cycles blocked by other RISCs of the core.
     peers: u64,
-    /// Blocked by RISCs of this core or another one.
+    /// Cycles blocked by RISCs of this core or of another core, which cannot be decided.
     undecided: u64,
-    /// At barriers.
+    /// Cycles at barriers.
     barriers: u64,
-    /// Blocked by RISCs of other cores.
+    /// Cycles blocked by RISCs of other cores.
     other_cores: u64,
-    /// Blocked by other RISCs of the core but for the first time, which fills the pipeline.
+    /// Cycles blocked by other RISCs of the core, without the first wait, which fills the pipeline.
     in_turn: u64,
-    /// Spent on records of single waits and signals.
+    /// Cycles spent on records of single waits and signals.
     records: u64,
 }
 
@@ -125,8 +129,10 @@ fn sums_over_cores(view: &OpView<'_>, signals: &Signals<'_>, risc: Risc) -> Core
     sums
 }
 
-/// Cycles that a run has spent on records of single waits and signals, as its RISC's probes were
-/// measured; 0 if they were not, which [`has_unmeasured_records`] says.
+/// Returns the cycles that a run spent on records of single waits and signals, by the measured cost
+/// of its RISC's probes; 0 if unmeasured.
+///
+/// [`has_unmeasured_records`] reports unmeasured costs.
 fn record_cycles(view: &OpView<'_>, run: &CoreRun<'_>) -> u64 {
     let measured = view.costs.of(run.lane.chip_id, run.lane.risc);
     let (Some(sync), Some(cost)) = (run.evidence.sync(), measured) else { return 0 };
@@ -135,7 +141,7 @@ fn record_cycles(view: &OpView<'_>, run: &CoreRun<'_>) -> u64 {
     waits.saturating_add(of(sync.signals.len(), cost.data_cycles))
 }
 
-/// Returns true if single waits were recorded, and nobody measured what a record takes.
+/// Returns true if single waits were recorded, but the cost of a record is unknown.
 pub(crate) fn has_unmeasured_records(view: &OpView<'_>) -> bool {
     view.runs.iter().any(|run| {
         let has_waits = run.evidence.sync().is_some_and(|sync| !sync.waits.is_empty());
@@ -143,7 +149,8 @@ pub(crate) fn has_unmeasured_records(view: &OpView<'_>) -> bool {
     })
 }
 
-/// The part of a run's blocked cycles that is not that of the first wait for a buffer, by the mean.
+/// Returns a run's blocked cycles without those of the first wait for a buffer, taken as the mean
+/// wait.
 fn behind_the_first(run: &CoreRun<'_>, cycles: u64) -> u64 {
     let sums = run.evidence.sync().map(RunSync::sums).unwrap_or_default();
     let is_buffer = |kind| kind == WaitKind::CB_WAIT || kind == WaitKind::CB_RESERVE;

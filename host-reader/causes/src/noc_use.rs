@@ -1,4 +1,4 @@
-//! Use of the NoC's links by programs, where their NoC events were recorded.
+//! Use of the NoC's links by programs with recorded NoC events.
 
 use crate::{finding::share, threshold::NOC};
 use analysis::{
@@ -10,28 +10,29 @@ use analysis::{
 use reader::readout::Readout;
 use std::collections::BTreeMap;
 
-/// Use of the busiest link by one program, over the time of its kernels.
+/// Use of the busiest link by one program, during its kernels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NocUse {
     pub(crate) link: Link,
-    /// Share of the link's peak in percent.
+    /// Percentage of the link's peak.
     pub(crate) percent: f64,
-    /// True if more bytes may have passed than are known: multicasts, transfers to unknown tiles, sizes
-    /// above the largest that an event can hold, and lost records.
+    /// True if more bytes may have passed than are known. Reasons are multicasts, transfers to
+    /// unknown tiles, sizes above the largest that an event can hold, and lost records.
     pub(crate) is_lower_bound: bool,
 }
 
 impl NocUse {
-    /// Returns true if the link is at its peak, as far as it is known.
+    /// Returns true if the known bytes already use the link's peak.
     pub(crate) fn is_at_peak(&self) -> bool {
         self.percent >= NOC.value
     }
 }
 
-/// Uses of the NoC by chip and program. Programs without NoC events, or of unknown length, have none.
+/// Use of the NoC by chip and program. Programs without NoC events or with unknown length are
+/// absent.
 pub(crate) type NocUses = BTreeMap<(u32, u32), NocUse>;
 
-/// The uses of all programs of a readout.
+/// Returns the NoC use of all programs of a readout.
 pub(crate) fn noc_uses(readout: &Readout, launches: &[Launch]) -> NocUses {
     let lanes = NocLanes::of_readout(readout);
     let programs = NocPrograms::new(&lanes, readout, &TraceOptions::default());
@@ -53,15 +54,15 @@ pub(crate) fn noc_uses(readout: &Readout, launches: &[Launch]) -> NocUses {
     uses
 }
 
-/// What the links of a chip can carry.
+/// Capacity of the links of a chip.
 struct Chip {
-    /// Columns and rows of its tiles.
+    /// Columns and rows of the chip's tiles.
     grid: (u16, u16),
-    /// Bytes that a link carries in a cycle.
+    /// Bytes that a link carries per cycle.
     link_bytes: f64,
 }
 
-/// Bytes that a link carries in a cycle: a flit.
+/// Returns the bytes that a link carries per cycle: one flit.
 ///
 /// # Compatibility
 /// Flits have 256 bits on Wormhole and 512 on Blackhole, by Tenstorrent's ISA documentation.
@@ -73,7 +74,7 @@ fn link_bytes(arch: &str) -> Option<f64> {
     }
 }
 
-/// Cycles of the kernels of each program. A program with a launch of unknown length has no entry.
+/// Sums the kernel cycles of each program. A program with a launch of unknown length has no entry.
 fn kernel_cycles(launches: &[Launch]) -> BTreeMap<(u32, u32), u64> {
     let mut cycles: BTreeMap<(u32, u32), Option<u64>> = BTreeMap::new();
     for Launch { op, .. } in launches {
@@ -129,7 +130,8 @@ mod tests {
     use super::*;
     use analysis::noc_events::read_json;
 
-    /// A trace of writes from tile (1,1) on NoC 0 of so many bytes to tiles of its row.
+    /// Builds a trace of writes on NoC 0 from tile (1,1) to tiles of its row, as pairs of x and
+    /// bytes.
     fn trace(program: u32, writes: &[(u16, u64)]) -> ProgramTrace {
         let events: Vec<String> = writes
             .iter()
@@ -164,7 +166,7 @@ mod tests {
         let of = found[&(0, 1024)];
         assert_eq!((of.percent, of.is_lower_bound, of.is_at_peak()), (75.0, false, true));
         assert_eq!((of.link.tile.x, of.link.tile.y), (1, 1));
-        // Launches of one program are one: half of the bytes in each.
+        // Launches of one program are merged: each has half of the bytes.
         let found =
             uses(vec![trace(1024, &[(2, 4096)]), trace(1024, &[(2, 4096)])], &[(1024, 512)]);
         assert_eq!(found[&(0, 1024)].percent, 50.0);
@@ -176,7 +178,7 @@ mod tests {
         assert_eq!(uses(vec![trace(1024, &[(2, 4096)])], &[]), NocUses::new(), "no length");
         assert_eq!(uses(vec![trace(1024, &[(2, 4096)])], &[(1024, 0)]), NocUses::new());
         assert_eq!(uses(vec![trace(1024, &[])], &[(1024, 256)]), NocUses::new(), "no transfer");
-        // The largest size that an event can hold stands for more, too.
+        // A transfer with the largest size that an event can hold may have been larger.
         assert!(uses(vec![trace(1024, &[(2, 8160)])], &[(1024, 256)])[&(0, 1024)].is_lower_bound);
     }
 }

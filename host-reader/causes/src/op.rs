@@ -1,4 +1,4 @@
-//! One launch with everything that is known of its causes.
+//! One launch with all evidence about its causes.
 
 use crate::{
     balance::{Balance, balance_of},
@@ -26,25 +26,25 @@ use wire::Risc;
 pub(crate) struct CoreRun<'a> {
     pub(crate) lane: LaneId,
     pub(crate) evidence: &'a RunEvidence,
-    /// End of its kernel, however much of it the evidence covers.
+    /// End of its kernel, even if the evidence ends earlier.
     pub(crate) kernel_end: Option<u64>,
 }
 
-/// One launch, ready to be looked at.
+/// One launch with the evidence that its analysis needs.
 pub(crate) struct OpView<'a> {
     pub(crate) launch: &'a Launch,
     pub(crate) name: Option<&'a str>,
     pub(crate) aiclk_mhz: u32,
     pub(crate) costs: &'a ProbeCosts,
-    /// Tiles by the coordinates that kernels use; `None` if they are not known.
+    /// Tiles by the coordinates that kernels use; `None` if unknown.
     pub(crate) tiles: Option<&'a TileMap>,
-    /// Bounds of the clocks' errors of single tiles, in cycles; `None` if all share a clock.
+    /// Bounds of the clock errors of tiles, in cycles; `None` if all tiles share a clock.
     pub(crate) clock_bounds: Option<&'a BTreeMap<(u32, Noc0Coord), u64>>,
-    /// Mean use of the matrix engine by its counter, in percent.
+    /// Mean use of the matrix engine in percent, from its counter.
     pub(crate) fpu_percent: Option<f64>,
-    /// Kernels of all cores, or the part of them that the evidence covers.
+    /// Span of the kernels of all cores, or the part of it that the evidence covers.
     pub(crate) kernel: Option<Span>,
-    /// The runs, by core and RISC.
+    /// Runs by core and RISC.
     pub(crate) runs: Vec<CoreRun<'a>>,
 }
 
@@ -76,8 +76,10 @@ impl<'a> OpView<'a> {
         }
     }
 
-    /// The part of the op in which each wait of each RISC is known, with its evidence; `None` if
-    /// that is all of it. Records of waits are lost from the cycle on at which a vector is full.
+    /// Returns the part of the op in which each wait of each RISC is known, with its evidence;
+    /// `None` if that is the whole op.
+    ///
+    /// Records of waits are lost from the cycle at which a vector is full.
     fn known_part(&self) -> Option<(Span, Vec<RunEvidence>)> {
         if !self.has_waits() {
             return None;
@@ -89,7 +91,8 @@ impl<'a> OpView<'a> {
         Some((span, self.within(&span)))
     }
 
-    /// The sums of its waits, or if some are lost the last part in which single waits are known.
+    /// Returns the whole kernel with the sums of its waits. If sums are incomplete, returns the
+    /// last part with known single waits.
     fn known_of_windows(&self, parts: &[Span]) -> Option<(Span, Vec<RunEvidence>)> {
         let kernel = self.kernel?;
         if self.runs.iter().all(|run| run.evidence.known_until().is_none()) {
@@ -106,15 +109,17 @@ impl<'a> OpView<'a> {
         evidence.map(|of| of.within(span.start_cycle, span.end_cycle)).collect()
     }
 
-    /// The second half of a part: buffers fill in the first one, and stages run as fast as they
-    /// can, whoever sets the pace later.
+    /// Returns the second half of a part.
+    ///
+    /// In the first half, buffers fill and stages run as fast as they can, whichever stage sets the
+    /// pace later.
     fn second_half(&self, span: &Span) -> Option<(Span, Vec<RunEvidence>)> {
         let middle = span.start_cycle.saturating_add(span.duration_cycles / 2);
         let half = Span::new(middle, span.end_cycle, self.aiclk_mhz)?;
         Some((half, self.within(&half)))
     }
 
-    /// The same op with the evidence of a part of it.
+    /// Returns a view of this op with the evidence of a part of it.
     pub(crate) fn of_part<'b>(
         &'b self,
         (kernel, evidence): &'b (Span, Vec<RunEvidence>),
@@ -128,7 +133,7 @@ impl<'a> OpView<'a> {
         OpView { kernel: Some(*kernel), runs: runs.map(run).collect(), ..*self }
     }
 
-    /// The runs of each core.
+    /// Returns the runs of each core.
     pub(crate) fn cores(&self) -> impl Iterator<Item = &[CoreRun<'a>]> {
         self.runs.chunk_by(|one, other| one.lane.core == other.lane.core)
     }
@@ -145,12 +150,13 @@ impl<'a> OpView<'a> {
         self.runs.iter().any(|run| run.evidence.sync().is_some_and(|sync| !sync.waits.is_empty()))
     }
 
-    /// The tiles and the L1 address that a NoC address means: those of a rectangle are workers.
+    /// Decodes a NoC address into its tiles and its L1 address. All tiles of a rectangle are
+    /// workers.
     ///
     /// # Compatibility
     /// `NOC_XY_ADDR` and `NOC_MULTICAST_ADDR` of tt-metal's `noc_parameters.h`: 36 bits of address,
-    /// then x and y of 6 bits each, of a multicast those of the rectangle's end and then of its
-    /// start. On NoC 1 the end is the lower corner.
+    /// then x and y of 6 bits each. A multicast has x and y of the rectangle's end, then those of
+    /// its start. On NoC 1 the end is the lower corner.
     pub(crate) fn remote(&self, noc: u8, address: u64) -> Option<(Vec<Noc0Coord>, u64)> {
         let tiles = self.tiles?;
         let (noc, local) = (noc_of(noc), address & 0xF_FFFF_FFFF);
@@ -175,12 +181,12 @@ impl<'a> OpView<'a> {
         Some((cores, local))
     }
 
-    /// Cycles that a request takes at least from one tile to another.
+    /// Returns the minimum cycles of a request from one tile to another.
     pub(crate) fn way_cycles(&self, noc: u8, from: Noc0Coord, to: Noc0Coord) -> u64 {
         self.tiles.map_or(0, |tiles| tiles.way_cycles(noc_of(noc), from, to))
     }
 
-    /// Bound of the error of a tile's clock in cycles; `None` if it has none.
+    /// Returns the bound of a tile's clock error in cycles; `None` if it has no bound.
     pub(crate) fn clock_bound(&self, core: Noc0Coord) -> Option<u64> {
         match self.clock_bounds {
             None => Some(0),
@@ -197,68 +203,72 @@ fn noc_of(number: u8) -> Noc {
     if number == 0 { Noc::Noc0 } else { Noc::Noc1 }
 }
 
-/// One launch of a program: where its time went, who set its length and its pace.
+/// Causes of one launch: its time by class, the core that set its length, and the stage that set
+/// its pace.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct OpCauses {
     /// Number of the chip.
     pub chip_id: u32,
-    /// The program, encoded with its chip.
+    /// Program, encoded with its chip.
     pub run_host_id: u32,
-    /// Which launch of this program and replay, from 1.
+    /// Launch number of this program and replay, counted from 1.
     pub launch: u64,
-    /// Its name, as the host gave it.
+    /// Op name from the host.
     pub name: Option<String>,
-    /// First kernel start to last kernel end; `None` with a doubt.
+    /// Span from the first kernel start to the last kernel end; `None` if it is doubtful.
     pub kernel: Option<Span>,
     /// First firmware or kernel start, and last end, in cycles.
     pub window: (u64, u64),
-    /// Idle time before it, in nanoseconds.
+    /// Idle time before the launch, in nanoseconds.
     pub gap_ns: Option<u64>,
-    /// Its time by class, firmware included.
+    /// Time by class, firmware included.
     pub time: TimeSplit,
-    /// Its cores; `None` if it ran on one, or their times cannot be compared.
+    /// Balance of the cores; `None` for a single core, or if the cores' times are not comparable.
     pub balance: Option<Balance>,
-    /// Share of its kernels' time, from their start on, in which each wait is known: the figures
-    /// of waits, of pace and path are of that part. `None` if it is all.
+    /// Share of the kernels' time in which each wait is known, counted from the start of the
+    /// kernels; `None` if it is all of the time.
+    ///
+    /// The figures of waits, pace and path cover that part.
     pub known_percent: Option<f64>,
-    /// Share of its kernels' time that lies in windows in which single waits and signals were
-    /// recorded: the critical path is of those, and other figures of sums. `None` if they were
-    /// recorded all the time, or not at all.
+    /// Share of the kernels' time inside windows in which single waits and signals were recorded;
+    /// `None` if they were recorded all the time or never.
+    ///
+    /// The critical path covers these windows. Other figures come from sums.
     pub windows_percent: Option<f64>,
     /// Blocked time of each RISC; empty if no wait was recorded.
     pub waits: Vec<RiscWait>,
-    /// Blocked time at semaphores, by who was waited for, longest first.
+    /// Blocked time at semaphores by signaling RISC, longest first.
     pub semaphores: Vec<SemaphoreWait>,
-    /// Use of reader, math and writer; `None` if no wait was recorded, or runs of RISCs are lost.
+    /// Use of reader, math and writer; `None` if no wait was recorded, or if runs of RISCs are
+    /// lost.
     pub pace: Option<Pace>,
-    /// Its critical path; `None` if no single waits were recorded, or runs of RISCs are lost.
+    /// Critical path; `None` if no single waits were recorded, or if runs of RISCs are lost.
     pub critical_path: Option<CriticalPath>,
-    /// Zones that set something up: their number and their share of the op, on the RISC with
-    /// most of them.
+    /// Number of setup zones and their share of the op, on the RISC with the largest share.
     pub setup: Option<SetupShare>,
     #[serde(skip)]
     pub(crate) times: ClassTimes,
-    /// True if cores recorded one envelope of all their RISCs, as trace-only mode does.
+    /// True if each core recorded one envelope for all its RISCs, as trace-only mode does.
     #[serde(skip)]
     pub(crate) is_envelope: bool,
 }
 
-/// Share of an op in which a RISC reconfigures or initialises something.
+/// Share of an op in which a RISC reconfigures or initialises hardware.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct SetupShare {
-    /// The RISC with the largest share.
+    /// RISC with the largest share.
     #[serde(serialize_with = "reader::probe_cost::risc_label")]
     pub risc: wire::Risc,
-    /// Its core.
+    /// Core of that RISC.
     pub core: (u16, u16),
-    /// One of the zones, by index.
+    /// Index of one of the zones.
     #[serde(skip)]
     pub(crate) zone: Option<reader::lane::ZoneIndex>,
-    /// Zones on that RISC.
+    /// Number of setup zones on that RISC.
     pub count: u32,
-    /// Their cycles.
+    /// Cycles of these zones.
     pub cycles: u64,
-    /// Their share of the op's kernel time in percent.
+    /// Share of these zones in the op's kernel time, in percent.
     pub percent: f64,
 }
 
@@ -280,7 +290,7 @@ impl OpCauses {
         let is_lossy = view.runs.iter().any(|run| run.evidence.known_until().is_some());
         let half = part.as_ref().filter(|_| is_lossy).and_then(|(span, _)| view.second_half(span));
         let half = half.as_ref().map(|half| view.of_part(half));
-        // Where runs of RISCs are missing, whoever waited for them looks like one that worked.
+        // If runs of RISCs are missing, a RISC that waited for them looks like one that worked.
         let has_all_runs = op.duration_doubt != Some(Doubt::LostRecords);
         let pace = has_all_runs.then(|| pace_of(half.as_ref().unwrap_or(known), &signals));
         let pace = pace.flatten();
@@ -329,7 +339,7 @@ impl OpCauses {
     }
 }
 
-/// First start and last end of what an op is known to have occupied.
+/// Returns the first start and the last end of an op, as far as they are known.
 fn window_of(launch: &Launch) -> (u64, u64) {
     let op: &Op = &launch.op;
     let spans = [op.firmware, op.trace_firmware, op.kernel, op.trace_kernel];

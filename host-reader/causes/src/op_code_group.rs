@@ -1,4 +1,5 @@
-//! Ops of one op code together: their time, the limit of their shapes, and what keeps them from it.
+//! Groups of ops with one op code: their time, the limit of their shapes, and reasons for the
+//! difference.
 
 use crate::{
     finding::share,
@@ -9,7 +10,7 @@ use crate::{
 use reports::perf::{OpCategory, OpReport, RowKind};
 use std::collections::BTreeMap;
 
-/// Limit of the chip that a group of ops reaches.
+/// Hardware limit that a group of ops reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupBound {
@@ -21,12 +22,12 @@ pub enum GroupBound {
     Dram,
     /// The busiest link of the NoC.
     Noc,
-    /// None of those that are known.
+    /// None of the known limits.
     Neither,
 }
 
 impl GroupBound {
-    /// The name in tables.
+    /// Returns the name in tables.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -39,50 +40,51 @@ impl GroupBound {
     }
 }
 
-/// Device ops of one op code. Shares of peaks are means over the time of its ops.
+/// Device ops with one op code. Percentages of peaks are means weighted by the time of the ops.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct OpCodeGroup {
     /// Op code.
     pub op: String,
-    /// Number of its ops with a device time.
+    /// Number of ops with a device time.
     pub op_count: usize,
-    /// Time of their kernels, over all chips.
+    /// Kernel time of the ops, over all chips.
     pub duration_ns: f64,
-    /// The same as a share of all kernels.
+    /// Kernel time of the ops in percent of all kernels.
     pub percent: f64,
-    /// True if all they do is rearrange or convert tensors.
+    /// True if the ops only rearrange or convert tensors.
     pub is_layout: bool,
-    /// Least time of the ops by their shapes, summed; `None` if one of them has none.
+    /// Sum of the minimum times of the ops by their shapes; `None` if any op has no such time.
     pub limit_ns: Option<f64>,
-    /// Share of the peak FLOPs of the cores in use; `None` if one of the ops has no model of them.
+    /// Percentage of the peak FLOPs of the cores in use; `None` if any op has no model of its
+    /// FLOPs.
     pub flops_percent: Option<f64>,
-    /// Share of the peak DRAM bandwidth; `None` if no op has modelled bytes in DRAM.
+    /// Percentage of the peak DRAM bandwidth; `None` if no op has modelled bytes in DRAM.
     pub dram_percent: Option<f64>,
-    /// Share of the peak of the NoC's busiest link; `None` without NoC events of each of the ops.
+    /// Percentage of the peak of the NoC's busiest link; `None` unless each op has NoC events.
     pub noc_percent: Option<f64>,
-    /// True if that share may be larger: not all bytes are known.
+    /// True if `noc_percent` is a lower bound because some bytes are unknown.
     pub is_noc_lower_bound: bool,
     /// Limit that the ops reach; `None` without a model.
     pub bound: Option<GroupBound>,
-    /// Time that would be saved if ops on few cores took all, at their speed per core.
+    /// Time that would be saved if ops on few cores used all cores, at the same speed per core.
     pub idle_cores_ns: f64,
     /// Rows of the longest ops, longest first.
     pub rows: Vec<u64>,
-    /// Cores of the longest op.
+    /// Number of cores of the longest op.
     pub core_count: Option<u64>,
-    /// Cores available to it.
+    /// Number of cores available to the longest op.
     pub available_core_count: Option<u64>,
-    /// What keeps the ops from their limit, as far as their rows tell.
+    /// Reasons, found in the rows, why the ops are far from their limit.
     pub reasons: Vec<Reason>,
 }
 
-/// Rows that a group names.
+/// Maximum number of rows that a group lists.
 const NAMED_ROWS: usize = 3;
 
 /// One op of a group, with its time in nanoseconds.
 pub(crate) type TimedRow<'a> = (&'a OpReport, f64);
 
-/// Groups of device ops by op code, those with most time first.
+/// Groups device ops by op code, those with most time first.
 pub(crate) fn op_code_groups(rows: &[OpReport]) -> Vec<OpCodeGroup> {
     let mut groups: BTreeMap<&str, Vec<TimedRow<'_>>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
@@ -129,7 +131,7 @@ impl OpCodeGroup {
         group
     }
 
-    /// Adds the use of the NoC by each of the ops, with their time.
+    /// Adds the NoC use of each op, given with the op's time.
     pub(crate) fn add_noc(&mut self, uses: &[(Option<NocUse>, f64)]) {
         let known = |(of, ns): &(Option<NocUse>, f64)| Some((((*of)?).percent * ns, *ns));
         let Some(known) = uses.iter().map(known).collect::<Option<Vec<_>>>() else { return };
@@ -158,14 +160,15 @@ impl OpCodeGroup {
         })
     }
 
-    /// Cores of the longest op and those available, if that is a small part of them.
+    /// Returns the cores of the longest op and the available cores, if it uses a small part of
+    /// them.
     pub(crate) fn few_cores(&self) -> Option<(u64, u64)> {
         let cores = self.core_count.zip(self.available_core_count)?;
         is_few(cores).then_some(cores)
     }
 
-    /// Returns true if the ops take several times their limit, or compute with a fidelity that is
-    /// higher than their types need.
+    /// Returns true if the ops take several times their limit, or compute with a higher fidelity
+    /// than their types need.
     pub(crate) fn is_far_from_limit(&self) -> bool {
         let Some(limit_ns) = self.limit_ns else { return false };
         let is_computing = matches!(self.bound, Some(GroupBound::Compute | GroupBound::Both));
@@ -174,7 +177,7 @@ impl OpCodeGroup {
     }
 }
 
-/// Least time of an op by its shape, which is not more than it took.
+/// Returns the minimum time of an op by its shape, capped at the measured time.
 pub(crate) fn limit_ns((row, ns): TimedRow<'_>) -> Option<f64> {
     Some((row.limit?.us()? * 1000.0).min(ns))
 }
@@ -190,7 +193,7 @@ fn dram_percent(rows: &[TimedRow<'_>], whole_ns: f64) -> Option<f64> {
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / whole_ns * 100.0)
 }
 
-/// Returns true if all an op does is rearrange or convert a tensor.
+/// Returns true if an op only rearranges or converts a tensor.
 ///
 /// # Compatibility
 /// The category of tt-perf-report 1.4.1, without `Ternary`, which computes.
@@ -198,7 +201,7 @@ pub(crate) fn rearranges(row: &OpReport) -> bool {
     row.category == Some(OpCategory::TensorManipulation) && !row.raw_op_code.starts_with("Ternary")
 }
 
-/// Cores, and those available, if that is a small part of them.
+/// Returns the cores of an op and the available cores, if the op uses a small part of them.
 #[expect(clippy::cast_precision_loss, reason = "counts of cores")]
 pub(crate) fn few_cores(row: &OpReport) -> Option<(f64, f64)> {
     let (cores, available) = row.core_count.zip(row.available_core_count)?;

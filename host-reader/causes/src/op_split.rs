@@ -1,4 +1,4 @@
-//! An op's window by class of time.
+//! Split of an op's window by class of time.
 
 use crate::{
     op::{CoreRun, OpView},
@@ -8,8 +8,10 @@ use crate::{
 use analysis::Span;
 use wire::Risc;
 
-/// The cycles of an op's window, each in one class. Of an op with waits the time of each core
-/// is split, and the op's is their mean; of another one, kernels over all cores tell.
+/// Assigns each cycle of an op's window to one class.
+///
+/// For an op with waits, the time of each core is split, and the result is the mean over the cores.
+/// For other ops, the split follows from the kernels of all cores.
 pub(crate) fn op_times(
     view: &OpView<'_>,
     window: (u64, u64),
@@ -21,7 +23,7 @@ pub(crate) fn op_times(
         times.add(TimeClass::Unknown, length(window));
         return times;
     };
-    // Beyond what is known of its waits nothing of it is.
+    // After the known part of its waits, no class of the op's time is known.
     let known = view.kernel.filter(|_| view.has_waits()).unwrap_or(kernel);
     let outside = length(window) - length((kernel.start_cycle, kernel.end_cycle));
     times.add(TimeClass::Dispatch, outside);
@@ -48,7 +50,8 @@ fn length((start, end): (u64, u64)) -> f64 {
     end.saturating_sub(start) as f64
 }
 
-/// Compute while kernels of a TRISC are open on any core, movement while others are.
+/// Counts time with open TRISC kernels on any core as compute, other time with open kernels as
+/// movement.
 fn kernels_alone(view: &OpView<'_>, kernel: Span) -> ClassTimes {
     let riscs = view.launch.op.risc_kernels;
     let compute = union(&[riscs.trisc0, riscs.trisc1, riscs.trisc2]);
@@ -62,13 +65,13 @@ fn kernels_alone(view: &OpView<'_>, kernel: Span) -> ClassTimes {
     let whole = length((kernel.start_cycle, kernel.end_cycle));
     let is_both = compute > 0.0 && movement > 0.0 && whole > 0.0;
     times.overlap = is_both.then(|| {
-        // Kernels of both kinds were open: that both worked is not known.
+        // Kernels of both kinds were open; whether both worked is unknown.
         Overlap { at_least_percent: 0.0, at_most_percent: both / whole * 100.0 }
     });
     times
 }
 
-/// Spans as disjoint intervals in order.
+/// Converts spans to disjoint intervals, sorted.
 fn union(spans: &[Option<Span>]) -> Vec<(u64, u64)> {
     let spans = spans.iter().flatten().map(|span| (span.start_cycle, span.end_cycle));
     crate::timeline::merged(spans.collect())
@@ -102,12 +105,12 @@ fn core_mean(view: &OpView<'_>, kernel: Span, math_percent: Option<f64>) -> Clas
     mean
 }
 
-/// One core's part of the op's kernel time.
+/// Splits the op's kernel time on one core by class.
 ///
-/// A TRISC that unpacks works while it is not blocked, so compute is a lower bound, unless the use
-/// of the math is known; movement goes
-/// on while a data-movement RISC is not blocked by others. Their sums alone do not tell how far
-/// both go on at once: what may be either is unknown.
+/// An unpacking TRISC works while it is not blocked, so compute is a lower bound unless the use of
+/// the math is known. Movement is the time in which a data-movement RISC is not blocked by other
+/// RISCs. These sums do not show how much of both happens at once, so time that may belong to
+/// either class is unknown.
 fn core_times(core: &[CoreRun<'_>], kernel: Span, math_percent: Option<f64>) -> Option<ClassTimes> {
     let bounds = core.iter().filter_map(|run| run.evidence.kernel);
     let start = bounds.clone().map(|(start, _)| start).min()?;
@@ -115,7 +118,7 @@ fn core_times(core: &[CoreRun<'_>], kernel: Span, math_percent: Option<f64>) -> 
     let whole = length((start, end));
     let mut times = ClassTimes::default();
     times.add(TimeClass::Dispatch, length((kernel.start_cycle, start)));
-    // It is done and waits for the slowest core.
+    // The core is done and waits for the slowest core.
     times.add(TimeClass::Wait, length((end, kernel.end_cycle)));
     let busy = |risc: Risc| {
         let run = core.iter().find(|run| run.lane.risc == risc && run.evidence.kernel.is_some())?;
@@ -143,7 +146,8 @@ fn core_times(core: &[CoreRun<'_>], kernel: Span, math_percent: Option<f64>) -> 
     Some(times)
 }
 
-/// Cycles of probes in the op: those of its busiest lane, as measured, and the profiler's zones.
+/// Returns the cycles of probes in the op: the measured cost of its busiest lane, and profiler
+/// zones.
 fn profiler_cycles(view: &OpView<'_>) -> f64 {
     let of_run = |run: &CoreRun<'_>| {
         let cost = view

@@ -14,16 +14,16 @@ use crate::{
 use reports::perf::{OpCategory, OpReport, PerfReport, RowKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sentence about rows of which none repeat.
+/// Sentence about rows without repetition.
 const NOTHING_REPEATS: &str = "Nothing repeats in these rows, so warm-up and compilation cannot be \
     told from the model: shares of the time are of all rows, and gains of kernels are shares of the \
     kernels' time.";
 
-/// Sentence about a window of all rows.
+/// Sentence about a window that covers all rows.
 const ALL_ROWS: &str = "All rows, as asked for: warm-up and compilation are part of the time.";
 
 impl Explanation {
-    /// Explains ops CSVs, reported on with each device on its own.
+    /// Explains ops CSVs. The report must not merge devices.
     ///
     /// ```
     /// use causes::{Cause, Explanation};
@@ -43,7 +43,7 @@ impl Explanation {
         Self::of_perf_window(report, Window::Steady)
     }
 
-    /// The same over a window of the rows.
+    /// Explains a window of the rows.
     #[must_use]
     pub fn of_perf_window(report: &PerfReport, window: Window) -> Self {
         let found =
@@ -72,20 +72,20 @@ impl Explanation {
         explanation
     }
 
-    /// Adds the findings of rows of an ops CSV, and ranks them.
+    /// Adds the findings about rows of an ops CSV, and ranks all findings.
     fn add_row_findings(&mut self, rows: &[OpReport]) {
         let facts = gap_facts(rows);
         self.groups = op_code_groups(rows);
         let kernels_ns = self.groups.iter().map(|group| group.duration_ns).sum::<f64>();
-        // What kernels could gain is nothing beside hours of compilation: of the last iteration
-        // where there is one, else of the kernels.
+        // Next to hours of compilation, any gain in kernels is nothing. So gains are shares of the
+        // last iteration if there is one, else of the kernels.
         let whole = match &self.steady {
             Some(steady) => (steady.total_ns, GainOf::Steady),
             None => (chips_mean(kernels_ns, facts.chip_count), GainOf::Kernels),
         };
         let mut kernels = self.group_findings(rows, facts.chip_count);
         kernels.extend(rules::small_ops(&facts));
-        // What the slow chip takes more, the others wait for it.
+        // The other chips wait for the extra time of the slow chip.
         kernels.extend(rules::slow_chips(rows));
         kernels.extend(rules::collective_skew(rows));
         for finding in &mut kernels {
@@ -100,7 +100,7 @@ impl Explanation {
         self.rank();
     }
 
-    /// Findings about ops by op code and by limit, with gains of one of the chips.
+    /// Returns findings about ops by op code and by limit. Gains are those of one chip.
     fn group_findings(&self, rows: &[OpReport], chip_count: usize) -> Vec<Finding> {
         let kernels_ns = self.groups.iter().map(|group| group.duration_ns).sum::<f64>();
         let mut findings = rules::op_groups(&self.groups);
@@ -119,11 +119,12 @@ impl Explanation {
     }
 }
 
-/// Classes of time that each have a sentence where they are a good part of it.
+/// Classes of time that each have a sentence if their share is large.
 const WAITING_CLASSES: [TimeClass; 3] =
     [TimeClass::HostLate, TimeClass::Dispatch, TimeClass::Collective];
 
-/// Rows of one iteration without the gap before each chip's first op, which is between iterations.
+/// Removes the gap before each chip's first op from the rows of an iteration, as it precedes the
+/// iteration.
 fn without_first_gaps(rows: &[OpReport]) -> Vec<OpReport> {
     let mut rows = rows.to_vec();
     let mut begun = BTreeSet::new();
@@ -135,7 +136,7 @@ fn without_first_gaps(rows: &[OpReport]) -> Vec<OpReport> {
     rows
 }
 
-/// A sum over chips that run side by side, of one of them.
+/// Divides a sum over chips that run in parallel by their number.
 #[expect(clippy::cast_precision_loss, reason = "a few chips")]
 fn chips_mean(ns: f64, chip_count: usize) -> f64 {
     ns / chip_count.max(1) as f64
@@ -146,7 +147,7 @@ fn total_ns(device: &DeviceTime) -> f64 {
     device.time.total_ns.unwrap_or(0) as f64
 }
 
-/// The chip that waits most in a class, with its gaps.
+/// Returns the chip with the longest wait in a class, with its gaps.
 fn waiting(
     rows: &[OpReport],
     devices: &[DeviceTime],
@@ -162,7 +163,7 @@ fn waiting(
         .clone()
         .filter_map(|row| Some((row.op_to_op_gap_us? * 1000.0, place(row))))
         .filter(|(gap, _)| *gap > 0.0 && (is_launch || *gap > LAUNCH_GAP.value * 1000.0));
-    // Of collectives, the ops themselves.
+    // For collectives, the parts are the ops themselves.
     let ops = own
         .filter(|row| class_of(row.category) == class)
         .filter_map(|row| Some((row.device_time_us? * 1000.0, place(row))));
@@ -176,7 +177,7 @@ fn waiting(
     })
 }
 
-/// The ops of a report against the limits of their chip, those of unknown length left out.
+/// Compares the ops of a report with the limits of their chip. Ops of unknown length are left out.
 pub(crate) fn model_facts(
     rows: &[OpReport],
     place: impl Fn(&OpReport) -> Place,
@@ -193,7 +194,7 @@ pub(crate) fn model_facts(
     .collect()
 }
 
-/// Key of a device: rows without a number are one of their own.
+/// Returns the device number of a row; 0 if it has none.
 fn device_of(row: &OpReport) -> u32 {
     row.device.and_then(|device| u32::try_from(device).ok()).unwrap_or(0)
 }
@@ -218,7 +219,7 @@ fn gap_facts(rows: &[OpReport]) -> GapFacts {
     facts
 }
 
-/// Time of each device: kernels by category, gaps as launches and a late host.
+/// Returns the time of each device: kernels by category, gaps as dispatch and late host.
 fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
     let mut by_device: BTreeMap<u32, (ClassTimes, u64, f64)> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
@@ -250,7 +251,7 @@ fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
             chip_id,
             window: (0, total),
             op_count,
-            // A cycle of 1000 MHz is a nanosecond.
+            // At 1000 MHz, a cycle is a nanosecond.
             time: TimeSplit::new(&times, total, 1000),
             busy_ns: None,
             kernel_sum_ns: Some(whole(kernels)),

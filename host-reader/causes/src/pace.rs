@@ -1,13 +1,14 @@
-//! Pace of an op: how much of its time reader, math and writer are in use, and who sets it.
+//! Pace of an op: the use of reader, math and writer, and the stage that sets the pace.
 //!
-//! A RISC that moves data is idle while it waits for others. The TRISC that unpacks runs ahead
-//! of the math, so that its wait is only an upper bound of the time in which the math starves: a
-//! reader exactly as fast as the math makes it wait 69 % and starves nothing. How long the math
-//! takes for one block is told by the last one: from the end of the unpacker to that of the math.
+//! A RISC that moves data is idle while it waits for others. The unpacking TRISC runs ahead of the
+//! math, so its wait is only an upper bound of the time in which the math starves: a reader exactly
+//! as fast as the math makes the unpacker wait 69 % of the time, and the math never starves. The
+//! last block shows how long the math takes for one block: from the end of the unpacker to the end
+//! of the math.
 //!
-//! A RISC that waits for another core's semaphore hands on what comes from there: its stage does
-//! not wait for a stage of its own core. Who signals a semaphore is not known from sums alone; then
-//! the use lies between both.
+//! A RISC that waits for another core's semaphore passes on data from that core, so its stage does
+//! not wait for a stage of its own core. From sums alone, the signaling RISC of a semaphore is
+//! unknown; the use then has a lower and an upper bound.
 
 use crate::{
     math_use::{LastBlocks, kind_percent, math_use},
@@ -20,46 +21,47 @@ use crate::{
 };
 use wire::{Risc, wait::WaitKind};
 
-/// Stages of an op, and the one that sets its pace.
+/// Use of an op's stages, and the stage that sets the pace.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Pace {
-    /// The stages with a kernel.
+    /// Stages with a kernel.
     pub stages: Vec<StageUse>,
-    /// The stage in use most.
+    /// Stage with the highest use.
     pub pacer: Stage,
-    /// Use of it before that of the next one, at least, in points: below 0 if another may be
-    /// in use more.
+    /// Minimum lead of the pacer's use over the next stage, in percentage points; below 0 if
+    /// another stage may have a higher use.
     pub margin_at_least: f64,
-    /// The same, at most.
+    /// Maximum lead of the pacer's use over the next stage, in percentage points.
     pub margin_at_most: f64,
-    /// Share of the op's time that could be gained at the pacer, at most.
+    /// Upper bound of the gain at the pacer, in percent of the op's time.
     pub gain_at_most_percent: f64,
-    /// Share of its time in which the unpacker waits for tiles; `None` without one.
+    /// Percentage of the unpacker's time in which it waits for tiles; `None` without an unpacker.
     pub unpack_wait_percent: Option<f64>,
-    /// Share of its time in which the packer waits for room; `None` without one.
+    /// Percentage of the packer's time in which it waits for room; `None` without a packer.
     pub pack_wait_percent: Option<f64>,
-    /// True if the use of the math comes from a measurement of one block's way or from a counter,
-    /// not from waits alone.
+    /// True if the use of the math was measured by its last block or a counter, not from waits
+    /// alone.
     pub is_math_known: bool,
-    /// True if single waits were recorded and nobody measured what a record takes: it counts as use.
+    /// True if single waits were recorded but the cost of a record is unknown: it then counts as
+    /// use.
     pub has_unmeasured_records: bool,
-    /// Slowest of the engines, where they set the pace together; `None` if others do, or nothing recorded
-    /// tells them apart.
+    /// Slowest engine, if the engines set the pace together; `None` if another stage does, or if
+    /// the recording cannot distinguish the engines.
     pub engine: Option<Engine>,
-    /// The last blocks beside it; `None` if they were not measured.
+    /// Last blocks of the cores; `None` if they were not measured.
     #[serde(skip)]
     pub(crate) last_blocks: Option<LastBlocks>,
 }
 
 impl Pace {
-    /// Use of a stage.
+    /// Returns the use of a stage.
     #[must_use]
     pub fn stage(&self, stage: Stage) -> Option<&StageUse> {
         self.stages.iter().find(|of| of.stage == stage)
     }
 
-    /// Returns true if the pacer is certain: no other stage may be in use as much, or by waits
-    /// alone it is ahead by the margin that never failed.
+    /// Returns true if the pacer is certain: no other stage may have the same use, or, from waits
+    /// alone, its lead is at least the margin that never failed.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         let is_ahead = self.margin_at_least >= KNOWN_MARGIN.value;
@@ -71,7 +73,7 @@ impl Pace {
                 && self.is_fed_or_starved())
     }
 
-    /// Returns true if semaphores, of which nobody knows who signals them, leave the pacer open.
+    /// Returns true if the pacer is undecided because of semaphores with unknown signaling RISCs.
     #[must_use]
     pub fn is_open_by_semaphores(&self) -> bool {
         let range = |of: &StageUse| of.at_most_percent - of.at_least_percent;
@@ -79,19 +81,20 @@ impl Pace {
         movers.map(range).fold(0.0, f64::max) >= KNOWN_MARGIN.value
     }
 
-    /// Returns true if no stage is seen in use for long enough to set the pace.
+    /// Returns true if no stage is known to be in use long enough to set the pace.
     #[must_use]
     pub fn is_in_turn(&self) -> bool {
         self.stages.iter().all(|of| of.at_least_percent < PACING.value)
     }
 
-    /// Returns true if no stage is ahead of the next one, and none waits for another at each block.
+    /// Returns true if no stage leads, and no stage waits for another one at each block.
     #[must_use]
     pub fn is_balanced(&self) -> bool {
         self.is_level() && self.turns_percent() < TURNS.value
     }
 
-    /// Returns true if two stages take turns, and more is to be gained by that than at one stage.
+    /// Returns true if two stages take turns, and overlapping them gains more than speeding up one
+    /// stage.
     #[must_use]
     pub fn takes_turns(&self) -> bool {
         let is_open = self.is_open_by_semaphores();
@@ -100,21 +103,21 @@ impl Pace {
         !is_open && turns >= TURNS.value && is_most
     }
 
-    /// Share of the time in which each stage waits for another one, start and end aside; 0 if that is
-    /// not known.
+    /// Returns the share of the time in which each stage waits for another one, without start and
+    /// end; 0 if unknown.
     #[must_use]
     pub fn turns_percent(&self) -> f64 {
         let used = self.stage(self.pacer).map_or(100.0, |of| of.at_most_percent);
         self.last_blocks.map_or(0.0, |last| (last.steady_percent - used).max(0.0))
     }
 
-    /// Returns true if the last blocks wait for the stage in use most, which may be ahead.
+    /// Returns true if the last blocks wait for the pacer, and the pacer may lead.
     fn is_slowest_at_the_end(&self) -> bool {
         let is_slowest = self.last_blocks.is_some_and(|last| last.slowest == self.pacer);
         is_slowest && !self.is_open_by_semaphores() && self.margin_at_most >= KNOWN_MARGIN.value
     }
 
-    /// The stage with which the math takes turns, if two do.
+    /// Returns the stage that takes turns with the math, if two stages take turns.
     pub(crate) fn in_turn_with(&self) -> Stage {
         match self.last_blocks {
             Some(LastBlocks { slowest: Stage::Writer, .. }) => Stage::Writer,
@@ -122,7 +125,7 @@ impl Pace {
         }
     }
 
-    /// Returns true if the stage in use most waits for two others that take turns.
+    /// Returns true if the pacer waits for two other stages that take turns.
     fn is_held_by_others(&self) -> bool {
         let is_outside = self.pacer != Stage::Math && self.pacer != self.in_turn_with();
         is_outside && self.turns_percent() >= TURNS.value
@@ -137,7 +140,7 @@ impl Pace {
     }
 }
 
-/// The pace of an op with waits.
+/// Returns the pace of an op with waits.
 pub(crate) fn pace_of(view: &OpView<'_>, signals: &Signals<'_>) -> Option<Pace> {
     if !view.has_waits() {
         return None;
@@ -169,16 +172,18 @@ pub(crate) fn pace_of(view: &OpView<'_>, signals: &Signals<'_>) -> Option<Pace> 
     })
 }
 
-/// The slowest of a core's engines. At the end, math that waits for the unpacker is done one block's own
-/// work behind it, which is shorter than a step; a packer that is behind the math needs longer than a
-/// step. Math that is counted in use all the time is the slowest itself.
+/// Returns the slowest of a core's engines.
+///
+/// At the end of an op, math that waits for the unpacker ends one block's own work after it, which
+/// is shorter than a step. A packer that lags behind the math needs longer than a step. Math that
+/// the counter shows in use all the time is the slowest engine itself.
 fn slowest_engine(view: &OpView<'_>, last_blocks: Option<LastBlocks>) -> Option<Engine> {
     if view.fpu_percent.is_some_and(|percent| percent >= PACING.value) {
         return Some(Engine::Math);
     }
     let LastBlocks { starved_percent, held_up_percent, .. } = last_blocks?;
     let margin = KNOWN_MARGIN.value;
-    // An engine whose RISC waits for a mover is held up by that, and does not set the pace.
+    // An engine whose RISC waits for a mover is held up by the mover and does not set the pace.
     let is_busy = |risc, kind| {
         kind_percent(view, risc, kind).is_none_or(|percent| percent <= 100.0 - PACING.value)
     };
@@ -195,8 +200,8 @@ fn slowest_engine(view: &OpView<'_>, last_blocks: Option<LastBlocks>) -> Option<
 }
 
 impl Pace {
-    /// Share of the time that could be gained at most at the slowest engine alone: the math is the next
-    /// one, whose work the last block tells.
+    /// Returns the upper bound of the gain at the slowest engine alone, in percent of the time. The
+    /// math is the next engine, and the last block shows its work.
     #[must_use]
     pub fn gain_at_engine_percent(&self) -> f64 {
         let lead = self.last_blocks.and_then(|last| match self.engine? {
@@ -208,7 +213,7 @@ impl Pace {
     }
 }
 
-/// The stage in use most, and by how much at least and at most before the next one.
+/// Returns the stage with the highest use, and its minimum and maximum lead over the next stage.
 fn ahead(stages: &[StageUse]) -> Option<(Stage, f64, f64)> {
     if stages.len() < 2 {
         return None;
@@ -221,9 +226,11 @@ fn ahead(stages: &[StageUse]) -> Option<(Stage, f64, f64)> {
     Some((first.stage, first.at_least_percent - most, first.at_most_percent - least))
 }
 
-/// Share of the time that could be gained at the pacer: its lead over the next stage. Where a
-/// stage and its neighbour take turns, as over a buffer of one block, the neighbour's part of each
-/// turn goes on beside what comes next once the pacer is quick. No more can be gained than its use.
+/// Returns the share of the time that could be gained at the pacer: its lead over the next stage,
+/// at most its use.
+///
+/// If the pacer and its neighbour take turns, as over a buffer of one block, the neighbour's part
+/// of each turn is added. With a fast pacer, that part overlaps the following work.
 fn gain_at_most(stages: &[StageUse], pacer: Stage, margin: f64, steady_percent: f64) -> f64 {
     let of_pacer = stages.iter().find(|of| of.stage == pacer);
     of_pacer.map_or(margin, |of| {

@@ -1,4 +1,5 @@
-//! Critical path of an op: back from its last end, from each wait to whoever ended it.
+//! Critical path of an op, walked backwards from its last end: from each wait to the RISC that
+//! ended it.
 //!
 //! # Cost
 //! O(E log E) for E waits and signals.
@@ -23,9 +24,9 @@ pub enum StepKind {
     Busy,
     /// A RISC waited for the NoC.
     Barrier,
-    /// From a signal to the end of the wait for it.
+    /// Time from a signal to the end of the wait for it.
     Handoff,
-    /// A RISC was blocked, and who ended it cannot be decided.
+    /// A RISC was blocked, and the RISC that ended the wait cannot be decided.
     Unknown,
 }
 
@@ -34,54 +35,54 @@ pub enum StepKind {
 pub struct PathStep {
     /// Column and row of the core on the NoC-0 grid.
     pub core: (u16, u16),
-    /// The RISC.
+    /// RISC of the core.
     #[serde(serialize_with = "reader::probe_cost::risc_label")]
     pub risc: Risc,
     /// Kind of work or wait.
     pub kind: StepKind,
     /// Start, in cycles of the chip's reference clock.
     pub start_cycle: u64,
-    /// End.
+    /// End, in cycles of the chip's reference clock.
     pub end_cycle: u64,
-    /// Kind and key of the wait, where the step is one or ends one.
+    /// Kind and key of the wait, if the step is a wait or ends one.
     pub wait: Option<(&'static str, u32)>,
 }
 
-/// Steps of one RISC and kind together.
+/// Sum of the steps with one RISC and one kind.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct PathShare {
     /// Column and row of the core on the NoC-0 grid.
     pub core: (u16, u16),
-    /// The RISC.
+    /// RISC of the core.
     #[serde(serialize_with = "reader::probe_cost::risc_label")]
     pub risc: Risc,
     /// Kind of work or wait.
     pub kind: StepKind,
     /// Cycles on the path.
     pub cycles: u64,
-    /// Share of the path in percent: at most so much can be saved there.
+    /// Share of the path in percent: the upper bound of what can be saved there.
     pub percent: f64,
 }
 
 /// Critical path of one op.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct CriticalPath {
-    /// Cycles of the path: from the first start of a kernel to the last end, or of the windows in
-    /// which single waits were recorded.
+    /// Cycles of the path: from the first kernel start to the last kernel end, or the cycles of the
+    /// windows in which single waits were recorded.
     pub cycles: u64,
     /// Shares by core, RISC and kind, largest first.
     pub shares: Vec<PathShare>,
-    /// Waits on the path whose end is joined to a RISC.
+    /// Number of waits on the path that were joined to the RISC that ended them.
     pub joined_count: u64,
-    /// Waits on the path that cannot be decided.
+    /// Number of waits on the path whose ending RISC cannot be decided.
     pub unknown_count: u64,
-    /// The steps, by time; consecutive steps touch, but for those of different windows.
+    /// Steps in time order. Consecutive steps touch, except between windows.
     #[serde(skip)]
     pub steps: Vec<PathStep>,
 }
 
 impl CriticalPath {
-    /// Share of the path on one RISC, over all cores, in percent: work and barriers.
+    /// Returns the share of the path on one RISC, over all cores, in percent: work and barriers.
     #[must_use]
     pub fn risc_percent(&self, risc: Risc) -> f64 {
         let works = |share: &&PathShare| {
@@ -90,7 +91,7 @@ impl CriticalPath {
         self.shares.iter().filter(works).map(|share| share.percent).sum()
     }
 
-    /// The path up to a cycle.
+    /// Cuts the path at a cycle.
     fn until(mut self, end: u64) -> Self {
         self.steps.retain(|step| step.start_cycle < end);
         if let Some(last) = self.steps.last_mut() {
@@ -101,7 +102,7 @@ impl CriticalPath {
         self
     }
 
-    /// Share of the path that cannot be decided, in percent.
+    /// Returns the undecided share of the path, in percent.
     #[must_use]
     pub fn unknown_percent(&self) -> f64 {
         let unknown = self.shares.iter().filter(|share| share.kind == StepKind::Unknown);
@@ -109,10 +110,11 @@ impl CriticalPath {
     }
 }
 
-/// The critical path of an op; `None` if no single waits were recorded or its end is unknown.
+/// Finds the critical path of an op; `None` if no single waits were recorded or the op's end is
+/// unknown.
 ///
-/// Where the math sets the pace it is fed: waits of its unpacker, which runs ahead, and of its packer
-/// hold nobody up but for the first.
+/// Math that sets the pace is never starved. Only the first wait of its unpacker, which runs ahead,
+/// holds anything up; waits of its packer never do.
 pub(crate) fn critical_path(
     view: &OpView<'_>,
     signals: &Signals<'_>,
@@ -121,12 +123,14 @@ pub(crate) fn critical_path(
     if view.has_timed_waits() { walked(view, signals, is_math_pacer) } else { None }
 }
 
-/// Part of a window at its end that a path walks over and that does not count: which RISC matters at
-/// the window's end is not known, and some blocks further back all walks are one.
+/// Fraction (1/n) at the end of a window that a path walks but that is not counted.
+///
+/// The RISC that matters at the window's end is unknown. Some blocks earlier, the paths from
+/// all RISCs are the same.
 const SETTLING_PART: u64 = 4;
 
-/// The critical path of an op whose single waits are known in parts of it: those of the parts, one
-/// after the other. In a part without a wait all work.
+/// Finds the critical path of an op whose single waits are known in some parts only: the paths of
+/// the parts, concatenated. In a part without a wait, all RISCs work.
 pub(crate) fn critical_path_of_parts(
     view: &OpView<'_>,
     parts: &[Span],
@@ -167,7 +171,7 @@ fn walked(view: &OpView<'_>, signals: &Signals<'_>, is_math_pacer: bool) -> Opti
             Some((run.lane, Track { start, end, waits, used }))
         })
         .collect();
-    // A RISC that is blocked at the end of what is known did not set it.
+    // A RISC that is blocked at the end of the known part did not set that end.
     let is_blocked = |track: &Track<'_>| track.waits.last().is_some_and(|wait| wait.is_open);
     let (&last, _) = tracks.iter().max_by_key(|(_, track)| (track.end, !is_blocked(track)))?;
     let mut walk = Walk { tracks, signals, steps: Vec::new(), joined: 0, unknown: 0, block: None };
@@ -201,7 +205,7 @@ fn shares_of(steps: &[PathStep], whole: u64) -> Vec<PathShare> {
     shares
 }
 
-/// One RISC's kernel and its waits by their ends; waits from `used` on have been walked over.
+/// One RISC's kernel and its waits, sorted by end. Waits from index `used` on have been walked.
 struct Track<'a> {
     start: u64,
     end: u64,
@@ -210,7 +214,7 @@ struct Track<'a> {
 }
 
 impl Track<'_> {
-    /// The latest wait that ended by then and was not taken, with its index.
+    /// Returns the latest unused wait that ended by `by`, with its index.
     fn latest(&self, by: u64, is_ahead: impl Fn(&Wait) -> bool) -> Option<(usize, Wait)> {
         let left = self.waits.get(..self.used)?;
         let ended = left.get(..left.partition_point(|wait| wait.end <= by))?;
@@ -225,7 +229,7 @@ struct Walk<'a> {
     steps: Vec<PathStep>,
     joined: u64,
     unknown: u64,
-    /// Buffer and number of the block that the path is about, if known.
+    /// Buffer and number of the block that the path follows, if known.
     block: Option<(u32, usize)>,
 }
 
@@ -263,10 +267,10 @@ impl Walk<'_> {
         }
     }
 
-    /// Takes the latest wait of a lane that ended by then, and whose it is.
+    /// Takes the latest wait that ended by `by`, with the lane that waited.
     ///
-    /// Unpacker, math and packer of a core hand blocks on in hardware, without a record: they
-    /// count as one, so that the packer's work leads back to the unpacker's wait.
+    /// Unpacker, math and packer of a core pass blocks on in hardware, without a record. So the
+    /// three count as one lane, and the packer's work leads back to the unpacker's wait.
     fn take_wait(&mut self, lane: LaneId, by: u64) -> Option<(LaneId, Wait)> {
         const TRISCS: [Risc; 3] = [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2];
         let own = [lane.risc];
@@ -278,13 +282,13 @@ impl Walk<'_> {
             Some((lane, at, wait))
         });
         let (waiter, at, wait) = latest.max_by_key(|(lane, _, wait)| (wait.end, *lane))?;
-        // Each is taken once, so that a walk ends.
+        // Each wait is taken once, so the walk ends.
         self.tracks.get_mut(&waiter)?.used = at;
         Some((waiter, wait))
     }
 
-    /// Returns true if a packer waited for the room of a later block than the path is about: it
-    /// polls as soon as its queue has a place, long before the math needs the room.
+    /// Returns true if a packer waited for the room of a later block than the path follows. A
+    /// packer polls as soon as its queue has a free slot, long before the math needs the room.
     fn is_ahead(&self, lane: LaneId, wait: &Wait) -> bool {
         let Some((key, block)) = self.block.filter(|_| wait.kind == WaitKind::CB_RESERVE) else {
             return false;
@@ -294,7 +298,8 @@ impl Walk<'_> {
         wait.key == key && pushes.partition_point(|given| given.sent < wait.end) > block
     }
 
-    /// The block that a wait for tiles was for: the tiles that the waiter took before.
+    /// Returns the block that a wait for tiles was for: the number of tiles that the waiter took
+    /// before.
     fn block_of(&self, lane: LaneId, wait: &Wait) -> Option<(u32, usize)> {
         let own = (lane.core, Object::Room(wait.key.into()));
         let pops = self.signals.times(own, lane);

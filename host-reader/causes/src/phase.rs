@@ -1,4 +1,4 @@
-//! Phases: pairs of signposts and zones of the host, as a tree, with the ops in them.
+//! Phases: signpost pairs and host zones as a tree, with the ops inside them.
 
 use crate::{
     op::OpCauses,
@@ -14,28 +14,28 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseOrigin {
-    /// Two signposts whose names differ in `start` and `end`.
+    /// Two signposts whose names differ only in `start` and `end`.
     SignpostPair,
     /// A zone of the host.
     HostZone,
 }
 
-/// Phase of a program: all stretches of one name within one parent.
+/// Phase of a program: all intervals with one name within one parent.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Phase {
     /// Names from the outermost phase to this one.
     pub path: Vec<String>,
-    /// Its origin.
+    /// Origin of the phase.
     pub origin: PhaseOrigin,
-    /// Stretches of it.
+    /// Number of intervals.
     pub count: u64,
-    /// Their length on the host, in nanoseconds.
+    /// Length of the intervals on the host, in nanoseconds.
     pub host_ns: u64,
-    /// Launches that began in it, on all chips.
+    /// Launches that began in the phase, on all chips.
     pub op_count: u64,
-    /// Time on each chip, from the first launch of a stretch to the end of its last.
+    /// Time on each chip, from the first launch of an interval to the end of its last launch.
     pub devices: Vec<PhaseTime>,
-    /// Lengths of kernels summed over ops and chips, in nanoseconds: no stretch of time.
+    /// Kernel lengths summed over ops and chips, in nanoseconds. This is not a length of time.
     pub kernel_sum_over_devices_ns: u64,
 }
 
@@ -44,29 +44,30 @@ pub struct Phase {
 pub struct PhaseTime {
     /// Number of the chip.
     pub chip_id: u32,
-    /// Its time by class.
+    /// Time by class.
     pub time: TimeSplit,
 }
 
-/// Depth of host zones that become phases, and the number of phases; more would be a trace.
+/// Maximum depth of host zones that become phases, and maximum number of phases. More would be a
+/// trace.
 const MAX_ZONE_DEPTH: u16 = 3;
 const MAX_PHASES: usize = 256;
 
-/// Ends of names that open a phase, with those that close it.
+/// Suffixes of names that open a phase, each with the suffixes that close it.
 const PAIRS: [(&str, [&str; 4]); 2] =
     [("start", ["end", "stop", "finish", "done"]), ("begin", ["end", "stop", "finish", "done"])];
 
-/// One stretch of time on the host's clock.
+/// One interval on the host's clock.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Stretch {
     start_ns: u64,
-    /// Reversed, so that an outer stretch comes before an inner one that begins with it.
+    /// Reversed, so that an outer interval sorts before an inner one with the same start.
     end_ns: std::cmp::Reverse<u64>,
     name: String,
     origin: PhaseOrigin,
 }
 
-/// The phases of a recording, parents first; none without the host's clock.
+/// Finds the phases of a recording, parents first; empty without the host's clock.
 pub(crate) fn phases_of(recording: &Recording, ops: &[(&OpCauses, &Launch)]) -> Vec<Phase> {
     if recording.host.is_empty() {
         return Vec::new();
@@ -138,7 +139,7 @@ fn stretches_of(host: &HostRecording, origin_ns: u64) -> Vec<Stretch> {
     stretches
 }
 
-/// Name of the phase that a signpost opens or closes, and true if it opens it.
+/// Returns the name of the phase that a signpost opens or closes, and true if it opens the phase.
 fn half_of(name: &str) -> Option<(String, bool)> {
     let lower = name.to_ascii_lowercase();
     let stem = |end: &str| {
@@ -151,7 +152,7 @@ fn half_of(name: &str) -> Option<(String, bool)> {
     opens.map(|name| (name, true)).or_else(|| closes().map(|name| (name, false)))
 }
 
-/// Launches of one chip by their starts on the trace's clock.
+/// Launches of one chip, sorted by start on the trace's clock.
 struct Chip<'a> {
     chip_id: u32,
     aiclk_mhz: u32,
@@ -178,13 +179,13 @@ impl<'a> Chip<'a> {
     }
 }
 
-/// Stretches of one phase, added up.
+/// Sums over the intervals of one phase.
 struct Sum {
     origin: PhaseOrigin,
     host: Vec<(u64, u64)>,
     op_count: u64,
     kernel_ns: u64,
-    /// Times and cycles of each chip.
+    /// Times by class and total cycles of each chip.
     times: BTreeMap<u32, (ClassTimes, u64)>,
 }
 

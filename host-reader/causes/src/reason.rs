@@ -1,4 +1,4 @@
-//! Reasons why ops are far from the limit of their shape, as far as their rows tell.
+//! Reasons why ops are far from the limit of their shape, found in their rows.
 
 use crate::{
     finding::share,
@@ -7,17 +7,17 @@ use crate::{
 };
 use reports::perf::{FidelityVerdict, OpReport, ProgramBlocks};
 
-/// What a group's rows have in common that costs time, with what to change.
+/// Property of a group's rows that costs time, with the change that would avoid the cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Reason {
-    /// The fact, with its figure.
+    /// Fact with its figure.
     pub fact: String,
-    /// What to change.
+    /// Suggested change.
     pub advice: String,
-    /// True if it is a math fidelity that is higher than the element types need.
+    /// True if the reason is a math fidelity higher than the element types need.
     #[serde(skip)]
     pub(crate) is_fidelity: bool,
-    /// True if it is that ops run on few cores.
+    /// True if the reason is that ops run on few cores.
     #[serde(skip)]
     pub(crate) is_few_cores: bool,
 }
@@ -28,7 +28,7 @@ impl Reason {
     }
 }
 
-/// Reasons of ops of one op code, which are in the order of their time.
+/// Finds the reasons for ops of one op code. The rows must be sorted by time.
 pub(crate) fn reasons(rows: &[TimedRow<'_>]) -> Vec<Reason> {
     let found = [
         on_few_cores(rows),
@@ -41,7 +41,7 @@ pub(crate) fn reasons(rows: &[TimedRow<'_>]) -> Vec<Reason> {
     found.into_iter().flatten().collect()
 }
 
-/// Counts the ops for which a fact holds, if they take a good part of the time.
+/// Counts the ops with a property, if they take a large part of the time.
 fn holds(rows: &[TimedRow<'_>], of: impl Fn(&OpReport) -> bool) -> Option<String> {
     let own = || rows.iter().filter(|(row, _)| of(row));
     let time = |rows: &mut dyn Iterator<Item = &TimedRow<'_>>| rows.map(|(_, ns)| ns).sum::<f64>();
@@ -87,7 +87,7 @@ fn with_input_in_dram(rows: &[TimedRow<'_>]) -> Option<Reason> {
     Some(Reason::new(fact, "keep input 0 in L1, sharded over the cores that use it"))
 }
 
-/// Returns true if the op takes a program configuration with blocks of the inner dimension.
+/// Returns true if the op has a program configuration with blocks of the inner dimension.
 fn takes_blocks(row: &OpReport) -> bool {
     row.raw_op_code.starts_with("Matmul") && !row.is_dram_sharded
 }
@@ -108,8 +108,8 @@ fn with_single_tiles(rows: &[TimedRow<'_>]) -> Option<Reason> {
     Some(Reason::new(format!("output subblocks of one tile{count}"), "use larger output subblocks"))
 }
 
-/// An op of the group that comes much nearer to its limit than the longest, with the facts in which it
-/// differs.
+/// Finds an op of the group that is much nearer to its limit than the longest op, and lists the
+/// differences between the two.
 fn better_row(rows: &[TimedRow<'_>]) -> Option<Reason> {
     let speed = |row: &TimedRow<'_>| Some(share(limit_ns(*row)?, row.1));
     let longest = rows.first()?;
@@ -128,7 +128,7 @@ fn better_row(rows: &[TimedRow<'_>]) -> Option<Reason> {
     Some(Reason::new(fact, &format!("run it as row {} does", best.id)))
 }
 
-/// Facts in which one row differs from another, as one has them and the other.
+/// Lists the facts in which one row differs from another, with both values.
 fn differences(one: &OpReport, other: &OpReport) -> Vec<String> {
     let cores = |row: &OpReport| row.core_count.map_or_else(String::new, |of| of.to_string());
     let blocks = |row: &OpReport| {

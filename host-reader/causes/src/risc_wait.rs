@@ -1,4 +1,4 @@
-//! Blocked time of each RISC, by what it waited for.
+//! Blocked time of each RISC, by the object that it waited for.
 
 use crate::{
     evidence::RunEvidence,
@@ -18,31 +18,31 @@ pub struct WaitSum {
     pub kind: &'static str,
     /// Number of the circular buffer or NoC, or L1 address of the semaphore.
     pub key: u32,
-    /// Cycles blocked.
+    /// Blocked cycles.
     pub cycles: u64,
-    /// Waits that blocked.
+    /// Number of waits that blocked.
     pub waits: u64,
 }
 
-/// Blocked time of one RISC in one op, over all of its cores.
+/// Blocked time of one RISC in one op, over all its cores.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct RiscWait {
-    /// The RISC.
+    /// RISC.
     #[serde(serialize_with = "reader::probe_cost::risc_label")]
     pub risc: Risc,
-    /// Cores with a kernel on it.
+    /// Number of cores with a kernel on this RISC.
     pub core_count: u64,
-    /// Cycles of its kernels, summed over the cores.
+    /// Cycles of the RISC's kernels, summed over the cores.
     pub kernel_cycles_sum: u64,
-    /// Share of them in which it was blocked by other RISCs: by buffers and semaphores.
+    /// Percentage of the kernel cycles blocked by other RISCs: at buffers and semaphores.
     pub blocked_percent: f64,
-    /// Share in which it waited for the NoC.
+    /// Percentage of the kernel cycles that waited for the NoC.
     pub barrier_percent: f64,
-    /// The sums, longest first.
+    /// Sums by object, longest first.
     pub sums: Vec<WaitSum>,
 }
 
-/// Blocks that a core worked on, as far as its waits tell: those of the RISC with most of them.
+/// Estimates the blocks that a core worked on: the largest number of waits for one object.
 pub(crate) fn step_count(core: &[CoreRun<'_>]) -> u64 {
     let syncs = core.iter().filter_map(|run| run.evidence.sync());
     syncs.flat_map(RunSync::sums).map(|(_, blocked)| blocked.waits).max().unwrap_or(0)
@@ -53,7 +53,7 @@ pub(crate) fn is_barrier(kind: WaitKind) -> bool {
     kind.object() == Some(WaitObject::Noc)
 }
 
-/// Cycles of one run that are blocked by other RISCs, and by the NoC.
+/// Returns the cycles of one run that are blocked by other RISCs, and those blocked by the NoC.
 pub(crate) fn blocked_cycles(run: &RunEvidence) -> (u64, u64) {
     let Some(sync) = run.sync() else { return (0, 0) };
     sync.sums().into_iter().fold((0_u64, 0_u64), |(peers, noc), ((kind, _), blocked)| {
@@ -65,12 +65,12 @@ pub(crate) fn blocked_cycles(run: &RunEvidence) -> (u64, u64) {
     })
 }
 
-/// Length of a run's kernel.
+/// Returns the length of a run's kernel.
 pub(crate) fn kernel_cycles(run: &RunEvidence) -> u64 {
     run.kernel.map_or(0, |(start, end)| end.saturating_sub(start))
 }
 
-/// Blocked time of each RISC of an op; none if no wait was recorded in it.
+/// Returns the blocked time of each RISC of an op; empty if no wait was recorded in the op.
 pub(crate) fn risc_waits(op: &OpView<'_>) -> Vec<RiscWait> {
     if !op.has_waits() {
         return Vec::new();
@@ -112,7 +112,7 @@ fn risc_wait<'a>(risc: Risc, runs: impl Iterator<Item = &'a CoreRun<'a>>) -> Opt
     })
 }
 
-/// A part in percent of a whole, 100 at most; 0 of nothing.
+/// Returns a part in percent of a whole, at most 100; 0 if the whole is 0.
 #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
 pub(crate) fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { (part as f64 / whole as f64 * 100.0).min(100.0) }

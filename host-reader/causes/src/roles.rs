@@ -1,4 +1,4 @@
-//! Roles of the RISCs that move data: which of them reads, which writes.
+//! Roles of the RISCs that move data: reader or writer.
 
 use crate::op::OpView;
 use wire::{
@@ -6,7 +6,7 @@ use wire::{
     wait::{SignalKind, WaitKind},
 };
 
-/// Which RISCs read and write, as far as their waits and signals tell.
+/// RISCs that read and write, as their waits and signals show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Roles {
     pub(crate) reader: Option<Risc>,
@@ -28,7 +28,7 @@ impl Roles {
             found.next().filter(|_| found.next().is_none())
         };
         let (reader, writer) = (only(Side::is_reader), only(Side::is_writer));
-        // A RISC that never waits leaves no record: the other one's role gives its own.
+        // A RISC that never waits leaves no record; its role follows from that of the other RISC.
         let silent = only(Side::is_silent).filter(|_| movers.len() == 2);
         Self {
             reader: reader.or_else(|| silent.filter(|_| writer.is_some())),

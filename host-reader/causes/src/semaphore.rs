@@ -1,4 +1,4 @@
-//! Blocked time at semaphores: for whom cores waited.
+//! Blocked time at semaphores, by the RISC that was waited for.
 
 use crate::{
     op::{CoreRun, OpView},
@@ -12,42 +12,42 @@ use wire::{Risc, wait::WaitKind};
 /// RISC that signals a semaphore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct SignalingRisc {
-    /// Column and row of its core on the NoC-0 grid.
+    /// Column and row of the RISC's core on the NoC-0 grid.
     pub core: (u16, u16),
-    /// The RISC.
+    /// RISC of that core.
     #[serde(serialize_with = "reader::probe_cost::risc_label")]
     pub risc: Risc,
 }
 
-/// Waits of an op at one semaphore, for one RISC.
+/// Waits of an op at one semaphore for one signaling RISC.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct SemaphoreWait {
-    /// L1 address of the semaphore, in the cores that waited.
+    /// L1 address of the semaphore in the waiting cores.
     pub key: u32,
-    /// The RISC that was waited for; `None` if that cannot be decided, or was not recorded.
+    /// RISC that was waited for; `None` if it cannot be decided or was not recorded.
     pub by: Option<SignalingRisc>,
-    /// Cores that waited.
+    /// Number of cores that waited.
     pub core_count: u64,
-    /// Waits that blocked.
+    /// Number of waits that blocked.
     pub waits: u64,
-    /// Cycles blocked, summed over the cores.
+    /// Blocked cycles, summed over the cores.
     pub cycles: u64,
-    /// Share of the kernels that waited.
+    /// Percentage of the waiting kernels' time that these cycles take.
     pub kernel_percent: f64,
 }
 
-/// Cycles of one run at semaphores, by who signals them.
+/// Cycles of one run at semaphores, by the signaling RISC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SemaphoreCycles {
-    /// Another RISC of its core.
+    /// Cycles that wait for another RISC of the same core.
     pub(crate) own_core: u64,
-    /// A RISC of another core.
+    /// Cycles that wait for a RISC of another core.
     pub(crate) other_core: u64,
-    /// Not decided.
+    /// Cycles whose signaling RISC cannot be decided.
     pub(crate) unknown: u64,
 }
 
-/// The cycles of one run at semaphores.
+/// Returns the cycles of one run at semaphores.
 pub(crate) fn semaphore_cycles(run: &CoreRun<'_>, signals: &Signals<'_>) -> SemaphoreCycles {
     let mut cycles = SemaphoreCycles::default();
     for (_, by, (of_object, _)) in run_waits(run, signals) {
@@ -61,7 +61,8 @@ pub(crate) fn semaphore_cycles(run: &CoreRun<'_>, signals: &Signals<'_>) -> Sema
     cycles
 }
 
-/// Cycles and number of a run's waits at semaphores, by key and by who ended them.
+/// Returns the cycles and the number of a run's waits at semaphores, by key and by the lane that
+/// ended them.
 fn run_waits(run: &CoreRun<'_>, signals: &Signals<'_>) -> Vec<(u32, Option<LaneId>, (u64, u64))> {
     let Some(sync) = run.evidence.sync() else { return Vec::new() };
     let mut found: BTreeMap<(u32, Option<LaneId>), (u64, u64)> = BTreeMap::new();
@@ -74,7 +75,7 @@ fn run_waits(run: &CoreRun<'_>, signals: &Signals<'_>) -> Vec<(u32, Option<LaneI
             *sum = (sum.0.saturating_add(cycles), sum.1.saturating_add(1));
         }
     }
-    // Sums know of waits that were not recorded one by one.
+    // Sums include waits that were not recorded individually.
     for ((kind, key), blocked) in sync.sums() {
         if kind != WaitKind::SEM_WAIT {
             continue;
@@ -89,7 +90,7 @@ fn run_waits(run: &CoreRun<'_>, signals: &Signals<'_>) -> Vec<(u32, Option<LaneI
     found.into_iter().map(|((key, by), sum)| (key, by, sum)).collect()
 }
 
-/// The waits of an op at semaphores, longest first.
+/// Returns the waits of an op at semaphores, longest first.
 pub(crate) fn semaphore_waits(view: &OpView<'_>, signals: &Signals<'_>) -> Vec<SemaphoreWait> {
     #[derive(Default)]
     struct Sum {

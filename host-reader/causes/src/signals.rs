@@ -1,11 +1,12 @@
-//! Signals of an op by object, and which of them ended a wait.
+//! Signals of an op by object, and the signals that ended waits.
 //!
-//! A signal to another core takes its way over a NoC: at least the hops between the tiles, and
-//! more where others send. A wait for a semaphore ends within a poll of the arrival. So the signals
-//! that may have ended it are those that, without other traffic, arrived within
-//! [`SIGNAL_DELAY`](crate::threshold::SIGNAL_DELAY) before its end, give or take what the clocks
-//! of the two tiles may be apart. If all of them are one RISC's, that RISC was waited for. If not,
-//! or if there is none, it cannot be decided.
+//! A signal to another core travels over a NoC. It takes at least the hops between the tiles, and
+//! longer if there is other traffic. A wait for a semaphore ends within one poll of the arrival. So
+//! the candidates are the signals that, without other traffic, arrived within
+//! [`SIGNAL_DELAY`](crate::threshold::SIGNAL_DELAY) before the wait's end. The bound is widened by
+//! the possible difference between the clocks of the two tiles. If all candidates are from one
+//! RISC, that RISC was waited for. If they are from several RISCs, or if there is none, the RISC
+//! cannot be decided.
 
 use crate::{op::OpView, roles::Roles, threshold::SIGNAL_DELAY};
 use analysis::{SignalAt, Wait};
@@ -16,7 +17,7 @@ use wire::{
     wait::{Signal, SignalKind, WaitKind},
 };
 
-/// Object that a signal is about: of a core, a buffer's tiles or room, or a semaphore.
+/// Object of a signal: the tiles or room of a core's buffer, or a semaphore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Object {
     Tiles(u64),
@@ -24,28 +25,28 @@ pub(crate) enum Object {
     Semaphore(u64),
 }
 
-/// One signal as it was given.
+/// One recorded signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Given {
-    /// Cycle of its record.
+    /// Cycle of the signal's record.
     pub(crate) sent: u64,
-    /// Cycle at which it arrives without other traffic.
+    /// Cycle at which the signal arrives without other traffic.
     arrives: u64,
 }
 
-/// Cycles by which a record may be later than what it is about: one of a signal, and the last poll
-/// and the record of a wait.
+/// Maximum cycles by which a record is later than its event: the record of a signal, or the last
+/// poll and the record of a wait.
 const RECORD_CYCLES: u64 = 64;
 
-/// Signals by object: whose they are, and when.
+/// Signals by object, with their lanes and times.
 pub(crate) struct Signals<'a> {
-    /// Lanes that signal an object, with the times, in order.
+    /// Lanes that signal an object, with the signals in time order.
     of_objects: HashMap<(Noc0Coord, Object), BTreeMap<LaneId, Vec<Given>>>,
-    /// Lanes that are known to work on an object from their own waits.
+    /// Lanes that must signal an object, as their own waits show.
     by_waits: HashMap<(Noc0Coord, Object), BTreeSet<LaneId>>,
-    /// Objects that somebody may have signalled without a record of their own.
+    /// Objects that may also have been signalled without a record.
     doubted: HashSet<(Noc0Coord, Object)>,
-    /// True if a signal's object is not known: it may be any semaphore.
+    /// True if the object of any signal is unknown: the signal may be for any semaphore.
     has_unknown_object: bool,
     roles: Roles,
     view: &'a OpView<'a>,
@@ -69,7 +70,7 @@ impl<'a> Signals<'a> {
             let totals = sync.totals.iter().map(|total| (total.kind, total.key));
             let waits = sync.waits.iter().map(|wait| (wait.kind, wait.key));
             for (kind, key) in totals.chain(waits) {
-                // Who waits for tiles makes room, and who waits for room fills it.
+                // A RISC that waits for tiles makes room; a RISC that waits for room fills it.
                 let object = match kind {
                     WaitKind::CB_WAIT => Object::Room(key.into()),
                     WaitKind::CB_RESERVE => Object::Tiles(key.into()),
@@ -91,7 +92,7 @@ impl<'a> Signals<'a> {
                 self.add_remote(lane, at.time, targets.of(noc, address), noc);
                 return;
             }
-            // It may have ended any wait for a semaphore.
+            // This signal may have ended any wait for a semaphore.
             (SignalKind::SemSetRemote, Signal::Local { .. }) => None,
         };
         match own {
@@ -107,7 +108,7 @@ impl<'a> Signals<'a> {
         };
         for &core in cores {
             let target = (core, Object::Semaphore(*address));
-            // A multicast reaches its sender only where it asks for that, which is not recorded.
+            // A multicast reaches its sender only on request, and the request is not recorded.
             if *is_multicast && core == lane.core {
                 self.doubted.insert(target);
             }
@@ -120,13 +121,13 @@ impl<'a> Signals<'a> {
         self.of_objects.entry(target).or_default().entry(lane).or_default().push(given);
     }
 
-    /// The signals of an object by one lane, in order.
+    /// Returns the signals of an object by one lane, in time order.
     pub(crate) fn times(&self, target: (Noc0Coord, Object), lane: LaneId) -> &[Given] {
         let lanes = self.of_objects.get(&target);
         lanes.and_then(|lanes| lanes.get(&lane)).map_or(&[], Vec::as_slice)
     }
 
-    /// The lane that ended a wait, and when; `None` if it cannot be decided.
+    /// Returns the lane that ended a wait, and the time; `None` if it cannot be decided.
     pub(crate) fn releaser(&self, lane: LaneId, wait: &Wait) -> Option<(LaneId, u64)> {
         let key = u64::from(wait.key);
         match wait.kind {
@@ -159,7 +160,7 @@ impl<'a> Signals<'a> {
         found.filter(|_| !wait.is_open).map(|(by, sent)| (by, sent.min(wait.end)))
     }
 
-    /// Cycles by which the clocks of two tiles may differ at most; `None` if that is not known.
+    /// Returns the maximum difference between the clocks of two tiles in cycles; `None` if unknown.
     fn cycles_apart(&self, one: Noc0Coord, other: Noc0Coord) -> Option<u64> {
         if one == other {
             return Some(0);
@@ -176,7 +177,8 @@ impl<'a> Signals<'a> {
                 .is_none_or(|waits| waits.iter().all(|other| other == by));
             return agrees.then(|| release(*by, given, wait)).flatten().map(|at| (*by, at));
         }
-        // Without signals the map from buffers to RISCs is enough: it ended when the wait did.
+        // Without signals, the map from buffers to RISCs gives the lane, and the wait's end is the
+        // time.
         let by = match self.by_waits.get(&(lane.core, object)) {
             Some(lanes) => *only(lanes.iter())?,
             None => LaneId { risc: self.opposite(lane.risc, wait.kind)?, ..lane },
@@ -184,7 +186,7 @@ impl<'a> Signals<'a> {
         (by != lane).then_some((by, wait.end))
     }
 
-    /// The RISC on the other side of a buffer that left no record of it.
+    /// Returns the RISC on the other side of a buffer if that RISC left no record about the buffer.
     fn opposite(&self, risc: Risc, kind: WaitKind) -> Option<Risc> {
         match (risc, kind) {
             (Risc::Trisc0, WaitKind::CB_WAIT) => self.roles.reader,
@@ -196,7 +198,7 @@ impl<'a> Signals<'a> {
     }
 }
 
-/// Semaphores that somebody waited for, by core and address.
+/// Returns the semaphores that any RISC waited for, by core and address.
 fn awaited_semaphores(view: &OpView<'_>) -> HashSet<(Noc0Coord, u64)> {
     let runs = view.runs.iter().filter_map(|run| Some((run.lane.core, run.evidence.sync()?)));
     let waits = runs.flat_map(|(core, sync)| sync.waits.iter().map(move |wait| (core, wait)));
@@ -204,14 +206,14 @@ fn awaited_semaphores(view: &OpView<'_>) -> HashSet<(Noc0Coord, u64)> {
     semaphores.map(|(core, wait)| (core, wait.key.into())).collect()
 }
 
-/// Semaphore at a NoC address: its L1 address, and its cores that somebody waits on.
+/// Semaphore at a NoC address: its L1 address, and those of its cores on which a RISC waits for it.
 struct TargetList {
     address: u64,
     is_multicast: bool,
     cores: Vec<Noc0Coord>,
 }
 
-/// NoC addresses whose tiles were looked up.
+/// Cache of the semaphores at NoC addresses.
 struct Targets<'a> {
     view: &'a OpView<'a>,
     awaited: &'a HashSet<(Noc0Coord, u64)>,
@@ -219,7 +221,7 @@ struct Targets<'a> {
 }
 
 impl Targets<'_> {
-    /// The semaphores at a NoC address; `None` if it is not known which tiles it means.
+    /// Returns the semaphores at a NoC address; `None` if the address's tiles are unknown.
     fn of(&mut self, noc: u8, address: u64) -> Option<&TargetList> {
         let Self { view, awaited, known } = self;
         let list = known.entry((noc, address)).or_insert_with(|| {
@@ -232,8 +234,10 @@ impl Targets<'_> {
     }
 }
 
-/// When a lane ended a wait. A TRISC's signal is recorded when it is handed to the engine, which
-/// gives it later: there the wait's end tells.
+/// Returns the time at which a lane ended a wait.
+///
+/// A TRISC's signal is recorded when the RISC passes it to the engine. The engine gives the signal
+/// later, so the wait's end is the time.
 fn release(by: LaneId, given: &[Given], wait: &Wait) -> Option<u64> {
     match by.risc {
         Risc::Trisc0 | Risc::Trisc1 | Risc::Trisc2 => {
@@ -243,13 +247,13 @@ fn release(by: LaneId, given: &[Given], wait: &Wait) -> Option<u64> {
     }
 }
 
-/// The latest time within a wait. A wait that blocked was ended within its time.
+/// Returns the latest signal within a wait. A wait that blocked was ended within its time.
 fn latest(given: &[Given], wait: &Wait) -> Option<u64> {
     let at = given.partition_point(|given| given.sent <= wait.end).checked_sub(1)?;
     given.get(at).map(|given| given.sent).filter(|&sent| sent >= wait.start)
 }
 
-/// When the latest signal was sent that may have ended a wait by its arrival.
+/// Returns the time of the latest signal whose arrival may have ended a wait.
 fn latest_arrival(given: &[Given], wait: &Wait, apart: u64) -> Option<u64> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a constant")]
     let delay = SIGNAL_DELAY.value as u64;
@@ -259,7 +263,7 @@ fn latest_arrival(given: &[Given], wait: &Wait, apart: u64) -> Option<u64> {
     found.map(|given| given.sent)
 }
 
-/// The only item.
+/// Returns the item if there is exactly one.
 fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
     let first = items.next()?;
     items.next().is_none().then_some(first)

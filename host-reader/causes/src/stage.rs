@@ -1,4 +1,4 @@
-//! Stages of an op's pipeline, and how much of its time each is in use.
+//! Stages of an op's pipeline and their use.
 
 use wire::Risc;
 
@@ -10,12 +10,12 @@ pub enum Stage {
     Reader,
     /// Unpacker, matrix engine and packer.
     Math,
-    /// The RISC that empties buffers behind the math.
+    /// The RISC that empties buffers after the math.
     Writer,
 }
 
 impl Stage {
-    /// The name in sentences.
+    /// Returns the name in sentences.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -26,29 +26,29 @@ impl Stage {
     }
 }
 
-/// Use of one stage: the share of time in which it does not wait for another one.
+/// Use of one stage: the share of time in which it does not wait for another stage.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct StageUse {
-    /// The stage.
+    /// Stage.
     pub stage: Stage,
-    /// Its RISC; of the math the one that does the arithmetic.
+    /// RISC of the stage. For the math, the RISC that does the arithmetic.
     #[serde(serialize_with = "reader::probe_cost::risc_label")]
     pub risc: Risc,
-    /// At least this share.
+    /// Lower bound of the use.
     pub at_least_percent: f64,
-    /// At most this share.
+    /// Upper bound of the use.
     pub at_most_percent: f64,
-    /// Share of its time at barriers of the NoC.
+    /// Share of its kernel time at barriers of the NoC.
     pub barrier_percent: f64,
-    /// Share of its time at semaphores that other cores signal.
+    /// Share of its kernel time at semaphores that other cores signal.
     pub other_cores_percent: f64,
-    /// Share of time in which it waits for another stage after its first wait: its neighbours'
-    /// work that does not overlap its own.
+    /// Share of time in which the stage waits for another one, without its first wait: the work of
+    /// its neighbours that does not overlap its own.
     #[serde(skip)]
     pub(crate) in_turn_percent: f64,
 }
 
-/// An engine of a core, in the order in which a block goes through them.
+/// Engine of a core, in the order in which a block passes through the engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Engine {

@@ -1,4 +1,4 @@
-//! The steady part of a recording: its last iteration, apart from warm-up and compilation.
+//! The steady part of a recording: its last iteration, without warm-up and compilation.
 
 use crate::{
     finding::share,
@@ -10,36 +10,36 @@ use crate::{
 };
 use reports::perf::{OpReport, RowKind};
 
-/// Part of a recording that an explanation is about.
+/// Part of a recording that an explanation covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Window {
-    /// The last iteration where ops repeat, else all.
+    /// The last iteration if ops repeat, else the whole recording.
     #[default]
     Steady,
-    /// All of it.
+    /// The whole recording.
     All,
 }
 
 /// The steady part of a recording: its last iteration.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct SteadyPart {
-    /// How it was found.
+    /// Rule that found the part.
     pub rule: SteadyRule,
-    /// First row of an ops CSV, as a spreadsheet counts; `None` of launches.
+    /// First row of an ops CSV, numbered as in a spreadsheet; `None` for launches.
     pub first_row: Option<u64>,
-    /// Last row.
+    /// Last row of the ops CSV.
     pub last_row: Option<u64>,
-    /// First launch of the chip with most time, counted from 1 in the order of time; `None` of rows.
+    /// First launch of the chip with most time, counted from 1 in time order; `None` for rows.
     pub first_launch: Option<u64>,
-    /// Last launch.
+    /// Last launch of that chip.
     pub last_launch: Option<u64>,
-    /// Device ops in it.
+    /// Number of device ops in the part.
     pub op_count: u64,
-    /// Time of its kernels and gaps, of the chip with most of it, in nanoseconds.
+    /// Time of kernels and gaps on the chip with most time, in nanoseconds.
     pub total_ns: f64,
 }
 
-/// Steps of the rows of an ops CSV.
+/// Converts the rows of an ops CSV to steps.
 pub(crate) fn steps_of_rows(rows: &[OpReport]) -> Vec<Step<'_>> {
     rows.iter().map(step_of_row).collect()
 }
@@ -57,17 +57,17 @@ fn step_of_row(row: &OpReport) -> Step<'_> {
     }
 }
 
-/// Time of the chip with most of it, and what of it the chip waits for the host.
+/// Total time of the chip with most time, and the percentage of it that waits for the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct HostWait {
-    /// The chip, where there are several.
+    /// Chip; `None` if there is only one.
     pub(crate) chip_id: Option<u32>,
     pub(crate) total_ns: f64,
     pub(crate) late_percent: f64,
 }
 
 impl HostWait {
-    /// The wait of the chip with most time.
+    /// Returns the wait of the chip with most time.
     #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
     pub(crate) fn of_devices(devices: &[DeviceTime]) -> Self {
         let longest = devices.iter().max_by_key(|device| device.time.total_ns);
@@ -79,21 +79,21 @@ impl HostWait {
     }
 }
 
-/// What sets the steady part apart from the whole recording.
+/// Difference between the steady part and the whole recording.
 pub(crate) struct Apart {
     pub(crate) rule: SteadyRule,
-    /// The part in words, as in "rows 3 to 9".
+    /// Text about the part, such as "rows 3 to 9".
     pub(crate) part: String,
     pub(crate) all: HostWait,
     pub(crate) own: HostWait,
     /// Gaps up to the part's first op.
     pub(crate) gaps_before_ns: Vec<f64>,
-    /// All gaps together.
+    /// Sum of all gaps.
     pub(crate) gaps_ns: f64,
 }
 
 impl Apart {
-    /// The sentence that tells the part from the whole.
+    /// Returns the sentence that compares the part with the whole recording.
     pub(crate) fn sentence(&self) -> String {
         let long: Vec<f64> =
             self.gaps_before_ns.iter().copied().filter(|gap| *gap > LONG_GAP.value * 1e6).collect();
@@ -129,8 +129,8 @@ impl Apart {
 }
 
 impl SteadyPart {
-    /// The part of `rows` from the iteration's first on, with the waits of all rows and of the part, and
-    /// the sentence that sets it apart from the whole recording.
+    /// Returns the part of `rows` from the iteration's first row on, and the sentence that compares
+    /// it with the whole recording. `all` and `own` are the waits of all rows and of the part.
     pub(crate) fn of_rows(
         rows: &[OpReport],
         iteration: LastIteration,

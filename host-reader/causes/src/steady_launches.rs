@@ -1,4 +1,4 @@
-//! The steady part of the launches of a recording: the last iteration of each chip.
+//! The steady part of a recording's launches: the last iteration of each chip.
 
 use crate::{
     iteration::{LastIteration, OpStep, SteadyRule, Step, last_iteration},
@@ -16,18 +16,19 @@ use std::{
 };
 use wire::RunHostId;
 
-/// A launch with everything that is known of its causes.
+/// A launch with its causes.
 pub(crate) type Explained<'a> = (&'a OpCauses, &'a Launch);
 
-/// The last iteration on each chip, as ranges of all launches, which are by chip and time.
+/// Last iteration on each chip, as index ranges into all launches, which are sorted by chip and
+/// time.
 pub(crate) struct SteadyLaunches {
     rule: SteadyRule,
-    /// Launches of each chip, and those of its last iteration.
+    /// Launches of each chip, and the launches of its last iteration.
     chips: BTreeMap<u32, [Range<usize>; 2]>,
 }
 
 impl SteadyLaunches {
-    /// The last iteration of a recording; `None` if on one of its chips nothing repeats.
+    /// Finds the last iteration of a recording; `None` if nothing repeats on at least one chip.
     pub(crate) fn of(
         recording: &Recording,
         launches: &[Explained<'_>],
@@ -41,7 +42,7 @@ impl SteadyLaunches {
             let chip_id = own.first()?.0.chip_id;
             let (steps, indices) = steps_of(own, forms.forms.get(begin..end)?, &signposts, chip_id);
             let LastIteration { rule: of_chip, first } = last_iteration(&steps)?;
-            // The first launch from the mark on.
+            // First launch from the iteration's first step on.
             let first = indices.get(first..)?.iter().flatten().next()?;
             chips.insert(chip_id, [begin..end, begin.saturating_add(*first)..end]);
             rule.get_or_insert(of_chip);
@@ -55,8 +56,8 @@ impl SteadyLaunches {
         self.chips.get(&chip_id).is_some_and(|[_, own]| own.contains(&index))
     }
 
-    /// The part with the sentence that sets it apart, by the times of chips in all of the recording and
-    /// in the part.
+    /// Returns the part with the sentence that compares it with the whole recording. `all` and
+    /// `own` are the times of the chips in the recording and in the part.
     #[expect(clippy::cast_precision_loss, reason = "shares are shown")]
     pub(crate) fn part(
         &self,
@@ -98,7 +99,7 @@ impl SteadyLaunches {
     }
 }
 
-/// What tells launches apart: names with tensors, or programs.
+/// Forms that distinguish launches: names with tensors, or programs.
 struct Forms<'a> {
     /// Name and form of each launch.
     forms: Vec<(&'a str, String)>,
@@ -124,9 +125,9 @@ impl<'a> Forms<'a> {
     }
 }
 
-/// Signposts of the host by their time on the trace's clock, with the starts of launches on it.
+/// Signposts of the host and starts of launches, by time on the trace's clock.
 struct Signposts<'a> {
-    /// By time; none without the host's clock.
+    /// Signposts by time; empty without the host's clock.
     marks: BTreeSet<(u64, &'a str)>,
     clocks: BTreeMap<u32, recording::DeviceClock<'a>>,
 }
@@ -154,7 +155,8 @@ impl<'a> Signposts<'a> {
     }
 }
 
-/// The launches of one chip and the signposts between them as steps, each with the launch's index.
+/// Returns the launches of one chip and the signposts between them as steps, each with its launch
+/// index.
 fn steps_of<'a>(
     own: &[Explained<'_>],
     forms: &'a [(&'a str, String)],

@@ -1,15 +1,15 @@
-//! Thresholds of the rules: figures with their unit and the source that they come from.
+//! Thresholds of the rules: figures with their unit and their source.
 
-/// A figure from which on a rule fires, or up to which it does.
+/// Figure from which on, or up to which, a rule fires.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Threshold {
     /// Name, as in `docs/explain.md`.
     pub name: &'static str,
-    /// The figure.
+    /// Figure.
     pub value: f64,
-    /// Its unit.
+    /// Unit of the figure.
     pub unit: &'static str,
-    /// Publication or measurement behind it; `proposal` where it has none yet.
+    /// Publication or measurement that the figure comes from; `proposal` if it has none yet.
     pub source: &'static str,
 }
 

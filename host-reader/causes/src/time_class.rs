@@ -1,29 +1,29 @@
 //! Classes of time: each nanosecond of a chip belongs to exactly one.
 
-/// Use of a stretch of a chip's time.
+/// Use of a period of a chip's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeClass {
-    /// Compute kernels ran; blocked time taken out where it was recorded.
+    /// Compute kernels ran. Blocked time is excluded if it was recorded.
     Compute,
-    /// Kernels ran that move data, and none that compute.
+    /// Kernels that move data ran, and no compute kernels.
     DataMovement,
-    /// An op ran that talks to other chips.
+    /// An op ran that communicates with other chips.
     Collective,
-    /// Kernels were blocked, or cores were done and waited for the slowest one.
+    /// Kernels were blocked, or finished cores waited for the slowest core.
     Wait,
     /// The chip launched an op.
     Dispatch,
-    /// Nothing was there to launch.
+    /// The host had sent nothing to launch.
     HostLate,
-    /// Probes of the profiler itself ran, as far as their cost is known.
+    /// Probes of the profiler ran, if their cost is known.
     Profiler,
-    /// Nothing recorded tells.
+    /// The recording does not show the use.
     Unknown,
 }
 
 impl TimeClass {
-    /// Every class, in the order of tables.
+    /// All classes, in the order of tables.
     pub const ALL: [Self; 8] = [
         Self::Compute,
         Self::DataMovement,
@@ -35,7 +35,7 @@ impl TimeClass {
         Self::Unknown,
     ];
 
-    /// The name in tables.
+    /// Returns the name in tables.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -51,11 +51,11 @@ impl TimeClass {
     }
 }
 
-/// How much was recorded of blocked time.
+/// Extent to which blocked time was recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitEvidence {
-    /// Nothing: blocked time is in the classes of the kernels that were blocked.
+    /// No waits: blocked time is in the classes of the blocked kernels.
     #[default]
     None,
     /// Waits of some ops.
@@ -67,38 +67,38 @@ pub enum WaitEvidence {
 /// Share of one class.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct ClassShare {
-    /// The class.
+    /// Class.
     pub class: TimeClass,
-    /// Cycles; fractions come from averages over cores.
+    /// Cycles. Fractions come from averages over cores.
     pub cycles: f64,
-    /// The same in nanoseconds; `None` if the clock's frequency is unknown.
+    /// Nanoseconds; `None` if the clock's frequency is unknown.
     pub ns: Option<f64>,
-    /// Share of the whole, in tenths of a percent; all shares together are 100.0.
+    /// Percentage of the whole with one decimal; all percentages add up to 100.0.
     pub percent: f64,
 }
 
-/// Time in which compute and movement went on side by side, as a share of the kernels' time.
+/// Time in which compute and data movement overlapped, as a share of the kernels' time.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Overlap {
-    /// At least this share.
+    /// Lower bound of the share.
     pub at_least_percent: f64,
-    /// At most this share.
+    /// Upper bound of the share.
     pub at_most_percent: f64,
 }
 
-/// Stretch of time by class.
+/// Split of a period of time by class.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct TimeSplit {
-    /// Cycles of the stretch.
+    /// Cycles of the period.
     pub total_cycles: u64,
-    /// The same in nanoseconds; `None` if the clock's frequency is unknown.
+    /// Nanoseconds of the period; `None` if the clock's frequency is unknown.
     pub total_ns: Option<u64>,
-    /// How much was recorded of blocked time.
+    /// Extent to which blocked time was recorded.
     pub waits: WaitEvidence,
-    /// The classes, in the order of [`TimeClass::ALL`].
+    /// Shares of the classes, in the order of [`TimeClass::ALL`].
     pub shares: Vec<ClassShare>,
-    /// Side by side of compute and movement; `None` where kernels of one kind ran alone or
-    /// nothing is known.
+    /// Overlap of compute and data movement; `None` if only kernels of one kind ran, or if nothing
+    /// is known about it.
     pub overlap: Option<Overlap>,
 }
 
@@ -124,7 +124,7 @@ impl TimeSplit {
         }
     }
 
-    /// Share of a class in percent.
+    /// Returns the share of a class in percent.
     #[must_use]
     pub fn percent(&self, class: TimeClass) -> f64 {
         self.shares.iter().find(|share| share.class == class).map_or(0.0, |share| share.percent)
@@ -158,7 +158,7 @@ impl ClassTimes {
         self.cycles.iter().sum()
     }
 
-    /// Puts the cycles of probes, spread over the other classes, into a class of their own.
+    /// Moves cycles into a class, taken from the other classes in proportion to their size.
     pub(crate) fn set_apart(&mut self, class: TimeClass, cycles: f64) {
         let total = self.total();
         let cycles = cycles.min(total);
@@ -168,8 +168,8 @@ impl ClassTimes {
         }
     }
 
-    /// The cycles of a stretch of known length: what is missing is unknown, and what is too much
-    /// by rounding is taken out everywhere.
+    /// Returns the cycles of a period of known length. Missing cycles become unknown; an excess
+    /// from rounding is removed from all classes in proportion.
     fn filled_to(&self, total_cycles: u64) -> [f64; 8] {
         #[expect(clippy::cast_precision_loss, reason = "a share of it is shown")]
         let wanted = total_cycles as f64;
@@ -184,8 +184,8 @@ impl ClassTimes {
     }
 }
 
-/// Shares in tenths of a percent that add up to exactly 1000: each is rounded down, and the
-/// largest remainders get the rest. Of nothing, all is unknown.
+/// Returns shares in tenths of a percent that add up to exactly 1000. Each share is rounded down,
+/// and the largest remainders get the rest. If the total is 0, everything is unknown.
 fn tenths_of(cycles: &[f64; 8]) -> [u32; 8] {
     let total: f64 = cycles.iter().sum();
     if total <= 0.0 {

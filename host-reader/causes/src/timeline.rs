@@ -1,4 +1,5 @@
-//! A chip's time, from its first record to its last: ops as a union, and the gaps between them.
+//! A chip's time from its first record to its last: the union of its ops, and the gaps between
+//! them.
 
 use crate::{
     op::OpCauses,
@@ -7,24 +8,24 @@ use crate::{
 };
 use analysis::Launch;
 
-/// Where the time of one chip went.
+/// Time of one chip by class.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct DeviceTime {
     /// Number of the chip.
     pub chip_id: u32,
-    /// First and last cycle of its records.
+    /// Cycles of its first and last record.
     pub window: (u64, u64),
-    /// Launches in it.
+    /// Number of launches in the window.
     pub op_count: u64,
-    /// Its time by class. Ops that overlap, as on sub-devices, count once.
+    /// Time by class. Ops that overlap, as on sub-devices, count once.
     pub time: TimeSplit,
     /// Time in which at least one kernel ran, in nanoseconds; `None` if no kernel's length is known.
     pub busy_ns: Option<u64>,
-    /// Lengths of all kernels together, in nanoseconds: more than `busy_ns` where ops overlap.
+    /// Sum of the lengths of all kernels, in nanoseconds; larger than `busy_ns` if ops overlap.
     pub kernel_sum_ns: Option<u64>,
 }
 
-/// Intervals as disjoint ones, in order.
+/// Merges intervals into disjoint ones, sorted.
 pub(crate) fn merged(mut intervals: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     intervals.sort_unstable();
     let mut merged: Vec<(u64, u64)> = Vec::new();
@@ -42,13 +43,13 @@ struct Slot<'a> {
     start: u64,
     end: u64,
     times: &'a ClassTimes,
-    /// True if the gap before it cannot be told from missing launches.
+    /// True if launches may be missing in the gap before this one.
     is_gap_doubted: bool,
-    /// The trace's replay that it belongs to.
+    /// Trace and replay of the launch.
     replay: Option<(u64, u64)>,
 }
 
-/// The time of one chip within a window of it, from its launches in any order.
+/// Returns the time of one chip within a window, from its launches in any order.
 pub(crate) fn device_time(
     ops: &[(&OpCauses, &Launch)],
     chip_id: u32,
@@ -77,7 +78,7 @@ pub(crate) fn device_time(
     }
 }
 
-/// A window of a chip's time by class.
+/// Splits a window of a chip's time by class.
 pub(crate) fn window_times(
     ops: &[(&OpCauses, &Launch)],
     window: (u64, u64),
@@ -113,7 +114,7 @@ fn slot<'a>(op: &'a OpCauses, launch: &'a Launch) -> Slot<'a> {
     }
 }
 
-/// The launches at the front that overlap each other.
+/// Returns the leading launches that overlap each other.
 fn group_of<'a, 'slot>(slots: &'a [Slot<'slot>]) -> &'a [Slot<'slot>] {
     let mut end = 0;
     let mut count = 0_usize;
@@ -127,8 +128,8 @@ fn group_of<'a, 'slot>(slots: &'a [Slot<'slot>]) -> &'a [Slot<'slot>] {
     slots.get(..count).unwrap_or(slots)
 }
 
-/// The time between two launches: what a launch takes is dispatch, the rest is a host that had
-/// sent nothing. Within one replay of a trace nothing comes from the host.
+/// Adds the time between two launches: the cost of a launch as dispatch, the rest as late host.
+/// Within one replay of a trace, all of it is dispatch, since the host sends nothing.
 fn add_gap(
     times: &mut ClassTimes,
     gap: (u64, u64),
@@ -157,7 +158,8 @@ fn cycles((start, end): (u64, u64)) -> f64 {
     end.saturating_sub(start) as f64
 }
 
-/// Adds launches that overlap each other: where several run, each has an equal part of the time.
+/// Adds launches that overlap each other. Launches that run at the same time share the time
+/// equally.
 fn add_group(times: &mut ClassTimes, group: &[Slot<'_>], window: (u64, u64)) {
     let clipped = |slot: &Slot<'_>| (slot.start.max(window.0), slot.end.min(window.1));
     let mut cuts: Vec<u64> =
@@ -188,7 +190,7 @@ fn add_group(times: &mut ClassTimes, group: &[Slot<'_>], window: (u64, u64)) {
     }
 }
 
-/// Joins what is known of waits and overlap over launches, by their lengths.
+/// Combines the waits and overlap of launches, weighted by length.
 fn add_evidence(times: &mut ClassTimes, slots: &[Slot<'_>]) {
     let with = slots.iter().filter(|slot| slot.times.waits == WaitEvidence::All).count();
     times.waits = match with {

@@ -1,24 +1,24 @@
 //! Windows of time in which single waits and signals of an op were recorded.
 //!
-//! Each tile opens its windows by its own clock. Known are the parts of the op in which those of all
-//! its tiles are open, as far as no record is lost.
+//! Each tile opens its windows by its own clock. Single waits are known in the parts of the op in
+//! which the windows of all its tiles are open, unless records are lost there.
 
 use crate::op::{CoreRun, OpView};
 use analysis::{Span, WindowsAt};
 use std::collections::BTreeSet;
 
-/// Most windows of an op that are looked at: the first ones.
+/// Maximum number of an op's windows that are used; later ones are ignored.
 const WINDOWS_MAX: usize = 512;
 
-/// Cycles behind the opening of a window in which a signal may be without a record: the time at which
-/// a RISC decides is not quite that of the record.
+/// Cycles after the opening of a window in which a signal may have no record. The RISC checks the
+/// window slightly before or after the time of the record.
 const EDGE_CYCLES: u64 = 32;
 
-/// How single waits of an op are known.
+/// Times at which single waits of an op are known.
 pub(crate) enum Windows {
-    /// They were recorded all the time, or not at all.
+    /// All the time, or never.
     Always,
-    /// In these parts, in order; none if the windows of a tile cannot be told.
+    /// In these parts, in time order; empty if the windows of a tile are unknown.
     Parts(Vec<Span>),
 }
 
@@ -45,13 +45,14 @@ impl Windows {
 /// Windows of one tile.
 #[derive(Clone, Copy)]
 enum TileWindows {
-    /// All of its waits and signals were recorded, or it has none.
+    /// All waits and signals of the tile were recorded, or it has none.
     Always,
     At(WindowsAt),
 }
 
 impl TileWindows {
-    /// The windows of a core's runs; `None` if waits or signals are there and no record tells them.
+    /// Returns the windows of a core's runs; `None` if the core has waits or signals without a
+    /// record of its windows.
     fn of(core: &[CoreRun<'_>]) -> Option<Self> {
         let syncs = || core.iter().filter_map(|run| run.evidence.sync());
         if let Some(windows) = syncs().find_map(|sync| sync.windows) {
@@ -63,14 +64,15 @@ impl TileWindows {
     }
 }
 
-/// The parts of an op in which the windows of all of its tiles are open; `None` if there is none.
+/// Returns the parts of an op in which the windows of all its tiles are open; `None` if there are
+/// none.
 fn common_parts(view: &OpView<'_>, tiles: &[WindowsAt]) -> Option<Vec<Span>> {
     let kernel = view.kernel?;
     let windows: BTreeSet<(u32, u32)> =
         tiles.iter().map(|at| (at.windows.length(), at.windows.period())).collect();
     let &(length, period) = windows.first().filter(|_| windows.len() == 1)?;
     let (length, period) = (u64::from(length), u64::from(period));
-    // How much later than on the first tile one opens on the others, earlier ones wrapped.
+    // Delay of each tile's opening after that of the first tile. Earlier openings wrap around.
     let reference = tiles.first()?.opens.checked_rem(period)?;
     let (mut latest, mut earliest) = (0_u64, 0_u64);
     for at in tiles {
@@ -86,8 +88,8 @@ fn common_parts(view: &OpView<'_>, tiles: &[WindowsAt]) -> Option<Vec<Span>> {
     let closes = length.checked_sub(earliest).filter(|closes| opens < *closes)?;
     let known = view.runs.iter().filter_map(|run| run.evidence.known_until()).min();
     let end = known.map_or(kernel.end_cycle, |until| until.min(kernel.end_cycle));
-    // One that opened before the kernels may reach into them, and even before the first cycle:
-    // all are a period later here.
+    // A window that opened before the kernels may reach into them, or begin before cycle 0. So all
+    // times are shifted by one period here.
     let (begin, end) = (kernel.start_cycle.checked_add(period)?, end.checked_add(period)?);
     let first = begin.saturating_sub(reference).checked_div(period)?;
     let parts = (first..).map_while(|number| {

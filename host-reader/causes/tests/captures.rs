@@ -1,4 +1,4 @@
-//! Real device logs: their time adds up, and none has a cause that is not there.
+//! Real device logs: their times add up, and no finding names a cause that is absent.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -26,8 +26,8 @@ fn the_time_of_real_logs_adds_up_and_they_show_no_false_cause() {
     for log in LOGS {
         let explanation = explain_log(&std::fs::read(log_path(log)).unwrap());
         assert_whole(&explanation, log);
-        // One launch on one core, without waits: nothing tells why it takes so long, except where
-        // firmware takes a fifth of the time and more.
+        // One launch on one core without waits: the recording does not show why it takes so long,
+        // unless firmware takes a fifth of the time or more.
         let dispatch = explanation.devices[0].time.percent(TimeClass::Dispatch);
         let causes: Vec<_> = explanation.findings.iter().map(|of| of.cause).collect();
         let expected: &[Cause] = if dispatch >= 20.0 { &[Cause::Dispatch] } else { &[] };
@@ -43,8 +43,8 @@ fn the_time_of_real_logs_adds_up_and_they_show_no_false_cause() {
 
 #[test]
 fn a_kernel_that_only_moves_data_is_movement() {
-    // From 10,927,296,811 to 10,927,308,028: firmware around a kernel of 6,206 cycles, in which
-    // the TRISCs' kernels begin after those that move data, all by hand from the log.
+    // Computed by hand from the log: firmware from 10,927,296,811 to 10,927,308,028 around a kernel
+    // of 6,206 cycles. The TRISCs' kernels begin after the kernels that move data.
     let explanation = explain_log(&std::fs::read(log_path("wormhole-counters-elw")).unwrap());
     let time = &explanation.devices[0].time;
     assert_eq!((time.total_cycles, time.total_ns), (11_217, Some(11_217)));
@@ -58,7 +58,7 @@ fn a_kernel_that_only_moves_data_is_movement() {
     let noc = explain_log(&std::fs::read(log_path("wormhole-noc-4096")).unwrap());
     let time = &noc.devices[0].time;
     assert_eq!(time.total_cycles, 11_384);
-    // 10,422 of 11,384 cycles, from the durations that another program found in the log.
+    // 10,422 of 11,384 cycles, from the durations that another program computed from the log.
     assert!((time.percent(TimeClass::DataMovement) - 91.5).abs() < 0.11, "{time:?}");
     assert_eq!(time.percent(TimeClass::Compute), 0.0);
 }
@@ -90,7 +90,7 @@ fn kernels_that_dispatch_do_not_stretch_the_time_of_a_chip() {
     assert_eq!(both.devices[0].window, (5_000, 6_000));
     assert_eq!(both.devices[0].time.percent(TimeClass::Compute), 100.0);
     assert_eq!(both.devices, log_of(&op).devices);
-    // Where nothing else ran, their time is all that there is.
+    // Dispatch kernels that ran alone span the whole window.
     assert_eq!(log_of(&dispatch).devices[0].window, (10, 90_030));
 }
 

@@ -1,4 +1,4 @@
-//! Folders that hold records of chips and an ops CSV: one recording, one list of sentences.
+//! Folders with device records and an ops CSV: both give one recording and one list of findings.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 #![allow(dead_code, reason = "the model serves other tests, too")]
@@ -16,7 +16,7 @@ use recording::{Recording, device_log::PackedLog};
 use std::path::Path;
 use wire::{PacketKind, Risc, RunHostId};
 
-/// A folder with a log, and maybe an ops CSV where TT-Metal writes it.
+/// Creates a folder with a log and optionally an ops CSV, at TT-Metal's path.
 fn folder(log: &[Op], csv: Option<&[Op]>) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     write_device_log(folder.path(), log);
@@ -26,7 +26,7 @@ fn folder(log: &[Op], csv: Option<&[Op]>) -> tempfile::TempDir {
     folder
 }
 
-/// Explains a folder as it is loaded, and lane by lane.
+/// Explains a folder, loaded as a whole and lane by lane.
 fn explain(folder: &Path) -> Explanation {
     let loaded = recording::load(folder).unwrap();
     let explanation = Explanation::of_recording(&loaded.recordings[0]);
@@ -50,14 +50,14 @@ fn shapes_of_the_csv_and_cycles_of_the_log_are_one_list() {
         together.described_by.as_deref(),
         Some("ops_perf_results_today.csv describes the ops of 4 of 4 launches.")
     );
-    // What repeats is told by the rows, and the length by the log: 100,020 + 2000 + 20,020 cycles.
+    // The rows show the repetition, and the log the length: 100,020 + 2000 + 20,020 cycles.
     let steady = together.steady.as_ref().unwrap();
     assert_eq!((steady.first_launch, steady.last_launch), (Some(3), Some(4)));
     assert_eq!(steady.total_ns, 122_040.0);
     assert_eq!(causes(&together), [Cause::OpGroup, Cause::OpGroup, Cause::HostOps]);
     let first = &together.findings[0];
     assert_eq!((first.place.op.as_deref(), first.place.row), (Some("Matmul"), Some(4)));
-    // 55 us beyond the limit of the DRAM.
+    // 55 us above the limit of the DRAM.
     let gain = first.gain_at_most_percent.unwrap();
     assert!((gain - 55_000.0 / 1220.4).abs() < 0.01, "{gain}");
     // Rows 5 and 6 are the host's op and the addition, 16.7 % of the kernels' time.
@@ -71,7 +71,7 @@ fn shapes_of_the_csv_and_cycles_of_the_log_are_one_list() {
     assert_eq!((group.bound, group.noc_percent), (Some(GroupBound::Neither), None));
 }
 
-/// A report of an earlier run often lies beside a new log: its rows are nobody's.
+/// A report of an earlier run is often next to a new log. Its rows match no launch.
 #[test]
 fn the_csv_of_another_run_is_not_used() {
     let ops = model();
@@ -99,7 +99,7 @@ fn launches_without_a_row_and_rows_without_a_launch_are_counted() {
     assert_eq!(untold.reason, "2 of 4 launches are not in ops_perf_results_today.csv");
     let names: Vec<_> = part.ops.iter().map(|op| op.name.as_deref()).collect();
     assert_eq!(names, [Some("Matmul"), Some("BinaryNg"), None, None]);
-    // Of a log that begins later, no row is laid to another launch of its name.
+    // If the log begins later, no row is joined to another launch of the same name.
     let last = explain(folder(&ops[3..], Some(&ops)).path());
     assert_eq!(
         last.described_by.as_deref(),
@@ -124,8 +124,10 @@ fn a_csv_that_cannot_be_read_is_said() {
     assert!(untold.last().unwrap().reason.starts_with("gone.csv cannot be read ("), "{untold:?}");
 }
 
-/// By hand from TT-Metal's trace of the same run: 8 reads of 4,096 bytes from tile (0,11) to (1,1) over
-/// NoC 0, and as many writes back over NoC 1, in kernels of 10,422 cycles. A link carries 32 bytes.
+/// Computed by hand from TT-Metal's trace of the same run.
+///
+/// The trace has 8 reads of 4,096 bytes from tile (0,11) to (1,1) over NoC 0, and as many writes
+/// back over NoC 1, in kernels of 10,422 cycles. A link carries 32 bytes per cycle.
 #[test]
 fn the_use_of_the_noc_in_a_real_log_is_that_of_its_trace() {
     let logs = captures::log_path("wormhole-noc-4096");
@@ -146,7 +148,7 @@ fn the_use_of_the_noc_in_a_real_log_is_that_of_its_trace() {
     );
 }
 
-/// A pipeline whose reader sets the pace, with a row of the same launch or without.
+/// Explains a pipeline whose reader sets the pace, with or without a CSV row about the same launch.
 fn pipeline(form: Form, csv: bool) -> (Finding, f64) {
     let work = Work { reader: 1620, writer: 700, ..Work::EVEN };
     let mut recorder = Recorder::new();
@@ -157,7 +159,7 @@ fn pipeline(form: Form, csv: bool) -> (Finding, f64) {
         end = end.max(core.end + 100);
         recorder.core((x, 1), 1, &core, form);
     }
-    // Firmware is around kernels.
+    // Firmware encloses the kernels.
     let firmware = [(900, PacketKind::ZoneStart), (end, PacketKind::ZoneEnd)];
     let firmware = firmware.map(|(time, kind)| (time, kind, "BRISC-FW", vec![]));
     recorder.lane((6, 1), Risc::Brisc, 1, firmware.into());
@@ -173,7 +175,7 @@ fn pipeline(form: Form, csv: bool) -> (Finding, f64) {
         columns: 32,
     };
     std::fs::write(&path, ops_csv_of(&[row])).unwrap();
-    // The host's name for the op is another one.
+    // The host's name for the op differs from the CSV's.
     let host_name = (OpMetadata::NAME.to_owned(), "Pipeline".to_owned());
     let run_host_id = RunHostId(op.run_host_id);
     let ops = vec![OpMetadata { chip_id: 0, run_host_id, fields: [host_name].into() }];

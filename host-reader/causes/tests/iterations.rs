@@ -1,4 +1,4 @@
-//! Iterations of device logs: the last one is explained, apart from the run that compiles.
+//! Iterations in device logs: the last one is explained, without the run that compiles.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -6,7 +6,7 @@ use causes::{Cause, Explanation, GainOf, SteadyRule, TimeClass, Window};
 use recording::{OpenedLog, device_log::PackedLog};
 use std::fmt::Write;
 
-/// Launches of kernels on one core or several, one after the other.
+/// Log of kernel launches on one or more cores, one after the other.
 struct Log {
     text: String,
     time: u64,
@@ -20,7 +20,7 @@ impl Log {
         Self { text: text.to_owned(), time: 1000 }
     }
 
-    /// A launch after a gap, with the length of its kernel on each core.
+    /// Adds a launch after a gap, with the length of its kernel on each core.
     fn launch(&mut self, program: u32, gap: u64, kernels: &[u64]) {
         let start = self.time + gap;
         for (kernel, x) in kernels.iter().zip(1..) {
@@ -43,7 +43,8 @@ impl Log {
     }
 }
 
-/// Two programs in three iterations, the first of which compiles for 20 ms before each launch.
+/// Builds two programs in three iterations. The first iteration compiles for 20 ms before each
+/// launch.
 fn model() -> Log {
     let mut log = Log::new();
     for iteration in 0..3 {
@@ -68,7 +69,8 @@ fn the_last_iteration_of_a_log_is_told_apart_from_the_one_that_compiles() {
     assert!((explanation.devices[0].time.percent(TimeClass::Dispatch) - 4.8).abs() < 0.01);
     assert_eq!(explanation.findings, [], "100 of 105 us are kernels without waits");
     assert_eq!(explanation.ops.len(), 6, "all launches are listed");
-    // From the first start to the last end: 20.32 ms, of which 20 ms less what a launch takes.
+    // From the first start to the last end: 20.32 ms, including 20 ms of waiting minus the cost of
+    // a launch.
     let sentence = explanation.window.unwrap();
     let expected = "98.4 % of 20.3 ms the chip waited for the host; 1 gap over 10 ms before the steady \
                     part is 100 % of that. In the steady part (the last iteration: launches 5 to 6 of 6, \
@@ -94,7 +96,7 @@ fn all_launches_are_explained_if_asked_for_or_if_nothing_repeats() {
 
 #[test]
 fn a_core_that_is_late_in_each_iteration_gains_what_the_last_one_takes() {
-    // The core (2,2) takes 60 us where the three others take 20: 30 on average.
+    // Core (2,2) takes 60 us, the three others 20 us: 30 us on average.
     let mut log = Log::new();
     for iteration in 0..4 {
         let gap = if iteration == 0 { 20_000_000 } else { 1_000 };
@@ -104,6 +106,6 @@ fn a_core_that_is_late_in_each_iteration_gains_what_the_last_one_takes() {
     let explanation = log.explain(Window::Steady);
     let late = explanation.findings.iter().find(|of| of.cause == Cause::Straggler).unwrap();
     assert!(late.sentence.contains("4 of 4 launches"), "{}", late.sentence);
-    // One launch of 60 us, half of which is the mean's.
+    // One launch of 60 us could be shortened to the mean, by half.
     assert!((late.gain_at_most_ns.unwrap() - 30_000.0).abs() < 1.0, "{late:?}");
 }

@@ -1,4 +1,4 @@
-//! Ops CSVs of real models: what is told first, and rules that hold of every recording there is.
+//! Ops CSVs of real models: the first findings, and properties of every available recording.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -34,8 +34,8 @@ fn explain_csv(path: &str) -> Explanation {
     explain_window(path, Window::Steady)
 }
 
-/// Sentences with shares that the stacked report of tt-perf-report 1.4.1 shows of the same rows (for
-/// the second file those of `--id-range 332-661`).
+/// Sentences whose percentages match the stacked report of tt-perf-report 1.4.1 for the same rows.
+/// For the second file, the rows are those of `--id-range 332-661`.
 const LARGEST_GROUPS: [(&str, &str); 5] = [
     ("tt-perf-report/bh20_oft_integral_image_trace.csv", "PermuteDeviceOperation 80.7 %"),
     (
@@ -79,7 +79,7 @@ fn all_rows_are_explained_if_asked_for() {
     let all = explain_window(clip, Window::All);
     assert_eq!((all.steady, all.devices[0].op_count), (None, 660));
     assert!(all.window.unwrap().starts_with("All rows"));
-    // 9.44 s of gaps and 7.3 ms of kernels, by a script.
+    // 9.44 s of gaps and 7.3 ms of kernels, computed by a script.
     assert!(all.devices[0].time.percent(TimeClass::HostLate) > 99.8);
     let steady = explain_csv(clip).window.unwrap();
     assert!(steady.contains("rows 332 to 661"), "{steady}");
@@ -89,7 +89,7 @@ fn all_rows_are_explained_if_asked_for() {
 
 #[test]
 fn conversions_that_are_undone_at_once_are_found_in_a_real_model() {
-    // By a script over the file: 30 pairs of neighbours, 90.4 % of the kernels' time.
+    // Computed by a script over the file: 30 pairs of neighbours, 90.4 % of the kernels' time.
     let path = "ttnn-visualizer/ops_perf_results_SEG_ENCODER_2024_10_04_01_36_08.csv";
     let findings = explain_csv(path).findings;
     let trip = findings.iter().find(|of| of.cause == Cause::RoundTrip).unwrap();
@@ -143,8 +143,8 @@ fn told(explanation: &Explanation) -> String {
     text
 }
 
-/// What is told first of each real recording, with its evidence. Each figure was compared with
-/// tt-perf-report 1.4.1 or with a script over the file when it was written down.
+/// Checks the first findings of each real recording, with their evidence. Each figure was compared
+/// with tt-perf-report 1.4.1 or with a script over the file when it was written here.
 #[test]
 fn the_first_three_sentences_of_each_real_recording_are_those_written_down() {
     let mut found = String::new();

@@ -1,7 +1,9 @@
-//! Ops CSVs of healthy models with one thing made worse: that thing is told first or second, with what
-//! undoing it gains; the healthy model does not name it.
+//! Ops CSVs of healthy models in which one thing is made worse.
 //!
-//! Half of the seeds are fresh. A seed that fails is repeated alone by
+//! That thing must be the first or second finding, with the time that undoing it gains. The healthy
+//! model must not have this finding.
+//!
+//! Half of the seeds are new in each run. To repeat a failing seed alone, run
 //!
 //! ```text
 //! KPROF_PERTURBED_SEED=7 cargo test -p kprof-causes --test perturbed
@@ -13,7 +15,7 @@ use causes::{Cause, Explanation, Finding};
 use reports::perf::{PerfReport, read_ops_csv};
 use std::fmt::Write;
 
-/// Peaks of Wormhole by tt-perf-report: DRAM in bytes per nanosecond, and FLOPs of a core per
+/// Peaks of Wormhole from tt-perf-report: DRAM in bytes per nanosecond, and FLOPs of a core per
 /// nanosecond at HiFi4 and HiFi2.
 const DRAM_BYTES_PER_NS: f64 = 288.0;
 const HIFI4: f64 = 74e3 / 72.0;
@@ -23,7 +25,7 @@ const CORES: u64 = 64;
 struct Numbers(u64);
 
 impl Numbers {
-    /// A number from `low` to `high`.
+    /// Draws a number from `low` to `high`.
     fn draw(&mut self, low: u64, high: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -34,7 +36,7 @@ impl Numbers {
         usize::try_from(self.draw(low as u64, high as u64)).unwrap()
     }
 
-    /// A number from `low` to `high`, with three digits in between.
+    /// Draws a number from `low` to `high` in steps of a thousandth of the range.
     fn fraction(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.draw(0, 1000) as f64 / 1000.0
     }
@@ -47,14 +49,15 @@ struct Op {
     cores: u64,
     kernel_ns: f64,
     gap_ns: f64,
-    /// Y, X, element type and memory of both inputs and the output; the second input may be missing.
+    /// Y, X, element type and memory of both inputs and the output. The second input may be
+    /// missing.
     tensors: [Option<(u64, u64, &'static str, &'static str)>; 3],
 }
 
 const DRAM: &str = "DEV_0_DRAM_INTERLEAVED";
 const L1: &str = "DEV_0_L1_BLOCK_SHARDED";
 
-/// A matmul at nearly all FLOPs that its cores have.
+/// Draws a matmul at almost the peak FLOPs of its cores.
 fn matmul(numbers: &mut Numbers) -> Op {
     let [rows, inner, columns] = [0; 3].map(|_| 512 * numbers.draw(3, 5));
     let flops = 2.0 * rows as f64 * inner as f64 * columns as f64;
@@ -69,7 +72,7 @@ fn matmul(numbers: &mut Numbers) -> Op {
     }
 }
 
-/// An op that reads and writes a tensor at nearly all bandwidth that there is.
+/// Draws an op that reads and writes a tensor at almost the peak bandwidth.
 fn mover(code: &'static str, numbers: &mut Numbers) -> Op {
     let [rows, columns] = [0; 2].map(|_| 512 * numbers.draw(3, 5));
     let bytes = 2.0 * 2.0 * rows as f64 * columns as f64;
@@ -87,10 +90,10 @@ fn mover(code: &'static str, numbers: &mut Numbers) -> Op {
 const MOVERS: [&str; 3] =
     ["LayerNormDeviceOperation", "BinaryNgDeviceOperation", "SoftmaxDeviceOperation"];
 
-/// Iterations of one model, the first of which compiles.
+/// Iterations of one model. The first one compiles.
 #[derive(Clone, Debug)]
 struct Model {
-    /// What an iteration begins with, that no layer has.
+    /// First op of an iteration, which occurs in no layer.
     head: Op,
     layer: Vec<Op>,
     layers: usize,
@@ -98,14 +101,14 @@ struct Model {
 }
 
 impl Model {
-    /// Four kinds of ops, each of which takes more than a tenth of the time.
+    /// Draws four kinds of ops, each with more than a tenth of the time.
     fn healthy(numbers: &mut Numbers) -> Self {
         let mut layer = vec![matmul(numbers)];
         layer.extend(MOVERS.map(|code| mover(code, numbers)));
         for op in &mut layer {
             op.gap_ns = numbers.fraction(600.0, 1_500.0);
         }
-        // No op takes so little that it is no group to be named.
+        // Each op takes enough time for its group to be named.
         let least = layer.iter().map(|op| op.kernel_ns).sum::<f64>() / 8.0;
         let small: Vec<Op> = layer.iter().filter(|op| op.kernel_ns < least).cloned().collect();
         layer.extend(small);
@@ -115,7 +118,7 @@ impl Model {
         Self { head, layer, layers, iterations: numbers.index(2, 4) }
     }
 
-    /// Ops of one iteration.
+    /// Returns the ops of one iteration.
     fn iteration(&self) -> Vec<Op> {
         let layers = (0..self.layers).flat_map(|_| self.layer.iter().cloned());
         std::iter::once(self.head.clone()).chain(layers).collect()
@@ -167,7 +170,7 @@ fn explain(iterations: &[Vec<Op>]) -> Explanation {
     Explanation::of_perf_report(&report)
 }
 
-/// What was made worse, where it has to be found, and the time that it costs an iteration.
+/// The change that was made, the expected location of its finding, and its cost per iteration.
 #[derive(Debug)]
 struct Worse {
     causes: &'static [Cause],
@@ -247,7 +250,7 @@ fn check(seed: u64) {
     let mut numbers = Numbers(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let model = Model::healthy(&mut numbers);
     let mut iterations = vec![model.iteration(); model.iterations];
-    // The first one compiles.
+    // The first iteration compiles.
     for op in &mut iterations[0] {
         op.gap_ns = numbers.fraction(5e6, 500e6);
     }

@@ -1,4 +1,4 @@
-//! Recordings of an event model whose causes are known, from pipelines to late cores.
+//! Recordings of an event model with known causes, from pipelines to late cores.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -28,7 +28,7 @@ fn explain(work: &Work, form: Form) -> (Explanation, Vec<CoreRun>) {
     (Explanation::of_recording(&recording_of(&runs, form)), runs)
 }
 
-/// Time that a stage without any work would save, in percent.
+/// Returns the time that a stage without any work would save, in percent.
 fn most_to_gain(work: &Work, less: impl Fn(&mut Work)) -> f64 {
     let mut faster = *work;
     less(&mut faster);
@@ -82,7 +82,7 @@ fn slow_math_and_a_slow_writer_are_told() {
     let writer = Work { writer: 1500, reader: 1100, math: 800, ..Work::EVEN };
     let gain = most_to_gain(&writer, |work| work.writer = 1);
     assert_first(&writer, Cause::Writer, gain);
-    // Blocks queue up before the math, whose work the held up packer tells.
+    // Blocks queue up before the math. The held-up packer shows the math's work.
     let bound = Work { reader: 700, ..writer };
     let gain = most_to_gain(&bound, |work| work.writer = 1);
     let (explanation, _) = explain(&bound, Form::Sums);
@@ -115,11 +115,12 @@ fn the_slowest_of_the_engines_is_told_from_the_others() {
             assert_eq!(first.cause, cause, "{form:?} {work:?}: {} {pace:#?}", first.sentence);
             let found = first.gain_at_most_percent.unwrap();
             assert!(found >= gain - 2.0, "{form:?} {work:?}: {found} of {gain}: {pace:#?}");
-            // Where two engines are nearly as slow, the figure may be that of both.
+            // If two engines are almost equally slow, the figure may be that of both.
             assert!(found <= gain + 12.0, "{form:?} {work:?}: {found} of {gain}: {pace:#?}");
         }
     }
-    // Nobody can tell engines that are as slow as each other: the three are named, with what tells.
+    // Equally slow engines cannot be distinguished. The finding names all three, and what would
+    // distinguish them.
     let even = work(1400, 1400, 200);
     let (explanation, _) = explain(&even, Form::Sums);
     let first = &explanation.findings[0];
@@ -146,7 +147,7 @@ fn time_of_a_core_with_waits_adds_up() {
         let time = &explanation.devices[0].time;
         let sum: f64 = time.shares.iter().map(|share| (share.percent * 10.0).round()).sum();
         assert_eq!(sum, 1000.0);
-        // The reader works all the time, the math 1000 of 1620 cycles.
+        // The reader works all the time, the math for 1000 of 1620 cycles.
         let compute = time.percent(TimeClass::Compute);
         assert!((compute - 61.7).abs() < 2.0, "{form:?}: {compute}");
         let movement = time.percent(TimeClass::DataMovement);
@@ -155,20 +156,20 @@ fn time_of_a_core_with_waits_adds_up() {
     }
 }
 
-/// Share of the path on reader, math and writer, in percent.
+/// Returns the shares of the path on reader, math and writer, in percent.
 fn shares(explanation: &Explanation) -> [f64; 3] {
     let path = explanation.ops[0].critical_path.as_ref().unwrap();
     let math = [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2].map(|risc| path.risc_percent(risc));
     [path.risc_percent(READER), math.iter().sum(), path.risc_percent(WRITER)]
 }
 
-/// Checks that each joined wait of the path was ended by whom the model says.
+/// Checks that each joined wait of the path was ended by the same RISC as in the model.
 fn assert_joins(explanation: &Explanation, run: &CoreRun, form: Form) -> u64 {
     let path = explanation.ops[0].critical_path.as_ref().unwrap();
     let truth: HashMap<_, _> =
         run.waits.iter().map(|wait| ((wait.risc, wait.end), wait.by)).collect();
     let mut joined = 0;
-    // Unpacker, math and packer hand on to each other without a record.
+    // Unpacker, math and packer pass blocks to each other without a record.
     let stage = |risc| [READER, WRITER].into_iter().position(|mover| mover == risc);
     for pair in path.steps.windows(2) {
         assert_eq!(pair[0].end_cycle, pair[1].start_cycle, "steps touch");
@@ -177,7 +178,7 @@ fn assert_joins(explanation: &Explanation, run: &CoreRun, form: Form) -> u64 {
         if !is_handoff && (stage(found) == stage(waiter) || pair[0].kind == StepKind::Handoff) {
             continue;
         }
-        // A release by an engine has no time of its own: the path goes on at the wait's end.
+        // A release by an engine has no time of its own: the path continues at the wait's end.
         let end = if is_handoff { pair[1].end_cycle } else { pair[1].start_cycle };
         let own = [waiter];
         let riscs = if is_handoff || stage(waiter).is_some() {
@@ -196,7 +197,7 @@ fn assert_joins(explanation: &Explanation, run: &CoreRun, form: Form) -> u64 {
     joined
 }
 
-/// Each stage faster by a tenth.
+/// Changes that make each stage faster by a tenth.
 const FASTER: [fn(&mut Work); 3] = [
     |work| work.reader = work.reader * 9 / 10,
     |work| {
@@ -268,7 +269,7 @@ fn paths_bound_what_can_be_saved_and_find_the_bottleneck() {
     assert!(joined > 1_000, "{joined}");
 }
 
-/// A launch of kernels of BRISC alone, with steps, on several cores.
+/// Adds a launch of BRISC-only kernels with steps on several cores.
 fn steps(recorder: &mut Recorder, program: u32, start: u64, cores: &[(u32, u64)]) {
     for (x, &(count, cycles)) in (1..).zip(cores) {
         let mut records = vec![(start, PacketKind::ZoneStart, "BRISC-KERNEL", vec![])];
@@ -285,7 +286,7 @@ fn steps(recorder: &mut Recorder, program: u32, start: u64, cores: &[(u32, u64)]
 
 #[test]
 fn uneven_steps_are_told_with_their_numbers() {
-    // 165 steps on one core of ten, 153.6 on average: 1371 on the nine others.
+    // 165 steps on one of ten cores and 1371 on the nine others: 153.6 on average.
     let mut recorder = Recorder::new();
     let mut cores = vec![(152, 1000); 9];
     cores[0].0 = 155;
@@ -329,8 +330,8 @@ fn an_idle_chip_is_told_in_the_first_sentence() {
         steps(&mut recorder, 1, 5_000 + launch * 250_000, &[(10, 1000); 4]);
     }
     let recording = recorder.finish();
-    // Gaps of 240 us between twelve ops, or between all but the first, of each of which a launch takes
-    // 6 us.
+    // 11 gaps of 240 us between the twelve ops, or 10 without the first op. The launch takes 6 us
+    // of each gap.
     for (window, words, gaps, whole_us) in [
         (Window::All, "93.3 % of 2.8 ms", 11.0, 2760.0),
         (Window::Steady, "93.2 % of 2.5 ms", 10.0, 2510.0),
@@ -369,7 +370,7 @@ fn reconfigurations_are_told_with_their_share() {
 
 #[test]
 fn ops_on_sub_devices_count_once() {
-    // Two programs at the same time on different cores, for 10 us each, and nothing else.
+    // Two programs run at the same time on different cores for 10 us each, and nothing else runs.
     let mut recorder = Recorder::new();
     steps(&mut recorder, 1, 5_000, &[(10, 1000)]);
     let records = vec![
@@ -386,7 +387,8 @@ fn ops_on_sub_devices_count_once() {
 
 #[test]
 fn lost_waits_leave_the_answer_and_its_gain() {
-    // As many waits and signals as fit into 250 markers of 2 words beside the kernel's own.
+    // The waits and signals that fit into 250 markers of 2 words together with the kernel's own
+    // markers.
     for (work, cause) in [
         (Work { reader: 1620, writer: 700, ..Work::EVEN }, Cause::Reader),
         (Work { reader: 1620, writer: 700, barrier_percent: 61, ..Work::EVEN }, Cause::Latency),
@@ -403,10 +405,11 @@ fn lost_waits_leave_the_answer_and_its_gain() {
         let (first, op) = (&explanation.findings[0], &explanation.ops[0]);
         assert_eq!((whole.cause, first.cause), (cause, cause), "{:#?}", op.pace);
         let gains = [&whole, first].map(|finding| finding.gain_at_most_percent.unwrap());
-        // A dozen blocks are looked at: one more or less at either end is within this.
+        // The figures come from about twelve blocks. The tolerance allows one block more or less at
+        // either end.
         assert!((gains[0] - gains[1]).abs() <= 4.0, "{work:?}: {gains:?}");
         let known = op.known_percent.unwrap();
-        // 16 to 20 words of a block in the fullest lane, of 200 blocks.
+        // Each of the 200 blocks takes 16 to 20 words in the fullest lane.
         assert!((10.0..30.0).contains(&known), "{work:?}: {known}");
         assert!(explanation.untold.iter().any(|of| of.question.contains("rest of each op")));
         let sum: f64 = op.time.shares.iter().map(|of| (of.percent * 10.0).round()).sum();
@@ -415,8 +418,7 @@ fn lost_waits_leave_the_answer_and_its_gain() {
     }
 }
 
-/// Losses that name several launches leave what is known of the others: their waits, their paths,
-/// and the answer.
+/// Losses that name several launches keep the other launches' waits, paths and finding.
 #[test]
 fn launches_before_and_after_a_loss_keep_their_waits() {
     let work = Work { reader: 1620, writer: 700, blocks: 20, ..Work::EVEN };
@@ -475,7 +477,7 @@ fn launches_before_and_after_a_loss_keep_their_waits() {
     }
 }
 
-/// Without the runs of a RISC that others waited for, nobody sets the pace of a launch.
+/// A launch without the runs of a RISC that others waited for has no pace.
 #[test]
 fn a_launch_without_all_of_its_runs_has_no_pace() {
     let work = Work { reader: 1620, writer: 700, ..Work::EVEN };
@@ -493,7 +495,7 @@ fn a_launch_without_all_of_its_runs_has_no_pace() {
     assert_eq!(explanation.findings, []);
 }
 
-/// Column and row by which kernels name a Wormhole's worker without harvested rows.
+/// Returns the coordinates that kernels use for a worker of a Wormhole without harvested rows.
 fn named((x, y): (u64, u64)) -> (u64, u64) {
     let column = [1, 2, 3, 4, 6, 7, 8, 9].iter().position(|&of| of == x).unwrap() as u64;
     let row = [1, 2, 3, 4, 5, 7, 8, 9, 10, 11].iter().position(|&of| of == y).unwrap() as u64;
@@ -502,7 +504,7 @@ fn named((x, y): (u64, u64)) -> (u64, u64) {
 
 const SEMAPHORE: u64 = 0x9_0020;
 
-/// NoC address of a semaphore on NoC 0, with the mark of a remote one.
+/// Returns the address of a semaphore on NoC 0, marked as remote.
 fn unicast(at: (u64, u64)) -> u64 {
     let (x, y) = named(at);
     1 << 63 | y << 42 | x << 36 | SEMAPHORE
@@ -513,8 +515,10 @@ fn multicast(start: (u64, u64), end: (u64, u64)) -> u64 {
     end | y << 54 | x << 48
 }
 
-/// Waits of one core for a semaphore that ended at 10,000 and 20,000, and signals of others, by
-/// core, time and NoC address. Returns the found answer of each wait.
+/// Explains a core's waits for a semaphore that ended at 10,000 and 20,000.
+///
+/// `signals` are those of other cores, by core, time and NoC address. Returns the signaling core of
+/// each group of waits, with the number of waits.
 fn waited_for(signals: &[((u16, u16), u64, u64)]) -> Vec<(Option<(u16, u16)>, u64)> {
     let mut recorder = Recorder::new();
     let kernel = |more: Vec<(u64, PacketKind, &'static str, Vec<u64>)>| {
@@ -544,14 +548,14 @@ fn waited_for(signals: &[((u16, u16), u64, u64)]) -> Vec<(Option<(u16, u16)>, u6
 #[test]
 fn a_semaphores_wait_is_joined_to_the_core_that_signalled_it() {
     let to = unicast((2, 2));
-    // From (4,2) to (2,2) NoC 0 leads around the torus: 8 columns of 9 cycles, and 10.
+    // On NoC 0, the way from (4,2) to (2,2) wraps around the torus: 8 columns of 9 cycles, plus 10.
     assert_eq!(waited_for(&[((4, 2), 9_900, to), ((4, 2), 19_900, to)]), [(Some((4, 2)), 2)]);
     let both = [((4, 2), 9_900, to), ((1, 1), 19_950, to)];
     assert_eq!(waited_for(&both), [(Some((1, 1)), 1), (Some((4, 2)), 1)]);
-    // A signal of another one that is still on its way, or that came long before, is none.
+    // A signal from another core that arrives too late or much too early is not a candidate.
     let far = [((4, 2), 9_900, to), ((1, 1), 9_000, to), ((1, 1), 10_050, to)];
     assert_eq!(waited_for(&far), [(None, 1), (Some((4, 2)), 1)]);
-    // A rectangle of workers, and one beside the waiting core.
+    // A multicast to a rectangle with the waiting core, and one to a rectangle without it.
     let around = multicast((1, 1), (4, 4));
     assert_eq!(waited_for(&[((7, 7), 9_830, around), ((7, 7), 19_830, around)])[0].1, 2);
     assert_eq!(waited_for(&[((7, 7), 9_830, around)])[0].0, None, "one of two is joined");
@@ -567,20 +571,20 @@ fn what_cannot_be_decided_about_a_semaphore_is_unknown() {
     // Two cores whose signals arrive at about the same time.
     let two = [((4, 2), 9_900, to), ((3, 2), 9_890, to)];
     assert_eq!(waited_for(&two), [(None, 2)]);
-    // A signal whose tile is none that can be named, which may be any semaphore.
+    // A signal to a tile that has no known coordinates may be for any semaphore.
     let odd = [((4, 2), 9_900, to), ((1, 1), 500_000, 1 << 63 | 63 << 36 | SEMAPHORE)];
     assert_eq!(waited_for(&odd), [(None, 2)]);
-    // The waiting core's own multicast over itself.
+    // A multicast of the waiting core to a rectangle that contains it.
     let own = [((4, 2), 9_900, to), ((2, 2), 2_000, multicast((1, 1), (4, 4)))];
     assert!(waited_for(&own).iter().all(|(by, _)| by.is_none()));
 }
 
-/// Launches of one program on chips of which one takes longer.
+/// Adds launches of one program on several chips, with the cycles of each chip.
 fn on_chips(recorder: &mut Recorder, cycles: &[[u64; 4]]) {
     for (launch, chips) in (0_u64..).zip(cycles) {
         for (chip_id, &cycles) in (0..).zip(chips) {
             recorder.chip_id = chip_id;
-            // Chips do not share a clock: only lengths can be compared.
+            // The chips do not share a clock: only lengths can be compared.
             let start = 5_000 + launch * 60_000 + 1_000_000 * u64::from(chip_id);
             steps(recorder, 1, start, &[(20, cycles / 20), (20, cycles / 20)]);
         }
@@ -617,7 +621,7 @@ fn a_chip_that_is_slower_again_and_again_is_told() {
     }
 }
 
-/// Half of the pipelines are fresh. One that fails is repeated alone by
+/// Half of the pipelines are new in each run. To repeat a failing pipeline alone, run
 ///
 /// ```text
 /// KPROF_PIPELINE_SEED=7 cargo test -p kprof-causes --test pipelines three_hundred

@@ -1,5 +1,4 @@
-//! Ops whose single waits were recorded in windows of time alone: what is known of them, and what
-//! is not.
+//! Ops whose single waits were recorded only inside windows: known and unknown results.
 
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss, reason = "in tests")]
 #![allow(dead_code, reason = "the model serves other tests, too")]
@@ -20,14 +19,14 @@ fn explain(cores: &[(&CoreRun, Form)]) -> Explanation {
     Explanation::of_recording(&recorder.finish())
 }
 
-/// Share of the path on reader, math and writer, in percent.
+/// Returns the shares of the path on reader, math and writer, in percent.
 fn shares(explanation: &Explanation) -> [f64; 3] {
     let path = explanation.ops[0].critical_path.as_ref().unwrap();
     let math = [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2].map(|risc| path.risc_percent(risc));
     [path.risc_percent(READER), math.iter().sum(), path.risc_percent(WRITER)]
 }
 
-/// The pipeline of a case: over a million cycles in all.
+/// Returns the pipeline of a case, with more than a million cycles in total.
 fn work(seed: u64) -> Work {
     Work::drawn(&mut Numbers::new(seed), 1200)
 }
@@ -43,7 +42,7 @@ fn shares_of_windows_are_those_of_the_whole_and_sums_are_complete() {
         let [whole, sums, part] = [Form::SingleAndSignals, Form::Sums, Form::Windows(windows)]
             .map(|form| explain(&[(&core, form)]));
         let (found, of_sums) = (&part.ops[0], &sums.ops[0]);
-        // What sums tell is what they tell without windows.
+        // Results from sums are the same as without windows.
         assert_eq!((&found.waits, &found.pace), (&of_sums.waits, &of_sums.pace), "seed {seed}");
         assert_eq!((&found.time, found.known_percent), (&of_sums.time, None), "seed {seed}");
         let open = (1000..core.end).filter(|&time| windows.is_open(time)).count();
@@ -71,7 +70,7 @@ fn shares_of_windows_are_those_of_the_whole_and_sums_are_complete() {
     errors.sort_by(f64::total_cmp);
     let (middle, p95) = (errors[errors.len() / 2], errors[errors.len() * 95 / 100]);
     println!("{} cases, error median {middle:.2}, p95 {p95:.2}", errors.len());
-    // Without windows every share of a path is within 0.55 points in 95 % of cases.
+    // Without windows, every share of a path is within 0.55 points in 95 % of cases.
     assert!(errors.len() > 15 && middle < 1.0 && p95 < 4.0, "{middle} {p95}");
 }
 
@@ -90,7 +89,7 @@ fn windows_of_tiles_whose_clocks_differ_count_where_all_are_open() {
         let (half, has_path) = of(ahead);
         assert!(has_path && (half / whole - 0.5).abs() < 0.1, "{ahead:?}: {half} of {whole}");
     }
-    // Never open at once; and windows of different lengths.
+    // Windows that are never open at the same time, and windows of different lengths.
     assert_eq!(of([0, 65_536]), (0.0, false));
     let other = Windows { length_log2: 13, ..WINDOWS };
     let explained = explain(&[(&core, Form::Windows(WINDOWS)), (&core, Form::Windows(other))]);
@@ -105,7 +104,7 @@ fn a_tile_that_records_all_of_the_time_leaves_the_windows_of_the_others() {
     let alone = explain(&[(&core, Form::Windows(WINDOWS))]);
     let both = explain(&[(&core, Form::Windows(WINDOWS)), (&core, Form::SingleAndSignals)]);
     assert_eq!(alone.ops[0].windows_percent, both.ops[0].windows_percent);
-    // A tile of which nobody can tell when it recorded: its sums say that it waited.
+    // The windows of this tile are unknown, but its sums show that it waited.
     let unknown = explain(&[(&core, Form::Windows(WINDOWS)), (&core, Form::Sums)]);
     assert_eq!(unknown.ops[0].windows_percent, Some(0.0));
     assert!(unknown.ops[0].critical_path.is_none() && unknown.ops[0].pace.is_some());

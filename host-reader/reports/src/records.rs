@@ -1,34 +1,34 @@
-//! Records of a CSV text and their positions, with a way back to where a quote stayed open.
+//! Records of a CSV text and their positions. The reader can go back to an unclosed quote.
 
 /// Position of a record in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
-    /// Line of its first character, from 1.
+    /// Line of the record's first character, from 1.
     pub(crate) line: u64,
     pub(crate) line_count: u64,
-    /// Its first byte in the text.
+    /// Index of the record's first byte in the text.
     start: usize,
 }
 
-/// Line of a text that is one record as it is: it has no quote.
+/// Line of a text that is one record without quotes.
 pub(crate) struct PlainLine {
-    /// Its number, from 1.
+    /// Line number, from 1.
     pub(crate) line: u64,
-    /// Its bytes, without the line's end.
+    /// Bytes of the line, without the line end.
     pub(crate) bytes: std::ops::Range<usize>,
 }
 
-/// Lines of a text up to the first one that is no record as it is. Blank lines are no records.
+/// Lines of a text up to the first line with a quote. Blank lines are not records.
 pub(crate) struct PlainLines {
     pub(crate) lines: Vec<PlainLine>,
-    /// Byte behind them.
+    /// Index of the byte after the lines.
     pub(crate) end: usize,
-    /// Number of the line that begins there.
+    /// Number of the line that begins at `end`.
     pub(crate) next_line: u64,
 }
 
 impl PlainLines {
-    /// The lines from a byte on, at which a line of this number begins.
+    /// Finds the lines from byte `start` on, where line `first_line` begins.
     pub(crate) fn of(text: &[u8], start: usize, first_line: u64) -> Self {
         let (mut end, mut next_line) = (start, first_line);
         let mut lines = Vec::new();
@@ -52,13 +52,13 @@ impl PlainLines {
     }
 }
 
-/// The records of a text; can go back to the second line of a record.
+/// Records of a text. The reader can go back to the second line of a record.
 pub(crate) struct CsvRecords<'text> {
     text: &'text [u8],
     reader: csv::Reader<&'text [u8]>,
-    /// Byte at which the reader began.
+    /// Byte index at which the reader began.
     base: usize,
-    /// Lines before that byte.
+    /// Number of lines before that byte.
     base_line: u64,
 }
 
@@ -69,14 +69,14 @@ impl<'text> CsvRecords<'text> {
 
     /// Reads the next record.
     pub(crate) fn next(&mut self, record: &mut csv::ByteRecord) -> Option<Extent> {
-        // Reading from memory into bytes has no way to fail.
+        // Reading bytes from memory cannot fail.
         if !self.reader.read_byte_record(record).unwrap_or(false) {
             return None;
         }
         let position = record.position().cloned().unwrap_or_else(csv::Position::new);
         let start = self.offset(&position);
         let text = self.text.get(start..).unwrap_or(b"");
-        // The reader counts from before the line ends that it skips.
+        // The reader's position is before the line ends that it skips.
         let skipped = text.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
         let skipped_lines = skipped.clone().filter(|&&byte| byte == b'\n').count() as u64;
         let start = start.saturating_add(skipped.count());
@@ -87,25 +87,25 @@ impl<'text> CsvRecords<'text> {
         Some(Extent { line, line_count, start })
     }
 
-    /// The records from a byte on, before which there are so many lines.
+    /// Reads the records from a byte on, with `line_count` lines before that byte.
     pub(crate) fn from_line(text: &'text [u8], byte: usize, line_count: u64) -> Self {
         let mut records = Self::new(text);
         records.resume_at(byte, line_count);
         records
     }
 
-    /// The byte behind the last record, and the number of its line.
+    /// Returns the index of the byte after the last record, and its line number.
     pub(crate) fn end(&self) -> (usize, u64) {
         let position = self.reader.position();
         let (end, line) = (self.offset(position), self.base_line.saturating_add(position.line()));
-        // The reader stops before the `\n` of a `\r\n`, and has not counted it yet.
+        // The reader stops before the `\n` of a `\r\n` and has not counted it yet.
         match self.text.get(end) {
             Some(&b'\n') => (end.saturating_add(1), line.saturating_add(1)),
             _ => (end, line),
         }
     }
 
-    /// Takes the lines up to the first one that is no record as it is.
+    /// Takes the lines up to the first line with a quote.
     pub(crate) fn plain_lines(&mut self) -> Vec<PlainLine> {
         let (start, line) = self.end();
         let PlainLines { lines, end, next_line } = PlainLines::of(self.text, start, line);
@@ -115,19 +115,19 @@ impl<'text> CsvRecords<'text> {
         lines
     }
 
-    /// Byte of the text at a position of the reader.
+    /// Returns the byte index in the text for a position of the reader.
     fn offset(&self, position: &csv::Position) -> usize {
         self.base.saturating_add(usize::try_from(position.byte()).unwrap_or(usize::MAX))
     }
 
-    /// Goes on with the line after the first line of a record.
+    /// Continues with the second line of a record.
     pub(crate) fn resume_after_line_of(&mut self, extent: &Extent) {
         let rest = self.text.get(extent.start..).unwrap_or(b"");
         let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end.saturating_add(1));
         self.resume_at(extent.start.saturating_add(length), extent.line);
     }
 
-    /// Goes on with a byte that has so many lines before it.
+    /// Continues at a byte that has `line_count` lines before it.
     fn resume_at(&mut self, byte: usize, line_count: u64) {
         (self.base, self.base_line) = (byte.min(self.text.len()), line_count);
         self.reader = reader_of(self.text.get(self.base..).unwrap_or(b""));

@@ -1,11 +1,11 @@
-//! Reports of logs whose numbers are as large as can be: no figure wraps, and none panics.
+//! Reports of logs with the largest possible numbers: figures must not wrap or panic.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use reports::report::{OpsOptions, OpsReport};
 use std::fmt::Write as _;
 
-/// A launch on three cores: kernels from 0 to the last cycle, and sums just as large.
+/// A launch on three cores with kernels from 0 to the last cycle, and equally large sums.
 fn log() -> String {
     const LAST: u64 = u64::MAX;
     let mut log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
@@ -38,7 +38,8 @@ fn figures_stop_at_the_largest_number() {
         let mut reader = csv::Reader::from_reader(csv.as_bytes());
         let found = reader.headers().unwrap().clone();
         let row = reader.records().next().unwrap().unwrap();
-        // Upstream adds up the cores where this gives their mean; 2^64 cycles at 1000 MHz.
+        // TT-Metal's script sums over the cores; this report gives the mean: 2^64 cycles at 1000
+        // MHz.
         let sum = if is_exact { "5534023222112865" } else { "1844674407370955" };
         for (title, expected) in [
             ("DEVICE COMPUTE CB WAIT FRONT [ns]", sum),
@@ -47,7 +48,7 @@ fn figures_stop_at_the_largest_number() {
         ] {
             let at = found.iter().position(|known| known == title);
             let cell = at.and_then(|at| row.get(at)).unwrap_or("");
-            // A total beyond 64 bits has no mean here, which is said by an empty cell.
+            // A total above 64 bits has no mean here, and its cell is empty.
             let is_empty = !is_exact && title.contains("AVG") && cell.is_empty();
             assert!(is_empty || cell.starts_with(expected), "exact {is_exact}, {title}: {cell}");
         }

@@ -1,4 +1,4 @@
-//! Times from op to op, against exact arithmetic on logs that are made up anew in each run.
+//! Op-to-op times compared with exact arithmetic, on logs that are generated anew in each run.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -8,7 +8,7 @@ use std::{
     hash::{BuildHasher, Hasher, RandomState},
 };
 
-/// Numbers that differ from run to run, and can be had again by their seed.
+/// Random numbers that differ from run to run and are reproducible by seed.
 struct Numbers(u64);
 
 impl Numbers {
@@ -21,7 +21,7 @@ impl Numbers {
     }
 }
 
-/// The seed of `KPROF_LATENCY_SEED`, else a fresh one; it is printed.
+/// Returns the seed in `KPROF_LATENCY_SEED`, else a new one, and prints it.
 fn seed() -> u64 {
     let given = std::env::var("KPROF_LATENCY_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = given.unwrap_or_else(|| RandomState::new().build_hasher().finish() >> 32);
@@ -29,7 +29,7 @@ fn seed() -> u64 {
     seed
 }
 
-/// A log of ops on one core that follow each other, and the cycles from one to the next.
+/// Generates a log of consecutive ops on one core, and the cycles from each op to the next.
 fn log_of(numbers: &mut Numbers, mhz: u64) -> (String, Vec<u64>) {
     let mut log = format!(
         "ARCH: wormhole_b0, CHIP_FREQ[MHz]: {mhz}, Max Compute Cores: 64\n\
@@ -77,7 +77,7 @@ fn op_to_op_is_exact_in_100_logs_of_500_to_1350_mhz() {
             let found = column(&report.ops_csv, title);
             assert_eq!(found.len(), gaps.len());
             for (text, gap) in found.iter().zip(&gaps) {
-                // The nearest whole number of ns: no more than half of one away.
+                // The nearest whole number of ns is at most half a ns away.
                 let ns: u128 = text.parse().unwrap();
                 let (shown, exact) = (ns * u128::from(mhz), u128::from(*gap) * 1000);
                 let off = shown.abs_diff(exact);
@@ -139,7 +139,7 @@ fn ops_that_a_filter_hides_leave_no_time_between_their_neighbours() {
     assert_eq!(found, expected);
     let reasons = column(&report.ops_csv, "EMPTY FIGURES BECAUSE");
     assert_eq!(reasons[4], "latencies: launches before it are hidden by a filter");
-    // One core alone: its own gap over the hidden ops is none either.
+    // On a single core, a gap that contains hidden ops is also absent.
     let per_core = report.per_core_csv.unwrap();
     let pairs = column(&per_core, "op2op ID");
     let gaps = column(&per_core, "1; 2 [ns]");

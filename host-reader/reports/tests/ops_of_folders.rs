@@ -1,4 +1,4 @@
-//! Whole reports of small folders, with figures worked out by hand.
+//! Whole reports of small folders, with expected figures computed by hand.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -9,7 +9,7 @@ const CHIP: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500, Max Compute Cores: 6
     PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, \
     run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data\n";
 
-/// The rows of one launch on a core: firmware and kernel of BRISC.
+/// Returns the rows of one launch on a core: firmware and kernel of BRISC.
 fn launch(core_x: u32, start: u64, op: u32, trace: &str) -> String {
     let row = |time, name: &str, kind: &str, marker: u32| {
         format!("0,{core_x},2,BRISC,{marker},{time},0,{op},{trace},{name},{kind},1,/b.cc,\n")
@@ -47,14 +47,14 @@ fn report(files: &[(&str, &str)], options: &OpsOptions) -> OpsReport {
     OpsReport::of_folder(folder(files).path(), options)
 }
 
-/// The cells of a column, row by row.
+/// Returns the cells of a column, row by row.
 fn column(csv: &str, title: &str) -> Vec<String> {
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let position = reader.headers().unwrap().iter().position(|found| found == title).unwrap();
     reader.records().map(|row| row.unwrap()[position].to_owned()).collect()
 }
 
-/// Problems without the folder that their files lie in.
+/// Returns the problems, without the folder in their file names.
 fn problems(report: &OpsReport) -> Vec<String> {
     let name = |file: &str| Path::new(file).file_name().map(|n| n.to_string_lossy().into_owned());
     let text = |problem: &Problem| {
@@ -203,7 +203,7 @@ fn a_core_without_its_last_end_does_not_join_two_ops() {
 
 #[test]
 fn halves_of_a_nanosecond_are_rounded_as_python_does() {
-    // 17,193 cycles at 1200 MHz are 14,327.5 ns, and Python rounds halves to the even number.
+    // 17,193 cycles at 1200 MHz are 14,327.5 ns, and Python rounds halves to even numbers.
     let log = [CHIP, &launch(1, 1000, 1024, ",")].concat().replace(": 500,", ": 1200,");
     let log = log.replace("8,1110", "8,18203").replace("7,1120", "7,18213");
     let exact = OpsOptions { is_exact: true, ..OpsOptions::default() };
@@ -221,7 +221,7 @@ fn an_empty_folder_gives_an_empty_report_and_says_why() {
 }
 
 proptest::proptest! {
-    /// Damage of any kind leaves a report.
+    /// Inputs with any kind of damage still give a report.
     #[test]
     fn cut_and_overwritten_inputs_are_reported_on(
         which in 0..4_usize, at in 0.0..1.0_f64, byte: u8, is_cut: bool, is_exact: bool
@@ -317,7 +317,8 @@ fn sub_devices_come_from_the_meta_data_of_the_log() {
     }
 }
 
-/// The replay (chip 0, op 42, trace 0, replay 1) has a row of the device perf report and one of the log.
+/// The replay (chip 0, op 42, trace 0, replay 1) has a row in the device perf report and one in the
+/// log.
 #[test]
 fn an_exact_report_takes_a_replay_from_the_device_perf_report() {
     let log = [CHIP, &launch(1, 1000, 42, "0,1"), &launch(1, 9000, 42, "0,2")].concat();
@@ -337,7 +338,7 @@ fn an_exact_report_takes_a_replay_from_the_device_perf_report() {
         ("tracy_ops_times.csv", &times),
     ];
     for (device_data, is_exact, kernels) in [
-        // Upstream's own scripts take the report; ours take the log, which says more.
+        // TT-Metal's scripts use the perf report; our report uses the log, which has more data.
         (DeviceData::Best, true, ["", "6001", "6002"]),
         (DeviceData::Best, false, ["", "200", "200"]),
         (DeviceData::PerfReport, false, ["", "6001", "6002"]),

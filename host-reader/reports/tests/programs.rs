@@ -1,4 +1,4 @@
-//! Figures of the latest read and of all, as a host asks for them between two reads.
+//! Figures of the latest read and of all reads, as a host queries them between two reads.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -10,8 +10,8 @@ use reports::report::{
 };
 use std::collections::BTreeMap;
 
-/// Chip, program, and the cycles of its kernel on BRISC and NCRISC; the firmware takes ten more on
-/// either side.
+/// Chip, program, and the cycles of its kernel on BRISC and NCRISC. The firmware begins ten cycles
+/// earlier and ends ten later.
 type Program = (u32, u32, [(u64, u64); 2]);
 
 const FIVE: [Program; 5] = [
@@ -42,7 +42,7 @@ zone name,type\n"
     read_device_log(log.as_bytes(), "a hand-made log").unwrap()
 }
 
-/// Nanoseconds at 500 MHz from the first start of either kernel to the last end.
+/// Returns the nanoseconds at 500 MHz from the first start of either kernel to the last end.
 fn kernel_ns((_, _, [brisc, ncrisc]): &Program) -> u64 {
     2 * (brisc.1.max(ncrisc.1) - brisc.0.min(ncrisc.0))
 }
@@ -106,7 +106,8 @@ fn every_duration_is_the_cell_of_the_device_perf_report() {
             compared += usize::from(found.is_some());
         }
     }
-    // Firmware, kernel, its start on the RISCs that move data, first to last start, BRISC and NCRISC.
+    // Six figures each: firmware, kernel, kernel from its data-movement start, first to last start,
+    // BRISC and NCRISC.
     assert_eq!(compared, 5 * 6);
 }
 
@@ -117,7 +118,8 @@ fn kernel_durations_have_a_summary_and_a_histogram() {
     assert_eq!(programs.all_kernel_durations(options), KernelDurationSummary::default());
     programs.add_read(&read(&FIVE[..2]));
     programs.add_read(&read(&FIVE[2..]));
-    // 1900, 2420, 4000, 666, 6002 ns: a tenth of the range is 533.6, of which 600 is the next hundred.
+    // Durations of 1900, 2420, 4000, 666, 6002 ns: a tenth of the range is 533.6 ns, and the next
+    // multiple of 100 is 600.
     let summary = programs.all_kernel_durations(options);
     let counts = vec![1, 0, 1, 1, 0, 1, 0, 0, 0, 1];
     let edges_ns = vec![600, 1200, 1800, 2400, 3000, 3600, 4200, 4800, 5400, 6000, 6600];
@@ -133,7 +135,7 @@ fn kernel_durations_have_a_summary_and_a_histogram() {
     let narrow = HistogramOptions { min_ns: Some(1000), max_ns: Some(4000), buckets: 3 };
     let found = programs.all_kernel_durations(narrow).histogram.unwrap();
     assert_eq!(found.edges_ns, [1000, 2000, 3000, 4000]);
-    // The last bucket holds its upper edge.
+    // The last bucket includes its upper edge.
     assert_eq!((found.counts, found.underflow, found.overflow), (vec![1, 1, 1], 1, 1));
     let extreme = HistogramOptions { min_ns: Some(u64::MAX), max_ns: Some(0), buckets: usize::MAX };
     let found = programs.all_kernel_durations(extreme).histogram.unwrap();

@@ -1,4 +1,4 @@
-//! Counters of a capture, described as a log has room for.
+//! Text descriptions of a capture's counters for device logs.
 
 use crate::counters::{
     sample::Sample,
@@ -6,10 +6,11 @@ use crate::counters::{
 };
 use reader::{lane::Lane, names::ZoneTable, readout::Readout};
 
-/// Attaches to each counter of 16 bytes the text that TT-Metal's host writes beside it, since a
-/// line of a device log has room for the first half only; returns how many got one.
+/// Attaches the text that TT-Metal's host writes to each counter of 16 bytes; returns the number
+/// of texts added.
 ///
-/// Counters that have a text keep it, and those that cannot be read get none.
+/// The text is needed because a line of a device log only has room for the first half. Counters
+/// that have a text keep it. Counters that cannot be decoded get none.
 pub fn describe_counters(readout: &mut Readout) -> u64 {
     let Readout { devices, zones, .. } = readout;
     let lanes = devices.iter_mut().flat_map(|device| &mut device.lanes);
@@ -25,7 +26,7 @@ fn describe_lane(lane: &mut Lane, zones: &ZoneTable) -> u64 {
         }
         let mut sample = Sample::decode(record.data, None).ok()?;
         if is_quasar {
-            // There, 0 is the first of four parts.
+            // In these texts, 0 is the first of four parts.
             sample.neo.get_or_insert(0);
         }
         Some(sample.to_text().into())

@@ -1,6 +1,6 @@
-//! How metrics are computed from the counters of one core.
+//! Formulas that compute metrics from the counters of one core.
 //!
-//! A metric whose counters were not read has no value, which is not the same as 0.
+//! A metric whose counters were not read has no value, which differs from 0.
 
 use crate::counters::{
     ports::{
@@ -11,22 +11,22 @@ use crate::counters::{
 
 use std::borrow::Cow;
 
-/// The forms that metrics have; names are those of counters, lists those of ports.
+/// Formulas of metrics. Names are names of counters; lists contain ports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Formula {
-    /// A counter by the cycles of its bank.
+    /// A counter divided by the cycles of its bank.
     Rate(&'static str),
-    /// The first by the second.
+    /// The first counter divided by the second.
     Quotient(&'static str, &'static str),
-    /// 1 less the first by the second.
+    /// 1 minus the first counter divided by the second.
     Rest(&'static str, &'static str),
-    /// The same, but never below 0 or above 1.
+    /// Like [`Self::Rest`], but limited to 0 to 1.
     RestWithin(&'static str, &'static str),
-    /// The first by both together.
+    /// The first counter divided by the sum of both.
     Share(&'static str, &'static str),
-    /// The first of these ports with counters, by its own cycles.
+    /// The first of these ports with a counter, divided by its own cycles.
     Port(&'static [&'static str]),
-    /// The mean over those of these ports with counters.
+    /// The mean over the ports in the list that have counters.
     MeanOfPorts(&'static [&'static str]),
     MeanOfAllPorts,
     /// Share of the requests to these ports that they granted.
@@ -34,17 +34,18 @@ pub(crate) enum Formula {
     /// Share of the requests to these ports that they did not grant.
     Refused(&'static [&'static str]),
     Port1Refused,
-    /// Instructions of a thread by the cycles in which it was not stalled.
+    /// Instructions of a thread divided by the cycles in which it was not stalled.
     PerReadyCycle(&'static str, &'static str),
-    /// All waits of a thread together, by cycles.
+    /// The sum of all waits of a thread, divided by cycles.
     Overlap(u8),
-    /// One reason of stalls by all of them.
+    /// One reason of stalls, divided by the sum of all reasons.
     StallShare(&'static str),
-    /// Stalls of the math pipe for source B alone.
+    /// Stalls of the math pipe for source B only.
     SrcBStall,
-    /// Math that is ready to be packed, by cycles in which the packer is busy or else by all.
+    /// Math that is ready to be packed, divided by the packer's busy cycles, or by all cycles if
+    /// there are none.
     MathToPack,
-    /// The mean of what either unpacker feeds to the math pipe.
+    /// The mean data flow of both unpackers into the math pipe.
     MeanDataFlow,
     PackerImbalance,
     PackerL1,
@@ -55,18 +56,19 @@ pub(crate) enum Formula {
     Contention,
     NocOfWork,
     ComputeToUnpack,
-    /// Cycles in which both are busy.
+    /// Share of cycles in which FPU and SFPU are both busy.
     FpuAndSfpu,
-    /// A counter of one of Quasar's L1 clients by its own cycles, times what one count stands for.
+    /// A counter of one of Quasar's L1 clients divided by its own cycles, times the weight of one
+    /// count.
     L1Client(&'static str, f64),
 }
 
-/// Source B's part of the stalls of the math pipe, which no counter has by itself.
+/// Stalls of the math pipe for source B. No counter measures them separately.
 pub(crate) const SRCB_STALL_MATH: &str = "SRCB_STALL_MATH";
 const SOURCES_STALL_MATH: &str = "DVALID_STALL_MATH";
 
 impl Formula {
-    /// The value, in parts of 1.
+    /// Returns the value as a fraction of 1.
     pub(crate) fn value(self, reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
         let count = |name| reader.count(name);
         match self {
@@ -114,7 +116,7 @@ impl Formula {
         }
     }
 
-    /// Names of the counters that it takes; of those that stand for each other, all.
+    /// Returns the names of the counters that the formula uses, including all alternatives.
     pub(crate) fn counters(self) -> Vec<Cow<'static, str>> {
         let named = |names: &[&'static str]| names.iter().map(|&name| name.into()).collect();
         let granted = |ports: &[&'static str]| {
@@ -222,8 +224,9 @@ fn srcb_stall(reader: &CounterReader) -> Option<f64> {
     Some((sources - reader.count("SRCA_STALL_MATH")?).max(0.0))
 }
 
-/// A share says something only if two reasons are known. The counter of both sources
-/// contains that of source A, so that source B's part stands for it.
+/// Returns the share of one reason of stalls; `None` unless at least two reasons are known.
+///
+/// The counter of both sources contains that of source A, so source B's part is used instead.
 fn stall_share(reader: &CounterReader, reason: &str) -> Option<f64> {
     let reasons = crate::counters::names::STALLS.iter().filter(|&&name| name != SOURCES_STALL_MATH);
     let known = reasons.filter_map(|&name| Some((name, reader.count(name)?)));
@@ -250,11 +253,12 @@ fn mean_data_flow(reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
     mean(&flows.into_iter().flatten().collect::<Vec<_>>())
 }
 
-/// Counters of the four engines of a Wormhole.
+/// Counters of a Wormhole's four packer engines.
 const PACKER_ENGINES: [&str; 4] =
     ["PACKER_BUSY_0", "PACKER_BUSY_1", "PACKER_BUSY_2", "PACKER_BUSY"];
 
-/// How far the least busy of four engines is behind the busiest.
+/// Returns the difference between the busiest and the least busy of four engines, relative to the
+/// busiest.
 fn packer_imbalance(reader: &CounterReader) -> Option<f64> {
     let busy: Vec<f64> =
         PACKER_ENGINES.iter().map(|name| reader.count(name)).collect::<Option<_>>()?;
@@ -263,7 +267,7 @@ fn packer_imbalance(reader: &CounterReader) -> Option<f64> {
     divided(most - least, most)
 }
 
-/// The mean of what the ports that matter most refused.
+/// Returns the mean refused share of the most important ports.
 fn contention(reader: &CounterReader) -> Option<f64> {
     let ports = UNPACKER.iter().chain(RING_0_OUTGOING).chain(RING_0_INCOMING);
     let refused = |port: &&str| rest_within(reader.count(&grant_of(port))?, reader.count(port)?);
@@ -280,7 +284,7 @@ struct L1Traffic {
 }
 
 impl L1Traffic {
-    /// `None` if the bank was not read.
+    /// Returns `None` if the bank was not read.
     fn of(reader: &CounterReader) -> Option<Self> {
         Some(Self {
             unpacker: reader.count(UNPACKER.first()?)?,
@@ -366,13 +370,13 @@ mod tests {
             (Formula::L1Bandwidth, Some(0.1)),
             (Formula::L1Reads, Some(48.0 / 80.0)),
             (Formula::Ring0Outgoing, Some(0.4)),
-            // 0 of the unpacker's and a quarter of the ring's.
+            // 0 of the unpacker's requests and a quarter of the ring's.
             (Formula::Contention, Some(0.125)),
             (Formula::NocOfWork, Some(0.4)),
         ] {
             assert_eq!(formula.value(&reader, false), expected, "{formula:?}");
         }
-        // Port 1 unpacks there.
+        // Port 1 unpacks on Blackhole.
         assert_eq!(Formula::L1Reads.value(&reader, true), Some(68.0 / 80.0));
     }
 

@@ -1,9 +1,9 @@
-//! Groups that counters are switched on by, and the runs that it takes to read several.
+//! Groups by which counters are enabled, and the runs needed to read several groups.
 
 use crate::counters::{names::is_counter, reader::Bank};
 use std::str::FromStr;
 
-/// Architecture, as far as counters differ.
+/// Architectures with different counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterArch {
     /// Wormhole.
@@ -15,7 +15,7 @@ pub enum CounterArch {
 }
 
 impl CounterArch {
-    /// Finds the architecture by a name such as `wormhole_b0`.
+    /// Finds the architecture for a name such as `wormhole_b0`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.to_lowercase();
@@ -27,7 +27,7 @@ impl CounterArch {
         known.into_iter().find(|(known, _)| name.contains(known)).map(|(_, arch)| arch)
     }
 
-    /// Parts of a core that count for themselves.
+    /// Returns the number of parts of a core that count separately.
     ///
     /// # Compatibility
     /// `NUM_NEOS` of `perf_counters/registers.h`.
@@ -39,7 +39,7 @@ impl CounterArch {
         }
     }
 
-    /// Banks of L1, of which one is counted in a run.
+    /// Returns the number of banks of L1. One bank is counted in a run.
     const fn l1_bank_count(self) -> u8 {
         match self {
             Self::Wormhole => 2,
@@ -49,34 +49,34 @@ impl CounterArch {
     }
 }
 
-/// Counters that are switched on together.
+/// Counters that are enabled together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CounterGroup {
     /// FPU and SFPU.
     Fpu,
-    /// Packers, and the way to them.
+    /// Packers and the path to them.
     Pack,
-    /// Unpackers, and the way from them.
+    /// Unpackers and the path from them.
     Unpack,
-    /// Instructions of the threads, and what they wait for.
+    /// Instructions and waits of the threads.
     Instruction,
     /// Ports of L1, by bank from 0 to 5.
     L1(u8),
 }
 
-/// Text that names no group.
+/// Error for a text that is not the name of a group.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected fpu, pack, unpack, instrn or l1_0 to l1_5, found `{found}`")]
 pub struct UnknownGroup {
-    /// The text.
+    /// Text found.
     pub found: String,
 }
 
-/// Groups that one run can count.
+/// Maximum number of groups that one run can count.
 const GROUPS_PER_PASS: usize = 5;
 
 impl CounterGroup {
-    /// Every group that an architecture has, in the order of their bits.
+    /// Returns all groups of an architecture, in the order of their bits.
     ///
     /// ```
     /// use analysis::counters::{CounterArch, CounterGroup};
@@ -90,14 +90,14 @@ impl CounterGroup {
         groups
     }
 
-    /// As many groups as one run can count, with the first bank of L1.
+    /// Returns the maximum set of groups for one run, with the first bank of L1.
     #[must_use]
     pub const fn of_one_run() -> [Self; GROUPS_PER_PASS] {
         [Self::Fpu, Self::Pack, Self::Unpack, Self::L1(0), Self::Instruction]
     }
 
-    /// The group of a counter; `None` of an L1 client of a Quasar, which belongs to none, and of a name
-    /// that no counter has.
+    /// Returns the group of a counter; `None` for a Quasar's L1 clients, which belong to no group,
+    /// and for unknown names.
     #[must_use]
     pub fn of_counter(name: &str) -> Option<Self> {
         match Bank::of(name) {
@@ -113,7 +113,7 @@ impl CounterGroup {
         }
     }
 
-    /// The bit of `TT_METAL_PROFILE_PERF_COUNTERS` that switches it on.
+    /// Returns the bit of `TT_METAL_PROFILE_PERF_COUNTERS` that enables the group.
     ///
     /// # Compatibility
     /// `PROFILE_PERF_COUNTERS_*` of `perf_counters.hpp`.
@@ -130,7 +130,8 @@ impl CounterGroup {
         }
     }
 
-    /// Records that a core makes of the group in each launch; 0 where the group does not exist.
+    /// Returns the number of records of the group per core and launch; 0 if the group does not
+    /// exist.
     ///
     /// # Compatibility
     /// The tables of `perf_counters/wormhole.h`, `blackhole.h` and `quasar.h`.
@@ -150,7 +151,7 @@ impl CounterGroup {
         }
     }
 
-    /// The group's name.
+    /// Returns the group's name.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -180,16 +181,16 @@ impl FromStr for CounterGroup {
     }
 }
 
-/// The runs that it takes to read a number of groups.
+/// Runs needed to read a set of groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassPlan {
-    /// The groups of each run.
+    /// Groups of each run.
     pub passes: Vec<Vec<CounterGroup>>,
 }
 
 impl PassPlan {
-    /// Spreads groups over as few runs as can be: a run counts one bank of L1, and five groups at
-    /// most.
+    /// Distributes groups over as few runs as possible. A run counts at most one bank of L1 and
+    /// five groups.
     ///
     /// ```
     /// use analysis::counters::{CounterArch, CounterGroup, PassPlan};
@@ -219,7 +220,7 @@ impl PassPlan {
         Self { passes }
     }
 
-    /// The value of `TT_METAL_PROFILE_PERF_COUNTERS` for each run.
+    /// Returns the value of `TT_METAL_PROFILE_PERF_COUNTERS` for each run.
     #[must_use]
     pub fn masks(&self) -> Vec<u32> {
         let mask = |pass: &Vec<CounterGroup>| pass.iter().fold(0, |mask, group| mask | group.bit());
@@ -234,7 +235,7 @@ mod tests {
 
     #[test]
     fn plans_of_all_groups_are_upstreams() {
-        // Masks and records that `perf_counter_multipass.py` gives for `all`.
+        // Masks and numbers of records from `perf_counter_multipass.py` for `all`.
         for (arch, masks, records) in [
             (CounterArch::Wormhole, vec![13, 50], vec![37, 89]),
             (CounterArch::Blackhole, vec![9, 18, 68, 160, 256, 512], vec![19, 21, 34, 75, 16, 4]),

@@ -1,4 +1,4 @@
-//! Limits: what a metric cannot see.
+//! Limits of metrics: facts that a metric does not show.
 
 use crate::counters::{
     CounterGroup,
@@ -6,43 +6,43 @@ use crate::counters::{
     names::{L1_CLIENT_PREFIX, STALLS},
 };
 
-/// Something that a metric cannot see.
+/// Fact that a metric does not show.
 ///
 /// # Compatibility
 /// `performance_counters/hardware_reference.md`, `perf_counters.hpp` and `perf_counters/quasar.h` of
 /// TT-Metal 0.81.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Limit {
-    /// Times without a compute kernel.
+    /// Time without a compute kernel.
     OutsideOfCompute,
-    /// Loops of a RISC-V core that polls.
+    /// Polling loops of a RISC-V core.
     PollingRiscs,
-    /// Data that a core reads for itself.
+    /// Data that a core reads itself.
     OwnReads,
-    /// Channels that only a Blackhole has.
+    /// Channels that only exist on a Blackhole.
     SecondChannels,
     /// Banks of L1 that another run counts.
     OtherBanks,
-    /// Counters that are not started together.
+    /// Counters that are not started at the same time.
     OneSpan,
-    /// Writers besides the unpacker.
+    /// Writers other than the unpacker.
     OtherWriters,
-    /// Thread that an instruction is of.
+    /// Thread of an instruction.
     WhichThread,
-    /// Thread that stalls, of Quasar's four.
+    /// Which of Quasar's four threads stalls.
     WhichOfFourThreads,
     /// Ports and events of Quasar's L1 clients that a run does not select.
     OtherSelections,
-    /// Lane of an L1 client's port, where its banks are counted.
+    /// Lane of an L1 client's port, if its banks are counted.
     WhichLane,
     /// Events that do not fill a carry.
     BelowCarry,
-    /// Window of one part of a core, where the cycles are those of all four.
+    /// Window of one part of a core, if the cycles are those of all four parts.
     OwnWindow,
 }
 
 impl Limit {
-    /// Every limit.
+    /// All limits.
     pub const ALL: [Self; 13] = [
         Self::OutsideOfCompute,
         Self::PollingRiscs,
@@ -59,7 +59,7 @@ impl Limit {
         Self::OwnWindow,
     ];
 
-    /// Words for what cannot be seen.
+    /// Returns a short text about the fact that is not shown.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -97,7 +97,7 @@ impl Limit {
         }
     }
 
-    /// The limits of a formula, by the counters that it takes.
+    /// Returns the limits of a formula, from the counters that it uses.
     pub(crate) fn of(formula: Formula) -> Vec<Self> {
         let counters = formula.counters();
         let any = |is: &dyn Fn(&str) -> bool| counters.iter().any(|name| is(name));

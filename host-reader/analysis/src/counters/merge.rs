@@ -1,4 +1,4 @@
-//! Counters of several runs of a program, put together.
+//! Merging of the counters of several runs of a program.
 
 use crate::counters::table::{is_counter_id, is_data};
 use reader::{
@@ -9,16 +9,16 @@ use reader::{
 };
 use std::collections::HashMap;
 
-/// Counts of what [`merge_passes`] did.
+/// Statistics of [`merge_passes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PassMerge {
-    /// Counters taken over.
+    /// Number of counters that were added.
     pub added: u64,
-    /// Counters of launches and cores that the first run has no counters of; they are left out.
+    /// Number of counters left out because the first run has no counters of their launch and core.
     pub without_anchor: u64,
 }
 
-/// Chip, core, program, and which replay.
+/// Chip, core, program, and replay.
 type Key = (u32, Noc0Coord, u32, Option<TraceReplay>);
 
 /// Position in a readout.
@@ -31,7 +31,7 @@ struct Anchor {
     zone: reader::lane::ZoneIndex,
 }
 
-/// A record to be put behind an anchor.
+/// Record to insert after an anchor.
 struct Inserted<'a> {
     anchor: Anchor,
     head: RecordHead,
@@ -41,9 +41,9 @@ struct Inserted<'a> {
 
 /// Adds the counters of later runs of a program to those of the first.
 ///
-/// A counter gets the time of the first counter of its launch and core in the first run, and is
-/// left out where there is none. Losses of a later run are losses of the whole: counters may be
-/// among them.
+/// A counter gets the time of the first counter of its launch and core in the first run. It is left
+/// out if there is none. Losses of later runs are added to the result, since counters may be among
+/// them.
 ///
 /// # Compatibility
 /// The rule of `perf_counter_multipass.py`: launches are matched by chip, core, run host id, trace
@@ -77,7 +77,7 @@ pub fn merge_passes(first: &mut Readout, later: &[Readout]) -> PassMerge {
     merge
 }
 
-/// The first counter of each launch and core.
+/// Returns the first counter of each launch and core.
 fn anchors_of(readout: &Readout) -> HashMap<Key, Anchor> {
     let mut anchors = HashMap::new();
     for (device_index, device) in readout.devices.iter().enumerate() {
@@ -116,7 +116,7 @@ fn counters_of_lane<'a>(
     }
 }
 
-/// The lane with other records behind some of its own.
+/// Returns the lane with the given records inserted after their anchors.
 fn with_inserted(lane: &Lane, mut inserted: Vec<Inserted<'_>>) -> Lane {
     inserted.sort_by_key(|one| one.anchor.record);
     let mut inserted = inserted.into_iter().peekable();

@@ -1,4 +1,4 @@
-//! The metrics, in the order of their columns.
+//! Metrics in the order of their columns.
 
 use crate::counters::{
     Limit,
@@ -25,39 +25,39 @@ use std::{collections::BTreeMap, sync::LazyLock};
 pub struct Metric {
     label: &'static str,
     formula: Formula,
-    /// True if it is shown as a plain ratio, since it may exceed 1; false if in percent.
+    /// True if the metric is shown as a plain ratio that may exceed 1, false if in percent.
     is_ratio: bool,
 }
 
 impl Metric {
-    /// The metric's name.
+    /// Returns the metric's name.
     #[must_use]
     pub const fn label(&self) -> &'static str {
         self.label
     }
 
-    /// Unit of its values: percent, or a ratio that may exceed 1.
+    /// Returns the unit of the values: percent, or a ratio that may exceed 1.
     #[must_use]
     pub const fn unit(&self) -> &'static str {
         if self.is_ratio { "ratio" } else { "%" }
     }
 
-    /// Limit of its view: what it cannot see.
+    /// Returns the facts that the metric does not show.
     #[must_use]
     pub fn limits(&self) -> Vec<Limit> {
         Limit::of(self.formula)
     }
 
-    /// The column of one statistic over the cores.
+    /// Returns the column header for one statistic over the cores.
     ///
     /// # Compatibility
-    /// Titles of `ops_perf_results.csv`.
+    /// Headers of `ops_perf_results.csv`.
     #[must_use]
     pub fn title(&self, statistic: &str) -> String {
         format!("{} {statistic} ({})", self.label, self.unit())
     }
 
-    /// The value on one core, in the unit of the column.
+    /// Returns the value on one core, in the unit of the column.
     pub(crate) fn value(&self, reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
         let value = self.formula.value(reader, is_blackhole)?;
         Some(if self.is_ratio { value } else { value * 100.0 })
@@ -72,7 +72,7 @@ const fn ratio(label: &'static str, formula: Formula) -> Metric {
     Metric { label, formula, is_ratio: true }
 }
 
-/// Every metric, in the order of its columns.
+/// Returns all metrics, in the order of their columns.
 ///
 /// # Compatibility
 /// `METRIC_LABELS` of `tt_llk_perf/metrics.py`, release 0.81.1.
@@ -81,7 +81,7 @@ pub fn metrics() -> &'static [Metric] {
     &METRICS
 }
 
-/// The metric of a counter of Quasar's L1 clients, by the counter's name; `None` if it is none.
+/// Returns the metric of one of Quasar's L1 client counters; `None` for other counters.
 ///
 /// # Compatibility
 /// `compute_l1_client_metrics` of `tt_llk_perf/metrics.py`, release 0.81.1.
@@ -91,13 +91,13 @@ pub(crate) fn l1_client_metric(counter: &str) -> Option<&'static Metric> {
     METRICS.get(counter)
 }
 
-/// Returns true if a title is that of a column of Quasar's L1 clients.
+/// Returns true if a header belongs to a column of Quasar's L1 clients.
 #[must_use]
 pub fn is_l1_client_title(title: &str) -> bool {
     title.starts_with(L1_CLIENT_PREFIX)
 }
 
-/// Names of a counter of L1 clients and of its metric.
+/// Name of a counter of L1 clients, and name of its metric.
 struct L1ClientNames {
     counter: String,
     label: String,
@@ -122,12 +122,13 @@ impl L1ClientNames {
     }
 }
 
-/// Returns true if a counter of L1 clients counts requests under way, of which there may be many.
+/// Returns true if a counter of L1 clients counts pending requests, of which there may be many.
 fn counts_pending(counter: &str) -> bool {
     counter.ends_with("_PENDING_REQS_CARRY")
 }
 
-/// Cycles of requests under way that one count stands for: packer 0 has room for more.
+/// Returns the pending-request cycles per count, which depend on the client: packer 0 has room for
+/// more requests.
 fn pending_requests(counter: &str) -> f64 {
     if counter.starts_with("L1_CLIENT_PACK0_IF") { 128.0 } else { 64.0 }
 }

@@ -1,19 +1,19 @@
-//! Hardware counters: their names, groups and passes, and the metrics that are made of them.
+//! Hardware counters: names, groups and passes, and the metrics computed from them.
 //!
-//! A hardware counter is data of 16 bytes under the id 9090 ([`wire::ZoneId::PERF_COUNTER`]), or a
-//! line of a device log whose meta data names it.
+//! A hardware counter is data of 16 bytes with the id 9090 ([`wire::ZoneId::PERF_COUNTER`]), or a
+//! line of a device log whose metadata names it.
 //!
 //! | question | item |
 //! |---|---|
 //! | which counter is it, and what did it count? | [`Sample`] |
 //! | which counters are there? | [`counter_name`], [`current_name`], [`CounterGroup`] |
 //! | how many runs does it take to read them all? | [`PassPlan`], [`merge_passes`] |
-//! | how does a device log have room for them? | [`describe_counters`] |
+//! | how are they stored in a device log? | [`describe_counters`] |
 //! | what did the cores of a launch count? | [`counters_of`], [`OpCounters`] |
-//! | which metrics are there, and what can none of them see? | [`metrics`], [`Metric`], [`Limit`] |
+//! | which metrics are there, and what does each not show? | [`metrics`], [`Metric`], [`Limit`] |
 //!
-//! A metric whose counters were not read has no value, which is not the same as 0. A counter that
-//! the hardware ties to a constant is [not observable](Sample::is_observable), whatever it reads.
+//! A metric whose counters were not read has no value, which differs from 0. A counter that the
+//! hardware ties to a constant is [not observable](Sample::is_observable), whatever its value.
 //!
 //! # Compatibility
 //! TT-Metal's release 0.81.1: `perf_counters/types.h` (names and numbers), `perf_counters.hpp` (the

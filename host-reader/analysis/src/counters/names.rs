@@ -1,4 +1,4 @@
-//! Names of counters, by the number that a record carries.
+//! Names of counters by the number in a record.
 
 use std::borrow::Cow;
 
@@ -237,15 +237,15 @@ const NAMES: [&str; 228] = [
     "UNPACK2_BUSY_THREAD0",
 ];
 
-/// Counters of reasons for which threads stall, of Quasar: 15 in a row.
+/// Quasar's counters of stall reasons: 15 consecutive ones.
 pub(crate) const STALLS: &[&str] = NAMES.split_at(211).1.split_at(15).0;
 
-/// The first number of Quasar's L1 clients.
+/// First number of Quasar's L1 clients.
 const L1_CLIENT_BASE: u16 = 256;
-/// Numbers of Quasar's L1 clients: 37 ports of 8 events.
+/// Count of numbers for Quasar's L1 clients: 37 ports with 8 events each.
 const L1_CLIENT_COUNT: u16 = 296;
 
-/// Beginning of the names of Quasar's L1 clients.
+/// Prefix of the names of Quasar's L1 clients.
 pub(crate) const L1_CLIENT_PREFIX: &str = "L1_CLIENT_";
 
 const L1_CLIENT_EVENTS: [&str; 8] = [
@@ -259,10 +259,10 @@ const L1_CLIENT_EVENTS: [&str; 8] = [
     "ORDER_FIFO_ACTIVE",
 ];
 
-/// Names that counters had before, and what took their place under the same number.
+/// Former names of counters, with the current names for the same numbers.
 ///
 /// # Compatibility
-/// Release 0.74 wrote the first two; the others stood in `perf_counters.hpp` in 2025.
+/// Release 0.74 wrote the first two; the others were in `perf_counters.hpp` in 2025.
 const RENAMED: [(&str, &str); 4] = [
     ("FPU_INSTRN_AVAILABLE_", "MATH_INSTRN_AVAILABLE_"),
     ("WAITING_FOR_MMIO_IDLE_", "WAITING_FOR_CFG_IDLE_"),
@@ -270,7 +270,7 @@ const RENAMED: [(&str, &str); 4] = [
     ("AVAILABLE_MATH", "MATH_NOT_SCOREBOARD_STALLED"),
 ];
 
-/// Beginnings of the names of counters that read a constant.
+/// Prefixes of the names of counters that read a constant.
 ///
 /// # Compatibility
 /// `perf_counters/types.h`: "tied off", "constant zero", "retired", XSEARCH.
@@ -282,7 +282,7 @@ const TIED_OFF: [&str; 5] = [
     "XSEARCH_INSTRN_AVAILABLE_",
 ];
 
-/// Returns the name of a counter by its number; `None` if there is none.
+/// Returns the name of the counter with a number; `None` if there is none.
 ///
 /// ```
 /// assert_eq!(analysis::counters::counter_name(1).as_deref(), Some("FPU_COUNTER"));
@@ -298,7 +298,7 @@ pub fn counter_name(number: u16) -> Option<Cow<'static, str>> {
     name.map(|&name| name.into())
 }
 
-/// Returns the name that a counter has today; any other name as it is.
+/// Returns the current name of a counter; other names are returned unchanged.
 ///
 /// ```
 /// assert_eq!(analysis::counters::current_name("FPU_INSTRN_AVAILABLE_1"), "MATH_INSTRN_AVAILABLE_1");
@@ -310,7 +310,7 @@ pub fn current_name(name: &str) -> Cow<'_, str> {
     renamed.map_or(Cow::Borrowed(name), |(new, rest)| format!("{new}{rest}").into())
 }
 
-/// Returns true if a counter has this name today.
+/// Returns true if a current counter has this name.
 pub(crate) fn is_counter(name: &str) -> bool {
     NAMES.iter().skip(1).any(|&known| known == name)
 }
@@ -320,13 +320,13 @@ pub(crate) fn is_tied_off(name: &str) -> bool {
     TIED_OFF.iter().any(|beginning| name.starts_with(beginning))
 }
 
-/// Names of all selections of Quasar's L1 clients that exist, by selection.
+/// Returns the names of all existing selections of Quasar's L1 clients, in order.
 pub(crate) fn l1_client_names() -> impl Iterator<Item = String> {
     (0..L1_CLIENT_COUNT).filter(|&selection| has_l1_client(selection)).map(l1_client_name)
 }
 
-/// Returns true if a selection of Quasar's L1 clients exists: event 0 does not, nor do those of
-/// THCON's banks.
+/// Returns true if a selection of Quasar's L1 clients exists. Event 0 and the events of THCON's
+/// banks do not exist.
 ///
 /// # Compatibility
 /// `l1_client_selection_is_valid` of `perf_counters/quasar.h`.
@@ -338,9 +338,9 @@ const fn has_l1_client(selection: u16) -> bool {
 /// Returns the name of a selection of Quasar's L1 clients.
 ///
 /// # Compatibility
-/// `quasar_l1_client_label` of `tt_llk_perf/metrics.py`: ports 0 to 3 are the TRISCs', 4 is
-/// THCON, 5 to 24 unpackers, 25 to 36 packers, each unit with eight. Events 1 to 3 are those of a
-/// bank.
+/// `quasar_l1_client_label` of `tt_llk_perf/metrics.py`: ports 0 to 3 belong to the TRISCs, 4 to
+/// THCON, 5 to 24 to unpackers, 25 to 36 to packers, with eight ports per unit. Events 1 to 3 are
+/// those of a bank.
 pub(crate) fn l1_client_name(selection: u16) -> String {
     let (port, event) = (selection / 8, selection % 8);
     let is_of_bank = (1..=3).contains(&event);
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_the_header() {
-        // Counted in the header by hand, at the ends of its parts.
+        // Numbers counted by hand in the header, at the ends of its parts.
         for (number, name) in [
             (3, "MATH_COUNTER"),
             (20, "MATH_NOT_SCOREBOARD_STALLED"),
@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     fn l1_clients_are_named_as_upstream_names_them() {
-        // Printed by `quasar_l1_client_label` of the release.
+        // Output of `quasar_l1_client_label` of the release.
         for (selection, name) in L1_CLIENT_LABELS {
             assert_eq!(l1_client_name(selection), name, "{selection}");
         }

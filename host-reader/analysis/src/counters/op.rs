@@ -1,4 +1,4 @@
-//! The counters of one launch: metrics over all cores that reported.
+//! Counters of one launch: metrics over all cores that reported.
 
 use crate::counters::{
     CounterArch,
@@ -10,14 +10,14 @@ use reader::mesh::Noc0Coord;
 use std::collections::{BTreeMap, BTreeSet};
 use wire::Risc;
 
-/// Counters whose mean over the whole grid is shown, with the title of that column.
+/// Counters whose mean over the whole grid is shown, with the header of the column.
 const OF_GRID: [(&str, &str); 3] = [
     ("SFPU_COUNTER", "Avg SFPU util on full grid (%)"),
     ("FPU_COUNTER", "Avg FPU util on full grid (%)"),
     ("MATH_COUNTER", "Avg Math util on full grid (%)"),
 ];
 
-/// The counters of one launch, by the core and the part of it that counted.
+/// Counters of one launch, by core and counting part.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpCounters {
     readers: BTreeMap<(Noc0Coord, Unit), CounterReader>,
@@ -25,7 +25,7 @@ pub struct OpCounters {
     of_grid: [Option<f64>; 3],
 }
 
-/// Counting unit: the core of which a RISC read the counters, or one of a Quasar's four parts.
+/// Counting unit: the core and the RISC that read the counters, or one of a Quasar's four parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Unit {
     Risc(Risc),
@@ -33,8 +33,8 @@ enum Unit {
 }
 
 impl Unit {
-    /// A Quasar's DM 0 reads all four parts, and files the records of each where there is room, in
-    /// the buffers of that part's four TRISCs.
+    /// Returns the unit for a reader. A Quasar's DM 0 reads all four parts, and stores the records
+    /// of each part in a buffer with room: that of any of the part's four TRISCs.
     const fn new(risc: Risc, neo: Option<u8>) -> Self {
         match neo {
             Some(neo) if risc.is_quasar() => Self::Neo(neo),
@@ -43,41 +43,41 @@ impl Unit {
     }
 }
 
-/// Inputs of the figures besides the counters.
+/// Inputs of the figures other than the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CounterScale {
-    /// Architecture: some ports of L1 serve others on a Blackhole than on a Wormhole, and a core of
-    /// a Quasar counts in four parts. `None` if unknown.
+    /// Architecture; `None` if unknown. Some ports of L1 have a different use on Blackhole and
+    /// Wormhole, and a core of a Quasar counts in four parts.
     pub arch: Option<CounterArch>,
-    /// Cores of the whole grid.
+    /// Number of cores in the whole grid.
     pub max_compute_cores: Option<u32>,
     /// Cycles of the launch's kernels.
     pub kernel_cycles: Option<u64>,
 }
 
-/// A metric over the cores that have the counters for it.
+/// Statistics of a metric over the cores that have its counters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MetricSummary {
-    /// The metric.
+    /// Metric.
     pub metric: &'static Metric,
-    /// Cores, or their parts, that it could be computed of.
+    /// Number of cores, or parts of cores, with a value.
     pub core_count: usize,
-    /// The smallest value.
+    /// Smallest value.
     pub min: f64,
-    /// The value in the middle.
+    /// Median.
     pub median: f64,
-    /// The largest value.
+    /// Largest value.
     pub max: f64,
-    /// The mean.
+    /// Mean.
     pub mean: f64,
 }
 
-/// A mean over the whole grid, cores without the launch included, in percent.
+/// Mean over the whole grid in percent, including cores that did not run the launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GridMean {
-    /// Title of its column.
+    /// Header of its column.
     pub title: &'static str,
-    /// The mean.
+    /// Mean in percent.
     pub percent: f64,
 }
 
@@ -85,13 +85,13 @@ impl MetricSummary {
     /// Names of the statistics, in the order of their columns.
     pub const STATISTICS: [&str; 4] = ["Min", "Median", "Max", "Avg"];
 
-    /// The statistics, in the same order.
+    /// Returns the statistics in the order of [`Self::STATISTICS`].
     #[must_use]
     pub const fn values(&self) -> [f64; 4] {
         [self.min, self.median, self.max, self.mean]
     }
 
-    /// `None` without values.
+    /// Returns `None` without values.
     fn new(metric: &'static Metric, values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -107,14 +107,14 @@ impl MetricSummary {
 }
 
 impl OpCounters {
-    /// Returns true if nothing was read.
+    /// Returns true if no counter was read.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.readers.is_empty()
     }
 
-    /// Adds a reading; one of the same counter takes the place of an earlier one. What was counted
-    /// over no cycles is no reading: the counter was never started.
+    /// Adds a reading, which replaces an earlier one of the same counter. A reading over 0 cycles
+    /// is ignored, because the counter was never started.
     pub fn add(&mut self, core: Noc0Coord, risc: Risc, sample: Sample) {
         if sample.cycles == Some(0) {
             return;
@@ -130,8 +130,8 @@ impl OpCounters {
         reader.record(sample.name.into_owned(), count, cycles);
     }
 
-    /// Adds the counters of other RISCs. Those of one part of a core may be among the records of
-    /// several.
+    /// Adds the counters of other RISCs. The counters of one part of a core may be spread over the
+    /// records of several RISCs.
     pub fn join(&mut self, other: &Self) {
         for (key, reader) in &other.readers {
             self.readers.entry(*key).or_default().join(reader);
@@ -141,8 +141,8 @@ impl OpCounters {
         }
     }
 
-    /// The metrics that some core has the counters for, in the order of their columns; behind them
-    /// those of Quasar's L1 clients, by name.
+    /// Returns the metrics for which any core has the counters, in the order of their columns.
+    /// Metrics of Quasar's L1 clients follow, sorted by name.
     pub fn summaries(&self, is_blackhole: bool) -> impl Iterator<Item = MetricSummary> + '_ {
         let names = self.readers.values().flat_map(CounterReader::names);
         let clients: BTreeSet<&str> = names.filter(|name| is_l1_client_title(name)).collect();
@@ -154,7 +154,7 @@ impl OpCounters {
         })
     }
 
-    /// The means over the whole grid, as far as they are known.
+    /// Returns the known means over the whole grid.
     pub fn grid_means(&self, scale: CounterScale) -> impl Iterator<Item = GridMean> + '_ {
         let units = scale.arch.map_or(1, CounterArch::unit_count);
         let cores = scale.max_compute_cores.filter(|&cores| cores > 0);
@@ -167,8 +167,8 @@ impl OpCounters {
         })
     }
 
-    /// Titles of all columns that there can be, in order; but those of Quasar's L1 clients, which
-    /// stand behind all others by [name](is_l1_client_title).
+    /// Returns the headers of all possible columns, in order, without those of Quasar's L1 clients.
+    /// They come after all others, sorted by [name](is_l1_client_title).
     ///
     /// # Compatibility
     /// `ops_perf_results.csv`.
@@ -217,7 +217,7 @@ mod tests {
         }
         let summary = counters.summaries(false).next().unwrap();
         assert_eq!((summary.core_count, summary.values()), (4, [0.0, 15.0, 30.0, 15.0]));
-        // 120 of 4 parts' 600 cycles, of 2 cores' 8 parts.
+        // 120 of 4 x 600 cycles of a core's 4 parts; 2 cores have 8 parts.
         let scale = CounterScale {
             arch: Some(CounterArch::Quasar),
             max_compute_cores: Some(2),
@@ -241,7 +241,7 @@ mod tests {
         let overlap =
             counters.summaries(false).find(|one| one.metric.label() == "FPU SFPU Overlap");
         assert_eq!(overlap.map(|one| (one.core_count, one.mean)), Some((1, 5.0)));
-        // Lane by lane, as a readout is gone over, it comes to the same.
+        // Joining lane by lane, as for a readout, gives the same result.
         let mut joined = OpCounters::default();
         for (risc, name, count) in [
             (Risc::QuasarNeo2Trisc0, "FPU_COUNTER", 30),
@@ -253,7 +253,8 @@ mod tests {
             joined.join(&of_lane);
         }
         assert_eq!(joined, counters);
-        // Who reads a Tensix core's is one, whatever stood beside the number.
+        // The reader of a Tensix core's counters is one unit, whatever the bits next to the number
+        // are.
         let mut counters = OpCounters::default();
         counters.add(CORES[0], Risc::Brisc, sample("FPU_COUNTER", 1, 50));
         counters.add(CORES[0], Risc::Brisc, sample("SFPU_COUNTER", 2, 50));
@@ -278,7 +279,7 @@ mod tests {
         }
         let title = |one: &MetricSummary| (one.metric.title("Avg"), one.mean);
         let found: Vec<_> = counters.summaries(false).map(|one| title(&one)).collect();
-        // 0.375 of the cycles on average, times 64, or 128 of packer 0.
+        // On average 0.375 of the cycles, times 64, or times 128 for packer 0.
         let expected = [
             ("FPU Util Avg (%)", 37.5),
             ("L1_CLIENT_PACK0_IF1_LANE3_PENDING_REQS_CARRY Mean Outstanding Avg (ratio)", 48.0),

@@ -1,5 +1,5 @@
-//! The ports of a core's L1, by what they serve. Names that only one architecture has stand
-//! beside each other; a core reports those of its own.
+//! Ports of a core's L1, by use. Each list contains the names of all architectures; a core reports
+//! its own names only.
 
 pub(crate) const RING_0: &[&str] = &[
     "L1_0_NOC_RING0_OUTGOING_0",
@@ -21,7 +21,7 @@ pub(crate) const RING_1: &[&str] = &[
     "L1_3_NOC_RING1_INCOMING_2",
     "L1_3_NOC_RING1_INCOMING_3",
 ];
-/// The two ports of each ring and direction that every architecture has.
+/// The two ports of each ring and direction that all architectures have.
 pub(crate) const RING_0_OUTGOING: &[&str] =
     &["L1_0_NOC_RING0_OUTGOING_0", "L1_0_NOC_RING0_OUTGOING_1"];
 pub(crate) const RING_0_INCOMING: &[&str] =
@@ -31,7 +31,7 @@ pub(crate) const RING_1_OUTGOING: &[&str] =
 pub(crate) const RING_1_INCOMING: &[&str] =
     &["L1_1_NOC_RING1_INCOMING_0", "L1_1_NOC_RING1_INCOMING_1"];
 pub(crate) const UNPACKER: &[&str] = &["L1_0_UNPACKER_0"];
-/// The packer of Wormhole, the second unpacker of Blackhole.
+/// Port 1: the packer of Wormhole, the second unpacker of Blackhole.
 pub(crate) const PORT_1: &[&str] = &["L1_0_UNPACKER_1_ECC_PACK1", "L1_0_UNPACKER_1_ECC"];
 /// Counters of the grants of port 1, in the order of [`PORT_1`].
 pub(crate) const PORT_1_GRANTS: [&str; 2] = ["L1_0_PORT1_GRANT", "L1_0_UNPACKER_1_ECC_GRANT"];
@@ -68,7 +68,7 @@ pub(crate) const PACKERS: &[&str] = &[
     "L1_4_EXT_PACKER_7",
     "L1_4_PACKER_IF_1_TAG_SEARCH",
 ];
-/// Every port once.
+/// All ports, each once.
 pub(crate) const ALL: [&[&str]; 9] = [
     RING_0,
     RING_1,
@@ -81,7 +81,7 @@ pub(crate) const ALL: [&[&str]; 9] = [
     BUNDLES,
 ];
 
-/// The counter of what a port granted.
+/// Returns the counter of a port's granted requests.
 pub(crate) fn grant_of(port: &str) -> String {
     format!("{port}_GRANT")
 }

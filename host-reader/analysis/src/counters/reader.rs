@@ -1,8 +1,8 @@
-//! The counters that one core and RISC read during one op.
+//! Counters that one core and RISC read during one op.
 
 use crate::counters::names::STALLS;
 
-/// A bank of counters, which all count over the same cycles.
+/// Bank of counters with common cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bank {
     Fpu,
@@ -14,7 +14,7 @@ pub(crate) enum Bank {
 }
 
 impl Bank {
-    /// The bank of a counter.
+    /// Returns the bank of a counter.
     pub(crate) fn of(counter: &str) -> Self {
         let begins_with = |prefixes: &[&str]| prefixes.iter().any(|p| counter.starts_with(p));
         if begins_with(&["L1_CLIENT_"]) {
@@ -38,7 +38,7 @@ impl Bank {
         }
     }
 
-    /// Counters whose cycles are taken for the bank's, if passes over several runs differ.
+    /// Returns the counters whose cycles represent the bank if passes over several runs differ.
     const fn anchors(self) -> &'static [&'static str] {
         match self {
             Self::Fpu => &["FPU_COUNTER", "SFPU_COUNTER", "MATH_COUNTER"],
@@ -64,7 +64,7 @@ struct Counter {
 pub(crate) struct CounterReader(Vec<Counter>);
 
 impl CounterReader {
-    /// Adds a counter; one that is read again takes the place of the first.
+    /// Adds a counter. A repeated reading replaces the first one.
     pub(crate) fn record(&mut self, name: String, count: f64, cycles: f64) {
         match self.0.iter_mut().find(|counter| counter.name == name) {
             Some(counter) => (counter.count, counter.cycles) = (count, cycles),
@@ -79,7 +79,7 @@ impl CounterReader {
         }
     }
 
-    /// The names of the counters, in the order in which they were read.
+    /// Returns the names of the counters, in the order in which they were read.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|counter| counter.name.as_str())
     }
@@ -93,23 +93,23 @@ impl CounterReader {
         self.find(name).map(|counter| counter.count)
     }
 
-    /// Returns the sum of those counters of a list that were read.
+    /// Returns the sum of the counters in a list that were read.
     pub(crate) fn total(&self, names: &[&str]) -> f64 {
-        // `sum` of nothing is -0.
+        // `sum` of an empty iterator is -0.
         names.iter().filter_map(|name| self.count(name)).fold(0.0, |sum, count| sum + count)
     }
 
-    /// The fraction of its own cycles in which a counter counted.
+    /// Returns a counter divided by its own cycles.
     pub(crate) fn own_rate(&self, name: &str) -> Option<f64> {
         self.find(name).and_then(|counter| divided(counter.count, counter.cycles))
     }
 
-    /// The cycles over which a counter counted; 0 if it was not read.
+    /// Returns the cycles of a counter; 0 if it was not read.
     pub(crate) fn own_cycles(&self, name: &str) -> f64 {
         self.find(name).map_or(0.0, |counter| counter.cycles)
     }
 
-    /// The cycles over which a bank counted; 0 if none of its counters was read.
+    /// Returns the cycles of a bank; 0 if none of its counters was read.
     pub(crate) fn bank_cycles(&self, bank: Bank) -> f64 {
         let anchor = bank.anchors().iter().find_map(|name| self.find(name));
         let any = || self.0.iter().find(|counter| Bank::of(&counter.name) == bank);
@@ -117,7 +117,7 @@ impl CounterReader {
     }
 }
 
-/// A fraction; none of nothing.
+/// Returns a fraction; `None` if the whole is 0.
 pub(crate) fn divided(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }

@@ -9,32 +9,32 @@ use std::borrow::Cow;
 pub struct Sample {
     /// Name of the counter.
     pub name: Cow<'static, str>,
-    /// Part of the core that counted, of which a Quasar has four; `None` where nothing says it.
+    /// Counting part of the core, of which a Quasar has four; `None` if not recorded.
     pub neo: Option<u8>,
-    /// Events.
+    /// Number of events.
     pub count: u64,
-    /// Cycles over which they were counted; `None` if unknown.
+    /// Cycles over which the events were counted; `None` if unknown.
     pub cycles: Option<u64>,
 }
 
-/// Reason why data under the id of counters is no reading.
+/// Reason why data with the id of counters is not a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum SampleProblem {
-    /// Nothing says which counter it is.
+    /// The record does not identify the counter.
     #[error("nothing names the counter: the log has neither a text nor the second half of it")]
     Unnamed,
-    /// The number is that of no counter.
+    /// No counter has this number.
     #[error("no counter has the number {0}")]
     UnknownNumber(u16),
-    /// Text that is no description of a counter.
+    /// The text does not describe a counter.
     #[error("the text beside it is no JSON with `counter type` and `value`")]
     BadText,
-    /// A record without a value.
+    /// The record has no value.
     #[error("the record has no value")]
     NoValue,
 }
 
-/// Name or number of a counter, as logs have either.
+/// Name or number of a counter; logs contain either.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Kind {
@@ -42,7 +42,7 @@ enum Kind {
     Name(String),
 }
 
-/// Meta data of a line of a device log.
+/// Metadata of a line of a device log.
 #[derive(Deserialize)]
 struct Description {
     #[serde(rename = "counter type")]
@@ -55,13 +55,13 @@ struct Description {
     selection: Option<u16>,
 }
 
-/// The counter whose readings are named after what was selected.
+/// Counter whose readings are named by the selected event.
 const SELECTED: &str = "QUASAR_L1_CLIENT_EVENT";
 
 impl Sample {
-    /// Decodes the values of a record, and the text that a log attached to it.
+    /// Decodes the values of a record and the text that a log attached to it.
     ///
-    /// The text wins, since a log has room for the first value only.
+    /// The text takes precedence, since a log only has room for the first value.
     ///
     /// ```
     /// use analysis::counters::Sample;
@@ -72,7 +72,7 @@ impl Sample {
     /// ```
     ///
     /// # Errors
-    /// If it cannot be told which counter it is.
+    /// Returns an error if the counter cannot be identified.
     pub fn decode(values: &[u64], text: Option<&str>) -> Result<Self, SampleProblem> {
         if let Some(text) = text {
             let sample = Self::of_text(text).ok_or(SampleProblem::BadText)?;
@@ -89,7 +89,7 @@ impl Sample {
     ///
     /// # Compatibility
     /// `union PerfCounter` of `perf_counters.hpp`: until 2026 the number had 8 bits, and the bits
-    /// above it were whatever the stack held.
+    /// above it had arbitrary values from the stack.
     fn of_words(first: u64, second: u64) -> Result<Self, SampleProblem> {
         let [low, high, neo, rest, ..] = second.to_le_bytes();
         let wide = u16::from_le_bytes([low, high]);
@@ -98,15 +98,15 @@ impl Sample {
         let name = counter_name(number).ok_or(SampleProblem::UnknownNumber(number))?;
         Ok(Self {
             name,
-            // All other chips write 0.
+            // All chips other than Quasar write 0.
             neo: Some(neo).filter(|&neo| is_clean && neo > 0),
             count: first & u64::from(u32::MAX),
             cycles: Some(first >> 32),
         })
     }
 
-    /// Decodes the meta data of a line of a device log, under the name that it has there;
-    /// `None` if it describes no counter.
+    /// Decodes the metadata of a line of a device log, keeping the counter's name there; `None` if
+    /// it does not describe a counter.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
         let json = text.replace(';', ",").replace('\'', "\"");
@@ -123,7 +123,7 @@ impl Sample {
         Some(Self { name, neo, count: value, cycles })
     }
 
-    /// Describes the reading as a line of a device log does.
+    /// Formats the reading as in a line of a device log.
     ///
     /// ```
     /// use analysis::counters::Sample;
@@ -134,7 +134,7 @@ impl Sample {
     /// ```
     ///
     /// # Compatibility
-    /// Meta data of `profile_log_device.csv`: keys by name, `;` in place of commas.
+    /// Metadata of `profile_log_device.csv`: keys sorted by name, `;` instead of commas.
     #[must_use]
     pub fn to_text(&self) -> String {
         let cycles =
@@ -143,8 +143,8 @@ impl Sample {
         format!("{{\"counter type\":\"{}\";{neo}{cycles}\"value\":{}}}", self.name, self.count)
     }
 
-    /// Returns false if what the counter reads says nothing: the hardware ties it to a constant, or
-    /// it counted over no cycles, as one that was never started.
+    /// Returns false if the reading is meaningless: the hardware ties the counter to a constant, or
+    /// it counted over 0 cycles because it was never started.
     #[must_use]
     pub fn is_observable(&self) -> bool {
         !is_tied_off(&self.name) && self.cycles != Some(0)
@@ -190,7 +190,7 @@ mod tests {
     fn numbers_of_both_generations_are_understood() {
         let name = |second| Sample::decode(&[0, second], None).map(|sample| sample.name);
         assert_eq!(name(0x0000_00B4).unwrap(), "ANY_THREAD_STALL");
-        // 8 bits, under what the stack held.
+        // A number of 8 bits below arbitrary bits from the stack.
         assert_eq!(name(0xDEAD_BEB4).unwrap(), "ANY_THREAD_STALL");
         assert_eq!(name(0x0002_0101).unwrap(), "L1_CLIENT_TRISC_SBANK0_SBANK_POP");
         assert_eq!(Sample::decode(&[0, 0x0002_0101], None).unwrap().neo, Some(2));

@@ -1,4 +1,4 @@
-//! The counters of a readout, by launch.
+//! Counters of a readout, by launch.
 
 use crate::{
     Launch, LaunchRun,
@@ -19,36 +19,36 @@ use std::{
 };
 use wire::{PacketKind, ZoneId};
 
-/// A reading, and where and when it was taken.
+/// Reading of a counter, with lane and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterSample {
-    /// The RISC that read it.
+    /// Lane of the RISC that read the counter.
     pub lane: LaneId,
-    /// When it was read, in cycles of the tile's clock.
+    /// Time of the reading, in cycles of the tile's clock.
     pub time: u64,
-    /// The reading.
+    /// Reading.
     pub sample: Sample,
 }
 
-/// How often data under the id of counters was no reading, by reason.
+/// Number of data records with the id of counters that are not readings, by reason.
 pub type ProblemCounts = BTreeMap<SampleProblem, u64>;
 
-/// The counters of one launch.
+/// Counters of one launch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LaunchCounters {
     /// Index of the launch.
     pub launch: usize,
-    /// The readings, by core and in the order in which they were taken.
+    /// Readings by core, in the order in which they were taken.
     pub samples: Vec<CounterSample>,
-    /// The same, ready for metrics.
+    /// Readings in the form that metrics are computed from.
     pub counters: OpCounters,
-    /// Data that was no reading.
+    /// Data records that are not readings.
     pub problems: ProblemCounts,
 }
 
 type Reading = (u64, Result<Sample, SampleProblem>);
 
-/// The counters of launches that have any, in the order of the launches.
+/// Returns the counters of launches that have any, in the order of the launches.
 ///
 /// ```
 /// use analysis::launches_of;
@@ -87,30 +87,30 @@ pub fn counters_of(readout: &Readout, launches: &[Launch]) -> Vec<LaunchCounters
     launches.iter().enumerate().filter_map(counters).collect()
 }
 
-/// One counter over all cores of a launch that read it.
+/// Totals of one counter over all cores of a launch that read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterTotal {
     /// Name of the counter.
     pub name: Cow<'static, str>,
-    /// Its group; `None` if it belongs to none.
+    /// Group of the counter; `None` if it belongs to no group.
     pub group: Option<CounterGroup>,
-    /// Times that it was read.
+    /// Number of readings.
     pub sample_count: u64,
-    /// Events, the fewest and the most of a core, and those of all; `None` if nothing was observed:
-    /// the hardware ties the counter to a constant, or it counted over no cycles.
+    /// Events per core and in total; `None` if nothing was observed, because the hardware ties the
+    /// counter to a constant or it counted over 0 cycles.
     pub counts: Option<CounterCounts>,
-    /// Cycles that it was counted over, the fewest and the most of a core, as far as known.
+    /// Minimum and maximum of the known cycles per core.
     pub cycles: Option<(u64, u64)>,
 }
 
-/// Events that a counter counted.
+/// Events counted by a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterCounts {
-    /// Fewest on a core.
+    /// Minimum per core.
     pub min: u64,
-    /// Most on a core.
+    /// Maximum per core.
     pub max: u64,
-    /// All together.
+    /// Total over all cores.
     pub total: u64,
 }
 
@@ -134,7 +134,7 @@ impl CounterTotal {
             counts.max = counts.max.max(sample.count);
             counts.total = counts.total.saturating_add(sample.count);
         }
-        // A counter that was never started counted over none.
+        // A counter that was never started has 0 cycles.
         if let Some(cycles) = sample.cycles.filter(|&cycles| cycles > 0) {
             let (min, max) = self.cycles.unwrap_or((cycles, cycles));
             self.cycles = Some((min.min(cycles), max.max(cycles)));
@@ -143,7 +143,7 @@ impl CounterTotal {
 }
 
 impl LaunchCounters {
-    /// Each counter over all cores, in the order in which they were first read.
+    /// Returns each counter over all cores, in the order of first readings.
     #[must_use]
     pub fn totals(&self) -> Vec<CounterTotal> {
         let mut totals: Vec<CounterTotal> = Vec::new();
@@ -160,7 +160,7 @@ impl LaunchCounters {
         totals
     }
 
-    /// Adds a reading that a RISC took, or the reason why there is none.
+    /// Adds a reading of a RISC, or the reason why the record is not a reading.
     pub fn add(&mut self, lane: LaneId, time: u64, reading: Result<Sample, SampleProblem>) {
         match reading {
             Ok(sample) => {
@@ -204,7 +204,7 @@ fn add_lane(of_runs: &mut HashMap<LaunchRun, Vec<Reading>>, lane: &Lane, zones: 
     }
 }
 
-/// Returns true if a record of this kind and zone is of a counter.
+/// Returns true if records of this kind can be readings of a counter.
 pub(crate) const fn is_data(kind: PacketKind) -> bool {
     matches!(kind, PacketKind::TimestampedData | PacketKind::TimestampedData16B)
 }
@@ -229,7 +229,7 @@ mod tests {
                 let sample = Sample { name: name.into(), neo: None, count, cycles };
                 launch.add(lane, 5, Ok(sample));
             }
-            // One that was never started.
+            // A counter that was never started.
             let sample =
                 Sample { name: "FPU_COUNTER".into(), neo: None, count: 0, cycles: Some(0) };
             launch.add(lane, 5, Ok(sample));

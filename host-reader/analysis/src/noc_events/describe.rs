@@ -1,12 +1,13 @@
-//! Addresses of NoC events, described as a device log has room for.
+//! Text descriptions of NoC events' addresses for device logs.
 
 use crate::noc_events::{payload::Trailer, trace::is_event};
 use reader::readout::Readout;
 
-/// Attaches to each event with addresses the text that TT-Metal's host writes beside it, since a
-/// line of a device log has room for the event itself only; returns how many got one.
+/// Attaches the text that TT-Metal's host writes to each event with addresses; returns the
+/// number of texts added.
 ///
-/// Events that have a text keep it.
+/// The text is needed because a line of a device log only has room for the event itself. Events
+/// that have a text keep it.
 pub fn describe_addresses(readout: &mut Readout) -> u64 {
     let Readout { devices, zones, .. } = readout;
     let lanes = devices.iter_mut().flat_map(|device| &mut device.lanes);

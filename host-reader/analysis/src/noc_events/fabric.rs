@@ -1,7 +1,7 @@
-//! Packets of the fabric: the events that together make one.
+//! Fabric packets, joined from the events that record them.
 //!
-//! A kernel records the packet (several events for one that writes to several places), then its
-//! route, then its own write to the router or to a core that passes packets on.
+//! A kernel records the packet, as several events if it writes to several addresses. It then
+//! records the route, and last its own write to the router or to a core that forwards packets.
 
 use crate::noc_events::{
     kind::EventKind,
@@ -11,21 +11,21 @@ use crate::noc_events::{
 use reader::{lane::LaneId, mesh::Noc0Coord};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Cycles at most between a packet's first event and its write.
+/// Maximum cycles between a packet's first event and its write.
 ///
 /// # Compatibility
 /// `profiler.cpp`: 1000.
 const PACKET_CYCLES_MAX: u64 = 1_000;
 
-/// A packet of the fabric.
+/// Fabric packet.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
-    /// The packet's own events; several if it writes to several places.
+    /// The packet's own events; several if it writes to several addresses.
     pub(crate) writes: Vec<Event>,
     pub(crate) routing: Routing,
-    /// The write to the router, or to a core that passes packets on.
+    /// Write to the router, or to a core that forwards packets.
     pub(crate) local: Event,
-    /// The write of that core to the router.
+    /// Write of the forwarding core to the router.
     pub(crate) mux: Option<Event>,
 }
 
@@ -39,7 +39,7 @@ impl Packet {
     }
 }
 
-/// An event by itself, or a packet.
+/// Single event or packet.
 #[derive(Clone, Debug)]
 pub(crate) enum Joined {
     Plain(Event),
@@ -47,7 +47,7 @@ pub(crate) enum Joined {
 }
 
 impl Joined {
-    /// Whose it is, and when.
+    /// Returns the lane and time of the event, or of the packet's local write.
     pub(crate) const fn place(&self) -> (LaneId, u64) {
         let event = match self {
             Self::Plain(event) => event,
@@ -57,9 +57,10 @@ impl Joined {
     }
 }
 
-/// Joins the events of packets; `events` are those of a program, by RISC and time.
+/// Joins events into packets. `events` are those of one program, sorted by RISC and time.
 ///
-/// Events of a core that passes packets on are part of the packets and stay out.
+/// Events of a core that forwards packets become part of the packets and are not returned
+/// separately.
 pub(crate) fn join(events: Vec<Event>, tiles: &Tiles, notes: &mut TraceNotes) -> Vec<Joined> {
     if events.iter().all(|event| part_count(event).is_none()) {
         return events.into_iter().map(Joined::Plain).collect();
@@ -95,7 +96,8 @@ pub(crate) fn join(events: Vec<Event>, tiles: &Tiles, notes: &mut TraceNotes) ->
     joined
 }
 
-/// How many events the packet has that this one begins; `None` if it begins none.
+/// Returns the number of write events of the packet that begins with this event; `None` if the
+/// event begins no packet.
 fn part_count(event: &Event) -> Option<usize> {
     match &event.payload {
         Payload::Fabric(_) => Some(1),
@@ -104,7 +106,7 @@ fn part_count(event: &Event) -> Option<usize> {
     }
 }
 
-/// The packet that begins with the first of these events.
+/// Returns the packet that begins with the first event.
 fn packet(events: &[Event], part_count: usize) -> Result<Packet, &'static str> {
     const INCOMPLETE: &str = "fabric packet without its route or its write";
     let (writes, rest) = events.split_at_checked(part_count).ok_or(INCOMPLETE)?;
@@ -126,7 +128,7 @@ fn packet(events: &[Event], part_count: usize) -> Result<Packet, &'static str> {
     Ok(Packet { writes: writes.to_vec(), routing, local: local.clone(), mux: None })
 }
 
-/// The packet with the write of the core that passes it on, if it goes to one.
+/// Adds the forwarding core's write to the packet, if the packet goes to such a core.
 fn with_mux(
     packet: Packet,
     events: &[Event],
@@ -148,7 +150,7 @@ fn with_mux(
     Ok(Packet { mux: Some(mux), ..packet })
 }
 
-/// The writes that a core recorded.
+/// Returns the writes that a core recorded.
 fn writes_of(events: &[Event], core: Noc0Coord) -> VecDeque<Event> {
     let is_write =
         |event: &&Event| event.local().is_some_and(|event| event.kind == EventKind::Write);
@@ -167,19 +169,19 @@ mod tests {
     };
     use wire::{PacketKind, Risc, RunHostId, ZoneId};
 
-    /// To the first Ethernet tile, by its translated coordinates, 64 bytes over NoC 0.
+    /// Write to the first Ethernet tile, by its translated coordinates, of 64 bytes over NoC 0.
     const TO_ROUTER: [u8; 8] = [11, 25, 16, 0, 0, 0x11, 2, 0];
-    /// To the worker core (2,1), likewise.
+    /// Write of 64 bytes to the worker core (2,1), by its translated coordinates, over NoC 0.
     const TO_WORKER: [u8; 8] = [11, 19, 18, 0, 0, 0x11, 2, 0];
-    /// A write to DRAM of the receiving chip, with two bits for each hop.
+    /// Write to DRAM of the receiving chip, with two bits for each hop.
     const UNICAST: [u8; 8] = [33, 0, 11, 0, 0, 0x11, 0, 0];
-    /// Passed on twice, then taken by two chips.
+    /// Route that is forwarded twice and then received by two chips.
     const TWO_HOPS: [u8; 8] = [40, 0b0111_1010, 0, 0, 0, 0, 0, 0];
 
-    /// When an event was recorded, and its bytes.
+    /// Time and bytes of an event.
     type Stamped = (u64, [u8; 8]);
 
-    /// Events of the BRISCs of one row of a Wormhole with all its cores, by column.
+    /// Traces events of the BRISCs in one row of a Wormhole without harvested rows, by column.
     fn trace(cores: &[(u16, &[Stamped])]) -> (Vec<TraceObject>, Vec<String>) {
         let lane = |(x, events): &(u16, &[Stamped])| {
             let core = Noc0Coord { x: *x, y: 1 };

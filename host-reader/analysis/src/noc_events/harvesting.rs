@@ -1,8 +1,8 @@
-//! Which lines of worker tiles the numbers after translation mean, by what is known of harvesting.
+//! Mapping of translated numbers to lines of worker tiles, from the known harvested lines.
 //!
 //! # Compatibility
-//! tt-umd, `coordinate_manager.cpp`: lines that are left are numbered in ascending order, and
-//! harvested ones after them. Bit i of `harvest_mask` in a cluster descriptor is the i-th row
+//! tt-umd, `coordinate_manager.cpp`: the remaining lines are numbered in ascending order, followed
+//! by the harvested ones. Bit i of `harvest_mask` in a cluster descriptor is the i-th row
 //! (Wormhole) or column (Blackhole) in ascending order.
 
 use crate::noc_events::{
@@ -21,7 +21,7 @@ use reader::{
 use std::collections::{BTreeMap, BTreeSet};
 use wire::Risc;
 
-/// Harvested lines that a chip of this kind cannot have.
+/// Error for harvested lines that a chip of this kind cannot have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HarvestingError {
     /// The architecture is unknown.
@@ -30,15 +30,15 @@ pub enum HarvestingError {
     /// The chip has no such line of worker tiles.
     #[error("expected harvested lines among {}, found {line}", list(.possible))]
     Line {
-        /// The row or column.
+        /// Row or column.
         line: u16,
         /// Rows or columns of worker tiles.
         possible: &'static [u16],
     },
-    /// The mask has bits that are no line.
+    /// The mask has bits that are not lines.
     #[error("expected a mask of {possible} harvested lines, found {mask:#x}")]
     Mask {
-        /// The mask.
+        /// Mask.
         mask: u32,
         /// Number of rows or columns of worker tiles.
         possible: usize,
@@ -49,11 +49,11 @@ fn list(lines: &[u16]) -> String {
     lines.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the line that each number after translation means on a chip without these lines: rows of
-/// a Wormhole, columns of a Blackhole.
+/// Maps each translated number to its line on a chip with the given harvested lines. Lines are rows
+/// of a Wormhole, columns of a Blackhole.
 ///
 /// # Errors
-/// If the architecture is unknown or a line has no worker tiles.
+/// Returns an error if the architecture is unknown or a line has no worker tiles.
 ///
 /// ```
 /// let lines = analysis::noc_events::lines_without("wormhole_b0", &[3])?;
@@ -71,10 +71,10 @@ pub fn lines_without(arch: &str, harvested: &[u16]) -> Result<BTreeMap<u16, u16>
     Ok((0..).zip(left.chain(gone).copied()).collect())
 }
 
-/// As [`lines_without`], with the harvested lines as a mask of a cluster descriptor.
+/// Like [`lines_without`], with the harvested lines as a mask from a cluster descriptor.
 ///
 /// # Errors
-/// If the architecture is unknown or a bit means no line.
+/// Returns an error if the architecture is unknown or a bit is not a line.
 pub fn lines_without_mask(arch: &str, mask: u32) -> Result<BTreeMap<u16, u16>, HarvestingError> {
     let possible = lines_of(arch)?;
     if mask >> possible.len() != 0 {
@@ -90,8 +90,10 @@ fn lines_of(arch: &str) -> Result<&'static [u16], HarvestingError> {
     Arch::from_name(arch).map(Arch::harvestable).ok_or(HarvestingError::Arch)
 }
 
-/// Lines by the number after translation, as far as TT-Metal's traces of the same run show them, by
-/// chip: each event there has the tile of the coordinates that our record holds.
+/// Derives the line of each translated number from TT-Metal's traces of the same run, by chip.
+///
+/// Each event in these traces has the tile for the coordinates in our record of the event. Numbers
+/// without such an event are missing.
 #[must_use]
 pub fn lines_of_traces(
     readout: &Readout,
@@ -120,7 +122,7 @@ pub fn lines_of_traces(
     lines
 }
 
-/// What tells an event of a chip from all others: time, core and RISC.
+/// Key that identifies an event of a chip: time, core, RISC and kind.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct EventKey<'a> {
     chip_id: u32,
@@ -137,7 +139,7 @@ impl<'a> EventKey<'a> {
     }
 }
 
-/// The number and line of the target that TT-Metal placed and we did not.
+/// Returns the number and line of a target whose tile only TT-Metal knows.
 fn shown_line(arch: &Arch, ours: &TraceObject, theirs: &TraceObject) -> Option<(u16, u16)> {
     let number = arch.line_number(ours.unplaced_target?)?;
     let line = if arch.harvests_rows { theirs.dy } else { theirs.dx };
@@ -145,15 +147,15 @@ fn shown_line(arch: &Arch, ours: &TraceObject, theirs: &TraceObject) -> Option<(
     arch.harvestable().contains(&line).then_some((number, line))
 }
 
-/// What is known of the harvested lines of a chip.
+/// Known facts about the harvested lines of a chip.
 pub(super) struct Harvesting<'a> {
     /// Rows or columns of worker tiles, in ascending order.
     lines: &'static [u16],
-    /// Number of those that are harvested; `None` if unknown.
+    /// Number of harvested lines; `None` if unknown.
     harvested_count: Option<usize>,
-    /// Lines that recorded anything, and so are not harvested.
+    /// Lines with records, which are not harvested.
     seen: BTreeSet<u16>,
-    /// Lines by their number after translation, as far as the host's files state them.
+    /// Lines by translated number, if the host's files contain them.
     stated: &'a BTreeMap<u16, u16>,
 }
 
@@ -175,8 +177,8 @@ impl<'a> Harvesting<'a> {
         Self { lines: arch.harvestable(), harvested_count, seen, stated }
     }
 
-    /// The line that each number after translation means; `None` where it is not the same in all
-    /// sets of harvested lines that are possible.
+    /// Returns the line of each translated number; `None` if it differs between the possible sets
+    /// of harvested lines.
     pub(super) fn known_lines(&self) -> Vec<Option<u16>> {
         let mut orders = (0..1_u32 << self.lines.len()).filter_map(|set| self.order(set));
         let Some(first) = orders.next() else { return vec![None; self.lines.len()] };
@@ -189,8 +191,8 @@ impl<'a> Harvesting<'a> {
         known
     }
 
-    /// The lines in the order of their numbers if those of the set are harvested; `None` if that
-    /// contradicts what is known.
+    /// Returns the lines in the order of their numbers if the lines of `set` are harvested; `None`
+    /// if the set contradicts the known facts.
     fn order(&self, set: u32) -> Option<Vec<u16>> {
         let count = set.count_ones() as usize;
         if self.harvested_count.is_some_and(|known| known != count) {
@@ -222,8 +224,8 @@ impl TileMap {
 mod tests {
     use super::*;
 
-    /// Rows 3 and 11 are the third and the last of ten; columns 2 and 16 the second and the last of
-    /// fourteen.
+    /// Rows 3 and 11 are the third and the last of ten rows. Columns 2 and 16 are the second and
+    /// the last of fourteen columns.
     #[test]
     fn a_mask_counts_lines_in_ascending_order() {
         let wormhole = lines_without_mask("wormhole_b0", 0b10_0000_0100).unwrap();

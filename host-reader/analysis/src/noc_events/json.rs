@@ -1,11 +1,11 @@
-//! `noc_trace_*.json`: writing as TT-Metal writes, and reading what can be read.
+//! Reader and writer of `noc_trace_*.json`, TT-Metal's format of NoC traces.
 
 use crate::noc_events::{object::TraceObject, trace::ProgramTrace};
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use std::fmt;
 
 impl ProgramTrace {
-    /// Returns the text of the file: an array of objects with their keys in order.
+    /// Returns the text of the file: an array of objects with sorted keys.
     ///
     /// ```
     /// use analysis::noc_events::{ProgramTrace, read_json};
@@ -22,42 +22,42 @@ impl ProgramTrace {
     /// ```
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Neither a map with other keys than texts nor a writer that fails is in it.
+        // All map keys are texts and the writer cannot fail, so serialising cannot fail.
         serde_json::to_string_pretty(&self.objects).unwrap_or_default()
     }
 }
 
-/// Objects of a file, and what of it could not be read.
+/// Objects of a file, and its unreadable parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadTrace {
-    /// Objects that could be read, in the order of the file.
+    /// Readable objects, in the order of the file.
     pub objects: Vec<TraceObject>,
-    /// Parts that could not be read.
+    /// Unreadable parts.
     pub problems: Vec<TraceProblem>,
 }
 
-/// A part of a file that could not be read.
+/// Unreadable part of a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TraceProblem {
-    /// An object lacks a field or has one of another type.
+    /// An object lacks a field or has a field of the wrong type.
     #[error("object {index}: {reason}")]
     Object {
         /// Number of the object in the file, from 0.
         index: usize,
-        /// The fault.
+        /// Error in the object.
         reason: String,
     },
-    /// The text ends or is no JSON from here on.
+    /// The text ends or is not valid JSON from here on.
     #[error("nothing can be read behind object {kept_count}: {reason}")]
     Text {
-        /// How many objects were before.
+        /// Number of objects before the error.
         kept_count: usize,
-        /// The fault, with line and column.
+        /// Error with line and column.
         reason: String,
     },
 }
 
-/// Reads a `noc_trace_*.json`; what cannot be read is said, and the rest kept.
+/// Reads a `noc_trace_*.json`. Unreadable parts are reported, and the rest is kept.
 ///
 /// ```
 /// use analysis::noc_events::read_json;
@@ -67,7 +67,7 @@ pub enum TraceProblem {
 /// assert!(read.problems[0].to_string().starts_with("nothing can be read behind object 1: EOF"));
 /// ```
 ///
-/// A byte-order mark, as editors put in front of texts, is passed over.
+/// A byte order mark, which editors write before the text, is skipped.
 #[must_use]
 pub fn read_json(text: &[u8]) -> ReadTrace {
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
@@ -116,7 +116,7 @@ impl<'de> Visitor<'de> for Objects<'_> {
     }
 }
 
-/// The object that the value is; it has a place, a time, and is a zone's end or an event.
+/// Converts a value to an object, which must have a core, a time, and a zone end or an event.
 fn object_of(value: serde_json::Value) -> Result<TraceObject, String> {
     for field in ["proc", "sx", "sy", "timestamp"] {
         if value.get(field).is_none() {

@@ -1,4 +1,4 @@
-//! Kinds of NoC events, and the numbers that versions of TT-Metal gave them.
+//! Kinds of NoC events, and their numbers in versions of TT-Metal.
 
 /// Kind of a NoC event.
 ///
@@ -13,13 +13,13 @@
 pub enum EventKind {
     /// Read of bytes.
     Read,
-    /// Read that sets the state of the ones that follow.
+    /// Read that sets the state of the reads that follow.
     ReadSetState,
     /// Setting of the transaction id of reads.
     ReadSetTrid,
-    /// Read to where the state says.
+    /// Read from the target in the state.
     ReadWithState,
-    /// Read to where the state says, under a transaction id.
+    /// Read from the target in the state, with a transaction id.
     ReadWithStateAndTrid,
     /// Beginning of a wait for reads.
     ReadBarrierStart,
@@ -35,7 +35,7 @@ pub enum EventKind {
     Write,
     /// Setting of the transaction id of writes.
     WriteSetTrid,
-    /// Write under a transaction id.
+    /// Write with a transaction id.
     WriteWithTrid,
     /// Write of one word.
     WriteInline,
@@ -43,11 +43,11 @@ pub enum EventKind {
     WriteMulticast,
     /// Setting of the state of writes.
     WriteSetState,
-    /// Write to where the state says.
+    /// Write to the target in the state.
     WriteWithState,
-    /// Setting of the state of writes under a transaction id.
+    /// Setting of the state of writes with a transaction id.
     WriteWithTridSetState,
-    /// Write to where the state says, under a transaction id.
+    /// Write to the target in the state, with a transaction id.
     WriteWithTridWithState,
     /// Beginning of a wait for writes.
     WriteBarrierStart,
@@ -71,23 +71,23 @@ pub enum EventKind {
     SemaphoreSet,
     /// Setting of another tile's semaphore.
     SemaphoreSetRemote,
-    /// Setting of a semaphore of all tiles of a rectangle.
+    /// Setting of a semaphore in all tiles of a rectangle.
     SemaphoreSetMulticast,
-    /// Increment of a semaphore of all tiles of a rectangle.
+    /// Increment of a semaphore in all tiles of a rectangle.
     SemaphoreIncMulticast,
     /// Fabric packet that writes to one chip.
     FabricUnicastWrite,
     /// Fabric packet that writes one word to one chip.
     FabricUnicastInlineWrite,
-    /// Fabric packet that increments a semaphore of one chip.
+    /// Fabric packet that increments a semaphore on one chip.
     FabricUnicastAtomicInc,
     /// Fabric packet that writes to one chip and increments a semaphore there.
     FabricFusedUnicastAtomicInc,
     /// Fabric packet that writes to several chips.
     FabricMulticastWrite,
-    /// Fabric packet that increments a semaphore of several chips.
+    /// Fabric packet that increments a semaphore on several chips.
     FabricMulticastAtomicInc,
-    /// Fabric packet that writes to several places of one chip.
+    /// Fabric packet that writes to several addresses on one chip.
     FabricUnicastScatterWrite,
     /// Route of a fabric packet along a line.
     FabricRoutingFields1d,
@@ -95,7 +95,7 @@ pub enum EventKind {
     FabricRoutingFields2d,
 }
 
-/// Version of the numbers of events: those from 30 on were moved by three.
+/// Version of the event numbers. Between the versions, numbers from 30 on moved by three.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Numbering {
     /// Remote and multicast semaphores have no numbers; fabric events begin at 30.
@@ -107,7 +107,7 @@ pub enum Numbering {
 
 use EventKind::*;
 
-/// Every kind with its name, in the order of the newer numbers, which begin at 1.
+/// All kinds with their names, in the order of the newer numbers, which begin at 1.
 const KINDS: [(EventKind, &str); 41] = [
     (Read, "READ"),
     (ReadSetState, "READ_SET_STATE"),
@@ -152,18 +152,18 @@ const KINDS: [(EventKind, &str); 41] = [
     (FabricRoutingFields2d, "FABRIC_ROUTING_FIELDS_2D"),
 ];
 
-/// The first number that differs between the versions.
+/// First number that differs between the versions.
 const FIRST_MOVED: u8 = 30;
-/// By how much the newer numbers are larger from there on.
+/// Offset of the newer numbers from there on.
 const MOVED_BY: u8 = 3;
 
 impl EventKind {
-    /// All kinds, in the order of the newer numbers.
+    /// Returns all kinds, in the order of the newer numbers.
     pub fn all() -> impl Iterator<Item = Self> {
         KINDS.iter().map(|&(kind, _)| kind)
     }
 
-    /// Returns the kind with this number; `None` where the numbering has none.
+    /// Returns the kind with this number; `None` if the numbering has no such number.
     #[must_use]
     pub fn from_number(number: u8, numbering: Numbering) -> Option<Self> {
         let newer = match numbering {
@@ -211,7 +211,7 @@ impl EventKind {
         matches!(self, WriteMulticast | SemaphoreSetMulticast | SemaphoreIncMulticast)
     }
 
-    /// Returns true if the event is a packet of the fabric.
+    /// Returns true if the event is a fabric packet.
     #[must_use]
     pub const fn is_fabric(self) -> bool {
         self.is_fabric_unicast()
@@ -221,13 +221,13 @@ impl EventKind {
             )
     }
 
-    /// Returns true if the event is one of the tile's own NoC.
+    /// Returns true if the event uses the tile's own NoC.
     #[must_use]
     pub const fn is_local(self) -> bool {
         !self.is_fabric() && !matches!(self, FabricRoutingFields1d | FabricRoutingFields2d)
     }
 
-    /// Returns true if the event is a packet of the fabric to one place.
+    /// Returns true if the event is a fabric packet to one address.
     #[must_use]
     pub const fn is_fabric_unicast(self) -> bool {
         matches!(
@@ -239,7 +239,7 @@ impl EventKind {
         )
     }
 
-    /// Returns the event that ends the wait which this one begins.
+    /// Returns the event that ends the wait that this event begins.
     #[must_use]
     pub const fn end_of_wait(self) -> Option<Self> {
         match self {
@@ -251,10 +251,11 @@ impl EventKind {
 }
 
 impl Numbering {
-    /// Returns the numbering that explains these numbers of events, in the order of their RISC.
+    /// Returns the numbering that explains these event numbers, in the order recorded by their
+    /// RISC.
     ///
-    /// A packet of the fabric is followed by its route, which only one of the numberings sees.
-    /// Without fabric events the newer one is taken.
+    /// A fabric packet is followed by its route, which is a route in only one of the numberings.
+    /// Without fabric events, the newer numbering is returned.
     ///
     /// ```
     /// use analysis::noc_events::Numbering;
@@ -320,7 +321,7 @@ impl NumberingEvidence {
 mod tests {
     use super::*;
 
-    /// Numbers of `event_metadata.hpp` at two commits, written down from there.
+    /// Numbers copied from `event_metadata.hpp` at two commits.
     const NUMBERS: [(u8, u8, &str); 10] = [
         (1, 1, "READ"),
         (11, 11, "WRITE_"),

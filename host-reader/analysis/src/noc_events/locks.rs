@@ -1,4 +1,4 @@
-//! Locks: memory of a tile that a kernel used for a while.
+//! Locks: memory of a tile that a kernel used for some time.
 
 use crate::noc_events::trace::TraceNotes;
 use reader::{
@@ -10,40 +10,40 @@ use wire::{
     scoped_lock::{FIELD_MAX, LockEvent, LockEventKind},
 };
 
-/// Memory that a RISC held, from a lock to its unlocking or until its kernel was over.
+/// Memory that a RISC held, from a lock to its unlock or to the end of its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeldMemory {
-    /// The RISC.
+    /// Lane of the RISC.
     pub lane: LaneId,
-    /// The program.
+    /// Program.
     pub program: RunHostId,
-    /// Event that began it: a lock, or the start of a region.
+    /// Event that began the hold: a lock, or the start of a region.
     pub kind: LockEventKind,
     /// First address in L1.
     pub address: u32,
-    /// Bytes from there on.
+    /// Number of bytes.
     pub byte_count: u32,
     /// Cycle of the beginning.
     pub begin: u64,
-    /// Cycle of the end; `None` if nothing recorded it.
+    /// Cycle of the end; `None` if it was not recorded.
     pub end: Option<u64>,
 }
 
 impl HeldMemory {
-    /// Returns true if the address or the size may be larger than what is recorded.
+    /// Returns true if the address or the size may be larger than recorded.
     #[must_use]
     pub const fn is_saturated(&self) -> bool {
         self.address == FIELD_MAX || self.byte_count == FIELD_MAX
     }
 
-    /// Returns for how many cycles the memory was held, if that is known.
+    /// Returns the cycles for which the memory was held, if known.
     #[must_use]
     pub fn cycles(&self) -> Option<u64> {
         Some(self.end?.saturating_sub(self.begin))
     }
 
-    /// Returns true if an event of the same RISC ends it: the unlocking of the same bytes, or of
-    /// a region any clearing.
+    /// Returns true if an event of the same RISC ends the hold: an unlock of the same bytes, or for
+    /// a region any clear.
     fn ends_with(&self, event: LockEvent) -> bool {
         match self.kind {
             LockEventKind::DfbRegionStart => event.kind == LockEventKind::DfbRegionClear,
@@ -58,18 +58,18 @@ impl HeldMemory {
 /// Held memory of a recording.
 ///
 /// # Compatibility
-/// Events under the id 23456 as tt-metal 0.81 records them; versions before it packed addresses
-/// otherwise, which nothing in the data tells.
+/// Events with the id 23456 as tt-metal 0.81 records them. Earlier versions packed addresses
+/// differently, which cannot be detected from the data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Locks {
-    /// Memory in the order of RISCs and beginnings.
+    /// Held memory, sorted by RISC and start.
     pub held: Vec<HeldMemory>,
-    /// Notes about events that are of no kind, or end what never began.
+    /// Notes about events of unknown kind, and about ends without a beginning.
     pub notes: TraceNotes,
 }
 
 impl Locks {
-    /// Gathers the locks of a lane.
+    /// Collects the locks of a readout.
     ///
     /// A lock ends with the latest matching event of its RISC in the same run of a program.
     pub(super) fn from_lane(lane: &Lane, zones: &ZoneTable) -> Self {
@@ -81,11 +81,11 @@ impl Locks {
     fn add_lane(&mut self, lane: &Lane, zones: &ZoneTable) {
         let mut runs = lane.runs.iter().peekable();
         let mut program = RunHostId(0);
-        // Held memory from here on belongs to the program.
+        // Held memory from this index on belongs to the program.
         let mut of_program = self.held.len();
         for (index, record) in lane.records().enumerate() {
             while let Some(run) = runs.next_if(|run| run.first_record <= index) {
-                // A push within a launch begins a run of the same program.
+                // A push during a launch begins a new run of the same program.
                 if run.program != program {
                     (program, of_program) = (run.program, self.held.len());
                 }
@@ -110,7 +110,7 @@ impl Locks {
         }
         let open = self.held.iter_mut().skip(of_program).rev();
         let mut ended = open.filter(|held| held.end.is_none() && held.ends_with(event)).peekable();
-        // A kernel may clear regions that it has not begun.
+        // A kernel may clear regions that it did not begin.
         if ended.peek().is_none() && kind != LockEventKind::DfbRegionClear {
             let what = format!("{} without its lock", kind.name());
             return self.notes.add(what, lane, record.time);

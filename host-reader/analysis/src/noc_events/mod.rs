@@ -1,25 +1,24 @@
-//! NoC events: transfers, barriers, semaphores and fabric packets that kernels recorded.
+//! NoC events: transfers, barriers, semaphores and fabric packets recorded by kernels.
 //!
-//! A NoC event is timestamped data under the id 12345 ([`wire::ZoneId::NOC_TRACING`]). No other id
-//! is ever taken for one. Events of locks have the id 23456 ([`wire::ZoneId::NOC_DEBUGGING`]).
+//! A NoC event is timestamped data with the id 12345 ([`wire::ZoneId::NOC_TRACING`]); data with
+//! other ids is not. Lock events have the id 23456 ([`wire::ZoneId::NOC_DEBUGGING`]).
 //!
 //! | question | item |
 //! |---|---|
-//! | what do the 64 bits say? | [`Payload::decode`] |
+//! | what do the 64 bits mean? | [`Payload::decode`] |
 //! | which numbers mean which kind? | [`EventKind`], [`Numbering`] |
 //! | which tile do the coordinates mean? | [`TileMap`] |
 //! | which lines of tiles are harvested? | [`lines_without`], [`lines_of_traces`] |
 //! | what happened in each program? | [`NocTraces::of_readout`] |
-//! | and program by program, in little memory? | [`NocLanes`], [`NocPrograms`] |
-//! | how is it written as TT-Metal writes it, and read? | [`ProgramTrace::to_json`], [`read_json`] |
-//! | how does a device log have room for addresses? | [`describe_addresses`] |
-//! | who moved how much, to whom, over which links? | [`Traffic`] |
+//! | how is it written in TT-Metal's format, and read? | [`ProgramTrace::to_json`], [`read_json`] |
+//! | how are addresses stored in a device log? | [`describe_addresses`] |
+//! | how many bytes moved between which tiles, over which links? | [`Traffic`] |
 //! | how busy were links and DRAM, and what did congestion cost? | [`NocFigures`] |
 //! | which memory did kernels hold, and for how long? | [`Locks`] |
 //!
 //! # Compatibility
 //! `tt_metal/tools/profiler/event_metadata.hpp` and `tt_metal/impl/profiler/profiler.cpp`: the
-//! payloads, the numbers, the objects of `noc_trace_*.json` and how fabric events are joined.
+//! payloads, the numbers, the objects of `noc_trace_*.json` and the joining of fabric events.
 
 #![cfg_attr(
     not(test),

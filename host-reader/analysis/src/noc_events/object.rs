@@ -3,10 +3,10 @@
 use crate::noc_events::payload::RawCoord;
 use serde::{Deserialize, Serialize};
 
-/// One object of a `noc_trace_*.json`: an end of a zone, or an event.
+/// One object of a `noc_trace_*.json`: a zone end or an event.
 ///
-/// Fields are named and ordered as in the file. Older producers write `run_id`, `dst_device_id`
-/// and `kernel_start_delta`, and `begin` and `end` for the phase of a zone.
+/// Fields are named and ordered as in the file. Older producers write `run_id`, `dst_device_id` and
+/// `kernel_start_delta`, and use `begin` and `end` as phases of a zone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TraceObject {
@@ -46,17 +46,19 @@ pub struct TraceObject {
     /// Network: `NOC_0`, `NOC_1` or `UNDEF`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noc: Option<String>,
-    /// The NoC's counter of transfers.
+    /// Transfer counter of the NoC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noc_status_counter: Option<u16>,
-    /// Payload in bytes, rounded up to 32; the greatest size that an event can hold, 8,160 or, since
-    /// TT-Metal 0.81.1, 131,040, stands for more, too.
+    /// Payload in bytes, rounded up to 32.
+    ///
+    /// The maximum that an event can hold may mean a larger payload: 8,160 or, since TT-Metal
+    /// 0.81.1, 131,040.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub num_bytes: Option<u64>,
     /// Name of the op.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub op_name: Option<String>,
-    /// Written as `null` wherever there are addresses: TT-Metal never sets it.
+    /// Always `null` in events with addresses; TT-Metal never sets it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub posted: Option<serde_json::Value>,
     /// Processor.
@@ -82,7 +84,7 @@ pub struct TraceObject {
     /// Kind of the event, such as `WRITE_`.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub event_type: Option<String>,
-    /// Target in the kernel's coordinates, where its tile is unknown; not part of the file.
+    /// Target in the kernel's coordinates, if its tile is unknown; not part of the file.
     #[serde(skip)]
     pub unplaced_target: Option<RawCoord>,
     /// Virtual channel.
@@ -91,7 +93,7 @@ pub struct TraceObject {
     /// Name of the zone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
-    /// Which end of the zone: `ZONE_START` or `ZONE_END`.
+    /// End of the zone: `ZONE_START` or `ZONE_END`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone_phase: Option<String>,
 }
@@ -105,7 +107,7 @@ pub struct Destination {
     pub dy: u16,
     /// Network of the receiving chip.
     pub noc: String,
-    /// Bytes for this target; negative where the parts are larger than the whole.
+    /// Bytes for this target; negative if the parts are larger than the whole.
     pub num_bytes: i64,
 }
 
@@ -116,22 +118,22 @@ pub struct FabricSend {
     /// Hops east, on a mesh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub e_hops: Option<u8>,
-    /// Ethernet channel by which the packet leaves the chip.
+    /// Ethernet channel through which the packet leaves the chip.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eth_chan: Option<u16>,
-    /// Core that passes packets on to the router.
+    /// Core that forwards packets to the router.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fabric_mux: Option<FabricMux>,
-    /// True if all chips on the way take the packet, on a mesh.
+    /// True if all chips on the route receive the packet, on a mesh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_mcast: Option<bool>,
     /// Hops north or south, on a mesh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ns_hops: Option<u8>,
-    /// Chips that take the packet, on a line.
+    /// Number of chips that receive the packet, on a line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<u32>,
-    /// Hops to the first chip that takes the packet, on a line.
+    /// Hops to the first chip that receives the packet, on a line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_distance: Option<u32>,
     /// Hops west, on a mesh.
@@ -139,7 +141,7 @@ pub struct FabricSend {
     pub w_hops: Option<u8>,
 }
 
-/// A core that passes fabric packets on to a router.
+/// Core that forwards fabric packets to a router.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FabricMux {
     /// Network of its write to the router.

@@ -1,4 +1,4 @@
-//! The 64 bits of a NoC event.
+//! Decoder of the 64 bits of a NoC event.
 
 use crate::noc_events::{
     kind::{EventKind, Numbering},
@@ -8,7 +8,7 @@ use crate::noc_events::{
 /// One of the two networks of a chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Noc {
-    /// The event names none.
+    /// The event has no network.
     Undefined,
     /// NoC 0.
     Noc0,
@@ -36,14 +36,14 @@ impl Noc {
         }
     }
 
-    /// Returns the network that TT-Metal calls `name`.
+    /// Returns the network with this name in TT-Metal.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Undefined, Self::Noc0, Self::Noc1].into_iter().find(|noc| noc.name() == name)
     }
 }
 
-/// A coordinate as the kernel gave it to the NoC: translated, or raw on that NoC.
+/// Coordinate as the kernel passed it to the NoC: translated, or raw on that NoC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RawCoord {
     /// Column; -1 if the event has no target.
@@ -52,24 +52,24 @@ pub struct RawCoord {
     pub y: i8,
 }
 
-/// An event of the tile's own NoC.
+/// Event of the tile's own NoC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalEvent {
     /// Kind of the event.
     pub kind: EventKind,
-    /// Target; the first corner of a multicast's rectangle.
+    /// Target, or the first corner of a multicast's rectangle.
     pub target: RawCoord,
     /// The other corner of a multicast's rectangle.
     pub multicast_end: RawCoord,
-    /// Network that the event went over.
+    /// Network of the event.
     pub noc: Noc,
-    /// Virtual channel, -8 to 7; -1 where the event names none.
+    /// Virtual channel, -8 to 7; -1 if the event has none.
     pub virtual_channel: i8,
     /// Payload in units of 32 bytes, rounded up.
     pub chunk_count: u16,
-    /// Width of the size; its greatest number stands for more, too.
+    /// Width of the size field. Its maximum value may mean a larger payload.
     pub size_field: SizeField,
-    /// True if the writer waits for no acknowledgement.
+    /// True if the writer does not wait for an acknowledgement.
     pub is_posted: bool,
 }
 
@@ -77,8 +77,8 @@ impl LocalEvent {
     /// Bytes of one unit of the payload.
     const CHUNK_BYTES: u32 = 32;
 
-    /// Returns the payload in bytes, rounded up to 32; at most 8,160 or 131,040 as the size's
-    /// field is wide.
+    /// Returns the payload in bytes, rounded up to 32. The maximum is 8,160 or 131,040, depending
+    /// on the width of the size field.
     #[must_use]
     pub const fn byte_count(&self) -> u32 {
         (self.chunk_count as u32).saturating_mul(Self::CHUNK_BYTES)
@@ -90,7 +90,7 @@ impl LocalEvent {
         self.chunk_count == self.size_field.most_chunks()
     }
 
-    /// Returns the target, unless the event has none or takes that of an earlier one.
+    /// Returns the target, unless the event has none or uses that of an earlier event.
     #[must_use]
     pub const fn own_target(&self) -> Option<RawCoord> {
         let RawCoord { x, y } = self.target;
@@ -100,16 +100,16 @@ impl LocalEvent {
     }
 }
 
-/// Form of a fabric packet's route.
+/// Encoding of a fabric packet's route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FabricPacket {
     /// Hops along a line, in one byte.
     Regular,
-    /// Hops along a line, two bits each.
+    /// Hops along a line, with two bits each.
     LowLatency,
     /// Hops on a mesh.
     LowLatencyMesh,
-    /// A route that routers choose.
+    /// Route chosen by the routers.
     DynamicMesh,
 }
 
@@ -125,33 +125,33 @@ impl FabricPacket {
     }
 }
 
-/// A packet of the fabric.
+/// Fabric packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FabricEvent {
     /// Kind of the event.
     pub kind: EventKind,
-    /// Target on the chip that receives it.
+    /// Target on the receiving chip.
     pub target: RawCoord,
     /// The other corner of a multicast's rectangle.
     pub multicast_end: RawCoord,
     /// Network of the receiving chip.
     pub noc: Noc,
-    /// Form of the route that follows.
+    /// Encoding of the route that follows.
     pub packet: FabricPacket,
 }
 
-/// One part of a fabric packet that writes to several places.
+/// One part of a fabric packet that writes to several addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScatterEvent {
-    /// Target on the chip that receives it.
+    /// Target on the receiving chip.
     pub target: RawCoord,
-    /// Bytes for this target; 0 for the last, which takes what is left.
+    /// Bytes for this target; 0 for the last target, which gets the rest.
     pub chunk_bytes: i16,
-    /// How many such events make the packet.
+    /// Number of such events in the packet.
     pub chunk_count: i8,
     /// Network of the receiving chip.
     pub noc: Noc,
-    /// Form of the route that follows.
+    /// Encoding of the route that follows.
     pub packet: FabricPacket,
 }
 
@@ -160,7 +160,7 @@ pub struct ScatterEvent {
 pub enum Routing {
     /// Along a line.
     Line {
-        /// The packet's own word.
+        /// Route word of the packet.
         value: u32,
     },
     /// On a mesh.
@@ -171,54 +171,54 @@ pub enum Routing {
         east_hops: u8,
         /// Hops west.
         west_hops: u8,
-        /// True if all chips on the way take the packet.
+        /// True if all chips on the route receive the packet.
         is_multicast: bool,
     },
-    /// On a mesh, and the device did not record it, as since TT-Metal 0.81.1.
+    /// On a mesh, but not recorded by the device, as since TT-Metal 0.81.1.
     Unrecorded,
 }
 
-/// The 64 bits of a NoC event, read.
+/// Decoded 64 bits of a NoC event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
-    /// An event of the tile's own NoC.
+    /// Event of the tile's own NoC.
     Local(LocalEvent),
-    /// A packet of the fabric.
+    /// Fabric packet.
     Fabric(FabricEvent),
-    /// A part of a packet of the fabric.
+    /// Part of a fabric packet.
     Scatter(ScatterEvent),
-    /// The route of the packet before.
+    /// Route of the previous packet.
     Routing(Routing),
 }
 
-/// A word that is no NoC event.
+/// Error for a word that is not a NoC event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PayloadError {
-    /// The kind's number is not in the table.
+    /// The number of the kind is unknown.
     #[error("{number} is no kind of NoC event")]
     UnknownKind {
-        /// The number.
+        /// Number of the kind.
         number: u8,
     },
-    /// The network's number is neither 0, 1 nor 2.
+    /// The number of the network is not 0, 1 or 2.
     #[error("{number} is no NoC")]
     UnknownNoc {
-        /// The number.
+        /// Number of the network.
         number: u8,
     },
-    /// The number of the route's form is not in the table.
+    /// The number of the route's encoding is unknown.
     #[error("{number} is no form of a fabric packet")]
     UnknownPacket {
-        /// The number.
+        /// Number of the encoding.
         number: u8,
     },
 }
 
 impl Payload {
-    /// Reads the 64 bits of a NoC event.
+    /// Decodes the 64 bits of a NoC event.
     ///
     /// # Errors
-    /// If a field holds a number without a meaning.
+    /// Returns an error if a field has a number without a meaning.
     ///
     /// ```
     /// use analysis::noc_events::{EventKind, Noc, Numbering, Payload, SizeField};
@@ -246,7 +246,7 @@ impl Payload {
             EventKind::FabricRoutingFields1d => {
                 Self::Routing(Routing::Line { value: u32::from_le_bytes([x, y, end_x, end_y]) })
             }
-            // A packet that goes nowhere is none: the number was given to another meaning.
+            // A packet without hops is not a route; the number has another meaning.
             EventKind::FabricRoutingFields2d if bits >> u8::BITS == 0 => {
                 Self::Routing(Routing::Unrecorded)
             }
@@ -277,7 +277,7 @@ impl Payload {
                     target,
                     multicast_end,
                     noc: noc_of(carrier)?,
-                    // The upper four bits, with their sign.
+                    // The upper four bits, with sign.
                     virtual_channel: carrier.cast_signed() >> 4,
                     chunk_count,
                     size_field,
@@ -305,19 +305,19 @@ fn fabric_carrier(carrier: u8) -> Result<(Noc, FabricPacket), PayloadError> {
     Ok((noc_of(carrier)?, packet))
 }
 
-/// The second value of a 16-byte NoC event: addresses and a counter.
+/// Second value of a 16-byte NoC event: addresses and a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trailer {
     /// Local address of the target.
     pub target_address: u32,
     /// Local address of the source.
     pub source_address: u32,
-    /// The NoC's counter of transfers, 12 bits.
+    /// Transfer counter of the NoC, 12 bits.
     pub noc_counter: u16,
 }
 
 impl Trailer {
-    /// Reads the 64 bits: a target's address, a source's, and a counter.
+    /// Decodes the 64 bits: the target's address, the source's address, and a counter.
     ///
     /// ```
     /// use analysis::noc_events::Trailer;
@@ -327,7 +327,7 @@ impl Trailer {
     /// ```
     #[must_use]
     pub const fn decode(bits: u64) -> Self {
-        /// Address by 4 in 22 bits, and the two bits below in four.
+        /// Decodes an address: 22 bits of address / 4, and the two lower bits in four bits.
         #[expect(clippy::cast_possible_truncation, reason = "24 bits are left")]
         const fn address(bits: u64) -> u32 {
             ((bits & 0x3F_FFFF) << 2 | (bits >> 22 & 3)) as u32
@@ -339,7 +339,7 @@ impl Trailer {
         }
     }
 
-    /// Describes them as a line of a device log does, which has room for the event itself only.
+    /// Formats the values as in a line of a device log, which only has room for the event itself.
     ///
     /// ```
     /// use analysis::noc_events::Trailer;
@@ -350,7 +350,7 @@ impl Trailer {
     /// ```
     ///
     /// # Compatibility
-    /// Meta data of `profile_log_device.csv`: keys by name, `;` in place of commas.
+    /// Metadata of `profile_log_device.csv`: keys sorted by name, `;` instead of commas.
     #[must_use]
     pub fn to_text(self) -> String {
         let Self { target_address, source_address, noc_counter } = self;
@@ -360,7 +360,7 @@ impl Trailer {
         )
     }
 
-    /// Reads such a description; `None` of any other text.
+    /// Parses such a text; `None` for other texts.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
         /// Keys of the text.
@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     fn a_log_of_a_blackhole_holds_what_upstream_found_in_it() {
-        // Data of the first two rows of blackhole-noc-256, and upstream's JSON of them.
+        // Data of the first two rows of blackhole-noc-256, and TT-Metal's JSON for them.
         let wait = local(264_982_319_071_004);
         assert_eq!((wait.kind.name(), wait.noc.name()), ("SEMAPHORE_WAIT", "NOC_0"));
         assert_eq!((wait.virtual_channel, wait.byte_count(), wait.own_target()), (-1, 0, None));
@@ -432,7 +432,7 @@ mod tests {
 
     #[test]
     fn newer_sizes_have_twelve_bits_and_the_posted_bit_behind_them() {
-        // Packed by hand after the bit fields of `event_metadata.hpp` of 0.81.1.
+        // Packed by hand from the bit fields of `event_metadata.hpp` of 0.81.1.
         let upper = |chunks: u64, posted: u64| (posted << 12 | chunks) << 48 | 0x11 << 40 | 11;
         for (chunks, posted) in [(0, 0), (8, 1), (255, 0), (256, 0), (300, 1), (4095, 1)] {
             let bits = upper(chunks, posted);

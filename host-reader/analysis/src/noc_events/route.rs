@@ -1,4 +1,4 @@
-//! Links that bytes take from tile to tile.
+//! Links between tiles on the route of bytes.
 
 #![expect(clippy::arithmetic_side_effects, reason = "a route stays on the grid")]
 
@@ -13,14 +13,14 @@ pub enum Direction {
     East,
     /// To the next row.
     South,
-    /// To the column before.
+    /// To the previous column.
     West,
-    /// To the row before.
+    /// To the previous row.
     North,
 }
 
 impl Direction {
-    /// Returns the name that tables show.
+    /// Returns the name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -32,21 +32,21 @@ impl Direction {
     }
 }
 
-/// Columns and rows of a chip's tiles.
+/// Number of columns and rows of a chip's tiles.
 pub(super) type Grid = (u16, u16);
 
 /// Tiles of a multicast, in the order in which its packet reaches them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rectangle {
-    /// The corner that is reached first.
+    /// Corner that the packet reaches first.
     pub(super) first: Noc0Coord,
-    /// The corner that is reached last.
+    /// Corner that the packet reaches last.
     pub(super) last: Noc0Coord,
 }
 
 impl Rectangle {
-    /// Columns and rows, each ascending; `None` if the rectangle reaches around the grid's edge,
-    /// which its packet then does, too.
+    /// Returns columns and rows, each ascending; `None` if the rectangle wraps around the grid's
+    /// edge, as its packet then also does.
     pub(super) fn lines(self, noc: Noc) -> Option<[std::ops::RangeInclusive<u16>; 2]> {
         let (low, high) = match noc {
             Noc::Undefined => return None,
@@ -58,9 +58,10 @@ impl Rectangle {
     }
 }
 
-/// The links that bytes take: on NoC 0 east, then south; on NoC 1 north, then west.
+/// Returns the links that bytes take: on NoC 0 east, then south; on NoC 1 north, then west.
 ///
-/// Both networks are rings in each direction. None without a network or off the grid.
+/// Both networks are rings in each direction. The result is empty without a network or off the
+/// grid.
 ///
 /// # Compatibility
 /// tt-isa-documentation, `WormholeB0/NoC/RoutingPaths.md`.
@@ -103,13 +104,13 @@ pub(super) fn route(
     links
 }
 
-/// The links that the packet of a multicast takes, each once; `None` if it reaches around the
-/// grid's edge or off the grid.
+/// Returns the links that a multicast's packet takes, each once; `None` if it wraps around the
+/// grid's edge or leaves the grid.
 ///
 /// # Compatibility
 /// tt-npe at 10216031, `device_models/wormhole_b0.hpp`: on NoC 0 the routes to each column's last
-/// row. On NoC 1 those to each row's last column, so that links to columns further west are in no
-/// figure there or here.
+/// row, on NoC 1 those to each row's last column. So on NoC 1, links to columns further west are in
+/// no figure, neither in tt-npe nor here.
 pub(super) fn multicast_route(
     noc: Noc,
     from: Noc0Coord,
@@ -168,7 +169,7 @@ mod tests {
             (at(3, 2), South),
         ];
         assert_eq!(links, expected);
-        // On NoC 1 the packet comes from the other corner.
+        // On NoC 1, the packet starts at the other corner.
         let tiles = Rectangle { first: at(3, 3), last: at(2, 2) };
         let links = multicast_route(Noc::Noc1, at(4, 4), tiles, GRID).unwrap();
         let mut links: Vec<_> = links.into_iter().map(|(tile, to)| (tile.x, tile.y, to)).collect();

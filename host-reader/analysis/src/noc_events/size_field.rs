@@ -1,12 +1,12 @@
-//! Width of the field that holds an event's size, which TT-Metal changed.
+//! Width of an event's size field, which differs between versions of TT-Metal.
 
 use crate::noc_events::kind::{EventKind, Numbering};
 
-/// Width of the size of an event of the tile's own NoC, in units of 32 bytes; the bit behind it
-/// says whether a write is posted.
+/// Width of the size field of an event of the tile's own NoC, in units of 32 bytes. The next bit is
+/// set if a write is posted.
 ///
 /// # Compatibility
-/// `event_metadata.hpp` of TT-Metal: 12 bits in 0.81.1, 8 bits in the versions before.
+/// `event_metadata.hpp` of TT-Metal: 12 bits in 0.81.1, 8 bits in earlier versions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SizeField {
     /// Sizes up to 8,160 bytes.
@@ -16,18 +16,18 @@ pub enum SizeField {
     Bits12,
 }
 
-/// A field's width, and how sure that is.
+/// Detected width of the size field, and its certainty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundSizeField {
     /// Width that explains the events.
     pub field: SizeField,
-    /// Events that mean something else with the other width. They are taken as posted writes of
-    /// older versions, and may be writes of 8 to 16 KiB of newer ones.
+    /// Number of events with another meaning in the other width. They are taken as posted writes of
+    /// older versions, and may be writes of 8 to 16 KiB of newer versions.
     pub undecided_count: u64,
 }
 
 impl SizeField {
-    /// Greatest size, in units of 32 bytes, which stands for more, too.
+    /// Returns the maximum size in units of 32 bytes, which may mean a larger size.
     #[must_use]
     pub const fn most_chunks(self) -> u16 {
         match self {
@@ -36,7 +36,8 @@ impl SizeField {
         }
     }
 
-    /// Size in units of 32 bytes, and whether a write is posted, from an event's upper two bytes.
+    /// Splits an event's upper two bytes into the size in units of 32 bytes and true for a posted
+    /// write.
     pub(crate) const fn split(self, upper: u16) -> (u16, bool) {
         match self {
             Self::Bits8 => (upper & 0xFF, upper >> 8 & 1 != 0),
@@ -46,9 +47,10 @@ impl SizeField {
 
     /// Finds the width that explains these events.
     ///
-    /// Older versions used the lowest bit of the upper byte alone, for posted writes. Any other
-    /// bit there is the size or the posted bit of a newer version. So is the lowest one of a read,
-    /// which is never posted, and that of a plain write of no other bytes: 8 KiB.
+    /// In the upper byte, older versions only used the lowest bit, for posted writes. Any other bit
+    /// there is part of the size or the posted bit of a newer version. So is the lowest bit in two
+    /// cases: in a read, which is never posted, and in a plain write whose other size bits are 0,
+    /// which means 8 KiB.
     ///
     /// ```
     /// use analysis::noc_events::{Numbering, SizeField};
@@ -110,8 +112,8 @@ impl SizeEvidence {
     }
 }
 
-/// Returns true if no version records a posted event of this kind with a size of 8 bits of
-/// `chunk_count`: a read, or a write of nothing.
+/// Returns true if no version records a posted event of this kind with this size in 8 bits: a read,
+/// or a write of 0 bytes.
 const fn is_never_posted(kind: EventKind, chunk_count: u8) -> bool {
     kind.is_read()
         || chunk_count == 0 && matches!(kind, EventKind::Write | EventKind::WriteMulticast)
@@ -141,7 +143,7 @@ mod tests {
             let decisive = word(kind, chunk_count, true);
             assert_eq!(found(&[posted_write, decisive]), (SizeField::Bits12, 0), "{kind:?}");
         }
-        // Events without bytes that may be posted, and reads that are not, decide nothing.
+        // Events without bytes that may be posted, and reads that are not posted, decide nothing.
         for undecisive in [word(WriteFlush, 0, true), word(SemaphoreInc, 0, true)] {
             assert_eq!(found(&[posted_write, undecisive]), (SizeField::Bits8, 2));
         }

@@ -1,11 +1,12 @@
-//! Which tile a kernel's coordinates mean.
+//! Mapping of a kernel's coordinates to tiles.
 //!
-//! Firmware switches a translation on, so that one pair of coordinates means one tile on both
-//! NoCs, whatever was harvested. What stays raw counts from the opposite corner on NoC 1.
+//! Firmware enables a translation, so that one pair of coordinates means the same tile on both
+//! NoCs, whatever is harvested. Coordinates that stay raw count from the opposite corner on NoC 1.
 //!
 //! # Compatibility
 //! Wormhole: tt-isa-documentation, `WormholeB0/NoC/Coordinates.md`: Tensix and Ethernet tiles are
-//! translated, DRAM tiles raw. Blackhole: tt-umd, `blackhole_coordinate_manager.cpp`: all are.
+//! translated, DRAM tiles are raw. Blackhole: tt-umd, `blackhole_coordinate_manager.cpp`: all tiles
+//! are translated.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -33,15 +34,15 @@ use reader::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TileMap {
     arch: &'static Arch,
-    /// Columns of Tensix tiles in the order of their translated numbers; `None` for each that
-    /// depends on which columns are harvested, where that is unknown.
+    /// Columns of Tensix tiles in the order of their translated numbers; `None` if the column
+    /// depends on unknown harvesting.
     pub(super) columns: Vec<Option<u16>>,
-    /// Rows of Tensix tiles, likewise.
+    /// Rows of Tensix tiles in the order of their translated numbers; `None` as for columns.
     pub(super) rows: Vec<Option<u16>>,
 }
 
 impl TileMap {
-    /// The tiles of a chip without harvesting; `None` for an architecture that is not known.
+    /// Returns the tiles of a chip without harvesting; `None` for an unknown architecture.
     #[must_use]
     pub fn unharvested(arch: &str) -> Option<Self> {
         let arch = Arch::from_name(arch)?;
@@ -49,12 +50,12 @@ impl TileMap {
         Some(Self { arch, columns: known(arch.columns), rows: known(arch.rows) })
     }
 
-    /// The tiles of a chip as far as its records show which are harvested.
+    /// Returns the tiles of a chip, as far as its records show which are harvested.
     ///
-    /// Of all sets of lines that can be harvested, those remain that agree with the size of the
-    /// worker grid, with the lines that records come from, and with the lines that are known. A translated number is known if it
-    /// means the same line in all of these: a grid of which every line but one recorded, as where
-    /// one line dispatches, is often known as a whole.
+    /// Of all sets of harvestable lines, those remain that agree with the size of the worker grid,
+    /// with the lines that have records, and with the known lines. A translated number is known if
+    /// it means the same line in all remaining sets. If every line but one has records, as when one
+    /// line dispatches, the whole grid is often known.
     #[must_use]
     pub fn of_device(device: &DeviceReadout) -> Option<Self> {
         Self::from_lane_ids(&device.chip, device.lanes.iter().map(|lane| lane.id))
@@ -69,15 +70,15 @@ impl TileMap {
         Some(map)
     }
 
-    /// Returns the columns and rows of the chip's grid of tiles.
+    /// Returns the number of columns and rows of the chip's grid.
     #[must_use]
     pub const fn grid(&self) -> (u16, u16) {
         self.arch.grid
     }
 
-    /// Returns the tile that a kernel's coordinates mean on a NoC.
+    /// Returns the tile of a kernel's coordinates on a NoC.
     ///
-    /// `None` if there is no such tile, or if it cannot be known which one it is.
+    /// `None` if there is no such tile, or if it cannot be determined.
     #[must_use]
     pub fn noc0(&self, coord: RawCoord, noc: Noc) -> Option<Noc0Coord> {
         let (x, y) = (u16::try_from(coord.x).ok()?, u16::try_from(coord.y).ok()?);
@@ -90,12 +91,12 @@ impl TileMap {
         self.blackhole(noc, x, y)
     }
 
-    /// Returns the cycles that a flit takes from one tile to another where nobody else sends: from
-    /// the first one's interface by every router on the way to the other one's.
+    /// Returns the cycles of a flit from one tile to another without other traffic: from the
+    /// interface of the first tile through every router on the route to the interface of the other.
     ///
     /// # Compatibility
-    /// tt-isa-documentation, `NoC/README.md`: 9 cycles from router to router, 5 between a router and
-    /// its interface; NoC 0 leads right and down around the torus, NoC 1 left and up.
+    /// tt-isa-documentation, `NoC/README.md`: 9 cycles from router to router, 5 between a router
+    /// and its interface. NoC 0 routes right and down around the torus, NoC 1 left and up.
     #[must_use]
     pub fn way_cycles(&self, noc: Noc, from: Noc0Coord, to: Noc0Coord) -> u64 {
         let (from, to) = if noc == Noc::Noc1 { (to, from) } else { (from, to) };
@@ -124,7 +125,7 @@ impl TileMap {
         u16::try_from(index / TILES_OF_CONTROLLER).ok()
     }
 
-    /// Returns true if a tile of this place holds a Tensix core.
+    /// Returns true if there is a Tensix core at this coordinate.
     #[must_use]
     pub fn is_tensix(&self, tile: Noc0Coord) -> bool {
         self.arch.columns.contains(&tile.x) && self.arch.rows.contains(&tile.y)
@@ -178,7 +179,7 @@ fn at<T: Copy>(list: &[T], index: u16) -> Option<T> {
     list.get(usize::from(index)).copied()
 }
 
-/// Facts of an architecture.
+/// Properties of an architecture.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Arch {
     pub(super) name: &'static str,
@@ -189,7 +190,7 @@ pub(super) struct Arch {
     pub(super) harvests_rows: bool,
     /// Ethernet tiles by channel.
     ethernet: &'static [(u16, u16)],
-    /// DRAM tiles, those of a controller one behind the other.
+    /// DRAM tiles, sorted by controller.
     dram: &'static [(u16, u16)],
 }
 
@@ -198,13 +199,13 @@ impl Arch {
         ARCHS.into_iter().find(|known| known.name == name)
     }
 
-    /// Rows or columns of worker tiles that can be harvested, in ascending order.
+    /// Returns the rows or columns of worker tiles that can be harvested, in ascending order.
     pub(super) const fn harvestable(&self) -> &'static [u16] {
         if self.harvests_rows { self.rows } else { self.columns }
     }
 
-    /// The number after translation of the line of worker tiles that a kernel's coordinates mean;
-    /// `None` if they mean another tile.
+    /// Returns the translated number of the line of worker tiles for a kernel's coordinates; `None`
+    /// if the coordinates mean another kind of tile.
     pub(super) fn line_number(&self, coord: RawCoord) -> Option<u16> {
         let (x, y) = (u16::try_from(coord.x).ok()?, u16::try_from(coord.y).ok()?);
         if self.harvests_rows {
@@ -275,7 +276,7 @@ const WORMHOLE_TENSIX: u16 = 18;
 const BLACKHOLE_ETHERNET_ROW: u16 = 25;
 const BLACKHOLE_ETHERNET_COLUMN: u16 = 20;
 
-/// DRAM tiles that lead to one controller.
+/// Number of DRAM tiles per controller.
 const TILES_OF_CONTROLLER: usize = 3;
 
 /// DRAM tiles of a Wormhole by controller.
@@ -300,7 +301,7 @@ const WORMHOLE_DRAM: [(u16, u16); 18] = [
     (5, 7),
 ];
 
-/// DRAM tiles of a Blackhole in the order of their translated rows, of both columns.
+/// DRAM tiles of a Blackhole in both columns, in the order of their translated rows.
 const BLACKHOLE_DRAM: [(u16, u16); 24] = [
     (0, 0),
     (0, 1),
@@ -375,12 +376,12 @@ mod tests {
 
     #[test]
     fn harvested_rows_come_last_where_the_records_show_them() {
-        // 64 cores are eight rows; these are all that the chip has left.
+        // 64 cores are eight rows; these are all remaining rows of the chip.
         let seen = [1, 2, 3, 5, 7, 8, 9, 11].map(|y| (1, y));
         let map = TileMap::of_device(&device("wormhole_b0", 64, &seen)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 21), Some((1, 5)));
         assert_eq!(tile(&map, Noc::Noc0, 18, 26), Some((1, 4)));
-        // Of rows 4, 6 to 10 one more is left: which numbers mean row 5 depends on it.
+        // One more of rows 4 and 6 to 10 remains. The number of row 5 depends on it.
         let silent = [1, 2, 3, 7, 8, 9, 11].map(|y| (1, y));
         let map = TileMap::of_device(&device("wormhole_b0", 64, &silent)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 20), Some((1, 3)), "before the row that is unknown");
@@ -392,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_silent_last_line_hides_no_other() {
-        // Twelve columns are left, and the one that dispatches recorded nothing: 14, 15 or 16.
+        // Twelve columns remain. The dispatching one has no records: 14, 15 or 16.
         let seen = [1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13].map(|x| (x, 2));
         let map = TileMap::of_device(&device("blackhole", 120, &seen)).unwrap();
         for (x, y) in seen {
@@ -400,7 +401,7 @@ mod tests {
             assert_eq!(tile(&map, Noc::Noc1, raw_x, raw_y), Some((x, y)));
         }
         assert_eq!(tile(&map, Noc::Noc0, 14, 2), None, "column 14, 15 or 16");
-        // Eight rows are left, of which one of 9, 10 and 11 is silent.
+        // Eight rows remain. One of 9, 10 and 11 has no records.
         let seen = [1, 2, 3, 4, 5, 7, 8].map(|y| (1, y));
         let map = TileMap::of_device(&device("wormhole_b0", 64, &seen)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 24), Some((1, 8)), "the seventh row");
@@ -423,7 +424,7 @@ mod tests {
 
     #[test]
     fn a_grid_that_no_product_has_says_nothing_of_harvesting() {
-        // Perhaps eight rows without the one that dispatches, which can be row 4, 10 or 11.
+        // Possibly eight rows without the dispatching one, which can be row 4, 10 or 11.
         let seen = [1, 2, 3, 5, 7, 8, 9].map(|y| (1, y));
         let map = TileMap::of_device(&device("wormhole_b0", 56, &seen)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 20), Some((1, 3)));

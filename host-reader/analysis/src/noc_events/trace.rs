@@ -1,4 +1,4 @@
-//! NoC traces: what every program did on the networks, as TT-Metal's files have it.
+//! NoC traces: the NoC events of every program, in the form of TT-Metal's files.
 
 use crate::noc_events::{
     fabric::Packet,
@@ -20,34 +20,34 @@ use reader::{
 use std::collections::BTreeMap;
 use wire::{PacketKind, Risc, RunHostId, ZoneId};
 
-/// Choices for making traces.
+/// Options for building traces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceOptions {
-    /// Numbers of the events; `None` finds them by the packets of the fabric.
+    /// Numbering of the events; `None` to detect it from fabric packets.
     pub numbering: Option<Numbering>,
-    /// Width of the events' sizes; `None` finds it by sizes and posted writes.
+    /// Width of the events' size field; `None` to detect it from sizes and posted writes.
     pub size_field: Option<SizeField>,
 }
 
-/// Trace of one program, or of one replay of it, on one chip.
+/// Trace of one program or one replay of it on one chip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgramTrace {
-    /// The chip.
+    /// Number of the chip.
     pub chip_id: u32,
-    /// The program, encoded with its chip.
+    /// Program, encoded with its chip.
     pub program: RunHostId,
-    /// The replay, if it was one.
+    /// Trace replay, if the program was replayed.
     pub trace: Option<TraceReplay>,
-    /// Name of the op; empty if it is not known.
+    /// Name of the op; empty if unknown.
     pub op_name: String,
-    /// Ends of zones and events, by core, RISC and time.
+    /// Zone ends and events, sorted by core, RISC and time.
     pub objects: Vec<TraceObject>,
 }
 
 impl ProgramTrace {
-    /// Returns the name that TT-Metal gives the file.
+    /// Returns TT-Metal's name for the file.
     ///
-    /// A character of the op's name that ends a folder's name becomes `_`.
+    /// Path separators in the op's name become `_`.
     ///
     /// ```
     /// use analysis::noc_events::ProgramTrace;
@@ -73,8 +73,10 @@ impl ProgramTrace {
         format!("noc_trace_dev{}{op}_ID{}{trace}.json", self.chip_id, self.program.0)
     }
 
-    /// Sorts the objects of a file into traces. Objects say which chip and program they are of, the
-    /// file's name where they do not (zones of releases before 2026), and which replay.
+    /// Sorts the objects of a file into traces.
+    ///
+    /// Objects contain their chip and program. If they do not (zones of releases before 2026), the
+    /// file's name gives them. The file's name also gives the replay.
     ///
     /// ```
     /// use analysis::noc_events::{ProgramTrace, read_json};
@@ -105,28 +107,28 @@ impl ProgramTrace {
         traces.into_values().collect()
     }
 
-    /// Returns true if a file's name is one that TT-Metal gives to traces.
+    /// Returns true if the file's name has TT-Metal's form for traces.
     #[must_use]
     pub fn is_file_name(name: &str) -> bool {
         name.starts_with("noc_trace_") && name.ends_with(".json")
     }
 }
 
-/// The last number in a file's name with this word in front of it.
+/// Returns the last number in a file's name that follows this text.
 fn number_of_name(name: &str, word: &str) -> Option<u32> {
     let (_, rest) = name.rsplit_once(word)?;
     let end = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
     rest.get(..end)?.parse().ok()
 }
 
-/// The replay that the name of a file ends with.
+/// Returns the replay at the end of a file's name.
 fn replay_of_name(name: &str) -> Option<TraceReplay> {
     let (_, number) = name.strip_suffix(".json")?.rsplit_once("_traceID")?;
     let number: u64 = number.parse().ok()?;
     Some(TraceReplay { trace_id: number >> 32, counter: number & u64::from(u32::MAX) })
 }
 
-/// Events that could not be taken as they were, by kind, with where each was found first.
+/// Notes about unusable events, by kind, each with the first lane and time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceNotes {
     notes: BTreeMap<String, (u64, LaneId, u64)>,
@@ -152,7 +154,7 @@ impl TraceNotes {
         self.notes.values().map(|(count, ..)| count).sum()
     }
 
-    /// Sentences, one for each kind: what, how often, and where first.
+    /// Returns one sentence for each kind: problem, number, and first occurrence.
     pub fn sentences(&self) -> impl Iterator<Item = String> {
         self.notes.iter().map(|(what, (count, lane, time))| {
             format!("{count} x {what}; first: {lane}, cycle {time}")
@@ -163,28 +165,30 @@ impl TraceNotes {
 /// Traces of all programs of a recording.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NocTraces {
-    /// One for each program or replay of a chip that recorded any NoC event, by chip and program.
+    /// Traces of each program or replay of a chip with any NoC event, sorted by chip and program.
     pub programs: Vec<ProgramTrace>,
-    /// Notes about what was left out, and why.
+    /// Notes about events that were left out, with the reasons.
     pub notes: TraceNotes,
 }
 
 impl NocTraces {
-    /// Name of the file beside the traces that says where in a cluster each chip is.
+    /// Name of the file next to the traces with each chip's coordinates in a cluster.
     pub const CLUSTER_FILE: &'static str = "cluster_coordinates.json";
-    /// How the chips of a mesh are connected, of which TT-Metal's runtime knows and its profiler's
-    /// records do not: read by tools beside the traces.
+    /// Name of the file next to the traces with the connections between the chips of a mesh.
+    /// Other tools read it. TT-Metal's runtime knows the connections; its profiler does not record
+    /// them.
     pub const TOPOLOGY_FILE: &'static str = "topology.json";
-    /// Text of that file where the chips' coordinates are unknown: no recording holds them.
+    /// Text of `CLUSTER_FILE` if the chips' coordinates are unknown. No recording contains them.
     ///
     /// # Compatibility
-    /// TT-Metal writes the same for a board without such coordinates, as a Blackhole p150 is.
+    /// TT-Metal writes the same text for a board without such coordinates, such as a Blackhole
+    /// p150.
     pub const UNKNOWN_CLUSTER: &'static str = "{\n  \"physical_chip_to_eth_coord\": null\n}";
 
-    /// Gathers the NoC events of a readout, program by program.
+    /// Collects the NoC events of a readout by program.
     ///
-    /// `op_name` gives the name of a chip's program, if it has one. A chip without NoC events has
-    /// no traces; of any other chip each program has one, as TT-Metal writes them.
+    /// `op_name` returns the name of a chip's program, if it has one. A chip without NoC events has
+    /// no traces. On other chips every program has a trace, as in TT-Metal's files.
     #[must_use]
     pub fn of_readout<'a>(
         readout: &Readout,
@@ -216,7 +220,7 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// The event, if it is one of the tile's own NoC.
+    /// Returns the event if it is one of the tile's own NoC.
     pub(crate) const fn local(&self) -> Option<&LocalEvent> {
         match &self.payload {
             Payload::Local(event) => Some(event),
@@ -273,7 +277,7 @@ impl Tiles {
         self.0.as_ref()?.ethernet_channel(tile)
     }
 
-    /// The tile that the coordinates mean, or a note that it is not known.
+    /// Returns the tile of the coordinates, or notes that it is unknown.
     fn noted_tile(
         &self,
         coord: RawCoord,
@@ -401,7 +405,8 @@ impl Tiles {
         Some(object)
     }
 
-    /// Targets of a packet and the bytes for each; the last part of several takes the rest.
+    /// Returns the targets of a packet with the bytes for each. The last of several targets gets
+    /// the rest.
     fn destinations(
         &self,
         packet: &Packet,
@@ -445,7 +450,7 @@ fn with_transfer(base: TraceObject, local: &LocalEvent, kind: EventKind) -> Trac
     }
 }
 
-/// The route of a packet; `None` if its word has another form than the packet says.
+/// Decodes the route of a packet; `None` if its word does not match the packet's encoding.
 fn send_of(form: FabricPacket, routing: Routing) -> Option<FabricSend> {
     let line = |(start_distance, range)| FabricSend {
         start_distance: Some(start_distance),
@@ -474,10 +479,11 @@ fn send_of(form: FabricPacket, routing: Routing) -> Option<FabricSend> {
     }
 }
 
-/// Distance to the first chip that takes the packet, and how many take it, of two bits per hop.
+/// Decodes two bits per hop: the distance to the first receiving chip, and the number of receiving
+/// chips.
 #[expect(clippy::arithmetic_side_effects, reason = "a word has sixteen fields of two bits")]
 fn low_latency_hops(value: u32) -> (u32, u32) {
-    /// The packet is passed on and not taken.
+    /// The chip forwards the packet without receiving it.
     const FORWARD: u32 = 2;
     let fields = (0..16).map(|hop| value >> (2 * hop) & 3);
     let passed = fields.clone().take_while(|&field| field == FORWARD).count();

@@ -1,4 +1,4 @@
-//! Traffic: who moved how much, to whom, and over which links.
+//! Traffic: bytes moved between tiles and over links.
 
 use crate::noc_events::{
     kind::EventKind,
@@ -14,9 +14,9 @@ use wire::RunHostId;
 /// Events of one kind that one RISC recorded in one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Activity {
-    /// The chip.
+    /// Number of the chip.
     pub chip_id: u32,
-    /// The program.
+    /// Program.
     pub program: RunHostId,
     /// Name of the op; empty if it is not known.
     pub op_name: Arc<str>,
@@ -28,13 +28,13 @@ pub struct Activity {
     pub noc: Noc,
     /// Kind of the events.
     pub kind: EventKind,
-    /// How many there are.
+    /// Number of events.
     pub event_count: u64,
     /// Bytes of their payloads, each rounded up to 32.
     pub byte_count: u64,
-    /// Payloads of the greatest size that an event can hold, which stands for more, too.
+    /// Number of payloads with the maximum size that an event can hold, which may be larger.
     pub saturated_count: u64,
-    /// Cycles between the beginnings of waits and their ends; of waits alone.
+    /// Cycles between the beginnings and ends of waits; 0 for other events.
     pub wait_cycles: u64,
 }
 
@@ -49,62 +49,63 @@ impl Activity {
 /// Transfers between two tiles of a chip over one network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The chip.
+    /// Number of the chip.
     pub chip_id: u32,
-    /// The network.
+    /// Network.
     pub noc: Noc,
     /// Tile that the bytes come from.
     pub from: Noc0Coord,
     /// Tile that the bytes go to.
     pub to: Noc0Coord,
-    /// How many transfers there are.
+    /// Number of transfers.
     pub transfer_count: u64,
-    /// Bytes, each transfer rounded up to 32.
+    /// Bytes, with each transfer rounded up to 32.
     pub byte_count: u64,
 }
 
-/// Transfers of a core with a tile that is unknown, since the chip's harvested lines are.
+/// Transfers between a core and a tile that is unknown because the chip's harvested lines are
+/// unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnplacedPair {
-    /// The chip.
+    /// Number of the chip.
     pub chip_id: u32,
-    /// The network.
+    /// Network.
     pub noc: Noc,
-    /// The core that recorded them.
+    /// Core that recorded the transfers.
     pub core: Noc0Coord,
-    /// The other tile, in the coordinates of the core's kernel.
+    /// Other tile, in the coordinates of the core's kernel.
     pub target: RawCoord,
-    /// True if the bytes come from the other tile, false if they go there.
+    /// True if the bytes come from the other tile, false if they go to it.
     pub is_read: bool,
     /// Number of transfers.
     pub transfer_count: u64,
-    /// Bytes, each transfer rounded up to 32.
+    /// Bytes, with each transfer rounded up to 32.
     pub byte_count: u64,
 }
 
 /// A link between two neighbouring tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Link {
-    /// The chip.
+    /// Number of the chip.
     pub chip_id: u32,
-    /// The network.
+    /// Network.
     pub noc: Noc,
-    /// Tile that the link leaves.
+    /// Tile at the start of the link.
     pub tile: Noc0Coord,
-    /// Direction in which it leaves it.
+    /// Direction of the link from that tile.
     pub direction: Direction,
 }
 
 /// Bytes over one link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkLoad {
-    /// The link.
+    /// Link.
     pub link: Link,
-    /// Bytes, each transfer rounded up to 32.
+    /// Bytes, with each transfer rounded up to 32.
     pub byte_count: u64,
 }
 
-/// Traffic of a number of programs.
+/// Traffic of one or more programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Events by program, core, RISC, network and kind.
@@ -113,24 +114,24 @@ pub struct Traffic {
     pub pairs: Vec<Pair>,
     /// Bytes by link.
     pub links: Vec<LinkLoad>,
-    /// Transfers to several tiles at once; they are in no pair and on no link.
+    /// Number of multicasts, which are not in `pairs` or `links`.
     pub multicast_count: u64,
-    /// Transfers whose tile is unknown, by network, core and target.
+    /// Transfers with an unknown tile, by network, core and target.
     pub unplaced_pairs: Vec<UnplacedPair>,
-    /// Transfers whose tile is unknown; they are in no pair and on no link.
+    /// Number of transfers with an unknown tile, which are not in `pairs` or `links`.
     pub unplaced_count: u64,
-    /// Beginnings of waits without an end, whose cycles are not known.
+    /// Number of waits without an end, whose cycles are unknown.
     pub open_wait_count: u64,
-    /// Objects of a kind that is not known.
+    /// Number of objects of an unknown kind.
     pub unknown_count: u64,
-    /// The first of these: its kind, and where and when it was recorded.
+    /// Kind, lane and time of the first object of an unknown kind.
     pub first_unknown: Option<String>,
 }
 
 impl Traffic {
-    /// Adds up the events of traces.
+    /// Sums the events of traces.
     ///
-    /// `grid` gives the columns and rows of a chip's tiles; without them there are no links.
+    /// `grid` returns the columns and rows of a chip's tiles. Without them, there are no links.
     #[must_use]
     pub fn of_traces(traces: &[ProgramTrace], grid: impl Fn(u32) -> Option<(u16, u16)>) -> Self {
         let mut sums = Sums::default();
@@ -233,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_packets_size_is_part_of_the_state() {
-        // TT-Metal records the size of one packet's state, and none of the packets.
+        // TT-Metal records the packet size when the state is set, and no size for each packet.
         let traffic = traffic(vec![
             event(EventKind::ReadSetState, 10, Some((2, 1)), 2_048),
             event(EventKind::ReadWithState, 20, None, 0),

@@ -1,4 +1,4 @@
-//! Bytes that events moved, with their targets.
+//! Transfers: bytes that events moved, with their targets.
 
 use crate::noc_events::{
     kind::EventKind,
@@ -15,9 +15,9 @@ pub(super) enum Target {
     Tile(Noc0Coord),
     /// All worker tiles of a rectangle.
     Rectangle(Rectangle),
-    /// An unknown tile, in the kernel's coordinates.
+    /// Unknown tile, in the kernel's coordinates.
     Unplaced(RawCoord),
-    /// Not said by the event or the ones before it.
+    /// Target missing in the event and in earlier events.
     Unknown,
 }
 
@@ -40,7 +40,7 @@ impl Target {
     }
 }
 
-/// The tile of two coordinates; older files have -1 where there is none.
+/// Returns the tile of two coordinates. Older files have -1 if there is no tile.
 fn tile_at(x: Option<i32>, y: Option<i32>) -> Option<Noc0Coord> {
     let coord = |at: Option<i32>| u16::try_from(at?).ok();
     coord(x).zip(coord(y)).map(|(x, y)| Noc0Coord { x, y })
@@ -80,33 +80,33 @@ impl TrafficEvent {
 pub(super) struct Transfer {
     /// Kind of the event.
     pub(super) kind: EventKind,
-    /// The network.
+    /// Network.
     pub(super) noc: Noc,
-    /// The core that recorded the event.
+    /// Core that recorded the event.
     pub(super) core: Noc0Coord,
-    /// Where the bytes come from if it is a read, else where they go to.
+    /// Source of a read, or destination of a write.
     pub(super) target: Target,
-    /// Size; 0 if neither the event nor its state says it.
+    /// Size in bytes; 0 if neither the event nor its state contains it.
     pub(super) byte_count: u64,
-    /// When the event was recorded.
+    /// Time of the event's record.
     pub(super) time: u64,
 }
 
 impl Transfer {
-    /// Returns true if an earlier event may say where the bytes go and how many they are.
+    /// Returns true if an earlier event may contain the target and the size.
     pub(super) const fn takes_state(&self) -> bool {
         takes_state(self.kind)
     }
 }
 
-/// Where events without a target of their own go to, and how much they move.
+/// Target and size for events without their own target.
 #[derive(Clone, Copy)]
 struct SetState {
     target: Target,
     byte_count: u64,
 }
 
-/// What a RISC's events leave to its later ones on one NoC: state of its reads and its writes.
+/// State that a RISC's events set for later ones on one NoC, for reads and for writes.
 #[derive(Default)]
 pub(super) struct TransferState {
     reads: Option<SetState>,
@@ -128,7 +128,7 @@ impl TransferState {
             (Target::Unknown, Some(state)) => state.target,
             _ => named,
         };
-        // One packet's size is part of the state; else each event has its own.
+        // The size of one packet is part of the state. Otherwise each event has its own size.
         let byte_count = state.map_or(0, |state| state.byte_count);
         let byte_count = if byte_count > 0 { byte_count } else { own_bytes };
         Some(Transfer { kind, noc, core, target, byte_count, time })
@@ -139,7 +139,7 @@ impl TransferState {
     }
 }
 
-/// Returns true for reads and false for writes whose target the event sets for later ones.
+/// Returns true for reads and false for writes if the event sets the target of later events.
 const fn sets_state(kind: EventKind) -> Option<bool> {
     match kind {
         EventKind::ReadSetState | EventKind::ReadDramShardedSetState => Some(true),
@@ -148,7 +148,7 @@ const fn sets_state(kind: EventKind) -> Option<bool> {
     }
 }
 
-/// Returns true if the event goes to a target that an earlier one has set.
+/// Returns true if the event uses a target that an earlier event has set.
 const fn takes_state(kind: EventKind) -> bool {
     matches!(
         kind,

@@ -1,7 +1,7 @@
-//! Cost of the probes themselves on a chip: measured with a calibration kernel, subtracted
-//! from the durations of zones on request.
+//! Cost of the probes themselves on a chip, measured with a calibration kernel. On request, the
+//! cost is subtracted from the durations of zones.
 //!
-//! A calibration kernel records, several times each and with nothing else in them:
+//! The calibration kernel records these zones several times each, with nothing else in them:
 //!
 //! | zone | holds | measures |
 //! |---|---|---|
@@ -9,8 +9,8 @@
 //! | [`NESTED`] | one empty zone | cycles that a zone adds to the zone around it |
 //! | [`DATA`], [`WIDE_DATA`], [`EVENT`] | one record | cycles that it adds to the zone around it |
 //!
-//! Figures are medians, by chip and RISC, in cycles. This module does not launch the kernel;
-//! it reads its records. For the use of a run's figures see [`subtract_probe_costs`].
+//! Costs are medians by chip and RISC, in cycles. This module does not launch the kernel; it reads
+//! the kernel's records. [`subtract_probe_costs`] subtracts the costs from a run.
 
 #![expect(clippy::indexing_slicing, reason = "the index is that of a kind")]
 
@@ -26,18 +26,18 @@ use reader::{
 use std::collections::BTreeMap;
 use wire::Risc;
 
-/// The calibration kernel's zone with nothing in it.
+/// Name of the calibration kernel's empty zone.
 pub const EMPTY: &str = "PROBE-COST-EMPTY";
-/// Its zone with one empty zone in it.
+/// Name of the calibration kernel's zone that contains one empty zone.
 pub const NESTED: &str = "PROBE-COST-NESTED";
-/// Its zone with 8 bytes of data in it.
+/// Name of the calibration kernel's zone that contains 8 bytes of data.
 pub const DATA: &str = "PROBE-COST-DATA";
-/// Its zone with 16 bytes of data in it.
+/// Name of the calibration kernel's zone that contains 16 bytes of data.
 pub const WIDE_DATA: &str = "PROBE-COST-WIDE-DATA";
-/// Its zone with an event in it.
+/// Name of the calibration kernel's zone that contains an event.
 pub const EVENT: &str = "PROBE-COST-EVENT";
 
-/// No figure can be taken from a readout.
+/// Error for a readout without the records of a calibration kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected whole zones {EMPTY}, {NESTED}, {DATA}, {WIDE_DATA} and {EVENT} of a calibration \
@@ -48,11 +48,11 @@ pub struct NotCalibrated {
     pub lane_count: usize,
 }
 
-/// Takes the figures from what a calibration kernel recorded; RISCs on which one of its
-/// zones is missing are left out.
+/// Computes the costs from the records of a calibration kernel. RISCs with a missing zone are left
+/// out.
 ///
 /// # Errors
-/// If no RISC has them all.
+/// Returns an error if no RISC has all zones.
 pub fn measure_probe_costs(
     readout: &Readout,
     timeline: &Timeline,
@@ -89,7 +89,7 @@ impl Durations {
         }
     }
 
-    /// The figures, if every zone is there.
+    /// Returns the costs if every zone exists.
     fn cost(self) -> Option<ProbeCost> {
         let medians: Option<Vec<u64>> = self.0.into_iter().map(median).collect();
         let [empty, nested, data, wide_data, event] =
@@ -104,7 +104,7 @@ impl Durations {
     }
 }
 
-/// The upper of the two in the middle.
+/// Returns the median, or the larger of the two middle values.
 fn median(mut durations: Vec<u64>) -> Option<u64> {
     durations.sort_unstable();
     durations.get(durations.len() / 2).copied()

@@ -1,4 +1,4 @@
-//! Taking the cost of probes out of a timeline.
+//! Subtraction of the cost of probes from a timeline.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -14,26 +14,26 @@ use reader::{
 };
 use wire::PacketKind;
 
-/// A timeline without the cost of its probes, and what that was.
+/// Timeline without the cost of its probes, with statistics of the subtraction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subtraction {
-    /// The timeline: zones begin when they did and last as long as they would have. Zones
-    /// inside may thus seem to end after those around them.
+    /// Timeline in which zones keep their starts and last as long as they would without probes. So
+    /// inner zones may seem to end after the outer ones.
     pub timeline: Timeline,
-    /// The figures that were used.
+    /// Costs that were subtracted.
     pub costs: Vec<ProbeCostRow>,
-    /// Zones that were shorter than the cost of their probes, and are now 0 cycles long.
+    /// Number of zones that were shorter than the cost of their probes, and are now 0 cycles long.
     pub shorter_than_cost_count: u64,
-    /// Zones of RISCs without figures, which are as they were.
+    /// Number of zones on RISCs without measured costs. They are unchanged.
     pub uncalibrated_zone_count: u64,
 }
 
-/// Shortens every whole zone by the cost of its own probes and of those within it: once
-/// [`ProbeCost::empty_zone_cycles`], and for each zone, at any depth, and each record in
-/// it what that adds.
+/// Shortens every whole zone by the cost of its own probes and of the probes inside it.
 ///
-/// Probes that found no room left no record and stay in the durations, as do sum zones,
-/// which do not say how often they ran. Ends that are missing stay made up.
+/// The cost is [`ProbeCost::empty_zone_cycles`], plus the cost of each zone at any depth and of
+/// each record inside. Probes that found no room left no record, so their cost stays in the
+/// durations. It also stays in sum zones, which do not record how often they ran. Ends that were
+/// missing stay made up.
 ///
 /// # Cost
 /// Linear in the zones, and in the logarithm of a run's data and events.
@@ -58,7 +58,7 @@ pub fn subtract_probe_costs(
     result
 }
 
-/// Shortens the zones of one lane; returns how many are now empty that cost more.
+/// Shortens the zones of one lane; returns the number of zones that were shorter than their cost.
 fn shorten(paired: &mut LaneTimeline, lane: &Lane, cost: ProbeCost) -> u64 {
     let inside = zones_inside(&paired.zones);
     let records = RecordCosts::new(lane, cost);
@@ -80,7 +80,7 @@ fn shorten(paired: &mut LaneTimeline, lane: &Lane, cost: ProbeCost) -> u64 {
     shorter_count
 }
 
-/// For each zone, how many zones lie in it, at any depth.
+/// Returns the number of zones inside each zone, at any depth.
 fn zones_inside(zones: &Zones) -> Vec<u64> {
     let mut inside = vec![0; zones.len()];
     let mut around: Vec<usize> = Vec::new();
@@ -99,10 +99,10 @@ fn zones_inside(zones: &Zones) -> Vec<u64> {
     inside
 }
 
-/// Costs of a lane's data and events, which can be summed over a time range.
+/// Costs of a lane's data and events, as prefix sums over time.
 struct RecordCosts {
-    /// Per run, first that of records before any: times in order, each with the cost of the
-    /// records up to it.
+    /// Sorted times for each run, each with the cost of all records up to that time. The first
+    /// element is for records before any run.
     runs: Vec<Vec<(u64, u64)>>,
 }
 

@@ -1,10 +1,10 @@
-//! Figures worked out by hand.
+//! Tests with figures computed by hand.
 
 use super::*;
 use crate::{Report, ZoneStatistics};
 use recording::device_log::read_device_log;
 
-/// A log of one BRISC; a line is a time, a zone or `-`, and a type.
+/// Builds a log of one BRISC. A line is a time, a zone or `-`, and a type.
 fn readout(lines: &[(u64, &str, &str)]) -> Readout {
     let mut log = String::from(
         "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n\
@@ -42,7 +42,8 @@ fn calibration() -> Readout {
     ])
 }
 
-/// An empty zone shows 15, adds 29 around it, data 20, wide data 25, an event 8.
+/// An empty zone lasts 15 and adds 29 to the zone around it, data adds 20, wide data 25, an event
+/// 8.
 const COST: ProbeCost = ProbeCost {
     empty_zone_cycles: 15,
     nested_zone_cycles: 29,
@@ -71,8 +72,9 @@ fn without_a_calibration_kernel_there_are_no_figures() {
     assert_eq!(error, NotCalibrated { lane_count: 1 });
 }
 
-/// Outer lasts 1000 cycles. In it: middle with 300, which holds inner with 100 and an event;
-/// data; and another inner with 10, less than a probe costs.
+/// Builds an outer zone of 1000 cycles. It contains a middle zone, data, and an inner zone of 10
+/// cycles, less than a probe costs. The middle zone of 300 cycles contains an inner zone of 100 and
+/// an event.
 fn nested() -> Readout {
     readout(&[
         (1000, "OUTER", START),
@@ -152,7 +154,7 @@ fn the_zones_of_a_calibration_kernel_come_out_empty() {
     let report = Report::without_probe_cost(&readout, &costs);
     let medians: Vec<u64> = report.zones.iter().map(|zone| zone.cycles.median_cycles).collect();
     assert!(medians.len() == 6, "{medians:?}");
-    // The log has no record in the zones of data and events, so those keep its cost.
+    // The log has no record inside the zones for data and events, so these zones keep that cost.
     let left: u64 = medians.iter().sum();
     assert_eq!(left, 20 + 25 + 8);
 }

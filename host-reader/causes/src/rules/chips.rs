@@ -1,4 +1,4 @@
-//! Rule about chips that run the same op at once.
+//! Rule about chips that run the same op in parallel.
 
 use super::{OpGroup, kernel_ns};
 use crate::{
@@ -9,10 +9,10 @@ use crate::{
 use std::collections::BTreeMap;
 use wire::RunHostId;
 
-/// One chip takes longer than the others, again and again.
+/// Finds a chip that repeatedly takes longer than the others.
 ///
-/// Launches of one program on several chips are told apart by their numbers; lengths are compared,
-/// so that clocks of chips need not agree.
+/// Launches of one program on several chips are matched by their launch numbers. Only lengths are
+/// compared, so the clocks of the chips need not agree.
 pub(crate) fn slow_chip(group: &OpGroup<'_>) -> Option<Finding> {
     let rounds = rounds(group);
     let slow: Vec<Slow<'_>> = rounds.iter().filter_map(|round| slowest(round)).collect();
@@ -64,15 +64,15 @@ pub(crate) fn slow_chip(group: &OpGroup<'_>) -> Option<Finding> {
     })
 }
 
-/// The slowest chip of one launch.
+/// Slowest chip of one launch.
 struct Slow<'a> {
     op: &'a OpCauses,
-    /// Its length over the mean of the others.
+    /// Length on that chip divided by the mean of the others.
     ratio: f64,
     chip_count: usize,
 }
 
-/// The same launch of one program on each chip.
+/// Groups the launches of one program that have the same number on each chip.
 fn rounds<'a>(group: &OpGroup<'a>) -> Vec<Vec<&'a OpCauses>> {
     let mut rounds: BTreeMap<(u32, u64), Vec<&OpCauses>> = BTreeMap::new();
     for op in group.ops.iter().filter(|op| kernel_ns(op) > 0.0) {
@@ -80,7 +80,7 @@ fn rounds<'a>(group: &OpGroup<'a>) -> Vec<Vec<&'a OpCauses>> {
     }
     let rounds = rounds.into_values().filter(|round| {
         let chips: std::collections::BTreeSet<_> = round.iter().map(|op| op.chip_id).collect();
-        // Several ops of one chip under one number, as of replays, cannot be told apart.
+        // Several ops of one chip with the same number, as in replays, cannot be matched.
         chips.len() == round.len() && chips.len() > 1
     });
     rounds.collect()
@@ -96,7 +96,8 @@ fn slowest<'a>(round: &[&'a OpCauses]) -> Option<Slow<'a>> {
     (mean > 0.0).then(|| Slow { op, ratio: kernel_ns(op) / mean, chip_count: round.len() })
 }
 
-/// The core that ended last on the slow chip, and the RISC that works most of its time.
+/// Returns the core that ended last on the slow chip, and text about it and the stage that sets the
+/// pace.
 fn evidence(op: &OpCauses) -> (Option<(u16, u16)>, String) {
     let core = op.balance.as_ref().map(|balance| balance.last.core);
     let at = core.map_or_else(String::new, |(x, y)| format!("; core ({x},{y}) ends last there"));

@@ -9,7 +9,7 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// One core ends later than the others, again and again.
+/// Finds a core that repeatedly ends later than the others.
 pub(crate) fn straggler(group: &OpGroup<'_>) -> Option<Finding> {
     let late = |op: &&&OpCauses| op.balance.as_ref().is_some_and(|of| of.ratio >= STRAGGLER.value);
     let mut by_core: BTreeMap<_, Vec<(&OpCauses, &Balance)>> = BTreeMap::new();
@@ -46,7 +46,7 @@ pub(crate) fn straggler(group: &OpGroup<'_>) -> Option<Finding> {
     ))
 }
 
-/// One core has more steps than the others, and its time follows them.
+/// Finds a core with more steps than the others and a proportionally longer time.
 pub(crate) fn uneven_work(group: &OpGroup<'_>) -> Option<Finding> {
     let (op, balance) = group.longest(|op| op.balance.as_ref().filter(|of| is_uneven(of)))?;
     let steps = balance.steps?;
@@ -76,7 +76,7 @@ pub(crate) fn uneven_work(group: &OpGroup<'_>) -> Option<Finding> {
     Some(finding(reached, sentence, (place, gain, group), advice))
 }
 
-/// Returns true if the last core has more steps than the mean and takes longer by as much.
+/// Returns true if the last core has more steps than the mean and takes longer by the same ratio.
 fn is_uneven(balance: &Balance) -> bool {
     let Some(steps) = balance.steps.filter(|steps| f64::from(steps.of_last) >= WORK_STEPS.value)
     else {
@@ -87,7 +87,7 @@ fn is_uneven(balance: &Balance) -> bool {
         && (balance.ratio / more - 1.0).abs() * 100.0 <= WORK_FIT.value
 }
 
-/// Time by which the last core is later than the mean.
+/// Returns the time by which the last core is longer than the mean.
 fn excess_ns(op: &OpCauses, balance: &Balance) -> f64 {
     super::kernel_ns(op) * (1.0 - 1.0 / balance.ratio.max(1.0))
 }

@@ -10,16 +10,16 @@ use crate::{
     time_class::TimeClass,
 };
 
-/// Lengths of ops in nanoseconds, and ops on the host.
+/// Lengths of ops, and ops on the host.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GapFacts {
-    /// Lengths of all ops.
+    /// Lengths of all ops, in nanoseconds.
     pub(crate) durations_ns: Vec<f64>,
-    /// From the first record to the last.
+    /// Time from the first record to the last, in nanoseconds.
     pub(crate) wall_ns: f64,
-    /// Chips that the ops ran on.
+    /// Number of chips that the ops ran on.
     pub(crate) chip_count: usize,
-    /// Ops on the host, with their lengths where known.
+    /// Ops on the host, with their lengths in nanoseconds if known.
     pub(crate) host_ops: Vec<Option<f64>>,
 }
 
@@ -48,21 +48,21 @@ pub(crate) struct Waiting {
     pub(crate) class: TimeClass,
     pub(crate) percent: f64,
     pub(crate) total_ns: f64,
-    /// Gaps of the chip, each with the op that follows it; of collectives, the ops.
+    /// Gaps of the chip, each with the op after the gap. For collectives, the ops themselves.
     pub(crate) parts: Vec<(f64, Place)>,
-    /// The chip, where there are several.
+    /// Chip; `None` if there is only one.
     pub(crate) chip_id: Option<u32>,
     pub(crate) iterations: Iterations,
 }
 
-/// Whether the time is that of one iteration.
+/// Kind of part that the time covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Iterations {
-    /// It is that of the last of several.
+    /// The last of several iterations.
     Last,
-    /// Nothing repeats.
+    /// A recording in which nothing repeats.
     None,
-    /// All of a recording, in which iterations are not looked for.
+    /// A whole recording, without a search for iterations.
     All,
 }
 
@@ -71,7 +71,7 @@ impl Waiting {
         self.parts.iter().max_by(|one, other| one.0.total_cmp(&other.0))
     }
 
-    /// The cause with its sentence and advice.
+    /// Returns the cause with its sentence and advice.
     fn told(&self) -> (Cause, String, &'static str) {
         let (percent, total) = (self.percent, duration(self.total_ns));
         match self.class {
@@ -144,7 +144,7 @@ impl Waiting {
     }
 }
 
-/// A class of waiting takes a good part of the time.
+/// Reports a class of waiting that takes a large part of the time.
 pub(crate) fn waiting(of: &Waiting) -> Option<Finding> {
     if of.percent < WAITING.value {
         return None;
@@ -161,7 +161,7 @@ pub(crate) fn waiting(of: &Waiting) -> Option<Finding> {
     Some(Reached::new(cause, WAITING, of.percent).finding(sentence, place, gain, advice))
 }
 
-/// Many ops are very short and take a good part of the time.
+/// Reports many very short ops that take a large part of the time.
 pub(crate) fn small_ops(facts: &GapFacts) -> Option<Finding> {
     let all = &facts.durations_ns;
     let small: Vec<f64> = all.iter().copied().filter(|ns| *ns < SMALL_OP.value * 1000.0).collect();
@@ -185,7 +185,7 @@ pub(crate) fn small_ops(facts: &GapFacts) -> Option<Finding> {
     })
 }
 
-/// Ops ran on the host instead of the chip.
+/// Reports ops that ran on the host instead of the chip.
 pub(crate) fn host_ops(facts: &GapFacts) -> Option<Finding> {
     let count = facts.host_ops.len();
     let ns: f64 = facts.host_ops.iter().flatten().sum();
@@ -210,7 +210,7 @@ pub(crate) fn host_ops(facts: &GapFacts) -> Option<Finding> {
 mod tests {
     use super::*;
 
-    /// A chip that waits for a share of 10 ms before ops of these rows.
+    /// Builds the wait of a chip: `percent` of 10 ms, with these gaps before its ops.
     fn wait(class: TimeClass, percent: f64, gaps_ns: &[f64], iterations: Iterations) -> Waiting {
         let place = |row| Place { row: Some(row), ..Place::default() };
         Waiting {

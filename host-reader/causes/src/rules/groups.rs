@@ -1,4 +1,4 @@
-//! Rules about ops of one op code together, and about ops that only rearrange tensors.
+//! Rules about groups of ops with one op code, and about ops that only rearrange tensors.
 
 use super::{Gain, Reached, duration};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 use reports::perf::{OpCategory, OpReport, RowKind};
 use std::collections::BTreeMap;
 
-/// Reasons and advice in one finding.
+/// Maximum number of reasons and advice texts in one finding.
 const NAMED_REASONS: usize = 4;
 
 impl OpCodeGroup {
@@ -37,7 +37,7 @@ impl OpCodeGroup {
     }
 }
 
-/// The text with a small first letter, unless it begins with a name such as `HiFi2`.
+/// Lowers the first letter of a text, unless the text begins with a name such as `HiFi2`.
 fn lower_first(text: &str) -> String {
     let mut letters = text.chars();
     let is_name =
@@ -48,8 +48,8 @@ fn lower_first(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// Groups that take a good part of the kernels' time, far from their limit or on few cores, and
-/// those without a model of their limit.
+/// Reports groups that take a large part of the kernels' time and are far from their limit, run on
+/// few cores, or have no model of their limit.
 pub(crate) fn op_groups(groups: &[OpCodeGroup]) -> Vec<Finding> {
     let others = groups.iter().filter(|group| !group.is_layout);
     let large = others.filter(|group| group.percent >= GROUP_TIME.value);
@@ -88,7 +88,7 @@ fn op_group(group: &OpCodeGroup) -> Option<Finding> {
     Some(finding)
 }
 
-/// Use of the peaks, and how far from its limit a group is.
+/// Describes a group's use of the peaks, and its distance from its limit.
 fn far_from(group: &OpCodeGroup, limit_ns: f64) -> String {
     let flops =
         group.flops_percent.map(|percent| format!("{percent:.0} % of its cores' peak FLOPs"));
@@ -113,10 +113,10 @@ fn far_from(group: &OpCodeGroup, limit_ns: f64) -> String {
     format!("at {}: {bound}, {times} times its limit of {}", used.join(" and "), duration(limit_ns))
 }
 
-/// Names of layout changes in one sentence.
+/// Maximum number of layout changes that one sentence names.
 const LAYOUT_NAMES: usize = 3;
 
-/// Layout changes that together take a good part of the kernels' time.
+/// Reports layout changes that together take a large part of the kernels' time.
 pub(crate) fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
     let kernels_ns: f64 = groups.iter().map(|group| group.duration_ns).sum();
     let changes: Vec<_> = groups.iter().filter(|group| group.is_layout).collect();
@@ -151,7 +151,7 @@ pub(crate) fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
     Some(finding)
 }
 
-/// Conversions, each followed by the one that undoes it.
+/// Reports conversions that the next op undoes.
 pub(crate) fn round_trips(rows: &[OpReport], kernels_ns: f64) -> Option<Finding> {
     let trips = trips(rows);
     let ns: f64 = trips.iter().map(|trip| trip.ns).sum();
@@ -192,7 +192,7 @@ pub(crate) fn round_trips(rows: &[OpReport], kernels_ns: f64) -> Option<Finding>
     Some(finding)
 }
 
-/// An op and the next one of its chip, which undoes it.
+/// An op and the next op of its chip, which undoes the first.
 struct Trip<'a> {
     ops: [&'a OpReport; 2],
     ns: f64,
@@ -201,7 +201,7 @@ struct Trip<'a> {
 
 fn trips(rows: &[OpReport]) -> Vec<Trip<'_>> {
     let mut trips = Vec::new();
-    // The last op of each chip that may be undone, and whether the host ran an op since.
+    // The last op of each chip that may be undone, and true if the host has run an op since.
     let mut last: BTreeMap<Option<u64>, (&OpReport, bool)> = BTreeMap::new();
     for row in rows {
         match row.kind {
@@ -223,8 +223,10 @@ fn trips(rows: &[OpReport]) -> Vec<Trip<'_>> {
     trips
 }
 
-/// Returns true if both ops only move or convert a tensor, and the second one's output is as the first
-/// one's input was. Tilize and untilize change what the text of a tensor does not hold.
+/// Returns true if both ops only move or convert a tensor, and the second op's output is like the
+/// first op's input.
+///
+/// Tilize and untilize change the layout, which the text of a tensor does not contain.
 fn undoes(first: &OpReport, second: &OpReport) -> bool {
     let moves = |row: &OpReport| rearranges(row) || row.category == Some(OpCategory::DataMovement);
     let tensors = |row: &OpReport| -> Option<[String; 2]> {

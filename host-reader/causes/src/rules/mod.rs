@@ -1,4 +1,4 @@
-//! Rules: small functions from facts to findings, and the facts of a recording.
+//! Rules: small functions that turn facts into findings, and the facts of a recording.
 
 mod chips;
 mod cores;
@@ -29,14 +29,14 @@ pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
 use model::{follows_from_noc, noc};
 pub(crate) use skew::{collective_skew, slow_chips};
 
-/// Cause of which the figure has reached the threshold.
+/// Cause whose figure has reached its threshold.
 pub(crate) struct Reached {
     cause: Cause,
     threshold: Threshold,
     figure: f64,
 }
 
-/// Gain in nanoseconds at most, and the time that it is a share of.
+/// Upper bound of a gain in nanoseconds, and the time that it is measured against.
 pub(crate) struct Gain {
     pub(crate) at_most_ns: f64,
     pub(crate) whole_ns: f64,
@@ -48,7 +48,7 @@ impl Reached {
         Self { cause, threshold, figure }
     }
 
-    /// The finding of this cause.
+    /// Builds the finding for this cause.
     pub(crate) fn finding(
         self,
         sentence: String,
@@ -72,14 +72,14 @@ impl Reached {
     }
 }
 
-/// Launches of one op: of one name, or of one program if it has none.
+/// Launches of one op: those with one name, or those of one program without a name.
 pub(crate) struct OpGroup<'a> {
     pub(crate) label: String,
     pub(crate) ops: Vec<&'a OpCauses>,
 }
 
 impl<'a> OpGroup<'a> {
-    /// Place of the whole group.
+    /// Returns the location of the whole group.
     pub(crate) fn place(&self) -> Place {
         let first = self.ops.first();
         let chips: std::collections::BTreeSet<_> = self.ops.iter().map(|op| op.chip_id).collect();
@@ -91,12 +91,13 @@ impl<'a> OpGroup<'a> {
         }
     }
 
-    /// Length of its kernels in nanoseconds.
+    /// Returns the total kernel time in nanoseconds.
     pub(crate) fn kernel_ns(&self) -> f64 {
         self.ops.iter().map(|op| kernel_ns(op)).sum()
     }
 
-    /// The launch with the longest kernel among those that have something.
+    /// Returns the launch with the longest kernel among those for which the function returns a
+    /// value.
     pub(crate) fn longest<T>(
         &self,
         of: impl Fn(&'a OpCauses) -> Option<T>,
@@ -106,13 +107,13 @@ impl<'a> OpGroup<'a> {
     }
 }
 
-/// Length of an op's kernel in nanoseconds; 0 if it is not known.
+/// Returns the length of an op's kernel in nanoseconds; 0 if unknown.
 #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
 pub(crate) fn kernel_ns(op: &OpCauses) -> f64 {
     op.kernel.and_then(|kernel| kernel.duration_ns).unwrap_or(0) as f64
 }
 
-/// Launches by name, or by program.
+/// Groups launches by name, or by program if they have no name.
 fn groups<'a>(ops: &[&'a OpCauses]) -> Vec<OpGroup<'a>> {
     let mut groups: BTreeMap<String, Vec<&'a OpCauses>> = BTreeMap::new();
     for &op in ops {
@@ -126,16 +127,16 @@ fn groups<'a>(ops: &[&'a OpCauses]) -> Vec<OpGroup<'a>> {
 #[derive(Clone, Copy)]
 pub(crate) struct OpFacts<'a> {
     pub(crate) devices: &'a [DeviceTime],
-    /// Launches that the explanation is about.
+    /// Launches that the explanation covers.
     pub(crate) ops: &'a [&'a OpCauses],
-    /// All launches: that a core or a chip is late shows again and again.
+    /// All launches, which are needed to find repeated delays of a core or chip.
     pub(crate) all: &'a [&'a OpCauses],
     pub(crate) sync: &'a SyncCounts,
     pub(crate) iterations: Iterations,
     pub(crate) noc: &'a NocUses,
 }
 
-/// The findings of launches, and what cannot be told.
+/// Returns the findings about launches, and the questions that stay open.
 pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, Vec<Untold>) {
     let mut findings: Vec<Finding> = Vec::new();
     let wall_ns = wall_ns(of.devices);
@@ -152,7 +153,7 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, 
     let of_noc = noc(&groups, of.noc);
     findings.retain(|finding| !follows_from_noc(finding, &of_noc));
     findings.extend(of_noc);
-    // Blocked time follows from the stage, the core or the chip that others wait for.
+    // A stage, core or chip that others wait for already explains the blocked time.
     let is_explained = findings.iter().any(|finding| explains_waits(finding.cause));
     let classes =
         [TimeClass::HostLate, TimeClass::Dispatch, TimeClass::Collective, TimeClass::Wait];
@@ -162,8 +163,8 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, 
     (findings, untold)
 }
 
-/// Cores and chips that are late in all launches of a group, with what the launches gain that the
-/// explanation is about.
+/// Finds cores and chips that are late over all launches of a group. Gains are scaled to the
+/// launches that the explanation covers.
 fn late_ones(all: &[&OpCauses], groups: &[OpGroup<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for of_all in self::groups(all) {
@@ -179,7 +180,7 @@ fn late_ones(all: &[&OpCauses], groups: &[OpGroup<'_>]) -> Vec<Finding> {
     findings
 }
 
-/// Returns true if a cause is one that others wait for.
+/// Returns true if the cause makes other RISCs, cores or chips wait.
 const fn explains_waits(cause: Cause) -> bool {
     cause.is_of_stage()
         || matches!(cause, Cause::Straggler | Cause::UnevenWork | Cause::SlowChip | Cause::Balanced)
@@ -189,7 +190,7 @@ fn is_collective(op: &OpCauses) -> bool {
     op.name.as_deref().is_some_and(|name| OpCategory::of(name) == OpCategory::Ccl)
 }
 
-/// The chip that waits most in a class, with its gaps.
+/// Returns the chip with the largest share in a class of waiting, with its gaps.
 #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
 fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     let percent = |device: &DeviceTime| device.time.percent(class);
@@ -221,7 +222,7 @@ fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     })
 }
 
-/// From the first record to the last, of the chip that took longest.
+/// Returns the longest time of a chip, from its first record to its last.
 #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
 fn wall_ns(devices: &[DeviceTime]) -> f64 {
     let lengths = devices.iter().filter_map(|device| device.time.total_ns);
@@ -310,7 +311,7 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
     untold
 }
 
-/// Reason why records of kernels cover little of a chip's time, and what to record instead.
+/// Returns why kernel records cover little of a chip's time, and what to record instead.
 fn uncovered(ops: &[&OpCauses]) -> (&'static str, &'static str) {
     if ops.iter().any(|op| op.is_envelope) {
         return (
@@ -324,7 +325,7 @@ fn uncovered(ops: &[&OpCauses]) -> (&'static str, &'static str) {
     )
 }
 
-/// Says from where on waits are lost, if some are.
+/// Reports the time from which on waits are lost, if any are.
 fn untold_behind_losses(ops: &[&OpCauses]) -> Option<Untold> {
     let partial = || {
         let all_the_time = ops.iter().filter(|op| op.windows_percent.is_none());
@@ -344,7 +345,7 @@ fn untold_behind_losses(ops: &[&OpCauses]) -> Option<Untold> {
     })
 }
 
-/// Says that records of single waits take an unknown time, if so they do.
+/// Reports that records of single waits take an unknown time, if they do.
 fn untold_by_records(groups: &[OpGroup<'_>]) -> Option<Untold> {
     let group = groups.iter().find(|group| pipeline::has_unmeasured_records(group))?;
     Some(Untold {
@@ -358,7 +359,7 @@ fn untold_by_records(groups: &[OpGroup<'_>]) -> Option<Untold> {
     })
 }
 
-/// Says that single waits are known in windows of time alone, if so they are.
+/// Reports that single waits are known only inside windows, if that is so.
 fn untold_outside_of_windows(ops: &[&OpCauses]) -> Option<Untold> {
     let least = ops.iter().filter_map(|op| op.windows_percent).min_by(f64::total_cmp)?;
     Some(Untold {
@@ -368,7 +369,7 @@ fn untold_outside_of_windows(ops: &[&OpCauses]) -> Option<Untold> {
     })
 }
 
-/// Nanoseconds in the unit that people read.
+/// Formats nanoseconds in a readable unit.
 pub(crate) fn duration(ns: f64) -> String {
     match ns {
         ns if ns >= 1e9 => format!("{:.2} s", ns / 1e9),

@@ -1,4 +1,4 @@
-//! Rules about ops whose bytes and operations are modelled, as those of ops CSVs are.
+//! Rules about ops with modelled bytes and operations, such as those of ops CSVs.
 
 use super::{Gain, OpGroup, Reached, duration, kernel_ns};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 use analysis::noc_events::Link;
 
-/// One op against the limits of its chip.
+/// One op compared with the limits of its chip.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ModelFacts {
     pub(crate) place: Place,
@@ -18,7 +18,7 @@ pub(crate) struct ModelFacts {
     pub(crate) flops_percent: Option<f64>,
 }
 
-/// Ops at a limit of the chip that take a good part of the device time.
+/// Reports ops at a limit of the chip that take a large part of the device time.
 pub(crate) fn modelled(ops: &[ModelFacts]) -> Vec<Finding> {
     let device_ns: f64 = ops.iter().map(|op| op.duration_ns).sum();
     let dram = at_limit(ops, device_ns, DRAM, |op| op.dram_percent);
@@ -34,8 +34,8 @@ pub(crate) fn modelled(ops: &[ModelFacts]) -> Vec<Finding> {
     dram.into_iter().chain(flops).collect()
 }
 
-/// Returns true if a stage sets the pace of an op because the DRAM gives it no more bytes: one of the
-/// launches of that op is at the DRAM's peak.
+/// Returns true if the pacing stage of an op is limited by the DRAM: one of the op's launches is at
+/// the DRAM's peak.
 pub(crate) fn follows_from_dram(finding: &Finding, ops: &[ModelFacts]) -> bool {
     let moves_data = matches!(finding.cause, Cause::Reader | Cause::Latency | Cause::Writer);
     let is_same_op = |place: &Place| match (&finding.place.op, &place.op) {
@@ -46,14 +46,13 @@ pub(crate) fn follows_from_dram(finding: &Finding, ops: &[ModelFacts]) -> bool {
     moves_data && ops.iter().any(|op| is_at_peak(op) && is_same_op(&op.place))
 }
 
-/// Ops that send as many bytes over one link of the NoC as it carries, and take a good part of the
-/// kernels' time.
+/// Reports ops that use a NoC link at its peak and take a large part of the kernels' time.
 pub(crate) fn noc(groups: &[OpGroup<'_>], uses: &NocUses) -> Vec<Finding> {
     let kernels_ns: f64 = groups.iter().map(OpGroup::kernel_ns).sum();
     groups.iter().filter_map(|group| noc_of(group, uses, kernels_ns)).collect()
 }
 
-/// The finding about the launches of a group whose program keeps a link at its peak.
+/// Returns the finding about a group's launches whose programs use a link at its peak.
 fn noc_of(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<Finding> {
     let use_of = |op: &&OpCauses| {
         let noc_use = uses.get(&(op.chip_id, op.run_host_id))?;
@@ -63,7 +62,7 @@ fn noc_of(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<Findin
     noc_bound(group.place(), &group.label, &bound, kernels_ns)
 }
 
-/// The finding about launches that keep a link at its peak, each with its time.
+/// Returns the finding about launches that use a link at its peak, given with their times.
 fn noc_bound(
     place: Place,
     label: &str,
@@ -77,7 +76,7 @@ fn noc_bound(
     if of_time < MODEL_TIME.value {
         return None;
     }
-    // Launches of one program share its mean.
+    // Launches of one program share their mean use.
     let free_ns = bound.iter().map(|(of, ns)| ns * (1.0 - of.percent.min(100.0) / 100.0)).sum();
     let used = share(ns - free_ns, ns);
     let least = if bound.iter().any(|(of, _)| of.is_lower_bound) { "at least " } else { "" };
@@ -98,19 +97,19 @@ fn noc_bound(
     Some(Reached::new(Cause::Noc, NOC, used).finding(sentence, place, gain, advice))
 }
 
-/// Returns true if a stage sets the pace of an op because a link of the NoC carries no more bytes.
+/// Returns true if the pacing stage of an op is limited by a link of the NoC.
 pub(crate) fn follows_from_noc(finding: &Finding, of_noc: &[Finding]) -> bool {
     let moves_data = matches!(finding.cause, Cause::Reader | Cause::Latency | Cause::Writer);
     let op = |of: &Finding| (of.place.op.clone(), of.place.run_host_id);
     moves_data && of_noc.iter().any(|of| op(of) == op(finding))
 }
 
-/// Ops at one limit.
+/// Ops at one limit of the chip.
 struct AtLimit<'a> {
     count: usize,
     ns: f64,
     longest: &'a ModelFacts,
-    /// Use of the limit, over their time.
+    /// Use of the limit, weighted by the time of the ops.
     percent: f64,
 }
 
@@ -142,7 +141,7 @@ impl AtLimit<'_> {
         advice: &str,
         device_ns: f64,
     ) -> Finding {
-        // Above the limit's own figure there is nothing left but the rest of the peak.
+        // Ops at a limit can gain at most the rest up to the peak.
         let gain_ns = self.ns * (1.0 - self.percent.min(100.0) / 100.0);
         let (ops, uses, takes) = match self.count {
             1 => ("op", "uses", "takes"),
@@ -200,7 +199,7 @@ mod tests {
         let noc_use = |percent| NocUse { link, percent, is_lower_bound: false };
         let place = || Place { op: Some("Matmul".into()), ..Place::default() };
         let told = |uses: &[(NocUse, f64)]| noc_bound(place(), "Matmul", uses, 1000.0);
-        // 90 and 70 % of the time of 200 and 100 ns: 50 ns are free.
+        // 90 % of 200 ns and 70 % of 100 ns are used: 50 ns are free.
         let finding = told(&[(noc_use(90.0), 200.0), (noc_use(70.0), 100.0)]).unwrap();
         assert_eq!(
             finding.sentence,
@@ -238,7 +237,7 @@ mod tests {
         assert!(!follows_from_dram(&finding(Cause::Compute, "Matmul"), &ops));
         let below = [op(600.0, Some(79.9), None)];
         assert!(!follows_from_dram(&finding(Cause::Reader, "Matmul"), &below));
-        // Ops without names are the same if their programs are.
+        // Ops without names are equal if their programs are.
         let program = |id| Place { run_host_id: Some(id), ..Place::default() };
         let unnamed = [ModelFacts { place: program(2048), ..op_at_peak() }];
         let of_program = |id| Finding { place: program(id), ..finding(Cause::Reader, "") };

@@ -7,7 +7,7 @@ use crate::{
 };
 use reader::names::ZoneTable;
 
-/// Zones that set something up take a good part of each launch.
+/// Reports setup zones that take a large part of each launch.
 pub(crate) fn setup(group: &OpGroup<'_>, zones: &ZoneTable) -> Option<Finding> {
     let (_, setup) = group.longest(|op| op.setup.as_ref())?;
     if setup.percent < SETUP.value {

@@ -1,4 +1,4 @@
-//! Rules about chips that run the same ops side by side, as rows of an ops CSV tell.
+//! Rules about chips that run the same ops in parallel, from rows of an ops CSV.
 
 use super::{Gain, Reached, duration};
 use crate::{
@@ -14,7 +14,7 @@ struct Round<'a> {
 }
 
 impl<'a> Round<'a> {
-    /// The row that took longest, with its length over the mean of the others.
+    /// Returns the row that took longest, with its length divided by the mean of the others.
     fn slowest(&self) -> Option<(&'a OpReport, f64)> {
         let us = |row: &OpReport| row.device_time_us.unwrap_or(0.0);
         let most = self.rows.iter().max_by(|one, other| us(one).total_cmp(&us(other)))?;
@@ -25,8 +25,8 @@ impl<'a> Round<'a> {
     }
 }
 
-/// Ops of all chips by their place in the order of each chip; none if chips run other ops, or a row has
-/// no length.
+/// Matches the ops of all chips by their position in the order of each chip. Returns no rounds if
+/// the chips run different ops or a row has no device number.
 fn rounds(rows: &[OpReport]) -> Vec<Round<'_>> {
     let mut chips: BTreeMap<u64, Vec<&OpReport>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
@@ -51,8 +51,10 @@ fn rounds(rows: &[OpReport]) -> Vec<Round<'_>> {
     rounds
 }
 
-/// Chips that take longer than the others for ops of one code, again and again, with the time of that chip.
-/// In collectives, which end together, a chip that takes longer has come early, and is none.
+/// Finds chips that repeatedly take longer than the others for ops with one op code.
+///
+/// Collectives are left out. They end together, so a chip that takes longer in a collective has
+/// arrived early.
 pub(crate) fn slow_chips(rows: &[OpReport]) -> Vec<Finding> {
     let mut by_op: BTreeMap<&str, Vec<(&OpReport, f64)>> = BTreeMap::new();
     let rounds = rounds(rows);
@@ -106,8 +108,10 @@ fn slow_chip(launches: &[(&OpReport, f64)]) -> Option<Finding> {
     Some(finding)
 }
 
-/// Chips that wait in collectives for the one that comes last. Chips leave a collective together, so
-/// the shortest row of a round is that of the last one, and what others take more is waiting.
+/// Reports chips that wait in collectives for the chip that arrives last.
+///
+/// Chips leave a collective together, so the shortest row of a round is that of the last chip. The
+/// extra time of the others is waiting.
 pub(crate) fn collective_skew(rows: &[OpReport]) -> Option<Finding> {
     let rounds = rounds(rows);
     let arrivals: Vec<Arrivals<'_>> = rounds.iter().filter_map(Arrivals::of).collect();
@@ -154,19 +158,19 @@ pub(crate) fn collective_skew(rows: &[OpReport]) -> Option<Finding> {
     Some(finding)
 }
 
-/// One collective on all chips, in nanoseconds of the mean chip.
+/// One collective on all chips, with times in nanoseconds averaged over the chips.
 struct Arrivals<'a> {
-    /// Row of the chip that came first, which is the longest.
+    /// Row of the chip that arrived first: the longest row.
     first: &'a OpReport,
-    /// Row of the chip that came last.
+    /// Row of the chip that arrived last: the shortest row.
     last: &'a OpReport,
-    /// Time in which chips waited for the last one.
+    /// Time for which chips waited for the last chip.
     wait_ns: f64,
     whole_ns: f64,
 }
 
 impl<'a> Arrivals<'a> {
-    /// `None` if the op is no collective, or its length is not known on each chip.
+    /// Returns `None` if the op is not a collective, or if its length is unknown on any chip.
     fn of(round: &Round<'a>) -> Option<Self> {
         let is_collective = round.rows.first()?.category == Some(OpCategory::Ccl);
         let timed: Option<Vec<(&OpReport, f64)>> =
@@ -187,7 +191,7 @@ mod tests {
     use super::*;
     use reports::perf::{PerfReport, read_ops_csv};
 
-    /// Ops of chips side by side, each with its time on each chip in ns.
+    /// Builds rows of ops that run in parallel on chips, from each op's time in ns on each chip.
     fn rows(ops: &[(&str, &[u32])]) -> Vec<OpReport> {
         let mut text =
             "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]\n"
@@ -211,7 +215,7 @@ mod tests {
         let gather: (&str, &[u32]) = ("AllGatherAsync", &[50_001, 20_000, 49_999]);
         let matmul: (&str, &[u32]) = ("Matmul", &[10_000, 40_000, 10_000]);
         let finding = collective_skew(&rows(&[matmul, gather, matmul, gather])).unwrap();
-        // Each time two of three chips wait 30 us: 20 us per chip of 40 us.
+        // In each op, two of three chips wait 30 us: on average 20 us of 40 us per chip.
         assert_eq!(
             finding.sentence,
             "Chips wait 50 % of the time of collectives (2 ops, 80 us per chip) for the one that comes \

@@ -1,4 +1,4 @@
-//! A pipeline whose reader is as fast as the DRAM lets it, told by the tensors that the host described.
+//! A pipeline with a reader limited by the DRAM, recognised by the tensors that the host described.
 
 use crate::model::{Form, Recorder, Work, run};
 use causes::{Cause, Explanation};
@@ -6,13 +6,13 @@ use host_events::OpMetadata;
 use recording::Recording;
 use wire::RunHostId;
 
-/// Bytes in a nanosecond that the DRAM of a Wormhole gives, by tt-perf-report.
+/// DRAM bandwidth of a Wormhole in bytes per nanosecond, from tt-perf-report.
 const PEAK: f64 = 288.0;
 
-/// Part of the peak that the reader takes.
+/// Fraction of the peak that the reader uses.
 const USED: f64 = 0.9;
 
-/// The reader needs most of the time.
+/// Work per stage; the reader has most of it.
 const WORK: Work = Work { reader: 1620, writer: 700, ..Work::EVEN };
 
 fn recording(form: Form) -> Recording {
@@ -24,13 +24,13 @@ fn recording(form: Form) -> Recording {
     recorder.finish()
 }
 
-/// Length of the op in nanoseconds, by the event model: a cycle is one.
+/// Returns the op's length in nanoseconds from the event model, with one cycle per nanosecond.
 fn length_ns(work: &Work) -> f64 {
     let ends = (0..4).map(|core| run(work, 1000, core).end);
     (ends.max().unwrap() - 1000) as f64
 }
 
-/// A matmul with weights of `weight_bytes`, as the host describes it.
+/// Describes a matmul with weights of `weight_bytes`, as the host does.
 fn matmul(weight_bytes: f64, memory: &str) -> OpMetadata {
     let tensor = |[y, x]: [u64; 2], memory: &str| {
         format!(
@@ -39,7 +39,7 @@ fn matmul(weight_bytes: f64, memory: &str) -> OpMetadata {
              {{\"buffer_type\": \"{memory}\", \"memory_layout\": \"INTERLEAVED\"}}}}}}"
         )
     };
-    // 32 rows of two bytes an element.
+    // 32 rows with two bytes per element.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few thousand")]
     let columns = (weight_bytes / 64.0).round() as u64;
     let inputs = format!("[{}, {}]", tensor([32, 32], "L1"), tensor([32, columns], memory));
@@ -64,7 +64,7 @@ fn causes(form: Form, weight_bytes: f64, memory: &str) -> Explanation {
 fn a_reader_at_the_peak_of_the_dram_is_bound_by_the_dram() {
     let length = length_ns(&WORK);
     let bytes = USED * PEAK * length;
-    // At the whole peak the reader needs nine tenths of its cycles.
+    // At the full peak, the reader needs nine tenths of its cycles.
     let faster = Work { reader: 1458, ..WORK };
     let gain = (1.0 - length_ns(&faster) / length) * 100.0;
     assert!((9.0..11.0).contains(&gain), "{gain}");

@@ -1,8 +1,8 @@
-//! Rules that hold of the sentences of every explanation.
+//! Properties of the findings of every explanation.
 
 use causes::{Cause, Explanation, Finding, TimeClass};
 
-/// Causes for which others wait.
+/// Causes that make others wait.
 const WAITED_FOR: [Cause; 12] = [
     Cause::Straggler,
     Cause::UnevenWork,
@@ -18,7 +18,7 @@ const WAITED_FOR: [Cause; 12] = [
     Cause::Balanced,
 ];
 
-/// Asserts that sentences are in order, large enough, and agree with the table of classes.
+/// Asserts that findings are sorted, large enough, and consistent with the table of classes.
 pub(crate) fn assert_honest(explanation: &Explanation, what: &str) {
     let findings = &explanation.findings;
     let gains: Vec<f64> = findings.iter().map(|of| of.gain_at_most_ns.unwrap_or(0.0)).collect();
@@ -51,7 +51,7 @@ pub(crate) fn assert_honest(explanation: &Explanation, what: &str) {
     }
 }
 
-/// No more is to be gained of a group of ops than its time.
+/// Asserts that the gain from a group of ops is at most the group's time.
 fn assert_within_group(explanation: &Explanation, finding: &Finding, what: &str) {
     let op = finding.place.op.as_deref().filter(|_| finding.cause == Cause::OpGroup);
     let Some(op) = op else { return };
@@ -61,7 +61,7 @@ fn assert_within_group(explanation: &Explanation, finding: &Finding, what: &str)
     assert!(gain <= group.duration_ns + 1.0, "{what}: {gain} of {group:?}");
 }
 
-/// No more is to be gained than the class of time has, of the chip with most of it.
+/// Asserts that the gain is at most the time in the cause's classes, on the chip with most of it.
 fn assert_within_class(explanation: &Explanation, finding: &Finding, what: &str) {
     use TimeClass::{Collective, Compute, DataMovement, Dispatch, HostLate, Unknown, Wait};
     let classes: &[TimeClass] = match finding.cause {
@@ -74,11 +74,12 @@ fn assert_within_class(explanation: &Explanation, finding: &Finding, what: &str)
     };
     let of_chip = |device: &causes::DeviceTime| {
         let percent: f64 = classes.iter().map(|class| device.time.percent(*class)).sum();
-        // Shares have one digit.
+        // Shares have one decimal.
         (percent + 0.1) / 100.0 * device.time.total_ns.unwrap_or(0) as f64
     };
     let most: f64 = explanation.devices.iter().map(of_chip).fold(0.0, f64::max);
     let gain = finding.gain_at_most_ns.unwrap_or(0.0);
-    // Launches side by side have more kernels than time; those here are one after the other.
+    // Only launches in parallel have more kernel time than total time, and these run one after the
+    // other.
     assert!(gain <= most + 1.0, "{what}: {gain} of {most} ns: {finding:?}");
 }

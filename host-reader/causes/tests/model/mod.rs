@@ -1,5 +1,5 @@
-//! An event model of a core: a reader, unpacker, math, packer and a writer with bounded buffers,
-//! and the recording that it leaves. Nothing here uses the code under test.
+//! Event model of a core with reader, unpacker, math, packer and writer and bounded buffers between
+//! them, and the recording that it leaves. Nothing here uses the code under test.
 
 use reader::{
     lane::{Lane, LaneId, RecordHead, ZoneIndex},
@@ -16,7 +16,7 @@ pub(crate) const CLOCK_MHZ: u32 = 1000;
 const INPUT: u64 = 0;
 const OUTPUT: u64 = 16;
 
-/// A generator of numbers (Numerical Recipes' constants), for seeds that stay what they are.
+/// Random number generator (Numerical Recipes' constants) with stable results for a seed.
 pub(crate) struct Numbers(u64);
 
 impl Numbers {
@@ -39,9 +39,9 @@ pub(crate) struct Work {
     pub(crate) math: u64,
     pub(crate) pack: u64,
     pub(crate) writer: u64,
-    /// Part of the reader's work that it spends at a barrier, in percent.
+    /// Percentage of the reader's work that is spent at a barrier.
     pub(crate) barrier_percent: u64,
-    /// Largest deviation of a single block, in percent.
+    /// Maximum deviation of a single block, in percent.
     pub(crate) jitter_percent: u64,
     pub(crate) blocks: usize,
     pub(crate) input_blocks: usize,
@@ -62,7 +62,7 @@ impl Work {
         output_blocks: 2,
     };
 
-    /// Stages as drawn, with small unpack and pack and blocks that differ by a fifth.
+    /// Draws the work of stages, with short unpack and pack, and blocks that differ by a fifth.
     pub(crate) fn drawn(numbers: &mut Numbers, blocks: usize) -> Self {
         let mut cycles = || 400 + numbers.below(1600);
         Self {
@@ -78,7 +78,7 @@ impl Work {
     }
 }
 
-/// A wait that blocked, and what ended it.
+/// A wait that blocked, and the RISC that ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Blocked {
     pub(crate) risc: Risc,
@@ -86,7 +86,7 @@ pub(crate) struct Blocked {
     pub(crate) key: u64,
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// The RISC that ended it, and the cycle.
+    /// RISC that ended the wait, and the cycle.
     pub(crate) by: Option<(Risc, u64)>,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct Blocked {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CoreRun {
     pub(crate) waits: Vec<Blocked>,
-    /// RISC, name, key, time.
+    /// RISC, name, key and time of each signal.
     pub(crate) signals: Vec<(Risc, &'static str, u64, u64)>,
     pub(crate) starts: HashMap<Risc, u64>,
     pub(crate) ends: HashMap<Risc, u64>,
@@ -106,7 +106,7 @@ pub(crate) struct CoreRun {
 pub(crate) const READER: Risc = Risc::Ncrisc;
 pub(crate) const WRITER: Risc = Risc::Brisc;
 
-/// Cycles of each block on reader, unpacker, math, packer and writer.
+/// Draws the cycles of each block on reader, unpacker, math, packer and writer.
 fn costs(work: &Work, numbers: &mut Numbers) -> Vec<[u64; 5]> {
     let mut deviate = |cycles: u64| {
         let range = 2 * work.jitter_percent + 1;
@@ -117,7 +117,7 @@ fn costs(work: &Work, numbers: &mut Numbers) -> Vec<[u64; 5]> {
     (0..work.blocks).map(|_| stages.map(&mut deviate)).collect()
 }
 
-/// Runs the model. The same seed gives the same deviations whatever the work is.
+/// Runs the model. The deviations depend on the seed only, not on the work.
 pub(crate) fn run(work: &Work, start: u64, seed: u64) -> CoreRun {
     let mut numbers = Numbers::new(seed);
     let n = work.blocks;
@@ -156,8 +156,8 @@ pub(crate) fn run(work: &Work, start: u64, seed: u64) -> CoreRun {
         }
         pushed[i] = at_reader;
         core.signals.push((READER, "SYNC-CB-PUSH", INPUT, at_reader));
-        // Two contexts: the unpacker is held up in hardware until the math of the block before the
-        // last is done. That is no wait that polls.
+        // Two contexts: the hardware holds up the unpacker until the math of the block before the
+        // last is done. This is not a polling wait.
         at_unpack = wait(&mut core, Risc::Trisc0, 1, INPUT, at_unpack, Some((READER, pushed[i])));
         if let Some(before) = i.checked_sub(2) {
             at_unpack = at_unpack.max(math_done[before]);
@@ -192,7 +192,7 @@ pub(crate) enum Form {
     Single,
     SingleAndSignals,
     Upstream,
-    /// Sums, and single waits and signals in windows.
+    /// Sums, plus single waits and signals inside windows.
     Windows(Windows),
 }
 
@@ -201,7 +201,7 @@ pub(crate) enum Form {
 pub(crate) struct Windows {
     pub(crate) length_log2: u32,
     pub(crate) period_log2: u32,
-    /// Cycles that the tile's clock is ahead of the recording's.
+    /// Cycles by which the tile's clock is ahead of the recording's clock.
     pub(crate) ahead: u64,
 }
 
@@ -231,7 +231,7 @@ pub(crate) struct Recorder {
     zones: ZoneTable,
     lanes: Vec<Lane>,
     losses: LossLedger,
-    /// Words that a lane has for data in one run.
+    /// Capacity of a lane for data in one run, in words.
     pub(crate) data_words: usize,
     pub(crate) chip_id: u32,
     pub(crate) arch: &'static str,
@@ -259,7 +259,7 @@ impl Recorder {
         index
     }
 
-    /// Records, of any kind, of one run of a lane.
+    /// Adds records of any kind for one run of a lane.
     pub(crate) fn lane(
         &mut self,
         (x, y): (u16, u16),
@@ -328,7 +328,7 @@ impl Recorder {
                     (time, PacketKind::TimestampedData, name, vec![key])
                 }));
             }
-            // The kernel's end stays behind whatever happens in its last cycle.
+            // The kernel's end stays after everything else in its last cycle.
             let (ends, rest): (Vec<_>, Vec<_>) = records
                 .into_iter()
                 .partition(|record| record.1 == PacketKind::ZoneEnd && record.2 == kernel);

@@ -1,4 +1,4 @@
-//! Sums that hold of every explanation.
+//! Sums that are valid for every explanation.
 
 use causes::Explanation;
 

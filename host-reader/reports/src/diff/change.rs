@@ -1,4 +1,4 @@
-//! Changes between two recordings, with their statistical certainty.
+//! Changes between two recordings and their statistical certainty.
 
 use super::{
     matching::pairs_of,
@@ -8,7 +8,7 @@ use super::{
 use crate::perf::Spread;
 use std::collections::{BTreeMap, HashSet};
 
-/// How two recordings are compared.
+/// Options of a comparison of two recordings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiffOptions {
     /// Confidence level of the intervals, between 0 and 1.
@@ -21,28 +21,28 @@ impl Default for DiffOptions {
     }
 }
 
-/// How sure a change is.
+/// Certainty of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
-    /// Beyond what the repetitions vary.
+    /// Larger than the variation between repetitions.
     Significant,
-    /// A or B has a single repetition, which allows no test.
+    /// Untested, because A or B has a single repetition.
     SingleRepetition,
-    /// Within what the repetitions vary.
+    /// Within the variation between repetitions.
     NotSignificant,
 }
 
-/// One op or zone of both recordings.
+/// Durations of one op or zone that both recordings have.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Change {
     /// Op or zone.
     pub kind: MeasuredKind,
-    /// Device on which it ran; for zones, also the RISC.
+    /// Device on which the item ran; for zones, also the RISC.
     pub place: String,
-    /// Its name.
+    /// Name of the op or zone.
     pub name: String,
-    /// Its source, as in A.
+    /// Source as in A: shapes of an op, file and line of a zone.
     pub source: String,
     /// Durations in A, in ns.
     pub a_ns: Spread,
@@ -52,25 +52,25 @@ pub struct Change {
     pub a_geometric_mean_ns: f64,
     /// Geometric mean of B, in ns.
     pub b_geometric_mean_ns: f64,
-    /// Geometric mean of B over that of A; above 1 is slower.
+    /// Geometric mean of B divided by that of A. A ratio above 1 means slower.
     pub ratio: f64,
-    /// Lower and upper end of the ratio's interval.
+    /// Lower and upper bound of the ratio's confidence interval.
     pub interval: Option<(f64, f64)>,
-    /// Chance of such a ratio, were nothing changed; adjusted for the number of tests.
+    /// Probability of such a ratio if nothing changed, adjusted for the number of tests.
     pub adjusted_p_value: Option<f64>,
-    /// How sure it is.
+    /// Certainty of the change.
     pub certainty: Certainty,
 }
 
 impl Change {
-    /// By how much B is slower, in percent; negative if it is faster.
+    /// Returns by how many percent B is slower; negative if B is faster.
     #[must_use]
     pub fn percent(&self) -> f64 {
         (self.ratio - 1.0) * 100.0
     }
 
-    /// Returns true if B is slower than A by more than `percent` percent and the change is not
-    /// within the variation between repetitions.
+    /// Returns true if B is slower than A by more than `percent` percent and the change exceeds the
+    /// variation between repetitions.
     #[must_use]
     pub fn is_slower_by(&self, percent: f64) -> bool {
         self.certainty != Certainty::NotSignificant && self.percent() > percent
@@ -88,26 +88,26 @@ impl Change {
     }
 }
 
-/// Ops and zones of one recording that the other lacks.
+/// Items that only one recording has.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Side {
     /// Number of ops and zones in this recording.
     pub item_count: usize,
-    /// Ops and zones missing in the other recording: kind, device and RISC, name, source.
+    /// Ops and zones missing in the other recording, as kind, device and RISC, name, source.
     pub only_here: Vec<(MeasuredKind, String, String, String)>,
-    /// Items left out, counted by reason.
+    /// Number of items left out, by reason.
     pub skipped: BTreeMap<String, u64>,
 }
 
-/// The comparison of two recordings.
+/// Comparison of two recordings.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Diff {
-    /// Ops and zones of both: significant changes first, then those of single repetitions,
-    /// each by how large they are.
+    /// Changes of ops and zones in both recordings: significant changes first, then those with
+    /// single repetitions. Within each kind, large changes are first.
     pub changes: Vec<Change>,
-    /// Recording A.
+    /// Items of recording A.
     pub a: Side,
-    /// Recording B.
+    /// Items of recording B.
     pub b: Side,
 }
 
@@ -163,7 +163,7 @@ fn side(measurements: &Measurements, matched: &HashSet<usize>) -> Side {
     }
 }
 
-/// The change of one op or zone; its p-value is not adjusted yet.
+/// Compares one op or zone. The p-value is not adjusted yet.
 fn compared(a: &Measured, b: &Measured, confidence: f64) -> Change {
     let logs = |item: &Measured| -> Vec<f64> {
         item.durations_ns.iter().map(|duration| duration.ln()).collect()
@@ -189,7 +189,7 @@ fn compared(a: &Measured, b: &Measured, confidence: f64) -> Change {
     }
 }
 
-/// Adjusts the p-values for their number, and decides.
+/// Adjusts the p-values for their number and sets the certainty of each change.
 fn judge(changes: &mut [Change], confidence: f64) {
     let p_values: Vec<f64> = changes.iter().filter_map(|change| change.adjusted_p_value).collect();
     let tested = changes.iter_mut().filter(|change| change.adjusted_p_value.is_some());

@@ -1,15 +1,15 @@
-//! Which op or zone of one recording is which of the other.
+//! Matching of the ops and zones of two recordings.
 //!
-//! Kind, place and name must be equal. Of those, the same source goes first, in order;
-//! then, of what is left, sources that may have moved: zones of the same file on other
-//! lines, and whatever has no source on one side. An op of other shapes is another op.
+//! Kind, place and name must be equal. Items with the same source are paired first, in order. Of
+//! the remaining items, those whose source may have moved are paired: zones of the same file on
+//! other lines, and items without a source on one side. An op with other shapes is a different op.
 
 #![expect(clippy::indexing_slicing, reason = "indices are those of the items themselves")]
 
 use super::measured::{Measured, MeasuredKind};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// Pairs of indices, by the first.
+/// Returns pairs of indices, sorted by the first.
 pub(super) fn pairs_of(first: &[Measured], second: &[Measured]) -> Vec<(usize, usize)> {
     let mut left: Vec<usize> = (0..first.len()).collect();
     let mut right: Vec<usize> = (0..second.len()).collect();
@@ -36,7 +36,7 @@ fn exact_source(item: &Measured) -> String {
     item.source.clone()
 }
 
-/// The file of a zone without folder and line; of an op all of it.
+/// Returns the file of a zone without folder and line, or the whole source of an op.
 fn moved_source(item: &Measured) -> String {
     match item.kind {
         MeasuredKind::Op => item.source.clone(),
@@ -47,7 +47,7 @@ fn moved_source(item: &Measured) -> String {
     }
 }
 
-/// The n-th of a key with the n-th of the same key.
+/// Pairs the n-th item with a key with the n-th item of the other recording with that key.
 fn pair_by(
     first: &[Measured],
     left: &[usize],

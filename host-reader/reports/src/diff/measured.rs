@@ -1,19 +1,19 @@
-//! Measured durations of each op and zone in one recording, by repetition.
+//! Measured durations of each op and zone in one recording, one per repetition.
 
 use std::collections::BTreeMap;
 
-/// Kind of item that a duration belongs to.
+/// Kind of the item that a duration belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MeasuredKind {
-    /// An op: its kernels from the first start to the last end.
+    /// Op: the time of its kernels from the first start to the last end.
     Op,
-    /// A zone: its mean over the cores and passes of a launch.
+    /// Zone: its mean over the cores and passes of a launch.
     Zone,
 }
 
 impl MeasuredKind {
-    /// The name in reports.
+    /// Returns the name in reports.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -23,14 +23,14 @@ impl MeasuredKind {
     }
 }
 
-/// One op or zone and how long it took each time.
+/// One op or zone and its durations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// Op or zone.
     pub kind: MeasuredKind,
-    /// Device on which it ran; for zones, also the RISC.
+    /// Device on which the item ran; for zones, also the RISC.
     pub place: String,
-    /// Its name.
+    /// Name of the op or zone.
     pub name: String,
     /// Shapes of an op, file and line of a zone; empty if unknown.
     pub source: String,
@@ -48,7 +48,7 @@ pub struct Measurements {
 }
 
 impl Measurements {
-    /// Adds an op or zone. Durations that are no positive numbers are left out and counted.
+    /// Adds an op or zone. Durations that are not positive numbers are left out and counted.
     pub fn add(&mut self, mut item: Measured) {
         let count = item.durations_ns.len();
         item.durations_ns.retain(|duration| duration.is_finite() && *duration > 0.0);
@@ -59,12 +59,12 @@ impl Measurements {
         }
     }
 
-    /// Keeps what is wanted.
+    /// Keeps the items for which the function returns true.
     pub fn retain(&mut self, is_wanted: impl FnMut(&Measured) -> bool) {
         self.items.retain(is_wanted);
     }
 
-    /// Counts what could not be measured.
+    /// Counts items that could not be measured.
     pub fn skip(&mut self, reason: &str, count: u64) {
         if count > 0 {
             let skipped = self.skipped.entry(reason.to_owned()).or_default();
@@ -72,11 +72,11 @@ impl Measurements {
         }
     }
 
-    /// The measurements of several recordings of the same programs, of which each is one
-    /// repetition: the geometric mean over it. What repeats within a recording shares its
-    /// circumstances, so that only recordings tell how much the next one will differ.
+    /// Combines several recordings of the same programs. Each recording becomes one repetition: the
+    /// geometric mean over its own repetitions.
     ///
-    /// One recording stays as it is.
+    /// Repetitions within a recording share its conditions. So only several recordings show how
+    /// much the next one will differ. A single recording is returned unchanged.
     ///
     /// ```
     /// use reports::diff::{Measured, MeasuredKind, Measurements};
@@ -131,13 +131,13 @@ impl Measurements {
         }
     }
 
-    /// The ops and zones.
+    /// Returns the ops and zones.
     #[must_use]
     pub fn items(&self) -> &[Measured] {
         &self.items
     }
 
-    /// Returns the items left out, counted by reason.
+    /// Returns the number of items left out, by reason.
     #[must_use]
     pub const fn skipped(&self) -> &BTreeMap<String, u64> {
         &self.skipped

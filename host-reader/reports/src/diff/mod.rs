@@ -1,5 +1,5 @@
-//! Comparing two recordings: which ops and zones became slower or faster, and how sure
-//! that is.
+//! Comparison of two recordings: ops and zones that became slower or faster, with the certainty of
+//! each change.
 //!
 //! | question | open |
 //! |---|---|
@@ -8,13 +8,13 @@
 //! | how sure is it? | [`welch`], [`adjusted_p_values`] |
 //!
 //! # Method
-//! The ratio B / A is that of geometric means. Its interval is Welch's t interval of the
-//! difference of mean logarithms, taken back by the exponential: durations are positive
-//! and skewed, variances differ between builds, and the interval moves with the ratio
-//! when one side is scaled. Repetitions, not cores, are the sample: cores of one launch
-//! wait for one another. Many ops are tested at once, so p-values are adjusted for the
-//! share of false discoveries (Benjamini and Hochberg). Where one side has a single
-//! repetition there is a ratio and no interval.
+//! The ratio B / A is that of geometric means. Its interval is Welch's t interval of the difference
+//! of mean logarithms, converted back by the exponential. The reasons: durations are positive and
+//! skewed, variances differ between builds, and the interval scales with the ratio if one side is
+//! scaled. Repetitions, not cores, are the sample, because the cores of one launch wait for one
+//! another. Many ops are tested at once, so p-values are adjusted to limit the share of false
+//! discoveries (Benjamini and Hochberg). If one side has a single repetition, there is a ratio but
+//! no interval.
 
 mod change;
 mod matching;

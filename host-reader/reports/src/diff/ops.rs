@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use wire::RunHostId;
 
 impl Measurements {
-    /// The ops of an ops CSV. Repetitions are iterations of the model; with `pools`, or
-    /// where rows do not repeat, all ops of one name and source.
+    /// Reads the ops of an ops CSV. Repetitions are the iterations of the model. With `pools`, or
+    /// if rows do not repeat, they are all ops with one name and source.
     #[must_use]
     pub fn of_report(report: &PerfReport, pools: bool) -> Self {
         let mut measurements = Self::default();
@@ -42,9 +42,10 @@ impl Measurements {
         measurements
     }
 
-    /// Adds the ops of a readout. Repetitions are the passes of a sequence of ops that runs
-    /// again and again, else the launches of one program; `ops` names the programs, as far
-    /// as the host knew them.
+    /// Adds the ops of a readout. `ops` names the programs that the host described.
+    ///
+    /// If a sequence of ops repeats, the repetitions of an op are the passes of that sequence.
+    /// Otherwise they are the launches of one program.
     pub fn add_ops(&mut self, readout: &Readout, ops: &[OpMetadata]) {
         let named: BTreeMap<(u32, RunHostId), &OpMetadata> =
             ops.iter().map(|op| ((op.chip_id, op.run_host_id), op)).collect();
@@ -65,7 +66,7 @@ impl Measurements {
         }
     }
 
-    /// The launches of a chip, those together that repeat one another.
+    /// Groups the launches of a chip that are repetitions of the same op.
     fn repetitions_of<'a>(&mut self, launches: &'a [Launched]) -> Vec<Vec<&'a Launched>> {
         let identities: Vec<_> = launches.iter().map(|one| (&one.name, &one.source)).collect();
         let period = shortest_period(&identities);
@@ -102,14 +103,14 @@ impl Measurements {
     }
 }
 
-/// A launch and what is known of its program.
+/// A launch with the data of its program.
 struct Launched {
     op: Op,
     name: String,
     source: String,
 }
 
-/// The clock of a chip; 1000 MHz if it is unknown, so that cycles are compared.
+/// Returns the clock of a chip; 1000 MHz if it is unknown, so that cycles are compared.
 pub(super) fn clock_mhz(readout: &Readout, chip_id: u32) -> f64 {
     let chips = readout.devices.iter().map(|device| &device.chip);
     let clock = chips.filter(|chip| chip.chip_id == chip_id).map(|chip| chip.aiclk_mhz).next();
@@ -120,7 +121,7 @@ fn place(device: Option<u64>) -> String {
     device.map_or_else(|| "no device".to_owned(), |device| format!("device {device}"))
 }
 
-/// Keys that may differ between two runs of the same op.
+/// Keys whose values may differ between two runs of the same op.
 const OF_ONE_RUN: [&str; 6] = [
     OpMetadata::NAME,
     "op_hash",
@@ -129,10 +130,10 @@ const OF_ONE_RUN: [&str; 6] = [
     "performance_model",
     "attributes",
 ];
-/// Keys of lists of tensors.
+/// Keys whose values are lists of tensors.
 const TENSORS: [&str; 3] = ["input_tensors", "optional_input_tensors", "output_tensors"];
 
-/// Name and, of all other keys, the source: tensors in short.
+/// Returns an op's name and its source: all other keys, with tensors abbreviated.
 fn words(op: &OpMetadata, id: RunHostId) -> (String, String) {
     let name = op.value(OpMetadata::NAME);
     let name = name.map_or_else(|| format!("program {}", id.base()), str::to_owned);
@@ -148,7 +149,7 @@ fn words(op: &OpMetadata, id: RunHostId) -> (String, String) {
     (name, source.join(" "))
 }
 
-/// A tensor in short, as ops CSVs are compared by: sides, element type and memory.
+/// Abbreviates a tensor to the text that ops CSVs are compared by: sides, element type and memory.
 fn tensor_text(tensor: &Value) -> String {
     let text = |value: Option<&Value>| value.map_or_else(|| "?".to_owned(), Value::cell);
     let side = |name: &&str| text(tensor.get("shape").and_then(|shape| shape.get(name)));

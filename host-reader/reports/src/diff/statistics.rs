@@ -1,4 +1,4 @@
-//! Welch's t test and interval, and the adjustment for many tests.
+//! Welch's t test and interval, and the adjustment of p-values for many tests.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -8,21 +8,21 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Difference of two means with what is to be said of its certainty.
+/// Difference of two means, with its interval and p-value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Welch {
     /// Mean of the second sample minus mean of the first.
     pub difference: f64,
-    /// Lower and upper end of the interval.
+    /// Lower and upper bound of the confidence interval.
     pub interval: (f64, f64),
-    /// Chance of such a difference or a larger one, were the means equal.
+    /// Probability of this or a larger difference if the means were equal.
     pub p_value: f64,
 }
 
 /// Compares the means of two samples whose variances may differ.
 ///
-/// `None` if a sample has fewer than two values, or `confidence` is not between 0 and 1.
-/// Samples without any spread give an interval of no width.
+/// Returns `None` if a sample has fewer than two values, or `confidence` is not between 0 and 1.
+/// For samples without any spread, the interval has zero width.
 ///
 /// ```
 /// use reports::diff::welch;
@@ -58,7 +58,7 @@ pub fn welch(first: &[f64], second: &[f64], confidence: f64) -> Option<Welch> {
     Some(Welch { difference, interval: (difference - reach, difference + reach), p_value })
 }
 
-/// Mean, and the square of its standard error; values that are all equal have none.
+/// Returns the mean and the square of its standard error, which is 0 if all values are equal.
 fn mean_and_squared_error(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     if values.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq()) {
@@ -69,9 +69,10 @@ fn mean_and_squared_error(values: &[f64]) -> (f64, f64) {
     (mean, squares / (count - 1.0) / count)
 }
 
-/// p-values adjusted so that, of all that stay below a level, at most that share is false.
+/// Adjusts p-values for their number. Of the results below a level, the expected share of false
+/// ones is at most that level.
 ///
-/// The procedure is that of Benjamini and Hochberg, 1995.
+/// The method is that of Benjamini and Hochberg, 1995.
 ///
 /// ```
 /// use reports::diff::adjusted_p_values;
@@ -99,7 +100,7 @@ mod tests {
         assert!((found / expected - 1.0).abs() < 1e-8, "{found} instead of {expected}");
     }
 
-    /// Made by scipy 1.16: `ttest_ind(log(b), log(a), equal_var=False)`.
+    /// Expected values from scipy 1.16: `ttest_ind(log(b), log(a), equal_var=False)`.
     #[test]
     fn intervals_and_p_values_equal_those_of_scipy() {
         let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
@@ -115,7 +116,7 @@ mod tests {
         assert_close(wide.interval.1.exp(), 1.277_319_881_339_933_8);
     }
 
-    /// Made by scipy 1.16: `t.ppf` and `2 * t.sf`.
+    /// Expected values from scipy 1.16: `t.ppf` and `2 * t.sf`.
     #[test]
     fn students_distribution_equals_that_of_scipy() {
         for (freedom, at_975, at_995, p_value) in [
@@ -132,7 +133,7 @@ mod tests {
         }
     }
 
-    /// Made by scipy 1.16: `false_discovery_control(p, method="bh")`.
+    /// Expected values from scipy 1.16: `false_discovery_control(p, method="bh")`.
     #[test]
     fn adjusted_p_values_equal_those_of_scipy() {
         let found = adjusted_p_values(&[0.01, 0.04, 0.03, 0.005, 0.2, 0.9]);

@@ -12,15 +12,15 @@ use reader::{
 use std::collections::{BTreeMap, HashMap};
 use wire::Risc;
 
-/// One launch: the program, its replay, and which launch of these it is.
+/// One launch: the program, its replay, and the launch number within these.
 type Launch = (u32, Option<TraceReplay>, u64);
 
-/// Sum of durations in cycles, and how many they are.
+/// Sum of durations in cycles, and their number.
 type Sum = (f64, f64);
 
 impl Measurements {
-    /// Adds the zones of a readout. A repetition is a launch: the mean over its cores and
-    /// passes. Zones whose end is missing are left out and counted.
+    /// Adds the zones of a readout. A repetition is a launch, with the mean over its cores and
+    /// passes. Zones without an end are left out and counted.
     pub fn add_zones(&mut self, readout: &Readout, timeline: &Timeline) {
         for (device, zones) in readout.devices.iter().zip(&timeline.devices) {
             self.add_device(readout, device, zones);
@@ -64,7 +64,7 @@ impl Measurements {
     }
 }
 
-/// Which launch each run of a lane belongs to.
+/// Returns the launch of each run of a lane.
 fn launches_of(lane: &Lane) -> Vec<Launch> {
     let mut counts: HashMap<(u32, Option<TraceReplay>), u64> = HashMap::new();
     let launch = |run: &reader::lane::Run| {
@@ -75,7 +75,7 @@ fn launches_of(lane: &Lane) -> Vec<Launch> {
     lane.runs.iter().map(launch).collect()
 }
 
-/// Records before the first run belong to no program.
+/// Returns the launch of a run. Records before the first run belong to no program.
 fn launch_of(launches: &[Launch], run: u32) -> Launch {
     let index = usize::try_from(run).ok().filter(|_| run != NO_RUN);
     index.and_then(|run| launches.get(run)).copied().unwrap_or((0, None, 0))

@@ -1,4 +1,4 @@
-//! Advice on optimisation: host fallbacks, gaps between ops, and each matmul.
+//! Advice on optimisation: ops that fell back to the host, gaps between ops, and each matmul.
 
 use super::{
     fidelity::FidelityVerdict,
@@ -6,7 +6,7 @@ use super::{
     spread::sum_of,
 };
 
-/// Gaps beyond this are worth a trace.
+/// Gap above which a trace is worthwhile.
 pub(super) const HIGH_GAP_US: f64 = 6.5;
 
 /// Assumed gap between two ops of a trace.
@@ -15,21 +15,21 @@ const TRACED_GAP_US: f64 = 6.0;
 /// FLOPs % below which a DRAM-bound matmul has time for a higher fidelity.
 const IDLE_FLOPS_PERCENT: f64 = 40.0;
 
-/// Advice on all rows together; advice on single matmuls is in their rows.
+/// Advice about all rows together. Advice about single matmuls is stored in their rows.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Advice {
     /// Ids of ops that ran on the host.
     pub host_op_ids: Vec<u64>,
     /// Ids of ops with a long gap before them.
     pub high_gap_ids: Vec<u64>,
-    /// Time that traces could save in those gaps.
+    /// Time in these gaps that traces could save.
     pub gap_saving_us: f64,
-    /// The same as a share of all time.
+    /// Time that traces could save, in percent of all time.
     pub gap_saving_percent: Option<f64>,
 }
 
 impl Advice {
-    /// Looks at all rows.
+    /// Collects the advice from all rows.
     pub(super) fn new(rows: &[OpReport]) -> Self {
         let is_high = |row: &&OpReport| row.op_to_op_gap_us.is_some_and(|gap| gap > HIGH_GAP_US);
         let ids = |rows: Vec<&OpReport>| rows.iter().map(|row| row.id).collect();
@@ -49,7 +49,7 @@ impl Advice {
 /// Returns optimisation advice for a matmul; empty if there is none.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1: the same items under the same conditions, in other words.
+/// tt-perf-report 1.4.1: the same items under the same conditions, worded differently.
 pub(super) fn matmul_advice(row: &OpReport) -> Vec<String> {
     if row.is_active_unknown {
         let hint = "Pass --active-experts, so that the work of this sparse matmul is known";

@@ -1,21 +1,20 @@
 //! Peak performance of each architecture: cores, DRAM bandwidth and FLOPs.
 //!
-//! The figures are data, `architectures.csv` beside this file; users may add rows of
-//! their own.
+//! The figures are read from `architectures.csv` next to this file. Users may add rows.
 
 use super::cell;
 use std::sync::LazyLock;
 
-/// The table that comes with the library.
+/// Table included in the library.
 static BUILT_IN: LazyLock<ArchTable> = LazyLock::new(|| {
-    // A test reads every row, so that the file cannot be wrong unseen.
+    // A test reads every row of the file, so an error in it is noticed.
     ArchTable::parse(include_str!("architectures.csv")).unwrap_or_default()
 });
 
-/// Numbers of columns: name, aliases, three figures and four speeds.
+/// Number of columns: name, aliases, three figures and four speeds.
 const COLUMN_COUNT: usize = 9;
 
-/// How many bits of mantissas a matrix engine multiplies in how many passes.
+/// Precision of a matrix engine: the number of passes over the bits of the mantissas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub enum MathFidelity {
     /// One pass.
@@ -29,7 +28,7 @@ pub enum MathFidelity {
 }
 
 impl MathFidelity {
-    /// The fidelity of this name.
+    /// Returns the fidelity with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
@@ -47,20 +46,20 @@ impl MathFidelity {
 pub struct ArchLimits {
     /// Lower-case name.
     pub name: String,
-    /// Other names of it, lower-case.
+    /// Other names in lower case.
     pub aliases: Vec<String>,
-    /// Worker cores, where a file does not name them.
+    /// Number of worker cores, used if a file does not give it.
     pub worker_cores: u64,
-    /// Cores that a matmul with DRAM-sharded weights runs on.
+    /// Number of cores that run a matmul with DRAM-sharded weights.
     pub dram_sharded_cores: u64,
     /// DRAM bandwidth in 10^9 bytes per second.
     pub dram_gb_per_s: f64,
-    /// 10^12 floating-point operations per second of one core: HiFi4, HiFi3, HiFi2, LoFi.
+    /// Speed of one core in 10^12 floating-point operations per second: HiFi4, HiFi3, HiFi2, LoFi.
     pub tflops_per_core: [f64; 4],
 }
 
 impl ArchLimits {
-    /// 10^12 floating-point operations per second of one core.
+    /// Returns the speed of one core in 10^12 floating-point operations per second.
     #[must_use]
     pub const fn tflops_per_core(&self, fidelity: MathFidelity) -> f64 {
         let [hifi4, hifi3, hifi2, lofi] = self.tflops_per_core;
@@ -77,7 +76,7 @@ impl ArchLimits {
     }
 }
 
-/// Why a table of architectures cannot be used.
+/// Error in a table of architectures.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArchTableError {
     /// A line has too few or too many cells.
@@ -85,22 +84,22 @@ pub enum ArchTableError {
     Cells {
         /// Line of the table, from 1.
         line: u64,
-        /// Cells that it has.
+        /// Number of cells in the line.
         found: usize,
     },
-    /// A cell holds no such number.
+    /// A cell has an invalid value.
     #[error("line {line}, column {column}: expected {expected}, found `{found}`")]
     Value {
         /// Line of the table, from 1.
         line: u64,
-        /// Title of the column.
+        /// Header of the column.
         column: &'static str,
         /// Description of the values expected in this column.
         expected: &'static str,
         /// Value found.
         found: String,
     },
-    /// The table is no CSV.
+    /// The table is not valid CSV.
     #[error("line {line}: {detail}")]
     Csv {
         /// Line of the table, from 1.
@@ -110,7 +109,7 @@ pub enum ArchTableError {
     },
 }
 
-/// The known architectures.
+/// Table of known architectures.
 ///
 /// # Compatibility
 /// tt-perf-report 1.4.1: the same names, aliases and figures.
@@ -128,17 +127,17 @@ pub struct ArchTable {
 }
 
 impl ArchTable {
-    /// The table that comes with the library.
+    /// Returns the table included in the library.
     #[must_use]
     pub fn built_in() -> Self {
         BUILT_IN.clone()
     }
 
-    /// Reads a table in the form of `architectures.csv`, with its line of titles. Speeds
-    /// may be written as products and quotients, such as `74/72`.
+    /// Reads a table with the columns of `architectures.csv` and a header line. Speeds may be
+    /// written as products and quotients, such as `74/72`.
     ///
     /// # Errors
-    /// With line and column, if a cell is missing or is no number above 0.
+    /// Returns an error with line and column if a cell is missing or is not a number above 0.
     ///
     /// ```
     /// use reports::perf::ArchTable;
@@ -161,20 +160,20 @@ impl ArchTable {
         Ok(Self { rows })
     }
 
-    /// Puts the rows of another table in front, so that they win.
+    /// Inserts the rows of another table at the front, so that they take precedence.
     #[must_use]
     pub fn overridden_by(self, other: Self) -> Self {
         Self { rows: other.rows.into_iter().chain(self.rows).collect() }
     }
 
-    /// The architecture of this name or alias, in upper or lower case.
+    /// Returns the architecture with this name or alias, ignoring case.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&ArchLimits> {
         let name = name.trim().to_lowercase();
         self.rows.iter().find(|row| row.is_called(&name))
     }
 
-    /// All names, for messages.
+    /// Returns all names, for messages.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         self.rows.iter().map(|row| row.name.as_str()).collect()
@@ -216,7 +215,7 @@ fn parse_row(record: &csv::StringRecord) -> Result<ArchLimits, ArchTableError> {
     })
 }
 
-/// The value of `a*b/c`, from left to right; `None` if it is no number above 0.
+/// Evaluates `a*b/c` from left to right; `None` if the result is not a number above 0.
 fn chain(text: &str) -> Option<f64> {
     let mut value = 1.0;
     let mut rest = text;

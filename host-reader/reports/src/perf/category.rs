@@ -1,6 +1,6 @@
-//! Categories of ops: computing, moving data, talking to other chips, shaping tensors.
+//! Categories of ops: compute, data movement, communication between chips, tensor manipulation.
 //!
-//! Which op belongs where is data, `op_categories.csv` beside this file.
+//! The category of each op is read from `op_categories.csv` next to this file.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -9,10 +9,10 @@ static BUILT_IN: LazyLock<HashMap<&'static str, OpCategory>> = LazyLock::new(|| 
     lines.filter_map(|line| line.split_once(',')).filter_map(entry).collect()
 });
 
-/// Text by which a host op is known.
+/// Text that marks a host op.
 const HOST_MARK: &str = "(torch)";
 
-/// Ending that newer producers append to the names of ops.
+/// Suffix that newer producers append to the names of ops.
 const ENDING: &str = "DeviceOperation";
 
 /// Category of an op.
@@ -29,14 +29,14 @@ pub enum OpCategory {
     /// Data movement between memories.
     #[serde(rename = "DM")]
     DataMovement,
-    /// Done by the host.
+    /// Op that the host runs.
     Host,
     /// Not in the table.
     Other,
 }
 
 impl OpCategory {
-    /// All of them, in the order of charts.
+    /// All categories, in the order of charts.
     pub const ALL: [Self; 6] = [
         Self::Compute,
         Self::Ccl,
@@ -46,7 +46,7 @@ impl OpCategory {
         Self::Other,
     ];
 
-    /// The name in reports.
+    /// Returns the name in reports.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl OpCategory {
         }
     }
 
-    /// The category of an op code; of a longer text, its first word counts.
+    /// Returns the category of an op code. Only the first word of the text counts.
     ///
     /// # Compatibility
     /// tt-perf-report 1.4.1: the same ops in the same categories.

@@ -1,14 +1,14 @@
-//! Cells of an ops CSV as numbers and texts; what does not fit is no value.
+//! Conversion of the cells of an ops CSV to numbers and texts. Invalid cells have no value.
 
 use std::borrow::Cow;
 
-/// Most cores that a chip is believed to have.
+/// Largest plausible number of cores of a chip.
 const MAX_CORES: u64 = 1 << 20;
 
-/// Longest side of a tensor that is believed.
+/// Longest plausible side of a tensor.
 const MAX_DIMENSION: u64 = 1 << 32;
 
-/// Returns true if a cell means a missing value, as data frames write it.
+/// Returns true if a cell stands for a missing value, as data frames write it.
 pub(super) fn is_blank(cell: &str) -> bool {
     matches!(
         cell.trim(),
@@ -26,18 +26,18 @@ pub(super) fn is_blank(cell: &str) -> bool {
     )
 }
 
-/// A finite number.
+/// Parses a finite number.
 pub(super) fn number(cell: &str) -> Option<f64> {
     cell.trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// A whole number from 0, also if it is written as `64.0`.
+/// Parses a whole number from 0, also if it is written as `64.0`.
 pub(super) fn whole(cell: &str) -> Option<u64> {
     if let Ok(whole) = cell.trim().parse() {
         return Some(whole);
     }
     let number = number(cell)?;
-    // Beyond 2^53 not every whole number is a f64, and none of ours is that large.
+    // Above 2^53, an f64 does not hold every whole number, and no valid cell is that large.
     let is_exact = number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number);
     #[expect(
         clippy::cast_possible_truncation,
@@ -47,20 +47,21 @@ pub(super) fn whole(cell: &str) -> Option<u64> {
     is_exact.then_some(number as u64)
 }
 
-/// A count of cores.
+/// Parses a number of cores.
 pub(super) fn core_count(cell: &str) -> Option<u64> {
     whole(cell).filter(|count| (1..=MAX_CORES).contains(count))
 }
 
-/// One side of a tensor, `physical[logical]` or a bare number: the physical one.
+/// Parses one side of a tensor: a bare number, or the physical part of `physical[logical]`.
 pub(super) fn dimension(cell: &str) -> Option<u64> {
     let physical = cell.split('[').next()?;
     whole(physical).filter(|side| (1..=MAX_DIMENSION).contains(side))
 }
 
-/// Text without control characters other than the tab, which could steer a terminal.
+/// Removes control characters other than the tab, which could control a terminal.
 pub(super) fn clean(cell: &str) -> Cow<'_, str> {
-    // Of those beyond ASCII, the first byte is 0xC2. Without a way out the loop takes many bytes at once.
+    // Control characters beyond ASCII start with byte 0xC2. A loop without an early exit is
+    // vectorised.
     let is_odd = |byte: u8| (byte.is_ascii_control() && byte != b'\t') || byte == 0xC2;
     if !cell.bytes().fold(false, |found, byte| found | is_odd(byte)) {
         return Cow::Borrowed(cell);
@@ -68,7 +69,7 @@ pub(super) fn clean(cell: &str) -> Cow<'_, str> {
     cell.chars().filter(|&c| c == '\t' || !c.is_control()).collect()
 }
 
-/// A sub-device: a whole number as such, anything else as a short text.
+/// Parses a sub-device: a whole number, or any other value as a short text.
 pub(super) fn sub_device(cell: &str) -> Option<String> {
     const LONGEST: usize = 32;
     if is_blank(cell) {

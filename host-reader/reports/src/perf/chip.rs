@@ -1,4 +1,4 @@
-//! Which architecture the rows were measured on, and how many cores it had.
+//! Architecture on which the rows were measured, and its number of cores.
 
 use super::{
     arch::{ArchLimits, ArchTable},
@@ -9,34 +9,33 @@ use super::{
 use crate::problem::{Position, quoted};
 use std::collections::BTreeSet;
 
-/// Clocks above this, in GHz, are Blackhole's: it runs at 1.35, Wormhole at 1.0.
+/// Clock in GHz above which the chip is a Blackhole: Blackhole runs at 1.35, Wormhole at 1.0.
 const BLACKHOLE_CLOCK_GHZ: f64 = 1.2;
 
 /// Assumptions of a report about the chip.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ChipFacts {
-    /// Limits of the architecture; `None` if it is unknown, and ops then have no
-    /// percentages.
+    /// Limits of the architecture; `None` if it is unknown. Ops then have no percentages.
     pub arch: Option<ArchLimits>,
     /// Number of cores available to an op if its row does not give one.
     pub worker_core_count: Option<u64>,
 }
 
-/// Why an architecture cannot be used.
+/// Error for an unknown architecture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no architecture `{name}`; choose from {known}")]
 pub struct UnknownArch {
-    /// The name that was given.
+    /// Requested name.
     pub name: String,
     /// Known names.
     pub known: String,
 }
 
-/// Decides on the architecture: as asked for, as the files say, or as their clock implies.
+/// Determines the architecture from the options, else from the files, else from their clock.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1 takes every file without a name for Wormhole's; so it is here
-/// with `is_upstream_exact`.
+/// tt-perf-report 1.4.1 treats every file without an architecture as Wormhole; `is_upstream_exact`
+/// does the same.
 pub(super) fn chip_facts(
     files: &mut [OpsCsv],
     asked: Option<&str>,
@@ -67,7 +66,7 @@ fn find(name: &str, table: &ArchTable) -> Result<ArchLimits, UnknownArch> {
     table.find(name).cloned().ok_or_else(unknown)
 }
 
-/// The first name in the files; later ones that differ are mentioned.
+/// Returns the first architecture name in the files. Notes later names that differ.
 fn name_of_files(files: &[OpsCsv], notes: &mut Vec<String>) -> Option<String> {
     let rows = files
         .iter()
@@ -99,7 +98,7 @@ fn note_unknown(files: &mut [OpsCsv], name: &str, table: &ArchTable) {
     }
 }
 
-/// The architecture by its clock; Wormhole if there is none.
+/// Guesses the architecture from the clock; Wormhole if there is no clock.
 fn guess(
     files: &[OpsCsv],
     table: &ArchTable,

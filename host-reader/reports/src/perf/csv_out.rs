@@ -1,4 +1,4 @@
-//! The report as CSV: one row for each op, and one for each kind of op.
+//! CSV output of the report: one row for each op, and one row for each kind of op.
 
 use super::{
     number::shortest,
@@ -44,25 +44,24 @@ const OP_TITLES: [&str; 26] = [
 /// Optional columns and compatibility of the CSV of ops.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CsvOptions {
-    /// A column of advice.
+    /// True to add a column of advice.
     pub has_advice: bool,
-    /// A column of op codes as they were written.
+    /// True to add a column of the original op codes.
     pub has_raw_op_codes: bool,
-    /// True if missing values are written as tt-perf-report 1.4.1 writes them.
+    /// True to write missing values as tt-perf-report 1.4.1 does.
     pub is_upstream_exact: bool,
 }
 
 /// Writes one row for each row of the report.
 ///
-/// Cells that a spreadsheet would take for a formula begin with an apostrophe.
+/// Cells that a spreadsheet would interpret as a formula begin with an apostrophe.
 ///
 /// # Compatibility
-/// `tt-perf-report --csv`, version 1.4.1: the same columns, lines that end in CR LF. With
-/// `is_upstream_exact` missing types are `nan`, and numbers of calls fractional where one
-/// is missing.
+/// `tt-perf-report --csv`, version 1.4.1: the same columns, and lines that end in CR LF. With
+/// `is_upstream_exact`, missing types are `nan`, and call numbers are fractional if any is missing.
 ///
 /// # Errors
-/// As the stream.
+/// Returns the errors of the stream.
 pub fn write_ops_csv(
     report: &PerfReport,
     options: CsvOptions,
@@ -149,7 +148,7 @@ fn without_formula(cell: String) -> String {
 /// `tt-perf-report --summary-file`, version 1.4.1: the same columns, two decimals.
 ///
 /// # Errors
-/// As the stream.
+/// Returns the errors of the stream.
 pub fn write_stacked_csv(
     report: &PerfReport,
     stack_by: StackBy,
@@ -182,7 +181,7 @@ pub(super) enum StackedCell {
     Figure(Option<f64>),
 }
 
-/// Titles of the summary, each with its unit.
+/// Returns the headers of the summary, each with its unit.
 pub(super) fn stacked_titles(
     stack_by: StackBy,
     is_by_device: bool,
@@ -203,7 +202,7 @@ pub(super) fn stacked_titles(
     titles
 }
 
-/// Cells of the summary in the order of its titles.
+/// Returns the cells of the summary in the order of its headers.
 pub(super) fn stacked_cells(
     row: &StackedOps,
     stack_by: StackBy,
@@ -233,7 +232,7 @@ pub(super) fn stacked_cells(
     cells
 }
 
-/// The name of a row's op, marked if it is a signpost.
+/// Returns the name of a row's op, marked if the row is a signpost.
 pub(super) fn shown_op_code(row: &OpReport) -> String {
     match row.kind {
         RowKind::Signpost => format!("\u{1faa7} {}", row.raw_op_code),

@@ -1,18 +1,18 @@
-//! Several files and several devices as one: numbers of devices, and one row for each op
-//! that ran on all of them.
+//! Merging of several files and devices: unique device numbers, and one row for each op that ran on
+//! all devices.
 
 #![expect(clippy::indexing_slicing, reason = "indices are those of the rows themselves")]
 
 use super::{ops_csv::OpsCsv, row::OpRow};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Devices beyond which rows are not merged: no mesh has as many.
+/// Number of devices above which rows are not merged. No mesh has as many.
 const MAX_DEVICES: usize = 4096;
 
-/// Collectives, in which devices wait for one another.
+/// Collective ops, in which devices wait for one another.
 const COLLECTIVES: [&str; 3] = ["AllGather", "ReduceScatter", "AllReduce"];
 
-/// Joins the rows of files, one for each host, and numbers devices and rows throughout.
+/// Joins the rows of files, one for each host. Devices and rows get numbers unique over all files.
 pub(super) fn join_files(files: &mut [OpsCsv], notes: &mut Vec<String>) -> Vec<OpRow> {
     let counts: Vec<u64> = files.iter().map(device_count).collect();
     if counts.windows(2).any(|pair| pair[0] != pair[1]) {
@@ -31,7 +31,7 @@ pub(super) fn join_files(files: &mut [OpsCsv], notes: &mut Vec<String>) -> Vec<O
             row.device = row.device.map(|device| device.saturating_add(first_device));
             row.id = id;
         }
-        // The rows of the first file stay where they are.
+        // The first file's vector of rows is reused.
         if rows.is_empty() {
             rows = own
         } else {
@@ -47,11 +47,13 @@ fn device_count(file: &OpsCsv) -> u64 {
     devices.max().map_or(0, |device| device.saturating_add(1))
 }
 
-/// Merges the rows of all devices, so that an op that ran on each of them is one row: the
-/// slowest device's, or of collectives, which end together, the mean.
+/// Merges the rows of all devices, so that an op that ran on each of them is one row.
+///
+/// The row has the time of the slowest device. For collectives, which end together, it has the
+/// mean.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1.
+/// tt-perf-report 1.4.1: the same rows.
 pub(super) fn merge_devices(rows: Vec<OpRow>, notes: &mut Vec<String>) -> Vec<OpRow> {
     let mut queues: BTreeMap<u64, VecDeque<usize>> = BTreeMap::new();
     for (at, row) in rows.iter().enumerate().filter(|(_, row)| row.is_device_op()) {
@@ -87,7 +89,7 @@ pub(super) fn merge_devices(rows: Vec<OpRow>, notes: &mut Vec<String>) -> Vec<Op
     merged.into_values().collect()
 }
 
-/// Takes the next op off the queues of all devices that have it at their heads.
+/// Takes the next op from the queues of all devices that have this op at the front.
 fn next_block(rows: &[OpRow], queues: &mut BTreeMap<u64, VecDeque<usize>>) -> Option<Vec<usize>> {
     let head = queues.values().find_map(VecDeque::front).copied()?;
     let op_code = &rows.get(head)?.op_code;

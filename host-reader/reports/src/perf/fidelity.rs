@@ -2,28 +2,28 @@
 
 use super::{arch::MathFidelity, row::OpRow};
 
-/// How a math fidelity fits the element types.
+/// Relation of a math fidelity to the element types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FidelityVerdict {
-    /// It keeps the bits that are there.
+    /// The fidelity uses all bits of the inputs.
     Sufficient,
-    /// It multiplies bits that the result does not keep.
+    /// The fidelity multiplies bits that the result does not keep.
     TooHigh,
-    /// It drops bits that are there.
+    /// The fidelity drops bits of the inputs.
     TooLow,
-    /// Integers have no fidelity.
+    /// The element types are integers, which have no fidelity.
     NotApplicable,
     /// There is no rule for these types.
     Unknown,
 }
 
-/// A verdict and a remedy.
+/// A verdict with a suggested change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct FidelityAdvice {
-    /// The verdict.
+    /// Verdict.
     pub verdict: FidelityVerdict,
-    /// Remedy, or a caveat of the verdict.
+    /// Suggested change, or a restriction of the verdict.
     pub note: Option<&'static str>,
 }
 
@@ -36,7 +36,7 @@ pub fn judge_fidelity(row: &OpRow) -> FidelityAdvice {
     judge(row, &row.math_fidelity)
 }
 
-/// The verdict on a fidelity for the element types of an op.
+/// Judges a fidelity for the element types of an op.
 fn judge(row: &OpRow, fidelity: &str) -> FidelityAdvice {
     let [first, second] = &row.inputs;
     let types = [first, second, &row.output].map(|tensor| tensor.datatype.as_deref());
@@ -54,7 +54,7 @@ fn judge(row: &OpRow, fidelity: &str) -> FidelityAdvice {
     judge_bits(fidelity, [first, second, output])
 }
 
-/// The lowest fidelity that keeps the bits of an op's element types; `None` if its own is not higher.
+/// Returns the lowest fidelity that keeps the bits of an op's element types, if the op's is higher.
 pub(super) fn sufficient_fidelity(row: &OpRow) -> Option<MathFidelity> {
     if judge_fidelity(row).verdict != FidelityVerdict::TooHigh {
         return None;

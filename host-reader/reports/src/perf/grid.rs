@@ -1,4 +1,4 @@
-//! Cells in columns: widths, sides and rules.
+//! Table cells in columns: width, alignment and separators.
 
 use super::paint::Colour;
 use std::io::Write;
@@ -20,7 +20,7 @@ impl Cell {
     }
 }
 
-/// One column: its title, least width and side.
+/// One column: its header, minimum width and alignment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     pub(super) title: &'static str,
@@ -28,7 +28,7 @@ pub(super) struct Column {
     pub(super) is_left: bool,
 }
 
-/// Rows of cells, and how they are shown.
+/// Rows of cells and their layout.
 pub(super) struct Grid {
     columns: Vec<Column>,
     widths: Vec<usize>,
@@ -36,7 +36,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Measures every row that is going to be written.
+    /// Computes the column widths from all rows that will be written.
     pub(super) fn new<'a>(
         columns: Vec<Column>,
         rows: impl Iterator<Item = &'a Vec<Cell>>,
@@ -73,7 +73,8 @@ impl Grid {
     }
 
     fn padded(&self, cell: &Cell, width: usize, column: Column) -> String {
-        // Not by the width of a format, which panics above 65,535: a name may be of any length.
+        // The padding is not a format width, which panics above 65,535: a name may be of any
+        // length.
         let blanks = " ".repeat(width.saturating_sub(cell.text.chars().count()));
         let text = match cell.colour {
             Some(colour) if self.is_coloured && !cell.text.is_empty() => colour.paint(&cell.text),

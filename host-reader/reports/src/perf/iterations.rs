@@ -1,7 +1,7 @@
-//! Repeated iterations: the same op in every pass of a model, with what its times varied.
+//! Repeated iterations: each op over all passes of a model, with the variation of its times.
 //!
-//! Passes are found by trace replays or signposts where there are such, else by the
-//! sequence of ops repeating itself. Only passes that ran the same ops are compared.
+//! Passes are found by trace replays or signposts if there are any, else by a repeating sequence of
+//! ops. Only passes that ran the same ops are compared.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -15,15 +15,15 @@ use super::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// How repetitions of an op were found.
+/// Rule by which repetitions of an op were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RepetitionRule {
-    /// By the replays of a trace.
+    /// Replays of a trace.
     TraceReplays,
-    /// By a sequence of ops that runs again and again.
+    /// A sequence of ops that repeats.
     RepeatedSequence,
-    /// The rows do not repeat; ops of one name and source are taken together.
+    /// No repeating sequence; ops with one name and source count as repetitions.
     #[default]
     SameProgram,
 }
@@ -31,45 +31,45 @@ pub enum RepetitionRule {
 /// Times of one op over all iterations.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct OpStatistics {
-    /// Id of its first row.
+    /// Id of the op's first row.
     pub first_id: u64,
-    /// Place within an iteration, from 0; `None` where rows do not repeat.
+    /// Position within an iteration, from 0; `None` if rows do not repeat.
     pub position: Option<usize>,
-    /// Op code as it was written.
+    /// Original op code.
     pub op_code: String,
     /// Shapes, element types and memories of its tensors.
     pub source: String,
-    /// The device.
+    /// Device number.
     pub device: Option<u64>,
     /// Device times in us.
     pub device_time_us: Spread,
-    /// Gaps before it in us.
+    /// Gaps before the op in us.
     pub op_to_op_gap_us: Spread,
-    /// Repetitions without a device time.
+    /// Number of repetitions without a device time.
     pub skipped_count: u64,
 }
 
-/// Ops over repeated iterations.
+/// Statistics of ops over repeated iterations.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Iterations {
-    /// How repetitions were found.
+    /// Rule by which repetitions were found.
     pub rule: RepetitionRule,
-    /// Whole iterations; 1 where rows do not repeat.
+    /// Number of complete iterations; 1 if rows do not repeat.
     pub iteration_count: usize,
-    /// Ops of one iteration.
+    /// Number of ops in one iteration.
     pub ops_per_iteration: usize,
-    /// Device ops in iterations that are not whole, or that differ; they have no part.
+    /// Number of device ops left out because their iteration is incomplete or differs.
     pub left_out_count: usize,
-    /// Each op, in the order of its first row.
+    /// Statistics of each op, in the order of first rows.
     pub ops: Vec<OpStatistics>,
 }
 
-/// Which rows repeat one another: for each op the indices of its rows.
+/// Repetitions of each op.
 pub(crate) struct Repetitions {
     pub(crate) rule: RepetitionRule,
     pub(crate) iteration_count: usize,
     pub(crate) left_out_count: usize,
-    /// For each op, its rows in the order of iterations.
+    /// Row indices of each op, in the order of iterations.
     pub(crate) ops: Vec<Vec<usize>>,
 }
 
@@ -112,7 +112,7 @@ fn op_statistics(members: &[&OpReport], position: Option<usize>) -> Option<OpSta
 }
 
 impl Repetitions {
-    /// Finds which device ops repeat one another.
+    /// Finds the repetitions among the device ops.
     pub(crate) fn find(rows: &[OpReport]) -> Self {
         let (ops, programs) = device_ops(rows);
         let by_trace = by_trace(rows, &ops, &programs);
@@ -120,14 +120,14 @@ impl Repetitions {
         repeated.unwrap_or_else(|| pooled(&ops, &programs))
     }
 
-    /// Takes all device ops of one name and source together.
+    /// Treats all device ops with one name and source as repetitions.
     pub(crate) fn by_program(rows: &[OpReport]) -> Self {
         let (ops, programs) = device_ops(rows);
         pooled(&ops, &programs)
     }
 }
 
-/// Indices of the device ops, and which program each of them ran.
+/// Returns the row indices of the device ops, and the program of each.
 fn device_ops(rows: &[OpReport]) -> (Vec<usize>, Vec<Program<'_>>) {
     let ops = rows.iter().enumerate().filter(|(_, row)| row.kind == RowKind::Device);
     ops.map(|(at, row)| (at, (row.device, &*row.raw_op_code, &*row.source))).unzip()
@@ -144,7 +144,7 @@ fn pooled(ops: &[usize], programs: &[Program<'_>]) -> Repetitions {
     Repetitions { rule, iteration_count: 1, left_out_count: 0, ops }
 }
 
-/// Replays of a trace that ran the same ops as the longest one.
+/// Finds the replays of a trace that ran the same ops as the longest replay.
 fn by_trace(rows: &[OpReport], ops: &[usize], programs: &[Program<'_>]) -> Option<Repetitions> {
     let mut replays: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (index, &at) in ops.iter().enumerate() {
@@ -169,7 +169,7 @@ fn by_trace(rows: &[OpReport], ops: &[usize], programs: &[Program<'_>]) -> Optio
     })
 }
 
-/// The shortest sequence whose repetition all ops are, the last one cut perhaps.
+/// Finds the shortest sequence whose repetition gives all ops. The last repetition may be cut.
 fn by_sequence(ops: &[usize], programs: &[Program<'_>]) -> Option<Repetitions> {
     let period = shortest_period(programs);
     let count = ops.len().checked_div(period)?;
@@ -185,7 +185,7 @@ fn by_sequence(ops: &[usize], programs: &[Program<'_>]) -> Option<Repetitions> {
     })
 }
 
-/// The least p with `items[i] == items[i + p]` throughout, by the borders of prefixes.
+/// Returns the smallest p with `items[i] == items[i + p]` throughout, from the borders of prefixes.
 pub(crate) fn shortest_period<T: PartialEq>(items: &[T]) -> usize {
     let mut borders = vec![0; items.len()];
     for end in 1..items.len() {
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!((period("aabaab"), period("")), (3, 0));
     }
 
-    /// A model of two ops that ran three times, then once without its second op.
+    /// Reads a model of two ops that ran three times completely, then once without its second op.
     fn read_rows(sessions: [&str; 7]) -> Iterations {
         let mut text =
             "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns],\
@@ -226,7 +226,7 @@ mod tests {
         report.iterations
     }
 
-    /// Means, deviations and medians were made by Python's `statistics`.
+    /// Expected means, deviations and medians from Python's `statistics`.
     #[test]
     fn each_op_is_summed_up_over_the_whole_iterations() {
         let iterations = read_rows([""; 7]);

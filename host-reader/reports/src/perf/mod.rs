@@ -1,13 +1,13 @@
-//! Reports on ops CSVs: which ops cost what, what bounds them, and what can be tried.
+//! Reports on ops CSVs: the cost of each op, its limit, and possible optimisations.
 //!
-//! This is what `tt-perf-report` does. Rows come from `ops_perf_results*.csv`, which
-//! upstream's scripts and this library write.
+//! This is the function of `tt-perf-report`. Rows come from `ops_perf_results*.csv`, which
+//! TT-Metal's scripts and this library write.
 //!
 //! | question | open |
 //! |---|---|
 //! | how is an ops CSV read? | [`read_ops_csv`], [`OpsCsv`], [`OpRow`] |
 //! | what was wrong with it? | [`Problem`] |
-//! | what does it say? | [`PerfReport`], made as [`PerfOptions`] ask for |
+//! | which report follows from it? | [`PerfReport`], with [`PerfOptions`] |
 //! | what can a chip do at most? | [`ArchTable`], [`ArchLimits`] |
 //! | how much did an op vary? | [`Iterations`] |
 //! | how is it shown? | [`write_table`], [`write_ops_csv`], [`write_stacked_csv`], [`write_stacked_picture`] |
@@ -15,16 +15,16 @@
 //! Files are opened elsewhere: everything here reads from and writes to streams.
 //!
 //! # Compatibility
-//! tt-perf-report 1.4.1: the same figures, except where that is wrong. The known mistakes
-//! are made too with [`PerfOptions::is_upstream_exact`]:
+//! tt-perf-report 1.4.1: the same figures, except where they are wrong.
+//! [`PerfOptions::is_upstream_exact`] also reproduces the known bugs:
 //!
 //! - elements of block floats are counted without their exponents;
-//! - files that do not name their architecture are scored as Wormhole's;
+//! - files that do not name their architecture are treated as Wormhole's;
 //! - a closing signpost leaves an empty report;
-//! - where devices are apart, the summary has no ops without one.
+//! - if devices are separate, the summary lacks ops without a device.
 //!
-//! Rows that the host began at the same time keep the order of the file; there they come
-//! in any order.
+//! Rows with the same host start keep the order of the file; in tt-perf-report their order is
+//! arbitrary.
 
 mod advice;
 mod arch;

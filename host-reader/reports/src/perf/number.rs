@@ -1,6 +1,6 @@
-//! Numbers as reports write them.
+//! Number formats of reports.
 
-/// Number with thousands separators and a number of decimals.
+/// Formats a number with thousands separators and a fixed number of decimals.
 pub(super) fn grouped(value: f64, decimals: usize) -> String {
     let plain = format!("{value:.decimals$}");
     let (sign, digits) = plain.strip_prefix('-').map_or(("", plain.as_str()), |rest| ("-", rest));
@@ -17,10 +17,10 @@ pub(super) fn grouped(value: f64, decimals: usize) -> String {
     text
 }
 
-/// The shortest text that reads back as the same number, as Python writes it.
+/// Formats the shortest text that parses to the same number, as Python does.
 ///
 /// # Compatibility
-/// `repr(float)`: an exponent of two digits at least, below 1e-4 and from 1e16.
+/// `repr(float)`: below 1e-4 and from 1e16 on, an exponent of at least two digits.
 pub(super) fn shortest(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude != 0.0 && !(1e-4..1e16).contains(&magnitude) && value.is_finite() {

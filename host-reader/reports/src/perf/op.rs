@@ -1,4 +1,4 @@
-//! One row of a report: an op with everything that can be said of it alone.
+//! One row of a report: an op with the figures that follow from the row itself.
 
 use super::{
     category::{OpCategory, is_host_op},
@@ -11,10 +11,10 @@ use super::{
     shared_text::{SharedText, TextPool},
 };
 
-/// Percent of a limit from which an op is bound by it.
+/// Percentage of a limit from which on an op is bound by it.
 const BOUND_PERCENT: f64 = 65.0;
 
-/// Gaps beyond this, in ns, are doubted where a duration is missing, or if negative.
+/// Gap in ns above which a gap is implausible if it is negative or the duration is missing.
 const DOUBTED_GAP_NS: f64 = 1e6;
 
 /// Kind of a row.
@@ -25,7 +25,7 @@ pub enum RowKind {
     Device,
     /// An op on the host.
     Host,
-    /// A mark that the program set.
+    /// A signpost that the program set.
     Signpost,
 }
 
@@ -46,7 +46,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// The name in reports.
+    /// Returns the name in reports.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Bound {
     }
 }
 
-/// How a matmul was told to cut its work.
+/// Block sizes that a matmul was configured with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ProgramBlocks {
     /// Width of blocks of the inner dimension, in tiles.
@@ -73,47 +73,47 @@ pub struct ProgramBlocks {
 /// One row of a report.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct OpReport {
-    /// Number of the row, as a spreadsheet of all files would show it.
+    /// Row number in a spreadsheet of all files.
     pub id: u64,
-    /// Which of the files, from 0.
+    /// Index of the file, from 0.
     pub file: usize,
     /// Line in that file.
     pub line: u64,
     /// Kind of the row.
     pub kind: RowKind,
-    /// Share of the time of all rows, gaps included.
+    /// Percentage of the time of all rows, gaps included.
     pub total_percent: Option<f64>,
-    /// Resource that limits its speed.
+    /// Resource that limits the op's speed.
     pub bound: Option<Bound>,
-    /// Op code with what the model adds to it.
+    /// Op code with the text that the model appends.
     pub op_code: SharedText,
-    /// Op code as it was written.
+    /// Original op code.
     pub raw_op_code: SharedText,
     /// Shapes, element types and memories of its tensors.
     pub source: SharedText,
-    /// The device.
+    /// Device number.
     pub device: Option<u64>,
-    /// The sub-device.
+    /// Sub-device.
     pub sub_device: Option<SharedText>,
-    /// How long its kernels ran.
+    /// Duration of its kernels.
     pub device_time_us: Option<f64>,
-    /// From the end of the op before.
+    /// Time since the end of the previous op.
     pub op_to_op_gap_us: Option<f64>,
-    /// Cores that it ran on.
+    /// Number of cores used.
     pub core_count: Option<u64>,
-    /// Cores that it could have had.
+    /// Number of cores available to the op.
     pub available_core_count: Option<u64>,
     /// Modelled bytes from and to DRAM.
     pub dram_bytes: Option<f64>,
-    /// 10^9 bytes per second.
+    /// DRAM bandwidth in 10^9 bytes per second.
     pub dram_gb_per_s: Option<f64>,
-    /// Share of the architecture's bandwidth.
+    /// Percentage of the architecture's DRAM bandwidth.
     pub dram_percent: Option<f64>,
-    /// 10^12 floating-point operations per second.
+    /// Speed in 10^12 floating-point operations per second.
     pub tflops: Option<f64>,
-    /// Share of what the cores could do.
+    /// Percentage of the peak FLOPs of the cores used.
     pub flops_percent: Option<f64>,
-    /// Least time that it needs by its shape; `None` if it is not known.
+    /// Minimum time by its shape; `None` if unknown.
     pub limit: Option<ShapeLimit>,
     /// Fidelity and element types as text.
     pub math_fidelity: SharedText,
@@ -121,41 +121,41 @@ pub struct OpReport {
     pub output_datatype: Option<SharedText>,
     /// Element types of the first two inputs.
     pub input_datatypes: [Option<SharedText>; 2],
-    /// True if its weights are sharded over DRAM banks.
+    /// True if the weights are sharded over DRAM banks.
     pub is_dram_sharded: bool,
-    /// Where the first input lies.
+    /// Memory of the first input.
     pub input_0_memory: Option<SharedText>,
-    /// How a matmul was told to cut its work.
+    /// Block sizes that a matmul was configured with.
     pub blocks: ProgramBlocks,
-    /// Number of the call, as it was written.
+    /// Original call number.
     pub global_call_count: String,
     /// Category of the op; signposts have none.
     pub category: Option<OpCategory>,
-    /// Which limits it is compared with.
+    /// Limits that the op is compared with.
     pub bound_analysis: BoundAnalysis,
-    /// Verdict on its math fidelity; `None` if the op has no model of its bounds.
+    /// Verdict on the math fidelity; `None` if the op has no model of its limits.
     pub fidelity: Option<FidelityAdvice>,
     /// Optimisation advice for a matmul; `None` for other ops.
     pub advice: Option<Vec<String>>,
-    /// True if its duration is missing or implausible.
+    /// True if the duration is missing or implausible.
     pub is_duration_invalid: bool,
-    /// Which replay of a trace it belongs to.
+    /// Number of the trace replay that the op belongs to.
     pub trace_session: Option<u64>,
-    /// First cycle of its firmware on the clock of its chip, which a device log has as well.
+    /// First cycle of its firmware on the chip's clock, which is also in a device log.
     #[serde(skip)]
     pub firmware_start_cycle: Option<u64>,
-    /// True if it is a sparse matmul whose number of active experts is unknown.
+    /// True for a sparse matmul with an unknown number of active experts.
     pub is_active_unknown: bool,
 }
 
 impl OpReport {
-    /// Returns true if it is a matrix product of any kind.
+    /// Returns true if the op is any kind of matrix product.
     #[must_use]
     pub fn is_matmul(&self) -> bool {
         self.raw_op_code.contains("Matmul")
     }
 
-    /// Device time and gap together; `None` if both are blank.
+    /// Returns the sum of device time and gap; `None` if both are blank.
     #[must_use]
     pub fn total_us(&self) -> Option<f64> {
         match (self.device_time_us, self.op_to_op_gap_us) {
@@ -165,7 +165,7 @@ impl OpReport {
     }
 }
 
-/// Facts from the previous row that decide whether a gap is plausible.
+/// Data of the previous row that decides whether a gap is plausible.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Previous {
     pub(super) is_duration_invalid: bool,
@@ -341,7 +341,7 @@ mod tests {
         assert!(is_duration_invalid(&row(Some(-1.0), 0.0)));
         assert!(is_duration_invalid(&row(Some(5.0), -1_000_001.0)));
         assert!(!is_duration_invalid(&row(Some(5.0), -1_000_000.0)));
-        // Ops of sub-devices overlap; a long one may begin before the last one ended.
+        // Ops of sub-devices overlap: a long op may begin before the previous one ended.
         assert!(!is_duration_invalid(&row(Some(4_000_000.0), -2_000_000.0)));
     }
 

@@ -1,6 +1,6 @@
-//! Reading an ops CSV, `ops_perf_results*.csv`: text in, rows and problems out.
+//! Reader of an ops CSV, `ops_perf_results*.csv`, that returns rows and problems.
 //!
-//! A line that cannot be used costs itself alone. What rows mean is not decided here.
+//! An invalid line affects no other line. The meaning of rows is decided elsewhere.
 
 use super::{
     row::{OpRow, RowColumns, RowReader},
@@ -18,67 +18,68 @@ use std::{
     io::{self, Read},
 };
 
-/// Quotes that stay open after which the rest of a file is read as it is, since each of
-/// them makes the reader go back.
+/// Maximum number of unclosed quotes. After it, the rest of a file is read without going back,
+/// since each unclosed quote makes the reader go back.
 const MAX_OPEN_QUOTES: usize = 64;
 
-/// Why a file is no ops CSV.
+/// Reason why a file cannot be read as an ops CSV.
 #[derive(Debug, thiserror::Error)]
 pub enum OpsCsvError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {file}")]
     Io {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// Why.
+        /// Error of the stream.
         source: std::io::Error,
     },
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("{file} is empty; expected an ops CSV, which begins with a line of titles")]
     Empty {
-        /// The file.
+        /// Name of the file.
         file: String,
     },
-    /// Its first line has no column of ops.
+    /// The first line has no column of ops.
     #[error(
         "{file}: line 1: expected titles with a column `OP CODE`, found {column_count} other \
          {noun}; an ops CSV is called ops_perf_results*.csv",
         noun = if *.column_count == 1 { "title" } else { "titles" }
     )]
     Titles {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// Titles in the line. Their text may be a secret of another file.
+        /// Number of headers in the line. Their text is not shown: it may be a secret from an
+        /// unrelated file.
         column_count: usize,
     },
 }
 
-/// Column by which the streaming profiler's programs are ordered.
+/// Column by which programs of the streaming profiler are sorted.
 const START: &str = "DEVICE KERNEL START CYCLE";
 
-/// The rows of one file.
+/// Rows of one file.
 #[derive(Clone, Debug)]
 pub struct OpsCsv {
-    /// The file, as it was named by the caller.
+    /// Name of the file, as given by the caller.
     pub file: String,
-    /// Its generation.
+    /// Format version of the file.
     pub format: OpsCsvFormat,
-    /// Its rows, in the order of the file.
+    /// Rows in the order of the file.
     pub rows: Vec<OpRow>,
-    /// Lines that could not be used at all.
+    /// Number of lines that could not be used at all.
     pub skipped_line_count: u64,
     /// Problems in reading the file.
     pub problems: ProblemLog,
 }
 
-/// Reads an ops CSV of any generation; `file` names it in messages.
+/// Reads an ops CSV of any format version. Messages use `file` as its name.
 ///
-/// A row with too few cells is kept without its last one, which may be cut as well; one
-/// with too many is left out, since its cells cannot be told apart. Memory: the rows, and from the
-/// first line with a quote on the rest of the file.
+/// A row with too few cells is kept without its last cell, which may be cut as well. A row with too
+/// many cells is left out, since its cells cannot be assigned to columns. Memory: the rows, and the
+/// rest of the file from the first line with a quote on.
 ///
 /// # Errors
-/// If the stream cannot be read or does not begin as an ops CSV.
+/// Returns an error if the stream cannot be read or does not begin as an ops CSV.
 ///
 /// ```
 /// let text = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns]\nMatmul,tt_dnn_device,0,1500\n";
@@ -123,7 +124,7 @@ pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError>
     let text = part.text();
     let records = CsvRecords::from_line(text.as_bytes(), start, line.saturating_sub(1));
     rows.read(&text, records, &mut pools, &mut read);
-    // It is in the order of programs, and has no times of the host.
+    // The streaming format is sorted by program and has no host times.
     if titles.format() == OpsCsvFormat::Streaming {
         read.rows.sort_by_key(|row| read.starts.get(&row.line).copied());
     }
@@ -137,22 +138,24 @@ pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError>
     })
 }
 
-/// Bytes of a file that are read at a time. A part that the processor's caches hold is read faster.
+/// Bytes of a file that are read at a time. A part that fits into the processor's caches is read
+/// faster.
 const BYTES_AT_ONCE: u64 = 2 << 20;
 
-/// Mark that spreadsheets write before the titles.
+/// Byte order mark that spreadsheets write before the header.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// Part of a file that is in memory.
+/// Part of a file in memory.
 struct FilePart<R> {
     input: R,
     bytes: Vec<u8>,
-    /// True if there is no part after it.
+    /// True for the last part of the file.
     is_last: bool,
 }
 
 impl<R: Read> FilePart<R> {
-    /// The first part, or all of a file whose first lines are no records as they are.
+    /// Reads the first part, or the whole file if its first lines have quotes, are blank or are not
+    /// UTF-8.
     fn first(input: R) -> io::Result<Self> {
         let mut part = Self { input, bytes: Vec::new(), is_last: false };
         part.read_more(BYTES_AT_ONCE)?;
@@ -167,7 +170,7 @@ impl<R: Read> FilePart<R> {
         Ok(part)
     }
 
-    /// Reads so many bytes more, or those that are left.
+    /// Reads up to `count` more bytes.
     fn read_more(&mut self, count: u64) -> io::Result<()> {
         if !self.is_last {
             let found = self.input.by_ref().take(count).read_to_end(&mut self.bytes)?;
@@ -176,29 +179,30 @@ impl<R: Read> FilePart<R> {
         Ok(())
     }
 
-    /// Leaves out the first bytes.
+    /// Removes the first bytes.
     fn take(&mut self, count: usize) {
         self.bytes.drain(..count.min(self.bytes.len()));
     }
 
-    /// The lines whose end is in memory.
+    /// Returns the lines that are completely in memory.
     fn whole_lines(&self) -> &[u8] {
         let end = memchr::memrchr(b'\n', &self.bytes).map_or(0, |at| at.saturating_add(1));
         self.bytes.get(..end).unwrap_or(&self.bytes)
     }
 
-    /// The text of the last part, or of the lines whose end is in memory.
+    /// Returns the text of the last part, or of the lines that are completely in memory.
     fn text(&self) -> Cow<'_, str> {
         let bytes = if self.is_last { &self.bytes } else { self.whole_lines() };
-        // Nearly all files are valid, which is seen several times faster than where one is not.
+        // Nearly all files are valid UTF-8, and the check is several times faster than the lossy
+        // conversion.
         std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
     }
 }
 
-/// Lines that are in memory as rows of parts at a time.
+/// Maximum number of lines whose parsed rows are in memory in parts at a time.
 const LINES_AT_ONCE: usize = 16_384;
 
-/// Parts of lines that are read side by side, each with the texts that its lines share.
+/// Number of parts of lines that are read in parallel, each with its own pool of shared texts.
 const PARTS: usize = 16;
 
 /// Reader of all rows of a file.
@@ -208,11 +212,11 @@ struct RowsOf<'a> {
     columns: RowColumns,
 }
 
-/// Rows of a part of a file.
+/// Rows read from a part of a file.
 #[derive(Default)]
 struct RowsRead {
     rows: Vec<OpRow>,
-    /// Start cycles by line, of files that are ordered by them.
+    /// Start cycles by line, for files that are sorted by them.
     starts: HashMap<u64, u64>,
     skipped_line_count: u64,
     problems: ProblemLog,
@@ -228,7 +232,7 @@ impl RowsRead {
 }
 
 impl RowsOf<'_> {
-    /// Reads lines without quotes several at a time, and all others record by record.
+    /// Reads lines without quotes in parallel, and all other lines record by record.
     fn read(
         &self,
         text: &str,
@@ -255,7 +259,7 @@ impl RowsOf<'_> {
         }
     }
 
-    /// Reads lines that are records as they are.
+    /// Reads lines that are each one record without quotes.
     fn read_plain(
         &self,
         text: &str,
@@ -264,7 +268,7 @@ impl RowsOf<'_> {
         read: &mut RowsRead,
     ) {
         read.rows.reserve(lines.len());
-        // Not all at once, so that the memory of parts is used again.
+        // In chunks, so that the memory of parts is reused.
         for lines in lines.chunks(LINES_AT_ONCE) {
             let parts = lines.par_chunks(lines.len().div_ceil(PARTS).max(1));
             let parts = parts.zip(pools.par_iter_mut());
@@ -279,7 +283,7 @@ impl RowsOf<'_> {
         let mut cells = Vec::with_capacity(self.titles.count());
         for line in lines {
             cells.clear();
-            // Bounds of lines and commas are those of characters.
+            // Bounds of lines and commas are also bounds of characters.
             let text = text.get(line.bytes.clone()).unwrap_or("");
             let mut start = 0;
             for end in memchr::memchr_iter(b',', text.as_bytes()) {
@@ -374,7 +378,8 @@ mod tests {
         assert_eq!(csv.rows.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 4]);
     }
 
-    /// A program that ran twice, with another in between; cycles and names are those of the file.
+    /// A program that ran twice, with another one in between. Cycles and names are from a real
+    /// file.
     #[test]
     fn programs_of_the_streaming_profiler_are_in_the_order_of_their_starts() {
         let text = "DEVICE ID,GLOBAL CALL COUNT,EXECUTION,CORE COUNT,DEVICE KERNEL START CYCLE,\
@@ -413,7 +418,7 @@ mod tests {
 
     #[test]
     fn lines_read_at_once_are_those_read_one_by_one() {
-        // Quotes around a cell make a line one that is read alone.
+        // A line with quotes around a cell is read separately.
         let line = |number: usize, is_quoted: bool| {
             let quote = if is_quoted { "\"" } else { "" };
             row(&format!("{quote}Op{number}{quote}"))
@@ -429,7 +434,7 @@ mod tests {
         assert_eq!(mixed(&|number| number > 0 && number < 2000), alone);
     }
 
-    /// Several parts, whose bounds are somewhere within lines.
+    /// A file of several parts with part bounds inside lines.
     #[test]
     fn a_file_of_many_parts_is_read_as_one() {
         const LINES: usize = 80_000;
@@ -447,7 +452,8 @@ mod tests {
         };
         let plain: Vec<_> = (0..LINES).map(expected).collect();
         assert_eq!(read(&written(&|_| None)), (plain.clone(), 0));
-        // From a quote on lines are read another way, and so is all of a file that begins with one.
+        // Lines from a quote on, and a whole file that begins with a quote, are read record by
+        // record.
         for at in [0, 50_000] {
             let quoted = |number| (number == at).then(|| row(&format!("\"{}\"", name(number))));
             assert_eq!(read(&written(&quoted)), (plain.clone(), 0));
@@ -455,7 +461,7 @@ mod tests {
         let open = |number| (number == 50_000).then(|| format!("\"{}", row("B")));
         let others: Vec<_> = plain.iter().filter(|(line, _)| *line != 50_002).cloned().collect();
         assert_eq!(read(&written(&open)), (others, 1));
-        // A byte that is no text, and a line that is blank.
+        // A byte that is not valid UTF-8, and a blank line.
         let mut bytes = written(&|number| (number == 40_000).then(|| "\r\n".to_owned()));
         let at = bytes.len() - row(&name(LINES - 1)).len();
         bytes[at] = 0xFF;

@@ -7,7 +7,7 @@ use super::{
     op::{Bound, RowKind},
 };
 
-/// Colours of terminals with 256 of them.
+/// Colours of 256-colour terminals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Colour {
     Grey = 8,
@@ -22,7 +22,7 @@ pub(super) enum Colour {
 }
 
 impl Colour {
-    /// Wraps a text in the codes of the colour.
+    /// Wraps a text in the escape codes of the colour.
     pub(super) fn paint(self, text: &str) -> String {
         format!("\u{1b}[38;5;{}m{text}\u{1b}[0m", self as u8)
     }
@@ -40,7 +40,7 @@ pub(super) enum Paintable {
     Fidelity,
 }
 
-/// The colour of a cell in a row.
+/// Returns the colour of a cell in a row.
 ///
 /// # Compatibility
 /// tt-perf-report 1.4.1: the same colours.
@@ -59,12 +59,12 @@ pub(super) fn colour_of(row: &OpReport, cell: Paintable, min_percentage: f64) ->
     }
 }
 
-/// Returns true if a row's share of the time is small enough to grey the whole row.
+/// Returns true if a row's share of the time is so small that the whole row is grey.
 pub(super) fn is_minor(row: &OpReport, min_percentage: f64) -> bool {
     row.kind != RowKind::Host && row.total_percent.is_some_and(|percent| percent < min_percentage)
 }
 
-/// The colour of an op's name.
+/// Returns the colour of an op's name.
 pub(super) fn op_colour(op_code: &str) -> Colour {
     const COLOURS: [(&str, Colour); 12] = [
         ("(torch)", Colour::Red),

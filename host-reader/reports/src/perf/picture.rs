@@ -7,39 +7,39 @@ use std::{
     io::{self, Write},
 };
 
-/// Colours of a picture.
+/// Colour scheme of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Palette {
-    /// One colour for each category of ops, in shades.
+    /// One colour for each category of ops, with shades for the ops.
     #[default]
     Category,
-    /// One colour after the other.
+    /// The base colours in turn, one for each kind of op.
     Classic,
 }
 
-/// Least share that has a label, in percent; labels of smaller ones would overlap.
+/// Minimum share of a bar's part with a label, in percent. Labels of smaller parts would overlap.
 const LABEL_PERCENT: f64 = 2.0;
 /// Height of a picture in pixels.
 const HEIGHT: u32 = 700;
 /// Width of a bar with its labels in pixels.
 const BAR_WIDTH: u32 = 420;
-/// Bars that a picture has room for; more of them are narrower.
+/// Maximum number of bars at full width. With more bars, all are narrower.
 const WIDE_BARS_MAX: u32 = 64;
-/// Where a bar and its labels begin and end, in widths of a bar.
+/// Left and right edge of a bar, in units of the bar width.
 const BAR: (f64, f64) = (0.02, 0.32);
 const LABEL: f64 = 0.34;
-/// Height of the axis: 100 % and the titles of bars.
+/// Upper end of the axis in percent: 100 % and space for the headers of bars.
 const TOP_PERCENT: f64 = 106.0;
 const TITLE_PERCENT: f64 = 104.0;
 
-/// Writes the summary as an SVG: a bar of all device time, or one for each device where devices are
-/// apart. Ops with 2 % or more of a bar have a label.
+/// Writes the summary as an SVG with a bar of all device time, or one bar per device if devices are
+/// separate. Ops with at least 2 % of a bar have a label.
 ///
 /// # Compatibility
 /// tt-perf-report 1.4.1 writes a PNG of the same parts and labels.
 ///
 /// # Errors
-/// As the stream.
+/// Returns the errors of the stream.
 pub fn write_stacked_picture(
     report: &PerfReport,
     palette: Palette,
@@ -101,13 +101,13 @@ fn text(label: String, at: (f64, f64)) -> Text<'static, (f64, f64), String> {
     Text::new(label, at, ("sans-serif", 12).into_font())
 }
 
-/// The colour of each kind of ops.
+/// Colour of each kind of op.
 struct Colours<'a> {
     colours: BTreeMap<&'a str, RGBColor>,
 }
 
 const BASE_COUNT: usize = 8;
-/// Colours that can be told apart without red and green.
+/// Base colours that can be distinguished without seeing red and green.
 const BASES: [RGBColor; BASE_COUNT] = [
     RGBColor(0, 114, 178),
     RGBColor(230, 159, 0),
@@ -118,7 +118,7 @@ const BASES: [RGBColor; BASE_COUNT] = [
     RGBColor(150, 150, 60),
     RGBColor(110, 110, 110),
 ];
-/// Shades of one colour before they come again.
+/// Number of shades of one colour before they repeat.
 const SHADES: usize = 5;
 
 impl<'a> Colours<'a> {
@@ -153,7 +153,7 @@ fn base(number: usize) -> RGBColor {
     BASES.get(number % BASE_COUNT).copied().unwrap_or(BLACK)
 }
 
-/// The colour with more white in it for later shades.
+/// Returns the colour with more white for later shades.
 fn lighter(RGBColor(red, green, blue): RGBColor, shade: usize) -> RGBColor {
     let white = (shade % SHADES) as f64 / (SHADES as f64 + 3.0);
     #[expect(
@@ -183,7 +183,7 @@ mod tests {
         String::from_utf8(svg).unwrap()
     }
 
-    /// Heights of filled rectangles but for the background, from the SVG's attributes.
+    /// Returns the heights of filled rectangles except the background, from the SVG's attributes.
     fn heights(svg: &str) -> Vec<f64> {
         let filled = svg.lines().filter(|line| {
             line.starts_with("<rect")

@@ -1,4 +1,4 @@
-//! The report: from the rows of files to rows, sums, summary and advice.
+//! Report on ops CSVs: rows, sums, summary and advice from the rows of files.
 
 use super::{
     advice::{Advice, matmul_advice},
@@ -29,27 +29,27 @@ use wire::RunHostId;
 /// Options of a report.
 #[derive(Clone, Debug)]
 pub struct PerfOptions {
-    /// Which signposts bound it.
+    /// Signposts that limit the report.
     pub window: WindowOptions,
-    /// Ids of the rows that are wanted; sums are over them alone.
+    /// Ids of the rows in the report; sums cover these rows only.
     pub id_range: Option<RangeInclusive<u64>>,
-    /// Only rows of these devices and ops; a filter's other keys say nothing of rows.
+    /// Devices and ops of the rows in the report. The filter's other keys do not apply to rows.
     pub filter: TraceFilter,
-    /// Name of the architecture, whatever the files say.
+    /// Name of the architecture, which overrides the files.
     pub arch: Option<String>,
-    /// The known architectures.
+    /// Known architectures.
     pub arch_table: ArchTable,
-    /// True if rows keep the order of the files, as those of replayed traces should.
+    /// True to keep the order of the files, as recommended for rows of replayed traces.
     pub keeps_file_order: bool,
-    /// True if ops of the host are left out.
+    /// True to leave out host ops.
     pub leaves_out_host_ops: bool,
-    /// True if an op that ran on several devices becomes one row.
+    /// True to merge the rows of an op that ran on several devices.
     pub merges_devices: bool,
     /// Grouping of ops in the summary.
     pub stack_by: StackBy,
-    /// Experts that are active in each group of inputs of a sparse matmul.
+    /// Number of active experts in each group of inputs of a sparse matmul.
     pub active_experts: Option<u64>,
-    /// True if known bugs of tt-perf-report 1.4.1 are reproduced, for comparison.
+    /// True to reproduce known bugs of tt-perf-report 1.4.1, for comparison.
     pub is_upstream_exact: bool,
 }
 
@@ -74,32 +74,32 @@ impl Default for PerfOptions {
 /// Sums over all rows of a report.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Totals {
-    /// Ops on devices.
+    /// Number of ops on devices.
     pub device_op_count: u64,
-    /// Ops on the host.
+    /// Number of ops on the host.
     pub host_op_count: u64,
-    /// Signposts among the rows.
+    /// Number of signposts among the rows.
     pub signpost_count: u64,
-    /// Device times together, as if no two ops overlapped.
+    /// Sum of device times, as if no ops overlapped.
     pub device_time_us: f64,
-    /// Gaps together.
+    /// Sum of gaps.
     pub op_to_op_gap_us: f64,
     /// Modelled DRAM traffic over all device time, in 10^9 bytes per second.
     pub dram_gb_per_s: Option<f64>,
     /// DRAM % over all device time.
     pub dram_percent: Option<f64>,
-    /// Device ops whose duration is missing or cannot be; they are in no sum.
+    /// Number of device ops with a missing or impossible duration, which no sum includes.
     pub invalid_duration_count: u64,
 }
 
 /// Report on the rows of one or several ops CSVs.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct PerfReport {
-    /// The files.
+    /// Names of the files.
     pub files: Vec<String>,
-    /// The newest generation among them.
+    /// Newest format version among the files.
     pub format: OpsCsvFormat,
-    /// The chip.
+    /// Assumptions about the chip.
     pub chip: ChipFacts,
     /// Decisions and warnings, in the order in which they were made.
     pub notes: Vec<String>,
@@ -107,24 +107,24 @@ pub struct PerfReport {
     pub problems: Vec<Problem>,
     /// Number of lines that could not be used at all.
     pub skipped_line_count: u64,
-    /// True if each device is reported on its own.
+    /// True if each device is reported separately.
     pub is_by_device: bool,
-    /// True if a row of the files has no global call count.
+    /// True if any row of the files has no global call count.
     pub is_call_count_missing: bool,
-    /// The rows.
+    /// Rows of the report.
     pub rows: Vec<OpReport>,
-    /// Sums over them.
+    /// Sums over the rows.
     pub totals: Totals,
-    /// The summary.
+    /// Summary by kind of op.
     pub stacked: Vec<StackedOps>,
     /// Optimisation advice.
     pub advice: Advice,
-    /// Each op over repeated iterations.
+    /// Statistics of each op over repeated iterations.
     pub iterations: Iterations,
 }
 
 impl PerfReport {
-    /// Analyses the rows of files, one file for each host.
+    /// Analyses the rows of files, with one file for each host.
     ///
     /// ```
     /// use reports::perf::{read_ops_csv, PerfOptions, PerfReport};
@@ -140,7 +140,7 @@ impl PerfReport {
     /// ```
     ///
     /// # Errors
-    /// If an architecture was asked for that is not in the table.
+    /// Returns an error if the requested architecture is not in the table.
     pub fn new(mut files: Vec<OpsCsv>, options: &PerfOptions) -> Result<Self, UnknownArch> {
         let mut notes = Vec::new();
         let is_exact = options.is_upstream_exact;
@@ -164,7 +164,7 @@ impl PerfReport {
         let skipped_line_count = files.iter().map(|file| file.skipped_line_count).sum();
         files.into_iter().for_each(|file| problems.append(file.problems));
         note_unmodelled(&rows, &files_read, &mut problems);
-        // The first row of a range has no row before it, so no gap either.
+        // The first row of a range has no row before it, and so no gap.
         rows.retain(|row| options.id_range.as_ref().is_none_or(|range| range.contains(&row.id)));
         let mut rows = analyse_rows(rows, &chip, options);
         rows.retain(|row| !(options.leaves_out_host_ops && row.kind == RowKind::Host));
@@ -172,7 +172,7 @@ impl PerfReport {
         note_rows(&rows, &mut notes);
         let is_by_device = !options.merges_devices;
         let mut stacked = stack(&rows, options.stack_by, is_by_device);
-        // Upstream groups by device there, and a missing one is in no group.
+        // tt-perf-report groups by device there, and a missing device is in no group.
         stacked.retain(|ops| !(is_exact && is_by_device && ops.device.is_none()));
         Ok(Self {
             files: files_read,
@@ -202,7 +202,7 @@ impl PerfReport {
     }
 }
 
-/// Rows without a start come last.
+/// Compares host starts. Rows without a start come last.
 fn compare_starts(one: &OpRow, other: &OpRow) -> std::cmp::Ordering {
     match (one.host_start_ns, other.host_start_ns) {
         (Some(one), Some(other)) => one.total_cmp(&other),
@@ -210,7 +210,7 @@ fn compare_starts(one: &OpRow, other: &OpRow) -> std::cmp::Ordering {
     }
 }
 
-/// Rows that one thread analyses at least before others take over.
+/// Minimum number of rows that one thread analyses before other threads take over.
 const ROWS_AT_ONCE: usize = 256;
 
 fn analyse_rows(rows: Vec<OpRow>, chip: &ChipFacts, options: &PerfOptions) -> Vec<OpReport> {
@@ -220,7 +220,8 @@ fn analyse_rows(rows: Vec<OpRow>, chip: &ChipFacts, options: &PerfOptions) -> Ve
         is_upstream_exact: options.is_upstream_exact,
         duration_ns: None,
     };
-    // Device by device, the first op of each has none before it; upstream sees the other device's.
+    // The first op of each device has no op before it. tt-perf-report takes the op of another
+    // device.
     let is_by_device = !options.merges_devices && !options.is_upstream_exact;
     let mut previous = BTreeMap::new();
     let before = rows.iter().map(|row| {
@@ -243,8 +244,7 @@ fn analyse_rows(rows: Vec<OpRow>, chip: &ChipFacts, options: &PerfOptions) -> Ve
     analysed.collect()
 }
 
-/// Matrix products whose fidelity is not known have no FLOPs %.
-/// Leaves out rows of other devices and ops. Signposts stay.
+/// Removes rows of other devices and ops. Signposts stay.
 fn retain_wanted(rows: &mut Vec<OpRow>, filter: &TraceFilter, notes: &mut Vec<String>) {
     if filter.is_empty() {
         return;
@@ -260,6 +260,7 @@ fn retain_wanted(rows: &mut Vec<OpRow>, filter: &TraceFilter, notes: &mut Vec<St
     notes.push(format!("Rows filtered out: {}", count.saturating_sub(rows.len())));
 }
 
+/// Notes matrix products with an unknown fidelity, which have no FLOPs %.
 fn note_unmodelled(rows: &[OpRow], files: &[String], problems: &mut ProblemLog) {
     let is_modelled = |row: &&OpRow| {
         ["Matmul", "OptimizedConvNew", "Conv2d"].iter().any(|name| row.op_code.contains(name))
@@ -354,7 +355,7 @@ mod tests {
         report.rows.iter().map(|row| row.op_to_op_gap_us).collect()
     }
 
-    /// tt-perf-report 1.4.1 leaves `(torch)` out of the summary of devices that are apart.
+    /// tt-perf-report 1.4.1 leaves `(torch)` out of the summary if devices are separate.
     #[test]
     fn the_exact_summary_by_device_has_no_ops_of_the_host() {
         let text = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns]\n\
@@ -377,7 +378,7 @@ mod tests {
         assert_eq!(gaps(&by_device), [None, None, Some(2.0), Some(3.0)]);
         let exact = PerfOptions { is_upstream_exact: true, ..by_device };
         assert_eq!(gaps(&exact), [None, Some(0.0), Some(2.0), Some(3.0)]);
-        // Of merged rows, the slowest device's gaps.
+        // Merged rows have the gaps of the slowest device.
         assert_eq!(gaps(&PerfOptions::default()), [None, Some(3.0)]);
     }
 }

@@ -1,4 +1,4 @@
-//! One row of an ops CSV, each cell as what it is.
+//! One row of an ops CSV with typed cells.
 
 use super::{
     cell,
@@ -11,19 +11,19 @@ use std::fmt::Write;
 /// Type of ops that ran on a chip.
 const DEVICE_OP: &str = "tt_dnn_device";
 
-/// Sides of a tensor, its element type and where it lies.
+/// Sides, element type and memory of a tensor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tensor {
-    /// Physical sides: W, Z, Y, X.
+    /// Physical sides in the order W, Z, Y, X.
     pub sides: [Option<u64>; 4],
-    /// Element type; `None` if there is no such tensor.
+    /// Element type; `None` if there is no tensor.
     pub datatype: Option<SharedText>,
     /// Memory and layout.
     pub memory: Option<SharedText>,
 }
 
 impl Tensor {
-    /// The number of elements.
+    /// Returns the number of elements.
     #[must_use]
     pub fn element_count(&self) -> Option<u64> {
         self.sides.iter().try_fold(1_u64, |product, side| product.checked_mul((*side)?))
@@ -39,47 +39,47 @@ impl Tensor {
 /// One row of an ops CSV.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpRow {
-    /// Which of the files it is from, from 0.
+    /// Index of the file, from 0.
     pub file: usize,
-    /// Line in that file, from 1; a row may go on over several lines.
+    /// Line in that file, from 1. A row may span several lines.
     pub line: u64,
-    /// Number in reports: the row of a spreadsheet that holds all files.
+    /// Row number in a spreadsheet of all files, used in reports.
     pub id: u64,
     /// Name of the op, or of the signpost.
     pub op_code: SharedText,
-    /// `tt_dnn_device`, `signpost`, `python_fallback` and others.
+    /// Type of the op: `tt_dnn_device`, `signpost`, `python_fallback` or another one.
     pub op_type: SharedText,
-    /// Number of the call, as it was written.
+    /// Original call number.
     pub global_call_count: String,
-    /// The device.
+    /// Device number.
     pub device: Option<u64>,
     /// The op's attributes as text.
     pub attributes: SharedText,
     /// Math fidelity as text.
     pub math_fidelity: SharedText,
-    /// Cores that it ran on.
+    /// Number of cores used.
     pub core_count: Option<u64>,
-    /// Cores that it could have had.
+    /// Number of cores available to the op.
     pub available_cores: Option<u64>,
     /// Name of the architecture.
     pub arch: Option<SharedText>,
-    /// The sub-device.
+    /// Sub-device.
     pub sub_device: Option<SharedText>,
-    /// When the host began with it, in ns on the host's clock.
+    /// Host start of the op, in ns on the host's clock.
     pub host_start_ns: Option<f64>,
-    /// How long its kernels ran.
+    /// Duration of its kernels.
     pub kernel_duration_ns: Option<f64>,
-    /// From the end of the op before.
+    /// Time since the end of the previous op.
     pub op_to_op_latency_ns: Option<f64>,
     /// The first two inputs.
     pub inputs: [Tensor; 2],
     /// The first output.
     pub output: Tensor,
-    /// Which replay of a trace it belongs to.
+    /// Number of the trace replay that the op belongs to.
     pub trace_session: Option<u64>,
-    /// First cycle of its firmware on the clock of its chip.
+    /// First cycle of its firmware on the chip's clock.
     pub firmware_start_cycle: Option<u64>,
-    /// Device clock in GHz, if durations in cycles and in ns are both there.
+    /// Device clock in GHz, if the row has durations in cycles and in ns.
     pub clock_ghz: Option<f64>,
 }
 
@@ -96,7 +96,7 @@ impl OpRow {
         self.op_type == DEVICE_OP && self.device.is_some()
     }
 
-    /// Which program ran, as far as shapes, element types and memories show.
+    /// Returns the shapes, element types and memories that identify the program.
     #[must_use]
     pub fn source(&self) -> String {
         let mut text = String::new();
@@ -107,7 +107,7 @@ impl OpRow {
     }
 }
 
-/// Adds a tensor in short, without the number of its device, to the tensors before it.
+/// Appends an abbreviated tensor, without its device number, to a text.
 fn add_tensor(tensor: &Tensor, text: &mut String) {
     let Some(datatype) = &tensor.datatype else { return };
     let memory = tensor.memory.as_deref().unwrap_or("");
@@ -116,7 +116,7 @@ fn add_tensor(tensor: &Tensor, text: &mut String) {
     text.push_str(if text.is_empty() { "" } else { " " });
     for (side, separator) in tensor.sides.iter().zip(["", "x", "x", "x"]) {
         text.push_str(separator);
-        // Writing to a string has no way to fail.
+        // Writing to a string cannot fail.
         let _ = match side {
             Some(side) => write!(text, "{side}"),
             None => text.write_char('?'),
@@ -143,7 +143,7 @@ impl TensorColumns {
     }
 }
 
-/// Columns of the cells that make a row, found once for all rows.
+/// Columns of the cells that make up a row, looked up once for all rows.
 pub(super) struct RowColumns {
     format: OpsCsvFormat,
     op_code: Column,
@@ -194,7 +194,7 @@ impl RowColumns {
     }
 }
 
-/// Reads the cells of one row, and notes what does not fit.
+/// Reads the cells of one row and notes invalid values.
 pub(super) struct RowReader<'a> {
     pub(super) columns: &'a RowColumns,
     pub(super) cells: &'a [&'a str],

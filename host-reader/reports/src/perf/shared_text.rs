@@ -1,8 +1,8 @@
-//! Texts that many rows share, such as names of ops, each in memory once.
+//! Texts that many rows share, such as names of ops, stored once in memory.
 
 use std::{fmt, ops::Deref, sync::Arc};
 
-/// Text that many rows share. It reads like a [`str`].
+/// Text that many rows share. It can be used like a [`str`].
 ///
 /// ```
 /// use reports::perf::SharedText;
@@ -13,7 +13,7 @@ use std::{fmt, ops::Deref, sync::Arc};
 pub struct SharedText(Arc<str>);
 
 impl SharedText {
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -42,7 +42,7 @@ impl From<String> for SharedText {
 
 impl PartialEq for SharedText {
     fn eq(&self, other: &Self) -> bool {
-        // Rows of one op mostly share the very same text.
+        // Rows of one op mostly share the same allocation.
         Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
     }
 }
@@ -77,13 +77,13 @@ impl serde::Serialize for SharedText {
     }
 }
 
-/// Texts kept to be shared. More distinct ones than these are in memory more than once.
+/// Number of cached texts. With more distinct texts, some are stored more than once.
 const SLOTS: usize = 1024;
 
-/// Texts met so far, so that those that come again are shared. Memory is bounded.
+/// Cache of recent texts, so that repeated ones are shared. Its memory is bounded.
 #[derive(Debug)]
 pub(super) struct TextPool {
-    /// The latest text of each slot.
+    /// Latest text of each slot.
     slots: Vec<Option<SharedText>>,
 }
 
@@ -94,7 +94,7 @@ impl Default for TextPool {
 }
 
 impl TextPool {
-    /// The text, shared with an equal one that was met before.
+    /// Returns a shared text, reusing an equal one if it is cached.
     pub(super) fn shared(&mut self, text: &str) -> SharedText {
         let Some(slot) = self.slots.get_mut(slot_of(text)) else { return text.into() };
         match slot {
@@ -104,7 +104,7 @@ impl TextPool {
     }
 }
 
-/// Slot of a text, by its length and a few of its bytes: the whole of it is compared afterwards.
+/// Returns the slot of a text from its length and a few bytes. The whole text is compared later.
 fn slot_of(text: &str) -> usize {
     const SAMPLES: usize = 16;
     let bytes = text.as_bytes();
@@ -137,7 +137,7 @@ mod tests {
         for text in texts.iter().chain(&texts) {
             assert_eq!(pool.shared(text).as_str(), text);
         }
-        // Texts that differ only where no byte is looked at.
+        // Texts that differ only in bytes that the slot does not depend on.
         let [one, other] =
             ["a", "b"].map(|letter| format!("{}{letter}{}", "x".repeat(50), "x".repeat(49)));
         assert_eq!(

@@ -1,29 +1,29 @@
-//! How far measurements of one thing lie apart.
+//! Statistics of repeated measurements.
 
-/// Measurements of one thing in short; all 0 if there are none.
+/// Summary of measurements of one quantity; all 0 if there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Spread {
-    /// How many.
+    /// Number of measurements.
     pub count: usize,
     /// Mean.
     pub mean: f64,
-    /// Standard deviation of the sample; `None` of a single one.
+    /// Standard deviation of the sample; `None` for a single measurement.
     pub std: Option<f64>,
-    /// Least.
+    /// Minimum.
     pub min: f64,
     /// Median.
     pub median: f64,
-    /// Greatest.
+    /// Maximum.
     pub max: f64,
 }
 
-/// Adds up; 0 if there is nothing, where [`Iterator::sum`] gives -0, which is printed as such.
+/// Sums values. The empty sum is 0 and not -0 as from [`Iterator::sum`], which would be printed.
 pub(super) fn sum_of(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, |sum, value| sum + value)
 }
 
 impl Spread {
-    /// The spread of measurements.
+    /// Summarises measurements.
     ///
     /// ```
     /// use reports::perf::Spread;
@@ -52,7 +52,7 @@ impl Spread {
         }
     }
 
-    /// Standard deviation as a share of the mean.
+    /// Returns the standard deviation in percent of the mean.
     #[must_use]
     pub fn std_percent(&self) -> Option<f64> {
         self.std.filter(|_| self.mean > 0.0).map(|std| std / self.mean * 100.0)

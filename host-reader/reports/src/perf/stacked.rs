@@ -8,7 +8,7 @@ use std::collections::HashMap;
 pub enum StackBy {
     /// Name of the op.
     Op,
-    /// Name of the op and where its first input lies.
+    /// Name of the op and memory of its first input.
     #[default]
     Memory,
     /// Category of the op.
@@ -20,37 +20,36 @@ pub enum StackBy {
 pub struct StackedOps {
     /// Key of the group.
     pub op_code: String,
-    /// The device, where devices are apart.
+    /// Device number, if devices are separate.
     pub device: Option<u64>,
-    /// Share of the device time, gaps left out; of the device's own where devices are
-    /// apart.
+    /// Percentage of the device time without gaps; if devices are separate, of that device's time.
     pub total_percent: f64,
-    /// Device times together.
+    /// Sum of device times.
     pub device_time_us: f64,
     /// Number of ops.
     pub op_count: u64,
     /// Category of the first op.
     pub category: &'static str,
-    /// Least FLOPs %.
+    /// Minimum FLOPs %.
     pub min_flops_percent: Option<f64>,
-    /// Greatest FLOPs %.
+    /// Maximum FLOPs %.
     pub max_flops_percent: Option<f64>,
     /// Mean FLOPs %.
     pub mean_flops_percent: Option<f64>,
-    /// Standard deviation of the sample; `None` of a single op.
+    /// Standard deviation of FLOPs % over the sample; `None` for a single op.
     pub std_flops_percent: Option<f64>,
     /// Mean FLOPs %, weighted by device time, over all devices.
     pub weighted_mean_flops_percent: Option<f64>,
 }
 
-/// Puts ops of one kind together, those with the most device time first.
+/// Groups ops by kind, those with most device time first.
 ///
 /// # Compatibility
 /// tt-perf-report 1.4.1: the same rows and figures.
 pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<StackedOps> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut index: HashMap<(String, Option<u64>), usize> = HashMap::new();
-    // The text of a key is made once for all rows that share its parts.
+    // The text of a key is built once for all rows with the same parts.
     let mut known: HashMap<(KeyParts<'_>, Option<u64>), usize> = HashMap::new();
     for row in rows.iter().filter(|row| row.kind != RowKind::Signpost) {
         let (parts, device) = (KeyParts::new(row, by), row.device.filter(|_| by_device));
@@ -79,11 +78,11 @@ pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<Stac
     stacked
 }
 
-/// Parts of a row that make the key of its group.
+/// Parts of a row that form the key of its group.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct KeyParts<'a> {
     name: &'a str,
-    /// Memory of the first input, where groups are told apart by it.
+    /// Memory of the first input, if groups are separated by it.
     memory: &'a str,
 }
 
@@ -138,7 +137,7 @@ fn device_totals(groups: &[Group<'_>]) -> HashMap<Option<u64>, f64> {
     totals
 }
 
-/// The sum of device times, with what each addition rounds away carried along.
+/// Returns the compensated (Kahan) sum of device times.
 fn time_us(members: &[&OpReport]) -> f64 {
     let mut sum = 0.0;
     let mut carry = 0.0;

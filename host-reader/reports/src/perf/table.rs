@@ -1,4 +1,4 @@
-//! The report for people: notes, ops, advice, summary, iterations, problems.
+//! Readable report: notes, ops, advice, summary, iterations, problems.
 
 use super::{
     csv_out::{StackedCell, shown_op_code, stacked_cells, stacked_titles},
@@ -12,28 +12,28 @@ use super::{
 };
 use std::io::Write;
 
-/// How a report is shown.
+/// Output options of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct TableOptions {
-    /// True if the output is coloured.
+    /// True to colour the output.
     pub is_coloured: bool,
-    /// Rows with a smaller share of the time are greyed.
+    /// Percentage of the time below which a row is grey.
     pub min_percentage: f64,
-    /// True if optimisation advice is included.
+    /// True to include optimisation advice.
     pub has_advice: bool,
     /// Grouping of ops in the summary; `None` for no summary.
     pub summary: Option<StackBy>,
-    /// True if the statistics of each op over repeated iterations are included.
+    /// True to include the statistics of each op over repeated iterations.
     pub has_iterations: bool,
 }
 
-/// Writes a report for people.
+/// Writes a report as readable text.
 ///
 /// # Compatibility
 /// tt-perf-report 1.4.1: the tables of ops and of the summary have the same cells.
 ///
 /// # Errors
-/// As the stream.
+/// Returns the errors of the stream.
 pub fn write_table(
     report: &PerfReport,
     options: TableOptions,
@@ -77,7 +77,7 @@ fn write_problems(report: &PerfReport, out: &mut impl Write) -> std::io::Result<
     writeln!(out, "Lines left out: {}", report.skipped_line_count)
 }
 
-/// The table of ops, ready to be written.
+/// Prepared table of ops.
 struct OpTable<'a> {
     report: &'a PerfReport,
     grid: Grid,
@@ -261,7 +261,7 @@ fn write_summary(
     let columns = titles.iter().map(column).collect();
     let mut stacked: Vec<_> = report.stacked.iter().collect();
     if report.is_by_device {
-        // Rows are ordered by time; of each device they still are.
+        // Rows are sorted by time; the stable sort keeps that order within each device.
         stacked.sort_by_key(|row| row.device);
     }
     let rows: Vec<Vec<Cell>> = stacked

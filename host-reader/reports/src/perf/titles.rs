@@ -1,12 +1,12 @@
-//! The line of titles of an ops CSV: which column is where, and which generation it is.
+//! Header of an ops CSV: index of each column, and format version.
 
 use crate::problem::{Position, ProblemLog};
 use std::collections::HashMap;
 
-/// Ending of shape columns since 2025-09.
+/// Suffix of shape columns since 2025-09.
 const PADDED: &str = "_PAD[LOGICAL]";
 
-/// Columns that a report without gaps cannot do without, and what becomes of it.
+/// Required columns of a complete report, with the effect of each missing column.
 const WANTED: [(&str, &str); 9] = [
     ("OP TYPE", "signposts and device ops cannot be told from other rows"),
     ("DEVICE ID", "devices are blank, and not merged"),
@@ -19,20 +19,20 @@ const WANTED: [(&str, &str); 9] = [
     ("INPUT_0_MEMORY", "the summary cannot tell where input 0 lies"),
 ];
 
-/// The same of the streaming profiler's programs, which have none of the host's columns.
+/// Required columns of the streaming profiler's programs, which have no host columns.
 const WANTED_OF_STREAMING: &[(&str, &str)] = &[
     ("OP CODE", "ops have the names of their programs"),
     ("DEVICE KERNEL DURATION [ns]", "device times are blank"),
     ("CORE COUNT", "cores are blank"),
 ];
 
-/// Generations of the ops CSV.
+/// Format versions of the ops CSV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub enum OpsCsvFormat {
-    /// Programs as the streaming profiler of TT-Metal 0.81 writes them, without names.
+    /// Programs without names, as written by the streaming profiler of TT-Metal 0.81.
     #[serde(rename = "streaming")]
     Streaming,
-    /// Bare shape columns.
+    /// Plain shape columns.
     #[serde(rename = "v1")]
     V1,
     /// Shapes as `physical[logical]`.
@@ -44,7 +44,7 @@ pub enum OpsCsvFormat {
 }
 
 impl OpsCsvFormat {
-    /// The name in reports.
+    /// Returns the name in reports.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -56,15 +56,15 @@ impl OpsCsvFormat {
     }
 }
 
-/// Column of one title.
+/// Column with one header.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
     pub(super) title: String,
-    /// Its index; `None` if the file has no such column.
+    /// Index of the column; `None` if the file has no such column.
     pub(super) at: Option<usize>,
 }
 
-/// Index of each column by its title.
+/// Index of each column by its header.
 #[derive(Clone, Debug)]
 pub(super) struct Titles {
     index: HashMap<String, usize>,
@@ -73,7 +73,7 @@ pub(super) struct Titles {
 }
 
 impl Titles {
-    /// Reads a header; the first of two columns with one title is used.
+    /// Reads a header. Of two columns with the same name, the first is used.
     pub(super) fn new(record: &csv::StringRecord) -> Self {
         let mut index = HashMap::new();
         for (at, title) in record.iter().enumerate() {
@@ -91,7 +91,7 @@ impl Titles {
         self.count
     }
 
-    /// True if the titles are those of a table of ops.
+    /// Returns true if the header is that of a table of ops.
     pub(super) fn are_of_ops(&self) -> bool {
         self.index.contains_key("OP CODE") || self.format == OpsCsvFormat::Streaming
     }
@@ -100,12 +100,12 @@ impl Titles {
         self.format
     }
 
-    /// The column of a title, found once for all rows.
+    /// Returns the column with a header, looked up once for all rows.
     pub(super) fn column(&self, title: &str) -> Column {
         Column { title: title.to_owned(), at: self.index(title) }
     }
 
-    /// Title of one side of a tensor.
+    /// Returns the header of one side of a tensor.
     pub(super) fn shape_title(&self, tensor: &str, side: &str) -> String {
         match self.format {
             OpsCsvFormat::Streaming | OpsCsvFormat::V1 => format!("{tensor}_{side}"),
@@ -113,7 +113,7 @@ impl Titles {
         }
     }
 
-    /// Notes the columns that are missing.
+    /// Notes missing columns.
     pub(super) fn check(&self, file: &str, line: u64, problems: &mut ProblemLog) {
         let is_streaming = self.format == OpsCsvFormat::Streaming;
         let wanted = if is_streaming { WANTED_OF_STREAMING } else { &WANTED };
@@ -126,7 +126,7 @@ impl Titles {
     }
 }
 
-/// Columns that only the streaming profiler's table has together.
+/// Columns whose combination only the streaming profiler's table has.
 ///
 /// # Compatibility
 /// `streaming_profiler_ops_csv.cpp` of TT-Metal 0.81.

@@ -1,28 +1,29 @@
-//! Which rows lie between the signposts that were asked for.
+//! Selection of the rows between signposts.
 
 use super::row::OpRow;
 
-/// Which signposts bound the rows of a report.
+/// Signposts that limit the rows of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WindowOptions {
-    /// Rows after the first signpost of this name.
+    /// Start of the window: after the first signpost with this name.
     pub start_signpost: Option<String>,
-    /// Rows before the first signpost of this name; the second, if it is the start's too.
+    /// End of the window: before the first signpost with this name, or the second if the start has
+    /// the same name.
     pub end_signpost: Option<String>,
-    /// All rows, whatever the signposts say.
+    /// True to use all rows, whatever the signposts are.
     pub ignores_signposts: bool,
-    /// Signposts within the window stay rows.
+    /// True to keep the signposts within the window as rows.
     pub keeps_signposts: bool,
 }
 
-/// Cuts the window out of `rows`, which are in the order of time, and says how.
+/// Cuts the window out of `rows`, which are in time order, and notes how.
 ///
-/// Without a start and an end, the window begins after the signpost whose name the last
-/// signpost has: producers set one after warming up. Where nothing would be left, the
-/// signposts enclose the ops instead, and all rows count.
+/// Without a start and an end, the window begins after the first signpost with the same name as the
+/// last signpost: producers set one after warming up. If no op would be left, the signposts enclose
+/// the ops instead, and all rows are used.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1: the same windows; with `is_upstream_exact` also empty ones.
+/// tt-perf-report 1.4.1: the same windows; with `is_upstream_exact`, empty ones as well.
 pub(super) fn cut_window(
     rows: Vec<OpRow>,
     options: &WindowOptions,
@@ -59,7 +60,7 @@ fn note_missing(options: &WindowOptions, notes: &mut Vec<String>) {
     }
 }
 
-/// Rows of the signposts that were named, as far as they are there.
+/// Returns the row indices of the named signposts that exist.
 fn named_bounds(
     rows: &[OpRow],
     options: &WindowOptions,
@@ -93,7 +94,7 @@ fn named_bounds(
     (start, end)
 }
 
-/// The rows after the first signpost that is called as the last one is.
+/// Returns the bounds of the rows after the first signpost with the name of the last one.
 fn default_bounds(
     rows: &[OpRow],
     last: &str,
@@ -128,7 +129,7 @@ fn describe(rows: &[OpRow], start: Option<usize>, end: Option<usize>) -> String 
 mod tests {
     use super::*;
 
-    /// Capital letters are signposts, others ops.
+    /// Builds rows from letters: capital letters are signposts, others ops.
     fn rows(text: &str) -> Vec<OpRow> {
         let row = |c: char| OpRow {
             op_code: c.to_string().into(),

@@ -1,4 +1,4 @@
-//! Worker cores that an op had: those of the chip, or of the sub-device that it ran on.
+//! Worker cores available to an op: those of the chip, or of the sub-device that the op ran on.
 
 use analysis::Op;
 use host_events::OpMetadata;
@@ -6,7 +6,7 @@ use reader::readout::ChipSummary;
 use recording::SUB_DEVICE_WORKER_CORES;
 use std::collections::HashMap;
 
-/// Worker cores of the sub-devices that programs ran on, by chip and program, as the host gave them.
+/// Worker cores of the programs' sub-devices, by chip and program, as reported by the host.
 ///
 /// # Compatibility
 /// `AVAILABLE WORKER CORE COUNT` of tt-metal: the compute grid of the chip, or of the program's
@@ -23,7 +23,7 @@ impl AvailableCores {
         Self(ops.iter().filter_map(count).collect())
     }
 
-    /// The cores that an op had; `None` if they are not known, as of a sub-device that only the
+    /// Returns the cores available to an op; `None` if unknown, as for a sub-device that only the
     /// records name.
     pub(super) fn of_op(&self, op: &Op, chip: Option<&ChipSummary>) -> Option<u64> {
         match op.sub_device_id {

@@ -1,4 +1,4 @@
-//! Most bytes that buffers held: of each pool, and while the host worked on each op.
+//! Peak memory use of buffers: in each pool, and while the host worked on each op.
 
 use super::{host::HostOp, recorded::host_log_of};
 use crate::problem::ProblemLog;
@@ -6,7 +6,7 @@ use host_events::{BufferPool, BufferUsage};
 use recording::{Recording, TraceFilter};
 use wire::RunHostId;
 
-/// Peaks of the buffers of a recording; empty if its host did not report any.
+/// Peaks of a recording's buffers; empty if the host reported none.
 ///
 /// ```
 /// use host_events::{HostRecorder, HostRecorderOptions, HostSource};
@@ -24,25 +24,24 @@ use wire::RunHostId;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BufferPeaks {
-    /// Pools, by chip and kind of memory.
+    /// Pools by chip and kind of memory.
     pub pools: Vec<PoolPeak>,
-    /// Ops in the order in which the host enqueued them. Those of which it did not say when are
-    /// left out.
+    /// Ops in the order in which the host enqueued them. Ops without a host time are left out.
     pub ops: Vec<OpPeaks>,
 }
 
 /// Peak of one pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolPeak {
-    /// The pool.
+    /// Pool.
     pub pool: BufferPool,
-    /// Most bytes that it held.
+    /// Maximum number of allocated bytes.
     pub peak_bytes: u64,
-    /// First time that it held them, on the host's clock.
+    /// First time of the maximum, on the host's clock.
     pub peak_host_ns: u64,
-    /// Bytes that it held in the end.
+    /// Allocated bytes at the end.
     pub last_bytes: u64,
-    /// Reports of what it holds, one for each allocation and each end of one.
+    /// Number of reports of the allocated bytes: one per allocation and one per deallocation.
     pub change_count: u64,
 }
 
@@ -51,23 +50,23 @@ pub struct PoolPeak {
 pub struct OpPeaks {
     /// Number of the chip.
     pub device_id: u64,
-    /// The op, encoded with its chip.
+    /// Op, encoded with its chip.
     pub run_host_id: u64,
     /// Name of the op, if the host gave one.
     pub name: Option<String>,
-    /// Most bytes by pool. Pools without a buffer until then are left out.
+    /// Maximum bytes by pool. Pools without any buffer so far are left out.
     pub peaks: Vec<(BufferPool, u64)>,
 }
 
 impl BufferPeaks {
-    /// Finds the peaks in what the host recorded.
+    /// Finds the peaks in the host's records.
     #[must_use]
     pub fn of_recording(recording: &Recording) -> Self {
         let usage = BufferUsage::of_host(&recording.host);
         if usage.is_empty() {
             return Self::default();
         }
-        // Its problems are those of the ops report.
+        // The problems of this log belong to the ops report.
         let host = host_log_of(recording, &mut ProblemLog::default());
         let mut timed: Vec<_> = host.ops.iter().filter(|op| op.time.is_some()).collect();
         timed.sort_by_key(|op| op.time.map(|time| time.start_ns));
@@ -86,7 +85,7 @@ impl BufferPeaks {
         }
     }
 
-    /// Takes out chips and ops that a filter does not want.
+    /// Removes chips and ops that a filter excludes.
     pub fn retain(&mut self, filter: &TraceFilter) {
         let number = |number| u32::try_from(number).unwrap_or(u32::MAX);
         self.pools.retain(|row| filter.selects_device(number(row.pool.device_id)));
@@ -99,7 +98,7 @@ impl BufferPeaks {
 }
 
 fn pool_peak((pool, points): (BufferPool, &[(u64, u64)])) -> Option<PoolPeak> {
-    // Of equal ones the first.
+    // The first of equal peaks counts.
     let (peak_host_ns, peak_bytes) = points
         .iter()
         .copied()
@@ -109,7 +108,7 @@ fn pool_peak((pool, points): (BufferPool, &[(u64, u64)])) -> Option<PoolPeak> {
     Some(PoolPeak { pool, peak_bytes, peak_host_ns, last_bytes, change_count })
 }
 
-/// Most bytes of each pool of the op's chip while the host worked on the op.
+/// Returns the maximum bytes of each pool of the op's chip while the host worked on the op.
 pub(super) fn op_peaks(
     op: &HostOp,
     usage: &BufferUsage,

@@ -1,8 +1,8 @@
 //! Hardware counters of ops as columns.
 //!
 //! # Compatibility
-//! Rows with timer id 9090 of `profile_log_device.csv`, as upstream's release 0.81.1 writes
-//! them and as its `tt_llk_perf` and `perf_counter_analysis.py` show them.
+//! Rows with timer id 9090 of `profile_log_device.csv`, in the format of TT-Metal's release 0.81.1
+//! and as its `tt_llk_perf` and `perf_counter_analysis.py` display them.
 
 use super::{device_op::Cells, value::float_text};
 pub(super) use analysis::counters::{CounterArch, CounterScale, OpCounters, is_l1_client_title};
@@ -10,10 +10,11 @@ use analysis::counters::{MetricSummary, Sample};
 use reader::mesh::Noc0Coord;
 use wire::{Risc, ZoneId};
 
-/// The timer id of rows of counters.
+/// Timer id of counter rows.
 pub(super) const COUNTER_ID: u16 = ZoneId::PERF_COUNTER.0;
 
-/// Adds a row's counter under the name that it has there; `false` if its meta data names none.
+/// Adds a row's counter under the name in its metadata; returns `false` if the metadata has no
+/// name.
 pub(super) fn add_row(
     counters: &mut OpCounters,
     core: Noc0Coord,
@@ -26,7 +27,7 @@ pub(super) fn add_row(
     is_counter
 }
 
-/// Adds the cells of all metrics that some core has the counters for.
+/// Adds the cells of all metrics whose counters any core has.
 pub(super) fn add_metric_cells(counters: &OpCounters, cells: &mut Cells, scale: CounterScale) {
     for summary in counters.summaries(scale.arch == Some(CounterArch::Blackhole)) {
         for (statistic, number) in MetricSummary::STATISTICS.into_iter().zip(summary.values()) {
@@ -35,7 +36,7 @@ pub(super) fn add_metric_cells(counters: &OpCounters, cells: &mut Cells, scale: 
     }
 }
 
-/// Adds the means over the whole grid, cores without the op included.
+/// Adds the means over the whole grid, including cores that did not run the op.
 pub(super) fn add_grid_cells(counters: &OpCounters, cells: &mut Cells, scale: CounterScale) {
     for mean in counters.grid_means(scale) {
         cells.insert(mean.title.into(), float_text(mean.percent));

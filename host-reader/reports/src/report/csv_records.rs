@@ -1,9 +1,8 @@
-//! Records of a CSV file with a record in each line, so that a quote that is never closed
-//! spoils its own line only.
+//! Records of a CSV file with one record per line. An unclosed quote invalidates only its own line.
 
 use crate::{problem::ProblemLog, records};
 
-/// The records of a file.
+/// Records of a file.
 pub(super) struct CsvRecords<'input> {
     file: &'input str,
     records: records::CsvRecords<'input>,
@@ -14,7 +13,7 @@ impl<'input> CsvRecords<'input> {
         Self { file, records: records::CsvRecords::new(bytes) }
     }
 
-    /// Reads the next record and gives its line; one whose quotes stay open is a problem.
+    /// Reads the next record and returns its line number. An unclosed quote is added as a problem.
     pub(super) fn next(
         &mut self,
         record: &mut csv::ByteRecord,

@@ -1,4 +1,4 @@
-//! Which analyses of the device an ops report shows.
+//! Selection of the device analyses that an ops report shows.
 //!
 //! # Compatibility
 //! `device_post_proc_config.py` and `-a/--device-analysis-types` of `process_ops_logs.py`.
@@ -10,7 +10,7 @@ use super::{
 };
 use std::collections::BTreeSet;
 
-/// Names that have columns in an ops report, by upstream's rule for titles.
+/// Names of analyses with columns in an ops report, by TT-Metal's rule for column headers.
 const WITH_COLUMNS: [&str; 15] = [
     "device_kernel_first_to_last_start",
     "device_kernel_duration_per_core",
@@ -34,7 +34,8 @@ const KERNEL: &str = "device_kernel_duration";
 const DATA_MOVEMENT: &str = "device_kernel_duration_dm_start";
 const COUNTERS: &str = "perf_counter_data";
 
-/// Names that have no columns in an ops report, or, of counters, columns of other titles.
+/// Names of analyses without columns in an ops report, and of counters, whose columns have other
+/// headers.
 const WITHOUT_COLUMNS: [&str; 8] = [
     "trace_fw_duration",
     "trace_kernel_duration",
@@ -46,7 +47,7 @@ const WITHOUT_COLUMNS: [&str; 8] = [
     "all_events",
 ];
 
-/// Analyses of the device that an ops report shows: by default all.
+/// Device analyses that an ops report shows; all by default.
 ///
 /// ```
 /// use reports::report::DeviceAnalyses;
@@ -57,22 +58,22 @@ const WITHOUT_COLUMNS: [&str; 8] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceAnalyses(BTreeSet<String>);
 
-/// Error of a name that no analysis has.
+/// Error for an unknown analysis name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected an analysis such as device_kernel_duration, found `{name}`; known: {}",
     WITH_COLUMNS.into_iter().chain(WITHOUT_COLUMNS).collect::<Vec<_>>().join(", ")
 )]
 pub struct UnknownAnalysis {
-    /// The name.
+    /// Unknown name.
     pub name: String,
 }
 
 impl DeviceAnalyses {
-    /// Takes the analyses of these names; of no names, all.
+    /// Selects the analyses with these names, or all if there are no names.
     ///
     /// # Errors
-    /// If upstream has no analysis of a name.
+    /// Returns an error for a name that TT-Metal's script does not have.
     pub fn from_names<'name>(
         names: impl IntoIterator<Item = &'name str>,
     ) -> Result<Self, UnknownAnalysis> {
@@ -88,7 +89,7 @@ impl DeviceAnalyses {
         self.0.is_empty()
     }
 
-    /// Takes away what the other analyses tell.
+    /// Removes the results of all other analyses.
     pub(super) fn apply(&self, side: &mut DeviceSide) {
         if self.is_all() {
             return;
@@ -116,7 +117,7 @@ impl DeviceAnalyses {
     }
 }
 
-/// Titles of an analysis's columns.
+/// Returns the headers of an analysis's columns.
 fn titles_of(name: &'static str) -> Vec<String> {
     let title = name.replace('_', " ").to_uppercase();
     if title.ends_with("PER CORE") {

@@ -3,33 +3,34 @@
 use analysis::Doubt;
 use std::{borrow::Cow, collections::BTreeMap};
 
-/// Cells of a row by the title of their column; a column that is not there is empty.
+/// Cells of a row by column header. A missing key is an empty cell.
 pub(super) type Cells = BTreeMap<Cow<'static, str>, String>;
 
-/// A stretch that latencies are measured between.
+/// Span between which latencies are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LatencySpan {
     pub(super) start_cycle: u64,
     pub(super) end_cycle: u64,
 }
 
-/// How upstream turns cycles between two ops into nanoseconds; the ways differ in the last
-/// digit of a float, and so in what a half is rounded to.
+/// Conversion of cycles between two ops to nanoseconds, as TT-Metal's scripts do it.
+///
+/// The variants differ in the last digit of a float, and so in the rounding of halves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) enum Rate {
-    /// Not known; latencies are then 0.
+    /// Unknown rate; latencies are then 0.
     #[default]
     Unknown,
-    /// Divide by this.
+    /// Divide by this rate.
     CyclesPerNs(f64),
-    /// Multiply by this.
+    /// Multiply by this rate.
     NsPerCycle(f64),
-    /// Multiply by 1000, then divide by this.
+    /// Multiply by 1000, then divide by this rate.
     Megahertz(f64),
 }
 
 impl Rate {
-    /// The latency between two cycles.
+    /// Returns the latency between two cycles.
     pub(super) fn latency_ns(self, from_cycle: u64, to_cycle: u64) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
         let magnitude = from_cycle.abs_diff(to_cycle) as f64;
@@ -47,24 +48,24 @@ impl Rate {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct DeviceOp {
     pub(super) device_id: u64,
-    /// The op's encoded id.
+    /// Encoded id of the op.
     pub(super) run_host_id: u64,
     pub(super) trace_id: Option<u64>,
-    /// Which replay of the trace, from 1.
+    /// Replay number of the trace, from 1.
     pub(super) session_id: Option<u64>,
-    /// When the launch began on the device.
+    /// Cycle at which the launch began.
     pub(super) begin_cycle: u64,
-    /// Why durations of the launch are not known.
+    /// Reason why durations of the launch are unknown.
     pub(super) doubt: Option<Doubt>,
-    /// The cells that the device alone decides.
+    /// Cells that depend on the device only.
     pub(super) cells: Cells,
-    /// The kernels of all RISCs.
+    /// Span of the kernels of all RISCs.
     pub(super) kernel: Option<LatencySpan>,
-    /// From the first kernel that moves data to the end of the last of any kind.
+    /// Span from the first kernel that moves data to the end of the last kernel of any kind.
     pub(super) data_movement: Option<LatencySpan>,
-    /// For latencies that are computed in the order of the report.
+    /// Rate for latencies that are computed in the order of the report.
     pub(super) rate: Rate,
-    /// The kernels of each kind of a Quasar's processors, with their nanoseconds.
+    /// Kernel spans of each kind of Quasar processor, with their nanoseconds.
     pub(super) quasar_kernels: [Option<(LatencySpan, u64)>; 2],
 }
 
@@ -74,7 +75,7 @@ impl DeviceOp {
         self.cells.insert(column.into(), text.into());
     }
 
-    /// Adds a number, if there is one.
+    /// Adds a number, unless it is `None`.
     pub(super) fn set_number(&mut self, column: &'static str, number: Option<u64>) {
         if let Some(number) = number {
             self.set(column, number.to_string());

@@ -1,10 +1,9 @@
 //! Work of the dispatch cores for each op: commands and the wait before the go signal.
 //!
 //! # Compatibility
-//! `process_device_log.py` and `process_ops_logs.py` of release 0.81.1. Cores that have a
-//! zone of a dispatcher or prefetcher are gone through by themselves: meta data of BRISC and
-//! NCRISC say which op is worked on and by which command, and the n-th op of one is the n-th
-//! of the other.
+//! `process_device_log.py` and `process_ops_logs.py` of TT-Metal 0.81.1. Cores with a zone of a
+//! dispatcher or prefetcher are analysed separately. Metadata of BRISC and NCRISC give the current
+//! op and command. The n-th op of BRISC is the n-th op of NCRISC.
 
 #![expect(
     clippy::indexing_slicing,
@@ -26,13 +25,13 @@ use wire::{PacketKind, Risc};
 pub(super) const COLUMNS: [&str; 2] =
     ["DISPATCH TOTAL CQ CMD OP TIME [ns]", "DISPATCH GO SEND WAIT TIME [ns]"];
 
-/// Part of the names of a dispatcher's commands.
+/// Substring of the names of a dispatcher's commands.
 const COMMAND: &str = "CQ_DISPATCH_";
 const SEND_GO: &str = "CQ_DISPATCH_CMD_SEND_GO_SIGNAL";
-/// After this command an op is done with.
+/// Command that finishes an op.
 const NOTIFY: &str = "CQ_DISPATCH_NOTIFY_SUBORDINATE_GO_SIGNAL";
 
-/// The RISCs that dispatch: the first begins an op, the second waits.
+/// The RISCs that dispatch. The first one begins an op, the second one waits.
 pub(super) const RISCS: [Risc; 2] = [Risc::Brisc, Risc::Ncrisc];
 
 /// Returns true if a zone makes its core a dispatch core.
@@ -44,12 +43,12 @@ pub(super) fn is_of_dispatch_core(risc: Risc, zone: &str) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DispatchRow {
     pub(super) time: u64,
-    /// Which of [`RISCS`]; `None` of others.
+    /// Index in [`RISCS`]; `None` for other RISCs.
     pub(super) risc: Option<usize>,
     pub(super) is_end: bool,
-    /// Name of its zone; the first and last row of a command get the command's.
+    /// Name of the row's zone. The first and last row of a command get the command's name.
     pub(super) name: String,
-    /// The op that the row says it is of.
+    /// Id of the op in the row's metadata.
     pub(super) workers_id: Option<u64>,
     command: Option<String>,
 }
@@ -77,17 +76,17 @@ type Span = (u64, u64);
 /// Work of a dispatch core for one op.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct DispatchOp {
-    /// The op's id, as its dispatcher knows it.
+    /// Id of the op, in the form that the dispatcher records.
     pub(super) id: u64,
     pub(super) begin: u64,
-    /// Spans of [`COLUMNS`].
+    /// Spans for the columns in [`COLUMNS`].
     pub(super) spans: [Option<Span>; 2],
 }
 
 /// Work of the dispatch cores for the ops of one chip, by id.
 pub(super) type DispatchOps = BTreeMap<u64, DispatchOp>;
 
-/// Adds the ops of a core among those of its chip; of two with one id, the later counts.
+/// Adds the ops of a core to those of its chip. Of two ops with one id, the later one is kept.
 pub(super) fn record_ops(ops: &mut DispatchOps, of_core: Vec<DispatchOp>) {
     for op in of_core {
         let known = ops.entry(op.id).or_insert(op);
@@ -97,18 +96,18 @@ pub(super) fn record_ops(ops: &mut DispatchOps, of_core: Vec<DispatchOp>) {
     }
 }
 
-/// Rows of one op, as positions.
+/// Row indices of one op.
 type Rows = Vec<usize>;
 
-/// How far a RISC has come.
+/// State of a RISC during the pass over its rows.
 #[derive(Default)]
 struct Progress {
-    /// Rows since the last end of a zone.
+    /// Rows since the last zone end.
     open: Rows,
     id: u64,
     command: String,
     is_finished: bool,
-    /// Rows of each op, and their times.
+    /// Rows of each op, by id.
     ops: BTreeMap<u64, Rows>,
 }
 
@@ -118,7 +117,7 @@ impl Progress {
         let row = &rows[at];
         if let Some(id) = row.workers_id {
             self.is_finished = false;
-            // Of an op that comes again only the first time counts.
+            // Of an op that occurs again, only the first occurrence counts.
             self.id = if self.ops.contains_key(&id) { 0 } else { id };
         }
         if let Some(command) = &row.command {
@@ -138,7 +137,7 @@ impl Progress {
         }
     }
 
-    /// Ids of the ops in the order in which they began.
+    /// Returns the ids of the ops, sorted by start.
     fn in_order(&self, rows: &[DispatchRow]) -> Vec<u64> {
         let mut ids: Vec<u64> = self.ops.keys().copied().collect();
         ids.sort_by_key(|id| self.ops[id].first().map(|&row| rows[row].time));
@@ -146,7 +145,7 @@ impl Progress {
     }
 }
 
-/// The ops of one dispatch core, from all of its rows by time.
+/// Returns the ops of one dispatch core from all its rows, sorted by time.
 pub(super) fn ops_of_core(rows: &mut [DispatchRow]) -> Vec<DispatchOp> {
     let mut riscs = [Progress::default(), Progress::default()];
     for at in 0..rows.len() {
@@ -184,7 +183,7 @@ fn dispatch_op(of_op: &[usize], rows: &[DispatchRow]) -> DispatchOp {
     }
 }
 
-/// Returns the rows of the dispatch cores of each chip: its id, then the rows of each core by time.
+/// Returns the id of each chip with the rows of its dispatch cores, core by core, sorted by time.
 pub(super) fn rows_of_readout(readout: &Readout) -> Vec<(u64, Vec<Vec<DispatchRow>>)> {
     let zones = &readout.zones;
     if !zones.places().any(|(_, zone)| ZoneRole::of_name(&zone.name).is_dispatch()) {
@@ -203,7 +202,7 @@ pub(super) fn rows_of_readout(readout: &Readout) -> Vec<(u64, Vec<Vec<DispatchRo
     readout.devices.iter().map(of_device).collect()
 }
 
-/// Lanes of cores that have a dispatcher's zone.
+/// Returns the lanes of cores with a dispatcher's zone.
 fn dispatch_cores<'readout>(
     device: &'readout DeviceReadout,
     zones: &ZoneTable,
@@ -280,7 +279,7 @@ mod tests {
             rows.extend(command(time + 1, b, "CQ_DISPATCH_CMD_WRITE_PACKED"));
             rows.extend(command(time + 20, b, "CQ_DISPATCH_CMD_WAIT"));
             rows.extend(command(time + 40, b, NOTIFY));
-            // The wait has the id of the op before until the signal is sent.
+            // The wait has the id of the previous op until the signal is sent.
             rows.extend(command(time + 60, n, SEND_GO));
         }
         rows.sort_by_key(|row| row.time);

@@ -1,8 +1,9 @@
-//! Launches that dispatch cores worked for.
+//! Joins the work of dispatch cores to launches.
 //!
 //! # Compatibility
-//! `cq_dispatch.cpp` of 0.81.1 records the low 16 bits of a program's id. The dispatcher of TT-Metal
-//! until the end of 2025 knew the encoded id, and `process_ops_logs.py` compares as if it still did.
+//! `cq_dispatch.cpp` of 0.81.1 records the low 16 bits of a program's id. Until the end of 2025,
+//! TT-Metal's dispatcher recorded the encoded id. `process_ops_logs.py` still compares with the
+//! encoded id.
 
 #![expect(clippy::indexing_slicing, reason = "indices are positions of the launches themselves")]
 
@@ -16,11 +17,11 @@ use reader::readout::Readout;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wire::RunHostId;
 
-/// Where problems are told: the file, and the list of them.
+/// File and list for problems.
 type Told<'log> = (&'log str, &'log mut ProblemLog);
 
-/// Adds durations at the first launch of each op on its chip, where both have the same id, as
-/// upstream's scripts do.
+/// Adds durations to the first launch of each op on its chip if both have the same id, as
+/// TT-Metal's scripts do.
 pub(super) fn attach_equal(
     ops: &mut DeviceOps,
     dispatch: &BTreeMap<u64, DispatchOps>,
@@ -40,8 +41,8 @@ pub(super) fn attach_equal(
     }
 }
 
-/// Adds the durations of a readout's dispatch cores at the first launch of each op on its chip,
-/// whichever form of its id the dispatchers know.
+/// Adds the durations of a readout's dispatch cores to the first launch of each op on its chip, for
+/// either form of ids.
 pub(super) fn attach_of_readout(
     ops: &mut DeviceOps,
     readout: &Readout,
@@ -55,7 +56,7 @@ pub(super) fn attach_of_readout(
     }
 }
 
-/// Adds the durations of a chip's dispatch cores; returns how many ops have no launch.
+/// Adds the durations of a chip's dispatch cores; returns the number of ops without a launch.
 fn attach_to_chip(
     launches: &mut [&mut DeviceOp],
     mut cores: Vec<Vec<DispatchRow>>,
@@ -76,8 +77,8 @@ fn launches_of(ops: &mut DeviceOps, chip_id: u64) -> Vec<&mut DeviceOp> {
     launches
 }
 
-/// Sets the durations of ops at their launches, those of a later op in place of an earlier one's;
-/// returns how many ops have no launch.
+/// Sets the durations of ops at their launches; returns the number of ops without a launch. A later
+/// op replaces the durations of an earlier one.
 fn set_durations(
     launches: &mut [&mut DeviceOp],
     work: Vec<DispatchOp>,
@@ -90,7 +91,7 @@ fn set_durations(
         let launch = position_of(&op).map(|position| by_launch.entry(position).or_insert(op));
         match launch {
             Some(known) if known.id == op.id => *known = op,
-            // A launch is that of one op alone.
+            // A launch belongs to one op only.
             _ => unknown_count = unknown_count.saturating_add(1),
         }
     }
@@ -116,21 +117,21 @@ fn note_unknown(chip_id: u64, unknown_count: u64, (file, problems): Told<'_>) {
     }
 }
 
-/// Bits of a program's id that a dispatcher records.
+/// Number of bits of a program's id that a dispatcher records.
 const ID_BITS: u32 = 16;
 const ID_COUNT: u64 = 1 << ID_BITS;
 const ID_MASK: u64 = ID_COUNT - 1;
 
-/// Programs of a chip's launches, by what a dispatcher knows of their ids.
+/// Programs of a chip's launches, by the ids that a dispatcher records.
 #[derive(Debug)]
 struct Programs {
-    /// True if dispatchers know encoded ids.
+    /// True if dispatchers record encoded ids.
     are_encoded: bool,
-    /// Positions of first launches, by the encoded id.
+    /// Positions of first launches by encoded id.
     of_encoded: HashMap<u64, usize>,
-    /// Positions of first launches in their order, by the low bits of the id.
+    /// Positions of first launches by the low bits of the id, in order.
     of_low: HashMap<u64, Vec<usize>>,
-    /// When each launch began.
+    /// Start cycle of each launch.
     begins: Vec<u64>,
 }
 
@@ -151,14 +152,14 @@ impl Programs {
         let ids: BTreeSet<u64> =
             cores.iter().flatten().filter_map(|row| row.workers_id).filter(|&id| id > 0).collect();
         let count = |is_known: &dyn Fn(&u64) -> bool| ids.iter().filter(|id| is_known(id)).count();
-        // An id of the short form can be another program's encoded one, but not all of them are.
+        // A short id can equal another program's encoded id, but not all short ids can.
         let are_encoded =
             count(&|id| of_encoded.contains_key(id)) > count(&|id| of_low.contains_key(id));
         Self { are_encoded, of_encoded, of_low, begins }
     }
 
-    /// Returns the position of an op's launch: of several programs with the same low bits the one
-    /// that began next, unless too many other programs began before it.
+    /// Returns the position of an op's launch. Of several programs with the same low bits, it is
+    /// the next to begin, unless too many other programs began before it.
     fn launch_of(&self, op: &DispatchOp) -> Option<usize> {
         if self.are_encoded {
             return self.of_encoded.get(&op.id).copied();
@@ -174,8 +175,10 @@ impl Programs {
     }
 }
 
-/// Makes ids whole that a dispatcher has cut, as far as they tell which come after others: each is
-/// the nearest to the one before. 0 is no program, and so is one whose low bits are 0 unknown.
+/// Restores full ids from the low bits that a dispatcher recorded. Each id becomes the one nearest
+/// to the id before it.
+///
+/// Id 0 is not a program. So a program whose low bits are 0 stays unknown.
 fn unwrap_ids(rows: &mut [DispatchRow]) {
     let mut last = None;
     for id in rows.iter_mut().filter_map(|row| row.workers_id.as_mut()) {
@@ -186,7 +189,7 @@ fn unwrap_ids(rows: &mut [DispatchRow]) {
     }
 }
 
-/// Returns the number with these low bits that is nearest to another one.
+/// Returns the number with these low bits that is nearest to `last`.
 fn nearest(last: u64, low: u64) -> u64 {
     let ahead = low.wrapping_sub(last) & ID_MASK;
     let after = last.saturating_add(ahead);
@@ -201,10 +204,11 @@ mod tests {
 
     const CHIP: u32 = 1;
 
-    /// Durations that launches get, by program, and the number of ops without a launch.
+    /// Returns the durations of launches by program, and the number of ops without a launch.
     ///
-    /// `launched` has programs and when they began, `dispatched` the ids that a dispatcher knows and
-    /// when it took the first command; the n-th op takes 100 + n cycles, from 0.
+    /// `launched` contains programs with their start times. `dispatched` contains the ids that a
+    /// dispatcher records, with the time of the first command. The n-th op, from 0, takes 100 + n
+    /// cycles.
     fn attached(launched: &[(u32, u64)], dispatched: &[(u64, u64)]) -> (Vec<(u32, String)>, u64) {
         let launch = |&(program, begin_cycle): &(u32, u64)| {
             let run_host_id = RunHostId::encode(program, CHIP).0.into();
@@ -231,7 +235,7 @@ mod tests {
         (known.collect(), unknown_count)
     }
 
-    /// Programs one after the other, and what a dispatcher records of each 500 cycles before.
+    /// Returns programs in sequence, each dispatched 500 cycles before its start.
     fn in_turn(programs: impl Iterator<Item = u32>) -> Vec<(u32, u64)> {
         programs.zip((1_000..).step_by(1_000)).collect()
     }
@@ -280,7 +284,7 @@ mod tests {
 
     #[test]
     fn replays_and_gaps_do_not_count_as_a_turn() {
-        // A trace of the first two again, and then 30,000 programs whose records were lost.
+        // The first two programs again as a trace, then 30,000 programs with lost records.
         let ids = [65_530, 65_531, 65_540, 65_541, 65_530, 65_531, 65_542, 95_540];
         let launched = in_turn(ids.into_iter());
         let known: Vec<_> = launched.iter().copied().filter(|&(id, _)| id != 65_541).collect();
@@ -293,12 +297,12 @@ mod tests {
 
     #[test]
     fn one_launch_is_not_that_of_two_programs() {
-        // The second one's launch is not there.
+        // The launch of the second op is missing.
         let dispatched = [(7, 500), (40_000, 1_500), (7, 2_500)];
         let (known, unknown_count) = attached(&[(7, 1_000), (40_000, 2_000)], &dispatched);
         assert_eq!(known, [(7, "100".to_owned()), (40_000, "101".to_owned())]);
         assert_eq!(unknown_count, 1);
-        // So many programs are in between that the launch is one of the next turn.
+        // With so many programs in between, the launch belongs to the next wrap of the ids.
         let mut launched = in_turn(300..=131_600);
         let (_, begin) = launched.remove(66_000 - 300);
         let (known, unknown_count) = attached(&launched, &[(66_000 & 0xFFFF, begin - 500)]);

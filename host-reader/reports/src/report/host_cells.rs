@@ -1,4 +1,4 @@
-//! The cells of a row that the host's description of an op fills.
+//! Cells of a row that come from the host's description of an op.
 
 use super::{
     buffer_peaks::op_peaks,
@@ -13,13 +13,13 @@ use super::{
 use crate::problem::ProblemLog;
 use host_events::BufferUsage;
 
-/// Log of problems of descriptions.
+/// Log of problems in descriptions.
 pub(super) struct Descriptions<'report> {
     pub(super) file: &'report str,
     pub(super) problems: &'report mut ProblemLog,
 }
 
-/// Cells of an op, all but its times and what the device knows.
+/// Returns the cells of an op, except its times and the device's data.
 pub(super) fn op_cells(op: &HostOp, descriptions: &mut Descriptions<'_>) -> Cells {
     let mut cells = Cells::new();
     for (key, value) in op.description.fields() {
@@ -45,7 +45,7 @@ pub(super) fn op_cells(op: &HostOp, descriptions: &mut Descriptions<'_>) -> Cell
     cells
 }
 
-/// Host times of the op and of the functions that it called.
+/// Adds the host times of the op and of the functions that it called.
 pub(super) fn add_times(cells: &mut Cells, op: &HostOp) {
     if let Some(time) = op.time {
         let end = time.start_ns.saturating_add(time.duration_ns);
@@ -97,7 +97,7 @@ fn add_model(cells: &mut Cells, op: &HostOp) {
     }
 }
 
-/// Most bytes of buffers on its chip while the host worked on the op.
+/// Adds the peak bytes of buffers on the op's chip while the host worked on the op.
 pub(super) fn add_buffer_peaks(cells: &mut Cells, op: &HostOp, buffers: &BufferUsage) {
     for (pool, bytes) in op_peaks(op, buffers) {
         let title = format!("DEVICE {}{BUFFER_PEAK_SUFFIX}", pool.kind);
@@ -105,14 +105,14 @@ pub(super) fn add_buffer_peaks(cells: &mut Cells, op: &HostOp, buffers: &BufferU
     }
 }
 
-/// How much of the kernel's time the model says that computing takes, in percent.
+/// Adds the modelled compute time in percent of the kernel's time.
 pub(super) fn add_utilisation(cells: &mut Cells, op: &HostOp) {
     let model = op.description.get("performance_model");
     let compute_ns = model.and_then(|model| model.get("compute_ns")).and_then(Value::float);
     let kernel_ns = cells.get(KERNEL_DURATION).and_then(|text| text.parse::<f64>().ok());
     let (Some(compute_ns), Some(kernel_ns)) = (compute_ns, kernel_ns) else { return };
     let percent = if kernel_ns == 0.0 { 0.0 } else { 100.0 * compute_ns / kernel_ns };
-    // Rounding by way of text is correct to the last digit, as Python's is.
+    // Rounding through text is correct to the last digit, as in Python.
     let rounded = format!("{percent:.3}").parse().unwrap_or(percent);
     cells.insert("PM FPU UTIL (%)".into(), float_text(rounded));
 }
@@ -156,7 +156,7 @@ fn add_tensor(
     }
 }
 
-/// Where a tensor lies: `DEV_<chip>_<buffer>_<layout>`, or the text itself.
+/// Formats the memory of a tensor: `DEV_<chip>_<buffer>_<layout>`, or the text itself.
 fn memory_text(storage: &Value) -> Option<String> {
     if let Value::Text(text) = storage {
         return Some(text.clone());
@@ -168,10 +168,10 @@ fn memory_text(storage: &Value) -> Option<String> {
     Some(format!("DEV_{device_id}_{buffer}_{layout}"))
 }
 
-/// Cells of a signpost: header, message and time.
+/// Returns the cells of a signpost: header, message and time.
 ///
-/// Upstream takes what follows the last `: ` of the whole text, so that one in the message
-/// destroys the header, and shows only the message's first line.
+/// TT-Metal's script takes the text after the last `: ` of the whole signpost, so a `: ` in the
+/// message destroys the header. It shows only the message's first line.
 pub(super) fn signpost_cells(signpost: &Signpost, is_exact: bool) -> Cells {
     let text = signpost.text.as_str();
     let shown = if is_exact {

@@ -1,8 +1,8 @@
-//! Writing what a capture's host recorded of its ops as the two files that TT-Metal's scripts read.
+//! Writer of a capture's host records of ops as the two files that TT-Metal's scripts read.
 //!
 //! # Compatibility
 //! `tracy_ops_data.csv` and `tracy_ops_times.csv`, as `process_ops_logs.py` of release 0.81.1 reads
-//! them: an op's message ends with its description as JSON, and its zone has the text `id:` and the
+//! them. An op's message ends with its description as JSON. The text of its zone is `id:` and the
 //! op's id.
 
 use super::{
@@ -14,7 +14,7 @@ use crate::problem::ProblemLog;
 use recording::Recording;
 use std::io::{self, Write};
 
-/// Ops, traces and signposts of a recording's host, ready to be written.
+/// Ops, traces and signposts of a recording's host, ready to write.
 ///
 /// ```
 /// use recording::Recording;
@@ -29,17 +29,17 @@ use std::io::{self, Write};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostFiles(HostLog);
 
-/// One line of the messages, at its time.
+/// One line of the messages with its time.
 struct Message {
     time_ns: u64,
     text: String,
 }
 
 impl HostFiles {
-    /// Collects what the host recorded.
+    /// Collects the host's records.
     #[must_use]
     pub fn from_recording(recording: &Recording) -> Self {
-        // Zones of unknown ops are told with the report itself.
+        // Zones of unknown ops are problems of the report itself.
         Self(host_log_of(recording, &mut ProblemLog::default()))
     }
 
@@ -49,11 +49,11 @@ impl HostFiles {
         self.0.ops.is_empty()
     }
 
-    /// Writes `tracy_ops_data.csv`: a message for each op, trace, replay and signpost, in the order
-    /// of their times. An op without a time follows the one before it.
+    /// Writes `tracy_ops_data.csv`: one message for each op, trace, replay and signpost, in time
+    /// order. An op without a time follows the op before it.
     ///
     /// # Errors
-    /// If writing fails.
+    /// Returns an error if writing fails.
     pub fn write_messages(&self, out: &mut impl Write) -> io::Result<()> {
         let mut messages = self.op_messages();
         for (&(chip_id, trace_id), times) in &self.0.replays {
@@ -73,7 +73,7 @@ impl HostFiles {
         Ok(())
     }
 
-    /// Messages of ops, those of a trace between its beginning and its end.
+    /// Returns the messages of ops, with those of a trace between its begin and its end.
     fn op_messages(&self) -> Vec<Message> {
         let mut messages = Vec::new();
         let mut time_ns = 0;
@@ -99,11 +99,11 @@ impl HostFiles {
         messages
     }
 
-    /// Writes `tracy_ops_times.csv`: a zone for each op whose time on the host is known, and the
-    /// functions that it called.
+    /// Writes `tracy_ops_times.csv`: a zone for each op with a known host time, and the functions
+    /// that the op called.
     ///
     /// # Errors
-    /// If writing fails.
+    /// Returns an error if writing fails.
     pub fn write_times(&self, out: impl Write) -> io::Result<()> {
         let mut rows = csv::Writer::from_writer(out);
         rows.write_record(host_events::OP_TIMES_TITLES)?;
@@ -124,7 +124,7 @@ impl HostFiles {
     }
 }
 
-/// The message of an op with its description.
+/// Formats the message of an op with its description.
 fn op_message(op: &HostOp) -> String {
     let name = op.name().unwrap_or_default();
     let hash = op.description.get("op_hash").and_then(Value::number).unwrap_or(op.id);
@@ -132,11 +132,11 @@ fn op_message(op: &HostOp) -> String {
     let mut fields = vec![("global_call_count".to_owned(), Value::Unsigned(op.id))];
     let described = op.description.fields().iter();
     fields.extend(described.filter(|(key, _)| key != "op_hash").cloned());
-    // The scripts take a description with a hash for one that later ops share.
+    // If a description has a hash, the scripts let later ops share it.
     fields.push(("op_hash".to_owned(), Value::Unsigned(hash)));
     let json = serde_json::to_string(&Value::Object(fields)).unwrap_or_default();
     let name = serde_json::to_string(&name).unwrap_or_default();
-    // In JSON a backtick can be written as its number.
+    // In JSON, a backtick can be written as an escape sequence.
     format!("{OP_ZONE}: {name}, {hash}, {chip_id}, false, {} ->\n{}\n", op.id, escaped(&json))
 }
 
@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// The reader of these files is older than the writer, and was tested with TT-Metal's own.
+    /// Tests the writer with the reader of these files, which was tested with TT-Metal's own files.
     #[test]
     fn messages_are_read_back_with_traces_replays_and_backticks() {
         let log = HostLog {

@@ -1,6 +1,6 @@
-//! Collects the inputs of a report, from upstream's files or from a readout.
+//! Collects the inputs of a report from TT-Metal's files or from a readout.
 //!
-//! A missing or unreadable input becomes a problem; joining and showing is not done here.
+//! A missing or unreadable input becomes a problem. Inputs are joined and displayed elsewhere.
 
 use super::{
     available_cores::AvailableCores,
@@ -25,16 +25,16 @@ use reader::{
 use recording::{DEVICE_LOG, HiddenLaunches, Recording, device_log::read_device_log_file};
 use std::{collections::HashMap, path::Path};
 
-/// Names of upstream's files in `.logs`.
+/// Names of TT-Metal's files in `.logs`.
 const PERF_REPORT: &str = "cpp_device_perf_report.csv";
-/// Name of the host's events in `.logs`, which `kprof record` adds.
+/// Name of the file with the host's events in `.logs`, which `kprof record` adds.
 const HOST_CAPTURE: &str = "tracy_profile_log_host.kprof";
 
 fn name(logs: &Path, file: &str) -> String {
     logs.join(file).display().to_string()
 }
 
-/// How problems of the host's messages name their file.
+/// Returns the file name in problems of the host's messages.
 pub(super) fn messages_name(logs: &Path) -> String {
     name(logs, OP_MESSAGES)
 }
@@ -64,7 +64,7 @@ pub(super) fn read_host(logs: &Path, is_exact: bool, problems: &mut ProblemLog) 
     log
 }
 
-/// Reads how many bytes of buffers the chips held, if `kprof record` has recorded that.
+/// Reads the memory use of buffers on the chips, if `kprof record` recorded it.
 fn read_buffers(logs: &Path, problems: &mut ProblemLog) -> BufferUsage {
     let path = logs.join(HOST_CAPTURE);
     if !path.exists() {
@@ -94,28 +94,28 @@ pub(super) struct DeviceSide {
     pub(super) counters: ExactCounters,
     pub(super) marks: Vec<(u64, Vec<CoreMarks>)>,
     pub(super) aiclk_mhz: u32,
-    /// True if the chips are Quasars, whose ops have columns of their own.
+    /// True if the chips are Quasars, which have additional columns.
     pub(super) is_quasar: bool,
     pub(super) device_perf_csv: Option<String>,
-    /// Launches left out by the filter.
+    /// Launches that the filter left out.
     pub(super) hidden: HiddenLaunches,
-    /// Records that the device data lacks.
+    /// Records missing in the device data.
     pub(super) losses: LossLedger,
-    /// True if durations are those of a device perf report.
+    /// True if durations come from a device perf report.
     pub(super) is_perf_report: bool,
-    /// True if there is a file with device data that could be read.
+    /// True if a file with device data was read.
     pub(super) is_read: bool,
 }
 
 impl DeviceSide {
-    /// Returns the device side of a file that could not be read, whose losses are unknown.
+    /// Returns the device side of an unreadable file, whose losses are unknown.
     fn unread(file: String) -> Self {
         Self { file, losses: losses_of_tt_metal(), ..Self::default() }
     }
 }
 
-/// Reads what the device recorded. NoC events come from the noc_trace files if there are any, else
-/// from the device log.
+/// Reads the device's records. NoC events come from the noc_trace files if there are any, else from
+/// the device log.
 pub(super) fn read_device(
     logs: &Path,
     options: &OpsOptions,
@@ -177,7 +177,7 @@ fn read_device_data(
     let bytes = bytes.unwrap_or_default();
     let file = report.display().to_string();
     let ops = read_report(&bytes, &file, problems);
-    // Sub-devices stand only in the log.
+    // Only the log has sub-devices.
     let in_log = log.exists().then(|| device_of_log_exactly(&log, is_device_only, problems));
     let in_log = in_log.unwrap_or_default();
     let DeviceSide { sub_devices, is_quasar, .. } = in_log;
@@ -196,7 +196,7 @@ fn read_device_data(
     }
 }
 
-/// Returns the losses of files of TT-Metal, which do not name any.
+/// Returns the losses of TT-Metal's files, which contain no losses.
 fn losses_of_tt_metal() -> LossLedger {
     let mut losses = LossLedger::default();
     losses.note_uncounted(UncountedSource::TtMetalLog);
@@ -216,7 +216,7 @@ pub(super) fn device_of_log_exactly(
         return DeviceSide::unread(file);
     };
     let ExactLog { mut ops, sub_devices, counters, marks, aiclk_mhz, is_quasar, dispatch } = exact;
-    // Upstream's reports without a host do not show them.
+    // TT-Metal's reports without a host do not show dispatch times.
     if !is_device_only {
         let told = (&*file, problems);
         attach_equal(&mut ops, &dispatch, f64::from(aiclk_mhz), told);
@@ -249,7 +249,7 @@ pub(super) fn device_of_log(
             if !options.filter.is_empty() {
                 recording.ops = host.op_metadata();
             }
-            // Before the filter leaves cores out: figures are of whole launches.
+            // Computed before the filter removes cores: the figures are of whole launches.
             let noc = options.analyzes_noc.then(|| {
                 let noc = NocInput::of_readout(&recording.readout, &file, problems);
                 noc.with_board_of(log.parent())
@@ -277,13 +277,13 @@ pub(super) fn device_of_log(
     }
 }
 
-/// Cuts the name of the file off a sentence that begins with it.
+/// Removes the file name at the beginning of a sentence.
 fn without_file<'sentence>(sentence: &'sentence str, file: &str) -> &'sentence str {
     let rest = sentence.strip_prefix(file).and_then(|rest| rest.strip_prefix([':', ',']));
     rest.map_or(sentence, str::trim_start)
 }
 
-/// Converts a readout, except for the marks that only reports without a host need.
+/// Converts a readout, without the marks that only reports without a host need.
 pub(super) fn device_of_readout(
     readout: &Readout,
     names: &[OpMetadata],
@@ -329,7 +329,7 @@ pub(super) fn device_of_readout(
     }
 }
 
-/// Lines of a log that could not be read are problems of its report.
+/// Adds the unreadable lines of a log to the report's problems.
 fn add_anomalies(readout: &Readout, file: &str, problems: &mut ProblemLog) {
     let is_line = |kind| {
         matches!(

@@ -1,7 +1,7 @@
-//! Which launches on the device are which op of the host.
+//! Joins launches on the device to ops of the host.
 //!
-//! Ops are joined by their encoded id. What has no partner is shown without it and named
-//! as a problem; upstream gives up there.
+//! Ops are joined by encoded id. An op without a partner is shown without it and reported as a
+//! problem. TT-Metal's script fails in this case.
 
 use super::{
     device_op::{DeviceOp, DeviceOps},
@@ -11,16 +11,16 @@ use crate::problem::ProblemLog;
 use recording::capture::sync::MeshClock;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One row of the report to be.
+/// One future row of the report.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct JoinedOp {
-    /// Position of the host's op.
+    /// Index of the host's op.
     pub(super) host: Option<usize>,
     pub(super) device: Option<DeviceOp>,
     pub(super) trace_id: Option<u64>,
-    /// Which replay of the trace, from 1.
+    /// Replay number of the trace, from 1.
     pub(super) session_id: Option<u64>,
-    /// Time by which the row is ordered, on the host's clock.
+    /// Time that the row is sorted by, on the host's clock.
     pub(super) time_ns: u64,
 }
 
@@ -41,17 +41,17 @@ pub(super) struct Joiner<'report> {
     pub(super) host: &'report HostLog,
     pub(super) host_file: &'report str,
     pub(super) device_file: &'report str,
-    /// True if a launch is joined only to the host op of the same id and trace, as in a device perf
-    /// report, and numbers its replays itself.
+    /// True if replays are already numbered, as in a device perf report. A launch is then joined
+    /// only to the host op with the same id and trace.
     pub(super) has_sessions: bool,
-    /// Says when launches began on the host's clock.
+    /// Converts starts of launches to the host's clock.
     pub(super) clock: Option<&'report MeshClock>,
     pub(super) problems: &'report mut ProblemLog,
 }
 
 impl Joiner<'_> {
-    /// All rows: the host's ops in their order, then replays by chip, op and replay, then
-    /// launches that the host does not know.
+    /// Returns all rows: the host's ops in their order, then replays by chip, op and replay, then
+    /// launches without a host op.
     pub(super) fn join(&mut self, mut device_ops: DeviceOps) -> Vec<JoinedOp> {
         let of_host = |(position, op)| JoinedOp::of_host(position, op);
         let mut rows: Vec<_> = self.host.ops.iter().enumerate().map(of_host).collect();
@@ -73,7 +73,7 @@ impl Joiner<'_> {
         rows
     }
 
-    /// Chips of the host's ops, in the order in which they appear.
+    /// Returns the chips of the host's ops, in order of appearance.
     fn devices(&self) -> Vec<u64> {
         let mut seen = BTreeSet::new();
         let ids = self.host.ops.iter().filter_map(|op| op.device_id);
@@ -139,7 +139,7 @@ impl Joiner<'_> {
             (row.trace_id, row.session_id, op.device_id)
         {
             let times = self.host.replays.get(&(device_id, trace_id));
-            // Replays are numbered from 1; a log may say anything.
+            // Replays are numbered from 1, but a log may contain any number.
             let index = session.checked_sub(1).and_then(|index| usize::try_from(index).ok());
             match times.zip(index).and_then(|(times, index)| times.get(index)) {
                 Some(&time_ns) => row.time_ns = time_ns,
@@ -161,7 +161,7 @@ impl Joiner<'_> {
         row
     }
 
-    /// When a launch began, on the clock of the host.
+    /// Returns the start of a launch on the host's clock.
     fn begin_ns(&self, device: &DeviceOp) -> Option<u64> {
         let clock = self.clock?.reference_clock(u32::try_from(device.device_id).ok()?)?;
         u64::try_from(clock.to_host_ns(device.begin_cycle).ns).ok()
@@ -184,8 +184,8 @@ impl Joiner<'_> {
         self.problems.add_to_file(self.device_file, detail);
     }
 
-    /// Ops that ran on the device must have left something there; ops of a trace that was
-    /// captured and never replayed did not run.
+    /// Notes ops that should have run on the device but have no records there. Ops of a trace that
+    /// was captured but never replayed did not run.
     fn note_missing(
         &mut self,
         device_id: u64,
@@ -213,7 +213,7 @@ fn counted(count: usize) -> String {
     if count == 1 { "1 op".to_owned() } else { format!("{count} ops") }
 }
 
-/// The first ids of a set.
+/// Lists the first ids of a set.
 fn listed(ids: &BTreeSet<u64>) -> String {
     const SHOWN: usize = 8;
     let mut texts: Vec<_> = ids.iter().take(SHOWN).map(u64::to_string).collect();
@@ -223,7 +223,7 @@ fn listed(ids: &BTreeSet<u64>) -> String {
     texts.join(", ")
 }
 
-/// Launches by time; rows of a device perf report keep their order.
+/// Sorts launches by time; rows of a device perf report keep their order.
 fn in_time_order(mut ops: Vec<DeviceOp>, is_ordered: bool) -> Vec<DeviceOp> {
     if !is_ordered {
         ops.sort_by_key(|op| op.begin_cycle);
@@ -231,7 +231,7 @@ fn in_time_order(mut ops: Vec<DeviceOp>, is_ordered: bool) -> Vec<DeviceOp> {
     ops
 }
 
-/// Numbers the replays of traces: an op that comes again begins the next one.
+/// Numbers the replays of traces. An op that occurs again begins the next replay.
 #[derive(Default)]
 struct ReplayCounter {
     traces: BTreeMap<u64, (u64, BTreeSet<u64>)>,

@@ -1,4 +1,4 @@
-//! Launches of a readout as rows of a report: what this project itself measures.
+//! Launches of a readout as rows of a report, with figures that this project measures itself.
 
 use super::{
     available_cores::AvailableCores,
@@ -19,7 +19,7 @@ use reader::{
 use std::collections::BTreeMap;
 use wire::{PacketKind, Risc};
 
-/// Launches of all chips, each chip's in the order in which they began.
+/// Returns the launches of all chips, sorted by start within each chip.
 pub(super) fn measured_ops(
     readout: &Readout,
     launches: &[Launch],
@@ -43,8 +43,10 @@ pub(super) fn measured_ops(
     ops
 }
 
-/// Adds what a report says of the kinds of a Quasar's processors. The time between two ops is that
-/// from the last end of all earlier ones on; there is none where kernels of a kind ran side by side.
+/// Adds the figures of the kinds of Quasar processors.
+///
+/// The time between two ops begins at the last end of all earlier ops. It is absent if kernels of a
+/// kind overlapped.
 fn add_quasar(
     device: &mut DeviceOp,
     (Launch { op, .. }, figures): (&Launch, &LaunchFigures),
@@ -95,7 +97,7 @@ fn device_op(launch: &Launch, figures: &LaunchFigures, chip: Option<&ChipSummary
         device.set(EMPTY_BECAUSE, reasons.join("; "));
     }
     for ((column, _, _), (cycles, cores)) in SUMS.into_iter().zip(figures.sums) {
-        // Upstream adds up the cores and calls it an average; this is one.
+        // TT-Metal's script sums over the cores and calls it an average; this is the average.
         let cores = u128::from(cores);
         let mean = cycles.saturating_add(cores / 2).checked_div(cores);
         let mean = mean.and_then(|mean| u64::try_from(mean).ok());
@@ -147,7 +149,7 @@ fn add_durations(device: &mut DeviceOp, op: &Op) {
     }
 }
 
-/// Kernel starts and ends of every core, by chip.
+/// Returns the kernel starts and ends of every core, by chip.
 pub(super) fn measured_marks(readout: &Readout) -> Vec<(u64, Vec<CoreMarks>)> {
     let roles = RoleTable::of_names(&readout.zones);
     let of_device = |device: &DeviceReadout| {
@@ -161,7 +163,7 @@ pub(super) fn measured_marks(readout: &Readout) -> Vec<(u64, Vec<CoreMarks>)> {
             marks.sort_by_key(|mark| mark.time);
             let of_core = |(lane, _): &(LaneId, _)| (lane.chip_id, lane.core) == (chip_id, core);
             let holes = readout.losses.windows().filter(of_core).map(|(_, window)| *window);
-            // What a filter hides lies between ops as well.
+            // Launches hidden by a filter also separate ops.
             let is_hidden_here =
                 |launch: &&HiddenLaunch| launch.chip_id == chip_id && launch.cores.contains(&core);
             let hidden = readout.hidden.iter().filter(is_hidden_here).map(|launch| LossWindow {

@@ -9,8 +9,8 @@
 //! | which durations does the device perf report hold? | [`ProgramAnalyses`] |
 //! | what was missing or wrong in the inputs? | [`ProblemLog`] |
 //!
-//! The ops report joins what the host announced with what the device recorded. Figures come
-//! from [`analysis`]; nothing is paired or measured here, and no file is written.
+//! The ops report joins the host's ops with the device's records. Figures come from [`analysis`].
+//! Records are not paired or measured here, and no file is written.
 //!
 #![doc = include_str!("mistakes.md")]
 

@@ -1,8 +1,8 @@
-//! Columns about the NoCs: how busy links, DRAM and Ethernet were in a model.
+//! Columns about the NoCs: modelled use of links, DRAM and Ethernet.
 //!
 //! # Compatibility
-//! What TT-Metal's `process_ops_logs.py` takes from tt-npe with `--analyze-noc-traces`: titles,
-//! digits, and the texts of controllers and Ethernet cores.
+//! The values that TT-Metal's `process_ops_logs.py` takes from tt-npe with `--analyze-noc-traces`:
+//! headers, digits, and the texts of controllers and Ethernet cores.
 
 use super::{
     device_op::{DeviceOp, DeviceOps},
@@ -19,17 +19,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How NoC events are recorded.
+/// Message about how to record NoC events.
 const HOW_TO_RECORD: &str = "expected NoC events, found none; tt-metal records them with TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1";
 
-/// Chip, program, and replay of a trace.
+/// Chip, program, and trace replay.
 type Key = (u64, u64, Option<(u64, u64)>);
 
 /// NoC events of programs.
 #[derive(Default)]
 pub(super) struct NocInput {
     traces: BTreeMap<Key, Vec<ProgramTrace>>,
-    /// Text that names the board, which decides how many DRAM controllers there are.
+    /// Text that names the board, which determines the number of DRAM controllers.
     topology: Vec<u8>,
 }
 
@@ -70,7 +70,7 @@ impl NocInput {
         input
     }
 
-    /// Takes the board from the file beside the logs that names it.
+    /// Reads the board from its file next to the logs.
     pub(super) fn with_board_of(self, logs: Option<&Path>) -> Self {
         Self { topology: logs.map(topology_of).unwrap_or_default(), ..self }
     }
@@ -87,8 +87,8 @@ impl NocInput {
         }
     }
 
-    /// Adds the cells of all ops, and to those that stay empty why, unless upstream's own report
-    /// is asked for, which has no such column.
+    /// Adds the cells of all ops, and the reason for empty cells. TT-Metal's own report has no
+    /// column for the reason, so exact reports have none.
     pub(super) fn add_cells(&self, ops: &mut DeviceOps, is_exact: bool) {
         if self.is_empty() {
             return;
@@ -129,7 +129,7 @@ fn key_of(op: &DeviceOp) -> Key {
     (op.device_id, op.run_host_id, op.trace_id.zip(op.session_id))
 }
 
-/// The noc_trace files of a folder, by name, without those that tt-npe has merged from them.
+/// Returns the noc_trace files of a folder by name, without those that tt-npe merged from them.
 fn trace_files(logs: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(logs).into_iter().flatten().flatten();
     let is_trace = |path: &PathBuf| {
@@ -141,7 +141,7 @@ fn trace_files(logs: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The text of the file beside the traces that names the board; empty without one.
+/// Reads the file next to the traces that names the board; empty without such a file.
 fn topology_of(logs: &Path) -> Vec<u8> {
     std::fs::read(logs.join(NocTraces::TOPOLOGY_FILE)).unwrap_or_default()
 }
@@ -177,13 +177,13 @@ fn add_figures(op: &mut DeviceOp, figures: &NocFigures, is_exact: bool) {
     }
 }
 
-/// A percentage in Python's digits. Rounding by way of text is correct to the last digit, as
-/// Python's is.
+/// Formats a percentage with Python's digits. Rounding through text is correct to the last digit,
+/// as in Python.
 fn rounded(percent: f64, digits: usize) -> String {
     float_text(format!("{percent:.digits$}").parse().unwrap_or(percent))
 }
 
-/// Names with their percentages; `-` if there are none.
+/// Lists names with their percentages; `-` if there are none.
 fn listed<K>(percentages: &BTreeMap<K, f64>, name: impl Fn(&K) -> String) -> String {
     let texts = percentages.iter().map(|(key, percent)| format!("{}:{percent:.1}%", name(key)));
     let text = texts.collect::<Vec<_>>().join(" ");
@@ -239,7 +239,7 @@ mod tests {
     fn cells_have_upstreams_digits() {
         let input = input(&["noc_trace_dev0_ID1024.json"]);
         for (column, expected) in [
-            // 10 % of one of six controllers.
+            // 10 % of one of the six controllers.
             ("DRAM BW UTIL (%)", "1.7"),
             ("DRAM BW UTIL PER CTRL (%)", "c0:10.0%"),
             ("ETH BW UTIL (%)", "(0,6,9):10.0%"),

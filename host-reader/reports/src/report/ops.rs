@@ -1,4 +1,4 @@
-//! The ops report: what goes in, and the texts that come out.
+//! The ops report: its inputs and its texts.
 
 use super::{
     device_analyses::DeviceAnalyses,
@@ -27,11 +27,11 @@ use recording::{HiddenLaunches, Recording, TraceFilter, capture::sync::MeshClock
 use std::{borrow::Cow, path::Path};
 use wire::RunHostId;
 
-/// Where durations of ops are taken from.
+/// Source of the durations of ops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceData {
-    /// The device log if there is one, since it says most; exact reports take the device
-    /// perf report if there is one, as upstream does.
+    /// The device log if it exists, since it has most data. For exact reports, the device perf
+    /// report if it exists, as in TT-Metal's script.
     #[default]
     Best,
     /// `profile_log_device.csv`.
@@ -43,24 +43,24 @@ pub enum DeviceData {
 /// Options of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpsOptions {
-    /// Repeat upstream's known mistakes, to compare with its reports.
+    /// True to reproduce TT-Metal's known bugs, for comparison with its reports.
     pub is_exact: bool,
-    /// Where durations come from, if a folder of logs has both.
+    /// Source of durations if a folder of logs has both.
     pub device_data: DeviceData,
-    /// Leave out what the host recorded.
+    /// True to leave out the host's records.
     pub is_device_only: bool,
-    /// The durations of the device perf report.
+    /// Durations in the device perf report.
     pub analyses: ProgramAnalyses,
-    /// Which analyses of a device log or a readout are shown. A device perf report is shown whole.
+    /// Analyses of a device log or a readout to show. A device perf report is shown completely.
     pub device_analyses: DeviceAnalyses,
-    /// Fill the columns about the NoCs from NoC events.
+    /// True to fill the columns about the NoCs from NoC events.
     pub analyzes_noc: bool,
-    /// Which launches to report on. Exact reports, and those of a device perf report, are
-    /// whole.
+    /// Launches to report on. Exact reports, and those from a device perf report, cover all
+    /// launches.
     pub filter: TraceFilter,
 }
 
-/// The texts of a report.
+/// Texts of a report.
 ///
 /// ```
 /// use recording::device_log::read_device_log;
@@ -88,33 +88,33 @@ pub struct OpsOptions {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpsReport {
-    /// `ops_perf_results.csv`.
+    /// Contents of `ops_perf_results.csv`.
     pub ops_csv: String,
-    /// Rows of it.
+    /// Number of rows in it.
     pub row_count: u64,
-    /// True if there was a file or recording of the device that could be read.
+    /// True if a file or recording of the device was read.
     pub has_device_data: bool,
-    /// Launches that the device recorded.
+    /// Number of launches that the device recorded.
     pub device_op_count: u64,
-    /// Ops that the host announced.
+    /// Number of ops that the host announced.
     pub host_op_count: u64,
-    /// Launches left out by the filter.
+    /// Launches that the filter left out.
     pub hidden: HiddenLaunches,
-    /// Records that the device data lacks.
+    /// Records missing in the device data.
     pub losses: LossLedger,
-    /// `per_core_op_to_op_times.csv`, which belongs to reports without a host.
+    /// Contents of `per_core_op_to_op_times.csv`, which belongs to reports without a host.
     pub per_core_csv: Option<String>,
-    /// `cpp_device_perf_report.csv`, where it was made.
+    /// Contents of `cpp_device_perf_report.csv`, if it was computed.
     pub device_perf_csv: Option<String>,
     /// Missing inputs and errors in them.
     pub problems: ProblemLog,
 }
 
 impl OpsReport {
-    /// Reports on a folder of logs, `.logs` of upstream's artifacts.
+    /// Reports on a folder of logs, `.logs` of TT-Metal's artifacts.
     ///
-    /// Missing or unreadable inputs are listed as problems; the rest is reported. Without ops of
-    /// the host the report covers the device alone.
+    /// Missing or unreadable inputs are listed as problems, and the rest is reported. Without host
+    /// ops, the report covers the device only.
     #[must_use]
     pub fn of_folder(logs: &Path, options: &OpsOptions) -> Self {
         let mut problems = ProblemLog::default();
@@ -152,7 +152,7 @@ impl OpsReport {
         .build(device)
     }
 
-    /// Reports on a recording: its chips, and its host if that said anything of ops.
+    /// Reports on a recording: its chips, and its host if that described ops.
     #[must_use]
     pub fn of_recording(recording: &Recording, options: &OpsOptions) -> Self {
         let mut problems = ProblemLog::default();
@@ -175,7 +175,7 @@ impl OpsReport {
     }
 }
 
-/// The recording without the launches that are not wanted, and what these were.
+/// Returns the recording without the launches that the filter excludes, and those launches.
 fn filtered<'recording>(
     recording: &'recording Recording,
     filter: &TraceFilter,
@@ -188,8 +188,7 @@ fn filtered<'recording>(
     (Cow::Owned(wanted), hidden)
 }
 
-/// Leaves out the host's ops whose launches are not wanted, and of the others those that the
-/// filter does not want itself.
+/// Removes host ops whose launches are hidden, and ops that the filter itself excludes.
 fn leave_out_hidden(host: &mut HostLog, hidden: &HiddenLaunches, options: &OpsOptions) {
     let filter = &options.filter;
     if filter.is_empty() || options.is_exact {
@@ -207,7 +206,7 @@ fn leave_out_hidden(host: &mut HostLog, hidden: &HiddenLaunches, options: &OpsOp
 struct Builder<'report> {
     options: &'report OpsOptions,
     host: &'report HostLog,
-    /// True if there are ops of the host, including those that a filter left out.
+    /// True if the host has ops, including those that a filter left out.
     has_host: bool,
     host_file: &'report str,
     clock: Option<&'report MeshClock>,
@@ -248,7 +247,7 @@ impl Builder<'_> {
     }
 
     fn per_core(&self, device: &DeviceSide, line_end: &str) -> String {
-        // Upstream takes cycles for nanoseconds.
+        // TT-Metal's script takes cycles as nanoseconds.
         let aiclk_mhz = if self.options.is_exact { 1000 } else { device.aiclk_mhz };
         let ns_of = |cycles: u64| {
             let ns = cycles_to_ns(cycles, aiclk_mhz).map(i128::from);
@@ -259,7 +258,7 @@ impl Builder<'_> {
         per_core_csv(&device.marks, ns_of, line_end)
     }
 
-    /// Rows of a report without a host.
+    /// Returns the rows of a report without a host.
     fn device_rows(&self, device: &DeviceSide) -> Vec<Cells> {
         let is_exact = self.options.is_exact;
         let mut latencies = RowLatencies::default();
@@ -268,7 +267,7 @@ impl Builder<'_> {
             let mut cells = op.cells.clone();
             cells.insert("GLOBAL CALL COUNT".into(), op.run_host_id.to_string());
             if is_exact {
-                // Upstream finds only sub-devices of ops outside of traces.
+                // TT-Metal's script only finds the sub-devices of ops outside traces.
                 if let Some(id) = device.sub_devices.get(&(op.device_id, op.run_host_id, None)) {
                     cells.insert("SUB DEVICE ID".into(), id.clone());
                 }
@@ -284,7 +283,7 @@ impl Builder<'_> {
         rows
     }
 
-    /// Rows of a report that joins host and device.
+    /// Returns the rows of a report that joins host and device.
     fn joined_rows(&mut self, mut device: DeviceSide) -> Vec<Cells> {
         let device_ops = std::mem::take(&mut device.ops);
         let mut joined = Joiner {
@@ -369,7 +368,7 @@ impl Builder<'_> {
     }
 }
 
-/// Cells of a launch that the host says nothing of.
+/// Returns the cells of a launch that the host does not describe.
 fn unknown_cells(op: &JoinedOp) -> Cells {
     let mut cells = Cells::new();
     cells.insert("OP CODE".into(), "UNKNOWN".to_owned());
@@ -391,7 +390,7 @@ fn add_replay(cells: &mut Cells, trace_id: Option<u64>, session_id: Option<u64>)
     }
 }
 
-/// A row to be.
+/// A future row.
 enum Entry<'report> {
     Op(&'report JoinedOp),
     Signpost(&'report Signpost),
@@ -405,7 +404,8 @@ impl Entry<'_> {
         }
     }
 
-    /// By time on the host; the ops of one replay, which share it, by time on the device.
+    /// Returns the sort key: time on the host, then time on the device for the ops of one replay,
+    /// which share a host time.
     fn order(&self) -> (u64, bool, u64, u64) {
         let device = match self {
             Self::Op(op) => op.device.as_ref(),

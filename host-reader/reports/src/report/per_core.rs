@@ -1,18 +1,18 @@
-//! The time between kernels on each single core.
+//! Time between kernels on each core.
 //!
 //! # Compatibility
-//! `per_core_op_to_op_times.csv`: a row for each pair of ops that follow each other on some
-//! core, a column for each core. Upstream writes the columns of cores in an order that
-//! changes from run to run; here they are sorted.
+//! `per_core_op_to_op_times.csv`: a row for each pair of consecutive ops on any core, a column for
+//! each core. In TT-Metal's file, the order of the core columns changes from run to run; here they
+//! are sorted.
 
 use super::csv_line::push_line;
 use reader::{ledger::LossWindow, mesh::Noc0Coord};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Overhead of its own probes that upstream subtracts from each time, in nanoseconds.
+/// Overhead of its own probes that TT-Metal's script subtracts from each time, in nanoseconds.
 pub(super) const PROBE_OVERHEAD_NS: u16 = 1500;
 
-/// Meaning of a mark.
+/// Kind of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MarkKind {
     /// A launch begins on the core.
@@ -45,12 +45,12 @@ impl Mark {
     }
 }
 
-/// The marks of one core, by time.
+/// Marks of one core, sorted by time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CoreMarks {
     pub(super) core: Noc0Coord,
     pub(super) marks: Vec<Mark>,
-    /// When launches of the core may be missing.
+    /// Times at which launches of the core may be missing.
     pub(super) holes: Vec<LossWindow>,
 }
 
@@ -66,12 +66,13 @@ impl CoreMarks {
 struct Gap {
     start_cycle: u64,
     ops: (u64, u64),
-    /// `None` if a launch may be missing in between.
+    /// Length of the gap; `None` if a launch may be missing in between.
     cycles: Option<u64>,
     core: Noc0Coord,
 }
 
-/// From the last kernel end before a start to that start, in different launches.
+/// Returns the gaps from the last kernel end before a start to that start, between different
+/// launches.
 fn gaps_of(core: &CoreMarks) -> Vec<Gap> {
     let mut gaps = Vec::new();
     let mut launch = None;
@@ -97,7 +98,7 @@ fn gaps_of(core: &CoreMarks) -> Vec<Gap> {
     gaps
 }
 
-/// The whole file; `ns_of` makes nanoseconds of cycles.
+/// Formats the whole file; `ns_of` converts cycles to nanoseconds.
 pub(super) fn per_core_csv(
     chips: &[(u64, Vec<CoreMarks>)],
     ns_of: impl Fn(u64) -> String,
@@ -121,7 +122,8 @@ pub(super) fn per_core_csv(
 
 type GapRow = ((u64, u64), BTreeMap<Noc0Coord, Option<u64>>);
 
-/// Gaps of one pair of ops side by side, as far as each core saw the pairs in one order.
+/// Puts the gaps of one pair of ops on all cores into one row, if all cores saw the pairs in the
+/// same order.
 fn rows_of(cores: &[CoreMarks]) -> Vec<GapRow> {
     let mut of_cores: Vec<VecDeque<Gap>> = cores.iter().map(|core| gaps_of(core).into()).collect();
     let mut all: Vec<Gap> = of_cores.iter().flatten().copied().collect();

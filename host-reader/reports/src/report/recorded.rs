@@ -1,4 +1,4 @@
-//! Host records of a capture, in the form in which upstream's host announces ops.
+//! Host records of a capture, converted to the form in which TT-Metal's host announces ops.
 
 use super::{
     host::{HostLog, HostOp, HostTime, Signpost},
@@ -11,7 +11,7 @@ use recording::{Recording, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES, trace
 use std::{collections::BTreeMap, sync::Arc};
 use wire::RunHostId;
 
-/// Keys of structures that have columns of their own, as JSON.
+/// Keys of structures that have separate columns, as JSON.
 const STRUCTURES: [&str; 8] = [
     "attributes",
     "input_tensors",
@@ -23,9 +23,11 @@ const STRUCTURES: [&str; 8] = [
     "program_cache_hit",
 ];
 
-/// The ops of a recording. Fields with a column of their own fill it; the others become
-/// attributes. Signposts become rows. A zone whose text is `id:` and the encoded id of an op
-/// says how long the host took for that op, and the zones within it for what.
+/// Returns the host log of a recording.
+///
+/// Fields with a column fill it; other fields become attributes. Signposts become rows. A zone with
+/// the text `id:` and an op's encoded id gives the host time of that op. Zones inside it give the
+/// times of its parts.
 pub(super) fn host_log_of(recorded: &Recording, problems: &mut ProblemLog) -> HostLog {
     let ops = recorded.ops.iter().map(host_op).collect();
     let buffers = BufferUsage::of_host(&recorded.host);
@@ -60,7 +62,7 @@ pub(super) fn host_log_of(recorded: &Recording, problems: &mut ProblemLog) -> Ho
     log
 }
 
-/// Adds the times of replays, and to each op the trace that it was captured into.
+/// Adds the times of replays, and to each op the trace in which it was captured.
 fn add_traces(log: &mut HostLog, positions: &BTreeMap<u64, usize>, recorded: &Recording) {
     for (time_ns, message) in trace_messages(&recorded.host) {
         let chip_and_trace = (message.chip_id, message.trace_id);
@@ -92,19 +94,19 @@ struct Zone<'run> {
     end_ns: u64,
 }
 
-/// Zones that have ended and whose parents have not, by depth.
+/// Finished zones waiting for their parent, by depth.
 type Nesting<'run> = BTreeMap<u16, Vec<Zone<'run>>>;
 
 #[derive(Default)]
 struct RecordedTimes<'run> {
     positions: BTreeMap<u64, usize>,
-    /// By process and thread.
+    /// Finished zones by process and thread.
     nestings: BTreeMap<(u32, u64), Nesting<'run>>,
     unknown_count: u64,
 }
 
 impl<'run> RecordedTimes<'run> {
-    /// Adds a zone that ended; those within it came before.
+    /// Adds a finished zone. The zones inside it were added before.
     fn record(
         &mut self,
         nesting: &mut Nesting<'run>,
@@ -254,7 +256,7 @@ mod tests {
         let host = Recording { ops: vec![op], host: recordings.into(), ..Recording::default() };
         let mut problems = ProblemLog::default();
         let log = host_log_of(&host, &mut problems);
-        // The clock goes on by 10 with each start and end.
+        // The clock advances by 10 at each start and end.
         let time = HostTime { start_ns: 220, duration_ns: 90 };
         assert_eq!(log.ops[0].time, Some(time));
         let calls: Vec<_> = log.ops[0].child_calls_ns.iter().collect();

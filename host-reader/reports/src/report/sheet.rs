@@ -1,8 +1,8 @@
-//! The columns of an ops report and the text of its file.
+//! Columns of an ops report and the text of its file.
 //!
 //! # Compatibility
-//! `ops_perf_results.csv` of upstream's release 0.81.1: fixed columns, tensors, fixed
-//! columns with kernel sizes among them, hardware counters, host functions.
+//! `ops_perf_results.csv` of TT-Metal's release 0.81.1: fixed columns, tensors, fixed columns with
+//! kernel sizes among them, hardware counters, host functions.
 
 use super::{
     counters::{OpCounters, is_l1_client_title},
@@ -15,18 +15,19 @@ use std::{collections::BTreeSet, sync::LazyLock};
 pub(super) const LATENCY: &str = "OP TO OP LATENCY [ns]";
 pub(super) const DATA_MOVEMENT_LATENCY: &str = "OP TO OP LATENCY BR/NRISC START [ns]";
 pub(super) const KERNEL_DURATION: &str = "DEVICE KERNEL DURATION [ns]";
-/// Why figures of a row are empty; upstream has no such column, and no row without a reason.
+/// Reason why figures of a row are empty. TT-Metal's report has no such column or reason.
 pub(super) const EMPTY_BECAUSE: &str = "EMPTY FIGURES BECAUSE";
-/// Bytes that the figures about the NoCs lack; upstream has no such column.
+/// Bytes missing in the figures about the NoCs. TT-Metal's report has no such column.
 pub(super) const NOC_FIGURES_LACK: &str = "NOC FIGURES LACK";
 pub(super) const CHILD_CALL_SUFFIX: &str = "_TT_HOST_FUNC [ns]";
-/// Time in which RISCs waited for the host to read, of all of them; upstream has no such column.
+/// Time for which RISCs waited for the host to read, summed over all RISCs. TT-Metal's report has
+/// no such column.
 pub(super) const PROFILER_STALL: &str = "PROFILER STALL TOTAL [ns]";
-/// Behind the kind of memory; upstream has no such columns.
+/// Suffix after the kind of memory. TT-Metal's report has no such columns.
 pub(super) const BUFFER_PEAK_SUFFIX: &str = " BUFFER PEAK [B]";
 const KERNEL_SIZE_SUFFIX: &str = " MAX KERNEL SIZE [B]";
 
-/// Columns in front of the tensors.
+/// Columns before the tensors.
 const FRONT: [&str; 35] = [
     "OP CODE",
     "OP TYPE",
@@ -77,7 +78,7 @@ const MIDDLE: [&str; 8] = [
     "PROGRAM CACHE HIT",
 ];
 
-/// Columns behind the kernel sizes.
+/// Columns after the kernel sizes.
 const BACK: [&str; 12] = [
     "PM IDEAL [ns]",
     "PM COMPUTE [ns]",
@@ -104,7 +105,7 @@ pub(super) const TENSOR_COLUMNS: [&str; 7] = [
     "MEMORY",
 ];
 
-/// The fixed column that a field of an op's description fills, if there is one.
+/// Returns the fixed column that a field of an op's description fills, if any.
 pub(super) fn fixed_column(key: &str) -> Option<&'static str> {
     let title = key.replace('_', " ").to_uppercase();
     FRONT.into_iter().chain(MIDDLE).chain(BACK).find(|&column| column == title)
@@ -122,14 +123,14 @@ pub(super) fn is_device_column(title: &str) -> bool {
         || BACK.contains(&title)
 }
 
-/// Returns true if a column is of a hardware counter.
+/// Returns true if a column is about a hardware counter.
 pub(super) fn is_counter_title(title: &str) -> bool {
     static OF_COUNTERS: LazyLock<BTreeSet<String>> =
         LazyLock::new(|| OpCounters::titles().collect());
     is_l1_client_title(title) || OF_COUNTERS.contains(title)
 }
 
-/// Columns of a Quasar in place of one in front of the tensors; none where a Quasar has none.
+/// Returns a Quasar's columns in place of a column before the tensors; empty if a Quasar has none.
 fn of_quasar(title: &'static str) -> Vec<&'static str> {
     match title {
         "DEVICE BRISC KERNEL DURATION [ns]" => {
@@ -147,16 +148,16 @@ fn of_quasar(title: &'static str) -> Vec<&'static str> {
     }
 }
 
-/// Which columns a file has.
+/// Columns of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Columns {
-    /// Every fixed column, and of the others those that some row fills.
+    /// All fixed columns, and other columns that any row fills.
     All,
-    /// Columns that some row fills.
+    /// Only columns that any row fills.
     Filled,
 }
 
-/// The whole file; one of a Quasar has columns of its own.
+/// Formats the whole file. A Quasar's file has additional columns.
 pub(super) fn sheet_csv(
     rows: &[Cells],
     columns: Columns,
@@ -203,7 +204,7 @@ fn titles_of(rows: &[Cells], columns: Columns, is_quasar: bool) -> Vec<String> {
     titles
 }
 
-/// Columns of as many tensors as the row with most has.
+/// Returns the columns for the maximum number of tensors in a row.
 fn tensor_titles(filled: &BTreeSet<&str>, which: &str) -> Vec<String> {
     let has =
         |count: usize| filled.contains(tensor_title(which, count, TENSOR_COLUMNS[0]).as_str());
@@ -212,12 +213,12 @@ fn tensor_titles(filled: &BTreeSet<&str>, which: &str) -> Vec<String> {
     numbers.flat_map(|n| TENSOR_COLUMNS.map(|column| tensor_title(which, n, column))).collect()
 }
 
-/// The title of one field of a tensor.
+/// Returns the header of one field of a tensor.
 pub(super) fn tensor_title(which: &str, number: usize, column: &str) -> String {
     format!("{which}_{number}_{column}")
 }
 
-/// Kernel sizes by class of processor, then by its number.
+/// Returns the sort key of kernel sizes: class of processor, then its number.
 fn kernel_size_order(title: &str) -> (usize, u64, String) {
     const CLASSES: [&str; 4] = ["TENSIX DM", "TENSIX COMPUTE", "ACTIVE ETH DM", "IDLE ETH DM"];
     let processor = title.strip_suffix(KERNEL_SIZE_SUFFIX).unwrap_or(title);

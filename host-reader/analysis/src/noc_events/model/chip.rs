@@ -1,11 +1,11 @@
-//! Speeds and distances of a chip's tiles and links, in bytes per cycle and cycles.
+//! Rates and latencies of a chip's tiles and links, in bytes per cycle and cycles.
 
 #![expect(clippy::arithmetic_side_effects, reason = "tiles are on a grid of a few hundred")]
 
 use crate::noc_events::{payload::Noc, route::Grid, tile::TileMap};
 use reader::mesh::Noc0Coord;
 
-/// What a tile holds.
+/// Kind of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TileKind {
     Dram,
@@ -18,34 +18,34 @@ pub(super) enum TileKind {
 ///
 /// # Compatibility
 /// tt-npe at 10216031, `device_models/wormhole_b0.hpp` and `device_models/blackhole.hpp`. Its table
-/// of speeds by packet size has no effect on traces, whose events are single packets.
+/// of rates by packet size has no effect on traces, because their events are single packets.
 #[derive(Debug, PartialEq)]
 struct Rates {
     link: f32,
-    /// Most that one transfer gets.
+    /// Maximum rate of one transfer.
     transfer: f32,
-    /// Most that a DRAM tile sends.
+    /// Maximum rate at which a DRAM tile sends.
     dram_source: f32,
-    /// Most that a DRAM tile takes.
+    /// Maximum rate at which a DRAM tile receives.
     dram_sink: f32,
-    /// Most that an Ethernet tile sends.
+    /// Maximum rate at which an Ethernet tile sends.
     ethernet_source: f32,
-    /// Most that an Ethernet tile takes.
+    /// Maximum rate at which an Ethernet tile receives.
     ethernet_sink: f32,
-    /// Most that any other tile sends or takes.
+    /// Maximum rate at which any other tile sends or receives.
     worker: f32,
-    /// Most that an Ethernet link sends.
+    /// Maximum rate at which an Ethernet link sends.
     ethernet_link: f32,
-    /// Cycles until the bytes of a read come, from the own tile, the own column, the own row and
-    /// elsewhere.
+    /// Cycles until the bytes of a read arrive: from the reader's own tile, from its column, from
+    /// its row, and from other tiles.
     read_cycles: [u64; 4],
-    /// Cycles that a write takes for each link.
+    /// Cycles of a write per link.
     hop_cycles: u64,
-    /// Number of DRAM controllers, if all boards have as many.
+    /// Number of DRAM controllers, if it is the same on all boards.
     dram_controller_count: Option<u16>,
 }
 
-/// Cycles before a write takes its first link.
+/// Cycles before a write enters its first link.
 const WRITE_CYCLES: u64 = 40;
 
 const WORMHOLE: Rates = Rates {
@@ -77,7 +77,7 @@ const BLACKHOLE: Rates = Rates {
     dram_controller_count: None,
 };
 
-/// A kind of chip with the speeds of its NoCs.
+/// Kind of chip with the rates of its NoCs.
 ///
 /// ```
 /// use analysis::noc_events::NocChip;
@@ -92,7 +92,7 @@ pub struct NocChip {
 }
 
 impl NocChip {
-    /// Returns the chip of an architecture; `None` if the speeds of its NoCs are not known.
+    /// Returns the chip of an architecture; `None` if the rates of its NoCs are unknown.
     #[must_use]
     pub fn from_arch(arch: &str) -> Option<Self> {
         let rates = match arch {
@@ -104,8 +104,8 @@ impl NocChip {
         Some(Self { map, rates, dram_controller_count: rates.dram_controller_count })
     }
 
-    /// Takes the number of DRAM controllers from the name of the board, where that decides it: a
-    /// Blackhole of a P100 has 7, others have 8.
+    /// Sets the number of DRAM controllers from the name of the board, if it determines the number:
+    /// a Blackhole on a P100 has 7, others have 8.
     #[must_use]
     pub fn with_board(mut self, cluster_type: &str) -> Self {
         if self.dram_controller_count.is_none() {
@@ -118,8 +118,8 @@ impl NocChip {
         self
     }
 
-    /// Takes the number of DRAM controllers from the name of the board in the text of
-    /// [`NocTraces::TOPOLOGY_FILE`], as [`NocChip::with_board`] does; without one, nothing.
+    /// Sets the number of DRAM controllers from the text of [`NocTraces::TOPOLOGY_FILE`], like
+    /// [`NocChip::with_board`]. Without the name of a board in the text, nothing changes.
     ///
     /// [`NocTraces::TOPOLOGY_FILE`]: crate::noc_events::NocTraces::TOPOLOGY_FILE
     ///
@@ -158,12 +158,12 @@ impl NocChip {
         }
     }
 
-    /// The DRAM controller that a tile belongs to.
+    /// Returns the DRAM controller of a tile.
     pub(super) fn dram_controller(&self, tile: Noc0Coord) -> Option<u16> {
         self.map.dram_controller(tile)
     }
 
-    /// Number of the chip's DRAM controllers; `None` if boards differ and the board is not known.
+    /// Returns the number of DRAM controllers; `None` if it depends on an unknown board.
     #[must_use]
     pub const fn dram_controller_count(&self) -> Option<u16> {
         self.dram_controller_count
@@ -177,7 +177,7 @@ impl NocChip {
         self.rates.ethernet_link
     }
 
-    /// Bytes that a DRAM controller moves in a cycle, between what it can send and take.
+    /// Returns the bytes per cycle of a DRAM controller: the mean of its send and receive rates.
     pub(super) const fn dram_controller_rate(&self) -> f32 {
         f32::midpoint(self.rates.dram_source, self.rates.dram_sink)
     }
@@ -202,7 +202,7 @@ impl NocChip {
         }
     }
 
-    /// Cycles from a read's event until its bytes leave their tile.
+    /// Returns the cycles from a read's event until its bytes leave their tile.
     pub(super) fn read_cycles(&self, from: Noc0Coord, to: Noc0Coord) -> u64 {
         let [own, column, row, elsewhere] = self.rates.read_cycles;
         match (from.x == to.x, from.y == to.y) {
@@ -213,7 +213,7 @@ impl NocChip {
         }
     }
 
-    /// Cycles from a write's event until its bytes move.
+    /// Returns the cycles from a write's event until its bytes move.
     pub(super) fn write_cycles(&self, noc: Noc, from: Noc0Coord, to: Noc0Coord) -> u64 {
         let (from, to) = if noc == Noc::Noc1 { (to, from) } else { (from, to) };
         let around = |from: u16, to: u16, size: u16| u64::from((to + size - from % size) % size);
@@ -260,7 +260,7 @@ mod tests {
         let at = |x, y| Noc0Coord { x, y };
         assert_eq!(chip.read_cycles(at(1, 1), at(1, 5)), 154);
         assert_eq!(chip.read_cycles(at(1, 1), at(3, 1)), 170);
-        // Two columns east and one row down; round the other way nine columns and eleven rows less.
+        // Two columns east and one row down; in the other direction, eight columns and eleven rows.
         assert_eq!(chip.write_cycles(Noc::Noc0, at(1, 1), at(3, 2)), 40 + 10 * 3);
         assert_eq!(chip.write_cycles(Noc::Noc1, at(1, 1), at(3, 2)), 40 + 10 * (8 + 11));
     }

@@ -1,7 +1,7 @@
-//! Demand for links and tiles in one step, and how much of their speed it leaves to transfers.
+//! Demand for links and tiles in one step, and the rate that is left for each transfer.
 //!
-//! In single precision and in the order of tt-npe's sums: whether a byte is left at the end of a
-//! step decides when a transfer ends, and so when others begin.
+//! The sums use single precision and the order of tt-npe. A single byte left at the end of a step
+//! changes when a transfer ends, and so when others begin.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -19,19 +19,20 @@ use crate::noc_events::{
 };
 use reader::mesh::Noc0Coord;
 
-/// A transfer's links and ends as indices into the tables of a [`Demand`].
+/// Links and ends of a transfer as indices into the tables of a [`Demand`].
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     links: Vec<usize>,
     source: usize,
-    /// Tiles that take the bytes.
+    /// Tiles that receive the bytes.
     sinks: Vec<usize>,
-    /// Bytes that the source can send in a cycle, in all.
+    /// Bytes that the source can send per cycle to all sinks.
     source_rate: f32,
-    /// Bytes that the sink can take in a cycle, in all; no multicast is slowed down by its sinks.
+    /// Bytes that the sink can receive per cycle from all sources; `None` for multicasts, which
+    /// their sinks do not slow down.
     sink_rate: Option<f32>,
     is_multicast: bool,
-    /// Bytes that move in a cycle if nothing else does.
+    /// Bytes per cycle without other transfers.
     pub(super) free_rate: f32,
 }
 
@@ -63,7 +64,7 @@ impl Path {
         }
     }
 
-    /// How many elements of tables it takes part in.
+    /// Returns the number of table elements that the transfer uses.
     pub(super) fn len(&self) -> u64 {
         (self.links.len() + self.sinks.len() + 1) as u64
     }
@@ -73,7 +74,7 @@ fn tile_index(tile: Noc0Coord, (columns, _): Grid) -> usize {
     usize::from(tile.y) * usize::from(columns) + usize::from(tile.x)
 }
 
-/// Each tile has two links of each network that leave it.
+/// Returns the index of a link. Each tile has two outgoing links per network.
 fn link_index(tile: Noc0Coord, way: Direction, grid: Grid) -> usize {
     let way = match way {
         Direction::East => 0,
@@ -84,14 +85,14 @@ fn link_index(tile: Noc0Coord, way: Direction, grid: Grid) -> usize {
     tile_index(tile, grid) * 4 + way
 }
 
-/// Bytes in a cycle that transfers ask for.
+/// Bytes per cycle that transfers demand.
 pub(super) struct Demand {
     links: Vec<f32>,
     multicast_links: Vec<f32>,
     sources: Vec<f32>,
     sinks: Vec<f32>,
     link_rate: f32,
-    /// Links that some transfer takes, each once, and the ends of transfers.
+    /// Links that any transfer uses, each once, and the ends of transfers.
     used_links: Vec<usize>,
     used_ends: Vec<usize>,
 }
@@ -122,7 +123,7 @@ impl Demand {
         }
     }
 
-    /// Adds what a transfer asks for while it lasts, for the share of the step in which it does.
+    /// Adds the demand of a transfer that lasts for a share of the step.
     pub(super) fn add(&mut self, path: &Path, share: f32) {
         let rate = path.free_rate * share;
         self.sources[path.source] += rate;
@@ -142,8 +143,8 @@ impl Demand {
         }
     }
 
-    /// Bytes that the transfer moves in a cycle: as much less as the busiest of its links and ends
-    /// is asked for too much.
+    /// Returns the bytes per cycle of a transfer: its free rate, reduced by the overload of the
+    /// most overloaded of its links and ends.
     pub(super) fn rate(&self, path: &Path) -> f32 {
         let busiest = path.links.iter().map(|&link| self.links[link]).fold(0.0, f32::max);
         let of_sink = match (path.sink_rate, path.sinks.as_slice()) {
@@ -158,7 +159,7 @@ impl Demand {
         rate
     }
 
-    /// Share of all links that is in use, and the multicasts' part, in percent.
+    /// Returns the use of all links, and the part of multicasts in it, in percent.
     pub(super) fn utilisation_percent(&self) -> [f64; 2] {
         #[expect(clippy::cast_precision_loss, reason = "a grid has a few hundred links")]
         let whole = f64::from(self.link_rate) * self.links.len() as f64;

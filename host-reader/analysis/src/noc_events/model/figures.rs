@@ -1,4 +1,4 @@
-//! Figures of one program.
+//! NoC figures of one program.
 
 use super::{
     chip::{NocChip, TileKind},
@@ -10,33 +10,33 @@ use crate::noc_events::trace::ProgramTrace;
 use reader::mesh::Noc0Coord;
 use std::collections::BTreeMap;
 
-/// Use of a chip's NoCs, DRAM controllers and Ethernet links by one program, in percent of what
-/// they can do.
+/// Use of a chip's NoCs, DRAM controllers and Ethernet links by one program, in percent of their
+/// peaks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NocFigures {
     /// Mean use of all links.
     pub link_percent: Option<f64>,
-    /// Part of multicast writes in it.
+    /// Part of multicast writes in `link_percent`.
     pub multicast_link_percent: Option<f64>,
-    /// Bytes from and to DRAM in the time of the kernels.
+    /// Use of DRAM: bytes from and to DRAM during the kernels.
     pub dram_percent: Option<f64>,
-    /// The same for each controller that was used, by its number.
+    /// Use of each DRAM controller with traffic, by number.
     pub dram_controller_percent: Option<BTreeMap<u16, f64>>,
-    /// Bytes to each Ethernet core that was written to, in the time of the kernels.
+    /// Use of each Ethernet core with incoming writes: bytes to the core during the kernels.
     pub ethernet_percent: Option<BTreeMap<Noc0Coord, f64>>,
-    /// Part of the time that transfers would save if none were in another's way.
+    /// Percentage of the time that would be saved if transfers did not share links and tiles.
     pub congestion_percent: Option<f64>,
-    /// Why figures are empty.
+    /// Reasons for empty figures.
     pub gaps: Vec<NocGap>,
-    /// Transfers that are in no figure: inline writes, and writes under a transaction id.
+    /// Number of transfers in no figure: inline writes, and writes with a transaction id.
     pub ignored_count: u64,
-    /// Transfers in the figures whose payload has the greatest size that an event can hold, so that
-    /// they may have moved more.
+    /// Number of transfers in the figures with the maximum size that an event can hold. They may
+    /// have moved more bytes.
     pub saturated_count: u64,
 }
 
 impl NocFigures {
-    /// Returns the figures of a program; where something is unknown, a gap says why.
+    /// Computes the figures of a program. Unknown figures are empty, with a gap as the reason.
     ///
     /// ```
     /// use analysis::noc_events::{NocChip, NocFigures, ProgramTrace, read_json};
@@ -65,7 +65,7 @@ impl NocFigures {
             || self.dram_controller_percent.is_some()
     }
 
-    /// Says in a few words which bytes the figures lack; `None` if they lack none.
+    /// Describes in a short text the bytes that the figures lack; `None` if they lack none.
     ///
     /// ```
     /// use analysis::noc_events::NocFigures;
@@ -159,7 +159,7 @@ impl NocFigures {
     }
 }
 
-/// The DRAM controller that bytes come from, or else that they go to.
+/// Returns the DRAM controller that bytes come from, or else the controller that they go to.
 fn dram_controller_of(flow: &Flow, chip: &NocChip) -> Option<u16> {
     chip.dram_controller(flow.from).or_else(|| match flow.sink {
         Sink::Tile(to) => chip.dram_controller(to),

@@ -1,23 +1,23 @@
-//! Reasons why figures are empty.
+//! Reasons for empty figures.
 
 use std::fmt;
 
-/// Reason why figures of a program are empty.
+/// Reason for empty figures of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NocGap {
     /// Transfers whose tile or network is unknown.
     UnknownWay(u64),
     /// Transfers whose size is unknown.
     UnknownSize(u64),
-    /// Multicasts to tiles around the grid's edge, whose links are not modelled.
+    /// Multicasts that wrap around the grid's edge, whose links are not modelled.
     AroundEdge(u64),
-    /// Packets of the fabric, whose way depends on the other chips.
+    /// Fabric packets, whose route depends on the other chips.
     Fabric(u64),
     /// The program's records are too close together.
     NoTime,
-    /// All transfers begin when the kernels have ended.
+    /// All transfers begin after the end of the kernels.
     AllAtEnd,
-    /// The model's steps are too many.
+    /// The model would need too many steps.
     TooLong,
     /// The number of DRAM controllers depends on the board, which is unknown.
     UnknownBoard,

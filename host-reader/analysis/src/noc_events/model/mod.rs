@@ -1,4 +1,4 @@
-//! Model of a chip's NoCs: how busy links and DRAM controllers were, and what congestion cost.
+//! Model of a chip's NoCs: use of links and DRAM controllers, and the cost of congestion.
 //!
 //! | question | file |
 //! |---|---|
@@ -9,13 +9,16 @@
 //! | which figures does a program have? | [`NocFigures`] |
 //!
 //! # Compatibility
-//! tt-npe at 10216031 ("fast" congestion, steps of 32 cycles), which TT-Metal's ops report takes
-//! these figures from: its rates, latencies and rules are followed, so that the figures are the
-//! same. One rule cannot be: which of its links a multicast is taken to leave its tile by, and so
-//! which transfers it waits for, depends there on the order of a hash table; here it is the first
-//! one. What it takes no notice of is in no figure here, either: writes under a transaction id
-//! and inline writes, semaphores and atomics. Where it would guess, the figures are empty and a
-//! [`NocGap`] says why.
+//! tt-npe at 10216031 ("fast" congestion, steps of 32 cycles), from which TT-Metal's ops report
+//! takes these figures. The model uses its rates, latencies and rules, so the figures are the same.
+//!
+//! One rule cannot be reproduced: the first link of a multicast, which determines the transfers
+//! that the multicast waits for. In tt-npe it depends on the order of a hash table; here it is the
+//! first link.
+//!
+//! The figures contain only what tt-npe models. They leave out writes with a transaction id, inline
+//! writes, semaphores and atomics. Where tt-npe would guess, the figures are empty and a [`NocGap`]
+//! is the reason.
 
 mod chip;
 mod demand;

@@ -1,4 +1,4 @@
-//! Time steps in which transfers share links and tiles, until all have ended.
+//! Simulation in time steps, in which transfers share links and tiles until all have ended.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -13,39 +13,40 @@ use super::{
 };
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-/// Cycles of a step.
+/// Length of a step in cycles.
 pub(super) const STEP_CYCLES: u64 = 32;
-/// Most elements of tables that are visited, so that no trace takes more than seconds.
+/// Maximum number of table elements that are visited, so that no trace takes more than seconds.
 const MOST_WORK: u64 = 1 << 29;
-/// Most steps in which bytes move: 33 million cycles.
+/// Maximum number of steps in which bytes move: 33 million cycles.
 const MOST_STEPS: u64 = 1 << 20;
-/// Last cycle that can be simulated: a trace of an hour has fewer.
+/// Last cycle that can be simulated. A trace of an hour has fewer cycles.
 const LAST_CYCLE: u64 = 1 << 43;
 
-/// Times at which transfers end, and what links did until then.
+/// Results of a simulation: the end of transfers, and the use of links until then.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Outcome {
-    /// End of the last transfer that could begin while kernels ran; `None` without one.
+    /// End of the last transfer that could begin during the kernels; `None` without such a
+    /// transfer.
     pub(super) end_cycle: Option<u64>,
-    /// Mean use of all links until then in percent, and the multicasts' part of it.
+    /// Mean use of all links until then in percent, and the part of multicasts in it.
     pub(super) utilisation_percent: [f64; 2],
 }
 
-/// A transfer that moves.
+/// Transfer in progress.
 struct Live {
     index: usize,
     path: Path,
-    /// When it began to move.
+    /// Cycle at which it began to move.
     start: u64,
     /// End of the transfer that it waited for.
     waited_until: Option<u64>,
     remaining_bytes: u64,
 }
 
-/// Simulates a workload, with its transfers in each other's way or each alone.
+/// Simulates a workload in which transfers share links and tiles, or in which each moves alone.
 ///
 /// # Errors
-/// [`NocGap::TooLong`] if that takes too many steps.
+/// Returns [`NocGap::TooLong`] if the simulation takes too many steps.
 pub(super) fn simulate(
     workload: &Workload,
     chip: &NocChip,
@@ -69,7 +70,7 @@ pub(super) fn simulate(
     Ok(simulation.outcome())
 }
 
-/// A transfer that can move from a time on.
+/// Transfer that can move from a cycle on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Ready {
     time: u64,
@@ -80,14 +81,14 @@ struct Ready {
 struct Simulation<'workload> {
     workload: &'workload Workload,
     chip: &'workload NocChip,
-    /// `None` if transfers are not in each other's way.
+    /// Demand of the transfers; `None` if each moves alone.
     demand: Option<Demand>,
     ready: BinaryHeap<Reverse<Ready>>,
     live: Vec<Live>,
     work: u64,
     step_count: u64,
     end_cycle: Option<u64>,
-    /// Number and use of links of each step with transfers.
+    /// Number and link use of each step with transfers.
     steps: Vec<(u64, [f64; 2])>,
 }
 
@@ -111,7 +112,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Lets transfers move that can before the step ends.
+    /// Starts the transfers that can move before the end of the step.
     fn begin(&mut self, end: u64) {
         let mut begun = Vec::new();
         while let Some(Reverse(ready)) = self.ready.peek().filter(|next| next.0.time <= end) {
@@ -133,7 +134,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Adds up what transfers ask for.
+    /// Sums the demand of the transfers.
     fn share(&mut self, step: u64) {
         let begin = step * STEP_CYCLES;
         self.step_count += 1;
@@ -147,7 +148,7 @@ impl Simulation<'_> {
         self.steps.push((step, demand.utilisation_percent()));
     }
 
-    /// Moves bytes, and ends the transfers that have none left.
+    /// Moves bytes, and ends the transfers with no bytes left.
     fn advance(&mut self, begin: u64) {
         let mut ended = Vec::new();
         let demand = self.demand.as_ref();
@@ -191,8 +192,8 @@ impl Simulation<'_> {
 }
 
 impl Live {
-    /// Cycles of the step in which bytes move. Those that are left of the step in which the
-    /// transfer before ended are made up for.
+    /// Returns the cycles of the step in which bytes move. If the transfer waited for one that
+    /// ended in the previous step, the rest of that step is added.
     fn cycles(&self, begin: u64) -> u64 {
         let cycles = begin + STEP_CYCLES - self.start;
         let is_made_up = self.start < begin
@@ -211,7 +212,7 @@ const fn to_float(count: u64) -> f64 {
     count as f64
 }
 
-/// Rounds down; a float beyond the range becomes the largest number.
+/// Rounds down. A value above the range becomes the largest number.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

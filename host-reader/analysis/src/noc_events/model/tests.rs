@@ -1,4 +1,4 @@
-//! The model against figures of tt-npe, and against figures worked out by hand.
+//! Tests of the model against figures of tt-npe and against figures computed by hand.
 
 use super::{
     chip::NocChip,
@@ -15,20 +15,23 @@ use reader::mesh::Noc0Coord;
 use std::{collections::BTreeMap, fs, path::PathBuf};
 use wire::RunHostId;
 
-/// What tt-npe at 10216031 says of the traces in its `tt_npe/workload/noc_trace_json`, as device
-/// `wormhole_b0` with steps of 32 cycles. It was given their zones as it reads them today
-/// (`ZONE_START` for `begin`), and not the profiler's own, which name no processor.
+/// Figures of tt-npe at 10216031 for the traces in its `tt_npe/workload/noc_trace_json`, with the
+/// device `wormhole_b0` and steps of 32 cycles.
+///
+/// The zones were converted to the form that tt-npe reads today (`ZONE_START` for `begin`). The
+/// profiler's own zones, which name no processor, were removed.
 const FIGURES_OF_TT_NPE: &str = include_str!("tt_npe_figures.csv");
-/// Names that folder.
+/// Environment variable with the path of that folder.
 const FOLDER: &str = "KPROF_TT_NPE_TRACES";
-/// Part by which a figure may differ.
+/// Maximum relative difference of a figure.
 const TOLERANCE: f64 = 0.001;
 
 fn wormhole() -> NocChip {
     NocChip::from_arch("wormhole_b0").unwrap()
 }
 
-/// The path of a trace: one is among the captures, the others in a folder that a variable names.
+/// Returns the path of a trace: one is among the captures, the others are in the folder of the
+/// variable.
 fn path_of(trace: &str) -> Option<PathBuf> {
     let captured = capture_path("tt-npe").join(format!("{trace}.json"));
     let named = || Some(PathBuf::from(std::env::var_os(FOLDER)?).join(format!("{trace}.json")));
@@ -71,7 +74,7 @@ fn traces_have_the_figures_of_tt_npe() {
     }
 }
 
-/// An event of a core, or the end of a kernel.
+/// Event of a core, or end of a kernel.
 struct Event {
     kind: Option<EventKind>,
     core: (u16, u16),
@@ -126,13 +129,13 @@ fn assert_near(figure: Option<f64>, expected: f64) {
 
 #[test]
 fn one_transfer_uses_three_links_as_long_as_it_lasts() {
-    // 40 cycles and 10 for each link until cycle 70; 28.1 bytes a cycle from there on: 730 until
+    // 40 cycles and 10 for each link until cycle 70. From then on 28.1 bytes a cycle: 730 until
     // cycle 96, 899 in each step, and the last 282 in 11 cycles from cycle 160 on.
     let trace = trace_of([Event::write((1, 1), (4, 1), 2_810), Event::end(1_020)]);
     let workload = Workload::of_trace(&trace, &wormhole());
     let Outcome { end_cycle, .. } = simulate(&workload, &wormhole(), true).unwrap();
     assert_eq!(end_cycle, Some(171));
-    // Of 480 links of 30 bytes a cycle, in the seven steps until cycle 192 and the next.
+    // 480 links of 30 bytes a cycle, in the seven steps until cycle 192 and the next step.
     let asked = 3.0 * 28.1 * (26.0 / 32.0 + 3.0);
     let figures = NocFigures::of_trace(&trace, &wormhole());
     assert_near(figures.link_percent, 100.0 * asked / 30.0 / 480.0 / 7.0);
@@ -144,7 +147,7 @@ fn one_transfer_uses_three_links_as_long_as_it_lasts() {
 #[test]
 fn two_transfers_share_a_link() {
     // Both start at cycle 60 and move 112 bytes until cycle 64. The link from column 2 to 3 then
-    // gives each 15 of 28.1 bytes: 470 take 32 cycles rather than 17.
+    // gives each transfer 15 of its 28.1 bytes per cycle: 470 bytes take 32 cycles instead of 17.
     let writes = [(1, (3, 1)), (2, (4, 1))];
     let [first, second] = writes.map(|(x, to)| Event::write((x, 1), to, 582));
     let trace = trace_of([first, second, Event::end(1_020)]);
@@ -154,7 +157,7 @@ fn two_transfers_share_a_link() {
     assert_eq!(ends, [Some(96), Some(81)]);
     let figures = NocFigures::of_trace(&trace, &wormhole());
     assert_near(figures.congestion_percent, 100.0 * 15.0 / 96.0);
-    // One of the three links cannot do more than 30 bytes a cycle.
+    // One of the three links is limited to 30 bytes a cycle.
     let [first, second] = [4.0 * 28.1 * 4.0 / 32.0, 2.0 * 28.1 + 30.0];
     assert_near(figures.link_percent, 100.0 * (first + second) / 30.0 / 480.0 / 4.0);
 }
@@ -175,8 +178,8 @@ fn the_third_transfer_by_a_link_waits_for_the_first() {
 
 #[test]
 fn a_transfer_that_waited_makes_up_for_the_rest_of_the_step() {
-    // Two transfers take cycles 50 to 60, the third begins then: until cycle 96 it could move 1,011
-    // bytes, and so needs no further step.
+    // Two transfers take cycles 50 to 60, and the third begins then. Until cycle 96 it could move
+    // 1,011 bytes, so it needs no further step.
     let write = |bytes| Event::write((1, 1), (2, 1), bytes);
     let trace = trace_of([write(281), write(281), write(1_000), Event::end(1_020)]);
     let workload = Workload::of_trace(&trace, &wormhole());
@@ -195,7 +198,7 @@ fn a_controller_moves_bytes_of_all_its_tiles() {
     let figures = NocFigures::of_trace(&trace, &wormhole());
     assert_near(figures.dram_controller_percent.unwrap().get(&0).copied(), 15.0);
     assert_near(figures.dram_percent, 15.0 / 6.0);
-    // An Ethernet link sends 12,500.
+    // An Ethernet link sends 12,500 bytes.
     let ethernet = figures.ethernet_percent.unwrap();
     assert_near(ethernet.get(&Noc0Coord { x: 9, y: 6 }).copied(), 10.0);
     assert_eq!(ethernet.len(), 1);
@@ -215,8 +218,8 @@ fn multicasts_are_a_part_of_the_links_use() {
     };
     let alone = trace(vec![multicast.clone(), Event::end(1_020).object()]);
     let figures = NocFigures::of_trace(&alone, &wormhole());
-    // 40 cycles and 10 for each of the 8 and 10 links to the last tile of the grid; from cycle 220
-    // on 112 bytes are moved in 4 cycles, the other 169 until cycle 231: nine steps.
+    // 40 cycles and 10 for each of the 8 and 10 links to the last tile of the grid. From cycle 220
+    // on, 112 bytes move in 4 cycles, and the other 169 until cycle 231: nine steps.
     let asked = 6.0 * 28.1 * (4.0 / 32.0 + 1.0);
     assert_near(figures.link_percent, 100.0 * asked / 30.0 / 480.0 / 9.0);
     assert_eq!(figures.multicast_link_percent, figures.link_percent);

@@ -1,4 +1,4 @@
-//! Transfers of a program: what moves, from when on, and which transfer waits for which.
+//! Transfers of a program, with their start times and the transfers that they wait for.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -17,35 +17,35 @@ use crate::noc_events::{
 use reader::mesh::Noc0Coord;
 use std::collections::BTreeMap;
 
-/// Where bytes go to.
+/// Destination of bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Sink {
     Tile(Noc0Coord),
-    /// The worker tiles of a rectangle.
+    /// Worker tiles of a rectangle.
     Rectangle(Rectangle),
 }
 
-/// Bytes on their way.
+/// One transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Flow {
     pub(super) noc: Noc,
     pub(super) from: Noc0Coord,
     pub(super) sink: Sink,
     pub(super) byte_count: u64,
-    /// Cycle from which on it can move, since the program's first record.
+    /// Cycle from which on it can move, counted from the program's first record.
     pub(super) start: u64,
-    /// True if it waits for another one.
+    /// True if it waits for another transfer.
     pub(super) waits: bool,
-    /// The one that waits for this one.
+    /// Index of the transfer that waits for this one.
     pub(super) waited_for_by: Option<usize>,
 }
 
 impl Flow {
-    /// The links that the bytes take, each once.
+    /// Returns the links that the bytes take, each once.
     pub(super) fn links(&self, grid: Grid) -> Vec<(Noc0Coord, Direction)> {
         match self.sink {
             Sink::Tile(to) => route(self.noc, self.from, to, grid),
-            // Workloads hold none without a route.
+            // All multicasts in a workload have a route.
             Sink::Rectangle(tiles) => {
                 multicast_route(self.noc, self.from, tiles, grid).unwrap_or_default()
             }
@@ -56,24 +56,25 @@ impl Flow {
 /// Transfers of one program on one chip.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Workload {
-    /// By time at each core.
+    /// Transfers, in time order for each core.
     pub(super) flows: Vec<Flow>,
-    /// Cycles from the first record to the end of the kernels; `None` if there are none.
+    /// Cycles from the first record to the end of the kernels; `None` if the difference is not
+    /// positive.
     pub(super) kernel_cycles: Option<u64>,
-    /// What keeps the figures from being known.
+    /// Reasons why figures are unknown.
     pub(super) gaps: Vec<NocGap>,
-    /// Transfers of kinds that are in no figure.
+    /// Number of transfers of kinds that are in no figure.
     pub(super) ignored_count: u64,
-    /// Transfers of the greatest size that an event can hold, which stands for more, too.
+    /// Number of transfers with the maximum size that an event can hold, which may be larger.
     pub(super) saturated_count: u64,
 }
 
-/// Cycles from the last event of a kernel to its end, at least.
+/// Minimum cycles from the last event of a kernel to its end.
 const CYCLES_AFTER_LAST_EVENT: u64 = 20;
 
 impl Workload {
     pub(super) fn of_trace(trace: &ProgramTrace, chip: &NocChip) -> Self {
-        // Zones of the profiler itself name no processor in older files.
+        // In older files, the profiler's own zones name no processor.
         let of_kernels = trace.objects.iter().filter(|object| !object.proc.is_empty());
         let times = || of_kernels.clone().map(|object| object.timestamp);
         let (first, last) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
@@ -103,8 +104,8 @@ impl Workload {
         workload
     }
 
-    /// Makes each transfer wait for the last but one before it that leaves its tile by the same
-    /// link: a NoC's requests have two virtual channels.
+    /// Makes each transfer wait for the second-last transfer before it that leaves its tile by the
+    /// same link. A NoC has two virtual channels for requests.
     fn queue_up(&mut self, grid: Grid) {
         let mut queues: BTreeMap<(Noc, Noc0Coord, Option<Direction>), Vec<usize>> = BTreeMap::new();
         for (index, flow) in self.flows.iter().enumerate() {
@@ -127,7 +128,7 @@ impl Workload {
 
 const VIRTUAL_CHANNELS: usize = 2;
 
-/// Transfers that cannot be modelled.
+/// Numbers of transfers that cannot be modelled.
 #[derive(Default)]
 struct Counts {
     unknown_way: u64,
@@ -153,7 +154,7 @@ struct Found<'trace> {
     chip: &'trace NocChip,
     /// Time of the first record.
     first: u64,
-    /// Size that stands for more, too.
+    /// Maximum size that an event can hold. A transfer with it may be larger.
     saturated_bytes: u64,
     counts: Counts,
     workload: Workload,
@@ -192,8 +193,8 @@ impl Found<'_> {
         });
     }
 
-    /// The tile that the bytes come from, and where they go to; `None`, and counted, if one of
-    /// them is unknown.
+    /// Returns the source tile and the destination of the bytes; `None` if either is unknown, which
+    /// is counted.
     fn ends(&mut self, transfer: &Transfer) -> Option<(Noc0Coord, Sink)> {
         let &Transfer { kind, noc, core, target, .. } = transfer;
         let is_on_grid = |tile| self.chip.is_on_grid(tile);
@@ -221,7 +222,7 @@ impl Found<'_> {
     }
 }
 
-/// Returns true for kinds that are in the figures.
+/// Returns true if events of this kind are in the figures.
 ///
 /// # Compatibility
 /// The events that tt-npe takes from a trace, `npeWorkloadIngest.cpp`.

@@ -3,7 +3,7 @@
 use memchr::memmem::{Finder, find};
 use std::sync::LazyLock;
 
-/// Finders of words that are looked for in each row, made once: attributes are long.
+/// Searchers for texts that are looked up in each row, built once because attributes are long.
 static PROGRAM_CONFIG: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("program_config"));
 static DRAM_SHARDED: LazyLock<Finder<'_>> =
     LazyLock::new(|| Finder::new("MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig"));
@@ -21,7 +21,7 @@ pub(super) fn value<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
     }
 }
 
-/// A yes or no.
+/// Parses a boolean value.
 pub(super) fn flag(attributes: &str, name: &str) -> Option<bool> {
     match value(attributes, name)? {
         "true" | "True" | "1" => Some(true),
@@ -30,7 +30,7 @@ pub(super) fn flag(attributes: &str, name: &str) -> Option<bool> {
     }
 }
 
-/// The digits that follow `name=`, at the first place where there are some.
+/// Parses the digits after the first `name=` that is followed by digits.
 pub(in crate::perf) fn first_number(attributes: &str, name: &str) -> Option<u64> {
     let key = format!("{name}=");
     let mut rest = attributes;
@@ -61,7 +61,7 @@ pub(super) fn parenthesised<'a>(attributes: &'a str, name: &str) -> Option<&'a s
     None
 }
 
-/// Two whole numbers in the parentheses after `name=`.
+/// Parses two whole numbers in the parentheses after `name=`.
 pub(super) fn pair(attributes: &str, name: &str) -> Option<(u64, u64)> {
     let (one, other) = parenthesised(attributes, name)?.split_once([';', ','])?;
     Some((one.trim().parse().ok()?, other.trim().parse().ok()?))
@@ -72,13 +72,13 @@ pub(in crate::perf) fn has_program_config(attributes: &str) -> bool {
     PROGRAM_CONFIG.find(attributes.as_bytes()).is_some()
 }
 
-/// Returns true if the attributes mention the configuration whose weights lie in DRAM banks and which
-/// runs beside them.
+/// Returns true if the attributes mention the configuration that runs next to the DRAM banks that
+/// hold its weights.
 pub(super) fn is_dram_sharded(attributes: &str) -> bool {
     DRAM_SHARDED.find(attributes.as_bytes()).is_some()
 }
 
-/// The text after the first occurrence of a key.
+/// Returns the text after the first occurrence of a key.
 fn text_after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let at = find(text.as_bytes(), key.as_bytes())?;
     text.get(at.checked_add(key.len())?..)

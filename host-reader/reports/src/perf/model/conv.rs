@@ -1,4 +1,4 @@
-//! Convolutions, as the matrix products that they are carried out as.
+//! Model of convolutions as the matrix products that implement them.
 
 use super::{
     BoundAnalysis, ModelContext, Modelled, Work,
@@ -7,8 +7,8 @@ use super::{
 use crate::perf::row::OpRow;
 
 /// # Compatibility
-/// tt-perf-report 1.4.1: M is the output's Y, N the weights' X, and K the input's X times
-/// the window. DRAM is not modelled, since halos were read before.
+/// tt-perf-report 1.4.1: M is the output's Y, N the weights' X, and K the input's X times the
+/// window. DRAM is not modelled, since the halo op has already read the input.
 pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let analysis = BoundAnalysis::FlopsOnly;
     let Some([m, k, n]) = shape(row) else { return Modelled::unknown_shape(analysis) };
@@ -33,12 +33,12 @@ fn batches(row: &OpRow) -> [u64; 2] {
     [(w_a, w_b), (z_a, z_b)].map(|(a, b)| a.unwrap_or(1).max(b.unwrap_or(1)))
 }
 
-/// Heights of blocks, and which readers are doubled or split.
+/// Formats the block heights and the options for double and split readers.
 fn configuration(row: &OpRow, is_upstream_exact: bool) -> String {
     let number = |name: &str| first_number(&row.attributes, name);
     let text = |number: Option<u64>| number.map_or_else(|| "x".to_owned(), |n| n.to_string());
     let per_core = number("per_core_out_matrix_height_ntile").or_else(|| {
-        // The name that producers of 2024 gave it.
+        // Attribute name of producers of 2024.
         let older = number("per_core_out_matrix_height_ntiles");
         older.filter(|_| !is_upstream_exact)
     });

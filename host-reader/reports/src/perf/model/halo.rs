@@ -1,9 +1,9 @@
-//! Halos: the window that they were gathered for, as text.
+//! Text about a halo op: the window that it gathers data for.
 
 use super::attribute::{pair, parenthesised};
 use crate::perf::row::OpRow;
 
-/// ` w=window s=stride p=padding d=dilation | layout`; `x` for what is not known.
+/// Formats ` w=window s=stride p=padding d=dilation | layout`, with `x` for unknown values.
 ///
 /// # Compatibility
 /// tt-perf-report 1.4.1 does not know the attribute `pad_hw` of 2024.
@@ -19,7 +19,7 @@ pub(super) fn suffix(row: &OpRow, is_upstream_exact: bool) -> String {
     format!(" w={window} s={stride} p={padding} d={dilation} | {layout}")
 }
 
-/// Above and below, left and right.
+/// Formats the padding: above and below, left and right.
 fn padding(attributes: &str) -> Option<String> {
     let text = parenthesised(attributes, "padding")?;
     let parts = text.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());

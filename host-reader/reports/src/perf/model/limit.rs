@@ -1,24 +1,24 @@
-//! Least time of an op by its shape: its FLOPs and its bytes against the peaks of its chip.
+//! Minimum time of an op by its shape: its FLOPs and bytes at the peaks of its chip.
 
 use super::{MathFidelity, ModelContext, Modelled, dram_bytes};
 use crate::perf::{fidelity::sufficient_fidelity, row::OpRow};
 
-/// Least time that an op needs by its shape, with all cores of its chip.
+/// Minimum time of an op by its shape, with all cores of its chip.
 ///
-/// The limit is the longer of the two times. It is a lower bound: bytes that are read twice, and the
-/// operations of ops without a model, are not in it.
+/// The limit is the longer of the two times. It is a lower bound: it does not include bytes that
+/// are read twice, or the operations of ops without a model.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct ShapeLimit {
-    /// Its FLOPs at the peak of all available cores, with the lowest math fidelity that its element
-    /// types need; `None` if they are not modelled.
+    /// Time of its FLOPs at the peak of all available cores, with the lowest math fidelity that its
+    /// element types need; `None` if they are not modelled.
     pub flops_us: Option<f64>,
-    /// Its bytes from and to DRAM at the chip's bandwidth; `None` if no tensor is in DRAM or they are
-    /// not modelled.
+    /// Time of its bytes from and to DRAM at the chip's bandwidth; `None` if no tensor is in DRAM
+    /// or they are not modelled.
     pub dram_us: Option<f64>,
 }
 
 impl ShapeLimit {
-    /// The limit; `None` if neither time is known.
+    /// Computes the limit; `None` if neither time is known.
     pub(in crate::perf) fn of(
         row: &OpRow,
         modelled: &Modelled,
@@ -38,7 +38,7 @@ impl ShapeLimit {
         limit.us().is_some().then_some(limit)
     }
 
-    /// The longer of the two times, in microseconds.
+    /// Returns the longer of the two times, in microseconds.
     #[must_use]
     pub fn us(&self) -> Option<f64> {
         match (self.flops_us, self.dram_us) {
@@ -48,9 +48,11 @@ impl ShapeLimit {
     }
 }
 
-/// Bytes that an op without a model moves at least: as many elements as its first input or its output
-/// has, whichever are fewer, read and written where they are in DRAM. Slices read a part of their
-/// input, and updates write a part of their output.
+/// Returns the minimum bytes that an op without a model moves.
+///
+/// The op reads its first input and writes its output; tensors outside DRAM do not count. The
+/// element count of both is that of the smaller tensor, because slices read a part of their input,
+/// and updates write a part of their output.
 fn moved_bytes(row: &OpRow, modelled: &Modelled, context: &ModelContext<'_>) -> Option<f64> {
     if modelled.analysis != super::BoundAnalysis::None {
         return None;
@@ -87,7 +89,8 @@ mod tests {
 
     #[test]
     fn a_matmul_on_one_core_is_held_against_all_cores_and_the_fidelity_of_its_types() {
-        // 1024^3 x 2 operations of BFP8 on one core at HiFi4; HiFi2 is enough: 148 TFLOPs on 72 cores.
+        // 1024^3 x 2 operations of BFP8 on one core at HiFi4. HiFi2 is enough: 148 TFLOPs on 72
+        // cores.
         let row = "Matmul,tt_dnn_device,0,wormhole_b0,HiFi4,1,64,1000,1,1,1024,1024,BFLOAT8_B,L1,\
                    1,1,1024,1024,BFLOAT8_B,DRAM,1,1,1024,1024,BFLOAT16,L1";
         let (flops, dram) = limits(row).unwrap();

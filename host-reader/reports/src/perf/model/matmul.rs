@@ -3,7 +3,7 @@
 use super::{BoundAnalysis, ModelContext, Modelled, Work, attribute::is_dram_sharded, dram_bytes};
 use crate::perf::row::OpRow;
 
-/// M, K, N and the sides of batches.
+/// M, K, N and the sizes of the batch dimensions.
 pub(super) struct MatmulShape {
     pub(super) m: u64,
     pub(super) k: u64,
@@ -13,7 +13,7 @@ pub(super) struct MatmulShape {
 }
 
 impl MatmulShape {
-    /// `None` if one of the twelve sides is unknown.
+    /// Returns `None` if one of the twelve sides is unknown.
     pub(super) fn of(row: &OpRow) -> Option<Self> {
         let [first, second] = &row.inputs;
         let [w0, z0, m, k] = known(first.sides)?;
@@ -22,7 +22,7 @@ impl MatmulShape {
         Some(Self { m, k, n, w: w0.max(w1), z: z0.max(z1) })
     }
 
-    /// `M x K x N`.
+    /// Formats `M x K x N`.
     pub(super) fn text(&self) -> String {
         format!("{} x {} x {}", self.m, self.k, self.n)
     }
@@ -34,8 +34,8 @@ fn known(sides: [Option<u64>; 4]) -> Option<[u64; 4]> {
 }
 
 /// # Compatibility
-/// tt-perf-report 1.4.1: two operations for each of M x K x N x batches; bytes of those
-/// tensors that lie in DRAM, each once.
+/// tt-perf-report 1.4.1: two operations for each of M x K x N x batches; the bytes of each tensor
+/// in DRAM count once.
 pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let mut modelled = Modelled::default();
     let shape = MatmulShape::of(row);

@@ -1,4 +1,4 @@
-//! Lower bounds for an op: operations and bytes from its shapes, for a few kinds of op.
+//! Lower bounds for some kinds of ops: operations and bytes from their shapes.
 
 mod attribute;
 mod conv;
@@ -15,13 +15,13 @@ use super::{
     row::{OpRow, Tensor},
 };
 
-/// Which limits an op is compared with.
+/// Limits that an op is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BoundAnalysis {
     /// FLOPs and DRAM.
     Full,
-    /// FLOPs alone.
+    /// FLOPs only.
     FlopsOnly,
     /// None: there is no model of the op.
     #[default]
@@ -29,7 +29,7 @@ pub enum BoundAnalysis {
 }
 
 impl BoundAnalysis {
-    /// The name in reports.
+    /// Returns the name in reports.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -40,13 +40,13 @@ impl BoundAnalysis {
     }
 }
 
-/// Inputs of a model besides the row.
+/// Inputs of a model in addition to the row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ModelContext<'a> {
     pub(super) arch: Option<&'a ArchLimits>,
-    /// Experts that are active in each group of inputs of a sparse matmul.
+    /// Number of active experts in each group of inputs of a sparse matmul.
     pub(super) active_experts: Option<u64>,
-    /// True if known bugs of tt-perf-report are reproduced.
+    /// True to reproduce known bugs of tt-perf-report.
     pub(super) is_upstream_exact: bool,
     /// Duration of the row in nanoseconds; `None` if it is missing or invalid.
     pub(super) duration_ns: Option<f64>,
@@ -58,19 +58,19 @@ pub(super) struct Modelled {
     /// Text appended to the op code.
     pub(super) suffix: String,
     pub(super) analysis: BoundAnalysis,
-    /// Floating-point operations; `None` without a duration as well.
+    /// Floating-point operations; `None` if not modelled or without a duration.
     pub(super) flops: Option<f64>,
-    /// 10^12 operations per second.
+    /// Speed in 10^12 operations per second.
     pub(super) tflops: Option<f64>,
     pub(super) flops_percent: Option<f64>,
     pub(super) dram_bytes: Option<f64>,
-    /// 10^9 bytes per second.
+    /// Bandwidth in 10^9 bytes per second.
     pub(super) dram_gb_per_s: Option<f64>,
     pub(super) dram_percent: Option<f64>,
-    /// Cores, where they are not those of the row.
+    /// Number of cores, if it differs from that of the row.
     pub(super) cores: Option<u64>,
     pub(super) is_dram_sharded: bool,
-    /// True if it is a sparse matmul whose number of active experts is unknown.
+    /// True for a sparse matmul with an unknown number of active experts.
     pub(super) is_active_unknown: bool,
 }
 
@@ -80,7 +80,7 @@ struct Work {
     dram_bytes: f64,
 }
 
-/// The figures of an op, as far as there is a model of it.
+/// Computes the figures of an op, if there is a model for it.
 pub(super) fn model_of(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let is = |part: &str| row.op_code.contains(part);
     if is("SparseMatmul") {
@@ -101,7 +101,7 @@ impl Modelled {
         Self { suffix: " unknown shape".to_owned(), analysis, ..Self::default() }
     }
 
-    /// Adds the speeds that `work` was done with.
+    /// Adds the speeds that result from `work`.
     fn record(&mut self, work: &Work, row: &OpRow, context: &ModelContext<'_>) {
         let Some(duration_ns) = context.duration_ns.filter(|&ns| ns > 0.0) else { return };
         let seconds = duration_ns * 1e-9;
@@ -123,12 +123,12 @@ impl Modelled {
     }
 }
 
-/// Bytes of one element.
+/// Returns the bytes of one element.
 ///
 /// Tiles of block floats hold an exponent of 8 bits for every 16 elements.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1 counts BFLOAT8_B as one byte and BFLOAT4_B as half a one.
+/// tt-perf-report 1.4.1 counts BFLOAT8_B as one byte and BFLOAT4_B as half a byte.
 fn element_bytes(datatype: &str, is_upstream_exact: bool) -> f64 {
     const EXPONENT_BITS: f64 = 8.0 / 16.0;
     let digits: String = datatype
@@ -142,7 +142,7 @@ fn element_bytes(datatype: &str, is_upstream_exact: bool) -> f64 {
     (f64::from(bits) + exponent_bits) / 8.0
 }
 
-/// Bytes that `element_count` elements of a tensor occupy in DRAM.
+/// Returns the bytes that `element_count` elements of a tensor occupy in DRAM.
 fn dram_bytes(tensor: &Tensor, element_count: f64, context: &ModelContext<'_>) -> f64 {
     if !tensor.is_in_dram() {
         return 0.0;
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     #[expect(clippy::float_cmp, reason = "sums of powers of two are exact")]
     fn tiles_of_block_floats_are_as_large_as_in_memory() {
-        // A tile of 32 x 32: 1024 mantissas and 64 exponents of a byte.
+        // A tile of 32 x 32 has 1024 mantissas and 64 exponents, of one byte each.
         assert_eq!(element_bytes("BFLOAT8_B", false) * 1024.0, 1088.0);
         assert_eq!(element_bytes("BFLOAT4_B", false) * 1024.0, 576.0);
         assert_eq!(element_bytes("BFLOAT8_B", true), 1.0);

@@ -1,4 +1,4 @@
-//! Sparse matrix products: batches of which only some are active.
+//! Model of sparse matrix products, in which only some batches are active.
 
 use super::{
     BoundAnalysis, ModelContext, Modelled, Work,
@@ -8,15 +8,15 @@ use super::{
 };
 use crate::perf::{cell, row::OpRow};
 
-/// How many batches there are, and how many groups of inputs choose among them.
+/// Number of batches, and number of input groups that choose among them.
 struct Batches {
     groups: u64,
     dense: u64,
 }
 
 /// # Compatibility
-/// tt-perf-report 1.4.1: the attribute `nnz` is the number of active batches, else
-/// `--active-experts` for each group of inputs.
+/// tt-perf-report 1.4.1: the attribute `nnz` is the number of active batches. Without it, the
+/// number is `--active-experts` times the groups of inputs.
 pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let Some(shape) = MatmulShape::of(row) else {
         return Modelled::unknown_shape(BoundAnalysis::Full);

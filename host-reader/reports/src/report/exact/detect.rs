@@ -1,10 +1,10 @@
-//! Finding ops in the rows of a chip as upstream's scripts do, mistakes included.
+//! Detection of ops in the rows of a chip as in TT-Metal's scripts, known bugs included.
 //!
 //! # Compatibility
-//! `process_device_log.py`: rows are gone through program by program. An op is closed once
-//! every core of the program has shown the end of its master firmware zone; what follows
-//! goes into the next op, and an op that is not closed swallows the next program's rows.
-//! The last op is dropped if it is not closed.
+//! `process_device_log.py`: rows are processed program by program. An op is closed once every core
+//! of the program has an end of its master firmware zone. The following rows belong to the next op.
+//! An op that is not closed absorbs the next program's rows. The last op is dropped if it is not
+//! closed.
 
 use super::series::{CoreSeries, DeviceLog, Row};
 use crate::problem::ProblemLog;
@@ -12,10 +12,10 @@ use reader::mesh::Noc0Coord;
 use std::collections::{BTreeMap, HashMap};
 use wire::{PacketKind, Risc};
 
-/// Rows of one op, in the order in which upstream looks at them.
+/// Rows of one op, in the order in which TT-Metal's script reads them.
 pub(super) type OpRows = Vec<Row>;
 
-/// The ops of one chip.
+/// Returns the ops of one chip.
 pub(super) fn ops_of_chip(
     log: &DeviceLog,
     chip_id: u64,
@@ -49,7 +49,7 @@ pub(super) fn ops_of_chip(
     detector.ops
 }
 
-/// Rows by program, those that began first in front.
+/// Groups rows by program, sorted by start.
 fn by_program(rows: Vec<Row>) -> Vec<(u32, Vec<Row>)> {
     let mut positions: HashMap<u32, usize> = HashMap::new();
     let mut programs: Vec<(u32, Vec<Row>)> = Vec::new();
@@ -65,7 +65,7 @@ fn by_program(rows: Vec<Row>) -> Vec<(u32, Vec<Row>)> {
     programs
 }
 
-/// The zones whose start and end are an op's on a core.
+/// Zones whose start and end are the start and end of an op on a core.
 struct Masters(Vec<(Risc, u32)>);
 
 impl Masters {
@@ -85,7 +85,7 @@ impl Masters {
     }
 }
 
-/// How far a core has come in the current op.
+/// State of a core within the current op.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Unseen,
@@ -95,12 +95,12 @@ enum Progress {
 
 struct Detector {
     masters: Masters,
-    /// The last one is open.
+    /// Ops; the last one is open.
     ops: Vec<OpRows>,
 }
 
 impl Detector {
-    /// Goes through the rows of a program; the error is a start that upstream refuses.
+    /// Processes the rows of a program; the error is a zone start that TT-Metal's script rejects.
     fn add_program(&mut self, rows: &[Row]) -> Result<(), Row> {
         let is_data = |row: &&Row| row.kind == PacketKind::TimestampedData;
         let boundary_rows = || rows.iter().filter(|row| !is_data(row));
@@ -119,7 +119,7 @@ impl Detector {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Adds a row; `false` if upstream would refuse it.
+    /// Adds a row; returns `false` if TT-Metal's script would reject it.
     fn add_row(&mut self, row: Row, cores: &mut BTreeMap<Noc0Coord, Progress>) -> bool {
         let progress = cores.get(&row.core).copied().unwrap_or(Progress::Unseen);
         let is_start = self.masters.is_boundary(&row, PacketKind::ZoneStart);

@@ -1,8 +1,8 @@
-//! The figures of one op as upstream's scripts compute them from its rows.
+//! Figures of one op, computed from its rows as in TT-Metal's scripts.
 //!
 //! # Compatibility
-//! `device_post_proc_config.py`, `default_setup`: the first row with one of a list of zone
-//! names, whatever its type, to the last such row after it.
+//! `device_post_proc_config.py`, `default_setup`: durations from the first row with one of several
+//! zone names, of any type, to the last such row after it.
 
 use super::{
     detect::OpRows,
@@ -28,7 +28,7 @@ const FIRMWARE: [&str; 6] =
     ["BRISC-FW", "NCRISC-FW", "TRISC-FW", "ERISC-FW", "TENSIX_RISC_AGG-FW", "DM-FW"];
 const DATA_MOVEMENT: [&str; 3] = ["BRISC-KERNEL", "NCRISC-KERNEL", "ERISC-KERNEL"];
 
-/// A column and the one zone and RISC that it is about.
+/// Column, and the RISC and zone that it shows.
 const OF_RISCS: [(&str, Risc, &str); 6] = [
     ("DEVICE BRISC KERNEL DURATION [ns]", Risc::Brisc, "BRISC-KERNEL"),
     ("DEVICE NCRISC KERNEL DURATION [ns]", Risc::Ncrisc, "NCRISC-KERNEL"),
@@ -38,13 +38,13 @@ const OF_RISCS: [(&str, Risc, &str); 6] = [
     ("DEVICE ERISC KERNEL DURATION [ns]", Risc::Erisc, "ERISC-KERNEL"),
 ];
 
-/// A column and the sum zone that it adds up.
+/// Column, and the RISC and sum zone that it adds up.
 pub(in crate::report) const SUMS: [(&str, Risc, &str); 2] = [
     ("DEVICE COMPUTE CB WAIT FRONT [ns]", Risc::Trisc0, "CB-COMPUTE-WAIT-FRONT"),
     ("DEVICE COMPUTE CB RESERVE BACK [ns]", Risc::Trisc2, "CB-COMPUTE-RESERVE-BACK"),
 ];
 
-/// Numbers of the zone names that figures are about, for one log.
+/// Indices of the zone names that the figures use, for one log.
 pub(super) struct Durations {
     aiclk_mhz: f64,
     is_device_only: bool,
@@ -53,12 +53,12 @@ pub(super) struct Durations {
     data_movement: Vec<u32>,
     of_riscs: Vec<(&'static str, Risc, u32)>,
     sums: Vec<(&'static str, Risc, u32)>,
-    /// True for each name, by number, that counts as a core's firmware.
+    /// True for each name index that counts as a core's firmware.
     has_fw: Vec<bool>,
 }
 
 impl Durations {
-    /// In reports without a host upstream's floats take another way to nanoseconds.
+    /// Looks up the zone names. Reports without a host convert floats to nanoseconds differently.
     pub(super) fn new(log: &DeviceLog, is_device_only: bool) -> Self {
         let numbers = |names: &[&str]| names.iter().filter_map(|n| log.name_number(n)).collect();
         let of_risc = |&(column, risc, name): &(&'static str, Risc, &str)| {
@@ -76,7 +76,7 @@ impl Durations {
         }
     }
 
-    /// All cells of an op; `None` if it has no rows.
+    /// Returns all cells of an op; `None` if it has no rows.
     pub(super) fn op(&self, device_id: u64, rows: &OpRows) -> Option<DeviceOp> {
         let (first, last) = (rows.first()?, rows.last()?);
         let mut op = DeviceOp {
@@ -123,7 +123,7 @@ impl Durations {
         self.record(op, "DEVICE KERNEL FIRST TO LAST START [ns]", rows, is_start, is_start);
     }
 
-    /// Adds the duration between two kinds of rows, if there are both.
+    /// Adds the duration between two kinds of rows if both exist.
     fn record(
         &self,
         op: &mut DeviceOp,
@@ -138,8 +138,8 @@ impl Durations {
         Some(LatencySpan { start_cycle, end_cycle })
     }
 
-    /// Upstream gets the clock back from a duration in cycles and in nanoseconds, but for
-    /// reports without a host.
+    /// Returns the conversion rate. Except in reports without a host, TT-Metal's script derives the
+    /// clock from a duration in cycles and in nanoseconds.
     fn rate(&self, span: LatencySpan) -> Rate {
         if self.is_device_only {
             return Rate::Megahertz(self.aiclk_mhz);
@@ -189,7 +189,7 @@ impl Durations {
     }
 }
 
-/// Times of the first row that is a start and of the last row after it that is an end.
+/// Returns the times of the first start row and of the last end row after it.
 fn first_to_last(
     rows: &[Row],
     is_start: impl Fn(&Row) -> bool,
@@ -197,7 +197,7 @@ fn first_to_last(
 ) -> Option<(u64, u64)> {
     let start = rows.iter().position(is_start)?;
     let end = rows.iter().rposition(is_end).filter(|&end| end > start)?;
-    // Rows of counters stand behind all others, whatever their time.
+    // Counter rows come after all others, whatever their time.
     let (start, end) = (rows.get(start)?.time, rows.get(end)?.time);
     (start <= end).then_some((start, end))
 }

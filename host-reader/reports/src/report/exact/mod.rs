@@ -1,7 +1,7 @@
-//! Device logs as upstream's Python scripts understand them, for comparison with them.
+//! Device logs as interpreted by TT-Metal's Python scripts, for comparison with them.
 //!
-//! Nothing here is what a report should say: it is what upstream's says. The default
-//! report is made from [`analysis`].
+//! The results here reproduce TT-Metal's report and are not the correct figures. The default report
+//! comes from [`analysis`].
 //!
 //! # Compatibility
 //! `process_device_log.py` and `process_ops_logs.py` of release 0.81.1.
@@ -27,7 +27,7 @@ use wire::{PacketKind, Risc};
 pub(super) use durations::SUMS;
 pub(super) use series::{ExactCounters, SubDevices};
 
-/// Results of upstream's scripts on a device log.
+/// Results of TT-Metal's scripts for a device log.
 pub(super) struct ExactLog {
     pub(super) ops: DeviceOps,
     pub(super) sub_devices: SubDevices,
@@ -40,7 +40,7 @@ pub(super) struct ExactLog {
     pub(super) dispatch: BTreeMap<u64, DispatchOps>,
 }
 
-/// Reads a log as upstream does; `None` if it is none.
+/// Reads a log as TT-Metal's scripts do; `None` if it is not a device log.
 pub(super) fn read_exactly(
     text: &[u8],
     file: &str,
@@ -73,7 +73,7 @@ fn marks_of(log: &DeviceLog) -> Vec<(u64, Vec<CoreMarks>)> {
     chips.map(|(&id, cores)| (id, cores.iter().map(of_core).collect())).collect()
 }
 
-/// Which marks the start and the end of a zone of some name are.
+/// Kinds of marks at the start and end of zones with one name.
 #[derive(Clone, Copy)]
 struct NameMarks {
     is_firmware: bool,
@@ -104,5 +104,5 @@ fn mark_of(row: &series::Row, names: &[NameMarks]) -> Option<Mark> {
     }
 }
 
-/// RISCs whose kernels count as the first of a launch.
+/// RISCs with kernels that count as the first of a launch.
 pub(super) const FIRST_RISCS: [Risc; 2] = [Risc::Brisc, Risc::Ncrisc];

@@ -1,4 +1,4 @@
-//! The rows of a device log as upstream's scripts line them up: by chip, core, RISC, time.
+//! Rows of a device log in the order of TT-Metal's scripts: by chip, core, RISC, time.
 
 use crate::{
     problem::ProblemLog,
@@ -22,27 +22,27 @@ pub(super) struct Row {
     pub(super) value: u64,
     pub(super) core: Noc0Coord,
     pub(super) program: u32,
-    /// Number of the zone's name in [`DeviceLog::names`].
+    /// Index of the zone's name in [`DeviceLog::names`].
     pub(super) name: u32,
     pub(super) marker_id: u16,
     pub(super) risc: Risc,
     pub(super) kind: PacketKind,
 }
 
-/// Rows of one core, RISC by RISC in the order in which these appear in the log.
+/// Rows of one core by RISC, in the order in which the RISCs appear in the log.
 #[derive(Default)]
 struct CoreRows {
     riscs: Vec<(Risc, Vec<Row>)>,
 }
 
-/// All rows of one core, by time.
+/// All rows of one core, sorted by time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CoreSeries {
     pub(super) core: Noc0Coord,
     pub(super) rows: Vec<Row>,
 }
 
-/// Which sub-device an op ran on, by chip, op, trace and replay.
+/// Sub-device of each op, by chip, op, trace and replay.
 pub(in crate::report) type SubDevices = BTreeMap<(u64, u64, Option<TraceReplay>), String>;
 
 /// Hardware counters, by chip, op and replay.
@@ -56,7 +56,7 @@ impl ExactCounters {
     fn record(&mut self, line: &LogLine<'_>) {
         let is_data =
             matches!(line.kind, PacketKind::TimestampedData | PacketKind::TimestampedEvent);
-        // A Quasar's are filed among the records of its TRISCs.
+        // Counters of a Quasar are among the records of its TRISCs.
         let risc = line.lane.risc;
         let is_reader = risc == Risc::Brisc || (risc.is_quasar() && !risc.moves_data());
         if line.marker_id == COUNTER_ID && is_data && is_reader {
@@ -67,8 +67,8 @@ impl ExactCounters {
         }
     }
 
-    /// Adds what the counters of a launch say; reports without a host have no means over
-    /// the grid, and they alone have Quasar's L1 clients.
+    /// Adds the counters of a launch. Reports without a host have no means over the grid, and only
+    /// they have Quasar's L1 clients.
     pub(in crate::report) fn add_cells(
         &self,
         cells: &mut Cells,
@@ -84,18 +84,18 @@ impl ExactCounters {
         add_metric_cells(counters, cells, scale);
         if has_grid {
             add_grid_cells(counters, cells, scale);
-            // Upstream copies columns of a list, which has none of these.
+            // TT-Metal's script copies a fixed list of columns, without these.
             cells.retain(|title, _| !is_l1_client_title(title));
         }
     }
 }
 
-/// A log, understood as upstream's scripts do.
+/// A log as interpreted by TT-Metal's scripts.
 #[derive(Default)]
 pub(super) struct DeviceLog {
     pub(super) aiclk_mhz: u32,
     pub(super) is_quasar: bool,
-    /// Names of zones, by number.
+    /// Names of zones, by index.
     pub(super) names: Vec<String>,
     /// Cores of each chip, in the order in which they appear.
     pub(super) chips: BTreeMap<u64, Vec<CoreSeries>>,
@@ -104,7 +104,7 @@ pub(super) struct DeviceLog {
 }
 
 impl DeviceLog {
-    /// Reads a log; `None` if it is none.
+    /// Reads a log; `None` if it is not a device log.
     pub(super) fn read(text: &[u8], file: &str, problems: &mut ProblemLog) -> Option<Self> {
         let mut gathered = Gathered::default();
         let mut faults = Vec::new();
@@ -126,7 +126,7 @@ impl DeviceLog {
         Some(gathered.finish(&chip))
     }
 
-    /// The number of a name, which the log has from now on.
+    /// Returns the index of a name, and adds the name to the log if necessary.
     pub(super) fn number_of(&mut self, name: &str) -> u32 {
         self.name_number(name).unwrap_or_else(|| {
             self.names.push(name.to_owned());
@@ -134,7 +134,7 @@ impl DeviceLog {
         })
     }
 
-    /// The number of a name, if the log has it.
+    /// Returns the index of a name if the log has it.
     pub(super) fn name_number(&self, name: &str) -> Option<u32> {
         let position = self.names.iter().position(|known| known == name);
         position.and_then(|position| u32::try_from(position).ok())
@@ -216,7 +216,7 @@ impl Gathered {
     }
 }
 
-/// The sub-device that a row's meta data names.
+/// Returns the sub-device in a row's metadata.
 fn sub_device_of(metadata: &[u8]) -> Option<String> {
     memchr::memmem::find(metadata, b"sub_device_id")?;
     let text = String::from_utf8_lossy(metadata).replace(';', ",");

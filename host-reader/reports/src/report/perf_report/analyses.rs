@@ -1,14 +1,14 @@
-//! Which durations a device perf report holds.
+//! Definition of the durations in a device perf report.
 
 use crate::report::value::Value;
 use wire::{PacketKind, Risc};
 
-/// Markers that an analysis begins or ends with. An empty list means any.
+/// Markers that begin or end an analysis. An empty list matches all markers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MarkerFilter {
     riscs: Vec<String>,
     kinds: Vec<String>,
-    /// One of these must be part of the zone's name.
+    /// Substrings, one of which the zone's name must contain.
     keywords: Vec<String>,
 }
 
@@ -23,20 +23,20 @@ impl MarkerFilter {
     }
 }
 
-/// From the first marker of one kind to the last of another within a program.
+/// Duration from the first marker of one kind to the last marker of another within a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Analysis {
-    /// Title of the column of the duration.
+    /// Header of the duration's column.
     pub(super) title: String,
-    /// Titles of the columns of the first and the last cycle, where these are shown.
+    /// Headers of the columns with the first and the last cycle, if these are shown.
     pub(super) cycle_titles: Option<[String; 2]>,
     pub(super) start: MarkerFilter,
     pub(super) end: MarkerFilter,
 }
 
-/// The durations of a device perf report, in the order of its columns.
+/// Durations in a device perf report, in the order of its columns.
 ///
-/// The default are upstream's own. Others are read from the JSON that upstream's host reads.
+/// The default is TT-Metal's list. Other lists are read from the JSON that TT-Metal's host reads.
 ///
 /// ```
 /// use reports::report::ProgramAnalyses;
@@ -56,17 +56,17 @@ pub(super) struct Analysis {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramAnalyses(pub(super) Vec<Analysis>);
 
-/// Why a list of analyses cannot be used.
+/// Error in a list of analyses.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnalysesError {
     /// The text is not JSON.
     #[error("expected a JSON list of analyses: {0}")]
     Json(#[from] serde_json::Error),
-    /// The JSON is something else than a list of analyses.
+    /// The JSON is not a list of analyses.
     #[error("analysis {number}: expected {expected}, found {found}")]
     Form {
-        /// Which analysis, from 1.
+        /// Number of the analysis, from 1.
         number: usize,
         /// Description of the expected JSON.
         expected: &'static str,
@@ -78,10 +78,11 @@ pub enum AnalysesError {
 const FIRST_TO_LAST: &str = "PROGRAM_FIRST_TO_LAST_MARKER";
 
 impl ProgramAnalyses {
-    /// Reads the JSON that upstream's host reads.
+    /// Reads the JSON that TT-Metal's host reads.
     ///
     /// # Errors
-    /// If it is no list of analyses of the type and dimension that upstream knows.
+    /// Returns an error if it is not a list of analyses with a type and dimension that TT-Metal
+    /// supports.
     pub fn from_json(text: &str) -> Result<Self, AnalysesError> {
         let value: Value = serde_json::from_str(text)?;
         let Value::List(list) = &value else {
@@ -91,7 +92,7 @@ impl ProgramAnalyses {
         analyses.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Titles of all columns, cycles included.
+    /// Returns the headers of all columns, including cycles.
     pub fn titles(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flat_map(|analysis| {
             let cycles = analysis.cycle_titles.iter().flatten();
@@ -99,7 +100,7 @@ impl ProgramAnalyses {
         })
     }
 
-    /// Index of the duration with this title.
+    /// Returns the index of the duration with this header.
     pub(in crate::report) fn position(&self, title: &str) -> Option<usize> {
         self.0.iter().position(|analysis| analysis.title == title)
     }
@@ -137,7 +138,7 @@ fn analysis(number: usize, value: &Value) -> Result<Analysis, AnalysesError> {
     Ok(Analysis { title, cycle_titles, start: filter("start_config"), end: filter("end_config") })
 }
 
-/// One text, or a list of texts.
+/// Parses one text or a list of texts.
 fn texts(value: &Value) -> Vec<String> {
     match value {
         Value::List(list) => list.iter().map(Value::cell).collect(),
@@ -192,14 +193,14 @@ impl Default for ProgramAnalyses {
     }
 }
 
-/// Columns of one kind of a Quasar's processors, and the zones that they are about.
+/// Columns about one kind of Quasar processor, and their zones.
 pub(in crate::report) struct QuasarKind {
     pub(in crate::report) kernel_duration: &'static str,
-    /// First and last cycle of the kernels.
+    /// Headers of the first and last cycle of the kernels.
     pub(in crate::report) kernel_cycles: [&'static str; 2],
     pub(in crate::report) firmware_duration: &'static str,
     pub(in crate::report) latency: &'static str,
-    /// Parts of the names of the zones.
+    /// Substrings of the zone names.
     kernel_zones: &'static [&'static str],
     firmware_zones: &'static [&'static str],
 }
@@ -207,8 +208,8 @@ pub(in crate::report) struct QuasarKind {
 /// Data movement and compute.
 ///
 /// # Compatibility
-/// `cpp_device_analyses.json` and `process_ops_logs.py` of release 0.81.1. The zone of DM 0's
-/// firmware is `DM0-FW`, and no keyword of theirs.
+/// `cpp_device_analyses.json` and `process_ops_logs.py` of release 0.81.1. The firmware zone of DM
+/// 0 is `DM0-FW`, which none of their keywords matches.
 pub(in crate::report) const QUASAR_KINDS: [QuasarKind; 2] = [
     QuasarKind {
         kernel_duration: "DEVICE QUASAR_DM KERNEL DURATION [ns]",
@@ -231,7 +232,7 @@ pub(in crate::report) const QUASAR_KINDS: [QuasarKind; 2] = [
     },
 ];
 
-/// Title, RISC and zone of the analyses that are about one RISC.
+/// Header, RISC and zone of the analyses of a single RISC.
 const OF_RISCS: [(&str, &[&str], &[&str]); 6] = [
     ("DEVICE BRISC KERNEL DURATION [ns]", &["BRISC"], &["BRISC-KERNEL"]),
     ("DEVICE NCRISC KERNEL DURATION [ns]", &["NCRISC"], &["NCRISC-KERNEL"]),

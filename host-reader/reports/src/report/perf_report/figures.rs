@@ -1,4 +1,4 @@
-//! Figures of each launch besides those of its op: analyses, sums, counters.
+//! Additional figures of each launch: analyses, sums, counters.
 
 use super::analyses::ProgramAnalyses;
 use crate::report::{
@@ -36,7 +36,7 @@ impl Bounds {
         other.last_end.into_iter().for_each(|time| self.add_end(time));
     }
 
-    /// Start and end, if an end follows the start.
+    /// Returns start and end, if the end is after the start.
     pub(in crate::report) fn span(self) -> Option<(u64, u64)> {
         let (start, end) = (self.first_start?, self.last_end?);
         (start <= end).then_some((start, end))
@@ -46,18 +46,18 @@ impl Bounds {
 /// Figures of one launch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::report) struct LaunchFigures {
-    /// One for each analysis.
+    /// Bounds of each analysis.
     pub(in crate::report) bounds: Vec<Bounds>,
-    /// Cycles of each sum zone that has a column, and the cores that recorded it.
+    /// Cycles of each sum zone that has a column, and the number of cores that recorded it.
     pub(in crate::report) sums: [(u128, u64); 2],
     /// Hardware counters of all cores.
     pub(in crate::report) counters: OpCounters,
-    /// Values of hardware counters that the log does not name.
+    /// Number of hardware counter values without a name in the log.
     pub(in crate::report) unnamed_counter_count: u64,
 }
 
 impl LaunchFigures {
-    /// Adds what another launch contributes.
+    /// Adds the figures of another launch.
     pub(in crate::report) fn join(&mut self, other: &Self) {
         self.bounds.resize(self.bounds.len().max(other.bounds.len()), Bounds::default());
         for (own, other) in self.bounds.iter_mut().zip(&other.bounds) {
@@ -71,10 +71,10 @@ impl LaunchFigures {
     }
 }
 
-/// Figures of each launch, in the order of `launches`.
+/// Returns the figures of each launch, in the order of `launches`.
 ///
 /// # Cost
-/// Every record is looked at once, and nothing is kept but what is given back.
+/// Each record is read once, and only the result is kept.
 pub(in crate::report) fn figures_of(
     readout: &Readout,
     launches: &[Launch],
@@ -100,7 +100,7 @@ pub(in crate::report) fn figures_of(
     launches.par_iter().map_init(meanings, of_launch).collect()
 }
 
-/// Which analyses a kind of record starts and ends, and which sum it adds to.
+/// Analyses that a kind of record starts and ends, and the sum that it adds to.
 #[derive(Clone, Debug, Default)]
 struct Meaning {
     starts: Vec<usize>,
@@ -130,7 +130,7 @@ impl Meaning {
     }
 }
 
-/// Meanings of the records of a log, each kind looked up once.
+/// Meanings of the records of a log. Each kind is looked up once.
 struct Meanings<'report> {
     zones: &'report ZoneTable,
     analyses: &'report ProgramAnalyses,
@@ -147,7 +147,7 @@ impl Meanings<'_> {
     }
 }
 
-/// One lane, to be read run by run.
+/// One lane, read run by run.
 struct LaneRuns<'readout> {
     lane: &'readout Lane,
     /// Index of each run's first value; empty if the lane has no values.
@@ -196,7 +196,7 @@ impl<'readout> LaneRuns<'readout> {
         self.add_metadata(records, meanings.zones, figures);
     }
 
-    /// Adds the counters that a run's metadata texts name.
+    /// Adds the counters that are named in a run's metadata.
     fn add_metadata(
         &self,
         records: std::ops::Range<usize>,
@@ -242,7 +242,8 @@ impl LaunchFigures {
         }
     }
 
-    /// Adds a counter that its values name; others wait for their text.
+    /// Adds a counter whose values contain its name. Other counters are counted until their
+    /// metadata is read.
     fn add_counter(&mut self, lane: LaneId, values: &[u64]) {
         match Sample::decode(values, None) {
             Ok(sample) => self.counters.add(lane.core, lane.risc, sample),

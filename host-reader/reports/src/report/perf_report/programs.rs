@@ -1,4 +1,4 @@
-//! Figures of programs between two reads, for a host that asks while it runs.
+//! Figures of programs between two reads, for a host that queries them at run time.
 
 use super::{
     analyses::ProgramAnalyses,
@@ -7,14 +7,14 @@ use super::{
 use reader::readout::Readout;
 use std::collections::BTreeMap;
 
-/// One execution of a program: by its id, and by the replay of a trace if one ran it.
+/// One execution of a program: its id, and the trace replay if a replay ran it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct ProgramExecution {
     /// Run host id, encoded with its chip.
     pub runtime_id: u32,
-    /// The trace that was replayed, if any.
+    /// Replayed trace, if any.
     pub trace_id: Option<u64>,
-    /// Which replay of it, from 1.
+    /// Replay number of the trace, from 1.
     pub trace_id_counter: Option<u64>,
 }
 
@@ -25,26 +25,26 @@ pub struct AnalysisResult {
     pub start_cycle: u64,
     /// Cycle of the last marker.
     pub end_cycle: u64,
-    /// Nanoseconds between them; `None` if the chip's frequency is not known.
+    /// Nanoseconds between the two; `None` if the chip's frequency is unknown.
     pub duration_ns: Option<u64>,
 }
 
 /// Figures of one execution of a program on one chip.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ProgramPerfData {
-    /// The execution.
+    /// Execution of the program.
     #[serde(flatten)]
     pub execution: ProgramExecution,
-    /// Results by the title of the analysis, such as `DEVICE KERNEL DURATION [ns]`. One over markers
-    /// that are missing is not there.
+    /// Results by the header of the analysis, such as `DEVICE KERNEL DURATION [ns]`. Analyses with
+    /// missing markers have no entry.
     pub results: BTreeMap<String, AnalysisResult>,
-    /// Cores with a firmware zone of the program.
+    /// Number of cores with a firmware zone of the program.
     pub core_count: u64,
-    /// Worker cores that it had, where that is known.
+    /// Number of worker cores available to it, if known.
     pub available_core_count: Option<u64>,
 }
 
-/// Figures of programs, by chip: those of the latest read, and those of all reads.
+/// Figures of programs by chip: those of the latest read, and those of all reads.
 ///
 /// ```
 /// use recording::device_log::read_device_log;
@@ -62,8 +62,8 @@ pub struct ProgramPerfData {
 /// ```
 ///
 /// # Compatibility
-/// `GetLatestProgramsPerfData` and `GetAllProgramsPerfData` of TT-Metal's `profiler.hpp`. Launches of
-/// one program that no replay tells apart are several entries here.
+/// `GetLatestProgramsPerfData` and `GetAllProgramsPerfData` of TT-Metal's `profiler.hpp`. Here,
+/// several launches of one program outside replays are separate entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramsPerfData {
     analyses: ProgramAnalyses,
@@ -72,13 +72,13 @@ pub struct ProgramsPerfData {
 }
 
 impl ProgramsPerfData {
-    /// Begins without programs, with other analyses than upstream's own.
+    /// Creates an empty collection with custom analyses instead of TT-Metal's.
     #[must_use]
     pub fn new(analyses: ProgramAnalyses) -> Self {
         Self { analyses, ..Self::default() }
     }
 
-    /// Adds what one read gave, which becomes the latest.
+    /// Adds the results of one read, which becomes the latest.
     pub fn add_read(&mut self, readout: &Readout) {
         let report = DevicePerfReport::new(readout, self.analyses.clone(), false);
         self.latest = BTreeMap::new();
@@ -101,13 +101,13 @@ impl ProgramsPerfData {
         &self.all
     }
 
-    /// Sums up the kernels of the latest read.
+    /// Summarises the kernel durations of the latest read.
     #[must_use]
     pub fn latest_kernel_durations(&self, options: HistogramOptions) -> KernelDurationSummary {
         KernelDurationSummary::of(&self.latest, options)
     }
 
-    /// Sums up the kernels of all reads.
+    /// Summarises the kernel durations of all reads.
     #[must_use]
     pub fn all_kernel_durations(&self, options: HistogramOptions) -> KernelDurationSummary {
         KernelDurationSummary::of(&self.all, options)
@@ -133,16 +133,16 @@ fn program_of(report: &DevicePerfReport, row: &DevicePerfRow) -> ProgramPerfData
 /// Range and number of the buckets of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistogramOptions {
-    /// Lower end of the range; that of the durations by default.
+    /// Lower end of the range; the minimum of the durations by default.
     pub min_ns: Option<u64>,
-    /// Upper end of the range; that of the durations by default.
+    /// Upper end of the range; the maximum of the durations by default.
     pub max_ns: Option<u64>,
-    /// Number of buckets, at most [`HistogramOptions::MOST_BUCKETS`].
+    /// Number of buckets, limited to [`HistogramOptions::MOST_BUCKETS`].
     pub buckets: usize,
 }
 
 impl HistogramOptions {
-    /// Most buckets that a histogram has, whatever is asked for.
+    /// Maximum number of buckets of a histogram.
     pub const MOST_BUCKETS: usize = 1 << 16;
 }
 
@@ -152,32 +152,32 @@ impl Default for HistogramOptions {
     }
 }
 
-/// Summary of kernel durations that are not 0.
+/// Summary of the kernel durations above 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KernelDurationSummary {
     /// Number of durations.
     pub count: u64,
-    /// Least duration; `None` without any.
+    /// Minimum duration; `None` without durations.
     pub min_ns: Option<u64>,
-    /// Greatest duration.
+    /// Maximum duration.
     pub max_ns: Option<u64>,
     /// Mean duration.
     pub mean_ns: Option<f64>,
-    /// Histogram of the durations; `None` without any.
+    /// Histogram of the durations; `None` without durations.
     pub histogram: Option<DurationHistogram>,
 }
 
-/// Histogram with buckets of one width.
+/// Histogram with buckets of equal width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DurationHistogram {
-    /// Edges of the buckets, one more than there are buckets.
+    /// Edges of the buckets; one more than the number of buckets.
     pub edges_ns: Vec<u64>,
-    /// Durations in each bucket: from its lower edge to below its upper one; the last also holds its
-    /// upper edge.
+    /// Number of durations in each bucket. A bucket includes its lower edge and excludes its upper
+    /// edge; the last bucket includes both.
     pub counts: Vec<u64>,
-    /// Durations below the first edge.
+    /// Number of durations below the first edge.
     pub underflow: u64,
-    /// Durations above the last edge.
+    /// Number of durations above the last edge.
     pub overflow: u64,
 }
 
@@ -204,14 +204,15 @@ impl KernelDurationSummary {
     }
 }
 
-/// Title of the analysis that durations of kernels are taken from.
+/// Header of the analysis with the durations of kernels.
 const KERNEL_DURATION: &str = "DEVICE KERNEL DURATION [ns]";
-/// Widths of buckets are multiples of it.
+/// Bucket widths are multiples of this.
 const QUANTUM_NS: u64 = 100;
 
 impl DurationHistogram {
     /// # Compatibility
-    /// TT-Metal's summary: the width is a multiple of 100 ns, the first edge a multiple of the width.
+    /// TT-Metal's summary: the width is a multiple of 100 ns, and the first edge a multiple of the
+    /// width.
     fn of(durations: &[u64], (min, max): (u64, u64), buckets: usize) -> Self {
         let buckets = buckets.clamp(1, HistogramOptions::MOST_BUCKETS);
         let exact = max.saturating_sub(min).div_ceil(buckets as u64);

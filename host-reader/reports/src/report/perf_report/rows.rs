@@ -1,4 +1,4 @@
-//! The rows of a device perf report, computed and written.
+//! Rows of a device perf report: computation and CSV output.
 
 use super::{
     analyses::ProgramAnalyses,
@@ -19,7 +19,7 @@ const FIXED_TITLES: [&str; 8] = [
     "CORE COUNT",
     "AVAILABLE WORKER CORE COUNT",
 ];
-/// The analyses that latencies are measured between.
+/// Analyses between which latencies are measured.
 const LATENCY_ANALYSES: [&str; 2] =
     ["DEVICE KERNEL DURATION [ns]", "DEVICE KERNEL DURATION DM START [ns]"];
 const LATENCY_TITLES: [&str; 2] = ["OP TO OP LATENCY [ns]", "OP TO OP LATENCY BR/NRISC START [ns]"];
@@ -29,29 +29,29 @@ const LATENCY_TITLES: [&str; 2] = ["OP TO OP LATENCY [ns]", "OP TO OP LATENCY BR
 pub struct DevicePerfRow {
     /// Number of the chip.
     pub device_id: u32,
-    /// The program, encoded with its chip.
+    /// Program, encoded with its chip.
     pub run_host_id: u32,
-    /// The trace that was replayed, if any.
+    /// Replayed trace, if any.
     pub trace_id: Option<u64>,
-    /// Which replay of it, from 1.
+    /// Replay number of the trace, from 1.
     pub trace_replay: Option<u64>,
     /// First and last cycle of each analysis.
     pub spans: Vec<Option<(u64, u64)>>,
-    /// Nanoseconds between the kernels of the op before and this one's; between the op
-    /// before and the first kernel that moves data.
+    /// Nanoseconds from the previous op to this op's kernels, and to its first kernel that moves
+    /// data.
     pub latencies_ns: [Option<i64>; 2],
     cores: CoreCounts,
 }
 
-/// Cores of an op.
+/// Core counts of an op.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct CoreCounts {
     used: u64,
-    /// Worker cores that it had; `None` if that is not known.
+    /// Number of worker cores available to the op; `None` if unknown.
     available: Option<u64>,
 }
 
-/// A device perf report.
+/// Device perf report.
 ///
 /// ```
 /// use recording::device_log::read_device_log;
@@ -72,15 +72,15 @@ struct CoreCounts {
 pub struct DevicePerfReport {
     analyses: ProgramAnalyses,
     chips: Vec<ChipSummary>,
-    /// The rows: by chip, then program, trace and replay.
+    /// Rows sorted by chip, program, trace and replay.
     pub rows: Vec<DevicePerfRow>,
 }
 
 impl DevicePerfReport {
     /// Computes the rows of a readout.
     ///
-    /// With `is_exact`, launches of one program that are not told apart by a trace replay
-    /// share a row, from the first start of any to the last end of any, as upstream has it.
+    /// With `is_exact`, launches of one program outside trace replays share a row, from the first
+    /// start of any launch to the last end of any, as in TT-Metal's report.
     #[must_use]
     pub fn new(readout: &Readout, analyses: ProgramAnalyses, is_exact: bool) -> Self {
         let launches = launches_of(readout);
@@ -111,7 +111,7 @@ impl DevicePerfReport {
         let mut rows = Vec::with_capacity(gathered.len());
         for (key, (figures, cores, op)) in gathered {
             let (device_id, run_host_id, trace_id, trace_replay, _) = key;
-            // Over records that may be missing, nothing can be said.
+            // If records may be missing, the result is unknown.
             let is_known = op.is_none_or(|op| op.duration_doubt.is_none());
             let spans = figures.bounds.iter().map(|bounds| bounds.span().filter(|_| is_known));
             let latencies_ns = op.map_or([None; 2], latencies_of);
@@ -136,14 +136,14 @@ impl DevicePerfReport {
         report
     }
 
-    /// The nanoseconds of a row's analysis.
+    /// Returns the nanoseconds of a row's analysis.
     #[must_use]
     pub fn duration_ns(&self, row: &DevicePerfRow, analysis: usize) -> Option<u64> {
         let (start, end) = row.spans.get(analysis).copied().flatten()?;
         cycles_to_ns(end.saturating_sub(start), self.aiclk_mhz(row.device_id))
     }
 
-    /// The whole file; `name_of` gives the name of a chip's program.
+    /// Formats the whole file; `name_of` returns the name of a chip's program.
     #[must_use]
     pub fn to_csv(&self, name_of: impl Fn(u32, u32) -> String) -> String {
         let mut out = String::new();
@@ -159,7 +159,7 @@ impl DevicePerfReport {
         self.chips.iter().find(|chip| chip.chip_id == device_id)
     }
 
-    /// Titles of the durations alone, in the order of [`DevicePerfRow::spans`].
+    /// Returns the headers of the durations only, in the order of [`DevicePerfRow::spans`].
     pub(super) fn analysis_titles(&self) -> impl Iterator<Item = &str> {
         self.analyses.0.iter().map(|analysis| analysis.title.as_str())
     }
@@ -192,8 +192,8 @@ impl DevicePerfReport {
         cells
     }
 
-    /// Latencies by one analysis, as upstream has them: 0 for a chip's first row, none where ops
-    /// overlap, and scaled by the row's own rounded nanoseconds per cycle.
+    /// Adds latencies from one analysis, as TT-Metal computes them: 0 for a chip's first row, and
+    /// none if ops overlap. They are scaled by the row's own rounded nanoseconds per cycle.
     #[expect(clippy::indexing_slicing, reason = "indices are those of the rows themselves")]
     fn add_latencies(&mut self, which: usize, position: usize) {
         let span = |row: &DevicePerfRow| row.spans.get(position).copied().flatten();
@@ -217,7 +217,8 @@ impl DevicePerfReport {
 }
 
 impl DevicePerfRow {
-    /// Cores with a firmware zone, and those that the op had.
+    /// Returns the number of cores with a firmware zone, and the number of cores available to the
+    /// op.
     pub(super) const fn core_counts(&self) -> (u64, Option<u64>) {
         (self.cores.used, self.cores.available)
     }
@@ -229,7 +230,7 @@ impl DevicePerfRow {
     }
 }
 
-/// The latencies of an op, exact to the nanosecond.
+/// Returns the latencies of an op, exact to the nanosecond.
 fn latencies_of(op: &Op) -> [Option<i64>; 2] {
     [op.op_to_op_latency_ns, op.data_movement_op_to_op_latency_ns]
         .map(|ns| ns.and_then(|ns| i64::try_from(ns).ok()))
