@@ -1,7 +1,6 @@
-//! The simulator behind a C interface, `simulated_mesh.h`, so that hosts in C and C++ have
-//! something to read without a chip.
+//! C interface of the simulator, `simulated_mesh.h`: hosts in C and C++ can read simulated chips.
 //!
-//! Pointers are trusted here: the only callers are the hosts of the tests.
+//! Pointers are not checked here: the only callers are the hosts of the tests.
 
 use sim::{
     arch::Arch,

@@ -1,8 +1,8 @@
-//! Pointers that callers pass: checked as far as a pointer can be, then borrowed.
+//! Pointers that callers pass: checked for null and alignment, then borrowed.
 //!
-//! Every function here is unsafe for one reason: a pointer that is neither null nor misaligned
-//! may still lead nowhere. That it does not is the caller's part, and is stated in each function
-//! of the interface. Nothing behind these functions handles a pointer again.
+//! Every function here is unsafe for one reason: a pointer that is neither null nor misaligned may
+//! still be invalid. The caller must pass valid pointers, as each function of the interface states.
+//! No other code handles a caller's pointer.
 
 #![allow(unsafe_code, reason = "pointers of C are turned into references here")]
 
@@ -22,7 +22,7 @@ pub(crate) unsafe trait HasSize {
     const NAME: &'static str;
 }
 
-/// Returns the fault of a pointer that cannot be used, if it is one.
+/// Returns an error if a pointer is null or misaligned.
 fn check<T>(pointer: *const T, name: &str) -> Result<(), Fault> {
     if pointer.is_null() {
         return Err(Fault::invalid(format!("expected a pointer for `{name}`, found null")));
@@ -47,7 +47,7 @@ pub(crate) unsafe fn shared<'a, T>(pointer: *const T, name: &str) -> Result<&'a 
     Ok(unsafe { &*pointer })
 }
 
-/// Copies a struct, if the size in its first field is the one that this version has.
+/// Copies a struct, if the size in its first field is the size in this version.
 ///
 /// # Safety
 /// If `pointer` is neither null nor misaligned, it leads to a readable `usize`; and if that is
@@ -83,7 +83,7 @@ unsafe fn check_size<T: HasSize>(pointer: *const T, name: &str) -> Result<(), Fa
     ))
 }
 
-/// A place where a result goes, which is written once.
+/// Memory for a result, which is written once.
 #[derive(Debug)]
 pub(crate) struct Out<'a, T>(&'a mut MaybeUninit<T>);
 
@@ -120,7 +120,7 @@ impl<'a, T: HasSize> Out<'a, T> {
     }
 }
 
-/// Borrows an array; one without elements may be null.
+/// Borrows an array; a pointer to no elements may be null.
 ///
 /// # Safety
 /// If `pointer` is neither null nor misaligned, it leads to `count` valid elements that nobody
@@ -140,8 +140,7 @@ pub(crate) unsafe fn array<'a, T>(
     Ok(unsafe { std::slice::from_raw_parts(pointer, count) })
 }
 
-/// Borrows an array to be written, whose elements are plain numbers; one without elements may be
-/// null.
+/// Borrows an array of plain numbers for writing; a pointer to no elements may be null.
 ///
 /// # Safety
 /// If `pointer` is neither null nor misaligned, it leads to `count` elements that nobody else
@@ -173,7 +172,7 @@ fn check_extent<T>(count: usize, name: &str) -> Result<(), Fault> {
     Err(Fault::new(KprofStatus::WrongSize, format!("{text}, found {count}")))
 }
 
-/// Borrows a text.
+/// Borrows a text as UTF-8.
 ///
 /// # Safety
 /// If `pointer` is not null, it leads to bytes with a zero byte at their end, which nobody
@@ -198,7 +197,7 @@ pub(crate) unsafe fn path<'a>(pointer: *const c_char, name: &str) -> Result<&'a 
     Ok(Path::new(text))
 }
 
-/// Takes back what [`Box::into_raw`] gave; `None` for null.
+/// Takes back a pointer that [`Box::into_raw`] returned; `None` for null.
 ///
 /// # Safety
 /// If `pointer` is not null, it came from [`Box::into_raw`] of a `Box<T>` and was not taken back
@@ -226,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_size_of_another_version_is_refused_before_anything_else_is_read() {
-        // Memory for the size alone: anything more that is read is found by Miri.
+        // Memory for the size only: Miri finds every read beyond it.
         let size = 8_usize;
         let pointer = (&raw const size).cast::<Three>();
         // SAFETY: the pointer leads to a `usize`, which is not the size of `Three`.
