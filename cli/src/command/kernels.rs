@@ -11,8 +11,8 @@ use sim::{
 };
 use std::{fmt, num::NonZeroUsize};
 
-/// The kernels that were asked for; object code if nothing was said and there is any, and
-/// otherwise native kernels and a line that says why. Only our own simulator has those.
+/// Returns the requested kind of kernels. Default: object code if available; otherwise native
+/// kernels, with a note that states the reason. Only kprof's own simulator has native kernels.
 pub(super) fn choose(
     asked: Option<Kernels>,
     backend: Backend,
@@ -49,12 +49,12 @@ pub(super) fn choose(
 enum Hindrance {
     /// This program was built without any.
     NoObjectCode,
-    /// A kernel of the workload has none; that of a pipeline is the only one.
+    /// A kernel of the workload exists only as a native function. Only pipelines have such kernels.
     NativeKernel,
 }
 
 impl Hindrance {
-    /// Returns the first reason; `None` if object code can run.
+    /// Returns the first reason that applies; `None` if object code can run.
     const fn of(has_object_code: bool, is_in_object_code: bool) -> Option<Self> {
         match (has_object_code, is_in_object_code) {
             (false, _) => Some(Self::NoObjectCode),
@@ -93,7 +93,7 @@ pub(super) fn use_threads(count: Option<NonZeroUsize>) -> Result<(), Failure> {
     })
 }
 
-/// Prints kernels that went wrong, at most `rows` of them; returns true if there were any.
+/// Prints at most `rows` failed kernels; returns true if there were any.
 pub(super) fn print_failures(failures: &[String], rows: usize) -> bool {
     let shown = if rows == 0 { failures.len() } else { rows };
     for failure in failures.iter().take(shown) {

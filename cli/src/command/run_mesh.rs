@@ -1,4 +1,4 @@
-//! The mesh of `kprof run`, as its options describe it.
+//! The mesh of `kprof run`, built from the options.
 
 use super::{
     kernels,
@@ -18,7 +18,7 @@ use sim::{
     workload::Plan,
 };
 
-/// Returns the architecture that was asked for.
+/// Returns the requested architecture.
 pub(super) fn arch(args: &WorkloadArgs) -> Result<Arch, Failure> {
     Arch::from_name(&args.arch).ok_or_else(|| unknown_arch(&args.arch))
 }
@@ -84,7 +84,7 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
     Ok(config)
 }
 
-/// Chooses the kind of the kernels, and lets them wait for the host in the debug dump.
+/// Chooses the kind of the kernels, and makes them wait for the host in the debug dump.
 pub(super) fn with_kernels(
     config: MeshConfig,
     args: &WorkloadArgs,
@@ -101,7 +101,8 @@ pub(super) fn with_kernels(
     Ok(if args.noc_debug_dump { config.with_debug_dump() } else { config })
 }
 
-/// Refuses the debug dump where cores cannot wait for the host; `kernels` once they are chosen.
+/// Refuses the debug dump if cores cannot wait for the host; `kernels` is `None` until they are
+/// chosen.
 fn check_debug_dump(
     args: &WorkloadArgs,
     work: &Work,
@@ -124,7 +125,7 @@ fn check_debug_dump(
     Ok(())
 }
 
-/// Returns true for object code that waits for other kernels and is to record that.
+/// Returns true for object code that must record its waits for other kernels.
 fn records_object_waits(args: &WorkloadArgs, work: &Work) -> bool {
     let has_waits = work.name() == PIPELINE && !matches!(args.waits, Waits::Off | Waits::Windows);
     let has_room =
@@ -140,7 +141,7 @@ fn unknown_arch(name: &str) -> Failure {
     ))
 }
 
-/// Counts the worker cores of a chip, and its Tensix cores that dispatch instead.
+/// Returns the numbers of a chip's worker cores and of its dispatching Tensix cores.
 pub(super) fn core_counts(mesh: &SimulatedMesh, config: &MeshConfig) -> (u32, u32) {
     let workers = mesh.chip(0).map_or(0, |chip| chip.workers().count());
     let workers = u32::try_from(workers).unwrap_or(u32::MAX);

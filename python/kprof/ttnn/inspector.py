@@ -120,7 +120,7 @@ class Inspector:
             self._rest = ""
 
     def _take_kernels(self, launch_ns: int) -> str:
-        """Returns the kernels of the programs created since the last launch of another workload.
+        """Returns the kernels of the programs created since the previous launch.
         The log does not name the programs of a workload. They are created right before its first
         launch, and may be compiled after this launch was logged.
         """
