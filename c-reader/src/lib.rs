@@ -24,8 +24,8 @@
 //! - **Callbacks** run only in the thread that called the library, during that call. Callbacks of a
 //!   mesh with a periodic reader run only in the reader's thread. They must return: no exception
 //!   and no `longjmp` may leave them.
-//! - **Lifetimes.** Texts and columns belong to the recording that gave them, and are valid and
-//!   unchanged until it is freed.
+//! - **Lifetimes.** Texts and columns belong to the recording that returned them. They are valid
+//!   and unchanged until the recording is freed.
 
 #![deny(unsafe_code)]
 

@@ -2,13 +2,14 @@
 //!
 //! # Rules
 //! 1. Only named ranges are accessed: the profiler's words at the addresses in the firmware's ELF
-//!    files, the part of DRAM that these words name, and the two words of a tile's wall clock. 2.
-//!    Only NoC 1 is used; TT-Metal's own host traffic runs on NoC 0. 3. The first word of each
-//!    access is read by itself. If the tile does not answer, the rest is not read. 4. The bus
-//!    returns a word of all ones when a chip is gone. Such a word is accepted only if the first
-//!    word of a control vector, which is never all ones, can still be read. Otherwise this chip is
-//!    not accessed again. 5. Nothing is written unless the caller permits it, and then only to
-//!    control vectors.
+//!    files, the part of DRAM that these words name, and the two words of a tile's wall clock.
+//! 2. Only NoC 1 is used; TT-Metal's own host traffic runs on NoC 0.
+//! 3. The first word of each access is read by itself. If the tile does not answer, the rest is not
+//!    read.
+//! 4. The bus returns a word of all ones when a chip is gone. Such a word is accepted only if the
+//!    first word of a control vector, which is never all ones, can still be read. Otherwise this
+//!    chip is not accessed again.
+//! 5. Nothing is written unless the caller permits it, and then only to control vectors.
 //!
 //! # Compatibility
 //! Hosts crashed after reads of registers that do not answer: tt-metal #32929, tt-umd #1673,

@@ -161,7 +161,7 @@ class DeviceProfiler:
         )
 
     def release(self) -> None:
-        """Frees the tensors; first takes the lanes from all cores, so that no core writes to them."""
+        """Frees the tensors. Takes the lanes from all cores first, so that no core writes there."""
         self._launch_for(kernels.TAKE_LANES, self.answers, self._all_places, 64)
         _ttnn.synchronize_device(self.device)
         for tensor in self.tensors:
