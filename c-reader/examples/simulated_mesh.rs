@@ -218,7 +218,7 @@ pub extern "C" fn simulated_mesh_core(
 /// See the header.
 ///
 /// # Safety
-/// `words` must lead to `count` words.
+/// `words` must point to `count` words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn simulated_mesh_read_l1(
     mesh: &mut SimulatedMesh,
@@ -237,7 +237,7 @@ pub unsafe extern "C" fn simulated_mesh_read_l1(
 /// See the header.
 ///
 /// # Safety
-/// `words` must lead to `count` words.
+/// `words` must point to `count` words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn simulated_mesh_write_l1(
     mesh: &mut SimulatedMesh,
@@ -256,7 +256,7 @@ pub unsafe extern "C" fn simulated_mesh_write_l1(
 /// See the header.
 ///
 /// # Safety
-/// `words` must lead to `count` words.
+/// `words` must point to `count` words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn simulated_mesh_read_dram(
     mesh: &mut SimulatedMesh,

@@ -473,10 +473,10 @@ const char *kprof_last_error(void);
 /// Creates a mesh of these chips. The descriptions are copied.
 ///
 /// # Safety
-/// `callbacks`, `chips` and everything that they lead to must be valid during the call. Until the
+/// `callbacks`, `chips` and everything that they point to must be valid during the call. Until the
 /// mesh is freed, its callbacks must be callable with its context by every thread that calls the
 /// library with the mesh, and by that of a periodic reader; they must fill or read no more words
-/// than they are asked to, and must return. `mesh` must lead to memory for a pointer.
+/// than they are asked to, and must return. `mesh` must point to memory for a pointer.
 enum KprofStatus kprof_mesh_new(const struct KprofMeshCallbacks *callbacks,
                                 const struct KprofChip *chips,
                                 size_t chip_count,
@@ -499,7 +499,7 @@ enum KprofStatus kprof_init_device_profiler(struct KprofMesh *mesh,
 /// name.
 ///
 /// # Safety
-/// `options` must be null or valid, `capture` null or a text, and `session` must lead to memory
+/// `options` must be null or valid, `capture` null or a text, and `session` must point to memory
 /// for a pointer.
 enum KprofStatus kprof_session_new(const struct KprofReadOptions *options,
                                    const char *capture,
@@ -570,8 +570,8 @@ enum KprofStatus kprof_session_read(struct KprofSession *session,
 /// `is_about_to` receives 1 if so, else 0.
 ///
 /// # Safety
-/// The first two must be null or handles that are not freed, and `is_about_to` must lead to
-/// memory for a number.
+/// The first two must be null or handles that are not freed, and `is_about_to` must point to memory
+/// for a number.
 enum KprofStatus kprof_session_about_to_overflow(struct KprofSession *session,
                                                  struct KprofMesh *mesh,
                                                  uint32_t launches,
@@ -582,7 +582,7 @@ enum KprofStatus kprof_session_about_to_overflow(struct KprofSession *session,
 /// Afterwards, the session can only be freed.
 ///
 /// # Safety
-/// `session` must be null or a session that is not freed, and `recording` must lead to memory for
+/// `session` must be null or a session that is not freed, and `recording` must point to memory for
 /// a pointer.
 enum KprofStatus kprof_session_finish(struct KprofSession *session,
                                       struct KprofRecording **recording);
@@ -591,7 +591,7 @@ enum KprofStatus kprof_session_finish(struct KprofSession *session,
 ///
 /// # Safety
 /// `mesh` must be null or a mesh that is not freed, `options` null or valid, and `recording` must
-/// lead to memory for a pointer.
+/// point to memory for a pointer.
 enum KprofStatus kprof_read_device_profiler(struct KprofMesh *mesh,
                                             const struct KprofReadOptions *options,
                                             struct KprofRecording **recording);
@@ -610,7 +610,7 @@ enum KprofStatus kprof_session_keep_programs(struct KprofSession *session);
 /// session is freed.
 ///
 /// # Safety
-/// `session` must be null or a session that is not freed, and `json` must lead to memory for a
+/// `session` must be null or a session that is not freed, and `json` must point to memory for a
 /// text.
 enum KprofStatus kprof_session_programs_json(struct KprofSession *session,
                                              uint32_t is_of_all,
@@ -625,7 +625,7 @@ enum KprofStatus kprof_session_programs_json(struct KprofSession *session,
 /// programs. After a read that takes longer than the period, the next read begins at once.
 ///
 /// # Safety
-/// `session` and `mesh` must be null or handles that are not freed, and `reader` must lead to
+/// `session` and `mesh` must be null or handles that are not freed, and `reader` must point to
 /// memory for a pointer.
 enum KprofStatus kprof_periodic_start(struct KprofSession *session,
                                       struct KprofMesh *mesh,
@@ -635,7 +635,7 @@ enum KprofStatus kprof_periodic_start(struct KprofSession *session,
 /// Writes the number of reads until now to `counts`.
 ///
 /// # Safety
-/// `reader` must be null or a reader that is not stopped, and `counts` must lead to a struct whose
+/// `reader` must be null or a reader that is not stopped, and `counts` must point to a struct whose
 /// size is set.
 enum KprofStatus kprof_periodic_counts(const struct KprofPeriodicReader *reader,
                                        struct KprofPeriodicCounts *counts);
@@ -648,7 +648,7 @@ enum KprofStatus kprof_periodic_counts(const struct KprofPeriodicReader *reader,
 ///
 /// # Safety
 /// `reader` must be null or come from `kprof_periodic_start`, and must not be used again; `counts`
-/// must be null or lead to a struct whose size is set.
+/// must be null or point to a struct whose size is set.
 enum KprofStatus kprof_periodic_stop(struct KprofPeriodicReader *reader,
                                      struct KprofPeriodicCounts *counts);
 
@@ -656,7 +656,7 @@ enum KprofStatus kprof_periodic_stop(struct KprofPeriodicReader *reader,
 /// from 0.
 ///
 /// # Safety
-/// `file` must be null or a text, and `recording` must lead to memory for a pointer.
+/// `file` must be null or a text, and `recording` must point to memory for a pointer.
 enum KprofStatus kprof_load(const char *file,
                             size_t run,
                             struct KprofRecording **recording);
@@ -671,7 +671,7 @@ enum KprofStatus kprof_recording_free(struct KprofRecording *recording);
 /// Writes the counts of a recording to `counts`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `counts` must lead to a struct
+/// `recording` must be null or a recording that is not freed, and `counts` must point to a struct
 /// whose size is set.
 enum KprofStatus kprof_recording_counts(const struct KprofRecording *recording,
                                         struct KprofCounts *counts);
@@ -680,7 +680,7 @@ enum KprofStatus kprof_recording_counts(const struct KprofRecording *recording,
 /// less than `KprofCounts.lanes`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `lane` must lead to a struct
+/// `recording` must be null or a recording that is not freed, and `lane` must point to a struct
 /// whose size is set.
 enum KprofStatus kprof_recording_lane(const struct KprofRecording *recording,
                                       size_t index,
@@ -689,7 +689,7 @@ enum KprofStatus kprof_recording_lane(const struct KprofRecording *recording,
 /// Writes name and source of a zone to `zone`. The heads of records contain the number of the zone.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `zone` must lead to a struct
+/// `recording` must be null or a recording that is not freed, and `zone` must point to a struct
 /// whose size is set.
 enum KprofStatus kprof_recording_zone(const struct KprofRecording *recording,
                                       uint32_t number,
@@ -702,7 +702,7 @@ enum KprofStatus kprof_recording_zone(const struct KprofRecording *recording,
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, `table` must be null or a text, and
-/// `column` must lead to a struct whose size is set.
+/// `column` must point to a struct whose size is set.
 enum KprofStatus kprof_recording_column_at(const struct KprofRecording *recording,
                                            const char *table,
                                            size_t index,
@@ -721,7 +721,7 @@ enum KprofStatus kprof_recording_column(const struct KprofRecording *recording,
 /// to `count`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and the others must lead to memory
+/// `recording` must be null or a recording that is not freed, and the others must point to memory
 /// for a pointer and for a number.
 enum KprofStatus kprof_recording_uncounted(const struct KprofRecording *recording,
                                            const struct KprofText **rows,
@@ -731,7 +731,7 @@ enum KprofStatus kprof_recording_uncounted(const struct KprofRecording *recordin
 /// and their number to `count`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and the others must lead to memory
+/// `recording` must be null or a recording that is not freed, and the others must point to memory
 /// for a pointer and for a number.
 enum KprofStatus kprof_recording_anomalies(const struct KprofRecording *recording,
                                            const struct KprofAnomaly **rows,
@@ -740,7 +740,7 @@ enum KprofStatus kprof_recording_anomalies(const struct KprofRecording *recordin
 /// Writes the clock of a chip that has records to `clock`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `clock` must lead to a struct
+/// `recording` must be null or a recording that is not freed, and `clock` must point to a struct
 /// whose size is set.
 enum KprofStatus kprof_recording_clock(const struct KprofRecording *recording,
                                        uint32_t chip_id,
@@ -750,8 +750,8 @@ enum KprofStatus kprof_recording_clock(const struct KprofRecording *recording,
 /// their largest possible error.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed; `cycles` and `host_ns` must lead to
-/// `count` numbers each that do not overlap, and `bound_ns` must be null or lead to memory for a
+/// `recording` must be null or a recording that is not freed; `cycles` and `host_ns` must point to
+/// `count` numbers each that do not overlap, and `bound_ns` must be null or point to memory for a
 /// number.
 enum KprofStatus kprof_recording_host_ns(const struct KprofRecording *recording,
                                          uint32_t chip_id,
@@ -764,7 +764,7 @@ enum KprofStatus kprof_recording_host_ns(const struct KprofRecording *recording,
 /// The text belongs to the recording.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `json` must lead to memory for a
+/// `recording` must be null or a recording that is not freed, and `json` must point to memory for a
 /// text.
 enum KprofStatus kprof_recording_explain_json(const struct KprofRecording *recording,
                                               struct KprofText *json);

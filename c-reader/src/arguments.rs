@@ -39,8 +39,8 @@ fn check<T>(pointer: *const T, name: &str) -> Result<(), Fault> {
 /// Borrows the value behind a pointer.
 ///
 /// # Safety
-/// If `pointer` is neither null nor misaligned, it leads to a valid `T` that nobody changes
-/// during `'a`.
+/// If `pointer` is neither null nor misaligned, it points to a valid `T` that nobody changes during
+/// `'a`.
 pub(crate) unsafe fn shared<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Fault> {
     check(pointer, name)?;
     // SAFETY: not null and aligned as just checked; valid and unchanged as the caller promises.
@@ -50,8 +50,8 @@ pub(crate) unsafe fn shared<'a, T>(pointer: *const T, name: &str) -> Result<&'a 
 /// Copies a struct, if the size in its first field is the size in this version.
 ///
 /// # Safety
-/// If `pointer` is neither null nor misaligned, it leads to a readable `usize`; and if that is
-/// the size of `T`, to a valid `T`.
+/// If `pointer` is neither null nor misaligned, it points to a readable `usize`; and if that is the
+/// size of `T`, to a valid `T`.
 pub(crate) unsafe fn sized<T: HasSize + Copy>(pointer: *const T, name: &str) -> Result<T, Fault> {
     // SAFETY: the caller makes both promises.
     unsafe { check_size(pointer, name) }?;
@@ -63,7 +63,7 @@ pub(crate) unsafe fn sized<T: HasSize + Copy>(pointer: *const T, name: &str) -> 
 /// Checks the size in the first field of a struct.
 ///
 /// # Safety
-/// If `pointer` is neither null nor misaligned, it leads to a readable `usize`.
+/// If `pointer` is neither null nor misaligned, it points to a readable `usize`.
 unsafe fn check_size<T: HasSize>(pointer: *const T, name: &str) -> Result<(), Fault> {
     check(pointer, name)?;
     // SAFETY: the first field of `T` is a `usize` (`HasSize`), so `pointer` is aligned for one,
@@ -91,7 +91,7 @@ impl<'a, T> Out<'a, T> {
     /// Takes a pointer for a result.
     ///
     /// # Safety
-    /// If `pointer` is neither null nor misaligned, it leads to memory for a `T` that nobody else
+    /// If `pointer` is neither null nor misaligned, it points to memory for a `T` that nobody else
     /// uses during `'a`.
     pub(crate) unsafe fn new(pointer: *mut T, name: &str) -> Result<Self, Fault> {
         check(pointer, name)?;
@@ -110,7 +110,7 @@ impl<'a, T: HasSize> Out<'a, T> {
     /// Takes a pointer to a struct whose size the caller has set.
     ///
     /// # Safety
-    /// If `pointer` is neither null nor misaligned, it leads to a readable `usize`; and if that is
+    /// If `pointer` is neither null nor misaligned, it points to a readable `usize`; and if that is
     /// the size of `T`, to memory for a `T` that nobody else uses during `'a`.
     pub(crate) unsafe fn sized(pointer: *mut T, name: &str) -> Result<Self, Fault> {
         // SAFETY: the caller promises that a size can be read.
@@ -123,7 +123,7 @@ impl<'a, T: HasSize> Out<'a, T> {
 /// Borrows an array; a pointer to no elements may be null.
 ///
 /// # Safety
-/// If `pointer` is neither null nor misaligned, it leads to `count` valid elements that nobody
+/// If `pointer` is neither null nor misaligned, it points to `count` valid elements that nobody
 /// changes during `'a`.
 pub(crate) unsafe fn array<'a, T>(
     pointer: *const T,
@@ -143,8 +143,8 @@ pub(crate) unsafe fn array<'a, T>(
 /// Borrows an array of plain numbers for writing; a pointer to no elements may be null.
 ///
 /// # Safety
-/// If `pointer` is neither null nor misaligned, it leads to `count` elements that nobody else
-/// uses during `'a`.
+/// If `pointer` is neither null nor misaligned, it points to `count` elements that nobody else uses
+/// during `'a`.
 pub(crate) unsafe fn array_mut<'a>(
     pointer: *mut i64,
     count: usize,
@@ -175,8 +175,8 @@ fn check_extent<T>(count: usize, name: &str) -> Result<(), Fault> {
 /// Borrows a text as UTF-8.
 ///
 /// # Safety
-/// If `pointer` is not null, it leads to bytes with a zero byte at their end, which nobody
-/// changes during `'a`.
+/// If `pointer` is not null, it points to bytes with a zero byte at their end, which nobody changes
+/// during `'a`.
 pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str, Fault> {
     check(pointer, name)?;
     // SAFETY: not null as just checked; ended by a zero byte and unchanged as the caller promises.

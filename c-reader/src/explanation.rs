@@ -12,7 +12,7 @@ use crate::{
 /// The text belongs to the recording.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `json` must lead to memory for a
+/// `recording` must be null or a recording that is not freed, and `json` must point to memory for a
 /// text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_explain_json(

@@ -394,10 +394,10 @@ impl Mesh for CallbackMesh {
 /// Creates a mesh of these chips. The descriptions are copied.
 ///
 /// # Safety
-/// `callbacks`, `chips` and everything that they lead to must be valid during the call. Until the
+/// `callbacks`, `chips` and everything that they point to must be valid during the call. Until the
 /// mesh is freed, its callbacks must be callable with its context by every thread that calls the
 /// library with the mesh, and by that of a periodic reader; they must fill or read no more words
-/// than they are asked to, and must return. `mesh` must lead to memory for a pointer.
+/// than they are asked to, and must return. `mesh` must point to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_mesh_new(
     callbacks: *const KprofMeshCallbacks,
@@ -449,7 +449,7 @@ pub unsafe extern "C" fn kprof_mesh_free(mesh: *mut KprofMesh) -> KprofStatus {
 /// Copies a chip's description.
 ///
 /// # Safety
-/// Its pointers must be null or lead to a text and to as many cores as it says.
+/// Its pointers must be null or point to a text and to as many cores as it says.
 unsafe fn describe(chip: &KprofChip) -> Result<DeviceDescription, Fault> {
     // SAFETY: the caller promises a text.
     let arch = unsafe { text(chip.arch, "chips.arch") }?;

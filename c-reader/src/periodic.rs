@@ -84,7 +84,7 @@ impl Progress {
 /// programs. After a read that takes longer than the period, the next read begins at once.
 ///
 /// # Safety
-/// `session` and `mesh` must be null or handles that are not freed, and `reader` must lead to
+/// `session` and `mesh` must be null or handles that are not freed, and `reader` must point to
 /// memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_periodic_start(
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn kprof_periodic_start(
 /// Writes the number of reads until now to `counts`.
 ///
 /// # Safety
-/// `reader` must be null or a reader that is not stopped, and `counts` must lead to a struct whose
+/// `reader` must be null or a reader that is not stopped, and `counts` must point to a struct whose
 /// size is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_periodic_counts(
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn kprof_periodic_counts(
 ///
 /// # Safety
 /// `reader` must be null or come from `kprof_periodic_start`, and must not be used again; `counts`
-/// must be null or lead to a struct whose size is set.
+/// must be null or point to a struct whose size is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_periodic_stop(
     reader: *mut KprofPeriodicReader,

@@ -33,7 +33,7 @@ pub unsafe extern "C" fn kprof_session_keep_programs(session: *mut KprofSession)
 /// session is freed.
 ///
 /// # Safety
-/// `session` must be null or a session that is not freed, and `json` must lead to memory for a
+/// `session` must be null or a session that is not freed, and `json` must point to memory for a
 /// text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_session_programs_json(

@@ -277,7 +277,7 @@ unsafe impl HasSize for KprofClock {
 /// from 0.
 ///
 /// # Safety
-/// `file` must be null or a text, and `recording` must lead to memory for a pointer.
+/// `file` must be null or a text, and `recording` must point to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_load(
     file: *const c_char,
@@ -319,7 +319,7 @@ pub unsafe extern "C" fn kprof_recording_free(recording: *mut KprofRecording) ->
 /// Writes the counts of a recording to `counts`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `counts` must lead to a struct
+/// `recording` must be null or a recording that is not freed, and `counts` must point to a struct
 /// whose size is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_counts(
@@ -339,7 +339,7 @@ pub unsafe extern "C" fn kprof_recording_counts(
 /// less than `KprofCounts.lanes`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `lane` must lead to a struct
+/// `recording` must be null or a recording that is not freed, and `lane` must point to a struct
 /// whose size is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_lane(
@@ -381,7 +381,7 @@ pub unsafe extern "C" fn kprof_recording_lane(
 /// Writes name and source of a zone to `zone`. The heads of records contain the number of the zone.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `zone` must lead to a struct
+/// `recording` must be null or a recording that is not freed, and `zone` must point to a struct
 /// whose size is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_zone(
@@ -420,7 +420,7 @@ pub unsafe extern "C" fn kprof_recording_zone(
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, `table` must be null or a text, and
-/// `column` must lead to a struct whose size is set.
+/// `column` must point to a struct whose size is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_column_at(
     recording: *const KprofRecording,
@@ -489,7 +489,7 @@ unsafe fn give_column(
 /// to `count`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and the others must lead to memory
+/// `recording` must be null or a recording that is not freed, and the others must point to memory
 /// for a pointer and for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_uncounted(
@@ -505,7 +505,7 @@ pub unsafe extern "C" fn kprof_recording_uncounted(
 /// and their number to `count`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and the others must lead to memory
+/// `recording` must be null or a recording that is not freed, and the others must point to memory
 /// for a pointer and for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_anomalies(
@@ -544,7 +544,7 @@ unsafe fn give<T>(
 /// Writes the clock of a chip that has records to `clock`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `clock` must lead to a struct
+/// `recording` must be null or a recording that is not freed, and `clock` must point to a struct
 /// whose size is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_clock(
@@ -578,8 +578,8 @@ pub unsafe extern "C" fn kprof_recording_clock(
 /// their largest possible error.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed; `cycles` and `host_ns` must lead to
-/// `count` numbers each that do not overlap, and `bound_ns` must be null or lead to memory for a
+/// `recording` must be null or a recording that is not freed; `cycles` and `host_ns` must point to
+/// `count` numbers each that do not overlap, and `bound_ns` must be null or point to memory for a
 /// number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_host_ns(

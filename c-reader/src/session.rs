@@ -226,7 +226,7 @@ pub unsafe extern "C" fn kprof_init_device_profiler(
 /// name.
 ///
 /// # Safety
-/// `options` must be null or valid, `capture` null or a text, and `session` must lead to memory
+/// `options` must be null or valid, `capture` null or a text, and `session` must point to memory
 /// for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_session_new(
@@ -406,8 +406,8 @@ pub unsafe extern "C" fn kprof_session_read(
 /// `is_about_to` receives 1 if so, else 0.
 ///
 /// # Safety
-/// The first two must be null or handles that are not freed, and `is_about_to` must lead to
-/// memory for a number.
+/// The first two must be null or handles that are not freed, and `is_about_to` must point to memory
+/// for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_session_about_to_overflow(
     session: *mut KprofSession,
@@ -432,7 +432,7 @@ pub unsafe extern "C" fn kprof_session_about_to_overflow(
 /// Afterwards, the session can only be freed.
 ///
 /// # Safety
-/// `session` must be null or a session that is not freed, and `recording` must lead to memory for
+/// `session` must be null or a session that is not freed, and `recording` must point to memory for
 /// a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_session_finish(
@@ -453,7 +453,7 @@ pub unsafe extern "C" fn kprof_session_finish(
 ///
 /// # Safety
 /// `mesh` must be null or a mesh that is not freed, `options` null or valid, and `recording` must
-/// lead to memory for a pointer.
+/// point to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_read_device_profiler(
     mesh: *mut KprofMesh,

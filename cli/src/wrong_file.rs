@@ -9,7 +9,7 @@ const HEAD_BYTES: u64 = 4096;
 /// Kinds of files, identified by content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileKind {
-    /// `ops_perf_results*.csv` with op names, or the streaming profiler's programs.
+    /// `ops_perf_results*.csv` with op names, or the streaming profiler's CSV of programs.
     OpsCsv,
     /// `ops_perf_results*.csv` of a device log alone: no column `OP CODE`.
     DeviceOpsCsv,

@@ -13,7 +13,7 @@
 //! | how is a session read in several reads into one capture? | [`Session`] |
 //! | which op does a launch belong to? | [`launches`] |
 //! | which ttnn would a program import? | [`package`] |
-//! | how are its kernels compiled with our header? | [`tree`] |
+//! | how are a program's kernels compiled with kprof's header? | [`tree`] |
 //! | which simulator stands in for a chip? | [`simulator`] |
 
 #![forbid(unsafe_code)]

@@ -121,7 +121,9 @@ impl Simulator {
     /// library's path in it.
     ///
     /// The path is for `TT_METAL_SIMULATOR`. The description comes from `base`, the root of
-    /// tt-metal. The library that comes with kprof is searched in `places`.
+    /// tt-metal. The folders in `places` are searched for the library that comes with kprof. A
+    /// library with a descriptor next to it is used without such a folder, unless an architecture
+    /// is given.
     ///
     /// # Errors
     /// If the library or the description is missing, or the folder cannot be made.

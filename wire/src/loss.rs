@@ -35,12 +35,13 @@ impl LossKind {
     }
 }
 
-/// Lost records by kind, or the counters of one RISC. A zone counts once, start and end together.
+/// Numbers of lost records by kind, or the loss counters of one RISC. A zone counts once, with its
+/// start and end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LossCounts {
-    /// Whole zones.
+    /// Lost zones.
     pub zones: u32,
-    /// Timestamped data of both sizes.
+    /// Lost timestamped data of both sizes.
     pub data: u32,
     /// Events.
     pub events: u32,

@@ -25,7 +25,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum NocEventKind {
-    /// Read of bytes.
+    /// Read of a number of bytes.
     Read = 1,
     /// Setting of the state of reads.
     ReadSetState = 2,
@@ -45,7 +45,7 @@ pub enum NocEventKind {
     ReadDramShardedSetState = 9,
     /// Read from a DRAM shard.
     ReadDramShardedWithState = 10,
-    /// Write of bytes.
+    /// Write of a number of bytes.
     Write = 11,
     /// Setting of the transaction id of writes.
     WriteSetTrid = 12,
@@ -69,9 +69,9 @@ pub enum NocEventKind {
     WriteBarrierEnd = 21,
     /// Wait for the writes of a transaction id.
     WriteBarrierWithTrid = 22,
-    /// Wait until writes have left.
+    /// Wait until writes have left the tile.
     WriteFlush = 23,
-    /// Wait until the writes of a transaction id have left.
+    /// Wait until the writes of a transaction id have left the tile.
     WriteFlushWithTrid = 24,
     /// Wait for all outstanding transfers.
     FullBarrier = 25,

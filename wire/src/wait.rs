@@ -44,9 +44,9 @@ pub const NOC_BARRIER_ZONE: &str = "SYNC-NOC-BARRIER";
 pub const CB_PUSH_ZONE: &str = "SYNC-CB-PUSH";
 /// Name of tiles taken from a circular buffer.
 pub const CB_POP_ZONE: &str = "SYNC-CB-POP";
-/// Name of changes of a semaphore of the tile itself.
+/// Name of changes to a semaphore of the tile itself.
 pub const SEM_SET_ZONE: &str = "SYNC-SEM-SET";
-/// Name of changes of a semaphore of other tiles.
+/// Name of changes to a semaphore of other tiles.
 pub const SEM_SET_REMOTE_ZONE: &str = "SYNC-SEM-SET-REMOTE";
 /// Suffix of the name under which upstream records a wait's key, inside the wait's zone.
 pub const KEY_SUFFIX: &str = "-KEY";

@@ -11,7 +11,7 @@ const CONTROL: NamedRange =
 const MARKERS: NamedRange =
     NamedRange { start: 0xC00, size_bytes: 2048, range_use: RangeUse::Markers };
 
-/// An access: true for a write, NoC, tile, address, number of bytes.
+/// An access: whether it is a write, its NoC, tile, address and number of bytes.
 type Noted = (bool, u8, NocTile, u64, usize);
 
 /// A chip whose words hold their own address unless set otherwise.

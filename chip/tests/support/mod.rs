@@ -28,7 +28,7 @@ use std::sync::{
 };
 use wire::{CoreKind, control::ControlLayout, vector::VECTOR_BYTES};
 
-/// An access: true for a write, NoC, tile, address, number of bytes.
+/// An access: whether it is a write, its NoC, tile, address and number of bytes.
 pub(crate) type Noted = (bool, u8, NocTile, u64, usize);
 
 /// A simulated chip that a host accesses over its NoC.

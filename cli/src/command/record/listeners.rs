@@ -50,8 +50,8 @@ impl Search {
     }
 }
 
-/// Maximum number of searches for the process of a socket, which may be missing at first while the
-/// socket is passed on.
+/// Maximum number of searches for the process of a socket. A first search may fail because the
+/// socket is still being passed to that process.
 const MOST_LOOKS: u32 = 20;
 
 #[cfg(target_os = "linux")]
