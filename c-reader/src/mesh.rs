@@ -449,7 +449,8 @@ pub unsafe extern "C" fn kprof_mesh_free(mesh: *mut KprofMesh) -> KprofStatus {
 /// Copies a chip's description.
 ///
 /// # Safety
-/// Its pointers must be null or point to a text and to as many cores as it says.
+/// `chip.arch` must be null or point to a text. `chip.cores` must be null or point to
+/// `chip.core_count` cores.
 unsafe fn describe(chip: &KprofChip) -> Result<DeviceDescription, Fault> {
     // SAFETY: the caller promises a text.
     let arch = unsafe { text(chip.arch, "chips.arch") }?;

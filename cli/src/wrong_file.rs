@@ -11,7 +11,7 @@ const HEAD_BYTES: u64 = 4096;
 enum FileKind {
     /// `ops_perf_results*.csv` with op names, or the streaming profiler's CSV of programs.
     OpsCsv,
-    /// `ops_perf_results*.csv` of a device log alone: no column `OP CODE`.
+    /// `ops_perf_results*.csv` made only from a device log, without a column `OP CODE`.
     DeviceOpsCsv,
     /// A Tracy recording.
     TracyFile,

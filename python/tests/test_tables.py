@@ -277,7 +277,7 @@ def addresses(column: pyarrow.ChunkedArray) -> list[list[int | None]]:
 
 
 def test_libraries_take_numbers_where_they_are(matmul: kprof.Recording) -> None:
-    """Leaves texts out: polars renumbers dictionaries with 32 bits."""
+    """Leaves texts out: polars encodes their dictionaries again, with 32-bit keys."""
     for table in (matmul.records, matmul.zones, matmul.ops):
         made = pyarrow.table(table)
         frames = [polars.DataFrame(table), polars.from_arrow(made, rechunk=False)]

@@ -59,7 +59,7 @@ struct Host {
 enum Source {
     /// A capture, log or folder of logs.
     Path(PathBuf),
-    /// A dataset, of which only the ops are read, and the clocks in its recordings of the host.
+    /// A dataset, with the clocks in its recordings of the host. Only its ops are read.
     Dataset { folder: PathBuf, clocks: Vec<HostClock> },
 }
 
