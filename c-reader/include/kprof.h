@@ -314,7 +314,7 @@ typedef struct KprofCounts {
     uint64_t lost_l1_full;
     /// Lost records that found no room in DRAM.
     uint64_t lost_dram_full;
-    /// Records that the firmware left out because of its settings.
+    /// Records that the firmware left out by configuration: no kernel ran in the launch.
     uint64_t lost_validate_off;
     /// Records lost for another cause.
     uint64_t lost_other;

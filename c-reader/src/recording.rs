@@ -159,7 +159,7 @@ pub struct KprofCounts {
     pub lost_l1_full: u64,
     /// Lost records that found no room in DRAM.
     pub lost_dram_full: u64,
-    /// Records that the firmware left out because of its settings.
+    /// Records that the firmware left out by configuration: no kernel ran in the launch.
     pub lost_validate_off: u64,
     /// Records lost for another cause.
     pub lost_other: u64,
