@@ -1,4 +1,4 @@
-/* The simulator for hosts in C and C++: what the tests read instead of chips. */
+/* C interface of the simulator: tests in C and C++ read it instead of real chips. */
 #ifndef SIMULATED_MESH_H
 #define SIMULATED_MESH_H
 
@@ -39,18 +39,18 @@ void simulated_mesh_free(SimulatedMesh *mesh);
 uint32_t simulated_mesh_support_count(const SimulatedMesh *mesh);
 size_t simulated_mesh_phase_count(const SimulatedMesh *mesh);
 void simulated_mesh_run_phase(SimulatedMesh *mesh, size_t phase);
-/* Hands over the launches of a phase; each call of the second lets some time pass, and returns 0
- * once all have ended. */
+/* begin_phase submits the launches of a phase. Each call of run_for simulates a span of time, and
+ * returns 0 once all launches have ended. */
 void simulated_mesh_begin_phase(SimulatedMesh *mesh, size_t phase);
 int32_t simulated_mesh_run_for(SimulatedMesh *mesh, uint64_t duration_ns);
-/* The text of a zone, valid until the next call; null behind the last. */
+/* Returns the text of a zone, valid until the next call; null after the last zone. */
 const char *simulated_mesh_zone_text(SimulatedMesh *mesh, size_t index);
 
 size_t simulated_mesh_chip_count(const SimulatedMesh *mesh);
 void simulated_mesh_chip(SimulatedMesh *mesh, size_t chip, SimulatedChip *out);
 void simulated_mesh_core(SimulatedMesh *mesh, size_t chip, size_t core, SimulatedCore *out);
 
-/* Accesses return 0, or 3 with a sentence in simulated_mesh_error. */
+/* Accesses return 0, or 3 with a message in simulated_mesh_error. */
 int32_t simulated_mesh_read_l1(SimulatedMesh *mesh, uint32_t chip, uint16_t x, uint16_t y,
                                uint64_t address, uint32_t *words, size_t word_count);
 int32_t simulated_mesh_write_l1(SimulatedMesh *mesh, uint32_t chip, uint16_t x, uint16_t y,

@@ -1,7 +1,6 @@
-//! The simulator behind a C interface, `simulated_mesh.h`, so that hosts in C and C++ have
-//! something to read without a chip.
+//! C interface of the simulator, `simulated_mesh.h`: hosts in C and C++ can read simulated chips.
 //!
-//! Pointers are trusted here: the only callers are the hosts of the tests.
+//! Pointers are not checked here: the only callers are the hosts of the tests.
 
 use sim::{
     arch::Arch,
@@ -219,7 +218,7 @@ pub extern "C" fn simulated_mesh_core(
 /// See the header.
 ///
 /// # Safety
-/// `words` must lead to `count` words.
+/// `words` must point to `count` words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn simulated_mesh_read_l1(
     mesh: &mut SimulatedMesh,
@@ -238,7 +237,7 @@ pub unsafe extern "C" fn simulated_mesh_read_l1(
 /// See the header.
 ///
 /// # Safety
-/// `words` must lead to `count` words.
+/// `words` must point to `count` words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn simulated_mesh_write_l1(
     mesh: &mut SimulatedMesh,
@@ -257,7 +256,7 @@ pub unsafe extern "C" fn simulated_mesh_write_l1(
 /// See the header.
 ///
 /// # Safety
-/// `words` must lead to `count` words.
+/// `words` must point to `count` words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn simulated_mesh_read_dram(
     mesh: &mut SimulatedMesh,

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Version of the interface; another one may have other structs.
+/// Version of the interface; structs may differ between versions.
 #define KPROF_ABI_VERSION 1
 
 /// Result of a callback: the access was carried out.
@@ -16,13 +16,13 @@
 /// Result of a callback: there is no such core.
 #define KPROF_ACCESS_NO_SUCH_CORE 1
 
-/// Result of a callback: the range leaves the memory.
+/// Result of a callback: the range exceeds the memory.
 #define KPROF_ACCESS_OUT_OF_RANGE 2
 
-/// Result of a callback: the chip does not answer. So is every number that has no name here.
+/// Result of a callback: the chip does not answer. Every unnamed number means the same.
 #define KPROF_ACCESS_UNREACHABLE 3
 
-/// Result of a callback: the words are gone, and asking again is of no use.
+/// Result of a callback: the words are lost, and a retry is useless.
 #define KPROF_ACCESS_GONE 4
 
 /// Kind of a core: a compute tile with five RISCs.
@@ -70,32 +70,32 @@
 /// Kind of a record: 128 bits of data; two values.
 #define KPROF_RECORD_DATA_16B 5
 
-/// Bits of a head that hold the zone; the kind lies above them.
+/// Number of low bits of a head that hold the zone; the bits above hold the kind.
 #define KPROF_HEAD_ZONE_BITS 24
 
 /// Result of a call.
 typedef enum KprofStatus {
-    /// The call did what it says.
+    /// The call succeeded.
     KPROF_STATUS_OK = 0,
-    /// An argument is null, misaligned, no UTF-8 or out of range.
+    /// An argument is null, misaligned, not UTF-8 or out of range.
     KPROF_STATUS_INVALID_ARGUMENT = 1,
-    /// A struct or a buffer has another size than this version expects.
+    /// A struct or a buffer has a different size than this version expects.
     KPROF_STATUS_WRONG_SIZE = 2,
-    /// The handle takes part in another call.
+    /// Another call uses the handle.
     KPROF_STATUS_BUSY = 3,
     /// The mesh cannot be prepared as asked.
     KPROF_STATUS_INIT_FAILED = 4,
-    /// Nothing at all could be read.
+    /// No data could be read.
     KPROF_STATUS_READ_FAILED = 5,
-    /// A capture cannot be written; what was read is kept in memory.
+    /// A capture cannot be written; data that was read is kept in memory.
     KPROF_STATUS_CAPTURE_FAILED = 6,
-    /// A file cannot be read, or is of no known kind.
+    /// A file cannot be read, or has an unknown format.
     KPROF_STATUS_LOAD_FAILED = 7,
     /// A file cannot be written.
     KPROF_STATUS_WRITE_FAILED = 8,
-    /// The recording does not have what was asked for.
+    /// The recording does not have the requested data.
     KPROF_STATUS_NOT_AVAILABLE = 9,
-    /// A defect of the library was caught; the handles of the call can only be freed.
+    /// The library panicked. The handles of the call can only be freed.
     KPROF_STATUS_PANIC = 10,
 } KprofStatus;
 
@@ -106,15 +106,14 @@ typedef struct KprofMesh KprofMesh;
 /// by `kprof_periodic_stop`.
 typedef struct KprofPeriodicReader KprofPeriodicReader;
 
-/// Everything that was recorded of one run; made by reads and loads, freed by
-/// `kprof_recording_free`.
+/// All recorded data of one run; created by reads and loads, freed by `kprof_recording_free`.
 typedef struct KprofRecording KprofRecording;
 
-/// Reads of a mesh that belong together; made by `kprof_session_new`, freed by
+/// Several reads of a mesh that form one recording; created by `kprof_session_new`, freed by
 /// `kprof_session_free`.
 typedef struct KprofSession KprofSession;
 
-/// Stamps of a message over a link and back.
+/// Time stamps of a message that is sent over a link and echoed.
 typedef struct KprofPing {
     /// Sender's clock when the message left.
     uint64_t sender_start_cycles;
@@ -142,13 +141,14 @@ typedef struct KprofLink {
     uint16_t receiver_y;
 } KprofLink;
 
-/// Accesses to the chips of a mesh. `chip` is the index of a chip, `context` the pointer below.
+/// Callbacks that access the chips of a mesh. `chip` is the index of a chip, `context` the pointer
+/// below.
 ///
-/// The first four must be set, the others may be null.
+/// The first four callbacks must be set, the others may be null.
 typedef struct KprofMeshCallbacks {
     /// `sizeof(KprofMeshCallbacks)`.
     size_t struct_size;
-    /// Passed to every callback as it is; the library does not follow it.
+    /// Pointer that is passed to every callback; the library does not dereference it.
     void *context;
     /// Reads words from a core's L1, in address order.
     int32_t (*read_l1)(void *context,
@@ -179,22 +179,22 @@ typedef struct KprofMeshCallbacks {
                                uint16_t x,
                                uint16_t y,
                                uint64_t *cycles);
-    /// The host's monotonic clock in nanoseconds. Null: the system's `CLOCK_MONOTONIC`, by which
-    /// recordings of one machine are related.
+    /// Reads the host's monotonic clock in nanoseconds. Null: the system's `CLOCK_MONOTONIC`, which
+    /// relates recordings of one machine to each other.
     uint64_t (*host_time_ns)(void *context);
     /// Waits on the host. Null: the calling thread sleeps.
     void (*wait_ns)(void *context, uint64_t duration_ns);
-    /// Sends a message over the link with this index and back. Null: no links are used.
+    /// Sends a message over the link with this index and echoes it. Null: no links are used.
     int32_t (*exchange)(void *context, uint32_t link, struct KprofPing *ping);
-    /// A sentence about the last callback that failed, valid until the next callback; or null.
+    /// Returns a message about the last failed callback, valid until the next callback, or null.
     const char *(*last_error)(void *context);
     /// Links between the chips.
     const struct KprofLink *links;
-    /// How many links there are.
+    /// Number of links.
     size_t link_count;
 } KprofMeshCallbacks;
 
-/// A core that can be profiled, and where its profiler memory lies.
+/// A core that can be profiled, with the addresses of its profiler memory.
 typedef struct KprofCore {
     /// Column on the NoC-0 grid.
     uint16_t noc0_x;
@@ -224,7 +224,7 @@ typedef struct KprofChip {
     const char *arch;
     /// Cores that can be profiled, ordered by flat id.
     const struct KprofCore *cores;
-    /// How many cores there are.
+    /// Number of cores.
     size_t core_count;
     /// Size of the worker grid, as printed in a device log's first line.
     uint32_t max_compute_cores;
@@ -232,56 +232,57 @@ typedef struct KprofChip {
     uint32_t bank_count;
     /// Byte address of the profiler region, equal in every bank.
     uint64_t region_address;
-    /// Bytes kept for the region in each bank.
+    /// Bytes reserved for the region in each bank.
     uint64_t region_bytes;
 } KprofChip;
 
-/// How a mesh is to be profiled.
+/// Options for preparing a mesh.
 typedef struct KprofInitOptions {
     /// `sizeof(KprofInitOptions)`.
     size_t struct_size;
-    /// Programs that each RISC's DRAM lane holds, as `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
+    /// Programs that each RISC's DRAM lane holds, like `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
     uint32_t program_support_count;
     /// Not 0 if sum zones are recorded.
     uint32_t sums_enabled;
 } KprofInitOptions;
 
-/// How a mesh is read. Zeros but for the size and the count are the usual choices.
+/// Options for reading a mesh. Usually all fields but `struct_size` and `program_support_count` are
+/// 0.
 typedef struct KprofReadOptions {
     /// `sizeof(KprofReadOptions)`.
     size_t struct_size;
-    /// Programs that a lane holds, where the device does not announce its lane size.
+    /// Programs that a lane holds, used if the device does not announce its lane size.
     uint32_t program_support_count;
-    /// Not 0 if lanes have room for sums, where the device does not announce its lane size.
+    /// Not 0 if lanes have room for sums, used if the device does not announce its lane size.
     uint32_t sums_enabled;
-    /// Generation of the format: 0 as found on the chip, 1 current, 2 the one before.
+    /// Generation of the format: 0 as found on the chip, 1 current, 2 previous.
     uint32_t generation;
     /// Form of the program ids that launches carried: 0 plain, 1 encoded with their chip.
     uint32_t host_ids;
-    /// Kinds of records that the device captures: 0 workers, 1 dispatch cores as well, 2 one
-    /// envelope per trace replay, 3 workers whose launches share pushes.
+    /// Records that the device captures: 0 of workers, 1 of workers and dispatch cores, 2 one
+    /// envelope per trace replay, 3 of workers whose launches share pushes.
     uint32_t mode;
 } KprofReadOptions;
 
-/// A text without an end mark. It belongs to the recording, or to the library.
+/// A text without a terminating zero byte. It belongs to the recording, or to the library.
 typedef struct KprofText {
-    /// Its bytes, UTF-8.
+    /// The text in UTF-8.
     const char *bytes;
-    /// How many bytes there are.
+    /// Number of bytes.
     size_t size;
 } KprofText;
 
-/// Reads of a periodic reader.
+/// Number of reads of a periodic reader.
 typedef struct KprofPeriodicCounts {
     /// `sizeof(KprofPeriodicCounts)`; to be set before the call.
     size_t struct_size;
-    /// Reads until now, those that failed included.
+    /// Reads until now, including failed reads.
     uint64_t reads;
-    /// Reads that failed. The next one tries again, so that nothing need be lost by them.
+    /// Reads that failed. The next read tries again, so a failed read need not lose data.
     uint64_t failed_reads;
 } KprofPeriodicCounts;
 
-/// Counts of a recording, as `kprof report --json` has them.
+/// Counts of a recording, as in `kprof report --json`.
 typedef struct KprofCounts {
     /// `sizeof(KprofCounts)`; to be set before the call.
     size_t struct_size;
@@ -289,11 +290,11 @@ typedef struct KprofCounts {
     uint64_t chips;
     /// Lanes with records.
     uint64_t lanes;
-    /// Launches, counted on each lane.
+    /// Launches, counted separately on each lane.
     uint64_t runs;
     /// Records of every kind.
     uint64_t records;
-    /// Whole zones, those without an end of their own included.
+    /// Zones, including those without an end of their own.
     uint64_t zones;
     /// Zones without an end of their own.
     uint64_t open_zones;
@@ -307,25 +308,25 @@ typedef struct KprofCounts {
     uint64_t orphan_ends;
     /// Launches of programs on chips.
     uint64_t ops;
-    /// Lost records; zones count whole.
+    /// Lost records; a zone counts once.
     uint64_t lost;
     /// Lost records that found no room in L1.
     uint64_t lost_l1_full;
     /// Lost records that found no room in DRAM.
     uint64_t lost_dram_full;
-    /// Records that the firmware was told to leave out.
+    /// Records that the firmware left out by configuration: no kernel ran in the launch.
     uint64_t lost_validate_off;
     /// Records lost for another cause.
     uint64_t lost_other;
     /// 1 if more may be lost than is counted.
     uint64_t lost_is_lower_bound;
-    /// Sources of the records that do not count what they lose; 0 means that losses are known.
+    /// Record sources that do not count their losses; 0 means that all losses are counted.
     uint64_t uncounted_sources;
-    /// Anomalies that left data lost or doubtful.
+    /// Anomalies that made data lost or doubtful.
     uint64_t anomalies;
     /// Anomalies that were repaired.
     uint64_t repairs;
-    /// Runs that cores have finished and not yet pushed.
+    /// Runs that cores have finished but not yet pushed.
     uint64_t pending_runs;
     /// Launches that ran no kernel and that the firmware discarded.
     uint64_t discarded_launches;
@@ -337,17 +338,17 @@ typedef struct KprofCounts {
 typedef struct KprofRun {
     /// The program, encoded with its chip.
     uint32_t run_host_id;
-    /// 1 if it was a replay of a trace that is known, else 0.
+    /// 1 if the launch was a replay of a known trace, else 0.
     uint32_t has_trace;
-    /// The trace.
+    /// Id of the trace.
     uint64_t trace_id;
-    /// Which replay of it, from 1.
+    /// Number of the trace's replay, from 1.
     uint64_t trace_replay;
     /// Index of the launch's first record in the lane.
     size_t first_record;
 } KprofRun;
 
-/// The records of one RISC, as columns. Everything in it belongs to the recording.
+/// The records of one RISC, as columns. All arrays and texts belong to the recording.
 typedef struct KprofLane {
     /// `sizeof(KprofLane)`; to be set before the call.
     size_t struct_size;
@@ -359,19 +360,19 @@ typedef struct KprofLane {
     uint16_t core_y;
     /// Name of the RISC, such as `BRISC`.
     struct KprofText risc;
-    /// How many records there are.
+    /// Number of records.
     size_t record_count;
     /// Kind and zone of each record: `kind << KPROF_HEAD_ZONE_BITS | zone`.
     const uint32_t *heads;
     /// Cycles of each record, on the clock of the chip's reference tile.
     const uint64_t *times;
-    /// Values of the records that have any, in their order; see the kinds.
+    /// Values of the records in record order; the kind of a record determines how many it has.
     const uint64_t *data;
-    /// How many values there are.
+    /// Number of values.
     size_t data_count;
-    /// Launches, by their first record; a launch ends where the next begins.
+    /// Launches, each with its first record; a launch ends where the next launch begins.
     const struct KprofRun *runs;
-    /// How many launches there are.
+    /// Number of launches.
     size_t run_count;
 } KprofLane;
 
@@ -387,12 +388,12 @@ typedef struct KprofZone {
     struct KprofText name;
     /// Source file; empty if unknown.
     struct KprofText file;
-    /// How many names share the id; the name above is the first of them.
+    /// Number of names that share the id; `name` is the first of them.
     size_t candidate_count;
 } KprofZone;
 
-/// One column of a table. Everything in it belongs to the recording. `kprof schema` shows the tables
-/// and what their columns mean.
+/// One column of a table. All arrays and texts belong to the recording. `kprof schema` shows the
+/// tables and the meaning of their columns.
 typedef struct KprofColumn {
     /// `sizeof(KprofColumn)`; to be set before the call.
     size_t struct_size;
@@ -400,27 +401,27 @@ typedef struct KprofColumn {
     struct KprofText name;
     /// Unit; empty if none.
     struct KprofText unit;
-    /// Meaning of a value that is not known; empty if all are.
+    /// Meaning of an unknown value; empty if all values are known.
     struct KprofText null_means;
     /// Type of the values.
     uint32_t kind;
-    /// How many rows the table has.
+    /// Number of rows in the table.
     size_t row_count;
-    /// A value for each row; one that is not known is 0 or an empty text.
+    /// A value for each row; an unknown value is 0 or an empty text.
     const void *values;
-    /// 1 for each row whose value is known, else 0; null if all are.
+    /// 1 for each row whose value is known, else 0; null if all values are known.
     const uint8_t *is_known;
 } KprofColumn;
 
-/// An anomaly or a repair, and its place.
+/// An anomaly or a repair, and its position.
 typedef struct KprofAnomaly {
-    /// Kind in a few words.
+    /// Short description of the kind.
     struct KprofText kind;
-    /// Words, text or numbers with details; may be empty.
+    /// Details; may be empty.
     struct KprofText detail;
     /// 1 if the data was repaired, else 0.
     uint32_t is_repair;
-    /// 1 if it belongs to one lane, which is then named below, else 0.
+    /// 1 if it belongs to one lane, which the next fields name, else 0.
     uint32_t has_lane;
     /// Number of the chip.
     uint32_t chip_id;
@@ -430,7 +431,7 @@ typedef struct KprofAnomaly {
     uint16_t core_y;
     /// Name of the RISC.
     struct KprofText risc;
-    /// Word of the lane, line of the log, or index of the control word.
+    /// Position: word of the lane, line of the log, or index of the control word.
     uint64_t position;
 } KprofAnomaly;
 
@@ -438,14 +439,14 @@ typedef struct KprofAnomaly {
 typedef struct KprofClock {
     /// `sizeof(KprofClock)`; to be set before the call.
     size_t struct_size;
-    /// 1 if it is related to the host's clock, else 0.
+    /// 1 if the clock is related to the host's clock, else 0.
     uint32_t is_host_time;
     /// Nominal frequency in MHz; 0 if unknown.
     uint32_t nominal_mhz;
-    /// Measured frequency in GHz; the nominal one where nothing was measured, and 1 if that is
+    /// Measured frequency in GHz. Without a measurement, the nominal frequency; 1 if that is
     /// unknown.
     double frequency_ghz;
-    /// Guaranteed bound of the error of host times, in ns; NaN without them.
+    /// Guaranteed bound of the error of host times, in ns; NaN without host times.
     double bound_ns;
     /// Cycle of the chip's first record.
     uint64_t first_cycle;
@@ -457,62 +458,61 @@ typedef struct KprofClock {
 extern "C" {
 #endif // __cplusplus
 
-/// Returns the version of the interface that the library was built with; it has to equal
+/// Returns the version of the interface that the library was built with. It must equal
 /// `KPROF_ABI_VERSION` of the header.
 uint32_t kprof_abi_version(void);
 
 /// Returns the version of the library.
 const char *kprof_version(void);
 
-/// Returns a sentence about the last call of this thread that failed; empty if none has.
+/// Returns a message about the last failed call of this thread; empty if no call has failed.
 ///
-/// It is valid until the next failing call of the same thread, or the thread's end.
+/// The message is valid until the next failed call of the same thread, or the thread's end.
 const char *kprof_last_error(void);
 
-/// Makes a mesh of these chips, whose descriptions are copied.
+/// Creates a mesh of these chips. The descriptions are copied.
 ///
 /// # Safety
-/// `callbacks`, `chips` and everything that they lead to must be valid during the call. Until the
+/// `callbacks`, `chips` and everything that they point to must be valid during the call. Until the
 /// mesh is freed, its callbacks must be callable with its context by every thread that calls the
 /// library with the mesh, and by that of a periodic reader; they must fill or read no more words
-/// than they are asked to, and must return. `mesh` must lead to memory for a pointer.
+/// than they are asked to, and must return. `mesh` must point to memory for a pointer.
 enum KprofStatus kprof_mesh_new(const struct KprofMeshCallbacks *callbacks,
                                 const struct KprofChip *chips,
                                 size_t chip_count,
                                 struct KprofMesh **mesh);
 
-/// Frees a mesh; null is allowed. A mesh that takes part in a call, or that a periodic reader has,
-/// is not freed.
+/// Frees a mesh; null is allowed. A mesh in use by a call or a periodic reader is not freed.
 ///
 /// # Safety
 /// `mesh` must be null or come from `kprof_mesh_new`, and must not be used again.
 enum KprofStatus kprof_mesh_free(struct KprofMesh *mesh);
 
-/// Prepares every chip of a mesh, before the first kernel is launched.
+/// Prepares every chip of a mesh; to be called before the first kernel is launched.
 ///
 /// # Safety
 /// `mesh` must be null or a mesh that is not freed, `options` null or valid.
 enum KprofStatus kprof_init_device_profiler(struct KprofMesh *mesh,
                                             const struct KprofInitOptions *options);
 
-/// Begins a session. With `capture`, everything that is read goes into a new capture of this
-/// name as well.
+/// Begins a session. With `capture`, all data that is read is also written to a new capture of this
+/// name.
 ///
 /// # Safety
-/// `options` must be null or valid, `capture` null or a text, and `session` must lead to memory
+/// `options` must be null or valid, `capture` null or a text, and `session` must point to memory
 /// for a pointer.
 enum KprofStatus kprof_session_new(const struct KprofReadOptions *options,
                                    const char *capture,
                                    struct KprofSession **session);
 
-/// Frees a session; null is allowed. One that takes part in a call, or that a periodic reader has,
-/// is not freed. A capture of a session that was not finished has no end mark, which readers report.
+/// Frees a session; null is allowed. A session in use by a call or a periodic reader is not freed.
+/// If the session was not finished, its capture has no end mark, which readers report.
 ///
 /// # Safety
 /// `session` must be null or come from `kprof_session_new`, and must not be used again.
 enum KprofStatus kprof_session_free(struct KprofSession *session);
 
-/// Adds the name of a zone, `name,file,line,KERNEL_PROFILER`.
+/// Adds the text of a zone, `name,file,line,KERNEL_PROFILER`.
 ///
 /// # Safety
 /// `session` must be null or a session that is not freed, `zone_text` null or a text.
@@ -531,7 +531,8 @@ enum KprofStatus kprof_session_add_elf(struct KprofSession *session, const char 
 /// `session` must be null or a session that is not freed, `folder` null or a text.
 enum KprofStatus kprof_session_add_zone_logs(struct KprofSession *session, const char *folder);
 
-/// Gives a program of a chip a name; `run_host_id` is encoded with the chip: `base << 10 | chip`.
+/// Sets the name of a program on a chip; `run_host_id` is encoded with the chip: `base << 10 |
+/// chip`.
 ///
 /// # Safety
 /// `session` must be null or a session that is not freed, `name` null or a text.
@@ -540,14 +541,14 @@ enum KprofStatus kprof_session_add_op(struct KprofSession *session,
                                       uint32_t run_host_id,
                                       const char *name);
 
-/// Measures the clocks of a mesh whose profiler is initialised, before the first read.
+/// Measures the clocks of an initialised mesh; to be called before the first read.
 ///
 /// # Safety
 /// Both must be null or handles that are not freed.
 enum KprofStatus kprof_session_open_clocks(struct KprofSession *session,
                                            struct KprofMesh *mesh);
 
-/// Measures the clocks once more, after the last read.
+/// Measures the clocks again; to be called after the last read.
 ///
 /// # Safety
 /// Both must be null or handles that are not freed.
@@ -556,8 +557,8 @@ enum KprofStatus kprof_session_close_clocks(struct KprofSession *session,
 
 /// Reads everything that the mesh has recorded since the last read of the session.
 ///
-/// `is_last_read` is not 0 if there will be no further launch; runs that wait in L1 for the next
-/// one are then read from there.
+/// `is_last_read` is not 0 if no further launch follows. Runs that wait in L1 for the next launch
+/// are then read from L1.
 ///
 /// # Safety
 /// Both must be null or handles that are not freed.
@@ -565,23 +566,23 @@ enum KprofStatus kprof_session_read(struct KprofSession *session,
                                     struct KprofMesh *mesh,
                                     uint32_t is_last_read);
 
-/// Finds out whether markers may be lost within `launches` more launches unless the mesh is read;
-/// `is_about_to` is then 1, else 0.
+/// Checks whether markers may be lost within `launches` more launches if the mesh is not read.
+/// `is_about_to` receives 1 if so, else 0.
 ///
 /// # Safety
-/// The first two must be null or handles that are not freed, and `is_about_to` must lead to
-/// memory for a number.
+/// The first two must be null or handles that are not freed, and `is_about_to` must point to memory
+/// for a number.
 enum KprofStatus kprof_session_about_to_overflow(struct KprofSession *session,
                                                  struct KprofMesh *mesh,
                                                  uint32_t launches,
                                                  uint32_t *is_about_to);
 
-/// Ends a session, marks the end of its capture, and gives everything that was read.
+/// Ends a session, marks the end of its capture, and writes all data that was read to `recording`.
 ///
-/// The session can only be freed then.
+/// Afterwards, the session can only be freed.
 ///
 /// # Safety
-/// `session` must be null or a session that is not freed, and `recording` must lead to memory for
+/// `session` must be null or a session that is not freed, and `recording` must point to memory for
 /// a pointer.
 enum KprofStatus kprof_session_finish(struct KprofSession *session,
                                       struct KprofRecording **recording);
@@ -590,70 +591,72 @@ enum KprofStatus kprof_session_finish(struct KprofSession *session,
 ///
 /// # Safety
 /// `mesh` must be null or a mesh that is not freed, `options` null or valid, and `recording` must
-/// lead to memory for a pointer.
+/// point to memory for a pointer.
 enum KprofStatus kprof_read_device_profiler(struct KprofMesh *mesh,
                                             const struct KprofReadOptions *options,
                                             struct KprofRecording **recording);
 
-/// Makes a session keep figures of programs from its next read on, as
+/// Makes a session keep performance figures of programs from its next read on, as
 /// `TT_METAL_PROFILER_MID_RUN_DUMP` and `TT_METAL_PROFILER_CPP_POST_PROCESS` do.
 ///
 /// # Safety
 /// `session` must be null or a session that is not freed.
 enum KprofStatus kprof_session_keep_programs(struct KprofSession *session);
 
-/// Gives figures of the programs of the latest read, or with `is_of_all` not 0 of all reads, as a
-/// JSON text: a list of programs by number of the chip.
+/// Writes a JSON text with figures of the latest read's programs to `json`: a list of programs by
+/// chip number. If `is_of_all` is not 0, the figures are of all reads.
 ///
-/// The text belongs to the session, until the next call of this function or until it is freed.
+/// The text belongs to the session. It is valid until the next call of this function or until the
+/// session is freed.
 ///
 /// # Safety
-/// `session` must be null or a session that is not freed, and `json` must lead to memory for a
+/// `session` must be null or a session that is not freed, and `json` must point to memory for a
 /// text.
 enum KprofStatus kprof_session_programs_json(struct KprofSession *session,
                                              uint32_t is_of_all,
                                              struct KprofText *json);
 
-/// Starts to read every `period_ns`, by a thread of the library, until `kprof_periodic_stop`; the
+/// Starts a thread of the library that reads every `period_ns` until `kprof_periodic_stop`. The
 /// first read begins at once.
 ///
-/// Until then the session and the mesh are the thread's: every other call with them gets
-/// `KPROF_STATUS_BUSY`, `kprof_session_free` and `kprof_mesh_free` included. The callbacks of the
-/// mesh are called by that thread, one after the other, while the host's own threads launch
-/// programs. A read that takes longer than the period is followed by the next one at once.
+/// Until it stops, only this thread may use the session and the mesh: every other call with them
+/// returns `KPROF_STATUS_BUSY`, including `kprof_session_free` and `kprof_mesh_free`. The thread
+/// calls the callbacks of the mesh, one after the other, while the host's own threads launch
+/// programs. After a read that takes longer than the period, the next read begins at once.
 ///
 /// # Safety
-/// `session` and `mesh` must be null or handles that are not freed, and `reader` must lead to
+/// `session` and `mesh` must be null or handles that are not freed, and `reader` must point to
 /// memory for a pointer.
 enum KprofStatus kprof_periodic_start(struct KprofSession *session,
                                       struct KprofMesh *mesh,
                                       uint64_t period_ns,
                                       struct KprofPeriodicReader **reader);
 
-/// Gives the number of reads until now.
+/// Writes the number of reads until now to `counts`.
 ///
 /// # Safety
-/// `reader` must be null or a reader that is not stopped, and `counts` must lead to a struct whose
+/// `reader` must be null or a reader that is not stopped, and `counts` must point to a struct whose
 /// size is set.
 enum KprofStatus kprof_periodic_counts(const struct KprofPeriodicReader *reader,
                                        struct KprofPeriodicCounts *counts);
 
-/// Stops after a last read, gives session and mesh back, and frees the reader; null is allowed.
+/// Stops after a last read, releases session and mesh, and frees the reader; null is allowed.
 ///
-/// Waits for the read in progress; there must be no further launch after the call. `counts` gets
-/// the number of reads unless it is null. The status is that of the last read, which takes what
-/// earlier ones have left.
+/// Waits for the read in progress; there must be no further launch after the call. `counts`
+/// receives the number of reads unless it is null. The status is that of the last read, which also
+/// reads the data that failed reads have left.
 ///
 /// # Safety
 /// `reader` must be null or come from `kprof_periodic_start`, and must not be used again; `counts`
-/// must be null or lead to a struct whose size is set.
+/// must be null or point to a struct whose size is set.
 enum KprofStatus kprof_periodic_stop(struct KprofPeriodicReader *reader,
                                      struct KprofPeriodicCounts *counts);
 
-/// Loads a capture, a device log or a folder of logs; `run` chooses the run of a capture, from 0.
+/// Loads a capture, a device log or a folder of logs; `run` is the index of a run in a capture,
+/// from 0.
 ///
 /// # Safety
-/// `file` must be null or a text, and `recording` must lead to memory for a pointer.
+/// `file` must be null or a text, and `recording` must point to memory for a pointer.
 enum KprofStatus kprof_load(const char *file,
                             size_t run,
                             struct KprofRecording **recording);
@@ -665,44 +668,47 @@ enum KprofStatus kprof_load(const char *file,
 /// that belongs to it.
 enum KprofStatus kprof_recording_free(struct KprofRecording *recording);
 
-/// Gives the counts of a recording.
+/// Writes the counts of a recording to `counts`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `counts` must lead to a struct
+/// `recording` must be null or a recording that is not freed, and `counts` must point to a struct
 /// whose size is set.
 enum KprofStatus kprof_recording_counts(const struct KprofRecording *recording,
                                         struct KprofCounts *counts);
 
-/// Gives the lane with this index, from 0 to below `KprofCounts.lanes`: by chip, core and RISC.
+/// Writes the lane with this index to `lane`. Lanes are sorted by chip, core and RISC; `index` is
+/// less than `KprofCounts.lanes`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `lane` must lead to a struct
+/// `recording` must be null or a recording that is not freed, and `lane` must point to a struct
 /// whose size is set.
 enum KprofStatus kprof_recording_lane(const struct KprofRecording *recording,
                                       size_t index,
                                       struct KprofLane *lane);
 
-/// Gives name and source of a zone, whose number is in the heads of records.
+/// Writes name and source of a zone to `zone`. The heads of records contain the number of the zone.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `zone` must lead to a struct
+/// `recording` must be null or a recording that is not freed, and `zone` must point to a struct
 /// whose size is set.
 enum KprofStatus kprof_recording_zone(const struct KprofRecording *recording,
                                       uint32_t number,
                                       struct KprofZone *zone);
 
-/// Gives the column of a table with this index: of `ops`, `zone_statistics`, `sum_statistics`,
-/// `wait_statistics` or `losses`. `KPROF_STATUS_NOT_AVAILABLE` behind the last one.
+/// Writes the table's column with this index to `column`. Tables: `ops`, `zone_statistics`,
+/// `sum_statistics`, `wait_statistics`, `losses`.
+///
+/// Returns `KPROF_STATUS_NOT_AVAILABLE` after the last column.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, `table` must be null or a text, and
-/// `column` must lead to a struct whose size is set.
+/// `column` must point to a struct whose size is set.
 enum KprofStatus kprof_recording_column_at(const struct KprofRecording *recording,
                                            const char *table,
                                            size_t index,
                                            struct KprofColumn *column);
 
-/// Gives the column of a table with this name, such as `kernel_ns` of `ops`.
+/// Writes the table's column with this name to `column`, such as `kernel_ns` of `ops`.
 ///
 /// # Safety
 /// As of `kprof_recording_column_at`, and `name` must be null or a text.
@@ -711,39 +717,41 @@ enum KprofStatus kprof_recording_column(const struct KprofRecording *recording,
                                         const char *name,
                                         struct KprofColumn *column);
 
-/// Gives sentences about sources of the records that do not count what they lose.
+/// Writes messages about record sources that do not count their losses to `rows`, and their number
+/// to `count`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and the others must lead to memory
+/// `recording` must be null or a recording that is not freed, and the others must point to memory
 /// for a pointer and for a number.
 enum KprofStatus kprof_recording_uncounted(const struct KprofRecording *recording,
                                            const struct KprofText **rows,
                                            size_t *count);
 
-/// Gives the anomalies and repairs whose place is kept, at most 8 of a kind and lane.
+/// Writes the anomalies and repairs whose position is kept to `rows`, at most 8 of a kind and lane,
+/// and their number to `count`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and the others must lead to memory
+/// `recording` must be null or a recording that is not freed, and the others must point to memory
 /// for a pointer and for a number.
 enum KprofStatus kprof_recording_anomalies(const struct KprofRecording *recording,
                                            const struct KprofAnomaly **rows,
                                            size_t *count);
 
-/// Gives the clock of a chip that has records.
+/// Writes the clock of a chip that has records to `clock`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `clock` must lead to a struct
+/// `recording` must be null or a recording that is not freed, and `clock` must point to a struct
 /// whose size is set.
 enum KprofStatus kprof_recording_clock(const struct KprofRecording *recording,
                                        uint32_t chip_id,
                                        struct KprofClock *clock);
 
-/// Converts cycles of a chip to nanoseconds of the host's clock; `bound_ns`, unless null, is the
-/// largest error that they may have.
+/// Converts cycles of a chip to nanoseconds of the host's clock; `bound_ns`, unless null, receives
+/// their largest possible error.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed; `cycles` and `host_ns` must lead to
-/// `count` numbers each that do not overlap, and `bound_ns` must be null or lead to memory for a
+/// `recording` must be null or a recording that is not freed; `cycles` and `host_ns` must point to
+/// `count` numbers each that do not overlap, and `bound_ns` must be null or point to memory for a
 /// number.
 enum KprofStatus kprof_recording_host_ns(const struct KprofRecording *recording,
                                          uint32_t chip_id,
@@ -752,24 +760,24 @@ enum KprofStatus kprof_recording_host_ns(const struct KprofRecording *recording,
                                          size_t count,
                                          double *bound_ns);
 
-/// Gives causes of slowness as a JSON text, the same as that of `kprof explain --json`; it belongs
-/// to the recording.
+/// Writes a JSON text with the causes of slowness to `json`, as `kprof explain --json` prints it.
+/// The text belongs to the recording.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `json` must lead to memory for a
+/// `recording` must be null or a recording that is not freed, and `json` must point to memory for a
 /// text.
 enum KprofStatus kprof_recording_explain_json(const struct KprofRecording *recording,
                                               struct KprofText *json);
 
-/// Returns the name of the output with this index, from 0; null behind the last.
+/// Returns the name of the output with this index, from 0; null after the last output.
 const char *kprof_output_name(size_t index);
 
-/// Writes a file, or a folder for `noc-traces` and `parquet`, which gets its content only once it
-/// is whole.
+/// Writes a file, or a folder for `noc-traces` and `parquet`. The output appears only when
+/// complete.
 ///
-/// `output` is one of the names that `kprof_output_name` gives, such as `perfetto`, `html`,
+/// `output` is one of the names that `kprof_output_name` returns, such as `perfetto`, `html`,
 /// `device-log` or `ops`. `filter` takes the terms of `kprof export --filter`, such as
-/// `op=Matmul*,risc=ncrisc`; null for everything.
+/// `op=Matmul*,risc=ncrisc`; null selects everything.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed; the others must be texts, or null.

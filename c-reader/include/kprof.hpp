@@ -1,8 +1,8 @@
-// The host side of the device profiler for C++17: handles that free themselves, errors as
-// exceptions. Everything is in this file and in the C header; link the library kprof_c.
+// C++17 interface of the device profiler's host side: handles that free themselves, errors as
+// exceptions. All code is in this file and in the C header; link the library kprof_c.
 //
-// The rules of kprof.h hold here too: a mesh and a session take part in one call at a time, a
-// recording may be read by any number of threads, and a periodic reader has a thread of its own.
+// The rules of kprof.h apply here too: a mesh and a session can be used by one call at a time, a
+// recording may be read by any number of threads, and a periodic reader has its own thread.
 #ifndef KPROF_HPP
 #define KPROF_HPP
 
@@ -21,7 +21,7 @@
 
 namespace kprof {
 
-/// A call that failed: its code, and the library's sentence.
+/// A failed call: its status code, and the library's message.
 class Error : public std::runtime_error {
 public:
     explicit Error(KprofStatus status) : std::runtime_error(kprof_last_error()), status_(status) {}
@@ -52,11 +52,11 @@ private:
 struct Chip {
     std::string arch;
     std::vector<KprofCore> cores;
-    /// Everything else; `arch`, `cores` and `core_count` are filled in.
+    /// All other fields; `arch`, `cores` and `core_count` are filled in.
     KprofChip description{};
 };
 
-/// A host's access to its chips. A function that throws makes the access fail; nothing is thrown
+/// A host's access to its chips. A function that throws makes the access fail; no exception passes
 /// through the library.
 class Backend {
 public:
@@ -71,7 +71,7 @@ public:
                            std::uint32_t* words, std::size_t count) = 0;
     virtual std::uint64_t read_wall_clock(std::uint32_t chip, std::uint16_t x,
                                           std::uint16_t y) = 0;
-    /// The host's monotonic clock; must not throw.
+    /// Reads the host's monotonic clock; must not throw.
     virtual std::uint64_t host_time_ns() noexcept = 0;
     /// Waits on the host; must not throw.
     virtual void wait_ns(std::uint64_t duration_ns) noexcept = 0;
@@ -134,7 +134,7 @@ public:
         handle_.reset(made);
     }
 
-    /// Prepares every chip, before the first kernel is launched.
+    /// Prepares every chip; to be called before the first kernel is launched.
     void init(std::uint32_t program_support_count, bool sums_enabled = false) {
         const KprofInitOptions options{sizeof(KprofInitOptions), program_support_count,
                                        sums_enabled ? 1U : 0U};
@@ -148,7 +148,7 @@ private:
     static std::int32_t access(void* context, Access call) noexcept {
         auto& backend = *static_cast<Backend*>(context);
         std::int32_t code = KPROF_ACCESS_UNREACHABLE;
-        // The text may find no memory, too; then the code has to do.
+        // Storing the text may fail for lack of memory; then only the code is returned.
         try {
             try {
                 call(backend);
@@ -172,7 +172,7 @@ private:
     std::unique_ptr<KprofMesh, Free> handle_;
 };
 
-/// Values side by side, which belong to a recording.
+/// Contiguous values, which belong to a recording.
 template <typename T>
 class Column {
 public:
@@ -196,10 +196,10 @@ Column<T> values_of(const KprofColumn& column) noexcept {
 
 inline std::string_view view(const KprofText& text) noexcept { return {text.bytes, text.size}; }
 
-/// The kind of a record, one of `KPROF_RECORD_...`, by its head.
+/// Returns the kind in a record's head, one of `KPROF_RECORD_...`.
 inline std::uint32_t kind_of(std::uint32_t head) noexcept { return head >> KPROF_HEAD_ZONE_BITS; }
 
-/// The zone of a record, by its head.
+/// Returns the zone in a record's head.
 inline std::uint32_t zone_of(std::uint32_t head) noexcept {
     return head & ((1U << KPROF_HEAD_ZONE_BITS) - 1U);
 }
@@ -215,7 +215,7 @@ struct Lane {
     Column<KprofRun> runs;
 };
 
-/// Everything that was recorded of one run. What its functions give belongs to it.
+/// All recorded data of one run. The data that its functions return belongs to it.
 class Recording {
 public:
     explicit Recording(KprofRecording* handle) : handle_(handle) {}
@@ -257,7 +257,7 @@ public:
         return zone;
     }
 
-    /// A column of a table, such as `kernel_ns` of `ops`; see `kprof schema`.
+    /// Returns a column of a table, such as `kernel_ns` of `ops`; see `kprof schema`.
     KprofColumn column(const char* table, const char* name) const {
         KprofColumn column{};
         column.struct_size = sizeof column;
@@ -265,7 +265,7 @@ public:
         return column;
     }
 
-    /// The columns of a table.
+    /// Returns the columns of a table.
     std::vector<KprofColumn> columns(const char* table) const {
         std::vector<KprofColumn> all;
         KprofColumn column{};
@@ -288,7 +288,7 @@ public:
         return clock;
     }
 
-    /// Host times of cycles, and the largest error that they may have.
+    /// Returns host times of cycles, and their largest possible error.
     std::pair<std::vector<std::int64_t>, double> host_ns(std::uint32_t chip_id,
                                                          Column<std::uint64_t> cycles) const {
         std::vector<std::int64_t> times(cycles.size());
@@ -298,14 +298,14 @@ public:
         return {std::move(times), bound};
     }
 
-    /// Causes of slowness as JSON.
+    /// Returns the causes of slowness as JSON.
     std::string_view explain_json() const {
         KprofText json{};
         check(kprof_recording_explain_json(get(), &json));
         return view(json);
     }
 
-    /// Writes a file; `outputs()` has the names.
+    /// Writes an output to a file; `outputs()` returns the names of outputs.
     void write(const char* output, const std::string& file, const char* filter = nullptr) const {
         check(kprof_recording_write(get(), output, filter, file.c_str()));
     }
@@ -337,10 +337,11 @@ private:
     std::unique_ptr<KprofRecording, Free> handle_;
 };
 
-/// Reads of a mesh that belong together.
+/// Several reads of a mesh that form one recording.
 class Session {
 public:
-    /// With `capture`, everything that is read goes into a new capture of this name as well.
+    /// Begins a session. With `capture`, all data that is read is also written to a new capture of
+    /// this name.
     explicit Session(const char* capture = nullptr, const KprofReadOptions* options = nullptr) {
         KprofSession* made = nullptr;
         check(kprof_session_new(options, capture, &made));
@@ -365,11 +366,11 @@ public:
         check(kprof_session_about_to_overflow(get(), mesh.get(), launches, &is_about_to));
         return is_about_to != 0;
     }
-    /// Keeps figures of programs from the next read on.
+    /// Keeps performance figures of programs from the next read on.
     void keep_programs() { check(kprof_session_keep_programs(get())); }
-    /// Programs of the latest read by chip, as JSON.
+    /// Returns the programs of the latest read by chip, as JSON.
     std::string latest_programs_json() { return programs_json(0); }
-    /// Programs of all reads by chip, as JSON.
+    /// Returns the programs of all reads by chip, as JSON.
     std::string all_programs_json() { return programs_json(1); }
     Recording finish() {
         KprofRecording* recording = nullptr;
@@ -392,8 +393,8 @@ private:
     std::unique_ptr<KprofSession, Free> handle_;
 };
 
-/// A thread that reads a mesh every so often while programs run on it. Until it is stopped, it
-/// calls the backend, and session and mesh, which must outlive it, take part in no other call.
+/// A thread that reads a mesh periodically while programs run on it. Until the thread is stopped,
+/// it calls the backend, and no other call may use session and mesh, which must outlive it.
 class PeriodicReader {
 public:
     template <typename Count, typename Unit>
@@ -405,7 +406,7 @@ public:
         handle_.reset(made);
     }
 
-    /// Reads until now.
+    /// Returns the number of reads until now.
     KprofPeriodicCounts counts() const {
         KprofPeriodicCounts counts{};
         counts.struct_size = sizeof counts;
@@ -413,7 +414,8 @@ public:
         return counts;
     }
 
-    /// Stops after a last read; throws if that failed. Without it, the destructor stops.
+    /// Stops after a last read; throws if this read failed. Otherwise, the destructor stops the
+    /// reader.
     KprofPeriodicCounts stop() {
         KprofPeriodicCounts counts{};
         counts.struct_size = sizeof counts;
@@ -430,7 +432,7 @@ private:
     std::unique_ptr<KprofPeriodicReader, Stop> handle_;
 };
 
-/// Reads everything that a mesh has recorded, with its clocks.
+/// Reads all records of a mesh, with its clocks.
 inline Recording read_device_profiler(Mesh& mesh, const KprofReadOptions* options = nullptr) {
     KprofRecording* recording = nullptr;
     check(kprof_read_device_profiler(mesh.get(), options, &recording));

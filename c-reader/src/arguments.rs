@@ -1,8 +1,8 @@
-//! Pointers that callers pass: checked as far as a pointer can be, then borrowed.
+//! Pointers that callers pass: checked for null and alignment, then borrowed.
 //!
-//! Every function here is unsafe for one reason: a pointer that is neither null nor misaligned
-//! may still lead nowhere. That it does not is the caller's part, and is stated in each function
-//! of the interface. Nothing behind these functions handles a pointer again.
+//! Every function here is unsafe for one reason: a pointer that is neither null nor misaligned may
+//! still be invalid. The caller must pass valid pointers, as each function of the interface states.
+//! No other code handles a caller's pointer.
 
 #![allow(unsafe_code, reason = "pointers of C are turned into references here")]
 
@@ -22,7 +22,7 @@ pub(crate) unsafe trait HasSize {
     const NAME: &'static str;
 }
 
-/// Returns the fault of a pointer that cannot be used, if it is one.
+/// Returns an error if a pointer is null or misaligned.
 fn check<T>(pointer: *const T, name: &str) -> Result<(), Fault> {
     if pointer.is_null() {
         return Err(Fault::invalid(format!("expected a pointer for `{name}`, found null")));
@@ -39,19 +39,19 @@ fn check<T>(pointer: *const T, name: &str) -> Result<(), Fault> {
 /// Borrows the value behind a pointer.
 ///
 /// # Safety
-/// If `pointer` is neither null nor misaligned, it leads to a valid `T` that nobody changes
-/// during `'a`.
+/// If `pointer` is neither null nor misaligned, it points to a valid `T` that nobody changes during
+/// `'a`.
 pub(crate) unsafe fn shared<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Fault> {
     check(pointer, name)?;
     // SAFETY: not null and aligned as just checked; valid and unchanged as the caller promises.
     Ok(unsafe { &*pointer })
 }
 
-/// Copies a struct, if the size in its first field is the one that this version has.
+/// Copies a struct, if the size in its first field is the size in this version.
 ///
 /// # Safety
-/// If `pointer` is neither null nor misaligned, it leads to a readable `usize`; and if that is
-/// the size of `T`, to a valid `T`.
+/// If `pointer` is neither null nor misaligned, it points to a readable `usize`; and if that is the
+/// size of `T`, to a valid `T`.
 pub(crate) unsafe fn sized<T: HasSize + Copy>(pointer: *const T, name: &str) -> Result<T, Fault> {
     // SAFETY: the caller makes both promises.
     unsafe { check_size(pointer, name) }?;
@@ -63,7 +63,7 @@ pub(crate) unsafe fn sized<T: HasSize + Copy>(pointer: *const T, name: &str) -> 
 /// Checks the size in the first field of a struct.
 ///
 /// # Safety
-/// If `pointer` is neither null nor misaligned, it leads to a readable `usize`.
+/// If `pointer` is neither null nor misaligned, it points to a readable `usize`.
 unsafe fn check_size<T: HasSize>(pointer: *const T, name: &str) -> Result<(), Fault> {
     check(pointer, name)?;
     // SAFETY: the first field of `T` is a `usize` (`HasSize`), so `pointer` is aligned for one,
@@ -83,7 +83,7 @@ unsafe fn check_size<T: HasSize>(pointer: *const T, name: &str) -> Result<(), Fa
     ))
 }
 
-/// A place where a result goes, which is written once.
+/// Memory for a result, which is written once.
 #[derive(Debug)]
 pub(crate) struct Out<'a, T>(&'a mut MaybeUninit<T>);
 
@@ -91,7 +91,7 @@ impl<'a, T> Out<'a, T> {
     /// Takes a pointer for a result.
     ///
     /// # Safety
-    /// If `pointer` is neither null nor misaligned, it leads to memory for a `T` that nobody else
+    /// If `pointer` is neither null nor misaligned, it points to memory for a `T` that nobody else
     /// uses during `'a`.
     pub(crate) unsafe fn new(pointer: *mut T, name: &str) -> Result<Self, Fault> {
         check(pointer, name)?;
@@ -110,7 +110,7 @@ impl<'a, T: HasSize> Out<'a, T> {
     /// Takes a pointer to a struct whose size the caller has set.
     ///
     /// # Safety
-    /// If `pointer` is neither null nor misaligned, it leads to a readable `usize`; and if that is
+    /// If `pointer` is neither null nor misaligned, it points to a readable `usize`; and if that is
     /// the size of `T`, to memory for a `T` that nobody else uses during `'a`.
     pub(crate) unsafe fn sized(pointer: *mut T, name: &str) -> Result<Self, Fault> {
         // SAFETY: the caller promises that a size can be read.
@@ -120,10 +120,10 @@ impl<'a, T: HasSize> Out<'a, T> {
     }
 }
 
-/// Borrows an array; one without elements may be null.
+/// Borrows an array; a pointer to no elements may be null.
 ///
 /// # Safety
-/// If `pointer` is neither null nor misaligned, it leads to `count` valid elements that nobody
+/// If `pointer` is neither null nor misaligned, it points to `count` valid elements that nobody
 /// changes during `'a`.
 pub(crate) unsafe fn array<'a, T>(
     pointer: *const T,
@@ -140,12 +140,11 @@ pub(crate) unsafe fn array<'a, T>(
     Ok(unsafe { std::slice::from_raw_parts(pointer, count) })
 }
 
-/// Borrows an array to be written, whose elements are plain numbers; one without elements may be
-/// null.
+/// Borrows an array of plain numbers for writing; a pointer to no elements may be null.
 ///
 /// # Safety
-/// If `pointer` is neither null nor misaligned, it leads to `count` elements that nobody else
-/// uses during `'a`.
+/// If `pointer` is neither null nor misaligned, it points to `count` elements that nobody else uses
+/// during `'a`.
 pub(crate) unsafe fn array_mut<'a>(
     pointer: *mut i64,
     count: usize,
@@ -173,11 +172,11 @@ fn check_extent<T>(count: usize, name: &str) -> Result<(), Fault> {
     Err(Fault::new(KprofStatus::WrongSize, format!("{text}, found {count}")))
 }
 
-/// Borrows a text.
+/// Borrows a text as UTF-8.
 ///
 /// # Safety
-/// If `pointer` is not null, it leads to bytes with a zero byte at their end, which nobody
-/// changes during `'a`.
+/// If `pointer` is not null, it points to bytes with a zero byte at their end, which nobody changes
+/// during `'a`.
 pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str, Fault> {
     check(pointer, name)?;
     // SAFETY: not null as just checked; ended by a zero byte and unchanged as the caller promises.
@@ -198,7 +197,7 @@ pub(crate) unsafe fn path<'a>(pointer: *const c_char, name: &str) -> Result<&'a 
     Ok(Path::new(text))
 }
 
-/// Takes back what [`Box::into_raw`] gave; `None` for null.
+/// Takes back a pointer that [`Box::into_raw`] returned; `None` for null.
 ///
 /// # Safety
 /// If `pointer` is not null, it came from [`Box::into_raw`] of a `Box<T>` and was not taken back
@@ -226,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_size_of_another_version_is_refused_before_anything_else_is_read() {
-        // Memory for the size alone: anything more that is read is found by Miri.
+        // Memory for the size only: Miri finds every read beyond it.
         let size = 8_usize;
         let pointer = (&raw const size).cast::<Three>();
         // SAFETY: the pointer leads to a `usize`, which is not the size of `Three`.

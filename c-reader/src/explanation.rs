@@ -1,4 +1,4 @@
-//! Causes of slowness of a recording.
+//! Causes of slowness in a recording.
 
 #![allow(unsafe_code, reason = "functions that C calls take pointers")]
 
@@ -8,11 +8,11 @@ use crate::{
     status::{KprofStatus, guard},
 };
 
-/// Gives causes of slowness as a JSON text, the same as that of `kprof explain --json`; it belongs
-/// to the recording.
+/// Writes a JSON text with the causes of slowness to `json`, as `kprof explain --json` prints it.
+/// The text belongs to the recording.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `json` must lead to memory for a
+/// `recording` must be null or a recording that is not freed, and `json` must point to memory for a
 /// text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_explain_json(

@@ -1,4 +1,4 @@
-//! Values behind handles: one call at a time, or a thread that has taken them over.
+//! Values of handles, each used by one call at a time or lent to a thread.
 
 #![allow(unsafe_code, reason = "handles are pointers that a host gives back")]
 
@@ -8,16 +8,16 @@ use crate::{
 };
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-/// Value that one call at a time may use.
+/// Value that only one call at a time may use.
 #[derive(Debug)]
 pub(crate) struct Handle<T>(Mutex<Place<T>>);
 
-/// Where the value of a handle is.
+/// State of a handle's value.
 #[derive(Debug)]
 enum Place<T> {
     Here(T),
     Lent,
-    /// The thread that it was lent to met a defect.
+    /// The thread that borrowed the value panicked.
     Lost,
 }
 
@@ -26,7 +26,7 @@ impl<T> Handle<T> {
         Self(Mutex::new(Place::Here(value)))
     }
 
-    /// Calls with the value, unless it takes part in another call or is lent.
+    /// Calls a function with the value, unless another call uses the value or it is lent.
     pub(crate) fn with<R>(
         &self,
         call: impl FnOnce(&mut T) -> Result<R, Fault>,
@@ -38,7 +38,7 @@ impl<T> Handle<T> {
         }
     }
 
-    /// Takes the value out, until it is given back. Calls are answered with an error meanwhile.
+    /// Takes the value out until it is given back. Until then, calls return an error.
     pub(crate) fn lend(&self) -> Result<T, Fault> {
         let mut place = self.lock()?;
         match std::mem::replace(&mut *place, Place::Lent) {
@@ -51,9 +51,9 @@ impl<T> Handle<T> {
         }
     }
 
-    /// Puts a value back that was lent; `None` if it was lost.
+    /// Puts a lent value back; `None` marks it as lost.
     pub(crate) fn give_back(&self, value: Option<T>) {
-        // No call changes the place of a value that is lent.
+        // No call changes the state of a lent value.
         if let Ok(mut place) = self.0.lock() {
             *place = value.map_or(Place::Lost, Place::Here);
         }
@@ -85,7 +85,7 @@ fn lost() -> Fault {
     )
 }
 
-/// Frees a handle, unless it takes part in a call or is lent.
+/// Frees a handle, unless a call uses it or its value is lent.
 ///
 /// # Safety
 /// As [`owned`].
@@ -101,7 +101,7 @@ pub(crate) unsafe fn free<T, V>(
     let handle = handle_of(unsafe { shared(pointer.cast_const(), name) }?);
     match handle.with(|_| Ok(())) {
         Err(fault) if fault.status == KprofStatus::Busy => return Err(fault),
-        // A handle that met a defect is there to be freed.
+        // A handle whose value is lost can still be freed.
         _ => {}
     }
     // SAFETY: the caller promises where it came from; no call uses it, as was just seen, and the

@@ -1,4 +1,4 @@
-//! A mesh of chips whose memory is reached through callbacks.
+//! A mesh of chips whose memory is accessed through callbacks.
 
 #![allow(unsafe_code, reason = "calls into functions that a host hands over")]
 
@@ -26,11 +26,11 @@ use wire::CoreKind;
 pub const KPROF_ACCESS_OK: i32 = 0;
 /// Result of a callback: there is no such core.
 pub const KPROF_ACCESS_NO_SUCH_CORE: i32 = 1;
-/// Result of a callback: the range leaves the memory.
+/// Result of a callback: the range exceeds the memory.
 pub const KPROF_ACCESS_OUT_OF_RANGE: i32 = 2;
-/// Result of a callback: the chip does not answer. So is every number that has no name here.
+/// Result of a callback: the chip does not answer. Every unnamed number means the same.
 pub const KPROF_ACCESS_UNREACHABLE: i32 = 3;
-/// Result of a callback: the words are gone, and asking again is of no use.
+/// Result of a callback: the words are lost, and a retry is useless.
 pub const KPROF_ACCESS_GONE: i32 = 4;
 
 /// Kind of a core: a compute tile with five RISCs.
@@ -40,7 +40,7 @@ pub const KPROF_CORE_ACTIVE_ETH: u32 = 1;
 /// Kind of a core: an Ethernet tile without a link.
 pub const KPROF_CORE_IDLE_ETH: u32 = 2;
 
-/// A core that can be profiled, and where its profiler memory lies.
+/// A core that can be profiled, with the addresses of its profiler memory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofCore {
@@ -74,7 +74,7 @@ pub struct KprofChip {
     pub arch: *const c_char,
     /// Cores that can be profiled, ordered by flat id.
     pub cores: *const KprofCore,
-    /// How many cores there are.
+    /// Number of cores.
     pub core_count: usize,
     /// Size of the worker grid, as printed in a device log's first line.
     pub max_compute_cores: u32,
@@ -82,7 +82,7 @@ pub struct KprofChip {
     pub bank_count: u32,
     /// Byte address of the profiler region, equal in every bank.
     pub region_address: u64,
-    /// Bytes kept for the region in each bank.
+    /// Bytes reserved for the region in each bank.
     pub region_bytes: u64,
 }
 
@@ -104,7 +104,7 @@ pub struct KprofLink {
     pub receiver_y: u16,
 }
 
-/// Stamps of a message over a link and back.
+/// Time stamps of a message that is sent over a link and echoed.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KprofPing {
@@ -118,15 +118,16 @@ pub struct KprofPing {
     pub sender_end_cycles: u64,
 }
 
-/// Accesses to the chips of a mesh. `chip` is the index of a chip, `context` the pointer below.
+/// Callbacks that access the chips of a mesh. `chip` is the index of a chip, `context` the pointer
+/// below.
 ///
-/// The first four must be set, the others may be null.
+/// The first four callbacks must be set, the others may be null.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofMeshCallbacks {
     /// `sizeof(KprofMeshCallbacks)`.
     pub struct_size: usize,
-    /// Passed to every callback as it is; the library does not follow it.
+    /// Pointer that is passed to every callback; the library does not dereference it.
     pub context: *mut c_void,
     /// Reads words from a core's L1, in address order.
     pub read_l1: Option<
@@ -173,19 +174,19 @@ pub struct KprofMeshCallbacks {
             cycles: *mut u64,
         ) -> i32,
     >,
-    /// The host's monotonic clock in nanoseconds. Null: the system's `CLOCK_MONOTONIC`, by which
-    /// recordings of one machine are related.
+    /// Reads the host's monotonic clock in nanoseconds. Null: the system's `CLOCK_MONOTONIC`, which
+    /// relates recordings of one machine to each other.
     pub host_time_ns: Option<unsafe extern "C" fn(context: *mut c_void) -> u64>,
     /// Waits on the host. Null: the calling thread sleeps.
     pub wait_ns: Option<unsafe extern "C" fn(context: *mut c_void, duration_ns: u64)>,
-    /// Sends a message over the link with this index and back. Null: no links are used.
+    /// Sends a message over the link with this index and echoes it. Null: no links are used.
     pub exchange:
         Option<unsafe extern "C" fn(context: *mut c_void, link: u32, ping: *mut KprofPing) -> i32>,
-    /// A sentence about the last callback that failed, valid until the next callback; or null.
+    /// Returns a message about the last failed callback, valid until the next callback, or null.
     pub last_error: Option<unsafe extern "C" fn(context: *mut c_void) -> *const c_char>,
     /// Links between the chips.
     pub links: *const KprofLink,
-    /// How many links there are.
+    /// Number of links.
     pub link_count: usize,
 }
 
@@ -198,7 +199,7 @@ unsafe impl HasSize for KprofMeshCallbacks {
 #[derive(Debug)]
 pub struct KprofMesh(pub(crate) Handle<CallbackMesh>);
 
-/// Functions that are there, with what they are called with.
+/// The callbacks with their context.
 #[derive(Clone, Copy, Debug)]
 struct Accesses {
     context: *mut c_void,
@@ -229,7 +230,7 @@ impl Accesses {
         })
     }
 
-    /// The host's sentence about its last failure.
+    /// Returns the host's message about its last failure.
     fn reason(&self, code: i32) -> String {
         let Some(last_error) = self.last_error else {
             return format!("the access failed with code {code}");
@@ -246,7 +247,7 @@ impl Accesses {
         text.to_string_lossy().chars().take(LONGEST_REASON).collect()
     }
 
-    /// Turns a callback's code into a result.
+    /// Converts a callback's code into a result.
     fn answer(&self, code: i32, range: &WordRange) -> AccessResult {
         let chip_id = range.chip_id;
         match code {
@@ -259,10 +260,10 @@ impl Accesses {
     }
 }
 
-/// Characters of a host's sentence that are kept.
+/// Maximum number of characters that are kept of a host's message.
 const LONGEST_REASON: usize = 1000;
 
-/// Chips behind callbacks.
+/// Chips accessed through callbacks.
 #[derive(Debug)]
 pub(crate) struct CallbackMesh {
     accesses: Accesses,
@@ -275,7 +276,7 @@ pub(crate) struct CallbackMesh {
 // that the host lets call the library with this mesh.
 unsafe impl Send for CallbackMesh {}
 
-/// A chip behind callbacks.
+/// A chip accessed through callbacks.
 #[derive(Debug)]
 struct CallbackDevice {
     accesses: Accesses,
@@ -390,13 +391,13 @@ impl Mesh for CallbackMesh {
     }
 }
 
-/// Makes a mesh of these chips, whose descriptions are copied.
+/// Creates a mesh of these chips. The descriptions are copied.
 ///
 /// # Safety
-/// `callbacks`, `chips` and everything that they lead to must be valid during the call. Until the
+/// `callbacks`, `chips` and everything that they point to must be valid during the call. Until the
 /// mesh is freed, its callbacks must be callable with its context by every thread that calls the
 /// library with the mesh, and by that of a periodic reader; they must fill or read no more words
-/// than they are asked to, and must return. `mesh` must lead to memory for a pointer.
+/// than they are asked to, and must return. `mesh` must point to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_mesh_new(
     callbacks: *const KprofMeshCallbacks,
@@ -435,8 +436,7 @@ pub unsafe extern "C" fn kprof_mesh_new(
     })
 }
 
-/// Frees a mesh; null is allowed. A mesh that takes part in a call, or that a periodic reader has,
-/// is not freed.
+/// Frees a mesh; null is allowed. A mesh in use by a call or a periodic reader is not freed.
 ///
 /// # Safety
 /// `mesh` must be null or come from `kprof_mesh_new`, and must not be used again.
@@ -449,7 +449,8 @@ pub unsafe extern "C" fn kprof_mesh_free(mesh: *mut KprofMesh) -> KprofStatus {
 /// Copies a chip's description.
 ///
 /// # Safety
-/// Its pointers must be null or lead to a text and to as many cores as it says.
+/// `chip.arch` must be null or point to a text. `chip.cores` must be null or point to
+/// `chip.core_count` cores.
 unsafe fn describe(chip: &KprofChip) -> Result<DeviceDescription, Fault> {
     // SAFETY: the caller promises a text.
     let arch = unsafe { text(chip.arch, "chips.arch") }?;

@@ -16,7 +16,7 @@ use std::{
     sync::OnceLock,
 };
 
-/// Returns the name of the output with this index, from 0; null behind the last.
+/// Returns the name of the output with this index, from 0; null after the last output.
 #[unsafe(no_mangle)]
 pub extern "C" fn kprof_output_name(index: usize) -> *const c_char {
     static NAMES: OnceLock<Vec<CString>> = OnceLock::new();
@@ -24,12 +24,12 @@ pub extern "C" fn kprof_output_name(index: usize) -> *const c_char {
     names.get(index).map_or(std::ptr::null(), |name| name.as_ptr())
 }
 
-/// Writes a file, or a folder for `noc-traces` and `parquet`, which gets its content only once it
-/// is whole.
+/// Writes a file, or a folder for `noc-traces` and `parquet`. The output appears only when
+/// complete.
 ///
-/// `output` is one of the names that `kprof_output_name` gives, such as `perfetto`, `html`,
+/// `output` is one of the names that `kprof_output_name` returns, such as `perfetto`, `html`,
 /// `device-log` or `ops`. `filter` takes the terms of `kprof export --filter`, such as
-/// `op=Matmul*,risc=ncrisc`; null for everything.
+/// `op=Matmul*,risc=ncrisc`; null selects everything.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed; the others must be texts, or null.

@@ -1,4 +1,4 @@
-//! Reading a mesh from a thread of the library's own, while programs run on it.
+//! Reading a mesh from a thread of the library while programs run on the mesh.
 
 #![allow(unsafe_code, reason = "functions that C calls take pointers")]
 
@@ -17,15 +17,15 @@ use std::{
     time::Duration,
 };
 
-/// Reads of a periodic reader.
+/// Number of reads of a periodic reader.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofPeriodicCounts {
     /// `sizeof(KprofPeriodicCounts)`; to be set before the call.
     pub struct_size: usize,
-    /// Reads until now, those that failed included.
+    /// Reads until now, including failed reads.
     pub reads: u64,
-    /// Reads that failed. The next one tries again, so that nothing need be lost by them.
+    /// Reads that failed. The next read tries again, so a failed read need not lose data.
     pub failed_reads: u64,
 }
 
@@ -39,13 +39,13 @@ unsafe impl HasSize for KprofPeriodicCounts {
 #[derive(Debug)]
 pub struct KprofPeriodicReader {
     thread: PeriodicThread<(State, CallbackMesh)>,
-    /// Both live as long as their values are lent: they are not freed meanwhile.
+    /// Session and mesh, which are not freed while their values are lent.
     session: *const KprofSession,
     mesh: *const KprofMesh,
     progress: Arc<Progress>,
 }
 
-/// Progress of the reads, for others than the thread.
+/// Progress of the reads, shared with other threads.
 #[derive(Debug, Default)]
 struct Progress {
     reads: AtomicU64,
@@ -75,16 +75,16 @@ impl Progress {
     }
 }
 
-/// Starts to read every `period_ns`, by a thread of the library, until `kprof_periodic_stop`; the
+/// Starts a thread of the library that reads every `period_ns` until `kprof_periodic_stop`. The
 /// first read begins at once.
 ///
-/// Until then the session and the mesh are the thread's: every other call with them gets
-/// `KPROF_STATUS_BUSY`, `kprof_session_free` and `kprof_mesh_free` included. The callbacks of the
-/// mesh are called by that thread, one after the other, while the host's own threads launch
-/// programs. A read that takes longer than the period is followed by the next one at once.
+/// Until it stops, only this thread may use the session and the mesh: every other call with them
+/// returns `KPROF_STATUS_BUSY`, including `kprof_session_free` and `kprof_mesh_free`. The thread
+/// calls the callbacks of the mesh, one after the other, while the host's own threads launch
+/// programs. After a read that takes longer than the period, the next read begins at once.
 ///
 /// # Safety
-/// `session` and `mesh` must be null or handles that are not freed, and `reader` must lead to
+/// `session` and `mesh` must be null or handles that are not freed, and `reader` must point to
 /// memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_periodic_start(
@@ -127,10 +127,10 @@ pub unsafe extern "C" fn kprof_periodic_start(
     })
 }
 
-/// Gives the number of reads until now.
+/// Writes the number of reads until now to `counts`.
 ///
 /// # Safety
-/// `reader` must be null or a reader that is not stopped, and `counts` must lead to a struct whose
+/// `reader` must be null or a reader that is not stopped, and `counts` must point to a struct whose
 /// size is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_periodic_counts(
@@ -146,15 +146,15 @@ pub unsafe extern "C" fn kprof_periodic_counts(
     })
 }
 
-/// Stops after a last read, gives session and mesh back, and frees the reader; null is allowed.
+/// Stops after a last read, releases session and mesh, and frees the reader; null is allowed.
 ///
-/// Waits for the read in progress; there must be no further launch after the call. `counts` gets
-/// the number of reads unless it is null. The status is that of the last read, which takes what
-/// earlier ones have left.
+/// Waits for the read in progress; there must be no further launch after the call. `counts`
+/// receives the number of reads unless it is null. The status is that of the last read, which also
+/// reads the data that failed reads have left.
 ///
 /// # Safety
 /// `reader` must be null or come from `kprof_periodic_start`, and must not be used again; `counts`
-/// must be null or lead to a struct whose size is set.
+/// must be null or point to a struct whose size is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_periodic_stop(
     reader: *mut KprofPeriodicReader,

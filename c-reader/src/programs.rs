@@ -1,4 +1,4 @@
-//! Figures of the programs of the latest read of a session, and of all reads.
+//! Performance figures of the programs in a session's latest read, and in all its reads.
 
 #![allow(unsafe_code, reason = "functions that C calls take pointers")]
 
@@ -9,7 +9,7 @@ use crate::{
     status::{KprofStatus, guard},
 };
 
-/// Makes a session keep figures of programs from its next read on, as
+/// Makes a session keep performance figures of programs from its next read on, as
 /// `TT_METAL_PROFILER_MID_RUN_DUMP` and `TT_METAL_PROFILER_CPP_POST_PROCESS` do.
 ///
 /// # Safety
@@ -26,13 +26,14 @@ pub unsafe extern "C" fn kprof_session_keep_programs(session: *mut KprofSession)
     })
 }
 
-/// Gives figures of the programs of the latest read, or with `is_of_all` not 0 of all reads, as a
-/// JSON text: a list of programs by number of the chip.
+/// Writes a JSON text with figures of the latest read's programs to `json`: a list of programs by
+/// chip number. If `is_of_all` is not 0, the figures are of all reads.
 ///
-/// The text belongs to the session, until the next call of this function or until it is freed.
+/// The text belongs to the session. It is valid until the next call of this function or until the
+/// session is freed.
 ///
 /// # Safety
-/// `session` must be null or a session that is not freed, and `json` must lead to memory for a
+/// `session` must be null or a session that is not freed, and `json` must point to memory for a
 /// text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_session_programs_json(

@@ -1,4 +1,4 @@
-//! A recording: counts, lanes as columns, losses, ops, clocks.
+//! Recordings: counts, lanes as columns, losses, ops, clocks.
 
 #![allow(unsafe_code, reason = "functions that C calls take pointers")]
 
@@ -38,21 +38,20 @@ pub const KPROF_RECORD_DATA: u32 = 3;
 pub const KPROF_RECORD_EVENT: u32 = 4;
 /// Kind of a record: 128 bits of data; two values.
 pub const KPROF_RECORD_DATA_16B: u32 = 5;
-/// Bits of a head that hold the zone; the kind lies above them.
+/// Number of low bits of a head that hold the zone; the bits above hold the kind.
 pub const KPROF_HEAD_ZONE_BITS: u32 = 24;
 
-/// Everything that was recorded of one run; made by reads and loads, freed by
-/// `kprof_recording_free`.
+/// All recorded data of one run; created by reads and loads, freed by `kprof_recording_free`.
 #[derive(Debug)]
 pub struct KprofRecording {
-    /// Boxed, so that rows may point into it; nothing changes it.
+    /// Boxed and never changed, since rows point into it.
     recording: Box<Recording>,
     figures: OnceLock<Figures>,
     /// JSON of the explanation.
     explanation: OnceLock<String>,
 }
 
-/// Figures and rows of a recording, computed when they are asked for.
+/// Figures and rows of a recording, computed on first use.
 #[derive(Debug)]
 struct Figures {
     report: Box<Report>,
@@ -66,7 +65,7 @@ impl KprofRecording {
         Self { recording: Box::new(recording), figures, explanation }
     }
 
-    /// Causes of slowness as JSON, computed when they are asked for.
+    /// Returns the causes of slowness as JSON, computed on first use.
     pub(crate) fn explanation_json(&self) -> Result<&str, Fault> {
         if let Some(text) = self.explanation.get() {
             return Ok(text);
@@ -126,7 +125,7 @@ impl KprofRecording {
     }
 }
 
-/// Counts of a recording, as `kprof report --json` has them.
+/// Counts of a recording, as in `kprof report --json`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofCounts {
@@ -136,11 +135,11 @@ pub struct KprofCounts {
     pub chips: u64,
     /// Lanes with records.
     pub lanes: u64,
-    /// Launches, counted on each lane.
+    /// Launches, counted separately on each lane.
     pub runs: u64,
     /// Records of every kind.
     pub records: u64,
-    /// Whole zones, those without an end of their own included.
+    /// Zones, including those without an end of their own.
     pub zones: u64,
     /// Zones without an end of their own.
     pub open_zones: u64,
@@ -154,25 +153,25 @@ pub struct KprofCounts {
     pub orphan_ends: u64,
     /// Launches of programs on chips.
     pub ops: u64,
-    /// Lost records; zones count whole.
+    /// Lost records; a zone counts once.
     pub lost: u64,
     /// Lost records that found no room in L1.
     pub lost_l1_full: u64,
     /// Lost records that found no room in DRAM.
     pub lost_dram_full: u64,
-    /// Records that the firmware was told to leave out.
+    /// Records that the firmware left out by configuration: no kernel ran in the launch.
     pub lost_validate_off: u64,
     /// Records lost for another cause.
     pub lost_other: u64,
     /// 1 if more may be lost than is counted.
     pub lost_is_lower_bound: u64,
-    /// Sources of the records that do not count what they lose; 0 means that losses are known.
+    /// Record sources that do not count their losses; 0 means that all losses are counted.
     pub uncounted_sources: u64,
-    /// Anomalies that left data lost or doubtful.
+    /// Anomalies that made data lost or doubtful.
     pub anomalies: u64,
     /// Anomalies that were repaired.
     pub repairs: u64,
-    /// Runs that cores have finished and not yet pushed.
+    /// Runs that cores have finished but not yet pushed.
     pub pending_runs: u64,
     /// Launches that ran no kernel and that the firmware discarded.
     pub discarded_launches: u64,
@@ -190,7 +189,7 @@ unsafe impl HasSize for KprofColumn {
     const NAME: &'static str = "KprofColumn";
 }
 
-/// The records of one RISC, as columns. Everything in it belongs to the recording.
+/// The records of one RISC, as columns. All arrays and texts belong to the recording.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofLane {
@@ -204,19 +203,19 @@ pub struct KprofLane {
     pub core_y: u16,
     /// Name of the RISC, such as `BRISC`.
     pub risc: KprofText,
-    /// How many records there are.
+    /// Number of records.
     pub record_count: usize,
     /// Kind and zone of each record: `kind << KPROF_HEAD_ZONE_BITS | zone`.
     pub heads: *const u32,
     /// Cycles of each record, on the clock of the chip's reference tile.
     pub times: *const u64,
-    /// Values of the records that have any, in their order; see the kinds.
+    /// Values of the records in record order; the kind of a record determines how many it has.
     pub data: *const u64,
-    /// How many values there are.
+    /// Number of values.
     pub data_count: usize,
-    /// Launches, by their first record; a launch ends where the next begins.
+    /// Launches, each with its first record; a launch ends where the next launch begins.
     pub runs: *const KprofRun,
-    /// How many launches there are.
+    /// Number of launches.
     pub run_count: usize,
 }
 
@@ -239,7 +238,7 @@ pub struct KprofZone {
     pub name: KprofText,
     /// Source file; empty if unknown.
     pub file: KprofText,
-    /// How many names share the id; the name above is the first of them.
+    /// Number of names that share the id; `name` is the first of them.
     pub candidate_count: usize,
 }
 
@@ -254,14 +253,14 @@ unsafe impl HasSize for KprofZone {
 pub struct KprofClock {
     /// `sizeof(KprofClock)`; to be set before the call.
     pub struct_size: usize,
-    /// 1 if it is related to the host's clock, else 0.
+    /// 1 if the clock is related to the host's clock, else 0.
     pub is_host_time: u32,
     /// Nominal frequency in MHz; 0 if unknown.
     pub nominal_mhz: u32,
-    /// Measured frequency in GHz; the nominal one where nothing was measured, and 1 if that is
+    /// Measured frequency in GHz. Without a measurement, the nominal frequency; 1 if that is
     /// unknown.
     pub frequency_ghz: f64,
-    /// Guaranteed bound of the error of host times, in ns; NaN without them.
+    /// Guaranteed bound of the error of host times, in ns; NaN without host times.
     pub bound_ns: f64,
     /// Cycle of the chip's first record.
     pub first_cycle: u64,
@@ -274,10 +273,11 @@ unsafe impl HasSize for KprofClock {
     const NAME: &'static str = "KprofClock";
 }
 
-/// Loads a capture, a device log or a folder of logs; `run` chooses the run of a capture, from 0.
+/// Loads a capture, a device log or a folder of logs; `run` is the index of a run in a capture,
+/// from 0.
 ///
 /// # Safety
-/// `file` must be null or a text, and `recording` must lead to memory for a pointer.
+/// `file` must be null or a text, and `recording` must point to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_load(
     file: *const c_char,
@@ -316,10 +316,10 @@ pub unsafe extern "C" fn kprof_recording_free(recording: *mut KprofRecording) ->
     })
 }
 
-/// Gives the counts of a recording.
+/// Writes the counts of a recording to `counts`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `counts` must lead to a struct
+/// `recording` must be null or a recording that is not freed, and `counts` must point to a struct
 /// whose size is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_counts(
@@ -335,10 +335,11 @@ pub unsafe extern "C" fn kprof_recording_counts(
     })
 }
 
-/// Gives the lane with this index, from 0 to below `KprofCounts.lanes`: by chip, core and RISC.
+/// Writes the lane with this index to `lane`. Lanes are sorted by chip, core and RISC; `index` is
+/// less than `KprofCounts.lanes`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `lane` must lead to a struct
+/// `recording` must be null or a recording that is not freed, and `lane` must point to a struct
 /// whose size is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_lane(
@@ -365,7 +366,7 @@ pub unsafe extern "C" fn kprof_recording_lane(
             core_y: found.id.core.y,
             risc: KprofText::of(found.id.risc.label()),
             record_count: found.record_count(),
-            // A head is one such word: `RecordHead` is transparent.
+            // A head is a `u32`: `RecordHead` is transparent.
             heads: found.heads.as_ptr().cast(),
             times: found.times.as_ptr(),
             data: found.data.as_ptr(),
@@ -377,10 +378,10 @@ pub unsafe extern "C" fn kprof_recording_lane(
     })
 }
 
-/// Gives name and source of a zone, whose number is in the heads of records.
+/// Writes name and source of a zone to `zone`. The heads of records contain the number of the zone.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `zone` must lead to a struct
+/// `recording` must be null or a recording that is not freed, and `zone` must point to a struct
 /// whose size is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_zone(
@@ -412,12 +413,14 @@ pub unsafe extern "C" fn kprof_recording_zone(
     })
 }
 
-/// Gives the column of a table with this index: of `ops`, `zone_statistics`, `sum_statistics`,
-/// `wait_statistics` or `losses`. `KPROF_STATUS_NOT_AVAILABLE` behind the last one.
+/// Writes the table's column with this index to `column`. Tables: `ops`, `zone_statistics`,
+/// `sum_statistics`, `wait_statistics`, `losses`.
+///
+/// Returns `KPROF_STATUS_NOT_AVAILABLE` after the last column.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, `table` must be null or a text, and
-/// `column` must lead to a struct whose size is set.
+/// `column` must point to a struct whose size is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_column_at(
     recording: *const KprofRecording,
@@ -430,7 +433,7 @@ pub unsafe extern "C" fn kprof_recording_column_at(
     unsafe { give_column(recording, table, is_wanted, &format!("{index}"), column) }
 }
 
-/// Gives the column of a table with this name, such as `kernel_ns` of `ops`.
+/// Writes the table's column with this name to `column`, such as `kernel_ns` of `ops`.
 ///
 /// # Safety
 /// As of `kprof_recording_column_at`, and `name` must be null or a text.
@@ -450,7 +453,7 @@ pub unsafe extern "C" fn kprof_recording_column(
     unsafe { give_column(recording, table, |_, found| found == name, name, column) }
 }
 
-/// Gives the column of a table that is wanted.
+/// Writes the column that `is_wanted` selects.
 ///
 /// # Safety
 /// As the functions above.
@@ -482,10 +485,11 @@ unsafe fn give_column(
     })
 }
 
-/// Gives sentences about sources of the records that do not count what they lose.
+/// Writes messages about record sources that do not count their losses to `rows`, and their number
+/// to `count`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and the others must lead to memory
+/// `recording` must be null or a recording that is not freed, and the others must point to memory
 /// for a pointer and for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_uncounted(
@@ -497,10 +501,11 @@ pub unsafe extern "C" fn kprof_recording_uncounted(
     unsafe { give(recording, rows, count, |rows| &rows.uncounted) }
 }
 
-/// Gives the anomalies and repairs whose place is kept, at most 8 of a kind and lane.
+/// Writes the anomalies and repairs whose position is kept to `rows`, at most 8 of a kind and lane,
+/// and their number to `count`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and the others must lead to memory
+/// `recording` must be null or a recording that is not freed, and the others must point to memory
 /// for a pointer and for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_anomalies(
@@ -512,7 +517,7 @@ pub unsafe extern "C" fn kprof_recording_anomalies(
     unsafe { give(recording, rows, count, |rows| &rows.anomalies) }
 }
 
-/// Gives rows and their number.
+/// Writes rows and their number.
 ///
 /// # Safety
 /// As the functions above.
@@ -536,10 +541,10 @@ unsafe fn give<T>(
     })
 }
 
-/// Gives the clock of a chip that has records.
+/// Writes the clock of a chip that has records to `clock`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and `clock` must lead to a struct
+/// `recording` must be null or a recording that is not freed, and `clock` must point to a struct
 /// whose size is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_clock(
@@ -569,12 +574,12 @@ pub unsafe extern "C" fn kprof_recording_clock(
     })
 }
 
-/// Converts cycles of a chip to nanoseconds of the host's clock; `bound_ns`, unless null, is the
-/// largest error that they may have.
+/// Converts cycles of a chip to nanoseconds of the host's clock; `bound_ns`, unless null, receives
+/// their largest possible error.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed; `cycles` and `host_ns` must lead to
-/// `count` numbers each that do not overlap, and `bound_ns` must be null or lead to memory for a
+/// `recording` must be null or a recording that is not freed; `cycles` and `host_ns` must point to
+/// `count` numbers each that do not overlap, and `bound_ns` must be null or point to memory for a
 /// number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_host_ns(

@@ -25,13 +25,13 @@ use host_reader::{
 use std::{ffi::c_char, path::Path};
 use wire::RunHostId;
 
-/// How a mesh is to be profiled.
+/// Options for preparing a mesh.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofInitOptions {
     /// `sizeof(KprofInitOptions)`.
     pub struct_size: usize,
-    /// Programs that each RISC's DRAM lane holds, as `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
+    /// Programs that each RISC's DRAM lane holds, like `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
     pub program_support_count: u32,
     /// Not 0 if sum zones are recorded.
     pub sums_enabled: u32,
@@ -42,22 +42,23 @@ unsafe impl HasSize for KprofInitOptions {
     const NAME: &'static str = "KprofInitOptions";
 }
 
-/// How a mesh is read. Zeros but for the size and the count are the usual choices.
+/// Options for reading a mesh. Usually all fields but `struct_size` and `program_support_count` are
+/// 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofReadOptions {
     /// `sizeof(KprofReadOptions)`.
     pub struct_size: usize,
-    /// Programs that a lane holds, where the device does not announce its lane size.
+    /// Programs that a lane holds, used if the device does not announce its lane size.
     pub program_support_count: u32,
-    /// Not 0 if lanes have room for sums, where the device does not announce its lane size.
+    /// Not 0 if lanes have room for sums, used if the device does not announce its lane size.
     pub sums_enabled: u32,
-    /// Generation of the format: 0 as found on the chip, 1 current, 2 the one before.
+    /// Generation of the format: 0 as found on the chip, 1 current, 2 previous.
     pub generation: u32,
     /// Form of the program ids that launches carried: 0 plain, 1 encoded with their chip.
     pub host_ids: u32,
-    /// Kinds of records that the device captures: 0 workers, 1 dispatch cores as well, 2 one
-    /// envelope per trace replay, 3 workers whose launches share pushes.
+    /// Records that the device captures: 0 of workers, 1 of workers and dispatch cores, 2 one
+    /// envelope per trace replay, 3 of workers whose launches share pushes.
     pub mode: u32,
 }
 
@@ -98,12 +99,12 @@ impl KprofReadOptions {
     }
 }
 
-/// Reads of a mesh that belong together; made by `kprof_session_new`, freed by
+/// Several reads of a mesh that form one recording; created by `kprof_session_new`, freed by
 /// `kprof_session_free`.
 #[derive(Debug)]
 pub struct KprofSession(pub(crate) Handle<State>);
 
-/// State of a session, until it is finished.
+/// State of a session until it is finished.
 #[derive(Debug)]
 pub(crate) struct State {
     recorder: Option<MeshRecorder>,
@@ -111,7 +112,7 @@ pub(crate) struct State {
     anomalies: AnomalyLog,
     /// Figures of programs, if they are kept.
     programs: Option<ProgramsPerfData>,
-    /// The text that was asked for last; what was given points into it.
+    /// The last returned text, to which the caller has a pointer.
     programs_json: String,
 }
 
@@ -136,7 +137,7 @@ impl State {
         self.programs.get_or_insert_default();
     }
 
-    /// Figures of the programs of the latest read, or of all, as JSON.
+    /// Returns figures of the programs of the latest read, or of all reads, as JSON.
     pub(crate) fn programs_json(&mut self, is_of_all: bool) -> Result<&str, Fault> {
         let Some(programs) = &self.programs else {
             return Err(Fault::invalid(
@@ -195,7 +196,7 @@ fn finished() -> Fault {
     Fault::invalid("expected a session that is under way, found one that is finished")
 }
 
-/// Prepares every chip of a mesh, before the first kernel is launched.
+/// Prepares every chip of a mesh; to be called before the first kernel is launched.
 ///
 /// # Safety
 /// `mesh` must be null or a mesh that is not freed, `options` null or valid.
@@ -221,11 +222,11 @@ pub unsafe extern "C" fn kprof_init_device_profiler(
     })
 }
 
-/// Begins a session. With `capture`, everything that is read goes into a new capture of this
-/// name as well.
+/// Begins a session. With `capture`, all data that is read is also written to a new capture of this
+/// name.
 ///
 /// # Safety
-/// `options` must be null or valid, `capture` null or a text, and `session` must lead to memory
+/// `options` must be null or valid, `capture` null or a text, and `session` must point to memory
 /// for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_session_new(
@@ -249,8 +250,8 @@ pub unsafe extern "C" fn kprof_session_new(
     })
 }
 
-/// Frees a session; null is allowed. One that takes part in a call, or that a periodic reader has,
-/// is not freed. A capture of a session that was not finished has no end mark, which readers report.
+/// Frees a session; null is allowed. A session in use by a call or a periodic reader is not freed.
+/// If the session was not finished, its capture has no end mark, which readers report.
 ///
 /// # Safety
 /// `session` must be null or come from `kprof_session_new`, and must not be used again.
@@ -260,7 +261,7 @@ pub unsafe extern "C" fn kprof_session_free(session: *mut KprofSession) -> Kprof
     guard(|| unsafe { free(session, "session", |session| &session.0) })
 }
 
-/// Adds the name of a zone, `name,file,line,KERNEL_PROFILER`.
+/// Adds the text of a zone, `name,file,line,KERNEL_PROFILER`.
 ///
 /// # Safety
 /// `session` must be null or a session that is not freed, `zone_text` null or a text.
@@ -322,7 +323,8 @@ pub unsafe extern "C" fn kprof_session_add_zone_logs(
     })
 }
 
-/// Gives a program of a chip a name; `run_host_id` is encoded with the chip: `base << 10 | chip`.
+/// Sets the name of a program on a chip; `run_host_id` is encoded with the chip: `base << 10 |
+/// chip`.
 ///
 /// # Safety
 /// `session` must be null or a session that is not freed, `name` null or a text.
@@ -347,7 +349,7 @@ pub unsafe extern "C" fn kprof_session_add_op(
     })
 }
 
-/// Measures the clocks of a mesh whose profiler is initialised, before the first read.
+/// Measures the clocks of an initialised mesh; to be called before the first read.
 ///
 /// # Safety
 /// Both must be null or handles that are not freed.
@@ -365,7 +367,7 @@ pub unsafe extern "C" fn kprof_session_open_clocks(
     }
 }
 
-/// Measures the clocks once more, after the last read.
+/// Measures the clocks again; to be called after the last read.
 ///
 /// # Safety
 /// Both must be null or handles that are not freed.
@@ -385,8 +387,8 @@ pub unsafe extern "C" fn kprof_session_close_clocks(
 
 /// Reads everything that the mesh has recorded since the last read of the session.
 ///
-/// `is_last_read` is not 0 if there will be no further launch; runs that wait in L1 for the next
-/// one are then read from there.
+/// `is_last_read` is not 0 if no further launch follows. Runs that wait in L1 for the next launch
+/// are then read from L1.
 ///
 /// # Safety
 /// Both must be null or handles that are not freed.
@@ -400,12 +402,12 @@ pub unsafe extern "C" fn kprof_session_read(
     unsafe { with_mesh(session, mesh, |state, mesh| state.read(mesh, is_last_read != 0)) }
 }
 
-/// Finds out whether markers may be lost within `launches` more launches unless the mesh is read;
-/// `is_about_to` is then 1, else 0.
+/// Checks whether markers may be lost within `launches` more launches if the mesh is not read.
+/// `is_about_to` receives 1 if so, else 0.
 ///
 /// # Safety
-/// The first two must be null or handles that are not freed, and `is_about_to` must lead to
-/// memory for a number.
+/// The first two must be null or handles that are not freed, and `is_about_to` must point to memory
+/// for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_session_about_to_overflow(
     session: *mut KprofSession,
@@ -425,12 +427,12 @@ pub unsafe extern "C" fn kprof_session_about_to_overflow(
     unsafe { with_mesh(session, mesh, call) }
 }
 
-/// Ends a session, marks the end of its capture, and gives everything that was read.
+/// Ends a session, marks the end of its capture, and writes all data that was read to `recording`.
 ///
-/// The session can only be freed then.
+/// Afterwards, the session can only be freed.
 ///
 /// # Safety
-/// `session` must be null or a session that is not freed, and `recording` must lead to memory for
+/// `session` must be null or a session that is not freed, and `recording` must point to memory for
 /// a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_session_finish(
@@ -451,7 +453,7 @@ pub unsafe extern "C" fn kprof_session_finish(
 ///
 /// # Safety
 /// `mesh` must be null or a mesh that is not freed, `options` null or valid, and `recording` must
-/// lead to memory for a pointer.
+/// point to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_read_device_profiler(
     mesh: *mut KprofMesh,
@@ -474,7 +476,7 @@ pub unsafe extern "C" fn kprof_read_device_profiler(
     })
 }
 
-/// Calls with a session that is locked, and a mesh.
+/// Locks a session and a mesh, and calls a function with them.
 ///
 /// # Safety
 /// Both must be null or handles that are not freed.
@@ -492,7 +494,7 @@ unsafe fn with_mesh(
     })
 }
 
-/// The options behind a pointer, or the usual ones.
+/// Returns the options at a pointer, or the defaults for null.
 ///
 /// # Safety
 /// `options` must be null or valid.

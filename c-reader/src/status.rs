@@ -1,4 +1,4 @@
-//! Results of calls: a code, and a sentence for people.
+//! Results of calls: a code, and a message for people.
 
 #![allow(unsafe_code, reason = "functions that C calls have names of their own")]
 
@@ -10,38 +10,38 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-/// Version of the interface; another one may have other structs.
+/// Version of the interface; structs may differ between versions.
 pub const KPROF_ABI_VERSION: u32 = 1;
 
 /// Result of a call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KprofStatus {
-    /// The call did what it says.
+    /// The call succeeded.
     Ok = 0,
-    /// An argument is null, misaligned, no UTF-8 or out of range.
+    /// An argument is null, misaligned, not UTF-8 or out of range.
     InvalidArgument = 1,
-    /// A struct or a buffer has another size than this version expects.
+    /// A struct or a buffer has a different size than this version expects.
     WrongSize = 2,
-    /// The handle takes part in another call.
+    /// Another call uses the handle.
     Busy = 3,
     /// The mesh cannot be prepared as asked.
     InitFailed = 4,
-    /// Nothing at all could be read.
+    /// No data could be read.
     ReadFailed = 5,
-    /// A capture cannot be written; what was read is kept in memory.
+    /// A capture cannot be written; data that was read is kept in memory.
     CaptureFailed = 6,
-    /// A file cannot be read, or is of no known kind.
+    /// A file cannot be read, or has an unknown format.
     LoadFailed = 7,
     /// A file cannot be written.
     WriteFailed = 8,
-    /// The recording does not have what was asked for.
+    /// The recording does not have the requested data.
     NotAvailable = 9,
-    /// A defect of the library was caught; the handles of the call can only be freed.
+    /// The library panicked. The handles of the call can only be freed.
     Panic = 10,
 }
 
-/// Why a call failed.
+/// Failure of a call.
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) status: KprofStatus,
@@ -57,7 +57,7 @@ impl Fault {
         Self::new(KprofStatus::InvalidArgument, text)
     }
 
-    /// The sentence of an error and of its causes.
+    /// Returns a failure with the message of an error and of its causes.
     pub(crate) fn of_error(status: KprofStatus, error: &dyn Error) -> Self {
         Self::new(status, host_reader::sentence::of_error(error))
     }
@@ -67,15 +67,16 @@ thread_local! {
     static LAST_ERROR: RefCell<CString> = RefCell::new(CString::default());
 }
 
-/// Carries out a call: panics stay inside, and failures leave their sentence.
+/// Carries out a call. Panics are caught, and the message of a failure is stored.
 pub(crate) fn guard(call: impl FnOnce() -> Result<(), Fault>) -> KprofStatus {
-    // What a call can leave half changed lies behind the locks of handles, which a panic poisons.
+    // Data that a panic leaves half changed is protected by the locks of handles, which the panic
+    // poisons.
     let fault = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => return KprofStatus::Ok,
         Ok(Err(fault)) => fault,
         Err(payload) => Fault::new(KprofStatus::Panic, panic_text(payload)),
     };
-    // A thread that is ending has no sentence any more, and still gets its status.
+    // A thread that is ending can no longer store a message; it still returns the status.
     let _ = LAST_ERROR.try_with(|last| *last.borrow_mut() = c_text(&fault.text));
     fault.status
 }
@@ -83,17 +84,17 @@ pub(crate) fn guard(call: impl FnOnce() -> Result<(), Fault>) -> KprofStatus {
 fn panic_text(payload: Box<dyn Any + Send>) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-    // Destroying a payload may run code that panics again.
+    // Dropping a payload may run code that panics again.
     std::mem::forget(payload);
     format!("a defect of the library was caught: {}", text.unwrap_or_default())
 }
 
-/// The text without zero bytes, which would end it.
+/// Returns the text for C. Zero bytes, which would end it, are replaced.
 pub(crate) fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default()
 }
 
-/// Returns the version of the interface that the library was built with; it has to equal
+/// Returns the version of the interface that the library was built with. It must equal
 /// `KPROF_ABI_VERSION` of the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn kprof_abi_version() -> u32 {
@@ -111,9 +112,9 @@ pub extern "C" fn kprof_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// Returns a sentence about the last call of this thread that failed; empty if none has.
+/// Returns a message about the last failed call of this thread; empty if no call has failed.
 ///
-/// It is valid until the next failing call of the same thread, or the thread's end.
+/// The message is valid until the next failed call of the same thread, or the thread's end.
 #[unsafe(no_mangle)]
 pub extern "C" fn kprof_last_error() -> *const c_char {
     LAST_ERROR.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
@@ -123,7 +124,7 @@ pub extern "C" fn kprof_last_error() -> *const c_char {
 mod tests {
     use super::*;
 
-    /// The sentence of this thread's last failure.
+    /// Returns the message of this thread's last failure.
     fn last_error() -> String {
         // SAFETY: the pointer is that of a text that lives until the next failure of this thread.
         let text = unsafe { CStr::from_ptr(kprof_last_error()) };

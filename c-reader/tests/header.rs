@@ -1,4 +1,4 @@
-//! The header that is checked in is the one that the sources give.
+//! Compares the header in the repository with the one generated from the sources.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Hosts in C and C++: compiled against the headers, run against simulated chips.
+//! Hosts in C and C++, compiled with the headers and run with simulated chips.
 
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
@@ -11,14 +11,14 @@ use std::{
     sync::OnceLock,
 };
 
-/// Libraries that hosts link: the interface, and the simulator's.
+/// Libraries that hosts link: the C interfaces of kprof and of the simulator.
 struct Libraries {
     kprof: PathBuf,
     simulated_mesh: PathBuf,
 }
 
-/// Builds the libraries. No package is named, here and below: cargo then takes the features that
-/// the whole workspace asks for, and what a test run of all has built is there already.
+/// Builds the libraries. Cargo is called without a package, here and below: it then uses the
+/// features of the whole workspace, and reuses what a test of the workspace has built.
 fn libraries() -> &'static Libraries {
     static BUILT: OnceLock<Libraries> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -49,7 +49,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// Compiles a host; `None` where there is no compiler, which the gate does not accept.
+/// Compiles a host; `None` without a compiler, which fails on CI.
 fn compile(compiler: &str, source: &str, flags: &[&str], folder: &Path) -> Option<PathBuf> {
     let program = folder.join("host");
     let Libraries { kprof, simulated_mesh } = libraries();
@@ -78,7 +78,7 @@ fn compile(compiler: &str, source: &str, flags: &[&str], folder: &Path) -> Optio
     Some(program)
 }
 
-/// What the code in the page of the C interface takes from a host of its own.
+/// Declarations that the example code in the C interface's documentation needs from its host.
 const HOST: &str = r#"
 #include "kprof.hpp"
 #include <chrono>
@@ -119,7 +119,7 @@ fn the_code_in_the_documentation_compiles() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Compiler and flags that find misuse of memory and leaks.
+/// Compiler and flags that detect memory errors and leaks.
 const SANITIZED: [&str; 3] =
     ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"];
 
@@ -131,7 +131,7 @@ fn run(program: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The object that `kprof run --json` prints of the same workload, chips and seed.
+/// Returns the object that `kprof run --json` prints for the same workload, chips and seed.
 fn kprof_run(workload: &str, arch: &str, chips: &str, seed: &str, folder: &Path) -> Value {
     let folder = folder.display().to_string();
     let output = cargo(&[
@@ -161,7 +161,7 @@ fn a_host_in_cpp_counts_what_kprof_run_counts() {
     let flags = [&["-std=c++17"][..], &SANITIZED].concat();
     let program = compile("g++", "examples/cpp/read_mesh.cpp", &flags, folder.path());
     let Some(program) = program else { return };
-    // The last loses records for several causes.
+    // The last workload loses records for several causes.
     for (workload, arch, chips, seed) in [
         ("matmul", "wormhole_b0", "2", "7"),
         ("random", "blackhole", "1", "11"),
@@ -211,7 +211,7 @@ fn a_thread_of_the_library_reads_while_programs_run() {
         (&0.into(), &expected["ops"].as_array().unwrap().len().into())
     );
     check_clock(&found);
-    // Four reads or more, each with an end of its own in the capture.
+    // At least four reads, each with its own end mark in the capture.
     let info = kprof(&["info", of_host.join("run.kprof").to_str().unwrap(), "--json"]);
     let info: Value = serde_json::from_slice(&info.stdout).unwrap();
     let last: Vec<_> =
@@ -233,7 +233,7 @@ fn figures_of_programs_after_a_read_are_those_of_the_report() {
     check_programs(&of_host);
 }
 
-/// Every simulated chip runs at 1 or 1.35 GHz, 20 parts per million off at most.
+/// Checks that a simulated chip runs at 1 or 1.35 GHz, at most 20 parts per million off.
 fn check_clock(found: &Value) {
     assert_eq!(found["is_host_time"], 1);
     let ghz = found["frequency_ghz"].as_f64().unwrap();
@@ -244,7 +244,7 @@ fn check_clock(found: &Value) {
     assert!(found["first_zone"].as_str().unwrap().contains("-FW"), "{found}");
 }
 
-/// Every output is there, and the device log is that of `kprof run`.
+/// Checks that every output exists, and that the device log equals that of `kprof run`.
 fn check_outputs(workload: &str, of_host: &Path, of_kprof: &Path) {
     let log = |path: PathBuf| std::fs::read_to_string(path).unwrap();
     let expected = log(of_kprof.join("profile_log_device.csv"));
@@ -273,7 +273,8 @@ fn check_outputs(workload: &str, of_host: &Path, of_kprof: &Path) {
     assert!(ops.starts_with("OP CODE,"), "{ops:.60}");
 }
 
-/// Causes are those of `kprof explain` and of the pages of `kprof export`, of the same capture.
+/// Checks that causes equal those of `kprof explain` and of pages of `kprof export` for the same
+/// capture.
 fn check_causes(workload: &str, of_host: &Path) {
     let file = |name: &str| of_host.join(name).display().to_string();
     let text = |name: &str| std::fs::read_to_string(of_host.join(name)).unwrap();
@@ -297,8 +298,8 @@ fn check_causes(workload: &str, of_host: &Path) {
     assert!(of_page == causes(text("kprof.html")), "{workload}: causes in pages differ");
 }
 
-/// Programs of the only read are those of the device perf report, which was written at the end,
-/// when the clocks of tiles are known a little better.
+/// Checks that the programs of the only read equal those of the device perf report. The report is
+/// written at the end, when the clocks of tiles are known a little better.
 fn check_programs(of_host: &Path) {
     let text = |name: &str| std::fs::read_to_string(of_host.join(name)).unwrap();
     let programs: Value = serde_json::from_str(&text("programs.json")).unwrap();
@@ -333,7 +334,7 @@ fn check_programs(of_host: &Path) {
     assert!(compared >= 8 * row_count, "{compared} of {row_count}");
 }
 
-/// Runs the program, which no C is part of.
+/// Runs the `kprof` program, which contains no C.
 fn kprof(args: &[&str]) -> Output {
     cargo(&[&["run", "--quiet", "--locked", "--"], args].concat())
 }

@@ -1,11 +1,12 @@
-//! Shows which addresses of a core a firmware's files allow to be touched:
-//! `named_ranges FOLDER`, with `brisc/brisc.elf` in it.
+//! Prints the addresses of a core that may be accessed according to a firmware's files.
+//!
+//! Usage: `named_ranges FOLDER`; the folder holds `brisc/brisc.elf`.
 
 use chip::layout::{FirmwareLayout, LayoutError};
 use std::{env, path::Path};
 use wire::CoreKind;
 
-/// A line for each kind of core.
+/// Returns one line for each kind of core.
 fn lines(folder: &Path) -> Result<Vec<String>, LayoutError> {
     let layout = FirmwareLayout::open(folder)?;
     let kinds = [CoreKind::Tensix, CoreKind::ActiveEth, CoreKind::IdleEth];

@@ -1,6 +1,6 @@
-//! The two calls that a back end has to offer.
+//! The two calls that a back end has to implement.
 
-/// A pair of coordinates as NoC 1 takes them.
+/// Coordinates of a tile on NoC 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NocTile {
     /// Column.
@@ -15,25 +15,25 @@ impl std::fmt::Display for NocTile {
     }
 }
 
-/// Sentence of a back end about an access that failed.
+/// Message of a back end about a failed access.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct AccessFailure(pub String);
 
-/// Answer of a chip to an access over its NoC.
+/// Result of an access over a chip's NoC.
 pub type NocResult = Result<(), AccessFailure>;
 
-/// The network of one chip as a host reaches it.
+/// Host access to the NoC of one chip.
 ///
-/// There is no call that halts a processor, and none that moves data by DMA.
+/// No call halts a processor or moves data by DMA.
 pub trait ChipAccess {
-    /// Reads bytes behind a tile.
+    /// Reads bytes from a tile's address space.
     ///
     /// # Errors
     /// If the chip cannot be reached.
     fn noc_read(&self, noc: u8, tile: NocTile, address: u64, bytes: &mut [u8]) -> NocResult;
 
-    /// Writes bytes behind a tile.
+    /// Writes bytes to a tile's address space.
     ///
     /// # Errors
     /// As [`ChipAccess::noc_read`].

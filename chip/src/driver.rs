@@ -1,8 +1,8 @@
-//! Chips behind the kernel's driver, through Tenstorrent's crate `luwen`.
+//! Chips of this host, accessed through the kernel driver with Tenstorrent's crate `luwen`.
 //!
-//! Finding out what a chip is sends messages to its controller, as `tt-smi` does beside a running
-//! program: one for the harvesting and one for the clock on a Wormhole, none on a Blackhole. Tiles
-//! are reached through [`crate::rails`] alone.
+//! To identify a Wormhole, this module sends two messages to its controller, one for the harvesting
+//! and one for the clock; `tt-smi` does the same while a program runs. A Blackhole needs no
+//! message. Tiles are accessed only through [`crate::rails`].
 
 use crate::{
     access::{AccessFailure, ChipAccess, NocResult, NocTile},
@@ -18,7 +18,7 @@ use luwen::{
 };
 use reader::architecture::Arch;
 
-/// A chip of luwen's.
+/// A chip that luwen has opened.
 pub struct LuwenChip(Chip);
 
 impl std::fmt::Debug for LuwenChip {
@@ -27,17 +27,17 @@ impl std::fmt::Debug for LuwenChip {
     }
 }
 
-/// Why the driver does not give a chip.
+/// Failure to open a chip.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
-    /// There is none.
+    /// The driver shows no chip.
     #[error(
         "found no Tenstorrent chip: the kernel's driver shows no device in /dev/tenstorrent; \
          expected tt-kmd 2.0 or later and a Wormhole or Blackhole"
     )]
     NoChip,
-    /// The chip has another number.
+    /// No chip has the requested number.
     #[error(
         "found chips {}, none of them is number {asked}; a chip that only Ethernet leads to, as the \
          second of an n300, cannot be read: luwen reaches it through a queue that it does not share \
@@ -47,7 +47,7 @@ pub enum DriverError {
     NoSuchChip {
         /// The requested number.
         asked: usize,
-        /// Numbers of those that are there.
+        /// Numbers of the chips that were found.
         found: Vec<usize>,
     },
     /// The driver is too old.
@@ -63,25 +63,25 @@ pub enum DriverError {
     Refused {
         /// The chip.
         chip_id: usize,
-        /// luwen's sentence.
+        /// luwen's error message.
         reason: String,
     },
-    /// The controller answers something else.
+    /// The controller gives an unexpected answer.
     #[error(
         "chip {chip_id}: the controller answered a question about its {question} with {answer}"
     )]
     Answer {
         /// The chip.
         chip_id: usize,
-        /// The question.
+        /// Subject of the question.
         question: &'static str,
         /// The answer.
         answer: String,
     },
 }
 
-/// Numbers of the chips that the driver shows. Those behind another chip's Ethernet are not among
-/// them.
+/// Returns the numbers of the chips that the driver shows. Chips reached only over another chip's
+/// Ethernet are not included.
 #[must_use]
 pub fn scan() -> Vec<usize> {
     let mut chips = PciDevice::scan();
@@ -89,10 +89,10 @@ pub fn scan() -> Vec<usize> {
     chips
 }
 
-/// Opens the chip with this number, or all chips.
+/// Opens the chip with this number; without a number, opens all chips.
 ///
 /// # Errors
-/// [`DriverError`] if there is none or one cannot be used.
+/// [`DriverError`] if there is no such chip, or if a chip cannot be used.
 pub fn open(chip: Option<usize>) -> Result<Vec<(LuwenChip, ChipFacts)>, DriverError> {
     let found = scan();
     if found.is_empty() {
@@ -119,21 +119,21 @@ fn open_one(chip_id: usize) -> Result<(LuwenChip, ChipFacts), DriverError> {
 }
 
 impl LuwenChip {
-    /// A chip that luwen has opened, by whatever way.
+    /// Wraps a chip that luwen has opened in any way.
     #[must_use]
     pub const fn new(chip: Chip) -> Self {
         Self(chip)
     }
 
-    /// Asks the chip's controller for what is particular to the chip.
+    /// Asks the chip's controller for the facts about this chip.
     ///
     /// # Errors
-    /// [`DriverError`] if it gives no answer that can be used.
+    /// [`DriverError`] if an answer is missing or unusable.
     ///
     /// # Compatibility
-    /// Wormhole: messages 0x57, bits 0 to 9 rows with defective memory and 10 to 19 with defective
-    /// logic, and 0x34, as in tt-umd and tt-smi. Blackhole: telemetry, a bit for each column that
-    /// is enabled.
+    /// Wormhole: messages 0x57 and 0x34, as in tt-umd and tt-smi. Of the answer to 0x57, bits 0 to
+    /// 9 are rows with defective memory and bits 10 to 19 rows with defective logic. Blackhole:
+    /// telemetry with a bit for each enabled column.
     pub fn facts(&self, chip_id: usize) -> Result<ChipFacts, DriverError> {
         let number = u32::try_from(chip_id).unwrap_or(u32::MAX);
         let all = |arch: Arch| ChipFacts {
@@ -158,7 +158,8 @@ impl LuwenChip {
             let columns = telemetry.tensix_enabled_col & BLACKHOLE_COLUMNS;
             let blackhole = all(Arch::Blackhole);
             return Ok(ChipFacts {
-                // Older firmware tells neither: nothing is harvested then, as tt-umd has it.
+                // Older firmware reports no columns. Nothing counts as harvested then, as in
+                // tt-umd.
                 harvest_mask: if columns == 0 { 0 } else { !columns & BLACKHOLE_COLUMNS },
                 dram_bank_count: if banks == 0 { blackhole.dram_bank_count } else { banks },
                 aiclk_mhz: telemetry.ai_clk(),
@@ -205,7 +206,7 @@ fn refused(chip_id: usize, error: &dyn std::fmt::Display) -> DriverError {
     DriverError::Refused { chip_id, reason: first_line(error) }
 }
 
-/// luwen's errors go on with a backtrace.
+/// Returns the first line of an error: luwen appends a backtrace.
 fn first_line(error: &dyn std::fmt::Display) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }
@@ -216,5 +217,5 @@ fn list(chips: &[usize]) -> String {
 
 const DRIVER_VERSION_MIN: u32 = 2;
 const WORMHOLE_ROWS: u32 = 10;
-/// A bit for each column of Tensix tiles.
+/// Mask with one bit for each column of Tensix tiles.
 const BLACKHOLE_COLUMNS: u32 = 0x3FFF;

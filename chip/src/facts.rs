@@ -1,4 +1,4 @@
-//! Facts about one chip that no other chip need share.
+//! Facts that can differ from chip to chip, such as harvesting.
 
 use crate::access::NocTile;
 use reader::architecture::{
@@ -7,7 +7,7 @@ use reader::architecture::{
     translation::Translation,
 };
 
-/// Facts that the chip's own controller tells about it.
+/// Facts about a chip that its own controller reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChipFacts {
     /// Number of the chip among those of this host.
@@ -16,22 +16,22 @@ pub struct ChipFacts {
     pub arch: Arch,
     /// Harvested rows or columns, a bit each, in the architecture's harvest order.
     pub harvest_mask: u32,
-    /// DRAM banks that are left.
+    /// Number of DRAM banks that are not harvested.
     pub dram_bank_count: u32,
     /// Clock of the tiles in MHz; 0 if unknown.
     pub aiclk_mhz: u32,
-    /// True if the chip's firmware has switched the translation of coordinates on.
+    /// True if the chip's firmware has enabled the translation of coordinates.
     pub is_translated: bool,
-    /// Ethernet channels with a link, counted from the first; the others are idle. `None` if that
-    /// is not known: the cores' control vectors tell it then.
+    /// Number of Ethernet channels with a link, which are the first ones; the others are idle.
+    /// `None` if unknown: the cores' control vectors are then searched.
     pub active_ethernet: Option<usize>,
 }
 
-/// Why a chip cannot be laid out.
+/// Error in the facts about a chip.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FactsError {
-    /// The mask has bits that mean no row or column.
+    /// The mask has bits that stand for no row or column.
     #[error("chip {chip_id}: bits {bits:#x} of the harvest mask mean no row or column of a {arch}")]
     HarvestMask {
         /// The chip.
@@ -49,7 +49,7 @@ pub enum FactsError {
         /// The contradiction.
         source: FloorplanError,
     },
-    /// The places of the banks that are left are not known.
+    /// The locations of the remaining banks are unknown.
     #[error(
         "chip {chip_id}: {found} DRAM banks are left; only chips with all {expected} can be read \
          so far"
@@ -57,12 +57,12 @@ pub enum FactsError {
     Banks {
         /// The chip.
         chip_id: u32,
-        /// Banks that are left.
+        /// Number of banks that are not harvested.
         found: u32,
-        /// Banks of the architecture.
+        /// Number of banks in the architecture.
         expected: u32,
     },
-    /// Coordinates of this chip mean other tiles than those known here.
+    /// The chip does not translate coordinates, so that its coordinates would name unknown tiles.
     #[error(
         "chip {chip_id} is a {arch} whose coordinates are not translated; expected the translation \
          that its firmware switches on since 2025"
@@ -84,10 +84,10 @@ pub struct ChipPlan {
 }
 
 impl ChipPlan {
-    /// Lays the chip out.
+    /// Computes the tiles and coordinates from the facts.
     ///
     /// # Errors
-    /// If the facts contradict what is known of the architecture.
+    /// If the facts contradict the architecture.
     pub fn new(facts: &ChipFacts) -> Result<Self, FactsError> {
         let ChipFacts { chip_id, arch, .. } = *facts;
         if arch == Arch::Blackhole && !facts.is_translated {
@@ -105,23 +105,24 @@ impl ChipPlan {
         Ok(Self { floorplan, translation: Translation::new(arch, &harvested) })
     }
 
-    /// Coordinates of a Tensix or Ethernet tile on NoC 1.
+    /// Returns the coordinates of a Tensix or Ethernet tile on NoC 1.
     ///
-    /// A Wormhole keeps its raw coordinates whether it translates or not, so that nothing is sent
-    /// to a tile that is not there. A Blackhole refuses raw coordinates of some tiles.
+    /// A Wormhole accepts raw coordinates whether it translates or not; they are used so that no
+    /// access goes to a missing tile. A Blackhole refuses raw coordinates of some tiles.
     #[must_use]
     pub fn core(&self, tile: TileCoord) -> Option<NocTile> {
         match self.floorplan.arch() {
             Arch::WormholeB0 => noc_tile(self.translation.mirrored(NOC_1, tile.x, tile.y)),
             Arch::Blackhole => {
-                // Of 14 Ethernet tiles, translated coordinates reach the twelve that a chip has.
+                // A chip has twelve of the 14 Ethernet tiles. Translated coordinates reach only
+                // these.
                 let reaches = |&(x, y): &_| self.translation.tile(NOC_1, x, y) == Some(tile);
                 self.translation.logical(tile).filter(reaches).and_then(noc_tile)
             }
         }
     }
 
-    /// Coordinates of a DRAM bank's tile on NoC 1, and the address there at which it begins.
+    /// Returns the coordinates of a DRAM bank's tile on NoC 1, and the bank's start address in it.
     #[must_use]
     pub fn bank(&self, bank: u32) -> Option<(NocTile, u64)> {
         let facts = self.floorplan.arch().facts();
@@ -150,7 +151,7 @@ mod tests {
         active_ethernet: None,
     };
 
-    /// Sums of a tile's coordinates on both NoCs are those of the opposite corner, (9,11).
+    /// The coordinates of a tile on NoC 0 and NoC 1 add up to those of the opposite corner, (9,11).
     #[test]
     fn a_wormhole_is_reached_by_raw_coordinates_from_the_opposite_corner() {
         let plan = ChipPlan::new(&WORMHOLE).unwrap();
@@ -171,10 +172,10 @@ mod tests {
         let facts =
             ChipFacts { arch: Arch::Blackhole, harvest_mask: 0b1, dram_bank_count: 8, ..WORMHOLE };
         let plan = ChipPlan::new(&facts).unwrap();
-        // Column 1 is gone: column 2 is the first of those that are translated.
+        // Column 1 is harvested: column 2 is the first translated one.
         let tile = TileCoord { x: 2, y: 5 };
         assert_eq!(plan.core(tile), Some(NocTile { x: 1, y: 5 }));
-        // The first Ethernet channel and the last but two, the last one, and a harvested tile.
+        // The first Ethernet channel, the third from last, the last one, and a harvested tile.
         let core = |x, y| plan.core(TileCoord { x, y });
         assert_eq!([core(1, 1), core(11, 1)], [20, 31].map(|x| Some(NocTile { x, y: 25 })));
         assert_eq!([core(10, 1), core(1, 5)], [None; 2]);

@@ -14,8 +14,8 @@
 //!     timestamp_ns: 12345
 //! ```
 //!
-//! Neither the name nor the parameters are escaped, so that a name with a colon, or parameters
-//! with a quote, make the file no YAML. The lines are read for what they are.
+//! Neither the name nor the parameters are escaped: with a colon in the name or a quote in the
+//! parameters, the file is not valid YAML. So this module parses single lines.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,7 +31,7 @@ pub const LOG_NAME: &str = "mesh_workloads_log.yaml";
 /// Names of the programs that were launched, by runtime id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpNames {
-    /// Names; of several launches with one id the last.
+    /// Names by runtime id; the last launch with an id counts.
     pub names: BTreeMap<u32, Arc<str>>,
     /// Entries without an id or a name, or with an id that no record can carry.
     pub malformed: u64,
@@ -41,7 +41,7 @@ impl OpNames {
     /// Reads the log in the Inspector's folder.
     ///
     /// # Errors
-    /// If there is none, or it cannot be read.
+    /// If the log is missing or cannot be read.
     pub fn open(folder: &Path) -> io::Result<Self> {
         Self::read(BufReader::new(File::open(folder.join(LOG_NAME))?))
     }
@@ -63,7 +63,7 @@ impl OpNames {
                 entry.add(&line);
             }
         }
-        // The program may be in the middle of its last entry.
+        // The program may still be writing the last entry.
         if entry.as_ref().is_some_and(|entry| entry.is_whole) {
             found.close(entry, &mut distinct);
         }
@@ -96,8 +96,8 @@ struct Entry {
 }
 
 impl Entry {
-    /// The first of several fields with one name counts: others belong to parameters that run over
-    /// several lines.
+    /// Adds a line. Of several fields with the same name, the first counts: later ones are part of
+    /// parameters with several lines.
     fn add(&mut self, line: &[u8]) {
         let Some(field) = line.strip_prefix(b"    ") else { return };
         if let Some(id) = field.strip_prefix(b"runtime_id: ") {
@@ -112,7 +112,7 @@ impl Entry {
     }
 }
 
-/// Reads a line, of which what is too long is passed over.
+/// Reads a line, truncated to the limit.
 fn next_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     if log.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', line)? == 0 {
@@ -126,7 +126,7 @@ fn next_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
 
 /// Ids of programs have 21 bits in a record.
 const RUNTIME_ID_MAX: u32 = wire::RunHostId::BASE_MAX;
-/// Longest part of a line that is kept; parameters may be longer.
+/// Limit of bytes that are kept of a line; parameters may be longer.
 const LINE_BYTES_MAX: u64 = 1 << 12;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The firmware's own statement of where a core keeps the profiler's words.
+//! Addresses of the profiler's words in a core's memory, from the firmware's ELF files.
 
 use reader::{
     architecture::Arch,
@@ -14,22 +14,22 @@ use std::{
 };
 use wire::{CoreKind, control::ControlLayout, risc::RISCS_PER_CORE, vector::VECTOR_BYTES};
 
-/// Places of the profiler's words, by kind of core, and the chip that the firmware was made for.
+/// Addresses of the profiler's words by kind of core, and the architecture of the firmware.
 ///
-/// Builds of one release differ in what chips have left, but not in these places.
+/// Builds of one release differ by the chip's harvesting, but not in these addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirmwareLayout {
     /// The architecture.
     pub arch: Arch,
-    /// Places on a worker core.
+    /// Addresses on a worker core.
     pub tensix: ProfilerMemory,
-    /// Places on an Ethernet core with a link.
+    /// Addresses on an Ethernet core with a link.
     pub active_ethernet: Option<ProfilerMemory>,
-    /// Places on an Ethernet core without one.
+    /// Addresses on an Ethernet core without a link.
     pub idle_ethernet: Option<ProfilerMemory>,
 }
 
-/// Why files do not tell a layout.
+/// Failure to find a layout in the files.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayoutError {
@@ -45,15 +45,15 @@ pub enum LayoutError {
         /// The system's error.
         source: io::Error,
     },
-    /// A file does not say what is needed.
+    /// A file lacks debug information that is needed.
     #[error("{}: {source}", .path.display())]
     Silent {
         /// The file.
         path: PathBuf,
-        /// The missing statement.
+        /// The missing information.
         source: DebugInfoError,
     },
-    /// The profiler of this firmware has another shape.
+    /// The profiler's memory in this firmware has unexpected sizes.
     #[error(
         "{}: the profiler has a control vector of {} bytes and {} vectors of {} bytes; expected \
          256, {expected_processors} and 2048",
@@ -62,7 +62,7 @@ pub enum LayoutError {
     OtherShape {
         /// The file.
         path: PathBuf,
-        /// The shape that it states.
+        /// The memory that the file describes.
         memory: ProfilerMemory,
         /// The expected count of vectors.
         expected_processors: String,
@@ -72,19 +72,19 @@ pub enum LayoutError {
     UnknownChip {
         /// The file.
         path: PathBuf,
-        /// Entries of its table of columns.
+        /// Number of entries in its table of columns.
         columns: usize,
-        /// Entries of its table of rows.
+        /// Number of entries in its table of rows.
         rows: usize,
     },
 }
 
 impl FirmwareLayout {
-    /// Reads `brisc.elf`, or a folder with `brisc/brisc.elf` in it, and the files of the Ethernet
-    /// cores beside it, as far as they are there.
+    /// Reads `brisc.elf`, or a folder that contains `brisc/brisc.elf`. Files of the Ethernet cores
+    /// next to it are read too, if present.
     ///
     /// # Errors
-    /// [`LayoutError`] if a file is missing or states no layout that is known.
+    /// [`LayoutError`] if a file is missing or describes no known layout.
     pub fn open(path: &Path) -> Result<Self, LayoutError> {
         let (folder, brisc) = if path.is_dir() {
             (Some(path), path.join("brisc").join("brisc.elf"))
@@ -117,7 +117,7 @@ impl FirmwareLayout {
         })
     }
 
-    /// Places on a core of this kind, if a file told them.
+    /// Returns the addresses on a core of this kind, if a file contained them.
     #[must_use]
     pub const fn memory(&self, kind: CoreKind) -> Option<ProfilerMemory> {
         match kind {

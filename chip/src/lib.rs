@@ -1,18 +1,18 @@
-//! A real chip as a reader's mesh, read from outside of the program that uses it.
+//! Real chips as a mesh for the reader, accessed from outside of the program that uses them.
 //!
 //! | question | module |
 //! |---|---|
-//! | what may be touched, and when does it stop? | [`rails`] |
-//! | what does a back end have to offer? | [`access`] |
+//! | which addresses may be accessed, and when does access stop? | [`rails`] |
+//! | what does a back end have to implement? | [`access`] |
 //! | which cores does this chip have, how fast is it? | [`facts`] |
-//! | where does the running firmware keep the profiler's words? | [`layout`] |
-//! | how do these become a mesh? | [`mesh`] |
+//! | at which addresses does the running firmware keep the profiler's words? | [`layout`] |
+//! | how are chips made into a mesh? | [`mesh`] |
 //! | which firmware does a running program use? | [`process`] |
-//! | what are its ops called? | [`inspector`] |
+//! | what are the names of the program's ops? | [`inspector`] |
 //! | which chips are there? | `driver`, with feature `luwen` |
 //!
-//! Reading a chip beside the program that uses it has taken hosts down, always by an access to
-//! something that does not answer. Here every access goes through [`rails::Rails`].
+//! Reading a chip while another program uses it has crashed hosts, always by an access to a tile or
+//! register that does not answer. Here every access goes through [`rails::Rails`].
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -1,4 +1,4 @@
-//! Chips behind rails as a reader's mesh.
+//! Chips as a mesh for the reader; all accesses go through rails.
 
 use crate::{
     access::{ChipAccess, NocTile},
@@ -22,14 +22,14 @@ use wire::{
     risc::RISCS_PER_CORE,
 };
 
-/// How chips are opened.
+/// Options for opening chips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenOptions {
     /// Permission to write.
     pub writes: Writes,
-    /// Programs that a lane holds, where the device does not announce its lane size.
+    /// Programs that a lane holds, used if the device does not announce its lane size.
     pub program_support_count: u32,
-    /// True if lanes have room for sums, where the device does not announce its lane size.
+    /// True if lanes have room for sums, used if the device does not announce its lane size.
     pub sums_enabled: bool,
 }
 
@@ -43,11 +43,11 @@ impl Default for OpenOptions {
     }
 }
 
-/// Why a chip cannot be read.
+/// Failure to open a chip for reading.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The chip cannot be laid out.
+    /// The facts about the chip are contradictory or unknown.
     #[error(transparent)]
     Facts(#[from] FactsError),
     /// The firmware was made for another chip.
@@ -57,7 +57,7 @@ pub enum OpenError {
         chip_id: u32,
         /// Its architecture.
         arch: Arch,
-        /// The firmware's.
+        /// The firmware's architecture.
         firmware: Arch,
     },
     /// No core answered.
@@ -68,7 +68,7 @@ pub enum OpenError {
         /// The first core's error.
         first: Refusal,
     },
-    /// No core has been told where its markers go.
+    /// No core has a plausible DRAM address for its markers.
     #[error(
         "chip {chip_id}: no core has a plausible place for its markers in DRAM; is the program \
          running with TT_METAL_DEVICE_PROFILER=1, and is this its firmware?"
@@ -96,11 +96,11 @@ pub struct ChipDevice<A> {
 }
 
 impl<A: ChipAccess> ChipDevice<A> {
-    /// Reads the control vectors of all worker cores, and finds from them where markers lie in
-    /// DRAM.
+    /// Reads the control vectors of all worker cores, and takes the location of the markers in DRAM
+    /// from them.
     ///
     /// # Errors
-    /// [`OpenError`] if that cannot be found out without leaving the rails.
+    /// [`OpenError`] if the location cannot be found with permitted accesses.
     pub fn open(
         access: A,
         facts: &ChipFacts,
@@ -141,14 +141,14 @@ impl<A: ChipAccess> ChipDevice<A> {
         Ok(Self { rails, plan, description, untold })
     }
 
-    /// The rails that every access takes.
+    /// Returns the rails that check every access.
     #[must_use]
     pub const fn rails(&self) -> &Rails<A> {
         &self.rails
     }
 
-    /// Number of Ethernet cores that are not read, since no control vector of theirs names the
-    /// place of the markers.
+    /// Number of Ethernet cores that are not read, because no control vector names the location of
+    /// their markers.
     #[must_use]
     pub const fn untold_ethernet_cores(&self) -> usize {
         self.untold
@@ -197,7 +197,7 @@ impl<A: ChipAccess> Device for ChipDevice<A> {
         self.read(Memory::Dram(bank), address, words)
     }
 
-    /// Reads the low word first, which holds the high word until that is read.
+    /// Reads the low word first: this read latches the high word.
     fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
         let mut words = [0; 2];
         self.read(Memory::WallClock(core), WALL_CLOCK, &mut words)?;
@@ -228,7 +228,7 @@ fn refused(refusal: &Refusal, range: &WordRange) -> AccessError {
     }
 }
 
-/// Describes the cores whose places are known, and names their ranges.
+/// Describes the cores whose addresses are known, and names their ranges.
 fn named_cores<A: ChipAccess>(
     rails: &mut Rails<A>,
     plan: &ChipPlan,
@@ -270,17 +270,19 @@ fn named_core<A: ChipAccess>(
     }
 }
 
-/// Ethernet cores, where nothing but their control vectors tells which firmware they run.
+/// Ethernet cores whose firmware can be identified only by their control vectors.
 struct EthernetCores {
     cores: Vec<CoreDescription>,
-    /// Cores that tell nothing, or that tell it in both places.
+    /// Number of cores with an announced control vector at no address, or at both addresses.
     untold: usize,
 }
 
 impl EthernetCores {
-    /// Looks in the places of both firmwares for a control vector that the host has announced
-    /// these markers to. Where both firmwares have one place, a core is taken for idle; its words
-    /// mean the same.
+    /// Searches the addresses of both firmwares for a control vector to which the host has
+    /// announced these markers.
+    ///
+    /// If both firmwares use the same address, the core is taken for idle: its words have the same
+    /// meaning.
     fn find<A: ChipAccess>(
         rails: &mut Rails<A>,
         plan: &ChipPlan,
@@ -312,7 +314,7 @@ impl EthernetCores {
     }
 }
 
-/// Returns true if a host has announced the markers' place, and the core's number, to this place.
+/// Returns true if a host has written the markers' location and the core's number to this address.
 fn is_announced<A: ChipAccess>(
     rails: &mut Rails<A>,
     tile: NocTile,
@@ -331,7 +333,7 @@ fn is_announced<A: ChipAccess>(
         && word(LAYOUT.flat_id) == Some(flat_id)
 }
 
-/// Asks all worker cores for the place of their markers; most of them decide.
+/// Reads the location of the markers from all worker cores; the majority decides.
 fn find_region<A: ChipAccess>(
     rails: &mut Rails<A>,
     plan: &ChipPlan,
@@ -368,7 +370,7 @@ fn find_region<A: ChipAccess>(
     })
 }
 
-/// The place of markers in each bank, as a control vector names it.
+/// Location of the markers in each bank, from a control vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct DramRegion {
     address: u64,
@@ -376,7 +378,7 @@ struct DramRegion {
 }
 
 impl DramRegion {
-    /// The region that a host has announced to a core, if it can be one.
+    /// Returns the region that a host has announced to a core, if it is plausible.
     fn announced(
         words: &[u32; LAYOUT.word_count],
         arch: Arch,
@@ -407,7 +409,7 @@ impl DramRegion {
 
 const LAYOUT: ControlLayout = ControlLayout::WORDS64;
 
-/// Low word of a tile's wall clock; the high one follows.
+/// Address of the low word of a tile's wall clock; the high word follows.
 ///
 /// # Compatibility
 /// `RISCV_DEBUG_REG_WALL_CLOCK_L` of `tensix.h`, equal on both architectures and on Ethernet

@@ -1,4 +1,4 @@
-//! The firmware and the Inspector's folder of a running program, from what the system tells of it.
+//! The firmware and the Inspector's folder of a running program, found through `/proc`.
 
 use crate::layout::{FirmwareLayout, LayoutError};
 use reader::architecture::Arch;
@@ -18,23 +18,23 @@ pub struct Process {
     folder: PathBuf,
 }
 
-/// A layout for each architecture that the program has firmware for.
+/// Firmware of a program: one layout for each architecture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Firmware {
-    /// Layouts, with the folder of one set that states it.
+    /// Layouts, each with a folder of firmware that it was read from.
     pub layouts: BTreeMap<Arch, (PathBuf, FirmwareLayout)>,
-    /// The place where it was found, in words.
+    /// Description of the source in which the firmware was found.
     pub found_in: String,
 }
 
-/// Why nothing was found, and everything that was looked for.
+/// Failure to find a program's firmware.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProcessError {
-    /// There is no such process, or it is somebody else's.
+    /// The process does not exist, or belongs to another user.
     #[error("cannot look into {}: {reason}; name the firmware with --elf FILE", .folder.display())]
     NoProcess {
-        /// Its folder.
+        /// The process's folder below `/proc`.
         folder: PathBuf,
         /// The system's error.
         reason: String,
@@ -45,19 +45,19 @@ pub enum ProcessError {
          brisc/brisc.elf in it, with --elf"
     )]
     NoFirmware {
-        /// The places, each with what was there.
+        /// The searched sources, each with what was found there.
         looked: String,
     },
 }
 
 impl Process {
-    /// The process with this number.
+    /// Returns the process with this number.
     #[must_use]
     pub fn new(pid: u32) -> Self {
         Self { folder: PathBuf::from(format!("/proc/{pid}")) }
     }
 
-    /// The process with this folder of `/proc`.
+    /// Returns the process with this folder below `/proc`.
     #[must_use]
     pub const fn at(folder: PathBuf) -> Self {
         Self { folder }
@@ -65,12 +65,12 @@ impl Process {
 
     /// Finds the firmware that the program has loaded.
     ///
-    /// Looked through, in this order: files that it has open or mapped; the build that its
-    /// Inspector names; its cache of builds; what its copy of TT-Metal came with. A place counts
-    /// if all firmware there, for one architecture, agrees about the layout.
+    /// The sources are searched in this order: files that the program has open or mapped; the build
+    /// that its Inspector names; its build cache; the firmware shipped with its copy of TT-Metal. A
+    /// source is used if all of its firmware for an architecture has the same layout.
     ///
     /// # Errors
-    /// [`ProcessError`], with everything that was looked for.
+    /// [`ProcessError`], which lists the sources that were searched.
     pub fn firmware(&self) -> Result<Firmware, ProcessError> {
         if let Err(error) = fs::read_dir(self.folder.join("fd")) {
             let (folder, reason) = (self.folder.clone(), error.to_string());
@@ -94,7 +94,7 @@ impl Process {
         Err(ProcessError::NoFirmware { looked })
     }
 
-    /// The folder that the program's Inspector writes to, if there is one.
+    /// Returns the folder that the program's Inspector writes to, if there is one.
     #[must_use]
     pub fn inspector(&self) -> Option<PathBuf> {
         let open = self.files().into_iter();
@@ -114,8 +114,8 @@ impl Process {
         files.filter_map(|file| Some(file.parent()?.parent()?.to_owned())).collect()
     }
 
-    /// Kernels lie beside the firmware that they were linked against, or carry the key of one that
-    /// was shipped.
+    /// Finds the firmware of the Inspector's last kernel: a kernel's path contains either the
+    /// folder of the firmware it was linked against, or the key of a shipped firmware.
     fn inspected_sets(&self) -> Vec<PathBuf> {
         let Some(folder) = self.inspector() else { return Vec::new() };
         let Ok(kernels) = fs::read(folder.join("kernels.yaml")) else { return Vec::new() };
@@ -182,7 +182,7 @@ impl Process {
         files.into_iter().filter(|file| file.is_absolute()).map(|file| self.rooted(&file)).collect()
     }
 
-    /// A path that a variable of the program's environment names.
+    /// Returns the path in a variable of the program's environment.
     fn variable(&self, name: &str) -> Option<PathBuf> {
         let environment = fs::read(self.folder.join("environ")).ok()?;
         let mut variables = environment.split(|&byte| byte == 0);
@@ -200,7 +200,8 @@ impl Process {
         Some(self.rooted(&fs::read_link(self.folder.join("cwd")).ok()?))
     }
 
-    /// A path of the program as this program finds it: the other may live in a container.
+    /// Converts a path of the program to a path that this process can open: the program may run in
+    /// a container.
     fn rooted(&self, path: &Path) -> PathBuf {
         let root = self.folder.join("root");
         let inside = root.join(path.strip_prefix("/").unwrap_or(path));
@@ -208,10 +209,11 @@ impl Process {
     }
 }
 
-/// A way to find folders with firmware.
+/// Function that finds folders with firmware.
 type Search = fn(&Process) -> Vec<PathBuf>;
 
-/// Reads all sets, and gives the layouts on which those of one architecture agree.
+/// Reads all sets of firmware, and returns the layout that all sets of an architecture have in
+/// common.
 fn agreed(sets: &[PathBuf]) -> Result<BTreeMap<Arch, (PathBuf, FirmwareLayout)>, String> {
     let mut layouts: BTreeMap<Arch, (PathBuf, FirmwareLayout)> = BTreeMap::new();
     let mut failure: Option<LayoutError> = None;
@@ -239,7 +241,7 @@ fn is_set(folder: &Path) -> bool {
     folder.join("brisc/brisc.elf").is_file()
 }
 
-/// Folders in a folder, in order.
+/// Returns the folders in a folder, sorted.
 fn folders(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> =
@@ -250,7 +252,7 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
 
 /// Files that TT-Metal's Inspector keeps open.
 const INSPECTOR_FILES: [&str; 2] = [crate::inspector::LOG_NAME, "kernels.yaml"];
-/// Sets of firmware that are read in one place.
+/// Maximum number of firmware sets that are read from one source.
 const SETS_MAX: usize = 256;
-/// Folders that are looked into in one folder.
+/// Maximum number of folders that are searched in one folder.
 const ENTRIES_MAX: usize = 4096;

@@ -1,24 +1,24 @@
-//! Rails around every access to a chip.
+//! Rails: rules that every access to a chip must follow.
 //!
 //! # Rules
-//! 1. Only ranges that were named are touched: the profiler's words as the firmware's ELFs place
-//!    them, the part of DRAM that they name, and the two words of a tile's wall clock.
-//! 2. NoC 1 alone is used; TT-Metal's own traffic of a host runs on NoC 0.
-//! 3. The first word of each access is read by itself. Nothing more is asked of a tile that does
-//!    not answer.
-//! 4. A word of all ones is what the bus gives when a chip is gone. It is believed only if a word
-//!    that is never all ones, the beginning of a control vector, still answers. If not, this chip
-//!    is not touched again.
-//! 5. Nothing is written unless it was asked for, and then into control vectors alone.
+//! 1. Only named ranges are accessed: the profiler's words at the addresses in the firmware's ELF
+//!    files, the part of DRAM that these words name, and the two words of a tile's wall clock.
+//! 2. Only NoC 1 is used; TT-Metal's own host traffic runs on NoC 0.
+//! 3. The first word of each access is read by itself. If the tile does not answer, the rest is not
+//!    read.
+//! 4. The bus returns a word of all ones when a chip is gone. Such a word is accepted only if the
+//!    first word of a control vector, which is never all ones, can still be read. Otherwise this
+//!    chip is not accessed again.
+//! 5. Nothing is written unless the caller permits it, and then only to control vectors.
 //!
 //! # Compatibility
-//! Hosts went down after reads of registers that do not answer: tt-metal #32929, tt-umd #1673,
+//! Hosts crashed after reads of registers that do not answer: tt-metal #32929, tt-umd #1673,
 //! tt-exalens #895.
 
 use crate::access::{AccessFailure, ChipAccess, NocTile};
 use std::collections::BTreeMap;
 
-/// The network that is used.
+/// Number of the NoC that is used.
 pub const NOC: u8 = 1;
 
 /// Permission to write to a chip.
@@ -27,7 +27,7 @@ pub enum Writes {
     /// Nothing is written.
     #[default]
     Refused,
-    /// Control vectors may be written, so that lanes are handed back.
+    /// Control vectors may be written, so that lanes can be handed back.
     ControlVectors,
 }
 
@@ -36,7 +36,7 @@ pub enum Writes {
 pub enum RangeUse {
     /// A control vector, whose first word is never all ones.
     Control,
-    /// A place of an Ethernet core where a control vector is if the core runs this firmware.
+    /// A possible control vector of an Ethernet core: it is one if the core runs this firmware.
     Candidate,
     /// Markers in L1 or DRAM.
     Markers,
@@ -44,7 +44,7 @@ pub enum RangeUse {
     Clock,
 }
 
-/// Addresses behind a tile that may be touched.
+/// Range of addresses in a tile that may be accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NamedRange {
     /// First address.
@@ -63,11 +63,11 @@ impl NamedRange {
     }
 }
 
-/// Why an access was not carried out, or gave nothing.
+/// Reason why an access was refused or failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The access touches what was not named.
+    /// The access touches an address outside of the named ranges.
     #[error("{size_bytes} bytes at {address:#x} behind tile {tile} are not the profiler's")]
     NotNamed {
         /// The tile.
@@ -77,7 +77,7 @@ pub enum Refusal {
         /// Size of the access.
         size_bytes: u64,
     },
-    /// Nothing may be written here.
+    /// The range must not be written.
     #[error("writing was not allowed: {size_bytes} bytes at {address:#x} behind tile {tile}")]
     ReadOnly {
         /// The tile.
@@ -87,12 +87,12 @@ pub enum Refusal {
         /// Size of the access.
         size_bytes: u64,
     },
-    /// The chip is not touched any more.
+    /// The chip stopped answering and is not accessed any more.
     #[error("the chip is no longer touched, since tile {tile} gave 0xffffffff at {address:#x}")]
     Stopped {
-        /// Tile of the word.
+        /// Tile of the word that was all ones.
         tile: NocTile,
-        /// Its address.
+        /// Address of this word.
         address: u64,
     },
     /// The back end failed.
@@ -102,53 +102,53 @@ pub enum Refusal {
         tile: NocTile,
         /// First address.
         address: u64,
-        /// The back end's sentence.
+        /// The back end's message.
         failure: AccessFailure,
     },
 }
 
-/// The only way to a chip.
+/// Access to a chip that checks every rule.
 #[derive(Debug)]
 pub struct Rails<A> {
     access: A,
     writes: Writes,
     ranges: BTreeMap<NocTile, Vec<NamedRange>>,
-    /// A word that is not all ones as long as the chip answers.
+    /// A word that is never all ones while the chip answers.
     anchor: Option<(NocTile, u64)>,
     stopped: Option<Refusal>,
 }
 
 impl<A: ChipAccess> Rails<A> {
-    /// Rails along which nothing may be touched yet.
+    /// Creates rails without any named range.
     #[must_use]
     pub const fn new(access: A, writes: Writes) -> Self {
         Self { access, writes, ranges: BTreeMap::new(), anchor: None, stopped: None }
     }
 
-    /// Allows a range behind a tile.
+    /// Permits accesses to a range of a tile.
     ///
-    /// A candidate at the same place is no candidate any more.
+    /// The range replaces a candidate at the same address.
     pub fn name(&mut self, tile: NocTile, range: NamedRange) {
         let ranges = self.ranges.entry(tile).or_default();
         ranges.retain(|known| known.range_use != RangeUse::Candidate || known.start != range.start);
         ranges.push(range);
     }
 
-    /// The ranges that were named, by tile.
+    /// Returns the named ranges, by tile.
     pub fn named(&self) -> impl Iterator<Item = (NocTile, &NamedRange)> {
         self.ranges.iter().flat_map(|(&tile, ranges)| ranges.iter().map(move |range| (tile, range)))
     }
 
-    /// Why the chip is no longer touched, if that is so.
+    /// Returns the reason if the chip is no longer accessed.
     #[must_use]
     pub const fn stopped(&self) -> Option<&Refusal> {
         self.stopped.as_ref()
     }
 
-    /// Reads words in the order of their addresses.
+    /// Reads words in address order.
     ///
     /// # Errors
-    /// [`Refusal`] if a rail forbids it or the chip does not answer.
+    /// [`Refusal`] if a rule forbids the access or the chip does not answer.
     pub fn read(&mut self, tile: NocTile, address: u64, words: &mut [u32]) -> Result<(), Refusal> {
         let range = self.permitted(tile, address, words.len())?;
         let Some((first, rest)) = words.split_first_mut() else { return Ok(()) };
@@ -172,7 +172,7 @@ impl<A: ChipAccess> Rails<A> {
     /// Writes words of a control vector.
     ///
     /// # Errors
-    /// As [`Rails::read`], and if writing was not allowed.
+    /// As [`Rails::read`], or if writing is not permitted.
     pub fn write(&mut self, tile: NocTile, address: u64, words: &[u32]) -> Result<(), Refusal> {
         let range = self.permitted(tile, address, words.len())?;
         if self.writes == Writes::Refused || range.range_use != RangeUse::Control {
@@ -188,7 +188,7 @@ impl<A: ChipAccess> Rails<A> {
         written.map_err(|failure| Refusal::Failed { tile, address, failure })
     }
 
-    /// The named range that holds all words of an access.
+    /// Returns the named range that contains all words of an access.
     fn permitted(
         &self,
         tile: NocTile,
@@ -205,7 +205,7 @@ impl<A: ChipAccess> Rails<A> {
         range.copied().ok_or(Refusal::NotNamed { tile, address, size_bytes })
     }
 
-    /// Reads one word, and believes it.
+    /// Reads one word, and confirms a word of all ones.
     fn probe(&mut self, tile: NocTile, address: u64, range: NamedRange) -> Result<u32, Refusal> {
         let word = self.word(tile, address)?;
         if word == ALL_ONES {
@@ -216,7 +216,7 @@ impl<A: ChipAccess> Rails<A> {
         Ok(word)
     }
 
-    /// Stops unless a word that is never all ones still answers.
+    /// Stops all accesses unless a word that is never all ones can still be read.
     fn confirm(&mut self, tile: NocTile, address: u64) -> Result<(), Refusal> {
         if let Some((anchor, anchor_address)) = self.anchor
             && (anchor, anchor_address) != (tile, address)

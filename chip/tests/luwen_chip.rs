@@ -1,4 +1,4 @@
-//! luwen's chip over the simulator: the same readout, and facts from its controller.
+//! Tests of `LuwenChip` on the simulator: its readout, and the facts from its controller.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -32,13 +32,13 @@ struct Backend {
 struct Controller {
     /// Answers by message.
     answers: BTreeMap<u32, u32>,
-    /// Address of its scratch registers.
+    /// Address of the controller's scratch registers.
     scratch: u64,
-    /// Address of the register that raises its interrupt.
+    /// Address of the register that raises the controller's interrupt.
     interrupt: u64,
 }
 
-/// Where a Blackhole's controller and its telemetry are.
+/// Coordinates of a Blackhole's controller, which also has the telemetry.
 const BLACKHOLE_CONTROLLER: (u32, u32) = (8, 0);
 const TELEMETRY: u64 = 0x1000_1000;
 
@@ -80,7 +80,7 @@ impl Backend {
         }
     }
 
-    /// A message is taken when the interrupt is raised, and answered at once.
+    /// Writes a register. The interrupt makes the controller read a message and answer at once.
     fn write_register(&self, address: u64, value: u32) {
         let controller = self.controller.lock().unwrap();
         let Controller { answers, scratch, interrupt } = &*controller;
@@ -107,7 +107,7 @@ impl Backend {
     }
 }
 
-/// An access of luwen's, on the simulated chip or on its controller.
+/// Carries out an access of luwen, on the simulated chip or its controller.
 fn carry_out(backend: &Backend, access: FnOptions) -> Result<(), Box<dyn Error>> {
     let tile = |x: u32, y: u32| NocTile { x: x.try_into().unwrap(), y: y.try_into().unwrap() };
     match access {
@@ -208,7 +208,7 @@ fn a_blackholes_telemetry_tells_its_columns_banks_and_clock() {
     assert!(!facts.is_translated);
 }
 
-/// Where a machine has chips, they are left alone by this test.
+/// On a machine with chips, this test does not access them.
 #[test]
 fn without_a_chip_the_driver_says_so_in_one_sentence() {
     if driver::scan().is_empty() {

@@ -1,4 +1,4 @@
-//! Firmware and Inspector of programs, found in folders that look like `/proc/PID`.
+//! Tests that find firmware and Inspector of programs in folders like `/proc/PID`.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -11,7 +11,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Sets of a Wormhole and of a Blackhole, from the `ttnn` package.
+/// Returns firmware of a Wormhole and of a Blackhole from the `ttnn` package.
 fn sets() -> Option<[PathBuf; 2]> {
     let Some(package) = env::var_os("KPROF_TTNN") else {
         assert!(env::var_os("CI").is_none(), "KPROF_TTNN must name the package in CI");
@@ -25,7 +25,7 @@ fn sets() -> Option<[PathBuf; 2]> {
     Some([wormhole.unwrap(), sets.iter().find(is_blackhole).cloned().unwrap()])
 }
 
-/// A program that has nothing open.
+/// A program without open files.
 struct Program {
     folder: TempDir,
 }
@@ -113,7 +113,7 @@ fn caches_count_if_their_builds_agree() {
     assert_eq!(firmware.layouts.keys().collect::<Vec<_>>(), [&Arch::WormholeB0, &Arch::Blackhole]);
     assert_eq!(firmware.found_in, "its cache of builds");
 
-    // A build of another release: Ethernet cores keep their words elsewhere.
+    // A build of another release, with other addresses on Ethernet cores.
     let other = program.path("home/.cache/tt-metal-cache/3/13/firmware");
     for processor in ["brisc", "idle_erisc"] {
         fs::create_dir_all(other.join(processor)).unwrap();

@@ -1,4 +1,4 @@
-//! A chip behind rails gives what the simulator's own mesh gives.
+//! Compares a chip read through rails with the simulator's own mesh.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -16,7 +16,7 @@ use std::{env, fs, path::Path};
 use support::{SimulatedChip, assert_same, facts, is_reached, layout, ran, ran_with_links, read};
 use wire::CoreKind;
 
-/// Chips, workloads and seeds; those of the losses and of the faults among them.
+/// Chips, workloads and seeds, including workloads with losses and with faults.
 const RUNS: [(Arch, u32, &str, u64); 6] = [
     (Arch::WormholeB0, 64, "full-buffer", 1),
     (Arch::Blackhole, 140, "full-buffer", 2),
@@ -53,7 +53,8 @@ fn readouts_are_those_of_the_simulators_own_mesh() {
     }
 }
 
-/// A host tells cores as much of its DRAM region as they need.
+/// Compares two descriptions of a chip. The DRAM region found may be smaller: a host announces only
+/// the part that cores need.
 fn assert_same_chip(mesh: &mut dyn Mesh, direct: &mut dyn Mesh) {
     let mut expected = direct.device(0).unwrap().description().clone();
     let found = mesh.device(0).unwrap().description();
@@ -89,8 +90,8 @@ fn every_access_takes_noc_1_and_stays_within_what_was_named() {
     }
 }
 
-/// Whenever the bus goes, at most two more words are asked for: the one that was all ones and the
-/// one that tells whether to believe it. A read of many words at once may be under way.
+/// After the bus disappears, at most two more words are read: the word that was all ones, and the
+/// word that confirms it. One read of many words may be in progress.
 #[test]
 fn a_chip_that_vanishes_is_left_alone_and_what_was_read_is_kept() {
     let seed = env::var("KPROF_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
@@ -136,7 +137,7 @@ fn a_chip_without_a_profiler_is_told_from_one_that_does_not_answer() {
     assert!(error.to_string().contains("TT_METAL_DEVICE_PROFILER=1"), "{error}");
 }
 
-/// Opens a chip whose controller does not tell which Ethernet channels have a link.
+/// Opens a chip whose controller does not report which Ethernet channels have a link.
 fn open_untold<'a>(
     chip: &'a SimulatedChip,
     direct: &SimulatedMesh,
@@ -169,7 +170,8 @@ fn control_vectors_tell_which_firmware_ethernet_cores_run() {
             expected.retain(|core| is_reached(&whole, core));
             let has_both_places = arch == Arch::WormholeB0;
             for core in expected.iter_mut().filter(|core| core.kind == CoreKind::ActiveEth) {
-                // Nothing tells a Blackhole's kinds apart, and nothing depends on them.
+                // A Blackhole's kinds of Ethernet cores cannot be distinguished, and nothing
+                // depends on them.
                 core.kind = if has_both_places { core.kind } else { CoreKind::IdleEth };
             }
             assert!(expected.iter().any(|core| core.kind != CoreKind::Tensix));
@@ -197,7 +199,7 @@ fn ethernet_cores_are_left_alone_and_counted_where_nothing_is_announced_to_them(
     let kinds = |device: &ChipDevice<_>, kind| {
         device.description().cores.iter().filter(|core| core.kind == kind).count()
     };
-    // Without the files of one firmware, its cores tell nothing.
+    // Without the files of one firmware, cores that run it cannot be identified.
     let no_active = FirmwareLayout { active_ethernet: None, ..whole };
     let device = open_untold(&chip, &direct, &no_active, Writes::Refused);
     assert_eq!((kinds(&device, CoreKind::IdleEth), device.untold_ethernet_cores()), (11, 5));
@@ -209,11 +211,12 @@ fn ethernet_cores_are_left_alone_and_counted_where_nothing_is_announced_to_them(
     let kinds = |kind| kinds(&device, kind);
     assert_eq!((kinds(CoreKind::Tensix), kinds(CoreKind::IdleEth)), (64, 0));
     assert_eq!(device.untold_ethernet_cores(), 16);
-    // Numbers on the chip count Ethernet tiles all the same.
+    // Flat ids still count the Ethernet tiles.
     assert_eq!(device.description().cores[0].flat_id, 1);
 }
 
-/// The files of the `ttnn` package place everything where the simulator, which boots them, has it.
+/// The firmware files of the `ttnn` package give the addresses that the simulator, which boots this
+/// firmware, uses.
 #[test]
 fn shipped_firmware_tells_the_places_of_a_chip_that_runs_it() {
     let Some(package) = env::var_os("KPROF_TTNN") else {

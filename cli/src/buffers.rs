@@ -1,4 +1,4 @@
-//! Tables of buffers: what the chips' memories held at most, in all and op by op.
+//! Tables of buffers: peak use of the chips' memories, in total and by op.
 
 use crate::{
     layout::{table, write_table},
@@ -21,7 +21,7 @@ struct PoolRow {
     changes: u64,
 }
 
-/// Peaks while the host worked on an op.
+/// Peak use while the host worked on an op.
 #[derive(Serialize)]
 struct OpRow<'a> {
     chip_id: u64,
@@ -31,7 +31,7 @@ struct OpRow<'a> {
     peak_bytes: serde_json::Map<String, serde_json::Value>,
 }
 
-/// Peaks of buffers as a part of a JSON document.
+/// Peak use of buffers, as part of a JSON document.
 #[derive(Serialize)]
 pub(crate) struct BufferDocument<'a> {
     memories: Vec<PoolRow>,
@@ -62,7 +62,7 @@ pub(crate) fn document(peaks: &BufferPeaks) -> Option<BufferDocument<'_>> {
     (!document.memories.is_empty()).then_some(document)
 }
 
-/// Writes the peaks of each memory, and of each op in the order of the host.
+/// Writes the peak use of each memory, and by op in the host's order.
 pub(crate) fn write(peaks: &BufferPeaks, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     if peaks.pools.is_empty() {
         return Ok(());

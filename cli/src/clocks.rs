@@ -1,20 +1,20 @@
-//! How chips' clocks are related to the host's, for people and scripts.
+//! Relation of the chips' clocks to the host's clock, as text and JSON.
 
 use crate::numbers::grouped;
 use host_reader::recording::{DeviceClock, Recording, clocks_of};
 use serde::Serialize;
 
-/// The relation of a chip's clock to the host's.
+/// The relation of a chip's clock to the host's clock.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct ChipClock {
     chip_id: u32,
-    /// Maximum error of a time on the host's clock, guaranteed; null without a relation.
+    /// Guaranteed maximum error of a time on the host's clock; null without a relation.
     host_clock_bound_ns: Option<f64>,
-    /// Why there is no relation, or what is doubtful about it.
+    /// Reasons why there is no relation, or doubts about it.
     problems: Vec<String>,
 }
 
-/// The clocks of a run that sampled any.
+/// Returns the relation of each chip of a run that sampled clocks.
 pub(crate) fn chip_clocks(run: &Recording) -> Vec<ChipClock> {
     let Some(clock) = run.clock.as_ref().filter(|_| run.samples.ping_count() > 0) else {
         return Vec::new();
@@ -34,7 +34,7 @@ pub(crate) fn chip_clocks(run: &Recording) -> Vec<ChipClock> {
 }
 
 impl ChipClock {
-    /// One sentence.
+    /// Returns the relation as one sentence.
     pub(crate) fn line(&self) -> String {
         let problem = self.problems.first().map_or_else(String::new, |first| format!("; {first}"));
         let chip_id = self.chip_id;

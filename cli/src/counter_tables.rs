@@ -1,4 +1,4 @@
-//! Tables of hardware counters: metrics over cores with what they cannot see, and the counters.
+//! Tables of hardware counters: metrics over cores with their limits, and the counters.
 
 use crate::{
     layout::{table, write_table},
@@ -18,7 +18,7 @@ use std::{
     io::Write,
 };
 
-/// The counters of all launches that have any.
+/// The counters of all launches that have counters.
 #[derive(Default)]
 pub(crate) struct CounterFindings(Vec<OpCounters>);
 
@@ -141,7 +141,7 @@ impl CounterFindings {
         write_table(&mut counters, all.len(), rows, out)
     }
 
-    /// The same for scripts.
+    /// Returns metrics, limits and counters for JSON.
     pub(crate) fn document(&self) -> Vec<OpRow<'_>> {
         self.0.iter().map(OpRow::new).collect()
     }
@@ -166,7 +166,7 @@ fn cycles_text(cycles: Option<(u64, u64)>) -> String {
     }
 }
 
-/// Limits of the metrics shown, by the letter that stands for each.
+/// Limits of the shown metrics, each with a letter.
 struct Limits(Vec<Limit>);
 
 impl Limits {
@@ -216,7 +216,7 @@ struct MetricRow {
     cannot_see: Vec<&'static str>,
 }
 
-/// Counts are `None` where nothing was observed.
+/// Counts of a counter; `None` if it was not observed.
 #[derive(Serialize)]
 struct CounterRow<'a> {
     counter: &'a str,

@@ -1,6 +1,6 @@
-//! Logs made by simulations and of captures, which never replace a measurement.
+//! Logs made by simulations and from captures, which never replace a measurement.
 //!
-//! They have the name that a measurement has, `profile_log_device.csv`. Beside each lies a note
+//! They have the same name as a measurement, `profile_log_device.csv`. Next to each log is a note
 //! with its length and checksum: only a log that matches its note may be replaced.
 
 use crate::failure::Failure;
@@ -12,10 +12,10 @@ use std::{
 
 /// Ending of the note's name.
 const NOTE_ENDING: &str = ".derived";
-/// The ending that notes of simulated logs had before; theirs count as well.
+/// Former ending of notes for simulated logs, which are still accepted.
 const EARLIER_NOTE_ENDING: &str = ".simulated";
 
-/// Refuses a file that exists and that was not made by a simulation or of a capture.
+/// Refuses an existing file that was not made by a simulation or from a capture.
 ///
 /// # Errors
 /// One sentence with the file's name.
@@ -38,10 +38,10 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<(), Failure> {
     )))
 }
 
-/// Leaves the note of a file that was just written.
+/// Writes the note of a new file.
 ///
 /// # Errors
-/// If the file cannot be read or the note not written.
+/// If the file cannot be read, or the note cannot be written.
 pub(crate) fn note(path: &Path) -> Result<(), Failure> {
     let note = note_path(path, NOTE_ENDING);
     let written = fingerprint(path).and_then(|text| fs::write(&note, format!("{text}\n")));
@@ -54,7 +54,7 @@ fn note_path(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Length and CRC-32 of a file.
+/// Returns length and CRC-32 of a file.
 fn fingerprint(path: &Path) -> io::Result<String> {
     const CHUNK_BYTES: usize = 1 << 20;
     let mut file = File::open(path)?;

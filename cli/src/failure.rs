@@ -1,9 +1,9 @@
-//! Errors as a person meets them: one sentence and exit code 2.
+//! Errors for users: one sentence and exit code 2.
 
 use std::{path::Path, process::ExitCode};
 
-/// Prints a line to standard error. A line that nothing takes, such as a closed pipe, is dropped:
-/// it must not decide the exit code.
+/// Prints a line to standard error. A write error, such as a closed pipe, is ignored: it must not
+/// change the exit code.
 macro_rules! note {
     ($($argument:tt)*) => {{
         use std::io::Write as _;
@@ -12,7 +12,7 @@ macro_rules! note {
 }
 pub(crate) use note;
 
-/// Makes a folder and those around it.
+/// Creates a folder and its parents.
 pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| {
         let file = folder.ancestors().find(|path| path.exists() && !path.is_dir());
@@ -41,30 +41,30 @@ pub(crate) fn refuse_input_as_output(
     )))
 }
 
-/// Returns true if two paths lead to one file.
+/// Returns true if two paths refer to the same file.
 pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
     let [one, other] = [one, other].map(|path| path.canonicalize().ok());
     one.is_some() && one == other
 }
 
-/// Why a command could not do its work.
+/// Failure of a command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The reader of the output went away; that is no error.
+    /// The reader of the output has closed it, which is not an error.
     #[error("output closed")]
     OutputClosed,
-    /// Anything else, already a sentence.
+    /// Any other failure, as a sentence.
     #[error("{0}")]
     Sentence(String),
 }
 
 impl Failure {
-    /// Any error as a failure, with its causes in one sentence.
+    /// Converts an error and its causes to one sentence.
     pub(crate) fn from_error(error: &dyn std::error::Error) -> Self {
         Self::Sentence(host_reader::sentence::of_error(error))
     }
 
-    /// An error about a file, which is named if the error does not do so.
+    /// Converts an error about a file, and adds the file's name if the error lacks it.
     pub(crate) fn of_file(path: &Path, error: &dyn std::error::Error) -> Self {
         let path = path.display().to_string();
         match Self::from_error(error) {

@@ -1,4 +1,4 @@
-//! `--harvesting`: lines of worker tiles that a chip lacks.
+//! `--harvesting`: harvested rows or columns of worker tiles.
 
 use crate::failure::Failure;
 use host_reader::{noc_events::lines_without, readout::Readout};
@@ -35,10 +35,11 @@ impl FromStr for Harvesting {
 }
 
 impl Harvesting {
-    /// Gives each chip its harvested lines; those of one chip replace those of all.
+    /// Sets the harvested lines of each chip. Lines given for one chip replace lines given for all
+    /// chips.
     ///
     /// # Errors
-    /// If a chip has no such lines, or is not in the recording.
+    /// If a chip has no such lines, or the chip is not in the recording.
     pub(crate) fn apply(all: &[Self], readout: &mut Readout) -> Result<(), Failure> {
         let is_recorded = |chip: &u32| readout.devices.iter().any(|one| one.chip.chip_id == *chip);
         if let Some(chip) = all.iter().filter_map(|one| one.chip_id).find(|chip| !is_recorded(chip))

@@ -1,4 +1,4 @@
-//! Zones of this program's own work while it runs a mesh, on the mesh's host clock.
+//! Zones of kprof's own work while it runs a mesh, on the mesh's host clock.
 
 use host_reader::{
     host::{HostRecorder, HostRecorderOptions, HostSource},
@@ -23,8 +23,8 @@ pub(crate) static READ_DEVICE_PROFILER: HostSource =
 /// Traces that are recorded and replayed.
 pub(crate) static TRACES: HostSource = HostSource::new("Traces", module_path!(), file!(), line!());
 
-/// A recorder whose clock is the host clock of a mesh. The time of a simulated host goes on
-/// only while the mesh works, so it is asked for before and after.
+/// A recorder that uses the host clock of a mesh. The time of a simulated host advances only while
+/// the mesh works, so the clock is read before and after the work.
 pub(crate) struct HostZones {
     recorder: HostRecorder,
     now_ns: Arc<AtomicU64>,

@@ -1,4 +1,4 @@
-//! Input of commands: a device log, a capture, or the folder with upstream's logs.
+//! Input of commands: a device log, a capture, or the folder with TT-Metal's logs.
 
 use crate::{
     failure::{Failure, note},
@@ -13,13 +13,13 @@ use host_reader::{
 };
 use std::path::Path;
 
-/// Everything that a file or folder holds.
+/// Contents of a file or folder.
 pub(crate) struct Input {
     /// The runs of a capture, at least one; a log is one run.
     pub(crate) runs: Vec<Recording>,
 }
 
-/// As [`Input::open`], with a device log still packed.
+/// Like [`Input::open`], but leaves a device log packed.
 pub(crate) fn open_packed(path: &Path) -> Result<Opened, Failure> {
     let _busy = Busy::new(format!("reading {}", path.display()));
     let opened = if path == Path::new("-") {
@@ -37,7 +37,7 @@ pub(crate) fn open_packed(path: &Path) -> Result<Opened, Failure> {
     Ok(opened)
 }
 
-/// The trace of a run, of which all filters together say what is wanted.
+/// Returns the trace of a run, limited by all filters together.
 pub(crate) fn trace<'run>(
     run: &'run Recording,
     filters: &[TraceFilter],
@@ -45,7 +45,7 @@ pub(crate) fn trace<'run>(
     Ok(Trace::new(run, &filter_for(run, filters)?))
 }
 
-/// Takes out the launches, lanes and losses that all filters together do not want.
+/// Removes the launches, lanes and losses that the filters exclude.
 pub(crate) fn retain(
     run: &mut Recording,
     filters: &[TraceFilter],
@@ -54,10 +54,10 @@ pub(crate) fn retain(
     Ok(run.retain(&filter))
 }
 
-/// All filters as one.
+/// Joins all filters for a run.
 ///
 /// # Errors
-/// If one names a signpost that the run does not have.
+/// If a filter names a signpost that the run does not have.
 pub(crate) fn filter_for(run: &Recording, filters: &[TraceFilter]) -> Result<TraceFilter, Failure> {
     let filter = joined(filters);
     match filter.unknown_signposts(run.signpost_names()).first() {
@@ -69,7 +69,7 @@ pub(crate) fn filter_for(run: &Recording, filters: &[TraceFilter]) -> Result<Tra
     }
 }
 
-/// Several filters as one.
+/// Joins several filters.
 pub(crate) fn joined(filters: &[TraceFilter]) -> TraceFilter {
     let mut filter = TraceFilter::default();
     filters.iter().cloned().for_each(|terms| filter.extend(terms));
@@ -77,15 +77,15 @@ pub(crate) fn joined(filters: &[TraceFilter]) -> TraceFilter {
 }
 
 impl Input {
-    /// Reads whatever lies at the path; its content decides. `-` is a device log from
-    /// standard input.
+    /// Reads the file or folder at the path; the content determines the format. `-` is a device log
+    /// from standard input.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         let opened = open_packed(path)?;
         let _busy = Busy::new(format!("reading {}", path.display()));
         Ok(Self { runs: opened.into_loaded().recordings })
     }
 
-    /// The only run, or the one with this number, from 1.
+    /// Returns the only run, or the run with this number, from 1.
     pub(crate) fn into_run(self, path: &Path, number: Option<usize>) -> Result<Recording, Failure> {
         let count = self.runs.len();
         let chosen = number.unwrap_or(1);
@@ -103,7 +103,7 @@ impl Input {
     }
 }
 
-/// Title, architecture and worker cores of a readout.
+/// Returns title, architecture and number of worker cores of a readout.
 pub(crate) fn describe(readout: &Readout) -> (String, String, Option<u32>) {
     let Some(chip) = readout.devices.first().map(|device| &device.chip) else {
         return ("empty log".to_owned(), String::new(), None);

@@ -1,4 +1,4 @@
-//! The one JSON object of `--json`.
+//! The JSON object printed by `--json`.
 
 use crate::{
     buffers::BufferDocument,
@@ -22,7 +22,7 @@ use host_reader::{
 use serde::Serialize;
 use std::io::Write;
 
-/// Everything that a script may want.
+/// JSON output of a report.
 #[derive(Serialize)]
 pub(crate) struct Document<'a> {
     arch: &'a str,
@@ -30,7 +30,7 @@ pub(crate) struct Document<'a> {
     worker_cores: Option<u32>,
     launches: u64,
     execution_failures: &'a [String],
-    /// Reads of a run that was read while it went on.
+    /// Reads of a run that was read while it was running.
     #[serde(skip_serializing_if = "Option::is_none")]
     reads: Option<ReadCounts>,
     #[serde(flatten)]
@@ -72,7 +72,7 @@ pub(crate) struct FilteredOut {
 }
 
 impl FilteredOut {
-    /// One line.
+    /// Writes one line.
     pub(crate) fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         let HiddenLaunches { launch_count, lane_count, record_count, lost_record_count, .. } =
             self.launches;
@@ -92,7 +92,7 @@ impl FilteredOut {
     }
 }
 
-/// Records that were read; zones count whole, those with a made-up end included.
+/// Records that were read. A zone counts once; zones with an artificial end are included.
 #[derive(Serialize)]
 struct Kept {
     zones: u64,
@@ -103,7 +103,7 @@ struct Kept {
     orphan_ends: u64,
 }
 
-/// Records that are missing, of every kind together.
+/// Missing records of all kinds together.
 #[derive(Serialize)]
 pub(crate) struct Lost {
     l1_full: u64,
@@ -111,7 +111,7 @@ pub(crate) struct Lost {
     validate_off: u64,
     other: u64,
     is_lower_bound: bool,
-    /// Why more may be lost than is known, if a source of the records does not count.
+    /// Reasons why more may be lost than is counted: record sources that do not count their losses.
     uncounted: Vec<&'static str>,
 }
 
@@ -120,7 +120,7 @@ pub(crate) struct Lost {
 pub(crate) struct HostCounts {
     host_events: u64,
     host_events_dropped: u64,
-    /// How the chips' clocks are related to the host's, where any were sampled.
+    /// Relation of the chips' clocks to the host's clock, if clocks were sampled.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     clocks: Vec<ChipClock>,
 }
@@ -134,12 +134,12 @@ impl HostCounts {
         }
     }
 
-    /// Adds the relation of the chips' clocks to the host's.
+    /// Adds the relation of the chips' clocks to the host's clock.
     pub(crate) fn with_clocks(self, clocks: Vec<ChipClock>) -> Self {
         Self { clocks, ..self }
     }
 
-    /// A line for the events and one for each clock, as far as there are any.
+    /// Writes a line for the events and a line for each clock, if there are any.
     pub(crate) fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         for clock in &self.clocks {
             writeln!(out, "{}", clock.line())?;
@@ -153,7 +153,7 @@ impl HostCounts {
     }
 }
 
-/// Data of the run that a report does not contain.
+/// Data of the run that is not part of a report.
 pub(crate) struct Source<'a> {
     pub(crate) arch: &'a str,
     pub(crate) devices: usize,
@@ -161,13 +161,13 @@ pub(crate) struct Source<'a> {
     pub(crate) launches: u64,
     /// Sentences about kernels that went wrong.
     pub(crate) execution_failures: &'a [String],
-    /// Reads of a run that was read while it went on.
+    /// Reads of a run that was read while it was running.
     pub(crate) reads: Option<ReadCounts>,
     /// Counts of the host's events.
     pub(crate) host: HostCounts,
 }
 
-/// Number of reads of a run that was read while it went on, and the pause that was asked for.
+/// Number of reads of a run that was read while it was running, and the requested pause.
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct ReadCounts {
     pub(crate) count: u64,
@@ -175,7 +175,7 @@ pub(crate) struct ReadCounts {
 }
 
 impl ReadCounts {
-    /// One line.
+    /// Writes one line.
     pub(crate) fn write(self, out: &mut impl Write) -> std::io::Result<()> {
         let Self { count, pause_ns } = self;
         let reads = counted(count, "time", "times");
@@ -184,7 +184,7 @@ impl ReadCounts {
 }
 
 impl<'a> Document<'a> {
-    /// Gathers the document from a report and the readout that it is of.
+    /// Builds the document from a report and its readout.
     pub(crate) fn new(
         source: &Source<'a>,
         (report, names, counters): (&'a Report, &'a OpNames, &'a CounterFindings),
@@ -223,7 +223,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Adds what buffers held.
+    /// Adds the peak use of buffers.
     pub(crate) fn with_buffers(self, buffers: Option<BufferDocument<'a>>) -> Self {
         Self { buffers, ..self }
     }
@@ -242,7 +242,7 @@ const fn kept(report: &Report) -> Kept {
 }
 
 impl Lost {
-    /// Sums up a ledger.
+    /// Sums up a loss ledger.
     pub(crate) fn of(losses: &LossLedger) -> Self {
         let of = |cause| losses.by_cause(cause).record_count();
         let total = losses.total();

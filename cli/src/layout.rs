@@ -1,10 +1,10 @@
-//! Layout of tables on a terminal: columns, their alignment, and those that find no room.
+//! Layout of tables on a terminal: columns, alignment, and removal of columns that do not fit.
 
 use crate::{numbers::counted, terminal::width};
 use comfy_table::{CellAlignment, ColumnConstraint, Table, presets};
 use std::io::Write;
 
-/// A table with these titles; numbers are aligned to the right.
+/// Returns a table with this header; numbers are aligned to the right.
 pub(crate) fn table(titles: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(titles.iter().copied());
@@ -44,7 +44,7 @@ pub(crate) fn table(titles: &[&str]) -> Table {
     table
 }
 
-/// Columns that go first where a table is too wide, by title.
+/// Titles of the columns that are removed first if a table is too wide.
 const DISPENSABLE: [&str; 17] = [
     "ERISC",
     "start skew",
@@ -65,7 +65,8 @@ const DISPENSABLE: [&str; 17] = [
     "runs",
 ];
 
-/// The lines of a table, without the columns that find no room, and a last one that names these.
+/// Returns the lines of a table without the columns that do not fit; a last line names these
+/// columns.
 pub(crate) fn lines_of(table: &mut Table) -> Vec<String> {
     let lines = |table: &Table| -> Vec<String> {
         table.lines().map(|line| line.trim_end().to_owned()).collect()
@@ -92,7 +93,7 @@ pub(crate) fn lines_of(table: &mut Table) -> Vec<String> {
     shown
 }
 
-/// Writes the first rows of a table, and how many more there are.
+/// Writes the first rows of a table, and the number of remaining rows.
 pub(crate) fn write_table(
     table: &mut Table,
     row_count: usize,

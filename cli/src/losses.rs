@@ -1,4 +1,4 @@
-//! Losses for people: how much is missing, by cause, RISC and program, and what helps.
+//! Text about losses: missing records by cause, RISC and program, and remedies.
 
 use crate::{
     numbers::counted,
@@ -12,7 +12,7 @@ use host_reader::{
 };
 use std::io::Write;
 
-/// Writes what is missing, in a line and by cause, and what helps against it.
+/// Writes the missing records, in one line and by cause, and remedies.
 pub(crate) fn write_losses(
     losses: &LossLedger,
     rows: usize,
@@ -30,15 +30,15 @@ pub(crate) fn write_losses(
     writeln!(out)?;
     let groups = loss_groups(losses.entries().map(|(key, totals)| (*key, *totals)));
     write_rows::<LossGroups>(&groups, rows, out)?;
-    // Not every loss is helped by reading more often.
+    // Reading more often does not help against every loss.
     for (cause, remedy) in loss_remedies(&groups) {
         writeln!(out, "{}: {remedy}", cause.label())?;
     }
     Ok(())
 }
 
-/// The losses as a whole, in a sentence; where more may be missing, it says why. Launches that were
-/// configured not to be recorded are no losses, but named.
+/// Returns all losses in one sentence, with the reason if more may be missing. Launches excluded by
+/// configuration are not losses, but are mentioned.
 pub(crate) fn lost_line(losses: &LossLedger) -> String {
     let mut line = match losses.is_intended() {
         true => "Lost: nothing".to_owned(),
@@ -59,7 +59,7 @@ pub(crate) fn lost_line(losses: &LossLedger) -> String {
     line
 }
 
-/// A loss in words, such as `64 zones, 3 events`.
+/// Returns a loss as text, such as `64 zones, 3 events`.
 fn describe(totals: &LossTotals) -> String {
     totals.in_words(|kind, count| match kind {
         LostKind::Zones => counted(count, "zone", "zones"),

@@ -1,6 +1,6 @@
 //! The `kprof` program: options, help text and exit codes around the libraries.
 //!
-//! Exit codes: 0 clean, 1 losses that were asked about or damage, 2 an error.
+//! Exit codes: 0 success, 1 losses (if requested) or damage, 2 an error.
 
 #![forbid(unsafe_code)]
 
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
 fn start_log() {
     let level = env_logger::Env::default().default_filter_or("error");
     let mut builder = env_logger::Builder::from_env(level);
-    // The crate's own times need a second library of calendars.
+    // Time stamps of the logging crate would need a second calendar library.
     builder.format(|out, record| {
         let time = Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true);
         let level = record.level();

@@ -1,21 +1,21 @@
-//! Numbers as people read them.
+//! Numbers as text for people.
 
-/// A number, marked where it is only a lower bound.
+/// Returns a number, marked if it is only a lower bound.
 pub(crate) fn bounded(count: u64, is_lower_bound: bool) -> String {
     if is_lower_bound { format!(">= {}", grouped(count)) } else { grouped(count) }
 }
 
-/// A number; `-` if it is unknown.
+/// Returns a number; `-` if it is unknown.
 pub(crate) fn optional(value: Option<u64>) -> String {
     value.map_or_else(|| "-".to_owned(), grouped)
 }
 
-/// A number and what it counts, in singular or plural.
+/// Returns a number with a noun in singular or plural.
 pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
-/// A number in groups of three digits.
+/// Returns a number in groups of three digits.
 pub(crate) fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

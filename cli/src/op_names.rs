@@ -1,4 +1,4 @@
-//! Names of ops, as the host gave them.
+//! Names of ops from the host.
 
 use host_reader::{analysis::Op, capture::OpMetadata};
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use wire::RunHostId;
 pub(crate) struct OpNames(BTreeMap<(u32, u32), String>);
 
 impl OpNames {
-    /// The names in the host's metadata; the first of several of one op counts.
+    /// Collects the names in the host's metadata; if an op has several names, the first counts.
     pub(crate) fn new(ops: &[OpMetadata]) -> Self {
         let mut names = BTreeMap::new();
         for op in ops {
@@ -20,12 +20,12 @@ impl OpNames {
         Self(names)
     }
 
-    /// The name of an op, if the host gave one.
+    /// Returns the name of an op, if the host has named it.
     pub(crate) fn of(&self, op: &Op) -> Option<&str> {
         self.of_program(op.chip_id, RunHostId(op.run_host_id))
     }
 
-    /// The name of a chip's program, if the host gave one.
+    /// Returns the name of a chip's program, if the host has named it.
     pub(crate) fn of_program(&self, chip_id: u32, program: RunHostId) -> Option<&str> {
         self.0.get(&(chip_id, program.0)).map(String::as_str)
     }

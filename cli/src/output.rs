@@ -1,4 +1,4 @@
-//! Showing a result: tables or JSON on standard output, and the exit code.
+//! Output of a result: tables or JSON on standard output, and the exit code.
 
 use crate::{
     args::ShowArgs,
@@ -22,14 +22,14 @@ use std::{
     process::ExitCode,
 };
 
-/// A readout with all figures computed from it.
+/// A readout with all figures that were computed from it.
 pub(crate) struct Findings {
     readout: Readout,
     report: Report,
     counters: CounterFindings,
     names: OpNames,
     buffers: BufferPeaks,
-    /// Counts of what a filter removed, rows of zones, sums and waits included.
+    /// Counts of what a filter removed, including rows of zones, sums and waits.
     filtered: Option<FilteredOut>,
 }
 
@@ -37,7 +37,7 @@ impl Findings {
     /// Computes every figure.
     ///
     /// # Errors
-    /// If the cost of probes is to be subtracted and was not measured.
+    /// If the cost of probes should be subtracted but was not measured.
     pub(crate) fn new(readout: Readout, show: ShowArgs) -> Result<Self, Failure> {
         let _busy = Busy::new("computing figures");
         let costs = &readout.probe_costs;
@@ -54,30 +54,30 @@ impl Findings {
         Ok(Self { counters, ..Self::of_report(readout, report) })
     }
 
-    /// Takes figures that were computed from the readout, which may be without lanes by now. There
-    /// are none of counters.
+    /// Wraps figures that were computed before; the readout may no longer have lanes. There are no
+    /// figures of counters.
     pub(crate) fn of_report(readout: Readout, report: Report) -> Self {
         let (counters, names) = (CounterFindings::default(), OpNames::default());
         let buffers = BufferPeaks::default();
         Self { readout, report, counters, names, buffers, filtered: None }
     }
 
-    /// Returns the readout with the figures computed from it.
+    /// Returns the readout and the report.
     pub(crate) const fn parts(&self) -> (&Readout, &Report) {
         (&self.readout, &self.report)
     }
 
-    /// Shows ops by these names.
+    /// Sets the names of ops.
     pub(crate) fn with_names(self, names: OpNames) -> Self {
         Self { names, ..self }
     }
 
-    /// Shows what buffers held.
+    /// Adds the peak use of buffers.
     pub(crate) fn with_buffers(self, buffers: BufferPeaks) -> Self {
         Self { buffers, ..self }
     }
 
-    /// Leaves out the rows of zones, sums and waits that are not wanted; launches were taken out
+    /// Removes the rows of zones, sums and waits that the filter excludes. Launches were removed
     /// before.
     pub(crate) fn filter(&mut self, filter: &TraceFilter, launches: HiddenLaunches) {
         if filter.is_empty() {
@@ -92,7 +92,7 @@ impl Findings {
         self.filtered = Some(FilteredOut { launches, row_count });
     }
 
-    /// Shows everything; the exit code reports losses if requested.
+    /// Prints all results; the exit code reports losses if requested.
     pub(crate) fn show(
         &self,
         title: &str,
@@ -142,7 +142,7 @@ impl Findings {
     }
 }
 
-/// Characters of a title; a log's architecture may be any text.
+/// Maximum number of characters in a title; the architecture in a log may be any text.
 const LONGEST_TITLE: usize = 200;
 
 const NOT_CALIBRATED: &str = "cannot subtract the cost of probes: nobody has measured it in this \

@@ -1,4 +1,4 @@
-//! Progress of work that takes long, on a terminal only.
+//! Progress of long work, shown only on a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
@@ -8,12 +8,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Work shorter than this shows nothing.
+/// Delay before anything is shown.
 const PATIENCE: Duration = Duration::from_millis(700);
-/// How often a sign of life is given.
+/// Interval between updates.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Message that names the work in progress until it is dropped, for work without steps.
+/// Message about work without steps, shown until this value is dropped.
 pub(crate) struct Busy {
     waiting: Option<(Sender<()>, JoinHandle<()>)>,
 }
@@ -33,7 +33,7 @@ impl Busy {
                 }
                 bar.set_message(what);
                 bar.enable_steady_tick(TICK);
-                // Until it is done, which the other end says by being dropped.
+                // Waits until the sender is dropped, which means that the work is done.
                 let _ = is_done.recv();
                 bar.finish_and_clear();
             }
@@ -46,19 +46,19 @@ impl Drop for Busy {
     fn drop(&mut self) {
         let Some((done, shown)) = self.waiting.take() else { return };
         drop(done);
-        // The line must be gone before anything else is printed.
+        // The line must be cleared before anything else is printed.
         let _ = shown.join();
     }
 }
 
-/// A bar that appears only once the work has taken a while.
+/// Progress bar that appears after a delay.
 pub(crate) struct Progress {
     bar: ProgressBar,
     started: Instant,
 }
 
 impl Progress {
-    /// A hidden bar for `step_count` steps of `what`.
+    /// Creates a hidden bar for `step_count` steps of `what`.
     pub(crate) fn new(what: &'static str, step_count: u64) -> Self {
         let bar = ProgressBar::with_draw_target(Some(step_count), ProgressDrawTarget::hidden());
         bar.set_message(what);
@@ -68,7 +68,7 @@ impl Progress {
         Self { bar, started: Instant::now() }
     }
 
-    /// Says how many steps are done.
+    /// Sets the number of finished steps.
     pub(crate) fn set(&self, steps_done: u64) {
         if self.bar.is_hidden() && self.started.elapsed() > PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());

@@ -1,4 +1,4 @@
-//! Reading a mesh with its clocks, and into a capture if that was asked for.
+//! Reading a mesh with its clocks, and optionally into a capture.
 
 use crate::failure::Failure;
 use host_reader::{
@@ -20,12 +20,12 @@ pub(crate) struct CaptureTarget {
     pub(crate) path: PathBuf,
     /// True if an existing capture is continued.
     pub(crate) append: bool,
-    /// True if the run before in the capture is repeated for other hardware counters.
+    /// True if this run repeats the capture's last run for other hardware counters.
     pub(crate) is_counter_pass: bool,
 }
 
 impl CaptureTarget {
-    /// Begins the capture, or goes on with it.
+    /// Creates the capture, or opens it for appending.
     fn writer(&self) -> Result<CaptureWriter, Failure> {
         let writer = if self.append && self.path.exists() {
             CaptureWriter::append_to(&self.path)
@@ -48,7 +48,7 @@ impl CaptureTarget {
     }
 }
 
-/// Opens a capture; a failure names the file.
+/// Opens a capture; an error names the file.
 pub(crate) fn open(path: &Path) -> Result<Capture, Failure> {
     Capture::open(path).map_err(|error| Failure::of_file(path, &error))
 }
@@ -57,7 +57,7 @@ pub(crate) fn open(path: &Path) -> Result<Capture, Failure> {
 pub(crate) struct Recording(MeshRecorder);
 
 impl Recording {
-    /// Begins: samples the clocks of a mesh whose profiler is initialised.
+    /// Begins a recording by sampling the clocks of an initialised mesh.
     pub(crate) fn begin(
         mesh: &mut dyn Mesh,
         options: ReadOptions,
@@ -74,7 +74,7 @@ impl Recording {
         Ok(Self(recorder))
     }
 
-    /// Reads what was recorded since the last read.
+    /// Reads the records since the last read.
     pub(crate) fn read(
         &mut self,
         mesh: &mut dyn Mesh,
@@ -91,17 +91,17 @@ impl Recording {
         self.0.close_clocks(mesh).map_err(|error| Failure::from_error(&error))
     }
 
-    /// Adds what probes cost on the mesh.
+    /// Adds the cost of probes on the mesh.
     pub(crate) fn add_probe_costs(&mut self, costs: ProbeCosts) -> Result<(), Failure> {
         self.0.add_probe_costs(costs).map_err(|error| Failure::from_error(&error))
     }
 
-    /// Captures what the host recorded of itself.
+    /// Adds the host's own events to the capture.
     pub(crate) fn capture_host(&mut self, recorder: &HostRecorder) -> Result<(), Failure> {
         self.0.add_host(recorder).map_err(|error| Failure::from_error(&error))
     }
 
-    /// Gives everything, on one clock per chip, and marks the end of the capture.
+    /// Returns all data, on one clock per chip, and marks the end of the capture.
     pub(crate) fn finish(self) -> Result<recording::Recording, Failure> {
         let run = self.0.finish().map_err(|error| Failure::from_error(&error))?;
         Ok(recording::Recording::of_captured_run(run))

@@ -1,4 +1,4 @@
-//! Tables for people: ops, zones, sums, losses, oddities.
+//! Tables for people: ops, zones, sums, losses, anomalies.
 
 use crate::{
     args::{OpOrder, ShowArgs},
@@ -93,7 +93,7 @@ impl Tables<'_> {
     fn write_ops(&self, order: OpOrder, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
         let mut ops: Vec<&Op> = self.report.ops.iter().collect();
         if order == OpOrder::Time {
-            // What has no duration comes last.
+            // Ops without a duration sort last.
             ops.sort_by_key(|op| std::cmp::Reverse(op.kernel.map(|kernel| kernel.duration_ns)));
         }
         if ops.is_empty() {
@@ -125,7 +125,7 @@ impl Tables<'_> {
     }
 }
 
-/// Says why figures of ops are empty.
+/// Writes the reasons for empty figures of ops.
 fn write_doubts(ops: &[&Op], out: &mut impl Write) -> std::io::Result<()> {
     let durations: Vec<_> = ops.iter().map(|op| op.duration_doubt).collect();
     let latencies: Vec<_> = ops.iter().map(|op| op.latency_doubt).collect();
@@ -144,7 +144,7 @@ fn write_doubts(ops: &[&Op], out: &mut impl Write) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The program as its base id; the encoded id if it carries no chip of its own.
+/// Returns the base id of a program, with trace and replay if the launch was a replay.
 pub(crate) fn program_label(run_host_id: u32, trace: Option<(u64, u64)>) -> String {
     let base = wire::RunHostId(run_host_id).base();
     match trace {
@@ -169,7 +169,7 @@ fn write_sums(sums: &[SumStatistics], rows: usize, out: &mut impl Write) -> std:
     write_rows::<SumStatisticsTable>(&sums.iter().collect::<Vec<_>>(), rows, out)
 }
 
-/// Writes a table of the schema, with the columns that it titles.
+/// Writes a table of the schema, with the columns that have a title.
 pub(crate) fn write_rows<T: Table>(
     all: &[T::Row<'_>],
     rows: usize,
@@ -195,7 +195,7 @@ pub(crate) fn write_rows<T: Table>(
     write_table(&mut table, all.len(), rows, out)
 }
 
-/// A value for people; amounts are grouped, numbers of chips and programs are not.
+/// Returns a value as text. Amounts get digit groups, numbers of chips and programs do not.
 fn cell(column: &ColumnSchema, value: Value<'_>, is_lower_bound: bool) -> String {
     let is_amount = column.is_bounded
         || column.unit().is_some()
@@ -216,7 +216,7 @@ fn cell(column: &ColumnSchema, value: Value<'_>, is_lower_bound: bool) -> String
     }
 }
 
-/// Waits by kind and object.
+/// Writes waits by kind and object.
 fn write_waits(waits: &[WaitStatistics], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     if waits.is_empty() {
         return Ok(());
@@ -225,7 +225,7 @@ fn write_waits(waits: &[WaitStatistics], rows: usize, out: &mut impl Write) -> s
     write_rows::<WaitStatisticsTable>(&waits.iter().collect::<Vec<_>>(), rows, out)
 }
 
-/// Values by id, those of hardware counters and of the NoC in a row each.
+/// Writes values by id. Hardware counters and NoC events get one row each.
 fn write_data(data: &[DataStatistics], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     if data.is_empty() {
         return Ok(());
@@ -259,7 +259,7 @@ fn data_label(row: &DataStatistics) -> String {
     }
 }
 
-/// Writes the probe costs subtracted from the zones, and where that failed.
+/// Writes the probe costs that were subtracted from zones, and failures of the subtraction.
 fn write_probe_cost(
     subtracted: &SubtractedProbeCost,
     rows: usize,
@@ -313,5 +313,5 @@ fn anomaly_line(anomaly: &Anomaly) -> String {
     format!("{} at {place}position {}{detail}", anomaly.kind.label(), anomaly.position)
 }
 
-/// Characters of what is said of an anomaly.
+/// Maximum number of characters in the details of an anomaly.
 const LONGEST_DETAIL: usize = 200;

@@ -1,10 +1,10 @@
-//! The terminal: how wide it is, whether it shows colours, and which text does no harm on it.
+//! Properties of the terminal: width and colours; and text that is safe to print on it.
 
 use std::io::{IsTerminal, stdout};
 
-/// Columns that tables may take; `None` where nothing limits them, as in a file or a pipe.
+/// Returns the maximum width of tables in columns; `None` without a limit, as for a file or a pipe.
 ///
-/// `COLUMNS` says so, else the terminal.
+/// The variable `COLUMNS` overrides the width of the terminal.
 pub(crate) fn width() -> Option<usize> {
     let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     given.filter(|&columns| columns > 0).or_else(|| {
@@ -13,20 +13,19 @@ pub(crate) fn width() -> Option<usize> {
     })
 }
 
-/// Returns true if `NO_COLOR` asks all programs for output without colour
-/// (<https://no-color.org>).
+/// Returns true if `NO_COLOR` disables colour (<https://no-color.org>).
 pub(crate) fn has_no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
-/// Returns true if standard output is to have colours: a terminal, unless `NO_COLOR` is set;
-/// `CLICOLOR_FORCE` asks for them elsewhere, too.
+/// Returns true if standard output uses colours: on a terminal, unless `NO_COLOR` is set.
+/// `CLICOLOR_FORCE` enables colours elsewhere too.
 pub(crate) fn is_coloured() -> bool {
     let is_forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
     !has_no_color() && (is_forced || stdout().is_terminal())
 }
 
-/// A style of a line.
+/// Style of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Bold,
@@ -35,7 +34,7 @@ pub(crate) enum Style {
     Doubtful,
 }
 
-/// The text in a style, if the terminal shows styles.
+/// Returns the text in a style, if the terminal supports styles.
 pub(crate) fn styled(text: &str, style: Style) -> String {
     let code = match style {
         Style::Bold => "1",
@@ -46,11 +45,13 @@ pub(crate) fn styled(text: &str, style: Style) -> String {
     if is_coloured() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// Characters of a name in a table.
+/// Maximum number of characters for a name in a table.
 pub(crate) const LONGEST_NAME: usize = 60;
 
-/// A text that others wrote, as one line of at most `longest` characters: whatever could move
-/// the cursor, hide text or turn it around is replaced, and the middle of a long text left out.
+/// Returns an untrusted text as one line of at most `longest` characters.
+///
+/// Characters that could move the cursor, hide text or change its direction are replaced. The
+/// middle of a long text is left out.
 pub(crate) fn printable(text: &str, longest: usize) -> String {
     let shown = |c: char| if is_harmful(c) { char::REPLACEMENT_CHARACTER } else { c };
     let count = text.chars().count();
@@ -65,7 +66,8 @@ pub(crate) fn printable(text: &str, longest: usize) -> String {
     short
 }
 
-/// Controls, and characters without a width or with a direction of their own.
+/// Returns true for control characters, and for characters without width or with their own
+/// direction.
 fn is_harmful(c: char) -> bool {
     c.is_control()
         || matches!(

@@ -1,11 +1,11 @@
-//! How near the lanes came to overflowing, for people and for scripts.
+//! Maximum fill level of lanes, as text and JSON.
 
 use crate::numbers::{counted, grouped};
 use host_reader::read::{LaneWatermark, Watermarks};
 use serde::Serialize;
 use std::io::Write;
 
-/// The lane that was fullest when it was read.
+/// The lane with the highest fill level at a read.
 #[derive(Serialize)]
 pub(crate) struct FullestLane {
     chip_id: u32,
@@ -20,7 +20,7 @@ pub(crate) struct FullestLane {
 }
 
 impl FullestLane {
-    /// The fullest lane of a readout; `None` for logs, which do not say.
+    /// Returns the fullest lane of a readout; `None` for logs, which do not record it.
     pub(crate) fn of(watermarks: &Watermarks) -> Option<Self> {
         let mark = watermarks.fullest()?;
         let lane = mark.lane;

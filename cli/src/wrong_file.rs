@@ -1,19 +1,19 @@
-//! Files given to the wrong command: what they are, and which command reads them.
+//! Files given to the wrong command: detects their kind, and names the command that reads them.
 
 use crate::failure::Failure;
 use std::{fs::File, io::Read, path::Path};
 
-/// Bytes in which a file shows what it is.
+/// Number of bytes that are read to identify a file.
 const HEAD_BYTES: u64 = 4096;
 
-/// Kinds of files that people have beside each other, by content.
+/// Kinds of files, identified by content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileKind {
-    /// `ops_perf_results*.csv` with op names, or the streaming profiler's programs.
+    /// `ops_perf_results*.csv` with op names, or the streaming profiler's CSV of programs.
     OpsCsv,
-    /// The same of a device log alone: no column `OP CODE`.
+    /// `ops_perf_results*.csv` made only from a device log, without a column `OP CODE`.
     DeviceOpsCsv,
-    /// A recording of Tracy.
+    /// A Tracy recording.
     TracyFile,
     /// `profile_log_device.csv`.
     DeviceLog,
@@ -32,7 +32,7 @@ impl FileKind {
         if !path.exists() && path != Path::new("-") {
             return Self::Absent;
         }
-        // Reading a pipe would take its content away from the command.
+        // Reading a pipe would consume its content before the command does.
         if !path.is_file() {
             return Self::Other;
         }
@@ -53,7 +53,7 @@ impl FileKind {
         if is_noc_trace(head) {
             return Self::NocTrace;
         }
-        // Spreadsheets write a mark of the byte order and quoted titles.
+        // Spreadsheets write a byte order mark and quoted titles.
         let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
         let line = String::from_utf8_lossy(head.split(|&byte| byte == b'\n').next().unwrap_or(&[]));
         let has =
@@ -70,7 +70,8 @@ impl FileKind {
     }
 }
 
-/// Returns true if a file that begins so is a list of NoC events, as TT-Metal writes it for each op.
+/// Returns true if a file with this beginning is a list of NoC events, which TT-Metal writes for
+/// each op.
 fn is_noc_trace(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let is_list =
@@ -83,7 +84,8 @@ pub(crate) fn is_ops_csv(path: &Path) -> bool {
     FileKind::of(path) == FileKind::OpsCsv
 }
 
-/// Replaces a failure to read a recording by the command that reads this file, if one does.
+/// Replaces the failure of a recording with a hint to the command that reads this file, if one
+/// does.
 pub(crate) fn instead_of_recording(path: &Path, failure: Failure) -> Failure {
     let shown = path.display();
     let expected = "expected a device log, a capture or a folder with .logs";
@@ -113,7 +115,7 @@ pub(crate) fn instead_of_recording(path: &Path, failure: Failure) -> Failure {
     Failure::Sentence(sentence)
 }
 
-/// Replaces a failure to read an ops CSV by the command that reads this file, if one does.
+/// Replaces the failure of an ops CSV with a hint to the command that reads this file, if one does.
 pub(crate) fn instead_of_ops_csv(path: &Path, failure: Failure) -> Failure {
     let shown = path.display();
     let expected = "expected an ops CSV with op names";

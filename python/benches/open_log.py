@@ -3,7 +3,7 @@
     open_log.py RUST PATH [--rounds N] [--at-most RATIO]
 
 RUST is the example `open_log`, PATH a device log or capture. Both make the table of all records;
-Python hands it on to polars. They take turns, so that what else the machine does slows both.
+Python passes it to polars. The two run in turn, so that other load on the machine slows both.
 Prints the medians, and fails if Python takes more than RATIO times as long.
 
     cargo build --release --manifest-path python/Cargo.toml --example open_log

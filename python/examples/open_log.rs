@@ -1,12 +1,12 @@
-//! Opens a recording and makes its table of records, as Python's `kprof.open(path).records` does.
+//! Opens a recording and builds its table of records, like Python's `kprof.open(path).records`.
 //!
-//! Writes rows, and for each line that it reads seconds:
+//! For each line of input, prints the number of rows and the seconds taken:
 //!
 //! ```text
 //! cargo run --release --example open_log -- PATH
 //! ```
 //!
-//! `benches/open_log.py` asks it and Python in turn.
+//! `benches/open_log.py` runs this program and Python in turn.
 
 #![allow(clippy::print_stdout, reason = "a program that answers")]
 

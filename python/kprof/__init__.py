@@ -1,7 +1,7 @@
 """Profiles Tenstorrent kernels: recordings as tables, zones and signposts, reports.
 
 Every table has ``__arrow_c_stream__``: ``pandas.DataFrame.from_arrow``, ``polars.DataFrame`` and
-``pyarrow.table`` take it as it is, and none of them has to be installed.
+``pyarrow.table`` accept such a table. None of these packages has to be installed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .tracing import (
 )
 
 _Path = str | bytes | _os.PathLike[str] | _os.PathLike[bytes]
-"""Whatever names a file."""
+"""Any type that names a file."""
 
 __all__ = [
     "MeshReader",
@@ -58,7 +58,7 @@ def _decoded(path: _Path | None) -> str | None:
 
 
 class Recording:
-    """Everything that was recorded of one run of a program."""
+    """All recorded data of one run of a program."""
 
     def __init__(self, native: _native.Recording) -> None:
         self._native = native
@@ -70,17 +70,17 @@ class Recording:
 
     @property
     def record_count(self) -> int:
-        """Records of every kind."""
+        """Number of records of every kind."""
         return self._native.record_count
 
     @property
     def has_losses(self) -> bool:
-        """True if something was lost that was to be recorded."""
+        """True if records were lost that should have been kept."""
         return self._native.has_losses
 
     @property
     def uncounted(self) -> list[str]:
-        """Sentences about sources that do not count what they lose; empty if all do."""
+        """Messages about record sources that do not count their losses; empty if all sources do."""
         return self._native.uncounted
 
     @property
@@ -100,7 +100,7 @@ class Recording:
 
     @property
     def ops(self) -> Any:
-        """Launches of programs with their durations; empty cells are unknown, and say why."""
+        """Launches of programs with their durations; unknown cells are empty, with a reason."""
         return self._native.ops()
 
     def op_durations(self) -> list[tuple[str | None, int, int | None]]:
@@ -119,7 +119,7 @@ class Recording:
 
     @property
     def host_zones(self) -> Any:
-        """Zones of the host's threads: where, when, how long, text and colour.
+        """Zones of the host's threads: source location, start, duration, text and colour.
 
         This and the tables below have the columns of the Parquet dataset (``docs/parquet.md``).
         """
@@ -127,45 +127,44 @@ class Recording:
 
     @property
     def host_events(self) -> Any:
-        """Messages, signposts, ends of frames and points of plots of the host."""
+        """The host's messages, signposts, frame ends and plot points."""
         return self._native.host_events()
 
     @property
     def buffers(self) -> Any:
-        """Changes of the bytes that buffers of chips hold, by kind of memory; addresses if known."""
+        """Allocations and frees of the chips' buffers, by kind of memory; addresses if known."""
         return self._native.buffers()
 
     @property
     def op_buffers(self) -> Any:
-        """Most bytes that buffers held while the host worked on each op, by kind of memory."""
+        """Peak bytes in buffers while the host worked on each op, by kind of memory."""
         return self._native.op_buffers()
 
     @property
     def waits(self) -> Any:
-        """Waits for circular buffers, semaphores and NoCs that were recorded one by one."""
+        """Individually recorded waits for circular buffers, semaphores and NoCs."""
         return self._native.waits()
 
     @property
     def wait_sums(self) -> Any:
-        """Waits of each launch of a RISC for each object, added up."""
+        """Sums of waits, by launch, RISC and object."""
         return self._native.wait_sums()
 
     @property
     def profiler_time(self) -> Any:
-        """Time of RISCs in the profiler's own zones: waits for the host, pushes of several launches."""
+        """Time in the profiler's own zones: waits for the host, pushes of several launches."""
         return self._native.profiler_time()
 
     def report(self) -> dict[str, Any]:
-        """Every figure: summary, ops, zones, sums and data."""
+        """All figures: summary, ops, zones, sums and data."""
         return _json.loads(self._native.report_json())
 
     def explain(self) -> dict[str, Any]:
-        """Why it is slow, as ``kprof explain --json`` tells it.
+        """Causes of slowness, as printed by ``kprof explain --json``.
 
         ``findings`` are at most ten sentences, those with most to gain first, each with its
         ``figure``, ``place``, ``gain_at_most_percent`` and ``advice``; ``untold`` are questions
-        that this recording cannot answer. ``devices``, ``phases`` and ``ops`` tell where the time
-        went.
+        that this recording cannot answer. ``devices``, ``phases`` and ``ops`` split up the time.
         """
         return _json.loads(self._native.explain_json())
 
@@ -174,7 +173,7 @@ class Recording:
     ) -> None:
         """Writes a file, or a folder for ``noc-traces`` and ``parquet``.
 
-        ``output`` is one of :meth:`outputs`; without it, the ending of the path says which.
+        ``output`` is one of :meth:`outputs`. Default: inferred from the ending of the path.
         ``filter`` takes the terms of ``kprof export --filter``.
         """
         path = _os.fsdecode(path)
@@ -184,7 +183,7 @@ class Recording:
 
     @staticmethod
     def outputs() -> list[str]:
-        """Names of everything that :meth:`export` writes."""
+        """Names of all outputs of :meth:`export`."""
         return _native.Recording.outputs()
 
     def diff(self, after: "Recording | list[Recording]", confidence: float = 0.95) -> dict[str, Any]:
@@ -192,7 +191,7 @@ class Recording:
         return diff(self, after, confidence)
 
     def html(self) -> str:
-        """The report as one page that needs no network."""
+        """The report as one HTML page that needs no network."""
         return self._native.html()
 
     def _repr_html_(self) -> str:
@@ -255,14 +254,14 @@ def _output_of(path: str) -> str:
 
 
 def _existing(path: _Path) -> str:
-    """The path as text; an ``OSError`` such as ``FileNotFoundError`` if nothing is there."""
+    """Returns the path as text; raises an ``OSError`` such as ``FileNotFoundError`` if missing."""
     path = _os.fsdecode(path)
     _os.stat(path)
     return path
 
 
 def open_all(path: _Path) -> list[Recording]:
-    """Opens every run of a capture, or the one of a device log or a folder of logs."""
+    """Opens all runs of a capture, or the only run of a device log or a folder of logs."""
     path = _existing(path)
     recordings, problem_count = _native.open_recordings(path)
     if problem_count:
@@ -300,7 +299,7 @@ def _is_ops_csv(path: str) -> bool:
     with _builtin_open(path, "rb") as file:
         line = file.read(4096).removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
     titles = {title.strip().strip(b'"') for title in line.split(b",")}
-    # Reports of chips alone have no codes.
+    # A report without host data has no op codes.
     return not titles.isdisjoint({b"OP CODE", b"GLOBAL CALL COUNT"})
 
 
@@ -330,10 +329,10 @@ def read_device_profiler(
     capture: _Path | None = None,
     with_host_events: bool = False,
 ) -> Recording:
-    """Runs the workload of a simulated mesh and reads everything that it records.
+    """Runs the workload of a simulated mesh and reads all records.
 
-    With ``capture``, it goes into a new capture as well. ``with_host_events`` takes what
-    :func:`signpost`, :class:`Profiler` and the others have recorded along.
+    With ``capture``, the data is also written to a new capture. ``with_host_events`` includes the
+    events that :func:`signpost`, :class:`Profiler` and similar functions have recorded.
     """
     from .tracing import HOST
 
@@ -342,7 +341,7 @@ def read_device_profiler(
 
 
 class MeshReader:
-    """Reads a mesh whenever it is asked to, and tells the figures of the programs of each read.
+    """Reads a mesh on request, and returns figures of the programs in each read.
 
     ::
 
@@ -351,7 +350,7 @@ class MeshReader:
             print(reader.latest_programs_perf_data())
         recording = reader.finish()
 
-    With ``capture``, everything goes into a new capture as well.
+    With ``capture``, all data is also written to a new capture.
     """
 
     def __init__(self, mesh: SimulatedMesh, capture: _Path | None = None) -> None:
@@ -359,20 +358,20 @@ class MeshReader:
         self._native = _native.MeshReader(mesh, _decoded(capture))
 
     def read(self) -> bool:
-        """Runs the next part of the workload and reads; false if it was the last part."""
+        """Runs the next part of the workload and reads; returns false after the last part."""
         return self._native.read(self._mesh)
 
     def latest_programs_perf_data(self) -> dict[int, list[dict[str, Any]]]:
-        """Programs of the latest read, by number of the chip.
+        """Programs of the latest read, by chip number.
 
         Each has ``runtime_id``, ``trace_id``, ``trace_id_counter``, ``core_count``,
-        ``available_core_count``, and in ``results`` by the title of the analysis
-        ``start_cycle``, ``end_cycle`` and ``duration_ns``. What is not known is ``None``.
+        ``available_core_count`` and ``results``, which has ``start_cycle``, ``end_cycle`` and
+        ``duration_ns`` by the title of the analysis. Unknown values are ``None``.
         """
         return self._programs(False)
 
     def all_programs_perf_data(self) -> dict[int, list[dict[str, Any]]]:
-        """Programs of all reads, as :meth:`latest_programs_perf_data` has them."""
+        """Programs of all reads, in the form of :meth:`latest_programs_perf_data`."""
         return self._programs(True)
 
     def _programs(self, is_of_all: bool) -> dict[int, list[dict[str, Any]]]:
@@ -380,7 +379,7 @@ class MeshReader:
         return {int(chip): found for chip, found in programs.items()}
 
     def finish(self) -> Recording:
-        """Everything that was read; nothing can be read after that."""
+        """Ends reading, and returns all data that was read."""
         return Recording(self._native.finish(self._mesh))
 
 
@@ -393,9 +392,9 @@ class PeriodicReader:
             mesh.run()
         print(reader.recording.has_losses)
 
-    Where lanes hold what is launched during one period and one read, nothing is lost, however long
-    the run is. The other arguments are those of :func:`read_device_profiler`. Leaving ``with``
-    reads for a last time; nothing may be launched after that.
+    Nothing is lost, however long the run is, if lanes can hold the records of one period plus one
+    read. The other arguments are those of :func:`read_device_profiler`. Leaving ``with`` makes a
+    last read; nothing may be launched afterwards.
     """
 
     def __init__(
@@ -413,23 +412,23 @@ class PeriodicReader:
 
     @property
     def read_count(self) -> int:
-        """Reads until now, those that failed included."""
+        """Number of reads until now, including failed reads."""
         return self._native.read_count
 
     @property
     def failed_read_count(self) -> int:
-        """Reads that failed; the next one tries again."""
+        """Number of failed reads; the next read tries again."""
         return self._native.failed_read_count
 
     @property
     def recording(self) -> Recording:
-        """Everything that was read, once the reader is stopped."""
+        """All data that was read; available once the reader is stopped."""
         if self._recording is None:
             raise ValueError("expected a reader that is stopped, found one that reads")
         return self._recording
 
     def stop(self) -> Recording:
-        """Stops after a last read, and gives everything that was read."""
+        """Stops after a last read, and returns all data that was read."""
         if self._recording is None:
             self._recording = Recording(self._native.stop())
         return self._recording
@@ -448,7 +447,7 @@ def diff(
 ) -> dict[str, Any]:
     """Finds the ops and zones that became slower or faster.
 
-    With several recordings of each build, every recording is one repetition, and intervals tell
+    With several recordings of each build, every recording is one repetition, and intervals show
     how much recordings differ.
     """
     sides = [_recordings(before), _recordings(after)]

@@ -1,8 +1,8 @@
 """``python -m kprof``: runs a Python program under ``kprof record``, and traces its functions.
 
-Takes the options of TT-Metal's ``python -m tracy``. The program runs in a process of its own, which
-writes what :mod:`kprof.tracing` recorded beside the files of ``kprof record``. A program of machine
-code in a script's place is recorded by ``kprof record`` alone.
+Takes the options of TT-Metal's ``python -m tracy``. The program runs in a separate process, which
+writes the events of :mod:`kprof.tracing` next to the files of ``kprof record``. A native program
+instead of a script is recorded only by ``kprof record``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PYTHON = {"-p": "-p", "--partial": "-p", "-l": "-l", "--lines": "-l", "-m": "-m
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the program under ``kprof record``, or in the inner process itself."""
+    """Runs the program under ``kprof record``; in the inner process, runs it directly."""
     try:
         options, program = getopt.getopt(arguments, _SHORT, _LONG)
     except getopt.GetoptError as error:
@@ -65,12 +65,12 @@ def main(arguments: list[str]) -> int:
         command += ["--", *program]
     elif program:
         command += ["--", sys.executable, "-m", "kprof", "--no-capture-tool", *of_python, *program]
-    # Nothing of this process is needed any more, and signals go to who passes them on.
+    # This process is no longer needed. `kprof record` receives and forwards its signals.
     os.execv(kprof, command)
 
 
 def _is_native(path: str) -> bool:
-    """Returns true for a program of machine code, which has no Python to trace."""
+    """Returns true for a native program, which has no Python to trace."""
     try:
         with open(path, "rb") as file:
             return file.read(4) == b"\x7fELF"
@@ -79,7 +79,7 @@ def _is_native(path: str) -> bool:
 
 
 def _run(program: list[str], of_python: list[str]) -> int:
-    """Runs the program in this process, and writes what it recorded however it ends."""
+    """Runs the program in this process, and always writes the recorded events at its end."""
     tracing.LINES = "-l" in of_python
     # With -p, the program enables its profilers itself.
     profiler = None if "-p" in of_python else tracing.Profiler()
@@ -88,7 +88,7 @@ def _run(program: list[str], of_python: list[str]) -> int:
         profiler.enable()
     try:
         if "-m" in of_python:
-            # What `python -m` puts there: the folder that modules are looked for in.
+            # As `python -m` does: the folder that is searched for modules.
             sys.path[0] = os.getcwd()
             runpy.run_module(program[0], run_name="__main__", alter_sys=True)
         else:

@@ -1,8 +1,9 @@
 """Device performance of a command, judged by statistics instead of a fixed window.
 
 ``run_device_perf`` and ``check_device_perf`` have the names, parameters and results that the model
-tests of TT-Metal use. A window alone cannot tell noise from change: here a mean is outside of it
-only if its confidence interval is, so that a check fails without a cause in at most 1 of 100 runs.
+tests of TT-Metal use. A window alone cannot distinguish noise from change. Here a mean counts as
+outside of the window only if its whole confidence interval is outside, so that at most 1 of 100
+checks fails without a cause.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from typing import Any
 _LOG = logging.getLogger("kprof")
 
 FALSE_ALARM_RATE = 0.005
-"""Probability with which a check fails though nothing changed, of either direction."""
+"""Probability, over both directions, that a check fails although nothing has changed."""
 
 
 class PerfResults(dict[str, float]):
-    """Results by column, as TT-Metal has them, with the samples that they are made of."""
+    """Results by column, as in TT-Metal, with the samples that they were computed from."""
 
     def __init__(self, results: Mapping[str, float], samples: Mapping[str, Sequence[float]]):
         super().__init__(results)
@@ -51,9 +52,9 @@ def run_device_perf(
 ) -> PerfResults:
     """Runs a command several times with the device profiler on, and adds up its ops.
 
-    ``cols`` are such as ``DEVICE FW``: of each, ``<col> DURATION [ns]`` is summed over the ops
-    between the signposts ``start`` and ``stop``, if there are any, whose code contains
-    ``op_name``. ``device_analysis_types`` is accepted; every figure is computed anyway.
+    ``cols`` are names such as ``DEVICE FW``. For each, ``<col> DURATION [ns]`` is summed over the
+    ops whose code contains ``op_name``, between the signposts ``start`` and ``stop`` if given.
+    ``device_analysis_types`` is accepted and ignored: every figure is computed anyway.
     """
     if num_iterations < 1:
         raise ValueError(f"expected at least one iteration, found {num_iterations}")
@@ -95,7 +96,7 @@ def check_device_perf(
     """Compares results with expected values; returns the edges of the windows.
 
     A result with several samples is outside of its window if the confidence interval of its mean
-    is; one without samples, if it is itself.
+    is outside. A result without samples is compared by its value.
     """
     edges: dict[str, float] = {}
     failures = []
@@ -120,8 +121,7 @@ def check_device_perf(
 def mean_interval(
     samples: Sequence[float], error_rate: float = 2 * FALSE_ALARM_RATE
 ) -> tuple[float, float]:
-    """Returns the interval that holds the mean of what samples are drawn from, but for
-    ``error_rate`` of all cases; of one sample, the sample."""
+    """Returns the confidence interval of the mean at ``error_rate``; the sample if there is one."""
     mean = statistics.fmean(samples)
     if len(samples) < 2:
         return mean, mean
@@ -150,7 +150,7 @@ def is_slower(
 
 @functools.lru_cache(maxsize=256)
 def student_quantile(probability: float, freedom: float) -> float:
-    """Returns the value below which Student's t lies with this probability, of 0.5 or more."""
+    """Returns the quantile of Student's t for a probability of at least 0.5."""
     low, high = 0.0, 1.0
     while student_below(high, freedom) < probability:
         low, high = high, high * 2
@@ -164,7 +164,7 @@ def student_quantile(probability: float, freedom: float) -> float:
 
 
 def student_below(value: float, freedom: float) -> float:
-    """Returns the probability of Student's t below a value that is not negative."""
+    """Returns the probability that Student's t is below a value of at least 0."""
     return 1 - _incomplete_beta(freedom / 2, 0.5, freedom / (freedom + value**2)) / 2
 
 
@@ -196,7 +196,7 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
 
 
 def _ops_rows(artifacts: Path) -> list[dict[str, str]]:
-    """Rows of the ops report: the newest that the command has left, or one made of its logs."""
+    """Returns rows of the newest ops report of the command, or of a report made from its logs."""
     reports = artifacts.glob("reports/**/ops_perf_results*.csv")
     newest = max(reports, key=lambda path: path.stat().st_mtime_ns, default=None)
     with tempfile.TemporaryDirectory() as folder:
@@ -233,5 +233,5 @@ def _total(rows: list[dict[str, Any]], column: str, op_name: str) -> float:
 
 
 def _code(row: Mapping[str, str]) -> str:
-    """The op's code; a report of chips alone, without a host that names ops, has none."""
+    """Returns the op's code; a report without host data has no op codes."""
     return row.get("OP CODE", "")

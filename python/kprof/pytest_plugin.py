@@ -6,9 +6,9 @@
     def test_matmul(kprof_recordings):
         kprof_recordings.append(kprof.read_device_profiler(mesh))
 
-A test that runs on chips need not append anything: TT-Metal's profiler is on while it runs, and
-the logs that it leaves are read. With ``--kprof-update-baselines`` durations become the baseline
-of later runs, in the folder ``--kprof-baselines``.
+A test that runs on chips need not append anything: TT-Metal's profiler is on during the test, and
+the profiler's logs are read. With ``--kprof-update-baselines``, durations become the baseline of
+later runs, in the folder ``--kprof-baselines``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def kprof_recordings(request: pytest.FixtureRequest) -> list[Recording]:
-    """Recordings that the marker judges."""
+    """Recordings that the marker checks."""
     return request.node.stash.setdefault(_RECORDINGS, [])
 
 
@@ -94,7 +94,7 @@ def judge(
     max_ns: dict[str, float] | None = None,
     baseline: str | None = None,
 ) -> list[str]:
-    """Returns a sentence for each thing that is wrong with the recordings of a test."""
+    """Returns a sentence for each problem in the recordings of a test."""
     if not recordings:
         return ["expected a recording of the test, found none: nothing was profiled"]
     failures = []
@@ -113,7 +113,7 @@ def judge(
 
 
 def _durations(recordings: list[Recording]) -> dict[str, list[float]]:
-    """Nanoseconds of each op's kernels; launches without a known duration have no part."""
+    """Returns kernel nanoseconds by op, without launches of unknown duration."""
     durations: dict[str, list[float]] = {}
     for recording in recordings:
         for name, program, ns in recording.op_durations():
@@ -137,7 +137,7 @@ def _regressions(
     if not common:
         yield f"expected ops of the baseline {path}, found none of them"
     for name in common:
-        # All ops of the test together are to give a false alarm no more often than one.
+        # The error rate holds for all ops of the test together.
         rate = FALSE_ALARM_RATE / len(common)
         if is_slower(stored[name], durations[name], rate):
             means = [sum(side) / len(side) for side in (stored[name], durations[name])]

@@ -24,15 +24,15 @@ HOST = _native.Host()
 _LOG = logging.getLogger("kprof")
 
 LINES = False
-"""Whether a :class:`Profiler` traces lines unless told: ``python -m kprof -p -l`` sets it."""
+"""Default of a :class:`Profiler` for tracing lines; ``python -m kprof -p -l`` sets it."""
 
 
 signpost_hooks: list[Callable[[], None]] = []
-"""Called before each signpost: whoever reads chips reads what ran before it."""
+"""Functions called before each signpost, so that chips are read up to the signpost."""
 
 
 def signpost(header: str, message: str | None = None, color: int | None = None) -> None:
-    """Marks a place in the run: a row of the ops report, and a message of the trace.
+    """Records a signpost: a row of the ops report, and a message of the trace.
 
     ``color`` is 0xRRGGBB, here and in the functions below.
     """
@@ -43,7 +43,7 @@ def signpost(header: str, message: str | None = None, color: int | None = None) 
 
 
 def _qualified_name(code: CodeType) -> str:
-    # Python 3.10 knows a function's own name only.
+    # Python 3.10 has only a function's unqualified name.
     return getattr(code, "co_qualname", code.co_name)
 
 
@@ -54,28 +54,28 @@ def message(text: str, color: int | None = None) -> None:
 
 
 def tracy_message(text: str, color: int = 0xF0F8FF) -> None:
-    """Records a message, under the name that ``ttnn`` has for it."""
+    """Records a message; same name as in ``ttnn``."""
     frame = sys._getframe(1)
     HOST.message(text, frame.f_code.co_filename, frame.f_lineno, color)
 
 
 def start_tracy_zone(source: str, functName: str, lineNum: int = 0, line_number: int = 0) -> None:
-    """Begins a zone of this thread, named after a function, at a place in a source file."""
+    """Begins a zone of this thread, with the name of a function and a source location."""
     HOST.begin_zone(functName, functName, source, line_number or lineNum)
 
 
 def stop_tracy_zone(name: str = "", color: int = 0) -> bool:
-    """Ends the innermost zone of this thread, with a text; returns false if none is open.
+    """Ends the innermost zone of this thread, with a text; returns false if no zone is open.
 
-    A colour of 0 is none.
+    A colour of 0 means no colour.
     """
     return HOST.end_zone(name or None, color or None)
 
 
 @contextlib.contextmanager
 def zone(name: str) -> Iterator[None]:
-    """Records what runs inside of ``with`` as a zone."""
-    # Above this frame lies that of the context manager.
+    """Records the block of ``with`` as a zone."""
+    # Frame 1 is the context manager's.
     frame = sys._getframe(2)
     code = frame.f_code
     HOST.begin_zone(name, _qualified_name(code), code.co_filename, frame.f_lineno)
@@ -94,9 +94,9 @@ _PAUSED = threading.local()
 
 
 class paused:
-    """Keeps what runs inside of ``with`` out of the traces of this thread: it is kprof's own work.
+    """Excludes the block of ``with``, which is kprof's own work, from the traces of this thread.
 
-    A class, since functions of contextlib would be traced.
+    This is a class because functions of contextlib would be traced.
     """
 
     def __enter__(self) -> None:
@@ -108,7 +108,7 @@ class paused:
 
 
 def _is_own(frame: FrameType) -> bool:
-    """Returns true for a function of kprof, and for what it calls while paused."""
+    """Returns true for functions of kprof, and for their callees while tracing is paused."""
     name = str(frame.f_globals.get("__name__", ""))
     return getattr(_PAUSED, "is_paused", False) or name.partition(".")[0] == __package__
 
@@ -116,9 +116,9 @@ def _is_own(frame: FrameType) -> bool:
 class Profiler:
     """Traces the functions that are called between :meth:`enable` and :meth:`disable`.
 
-    ``lines`` traces every line as well. Only functions that begin while it is enabled are
-    recorded; threads that begin meanwhile are traced, too. With another tracer active, nothing is
-    traced and :meth:`enable` returns false.
+    ``lines`` traces every line as well. Only functions called while the profiler is enabled are
+    recorded; threads that start meanwhile are traced too. If another tracer is active, nothing
+    is traced and :meth:`enable` returns false.
     """
 
     def __init__(self, lines: bool | None = None) -> None:
@@ -127,7 +127,7 @@ class Profiler:
         self._local = threading.local()
 
     def enable(self) -> bool:
-        """Begins to trace; returns false if another tracer is active."""
+        """Starts tracing; returns false if another tracer is active."""
         active = sys.gettrace() if self._has_lines else sys.getprofile()
         if self._is_enabled or active is not None:
             return self._is_enabled
@@ -141,7 +141,7 @@ class Profiler:
         return True
 
     def disable(self) -> None:
-        """Ends tracing, and every zone of this thread that tracing has begun."""
+        """Ends tracing, and ends all zones of this thread that tracing has begun."""
         if not self._is_enabled:
             return
         self._is_enabled = False
@@ -162,7 +162,7 @@ class Profiler:
         self.disable()
 
     def _frames(self) -> list[list[Any]]:
-        """Frames of this thread whose zones are open, and whether one of their lines is."""
+        """Frames of this thread with open zones, each with a flag for an open zone of a line."""
         frames = getattr(self._local, "frames", None)
         if frames is None:
             frames = self._local.frames = []
@@ -177,7 +177,7 @@ class Profiler:
 
     def _end(self, frame: FrameType) -> None:
         frames = self._frames()
-        # A function that began before tracing did has no zone.
+        # A function that was called before tracing began has no zone.
         if not frames or frames[-1][0] is not frame:
             return
         if frames.pop()[1]:

@@ -1,4 +1,4 @@
-//! Arguments from Python that need a bound, refused in one sentence.
+//! Checks of Python arguments that have bounds.
 
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 /// Returns a whole number within bounds.
 ///
 /// # Errors
-/// A `TypeError` for what is no whole number, a `ValueError` for one out of bounds.
+/// A `TypeError` if the value is not a whole number, a `ValueError` if the number is out of bounds.
 pub(crate) fn whole_number(
     name: &str,
     value: &Bound<'_, PyAny>,

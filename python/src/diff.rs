@@ -8,8 +8,8 @@ use host_reader::{
 };
 use pyo3::{exceptions::PyValueError, prelude::*};
 
-/// Compares recordings of one build with those of another; with several of each, every recording
-/// is one repetition. Returns JSON.
+/// Compares recordings of two builds, and returns JSON. With several recordings of each build,
+/// every recording is one repetition.
 #[pyfunction]
 #[pyo3(signature = (before, after, confidence=0.95))]
 pub(crate) fn diff(

@@ -1,4 +1,4 @@
-//! Events that a Python program records of itself: zones, messages, signposts.
+//! Events that a Python program records: zones, messages, signposts.
 
 use crate::{arguments::word, value_error};
 use host_reader::{
@@ -28,7 +28,7 @@ fn source(name: &str, function: &str, file: &str, line: u32) -> Arc<HostSource> 
     })
 }
 
-/// A colour that was given as 0xRRGGBB.
+/// Converts a colour from 0xRRGGBB.
 fn color(rgb: Option<&Bound<'_, PyAny>>) -> PyResult<Option<HostColor>> {
     let Some(rgb) = rgb else { return Ok(None) };
     Ok(HostColor::from_rgb(word("a colour 0xRRGGBB", rgb, 0..=0xFF_FFFF)?))
@@ -55,8 +55,8 @@ impl Host {
         Ok(())
     }
 
-    /// Ends the innermost zone of the calling thread, with a text and a colour if there are any;
-    /// returns false if none is open.
+    /// Ends the innermost zone of the calling thread, with optional text and colour; returns false
+    /// if no zone is open.
     #[pyo3(signature = (text=None, rgb=None))]
     fn end_zone(&self, text: Option<&str>, rgb: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
         let color = color(rgb)?;
@@ -103,7 +103,7 @@ impl Host {
         Ok(())
     }
 
-    /// Takes everything out of the recorder and writes it into a new capture.
+    /// Moves all events out of the recorder into a new capture.
     fn save(&self, path: PathBuf) -> PyResult<u64> {
         let mut writer = CaptureWriter::create(path).map_err(|error| value_error(&error))?;
         let recording = writer.append_recorder(&self.recorder);

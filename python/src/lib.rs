@@ -1,7 +1,7 @@
 //! The native part of the Python package `kprof`: recordings as Arrow tables, and the simulator.
 //!
 //! Times and figures come from `host-reader`; nothing is computed here. Every table is exported
-//! through the Arrow PyCapsule interface, so that pandas, polars and pyarrow take it as it is.
+//! through the Arrow PyCapsule interface, so that pandas, polars and pyarrow can use it directly.
 
 #![forbid(unsafe_code)]
 
@@ -32,7 +32,7 @@ mod _native {
     };
 }
 
-/// The sentence of an error and of its causes, as a Python exception.
+/// Returns a Python exception with the message of an error and of its causes.
 fn value_error(error: &dyn std::error::Error) -> PyErr {
     pyo3::exceptions::PyValueError::new_err(host_reader::sentence::of_error(error))
 }

@@ -1,4 +1,4 @@
-//! Reading simulated chips part by part, with figures of the programs of each read.
+//! Reading simulated chips in several reads, with figures of the programs in each read.
 
 use crate::{
     recording::PyRecording,
@@ -11,17 +11,17 @@ use host_reader::{
 use pyo3::{exceptions::PyValueError, prelude::*};
 use std::path::PathBuf;
 
-/// Reader that reads when it is asked to.
+/// Reader that reads on request.
 #[pyclass(module = "kprof")]
 pub(crate) struct MeshReader {
-    /// None once it is finished.
+    /// `None` once the reader is finished.
     recorder: Option<MeshRecorder>,
     programs: ProgramsPerfData,
 }
 
 #[pymethods]
 impl MeshReader {
-    /// Measures the clocks.
+    /// Creates a reader and measures the clocks.
     #[new]
     #[pyo3(signature = (mesh, capture=None))]
     fn new(py: Python<'_>, mesh: &SimulatedMesh, capture: Option<PathBuf>) -> PyResult<Self> {
@@ -48,13 +48,13 @@ impl MeshReader {
         })
     }
 
-    /// Programs of the latest read, or of all reads, as one JSON text.
+    /// Returns the programs of the latest read, or of all reads, as one JSON text.
     fn programs_json(&self, is_of_all: bool) -> PyResult<String> {
         let programs = if is_of_all { self.programs.all() } else { self.programs.latest() };
         serde_json::to_string(programs).map_err(|error| value_error(&error))
     }
 
-    /// Measures the clocks again, and gives everything that was read.
+    /// Measures the clocks again, and returns all data that was read.
     fn finish(&mut self, py: Python<'_>, mesh: &SimulatedMesh) -> PyResult<PyRecording> {
         let mut recorder = self.recorder.take().ok_or_else(finished)?;
         let run = py.detach(|| {

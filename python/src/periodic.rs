@@ -1,4 +1,4 @@
-//! Reading simulated chips from a thread, while they run.
+//! Reading simulated chips from a thread while they run.
 
 use crate::{
     host::Host,
@@ -30,14 +30,14 @@ struct Reads {
     failure: Option<Box<dyn Error + Send + Sync>>,
 }
 
-/// Numbers of reads, for others than the thread.
+/// Numbers of reads, shared with other threads.
 #[derive(Default)]
 struct Counts {
     reads: AtomicU64,
     failed: AtomicU64,
 }
 
-/// Thread that reads chips every so often until it is stopped.
+/// Thread that reads chips periodically until it is stopped.
 #[pyclass(module = "kprof")]
 pub(crate) struct PeriodicReader {
     thread: Option<PeriodicThread<Reads>>,
@@ -48,7 +48,7 @@ pub(crate) struct PeriodicReader {
 
 #[pymethods]
 impl PeriodicReader {
-    /// Measures the clocks and begins to read, the first time at once.
+    /// Measures the clocks and starts reading; the first read begins at once.
     #[new]
     #[pyo3(signature = (mesh, period_s, capture=None, host=None))]
     fn new(
@@ -80,19 +80,19 @@ impl PeriodicReader {
         Ok(Self { thread, counts, host, title: mesh.title().to_owned() })
     }
 
-    /// Number of reads until now, those that failed included.
+    /// Number of reads until now, including failed reads.
     #[getter]
     fn read_count(&self) -> u64 {
         self.counts.reads.load(Ordering::Relaxed)
     }
 
-    /// Number of reads that failed; the next one tries again.
+    /// Number of failed reads; the next read tries again.
     #[getter]
     fn failed_read_count(&self) -> u64 {
         self.counts.failed.load(Ordering::Relaxed)
     }
 
-    /// Stops after a last read, measures the clocks again, and gives everything that was read.
+    /// Stops after a last read, measures the clocks again, and returns all data that was read.
     fn stop(&mut self, py: Python<'_>) -> PyResult<PyRecording> {
         let Some(thread) = self.thread.take() else {
             return Err(PyValueError::new_err(

@@ -1,4 +1,4 @@
-//! Recordings: what a file holds, or what a mesh gave.
+//! Recordings, from files or meshes.
 
 use crate::{
     tables::{self, Table, TableBuilder},
@@ -29,7 +29,7 @@ use std::{
 };
 use wire::RunHostId;
 
-/// Everything that was recorded of one run.
+/// All recorded data of one run.
 #[pyclass(name = "Recording", module = "kprof", frozen)]
 pub(crate) struct PyRecording {
     pub(crate) recording: Arc<Recording>,
@@ -42,12 +42,12 @@ impl PyRecording {
         Self { recording: Arc::new(recording), title, report: OnceLock::new() }
     }
 
-    /// The recording by its title; its host has no name here.
+    /// Returns the recording's key: its title, with no name for the host.
     fn key(&self) -> RecordingKey<'_> {
         RecordingKey { host: "", recording: &self.title }
     }
 
-    /// Makes a table of the host.
+    /// Builds a table of host data.
     fn host_table<T: HostTable>(&self, py: Python<'_>) -> PyResult<PyTable> {
         to_python(py.detach(|| {
             let host = TraceHost::of_recording(&self.recording);
@@ -59,7 +59,7 @@ impl PyRecording {
         }))
     }
 
-    /// Makes a table of all chips.
+    /// Builds a table of data of all chips.
     fn device_table<T: DeviceTable>(&self, py: Python<'_>) -> PyResult<PyTable> {
         to_python(py.detach(|| {
             let trace = Trace::new(&self.recording, &TraceFilter::default());
@@ -77,8 +77,8 @@ impl PyRecording {
     }
 }
 
-/// Returns the runs of a capture, or the one of a device log or a folder of logs, and the number
-/// of problems in a capture whose rest is used.
+/// Returns the runs of a capture, a device log or a folder of logs, and the number of problems in a
+/// capture. Logs have one run. A capture with problems is used except for its damaged parts.
 #[pyfunction]
 pub(crate) fn open_recordings(py: Python<'_>, path: PathBuf) -> PyResult<(Vec<PyRecording>, u64)> {
     let loaded = py.detach(|| load(&path)).map_err(|error| value_error(&error))?;
@@ -96,13 +96,14 @@ fn to_python(table: Result<Table, ArrowError>) -> PyResult<PyTable> {
     made.map_err(|error| value_error(&error))
 }
 
-/// A table of texts, such as a CSV; columns of numbers become numbers, empty cells stay empty.
+/// Builds a table from texts, such as those of a CSV. Columns of numbers become numbers, and empty
+/// cells stay empty.
 #[pyfunction]
 pub(crate) fn table_of_texts(header: Vec<String>, columns: Vec<Vec<String>>) -> PyResult<PyTable> {
     to_python(tables::texts(&header, &columns))
 }
 
-/// Causes of slowness in the content of an ops CSV as one JSON text: of its steady part, or of all rows.
+/// Returns causes of slowness in an ops CSV as one JSON text, for its steady part or for all rows.
 #[pyfunction]
 pub(crate) fn explain_ops_csv_json(
     py: Python<'_>,
@@ -122,25 +123,25 @@ pub(crate) fn explain_ops_csv_json(
 
 #[pymethods]
 impl PyRecording {
-    /// Title in traces and datasets.
+    /// Title of the recording in traces and datasets.
     #[getter]
     fn title(&self) -> &str {
         &self.title
     }
 
-    /// Records of every kind.
+    /// Number of records of every kind.
     #[getter]
     fn record_count(&self) -> usize {
         self.recording.readout.record_count()
     }
 
-    /// True if the device or the reader lost anything that was to be recorded.
+    /// True if the device or the reader lost records that should have been kept.
     #[getter]
     fn has_losses(&self) -> bool {
         self.recording.readout.losses.has_failures()
     }
 
-    /// Sentences about sources of the records that do not count what they lose.
+    /// Messages about record sources that do not count their losses.
     #[getter]
     fn uncounted(&self) -> Vec<&'static str> {
         self.recording.readout.losses.uncounted().map(|source| source.label()).collect()
@@ -152,7 +153,7 @@ impl PyRecording {
         self.recording.signpost_names().map(ToOwned::to_owned).collect()
     }
 
-    /// Every record, lane by lane; the times of long lanes are those of the reader, not a copy.
+    /// Every record, lane by lane. The times of long lanes are not copied.
     fn records(&self, py: Python<'_>) -> PyResult<PyTable> {
         to_python(py.detach(|| tables::records(&self.recording)))
     }
@@ -171,7 +172,7 @@ impl PyRecording {
         }))
     }
 
-    /// Name, program and nanoseconds of each launch's kernels, as far as they are known.
+    /// Name, program and kernel nanoseconds of each launch; `None` where unknown.
     fn op_durations(&self, py: Python<'_>) -> Vec<(Option<String>, u32, Option<u64>)> {
         py.detach(|| {
             let names = self.recording.op_names();
@@ -209,27 +210,27 @@ impl PyRecording {
         self.host_table::<HostEvents>(py)
     }
 
-    /// Changes of the bytes that buffers of chips hold.
+    /// Allocations and frees of the chips' buffers.
     fn buffers(&self, py: Python<'_>) -> PyResult<PyTable> {
         self.host_table::<Buffers>(py)
     }
 
-    /// Most bytes that buffers held while the host worked on each op, by kind of memory.
+    /// Peak bytes in buffers while the host worked on each op, by kind of memory.
     fn op_buffers(&self, py: Python<'_>) -> PyResult<PyTable> {
         self.host_table::<OpBuffers>(py)
     }
 
-    /// Waits that were recorded one by one.
+    /// Waits that were recorded individually.
     fn waits(&self, py: Python<'_>) -> PyResult<PyTable> {
         self.device_table::<Waits>(py)
     }
 
-    /// Waits of each launch of a RISC for each object, added up.
+    /// Sums of waits, by launch, RISC and object.
     fn wait_sums(&self, py: Python<'_>) -> PyResult<PyTable> {
         self.device_table::<WaitSums>(py)
     }
 
-    /// Time of RISCs in the profiler's own zones.
+    /// Time that RISCs spent in the profiler's own zones.
     fn profiler_time(&self, py: Python<'_>) -> PyResult<PyTable> {
         self.device_table::<ProfilerTime>(py)
     }
@@ -259,7 +260,7 @@ impl PyRecording {
         explained.map_err(|error| value_error(&error))
     }
 
-    /// The page of the recording, which needs no network.
+    /// The HTML report, which needs no network.
     fn html(&self, py: Python<'_>) -> PyResult<String> {
         let page = py.detach(|| {
             let mut trace = Trace::new(&self.recording, &TraceFilter::default());
@@ -299,7 +300,7 @@ impl PyRecording {
         format!("<kprof.Recording {:?}: {chips}, {} records>", self.title, self.record_count())
     }
 
-    /// Names of everything that can be written.
+    /// Names of all outputs that can be written.
     #[staticmethod]
     fn outputs() -> Vec<&'static str> {
         Output::all().map(Output::label).collect()

@@ -1,4 +1,4 @@
-//! Simulated chips, and reading them.
+//! Simulated chips and their readout.
 
 use crate::{
     arguments::{whole_number, word},
@@ -31,19 +31,20 @@ use wire::RunHostId;
 /// Chips that one thread runs while another reads them.
 pub(crate) type SharedChips = Arc<Mutex<Chips>>;
 
-/// Simulated time that passes between two chances to read.
+/// Simulated time between two opportunities to read.
 const STRETCH_NS: u64 = 20_000;
 
-/// Locks chips; a thread that panicked with them has left them as far as it got.
+/// Locks chips. The lock of a thread that panicked is ignored: the chips keep the state that they
+/// had.
 pub(crate) fn lock(chips: &Mutex<Chips>) -> MutexGuard<'_, Chips> {
     chips.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Simulated chips with a workload; every read carries out the next part of it.
+/// Simulated chips with a workload. Each read runs the next part of the workload.
 #[pyclass(module = "kprof")]
 pub(crate) struct SimulatedMesh {
     chips: SharedChips,
-    /// Parts that have not run yet, the next one last.
+    /// Parts that have not run yet, in reverse order.
     phases: Vec<Phase>,
     ops: Vec<OpMetadata>,
     title: String,
@@ -96,14 +97,14 @@ impl SimulatedMesh {
         Ok(Self { chips, phases: plan.phases, ops, title: workload.to_owned() })
     }
 
-    /// Runs what is left of the workload, a stretch of time after the other, so that a periodic
-    /// reader reads in between.
+    /// Runs the rest of the workload in short stretches of time, so that a periodic reader can read
+    /// between them.
     fn run(&mut self, py: Python<'_>) {
         py.detach(|| {
             while let Some(phase) = self.phases.pop() {
                 lock(&self.chips).enqueue_phase(&phase);
                 while self.run_for(STRETCH_NS) {
-                    // The lock goes to whoever waits for it.
+                    // Lets a waiting reader take the lock.
                     std::thread::sleep(std::time::Duration::from_micros(20));
                 }
             }
@@ -118,7 +119,7 @@ impl SimulatedMesh {
 }
 
 impl SimulatedMesh {
-    /// Lets a time pass; returns false once all launches have ended.
+    /// Simulates a span of time; returns false once all launches have ended.
     fn run_for(&self, duration_ns: u64) -> bool {
         let mut chips = lock(&self.chips);
         let has_more = chips.has_launches_to_run();
@@ -130,7 +131,7 @@ impl SimulatedMesh {
         has_more
     }
 
-    /// Runs the next part of the workload; returns true if there are others behind it.
+    /// Runs the next part of the workload; returns true if more parts follow.
     pub(crate) fn run_phase(&mut self) -> bool {
         if let Some(phase) = self.phases.pop() {
             let mut chips = lock(&self.chips);
@@ -148,7 +149,7 @@ impl SimulatedMesh {
         &self.title
     }
 
-    /// A recorder of the mesh that knows the names of its programs.
+    /// Returns a recorder of the mesh that has the names of its programs.
     pub(crate) fn recorder(&self, capture: Option<PathBuf>) -> PyResult<MeshRecorder> {
         let writer = capture.map(CaptureWriter::create).transpose();
         let writer = writer.map_err(|error| value_error(&error))?;
@@ -170,12 +171,12 @@ pub(crate) fn read(
     Ok(reads.read(chips)?)
 }
 
-/// Names of the zones of the chips' kernels.
+/// Returns the names of the zones in the chips' kernels.
 pub(crate) fn zones_of(chips: &Chips) -> Result<ZoneTable, Box<dyn Error + Send + Sync>> {
     Ok(ZoneTable::of_texts(chips.zone_texts())?)
 }
 
-/// Names of the programs, by chip and run host id.
+/// Returns the names of the programs, by chip and run host id.
 fn names_of(phases: &[Phase], chips: u32) -> Vec<OpMetadata> {
     let launches = phases.iter().flat_map(|phase| &phase.launches);
     let named: BTreeSet<(u32, &str)> =
@@ -191,8 +192,9 @@ fn names_of(phases: &[Phase], chips: u32) -> Vec<OpMetadata> {
     ops.collect()
 }
 
-/// Runs what is left of the mesh's workload, reads the mesh after each part, and gives all of it;
-/// with `capture`, into a new capture as well. Events of `host` come along.
+/// Runs the rest of the mesh's workload, reads the mesh after each part, and returns the recording.
+///
+/// With `capture`, the data is also written to a new capture. Events of `host` are included.
 #[pyfunction]
 #[pyo3(signature = (mesh, capture=None, host=None))]
 pub(crate) fn read_device_profiler(

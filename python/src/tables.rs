@@ -1,4 +1,4 @@
-//! Tables of a recording, in Arrow's form. Nothing here knows of Python.
+//! Tables of a recording as Arrow arrays, independent of Python.
 
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, Int32Array, RecordBatch,
@@ -21,7 +21,7 @@ use host_reader::{
 use std::{collections::BTreeMap, iter, sync::Arc};
 use wire::{PacketKind, Risc};
 
-/// A column: its name, whether cells may be empty, and its values.
+/// A column: its name, whether its cells may be null, and its values.
 type Column = (&'static str, bool, ArrayRef);
 
 fn column(name: &'static str, values: impl arrow_array::Array + 'static) -> Column {
@@ -39,7 +39,7 @@ fn schema_of(columns: &[Column]) -> SchemaRef {
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
 }
 
-/// A table, in the parts that make no copy of long lanes necessary.
+/// A table in batches, so that long lanes need no copy.
 pub(crate) struct Table {
     pub(crate) schema: SchemaRef,
     pub(crate) batches: Vec<RecordBatch>,
@@ -47,7 +47,7 @@ pub(crate) struct Table {
 
 type Made = Result<Table, ArrowError>;
 
-/// Puts the columns of each part behind those of the one before.
+/// Builds a table with one batch for each part.
 fn table(parts: Vec<Vec<Column>>, empty: Vec<Column>) -> Made {
     let schema = schema_of(&empty);
     let batch = |columns: Vec<Column>| {
@@ -58,10 +58,10 @@ fn table(parts: Vec<Vec<Column>>, empty: Vec<Column>) -> Made {
     Ok(Table { schema, batches })
 }
 
-/// Labels that occur again and again.
+/// Low-cardinality labels, dictionary-encoded.
 struct Names {
     riscs: ArrayRef,
-    /// Zones of the recording, in the order of their labels.
+    /// Zones of the recording, each with the index of its label.
     zones: BTreeMap<ZoneIndex, i32>,
     labels: ArrayRef,
 }
@@ -69,7 +69,8 @@ struct Names {
 impl Names {
     fn new(table: &ZoneTable, used: impl Iterator<Item = ZoneIndex>) -> Self {
         let mut zones: BTreeMap<ZoneIndex, i32> = used.map(|zone| (zone, 0)).collect();
-        // Zones of several sources may have one name, and a category occurs once.
+        // Zones in different source locations may have the same name; the dictionary holds each
+        // name once.
         let mut places = BTreeMap::new();
         let mut labels = Vec::new();
         for (&zone, place) in &mut zones {
@@ -95,16 +96,16 @@ impl Names {
     }
 }
 
-/// Rows of a batch that holds several lanes, at most.
+/// Maximum number of rows in a batch of several lanes.
 const BATCH_ROWS: usize = 1 << 16;
-/// Rows from which on a lane is a batch of its own, so that its times need no copy.
+/// Minimum number of rows for which a lane is a batch of its own, so that its times need no copy.
 const OWN_BATCH_ROWS: usize = 1 << 14;
 
-/// Splits lanes into the groups that become batches, in their order.
+/// Splits lanes into groups, in order. Each group becomes a batch.
 fn batches<T>(lanes: Vec<T>, rows: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
     const FULL: usize = usize::MAX;
     let mut groups: Vec<Vec<T>> = Vec::new();
-    // Rows of the last group, to which nothing is added once it is full.
+    // Rows of the last group. A full group gets no more lanes.
     let mut row_count = FULL;
     for lane in lanes {
         let own = rows(&lane);
@@ -123,7 +124,7 @@ fn batches<T>(lanes: Vec<T>, rows: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
     groups
 }
 
-/// The first columns of a table of lanes, which have a number of rows each.
+/// Returns the first columns of a table of lanes; each lane has a number of rows.
 fn lane_columns(lanes: &[(LaneId, usize)], names: &Names) -> Vec<Column> {
     let riscs = Int8Array::from(repeated(lanes, |id| names.risc(id.risc)));
     vec![
@@ -134,12 +135,12 @@ fn lane_columns(lanes: &[(LaneId, usize)], names: &Names) -> Vec<Column> {
     ]
 }
 
-/// A value that all rows of a lane share, once for each row.
+/// Returns a value for each row, which all rows of a lane share.
 fn repeated<T: Clone>(lanes: &[(LaneId, usize)], value: impl Fn(LaneId) -> T) -> Vec<T> {
     lanes.iter().flat_map(|&(id, rows)| iter::repeat_n(value(id), rows)).collect()
 }
 
-/// The times of a lane, as bytes of the recording that holds them.
+/// Times of a lane, borrowed as bytes from its recording.
 struct SharedTimes {
     recording: Arc<Recording>,
     device: usize,
@@ -154,7 +155,7 @@ impl AsRef<[u8]> for SharedTimes {
     }
 }
 
-/// A lane, and where its recording has it.
+/// A lane with its position in the recording.
 struct Place<'recording> {
     device: usize,
     index: usize,
@@ -222,8 +223,8 @@ fn programs_of(lane: &Lane) -> Vec<u32> {
     programs
 }
 
-/// Names of the kinds of records, as device logs have them: data of both sizes have one name, and
-/// a category occurs once.
+/// Names of the kinds of records, as in device logs. Data of both sizes have the same name, which
+/// the dictionary holds once.
 fn kinds_of<'lane>(heads: impl Iterator<Item = &'lane RecordHead>) -> DictionaryArray<Int8Type> {
     let mut labels: Vec<&str> = Vec::new();
     let places = PacketKind::ALL.map(|kind| {
@@ -279,7 +280,7 @@ fn zone_columns(lanes: &[(&Lane, &LaneTimeline)], names: &Names) -> Vec<Column> 
     columns
 }
 
-/// Columns of a table of the schema, filled row by row.
+/// Builder for a table of the schema, filled row by row.
 pub(crate) struct TableBuilder<T: tables::Table> {
     columns: Vec<(&'static tables::Column<T>, ColumnBuilder)>,
 }
@@ -314,14 +315,14 @@ impl<T: tables::Table> TableBuilder<T> {
         self.columns.iter_mut().try_for_each(|(column, builder)| builder.push(&column.value(row)))
     }
 
-    /// Makes a table of all rows.
+    /// Builds a table from rows.
     pub(crate) fn from_rows<'a>(rows: impl IntoIterator<Item = T::Row<'a>>) -> Made {
         let mut table = Self::new();
         rows.into_iter().try_for_each(|row| table.add(&row))?;
         table.finish()
     }
 
-    /// Makes the table.
+    /// Builds the table.
     pub(crate) fn finish(self) -> Made {
         let columns = self.columns.into_iter().map(|(column, builder)| {
             (column.schema.name, column.schema.is_optional(), builder.finish())
@@ -368,7 +369,8 @@ impl ColumnBuilder {
     }
 }
 
-/// A table of texts, such as a CSV; columns of numbers become numbers, empty cells stay empty.
+/// Builds a table from texts, such as those of a CSV. Columns of numbers become numbers, and empty
+/// cells stay empty.
 pub(crate) fn texts(header: &[String], columns: &[Vec<String>]) -> Made {
     let values = columns.iter().map(|cells| {
         let is_empty = cells.iter().all(|cell| cell.is_empty());

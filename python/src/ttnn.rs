@@ -1,4 +1,4 @@
-//! A session with a stock ttnn: copies of its chips are read, and ops get their names.
+//! A session with a stock ttnn: reads copies of chip memory, and names ops.
 
 use crate::{host::Host, recording::PyRecording, value_error};
 use host_reader::{
@@ -25,7 +25,7 @@ use wire::{
 /// Chips of a program that uses a stock ttnn.
 #[pyclass(module = "kprof")]
 pub(crate) struct TtnnSession {
-    /// None once it is finished.
+    /// `None` once the session is finished.
     session: Option<Session>,
     names: ZoneNames,
     title: String,
@@ -34,7 +34,7 @@ pub(crate) struct TtnnSession {
 /// A core: its NoC-0 coordinate, then its logical one.
 type Core = (u16, u16, u16, u16);
 
-/// What is known of an op: its chip, the id of its program, and fields.
+/// Metadata of an op: its chip, the id of its program, and fields.
 type OpFacts = (u32, u32, Vec<(String, String)>);
 
 #[pymethods]
@@ -54,8 +54,8 @@ impl TtnnSession {
         Ok(Self { session: Some(Session::new(options, writer)), names: ZoneNames::new(), title })
     }
 
-    /// Adds a chip; returns its number in the session and the flat ids of its cores, those that
-    /// dispatch last.
+    /// Adds a chip; returns its number in the session and the flat ids of its cores, with dispatch
+    /// cores last.
     #[expect(clippy::too_many_arguments, reason = "the words of a chip's description")]
     #[pyo3(signature = (chip_id, arch, aiclk_mhz, cores, bank_count, region_address, region_bytes, dispatch_cores=vec![]))]
     fn add_chip(
@@ -90,7 +90,7 @@ impl TtnnSession {
         Ok((self.session()?.add_chip(chip), flat_ids))
     }
 
-    /// Takes copies of a chip's control vectors and lanes.
+    /// Stores copies of a chip's control vectors and lanes.
     fn load(&mut self, chip: usize, controls: &[u8], lanes: &[u8]) -> PyResult<()> {
         let chip = self.session()?.chip_mut(chip).map_err(|error| value_error(&error))?;
         let loaded =
@@ -98,13 +98,13 @@ impl TtnnSession {
         loaded.map_err(|error| value_error(&error))
     }
 
-    /// Reads what was copied.
+    /// Reads the stored copies.
     fn read(&mut self, py: Python<'_>) -> PyResult<()> {
         let session = self.session()?;
         py.detach(|| session.read()).map_err(|error| value_error(&error))
     }
 
-    /// Control vectors to write back to a chip; those of other cores are zeros.
+    /// Returns the control vectors to write back to a chip; vectors of unchanged cores are zeros.
     fn acknowledgement<'py>(
         &mut self,
         py: Python<'py>,
@@ -130,7 +130,7 @@ impl TtnnSession {
         self.session()?.add_clocks(chip, &readings).map_err(|error| value_error(&error))
     }
 
-    /// Adds what is known of an op: its chip, the id of its program, and fields.
+    /// Adds metadata of ops: chip, id of the program, and fields.
     fn add_ops(&mut self, ops: Vec<OpFacts>) -> PyResult<()> {
         let op = |(chip_id, program, fields): OpFacts| OpMetadata {
             chip_id,
@@ -141,8 +141,7 @@ impl TtnnSession {
         self.session()?.add_ops(ops).map_err(|error| value_error(&error))
     }
 
-    /// Takes the names of zones from the log that tt-metal keeps of a compilation; returns how many
-    /// were new.
+    /// Adds the zone names in tt-metal's log of a compilation; returns how many were new.
     fn add_zone_names(&mut self, path: PathBuf) -> PyResult<usize> {
         let log = std::fs::read(&path)?;
         let is_of_zone = |line: &&[u8]| line.ends_with(b",KERNEL_PROFILER'");
@@ -152,7 +151,7 @@ impl TtnnSession {
         added.map_err(|error| value_error(&error))
     }
 
-    /// Uses the names that were added for the reads from now on.
+    /// Uses the added names in all further reads.
     fn use_zone_names(&mut self) -> PyResult<()> {
         let names = std::mem::replace(&mut self.names, ZoneNames::new());
         let (zones, _) = names.clone().finish();
@@ -162,18 +161,18 @@ impl TtnnSession {
         Ok(())
     }
 
-    /// Adds what the program itself recorded.
+    /// Adds the events that the program itself recorded.
     fn add_host(&mut self, host: &Host) -> PyResult<()> {
         self.session()?.add_host(&host.recorder).map_err(|error| value_error(&error))
     }
 
-    /// Records that were read so far.
+    /// Returns the number of records read so far.
     #[getter]
     fn record_count(&mut self) -> PyResult<usize> {
         Ok(self.session()?.record_count())
     }
 
-    /// Marks the end of the capture and gives everything that was read.
+    /// Marks the end of the capture and returns all data that was read.
     fn finish(&mut self) -> PyResult<PyRecording> {
         let session = self.session.take().ok_or_else(finished)?;
         let run = session.finish().map_err(|error| value_error(&error))?;
@@ -187,7 +186,8 @@ impl TtnnSession {
     }
 }
 
-/// Makes a root for tt-metal with our header; returns the variables with which tt-metal uses it.
+/// Creates a root for tt-metal with kprof's header; returns the variables that make tt-metal use
+/// it.
 #[pyfunction]
 pub(crate) fn ttnn_environment(
     python: PathBuf,
@@ -212,7 +212,7 @@ pub(crate) fn ttnn_environment(
     Ok(tree.map_err(|error| value_error(&error))?.variables(&logs))
 }
 
-/// The little-endian words of a copy.
+/// Returns the little-endian words of a copy.
 fn words(bytes: &[u8]) -> Vec<u32> {
     bytes.as_chunks::<4>().0.iter().map(|&word| u32::from_le_bytes(word)).collect()
 }
@@ -238,7 +238,7 @@ impl TtnnLaunchLog {
         Self::default()
     }
 
-    /// Takes text that was appended to the log; returns the launches that it completes.
+    /// Adds text that was appended to the log; returns the launches that are now complete.
     fn add(&mut self, text: &str) -> Vec<Launch> {
         self.log.add(text);
         let entries = self.log.take().into_iter();
@@ -250,7 +250,7 @@ impl TtnnLaunchLog {
         launch.collect()
     }
 
-    /// Entries that could not be read.
+    /// Returns the number of entries that could not be read.
     #[getter]
     fn malformed_count(&self) -> u64 {
         self.log.malformed_count()

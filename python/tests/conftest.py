@@ -1,3 +1,3 @@
-"""The plugin that runs pytest in tests of the plugin."""
+"""Loads the plugin with which tests run pytest."""
 
 pytest_plugins = ["pytester"]

@@ -1,4 +1,4 @@
-"""Wrong arguments are refused in one sentence; a path is whatever names a file."""
+"""Wrong arguments are refused in one sentence; a path may be any type that names a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import kprof
 def refused(error: type[Exception], call: Any, *args: Any, **named: Any) -> str:
     with pytest.raises(error) as caught:
         call(*args, **named)
-    # Nothing more special than was asked for, such as an OverflowError.
+    # Exactly the expected type, not another one such as an OverflowError.
     assert caught.type is error, caught.value
     sentence = str(caught.value)
     assert "\n" not in sentence

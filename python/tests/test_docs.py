@@ -1,6 +1,6 @@
 """The Python on the pages runs from a page's first block to its last.
 
-Only what the reader has before is made here: a recording, a later one, a test of a model.
+Only prerequisites of the pages are made here: a recording, a later one, a test of a model.
 """
 
 import re
@@ -21,14 +21,14 @@ def blocks(page: Path) -> list[str]:
 
 
 def names_of_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
-    """Goes to a folder with what a page takes for granted; returns its names."""
+    """Enters a folder with the files that a page requires; returns the page's initial names."""
     mesh = kprof.SimulatedMesh("matmul")
     measured = kprof.read_device_profiler(mesh, capture=folder / "later.kprof")
     logs = folder / "generated" / "profiler" / ".logs"
     logs.mkdir(parents=True)
     measured.export(logs / "profile_log_device.csv")
     monkeypatch.chdir(folder)
-    # There is no model: what is checked is a result of ten runs.
+    # There is no model: the result of ten runs is given.
     results = kprof.perf.PerfResults({"AVG DEVICE FW SAMPLES/S": 410.0}, {})
     monkeypatch.setattr(kprof.perf, "run_device_perf", lambda *_, **__: results)
     return {"__name__": "page"}
@@ -47,5 +47,5 @@ def test_blocks_of_a_page_run(
     for block in blocks(page):
         exec(compile("import kprof, pytest\n" + block, str(page), "exec"), names)
     if page.stem == "python":
-        # The first block's lines are statements, not remarks: each of its figures is there.
+        # The first block really ran: it has defined its names and written its file.
         assert len(names["zones"]) > 0 and (tmp_path / "run.pftrace").stat().st_size > 0

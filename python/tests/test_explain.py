@@ -26,7 +26,7 @@ def capture(path: Path, *args: str) -> None:
 
 
 def told(path: Path) -> dict[str, Any]:
-    """What `kprof explain` tells, without the names of the file."""
+    """Returns the output of `kprof explain`, without the names of the file."""
     document = json.loads(program("explain", path, "--json"))
     return {key: document[key] for key in document if key not in ("input", "run", "title")}
 
@@ -75,7 +75,7 @@ def test_the_tracks_of_causes_are_in_perfetto(tmp_path: Path) -> None:
     program("export", path, "-o", tmp_path / "program.pftrace")
     kprof.open(path).export(tmp_path / "own.pftrace")
     sizes = [(tmp_path / name).stat().st_size for name in ("program.pftrace", "own.pftrace")]
-    # Alike but for the title.
+    # Equal except for the title.
     assert abs(sizes[0] - sizes[1]) < 100
 
 
@@ -106,7 +106,7 @@ def test_an_ops_csv_is_explained_as_the_program_does(tmp_path: Path) -> None:
     path.write_text("\n".join([titles, *lines, ""]))
     table = kprof.open_ops_csv(path)
     explained = table.explain()
-    # 50 us of gap less the 6 us of a launch, in 100 us.
+    # A gap of 50 us minus 6 us for a launch, in 100 us.
     (device,) = explained["devices"]
     shares = {share["class"]: share["percent"] for share in device["time"]["shares"]}
     assert shares["host_late"] == 44.0

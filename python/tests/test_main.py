@@ -38,7 +38,7 @@ print("argv", sys.argv[1:], __name__)
 def run(
     folder: Path, line: str, variables: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command line in a folder that has the script and a module of the same content."""
+    """Runs a command line in a folder with the script, and a module with the same content."""
     (folder / "your_script.py").write_text(SCRIPT)
     (folder / "package").mkdir(exist_ok=True)
     (folder / "package" / "module.py").write_text(SCRIPT)

@@ -16,7 +16,7 @@ def test_the_notebook_runs_and_shows_its_figures(tmp_path: Path) -> None:
     kinds = [
         {kind for output in cell.outputs for kind in output.get("data", {})} for cell in code
     ]
-    # Tables as HTML but in the first cell's page and in the cells of drawings.
+    # Tables are HTML, except in the first cell's page and in the cells of drawings.
     assert sum("image/png" in of_cell for of_cell in kinds) == 2
     assert sum("text/html" in of_cell for of_cell in kinds) >= 6
     per_op = next(cell for cell in code if "groupby(\"op\")" in cell.source)

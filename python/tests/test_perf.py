@@ -52,19 +52,19 @@ def fails(values: list[float], expected: float, margin: float) -> bool:
 
 
 def test_a_check_has_few_false_alarms_and_finds_two_percent() -> None:
-    """The margin leaves 1 %; runs scatter by 0.5 %, ten of them are made."""
+    """The margin is 1 %. Ten runs are made, with a scatter of 0.5 %."""
     trials = 2000
     alarms = sum(fails(samples(seed, 100, 0.005, 10), 100, 0.01) for seed in range(trials))
     at_edge = sum(fails(samples(seed, 101, 0.005, 10), 100, 0.01) for seed in range(trials))
     found = sum(fails(samples(seed, 98, 0.005, 10), 100, 0.01) for seed in range(trials))
     assert alarms <= 0.01 * trials
-    # Even a true value on the edge of the window is no alarm.
+    # Even a true value on the edge of the window gives no alarm.
     assert at_edge <= 0.01 * trials
     assert found >= 0.95 * trials
 
 
 def test_a_window_alone_would_not_do() -> None:
-    """What TT-Metal's check does, on the same runs: a noisy run of a true value is an alarm."""
+    """TT-Metal's check on the same runs gives an alarm for a noisy run of an unchanged value."""
     trials = 2000
     single = sum(abs(samples(seed, 101, 0.005, 1)[0] - 100) > 1 for seed in range(trials))
     assert single > 0.3 * trials
@@ -88,7 +88,7 @@ def test_samples_without_scatter_and_single_ones() -> None:
     assert mean_interval([5.0]) == (5.0, 5.0)
     assert is_slower([5, 5], [6, 6]) and not is_slower([5, 5], [5, 5])
     assert is_slower([5], [6, 6]) is None and is_slower([5, 0], [6, 6]) is None
-    # As in TT-Metal: plain results have no samples, so the window decides.
+    # As in TT-Metal: plain results have no samples, so only the window counts.
     assert check_device_perf({COL: 97.0}, 0.03, {COL: 100.0}) == {
         f"Lower Threshold {COL}": 97.0, f"Upper Threshold {COL}": 103.0,
     }

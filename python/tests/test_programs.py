@@ -21,7 +21,7 @@ def read_all(mesh: kprof.SimulatedMesh) -> tuple[list[dict], dict, kprof.Recordi
 
 @pytest.mark.parametrize("arch", ["wormhole_b0", "blackhole"])
 def test_programs_are_those_of_the_device_perf_report(tmp_path: Path, arch: str) -> None:
-    """Every value, beside the report of the whole run that another path writes."""
+    """Compares every value with the report of the whole run, which other code writes."""
     latest, every, recording = read_all(kprof.SimulatedMesh("matmul", arch=arch, chips=2, ops=5))
     assert latest == [every] and sorted(every) == [0, 1]
     recording.export(tmp_path / "cpp_device_perf_report.csv")
@@ -37,7 +37,7 @@ def test_programs_are_those_of_the_device_perf_report(tmp_path: Path, arch: str)
         for title, cell in row.items():
             if title.endswith("[ns]") and ("DURATION" in title or "FIRST TO LAST" in title):
                 result = program["results"].get(title)
-                # The whole run knows the clocks of tiles better: they are measured at its end, too.
+                # The whole run has more exact clocks of tiles: they are also measured at its end.
                 if result is None or not cell:
                     assert result is None and not cell, title
                 else:

@@ -67,7 +67,7 @@ def test_zones_and_ops_have_durations(log: Path) -> None:
 
 
 def plain(column: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
-    """The values of a column, texts as pyarrow's small strings."""
+    """Returns the values of a column; texts use pyarrow's type for small strings."""
     if pyarrow.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     is_text = not pyarrow.types.is_primitive(column.type) and not pyarrow.types.is_null(column.type)
@@ -133,7 +133,7 @@ def dataset_rows(dataset: Path, table: str) -> polars.DataFrame:
 
 
 def test_tables_of_the_host_are_those_of_the_dataset(tmp_path: Path) -> None:
-    """Every cell, in a file that `kprof` writes and another reader reads."""
+    """Compares every cell with a file that `kprof` writes and another library reads."""
     program = os.environ.get("KPROF")
     if program is None:
         assert os.environ.get("CI") != "true", "KPROF names no kprof"
@@ -158,7 +158,7 @@ def test_tables_of_the_host_are_those_of_the_dataset(tmp_path: Path) -> None:
 
 
 def test_ops_zones_and_losses_are_those_of_the_report(tmp_path: Path) -> None:
-    """The same names, nulls and values as `kprof report --json`, whose other outputs it joins."""
+    """Compares names, nulls and values with `kprof report --json`."""
     program = os.environ.get("KPROF")
     if program is None:
         assert os.environ.get("CI") != "true", "KPROF names no kprof"
@@ -187,7 +187,7 @@ def test_ops_zones_and_losses_are_those_of_the_report(tmp_path: Path) -> None:
     ["--ops", "40", "--enable-accumulate-profiling"],
 ])  # fmt: skip
 def test_tables_of_waits_are_those_of_the_dataset(tmp_path: Path, more: list[str]) -> None:
-    """Every cell of both chips, in files that `kprof` writes and another reader reads."""
+    """Compares every cell of both chips with files from `kprof`, read by another library."""
     program = os.environ.get("KPROF")
     if program is None:
         assert os.environ.get("CI") != "true", "KPROF names no kprof"
@@ -212,7 +212,7 @@ def test_tables_of_waits_are_those_of_the_dataset(tmp_path: Path, more: list[str
         assert own.rows() == written.rows(), name
     assert rows >= 128
     if "--waits" in more:
-        # Sums of the launches are those of the report.
+        # The sums over launches equal those of the report.
         sums = polars.DataFrame(recording.wait_sums).group_by("chip_id", "risc", "kind", "key").sum()
         found = {tuple(row[key] for key in ("chip_id", "risc", "kind", "key", "waits", "total_cycles"))
                  for row in sums.to_dicts()}  # fmt: skip
@@ -234,7 +234,7 @@ def test_lanes_share_batches(matmul: kprof.Recording) -> None:
         assert lanes.group_by(lanes.column_names).aggregate([]).num_rows > 300
         batches = found.to_batches()
         assert max(batch.num_rows for batch in batches) <= 1 << 16
-        # Two that follow each other would not fit into one.
+        # Two consecutive batches would not fit into one.
         sizes = [batch.num_rows for batch in batches]
         assert all(a + b > 1 << 15 for a, b in zip(sizes, sizes[1:]))
 
@@ -250,7 +250,7 @@ def test_a_table_outlives_its_recording() -> None:
 
 
 def test_the_times_of_a_long_lane_are_not_copied(tmp_path: Path) -> None:
-    """A lane of 20,000 records between two short ones, of one core."""
+    """Lanes of one core: one with 20,000 records between two short ones."""
     head = "\n".join(LOG.splitlines()[:2])
     rows = [
         f"0,1,2,{risc},9,{1000 + 10 * index},{index},1024,,,VALUE,TS_DATA,30,k.cc,"
@@ -272,12 +272,12 @@ def test_the_times_of_a_long_lane_are_not_copied(tmp_path: Path) -> None:
 
 
 def addresses(column: pyarrow.ChunkedArray) -> list[list[int | None]]:
-    """Where the buffers of each part of a column lie."""
+    """Returns the addresses of the buffers of each chunk of a column."""
     return [[buffer and buffer.address for buffer in part.buffers()] for part in column.chunks]
 
 
 def test_libraries_take_numbers_where_they_are(matmul: kprof.Recording) -> None:
-    """Texts are left out: polars numbers them anew, in 32 bits."""
+    """Leaves texts out: polars encodes their dictionaries again, with 32-bit keys."""
     for table in (matmul.records, matmul.zones, matmul.ops):
         made = pyarrow.table(table)
         frames = [polars.DataFrame(table), polars.from_arrow(made, rechunk=False)]
@@ -293,8 +293,8 @@ def test_libraries_take_numbers_where_they_are(matmul: kprof.Recording) -> None:
 
 
 def log_rows(path: Path) -> pyarrow.Table:
-    """Rows of a device log; zones by their places below the folder of the simulator, which the
-    compiler names by another path in each workspace, and without the ids made of these paths."""
+    """Returns rows of a device log that are equal in every workspace: source paths start at the
+    simulator's folder, and ids of zones, which depend on the full path, are left out."""
     rows = pyarrow.csv.read_csv(path, pyarrow.csv.ReadOptions(skip_rows=1))
     rows = rows.rename_columns([name.strip() for name in rows.column_names])
     files = pyarrow.compute.replace_substring_regex(rows["source file"], r"^.*/sim/src/", "sim/src/")
@@ -303,7 +303,7 @@ def log_rows(path: Path) -> pyarrow.Table:
 
 
 def test_counts_are_those_of_the_program(tmp_path: Path) -> None:
-    """The same workload, chips and seed in `kprof run`, which no Python is part of."""
+    """Runs the same workload, chips and seed with `kprof run`, without Python."""
     program = os.environ.get("KPROF")
     if program is None:
         assert os.environ.get("CI") != "true", "KPROF names no kprof"
@@ -361,7 +361,7 @@ def test_the_ending_of_a_path_chooses_the_output(matmul: kprof.Recording, tmp_pa
 def test_a_notebook_gets_the_page_inline(matmul: kprof.Recording) -> None:
     page = matmul._repr_html_()
     assert page.startswith('<iframe srcdoc="') and page.count("<iframe") == 1
-    # Everything inside of the attribute is escaped.
+    # All content of the attribute is escaped.
     assert page[len('<iframe srcdoc="') :].index('"') > 10_000
     assert "<!doctype html" in matmul.html()[:100].lower()
 
@@ -381,7 +381,7 @@ def test_an_ops_csv_is_a_table(matmul: kprof.Recording, tmp_path: Path) -> None:
 
 
 def test_an_ops_csv_of_chips_alone_is_a_table(log: Path, tmp_path: Path) -> None:
-    """Without a host that names ops there are no codes."""
+    """Without host data there are no op codes."""
     path = tmp_path / "ops_perf_results.csv"
     kprof.open(log).export(path)
     table = pyarrow.table(kprof.open_ops_csv(path))
@@ -439,13 +439,13 @@ def test_a_missing_file_is_a_file_not_found_error(tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError) as error:
             call(path)
         assert error.value.filename == str(path)
-    # A folder that is there and has no log is something else.
+    # An existing folder without a log is a different error.
     with pytest.raises(ValueError, match="profile_log_device.csv"):
         kprof.open(tmp_path)
 
 
 def test_each_function_that_opens_returns_one_type() -> None:
-    """So that every use of it can be checked before it runs."""
+    """Type checkers can check every use of the package before it runs."""
     returned = {
         call: typing.get_type_hints(call)["return"]
         for call in (kprof.open, kprof.open_all, kprof.open_ops_csv)

@@ -1,4 +1,4 @@
-"""Events that a Python program records of itself; each sample of TT-Metal's pages, with its import changed."""
+"""Events recorded by a Python program; samples from TT-Metal's pages with a changed import."""
 
 import json
 import threading
@@ -13,13 +13,13 @@ from kprof import Profiler, signpost
 
 @pytest.fixture(autouse=True)
 def empty(tmp_path: Path) -> Iterator[None]:
-    """Takes out what an earlier test has recorded."""
+    """Removes the events of an earlier test."""
     kprof.save_host_events(tmp_path / "before.kprof")
     yield
 
 
 def events(tmp_path: Path) -> list[dict]:
-    """Host events in the order of time, as Chrome's JSON has them."""
+    """Returns host events in time order, in the form of Chrome's JSON."""
     capture, trace = tmp_path / "host.kprof", tmp_path / "host.trace.json"
     kprof.save_host_events(capture)
     kprof.open(capture).export(trace)
@@ -83,7 +83,7 @@ def test_manual_zones(tmp_path: Path) -> None:
 
 
 def run_model_with_profiling(mesh: kprof.SimulatedMesh, num_iterations: int) -> kprof.Recording:
-    """The whole example of TT-Metal's guide, but for the model."""
+    """Runs the complete example of TT-Metal's guide, without the model."""
     profiler = Profiler()
     signpost("Warmup Phase Start", f"Running {1} warmup iterations")
     function_under_test()

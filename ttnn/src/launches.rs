@@ -15,7 +15,8 @@
 //!     timestamp_ns: 1795486619417272607
 //! ```
 //!
-//! Nothing in it is escaped, so that the file may be no YAML: lines are read for what they are.
+//! The log escapes no characters, so it may be invalid YAML. This module parses single lines
+//! instead.
 
 use serde_json::{Value, json};
 
@@ -27,19 +28,19 @@ pub const LOG_NAME: &str = "mesh_workloads_log.yaml";
 pub struct LaunchEntry {
     /// Program id that the launch carried.
     pub runtime_id: u32,
-    /// Number of the workload: launches of one program have the same.
+    /// Number of the workload; equal for all launches of one program.
     pub workload_id: Option<u64>,
     /// Name of the op, such as `MatmulDeviceOperation`.
     pub name: String,
-    /// Its input tensors, as ops reports describe tensors.
+    /// Input tensors of the op, in the form of ops reports.
     pub inputs: Vec<Value>,
-    /// The trace that it was captured into.
+    /// Id of the trace that the launch was captured into.
     pub trace_id: Option<u32>,
     /// Time of the entry on the system's clock; 0 if it has none.
     pub time_ns: u64,
 }
 
-/// Reader of a log that grows.
+/// Reader of a log that is still being written.
 ///
 /// ```
 /// use ttnn::launches::LaunchLog;
@@ -52,7 +53,7 @@ pub struct LaunchEntry {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct LaunchLog {
-    /// Text behind the last whole line.
+    /// Text after the last complete line.
     rest: String,
     open: Option<Fields>,
     entries: Vec<LaunchEntry>,
@@ -69,7 +70,7 @@ struct Fields {
 }
 
 impl LaunchLog {
-    /// Takes text that was appended to the log.
+    /// Adds text that was appended to the log.
     pub fn add(&mut self, text: &str) {
         self.rest.push_str(text);
         let text = std::mem::take(&mut self.rest);
@@ -83,12 +84,12 @@ impl LaunchLog {
         }
     }
 
-    /// Returns the entries that are whole and were not returned before.
+    /// Returns the complete entries that were not returned before.
     pub fn take(&mut self) -> Vec<LaunchEntry> {
         std::mem::take(&mut self.entries)
     }
 
-    /// Entries without an id or a name, or with an id that no record can carry.
+    /// Number of entries without an id or a name, or with an id that does not fit into a record.
     #[must_use]
     pub const fn malformed_count(&self) -> u64 {
         self.malformed_count
@@ -103,7 +104,8 @@ impl LaunchLog {
         let Some(open) = &mut self.open else { return };
         let Some((key, value)) = field.split_once(": ") else { return };
         match key {
-            // Parameters may run over several lines; the first of several fields counts.
+            // Parameters may have several lines that look like fields: the first of equal fields
+            // counts.
             "runtime_id" if open.runtime_id.is_none() => open.runtime_id = value.parse().ok(),
             "mesh_workload_id" => open.workload_id = value.parse().ok(),
             "name" if open.name.is_none() => open.name = Some(value.to_owned()),
@@ -132,7 +134,7 @@ impl LaunchLog {
     }
 }
 
-/// Descriptions of the tensors in a text with any number of `TensorSpec(...)`.
+/// Returns descriptions of the tensors in a text with any number of `TensorSpec(...)`.
 ///
 /// ```
 /// use ttnn::launches::tensors;
@@ -169,7 +171,7 @@ fn tensor(spec: &str) -> Value {
     tensor
 }
 
-/// Padded and logical lengths of the last four dimensions, as ops reports write them.
+/// Returns padded and logical lengths of the last four dimensions, in the form of ops reports.
 fn shape_of(shape: &[u64], alignment: &[u64]) -> Value {
     let mut described = serde_json::Map::new();
     for (name, from_last) in [("W", 3), ("Z", 2), ("Y", 1), ("X", 0)] {
@@ -182,26 +184,27 @@ fn shape_of(shape: &[u64], alignment: &[u64]) -> Value {
     described.into()
 }
 
-/// Where a tensor lies, as ops reports write it. Chips of a mesh hold it alike: the first is named.
+/// Returns the memory of a tensor in the form of ops reports. All chips of a mesh hold it in the
+/// same way: the first chip is named.
 fn memory(spec: &str) -> Option<String> {
     let buffer = word(spec, "BufferType::")?;
     let layout = word(spec, "TensorMemoryLayout::")?;
     Some(format!("DEV_0_{buffer}_{layout}"))
 }
 
-/// The word behind a text.
+/// Returns the word after the text `before`.
 fn word<'a>(spec: &'a str, before: &str) -> Option<&'a str> {
     let (_, rest) = spec.split_once(before)?;
     let is_end = |c: char| !c.is_ascii_alphanumeric() && c != '_';
     Some(rest.split(is_end).next().unwrap_or(rest)).filter(|word| !word.is_empty())
 }
 
-/// The numbers of a list behind a text.
+/// Returns the numbers of the list after the text `before`.
 fn numbers(spec: &str, before: &str) -> Vec<u64> {
     let list = spec.split_once(before).and_then(|(_, rest)| rest.split_once(']'));
     let items = list.map_or("", |(list, _)| list).split(',');
     items.filter_map(|item| item.trim().parse().ok()).collect()
 }
 
-/// What stands for no trace.
+/// Trace id that means "no trace".
 const NO_TRACE: u32 = u32::MAX;

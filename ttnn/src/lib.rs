@@ -1,20 +1,20 @@
-//! The door to a stock `ttnn`, as pip installs it: what its own calls read of a chip, as a mesh.
+//! Support for a stock `ttnn`, as pip installs it: chip memory read by ttnn's own calls, as a mesh.
 //!
-//! Such a build has no device profiler. Kernels that are compiled with our header record all the
-//! same, into lanes that lie in a tensor. The Python package copies control vectors and lanes by
-//! launches of its own, and this crate makes a [`Mesh`](reader::mesh::Mesh) of the copies, so that
-//! [`read_device_profiler`](reader::read_device_profiler) stays the one engine.
+//! Such a build has no device profiler. Kernels that are compiled with kprof's header still record,
+//! into lanes that are stored in a tensor. The Python package launches kernels that copy control
+//! vectors and lanes. This crate presents the copies as a [`Mesh`](reader::mesh::Mesh), so that the
+//! same [`read_device_profiler`](reader::read_device_profiler) reads them.
 //!
 //! # Map
 //!
 //! | question | module item |
 //! |---|---|
 //! | what is a chip whose memory was copied? | [`CopiedChip`], [`CopiedMesh`] |
-//! | how is a session read part by part into a capture? | [`Session`] |
-//! | which op was a launch? | [`launches`] |
+//! | how is a session read in several reads into one capture? | [`Session`] |
+//! | which op does a launch belong to? | [`launches`] |
 //! | which ttnn would a program import? | [`package`] |
-//! | how are its kernels compiled with our header? | [`tree`] |
-//! | which simulator is its chip? | [`simulator`] |
+//! | how are a program's kernels compiled with kprof's header? | [`tree`] |
+//! | which simulator stands in for a chip? | [`simulator`] |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -12,46 +12,46 @@ pub(crate) const CONTROL_WORDS: usize = generation::CURRENT.control.word_count;
 
 const CONTROL_BYTES: u64 = 4 * CONTROL_WORDS as u64;
 
-/// A Tensix core as the set-up kernel has found it.
+/// A Tensix core found by the set-up kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerCore {
     /// Coordinate on the NoC-0 grid, from the core's own `NOC_NODE_ID`.
     pub noc0: Noc0Coord,
-    /// Coordinate among the workers, as ttnn counts them.
+    /// Coordinate among the workers, in ttnn's numbering.
     pub logical: LogicalCoord,
 }
 
-/// Why no chip can be described.
+/// Error in the description or the copies of a chip.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChipError {
-    /// Two cores have said that they are at the same place.
+    /// Two cores have reported the same coordinate.
     #[error("chip {chip_id}: two cores say that they are core {core} of NoC 0")]
     SamePlace {
         /// The chip.
         chip_id: u32,
-        /// The place.
+        /// The coordinate.
         core: Noc0Coord,
     },
-    /// A copy has another size than the chip's description demands.
+    /// A copy has a different size from the one in the chip's description.
     #[error("chip {chip_id}: expected a copy of {expected} words of {memory}, found {found}")]
     CopySize {
         /// The chip.
         chip_id: u32,
-        /// Which memory.
+        /// Name of the memory.
         memory: &'static str,
-        /// Words that the description demands.
+        /// Number of words according to the description.
         expected: usize,
-        /// Words that were given.
+        /// Number of words in the copy.
         found: usize,
     },
 }
 
 /// A chip whose control vectors and lanes were copied.
 ///
-/// Reads see the copies; writes change the copy of a control vector, and
-/// [`take_written`](Self::take_written) says of which cores, so that a launch can write them to the
-/// chip.
+/// Reads return the copied data. Writes change the copy of a control vector;
+/// [`take_written`](Self::take_written) returns the changed cores, so that a launch can write their
+/// vectors to the chip.
 ///
 /// ```
 /// use reader::mesh::{Device, LogicalCoord, Noc0Coord};
@@ -73,20 +73,20 @@ pub enum ChipError {
 #[derive(Clone, Debug)]
 pub struct CopiedChip {
     description: DeviceDescription,
-    /// The cores in the order in which ttnn counts them.
+    /// The cores in ttnn's order.
     places: Vec<Noc0Coord>,
     /// A vector for each core, in the order of `places`.
     controls: Vec<u32>,
-    /// The region of each bank, one behind the other.
+    /// The regions of all banks, concatenated.
     lanes: Vec<u32>,
     written: BTreeSet<usize>,
 }
 
 impl CopiedChip {
-    /// A chip of which nothing was copied yet. `cores` are in the order in which ttnn counts them.
+    /// Creates a chip without any copies. `cores` are in ttnn's order.
     ///
     /// # Errors
-    /// If two cores are at one place.
+    /// If two cores have the same coordinate.
     pub fn new(
         chip_id: u32,
         arch: &str,
@@ -115,17 +115,17 @@ impl CopiedChip {
         Ok(chip)
     }
 
-    /// The same chip with the Tensix cores outside of ttnn's compute grid, of which some dispatch.
-    /// Their flat ids and their control vectors come behind those of the workers.
+    /// Adds the Tensix cores outside of ttnn's compute grid, some of which dispatch. Their flat ids
+    /// and control vectors follow those of the workers.
     ///
     /// # Errors
-    /// If two cores are at one place.
+    /// If two cores have the same coordinate.
     pub fn with_dispatch_cores(mut self, cores: &[WorkerCore]) -> Result<Self, ChipError> {
         self.add_cores(cores)?;
         Ok(self)
     }
 
-    /// Numbers cores by column, then row, behind those that are there.
+    /// Adds cores and numbers them by column, then row, after the existing ones.
     fn add_cores(&mut self, cores: &[WorkerCore]) -> Result<(), ChipError> {
         let mut ordered = cores.to_vec();
         ordered.sort_by_key(|core| core.noc0);
@@ -148,7 +148,7 @@ impl CopiedChip {
         Ok(())
     }
 
-    /// Flat ids of the cores, in the order in which ttnn counts them.
+    /// Returns the flat ids of the cores, in ttnn's order.
     #[must_use]
     pub fn flat_ids(&self) -> Vec<u32> {
         let cores = &self.description.cores;
@@ -156,10 +156,10 @@ impl CopiedChip {
         self.places.iter().filter_map(|&place| flat_id(place)).collect()
     }
 
-    /// Takes copies of all control vectors, in the order in which ttnn counts the cores.
+    /// Stores copies of all control vectors, in ttnn's order of the cores.
     ///
     /// # Errors
-    /// If there are not as many words.
+    /// If the number of words is wrong.
     pub fn load_controls(&mut self, words: &[u32]) -> Result<(), ChipError> {
         let expected = self.places.len().saturating_mul(CONTROL_WORDS);
         self.check_size("control vectors", expected, words.len())?;
@@ -168,10 +168,10 @@ impl CopiedChip {
         Ok(())
     }
 
-    /// Takes a copy of the lanes of all banks, one bank behind the other.
+    /// Stores a copy of the lanes of all banks, concatenated.
     ///
     /// # Errors
-    /// If there are not as many words.
+    /// If the number of words is wrong.
     pub fn load_lanes(&mut self, words: Vec<u32>) -> Result<(), ChipError> {
         let banks = usize::try_from(self.description.dram.bank_count).unwrap_or(usize::MAX);
         self.check_size("lanes", self.bank_words().saturating_mul(banks), words.len())?;
@@ -196,18 +196,19 @@ impl CopiedChip {
         usize::try_from(self.description.dram.region_bytes / 4).unwrap_or(usize::MAX)
     }
 
-    /// The copy of a core's control vector, by the number that ttnn gives the core.
+    /// Returns the copy of a core's control vector; `core_index` is ttnn's number of the core.
     #[must_use]
     pub fn control(&self, core_index: usize) -> Option<&[u32]> {
         self.controls.chunks_exact(CONTROL_WORDS).nth(core_index)
     }
 
-    /// Numbers of the cores whose control vectors were written since the copy was taken.
+    /// Returns ttnn's numbers of the cores whose control vectors were written since they were
+    /// copied.
     pub fn take_written(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.written).into_iter().collect()
     }
 
-    /// The words of a core's control vector in the copies.
+    /// Returns the words of a core's copied control vector.
     fn control_words(
         &self,
         core: Noc0Coord,
@@ -300,7 +301,7 @@ impl Mesh for CopiedMesh {
     }
 }
 
-/// Where L1 vectors would lie; they are not copied.
+/// Nominal address of L1 vectors, which are not copied.
 const VECTORS: u64 = 1 << 20;
 const _: () = assert!(VECTORS > (RISCS_PER_CORE * vector::VECTOR_BYTES) as u64);
 
@@ -313,7 +314,7 @@ mod tests {
         WorkerCore { noc0: Noc0Coord { x, y }, logical }
     }
 
-    /// Two workers and two cores that dispatch, on two banks of two cores each.
+    /// Returns a chip with two workers and two dispatch cores, on two banks of two cores each.
     fn chip() -> CopiedChip {
         let chip = CopiedChip::new(3, "wormhole_b0", 1000, &[core(2, 1), core(1, 1)], 2, 64, 4800);
         chip.unwrap().with_dispatch_cores(&[core(2, 9), core(1, 9)]).unwrap()

@@ -1,4 +1,4 @@
-//! Which ttnn a program's Python would import, and whether a device profiler is built into it.
+//! The ttnn that a program's Python would import, and whether it has a built-in device profiler.
 
 use serde::Deserialize;
 use std::{
@@ -9,18 +9,18 @@ use std::{
     process::Command,
 };
 
-/// A Python with ttnn.
+/// A Python interpreter with an installed ttnn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
     /// The interpreter.
     pub python: PathBuf,
     /// The package's folder, which holds `tt_metal` in a wheel.
     pub folder: PathBuf,
-    /// Its version; empty if it does not say.
+    /// The package's version; empty if unknown.
     pub version: String,
     /// Folder of the Python package `kprof` in the same Python.
     pub kprof: Option<PathBuf>,
-    /// Whether tt-metal's own profiler is built in.
+    /// State of tt-metal's own profiler in this build.
     pub profiler: BuiltInProfiler,
 }
 
@@ -29,13 +29,13 @@ pub struct Package {
 pub enum BuiltInProfiler {
     /// Built with Tracy.
     Present,
-    /// Built without: switching it on ends the program.
+    /// Built without Tracy: enabling the profiler ends the program.
     Absent,
-    /// The library that would tell was not found.
+    /// The library to inspect was not found.
     Unknown,
 }
 
-/// What the interpreter answers.
+/// Answer of the interpreter to [`QUESTION`].
 #[derive(Deserialize)]
 struct Answer {
     ttnn: Option<PathBuf>,
@@ -43,8 +43,8 @@ struct Answer {
     kprof: Option<PathBuf>,
 }
 
-/// Finds the interpreter that a command line starts: Python itself, or a script that names it in
-/// its first line.
+/// Finds the Python interpreter that a command line starts: the program itself, or the one named in
+/// the first line of a script.
 ///
 /// ```
 /// use ttnn::package::python_of;
@@ -66,7 +66,7 @@ pub fn python_of(program: &str) -> Option<PathBuf> {
     Path::new(interpreter).file_name()?.to_str()?.starts_with("python").then(|| interpreter.into())
 }
 
-/// The file that a shell would run.
+/// Returns the file that a shell would run.
 fn on_path(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(program.into());
@@ -83,7 +83,7 @@ fn first_line(path: &Path) -> io::Result<String> {
 }
 
 impl Package {
-    /// Asks an interpreter for its ttnn, without importing it; `None` if it has none.
+    /// Asks an interpreter for its ttnn, without importing ttnn; `None` if ttnn is not installed.
     ///
     /// # Errors
     /// If the interpreter cannot be run, or does not answer.
@@ -102,7 +102,7 @@ impl Package {
     }
 }
 
-/// Looks into the library of a wheel, or of a source build beside its Python package.
+/// Inspects the library of a wheel, or of a source build next to its Python package.
 fn built_in_profiler(folder: &Path) -> BuiltInProfiler {
     let root = folder.parent().and_then(Path::parent);
     let libraries = [Some(folder), root].map(|root| root.map(|root| root.join(LIBRARY)));
@@ -116,7 +116,7 @@ fn built_in_profiler(folder: &Path) -> BuiltInProfiler {
     }
 }
 
-/// Returns true if a file contains some bytes.
+/// Returns true if a file contains the bytes.
 fn contains(path: &Path, wanted: &[u8]) -> io::Result<bool> {
     let mut file = fs::File::open(path)?;
     let mut window = Vec::new();
@@ -132,7 +132,7 @@ fn contains(path: &Path, wanted: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// Prints where the packages lie, as one line of JSON.
+/// Python code that prints the folders of the packages, as one line of JSON.
 const QUESTION: &str = "
 import importlib.metadata, importlib.util, json
 def folder(name):
@@ -146,9 +146,9 @@ except importlib.metadata.PackageNotFoundError:
 print(json.dumps({'ttnn': folder('ttnn'), 'version': version, 'kprof': folder('kprof')}))
 ";
 /// # Compatibility
-/// Place in the wheels of ttnn 0.81 and in source builds.
+/// Path in the wheels of ttnn 0.81 and in source builds.
 const LIBRARY: &str = "build/lib/libtt_metal.so";
-/// Part of the sentence with which a build without Tracy refuses `TT_METAL_DEVICE_PROFILER`.
+/// Part of the error message with which a build without Tracy refuses `TT_METAL_DEVICE_PROFILER`.
 ///
 /// # Compatibility
 /// `rtoptions.cpp` of tt-metal 0.81.

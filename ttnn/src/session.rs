@@ -1,4 +1,4 @@
-//! Reading the chips of a program part by part, into one capture.
+//! Reading the chips of a program in several reads, into one capture.
 
 use crate::mesh::{CONTROL_WORDS, ChipError, CopiedChip, CopiedMesh};
 use host_events::{HostRecorder, OpMetadata};
@@ -11,30 +11,30 @@ use reader::{
 use recording::capture::{CaptureError, CaptureWriter, MeshRecorder, RecordError};
 use std::path::Path;
 
-/// Why a part of a session was not recorded.
+/// Failure of a session to record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
     /// A copy does not fit its chip.
     #[error(transparent)]
     Chip(#[from] ChipError),
-    /// The copies cannot be read as a profiler's.
+    /// The copies do not hold valid profiler data.
     #[error(transparent)]
     Read(#[from] RecordError),
     /// The capture cannot be written.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// A chip's number was never given out.
+    /// The session has no chip with this number.
     #[error("expected one of {count} chips of the session, found number {index}")]
     NoSuchChip {
         /// The number.
         index: usize,
-        /// Chips of the session.
+        /// Number of chips in the session.
         count: usize,
     },
 }
 
-/// A reading of a core's wall clock by a launch, between two readings of the host's clock.
+/// Reading of a core's wall clock by a launch, between two readings of the host's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockReading {
     /// The core.
@@ -47,9 +47,9 @@ pub struct ClockReading {
     pub after_ns: i64,
 }
 
-/// The chips of a program and everything that was read of them.
+/// The chips of a program, and all data read from them.
 ///
-/// A session is made once for a process; chips join it when they are opened.
+/// A process has one session; chips are added when they are opened.
 #[derive(Debug)]
 pub struct Session {
     recorder: MeshRecorder,
@@ -57,7 +57,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session that writes a new capture.
+    /// Creates a session that writes a new capture.
     ///
     /// # Errors
     /// If the capture exists or cannot be written.
@@ -66,14 +66,14 @@ impl Session {
         Ok(Self::new(options, Some(writer)))
     }
 
-    /// A session that writes the capture if there is one, and keeps everything in memory as well.
+    /// Creates a session that keeps all data in memory, and writes it to the capture if given.
     #[must_use]
     pub fn new(options: ReadOptions, capture: Option<CaptureWriter>) -> Self {
         Self { recorder: MeshRecorder::new(options, capture), mesh: CopiedMesh::default() }
     }
 
-    /// Adds a chip; returns its number within the session. A chip that is opened again takes the
-    /// place of what it was.
+    /// Adds a chip, and returns its number in the session. A chip that is opened again replaces its
+    /// earlier entry.
     pub fn add_chip(&mut self, chip: CopiedChip) -> usize {
         let id = chip.description().chip_id;
         let known = self.mesh.chips.iter().position(|known| known.description().chip_id == id);
@@ -89,7 +89,7 @@ impl Session {
         }
     }
 
-    /// A chip, to load copies into.
+    /// Returns a chip, to load copies into.
     ///
     /// # Errors
     /// If there is no such chip.
@@ -101,13 +101,14 @@ impl Session {
     /// Reads the copies of all chips.
     ///
     /// # Errors
-    /// If nothing can be read, or the capture cannot be written; what was read is kept even then.
+    /// If nothing can be read, or the capture cannot be written. Data that was read is kept in
+    /// either case.
     pub fn read(&mut self) -> Result<(), SessionError> {
         Ok(self.recorder.read(&mut self.mesh)?)
     }
 
-    /// Control vectors that the last read has changed, whole, with a 1 in their first word; zeros
-    /// for the cores of which nothing is to be written.
+    /// Returns the control vectors to write back after the last read. The vector of a changed core
+    /// is complete, with 1 in its first word; the vector of any other core is all zeros.
     ///
     /// # Errors
     /// If there is no such chip.
@@ -152,7 +153,7 @@ impl Session {
         Ok(())
     }
 
-    /// Adds what is known of ops.
+    /// Adds metadata of ops.
     ///
     /// # Errors
     /// If the capture cannot be written.
@@ -160,7 +161,7 @@ impl Session {
         Ok(self.recorder.add_ops(ops)?)
     }
 
-    /// Takes everything out of a recorder of the host.
+    /// Moves all events out of a host recorder into the session.
     ///
     /// # Errors
     /// If the capture cannot be written.
@@ -168,18 +169,18 @@ impl Session {
         Ok(self.recorder.add_host(recorder)?)
     }
 
-    /// Names of the zones of later reads.
+    /// Sets the zone names for later reads.
     pub fn set_zones(&mut self, zones: ZoneTable) {
         self.recorder.options_mut().zones = zones;
     }
 
-    /// Records that were read so far.
+    /// Returns the number of records read so far.
     #[must_use]
     pub fn record_count(&self) -> usize {
         self.recorder.readout().record_count()
     }
 
-    /// Marks the end of the capture and gives the run.
+    /// Marks the end of the capture and returns the run.
     ///
     /// # Errors
     /// If the capture cannot be written.
@@ -200,10 +201,10 @@ mod tests {
         WorkerCore { noc0: Noc0Coord { x: 2, y: 1 }, logical: LogicalCoord { x: 1, y: 0 } },
     ];
 
-    /// A chip whose clocks run at 1 GHz, read by launches as a program of ten seconds reads them.
+    /// Clocks of a chip at 1 GHz, read by launches during a program of ten seconds.
     #[test]
     fn readings_by_launches_relate_a_chip_to_the_host_within_their_bound() {
-        // By how much the clocks of both cores lag behind that of the host.
+        // Lag of both cores' clocks behind the host's clock.
         let lags_ns = [1_000_000, 1_004_000];
         let mut session = Session::new(ReadOptions::default(), None);
         let chip = CopiedChip::new(0, "wormhole_b0", 1000, &WORKERS, 2, 64, 4800).unwrap();
@@ -214,7 +215,8 @@ mod tests {
             cycles: u64::try_from(at_ns - lags_ns[core]).unwrap(),
             after_ns: at_ns + after_ns,
         };
-        // All cores once, by the launch that sets them up; then the first one at each read.
+        // The set-up launch reads the clocks of all cores; each later read only that of the first
+        // core.
         let first = [read(0, 2_000_000, 300_000, 90_000), read(1, 2_001_000, 301_000, 89_000)];
         session.add_clocks(0, &first).unwrap();
         for number in 1..=100 {
@@ -230,7 +232,7 @@ mod tests {
             let cycles = 1_000_000_000 * seconds + 5_000_000;
             let told = first.to_host_ns(cycles);
             let off_ns = told.ns - (i64::try_from(cycles).unwrap() + lags_ns[0]);
-            // No reading is off by more than from its launch to its end, 130 us.
+            // The error of a reading is at most the time from its launch to its end, 130 us.
             assert!(told.bound_ns <= 65_000.0 + 1.0, "{}", told.bound_ns);
             assert!((off_ns as f64).abs() <= told.bound_ns, "{off_ns} of {}", told.bound_ns);
         }

@@ -1,8 +1,8 @@
-//! A simulated chip for a real host: a library in place of the PCI device.
+//! A simulated chip for a real host: a library that replaces the PCI device.
 //!
 //! # Compatibility
-//! tt-metal 0.81 loads the library that `TT_METAL_SIMULATOR` names, and reads `soc_descriptor.yaml` of
-//! the same folder. Entry points are those of libttsim.
+//! tt-metal 0.81 loads the library named by `TT_METAL_SIMULATOR`, and reads `soc_descriptor.yaml`
+//! in the same folder. The library has the entry points of libttsim.
 
 use crate::tree::{TreeError, create_folder, digest, failed};
 use std::{
@@ -13,7 +13,7 @@ use std::{
     str::FromStr,
 };
 
-/// A chip that the package describes.
+/// Architecture of a chip that the package describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SimulatedArch {
     /// Wormhole.
@@ -23,7 +23,7 @@ pub enum SimulatedArch {
 }
 
 impl SimulatedArch {
-    /// File of the package that describes the chip.
+    /// Returns the package's file that describes the chip.
     const fn descriptor(self) -> &'static str {
         match self {
             Self::WormholeB0 => "wormhole_b0_80_arch.yaml",
@@ -40,7 +40,7 @@ impl SimulatedArch {
     }
 }
 
-/// Which simulator is the chip.
+/// Simulator that replaces the chip.
 ///
 /// ```
 /// use ttnn::simulator::{SimulatedArch, Simulator};
@@ -56,11 +56,12 @@ impl SimulatedArch {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Simulator {
-    /// The one that comes with kprof.
+    /// The simulator that comes with kprof.
     Own(SimulatedArch),
     /// A library with libttsim's entry points.
     Library {
-        /// Its chip; else that of the descriptor beside it.
+        /// Architecture of the library's chip. Default: the one in the descriptor next to the
+        /// library.
         arch: Option<SimulatedArch>,
         /// The library.
         path: PathBuf,
@@ -83,7 +84,7 @@ impl FromStr for Simulator {
     }
 }
 
-/// Why there is no simulated chip.
+/// Failure to set up a simulated chip.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimulatorError {
@@ -94,10 +95,10 @@ pub enum SimulatorError {
         .places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(" or ")
     )]
     NoLibrary {
-        /// Where it was looked for.
+        /// Paths that were searched.
         places: Vec<PathBuf>,
     },
-    /// Nothing tells which chip a library is.
+    /// The chip of a library is unknown.
     #[error(
         "expected {DESCRIPTOR} beside {}, which says which chip it is, found none; name the chip: \
          --simulate wormhole_b0={}, or blackhole=...",
@@ -116,9 +117,13 @@ pub enum SimulatorError {
 }
 
 impl Simulator {
-    /// Makes a folder below `cache` with the library and its chip's description, from the root
-    /// `base` of tt-metal; returns the library's path there, for `TT_METAL_SIMULATOR`. The library
-    /// that comes with kprof is looked for in `places`.
+    /// Creates a folder below `cache` with the library and its chip's description, and returns the
+    /// library's path in it.
+    ///
+    /// The path is for `TT_METAL_SIMULATOR`. The description comes from `base`, the root of
+    /// tt-metal. The folders in `places` are searched for the library that comes with kprof. A
+    /// library with a descriptor next to it is used without such a folder, unless an architecture
+    /// is given.
     ///
     /// # Errors
     /// If the library or the description is missing, or the folder cannot be made.
@@ -148,8 +153,8 @@ impl Simulator {
     }
 }
 
-/// Makes a folder of links to a library and its chip's description. Programs that start at once
-/// share it.
+/// Creates a folder of links to a library and its chip's description. Programs that start at the
+/// same time share the folder.
 fn link_pair(cache: &Path, library: &Path, descriptor: &Path) -> Result<PathBuf, TreeError> {
     let key = digest([library, descriptor].map(|path| path.as_os_str().as_encoded_bytes()));
     let folder = cache.join(format!("simulator-{key}"));
@@ -162,7 +167,7 @@ fn link_pair(cache: &Path, library: &Path, descriptor: &Path) -> Result<PathBuf,
         }
         match fs::rename(&part, &folder) {
             Err(_) if folder.is_dir() => {
-                // Another program was faster; its folder is the same.
+                // Another program was faster and has created the same folder.
                 fs::remove_dir_all(&part).map_err(|source| failed(&part, source))?;
             }
             renamed => renamed.map_err(|source| failed(&folder, source))?,
@@ -184,7 +189,7 @@ fn first_file(paths: impl Iterator<Item = PathBuf>) -> Result<PathBuf, Simulator
     Err(SimulatorError::NoLibrary { places })
 }
 
-/// The library that comes with kprof.
+/// File name of the library that comes with kprof.
 const OWN: &str = "libkprof_chip.so";
 const DESCRIPTOR: &str = "soc_descriptor.yaml";
 
@@ -192,7 +197,7 @@ const DESCRIPTOR: &str = "soc_descriptor.yaml";
 mod tests {
     use super::*;
 
-    /// A root of tt-metal, a library, and a folder for caches.
+    /// Returns a folder with a root of tt-metal, a library, and a cache folder.
     fn installed() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let descriptors = folder.path().join("ttnn/tt_metal/soc_descriptors");
@@ -213,7 +218,7 @@ mod tests {
         let library = own.install(&cache, Some(&base), &places).unwrap();
         assert_eq!(fs::read_to_string(&library).unwrap(), "the library");
         assert_eq!(fs::read_to_string(library.with_file_name(DESCRIPTOR)).unwrap(), "the chip");
-        // A second program takes the same folder, and leaves none of its own.
+        // A second program uses the same folder and leaves no other one.
         assert_eq!(own.install(&cache, Some(&base), &places).unwrap(), library);
         assert_eq!(fs::read_dir(&cache).unwrap().count(), 1);
     }

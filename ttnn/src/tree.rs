@@ -1,5 +1,5 @@
-//! A private root for tt-metal: links to an installed package, with our header and a compiler that
-//! uses it. Nothing of the package or of the user's folders is written.
+//! A private root for tt-metal: links to an installed package, kprof's header, and a compiler that
+//! uses the header. Files of the package and in the user's folders are not changed.
 
 use crate::package::Package;
 use sha2::{Digest, Sha256};
@@ -10,45 +10,46 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Bit of `PROFILE_KERNEL` that switches the profiler on.
+/// Bit of `PROFILE_KERNEL` that enables the profiler.
 ///
 /// # Compatibility
-/// `PROFILER_OPT_*` of tt-metal's `profiler_common.h`, as for the others.
+/// `PROFILER_OPT_*` of tt-metal's `profiler_common.h`, like the two bits below.
 pub const PROFILE: u32 = 1;
-/// Bit of `PROFILE_KERNEL` for kernels that dispatch.
+/// Bit of `PROFILE_KERNEL` for dispatch kernels.
 pub const DISPATCH_CORES: u32 = 1 << 1;
-/// Bit of `PROFILE_KERNEL` for sums.
+/// Bit of `PROFILE_KERNEL` for sum zones.
 pub const SUMS: u32 = 1 << 3;
 
-/// How kernels are compiled for profiling.
+/// Options for compiling profiled kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
-    /// Files of our C++ header: paths below an include folder, and texts.
+    /// Files of kprof's C++ header: paths below an include folder, and contents.
     pub header: &'static [(&'static str, &'static str)],
     /// Bits of `PROFILE_KERNEL`.
     pub profile_kernel: u32,
     /// Bytes of a RISC's lane in DRAM.
     pub lane_bytes: u32,
-    /// Further defines, as `NAME=VALUE`.
+    /// Additional defines, as `NAME=VALUE`.
     pub defines: Vec<String>,
-    /// True if a kernel that does not compile with our header is compiled without it.
+    /// True if a kernel that does not compile with kprof's header is compiled without it.
     pub keeps_going: bool,
 }
 
-/// A root that is ready.
+/// A complete root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// For `TT_METAL_RUNTIME_ROOT`.
+    /// Path for `TT_METAL_RUNTIME_ROOT`.
     pub root: PathBuf,
-    /// For `TT_METAL_CACHE`: kept between runs with the same package, header and options.
+    /// Path for `TT_METAL_CACHE`, reused by runs with the same package, header and options.
     pub cache: PathBuf,
-    /// Sources that did not compile with our header, a line each: the compiler appends to it.
+    /// File with one line for each source that did not compile with kprof's header. The compiler
+    /// appends to it.
     pub problems: PathBuf,
-    /// Texts of the zones of everything that was compiled into the cache.
+    /// File with the zone texts of all kernels compiled into the cache.
     pub zones: PathBuf,
 }
 
-/// Why no root could be made.
+/// Failure to create a root.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TreeError {
@@ -59,10 +60,10 @@ pub enum TreeError {
         .places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(" or ")
     )]
     NoCompiler {
-        /// Where it was looked for.
+        /// Paths that were searched.
         places: Vec<PathBuf>,
     },
-    /// There is no place for a root.
+    /// No cache folder is known, since `XDG_CACHE_HOME` and `HOME` are not set.
     #[error("expected a folder for caches in XDG_CACHE_HOME or HOME, found none")]
     NoCacheFolder,
     /// A file could not be read or written.
@@ -75,12 +76,12 @@ pub enum TreeError {
     },
 }
 
-/// Names a compiler in place of the package's own.
+/// Environment variable that names a compiler to use instead of the package's own.
 pub const COMPILER_VARIABLE: &str = "KPROF_TTNN_COMPILER";
 
 impl Tree {
-    /// Makes a root below `folder` for a package whose own root is `base`, or takes the one that is
-    /// there. Programs that start at once share it.
+    /// Creates a root below `folder` for a package whose own root is `base`, or reuses an existing
+    /// one. Programs that start at the same time share it.
     ///
     /// # Errors
     /// If there is no compiler, or a file cannot be written.
@@ -117,7 +118,7 @@ impl Tree {
             write_header(&part.join(INCLUDE), build.header)?;
             match fs::rename(&part, &tree.root) {
                 Err(_) if tree.root.is_dir() => {
-                    // Another program was faster; its root is the same.
+                    // Another program was faster and has created the same root.
                     fs::remove_dir_all(&part).map_err(|source| failed(&part, source))?;
                 }
                 renamed => renamed.map_err(|source| failed(&tree.root, source))?,
@@ -128,7 +129,7 @@ impl Tree {
 }
 
 impl Tree {
-    /// Variables with which tt-metal uses the root, and logs its launches below a folder.
+    /// Returns the variables that make tt-metal use the root, and log its launches below a folder.
     #[must_use]
     pub fn variables(&self, logs: &Path) -> Vec<(&'static str, OsString)> {
         vec![
@@ -144,7 +145,7 @@ impl Tree {
     }
 }
 
-/// The compiler that tt-metal would use.
+/// Returns the compiler that tt-metal would use.
 fn find_compiler(base: &Path) -> Result<PathBuf, TreeError> {
     if let Some(named) = std::env::var_os(COMPILER_VARIABLE) {
         let named = PathBuf::from(named);
@@ -162,7 +163,7 @@ const fn no_compiler(places: Vec<PathBuf>) -> TreeError {
 }
 
 impl Build {
-    /// Flags of a compilation besides the include folder.
+    /// Returns the compiler flags, without the include folder.
     fn flags(&self) -> Vec<String> {
         let mut flags = vec![
             format!("-DPROFILE_KERNEL={}", self.profile_kernel),
@@ -173,7 +174,7 @@ impl Build {
     }
 }
 
-/// The script in the compiler's place.
+/// Returns the script that replaces the compiler.
 fn wrapper(compiler: &Path, include: &Path, zones: &Path, build: &Build) -> String {
     let zones = quoted(&zones.display().to_string());
     let include = format!("-I{}", include.display());
@@ -213,12 +214,12 @@ exit $status
     )
 }
 
-/// A word that a shell takes as it is.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Links everything of a root, but for the compiler.
+/// Links all entries of a root except the compiler.
 fn link_tree(base: &Path, root: &Path, wrapper: &str) -> Result<(), TreeError> {
     link_entries(base, root, "runtime")?;
     let sfpi = match base.join("runtime/sfpi") {
@@ -236,7 +237,8 @@ fn link_tree(base: &Path, root: &Path, wrapper: &str) -> Result<(), TreeError> {
     fs::set_permissions(&compiler, executable).map_err(|source| failed(&compiler, source))
 }
 
-/// Makes a folder of links to the entries of another one, if that exists, but for one of them.
+/// Creates a folder of links to the entries of `from`, if it exists, except for the entry
+/// `besides`.
 fn link_entries(from: &Path, to: &Path, besides: &str) -> Result<(), TreeError> {
     create_folder(to)?;
     let entries = match fs::read_dir(from) {
@@ -271,14 +273,14 @@ fn write_header(include: &Path, files: &[(&str, &str)]) -> Result<(), TreeError>
     Ok(())
 }
 
-/// The root that tt-metal would use for a package.
+/// Returns the root that tt-metal would use for a package.
 #[must_use]
 pub fn base_of(package: &Package) -> PathBuf {
     let named = ["TT_METAL_RUNTIME_ROOT", "TT_METAL_HOME"].into_iter().find_map(std::env::var_os);
     named.map_or_else(|| package.folder.clone(), PathBuf::from)
 }
 
-/// The folder of kprof's roots, which may be deleted at any time.
+/// Returns the folder of kprof's roots, which may be deleted at any time.
 ///
 /// # Errors
 /// If neither `XDG_CACHE_HOME` nor `HOME` is set.
@@ -289,7 +291,7 @@ pub fn cache_folder() -> Result<PathBuf, TreeError> {
     Ok(folder.or_else(home).ok_or(TreeError::NoCacheFolder)?.join("kprof/ttnn"))
 }
 
-/// A name of 16 digits for some texts.
+/// Returns a name of 16 digits that depends on the parts.
 pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -299,11 +301,11 @@ pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Folder of our header in the root: no entry of the package has this name.
+/// Folder of kprof's header in the root; no entry of the package has this name.
 const INCLUDE: &str = "kprof-include";
 const GXX: &str = "riscv-tt-elf-g++";
 /// # Compatibility
-/// Where tt-metal 0.81 looks for its compiler: below the root, then on the system.
+/// tt-metal 0.81 searches its compiler below the root, then on the system.
 const COMPILER: &str = "runtime/sfpi/compiler/bin/riscv-tt-elf-g++";
 const SYSTEM_SFPI: &str = "/opt/tenstorrent/sfpi";
 
@@ -322,7 +324,7 @@ mod tests {
         }
     }
 
-    /// A package whose compiler prints its arguments, and fails on `-DPROFILE_KERNEL=9`.
+    /// Returns a package whose compiler prints its arguments, and fails on `-DPROFILE_KERNEL=9`.
     fn installed() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let bin = folder.path().join("ttnn/runtime/sfpi/compiler/bin");
@@ -372,7 +374,7 @@ mod tests {
         );
         let silent = (String::new(), Some(0));
         assert_eq!(run(&tree, &["-c", "a b.cc"]), silent);
-        // The compiler has printed its arguments, and of them the wrapper keeps names of zones.
+        // The compiler has printed its arguments. The wrapper keeps only the zone texts in them.
         let zone = "'#pragma message: LOAD,k.cc,7,KERNEL_PROFILER'";
         assert_eq!(run(&tree, &["-c", zone]), silent);
         let kept = fs::read_to_string(&tree.zones).unwrap();

@@ -1,8 +1,8 @@
-//! The control vector: the words through which device and host speak about a core.
+//! The control vector: words that the device and the host share to control a core's profiler.
 //!
-//! Writers: the host writes the DRAM address, flat id, cores per bank, dispatch
-//! flag and the words of [`ext`] that say so; the device writes the rest. A
-//! host that resets a core writes the whole vector, zero but for the words it owns.
+//! The host writes the DRAM address, the flat id, the cores per bank, the dispatch flag and the
+//! words of [`ext`] whose writer is the host. The device writes all other words. A host that resets
+//! a core writes the whole vector: the words that it owns, and zeros elsewhere.
 //!
 //! # Compatibility
 //! `ControlBuffer` of `profiler_common.h`. All end indices count words.
@@ -14,9 +14,9 @@ use crate::risc::RISCS_PER_CORE;
 pub struct ControlLayout {
     /// Words of the whole vector.
     pub word_count: usize,
-    /// Words of the RISC's DRAM lane that are filled; one word per RISC from here.
+    /// First of one word per RISC: the number of filled words in the RISC's DRAM lane.
     pub host_end: usize,
-    /// Words of the RISC's L1 vector that are filled; one word per RISC from here.
+    /// First of one word per RISC: the number of filled words in the RISC's L1 vector.
     pub device_end: usize,
     /// High word of the clock-sync exchange.
     pub fw_reset_high: usize,
@@ -26,9 +26,9 @@ pub struct ControlLayout {
     pub dram_address: usize,
     /// Finished pushes since the host zeroed the vector.
     pub run_counter: usize,
-    /// NoC x coordinate as the core sees itself.
+    /// NoC x coordinate of the core, written by the core.
     pub noc_x: usize,
-    /// NoC y coordinate as the core sees itself.
+    /// NoC y coordinate of the core, written by the core.
     pub noc_y: usize,
     /// Number of the core on its chip.
     pub flat_id: usize,
@@ -36,9 +36,9 @@ pub struct ControlLayout {
     pub cores_per_bank: usize,
     /// Bit r: RISC r lost markers because its DRAM lane was full.
     pub dropped_zones: usize,
-    /// 1 when the last launch has been pushed, or was declared to have run nothing.
+    /// 1 once the last launch has been pushed, or has been declared to have run no kernel.
     pub profiler_done: usize,
-    /// State of trace-only mode; absent before it existed.
+    /// State of trace-only mode; `None` for vectors older than this mode.
     pub trace_replay_status: Option<usize>,
     /// Set by the host on dispatch cores in accumulate mode.
     pub dispatch_core: Option<usize>,
@@ -64,7 +64,7 @@ impl ControlLayout {
         dispatch_core: Some(59),
     };
 
-    /// The 32-word vector before it.
+    /// The 32-word vector that preceded [`Self::WORDS64`].
     pub const WORDS32: Self = Self {
         word_count: 32,
         host_end: 0,
@@ -89,18 +89,20 @@ impl ControlLayout {
         self.word_count * 4
     }
 
-    /// The words that a host keeps when it resets a core.
+    /// Returns the indices of the words that a host keeps when it resets a core.
     #[must_use]
     pub const fn host_owned(&self) -> [usize; 3] {
         [self.dram_address, self.flat_id, self.cores_per_bank]
     }
 }
 
-/// Words of ours in the part of the 64-word vector that upstream reserves for
-/// architectures with more than five RISCs per core: version 4 of the protocol.
+/// Extension words of kprof, version 4 of the protocol.
 ///
-/// They mean something only where [`ext::SIGNATURE`] holds [`ext::SIGNATURE_VALUE`]. An
-/// upstream host ignores them.
+/// They use the part of the 64-word vector that upstream reserves for architectures with more than
+/// five RISCs per core.
+///
+/// They are in use only if the word [`ext::SIGNATURE`] holds [`ext::SIGNATURE_VALUE`]. An upstream
+/// host ignores them.
 ///
 /// | word | writer | meaning |
 /// |---|---|---|
@@ -108,62 +110,62 @@ impl ControlLayout {
 /// | 6 | host | DRAM words per lane, 0 = as compiled |
 /// | 7 | host, then device | generation of the core's lanes |
 /// | 8 | host | runs that the host has read |
-/// | 9..14 | device | runs of each RISC that DRAM did not take whole |
-/// | 14..19 | device | markers of those runs that were not stored |
-/// | 19, 20 | device | program of the first and of the last of them |
+/// | 9..14 | device | runs of each RISC that were not stored completely in DRAM |
+/// | 14..19 | device | markers of these runs that were not stored |
+/// | 19, 20 | device | program of the first and of the last of these runs |
 /// | 21 | device | pushes that timed out |
-/// | 22 | device | launches that ran no kernel here |
+/// | 22 | device | launches that ran no kernel on this core |
 /// | 23 | device | scratch of the runtime |
 /// | 29..34 | RISC r | zones that found no room in L1 |
 /// | 34..39 | RISC r | timestamped data that found no room in L1 |
 /// | 39..44 | RISC r | events that found no room in L1 |
 /// | 44..48 | device | runs of RISC 1 to 4 that were not published in time |
-/// | 58 | device | in the debug dump: how far the host had read when RISC 0 waited for it in vain |
-/// | 59..64 | host | words of each RISC's lane that the host has read; the device zeroes them as it
+/// | 58 | device | debug dump only: the host's read position when RISC 0 last waited for it in vain |
+/// | 59..64 | host | words of each RISC's lane that the host has read; the device zeroes them when it
 /// takes the lanes back |
 ///
-/// Words 9..19, 21, 22 and 29..48 count since the host zeroed the vector, modulo 2^32. Nobody
-/// resets them, and each has one writer.
+/// Words 9..19, 21, 22 and 29..48 are counters modulo 2^32, from the time when the host zeroed the
+/// vector. Each has one writer, which never resets it.
 ///
-/// A launch that begins when [`ControlLayout::run_counter`] equals [`ext::SEEN_RUNS`] hands the
-/// core's lanes back to the device, all at once: every `host_end` becomes 0 and the generation
-/// grows by one. So a push that races a read is neither lost nor read twice.
+/// When a launch begins and [`ControlLayout::run_counter`] equals [`ext::SEEN_RUNS`], all lanes of
+/// the core are handed back to the device: every `host_end` becomes 0, and the generation grows by
+/// one. So a push that races a read is neither lost nor read twice.
 ///
-/// In between, a lane that is full begins anew where the host has read, which [`crate::LaneEnd`]
-/// tells.
+/// Between two such launches, a full lane can continue at its beginning, in words that the host has
+/// read. [`crate::LaneEnd`] records this.
 ///
 /// The device stores in this order: data in DRAM, `host_end`, words 9..23, `run_counter`.
 pub mod ext {
     use super::RISCS_PER_CORE;
 
-    /// Holds [`SIGNATURE_VALUE`] where the other words have a meaning.
+    /// Holds [`SIGNATURE_VALUE`] if the other words are in use.
     pub const SIGNATURE: usize = 5;
     /// `KP` and the version of the extension words.
     pub const SIGNATURE_VALUE: u32 = 0x4B50_4000;
-    /// The signature of version 3, whose lanes begin anew only when they are handed back.
+    /// Signature of version 3, in which a lane restarts only when it is handed back.
     pub const SIGNATURE_OF_VERSION_3: u32 = 0x4B50_3000;
-    /// The signatures of the versions that a reader of this page reads.
+    /// Signatures of the versions that this crate can read.
     pub const SIGNATURES: [u32; 2] = [SIGNATURE_VALUE, SIGNATURE_OF_VERSION_3];
-    /// DRAM words per lane as the host laid them out; used only where the device's program was
-    /// compiled without a size.
+    /// DRAM words per lane, chosen by the host; used only if the device's program was compiled
+    /// without a size.
     pub const DRAM_LANE_WORDS: usize = 6;
     /// Generation of the core's lanes. Its low bits are in the ID words of every run
     /// ([`crate::run::IdPacking::generation`]).
     pub const GENERATION: usize = 7;
     /// `run_counter` up to which the host has read everything of this core.
     pub const SEEN_RUNS: usize = 8;
-    /// Per RISC: runs of which DRAM did not take all records, because the lane was full, the core
-    /// has no lane, or the push timed out.
+    /// Per RISC: refused runs, which were not stored completely in DRAM because the lane was full,
+    /// the core has no lane, or the push timed out.
     pub const REFUSED_RUNS: usize = 9;
-    /// Per RISC: markers (two words) of those runs that were not stored.
+    /// Per RISC: markers (two words) of refused runs that were not stored.
     ///
-    /// A run refused whole counts all of its markers behind the ID words, the guaranteed slots
-    /// among them; a run of which the guaranteed part was stored counts those behind it. Padding
-    /// is not counted.
+    /// A run refused as a whole counts all markers after its ID words, including the guaranteed
+    /// slots. A run whose guaranteed part was stored counts the markers after this part. Padding is
+    /// not counted.
     pub const REFUSED_MARKERS: usize = REFUSED_RUNS + RISCS_PER_CORE;
     /// Program id of the first refused run since the lanes were handed back.
     pub const FIRST_REFUSED_PROGRAM: usize = REFUSED_MARKERS + RISCS_PER_CORE;
-    /// Program id of the last refused run since then.
+    /// Program id of the last refused run since the lanes were handed back.
     pub const LAST_REFUSED_PROGRAM: usize = FIRST_REFUSED_PROGRAM + 1;
     /// Pushes that ended in a time-out. Their runs count as refused too.
     pub const TIMED_OUT_PUSHES: usize = LAST_REFUSED_PROGRAM + 1;
@@ -181,22 +183,25 @@ pub mod ext {
     /// of RISC 1 to 4, see [`late_runs`].
     pub const LATE_RUNS: usize = LOST_EVENTS + RISCS_PER_CORE;
 
-    /// In the debug dump, the sum of the words [`CONSUMED`] and 1 when RISC 0 last waited for the
-    /// host in vain; 0 since the lanes were taken back.
+    /// Debug dump only: 1 plus the sum of the words [`CONSUMED`] when RISC 0 last waited for the
+    /// host in vain.
+    ///
+    /// 0 if RISC 0 has not waited in vain since the lanes were taken back.
     ///
     /// # Compatibility
     /// Upstream's runtime writes it in trace-only mode.
     pub const STALLED_IN_VAIN: usize = 58;
 
-    /// Per RISC: the word of its lane up to which the host has read. The device zeroes it when it
-    /// takes the lanes back, and reads it when a lane is full.
+    /// Per RISC: the position in its lane up to which the host has read. The device zeroes it when
+    /// it takes the lanes back, and reads it when a lane is full.
     ///
     /// # Compatibility
-    /// Upstream's host writes these words in accumulate mode and in its debug dump, which its own
-    /// runtime serves.
+    /// Upstream's host writes these words in accumulate mode and in its debug dump, which
+    /// upstream's own runtime implements.
     pub const CONSUMED: usize = 59;
 
-    /// The word that counts the late runs of a RISC, `None` for the one that waits.
+    /// Returns the word that counts the late runs of a RISC; `None` for RISC 0, which waits for the
+    /// others.
     #[must_use]
     pub const fn late_runs(risc_index: usize) -> Option<usize> {
         match risc_index {
@@ -209,16 +214,18 @@ pub mod ext {
     const _: () = assert!(CONSUMED + RISCS_PER_CORE == 64);
 }
 
-/// Words of upstream's debug dump in the 64-word vector: each RISC fills one of two buffers, and
-/// waits when it is full until the host has given it the other one.
+/// Words of upstream's debug dump in the 64-word vector.
+///
+/// Each RISC fills one of two buffers. When the buffer is full, the RISC waits until the host gives
+/// it the other buffer.
 ///
 /// | word | writer | meaning |
 /// |---|---|---|
-/// | 8 | host of ours | which buffers were given |
-/// | 9..14 | host of ours | how far each RISC's buffer was read |
-/// | 60..65 | host; a RISC that waits | address of each RISC's buffer, or that it is full |
+/// | 8 | kprof's host | the buffer that each RISC was given last |
+/// | 9..14 | kprof's host | words of each RISC's buffer that were read |
+/// | 60..65 | host; a RISC that waits | address of each RISC's buffer, or `STALLED` if it is full |
 ///
-/// The last of these lies behind the vector, in the first word of the vector of RISC 0.
+/// Word 64 is outside of the control vector: it is the first word of the L1 vector of RISC 0.
 ///
 /// # Compatibility
 /// `DRAM_PROFILER_ADDRESS_BR_ER_0` to `_T2_0` and `DRAM_PROFILER_ADDRESS_STALLED` of
@@ -229,12 +236,12 @@ pub mod debug_dump {
 
     /// Per RISC: address of the buffer that it fills, 0 if it has none.
     pub const BUFFER_ADDRESS: usize = 60;
-    /// Value of [`BUFFER_ADDRESS`] from when the buffer is full until the host gives another.
+    /// Value of [`BUFFER_ADDRESS`] while the buffer is full and the host has not given another one.
     pub const STALLED: u32 = 0xFFFF_FFFF;
-    /// Bit r: the host has last given RISC r its second buffer.
+    /// Bit r: the buffer that the host gave RISC r last is its second one.
     pub const GIVEN_BUFFERS: usize = 8;
-    /// Bit of [`GIVEN_BUFFERS`]: the host has given the last RISC a buffer, which nothing else
-    /// tells when that is full.
+    /// Bit of [`GIVEN_BUFFERS`]: the host has given the last RISC a buffer. No other word shows
+    /// this once that buffer is full.
     pub const LAST_RISC_HAS_BUFFER: u32 = 1 << 31;
     /// Per RISC: words of its buffer that the host has read.
     pub const READ_TO: usize = 9;

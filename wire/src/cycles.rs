@@ -39,7 +39,8 @@ impl Cycles {
         self.0 as u32
     }
 
-    /// The part of this time that a marker with `bits` bits of time can carry.
+    /// Returns the lowest `bits` bits: the part of the time that a marker with `bits` bits of time
+    /// can carry.
     ///
     /// ```
     /// use wire::Cycles;

@@ -1,4 +1,4 @@
-//! Where markers lie in DRAM, computed from the program support count.
+//! Location of markers in DRAM, computed from the program support count.
 //!
 //! A chip's cores are numbered (flat id) and dealt to DRAM banks in blocks; a core owns
 //! one lane per RISC inside its bank:
@@ -14,7 +14,7 @@
 
 use crate::{risc::RISCS_PER_CORE, vector};
 
-/// Programs that a lane holds unless the user asks otherwise.
+/// Default number of programs that a lane holds.
 pub const DEFAULT_PROGRAM_SUPPORT_COUNT: u32 = 1000;
 
 /// Sum zones per RISC and launch.
@@ -33,7 +33,7 @@ pub const fn bytes_per_program(sums_enabled: bool) -> u32 {
     RUN_BYTES + sums * MARKER_BYTES
 }
 
-/// The program support count that upstream would use when asked for `count`.
+/// Returns the program support count that upstream uses for a requested `count`.
 ///
 /// A lane must hold more than one full L1 vector, so small counts are raised.
 ///
@@ -49,7 +49,7 @@ pub const fn effective_support_count(count: u32, sums_enabled: bool) -> u32 {
     if count <= VECTOR_BYTES / per_program { VECTOR_BYTES.div_ceil(per_program) } else { count }
 }
 
-/// Sizes and places of all lanes of one chip.
+/// Sizes and locations of all lanes of one chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DramGeometry {
     lane_words: u32,
@@ -57,14 +57,14 @@ pub struct DramGeometry {
     bank_count: u32,
 }
 
-/// Why no geometry can be computed.
+/// Error of a geometry that cannot be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeometryError {
     /// The chip is described without cores or without DRAM banks.
     NothingToPlace,
     /// A bank would need more bytes than 32 bits can address.
     TooLarge {
-        /// The count that was asked for.
+        /// The requested count.
         program_support_count: u32,
     },
 }
@@ -153,7 +153,7 @@ impl DramGeometry {
         self.lane_bytes() * LANES_PER_CORE * self.cores_per_bank
     }
 
-    /// The bank of a core's lanes and the offset of a RISC's lane in the bank's region.
+    /// Returns the bank of a core's lanes and the offset of a RISC's lane in the bank's region.
     #[must_use]
     pub const fn lane(&self, flat_id: u32, risc_index: u32) -> LanePlace {
         let core_in_bank = flat_id % self.cores_per_bank;
@@ -165,7 +165,7 @@ impl DramGeometry {
     }
 }
 
-/// Where a lane begins.
+/// Start of a lane in DRAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LanePlace {
     /// Index of the DRAM bank.

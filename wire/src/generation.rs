@@ -1,20 +1,20 @@
 //! Generations of the format, as data.
 //!
-//! Nothing in the memory itself says which generation wrote it, except the signature of
-//! our own runtime. Choosing one is the reader's job, not this module's.
+//! The memory itself does not show which generation wrote it, except for the signature of kprof's
+//! own runtime. The reader chooses the generation, not this module.
 
 use crate::{control::ControlLayout, marker::HeaderLayout, run::IdPacking};
 
 /// Everything that differs between upstream's released formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generation {
-    /// A name for messages and options.
+    /// Name in messages and options.
     pub name: &'static str,
-    /// Where the words of the control vector lie.
+    /// Layout of the control vector.
     pub control: ControlLayout,
-    /// How a run header packs RISC, core and trace counter.
+    /// Packing of RISC, core and trace counter in a run header.
     pub id_packing: IdPacking,
-    /// How a marker header is divided between id and time.
+    /// Division of a marker header into id and time.
     pub header: HeaderLayout,
 }
 

@@ -1,6 +1,6 @@
-//! Run host ids: which program a run belongs to, as reports number programs.
+//! Run host ids: the program numbers in reports.
 
-/// A program id as reports show it.
+/// Program id of a run, in the form that reports show.
 ///
 /// ```text
 ///  31        30 .. 10      9 .. 0
@@ -10,8 +10,8 @@
 /// ```
 ///
 /// # Compatibility
-/// `tt_metal_profiler.cpp`. Today the device carries the base id and the reader encodes
-/// it; until the end of 2025 the dispatcher sent the encoded form.
+/// `tt_metal_profiler.cpp`. The device records the base id, and the reader encodes it. Until the
+/// end of 2025, the dispatcher sent the encoded form.
 ///
 /// ```
 /// use wire::RunHostId;

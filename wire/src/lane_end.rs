@@ -1,4 +1,4 @@
-//! The word that says where a lane ends, and whether it has begun anew.
+//! The control word for the end of a lane, which also records whether the lane has turned.
 //!
 //! ```text
 //! 31 .. 17          16 .. 0
@@ -7,16 +7,18 @@
 //! +-----------------+-------------+
 //! ```
 //!
-//! A lane is filled from its first word on. When a run finds no room at its end, and the host has
-//! read more words at its beginning than the run has, the run goes there, and the word where the
-//! lane ended is kept beside the new end: the lane has turned. From then on the device stays below
-//! what the host has not read of the time before, and never reaches it: a host that has read up
-//! to a word beyond the end has not followed yet, any other has.
+//! A lane is filled from its first word on. If a run does not fit after the end, and the host has
+//! read more words at the beginning of the lane than the run needs, the run is written at the
+//! beginning: the lane has turned. The field `turned at` keeps the end that the lane had before.
+//! From then on, the new end stays below the first word that the host has not read. So a read
+//! position beyond the end belongs to a host that has not turned yet; any other read position
+//! belongs to a host that has.
 //!
-//! A lane that no host reads while it is filled never turns, and the word is its end alone.
+//! A lane that no host reads while it is filled never turns. Its control word holds only the end.
 //!
 //! # Compatibility
-//! Upstream's `HOST_BUFFER_END_INDEX`, which counts words. Its host reads a lane that has not turned.
+//! Upstream's `HOST_BUFFER_END_INDEX`, which counts words. Upstream's host can read a lane that has
+//! not turned.
 
 use crate::vector::VECTOR_WORDS;
 
@@ -34,14 +36,14 @@ use crate::vector::VECTOR_WORDS;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LaneEnd {
-    /// Word behind the newest run.
+    /// Index of the word after the newest run.
     pub end: u32,
-    /// Word behind the last run before the lane began anew, if it has.
+    /// Index of the word after the last run before the lane turned, if it has turned.
     pub turned_at: Option<u32>,
 }
 
 impl LaneEnd {
-    /// Words of the largest lane that can turn.
+    /// Size of the largest lane that can turn, in words.
     pub const TURNING_LANE_WORDS_MAX: u32 = END_MASK - 2 * LARGEST_RUN;
 
     /// Reads the control word of a lane of `lane_words` words.
@@ -63,8 +65,8 @@ impl LaneEnd {
         }
     }
 
-    /// The words that a host has not read which stands before word `read`: those of the time
-    /// before the lane turned, then the others.
+    /// Returns the ranges of words that a host with read position `read` has not read: first those
+    /// written before the lane turned, then the others.
     #[must_use]
     pub const fn unread(self, read: u32) -> [core::ops::Range<u32>; 2] {
         match self.turned_at {

@@ -1,23 +1,21 @@
-//! The profiler's memory format, spoken once.
+//! The profiler's memory format, defined in one crate.
 //!
-//! Everything that a RISC writes into L1 and DRAM and that a host reads back is
-//! defined here and nowhere else: no other crate knows a bit position. The crate
-//! has no dependencies, needs no allocator and cannot fail: unknown values are
-//! values.
+//! All data that a RISC writes into L1 and DRAM for a host is defined here and nowhere else: no
+//! other crate knows a bit position. The crate has no dependencies, needs no allocator and cannot
+//! fail: unknown values are kept as they are. "Upstream" is TT-Metal's own profiler.
 //!
 //! # Map
 //!
 //! | question | module |
 //! |---|---|
-//! | How do two words say "zone 0xB765 began at cycle t"? | [`marker`] |
+//! | How do two words encode "zone 0xB765 began at cycle t"? | [`marker`] |
 //! | Which packet types exist, how long is each? | [`packet`] |
 //! | Where do runs begin, and which core, RISC and program do they belong to? | [`run`] |
-//! | What do the 64 bits of a NoC event say? | [`noc_event`] |
+//! | What do the 64 bits of a NoC event mean? | [`noc_event`] |
 //! | Which memory does a kernel lock? | [`scoped_lock`] |
 //! | What lies in a RISC's 512-word L1 vector? | [`vector`] |
 //! | What lies in a core's control vector? | [`control`] |
-//! | How do records leave a core while kernels run? | [`stream`] |
-//! | How far is a lane filled, and where did it begin anew? | [`lane_end`] |
+//! | How far is a lane filled, and where did it turn? | [`lane_end`] |
 //! | Where in DRAM is a RISC's buffer, and how large is it? | [`dram`] |
 //! | How are lost records counted? | [`loss`], [`control::ext`] |
 //! | How does a zone's name become a 16-bit id? | [`zone`] |
@@ -28,8 +26,8 @@
 //!
 //! # One run in a lane
 //!
-//! A lane is the part of DRAM that belongs to one RISC of one core. It holds runs
-//! back to back; a run is what one launch (or one push within a launch) left behind:
+//! A lane is the part of DRAM that belongs to one RISC of one core. It holds runs back to back. A
+//! run holds the markers of one launch, or of one push within a launch:
 //!
 //! ```text
 //! word  0   1     2        3         4 .. 5    6 .. 7    8 .. 9       10 .. 11    12 ..
@@ -43,9 +41,9 @@
 //!
 //! # Compatibility
 //!
-//! The generation written is that of `tt_metal/hw/inc/hostdev/profiler_common.h` and
-//! `tt_metal/hw/inc/api/debug/kernel_profiler.hpp` of 2026 ([`generation::CURRENT`]).
-//! The 32-word control vector that came before it can be read ([`generation::LEGACY`]).
+//! The format written is that of `tt_metal/hw/inc/hostdev/profiler_common.h` and
+//! `tt_metal/hw/inc/api/debug/kernel_profiler.hpp` of 2026 ([`generation::CURRENT`]). The 32-word
+//! control vector that came before it can be read ([`generation::LEGACY`]).
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,14 +1,14 @@
-//! Records that found no room in L1, as the control vector counts them.
+//! Counts of the records that found no room in L1, from the control vector.
 //!
-//! Upstream has one bit per RISC for "DRAM was full" and nothing for "L1 was full". Our runtime
-//! counts in words that upstream reserves ([`ext`]): what L1 did not take, by RISC and kind of
-//! record, and what DRAM did not take, in markers. The total of a sum zone has its room reserved:
-//! by the Rust runtime when a launch begins, by the C++ header when its accumulator is first used. If
-//! there is none left then, the total counts as one lost zone.
+//! Upstream has one bit per RISC for "DRAM was full" and nothing for "L1 was full". kprof's runtime
+//! counts losses in words that upstream reserves ([`ext`]): records that found no room in L1 by
+//! RISC and kind, and markers that found no room in DRAM. Room for the total of a sum zone is
+//! reserved in advance: by the Rust runtime when a launch begins, by the C++ header when the zone's
+//! accumulator is first used. If no room is left at that time, the total counts as one lost zone.
 
 use crate::control::ext;
 
-/// A kind of record that can find no room in L1.
+/// Kind of a record that is lost when L1 is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LossKind {
     /// A zone, start and end together.
@@ -23,7 +23,8 @@ impl LossKind {
     /// Every kind, in the order of their control words.
     pub const ALL: [Self; 3] = [Self::Zone, Self::Data, Self::Event];
 
-    /// The control word that counts this kind for RISC 0; those of the other RISCs follow.
+    /// Returns the control word that counts this kind for RISC 0. The words of the other RISCs
+    /// follow it.
     #[must_use]
     pub const fn control_word(self) -> usize {
         match self {
@@ -34,12 +35,13 @@ impl LossKind {
     }
 }
 
-/// Lost records by kind, or the counters of one RISC. A zone counts once, start and end together.
+/// Numbers of lost records by kind, or the loss counters of one RISC. A zone counts once, with its
+/// start and end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LossCounts {
-    /// Whole zones.
+    /// Lost zones.
     pub zones: u32,
-    /// Timestamped data of both sizes.
+    /// Lost timestamped data of both sizes.
     pub data: u32,
     /// Events.
     pub events: u32,

@@ -1,4 +1,4 @@
-//! Markers: two words that say what happened and when.
+//! Markers: two words that hold an event and its time.
 //!
 //! ```text
 //! header  31   30 .. 28      27 .. 12    11 .. 0
@@ -11,9 +11,9 @@
 //!        +-------------------------------------+
 //! ```
 //!
-//! The split between id and time is [`HeaderLayout`], since an announced successor
-//! gives 18 bits to the id. Payload words follow their marker and are raw: they must be
-//! skipped by type, never tested for bit 31.
+//! [`HeaderLayout`] describes the split between id and time, since an announced successor of the
+//! format has 18 bits of id. Payload words follow their marker and hold raw data. A reader must
+//! skip them by packet type, and never test their bit 31.
 
 use crate::{Cycles, PacketKind, PacketType, ZoneId, cycles::TIMESTAMP_BITS};
 
@@ -27,7 +27,7 @@ pub const MARKER_WORDS: usize = 2;
 /// holds.
 pub const EMPTY_HEADER: u32 = 0x8000_0000;
 
-/// How a header word is divided between id and time.
+/// Division of a header word into id and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HeaderLayout {
     /// Bits of the header that carry the time's high part, counted from bit 0.
@@ -112,7 +112,7 @@ impl Header {
         PacketType(((self.0 >> TYPE_SHIFT) & 0x7) as u8)
     }
 
-    /// The packet kind, `None` where the type is unknown.
+    /// The packet kind, `None` if the type is unknown.
     #[must_use]
     pub const fn kind(self) -> Option<PacketKind> {
         self.packet_type().kind()

@@ -1,37 +1,39 @@
 //! The 64 bits of a NoC event, as a device packs them.
 //!
-//! A NoC event is timestamped data under the id [`ZoneId::NOC_TRACING`](crate::ZoneId::NOC_TRACING).
-//! Its first byte is the kind; what the others mean depends on it:
+//! A NoC event is timestamped data under the id
+//! [`ZoneId::NOC_TRACING`](crate::ZoneId::NOC_TRACING). The first byte is the kind. It determines
+//! the meaning of the other bytes:
 //!
 //! | bits | event of the tile's own NoC | fabric packet | part of a scatter | route along a line |
 //! |---|---|---|---|---|
 //! | 0..8 | kind | kind | kind | kind |
-//! | 8..16, 16..24 | target x, y | target x, y | target x, y | the packet's word |
-//! | 24..32 | multicast's other corner, x | likewise | 0 | the packet's word |
-//! | 32..40 | the same, y | likewise | bytes, low half | the packet's word |
+//! | 8..16, 16..24 | target x, y | target x, y | target x, y | route word |
+//! | 24..32 | multicast's other corner, x | multicast's other corner, x | 0 | route word |
+//! | 32..40 | multicast's other corner, y | multicast's other corner, y | bytes, low half | route word |
 //! | 40..44, 44..48 | network + 1, virtual channel | network + 1, form of the route | bytes, high half | 0 |
 //! | 48..60 | payload in units of 32 bytes | 0 | 48..56: parts, 56..60: network + 1, 60..64: form | 0 |
 //! | 60 | posted | 0 | | 0 |
 //!
-//! The form of 16 bytes has a second value behind an event of the tile's own NoC: [`NocTrailer`].
+//! A record with 16 bytes of data has a second value after an event of the tile's own NoC: a
+//! [`NocTrailer`].
 //!
 //! # Compatibility
-//! `event_metadata.hpp` of tt-metal 0.81. Before, the payload had eight bits and `posted` was bit
-//! 56; below 8,192 bytes, unposted events are the same in both.
+//! `event_metadata.hpp` of tt-metal 0.81. In earlier versions, the payload had eight bits and
+//! `posted` was bit 56. Non-posted events below 8,192 bytes are equal in both forms.
 
 /// Kind of a NoC event, with its number in this format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum NocEventKind {
-    /// Read of bytes.
+    /// Read of a number of bytes.
     Read = 1,
     /// Setting of the state of reads.
     ReadSetState = 2,
     /// Setting of the transaction id of reads.
     ReadSetTrid = 3,
-    /// Read from where the state says.
+    /// Read that uses the state set before.
     ReadWithState = 4,
-    /// Read from where the state says, under a transaction id.
+    /// Read that uses the state set before, under a transaction id.
     ReadWithStateAndTrid = 5,
     /// Beginning of a wait for reads.
     ReadBarrierStart = 6,
@@ -43,7 +45,7 @@ pub enum NocEventKind {
     ReadDramShardedSetState = 9,
     /// Read from a DRAM shard.
     ReadDramShardedWithState = 10,
-    /// Write of bytes.
+    /// Write of a number of bytes.
     Write = 11,
     /// Setting of the transaction id of writes.
     WriteSetTrid = 12,
@@ -55,11 +57,11 @@ pub enum NocEventKind {
     WriteMulticast = 15,
     /// Setting of the state of writes.
     WriteSetState = 16,
-    /// Write to where the state says.
+    /// Write that uses the state set before.
     WriteWithState = 17,
     /// Setting of the state of writes under a transaction id.
     WriteWithTridSetState = 18,
-    /// Write to where the state says, under a transaction id.
+    /// Write that uses the state set before, under a transaction id.
     WriteWithTridWithState = 19,
     /// Beginning of a wait for writes.
     WriteBarrierStart = 20,
@@ -67,11 +69,11 @@ pub enum NocEventKind {
     WriteBarrierEnd = 21,
     /// Wait for the writes of a transaction id.
     WriteBarrierWithTrid = 22,
-    /// Wait until writes have left.
+    /// Wait until writes have left the tile.
     WriteFlush = 23,
-    /// Wait until the writes of a transaction id have left.
+    /// Wait until the writes of a transaction id have left the tile.
     WriteFlushWithTrid = 24,
-    /// Wait for everything.
+    /// Wait for all outstanding transfers.
     FullBarrier = 25,
     /// Wait for atomic operations.
     AtomicBarrier = 26,
@@ -99,11 +101,11 @@ pub enum NocEventKind {
     FabricMulticastWrite = 37,
     /// Fabric packet that increments a semaphore of a rectangle of tiles.
     FabricMulticastAtomicInc = 38,
-    /// Fabric packet that writes to several places of one chip.
+    /// Fabric packet that writes to several destinations on one chip.
     FabricUnicastScatterWrite = 39,
     /// Route of a fabric packet along a line.
     FabricRoutingFields1d = 40,
-    /// Mark that the route of a fabric packet on a mesh is not recorded.
+    /// Note that the route of a fabric packet on a mesh is not recorded.
     FabricRoutingUnavailable2d = 41,
 }
 
@@ -135,7 +137,7 @@ impl NocEventKind {
         )
     }
 
-    /// Returns the counter of the NoC whose value stands in a [`NocTrailer`]; `None` if 0 does.
+    /// Returns the NoC counter whose value a [`NocTrailer`] holds; `None` if it holds 0 instead.
     ///
     /// # Compatibility
     /// `createNocEventDstTrailer`.
@@ -168,17 +170,17 @@ impl NocEventKind {
     }
 }
 
-/// Target of an event as its NoC counts.
+/// Target of an event, in coordinates of its NoC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NocTarget {
-    /// Column and row; those where a rectangle begins.
+    /// Column and row of the tile, or of a rectangle's first corner.
     pub first: [i8; 2],
-    /// Column and row of a rectangle's end.
+    /// Column and row of a rectangle's last corner.
     pub last: [i8; 2],
 }
 
 impl NocTarget {
-    /// No tile in particular.
+    /// No target.
     pub const NONE: Self = Self { first: [-1, -1], last: [0, 0] };
 
     /// Returns the tile that a NoC address names.
@@ -193,14 +195,15 @@ impl NocTarget {
         Self { first: pair(address >> ADDRESS_BITS), last: [0, 0] }
     }
 
-    /// Returns the rectangle that a multicast address names: its end stands below its beginning.
+    /// Returns the rectangle that a multicast address names. The address holds the last corner in
+    /// its lower bits and the first corner above them.
     #[must_use]
     pub const fn rectangle(address: u64) -> Self {
         let last = address >> ADDRESS_BITS;
         Self { first: pair(last >> (2 * COORDINATE_BITS)), last: pair(last) }
     }
 
-    /// Returns the target that a NoC address means for an event of this kind.
+    /// Returns the target of an event of this kind at a NoC address.
     #[must_use]
     pub const fn of(kind: NocEventKind, address: u64) -> Self {
         if kind.is_multicast() { Self::rectangle(address) } else { Self::tile(address) }
@@ -218,22 +221,22 @@ const fn pair(coordinates: u64) -> [i8; 2] {
 /// An event of the tile's own NoC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalNocEvent {
-    /// Kind, none of the fabric's.
+    /// Kind; not a kind of fabric packet.
     pub kind: NocEventKind,
     /// Target.
     pub target: NocTarget,
-    /// Payload in bytes; recorded in units of 32, rounded up, up to 131,040.
+    /// Payload in bytes; recorded in units of 32 bytes, rounded up, at most 131,040.
     pub byte_count: u32,
     /// Virtual channel, -1 for none.
     pub virtual_channel: i8,
-    /// True if nobody waits for its acknowledgement.
+    /// True for a posted transfer, which is not acknowledged.
     pub is_posted: bool,
-    /// Network; anything but 1 counts as 0.
+    /// Number of the NoC; every value but 1 counts as 0.
     pub noc: u8,
 }
 
 impl LocalNocEvent {
-    /// An event without a target and without bytes: a wait.
+    /// Returns an event without a target and without bytes: a wait.
     #[must_use]
     pub const fn without_address(kind: NocEventKind, is_posted: bool, noc: u8) -> Self {
         let target = NocTarget::NONE;
@@ -273,22 +276,22 @@ impl LocalNocEvent {
     }
 }
 
-/// Counter of a NoC, by its index among those of a tile's interface.
+/// NoC counter, by its index among the counters of a tile's network interface.
 ///
 /// # Compatibility
 /// `NIU_MST_*` of `noc_parameters.h`, the same on Wormhole and Blackhole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum NocCounter {
-    /// Packets of reads that have arrived.
+    /// Packets received for reads.
     ReadResponses = 2,
-    /// Packets of writes that are acknowledged.
+    /// Packets sent for non-posted writes, which are acknowledged.
     WritesSent = 10,
-    /// Packets of posted writes.
+    /// Packets sent for posted writes.
     PostedWritesSent = 11,
 }
 
-/// Second value of an event's form of 16 bytes: where in the tiles, and a counter of the NoC.
+/// Second value of an event with 16 bytes of data: addresses within the tiles, and a NoC counter.
 ///
 /// ```
 /// use wire::noc_event::NocTrailer;
@@ -297,11 +300,11 @@ pub enum NocCounter {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NocTrailer {
-    /// Address in the tile itself, of which 24 bits are recorded.
+    /// Address in the tile itself; 24 bits are recorded.
     pub local_address: u32,
-    /// Address in the other tiles, of which 24 bits are recorded: one in DRAM is known modulo 16 MiB.
+    /// Address in the other tiles; 24 bits are recorded, so a DRAM address is known modulo 16 MiB.
     pub remote_address: u32,
-    /// Value of the kind's counter before the transfer, of which 12 bits are recorded.
+    /// Value of the kind's counter before the transfer; 12 bits are recorded.
     pub noc_counter: u32,
 }
 
@@ -310,7 +313,8 @@ impl NocTrailer {
     #[must_use]
     #[inline(always)]
     pub const fn pack(self) -> u64 {
-        /// Address by 4 in 22 bits, and the two bits below in four.
+        /// Packs an address: 22 bits hold the address divided by 4, the next four bits hold the
+        /// remainder.
         const fn address(address: u32) -> u64 {
             (address >> 2 & 0x3F_FFFF | (address & 3) << 22) as u64
         }
@@ -351,8 +355,8 @@ pub const fn pack_fabric(
     words(high, places(kind, target))
 }
 
-/// Packs one target of a fabric packet that writes to several places. `byte_count` is 0 for the
-/// last one, which takes what is left.
+/// Packs one target of a fabric packet that writes to several destinations. `byte_count` is 0 for
+/// the last target, which receives the remaining bytes.
 #[must_use]
 #[inline(always)]
 pub const fn pack_fabric_scatter(
@@ -368,14 +372,14 @@ pub const fn pack_fabric_scatter(
     words(high, places(NocEventKind::FabricUnicastScatterWrite, target))
 }
 
-/// Packs the route of the fabric packet before, along a line.
+/// Packs the route, along a line, of the preceding fabric packet.
 #[must_use]
 #[inline(always)]
 pub const fn pack_fabric_line(route: u32) -> u64 {
     (NocEventKind::FabricRoutingFields1d as u64) | (route as u64) << 8
 }
 
-/// Mark that the route of the fabric packet before is not recorded.
+/// Event for a preceding fabric packet whose route is not recorded.
 pub const FABRIC_ROUTE_UNAVAILABLE: u64 = NocEventKind::FabricRoutingUnavailable2d as u64;
 
 /// The low word of an event with a target.
@@ -397,9 +401,9 @@ const fn words(high: u32, low: u32) -> u64 {
     (high as u64) << 32 | low as u64
 }
 
-/// Bytes of a unit of the payload.
+/// Bytes of one payload unit.
 const CHUNK_BYTES: u32 = 32;
-/// Most units that an event can tell.
+/// Maximum number of payload units in an event.
 const CHUNKS_MAX: u32 = (1 << 12) - 1;
 
 #[cfg(test)]
@@ -421,7 +425,7 @@ mod tests {
 
     #[test]
     fn a_multicast_names_both_corners_and_its_bytes_are_rounded_up() {
-        // By hand: kind 15, (1,2) to (9,8), network 1 is 2, channel 4, 256 units, posted.
+        // Packed by hand: kind 15, (1,2) to (9,8), NoC 1 as 2, channel 4, 256 units, posted.
         assert_eq!(multicast(8_161), 0x1100_4208_0902_010F);
         assert_eq!(multicast(0) >> 48, 0x1000);
         assert_eq!(multicast(1) >> 48, 0x1001);
@@ -432,7 +436,7 @@ mod tests {
     #[test]
     fn a_wait_has_no_target_and_a_strange_network_is_the_first() {
         let wait = |noc| LocalNocEvent::without_address(NocEventKind::SemaphoreWait, false, noc);
-        // Of a capture of a Blackhole; upstream passes -1 for the network.
+        // From a capture of a Blackhole; upstream passes -1 as the number of the NoC.
         assert_eq!(wait(255).pack(), 264_982_319_071_004);
         assert_eq!(wait(1).pack() - wait(0).pack(), 1 << 40);
     }
@@ -448,7 +452,7 @@ mod tests {
     #[test]
     fn counters_are_those_of_upstreams_trailer() {
         use NocCounter::{PostedWritesSent, ReadResponses, WritesSent};
-        // By their numbers in `noc_event_profiler.hpp`; any other kind has none.
+        // Numbers of kinds as in `noc_event_profiler.hpp`; all other kinds have no counter.
         let (writes, reads) = ([11, 13, 15, 17, 19, 30, 31], [1, 4, 5]);
         use NocEventKind::*;
         let kinds: [&[NocEventKind]; 6] = [

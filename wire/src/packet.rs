@@ -43,7 +43,7 @@ pub enum PacketKind {
 }
 
 impl PacketKind {
-    /// Returns the kind with this number; the last one for any number above.
+    /// Returns the kind with this number; the last kind for any greater number.
     ///
     /// ```
     /// assert_eq!(wire::PacketKind::numbered(4), wire::PacketKind::TimestampedEvent);
@@ -77,7 +77,7 @@ impl PacketKind {
         PacketType(self as u8)
     }
 
-    /// Words after the two of the marker itself. Data goes high word first.
+    /// Number of payload words after the marker's own two words. Data starts with its high word.
     #[must_use]
     pub const fn payload_words(self) -> usize {
         match self {
@@ -95,7 +95,7 @@ impl PacketKind {
 
     /// The name in the `type` column of a device log.
     ///
-    /// Both sizes of data have one name there: a log line holds 64 bits of data at most.
+    /// Both sizes of data have the same name: a log line holds at most 64 bits of data.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {

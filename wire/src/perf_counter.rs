@@ -1,4 +1,4 @@
-//! Hardware counters: the groups that are switched on by bits, and the data of a record.
+//! Hardware counters: bits that enable their groups, and the data of a record.
 //!
 //! # Compatibility
 //! `PROFILE_PERF_COUNTERS_*` and `union PerfCounter` of TT-Metal's `perf_counters.hpp`.
@@ -17,7 +17,8 @@ pub const L1: [u32; 6] = [1 << 3, 1 << 4, 1 << 6, 1 << 7, 1 << 8, 1 << 9];
 /// Bits of all banks of L1.
 const ALL_OF_L1: u32 = L1[0] | L1[1] | L1[2] | L1[3] | L1[4] | L1[5];
 
-/// Returns groups that can be counted at once: of several banks of L1, the lowest.
+/// Returns the groups that can be counted at the same time. Of several L1 banks, only the lowest is
+/// kept.
 ///
 /// ```
 /// use wire::perf_counter::{FPU, L1, countable};

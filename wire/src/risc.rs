@@ -14,14 +14,14 @@ pub const RISCS_PER_CORE: usize = 5;
 pub enum CoreKind {
     /// A compute tile: BRISC, NCRISC and three TRISCs.
     Tensix,
-    /// An Ethernet tile with a link, one ERISC read.
+    /// An Ethernet tile with a link; one ERISC is read.
     ActiveEth,
-    /// An Ethernet tile without a link, one ERISC read.
+    /// An Ethernet tile without a link; one ERISC is read.
     IdleEth,
 }
 
 impl CoreKind {
-    /// How many RISCs of such a core have a lane of markers.
+    /// Returns how many RISCs of such a core have a lane of markers.
     #[must_use]
     pub const fn risc_count(self) -> usize {
         match self {
@@ -30,7 +30,7 @@ impl CoreKind {
         }
     }
 
-    /// The processor with this index, or `None` where the core has no such processor.
+    /// The processor with this index, or `None` if the core has no such processor.
     ///
     /// ```
     /// use wire::{CoreKind, Risc};
@@ -178,8 +178,8 @@ impl Risc {
         LABELS[self as usize]
     }
 
-    /// Returns true for a processor of a Quasar. None of them is simulated or read from a chip; device
-    /// logs have them.
+    /// Returns true for a processor of a Quasar. Such processors occur only in device logs: they
+    /// are neither simulated nor read from a chip.
     ///
     /// ```
     /// use wire::Risc;
@@ -223,7 +223,7 @@ impl Risc {
     }
 }
 
-/// Data-movement processors of a Quasar's core, which come before its TRISCs.
+/// Number of data-movement processors of a Quasar core, which precede its TRISCs.
 const QUASAR_MOVERS: usize = 8;
 
 /// The names that reports use, in the order of [`Risc::ALL`].

@@ -1,4 +1,4 @@
-//! The four words that begin a run: whose markers follow, and of which program.
+//! Run headers: the four words at the start of a run, with core, RISC and program of its markers.
 //!
 //! ```text
 //! word 0  ID_HH  0                                      31 bits clear: no marker looks so
@@ -7,8 +7,9 @@
 //! word 3  ID_LL  program id as launched
 //! ```
 //!
-//! The generation is ours: that of the core's lanes ([`crate::control::ext::GENERATION`]), modulo
-//! 8. A run whose generation is not that of the lanes was left by an earlier one.
+//! The generation is an extension of kprof: modulo 8, it is the generation of the core's lanes
+//! ([`crate::control::ext::GENERATION`]). A run with another generation is left over from earlier
+//! lanes.
 //!
 //! # Compatibility
 //! Upstream leaves bits 31 .. 29 of word 2 clear and its reader masks them away.
@@ -21,7 +22,7 @@ pub const ID_LH: usize = 2;
 /// Index of the word that holds the program id.
 pub const ID_LL: usize = 3;
 
-/// Where the fields of word 2 lie.
+/// Positions of the fields in word 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct IdPacking {
     /// Bits of the RISC index, from bit 0.
@@ -34,7 +35,7 @@ impl IdPacking {
     /// 3 bits of RISC, 8 of core, 16 of trace counter, no generation: before 2026.
     pub const RISC3: Self = Self { risc_bits: 3 };
 
-    /// Packs the three fields of upstream; what does not fit its field is cut off.
+    /// Packs the three fields of upstream; bits that do not fit their field are cut off.
     #[must_use]
     pub const fn pack(self, risc_index: u32, flat_id: u32, trace_counter: u32) -> u32 {
         (risc_index & self.risc_mask())
@@ -66,7 +67,7 @@ impl IdPacking {
         TRACE_MASK << self.trace_shift()
     }
 
-    /// The generation in word 2; 0 where nobody writes one.
+    /// The generation in word 2; 0 if the packing has no generation.
     #[must_use]
     pub const fn generation(self, id_lh: u32) -> u32 {
         match self {
@@ -75,7 +76,7 @@ impl IdPacking {
         }
     }
 
-    /// A generation, modulo 8, as word 2 has it; 0 where nobody writes one.
+    /// Returns the field of word 2 for a generation, modulo 8; 0 if the packing has no generation.
     #[must_use]
     pub const fn generation_field(self, generation: u32) -> u32 {
         match self {
@@ -110,9 +111,10 @@ pub struct RunHeader {
     pub flat_id: u32,
     /// How many trace replays the core had seen, 0 outside of replays.
     pub trace_counter: u32,
-    /// Generation of the core's lanes modulo [`GENERATIONS`], 0 where the runtime is upstream's.
+    /// Generation of the core's lanes modulo [`GENERATIONS`]; 0 if upstream's runtime wrote the
+    /// run.
     pub generation: u32,
-    /// Program id as the launch carried it.
+    /// Program id that the launch carried.
     pub program_id: u32,
 }
 

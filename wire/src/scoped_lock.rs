@@ -1,6 +1,7 @@
-//! The 64 bits of a lock's event: memory of a tile that a kernel uses for a while.
+//! Lock events: 64 bits that record when a kernel locks or unlocks memory of its tile.
 //!
-//! It is timestamped data under the id [`ZoneId::NOC_DEBUGGING`](crate::ZoneId::NOC_DEBUGGING).
+//! A lock event is timestamped data under the id
+//! [`ZoneId::NOC_DEBUGGING`](crate::ZoneId::NOC_DEBUGGING).
 //!
 //! | bits | |
 //! |---|---|
@@ -16,17 +17,17 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum LockEventKind {
-    /// A circular buffer's pages are locked.
+    /// Pages of a circular buffer are locked.
     CbLock = 0,
-    /// They are free again.
+    /// Pages of a circular buffer are unlocked.
     CbUnlock = 1,
     /// A range of memory is locked.
     MemLock = 2,
-    /// It is free again.
+    /// A range of memory is unlocked.
     MemUnlock = 3,
     /// Pages of a dataflow buffer are locked.
     DfbLock = 4,
-    /// They are free again.
+    /// Pages of a dataflow buffer are unlocked.
     DfbUnlock = 5,
     /// A dataflow buffer begins to own a range of memory.
     DfbRegionStart = 6,
@@ -62,7 +63,7 @@ impl LockEventKind {
         }
     }
 
-    /// Returns the event that frees what this one locks; `None` of any other.
+    /// Returns the kind that unlocks what this kind locks; `None` if this kind is no lock.
     #[must_use]
     pub const fn unlock(self) -> Option<Self> {
         match self {
@@ -81,12 +82,12 @@ pub struct LockEvent {
     pub kind: LockEventKind,
     /// First address in L1.
     pub address: u32,
-    /// Bytes from there on.
+    /// Size in bytes.
     pub byte_count: u32,
 }
 
 impl LockEvent {
-    /// Packs the event. Numbers above [`FIELD_MAX`] are recorded as that.
+    /// Packs the event. Numbers above [`FIELD_MAX`] are recorded as [`FIELD_MAX`].
     ///
     /// ```
     /// use wire::scoped_lock::{LockEvent, LockEventKind};
@@ -103,7 +104,7 @@ impl LockEvent {
         self.kind as u64 | field(self.address) << 8 | field(self.byte_count) << 32
     }
 
-    /// Reads an event; `None` if its kind has no meaning. The upper eight bits are not looked at.
+    /// Reads an event; `None` if its kind is unknown. The upper eight bits are ignored.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "fields have 24 bits")]
     pub const fn unpack(bits: u64) -> Option<Self> {
@@ -117,7 +118,7 @@ impl LockEvent {
     }
 }
 
-/// Greatest number that an event holds; it stands for more, too.
+/// Greatest address or size in an event; greater numbers are recorded as this one.
 pub const FIELD_MAX: u32 = (1 << 24) - 1;
 
 #[cfg(test)]

@@ -4,9 +4,9 @@
 //!
 //! | record | name | data |
 //! |---|---|---|
-//! | [`WaitTotal`] | [`WAIT_TOTAL_ZONE`] | 16 bytes: the waits of one kernel for one object that blocked, summed |
-//! | [`BlockedWait`] | [`WaitKind::zone_name`] | 16 bytes: one wait that blocked; its time is the wait's end |
-//! | [`Signal`] | [`SignalKind::zone_name`] | 8 bytes: what a wait elsewhere may end by |
+//! | [`WaitTotal`] | [`WAIT_TOTAL_ZONE`] | 16 bytes: sum of one kernel's blocked waits for one object |
+//! | [`BlockedWait`] | [`WaitKind::zone_name`] | 16 bytes: one wait that blocked; the record's time is the wait's end |
+//! | [`Signal`] | [`SignalKind::zone_name`] | 8 bytes: an action that may end a wait elsewhere |
 //!
 //! ```text
 //! first u64   63 .. 40     39 .. 32     31 .. 0
@@ -19,15 +19,16 @@
 //!            +-------------------------+------------+
 //! ```
 //!
-//! Where blocked waits and signals are recorded in windows of time alone ([`SyncWindows`]), the upper
-//! half of a blocked wait's second u64 says which windows: a [`WindowedWait`].
+//! If blocked waits and signals are recorded only in windows of time ([`SyncWindows`]), the upper
+//! half of a blocked wait's second u64 describes the windows: the record is a [`WindowedWait`].
 //!
 //! The key is the number of a circular buffer, the L1 address of a semaphore or the number of a
-//! NoC, as [`WaitKind::object`] says.
+//! NoC, depending on [`WaitKind::object`].
 //!
 //! # Compatibility
-//! Names and keys of signals are those of tt-metal's `synchronization_event_profiler.hpp` 0.81,
-//! whose waits are a zone of the same name with data called `<name>-KEY` ([`KEY_SUFFIX`]) in it.
+//! Names and keys of signals are those of `synchronization_event_profiler.hpp` in tt-metal 0.81. In
+//! tt-metal, a wait is a zone of the same name that contains data called `<name>-KEY`
+//! ([`KEY_SUFFIX`]).
 
 /// Name of the records of [`WaitTotal`].
 pub const WAIT_TOTAL_ZONE: &str = "SYNC-WAIT-TOTAL";
@@ -37,25 +38,25 @@ pub const CB_WAIT_ZONE: &str = "SYNC-CB-WAIT";
 pub const CB_RESERVE_ZONE: &str = "SYNC-CB-RESERVE";
 /// Name of waits for a semaphore.
 pub const SEM_WAIT_ZONE: &str = "SYNC-SEM-WAIT";
-/// Name of waits at a barrier of a NoC; which barrier, the record's kind says.
+/// Name of waits at a NoC barrier; the record's kind identifies the barrier.
 pub const NOC_BARRIER_ZONE: &str = "SYNC-NOC-BARRIER";
 /// Name of tiles put into a circular buffer.
 pub const CB_PUSH_ZONE: &str = "SYNC-CB-PUSH";
 /// Name of tiles taken from a circular buffer.
 pub const CB_POP_ZONE: &str = "SYNC-CB-POP";
-/// Name of changes of a semaphore of the tile itself.
+/// Name of changes to a semaphore of the tile itself.
 pub const SEM_SET_ZONE: &str = "SYNC-SEM-SET";
-/// Name of changes of a semaphore of other tiles.
+/// Name of changes to a semaphore of other tiles.
 pub const SEM_SET_REMOTE_ZONE: &str = "SYNC-SEM-SET-REMOTE";
-/// End of the name under which upstream records the key of a wait, within the wait's zone.
+/// Suffix of the name under which upstream records a wait's key, inside the wait's zone.
 pub const KEY_SUFFIX: &str = "-KEY";
 
-/// Sort of wait, with its number in this format. Other numbers are kept.
+/// Kind of a wait, by its number in this format. Unknown numbers are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct WaitKind(pub u8);
 
-/// Sort of object that a wait's key names.
+/// Kind of the object that a wait's key identifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaitObject {
     /// Circular buffer, by its number.
@@ -75,13 +76,13 @@ impl WaitKind {
     pub const SEM_WAIT: Self = Self(3);
     /// Wait for the data of reads.
     pub const NOC_READ_BARRIER: Self = Self(4);
-    /// Wait for the answers to writes.
+    /// Wait for the acknowledgements of writes.
     pub const NOC_WRITE_BARRIER: Self = Self(5);
-    /// Wait for the answers to atomic operations.
+    /// Wait for the acknowledgements of atomic operations.
     pub const NOC_ATOMIC_BARRIER: Self = Self(6);
-    /// Wait for everything that a NoC has under way.
+    /// Wait for all outstanding transfers of a NoC.
     pub const NOC_FULL_BARRIER: Self = Self(7);
-    /// Wait until writes have left.
+    /// Wait until writes have left the tile.
     pub const NOC_WRITE_FLUSH: Self = Self(8);
 
     /// Every known kind, in the order of their numbers.
@@ -112,7 +113,7 @@ impl WaitKind {
         })
     }
 
-    /// The sort of object that the key names, `None` for a number without a meaning.
+    /// The kind of object that the key identifies, `None` for a number without a meaning.
     #[must_use]
     pub const fn object(self) -> Option<WaitObject> {
         match self {
@@ -136,7 +137,7 @@ impl WaitKind {
     }
 }
 
-/// The waits of one kernel for one object that really blocked, summed.
+/// Sum of one kernel's waits for one object, without waits that did not block.
 ///
 /// ```
 /// use wire::wait::{WaitKind, WaitTotal};
@@ -147,13 +148,13 @@ impl WaitKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct WaitTotal {
-    /// Sort of wait.
+    /// Kind of the wait.
     pub kind: WaitKind,
     /// Number or address of the object.
     pub key: u32,
-    /// Cycles blocked; `u32::MAX` says that there were at least as many.
+    /// Cycles blocked; `u32::MAX` stands for this many or more.
     pub cycles: u32,
-    /// Number of waits that blocked; `u32::MAX` says that there were at least as many.
+    /// Number of waits that blocked; `u32::MAX` stands for this many or more.
     pub waits: u32,
 }
 
@@ -178,14 +179,14 @@ impl WaitTotal {
     }
 }
 
-/// One wait that really blocked. The record's time is that of the wait's end.
+/// One wait that blocked. The record's time is the end of the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockedWait {
-    /// Sort of wait.
+    /// Kind of the wait.
     pub kind: WaitKind,
     /// Number or address of the object.
     pub key: u32,
-    /// Cycles blocked; `u32::MAX` says that there were at least as many.
+    /// Cycles blocked; `u32::MAX` stands for this many or more.
     pub cycles: u32,
 }
 
@@ -209,11 +210,13 @@ impl BlockedWait {
     }
 }
 
-/// Windows of time in which blocked waits and signals are recorded, so that the vectors of long
-/// kernels hold some of all of their time instead of all of its beginning.
+/// Windows of time in which blocked waits and signals are recorded.
+///
+/// With windows, the vector of a long kernel holds samples from its whole duration instead of
+/// everything from its beginning.
 ///
 /// A window opens whenever the low word of the tile's clock reaches a multiple of the period. So
-/// they are the same for all RISCs of a tile, without a word between them.
+/// all RISCs of a tile have the same windows without exchanging data.
 ///
 /// ```
 /// use wire::wait::SyncWindows;
@@ -235,46 +238,46 @@ impl SyncWindows {
     /// Largest binary logarithm of a period.
     pub const PERIOD_LOG2_MAX: u8 = 20;
 
-    /// Windows of `1 << length_log2` cycles every `1 << period_log2` cycles; `None` if they are not
-    /// shorter than their period, or that is too long.
+    /// Windows of `1 << length_log2` cycles every `1 << period_log2` cycles; `None` if the windows
+    /// are not shorter than the period, or the period is too long.
     #[must_use]
     pub const fn new(length_log2: u8, period_log2: u8) -> Option<Self> {
         let is_possible = length_log2 < period_log2 && period_log2 <= Self::PERIOD_LOG2_MAX;
         if is_possible { Some(Self { length_log2, period_log2 }) } else { None }
     }
 
-    /// Cycles of a window.
+    /// Length of a window in cycles.
     #[must_use]
     pub const fn length(self) -> u32 {
         1 << self.length_log2
     }
 
-    /// Cycles from the opening of one window to that of the next.
+    /// Cycles from the opening of one window to the opening of the next.
     #[must_use]
     pub const fn period(self) -> u32 {
         1 << self.period_log2
     }
 
-    /// Cycles since a window opened last.
+    /// Cycles since the last opening of a window.
     #[must_use]
     pub const fn phase(self, clock_low: u32) -> u32 {
         clock_low & (self.period() - 1)
     }
 
-    /// Returns true if a signal at a time is recorded.
+    /// Returns true if a signal at this time is recorded.
     #[must_use]
     pub const fn is_open(self, clock_low: u32) -> bool {
         self.phase(clock_low) >> self.length_log2 == 0
     }
 
-    /// Returns true if a wait is recorded: some of it lies in a window.
+    /// Returns true if a wait is recorded, which is so if any part of it lies in a window.
     #[must_use]
     pub const fn has_wait(self, begun: u32, ended: u32) -> bool {
         self.is_open(begun) || (begun ^ ended) >> self.period_log2 != 0
     }
 }
 
-/// One wait that really blocked, of a kernel that records waits in windows of time alone.
+/// One wait that blocked, in a kernel that records waits only in windows of time.
 ///
 /// The upper half of the second u64 holds the [phase](SyncWindows::phase) of the wait's end in bits
 /// 0 to 19, the binary logarithm of a window's length in bits 20 to 24 and that of the period in
@@ -293,7 +296,7 @@ pub struct WindowedWait {
     pub wait: BlockedWait,
     /// The windows.
     pub windows: SyncWindows,
-    /// Cycles from the opening of the window before the wait's end to that end.
+    /// Cycles from the last opening of a window before the wait's end to the wait's end.
     pub phase: u32,
 }
 
@@ -342,7 +345,7 @@ const fn split_first_word(word: u64) -> Option<(WaitKind, u32)> {
     if kind > u8::MAX as u64 { None } else { Some((WaitKind(kind as u8), word as u32)) }
 }
 
-/// Kind of a signal: what somebody may be waiting for.
+/// Kind of a signal: an action that a RISC may be waiting for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SignalKind {
     /// Tiles were put into a circular buffer.
@@ -370,14 +373,14 @@ impl SignalKind {
         }
     }
 
-    /// The kind whose records have this name.
+    /// Returns the kind whose records have this name.
     #[must_use]
     pub fn of_zone_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.zone_name() == name)
     }
 }
 
-/// The object of a signal, from the 64 bits of its record.
+/// Object of a signal, from the 64 bits of its record.
 ///
 /// ```
 /// use wire::wait::Signal;
@@ -458,7 +461,8 @@ mod tests {
         }
     }
 
-    /// As [`waits_have_the_words_of_the_specification`], and each bit that makes it another record.
+    /// Words as in [`waits_have_the_words_of_the_specification`], and words that are no such
+    /// record.
     #[test]
     fn windows_stand_in_the_upper_half_of_a_waits_second_word() {
         let data = [0x0000_0003_0000_A010, 0x22E1_2345_0000_0077];
@@ -467,7 +471,8 @@ mod tests {
         let windowed = WindowedWait { wait, windows, phase: 0x1_2345 };
         assert_eq!((windowed.to_data(), WindowedWait::from_data(data)), (data, Some(windowed)));
         assert_eq!((windows.length(), windows.period()), (16_384, 131_072));
-        // Reserved bits, a phase beyond the period, a window as long as its period, none at all.
+        // Reserved bits, a phase beyond the period, a window as long as its period, no window at
+        // all.
         for second in
             [data[1] | 1 << 63, data[1] | 1 << 62, data[1] | 1 << 49, 17 << 52 | 17 << 57, 5]
         {
@@ -475,7 +480,7 @@ mod tests {
         }
     }
 
-    /// Waits and signals near the edges of windows, told by counting cycle by cycle.
+    /// Waits and signals near the edges of windows, compared with a count cycle by cycle.
     #[test]
     fn windows_hold_what_touches_them() {
         for (length_log2, period_log2) in [(0, 1), (2, 4), (3, 5), (1, 5)] {

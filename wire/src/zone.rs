@@ -1,13 +1,12 @@
-//! Zone ids: how a name at a place in the source becomes 16 bits.
+//! Zone ids: 16-bit hashes of a zone's name and source location.
 //!
-//! The text that is hashed is `name,file,line,KERNEL_PROFILER`. Two texts can share an
-//! id; that is called a collision, is found when names are collected, and never stops a
-//! reader.
+//! The text that is hashed is `name,file,line,KERNEL_PROFILER`. Two texts can have the same id.
+//! Such a collision is found when names are collected, and never stops a reader.
 //!
 //! # Compatibility
-//! `kernel_profiler.hpp` and `profiler.cpp`: 32-bit FNV-1a, folded by XOR of its halves.
-//! Bytes are unsigned as on the device; upstream's x86 host takes them as signed and so
-//! misses names with bytes above 0x7F.
+//! `kernel_profiler.hpp` and `profiler.cpp`: 32-bit FNV-1a, folded by XOR of its halves. Bytes are
+//! unsigned, as on the device. Upstream's x86 host treats them as signed, and so finds no names
+//! with bytes above 0x7F.
 
 /// The last field of every zone text.
 pub const ZONE_TAG: &str = "KERNEL_PROFILER";
@@ -31,7 +30,7 @@ impl ZoneId {
     /// Marks a hardware counter record.
     pub const PERF_COUNTER: Self = Self(9090);
 
-    /// The id of a zone text, computed at compile time where the text is a literal.
+    /// The id of a zone text, computed at compile time if the text is a literal.
     #[must_use]
     pub const fn of_text(text: &str) -> Self {
         Self::of_bytes(text.as_bytes())

@@ -1,4 +1,4 @@
-//! Tables of a recording as columns in the form of C, made once.
+//! Tables of a recording as C columns, built once.
 
 use super::rows::KprofText;
 use host_reader::{
@@ -25,8 +25,8 @@ pub const KPROF_COLUMN_DOUBLE: u32 = 4;
 /// Type of a column's values: `KprofText`.
 pub const KPROF_COLUMN_TEXT: u32 = 5;
 
-/// One column of a table. Everything in it belongs to the recording. `kprof schema` shows the tables
-/// and what their columns mean.
+/// One column of a table. All arrays and texts belong to the recording. `kprof schema` shows the
+/// tables and the meaning of their columns.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofColumn {
@@ -36,15 +36,15 @@ pub struct KprofColumn {
     pub name: KprofText,
     /// Unit; empty if none.
     pub unit: KprofText,
-    /// Meaning of a value that is not known; empty if all are.
+    /// Meaning of an unknown value; empty if all values are known.
     pub null_means: KprofText,
     /// Type of the values.
     pub kind: u32,
-    /// How many rows the table has.
+    /// Number of rows in the table.
     pub row_count: usize,
-    /// A value for each row; one that is not known is 0 or an empty text.
+    /// A value for each row; an unknown value is 0 or an empty text.
     pub values: *const c_void,
-    /// 1 for each row whose value is known, else 0; null if all are.
+    /// 1 for each row whose value is known, else 0; null if all values are known.
     pub is_known: *const u8,
 }
 
@@ -68,7 +68,7 @@ enum Values {
     Signed64(Vec<i64>),
     Flag(Vec<u8>),
     Real(Vec<f64>),
-    /// Texts, and pointers that lead to them.
+    /// Texts, and the pointers to them.
     Text {
         _texts: Vec<Box<str>>,
         pointers: Vec<KprofText>,
@@ -93,8 +93,7 @@ impl Columns {
         self.0.iter().map(|(name, _)| *name).collect()
     }
 
-    /// The column of a table that `is_wanted` chooses by index and name; an error says which there
-    /// are.
+    /// Returns the column of a table that `is_wanted` selects by index and name.
     pub(super) fn find(
         &self,
         table: &str,
@@ -158,7 +157,7 @@ impl Column {
     }
 }
 
-/// A whole number; 0 for null, which stands beside it.
+/// Converts a value to a whole number; 0 for null, which a flag of the column marks.
 fn number<N: TryFrom<i128> + Default>(value: Value<'_>) -> N {
     let number = match value {
         Value::Unsigned32(number) => number.into(),

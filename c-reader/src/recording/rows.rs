@@ -1,15 +1,15 @@
-//! Rows of a recording in the form of C, made once.
+//! Rows of a recording as C structs, built once.
 
 use host_reader::{analysis::Report, anomaly::Anomaly, lane::Lane, recording::Recording};
 use std::ffi::c_char;
 
-/// A text without an end mark. It belongs to the recording, or to the library.
+/// A text without a terminating zero byte. It belongs to the recording, or to the library.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofText {
-    /// Its bytes, UTF-8.
+    /// The text in UTF-8.
     pub bytes: *const c_char,
-    /// How many bytes there are.
+    /// Number of bytes.
     pub size: usize,
 }
 
@@ -27,27 +27,27 @@ impl KprofText {
 pub struct KprofRun {
     /// The program, encoded with its chip.
     pub run_host_id: u32,
-    /// 1 if it was a replay of a trace that is known, else 0.
+    /// 1 if the launch was a replay of a known trace, else 0.
     pub has_trace: u32,
-    /// The trace.
+    /// Id of the trace.
     pub trace_id: u64,
-    /// Which replay of it, from 1.
+    /// Number of the trace's replay, from 1.
     pub trace_replay: u64,
     /// Index of the launch's first record in the lane.
     pub first_record: usize,
 }
 
-/// An anomaly or a repair, and its place.
+/// An anomaly or a repair, and its position.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofAnomaly {
-    /// Kind in a few words.
+    /// Short description of the kind.
     pub kind: KprofText,
-    /// Words, text or numbers with details; may be empty.
+    /// Details; may be empty.
     pub detail: KprofText,
     /// 1 if the data was repaired, else 0.
     pub is_repair: u32,
-    /// 1 if it belongs to one lane, which is then named below, else 0.
+    /// 1 if it belongs to one lane, which the next fields name, else 0.
     pub has_lane: u32,
     /// Number of the chip.
     pub chip_id: u32,
@@ -57,11 +57,11 @@ pub struct KprofAnomaly {
     pub core_y: u16,
     /// Name of the RISC.
     pub risc: KprofText,
-    /// Word of the lane, line of the log, or index of the control word.
+    /// Position: word of the lane, line of the log, or index of the control word.
     pub position: u64,
 }
 
-/// Every row that a recording has.
+/// All rows of a recording.
 #[derive(Debug)]
 pub(crate) struct Rows {
     /// Launches of each lane, in the order of the readout's lanes.
@@ -71,7 +71,8 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Rows whose texts lie in the recording and its report, which must live as long.
+    /// Builds rows whose texts point into the recording and its report, which must outlive the
+    /// rows.
     pub(super) fn new(recording: &Recording, report: &Report) -> Self {
         let readout = &recording.readout;
         let anomalies = readout.anomalies.kept().iter().chain(report.pairing.kept());

@@ -1,4 +1,4 @@
-//! A simulated chip behind the calls of a real one, and what it leaves when read directly.
+//! A simulated chip with the interface of a real one, and direct readouts of it to compare with.
 
 #![allow(dead_code, reason = "not every test takes all of it")]
 
@@ -27,17 +27,17 @@ use std::sync::{
 };
 use wire::{CoreKind, control::ControlLayout, vector::VECTOR_BYTES};
 
-/// An access: writing or not, NoC, tile, address, bytes.
+/// An access: whether it is a write, its NoC, tile, address and number of bytes.
 pub(crate) type Noted = (bool, u8, NocTile, u64, usize);
 
-/// A simulated chip as its NoC shows it to a host.
+/// A simulated chip that a host accesses over its NoC.
 #[derive(Debug)]
 pub(crate) struct SimulatedChip {
     mesh: Mutex<SimulatedMesh>,
-    /// High half of the clock that was read last.
+    /// High half of the clock, latched by the last read.
     high: AtomicU64,
     noted: Mutex<Vec<Noted>>,
-    /// Accesses after which the chip gives all ones.
+    /// Number of accesses after which the chip returns all ones.
     life: AtomicU64,
 }
 
@@ -51,12 +51,12 @@ impl SimulatedChip {
         }
     }
 
-    /// Lets the chip vanish from the bus after so many accesses.
+    /// Makes the chip disappear from the bus after this number of accesses.
     pub(crate) fn die_after(&self, accesses: u64) {
         self.life.store(accesses, Ordering::Relaxed);
     }
 
-    /// Every access so far.
+    /// Returns all accesses so far.
     pub(crate) fn noted(&self) -> Vec<Noted> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -137,7 +137,7 @@ enum Place {
     Dram(u32, u64),
 }
 
-/// Place in the simulator that coordinates and an address name.
+/// Returns the location in the simulator for coordinates and an address.
 fn place(mesh: &SimulatedMesh, noc: u8, tile: NocTile, address: u64) -> Result<Place, String> {
     let facts = mesh.chip(0).unwrap().facts();
     let place = facts.translation.tile(noc.into(), tile.x.into(), tile.y.into());
@@ -149,12 +149,13 @@ fn place(mesh: &SimulatedMesh, noc: u8, tile: NocTile, address: u64) -> Result<P
     Ok(Place::Dram(bank.0, bank.1))
 }
 
-/// A chip that has run a workload; the same each time.
+/// Returns a chip that has run a workload; the result is deterministic.
 pub(crate) fn ran(arch: Arch, cores: u32, workload: &str, seed: u64) -> SimulatedMesh {
     ran_with_links(arch, cores, workload, seed, 0)
 }
 
-/// A chip whose first Ethernet channels have a link; with one, Ethernet cores run kernels, too.
+/// Returns a chip whose first Ethernet channels have a link; with a link, Ethernet cores run
+/// kernels too.
 pub(crate) fn ran_with_links(
     arch: Arch,
     cores: u32,
@@ -176,7 +177,7 @@ pub(crate) fn ran_with_links(
     mesh
 }
 
-/// The facts that a controller would tell of the simulated chip.
+/// Returns the facts that a controller would report about the simulated chip.
 pub(crate) fn facts(mesh: &SimulatedMesh) -> ChipFacts {
     let chip = mesh.chip(0).unwrap();
     let ethernet = chip.plan().cores().iter().filter(|core| core.kind == CoreKind::ActiveEth);
@@ -191,7 +192,7 @@ pub(crate) fn facts(mesh: &SimulatedMesh) -> ChipFacts {
     }
 }
 
-/// The places at which the simulator keeps its words where no firmware's files say otherwise.
+/// Returns the simulator's default addresses, used without firmware files.
 pub(crate) fn layout(mesh: &SimulatedMesh) -> FirmwareLayout {
     let arch = mesh.chip(0).unwrap().facts().arch;
     let memory = |kind: CoreKind| {
@@ -212,7 +213,7 @@ pub(crate) fn layout(mesh: &SimulatedMesh) -> FirmwareLayout {
     }
 }
 
-/// Reads those cores of a mesh that NoC 1 reaches, once and for the last time.
+/// Reads the cores of a mesh that NoC 1 reaches, in a single last read.
 pub(crate) fn read(mesh: &mut dyn Mesh, read_only: bool) -> Readout {
     let chip = mesh.device(0).unwrap().description();
     let cores = chip.cores.iter().filter(|core| is_reached(chip, core));

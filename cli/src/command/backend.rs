@@ -1,4 +1,4 @@
-//! Back ends that run programs: this project's simulator, or Tenstorrent's.
+//! Back ends that run programs: kprof's simulator, or Tenstorrent's.
 
 use crate::{
     args::{Backend, WorkloadArgs},
@@ -16,27 +16,27 @@ pub(super) trait Chips: Mesh {
     /// Runs the launches of a phase to their end; calls `on_launch` after each.
     fn run_phase(&mut self, phase: &Phase, on_launch: &mut dyn FnMut()) -> Result<(), Failure>;
 
-    /// Hands over the launches of a phase, for [`Chips::run_for`].
+    /// Submits the launches of a phase, which [`Chips::run_for`] then runs.
     fn begin_phase(&mut self, phase: &Phase) -> Result<(), Failure>;
 
-    /// Lets a time pass; returns false once all launches have begun; in the debug
-    /// dump, once they have ended.
+    /// Runs for a span of time. Returns false once all launches have begun; in the debug dump, once
+    /// they have ended.
     fn run_for(&mut self, duration_ns: u64) -> bool;
 
-    /// Ends the kernels that dispatch, if there are any.
+    /// Ends the dispatch kernels, if there are any.
     fn close_command_queues(&mut self) {}
 
-    /// Texts of the zones that the programs open.
+    /// Returns the texts of the zones in the programs.
     fn zone_texts(&self) -> Vec<String>;
 
     /// Returns the failures of kernels, one sentence each.
     fn kernel_failures(&self) -> Vec<String>;
 
-    /// Why the chips can no longer be read, if that is so.
+    /// Returns an error if the chips can no longer be read.
     fn check(&self) -> Result<(), Failure>;
 }
 
-/// Prepares the chips that were asked for.
+/// Prepares the requested chips.
 pub(super) fn start(
     args: &WorkloadArgs,
     config: &MeshConfig,
@@ -104,7 +104,7 @@ mod on_ttsim {
     use std::process::Command;
     use ttsim::{TtsimError, TtsimMesh};
 
-    /// Starts this program anew as the process that runs the library.
+    /// Starts this program again, as the process that runs the library.
     pub(super) fn start(
         args: &WorkloadArgs,
         config: &MeshConfig,

@@ -1,4 +1,4 @@
-//! `kprof capture`: a run whose every word is kept.
+//! `kprof capture`: a run with all raw words in a capture.
 
 use super::{
     run::{carry_out, logs},

@@ -1,4 +1,4 @@
-//! `kprof check`: whether all of a capture can be used, and what of it cannot.
+//! `kprof check`: the unusable parts of a capture, if any.
 
 use crate::{
     args::CheckArgs,
@@ -13,7 +13,7 @@ use std::{
     process::ExitCode,
 };
 
-/// Checks a capture and prints its problems; the exit code shows if there are any.
+/// Checks a capture and prints its problems. The exit code is not 0 if there are any.
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let capture = open(&args.file)?;
     let check = capture.check();
@@ -30,12 +30,12 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     Ok(if check.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// One section, or bytes between sections, that is not used.
+/// An unusable section, or unused bytes between sections.
 #[derive(Serialize)]
 struct Line {
     offset: u64,
     size_bytes: u64,
-    /// Number in the file; `None` where no header is whole.
+    /// Number of the section in the file; `None` if no complete header was found.
     section: Option<u32>,
     section_kind: Option<String>,
     problem: String,
@@ -142,7 +142,7 @@ fn fault(kind: &ProblemKind) -> (&'static str, String, String) {
     }
 }
 
-/// Sound sections of kinds that are not known, which are skipped but no damage.
+/// Returns undamaged sections of unknown kinds, which are skipped.
 fn unknown_sections(capture: &Capture) -> impl Iterator<Item = Line> {
     let unknown =
         capture.sections().filter(|section| matches!(section.content(), Ok(Content::Unknown(_))));

@@ -1,4 +1,4 @@
-//! `kprof completions`: what a shell needs to complete words of this program.
+//! `kprof completions`: completion scripts for shells.
 
 use crate::{
     args::{Cli, CompletionsArgs},

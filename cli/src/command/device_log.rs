@@ -35,7 +35,7 @@ pub(super) struct Written {
     pub(super) doubts: BTreeMap<&'static str, u64>,
 }
 
-/// Writes the log whole or not at all.
+/// Writes the log; a failure leaves no partial file.
 pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
     let mut run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
     let hidden = retain(&mut run, &args.filters)?;
@@ -77,7 +77,7 @@ pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
 }
 
 impl Written {
-    /// Prints what was written, as JSON or with these words.
+    /// Prints the counts, as JSON or with the given text.
     pub(super) fn print_as(&self, as_json: bool, told: &str) -> Result<(), Failure> {
         if as_json {
             return print_json(self);

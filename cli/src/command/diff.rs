@@ -87,7 +87,7 @@ pub(crate) struct DiffArgs {
     json: bool,
 }
 
-/// Everything that a script may want.
+/// JSON output of the comparison.
 #[derive(Serialize)]
 struct Document<'a> {
     a: &'a Path,
@@ -102,7 +102,7 @@ struct Document<'a> {
     in_b: &'a Side,
 }
 
-/// Compares and shows.
+/// Compares the recordings and prints the result.
 pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
     let open = |first: &Path, more: &[PathBuf]| -> Result<Vec<Recording>, Failure> {
         let files = std::iter::once(first).chain(more.iter().map(PathBuf::as_path));
@@ -178,8 +178,8 @@ impl Recording {
         Ok(Self::Ops(Box::new(report)))
     }
 
-    /// Returns true if the rows of an ops CSV are one iteration, so that repetitions are sought
-    /// among ops of one name and source.
+    /// Returns true if the rows of an ops CSV are one iteration. Repetitions are then ops of the
+    /// same name and source.
     fn has_no_iterations(&self) -> bool {
         matches!(self, Self::Ops(report) if has_no_iterations(report))
     }
@@ -297,7 +297,7 @@ fn cells(change: &Change) -> [String; 12] {
     ]
 }
 
-/// Prints what a comparison of single recordings cannot show.
+/// Prints the limits of a comparison of single recordings.
 fn write_advice(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
     if !(args.more_a.is_empty() || args.more_b.is_empty()) || diff.changes.is_empty() {
         return Ok(());
@@ -313,7 +313,7 @@ fn write_advice(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::
     )
 }
 
-/// The end of a long source, which names file and line.
+/// Returns the end of a long source location, which has file and line.
 fn shortened(source: &str) -> String {
     const LONGEST: usize = 40;
     let count = source.chars().count();
@@ -349,13 +349,13 @@ fn write_side(name: &str, rows: usize, side: &Side, out: &mut impl Write) -> std
     writeln!(out, "Skipped in {name}: {skipped}")
 }
 
-/// Parses how much slower is too slow, in percent.
+/// Parses the threshold for slower ops, in percent.
 fn parse_threshold(text: &str) -> Result<f64, String> {
     let percent = text.parse().ok().filter(|percent: &f64| percent.is_finite() && *percent >= 0.0);
     percent.ok_or_else(|| format!("expected a percentage from 0 on, found `{text}`"))
 }
 
-/// The confidence level that a text means, in percent.
+/// Parses a confidence level in percent.
 pub(super) fn parse_confidence(text: &str) -> Result<f64, String> {
     let percent = text.parse().ok().filter(|&percent| percent > 0.0 && percent < 100.0);
     percent.ok_or_else(|| format!("expected a percentage between 0 and 100, found `{text}`"))

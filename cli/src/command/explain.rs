@@ -1,4 +1,4 @@
-//! `kprof explain`: why it is slow, in at most ten sentences, and where the time went.
+//! `kprof explain`: causes of slowness in at most ten sentences, and a breakdown of the time.
 
 use super::perf;
 use crate::{
@@ -103,7 +103,7 @@ struct Document<'a> {
     explanation: &'a Explanation,
 }
 
-/// Reads, explains and shows.
+/// Reads the input, explains it and prints the result.
 pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     if let Some(csv) = ops_csv(&args.input) {
         let report = report_csv(&csv, &args.filters)?;
@@ -133,7 +133,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     Ok(if args.fail_on_loss && has_failures { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// The ops CSV at the path: itself, or the newest of a folder without records of chips.
+/// Returns the ops CSV at the path: the file itself, or the newest one in a folder without records
+/// of chips.
 pub(super) fn ops_csv(path: &Path) -> Option<PathBuf> {
     if is_ops_csv(path) {
         return Some(path.to_owned());
@@ -143,7 +144,7 @@ pub(super) fn ops_csv(path: &Path) -> Option<PathBuf> {
     if path.is_dir() && !has_records() { newest_ops_csv(path) } else { None }
 }
 
-/// The report on an ops CSV that causes are found in.
+/// Returns the report on an ops CSV, in which causes are searched.
 pub(super) fn report_csv(path: &Path, filters: &[TraceFilter]) -> Result<PerfReport, Failure> {
     let _busy = Busy::new(format!("reading {}", path.display()));
     let options = PerfOptions { filter: perf::filter(filters)?, ..Explanation::report_options() };
@@ -185,9 +186,9 @@ fn show(
     Ok(())
 }
 
-/// Characters of a title.
+/// Maximum number of characters in a title.
 const LONGEST_TITLE: usize = 200;
-/// Characters of a sentence, which may name several ops.
+/// Maximum number of characters in a sentence, which may name several ops.
 const LONGEST_SENTENCE: usize = 400;
 
 fn write_explanation(
@@ -245,7 +246,7 @@ fn write_finding(number: usize, finding: &Finding, out: &mut impl Write) -> io::
     writeln!(out, "   try: {}", finding.advice)
 }
 
-/// Ops by op code, with the limit of their shapes.
+/// Writes ops by op code, with the limits of their shapes.
 fn write_groups(groups: &[OpCodeGroup], rows: usize, out: &mut impl Write) -> io::Result<()> {
     if groups.is_empty() {
         return Ok(());
@@ -263,7 +264,7 @@ fn write_groups(groups: &[OpCodeGroup], rows: usize, out: &mut impl Write) -> io
     write_table(&mut shown, groups.len(), rows, out)
 }
 
-/// Cells of a group, in the order of titles; what is not known is a dash.
+/// Returns the cells of a group in the order of the titles; an unknown value is a dash.
 fn group_cells(group: &OpCodeGroup, has_noc: bool) -> Vec<String> {
     let percent = |of: Option<f64>| of.map_or_else(|| "-".to_owned(), |of| format!("{of:.1}"));
     let mut cells = vec![
@@ -309,7 +310,7 @@ fn titles_with(first: &[&'static str]) -> Vec<&'static str> {
     first.iter().copied().chain(classes).chain(["side by side"]).collect()
 }
 
-/// Shares by class; of waits nothing is known where none were recorded.
+/// Returns the shares by class. If no waits were recorded, their shares are unknown.
 fn cells(time: &TimeSplit) -> Vec<String> {
     let cell = |class: TimeClass| {
         let percent = time.percent(class);
@@ -365,7 +366,7 @@ fn write_phases(phases: &[Phase], rows: usize, out: &mut impl Write) -> io::Resu
     write_table(&mut shown, phases.len(), rows, out)
 }
 
-/// Records of waits, and those that could not be used.
+/// Writes the number of wait records, and of those that could not be used.
 fn write_sync(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
     let sync = &explanation.sync;
     let unknown: u64 = sync.unknown_kinds.values().sum();

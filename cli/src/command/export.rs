@@ -32,7 +32,7 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-/// Reads, builds the trace, writes it whole or not at all.
+/// Reads the input, builds the trace and writes it; a failure leaves no partial file.
 pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     if is_wanted_as_device_log(args) {
         refuse_options_of_datasets(args)?;
@@ -102,20 +102,20 @@ fn compare_is_of_html() -> Failure {
     Failure::Sentence(sentence.to_owned())
 }
 
-/// Returns true if tt-metal's log is asked for, by its format or its name.
+/// Returns true if the output is tt-metal's device log, by format or by name.
 fn is_wanted_as_device_log(args: &ExportArgs) -> bool {
     let is_named = args.output.as_deref().is_some_and(device_log::is_device_log);
     args.format == Some(ExportTarget::DeviceLog) || (args.format.is_none() && is_named)
 }
 
-/// Returns true if tt-metal's noc_trace files are asked for, by format or by name.
+/// Returns true if the output is tt-metal's noc_trace files, by format or by name.
 fn is_wanted_as_noc_traces(args: &ExportArgs) -> bool {
     let is_named = args.output.as_deref().is_some_and(noc_export::is_trace_file);
     args.format == Some(ExportTarget::NocTraces) || (args.format.is_none() && is_named)
 }
 
-/// The name of what was read: of the file, or of the first folder around it that is not
-/// called as every folder of logs is.
+/// Returns the title of the input: the name of the file, or of the first parent folder that is not
+/// one of the usual folders of logs.
 fn title(file: &Path) -> String {
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let usual = ["profile_log_device.csv", ".logs", "profiler", "generated"];
@@ -123,7 +123,7 @@ fn title(file: &Path) -> String {
     names.find(|name| !usual.contains(&&**name)).map_or_else(String::new, Into::into)
 }
 
-/// Compares the run with the recording of `--compare`, if that is given.
+/// Compares the run with the recording of `--compare`, if given.
 fn comparison(
     args: &ExportArgs,
     run: &Recording,
@@ -231,7 +231,7 @@ fn unknown_format(destination: &Destination) -> Failure {
     ))
 }
 
-/// Returns Tracy's options: the title is the file's name, the time that of its last change.
+/// Returns Tracy's options. The title is the file's name, the time is the file's last change.
 pub(super) fn tracy_options(file: &Path) -> TracyOptions {
     let written = std::fs::metadata(file).and_then(|found| found.modified()).ok();
     let since_1970 = written.and_then(|written| written.duration_since(UNIX_EPOCH).ok());

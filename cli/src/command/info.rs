@@ -1,4 +1,4 @@
-//! `kprof info`: what is in a capture.
+//! `kprof info`: the contents of a capture.
 
 use crate::{
     args::InfoArgs,
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<ExitCode, Failure> {
 /// The document that `--json` prints.
 #[derive(Serialize)]
 struct Summary {
-    /// `None` if the file header is damaged, like the two below.
+    /// `None` if the file header is damaged; the next two fields likewise.
     version: Option<String>,
     id: Option<String>,
     created_unix_ns: Option<u64>,

@@ -28,7 +28,7 @@ pub(super) fn use_threads(count: Option<NonZeroUsize>) -> Result<(), Failure> {
     })
 }
 
-/// Prints kernels that went wrong, at most `rows` of them; returns true if there were any.
+/// Prints at most `rows` failed kernels; returns true if there were any.
 pub(super) fn print_failures(failures: &[String], rows: usize) -> bool {
     let shown = if rows == 0 { failures.len() } else { rows };
     for failure in failures.iter().take(shown) {

@@ -1,4 +1,4 @@
-//! `kprof man`: manual pages made from the help texts.
+//! `kprof man`: manual pages from the help texts.
 
 use crate::{
     args::{Cli, ManArgs},

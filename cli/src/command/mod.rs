@@ -1,4 +1,4 @@
-//! The commands, a file each.
+//! The commands, one file each.
 
 mod backend;
 mod capture;
@@ -45,7 +45,7 @@ use crate::{
 };
 use std::process::ExitCode;
 
-/// Carries out what was asked for.
+/// Runs the requested command.
 pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
     match cli.command {
         None => run::run(&cli.run),

@@ -32,7 +32,7 @@ use std::{
     process::ExitCode,
 };
 
-/// Reads the events, writes the files that were asked for, and shows the traffic.
+/// Reads the events, writes the requested files, and prints the traffic.
 pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
     let events = Events::read(&args.file, args.run, &[], &args.harvesting)?;
     let (traffic, notes) = events.traffic();
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says that an input has no events, and how to record them.
+/// Returns the message for an input without events, which states how to record them.
 pub(super) fn no_events(file: &Path) -> String {
     format!(
         "{}: expected NoC events, found none; tt-metal records them with \
@@ -81,12 +81,12 @@ pub(super) fn no_events(file: &Path) -> String {
     )
 }
 
-/// Events of the input, and what of it cannot be used.
+/// Events of the input, and notes about unusable data.
 pub(super) struct Events {
     source: Source,
     /// Models of chips whose speeds are known.
     chips: BTreeMap<u32, NocChip>,
-    /// Memory that kernels held; a noc_trace file does not say.
+    /// Memory that kernels held; `None` for noc_trace files, which do not record it.
     held: Option<Vec<HeldMemory>>,
     /// Sentences on what else cannot be used.
     notes: Vec<String>,
@@ -113,7 +113,7 @@ impl Recorded {
     }
 }
 
-/// Writes the noc_trace files of a capture that was just recorded, where tt-metal would.
+/// Writes the noc_trace files of a new capture to tt-metal's folder.
 pub(super) fn write_recorded(capture: &Path, folder: &Path) -> Result<(), Failure> {
     let events = Events::read(capture, None, &[], &[])?;
     for note in &events.traffic().1 {
@@ -288,7 +288,7 @@ impl Events {
     }
 }
 
-/// The text of the file beside a recording that names the board; empty without one.
+/// Returns the text of the file next to a recording that names the board; empty if there is none.
 fn topology_beside(file: &Path) -> Vec<u8> {
     let logs = match file.is_dir() {
         true => logs_folder(file, NocTraces::TOPOLOGY_FILE),
@@ -298,7 +298,7 @@ fn topology_beside(file: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_default()
 }
 
-/// Sentences about records that a readout lacks, NoC events perhaps among them.
+/// Returns messages about records missing from a readout, which may include NoC events.
 fn missing_records(readout: &Readout) -> impl Iterator<Item = String> {
     let lost = (!readout.losses.is_intended()).then(|| {
         let total = readout.losses.unintended_total();
@@ -313,8 +313,8 @@ fn missing_records(readout: &Readout) -> impl Iterator<Item = String> {
     lost.into_iter().chain(odd)
 }
 
-/// The noc_trace files at the path, by name: the file itself, or those of a folder that has no
-/// device log.
+/// Returns the noc_trace files at the path, by name: the file itself, or the files in a folder
+/// without a device log.
 fn trace_files(path: &Path) -> Vec<PathBuf> {
     if is_trace_file(path) {
         return vec![path.to_owned()];
@@ -340,7 +340,7 @@ fn is_trace_file(path: &Path) -> bool {
     path.is_file() && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
 }
 
-/// Characters of an unknown kind that are shown.
+/// Maximum number of characters shown of an unknown kind.
 const LONGEST_UNKNOWN: usize = 120;
 
 fn write_tables(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
@@ -372,7 +372,7 @@ fn write_tables(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io
     Ok(())
 }
 
-/// Events of all cores together, by program, RISC and kind.
+/// Writes the events of all cores together, by program, RISC and kind.
 fn write_activities(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     let mut sums: BTreeMap<_, (u64, Activity)> = BTreeMap::new();
     for one in &traffic.activities {
@@ -416,7 +416,7 @@ fn write_activities(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std
     write_table(&mut events, sums.len(), rows, out)
 }
 
-/// Pairs of tiles, the busiest first.
+/// Writes pairs of tiles, the busiest first.
 fn write_pairs(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     let mut pairs: Vec<&Pair> = traffic.pairs.iter().collect();
     pairs.sort_by_key(|pair| Reverse(pair.byte_count));
@@ -435,7 +435,7 @@ fn write_pairs(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
     write_table(&mut tiles, pairs.len(), rows, out)
 }
 
-/// Transfers with unknown tiles, the busiest first.
+/// Writes transfers with unknown tiles, the busiest first.
 fn write_unplaced(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     if traffic.unplaced_pairs.is_empty() {
         return Ok(());
@@ -467,7 +467,7 @@ const fn direction_of(pair: &UnplacedPair) -> &'static str {
     if pair.is_read { "from" } else { "to" }
 }
 
-/// Links, the busiest first.
+/// Writes links, the busiest first.
 fn write_links(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     if traffic.links.is_empty() {
         return match traffic.pairs.is_empty() {
@@ -491,7 +491,7 @@ fn write_links(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
     write_table(&mut links, loads.len(), rows, out)
 }
 
-/// Memory that kernels held, over all cores, by program, RISC and kind.
+/// Writes the memory that kernels held, over all cores, by program, RISC and kind.
 fn write_locks(held: &[HeldMemory], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     let mut sums: BTreeMap<(u32, u32, &str, LockEventKind), LockSum> = BTreeMap::new();
     for one in held {
@@ -521,7 +521,7 @@ fn write_locks(held: &[HeldMemory], rows: usize, out: &mut impl Write) -> std::i
     write_table(&mut locks, sums.len(), rows, out)
 }
 
-/// Times of one kind; cycles of those whose end is known.
+/// Sum over locks of one kind; cycles only of locks with a known end.
 #[derive(Default)]
 struct LockSum {
     count: u64,
@@ -549,16 +549,16 @@ struct Document<'a> {
     pairs: Vec<PairRow>,
     links: Vec<LinkRow>,
     unplaced_pairs: Vec<UnplacedRow>,
-    /// With `--utilization`.
+    /// Present with `--utilization`.
     #[serde(skip_serializing_if = "Option::is_none")]
     utilization: Option<Vec<ProgramUse>>,
-    /// `None` if the input does not say.
+    /// `None` if the input has no such data.
     held_memory: Option<Vec<HeldRow>>,
     multicast_count: u64,
     unplaced_count: u64,
     open_wait_count: u64,
     unknown_count: u64,
-    /// The first of these: its kind, and where it was recorded.
+    /// Kind and source of the first unknown event.
     first_unknown: Option<&'a str>,
     notes: &'a [String],
 }
@@ -576,7 +576,7 @@ struct EventRow<'a> {
     events: u64,
     bytes: u64,
     is_lower_bound: bool,
-    /// `None` for an event that is no wait.
+    /// `None` for an event that is not a wait.
     wait_cycles: Option<u64>,
 }
 
@@ -632,7 +632,7 @@ struct LinkRow {
     bytes: u64,
 }
 
-/// Memory that a kernel held; addresses and sizes of 16,777,215 stand for more, too.
+/// Memory that a kernel held. Addresses and sizes of 16,777,215 mean this value or more.
 #[derive(Serialize)]
 struct HeldRow {
     chip: u32,

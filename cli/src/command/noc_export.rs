@@ -19,18 +19,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Folder that is written where none is named.
+/// Default folder.
 const FOLDER: &str = "noc_traces";
 
-/// Most names of files that a refusal lists.
+/// Maximum number of file names in an error message.
 const LISTED_NAMES: usize = 5;
 
-/// Returns true if a file has a name that tt-metal gives to traces.
+/// Returns true if a file name is one of tt-metal's names for traces.
 pub(super) fn is_trace_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| ProgramTrace::is_file_name(&name.to_string_lossy()))
 }
 
-/// Writes a folder of traces, or the one of a program; what is there of other names stays.
+/// Writes a folder of traces, or the trace of one program. Files with other names are kept.
 pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
     if Destination::from(path.as_path()) == Destination::Stdout {

@@ -1,4 +1,4 @@
-//! `kprof noc --utilization`: how busy links, DRAM and Ethernet were in each program.
+//! `kprof noc --utilization`: utilization of links, DRAM and Ethernet by program.
 
 use crate::{
     layout::{table, write_table},
@@ -8,7 +8,7 @@ use host_reader::noc_events::{NocChip, NocFigures, ProgramTrace};
 use serde::Serialize;
 use std::{collections::BTreeMap, io::Write};
 
-/// Use of a chip's NoCs by one program.
+/// Utilization of a chip's NoCs by one program.
 #[derive(Serialize)]
 pub(super) struct ProgramUse {
     chip: u32,
@@ -17,22 +17,22 @@ pub(super) struct ProgramUse {
     noc_percent: Option<f64>,
     multicast_noc_percent: Option<f64>,
     dram_percent: Option<f64>,
-    /// By number of the controller.
+    /// Percentage by number of the controller.
     dram_controller_percent: Option<BTreeMap<u16, f64>>,
     ethernet_percent: Option<Vec<EthernetUse>>,
     congestion_percent: Option<f64>,
-    /// Why figures are null.
+    /// Reasons for null figures.
     gaps: Vec<String>,
-    /// Transfers in no figure: inline writes, and writes under a transaction id.
+    /// Transfers that no figure includes: inline writes, and writes under a transaction id.
     ignored_transfers: u64,
-    /// Transfers that may have moved more bytes than their events can tell.
+    /// Transfers that may have moved more bytes than their events can hold.
     saturated_transfers: u64,
-    /// Both in words.
+    /// Text about ignored and saturated transfers.
     #[serde(skip)]
     missing_bytes: Option<String>,
 }
 
-/// Use of the link of one Ethernet core.
+/// Utilization of one Ethernet core's link.
 #[derive(Serialize)]
 struct EthernetUse {
     core_x: u16,

@@ -38,7 +38,7 @@ const ZONE_LOG: &str = "zone_src_locations.log";
 const SYNC_INFO: &str = "sync_device_info.csv";
 const PERF_REPORT: &str = "cpp_device_perf_report.csv";
 
-/// Reads, joins and writes everything.
+/// Reads the inputs, joins them and writes the reports.
 pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
     let options = options(args)?;
     let mut files = Files { cancel: cancel_on_signals()?, written: Vec::new() };
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
     print(&report, &files, args)
 }
 
-/// The failure of an input that has neither device data nor ops of a host.
+/// Returns the error for an input without device data and without host ops.
 fn nothing_to_report(path: &Path, report: &OpsReport) -> Failure {
     let found = report.problems.kept().first().map_or_else(String::new, |problem| {
         let problem = problem.to_string();
@@ -100,10 +100,10 @@ fn nothing_to_report(path: &Path, report: &OpsReport) -> Failure {
     Failure::Sentence(format!("{expected} {}, found none{found}", path.display()))
 }
 
-/// Refuses to replace logs that no capture and no simulation left.
+/// Refuses to replace logs that were not made by a simulation or from a capture.
 ///
 /// # Errors
-/// One sentence with the name of a file that stands in the way.
+/// One sentence with the name of a file that would be replaced.
 fn check_logs(logs: &Path) -> Result<(), Failure> {
     let log = logs.join(DEVICE_LOG);
     if log.exists() {
@@ -186,7 +186,7 @@ impl Source {
     }
 
     /// # Errors
-    /// If there is no perf report beside the logs; a device log or capture by itself has none.
+    /// If there is no perf report next to the logs; a single device log or capture has none.
     fn require_perf_report(&self) -> Result<(), Failure> {
         let (Self::Logs { folder: shown, .. } | Self::DeviceLog(shown) | Self::Capture(shown)) =
             self;
@@ -202,7 +202,7 @@ impl Source {
         )))
     }
 
-    /// The artifacts folder that the source is part of.
+    /// Returns the artifacts folder that contains the source.
     fn artifacts(&self) -> PathBuf {
         match self {
             Self::Logs { artifacts, .. } => artifacts.clone(),
@@ -214,7 +214,7 @@ impl Source {
         }
     }
 
-    /// Files that go into the report's folder as they are.
+    /// Returns the files that are copied unchanged into the report's folder.
     fn originals(&self, logs: &Path) -> Vec<PathBuf> {
         let candidates = match self {
             Self::Logs { folder, .. } => vec![folder.join(DEVICE_LOG), folder.join(TRACY_FILE)],
@@ -252,7 +252,7 @@ impl Names {
     }
 }
 
-/// Writes the logs of a capture's run, and reports on it.
+/// Writes the logs of a capture's run, and builds the report from them.
 fn report_capture(
     path: &Path,
     args: &OpsArgs,
@@ -283,7 +283,7 @@ fn report_capture(
     Ok(OpsReport::of_recording(&run, options))
 }
 
-/// Files that were written, each whole or not at all.
+/// Written files; a failure leaves no partial file.
 struct Files {
     cancel: CancelFlag,
     written: Vec<PathBuf>,
@@ -305,7 +305,7 @@ impl Files {
         Ok(())
     }
 
-    /// Copies a file into a folder, unless it lies there.
+    /// Copies a file into a folder, unless it is already there.
     fn copy(&mut self, original: &Path, folder: &Path) -> Result<(), Failure> {
         let Some(name) = original.file_name() else { return Ok(()) };
         let copy = folder.join(name);
@@ -326,7 +326,7 @@ struct Told<'report> {
     device_ops: u64,
     problem_count: u64,
     problems: &'report [Problem],
-    /// Records that the device data lacks.
+    /// Records missing from the device data.
     lost: Lost,
     /// Counts of what `--filter` removed.
     filtered_out: &'report HiddenLaunches,

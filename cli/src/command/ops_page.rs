@@ -1,4 +1,4 @@
-//! `kprof export` of an ops CSV as a page.
+//! `kprof export` of an ops CSV as an HTML page.
 
 use super::{
     explain::report_csv,
@@ -22,7 +22,7 @@ struct Written {
     problems: u64,
 }
 
-/// Reads the CSV and writes the page, whole or not at all.
+/// Reads the CSV and writes the page; a failure leaves no partial file.
 pub(super) fn write(
     args: &ExportArgs,
     csv: &Path,

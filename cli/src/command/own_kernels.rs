@@ -12,7 +12,7 @@ use sim::{
 use std::{fs, path::Path, sync::Arc};
 use wire::CoreKind;
 
-/// A program of kernels from the user's files, run instead of a workload.
+/// A program with kernels from the user's files, run instead of a workload.
 pub(super) struct OwnKernels {
     program: Arc<Program>,
     launch_count: u32,
@@ -20,7 +20,7 @@ pub(super) struct OwnKernels {
 }
 
 impl OwnKernels {
-    /// Reads the files that were given; `None` if none was.
+    /// Reads the given files; `None` if no file was given.
     pub(super) fn read(args: &WorkloadArgs, arch: Arch) -> Result<Option<Self>, Failure> {
         if !args.own.has_files() {
             return Ok(None);
@@ -52,7 +52,7 @@ impl OwnKernels {
     }
 }
 
-/// Reads the firmware that was given; `None` if none was.
+/// Reads the given firmware; `None` if no firmware was given.
 pub(super) fn read_firmware(args: &WorkloadArgs) -> Result<Option<Arc<FirmwareSet>>, Failure> {
     let Some(folder) = &args.own.firmware else { return Ok(None) };
     let set = FirmwareSet::open(folder).map_err(|error| Failure::from_error(&error))?;

@@ -1,4 +1,4 @@
-//! `kprof perf`: what an ops CSV says about each op, and what can be tried.
+//! `kprof perf`: figures of each op in an ops CSV, and advice.
 
 use crate::{
     failure::{Failure, note, refuse_input_as_output},
@@ -195,7 +195,7 @@ enum GroupBy {
     Category,
 }
 
-/// Reads, analyses and shows.
+/// Reads the CSVs, analyses them and prints the result.
 pub(crate) fn run(args: &PerfArgs) -> Result<ExitCode, Failure> {
     let busy = Busy::new("reading ops");
     let files = args.csv_files.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
@@ -219,7 +219,7 @@ pub(crate) fn run(args: &PerfArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads an ops CSV, or the newest one of a folder.
+/// Reads an ops CSV, or the newest one in a folder.
 pub(crate) fn open(path: &Path) -> Result<OpsCsv, Failure> {
     let newest = if path.is_dir() { newest_ops_csv(path) } else { Some(path.to_owned()) };
     let found = newest.as_deref().unwrap_or(path);
@@ -263,7 +263,7 @@ fn options(args: &PerfArgs) -> Result<PerfOptions, Failure> {
     })
 }
 
-/// The filters as one, if rows hold everything that they ask for.
+/// Joins the filters, if rows of an ops CSV have all fields that the filters use.
 pub(crate) fn filter(filters: &[TraceFilter]) -> Result<TraceFilter, Failure> {
     let filter = joined(filters);
     match filter.keys_besides(&["device", "op"]).first() {
@@ -284,7 +284,7 @@ fn arch_table(path: Option<&Path>) -> Result<ArchTable, Failure> {
 
 const fn stack_by(args: &PerfArgs) -> StackBy {
     match args.look.group_by {
-        // Upstream takes the option and does nothing with it.
+        // tt-perf-report accepts the option and ignores it.
         GroupBy::Memory if args.look.no_stack_by_in0 && !args.chip.upstream_exact => StackBy::Op,
         GroupBy::Op => StackBy::Op,
         GroupBy::Memory => StackBy::Memory,

@@ -1,4 +1,4 @@
-//! `kprof read` and `kprof attach`: a real chip, beside the program that uses it.
+//! `kprof read` and `kprof attach`: reading a real chip while another program uses it.
 
 use crate::{
     args::{AttachArgs, ReadArgs},
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 #[cfg(feature = "chip")]
 mod chip;
 
-/// Reads chips, and takes what is known of their program from the environment.
+/// Reads chips, with information about their program from the environment.
 pub(crate) fn read(args: &ReadArgs) -> Result<ExitCode, Failure> {
     #[cfg(feature = "chip")]
     return chip::read(&args.chip);

@@ -1,4 +1,4 @@
-//! `kprof report`: the tables of a device log or a capture that exists already.
+//! `kprof report`: the tables of an existing device log or capture.
 
 use crate::{
     args::ReportArgs,
@@ -20,7 +20,7 @@ use host_reader::{
 use std::process::ExitCode;
 use wire::ZoneId;
 
-/// Reads the log or capture and shows it; of a capture, one run after the other.
+/// Reads the log or capture and prints it; runs of a capture are printed one after the other.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let opened = match open_packed(&args.file)? {
         Opened::Log(log) if is_whole(args) && !has_counters(&log.log) => {
@@ -66,12 +66,12 @@ fn is_hidden(op: &OpPeaks, hidden: &HiddenLaunches) -> bool {
     hidden.ops.contains(&(number(op.device_id), number(op.run_host_id)))
 }
 
-/// Returns true if every record counts as it is, so that none needs to be kept.
+/// Returns true if all records are used unchanged, so that none needs to be kept.
 fn is_whole(args: &ReportArgs) -> bool {
     joined(&args.filters).is_empty() && !args.show.subtract_probe_cost
 }
 
-/// Returns true if figures of hardware counters may be shown, for which all lanes are needed.
+/// Returns true if figures of hardware counters may be shown, which need all lanes.
 fn has_counters(log: &PackedLog) -> bool {
     log.lanes.has_marker(ZoneId::PERF_COUNTER)
 }

@@ -1,4 +1,4 @@
-//! `kprof run`: a workload on the simulator, read as a host would read a real mesh.
+//! `kprof run`: runs a workload on the simulator, and reads it like a real mesh.
 
 use super::{
     backend,
@@ -29,13 +29,13 @@ use std::{
     process::ExitCode,
 };
 
-/// Runs, reads, writes the log and shows the tables.
+/// Runs the workload, reads the mesh, writes the log and prints the tables.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let outputs = Outputs { logs: Some(logs(&args.output)), capture: None };
     carry_out(&args.workload, &outputs, args.show)
 }
 
-/// Runs, reads, writes what is to be written and shows the tables.
+/// Runs the workload, reads the mesh, writes the requested files and prints the tables.
 pub(super) fn carry_out(
     args: &WorkloadArgs,
     outputs: &Outputs,
@@ -71,7 +71,7 @@ pub(super) fn carry_out(
     if !is_timed {
         check_untimed(is_foreign, show)?;
     }
-    // Kernels that measure probes belong to this project's own firmware.
+    // Kernels that measure probe costs need kprof's own firmware.
     let is_calibrated = is_timed
         && !is_foreign
         && !config.modes.is_trace_only
@@ -107,12 +107,12 @@ pub(super) fn carry_out(
     if !show.json {
         files.print();
     }
-    // One file goes wrong in the same way on every core.
+    // A faulty file fails in the same way on every core.
     let rows = if args.own.has_files() && show.rows != 0 { 1 } else { show.rows };
     Ok(if kernels::print_failures(&failures, rows) { ExitCode::from(2) } else { code })
 }
 
-/// Shows what was recorded, with the peaks of buffers.
+/// Prints the recording, with the peak use of buffers.
 fn show_recording(
     recording: Recording,
     title: &str,
@@ -125,7 +125,7 @@ fn show_recording(
     findings.with_buffers(buffers).show(title, source, show)
 }
 
-/// Refuses what a simulator without times cannot do.
+/// Refuses options that a simulator without times does not support.
 fn check_untimed(is_foreign: bool, show: ShowArgs) -> Result<(), Failure> {
     if is_foreign {
         return Err(Failure::Sentence(
@@ -145,7 +145,7 @@ pub(super) fn sentence(error: impl Error + 'static) -> Failure {
     Failure::from_error(&error)
 }
 
-/// Folder of logs in an output folder.
+/// Returns the folder of logs in an output folder.
 pub(super) fn logs(output: &Path) -> PathBuf {
     output.join(".logs")
 }

@@ -1,4 +1,4 @@
-//! Buffers of a run's host, reported as TT-Metal's hosts do.
+//! Buffers of a run's host, reported like those of TT-Metal's hosts.
 
 use crate::host_zones::HostZones;
 use host_reader::{
@@ -11,7 +11,7 @@ use wire::RunHostId;
 
 /// Zone in which TT-Metal's hosts enqueue an op.
 static ENQUEUE: HostSource = HostSource::new("TT_DNN_DEVICE_OP", module_path!(), file!(), line!());
-/// Time that the simulated host takes for a step, in nanoseconds.
+/// Time of one step on the simulated host, in nanoseconds.
 const STEP_NS: u64 = 500;
 
 /// Bytes that the host has allocated, by pool.
@@ -22,8 +22,8 @@ pub(super) struct HostBuffers {
 }
 
 impl HostBuffers {
-    /// Allocates buffers for the ops of a phase that the host enqueues itself, which those of a
-    /// trace are not.
+    /// Allocates buffers for the ops of a phase that the host enqueues itself, which excludes ops
+    /// of a trace.
     pub(super) fn enqueue<M: Mesh + ?Sized>(
         &mut self,
         host: &HostZones,

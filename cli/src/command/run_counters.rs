@@ -1,4 +1,4 @@
-//! Hardware counters of a run: which runs it takes to read them, and their table.
+//! Hardware counters of a run: the runs needed to read them, and their table.
 
 use crate::{
     args::{Backend, CounterChoice, WorkloadArgs},
@@ -12,7 +12,7 @@ use host_reader::{
 use sim::arch::Arch;
 use wire::perf_counter;
 
-/// Returns the groups of each run as bits: one run without any if none were asked for.
+/// Returns the groups of each run as bits; a single run without groups if no groups were requested.
 pub(super) fn masks(args: &WorkloadArgs, arch: Arch) -> Result<Vec<u32>, Failure> {
     let arch = match arch {
         Arch::WormholeB0 => CounterArch::Wormhole,
@@ -42,7 +42,7 @@ pub(super) fn masks(args: &WorkloadArgs, arch: Arch) -> Result<Vec<u32>, Failure
     Ok(if masks.is_empty() { vec![0] } else { masks })
 }
 
-/// Adds the counters of later runs to the first, and says what could not be added.
+/// Adds the counters of later runs to the first run, and prints which could not be added.
 pub(super) fn add_later(readout: &mut Readout, later: &[Readout]) {
     if later.is_empty() {
         return;
@@ -64,7 +64,7 @@ pub(super) fn add_later(readout: &mut Readout, later: &[Readout]) {
     }
 }
 
-// The host's table of bits and the device's are two lists of the same facts.
+// The host's and the device's tables of bits must agree.
 const _: () = {
     assert!(CounterGroup::Fpu.bit() == perf_counter::FPU);
     assert!(CounterGroup::Pack.bit() == perf_counter::PACK);
@@ -74,7 +74,7 @@ const _: () = {
     assert!(CounterGroup::L1(5).bit() == perf_counter::L1[5]);
 };
 
-/// Returns the groups of hardware counters of the first run, and those of each later one.
+/// Returns the groups of hardware counters of the first run, and of each later run.
 pub(super) fn passes(args: &WorkloadArgs, arch: Arch) -> Result<(u32, Vec<u32>), Failure> {
     let mut masks = masks(args, arch)?;
     let first = masks.remove(0);

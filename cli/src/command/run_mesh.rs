@@ -1,4 +1,4 @@
-//! The mesh of `kprof run`, as its options describe it.
+//! The mesh of `kprof run`, built from the options.
 
 use super::{
     kernels,
@@ -16,7 +16,7 @@ use sim::{
     mesh::SimulatedMesh,
 };
 
-/// Returns the architecture that was asked for.
+/// Returns the requested architecture.
 pub(super) fn arch(args: &WorkloadArgs) -> Result<Arch, Failure> {
     Arch::from_name(&args.arch).ok_or_else(|| unknown_arch(&args.arch))
 }
@@ -79,7 +79,7 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
     Ok(config)
 }
 
-/// Checks that there is object code to run, and lets kernels wait for the host in the debug dump.
+/// Chooses the kind of the kernels, and makes them wait for the host in the debug dump.
 pub(super) fn with_kernels(
     config: MeshConfig,
     args: &WorkloadArgs,
@@ -130,7 +130,7 @@ fn unknown_arch(name: &str) -> Failure {
     ))
 }
 
-/// Counts the worker cores of a chip, and its Tensix cores that dispatch instead.
+/// Returns the numbers of a chip's worker cores and of its dispatching Tensix cores.
 pub(super) fn core_counts(mesh: &SimulatedMesh, config: &MeshConfig) -> (u32, u32) {
     let workers = mesh.chip(0).map_or(0, |chip| chip.workers().count());
     let workers = u32::try_from(workers).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! Files that a run leaves besides its tables.
+//! Files that a run writes.
 
 use super::run::sentence;
 use crate::{
@@ -16,21 +16,21 @@ use host_reader::{
 };
 use std::path::{Path, PathBuf};
 
-/// Places for the files of a run.
+/// Destinations of a run's files.
 pub(super) struct Outputs {
-    /// Folder of logs, if any are to be written.
+    /// Folder of logs, if logs are written.
     pub(super) logs: Option<PathBuf>,
     pub(super) capture: Option<CaptureTarget>,
 }
 
-/// Files of a run, by what is written to them.
+/// Files of a run, by content.
 pub(super) struct Files<'run> {
     files: Vec<(Output, PathBuf)>,
     capture: Option<&'run CaptureTarget>,
 }
 
 impl Outputs {
-    /// Returns the files that settings ask for.
+    /// Returns the files that the settings request.
     pub(super) fn files(&self, settings: &Settings) -> Files<'_> {
         let Self { logs, capture } = self;
         let in_logs = |is_wanted: bool, output, name: &str| {
@@ -54,7 +54,7 @@ impl<'run> Files<'run> {
         self.capture
     }
 
-    /// Refuses to replace what no simulation wrote, before any work is done.
+    /// Refuses to replace files that no simulation wrote. To be called before any work is done.
     pub(super) fn check(&self) -> Result<(), Failure> {
         self.files.iter().try_for_each(|(output, path)| match output {
             Output::NocTraces => check_traces(path),
@@ -62,7 +62,7 @@ impl<'run> Files<'run> {
         })
     }
 
-    /// Makes the folders before any work is done.
+    /// Creates the folders. To be called before any work is done.
     pub(super) fn make_folders(&self) -> Result<(), Failure> {
         let capture = self.capture.and_then(|target| target.path.parent());
         let folders = self.files.iter().filter_map(|(output, path)| match output {
@@ -73,7 +73,7 @@ impl<'run> Files<'run> {
         folders.try_for_each(make_folder)
     }
 
-    /// Writes every file but the capture, which is whole by now.
+    /// Writes every file except the capture, which is already complete.
     pub(super) fn write(&self, recording: &Recording) -> Result<(), Failure> {
         end_on_signals()?;
         for (output, path) in &self.files {
@@ -117,7 +117,7 @@ impl<'run> Files<'run> {
     }
 }
 
-/// File whose note says that a simulation wrote the output.
+/// Returns the file whose note marks the output as simulated.
 fn marked(output: Output, path: &Path) -> PathBuf {
     match output {
         Output::NocTraces => path.join(NocTraces::CLUSTER_FILE),
@@ -142,7 +142,7 @@ fn check_traces(folder: &Path) -> Result<(), Failure> {
     )))
 }
 
-/// Lets signals end the program without leaving half a log under a temporary name.
+/// Makes a signal end the program without leaving a partial log under a temporary name.
 fn end_on_signals() -> Result<(), Failure> {
     let end = || {
         remove_unfinished_files();

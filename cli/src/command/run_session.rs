@@ -1,4 +1,4 @@
-//! A run on a mesh: launches, reads of the chips, and recordings of the host.
+//! A run on a mesh: launches, reads of the chips, and host recordings.
 
 use super::{
     backend::{self, Chips},
@@ -33,11 +33,11 @@ use sim::{
 use std::collections::BTreeSet;
 use wire::{RunHostId, stream::Policy};
 
-/// Recordings of the host besides the chips' own.
+/// Options of a run for recordings of host and chips.
 pub(super) struct HostSession<'run> {
     /// Capture to write.
     pub(super) capture: Option<&'run CaptureTarget>,
-    /// Records that the chips make.
+    /// Settings that determine the chips' records.
     pub(super) settings: &'run Settings,
     /// True if the cost of probes is measured.
     pub(super) is_calibrated: bool,
@@ -49,7 +49,7 @@ pub(super) struct HostSession<'run> {
     pub(super) stream_policy: Policy,
 }
 
-/// Runs and reads; returns what was read and in how many reads.
+/// Runs the plan and reads the mesh; returns the recording and the number of reads.
 pub(super) fn execute(
     mesh: &mut dyn Chips,
     plan: &Plan,
@@ -107,7 +107,8 @@ pub(super) fn execute(
     Ok((recording.finish()?, read_count))
 }
 
-/// Reads while launches run, with a pause of simulated time before each read; returns how often.
+/// Reads while launches run, with a pause of simulated time before each read; returns the number of
+/// reads.
 fn read_meanwhile(
     mesh: &mut dyn Chips,
     host: &HostZones,
@@ -123,7 +124,7 @@ fn read_meanwhile(
     Ok(read_count)
 }
 
-/// Measures what probes cost on a mesh, by a launch and a read of their own.
+/// Measures the cost of probes on a mesh, with a separate launch and read.
 fn calibrate(mesh: &mut dyn Chips, config: &MeshConfig) -> Result<ProbeCosts, Failure> {
     let plan = Workload::named("probe-cost").map_err(sentence)?;
     let blueprint = SimulatedMesh::new(config).map_err(sentence)?;
@@ -162,10 +163,11 @@ fn op_names(mesh: &mut dyn Chips, plan: &Plan) -> Vec<OpMetadata> {
     chips.iter().flat_map(|&chip_id| named.iter().map(move |&named| op(chip_id, named))).collect()
 }
 
-/// Sub-device of a program, with the number of its cores where that is known.
+/// Sub-device of a program, with the number of its cores if known.
 type UsedSubDevice = (SubDevice, Option<usize>);
 
-/// Cores of a sub-device, whose programs run on all of them; `None` unless they are listed.
+/// Returns the number of cores in a sub-device, all of which its programs use; `None` if they are
+/// not listed.
 const fn core_count(cores: &CoreSelection) -> Option<usize> {
     match cores {
         CoreSelection::At(coords) => Some(coords.len()),
@@ -173,7 +175,7 @@ const fn core_count(cores: &CoreSelection) -> Option<usize> {
     }
 }
 
-/// Number of launches on all chips.
+/// Returns the number of launches on all chips.
 pub(super) fn launch_count(plan: &Plan, config: &MeshConfig) -> u64 {
     plan.launch_count() as u64 * config.chips.len() as u64
 }
@@ -182,7 +184,7 @@ fn zone_names(mesh: &dyn Chips) -> Result<ZoneTable, Failure> {
     ZoneTable::of_texts(mesh.zone_texts()).map_err(sentence)
 }
 
-/// Runs the work once more for each further set of hardware counters, into the same capture.
+/// Runs the work again for each further set of hardware counters, into the same capture.
 pub(super) fn execute_later_passes(
     args: &WorkloadArgs,
     plan: &Plan,

@@ -1,6 +1,6 @@
-//! Settings of a run: TT-Metal's variables, under the options of the command line.
+//! Settings of a run: TT-Metal's variables, overridden by command-line options.
 //!
-//! docs/variables.md lists what becomes of each variable.
+//! docs/variables.md lists the effect of each variable.
 
 use crate::{
     args::{Backend, CounterChoice, DispatchCoreKind, WorkloadArgs},
@@ -8,13 +8,13 @@ use crate::{
 };
 use host_reader::environment::{Environment, Problem, Settings};
 
-/// Options with the variables as their defaults, and both together as settings.
+/// Options with variables as defaults, and the resulting settings.
 pub(super) struct Request {
     pub(super) args: WorkloadArgs,
     pub(super) settings: Settings,
 }
 
-/// Pause between reads where a variable asks for reads while kernels run, in nanoseconds.
+/// Pause between reads in nanoseconds, if a variable requests reads while kernels run.
 const MID_RUN_PAUSE_NS: u64 = 200_000;
 
 /// Pause between two reads of rings, unless an option says otherwise.
@@ -22,10 +22,10 @@ const DRAIN_PAUSE_NS: u64 = 1_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 
 impl Request {
-    /// Takes the variables of this process, and says what is wrong with them.
+    /// Reads the variables of this process, and prints their problems.
     ///
     /// # Errors
-    /// If they ask for what cannot be.
+    /// If the variables request something impossible.
     pub(super) fn new(args: &WorkloadArgs) -> Result<Self, Failure> {
         let Environment { settings, problems } = Environment::of_process();
         let problems = problems.iter().filter(|problem| !is_solved(problem, args));
@@ -49,7 +49,7 @@ impl Request {
         Ok(request)
     }
 
-    /// Switches off what an option excludes, and says so.
+    /// Disables settings that an option excludes, and prints a note.
     fn yield_to_options(&mut self) {
         for (option, is_given, variable, setting) in EXCLUSIONS {
             let setting = setting(&mut self.settings);
@@ -60,7 +60,7 @@ impl Request {
         }
     }
 
-    /// Gives options that were left out the value of their variable.
+    /// Sets omitted options to the value of their variable.
     fn fill_options(&mut self) {
         let Self { args, settings } = self;
         let dispatch = settings.dispatch_cores.then_some(DispatchCoreKind::Worker);
@@ -89,7 +89,7 @@ impl Request {
         args.read_every = args.read_every.or(drain_ns).or(pause_ns);
     }
 
-    /// Makes the settings those of the options.
+    /// Sets the settings to the values of the options.
     fn follow_options(&mut self) {
         let Self { args, settings } = self;
         settings.profiler = true;
@@ -99,27 +99,29 @@ impl Request {
         settings.trace_only = args.device_trace_profiler;
         settings.buffer_usage = args.device_memory_profiler;
         settings.noc_events = args.collect_noc_traces;
-        // Cores wait for the host without the two buffers of TT-Metal's debug dump.
+        // Simulated cores wait for the host without the two buffers of TT-Metal's debug dump.
         settings.non_dropping = false;
     }
 }
 
-/// Returns true if no run can follow the variables. A simulation has no print server, and reads
-/// several banks of L1 counters in as many runs. Nor has it a NoC checker.
+/// Returns true if a problem of the variables prevents the run.
+///
+/// Some fatal problems do not matter to a simulation: it has no print server and no NoC checker,
+/// and reads several banks of L1 counters in several runs.
 const fn stops_run(problem: &Problem) -> bool {
     use Problem::{MarginTooSmall, PrintServer, SeveralL1Banks};
     problem.is_fatal()
         && !matches!(problem, PrintServer | SeveralL1Banks { .. } | MarginTooSmall { .. })
 }
 
-/// Returns true if an option gives what a variable lacks.
+/// Returns true if an option solves a problem of a variable.
 fn is_solved(problem: &Problem, args: &WorkloadArgs) -> bool {
     let name = "TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH";
     let is_folder = matches!(problem, Problem::HasNoEffect { name: found, .. } if *found == name);
     args.collect_noc_traces && is_folder
 }
 
-/// An option, its presence, and a variable that has no effect beside it, with its setting.
+/// An option, its presence, and a variable that has no effect together with it, with its setting.
 type Exclusion =
     (&'static str, fn(&WorkloadArgs) -> bool, &'static str, fn(&mut Settings) -> &mut bool);
 

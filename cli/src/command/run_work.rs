@@ -15,7 +15,7 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// The kernels that were given as files, else the workload.
+    /// Returns the kernels given as files; without files, the workload.
     pub(super) fn chosen(args: &WorkloadArgs, arch: Arch) -> Result<Self, Failure> {
         if let Some(kernels) = OwnKernels::read(args, arch)? {
             refuse_options_of_workloads(args, None)?;
@@ -62,7 +62,7 @@ impl Work {
     }
 }
 
-/// Refuses what only one workload takes, where another one or none is given.
+/// Refuses an option of one workload if another workload or none is given.
 fn refuse_options_of_workloads(args: &WorkloadArgs, given: Option<&str>) -> Result<(), Failure> {
     let options = [
         ("--pipeline", args.pipeline.is_some(), PIPELINE),

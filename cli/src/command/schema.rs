@@ -10,7 +10,7 @@ use comfy_table::{Table, presets};
 use host_reader::tables::{ColumnSchema, TableSchema, schemas};
 use std::{io::Write, process::ExitCode};
 
-/// Shows every table, or the one that is named.
+/// Prints all tables, or the named one.
 pub(crate) fn run(args: &SchemaArgs) -> Result<ExitCode, Failure> {
     let mut tables = schemas();
     if let Some(name) = &args.table {

@@ -1,4 +1,4 @@
-//! `kprof sdk`: linker scripts for kernels of the user's own.
+//! `kprof sdk`: linker scripts for the user's own kernels.
 
 use crate::{
     args::SdkArgs,

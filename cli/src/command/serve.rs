@@ -1,4 +1,4 @@
-//! `kprof serve`: a trace for viewers that connect.
+//! `kprof serve`: serves a trace to connecting viewers.
 
 use super::export::tracy_options;
 use crate::{
@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-/// Reads, builds the trace, and gives it to one viewer or to all that come, side by side.
+/// Reads the input, builds the trace, and serves it to one viewer, or to all viewers in parallel.
 pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     debug_assert!(args.tracy, "there is no other protocol yet");
     let run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
                 let (trace, options, ended) = (&trace, &options, ended.clone());
                 scope.spawn(move || {
                     let served = visitor.and_then(|visitor| visitor.serve(trace, options, viewers));
-                    // Whoever waits for it ends with the program.
+                    // Nothing receives this after the program has decided to end.
                     let _ = ended.send(served);
                 });
                 if is_end {
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
                 }
             }
         });
-        // Nothing ends a thread that waits for a connection but the program's end.
+        // A thread that waits for a connection ends only with the program.
         match told(&results, args.once) {
             Ok(code) => std::process::exit(code),
             Err(Failure::OutputClosed) => std::process::exit(0),
@@ -61,10 +61,10 @@ pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Says how each visit ended, up to the first viewer's if only one is to be served; gives the
-/// exit code.
+/// Prints how each connection ended, and returns the exit code. If only one viewer is served, stops
+/// after the first viewer.
 ///
-/// A connection of something that is no viewer, such as a port scan, ends nothing.
+/// A connection without a viewer, such as a port scan, does not end the command.
 fn told(
     results: &Receiver<Result<ServedViewer, ServeError>>,
     is_once: bool,
@@ -87,7 +87,7 @@ fn told(
     Ok(0)
 }
 
-/// Returns true of failures that are of one connection alone.
+/// Returns true for failures that affect only one connection.
 const fn is_passing(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset)
 }

@@ -3,7 +3,7 @@
 use crate::{args::TtsimChildArgs, failure::Failure};
 use std::process::ExitCode;
 
-/// Serves the process that started this one.
+/// Serves the parent process.
 pub(crate) fn run(args: &TtsimChildArgs) -> Result<ExitCode, Failure> {
     let served = ttsim::child::serve(&args.library);
     served.map(|()| ExitCode::SUCCESS).map_err(|error| Failure::Sentence(error.to_string()))

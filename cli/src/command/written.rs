@@ -1,11 +1,11 @@
-//! What commands that write files have in common: signals, and what is said of the files.
+//! Common code of commands that write files: signals, and output about the files.
 
 use crate::{failure::Failure, numbers::grouped};
 use host_reader::export::{CancelFlag, Destination, WriteError};
 use serde::Serialize;
 use std::{collections::BTreeMap, io::Write};
 
-/// A reader of standard output that has had enough is no error.
+/// Converts a write error; a closed standard output is not an error.
 pub(in crate::command) fn refusal(error: &WriteError) -> Failure {
     match error {
         WriteError::Io { destination: Destination::Stdout, source }
@@ -25,7 +25,7 @@ pub(in crate::command) fn cancel_on_signals() -> Result<CancelFlag, Failure> {
     Ok(cancel)
 }
 
-/// One JSON object on a line.
+/// Prints one JSON object on a line.
 pub(in crate::command) fn print_json(written: &impl Serialize) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     serde_json::to_writer(&mut out, written).map_err(std::io::Error::from)?;
@@ -33,7 +33,7 @@ pub(in crate::command) fn print_json(written: &impl Serialize) -> Result<(), Fai
     Ok(())
 }
 
-/// One line for each thing to know before what was written is trusted.
+/// Writes one line for each doubt about the written data.
 pub(in crate::command) fn write_doubts(
     doubts: &BTreeMap<String, u64>,
     out: &mut impl Write,

@@ -12,7 +12,7 @@
         ttnn.matmul(a, b)
     recording = profile.recording()
 
-Kernels and firmware must be compiled with kprof's header: :func:`prepare` arranges that.
+:func:`prepare` makes tt-metal compile kernels and firmware with kprof's header, as is required.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PREPARED = "KPROF_TTNN_PREPARED"
 
 
 class _Loader(importlib.abc.Loader):
-    """Loads a module as its own loader does, then changes it."""
+    """Loads a module with its own loader, then patches it."""
 
     def __init__(self, loader: Any, change: Callable[[Any], object]) -> None:
         self._loader = loader
@@ -76,7 +76,7 @@ def prepare(program_support_count: int = 1000, sums: bool = False) -> None:
     """Makes tt-metal compile kernels with kprof's header; call it before `import ttnn`.
 
     ``program_support_count`` is the number of programs that a lane holds between two reads. With
-    ``sums``, zones of compute kernels are added up on the chip.
+    ``sums``, the chip records sums of zones in compute kernels.
     """
     if "ttnn" in sys.modules:
         raise RuntimeError("expected prepare() before `import ttnn`, found ttnn imported")
@@ -87,7 +87,7 @@ def prepare(program_support_count: int = 1000, sums: bool = False) -> None:
 
 
 class Profile:
-    """The profile of what an opened device runs inside of ``with``."""
+    """Profile of an opened device during the block of ``with``."""
 
     def __init__(self, device: Any) -> None:
         self._device = device
@@ -114,24 +114,24 @@ class Profile:
         self._recording = end(self._session)
 
     def recording(self) -> Recording:
-        """What was recorded; complete when the block has ended."""
+        """Returns the recording, which is complete when the block has ended."""
         if self._recording is None:
             raise RuntimeError("expected recording() behind the block of `with`, found it open")
         return Recording(self._recording)
 
 
 def profile(device: Any) -> Profile:
-    """Profiles what ``device`` runs inside of ``with``, after :func:`prepare`."""
+    """Profiles ``device`` during the block of ``with``; call :func:`prepare` first."""
     return Profile(device)
 
 
 def _trace_functions(tracy: Any) -> None:
-    """Has the program's profilers record functions here; the package's own needs Tracy."""
+    """Makes the program's profilers use this package: ttnn's own profiler needs Tracy."""
     tracy.Profiler = tracing.Profiler
 
 
 def wait_for_ttnn() -> None:
-    """Profiles ttnn from when the program imports it, if `kprof record` has started the program."""
+    """Profiles ttnn from its import on, if `kprof record` has started the program."""
     if SESSION_VARIABLE not in os.environ or "ttnn" in sys.modules:
         return
     sys.meta_path.insert(0, _Finder("ttnn", start))

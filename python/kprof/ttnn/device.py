@@ -13,23 +13,23 @@ from . import kernels
 
 CONTROL_WORDS = 64
 RUN_BYTES = {False: 48, True: 64}
-"""Bytes of a lane that a program takes without optional markers, without and with sums."""
+"""Bytes of a lane per program without optional markers; the key is true if sums are recorded."""
 VECTOR_BYTES = 2048
 TURNING_LANE_WORDS = 130_047
-"""Longest lane that begins anew where it is full, as the format of lanes has it."""
+"""Words of the longest lane that can continue at its beginning when full (``wire::LaneEnd``)."""
 LANES_PER_CORE = 5
 RINGS_WORDS = CONTROL_WORDS + LANES_PER_CORE * VECTOR_BYTES // 4
-"""Words of the control vector of a core and of its rings, which follow it."""
+"""Words of a core's control vector and of the rings that follow it."""
 LONGEST_ROW = 32
-"""More Tensix cores than a row or a column of any chip has."""
+"""Upper bound of Tensix cores in a row or a column of a chip."""
 ALIGNMENT = 64
-"""What transfers between L1 and DRAM are aligned to on every chip."""
+"""Alignment in bytes that every chip accepts for transfers between L1 and DRAM."""
 WINDOWS_PER_LANE = 4
-"""A part of each lane of at most a fourth is copied alone."""
+"""A window of at most a fourth of each lane is copied separately."""
 SIGNATURE = 0x4B504000
-"""What the runtime writes to word 5 of a control vector: `KP`, version 4."""
+"""Value that the runtime writes to word 5 of a control vector: `KP`, version 4."""
 SIGNATURE_ANSWER = 4
-"""The word of an answer of the set-up kernel that holds word 5."""
+"""Index of the word with word 5 of the control vector, in an answer of the set-up kernel."""
 
 
 @dataclasses.dataclass
@@ -42,9 +42,8 @@ class Core:
 
 
 def lane_bytes(program_support_count: int, sums: bool) -> int:
-    """Bytes of a RISC's lane.
-
-    A lane holds more than one full vector, and is short enough to be filled again and again.
+    """Returns the bytes of a RISC's lane.
+    A lane holds more than one full vector, and is short enough to be filled repeatedly.
     """
     per_program = RUN_BYTES[sums]
     least = VECTOR_BYTES // per_program + 1
@@ -75,11 +74,11 @@ class DeviceProfiler:
         self.chip_ids = list(device.get_device_ids())
         self.logical = [(x, y) for y in range(grid.y) for x in range(grid.x)]
         self.launch_count = 0
-        """Launches of the profiler itself."""
+        """Number of launches of the profiler itself."""
         virtual = [device.worker_core_from_logical_core(_ttnn.CoreCoord(*c)) for c in self.logical]
         self.virtual = [(core.x, core.y) for core in virtual]
         self.reader = 0
-        """The core that reads and answers for all, by its place among the workers."""
+        """Index, among the workers, of the core that accesses the other cores for the profiler."""
         self.leaves_nothing = dispatch_cores
         """True if launches of the profiler itself leave no runs."""
         self.others = self._cores_outside() if dispatch_cores else []
@@ -87,7 +86,7 @@ class DeviceProfiler:
         self._allocate()
 
     def _cores_outside(self) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-        """Tensix cores outside of the grid of workers: the last columns or rows dispatch."""
+        """Returns the Tensix cores outside of the worker grid: the last columns or rows."""
         columns = self._count_cores(lambda n: (n, 0))
         rows = self._count_cores(lambda n: (0, n))
         outside = [
@@ -103,7 +102,7 @@ class DeviceProfiler:
         return core.x, core.y
 
     def _count_cores(self, nth: Any) -> int:
-        """Counts cores of a row or a column; ttnn refuses those behind the last."""
+        """Counts the cores of a row or a column: ttnn refuses coordinates after the last core."""
         for count in range(LONGEST_ROW):
             try:
                 self._virtual(nth(count))
@@ -113,10 +112,10 @@ class DeviceProfiler:
 
     @property
     def core_count(self) -> int:
-        """Cores that have lanes."""
+        """Number of cores that have lanes."""
         return len(self.logical) + len(self.others)
 
-    # What lies on the chip.
+    # Memory on the chip.
 
     def _allocate(self) -> None:
         count = self.core_count
@@ -152,7 +151,7 @@ class DeviceProfiler:
         )
 
     def _tensor(self, bank_words: int) -> Any:
-        """A tensor with one page in each DRAM bank, all at one address."""
+        """Returns a tensor with one page in each DRAM bank, at the same address in all banks."""
         return _ttnn.empty(
             [self.bank_count, bank_words],
             _ttnn.uint32,
@@ -162,7 +161,7 @@ class DeviceProfiler:
         )
 
     def release(self) -> None:
-        """Gives the tensors back, after which no core may write into them any more."""
+        """Frees the tensors. Takes the lanes from all cores first, so that no core writes there."""
         self._launch_for(kernels.TAKE_LANES, self.answers, self._all_places, 64)
         _ttnn.synchronize_device(self.device)
         for tensor in self.tensors:
@@ -208,10 +207,9 @@ class DeviceProfiler:
         return _ttnn.CoreRangeSet([_ttnn.CoreRange(_ttnn.CoreCoord(0, 0), last)])
 
     def _launch_on_reader(self, source: str, words: list[int], scratch_bytes: int, tensor: Any) -> None:
-        """Runs a kernel on one core, which reaches the others over the NoC.
-
-        Where cores are divided into sub-devices, one that is in none of them takes no launch; then
-        another one becomes the reader.
+        """Runs a kernel on one core, which accesses the other cores over the NoC.
+        If cores are divided into sub-devices, a core outside of all sub-devices accepts no launch.
+        Another core then becomes the reader.
         """
         centre = len(self.logical) // 2 + self.grid[0] // 2
         for core in dict.fromkeys((self.reader, centre, *range(len(self.logical)))):
@@ -245,19 +243,19 @@ class DeviceProfiler:
         self._launch(kernels.SET_UP, self._all_cores(), arguments, 64, [self.answers])
 
     def _rows(self, tensor: Any, row_words: int) -> list[Any]:
-        """Rows of a tensor of each chip, in the order in which they were dealt to the banks."""
+        """Returns the rows of a tensor for each chip, in the order in which banks received them."""
         return [
             copy.reshape(self.bank_count, -1, row_words).transpose(1, 0, 2).reshape(-1, row_words)
             for copy in self._copies(tensor, row_words)
         ]
 
     def _copies(self, tensor: Any, row_words: int = 1) -> list[Any]:
-        """The words of a tensor on each chip, bank by bank."""
+        """Returns the words of a tensor on each chip, bank by bank."""
         shards = _ttnn.get_device_tensors(tensor.cpu()) if len(self.chip_ids) > 1 else [tensor.cpu()]
         return [shard.to_numpy().reshape(self.bank_count, -1)[:, :] for shard in shards]
 
     def find_cores(self) -> list[list[Core]]:
-        """Asks every core of every chip where it is."""
+        """Reads the coordinates of every core of every chip from the core itself."""
         before = time.monotonic_ns()
         self._set_up(None)
         chips = []
@@ -283,7 +281,7 @@ class DeviceProfiler:
         ]
 
     def clocks(self, chip: int) -> list[tuple[int, int, int, int, int]]:
-        """The readings of all cores' clocks that `find_cores` has made."""
+        """Returns the readings of all cores' clocks made by `find_cores`."""
         before, chips, after = self.first_answers
         return [
             (int(row[0]) & 0x3F, int(row[0]) >> 6 & 0x3F, before, int(row[1]) | int(row[2]) << 32, after)
@@ -291,7 +289,7 @@ class DeviceProfiler:
         ]
 
     def find_others(self) -> list[list[Core]]:
-        """Finds out where the cores outside of the grid of workers are, on each chip."""
+        """Finds the coordinates of the cores outside of the worker grid, on each chip."""
         if not self.others:
             return [[] for _ in self.chip_ids]
         self._launch_for(kernels.FIND_CORES, self.answers, self._other_places, 64)
@@ -308,18 +306,18 @@ class DeviceProfiler:
         return [x | y << 16 for _, (x, y) in self.others]
 
     def _launch_for(self, source: str, tensor: Any, places: list[int], row_bytes: int) -> None:
-        """Runs a kernel on one core that handles cores at other places."""
+        """Runs a kernel on one core that processes other cores."""
         words = [tensor.buffer_address(), len(places), self.bank_count, *places]
         scratch_bytes = max(row_bytes * (len(places) + 1), VECTOR_BYTES)
         self._launch_on_reader(source, words, scratch_bytes, tensor)
 
     def give_lanes(self, flat_ids: list[int]) -> None:
-        """Gives every core its lanes; flat ids of the workers come first."""
+        """Assigns lanes to every core; flat ids of the workers come first."""
         self.flat_ids = flat_ids
         self._set_up(flat_ids)
 
     def give_lanes_to_others(self) -> None:
-        """Gives the cores outside of the grid of workers their lanes, where kernels run already."""
+        """Assigns lanes to the cores outside of the worker grid, where kernels already run."""
         of_others = self.flat_ids[len(self.logical) :]
         words = [
             self.lanes.buffer_address(),
@@ -333,18 +331,18 @@ class DeviceProfiler:
         self._launch_on_reader(kernels.SET_UP_OTHERS, words, 512, self.answers)
 
     def take_lanes_of_others(self) -> None:
-        """Keeps the cores outside of the grid of workers from pushing any more."""
+        """Stops further pushes of the cores outside of the worker grid."""
         self._launch_for(kernels.TAKE_LANES, self.answers, self._other_places, 64)
 
     def lane_of_other(self, index: int, risc: int) -> tuple[int, int, int]:
-        """Bank, first word there and words of the lane of a core outside of the grid of workers."""
+        """Returns bank, first word in it and size of a lane outside of the worker grid."""
         flat_id = self.flat_ids[len(self.logical) + index]
         lane_words = self.lane_bytes // 4
         lane = flat_id % self.cores_per_bank * LANES_PER_CORE + risc
         return flat_id // self.cores_per_bank, lane * lane_words, lane_words
 
     def copy_rings(self) -> list[tuple[Any, Any]]:
-        """Control vectors and rings of the cores outside of the grid of workers, on each chip."""
+        """Returns control vectors and rings of each chip's cores outside of the worker grid."""
         self._launch_for(kernels.GATHER_RINGS, self.rings, self._other_places, 0)
         copies = [rows[: len(self.others)] for rows in self._rows(self.rings, RINGS_WORDS)]
         return [(copy[:, :CONTROL_WORDS], copy[:, CONTROL_WORDS:]) for copy in copies]
@@ -354,7 +352,7 @@ class DeviceProfiler:
         return [x | y << 16 for x, y in self.virtual] + self._other_places
 
     def gather(self) -> tuple[list[Any], list[tuple[int, int, int]]]:
-        """Control vectors of each chip, and a reading of the reader's clock on each."""
+        """Returns the control vectors of each chip, and a reading of its reader core's clock."""
         before = time.monotonic_ns()
         self._launch_for(kernels.GATHER, self.answers, self._all_places, 4 * CONTROL_WORDS)
         rows = self._rows(self.answers, CONTROL_WORDS)
@@ -364,7 +362,7 @@ class DeviceProfiler:
         return [r[:count] for r in rows], clocks
 
     def copy_lanes(self, first_word: int = 0, end_word: int | None = None) -> list[Any]:
-        """The lanes of each chip, one bank behind the other; words out of a short window are zeros."""
+        """Returns the lanes of each chip, bank by bank; words outside of a window may be zeros."""
         lane_words = self.lane_bytes // 4
         if end_word is None:
             end_word = lane_words
@@ -379,7 +377,7 @@ class DeviceProfiler:
             for first in range(0, len(self.flat_ids), workers):
                 self._copy_windows(self.flat_ids[first : first + workers], window)
         except RuntimeError:
-            # Cores that are divided into sub-devices take no launch together.
+            # Cores of different sub-devices accept no common launch.
             self.copies_windows = False
             return self._copies(self.lanes)
         lane_count = LANES_PER_CORE * self.cores_per_bank
@@ -394,7 +392,7 @@ class DeviceProfiler:
         return chips
 
     def _copy_windows(self, flat_ids: list[int], window: tuple[int, int]) -> None:
-        """Has each worker copy a window of a core's lanes, as many as there are."""
+        """Makes each worker copy a window of the lanes of one core, for all given cores."""
         first_byte, window_bytes = window
         arguments = {
             core: [
@@ -404,7 +402,7 @@ class DeviceProfiler:
                 flat_id % self.cores_per_bank * LANES_PER_CORE,
                 self.lane_bytes,
                 first_byte,
-                # Of nothing if there is no core left for this worker.
+                # An empty window if there is no core left for this worker.
                 window_bytes if index < len(flat_ids) else 0,
             ]
             for index, (core, flat_id) in enumerate(
@@ -415,7 +413,7 @@ class DeviceProfiler:
         self._launch(kernels.COPY_LANES, self._all_cores(), arguments, scratch_bytes, [self.windows])
 
     def acknowledge(self, chips: list[Any]) -> None:
-        """Writes control words back: for each chip a whole vector of each core."""
+        """Writes control vectors back: for each chip, a complete vector for each core."""
         rows = -(-(self.core_count + 1) // self.bank_count)
         shards = []
         for vectors in chips:

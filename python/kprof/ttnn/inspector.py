@@ -1,4 +1,4 @@
-"""What the Inspector of tt-metal logs while a program runs: launches, and the kernels of programs."""
+"""Logs of tt-metal's Inspector while a program runs: launches, and the kernels of programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROCESSORS = {
     "trisc1": "TENSIX_COMPUTE_1",
     "trisc2": "TENSIX_COMPUTE_2",
 }
-"""Folders of a kernel's ELFs, and what ops reports call the processors."""
+"""Folders of a kernel's ELF files, and the names of the processors in ops reports."""
 _FIELD = re.compile(r"^ {4}(\w+): (.*)$")
 _FIDELITY = re.compile(r"MathFidelity>\((\d+)\)")
 
@@ -32,11 +32,11 @@ class GrowingFile:
         self._offset = 0
 
     def restart(self) -> None:
-        """Reads from the beginning again, after another file took this one's place."""
+        """Reads from the beginning again, after another file has replaced this one."""
         self._offset = 0
 
     def read(self) -> str:
-        """Text that was appended since the last call."""
+        """Returns the text that was appended since the last call."""
         try:
             with open(self.path, "rb") as file:
                 file.seek(self._offset)
@@ -80,18 +80,18 @@ class Inspector:
         self._rest = ""
         self._event: dict[str, str] = {}
         self._open: dict[str, Program] = {}
-        """Programs that no launch has taken yet, by their number."""
+        """Programs without a launch so far, by their number."""
         self._kernels: dict[int, str] = {}
-        """Kernels of the workloads that were launched before, as JSON; empty if they are unknown."""
+        """Kernels of already launched workloads, as JSON; empty if unknown."""
         self._last_ns = 0
 
     @property
     def malformed_count(self) -> int:
-        """Launches that could not be read."""
+        """Number of launches that could not be read."""
         return self._log.malformed_count
 
     def new_launches(self) -> list[Launch]:
-        """Launches since the last call."""
+        """Returns the launches since the last call."""
         self._find_restart()
         launches = [Launch(entry) for entry in self._log.add(self._launches.read())]
         self._read_programs()
@@ -106,7 +106,7 @@ class Inspector:
         return launches
 
     def _find_restart(self) -> None:
-        """Notices that tt-metal has begun its logs anew, as it does when all devices were closed."""
+        """Detects that tt-metal has restarted its logs, as it does once all devices are closed."""
         try:
             with open(self._startup, "rb") as file:
                 started = file.read()
@@ -120,10 +120,9 @@ class Inspector:
             self._rest = ""
 
     def _take_kernels(self, launch_ns: int) -> str:
-        """Kernels of the programs that were made between the last launch and this first one.
-
-        A workload does not say which programs it holds; they are made right before its first launch
-        and may be compiled after it was logged.
+        """Returns the kernels of the programs created since the previous launch.
+        The log does not name the programs of a workload. They are created right before its first
+        launch, and may be compiled after this launch was logged.
         """
         taken = {
             number: program
@@ -135,7 +134,7 @@ class Inspector:
         made = [p for p in taken.values() if p.created_ns > self._last_ns and p.kernels]
         if not made:
             return ""
-        # Chips of a mesh may run one program each, all of the same kernels: the last one is shown.
+        # Each chip of a mesh may run its own program with the same kernels: the last one is shown.
         return _kernel_info(made[-1].kernels)
 
     def _read_programs(self) -> None:
@@ -159,7 +158,7 @@ class Inspector:
 
 
 def _kernel_info(kernels: list[dict[str, str]]) -> str:
-    """Kernels of a program, as ops reports describe them."""
+    """Returns the kernels of a program in the form of ops reports."""
     compute, data_movement = [], []
     for kernel in kernels:
         folder = kernel["path"].rstrip("/")
@@ -176,7 +175,7 @@ def _kernel_info(kernels: list[dict[str, str]]) -> str:
 
 
 def _kernel_sizes(folders: list[str]) -> dict[str, int]:
-    """Bytes of the largest kernel of each processor; one that cannot be read has no entry."""
+    """Returns the bytes of each processor's largest kernel; unreadable kernels have no entry."""
     sizes: dict[str, int] = {}
     for folder in folders:
         for processor, name in PROCESSORS.items():
@@ -191,7 +190,7 @@ def _kernel_sizes(folders: list[str]) -> dict[str, int]:
 
 
 def loaded_bytes(elf: bytes) -> int:
-    """Bytes of an ELF of 32 bits that are loaded; ValueError if it is none."""
+    """Returns the loaded bytes of a 32-bit ELF file; raises ValueError for other files."""
     if elf[:5] != b"\x7fELF\x01":
         raise ValueError("expected an ELF of 32 bits")
     try:

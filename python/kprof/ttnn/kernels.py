@@ -1,14 +1,14 @@
-"""Kernels with which profiled chips are set up and read, compiled by ttnn itself.
+"""Kernels that set up and read profiled chips, compiled by ttnn itself.
 
-They run on BRISC. `RUN` launches of the profiler itself carry program id 0, "no program", so that
-they are no ops of the user's program.
+They run on BRISC. `RUN` launches of the profiler itself have program id 0, "no program", so that
+they do not count as ops of the user's program.
 """
 
 _BEGIN = "void kernel_main() {\n"
 
 
 def leaving_nothing(source: str) -> str:
-    """A kernel whose launches leave no run, where runs of program 0 are those of kernels that dispatch."""
+    """Returns a kernel whose launches leave no run: program 0 then means dispatch kernels only."""
     begin = _BEGIN + "    DeviceValidateProfiler(false);\n"
     return "#define KPROF_LEAVES_NOTHING 1\n" + source.replace(_BEGIN, begin, 1)
 

@@ -1,23 +1,22 @@
-"""Rings of kernels that have not ended, as those that dispatch: what they did not push."""
+"""Data in the rings of running kernels, such as dispatch kernels, that was not pushed."""
 
 from __future__ import annotations
 
 from typing import Any
 
 FIRST_OPTIONAL = 12
-"""Words of a ring before the first marker that a kernel makes."""
+"""Words of a ring before a kernel's first marker."""
 EMPTY = 0x80000000
 PAYLOAD_WORDS = {0: 0, 1: 0, 2: 0, 3: 2, 4: 0, 5: 4}
-"""Words behind the two of a marker, by its kind."""
+"""Number of payload words after a marker, by kind."""
 START, END = 0, 1
 PUSHED_WORDS = 4
-"""Pushes are multiples of so many words."""
+"""Every push is a multiple of this number of words."""
 
 
 def ended_words(ring: list[int]) -> int:
-    """Words of a ring up to the end of the last zone outside of which no other one is open.
-
-    A ring is filled again and again: what stands behind the RISC's place is of an earlier time.
+    """Returns the words of a ring up to the end of its last complete outermost zone.
+    A ring is filled repeatedly: words after the RISC's write position are left over from before.
     """
     at = ended = FIRST_OPTIONAL
     depth = last = 0
@@ -37,7 +36,7 @@ def ended_words(ring: list[int]) -> int:
 
 
 def waiting_words(ring: list[int]) -> list[int]:
-    """What a push of a ring would write; nothing if no zone has ended since the last one."""
+    """Returns the words that a push would write; none if no zone has ended since the last push."""
     count = ended_words(ring)
     if count == FIRST_OPTIONAL:
         return []
@@ -45,11 +44,10 @@ def waiting_words(ring: list[int]) -> list[int]:
 
 
 def push_waiting(controls: Any, rings: Any, lanes: Any, place: Any) -> None:
-    """Writes what the rings of cores hold to the copies of their lanes, as a push would.
-
-    ``controls`` and ``rings`` are those of the cores, ``lanes`` has the words of all banks, and
-    ``place`` gives the bank and the words of a RISC's lane there. What a lane has no room for is
-    counted as a push counts it.
+    """Writes the data in the rings of cores to the copies of their lanes, as a push would.
+    ``controls`` and ``rings`` belong to the cores, and ``lanes`` has the words of all banks.
+    ``place`` returns the bank, the first word and the size of a RISC's lane. Markers that do not
+    fit into a lane are counted as refused, as by a push.
     """
     for control, core_rings, core in zip(controls, rings, range(len(controls))):
         for risc in range(5):

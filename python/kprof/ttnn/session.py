@@ -1,4 +1,4 @@
-"""A profiled program that uses a stock ttnn: which calls are watched, when chips are read."""
+"""Session of a program with a stock ttnn: intercepts ttnn's calls and reads the chips."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ from .device import CONTROL_WORDS, DeviceProfiler
 from .inspector import Inspector, Launch
 
 VECTOR_WORDS = 512
-"""Words of a lane that a launch takes at most."""
+"""Maximum number of words that a launch writes to a lane."""
 RUN_WORDS = 12
-"""Words of a lane that a launch takes at least."""
+"""Minimum number of words that a launch writes to a lane."""
 LAUNCHES_BETWEEN_LOOKS = 4
 CALL_TIMEOUT_SECONDS = 1.0
 RISCS = 5
 END_MASK = 0x1FFFF
-"""Bits of words 0 to 4 of a control vector that say where a lane ends."""
+"""Bits of words 0 to 4 of a control vector that hold the end of a lane."""
 ADDRESS_WORD = 50
-"""The word of a control vector with the address of the lanes."""
+"""Index of the control word with the address of the lanes."""
 READ_WORDS = 59
-"""First of the words of a control vector that say how far each lane was read."""
+"""Index of the first control word with the read position of a lane."""
 
 
 @dataclasses.dataclass
 class Options:
-    """How a program is profiled; `kprof record` fills it from its options."""
+    """Options for profiling a program; `kprof record` sets them."""
 
     capture: str | None = None
-    """File of the capture; none keeps the recording in memory."""
+    """File of the capture; without a file, the recording is kept in memory."""
     logs: str = ""
     """Folder in which tt-metal keeps its logs, `TT_METAL_LOGS_PATH`."""
     program_support_count: int = 1000
     sums: bool = False
     dispatch_cores: bool = False
-    """Profiles the kernels that dispatch, too."""
+    """Also profiles dispatch kernels."""
 
     @classmethod
     def from_environment(cls, text: str) -> Options:
-        """The options that `KPROF_TTNN_SESSION` holds as JSON; unknown ones are ignored."""
+        """Returns the options in `KPROF_TTNN_SESSION` (JSON); unknown options are ignored."""
         given = json.loads(text)
         known = {field.name for field in dataclasses.fields(cls)}
         options = cls(**{key: value for key, value in given.items() if key in known})
@@ -61,7 +61,7 @@ class Options:
 
 @dataclasses.dataclass
 class Call:
-    """A call of an operation that launched programs."""
+    """A call of a ttnn operation that launched programs."""
 
     name: str
     first_id: int
@@ -73,7 +73,7 @@ class Call:
 
 
 class OpenDevice:
-    """An opened device, and how full its lanes may be."""
+    """An opened device, with an estimate of how full its lanes are."""
 
     def __init__(self, session: Session, device: Any) -> None:
         options = session.options
@@ -82,18 +82,18 @@ class OpenDevice:
             device, options.program_support_count, options.sums, options.dispatch_cores
         )
         self.lane_words = self.profiler.lane_bytes // 4
-        # Room for a launch that leaves a full vector, where lanes are long enough for that.
+        # Room for a launch that leaves a full vector, if lanes are long enough.
         self.reserved_words = min(VECTOR_WORDS, self.lane_words // 4)
         self.pending_words = 0
-        """Words that launches since the last read may have left in the fullest lane."""
+        """Estimate of unread words in the fullest lane."""
         self.pending_launches = 0
         self.run_words = VECTOR_WORDS
-        """Words that a launch is taken to leave in a lane."""
+        """Estimate of the words that a launch writes to a lane."""
         self.chips: list[int] = []
         self.cores = self.profiler.find_cores()
         self.others = self.profiler.find_others()
         self.is_last_read = False
-        """True when the kernels that dispatch have no lanes any more."""
+        """True after the lanes were taken from the dispatch kernels."""
         self._join()
 
     def _join(self) -> None:
@@ -117,34 +117,34 @@ class OpenDevice:
             if not profiler.leaves_nothing:
                 native.add_ops([(chip_id, 0, [("name", "kprof"), ("kprof_launches", "1")])])
         profiler.give_lanes(flat_ids)
-        # The end of that launch does not count: the next one begins the lanes of every core.
+        # The rest of that launch is not counted: the next launch starts the lanes of every core.
         profiler.find_cores()
         if profiler.others:
             profiler.give_lanes_to_others()
 
     def has_room(self, launch_count: int) -> bool:
-        """Returns true if the lanes surely take so many more launches."""
+        """Returns true if the lanes are sure to hold this number of further launches."""
         more = launch_count * self.run_words + self.reserved_words
         return self.pending_words + more <= self.lane_words
 
     def add_launches(self, launch_count: int) -> None:
-        """Counts launches that were enqueued."""
+        """Adds enqueued launches to the estimate."""
         self.pending_launches += launch_count
         self.pending_words += launch_count * self.run_words
 
     def look(self) -> None:
-        """Finds out how full the lanes are, which costs far less than reading them."""
+        """Measures how full the lanes are, which costs far less than reading them."""
         self._learn(self.profiler.gather()[0])
 
     def load(self) -> None:
-        """Copies what the chips hold, for the next read."""
+        """Copies the chips' profiler data for the next read."""
         profiler, native = self.profiler, self.session.native
         controls, clocks = profiler.gather()
         waiting = profiler.copy_rings() if self.is_last_read else []
         for words, (of_others, _) in zip(controls, waiting):
-            # What they count as lost is then what those rings did not take.
+            # Use the control words that match the rings: they count what the rings lost.
             words[-len(of_others) :] = of_others
-            # They were pushed while the core had the lanes that were taken away since.
+            # Restore the address of the lanes, which were taken away after these pushes.
             words[-len(of_others) :, ADDRESS_WORD] = profiler.lanes.buffer_address()
         lanes = profiler.copy_lanes(*self._window(controls))
         if waiting:
@@ -159,14 +159,14 @@ class OpenDevice:
         self._learn(controls)
 
     def end_dispatch(self) -> None:
-        """Prepares the last read: kernels that dispatch run on, and what they have not pushed by
-        then is read where it stands."""
+        """Prepares the last read: dispatch kernels continue to run, and data that they have not
+        pushed is then read from their rings."""
         if self.profiler.others and not self.is_last_read:
             self.profiler.take_lanes_of_others()
             self.is_last_read = True
 
     def _window(self, controls: list[Any]) -> tuple[int, int]:
-        """The words of lanes between which everything lies that was not read yet."""
+        """Returns the range of words that contains all unread data of all lanes."""
         first, end = self.lane_words, 0
         for ends, read in map(_ends_and_read, controls):
             if (ends < read).any():
@@ -178,27 +178,27 @@ class OpenDevice:
         return (first, end) if first < end <= self.lane_words else (0, 0)
 
     def acknowledge(self) -> None:
-        """Tells the chips what was read."""
+        """Writes the new read positions to the chips."""
         native = self.session.native
         answers = [
             _np.frombuffer(native.acknowledgement(chip), "<u4").reshape(-1, CONTROL_WORDS)
             for chip in self.chips
         ]
         self.profiler.acknowledge(answers)
-        # The launches of a read are runs of the core that they run on.
+        # The launches of a read leave runs on the core that executes them.
         self.pending_words = 4 * RUN_WORDS
         self.pending_launches = 0
 
     def _learn(self, controls: list[Any]) -> None:
-        """Takes over how full the lanes are, and how many words a launch leaves."""
+        """Updates the estimates of unread words and of words per launch from control vectors."""
         unread = 0
         for ends, read in map(_ends_and_read, controls):
-            # Behind a turn, words up to the end of the lane and those from its begin are new.
+            # After a turn, words up to the end of the lane and from its beginning are new.
             turned = _np.where(ends < read, self.lane_words, 0)
             unread = max(unread, int((ends - read + turned).max()))
         if self.pending_launches:
             mean = -(-unread // self.pending_launches)
-            # Launches differ, and those of the profiler itself are in the sum.
+            # Add a margin: launches differ, and the sum includes launches of the profiler itself.
             self.run_words = min(VECTOR_WORDS, max(RUN_WORDS, mean + mean // 4))
         self.pending_words = unread
 
@@ -232,7 +232,7 @@ class Session:
         self.problems: list[str] = []
 
     def aiclk_mhz(self, arch: str) -> int:
-        """Frequency that cycles are shown by; ttnn has no call that tells it."""
+        """Returns the nominal frequency of an architecture; ttnn has no call for it."""
         return {"wormhole_b0": 1000, "blackhole": 1350}.get(arch, 1000)
 
     # Devices.
@@ -268,7 +268,7 @@ class Session:
             self._complain(f"kernels that dispatch were not read to their end: {error}")
 
     def read_all(self) -> None:
-        """Reads all devices, unless a trace is being captured: reads would become part of it."""
+        """Reads all devices, unless a trace is being captured: the reads would be captured too."""
         with self._lock, tracing.paused():
             if self._is_capturing or self.is_finished:
                 return
@@ -301,7 +301,7 @@ class Session:
     # Names.
 
     def _name_zones(self) -> None:
-        """Takes the names that compilations have left since the last read."""
+        """Adds the zone names of compilations since the last read."""
         path = os.environ.get("KPROF_TTNN_ZONES", "")
         try:
             size = os.path.getsize(path)
@@ -321,14 +321,14 @@ class Session:
             (launch.runtime_id, _fields(launch, by_id.get(launch.runtime_id)))
             for launch in launches
         ]
-        # Without the Inspector's entry, the call is all that is known.
+        # Without an entry of the Inspector, only the call is known.
         ops += [(op, _fields_of_call(call)) for op, call in by_id.items() if op not in named]
         self.native.add_ops([(chip, op, fields) for op, fields in ops for chip in chip_ids])
 
     # Calls.
 
     def operation(self, original: Any, op: Any, args: tuple, kwargs: dict) -> Any:
-        """Calls an operation, and notes what it launched."""
+        """Calls an operation, and records its launches."""
         if getattr(self._depth, "value", 0) or self.is_finished:
             return original(op, *args, **kwargs)
         self._depth.value = 1
@@ -364,7 +364,7 @@ class Session:
             self._make_room(1)
 
     def _make_room(self, launch_count: int) -> None:
-        """Reads if the lanes do not surely take so many more launches."""
+        """Reads unless the lanes are sure to hold this number of further launches."""
         try:
             full = [opened for opened in self.devices.values() if not opened.has_room(launch_count)]
             for opened in full:
@@ -378,14 +378,14 @@ class Session:
     # Traces.
 
     def trace_begins(self) -> None:
-        """Notes the beginning of a capture of a trace; what follows does not run yet."""
+        """Records that the capture of a trace begins; the following launches do not run yet."""
         self.read_all()
         with self._lock:
             self._is_capturing = True
             self._trace_begin = self.ttnn._ttnn.get_device_operation_id()
 
     def trace_ends(self, trace: Any) -> None:
-        """Notes how many launches a trace holds."""
+        """Records the number of launches in a captured trace."""
         with self._lock, tracing.paused():
             self._is_capturing = False
             self._counted_id = end = self.ttnn._ttnn.get_device_operation_id()
@@ -395,7 +395,7 @@ class Session:
             self._trace_message(f"END: {{chip}}, {int(trace)}")
 
     def trace_replays(self, trace: Any) -> None:
-        """Notes a replay, before it is enqueued; reads first if the lanes could fill."""
+        """Records a replay before it is enqueued; reads first if the lanes could become full."""
         with self._lock, tracing.paused():
             count = self._trace_sizes.get(int(trace), 0)
             self._make_room(count)
@@ -412,7 +412,7 @@ class Session:
     # The end.
 
     def signpost(self, header: str, message: str | None) -> None:
-        """Records a signpost, behind everything that ran before it."""
+        """Reads the chips, then records a signpost."""
         self.read_all()
         self.host.signpost(header, message)
 
@@ -421,7 +421,7 @@ class Session:
         with self._lock, tracing.paused():
             if self.is_finished:
                 return self.recording
-            # A trace whose capture an error has ended is no hindrance.
+            # An unfinished capture of a trace, ended by an error, does not matter any more.
             self._is_capturing = False
             self._end_dispatch(list(self.devices.values()))
             self.read_all()
@@ -436,7 +436,7 @@ class Session:
 
 
 def _ends_and_read(words: Any) -> tuple[Any, Any]:
-    """Where the lanes of each core end, and how far they were read, from its control words."""
+    """Returns the ends and the read positions of each core's lanes, from its control words."""
     ends = words[:, :RISCS].astype(_np.int64) & END_MASK
     return ends, words[:, READ_WORDS : READ_WORDS + RISCS].astype(_np.int64)
 
@@ -465,7 +465,7 @@ def _tensor(tensor: Any) -> dict[str, Any]:
 
 
 def _tensors(result: Any) -> str:
-    """Tensors of an operation's result, as ops reports describe them; empty if there are none."""
+    """Returns the tensors of an operation's result in the form of ops reports."""
     items = result if isinstance(result, (list, tuple)) else [result]
     try:
         found = [_tensor(item) for item in items if hasattr(item, "padded_shape")]
@@ -475,7 +475,7 @@ def _tensors(result: Any) -> str:
 
 
 def _attributes(name: str, args: tuple, kwargs: dict) -> str:
-    """Arguments of a call that are no tensors."""
+    """Returns the arguments of a call that are not tensors."""
     plain = {f"arg{n}": value for n, value in enumerate(args)} | kwargs
     shown = {
         key: str(value)[:200]
@@ -490,7 +490,7 @@ def _holds_tensors(value: Any) -> bool:
 
 
 def _fields(launch: Launch, call: Call | None) -> list[tuple[str, str]]:
-    """What is known of a launch, as the metadata of an op."""
+    """Returns the metadata of an op for a launch."""
     fields = [("name", launch.name), ("input_tensors", launch.inputs)]
     if launch.kernels:
         fields.append(("kernel_info", launch.kernels))
@@ -512,11 +512,11 @@ def _fields_of_call(call: Call) -> list[tuple[str, str]]:
 
 
 ACTIVE: list[Session] = []
-"""The sessions that run; the last one is told of calls."""
+"""Running sessions; calls are reported to the last one."""
 
 
 def begin(ttnn: Any, options: Options) -> Session:
-    """Begins a session; calls of ttnn are watched from then on."""
+    """Begins a session; from then on, calls of ttnn are intercepted."""
     session = Session(ttnn, options)
     if not _WATCHED:
         _WATCHED.append(ttnn)
@@ -577,7 +577,7 @@ def _finish_at(number: int) -> None:
 
 
 def _wrap(ttnn: Any, name: str, wrapper: Any) -> None:
-    """Puts a wrapper in the place of a function, in every module of ttnn that names it."""
+    """Replaces a function by a wrapper, in every module of ttnn that imports it."""
     original = getattr(ttnn, name, None)
     if original is None:
         return
@@ -623,7 +623,7 @@ def _closing(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _read(session: Session, original: Any, *args: Any, **kwargs: Any) -> None:
-    # The package's own does nothing in such a build.
+    # ttnn's own function does nothing in such a build.
     del original, args, kwargs
     session.read_all()
 
@@ -655,7 +655,7 @@ def _message(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
     return original(*args, **kwargs)
 
 
-# What these do in the package is empty in such a build.
+# ttnn's own versions of these functions are empty in such a build.
 
 
 def _start_zone(session: Session, original: Any, *args: Any, **kwargs: Any) -> None:
@@ -674,4 +674,4 @@ def _signpost() -> None:
 
 
 SIGNPOST = "TT_SIGNPOST: "
-"""What messages of signposts begin with, as `tracy.signpost` sends them."""
+"""Prefix of signpost messages, as in `tracy.signpost`."""

@@ -1,4 +1,4 @@
-//! `kprof compact`: many small files of a dataset become few long ones.
+//! `kprof compact`: merges small files of a dataset into few large files.
 
 use crate::{
     args::CompactArgs,
@@ -13,7 +13,7 @@ use std::{
     process::ExitCode,
 };
 
-/// Compacts the dataset, and prints what has become fewer.
+/// Compacts the dataset, and prints the number of files and bytes before and after.
 pub(crate) fn run(args: &CompactArgs) -> Result<ExitCode, Failure> {
     let busy = Busy::new(format!("compacting {}", args.dataset.display()));
     let counts = compact(&args.dataset, &cancel_on_signals()?);

@@ -28,10 +28,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Folder of the dataset, unless another is given.
+/// Default folder of the dataset.
 const DEFAULT_FOLDER: &str = "dataset";
 
-/// A dataset and where it is, as the arguments say.
+/// The dataset to write, from the arguments.
 pub(crate) struct Dataset {
     file: PathBuf,
     folder: PathBuf,
@@ -46,7 +46,7 @@ pub(crate) struct Dataset {
 enum RecordingName {
     /// The name given by the user.
     Named(String),
-    /// The file's name, to which the recording's id is appended.
+    /// The file's name; the recording's id is appended.
     OfFile(String),
 }
 
@@ -63,7 +63,7 @@ struct Written<'a> {
     doubts: BTreeMap<String, u64>,
 }
 
-/// The host that owns the chips, if nobody names it.
+/// Default name of the host that owns the chips.
 const DEFAULT_HOST: &str = "local";
 
 impl Dataset {
@@ -143,7 +143,7 @@ impl Dataset {
     }
 }
 
-/// The name of the file, and the number of the run if one was chosen.
+/// Returns the name of the file, with the number of the run if one was chosen.
 fn recording_of(args: &ExportArgs) -> String {
     let of_file = args.file.file_stem().filter(|_| !args.file.is_dir());
     let name = of_file.unwrap_or("profile_log_device".as_ref()).to_string_lossy();

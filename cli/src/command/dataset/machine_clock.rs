@@ -1,7 +1,7 @@
-//! Machines that the hosts ran on, as their captures tell, and what relates them.
+//! The machines on which hosts ran, from their captures, and the relation between their clocks.
 //!
-//! Hosts of one machine share its clock. Hosts of several machines share the day, where something
-//! keeps it and states its error. Device logs and Tracy's files tell neither.
+//! Hosts on one machine share its monotonic clock. Hosts on several machines share the time of day,
+//! if a service synchronizes it and states the error. Device logs and Tracy's files have neither.
 
 use chrono::{DateTime, NaiveDate};
 use host_reader::{
@@ -15,7 +15,7 @@ use std::{collections::BTreeMap, path::Path, rc::Rc};
 /// Offset of one host's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HostOffset {
-    /// Nanoseconds that the common clock is ahead of the host's.
+    /// Nanoseconds that the common clock is ahead of the host's clock.
     pub(super) offset_ns: i64,
     /// Bound of the offset's error while the host was recorded.
     pub(super) error_ns: u64,
@@ -26,23 +26,23 @@ pub(super) struct HostOffset {
 pub(super) enum KnownClock {
     /// One offset for all recordings.
     Offset(HostOffset),
-    /// Readings of the day on the machine's clock, and the time namespace of the host.
+    /// Readings of the time of day on the machine's clock, and the time namespace of the host.
     Day { readings: Rc<[DayReading]>, namespace_ns: i64 },
-    /// Nothing, for this reason.
+    /// Unknown relation, with the reason.
     Unknown(&'static str),
 }
 
 impl KnownClock {
-    /// Returns true if nothing relates the host to others.
+    /// Returns true if the host's clock is not related to others.
     pub(super) const fn is_unknown(&self) -> bool {
         matches!(self, Self::Unknown(_))
     }
 
-    /// Offset of the common clock from the host's while a recording was made that began at
-    /// `origin_ns` and was `end_ns` long.
+    /// Returns the offset of the common clock from the host's clock during a recording that began
+    /// at `origin_ns` and lasted `end_ns`.
     ///
     /// # Errors
-    /// If there is none: why.
+    /// The reason, if there is no offset.
     pub(super) fn offset(&self, origin_ns: i64, end_ns: u64) -> Result<HostOffset, &'static str> {
         let (readings, namespace_ns) = match self {
             Self::Offset(offset) => return Ok(*offset),
@@ -60,7 +60,8 @@ impl KnownClock {
 }
 
 impl KnownClock {
-    /// As [`KnownClock::offset`], of a recording of a dataset, whose row says how the day was kept.
+    /// Like [`KnownClock::offset`], for a recording of a dataset, whose row has the offset to the
+    /// time of day.
     pub(super) fn offset_of_summary(
         &self,
         summary: &RecordingSummary,
@@ -76,8 +77,8 @@ impl KnownClock {
     }
 }
 
-/// What a recording at a path tells of its host's machine; `None` if it tells nothing, or if its
-/// recordings were made on several.
+/// Returns the machine clock of the recordings at a path; `None` if it is unknown, or if they were
+/// made on several machines.
 pub(super) fn machine_clock(path: &Path, trace: &Trace<'_>) -> Option<MachineClock> {
     let clocks = clocks_of(path);
     let Residence { boot_id, namespace_ns } = residence(&clocks).ok()?;
@@ -90,7 +91,7 @@ pub(super) fn machine_clock(path: &Path, trace: &Trace<'_>) -> Option<MachineClo
     Some(MachineClock { boot_id: Some(boot_id), namespace_ns, day })
 }
 
-/// Day of the first reading of the clock of the day; `None` if there is none.
+/// Returns the date of the first reading of the time of day; `None` if there is no reading.
 pub(super) fn recorded_on(path: &Path) -> Option<NaiveDate> {
     let clocks = clocks_of(path);
     let day_ns =
@@ -105,8 +106,10 @@ struct Residence {
     namespace_ns: i64,
 }
 
-/// Finds what relates hosts, whose recordings tell of these clocks: one machine, or the day. What
-/// relates more hosts is taken, and the machine if both relate as many, since it has no error.
+/// Relates hosts with these clocks, by a common machine or by the time of day.
+///
+/// The choice is the relation that covers more hosts. If both cover the same number, it is the
+/// machine, which has no error.
 pub(super) fn known_clocks(clocks: &[Vec<HostClock>]) -> Vec<KnownClock> {
     let mut readings: BTreeMap<u128, Vec<DayReading>> = BTreeMap::new();
     let residences: Vec<_> = clocks.iter().map(|clocks| residence(clocks)).collect();
@@ -146,8 +149,8 @@ pub(super) fn known_clocks(clocks: &[Vec<HostClock>]) -> Vec<KnownClock> {
     residences.iter().map(clock).collect()
 }
 
-/// The clocks that a capture tells of; none if it is something else, or cannot be read: whoever
-/// reads its records says so.
+/// Returns the host clocks in a capture; none for another file or an unreadable one, which is
+/// reported when its records are read.
 pub(super) fn clocks_of(path: &Path) -> Vec<HostClock> {
     if !is_capture(path) {
         return Vec::new();
@@ -155,19 +158,21 @@ pub(super) fn clocks_of(path: &Path) -> Vec<HostClock> {
     Capture::open(path).map_or_else(|_| Vec::new(), |capture| capture.host_clocks().collect())
 }
 
-/// The clock that a recording of a dataset tells of; `None` if it tells of none. A reading that has a
-/// bound stands for a day that was kept; [`KnownClock::offset_of_summary`] takes the row's own bound.
+/// Returns the host clock in the row of a dataset's recording; `None` if there is none.
+///
+/// If the row has a synchronized time of day, the clock gets a dummy reading with a bound.
+/// [`KnownClock::offset_of_summary`] uses the row's own offset and bound.
 pub(super) fn clock_of_summary(summary: &RecordingSummary) -> Option<HostClock> {
     let MachineClock { boot_id, namespace_ns, day } = summary.machine?;
     let is_kept = day != Err(DayProblem::Unbounded);
     let error_ns = is_kept.then_some(0);
-    // At a time that the machine's clock has, too, whatever the namespace.
+    // A time that stays valid on the machine's clock in any namespace.
     let at_ns = 1 << 62;
     let reading = DayReading { before_ns: at_ns, day_ns: at_ns, after_ns: at_ns, error_ns };
     Some(HostClock { boot_id, namespace_ns, readings: vec![reading] })
 }
 
-/// The one machine on which all recordings of a host were made.
+/// Returns the machine on which all recordings of a host were made.
 fn residence(clocks: &[HostClock]) -> Result<Residence, &'static str> {
     let mut found: Option<Residence> = None;
     for clock in clocks {
@@ -183,7 +188,8 @@ fn residence(clocks: &[HostClock]) -> Result<Residence, &'static str> {
 
 const UNTOLD: &str = "its recording does not tell on which machine it was made";
 
-/// Readings of a host on its machine's own clock; those that began before it did are left out.
+/// Converts a host's readings to its machine's clock, without readings from before the clock's
+/// start.
 fn on_machine(clock: &HostClock) -> impl Iterator<Item = DayReading> {
     let shifted = |ns: u64| ns.checked_add_signed(clock.namespace_ns.checked_neg()?);
     clock.readings.iter().filter_map(move |reading| {

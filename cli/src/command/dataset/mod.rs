@@ -1,4 +1,4 @@
-//! Datasets of many recordings, which SQL engines read: only in builds with the feature `parquet`.
+//! Datasets of many recordings for SQL engines, in builds with the feature `parquet`.
 
 #[cfg(feature = "parquet")]
 mod compact;
@@ -32,7 +32,7 @@ mod without_parquet {
     };
     use std::process::ExitCode;
 
-    /// A dataset, which no such build can write.
+    /// A dataset, which a build without `parquet` cannot write.
     pub(crate) enum Dataset {}
 
     impl Dataset {

@@ -1,4 +1,4 @@
-//! The ops report of a recording that goes into a dataset.
+//! The ops report of a recording that is written to a dataset.
 
 use host_reader::{
     export::TraceFilter,
@@ -7,7 +7,7 @@ use host_reader::{
 };
 use std::path::Path;
 
-/// Reports on a recording: on the folder that it is from, where the host left its messages.
+/// Builds the ops report of a recording, with the host's messages from its folder.
 pub(super) fn ops_report(path: &Path, run: &Recording, filter: TraceFilter) -> OpsReport {
     let options = OpsOptions { filter, ..OpsOptions::default() };
     match logs_folder(path, OP_MESSAGES) {

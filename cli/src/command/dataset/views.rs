@@ -1,6 +1,7 @@
-//! `kprof schema --views`: statements that make a view of each table of a dataset.
+//! `kprof schema --views`: SQL statements that create a view for each table of a dataset.
 //!
-//! A table without rows has no file, which engines refuse to read: its view has no rows.
+//! A table without rows has no file, which engines refuse to read. Its view returns no rows
+//! instead.
 
 use crate::args::SqlEngine;
 use host_reader::tables::{ColumnKind, TableSchema};
@@ -55,7 +56,7 @@ fn columns(
 ) -> impl Iterator<Item = (&'static str, &'static str)> {
     let kind = move |kind: ColumnKind| match (engine, kind) {
         (SqlEngine::Duckdb, kind) => kind.sql_label(),
-        // Spark reads unsigned numbers into the next longer type.
+        // Spark reads unsigned numbers as the next larger signed type.
         (SqlEngine::Spark, ColumnKind::Unsigned32 | ColumnKind::Signed64) => "BIGINT",
         (SqlEngine::Spark, ColumnKind::Unsigned64) => "DECIMAL(20,0)",
         (SqlEngine::Spark, ColumnKind::Flag) => "BOOLEAN",
@@ -72,7 +73,7 @@ fn columns(
     columns.into_iter().chain(table.partitions.iter().map(move |name| folder(name)))
 }
 
-/// Returns true if there is a Parquet file this many folders below.
+/// Returns true if there is a Parquet file at this depth below the folder.
 fn has_files(folder: &Path, depth: usize) -> bool {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).any(|path| match depth {
@@ -81,7 +82,7 @@ fn has_files(folder: &Path, depth: usize) -> bool {
     })
 }
 
-/// A text as SQL writes it.
+/// Returns a text as an SQL literal.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

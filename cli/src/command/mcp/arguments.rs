@@ -21,7 +21,7 @@ macro_rules! arguments {
     };
 }
 
-/// Defines a choice between parts of what a tool knows.
+/// Defines a choice between parts of a tool's data.
 macro_rules! choice {
     ($(#[$doc:meta])* $name:ident { $($(#[$option_doc:meta])* $option:ident,)* }) => {
         $(#[$doc])*
@@ -310,13 +310,13 @@ const TOOLS: [ToolEntry; 9] = [
     },
 ];
 
-/// Every tool, as clients are told.
+/// Returns all tools, as described to clients.
 ///
 /// # Errors
-/// If the schema of a tool is none of an object.
+/// If the schema of a tool is not the schema of an object.
 pub(super) fn tools() -> Result<Vec<Tool>, String> {
     let tool = |entry: &ToolEntry| {
-        // Loading makes a recording each time.
+        // Each call of `load` adds a recording.
         let annotations = ToolAnnotations::new()
             .read_only(true)
             .open_world(false)
@@ -340,7 +340,7 @@ impl Call {
         }))
     }
 
-    /// Name of the recording that is asked, if the call is about one that has a default.
+    /// Returns the recording's name in the call, if the call has a recording with a default.
     pub(super) const fn recording_mut(&mut self) -> Option<&mut Option<String>> {
         match self {
             Self::Ops(arguments) => Some(&mut arguments.recording),
@@ -352,7 +352,7 @@ impl Call {
         }
     }
 
-    /// Number of the run that is asked.
+    /// Returns the number of the requested run.
     pub(super) const fn run(&self) -> Option<usize> {
         match self {
             Self::Ops(arguments) => arguments.run,

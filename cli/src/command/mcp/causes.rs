@@ -117,7 +117,7 @@ const WAITS: [Column; 11] = [
     Column::or_null("most_blocked_cycles", "nothing"),
 ];
 
-/// The table of one part.
+/// Returns the table of one part.
 pub(super) fn table(part: Part<'_>, asked: ExplainPart) -> Table<'_> {
     let explanation = part.explanation();
     match asked {
@@ -165,7 +165,7 @@ fn findings(explanation: &Explanation) -> Table<'_> {
     }
 }
 
-/// Rows of an ops CSV as one text.
+/// Returns row numbers of an ops CSV as one text.
 fn rows_of(rows: &[u64]) -> String {
     rows.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }
@@ -215,7 +215,7 @@ fn groups(explanation: &Explanation) -> Table<'_> {
     })
 }
 
-/// Shares by class; of waits nothing is known where none were recorded.
+/// Returns the shares by class. If no waits were recorded, their shares are unknown.
 fn shares(time: &TimeSplit) -> Vec<Value> {
     let share = |class: TimeClass| {
         let percent = time.percent(class);
@@ -244,7 +244,7 @@ fn devices(explanation: &Explanation) -> Table<'_> {
     })
 }
 
-/// A row for each phase and chip, and one for a phase without launches.
+/// Returns a table with one row for each phase and chip, and one row for a phase without launches.
 fn phases(explanation: &Explanation) -> Table<'_> {
     let chips = |phase: &Phase| 0..phase.devices.len().max(1);
     let rows: Vec<_> = explanation

@@ -39,7 +39,7 @@ const SKIPPED: [Column; 3] = [Column::new("side"), Column::new("reason"), Column
 /// Compares two recordings, each with all of its runs.
 ///
 /// # Errors
-/// If the confidence is no percentage.
+/// If the confidence is not a percentage.
 pub(super) fn compare(a: &Loaded, b: &Loaded, confidence: Option<f64>) -> Result<Diff, Failure> {
     const CONFIDENCE: f64 = 95.0;
     let percent = match confidence {
@@ -58,7 +58,7 @@ pub(super) fn compare(a: &Loaded, b: &Loaded, confidence: Option<f64>) -> Result
     Ok(Diff::new(&a, &b, DiffOptions { confidence: percent / 100.0 }))
 }
 
-/// The table of one part.
+/// Returns the table of one part.
 pub(super) fn table(diff: &Diff, part: DiffPart) -> Table<'_> {
     match part {
         DiffPart::Changes => changes(diff, Change::is_noteworthy),

@@ -1,4 +1,4 @@
-//! A recording in memory: all figures that tools may be asked for, computed once.
+//! A recording in memory, with all figures that tools return, computed once.
 
 use crate::{
     command::{diff::measurements_of, explain, perf},
@@ -22,7 +22,8 @@ use std::path::Path;
 /// Everything that was loaded from a path.
 pub(super) struct Loaded {
     pub(super) path: String,
-    /// Problems of a capture, or lines of an ops CSV, whose rest was used.
+    /// Number of damaged parts of a capture, or of unreadable lines in an ops CSV. The rest was
+    /// used.
     pub(super) problem_count: u64,
     pub(super) content: Content,
 }
@@ -41,7 +42,7 @@ pub(super) struct OpsFigures {
     pub(super) explanation: Explanation,
 }
 
-/// Figures of one run. Its records are not kept.
+/// Figures of one run, whose records are not kept.
 pub(super) struct RunFigures {
     pub(super) title: String,
     pub(super) report: Report,
@@ -57,10 +58,10 @@ pub(super) enum Part<'a> {
     Run(&'a RunFigures),
 }
 
-/// Losses in short, for every answer with figures.
+/// Summary of losses for every answer with figures.
 #[derive(Debug, Serialize)]
 pub(super) struct Lost {
-    /// Records; `None` if nobody counted them.
+    /// Number of lost records; `None` if they were not counted.
     pub(super) records: Option<u64>,
     pub(super) is_lower_bound: bool,
     pub(super) text: String,
@@ -70,7 +71,7 @@ impl Loaded {
     /// Reads a recording and computes its figures.
     ///
     /// # Errors
-    /// If the path is no file or folder, or holds no recording.
+    /// If the path is not a file or folder, or contains no recording.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         require_file(path)?;
         let name = path.display().to_string();
@@ -96,7 +97,7 @@ impl Loaded {
         Ok(Self { path: name, problem_count, content: Content::Runs(runs, measurements) })
     }
 
-    /// The parts that questions can be about: an ops CSV is one.
+    /// Returns the parts that a question can refer to: the runs, or an ops CSV as one part.
     pub(super) fn parts(&self) -> Vec<Part<'_>> {
         match &self.content {
             Content::OpsCsv(figures) => vec![Part::OpsCsv(figures)],
@@ -104,7 +105,7 @@ impl Loaded {
         }
     }
 
-    /// The part with this number, from 1; without one, the only part.
+    /// Returns the part with this number, from 1; without a number, the only part.
     pub(super) fn part(&self, number: Option<usize>) -> Result<(usize, Part<'_>), Failure> {
         let parts = self.parts();
         let count = parts.len();
@@ -128,8 +129,8 @@ impl Loaded {
     }
 }
 
-/// Standard input is where the client speaks, and a pipe could wait for ever.
-/// Refuses devices and pipes, whose reading need not end.
+/// Refuses devices and pipes: standard input belongs to the client, and a read from a pipe may
+/// never end.
 fn require_file(path: &Path) -> Result<(), Failure> {
     let is_readable =
         std::fs::metadata(path).map_or(true, |metadata| metadata.is_file() || metadata.is_dir());

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 const ANOMALIES: [Column; 3] =
     [Column::new("kind"), Column::new("count"), Column::new("is_repaired")];
 
-/// The table of a run; empty for an ops CSV, which has no ledger.
+/// Returns the table of a run; empty for an ops CSV, which has no loss ledger.
 pub(super) fn table(part: Part<'_>, asked: LossesPart) -> Table<'_> {
     match (part, asked) {
         (Part::OpsCsv(_), _) => Table::from_rows::<LossGroups>(Vec::new())

@@ -32,13 +32,13 @@ const ROWS: [Column; 13] = [
     Column::new("call"),
 ];
 
-/// Bytes of a filter: errors quote it.
+/// Maximum number of bytes in a filter, since errors quote it.
 const LONGEST_FILTER: usize = 400;
 
-/// The table of a run or CSV.
+/// Returns the table of a run or CSV.
 ///
 /// # Errors
-/// If the filter or the column to sort by cannot be understood.
+/// If the filter or the column to sort by is invalid.
 pub(super) fn table<'a>(part: Part<'a>, asked: &OpsArguments) -> Result<Table<'a>, Failure> {
     let filter = filter_of(asked.filter.as_deref(), &["device", "op"])?;
     let table = match part {
@@ -48,7 +48,7 @@ pub(super) fn table<'a>(part: Part<'a>, asked: &OpsArguments) -> Result<Table<'a
     table.sorted(asked.sort.as_deref(), asked.order)
 }
 
-/// A filter with terms of these keys alone; everything, if there is none.
+/// Parses a filter that may only have terms with these keys. No text selects everything.
 pub(super) fn filter_of(text: Option<&str>, keys: &[&str]) -> Result<TraceFilter, Failure> {
     let Some(text) = text else { return Ok(TraceFilter::default()) };
     if text.len() > LONGEST_FILTER {

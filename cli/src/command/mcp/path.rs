@@ -1,4 +1,4 @@
-//! Critical paths: of every op in short, of one op in shares or steps.
+//! Critical paths: a summary of every op, or the shares or steps of one op.
 
 use super::{
     arguments::PathArguments,
@@ -47,10 +47,10 @@ const STEPS: [Column; 8] = [
 const NO_PATH: &str = "unknown: no single waits were recorded in it; record with sync events \
                        (kprof capture --waits events)";
 
-/// The table of all ops, or of the one that is named.
+/// Returns the table of all ops, or of one named op.
 ///
 /// # Errors
-/// If no such op was launched.
+/// If the named op was not launched.
 pub(super) fn table<'a>(part: Part<'a>, asked: &PathArguments) -> Result<Table<'a>, Failure> {
     let ops = &part.explanation().ops;
     let Some(program) = asked.program else { return Ok(overview(ops)) };

@@ -1,4 +1,4 @@
-//! The folder that an agent may read, and nothing else.
+//! The only folder that an agent may read.
 
 use crate::failure::Failure;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 pub(super) struct Root(PathBuf);
 
 impl Root {
-    /// Confines this process, and all of its later threads, to a folder and the user's own input.
+    /// Restricts reads of this process, and of all threads started later, to a folder and the
+    /// user's own input.
     ///
-    /// The kernel then refuses every other read, so that a link swapped between the check of a path
-    /// and its opening leads nowhere. Kernels without Landlock leave that gap.
+    /// The kernel then refuses all other reads. So a link that is replaced between the check of a
+    /// path and its opening is harmless. Kernels without Landlock leave that gap.
     ///
     /// # Errors
     /// If the folder cannot be opened.
@@ -36,10 +37,10 @@ impl Root {
         Ok(Self(root))
     }
 
-    /// Resolves the path of a recording, with all links.
+    /// Resolves the path of a recording with all its links.
     ///
     /// # Errors
-    /// If it is not inside. Whether there is a file outside is not told.
+    /// If the path is outside of the folder. The error does not reveal whether a file exists there.
     pub(super) fn resolve(&self, path: &Path) -> Result<PathBuf, Failure> {
         let resolved = self.0.join(path).canonicalize().ok();
         resolved.filter(|resolved| resolved.starts_with(&self.0)).ok_or_else(|| {
@@ -53,7 +54,7 @@ impl Root {
     }
 }
 
-/// Returns true if the kernel refuses reads outside these folders from now on.
+/// Makes the kernel refuse reads outside of these folders; returns true on success.
 #[cfg(target_os = "linux")]
 fn deny_other_reads<'a>(folders: impl Iterator<Item = &'a Path>) -> bool {
     use landlock::{

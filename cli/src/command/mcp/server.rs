@@ -1,4 +1,4 @@
-//! The protocol, by the official SDK.
+//! The protocol, implemented with the official SDK.
 
 use super::{
     arguments::{Call, tools},
@@ -24,15 +24,16 @@ const INSTRUCTIONS: &str = "Figures of kernels on Tenstorrent chips. Load a reco
     4 kB: columns and rows; if more has a handle, call more with it. null is unknown, and \
     null_means tells why; lost tells what is missing.";
 
-/// Characters of an error, of four bytes at most: it may quote what a client has sent.
+/// Maximum number of characters in an error, with at most four bytes each: an error may quote the
+/// client.
 const LONGEST_ERROR: usize = 960;
 
 /// Serves one client on standard input and output.
 ///
 /// # Errors
-/// If the input cannot be loaded, or nobody speaks the protocol.
+/// If the input cannot be loaded, or the client does not follow the protocol.
 pub(super) fn run(input: Option<&Path>, root: &Path) -> Result<ExitCode, Failure> {
-    // Before the first thread: others would stay unconfined.
+    // Before the first thread starts: existing threads would stay unrestricted.
     let session = Session::new(Root::confine(root, input)?);
     if let Some(path) = input {
         session.load(path)?;
@@ -42,7 +43,7 @@ pub(super) fn run(input: Option<&Path>, root: &Path) -> Result<ExitCode, Failure
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::from_error(&error))?;
     let served = runtime.block_on(serve(server));
-    // A read of standard input that is under way cannot be cancelled.
+    // A read of standard input in progress cannot be cancelled.
     runtime.shutdown_background();
     served.map(|()| ExitCode::SUCCESS)
 }
@@ -91,7 +92,7 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(sentence, None));
         };
         let session = Arc::clone(&self.session);
-        // Figures take time that answers to pings must not wait for.
+        // Computing figures takes time and must not delay answers to pings.
         let answer = tokio::task::spawn_blocking(move || session.answer(call?)).await;
         let answer = answer.unwrap_or_else(|_| {
             let sentence = "this question has met an error in kprof itself; ask another one";
@@ -105,7 +106,7 @@ impl ServerHandler for Server {
     }
 }
 
-/// The answer, or the error as one JSON text of bounded size.
+/// Returns the answer, or the error as one JSON text of bounded size.
 fn result_of(answer: Result<String, Failure>) -> CallToolResult {
     match answer {
         Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),

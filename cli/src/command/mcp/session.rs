@@ -1,4 +1,4 @@
-//! State of one client: loaded recordings, and handles of answers that had more rows.
+//! State of one client: loaded recordings, and handles of answers with more rows.
 
 use super::{
     arguments::{Call, DiffArguments, DiffPart, RecordingsArguments},
@@ -18,13 +18,13 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Recordings in memory; the oldest goes when another one is loaded.
+/// Maximum number of recordings in memory. Loading another one removes the oldest.
 const MAX_RECORDINGS: usize = 8;
 
-/// Handles that can be followed.
+/// Maximum number of valid handles.
 const MAX_HANDLES: usize = 1024;
 
-/// Bytes of a path or title in every answer.
+/// Maximum number of bytes for a path or title in an answer.
 const HEAD_TEXT_BYTES: usize = 240;
 
 /// State of one client.
@@ -39,7 +39,7 @@ struct State {
     loaded_count: u64,
     handles: VecDeque<(u64, Call, usize)>,
     handle_count: u64,
-    /// The last comparison, whose pages need not compare again.
+    /// The last comparison, kept for its further pages.
     diff: Option<(DiffArguments, Arc<Diff>)>,
 }
 
@@ -57,15 +57,15 @@ const RECORDINGS: [Column; 10] = [
 ];
 
 impl Session {
-    /// A client without recordings, who may read a folder.
+    /// Creates the state of a client that may read a folder and has no recordings.
     pub(super) fn new(root: Root) -> Self {
         Self { root, state: Mutex::default() }
     }
 
-    /// Loads a recording that the user or the root allows, and returns its name.
+    /// Loads a recording permitted by the user or the root, and returns its name.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the recording cannot be read.
     pub(super) fn load(&self, path: &Path) -> Result<String, Failure> {
         let loaded = Arc::new(Loaded::open(path)?);
         let mut state = self.state();
@@ -81,7 +81,7 @@ impl Session {
     /// Answers a call with one JSON text of bounded size.
     ///
     /// # Errors
-    /// If the call asks for something that is not there, in one sentence.
+    /// One sentence, if the requested data does not exist.
     pub(super) fn answer(&self, call: Call) -> Result<String, Failure> {
         match call {
             Call::Load(arguments) => {
@@ -130,8 +130,8 @@ impl Session {
         Ok(self.finish(&call, &head, &table, from))
     }
 
-    /// The recording that a call is about. Its name is put into the call, so that a handle leads
-    /// to the same recording whatever is loaded in between.
+    /// Returns the recording of a call. Its name is stored in the call, so that a handle refers to
+    /// the same recording even if others are loaded later.
     fn chosen(&self, call: &mut Call) -> Result<(String, Arc<Loaded>), Failure> {
         let state = self.state();
         let (name, loaded) = match call.recording_mut().and_then(|name| name.as_ref()) {
@@ -144,7 +144,7 @@ impl Session {
         Ok((name, loaded))
     }
 
-    /// The comparison of two recordings, with the losses of both.
+    /// Returns the comparison of two recordings, with the losses of both.
     fn compared(
         &self,
         arguments: &DiffArguments,
@@ -194,7 +194,8 @@ impl Session {
         page.text
     }
 
-    /// A tool that panicked has left nothing half-done in here.
+    /// Returns the locked state. A lock poisoned by a panic is accepted: tools leave no partial
+    /// changes.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -244,7 +245,7 @@ impl State {
 }
 
 impl Lost {
-    /// The losses of several runs.
+    /// Returns the total losses of several runs.
     fn together(runs: impl Iterator<Item = Self>) -> Self {
         let mut runs: Vec<Self> = runs.collect();
         if runs.len() == 1 {

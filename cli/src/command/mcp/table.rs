@@ -1,4 +1,4 @@
-//! Tables, and the answers of bounded size that hold a part of one.
+//! Tables, and answers of bounded size with a part of a table.
 
 use crate::failure::Failure;
 use host_reader::tables;
@@ -7,38 +7,38 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::{cmp::Ordering, collections::BTreeMap};
 
-/// Version of the answers. It grows when a field or column changes its meaning or goes away, not
-/// when one is added.
+/// Version of the answer format. It increases when a field or column changes its meaning or is
+/// removed, not when one is added.
 pub(super) const SCHEMA_VERSION: u32 = 1;
 
-/// Bytes of the longest answer.
+/// Maximum size of an answer in bytes.
 pub(super) const ANSWER_BYTES: usize = 4096;
 
-/// Bytes of JSON that a text may take, from the usual limit to that of a row which does not fit
-/// otherwise: texts come from files.
+/// Limits for the JSON bytes of a text, which comes from a file: the usual limit, then smaller ones
+/// for a row that does not fit otherwise.
 const TEXT_BYTES: [usize; 3] = [480, 120, 24];
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     pub(super) name: &'static str,
-    /// Meaning of null in it; empty if it is never null.
+    /// Meaning of null in the column; empty if it is never null.
     pub(super) if_null: &'static str,
 }
 
 impl Column {
-    /// A column that is never null.
+    /// Returns a column that is never null.
     pub(super) const fn new(name: &'static str) -> Self {
         Self { name, if_null: "" }
     }
 
-    /// A column in which null has this meaning.
+    /// Returns a column in which null has this meaning.
     pub(super) const fn or_null(name: &'static str, if_null: &'static str) -> Self {
         Self { name, if_null }
     }
 }
 
-/// Puts lists of columns one behind the other; the compiler checks that there are as many.
+/// Concatenates lists of columns; the compiler checks their total number.
 pub(super) const fn joined<const COUNT: usize>(lists: &[&[Column]]) -> [Column; COUNT] {
     let mut all = [Column::new(""); COUNT];
     let (mut count, mut list) = (0, 0);
@@ -54,7 +54,7 @@ pub(super) const fn joined<const COUNT: usize>(lists: &[&[Column]]) -> [Column; 
     all
 }
 
-/// Cells of a row, each of anything that can be serialised.
+/// Makes the cells of a row from serialisable values.
 macro_rules! cells {
     ($($cell:expr),* $(,)?) => { vec![$(serde_json::json!($cell)),*] };
 }
@@ -72,7 +72,7 @@ pub(super) enum SortOrder {
     Ascending,
 }
 
-/// Rows made when they are asked for.
+/// Table whose rows are computed on demand.
 pub(super) struct Table<'a> {
     columns: Vec<Column>,
     order: Vec<usize>,
@@ -106,7 +106,7 @@ struct Answer<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// A table with a row for each item.
+    /// Creates a table with a row for each item.
     pub(super) fn new<T: 'a>(
         columns: &[Column],
         items: impl IntoIterator<Item = T>,
@@ -121,7 +121,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// A table of the schema, with the columns of its summary.
+    /// Creates a table of the schema, with its summary columns.
     pub(super) fn from_rows<T: tables::Table>(rows: Vec<T::Row<'a>>) -> Self {
         let columns = T::summary_columns().map(|column| Column {
             name: column.schema.name,
@@ -138,7 +138,7 @@ impl<'a> Table<'a> {
         self
     }
 
-    /// Sorts by a column, if one is named.
+    /// Sorts by a column, if one is given.
     ///
     /// # Errors
     /// If there is no such column.
@@ -158,7 +158,8 @@ impl<'a> Table<'a> {
         Ok(self)
     }
 
-    /// Writes as many rows as an answer holds, at least one; `handle` stands for the others.
+    /// Returns a page with as many rows as fit, at least one. `handle` identifies the remaining
+    /// rows.
     pub(super) fn page(&self, head: &Map<String, Value>, from: usize, handle: &str) -> Page {
         let mut answer = Answer {
             schema_version: SCHEMA_VERSION,
@@ -169,7 +170,7 @@ impl<'a> Table<'a> {
             columns: self.columns.iter().map(|column| column.name).collect(),
             rows: Vec::new(),
             null_means: BTreeMap::new(),
-            // As long as any number of texts, until the rows are known.
+            // The longest number, as a placeholder until the rows are known.
             shortened_texts: usize::MAX,
             more: Some(handle),
         };
@@ -189,8 +190,8 @@ impl<'a> Table<'a> {
         Page { text: text_of(&answer), next }
     }
 
-    /// A row that fits into the room that is left; the first one of an answer has its texts
-    /// shortened until it does.
+    /// Returns a row if it fits into the remaining bytes. Texts of an answer's first row are
+    /// shortened until it fits.
     fn fitting(&self, at: usize, room: usize, answer: &Answer<'_>) -> Option<Row> {
         let limits = if answer.rows.is_empty() { &TEXT_BYTES[..] } else { &TEXT_BYTES[..1] };
         let rows = limits.iter().map(|&limit| self.row(at, limit, &answer.null_means));
@@ -206,14 +207,14 @@ impl<'a> Table<'a> {
             .map(|(column, _)| (column.name, column.if_null))
             .filter(|(name, _)| !known.contains_key(name))
             .collect();
-        // Each with a comma.
+        // Bytes of each entry, with its punctuation.
         let explained = null_means.iter().map(|(name, means)| name.len() + means.len() + 6);
         let bytes = text_of(&cells).len() + 1 + explained.sum::<usize>();
         Row { cells, null_means, shortened, bytes }
     }
 }
 
-/// A row with what it adds to an answer.
+/// A row with the data that it adds to an answer.
 struct Row {
     cells: Vec<Value>,
     null_means: BTreeMap<&'static str, &'static str>,
@@ -221,12 +222,12 @@ struct Row {
     bytes: usize,
 }
 
-/// The one JSON text of a value.
+/// Returns a value as JSON text.
 fn text_of(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Cuts a text whose JSON is longer than the limit, and returns true if it was.
+/// Shortens a text whose JSON is longer than the limit; returns true if it was too long.
 fn shorten(cell: &mut Value, limit: usize) -> bool {
     let Value::String(text) = cell else { return false };
     let short = shortened(text, limit);
@@ -237,7 +238,7 @@ fn shorten(cell: &mut Value, limit: usize) -> bool {
     is_cut
 }
 
-/// The beginning of a text whose JSON is longer than the limit.
+/// Returns the beginning of a text if its JSON is longer than the limit.
 pub(super) fn shortened(text: &str, limit: usize) -> Option<String> {
     // Most texts are short, and no character takes more than six bytes.
     if text.len().saturating_mul(6) <= limit || text_of(&text).len() <= limit {
@@ -258,7 +259,7 @@ pub(super) fn shortened(text: &str, limit: usize) -> Option<String> {
     Some(kept)
 }
 
-/// Order of two cells; null is last, whatever the order.
+/// Compares two cells; null is last in both orders.
 fn compare(one: &Value, other: &Value, order: SortOrder) -> Ordering {
     let by_value = match (one, other) {
         (Value::Null, Value::Null) => return Ordering::Equal,

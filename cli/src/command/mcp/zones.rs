@@ -25,10 +25,10 @@ const PROFILER_TIME: [Column; 6] = [
     Column::new("max_cycles"),
 ];
 
-/// The table of a run; empty, with a reason, for an ops CSV.
+/// Returns the table of a run; empty, with a reason, for an ops CSV.
 ///
 /// # Errors
-/// If the filter or the column to sort by cannot be understood.
+/// If the filter or the column to sort by is invalid.
 pub(super) fn table<'a>(part: Part<'a>, asked: &ZonesArguments) -> Result<Table<'a>, Failure> {
     let filter = filter_of(asked.filter.as_deref(), &["device", "risc", "zone"])?;
     let table = match (part, asked.kind) {
@@ -42,7 +42,8 @@ pub(super) fn table<'a>(part: Part<'a>, asked: &ZonesArguments) -> Result<Table<
     table.sorted(asked.sort.as_deref(), asked.order)
 }
 
-/// Returns true if zones of a chip and RISC are wanted; the filter has no terms of cores.
+/// Returns true if the filter selects zones of this name, chip and RISC; the filter has no core
+/// terms.
 fn selects(filter: &TraceFilter, chip_id: u32, risc: Option<Risc>, name: &str) -> bool {
     let lane = |risc| LaneId { chip_id, core: Noc0Coord { x: 0, y: 0 }, risc };
     let is_lane = match risc {

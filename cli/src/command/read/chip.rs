@@ -1,4 +1,4 @@
-//! Chips behind the kernel's driver.
+//! Chips accessed through the kernel driver.
 
 use crate::{
     args::ChipArgs,
@@ -32,7 +32,7 @@ use wire::{CoreKind, RunHostId, dram::DEFAULT_PROGRAM_SUPPORT_COUNT};
 
 type Chips = Vec<(LuwenChip, ChipFacts)>;
 
-/// Reads chips, and takes what is known of their program from the environment.
+/// Reads chips, with information about their program from the environment.
 pub(super) fn read(args: &ChipArgs) -> Result<ExitCode, Failure> {
     let chips = open_chips(args)?;
     let process = Process::new(std::process::id());
@@ -51,7 +51,7 @@ fn open_chips(args: &ChipArgs) -> Result<Chips, Failure> {
     driver::open(args.chip).map_err(|error| Failure::from_error(&error))
 }
 
-/// The firmware that was named, else the one that the process has.
+/// Returns the firmware that the arguments name; otherwise, the firmware of the process.
 fn firmware(process: &Process, args: &ChipArgs) -> Result<Firmware, Failure> {
     let Some(elf) = &args.elf else {
         return process.firmware().map_err(|error| Failure::from_error(&error));
@@ -129,7 +129,7 @@ fn open_mesh(
     Ok(ChipMesh { devices })
 }
 
-/// Prints which Ethernet cores are not read, and that chips behind the others are not.
+/// Prints which Ethernet cores are not read, and that chips reached over Ethernet are not read.
 fn print_unread(device: &ChipDevice<LuwenChip>) {
     let chip = device.description();
     let untold = device.untold_ethernet_cores();
@@ -168,7 +168,7 @@ fn support_count(args: &ChipArgs) -> u32 {
     args.op_support_count.unwrap_or(DEFAULT_PROGRAM_SUPPORT_COUNT)
 }
 
-/// Names of ops on every chip, from the Inspector's log.
+/// Returns the names of ops for every chip, from the Inspector's log.
 fn op_names(
     mesh: &mut ChipMesh<LuwenChip>,
     folder: Option<&Path>,
@@ -196,7 +196,7 @@ fn op_names(
     Ok(chips.iter().flat_map(|&chip| names.iter().map(move |entry| op(chip, entry))).collect())
 }
 
-/// Names of zones from TT-Metal's logs.
+/// Returns the names of zones from TT-Metal's logs.
 fn zone_names(args: &ChipArgs) -> Result<ZoneTable, Failure> {
     let default = measurements().join(".logs");
     let folder = args.names.clone().or_else(|| default.is_dir().then_some(default));

@@ -105,7 +105,7 @@ pub(crate) enum KernelWaits {
 }
 
 impl KernelWaits {
-    /// The define with which kernels record them.
+    /// Returns the define that makes kernels record these waits.
     pub(crate) const fn define(self) -> Option<&'static str> {
         match self {
             Self::Off => None,
@@ -188,7 +188,7 @@ pub(crate) struct UnneededArgs {
     pub(crate) device_analysis_types: Vec<String>,
 }
 
-/// Mask of a group of performance counters, as tt-metal numbers their bits.
+/// Parses a group of performance counters into tt-metal's bit mask.
 fn counter_group(name: &str) -> Result<u32, String> {
     if name == "all" {
         return Ok(CounterGroup::of_one_run().iter().fold(0, |mask, group| mask | group.bit()));

@@ -1,4 +1,4 @@
-//! Files of a recording, under the names that tt-metal's scripts give them.
+//! Files of a recording, with the names that tt-metal's scripts use.
 
 use crate::{
     failure::{Failure, make_folder},
@@ -18,11 +18,11 @@ use std::{
 
 const TRACY_FILE: &str = "tracy_profile_log_host.tracy";
 const CAPTURE: &str = "tracy_profile_log_host.kprof";
-/// Functions whose host time tt-metal's report adds up by default.
+/// Functions whose host time tt-metal's report sums up by default.
 const CHILD_FUNCTIONS: [&str; 2] = ["CompileProgram", "HWCommandQueue_write_buffer"];
 
-/// Makes the folder of logs, and moves what an earlier run left there out of the way. Returns
-/// where that went.
+/// Creates the folder of logs. Moves logs of an earlier run to another folder, and returns that
+/// folder.
 pub(super) fn make_room(logs: &Path) -> Result<Option<PathBuf>, Failure> {
     let failed = |error| Failure::of_file(logs, &error);
     let is_empty = match fs::read_dir(logs) {
@@ -48,8 +48,9 @@ pub(super) fn make_room(logs: &Path) -> Result<Option<PathBuf>, Failure> {
     Ok(moved)
 }
 
-/// Writes the files of each recording: of the one with most messages into the folder itself, as
-/// tt-metal's scripts expect it, of others into folders named after their processes.
+/// Writes the files of each recording. Files of the recording with most messages go into the folder
+/// itself, as tt-metal's scripts expect; files of the others go into folders named after their
+/// processes.
 pub(super) fn write(
     recordings: &[&TracyRecording],
     logs: &Path,

@@ -1,4 +1,4 @@
-//! The program's environment: tt-metal's variables for what is to be recorded.
+//! The program's environment: tt-metal's variables that control the recording.
 //!
 //! # Compatibility
 //! `tools/tracy/__main__.py` of tt-metal 0.81.1.
@@ -7,14 +7,14 @@ use super::args::RecordArgs;
 use host_reader::environment::{Environment, Problem, Settings};
 use std::{collections::BTreeMap, path::Path, process::Command};
 
-/// Variables that are set, or removed.
+/// Variables to set or to remove.
 type Changes = BTreeMap<&'static str, Option<String>>;
 
-/// Variables that the user's options decide alone, so that they go where no option asks for them.
+/// Variables that only options control: they are removed unless an option sets them.
 const REMOVED: [&str; 2] = ["TT_METAL_DEVICE_PROFILER", "TT_METAL_PROFILER_NO_CACHE_OP_INFO"];
 
-/// Gives the program its variables; returns the problems of those that it has then, the user's own
-/// among them.
+/// Sets the program's variables; returns the problems of all its variables, including the user's
+/// own.
 pub(super) fn apply(args: &RecordArgs, output: &Path, command: &mut Command) -> Vec<Problem> {
     let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
     let inherited = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
@@ -34,12 +34,12 @@ pub(super) fn apply(args: &RecordArgs, output: &Path, command: &mut Command) -> 
     Environment::of(variables).problems
 }
 
-/// Variables of the options; all others stay as the user has them.
+/// Returns the variables of the options. All other variables keep the user's values.
 fn changes(args: &RecordArgs, output: &Path) -> Changes {
     let mut changes: Changes = REMOVED.map(|name| (name, None)).into();
     let wanted = settings(args, output);
     changes.extend(wanted.variables().map(|(name, value)| (name, Some(value))));
-    // A program that ends before it was found waits for the server, that is for kprof.
+    // A program that ends before it was found then waits for its Tracy server, which is kprof.
     changes.insert("TRACY_NO_EXIT", Some("1".to_owned()));
     if let Some(port) = args.port {
         changes.insert("TRACY_PORT", Some(port.to_string()));
@@ -47,7 +47,7 @@ fn changes(args: &RecordArgs, output: &Path) -> Changes {
     changes
 }
 
-/// Settings that the options ask for.
+/// Returns the settings that the options request.
 fn settings(args: &RecordArgs, output: &Path) -> Settings {
     let device = &args.device;
     let counter_groups =
@@ -95,7 +95,7 @@ mod tests {
         changes(&args, Path::new("/out"))
     }
 
-    /// Each option with the variable that tt-metal's script sets for it.
+    /// Compares each option with the variable that tt-metal's script sets for it.
     #[test]
     fn each_option_sets_the_variable_that_tt_metal_reads() {
         let cases = [

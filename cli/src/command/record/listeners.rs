@@ -1,11 +1,11 @@
-//! Tracy clients of a program and of its children: the ports on which they listen.
+//! Ports on which Tracy clients of a program and of its children listen.
 
 use std::{collections::HashMap, net::SocketAddr};
 
-/// Ports that a client tries in turn, unless `TRACY_PORT` names another.
+/// Ports that a client tries in turn, unless `TRACY_PORT` names another port.
 const CLIENT_PORTS: std::ops::RangeInclusive<u16> = 8086..=8105;
 
-/// A socket that listens, by the number that tells it from all others.
+/// A listening socket, with its unique number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Listener {
     pub(super) address: SocketAddr,
@@ -17,17 +17,18 @@ fn may_be_client(port: u16, named: Option<u16>) -> bool {
     CLIENT_PORTS.contains(&port) || named == Some(port)
 }
 
-/// Search for clients. All processes of the machine are looked at only when there is a socket
-/// that was not seen before: that takes milliseconds, from the processor that the program needs.
+/// Search for clients. All processes of the machine are inspected only after a new socket has
+/// appeared: this takes milliseconds on a processor that the program needs.
 #[derive(Debug, Default)]
 pub(super) struct Search {
-    /// Sockets that were seen, with the number of looks in vain for their process.
+    /// Known sockets, with the number of failed searches for their process.
     seen: HashMap<u64, u32>,
 }
 
 impl Search {
-    /// New sockets of the process and its descendants on which a Tracy client may listen. Sockets
-    /// of other programs are never among them: a client takes one server only.
+    /// Returns new sockets of the process and its descendants on which a Tracy client may listen.
+    ///
+    /// Sockets of other programs are never returned: a client accepts only one server.
     pub(super) fn new_clients(&mut self, process: u32, named: Option<u16>) -> Vec<Listener> {
         let mut listening = listening(named);
         listening.retain(|listener| self.is_wanted(listener.socket));
@@ -49,7 +50,8 @@ impl Search {
     }
 }
 
-/// Looks for the process of a socket: it may be under way to it when it is looked for first.
+/// Maximum number of searches for the process of a socket. A first search may fail because the
+/// socket is still being passed to that process.
 const MOST_LOOKS: u32 = 20;
 
 #[cfg(target_os = "linux")]
@@ -62,7 +64,7 @@ fn listening(named: Option<u16>) -> Vec<Listener> {
 
 #[cfg(target_os = "linux")]
 impl Listener {
-    /// The listener of a row of `/proc/net/tcp` or `/proc/net/tcp6`, if the row is of one.
+    /// Returns the listener in a row of `/proc/net/tcp` or `/proc/net/tcp6`, if the row is one.
     fn from_row(row: &str) -> Option<Self> {
         let cells: Vec<&str> = row.split_ascii_whitespace().collect();
         let [_, address, _, state, _, _, _, _, _, socket, ..] = cells.as_slice() else {
@@ -74,12 +76,12 @@ impl Listener {
     }
 }
 
-/// The kernel's number for a socket that listens.
+/// The kernel's state number of a listening socket.
 #[cfg(target_os = "linux")]
 const LISTENS: &str = "0A";
 
-/// An address as the kernel prints it: words of four bytes in the order of the machine. Whoever
-/// listens on every address listens on that of this machine.
+/// Parses an address as the kernel prints it: words of four bytes in the machine's byte order. The
+/// address "any" becomes the loopback address.
 #[cfg(target_os = "linux")]
 fn ip_of(digits: &str) -> Option<std::net::IpAddr> {
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -102,7 +104,7 @@ fn ip_of(digits: &str) -> Option<std::net::IpAddr> {
     })
 }
 
-/// Numbers of the sockets that a process and its descendants hold.
+/// Returns the numbers of the sockets of a process and its descendants.
 #[cfg(target_os = "linux")]
 fn sockets_of_tree(process: u32) -> std::collections::HashSet<u64> {
     let names = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -111,29 +113,29 @@ fn sockets_of_tree(process: u32) -> std::collections::HashSet<u64> {
         processes.filter_map(|one| Some((one, parent_of(one)?))).collect();
     let is_descendant = |one: &u32| {
         let ancestors = std::iter::successors(Some(*one), |one| parents.get(one).copied());
-        // A chain of parents is short; a number used twice must not make it a circle.
+        // The limit ends a cycle, which a reused process number can cause.
         ancestors.take(parents.len()).any(|one| one == process)
     };
     parents.keys().filter(|one| is_descendant(one)).flat_map(|one| sockets_of(*one)).collect()
 }
 
-/// The parent of a process that is there.
+/// Returns the parent of a process, if the process exists.
 #[cfg(target_os = "linux")]
 fn parent_of(process: u32) -> Option<u32> {
-    // Bytes, since a program may give itself any name.
+    // Read as bytes, since a program may have any name.
     let stat = std::fs::read(format!("/proc/{process}/stat")).ok()?;
     parent_in_stat(&String::from_utf8_lossy(&stat))
 }
 
-/// The parent's number in `/proc/PID/stat`: the second word behind the name, which stands in
-/// parentheses and may hold blanks and parentheses.
+/// Returns the parent's number in `/proc/PID/stat`: the second field after the name. The name is in
+/// parentheses, and may contain blanks and parentheses.
 #[cfg(target_os = "linux")]
 fn parent_in_stat(stat: &str) -> Option<u32> {
     let (_, behind_name) = stat.rsplit_once(')')?;
     behind_name.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// Numbers of the sockets that a process holds; none of a process that has ended.
+/// Returns the numbers of a process's sockets; none if it has ended.
 #[cfg(target_os = "linux")]
 fn sockets_of(process: u32) -> Vec<u64> {
     let descriptors = std::fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten();
@@ -144,7 +146,7 @@ fn sockets_of(process: u32) -> Vec<u64> {
     targets.filter_map(socket).collect()
 }
 
-/// Without a list of sockets there is the one port that was given to the program.
+/// Returns the port given to the program: this system has no list of sockets.
 #[cfg(not(target_os = "linux"))]
 fn listening(named: Option<u16>) -> Vec<Listener> {
     let port = named.unwrap_or(*CLIENT_PORTS.start());
@@ -153,7 +155,7 @@ fn listening(named: Option<u16>) -> Vec<Listener> {
     is_there.then_some(Listener { address, socket: port.into() }).into_iter().collect()
 }
 
-/// Without a list of processes the port that was given is taken for the program's.
+/// Returns the given port as the program's: this system has no list of processes.
 #[cfg(not(target_os = "linux"))]
 fn sockets_of_tree(_process: u32) -> std::collections::HashSet<u64> {
     (0..=u64::from(u16::MAX)).collect()
@@ -163,7 +165,7 @@ fn sockets_of_tree(_process: u32) -> std::collections::HashSet<u64> {
 mod tests {
     use super::*;
 
-    /// Rows as Linux prints them on a machine whose words begin with their lowest byte.
+    /// Rows as Linux prints them on a little-endian machine.
     #[cfg(target_endian = "little")]
     #[test]
     fn rows_of_the_kernel_are_listeners_with_addresses() {
@@ -190,7 +192,7 @@ mod tests {
         assert_eq!(parent_in_stat("12"), None);
     }
 
-    /// The kernel's own rows and links of a socket of this process.
+    /// Finds a socket of this process in the kernel's real rows and links.
     #[test]
     fn a_socket_of_this_process_is_found_and_others_are_not() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! `kprof record`: a program is run, and what its Tracy clients send is kept.
+//! `kprof record`: runs a program, and records the data of its Tracy clients.
 
 mod args;
 mod artifacts;
@@ -21,7 +21,7 @@ pub(crate) use args::RecordArgs;
 
 /// Folder of logs in the artifacts folder.
 const LOGS: &str = ".logs";
-/// Exit code of `--check-exit-code` where the program failed.
+/// Exit code with `--check-exit-code` if the program failed.
 const PROGRAM_FAILED: u8 = 4;
 
 /// Runs the program, writes the files and, if wanted, the report.
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     Ok(program_code(args, exit_code))
 }
 
-/// Names the captures of a stock ttnn, and reports on them if wanted.
+/// Prints the captures of a stock ttnn, and writes the reports if requested.
 fn finish_stock(args: &RecordArgs, output: &Path, exit_code: i32) -> Result<ExitCode, Failure> {
     let captures = device_captures(&output.join(LOGS));
     if captures.is_empty() {
@@ -78,7 +78,8 @@ fn finish_stock(args: &RecordArgs, output: &Path, exit_code: i32) -> Result<Exit
     }
     for capture in &captures {
         note!("kprof: recorded {}; look: kprof report {}", capture.display(), capture.display());
-        // Ids of programs are a process's own: what is written of several has a folder for each.
+        // Ids of programs are valid within one process: reports of several processes get a folder
+        // each.
         let folder = match &captures[..] {
             [_] => output.to_owned(),
             _ => output.join(capture.file_stem().unwrap_or_default()),
@@ -108,7 +109,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path).map_err(|error| Failure::of_file(path, &error))
 }
 
-/// Refuses a port that another program has.
+/// Refuses a port that another program uses.
 fn check_port(port: Option<u16>) -> Result<(), Failure> {
     let Some(port) = port else { return Ok(()) };
     let bound = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port));
@@ -120,8 +121,8 @@ fn check_port(port: Option<u16>) -> Result<(), Failure> {
     })
 }
 
-/// The program; Python's functions are recorded by the package `tracy` of tt-metal, which gives
-/// them to its Tracy client.
+/// Returns the command of the program. tt-metal's package `tracy` records Python functions and
+/// passes them to its Tracy client.
 fn command(args: &RecordArgs) -> Command {
     let is_python = args.module || args.partial || args.lines;
     let mut words = args.command.iter();
@@ -149,8 +150,8 @@ fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or(1)
 }
 
-/// Writes the ops report as `kprof ops` does, without rows if the program ran no ops: that is no
-/// failure of the program.
+/// Writes the ops report like `kprof ops`. If the program ran no ops, the report has no rows: this
+/// is not an error.
 fn report(args: &RecordArgs, input: &Path, output: &Path) -> Result<ExitCode, Failure> {
     let own = std::env::current_exe();
     let own = own.map_err(|error| Failure::from_error(&error))?;

@@ -1,4 +1,4 @@
-//! A ttnn without a device profiler, as pip installs it: profiled with our own header.
+//! A stock ttnn, as pip installs it, has no device profiler: it is profiled with kprof's header.
 
 use super::{LOGS, args::RecordArgs, exit_code};
 use crate::failure::{Failure, note};
@@ -14,23 +14,23 @@ use ttnn::{
 };
 use wire::dram::{bytes_per_program, effective_support_count};
 
-/// The version of ttnn that the tests of a stock ttnn run.
+/// The version of ttnn used by the tests of a stock ttnn.
 const TRIED_VERSION: &str = "0.81.1";
 
-/// How a program of a stock ttnn is profiled.
+/// Profiling of a program that uses a stock ttnn.
 #[derive(Debug)]
 pub(super) struct Stock {
     package: Package,
     python: PathBuf,
 }
 
-/// Finds out whether the program's ttnn is one that has to be profiled with our header, and says so.
+/// Detects a program whose ttnn must be profiled with kprof's header, and prints a note.
 ///
 /// # Errors
-/// If it is, and the Python that it runs in has no package `kprof`.
+/// If so, and the program's Python has no package `kprof`.
 pub(super) fn detect(args: &RecordArgs) -> Result<Option<Stock>, Failure> {
     let Some(python) = interpreter(args) else { return Ok(None) };
-    // An interpreter that cannot be asked fails below with the program itself.
+    // An interpreter that cannot run fails later, together with the program.
     let Ok(Some(package)) = Package::find(&python) else { return Ok(None) };
     let named = format!("ttnn {}", package.version);
     match package.profiler {
@@ -62,7 +62,7 @@ pub(super) fn detect(args: &RecordArgs) -> Result<Option<Stock>, Failure> {
     Ok(Some(Stock { package, python }))
 }
 
-/// The library of the simulated chip, if one is wanted.
+/// Returns the library of the simulated chip, if one was requested.
 ///
 /// # Errors
 /// If the library or its chip's description is missing.
@@ -79,17 +79,17 @@ pub(super) fn simulated_chip(args: &RecordArgs) -> Result<Option<PathBuf>, Failu
     library.map(Some).map_err(|error| Failure::Sentence(error.to_string()))
 }
 
-/// Has a program find the simulated chip in place of a real one.
+/// Sets the variables that make a program use the simulated chip instead of a real one.
 pub(super) fn simulate(library: Option<&Path>, command: &mut Command) {
     let Some(library) = library else { return };
     command.env("TT_METAL_SIMULATOR", library);
-    // Telemetry of dispatch cores has nothing to tell there, and costs a kernel of its own.
+    // Telemetry of dispatch cores is useless on a simulated chip, and costs a separate kernel.
     if std::env::var_os("TT_METAL_DISPATCH_TELEMETRY_DISABLE").is_none() {
         command.env("TT_METAL_DISPATCH_TELEMETRY_DISABLE", "1");
     }
 }
 
-/// The Python that the command line starts.
+/// Returns the Python interpreter that the command line starts.
 fn interpreter(args: &RecordArgs) -> Option<PathBuf> {
     let first = args.command.first()?;
     let is_script = Path::new(first).extension().is_some_and(|extension| extension == "py");
@@ -131,7 +131,7 @@ impl Stock {
         Ok(exit_code(status))
     }
 
-    /// The program, in the Python that was asked.
+    /// Returns the command of the program, with the inspected Python.
     fn command(&self, args: &RecordArgs) -> Command {
         let mut words = args.command.iter();
         let is_plain =
@@ -174,7 +174,7 @@ impl Stock {
     }
 
     fn set_environment(&self, args: &RecordArgs, logs: &Path, tree: &Tree, command: &mut Command) {
-        // They end a program whose ttnn has no profiler.
+        // These variables end a program whose ttnn has no profiler.
         for name in ["TT_METAL_DEVICE_PROFILER", "TT_METAL_PROFILER_SYNC", "TTNN_OP_PROFILER"] {
             command.env_remove(name);
         }
@@ -198,7 +198,7 @@ impl Stock {
     }
 }
 
-/// Says which kernels did not compile with the header.
+/// Prints which kernels did not compile with the header.
 fn tell_problems(tree: &Tree, keeps_going: bool) {
     let Ok(problems) = fs::read_to_string(&tree.problems) else { return };
     let consequence = match keeps_going {
@@ -208,7 +208,7 @@ fn tell_problems(tree: &Tree, keeps_going: bool) {
     for problem in problems.lines() {
         note!("kprof: a kernel does not compile with kprof's header: {problem}; {consequence}");
     }
-    // Told once.
+    // Print the problems only once.
     let _ = fs::remove_file(&tree.problems);
 }
 

@@ -1,4 +1,4 @@
-//! Results of a recording, in lines or as JSON.
+//! Results of a recording, as lines or as JSON.
 
 use super::watch::Taken;
 use crate::numbers::{counted, grouped};
@@ -10,12 +10,12 @@ use std::{
     path::PathBuf,
 };
 
-/// Everything about a run of `kprof record`.
+/// Summary of a run of `kprof record`.
 #[derive(Serialize)]
 pub(super) struct Summary {
     /// Processes that were recorded.
     processes: Vec<Process>,
-    /// Clients that could not be recorded, each a sentence.
+    /// Messages about clients that could not be recorded.
     not_recorded: Vec<String>,
     /// Files that were written.
     files: Vec<PathBuf>,
@@ -33,11 +33,11 @@ struct Process {
     messages: usize,
     plots: usize,
     device_zones: usize,
-    /// How it ended, if not by itself.
+    /// Reason for the end, if the client did not end by itself.
     end: Option<String>,
-    /// Counts of what is missing or does not fit together.
+    /// Counts of missing or inconsistent data, by kind.
     damage: BTreeMap<&'static str, u64>,
-    /// Items that came and are kept nowhere, by kind.
+    /// Counts of received items that are not kept, by kind.
     left_out: BTreeMap<String, u64>,
 }
 
@@ -133,7 +133,7 @@ impl Summary {
         }
     }
 
-    /// Lines about everything; standard output belongs to the program.
+    /// Writes the summary as lines. Standard output belongs to the program.
     pub(super) fn write(&self, is_verbose: bool, out: &mut impl Write) -> io::Result<()> {
         for process in &self.processes {
             process.write(out)?;

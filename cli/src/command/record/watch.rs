@@ -1,4 +1,4 @@
-//! The program while it runs: its Tracy clients are found and recorded, its signals passed on.
+//! Supervision of the running program: finds and records its Tracy clients, and forwards signals.
 
 use super::listeners::{Listener, Search};
 use host_reader::tracy::{RecordOptions, TracyClient, TracyError, TracyRecording};
@@ -17,16 +17,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Shortest time between two looks for new clients.
+/// Minimum time between two searches for new clients.
 const POLL_TIME: Duration = Duration::from_millis(5);
-/// The pause behind a look is at least so many times as long as the look. Where the kernel has a
-/// large table of sockets, a look takes milliseconds of a processor that the program needs.
+/// Minimum ratio of a pause to the search before it. With a large socket table, a search takes
+/// milliseconds on a processor that the program needs.
 const PAUSE_PER_LOOK: u32 = 20;
 
-/// Result of one client.
+/// Result of recording one client.
 pub(super) type Taken = Result<TracyRecording, TracyError>;
 
-/// Everything that was recorded of a program.
+/// Exit status and recordings of a program.
 pub(super) struct Watched {
     pub(super) status: ExitStatus,
     pub(super) taken: Vec<Taken>,
@@ -43,7 +43,7 @@ pub(super) fn run_without_clients(mut command: Command) -> io::Result<ExitStatus
     child.wait()
 }
 
-/// Runs a program to its end and records each Tracy client in it and in its children.
+/// Runs a program to its end, and records each Tracy client in it and in its children.
 ///
 /// # Errors
 /// If the program cannot be started, or signals cannot be received.
@@ -53,7 +53,7 @@ pub(super) fn run(mut command: Command, port: Option<u16>) -> io::Result<Watched
     pass_signals_on(signals, child.id());
     let stop = Arc::new(AtomicBool::new(false));
     let (status, recorders) = watch(&mut child, port, &stop)?;
-    // Children that outlive the program have given what they had until now.
+    // Children that outlive the program are recorded only until now.
     stop.store(true, Ordering::Relaxed);
     let taken = recorders.into_iter().filter_map(|recorder| recorder.join().ok()).collect();
     Ok(Watched { status, taken })
@@ -90,7 +90,7 @@ fn record(listener: Listener, stop: &AtomicBool) -> Taken {
     Ok(client.record(&RecordOptions::default(), stop))
 }
 
-/// Sends the program what this process gets. A terminal interrupts both by itself.
+/// Forwards signals of this process to the program. A terminal interrupts both processes itself.
 fn pass_signals_on(mut signals: Signals, process: u32) {
     let has_terminal = io::stdin().is_terminal();
     thread::spawn(move || {
@@ -101,7 +101,7 @@ fn pass_signals_on(mut signals: Signals, process: u32) {
             let process = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw);
             let signal = rustix::process::Signal::from_named_raw(signal);
             if let (Some(process), Some(signal)) = (process, signal) {
-                // It may have ended in the meantime.
+                // The program may have ended in the meantime.
                 let _ = rustix::process::kill_process(process, signal);
             }
         }

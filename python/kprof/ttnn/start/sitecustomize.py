@@ -1,11 +1,11 @@
-"""Loaded by Python at its start in programs that `kprof record` runs."""
+"""Module that Python loads at start-up in programs run by `kprof record`."""
 
 import os
 import sys
 
 
 def _run_other() -> None:
-    """Runs the sitecustomize of the user's own, which this one stands in front of."""
+    """Runs the user's own sitecustomize, which this module hides."""
     import importlib.util
 
     own = os.path.dirname(os.path.abspath(__file__))
@@ -14,7 +14,7 @@ def _run_other() -> None:
     if importlib.util.find_spec("sitecustomize") is not None:
         import sitecustomize  # noqa: F401
     elif this is not None:
-        # The import that is under way expects to find it.
+        # The import in progress expects to find this module.
         sys.modules["sitecustomize"] = this
 
 

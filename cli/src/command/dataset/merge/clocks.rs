@@ -1,10 +1,10 @@
-//! Clocks of the merged recordings: which are related, and which are not and why.
+//! Clocks of the merged recordings: related to the common clock, or the reason why not.
 
 use super::offsets::Relation;
 use crate::numbers::{counted, grouped};
 use std::io::{self, Write};
 
-/// Relations of all recordings, in the order in which they were merged.
+/// Relations of all recordings, in merge order.
 #[derive(Default)]
 pub(super) struct Clocks(Vec<(String, String, Relation)>);
 
@@ -29,7 +29,7 @@ impl Clocks {
         writer.flush()
     }
 
-    /// Prints how far the clocks are related.
+    /// Prints which clocks are related.
     pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let errors = self.0.iter().filter_map(|(_, _, relation)| Some(relation.time()?.error_ns));
         let Some(widest) = errors.clone().max() else {

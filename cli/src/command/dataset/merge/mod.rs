@@ -1,6 +1,6 @@
 //! `kprof merge`: recordings of many hosts as one report, one dataset and one trace.
 //!
-//! Hosts are read one after the other, so that memory does not grow with their number.
+//! Hosts are read one after the other, so that memory use does not grow with their number.
 
 mod clocks;
 mod offsets;
@@ -54,12 +54,12 @@ struct Host {
     clock: KnownClock,
 }
 
-/// Where a host's recordings are.
+/// Source of a host's recordings.
 #[derive(Debug, PartialEq)]
 enum Source {
     /// A capture, log or folder of logs.
     Path(PathBuf),
-    /// A dataset, whose ops alone are read, and what its recordings of the host tell of clocks.
+    /// A dataset, with the clocks in its recordings of the host. Only its ops are read.
     Dataset { folder: PathBuf, clocks: Vec<HostClock> },
 }
 
@@ -68,7 +68,7 @@ impl Host {
         Self { name, source, clock: KnownClock::Unknown("no offset is given") }
     }
 
-    /// Day on which its first recording began.
+    /// Returns the date on which the host's first recording began.
     fn recorded_on(&self) -> Option<NaiveDate> {
         match &self.source {
             Source::Path(path) => recorded_on(path),
@@ -76,7 +76,7 @@ impl Host {
         }
     }
 
-    /// What its recordings tell of its clock.
+    /// Returns the host clocks in the host's recordings.
     fn clocks(&self) -> Vec<HostClock> {
         match &self.source {
             Source::Path(path) => clocks_of(path),
@@ -85,7 +85,7 @@ impl Host {
     }
 }
 
-/// Everything that hosts add to.
+/// Outputs to which hosts are added.
 struct Merge<'a> {
     folder: &'a Path,
     dataset: ParquetDataset,
@@ -97,14 +97,14 @@ struct Merge<'a> {
     opened: OpenedDataset,
 }
 
-/// Reads each host and adds it to the report, the dataset and the trace.
+/// Reads each host, and adds its data to the report, the dataset and the trace.
 pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
     let mut hosts = hosts_of(&args.inputs)?;
     match &args.offsets {
         Some(path) => relate_by_file(&mut hosts, path)?,
         None => relate_by_captures(&mut hosts),
     }
-    // The trace begins with hosts that are related.
+    // The trace begins with hosts whose clocks are related.
     hosts.sort_by_key(|host| host.clock.is_unknown());
     make_folder(&args.output)?;
     let cancel = cancel_on_signals()?;
@@ -131,7 +131,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
     let mut added = Ok(0);
     let written = write_atomically(&trace, &cancel, |out| {
         added = merge.add_all(&hosts, out);
-        // Without this, a trace of some of the hosts would get its name.
+        // An error here keeps an incomplete trace from getting the final name.
         added.as_ref().map(|_| ()).map_err(|_| io::Error::other("merging failed"))
     });
     let left_out = added?;
@@ -140,7 +140,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
     Ok(if left_out == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Gives hosts the offsets of a file.
+/// Sets the hosts' clocks to the offsets in a file.
 fn relate_by_file(hosts: &mut [Host], path: &Path) -> Result<(), Failure> {
     let offsets = HostOffsets::read(path)?;
     for host in hosts.iter_mut() {
@@ -156,7 +156,7 @@ fn relate_by_file(hosts: &mut [Host], path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Gives hosts what their captures tell of their clocks.
+/// Sets the hosts' clocks from their captures.
 fn relate_by_captures(hosts: &mut [Host]) {
     let clocks: Vec<Vec<HostClock>> = hosts.iter().map(Host::clocks).collect();
     let clocks = known_clocks(&clocks);
@@ -180,7 +180,7 @@ impl Merge<'_> {
                     Err(failure) => Some(failure),
                 },
             };
-            // What is wrong with one host takes nothing from the others.
+            // A problem of one host does not affect the others.
             if let Some::<Failure>(failure) = added {
                 note!("kprof: {} is left out: {failure}", host.name);
                 left_out += 1;
@@ -225,7 +225,7 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// Adds a host's recordings of a dataset, whose rows stay where they are.
+    /// Adds a host's recordings from a dataset. Their rows are not copied.
     fn add_summaries(
         &mut self,
         host: &Host,
@@ -261,7 +261,7 @@ impl Merge<'_> {
         let (ops, hosts) =
             (counted(row_count, "op", "ops"), counted(host_count as u64, "host", "hosts"));
         write!(out, "{}: {ops} of {hosts}", folder.display())?;
-        // Those of datasets stay where they are.
+        // Rows of input datasets are not copied.
         if counts.files > 0 {
             let zones = counted(counts.zones, "zone", "zones");
             let markers = counted(counts.markers, "marker", "markers");
@@ -274,7 +274,8 @@ impl Merge<'_> {
     }
 }
 
-/// The dataset that was read last. Its hosts mostly follow each other, so it is read once.
+/// The dataset that was read last. Hosts of one dataset usually follow each other, so it is read
+/// once.
 #[derive(Default)]
 struct OpenedDataset {
     folder: PathBuf,
@@ -282,7 +283,7 @@ struct OpenedDataset {
 }
 
 impl OpenedDataset {
-    /// The recordings of a host of a dataset, with their ops; they are not kept.
+    /// Returns a host's recordings with their ops, and removes them from this dataset.
     fn take_host(&mut self, folder: &Path, host: &str) -> Result<Vec<RecordingSummary>, Failure> {
         if self.folder != folder {
             let mut recordings =
@@ -305,7 +306,7 @@ fn print_problems(host: &str, report: &OpsReport) {
     }
 }
 
-/// The hosts of a dataset.
+/// Returns the hosts of a dataset.
 fn hosts_of_dataset(folder: &Path) -> Result<Vec<Host>, Failure> {
     let recordings = read_recordings(folder).map_err(|error| Failure::from_error(&error))?;
     let mut clocks: BTreeMap<String, Vec<HostClock>> = BTreeMap::new();
@@ -318,13 +319,13 @@ fn hosts_of_dataset(folder: &Path) -> Result<Vec<Host>, Failure> {
     Ok(clocks.into_iter().map(host).collect())
 }
 
-/// The hosts that inputs name: `NAME=PATH`, a dataset, a folder of rank folders, or anything with
-/// recordings.
+/// Returns the hosts in the inputs: `NAME=PATH`, a dataset, a folder of rank folders, or a file or
+/// folder with recordings.
 fn hosts_of(inputs: &[OsString]) -> Result<Vec<Host>, Failure> {
     let mut hosts = Vec::new();
     for input in inputs {
         let path = Path::new(input);
-        // Names are texts; a path that is none can stand by itself.
+        // A name must be UTF-8; an input that is not UTF-8 is a path without a name.
         let named = input.to_str().and_then(|input| input.split_once('='));
         let named = named.filter(|(name, _)| !name.contains('/') && !path.exists());
         if let Some((name, path)) = named {
@@ -356,7 +357,7 @@ fn hosts_of(inputs: &[OsString]) -> Result<Vec<Host>, Failure> {
     Ok(hosts)
 }
 
-/// Folders `rank<N>` in a folder, or below `ttrun` in it, by number.
+/// Returns the folders `rank<N>` in a folder or in its folder `ttrun`, sorted by number.
 ///
 /// # Compatibility
 /// `tt-run --tracy` gives each rank the folder `generated/profiler/ttrun/rank<N>`.

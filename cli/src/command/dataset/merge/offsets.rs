@@ -1,4 +1,4 @@
-//! Offsets between the clocks of hosts, as a file gives them.
+//! Offsets between the clocks of hosts, from a file.
 
 use crate::command::dataset::machine_clock::{HostOffset, KnownClock};
 use crate::failure::Failure;
@@ -23,8 +23,8 @@ impl HostOffsets {
     /// Reads the columns `host`, `offset_ns` and `error_ns`.
     ///
     /// # Errors
-    /// If the file cannot be read, has other columns, no number where one belongs, or a host
-    /// twice.
+    /// If the file cannot be read, has other columns, has text in a column of numbers, or has a
+    /// host twice.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let mut reader = csv::ReaderBuilder::new();
         let reader = reader.comment(Some(b'#')).trim(csv::Trim::All);
@@ -52,23 +52,24 @@ impl HostOffsets {
         self.0.get(host).copied()
     }
 
-    /// Hosts that have an offset.
+    /// Returns the hosts that have an offset.
     pub(super) fn hosts(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 }
 
-/// Relation of a recording's clock to the one that hosts share.
+/// Relation of a recording's clock to the common clock of the hosts.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Relation {
     /// Times can be compared with those of other hosts.
     Common(HostOffset, CommonTime),
-    /// They cannot, for this reason.
+    /// Times cannot be compared, for this reason.
     Own(&'static str),
 }
 
 impl Relation {
-    /// Relates a recording by the offset that its origin has, if its chips have the host's clock.
+    /// Relates a recording by the offset at its origin, if its chips are related to the host's
+    /// clock.
     pub(super) fn new(
         origin_host_ns: Option<i64>,
         clock: &KnownClock,
@@ -90,7 +91,7 @@ impl Relation {
         }
     }
 
-    /// Start of the recording on the common clock.
+    /// Returns the start of the recording on the common clock.
     pub(super) const fn time(&self) -> Option<CommonTime> {
         match self {
             Self::Common(_, time) => Some(*time),
@@ -98,7 +99,7 @@ impl Relation {
         }
     }
 
-    /// Offset and bound as cells of a table; empty if unknown.
+    /// Returns offset and bound as table cells; empty if unknown.
     pub(super) fn cells(&self) -> [String; 2] {
         match self {
             Self::Common(offset, _) => [offset.offset_ns.to_string(), offset.error_ns.to_string()],

@@ -8,11 +8,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Reports of hosts, kept in files until the columns of all of them are known.
+/// Reports of hosts, kept in files until all columns are known.
 pub(super) struct MergedOps {
     folder: PathBuf,
     parts: Vec<Part>,
-    /// Columns in the order in which they came, and their places.
+    /// Columns in the order of their first occurrence, and their indices.
     columns: Vec<String>,
     places: BTreeMap<String, usize>,
 }
@@ -20,12 +20,12 @@ pub(super) struct MergedOps {
 /// The report of one host.
 struct Part {
     host: String,
-    /// Offset of its clock and the bound of that, empty if not related to other hosts.
+    /// Offset of the host's clock and its bound; empty if the clock is not related to other hosts.
     clock: [String; 2],
     path: PathBuf,
 }
 
-/// Columns that stand before those of reports.
+/// Columns that precede those of the reports.
 const OF_HOST: [&str; 3] = ["HOST", "HOST CLOCK OFFSET [ns]", "HOST CLOCK ERROR [ns]"];
 
 impl MergedOps {
@@ -34,7 +34,7 @@ impl MergedOps {
         Self { folder: folder.to_owned(), parts, columns, places }
     }
 
-    /// Adds the report of a host; reports with more tensors have more columns.
+    /// Adds the report of a host. Reports with more tensors have more columns.
     pub(super) fn add(&mut self, host: &str, clock: [String; 2], csv: &str) -> Result<(), Failure> {
         let mut reader = reader(csv.as_bytes());
         let header = reader.headers().map_err(|error| Failure::from_error(&error))?;
@@ -79,7 +79,7 @@ impl MergedOps {
 impl Drop for MergedOps {
     fn drop(&mut self) {
         for Part { path, .. } in &self.parts {
-            // A part that is gone already needs no removing.
+            // A missing file needs no removal.
             let _ = fs::remove_file(path);
         }
     }

@@ -1,4 +1,4 @@
-//! How much longer an op takes on one host than on another, and how much later it starts.
+//! Skew between hosts: differences in duration and start of the same op.
 
 use super::starts::Starts;
 use crate::numbers::{counted, grouped};
@@ -8,23 +8,23 @@ use std::{
     io::{self, Write},
 };
 
-/// Durations and starts of each launch on all hosts. Durations can be compared although the
-/// clocks of the hosts are not related.
+/// Durations and starts of each launch on all hosts. Durations can be compared even if the clocks
+/// of the hosts are not related.
 #[derive(Default)]
 pub(super) struct RankSkew {
     launches: BTreeMap<LaunchKey, Skew>,
 }
 
-/// A launch: program, trace and replay, and which launch of these.
+/// A launch: program, trace, replay, and the number of the launch among those with the same three.
 type LaunchKey = (u32, Option<u64>, Option<u64>, u64);
 
 #[derive(Default)]
 struct Skew {
     label: String,
-    /// Hosts with a duration, and their sum.
+    /// Number of hosts with a known duration; `sum_ns` is the sum of these durations.
     known: u64,
     sum_ns: u64,
-    /// Hosts without: records may be missing.
+    /// Number of hosts without a known duration: records may be missing.
     unknown: u64,
     fastest: Option<(u64, String)>,
     slowest: Option<(u64, String)>,
@@ -53,19 +53,19 @@ impl Skew {
     }
 }
 
-/// A launch on one chip of a host. On the host it starts with the first of its chips, and takes as
-/// long as on the slowest.
+/// A launch on one chip of a host. The host's start is that of its first chip, its duration that of
+/// its slowest chip.
 pub(super) struct HostLaunch {
     key: LaunchKey,
     label: String,
     duration_ns: Option<u64>,
     start_ns: u64,
-    /// Bound of the chip's clock against the host's; `None` if it has none.
+    /// Error bound of the chip's clock against the host's clock; `None` if unknown.
     bound_ns: Option<f64>,
 }
 
 impl HostLaunch {
-    /// The launches of a trace.
+    /// Returns the launches of a trace.
     pub(super) fn from_trace(trace: &Trace<'_>) -> impl Iterator<Item = Self> {
         trace.devices.iter().flat_map(|device| {
             let bound_ns = device.clock.bound_ns();
@@ -82,7 +82,7 @@ impl HostLaunch {
         })
     }
 
-    /// The launches of a recording of a dataset.
+    /// Returns the launches of a recording of a dataset.
     pub(super) fn from_summary(summary: &RecordingSummary) -> impl Iterator<Item = Self> {
         summary.ops.iter().map(|op| Self {
             key: (op.program, op.trace_id, op.trace_replay, op.launch),
@@ -95,8 +95,8 @@ impl HostLaunch {
 }
 
 impl RankSkew {
-    /// Adds the launches of a recording of a host, whose starts are comparable if it has a common
-    /// time.
+    /// Adds the launches of a host's recording. Their starts can be compared if the recording has a
+    /// common time.
     pub(super) fn add(
         &mut self,
         host: &str,
@@ -173,7 +173,7 @@ impl RankSkew {
         writer.flush()
     }
 
-    /// Prints the launches that differ most, by duration and by start.
+    /// Prints the launches with the largest skew, by duration and by start.
     pub(super) fn print(&self, count: usize, out: &mut impl Write) -> io::Result<()> {
         let mut launches: Vec<&Skew> =
             self.launches.values().filter(|launch| launch.known > 1).collect();

@@ -2,7 +2,7 @@
 
 use host_reader::export::CommonTime;
 
-/// Starts of a launch, as far as the skew needs them.
+/// Starts of a launch, reduced to the extremes that determine the skew.
 #[derive(Default)]
 pub(super) struct Starts {
     host_count: u64,
@@ -11,24 +11,24 @@ pub(super) struct Starts {
 
 /// Extremes of all hosts' starts, in nanoseconds of the common clock.
 struct Bounds {
-    /// As measured, with the host.
+    /// Measured start, with the host.
     earliest: (i128, String),
     latest: (i128, String),
-    /// Earliest that starts can be, of all hosts.
+    /// Minimum over the hosts of the earliest possible start.
     least_low: i128,
     greatest_low: i128,
-    /// Latest that starts can be, of all hosts.
+    /// Minimum over the hosts of the latest possible start.
     least_high: i128,
     greatest_high: i128,
 }
 
-/// How far apart the first and the last host start.
+/// Time between the first and the last start on the hosts.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct StartSkew<'s> {
     pub(super) earliest: &'s str,
     pub(super) latest: &'s str,
     pub(super) measured_ns: u64,
-    /// Bounds of the true skew, which the measured one lies between.
+    /// Lower bound of the true skew; the measured skew lies between the bounds.
     pub(super) at_least_ns: u64,
     pub(super) at_most_ns: u64,
 }
@@ -66,7 +66,7 @@ impl Starts {
         bounds.greatest_high = bounds.greatest_high.max(high);
     }
 
-    /// The skew; `None` with fewer than two hosts.
+    /// Returns the skew; `None` with fewer than two hosts.
     pub(super) fn skew(&self) -> Option<StartSkew<'_>> {
         let bounds = self.bounds.as_ref().filter(|_| self.host_count > 1)?;
         let ns = |ns: i128| u64::try_from(ns.max(0)).unwrap_or(u64::MAX);
@@ -79,7 +79,7 @@ impl Starts {
         })
     }
 
-    /// Cells of a table, empty where there is nothing to compare.
+    /// Returns the skew as table cells; empty with fewer than two hosts.
     pub(super) fn cells(&self) -> [String; 6] {
         let count = self.host_count.to_string();
         let Some(skew) = self.skew() else {
