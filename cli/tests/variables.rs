@@ -243,7 +243,7 @@ fn mistakes_are_a_line_each_and_what_cannot_be_ends_the_run_with_one() {
     let gone = run("TT_METAL_TRACY_MID_RUN_PUSH=1", MATMUL);
     assert!(gone.said.len() == 1 && gone.said[0].contains("has no effect"), "{:?}", gone.said);
     for (variables, reason) in [
-        ("TT_METAL_STREAMING_PROFILER=1", "which simulated chips do not send"),
+        ("TT_METAL_STREAMING_PROFILER=1", "stream with --stream"),
         (
             "TT_METAL_DEVICE_PROFILER=1 TT_METAL_PROFILER_MID_RUN_DUMP=1 TT_METAL_TRACE_PROFILER=1",
             "an envelope is whole only when its trace has run",

@@ -36,9 +36,8 @@ impl Request {
         }
         if settings.streaming {
             return Err(Failure::Sentence(
-                "TT_METAL_STREAMING_PROFILER asks for markers that leave the chip while kernels \
-                 run, which simulated chips do not send; unset it, or read meanwhile with \
-                 --read-every"
+                "TT_METAL_STREAMING_PROFILER asks for TT-Metal's streams, which simulated chips do \
+                 not send; unset it, and stream with --stream"
                     .to_owned(),
             ));
         }

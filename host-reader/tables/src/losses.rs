@@ -39,7 +39,7 @@ impl LossRow<'static> {
 }
 
 const ONE_PROGRAM: &str = "records of one program, or unknown";
-const CAUSE: &str = "L1 full, DRAM full, never arrived, damaged, host overwrote, validate off, push timed out, not published in time or unreadable";
+const CAUSE: &str = "L1 full, DRAM full, never arrived, damaged, host overwrote, validate off, push timed out, not published in time, unreadable, not read, ring full, overwritten or skipped";
 const NO_RUNS: &str = "the device does not count runs";
 
 type LossColumn = Column<Losses>;
