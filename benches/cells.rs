@@ -35,7 +35,7 @@ fn lane() -> (Vec<CellWords>, u64) {
     let mut place = 0;
     for _ in 0..ZONES {
         let id = ZoneId(u16::try_from(1 + roll(&mut dice) % ZONE_IDS).unwrap_or(1));
-        let is_long = roll(&mut dice) % 1000 == 0;
+        let is_long = roll(&mut dice).is_multiple_of(1000);
         let duration = if is_long { 70_000 } else { 20 + roll(&mut dice) % 200 };
         clock += duration;
         cycles += duration;

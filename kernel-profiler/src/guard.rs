@@ -12,7 +12,7 @@ use crate::{
     launch::{self, Scope},
     port::{Clock, ClockWords, Port},
     processor::{self, with},
-    stream,
+    stream::{self, Begun},
     wait::{WaitIds, WaitRecords},
 };
 use core::marker::PhantomData;
@@ -25,16 +25,16 @@ use wire::{
 #[must_use = "a zone ends where its guard is dropped"]
 pub struct ZoneGuard<const ID: u16> {
     is_recorded: bool,
-    /// Low word of the clock, where records are streamed.
-    begun: u32,
+    /// Low word of the clock.
+    begun: Begun<u32>,
     on_this_risc: PhantomData<*const ()>,
 }
 
 impl<const ID: u16> ZoneGuard<ID> {
     #[inline(always)]
     pub(crate) fn open() -> Self {
-        if let Some(begun) = with(|_, port| Port::is_streaming(port).then(|| Clock::now_low(port)))
-        {
+        let begun = with(|_, port| Begun::now(Port::is_streaming(port), || Clock::now_low(port)));
+        if with(|_, port| Port::is_streaming(port)) {
             return Self { is_recorded: true, begun, on_this_risc: PhantomData };
         }
         let is_recorded = if cfg!(feature = "out-of-line") {
@@ -42,12 +42,13 @@ impl<const ID: u16> ZoneGuard<ID> {
         } else {
             with(|state, port| state.open_zone(port, ZoneId(ID)))
         };
-        Self { is_recorded, begun: 0, on_this_risc: PhantomData }
+        Self { is_recorded, begun, on_this_risc: PhantomData }
     }
 
     #[inline(always)]
-    pub(crate) const fn unopened() -> Self {
-        Self { is_recorded: false, begun: 0, on_this_risc: PhantomData }
+    pub(crate) fn unopened() -> Self {
+        let begun = Begun::now(false, || 0);
+        Self { is_recorded: false, begun, on_this_risc: PhantomData }
     }
 }
 
@@ -56,9 +57,9 @@ impl<const ID: u16> Drop for ZoneGuard<ID> {
     fn drop(&mut self) {
         if with(|_, port| Port::is_streaming(port)) {
             if self.is_recorded && cfg!(feature = "out-of-line") {
-                call::end_zone(call::shifted(ID), self.begun);
+                call::end_zone(call::shifted(ID), self.begun.time());
             } else if self.is_recorded {
-                with(|state, port| state.end_zone(port, ZoneId(ID), self.begun));
+                with(|state, port| state.end_zone(port, ZoneId(ID), self.begun.time()));
             }
         } else if cfg!(feature = "out-of-line") {
             call::close_zone(call::shifted(ID), self.is_recorded);
@@ -71,8 +72,7 @@ impl<const ID: u16> Drop for ZoneGuard<ID> {
 /// An open FW or KERNEL zone.
 #[must_use = "a zone ends where its guard is dropped"]
 pub struct MainGuard<const ID: u16, const IS_MAIN: bool> {
-    /// When it began, where records are streamed.
-    begun: Option<ClockWords>,
+    begun: Begun<ClockWords>,
     on_this_risc: PhantomData<*const ()>,
 }
 
@@ -81,13 +81,16 @@ impl<const ID: u16, const IS_MAIN: bool> MainGuard<ID, IS_MAIN> {
 
     #[inline(always)]
     pub(crate) fn open() -> Self {
-        let begun = with(|_, port| Port::is_streaming(port).then(|| stream::whole_time(port)));
+        let begun =
+            with(|_, port| Begun::now(Port::is_streaming(port), || stream::whole_time(port)));
         if IS_MAIN {
             processor::begin();
         }
-        if begun.is_none() {
-            with(|_, port| launch::open_scope(port, Self::SCOPE, ZoneId(ID)));
-        }
+        with(|_, port| {
+            if !Port::is_streaming(port) {
+                launch::open_scope(port, Self::SCOPE, ZoneId(ID));
+            }
+        });
         Self { begun, on_this_risc: PhantomData }
     }
 }
@@ -95,11 +98,13 @@ impl<const ID: u16, const IS_MAIN: bool> MainGuard<ID, IS_MAIN> {
 impl<const ID: u16, const IS_MAIN: bool> Drop for MainGuard<ID, IS_MAIN> {
     #[inline(always)]
     fn drop(&mut self) {
-        with(|state, port| match self.begun {
-            None => launch::close_scope(port, Self::SCOPE, ZoneId(ID)),
-            // Of an idle launch there is nothing, and nothing is lost.
-            Some(_) if IS_MAIN && state.is_launch_idle() => {}
-            Some(begun) => state.end_measured_zone(port, ZoneId(ID), begun),
+        with(|state, port| {
+            if !Port::is_streaming(port) {
+                launch::close_scope(port, Self::SCOPE, ZoneId(ID));
+            } else if !(IS_MAIN && state.is_launch_idle()) {
+                // Of an idle launch there is nothing, and nothing is lost.
+                state.end_measured_zone(port, ZoneId(ID), self.begun.time());
+            }
         });
         if IS_MAIN {
             processor::finish();

@@ -36,7 +36,7 @@ pub trait Clock {
 }
 
 /// The two halves of a clock reading.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockWords {
     /// Bits 32 to 63.
     pub high: u32,

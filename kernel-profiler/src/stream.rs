@@ -59,6 +59,38 @@ pub(crate) fn whole_time<P: Port + ?Sized>(port: &mut P) -> ClockWords {
     }
 }
 
+/// When a zone began, where records are streamed. It takes no room where they never are.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Begun<T> {
+    #[cfg(any(feature = "stream", not(target_arch = "riscv32")))]
+    time: T,
+    #[cfg(not(any(feature = "stream", not(target_arch = "riscv32"))))]
+    time: core::marker::PhantomData<T>,
+}
+
+impl<T: Copy + Default> Begun<T> {
+    /// Reads the time, if records are streamed.
+    #[inline(always)]
+    pub(crate) fn now(is_streaming: bool, time: impl FnOnce() -> T) -> Self {
+        #[cfg(any(feature = "stream", not(target_arch = "riscv32")))]
+        return Self { time: if is_streaming { time() } else { T::default() } };
+        #[cfg(not(any(feature = "stream", not(target_arch = "riscv32"))))]
+        {
+            let _ = (is_streaming, time);
+            Self { time: core::marker::PhantomData }
+        }
+    }
+
+    /// The time that was read, where records are streamed.
+    #[inline(always)]
+    pub(crate) fn time(self) -> T {
+        #[cfg(any(feature = "stream", not(target_arch = "riscv32")))]
+        return self.time;
+        #[cfg(not(any(feature = "stream", not(target_arch = "riscv32"))))]
+        T::default()
+    }
+}
+
 /// First word of a cell.
 const fn head(code: Code, field: u16) -> u32 {
     Cell::new(code, field, 0).head
