@@ -15,7 +15,7 @@
 //! | How far apart are the clocks of a chip's tiles? | [`origins`] |
 //! | What does a probe itself cost? | [`probe_cost`] |
 //!
-//! The first example to run is that of [`read_device_profiler`].
+//! Start with the example of [`read_device_profiler`].
 
 #![forbid(unsafe_code)]
 #![cfg_attr(
