@@ -145,7 +145,7 @@ impl TraceBook {
     }
 }
 
-/// The first run of a lane whose replay the host did not report.
+/// Number of replays that had begun.
 struct UnknownReplay {
     /// Word of the lane at which the run begins.
     position: u64,

@@ -43,7 +43,7 @@ pub enum FloorplanError {
     HarvestedLine {
         /// The architecture.
         arch: Arch,
-        /// The row or column that was named.
+        /// The given row or column.
         line: u16,
         /// Rows or columns that can be harvested.
         possible: &'static [u16],

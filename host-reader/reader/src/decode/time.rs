@@ -5,10 +5,10 @@
 //!
 //! | seen | reason | done |
 //! |---|---|---|
-//! | up by 2^32 or more, then back by at most 2^32 | our runtime read the low word just before it wrapped and the high word just after | the earlier time is lowered by 2^32 |
-//! | back by at most 2^32, low word just past its wrap, runtime not ours | upstream reads the high word first | the time is raised by 2^32 |
-//! | back by about 2^44, and the clock has gone so far if it was read | the stamp wrapped | this and all later times are raised by 2^44 |
-//! | back by anything else | unknown | kept as it is, [`AnomalyKind::BackwardTime`] |
+//! | up by 2^32 or more, then back by at most 2^32 | our runtime read the low word just before its wrap and the high word just after it | the earlier time is lowered by 2^32 |
+//! | back by at most 2^32, low word just past its wrap, foreign runtime | TT-Metal reads the high word first | the time is raised by 2^32 |
+//! | back by about 2^44, and the clock, if read, confirms this | the stamp wrapped | this and all later times are raised by 2^44 |
+//! | any other step back | unknown | time kept, reported as [`AnomalyKind::BackwardTime`] |
 //!
 //! If the tile's 64-bit clock was read after the words, it determines the range of 2^44 of the
 //! first stamps in the read. Lanes with a late first record then share the time scale of the other
