@@ -145,11 +145,11 @@ impl TraceBook {
     }
 }
 
-/// Number of replays that had begun.
+/// The first run of a lane whose replay the host did not report.
 struct UnknownReplay {
-    /// Word of the lane at which the run begins.
+    /// Word of the lane at the beginning of the run.
     position: u64,
-    /// How many replays had been begun.
+    /// Number of replays that had begun.
     replay: u64,
 }
 

@@ -22,8 +22,9 @@ pub struct LaneWatermark {
     pub lost_launches: u32,
     /// Words pushed since the previous read.
     pub pushed_words: u32,
-    /// Launches of the core that were pushed since the read before; in accumulate mode, as far as
-    /// nothing but control vectors was looked at, pushes.
+    /// Launches of the core that were pushed since the previous read.
+    ///
+    /// In accumulate mode, if only control vectors were read, this is the number of pushes.
     pub pushed_launches: u32,
     /// Cycles of the tile's clock since the previous read, if both reads include the clock.
     pub elapsed_cycles: Option<u64>,

@@ -3,7 +3,6 @@
 //! A reading at the host's time `t_k` bounds the offset `day - host` to the interval from `low_k`
 //! to `high_k`. At another time the bounds are wider by the possible drift of the host's clock, so
 //! each reading bounds the offset to a cone. The true offset is inside all cones.
-//! the cones.
 
 /// Reading of the time of day between two readings of the host's own clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

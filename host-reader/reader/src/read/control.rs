@@ -129,7 +129,6 @@ impl ControlVector {
 ///
 /// A core votes for a generation by our signature, or if at least two of the three host-written
 /// words are at the indices of that generation.
-/// host-written words where that generation has them.
 pub(super) fn detect<'a>(
     chip: &DeviceDescription,
     geometry: &DramGeometry,

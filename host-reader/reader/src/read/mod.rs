@@ -92,7 +92,7 @@ use wire::{Generation, dram::DramGeometry};
 /// use reader::mesh::*;
 /// use wire::{PacketKind, RunHostId};
 ///
-/// One core with its memory in a vector; see `reader::mesh` for other back ends.
+/// // One core whose memory lies in a vector; see `reader::mesh` for other back ends.
 /// let noc0 = Noc0Coord { x: 1, y: 1 };
 /// let chip = DeviceDescription {
 ///     chip_id: 0,
@@ -112,7 +112,7 @@ use wire::{Generation, dram::DramGeometry};
 /// let mut mesh = MeshImage { devices: vec![DeviceImage::new(chip)] };
 /// init_device_profiler(&mut mesh, &ProfilerOptions::default())?;
 ///
-/// The result of a kernel: one run of program 3 on BRISC.
+/// // What a kernel would have left behind: one run of program 3 on BRISC.
 /// let run = [
 ///     0, 0, 0, 3,
 ///     0x8FC0_D001, 0x1000, 0x9FC0_D001, 0x1700,

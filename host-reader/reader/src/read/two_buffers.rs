@@ -12,7 +12,6 @@
 //! vector. That RISC's runs are not stored, and when they would have filled a buffer, the core
 //! waits forever. This module also assigns buffers to the last RISC. Its word is the first word of
 //! RISC 0's vector, so RISC 0's runs begin with an address instead of 0.
-//! address in place of 0.
 
 use super::{
     control::{ControlVector, WORDS},

@@ -317,7 +317,6 @@ impl<'a> Pieces<'a> {
     ///
     /// The device reads the two words one after the other, so the high word may be from after a
     /// wrap. The time is then later than the clock.
-    /// wrap: then the time lies ahead of the clock that was read.
     fn told_time(&self, told: u64) -> u64 {
         match (self.read_at, self.reader.last) {
             (Some(read_at), _) => {

@@ -111,6 +111,7 @@ fn fit(samples: &[TwoWayPing], sensitivity: Sensitivity) -> SteppedFit {
 }
 
 /// Returns true if the fastest legs suffice to detect that the frequency was not constant.
+///
 /// A leg is a fixed time plus exponential jitter. So all lines through the brackets, shortened by
 /// the fixed times, are equally likely. If such a line exists, the step is not detectable.
 #[expect(clippy::cast_possible_truncation, reason = "legs of whole nanoseconds")]
