@@ -178,7 +178,7 @@ impl TileClock<'_> {
 
     /// Writes host times, rounded to whole nanoseconds, into `host_ns`.
     ///
-    /// Returns one bound for all of them: the largest, including rounding.
+    /// Returns the largest bound of the values, including rounding.
     ///
     /// # Errors
     ///
@@ -197,8 +197,8 @@ impl TileClock<'_> {
 
     /// Writes host times since `epoch_ns`, with their fractions, into `host_ns`.
     ///
-    /// Doubles are precise to a thousandth of a nanosecond within an hour of the epoch. Returns one
-    /// bound for all values: the largest.
+    /// Doubles are precise to a thousandth of a nanosecond within an hour of the epoch. Returns the
+    /// largest bound of the values.
     ///
     /// # Errors
     ///

@@ -5,13 +5,13 @@
 //! | question | module item |
 //! |---|---|
 //! | what was measured, in which units? | [`TwoWayPing`], [`OneWaySession`], [`EthernetPing`] |
-//! | which line fits these pings, and how wrong can it be? | [`CorridorFit`] |
+//! | which line fits these pings, and what is its maximum error? | [`CorridorFit`] |
 //! | what would TT-Metal have fitted? | [`Regression`] |
 //! | which line fits one-way stamps better than TT-Metal's? | [`EnvelopeFit`] |
 //! | did the frequency change in the window, and when? | [`SteppedFit`] |
 //! | what is the offset of this tile's counter? | [`TileOrigin`] |
 //! | how do the clocks of several chips relate? | [`ChipGraph`], [`ChipTree`] |
-//! | what time was it on the host? | [`ClockMap`], [`TileClock`] |
+//! | which host time belongs to a cycle? | [`ClockMap`], [`TileClock`] |
 //! | what is the offset of the time of day from the host's own clock? | [`DayOffset`] |
 //! | what does `sync_device_info.csv` contain? | [`SyncCsv`] |
 //!

@@ -5,16 +5,16 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | what must be known besides the words? | `context` |
+//! | what must the decoder know besides the words? | `context` |
 //! | where can a run begin? | `words` |
-//! | which run is left over from earlier? which order do its parts have? | `peek`, `run` |
-//! | what is skipped, and under which head is it counted? | `damage` |
+//! | which run is left over from earlier? what is the order of a run's records? | `peek`, `run` |
+//! | which words are skipped, and under which cause are they counted? | `damage` |
 //! | which run lost what found no room in L1? | `lane_loss` |
-//! | between which runs may others be missing? | `holes` |
+//! | between which runs may further runs be missing? | `holes` |
 //! | how do stamps become times? | `time` |
-//! | what makes it fast? | `block` |
+//! | what makes decoding fast? | `block` |
 //! | which lanes are still to be decoded? | `undecoded` |
-//! | what is it all supposed to do, in one page? | `oracle` (tests) |
+//! | what must the decoder do, in one page? | `oracle` (tests) |
 //!
 //! # Order of records
 //!

@@ -31,7 +31,7 @@ impl ControlVector {
         self.layout == ControlLayout::WORDS64 && has_signature(&self.words)
     }
 
-    /// Returns true if the lanes of our runtime wrap: read words are reused one by one.
+    /// Returns true if the lanes of our runtime wrap: the space of read words is reused.
     pub(super) fn has_turning_lanes(&self) -> bool {
         self.is_ours() && self.word(ext::SIGNATURE) != ext::SIGNATURE_OF_VERSION_3
     }

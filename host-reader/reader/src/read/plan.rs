@@ -112,8 +112,8 @@ impl LaneRead {
         match (self.end.turned_at, room_end) {
             (None, _) => MissingRuns::BehindWord(fits(self.lane_words)),
             (Some(_), None) => MissingRuns::Anywhere,
-            // The words after the wrap continue the count: none of those runs comes before all
-            // refused runs.
+            // Positions after the wrap continue from the position of the wrap. None of the runs
+            // there comes before all refused runs.
             (Some(mark), Some(room_end)) if self.is_in_two_parts() => {
                 MissingRuns::BehindWord(fits(room_end).min(u64::from(mark).saturating_sub(1)))
             }

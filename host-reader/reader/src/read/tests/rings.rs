@@ -277,8 +277,8 @@ impl Producer {
             }
             Step::Pause(cycles) => {
                 self.now += u64::from(cycles);
-                // The format has the high word at the beginning of a chunk. After more than one
-                // wrap since the previous cell, it would not be sufficient.
+                // Only the beginning of a chunk contains the high word of the time. A pause of more
+                // than one wrap therefore needs a new chunk.
                 let at = self.written as usize % CHUNK_CELLS;
                 let is_long = self.now - self.last_cell > (1 << 32) - 2000;
                 if is_long && at != 0 && self.room(image) >= CHUNK_CELLS as u32 {
