@@ -38,13 +38,13 @@ impl ZoneSource {
         (tag == ZONE_TAG).then_some(Self { name, file, line })
     }
 
-    /// The text that the device hashes for this zone.
+    /// Returns the text that the device hashes for this zone.
     #[must_use]
     pub fn text(&self) -> String {
         format!("{},{},{},{ZONE_TAG}", self.name, self.file, self.line)
     }
 
-    /// The id that the device computes for this zone.
+    /// Returns the id that the device computes for this zone.
     #[must_use]
     pub fn id(&self) -> ZoneId {
         ZoneId::of_text(&self.text())

@@ -321,7 +321,7 @@ impl Zones {
         Self { sample_count: count, earliest, latest, is_confirmed }
     }
 
-    /// Like [`Self::find`] with calibrated brackets; without calibration if that finds too many
+    /// Runs [`Self::find`] with calibrated brackets; without calibration if that finds too many
     /// steps.
     fn find_calibrated(brackets: &[Bracket], resolution: Resolution) -> Self {
         let inferred = Self::find(&calibrated(brackets, resolution), resolution);

@@ -182,7 +182,7 @@ fn a_type_that_swallows_the_next_run_is_found_out() {
     assert_eq!(decoded.losses.total().unknown_markers, 1);
 }
 
-/// Context of a lane of our runtime, in its fifth generation.
+/// Returns the context of a lane of our runtime, in its fifth generation.
 fn ours() -> LaneContext {
     LaneContext { lane_generation: Some(5), ..context() }
 }

@@ -131,9 +131,8 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
 /// Returns where runs are missing among the runs of a lane, if any are.
 ///
 /// A lane only refuses a run without room, so a refused run comes after all runs that began with
-/// enough room for it. The refused runs are counted together. The largest possible size of one of
-/// them follows from two facts: its first twelve words were stored or counted, and each other run
-/// lacks at least one pair of words.
+/// enough room for it. The counters give the maximum size of a refused run: twelve words, stored or
+/// counted, plus all refused pairs of words, except at least one pair for each other refused run.
 fn missing_runs(
     core: &CoreRead,
     index: usize,
@@ -176,7 +175,7 @@ fn add_refused(
     } else {
         LossCause::DramFull
     };
-    // A single program is the key; several programs are a span.
+    // A single program is stored in the key of the loss, several programs as a span.
     let program = programs.filter(|span| span.first == span.last).map(|span| span.first);
     let totals = LossTotals {
         unknown_markers: refused_markers.into(),

@@ -132,7 +132,7 @@ pub fn read_device_profiler<M: Mesh + ?Sized>(mesh: &mut M) -> Result<Readout, R
     read_device_profiler_with(mesh, &ReadOptions::default())
 }
 
-/// Like [`read_device_profiler`], but with options.
+/// Reads like [`read_device_profiler`], but with options.
 ///
 /// # Errors
 /// The same as for [`read_device_profiler`]; also if the options are invalid.
