@@ -290,8 +290,8 @@ impl BoundedLine {
     pub fn inverse(&self) -> Option<Self> {
         let line = self.line.inverse()?;
         let slope = self.line.slope;
-        // At the true cycle x the error is at most bound(x) units. The computed cycle differs from x
-        // by the bound sought here, so the slope's error enters too.
+        // At the true cycle x the error is at most bound(x) units. The computed cycle differs from
+        // x by the bound sought here, so the slope's error enters too.
         let steepest = slope - self.bound.slope_bound();
         if steepest <= 0.0 {
             return Some(Self::new(line, ErrorBound::unknown()));

@@ -163,7 +163,8 @@ impl<'context> LaneDecoder<'context> {
         Self::with_memory(context, state, Lane::new(context.lane))
     }
 
-    /// Creates a decoder like [`Self::new`], but reuses the memory of a lane whose records are no longer needed.
+    /// Creates a decoder like [`Self::new`], but reuses the memory of a lane whose records are no
+    /// longer needed.
     #[must_use]
     pub fn with_memory(context: &'context LaneContext, state: LaneState, mut memory: Lane) -> Self {
         memory.clear();
