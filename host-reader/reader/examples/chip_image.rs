@@ -1,4 +1,4 @@
-//! Reads a chip whose memory is an image, and shows the zones of its one run.
+//! Reads a chip from a memory image and shows the zones of its only run.
 
 use reader::{
     ProfilerOptions, init_device_profiler,
@@ -15,7 +15,7 @@ use wire::CoreKind;
 const CORE: Noc0Coord = Noc0Coord { x: 1, y: 1 };
 const REGION: u64 = 64;
 
-/// A chip of one core and one DRAM bank.
+/// Returns a chip with one core and one DRAM bank.
 fn chip() -> DeviceDescription {
     let core = CoreDescription {
         noc0: CORE,
@@ -35,11 +35,11 @@ fn chip() -> DeviceDescription {
     }
 }
 
-/// First and last cycle of each zone that program 3 left behind on BRISC.
+/// Returns the first and last cycle of each zone that program 3 recorded on BRISC.
 fn zones() -> Result<Vec<(u64, u64)>, Box<dyn Error>> {
     let mut mesh = MeshImage { devices: vec![DeviceImage::new(chip())] };
     init_device_profiler(&mut mesh, &ProfilerOptions::default())?;
-    // Identification, then the firmware's zone and the kernel's: start and end of each.
+    // The run header, then the start and end of the firmware's zone and of the kernel's zone.
     let run = [
         [0, 0, 0, 3],
         [0x8FC0_D001, 0x1000, 0x9FC0_D001, 0x1700],

@@ -1,4 +1,4 @@
-//! Lays out a Wormhole without two of its rows, and finds a core from either NoC.
+//! Lays out a Wormhole with two harvested rows, and finds a core by its coordinates on either NoC.
 
 use reader::architecture::{
     Arch, TileCoord,
@@ -6,7 +6,8 @@ use reader::architecture::{
     translation::Translation,
 };
 
-/// Worker cores that are left, and the coordinates of tile (1,2) in NoC registers.
+/// Returns the number of remaining worker cores, and the coordinates of tile (1,2) in NoC
+/// registers.
 fn laid_out() -> Result<(usize, Option<(u16, u16)>), FloorplanError> {
     let plan = Floorplan::new(Arch::WormholeB0, &[1, 11], 0)?;
     let (columns, rows) = plan.worker_grid();

@@ -1,4 +1,4 @@
-//! Shows where a firmware file keeps the profiler's words: `profiler_memory brisc.elf`.
+//! Shows the address of the profiler's words in a firmware file: `profiler_memory brisc.elf`.
 
 use reader::firmware_elf::{debug_info::DebugInfo, profiler::ProfilerMemory};
 use std::{env, error::Error, fs};

@@ -1,15 +1,15 @@
-//! Fits a chip's clock to the host's from two-way pings, with a guaranteed bound.
+//! Fits a chip's clock to the host's clock from two-way pings, with a guaranteed bound.
 
 use reader::clock::{ClockError, CorridorFit, Resolution, TwoWayPing};
 
-/// The fitted frequency in GHz.
+/// Returns the fitted frequency in GHz.
 fn frequency_ghz(pings: &[TwoWayPing]) -> Result<f64, ClockError> {
     let fit = CorridorFit::fit(pings, Resolution::HOST_NANOSECONDS)?;
     // The slope is in nanoseconds per cycle.
     Ok(1.0 / fit.line().line().slope())
 }
 
-/// Pings of a chip at 1.35 GHz, a tenth of a second apart; each round trip takes 800 ns.
+/// Returns pings of a chip at 1.35 GHz, a tenth of a second apart; each round trip takes 800 ns.
 fn pings() -> Vec<TwoWayPing> {
     let ping = |index: i64| {
         let host_send_ns = index * 100_000_000;

@@ -1,54 +1,54 @@
-//! Anomalies and repairs: what was odd about the data, and what was done about it.
+//! Anomalies and repairs: irregularities in the data, and their corrections.
 //!
-//! An anomaly never stops a reader. Each kind is counted; the first of each lane are kept
-//! with their place, so that memory stays bounded whatever the data holds.
+//! An anomaly never stops a reader. All anomalies are counted. Only the first of each lane are
+//! stored with their position, so memory is bounded for any input.
 
 use crate::lane::LaneId;
 use std::collections::BTreeMap;
 
-/// Kind of an anomaly: an oddity of the data, or its repair.
+/// Kind of an anomaly: an irregularity of the data, or its repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum AnomalyKind {
-    /// A word in marker position cannot be one.
+    /// A word at the position of a marker is not a valid marker.
     NotAMarker,
     /// A packet type that no known producer writes.
     UnknownPacketType,
     /// A record is cut off by the end of its run or lane.
     TruncatedRecord,
-    /// A run header names another RISC or core than the lane it lies in.
+    /// A run header contains another RISC or core than its lane.
     ForeignRun,
-    /// A control word claims more than its memory can hold.
+    /// A control word exceeds the size of its memory.
     ImplausibleControlWord,
     /// A run's words are left over from an earlier read.
     StaleRun,
-    /// Words that the device says it pushed are zero.
+    /// Words that the device reports as pushed are zero.
     MissingRun,
-    /// A zone ends that did not begin.
+    /// A zone end without a start.
     OrphanEnd,
-    /// A zone began and did not end; an end was made up.
+    /// A zone start without an end; the zone's end was estimated.
     OpenZone,
-    /// Time ran backwards without a known reason.
+    /// Time stepped backwards for an unknown reason.
     BackwardTime,
-    /// A line of a log cannot be read.
+    /// A line of a log cannot be parsed.
     MalformedLine,
-    /// A zone section of a kernel holds something else than zone texts.
+    /// A kernel's zone section contains something other than zone texts.
     MalformedZoneText,
     /// A core could not be read at all.
     UnreadableCore,
-    /// Two places in the source share an id.
+    /// Two source locations share an id.
     ZoneIdCollision,
     /// A marker that looks like padding: its id hashes to 0.
     AmbiguousPadding,
-    /// A log's RISC that no lane can be given to; its lines are left out.
+    /// A log contains an unknown RISC; its lines are left out.
     UnknownRisc,
-    /// A log's value where its kind of record has none; the rest of the line is kept.
+    /// A log has a value for a kind of record without values; the rest of the line is kept.
     StrayValue,
-    /// A run of a replay that the host did not report, so that nobody knows its trace.
+    /// A run of a replay that the host did not report, so its trace is unknown.
     UnknownReplay,
-    /// An op that the host announced and no chip ran, or the other way round.
+    /// An op that the host announced but no chip ran, or an op without an announcement.
     UnjoinedOp,
-    /// An op that the host announced once and a chip ran several times outside of traces.
+    /// An op that the host announced once but a chip ran several times outside of traces.
     RepeatedOp,
     /// Repair: a marker's high word did not fit its low word.
     TornTimestamp,
@@ -56,12 +56,12 @@ pub enum AnomalyKind {
     TimestampWrap,
     /// Repair: a guaranteed slot repeated after a push within the launch.
     DuplicateGuaranteedMarker,
-    /// Repair: a log gives a record another program than the launch that encloses it.
+    /// Repair: a log assigns a record to another program than its enclosing launch.
     RelabelledRecord,
 }
 
 impl AnomalyKind {
-    /// Returns true if the data was repaired, so that nothing is lost or doubtful.
+    /// Returns true if the data was repaired: nothing is lost or doubtful.
     #[must_use]
     pub const fn is_repair(self) -> bool {
         matches!(
@@ -73,7 +73,7 @@ impl AnomalyKind {
         )
     }
 
-    /// A few words for tables.
+    /// Returns a short label for tables.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -105,23 +105,23 @@ impl AnomalyKind {
     }
 }
 
-/// One odd thing and where it was found.
+/// One anomaly with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anomaly {
-    /// What.
+    /// The kind.
     pub kind: AnomalyKind,
-    /// In whose data; `None` if it belongs to no single RISC.
+    /// The lane; `None` if the anomaly concerns no single RISC.
     pub lane: Option<LaneId>,
-    /// Word of the lane, line of the log, or index of the control word.
+    /// Index of the word in the lane, line of the log, or index of the control word.
     pub position: u64,
-    /// Words, text or numbers with details; may be empty.
+    /// Details as text; may be empty.
     pub detail: String,
 }
 
-/// Anomalies kept with their place, per lane and kind.
+/// Maximum number of anomalies stored with their position, per lane and kind.
 pub const KEPT_PER_LANE_AND_KIND: u64 = 8;
 
-/// All anomalies of a readout or a log: counted in full, kept in part.
+/// All anomalies of a readout or a log: all are counted, some are stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnomalyLog {
     counts: BTreeMap<AnomalyKind, u64>,
@@ -130,7 +130,7 @@ pub struct AnomalyLog {
 }
 
 impl AnomalyLog {
-    /// Counts an anomaly and keeps it, unless its lane has had enough of the kind.
+    /// Counts an anomaly and stores it, unless the limit for its lane and kind is reached.
     pub fn record(
         &mut self,
         kind: AnomalyKind,
@@ -146,7 +146,8 @@ impl AnomalyLog {
         }
     }
 
-    /// Counts `count` more of a kind without keeping any, where the first were recorded.
+    /// Counts `count` more of a kind without storing them; the first were stored by
+    /// [`Self::record`].
     pub fn count_more(&mut self, kind: AnomalyKind, lane: Option<LaneId>, count: u64) {
         if count > 0 {
             raise(self.counts.entry(kind).or_default(), count);
@@ -154,7 +155,7 @@ impl AnomalyLog {
         }
     }
 
-    /// Takes over everything that another log holds, of each lane and kind as much as is kept.
+    /// Adds all anomalies of another log, with the same limit per lane and kind.
     pub fn merge(&mut self, other: Self) {
         for (kind, count) in other.counts {
             raise(self.counts.entry(kind).or_default(), count);
@@ -181,36 +182,36 @@ impl AnomalyLog {
         self.counts.is_empty()
     }
 
-    /// How often each kind occurred.
+    /// Iterates over the kinds with their counts.
     pub fn counts(&self) -> impl Iterator<Item = (AnomalyKind, u64)> {
         self.counts.iter().map(|(&kind, &count)| (kind, count))
     }
 
-    /// How often this kind occurred.
+    /// Returns the count of this kind.
     #[must_use]
     pub fn count(&self, kind: AnomalyKind) -> u64 {
         self.counts.get(&kind).copied().unwrap_or(0)
     }
 
-    /// Anomalies that left data lost or doubtful.
+    /// Returns the number of anomalies that left data lost or doubtful.
     #[must_use]
     pub fn anomaly_count(&self) -> u64 {
         self.counts().filter(|(kind, _)| !kind.is_repair()).map(|(_, count)| count).sum()
     }
 
-    /// Anomalies whose data was made whole.
+    /// Returns the number of anomalies that were repaired.
     #[must_use]
     pub fn repair_count(&self) -> u64 {
         self.counts().filter(|(kind, _)| kind.is_repair()).map(|(_, count)| count).sum()
     }
 
-    /// How often this kind occurred in one lane.
+    /// Returns the count of this kind in one lane.
     #[must_use]
     pub fn lane_count(&self, lane: Option<LaneId>, kind: AnomalyKind) -> u64 {
         self.lane_counts.get(&(lane, kind)).copied().unwrap_or(0)
     }
 
-    /// The anomalies that were kept with their place.
+    /// Returns the anomalies that are stored with their position.
     #[must_use]
     pub fn kept(&self) -> &[Anomaly] {
         &self.kept

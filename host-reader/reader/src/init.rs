@@ -1,6 +1,6 @@
-//! Preparing a mesh for profiling: telling each core where its markers go.
+//! Preparation of a mesh for profiling: writes the address of the marker buffers to each core.
 //!
-//! Nothing is launched here and nothing is read back; see [`crate::read`] for that.
+//! This module launches nothing and reads nothing back; see [`crate::read`] for reading.
 
 use crate::mesh::{AccessError, CoreDescription, CoreSelection, Device, DeviceDescription, Mesh};
 use wire::{
@@ -11,23 +11,24 @@ use wire::{
     vector,
 };
 
-/// How a mesh is to be profiled.
+/// Options for profiling a mesh.
 ///
-/// The same support count and sum choice must be given to the kernels' build and, where
-/// upstream's runtime is used, to the reader.
+/// The kernels' build must use the same support count and sum option. With TT-Metal's runtime, the
+/// reader must use them too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfilerOptions {
-    /// Programs that each RISC's DRAM lane holds, as `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
+    /// Number of programs per RISC's DRAM lane: `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
     pub program_support_count: u32,
     /// True if sum zones are recorded, which reserves space for them in every lane.
     pub sums_enabled: bool,
-    /// Cores that push their markers. The others are told not to.
+    /// Cores that push their markers. All other cores are told not to push.
     pub cores: CoreSelection,
-    /// True for upstream's runtime in its debug dump: each lane has two buffers, which RISC and
-    /// host hand to each other.
+    /// True for TT-Metal's runtime in its debug dump. Each lane then has two buffers, which the
+    /// RISC and the host exchange.
     pub has_two_buffers: bool,
-    /// What a RISC that streams does when its ring is full. Kernels that push must be given the default:
-    /// these words have another meaning there.
+    /// Policy of a streaming RISC if its ring is full.
+    ///
+    /// Kernels that push must use the default, since these words have another meaning for them.
     pub stream_policy: Policy,
 }
 
@@ -43,7 +44,7 @@ impl Default for ProfilerOptions {
     }
 }
 
-/// Why a mesh could not be prepared.
+/// Reason why a mesh could not be prepared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InitError {
@@ -58,7 +59,7 @@ pub enum InitError {
         /// The error in the layout.
         source: GeometryError,
     },
-    /// The chip keeps too little DRAM for the support count.
+    /// The chip reserves too little DRAM for the support count.
     #[error(
         "chip {chip_id} keeps {available_bytes} bytes per DRAM bank for profiling, but a program \
          support count of {program_support_count} needs {needed_bytes}; {}",
@@ -67,13 +68,13 @@ pub enum InitError {
     RegionTooSmall {
         /// The chip.
         chip_id: u32,
-        /// The count that was asked for.
+        /// The requested support count.
         program_support_count: u32,
-        /// Bytes per bank that the count needs.
+        /// Bytes per bank that this count needs.
         needed_bytes: u64,
         /// Available bytes per bank.
         available_bytes: u64,
-        /// The largest count that fits, if any does.
+        /// The largest count that fits, if any.
         largest_count: Option<u32>,
     },
     /// The region's address does not fit the control word, or is the "do not push" value 0.
@@ -99,15 +100,15 @@ pub enum InitError {
     },
 }
 
-/// Prepares every chip of a mesh, before the first kernel is launched.
+/// Prepares all chips of a mesh, before the first kernel is launched.
 ///
-/// Each core's control vector is written: zeros, the DRAM address, the core's number, the
-/// cores per bank, the words per lane and the generation of its lanes. Every chip's layout is checked before any
-/// core is written.
+/// Writes each core's control vector: zeros, the DRAM address, the core's number, the cores per
+/// bank, the words per lane and the generation of its lanes. Every chip's layout is checked before
+/// any core is written.
 ///
 /// # Errors
-/// If the profiler region of a chip is too small (the error names the largest support count
-/// that fits) or misplaced, or a core cannot be written.
+/// If a chip's profiler region is too small (the error contains the largest support count that
+/// fits) or at an invalid address, or if a core cannot be written.
 ///
 /// ```
 /// use reader::{init_device_profiler, mesh::MeshImage, ProfilerOptions};
@@ -182,7 +183,7 @@ fn checked_geometry(
     Ok(geometry)
 }
 
-/// The largest support count whose lanes fit, unless even the smallest does not.
+/// Returns the largest support count whose lanes fit; `None` if not even the smallest fits.
 fn largest_count(geometry: &DramGeometry, sums_enabled: bool, bank_bytes: u64) -> Option<u32> {
     let lanes = u64::from(geometry.cores_per_bank()).saturating_mul(RISCS_PER_CORE as u64);
     let program_bytes = lanes.saturating_mul(bytes_per_program(sums_enabled).into());
@@ -230,18 +231,18 @@ fn init_device(
     Ok(())
 }
 
-/// Gives each RISC of upstream's debug dump its first buffer.
+/// Assigns the first buffer to each RISC, for TT-Metal's debug dump.
 ///
-/// Upstream's firmware zeroes the ID words of all vectors in a launch that finds `run_counter` 0,
-/// and the address of the last RISC lies in the first of them. So the host zeroes them, and the
-/// count begins at 1.
+/// TT-Metal's firmware clears the ID words of all vectors in a launch with `run_counter` 0. But the
+/// first of these words contains the last RISC's buffer address. So the host clears the words
+/// instead and starts `run_counter` at 1.
 fn give_first_buffers(
     device: &mut dyn Device,
     core: &CoreDescription,
     mut words: [u32; LAYOUT.word_count],
     address: u32,
 ) -> Result<(), AccessError> {
-    // They mean something to our runtime only, and others here.
+    // This word has a meaning for our runtime only, and the next ones have another meaning here.
     words[ext::DRAM_LANE_WORDS] = 0;
     words[LAYOUT.run_counter] = 1;
     words[debug_dump::BUFFER_ADDRESS..].fill(address);
@@ -258,10 +259,10 @@ fn give_first_buffers(
     device.write_l1(core.noc0, core.control_address, &words)
 }
 
-/// A generation for a core's lanes that is not the one of the words that lie there.
+/// Returns a new generation for a core's lanes, different from that of the words in DRAM.
 ///
-/// A core that our runtime has used before goes on from its last one, so that runs of an earlier
-/// session are not taken for new ones where a write is lost.
+/// If our runtime has used the core before, its last generation is incremented. If a write is lost
+/// later, runs of an earlier session are then not read as new ones.
 fn next_generation(device: &mut dyn Device, core: &CoreDescription) -> Result<u32, AccessError> {
     let mut words = [0; LAYOUT.word_count];
     device.read_l1(core.noc0, core.control_address, &mut words)?;

@@ -1,13 +1,13 @@
-//! Lanes: the decoded records of one RISC, column by column.
+//! Lanes: the decoded records of one RISC, in columns.
 //!
-//! A lane is what the decoder and the log reader produce and what everything after them
-//! reads. It holds records in the order they were written, nothing derived: pairing,
-//! nesting and statistics are made from it elsewhere.
+//! The decoder and the log reader produce lanes; all later stages read them. A lane contains the
+//! records in the order of writing and no derived data. Other modules compute pairs, nesting and
+//! statistics.
 
 use crate::mesh::Noc0Coord;
 use wire::{PacketKind, PacketType, Risc, RunHostId};
 
-/// Names one RISC of a mesh.
+/// Identifies one RISC of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LaneId {
     /// Number of the chip.
@@ -26,45 +26,47 @@ impl std::fmt::Display for LaneId {
 
 /// Index of a zone in a [`crate::names::ZoneTable`].
 ///
-/// Below [`ZoneIndex::FIRST_INTERNED`] it is the marker id itself.
+/// An index below [`ZoneIndex::FIRST_INTERNED`] is the marker id itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ZoneIndex(pub u32);
 
 impl ZoneIndex {
-    /// The first index that is not a marker id: ids have 18 bits at most.
+    /// The first index that is not a marker id: ids have at most 18 bits.
     pub const FIRST_INTERNED: u32 = 1 << 18;
-    /// The largest index that a [`RecordHead`] can carry.
+    /// The largest index that fits a [`RecordHead`].
     pub const MAX: u32 = (1 << 24) - 1;
 }
 
-/// Kind and zone of a record, packed into one word: the kind in the upper 8 bits, the zone in the
-/// lower 24. A column of heads may be taken for a column of such words.
+/// Kind and zone of a record, packed into one word.
+///
+/// The kind is in the upper 8 bits, the zone in the lower 24. A column of heads can be
+/// reinterpreted as a column of such words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct RecordHead(u32);
 
 impl RecordHead {
-    /// Packs a kind and a zone; an index above [`ZoneIndex::MAX`] is cut off.
+    /// Packs a kind and a zone; an index above [`ZoneIndex::MAX`] is truncated.
     #[must_use]
     #[inline]
     pub const fn new(kind: PacketKind, zone: ZoneIndex) -> Self {
         Self(((kind as u32) << 24) | (zone.0 & ZoneIndex::MAX))
     }
 
-    /// Packs the type and id of a marker whose type is known to have a kind.
+    /// Packs the type and id of a marker; the type must be one with a kind.
     #[inline]
     pub(crate) const fn of_marker(packet_type: PacketType, id: u32) -> Self {
         Self(((packet_type.0 as u32) << 24) | id)
     }
 
-    /// The kind of the record.
+    /// Returns the kind of the record.
     #[must_use]
     #[inline]
     pub const fn kind(self) -> PacketKind {
         PacketKind::numbered((self.0 >> 24) as u64)
     }
 
-    /// The zone, event or data id of the record.
+    /// Returns the zone, event or data id of the record.
     #[must_use]
     #[inline]
     pub const fn zone(self) -> ZoneIndex {
@@ -83,7 +85,7 @@ impl RecordHead {
         Self(self.0 | (PacketKind::ZoneEnd as u32) << 24)
     }
 
-    /// How many 64-bit values the record has in [`Lane::data`].
+    /// Returns the number of 64-bit values of the record in [`Lane::data`].
     #[must_use]
     #[inline]
     pub const fn data_count(self) -> usize {
@@ -95,12 +97,12 @@ impl RecordHead {
     }
 }
 
-/// Which replay of which trace a run belongs to, as a log states it.
+/// Identifies the replay of a trace for a run, as a log states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TraceReplay {
     /// Number of the trace.
     pub trace_id: u64,
-    /// Which replay of it, from 1.
+    /// Number of the replay of this trace, from 1.
     pub counter: u64,
 }
 
@@ -109,56 +111,59 @@ pub struct TraceReplay {
 pub struct Run {
     /// The program, encoded with its chip.
     pub program: RunHostId,
-    /// Replays that the core had seen, as the device counts them; 0 outside of replays.
+    /// The device's count of replays at the launch; 0 outside of replays.
     pub trace_counter: u32,
-    /// The replay, where it is known by name.
+    /// The replay, if its trace is known.
     pub trace: Option<TraceReplay>,
     /// Index of the run's first record in its lane.
     pub first_record: usize,
-    /// Word (of a lane in DRAM) or line (of a log) where the run begins.
+    /// Word (of a lane in DRAM) or line (of a log) at which the run begins.
     pub origin: u64,
 }
 
-/// The records of one RISC, in the order they were written.
+/// The records of one RISC, in the order of writing.
 ///
-/// Columns `heads` and `times` have one entry per record. `data` holds the 64-bit values
-/// of the records that carry any, in the same order: one for totals and data, two for
-/// 16-byte data (first value first).
+/// The columns `heads` and `times` have one entry per record. `data` contains the 64-bit values of
+/// the records with values, in the same order: one for totals and data, two for 16-byte data (first
+/// value first).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lane {
-    /// Whose records these are.
+    /// The lane's identity.
     pub id: LaneId,
-    /// True if the first run continues a launch that an earlier read of the lane began. The
-    /// device shows this by repeating the launch's first marker, which is left out here.
+    /// True if the first run continues a launch whose beginning is in an earlier read.
+    ///
+    /// The device then repeats the launch's first marker, which is left out here.
     pub goes_on: bool,
-    /// Launches, ordered by `first_record`; a run ends where the next begins.
+    /// Launches, ordered by `first_record`; a run ends at the beginning of the next run.
     pub runs: Vec<Run>,
     /// Kind and zone of each record.
     pub heads: Vec<RecordHead>,
-    /// When, in cycles of the tile's own clock, repaired to be monotonic within a run
-    /// where the device's order says so. A total has the time of its run's first marker.
+    /// Times, in cycles of the tile's own clock.
+    ///
+    /// They are corrected to be monotonic within a run, if the device writes in order of time. A
+    /// total has the time of its run's first marker.
     pub times: Vec<u64>,
     /// Values of totals and data.
     pub data: Vec<u64>,
-    /// Text that a log attached to single records, by record index, ascending.
+    /// Texts that a log attached to records, as (record index, text), ascending.
     pub metadata: Vec<(usize, Box<str>)>,
 }
 
-/// One record, gathered from a lane's columns.
+/// One record, assembled from a lane's columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'lane> {
     /// Kind of packet.
     pub kind: PacketKind,
     /// Zone, event or data id.
     pub zone: ZoneIndex,
-    /// Cycles of the tile's clock.
+    /// Time, in cycles of the tile's clock.
     pub time: u64,
     /// The record's values: none, one or two.
     pub data: &'lane [u64],
 }
 
 impl Lane {
-    /// A lane without records.
+    /// Returns a lane without records.
     #[must_use]
     pub const fn new(id: LaneId) -> Self {
         Self {
@@ -172,7 +177,7 @@ impl Lane {
         }
     }
 
-    /// Takes everything out but the memory.
+    /// Clears all columns, keeping the allocated memory.
     pub(crate) fn clear(&mut self) {
         let Self { id: _, goes_on, runs, heads, times, data, metadata } = self;
         *goes_on = false;
@@ -183,8 +188,9 @@ impl Lane {
         metadata.clear();
     }
 
-    /// Attaches texts to records, as a function gives them, and returns how many got one. Records
-    /// that have a text keep it.
+    /// Attaches the texts that a function returns to records, and returns the number of new texts.
+    ///
+    /// Records with a text keep it.
     ///
     /// ```
     /// use reader::{lane::{Lane, LaneId, RecordHead, ZoneIndex}, mesh::Noc0Coord};
@@ -221,8 +227,9 @@ impl Lane {
         count
     }
 
-    /// Begins a run of a program, launched by itself and not replayed: records that are pushed
-    /// from here on are of it.
+    /// Begins a run of a program that was launched on its own, not replayed.
+    ///
+    /// Records that are pushed after this call belong to the run.
     ///
     /// ```
     /// use reader::{lane::{Lane, LaneId}, mesh::Noc0Coord};
@@ -245,17 +252,16 @@ impl Lane {
         self.data.extend_from_slice(data);
     }
 
-    /// Takes over the runs and records of a later read of the same lane.
+    /// Appends the runs and records of a later read of the same lane.
     ///
-    /// A launch that spans both reads becomes one run, if the later lane says that it
-    /// [goes on](Self::goes_on).
+    /// A launch that spans both reads becomes one run, if [`Self::goes_on`] is true for `later`.
     pub fn append(&mut self, later: Self) {
         let by = self.record_count();
         let mut runs = later.runs.into_iter();
         if let Some(last) = self.runs.last_mut().filter(|_| later.goes_on)
             && let Some(rest) = runs.next()
         {
-            // The id is set in the course of a launch, so the later one is right.
+            // The id is set in the course of a launch, so the later id is right.
             (last.program, last.trace_counter) = (rest.program, rest.trace_counter);
         }
         self.runs.extend(
@@ -268,13 +274,13 @@ impl Lane {
         self.metadata.extend(metadata.map(|(record, text)| (record.saturating_add(by), text)));
     }
 
-    /// How many records the lane holds.
+    /// Returns the number of records.
     #[must_use]
     pub fn record_count(&self) -> usize {
         self.heads.len()
     }
 
-    /// The record indices of run `index`.
+    /// Returns the record indices of run `index`.
     #[must_use]
     pub fn run_records(&self, index: usize) -> std::ops::Range<usize> {
         let first = self.runs.get(index).map_or(self.heads.len(), |run| run.first_record);
@@ -283,7 +289,7 @@ impl Lane {
         first..end.max(first)
     }
 
-    /// All records in order.
+    /// Iterates over all records in order.
     ///
     /// ```
     /// use reader::lane::{Lane, LaneId, RecordHead, ZoneIndex};
@@ -311,7 +317,7 @@ impl Lane {
 mod tests {
     use super::*;
 
-    /// A lane with one run of zone starts and ends at these times.
+    /// Returns a lane with one run of zone starts and ends at these times.
     fn part(goes_on: bool, times: &[u64]) -> Lane {
         let id = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
         let program = RunHostId::encode(3, 0);

@@ -1,12 +1,12 @@
-//! The loss ledger: what was emitted and did not arrive, by lane, program and cause.
+//! The loss ledger: records that were emitted but did not arrive, by lane, program and cause.
 //!
-//! The ledger only adds up. The module that records a loss knows how it was found.
+//! The ledger only sums. The modules that detect losses decide the cause.
 
 use crate::lane::LaneId;
 use std::collections::{BTreeMap, BTreeSet};
 use wire::{RunHostId, loss::LossCounts};
 
-/// Why records are missing.
+/// Cause of missing records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum LossCause {
@@ -14,32 +14,32 @@ pub enum LossCause {
     L1Full,
     /// The RISC's DRAM lane had no room.
     DramFull,
-    /// The device said that it pushed a run, but DRAM does not hold it.
+    /// The device reported a push of a run, but DRAM does not contain the run.
     NeverArrived,
     /// Words of a run cannot be markers and were skipped.
     Damaged,
     /// The host overwrote data before it was read.
     HostOverwritten,
-    /// The firmware declared that no kernel ran in the launch, and left it out.
+    /// The firmware found that no kernel ran in the launch, and discarded the records.
     ValidateOff,
-    /// The write to DRAM was not done when the RISC that pushes stopped waiting for it.
+    /// The write to DRAM was not complete when the pushing RISC stopped waiting for it.
     PushTimedOut,
-    /// The RISC had not published its run when the one that pushes stopped waiting for it.
+    /// The RISC had not published its run when the pushing RISC stopped waiting for it.
     NotPublished,
-    /// The memory that held the records could not be read, and never can be.
+    /// The memory with the records could not be read, and no later read can succeed.
     Unreadable,
-    /// The memory that holds the records could not be read so far; a later read tries again.
+    /// The memory with the records could not be read yet; a later read tries again.
     Unread,
-    /// The ring of a RISC that streams had no room.
+    /// The ring of a streaming RISC had no room.
     RingFull,
-    /// A RISC that streams wrote over cells before they were read, as its policy says.
+    /// A streaming RISC overwrote cells before the host read them, as its policy allows.
     Overwritten,
-    /// A RISC that streams left chunks out, as its policy says.
+    /// A streaming RISC skipped chunks, as its policy allows.
     Skipped,
 }
 
 impl LossCause {
-    /// Every cause.
+    /// All causes.
     pub const ALL: [Self; 13] = [
         Self::L1Full,
         Self::DramFull,
@@ -56,7 +56,7 @@ impl LossCause {
         Self::Skipped,
     ];
 
-    /// A few words for tables.
+    /// Returns a short label for tables.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -76,41 +76,42 @@ impl LossCause {
         }
     }
 
-    /// Returns true if the device was configured to leave these records out, so that nothing
-    /// failed.
+    /// Returns true if the device was configured to leave these records out: no failure.
     #[must_use]
     pub const fn is_intended(self) -> bool {
         matches!(self, Self::ValidateOff | Self::Skipped)
     }
 
-    /// Returns true if whole launches of a lane may be missing. Otherwise every launch still has
-    /// the start and the end of its firmware and its kernel, or none was to be recorded.
+    /// Returns true if whole launches of a lane may be missing.
+    ///
+    /// Otherwise every launch has the start and the end of its firmware and its kernel, unless it
+    /// was to be left out completely.
     #[must_use]
     pub const fn loses_launches(self) -> bool {
         !matches!(self, Self::L1Full | Self::ValidateOff)
     }
 }
 
-/// A stretch of time in which launches of a lane may be missing, on the clock of its tile.
+/// An interval of time in which launches of a lane may be missing, on the clock of its tile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LossWindow {
-    /// Cycle after which the missing launches began; `None` if that cannot be known.
+    /// The missing launches began after this cycle; `None` if unknown.
     pub after: Option<u64>,
-    /// Cycle before which they ended; `None` if that cannot be known.
+    /// The missing launches ended before this cycle; `None` if unknown.
     pub before: Option<u64>,
-    /// True if a launch of the lane that lies within the window may itself have lost the start
-    /// or the end of its firmware or its kernel.
+    /// True if a recorded launch in the window may lack the start or the end of its firmware or its
+    /// kernel.
     pub may_cut_launches: bool,
 }
 
 impl LossWindow {
-    /// Any time: nothing is known of when the launches were.
+    /// The window of all times, for launches at an unknown time.
     pub const ANY_TIME: Self = Self { after: None, before: None, may_cut_launches: true };
 
-    /// Any time, of whole launches alone.
+    /// The window of all times, for whole launches only.
     const UNREAD: Self = Self { may_cut_launches: false, ..Self::ANY_TIME };
 
-    /// Returns true if something of the window lies between two cycles.
+    /// Returns true if the window overlaps the interval between two cycles.
     ///
     /// ```
     /// use reader::ledger::LossWindow;
@@ -124,7 +125,7 @@ impl LossWindow {
             && self.before.is_none_or(|before| before > from_cycle)
     }
 
-    /// Returns true if both cycles lie in the window or on its edges.
+    /// Returns true if both cycles are in the window or on its edges.
     #[must_use]
     pub fn holds(&self, from_cycle: u64, to_cycle: u64) -> bool {
         self.after.is_none_or(|after| after <= from_cycle)
@@ -132,29 +133,29 @@ impl LossWindow {
     }
 }
 
-/// The programs of several launches, by the first and the last of these.
+/// The range of programs of several launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgramSpan {
     /// Program of the first launch.
     pub first: RunHostId,
-    /// Program of the last launch; ids in between need not lie between the two.
+    /// Program of the last launch. Ids of programs in between may be outside the range of the two.
     pub last: RunHostId,
 }
 
 impl ProgramSpan {
-    /// The span of one launch.
+    /// Returns the span of one launch.
     #[must_use]
     pub const fn of_launch(program: RunHostId) -> Self {
         Self { first: program, last: program }
     }
 
-    /// The span of the launches of this one and of a later one.
+    /// Returns the span from the first launch of `self` to the last launch of `later`.
     #[must_use]
     pub const fn and_later(self, later: Self) -> Self {
         Self { first: self.first, last: later.last }
     }
 
-    /// The span of all the launches, where any is known; those of `later` came later.
+    /// Joins two optional spans, `later` after the other; `None` if both are unknown.
     #[must_use]
     pub const fn joined(earlier: Option<Self>, later: Option<Self>) -> Option<Self> {
         match (earlier, later) {
@@ -176,12 +177,12 @@ pub enum LostKind {
     Events,
     /// Sum totals.
     Sums,
-    /// Marker slots (two words) whose kind cannot be known.
+    /// Marker slots (two words) of unknown kind.
     UnknownMarkers,
 }
 
 impl LostKind {
-    /// The kind as a key of formats: lower case, words joined by `_`.
+    /// Returns the kind as a key for file formats: lower case, joined by `_`.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
@@ -194,10 +195,10 @@ impl LostKind {
     }
 }
 
-/// How many records are missing, by kind; zones count whole.
+/// Number of missing records, by kind. A zone counts as one record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossTotals {
-    /// True if more may be missing than is counted here.
+    /// True if more records may be missing.
     pub is_lower_bound: bool,
     /// Whole zones.
     pub zones: u64,
@@ -207,16 +208,16 @@ pub struct LossTotals {
     pub events: u64,
     /// Sum totals.
     pub sums: u64,
-    /// Marker slots (two words) whose kind cannot be known.
+    /// Marker slots (two words) of unknown kind.
     pub unknown_markers: u64,
-    /// Launches among which those are that lost the records, where more than one can be.
+    /// The launches that may have lost the records, if more than one is possible.
     pub programs: Option<ProgramSpan>,
-    /// Runs of which records are missing, where the device counts them; 0 where it does not.
+    /// Number of runs with missing records, if the device counts them; otherwise 0.
     pub runs: u64,
 }
 
 impl LossTotals {
-    /// The exact loss that a device has counted.
+    /// Returns the exact loss from the counters of a device.
     #[must_use]
     pub fn of_counts(counts: LossCounts) -> Self {
         Self {
@@ -227,13 +228,13 @@ impl LossTotals {
         }
     }
 
-    /// Markers of unknown kind, of which there may be more.
+    /// Returns a minimum loss of `count` markers of unknown kind.
     #[must_use]
     pub fn at_least_markers(unknown_markers: u64) -> Self {
         Self { unknown_markers, is_lower_bound: true, ..Self::default() }
     }
 
-    /// Adds another loss, of later launches, to this one.
+    /// Adds another loss, from later launches, to this one.
     pub const fn add(&mut self, other: Self) {
         self.zones = self.zones.saturating_add(other.zones);
         self.data = self.data.saturating_add(other.data);
@@ -245,7 +246,7 @@ impl LossTotals {
         self.programs = ProgramSpan::joined(self.programs, other.programs);
     }
 
-    /// The counts, by kind.
+    /// Returns the counts by kind.
     #[must_use]
     pub const fn counts(&self) -> [(LostKind, u64); 5] {
         [
@@ -257,13 +258,15 @@ impl LossTotals {
         ]
     }
 
-    /// Records of every kind together.
+    /// Returns the number of missing records of all kinds.
     #[must_use]
     pub fn record_count(&self) -> u64 {
         self.counts().into_iter().fold(0, |sum, (_, count)| sum.saturating_add(count))
     }
 
-    /// The loss in words, such as `at least 64 zones, 3 events`; `amount` writes a count of a kind.
+    /// Formats the loss, for example `at least 64 zones, 3 events`.
+    ///
+    /// `amount` formats the count of one kind.
     ///
     /// ```
     /// use reader::ledger::LossTotals;
@@ -283,32 +286,32 @@ impl LossTotals {
     }
 }
 
-/// A source of records that does not say how much it lost.
+/// A source of records that does not count its losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum UncountedSource {
-    /// A runtime on the chip that does not count: that of TT-Metal, or an older one of ours.
+    /// A runtime on the chip without loss counters: TT-Metal's, or an older version of ours.
     ForeignRuntime,
-    /// A log of TT-Metal.
+    /// A log from TT-Metal.
     TtMetalLog,
-    /// A capture whose writer did not say that it was done.
+    /// A capture that its writer did not finish.
     UnfinishedCapture,
-    /// A capture of which some bytes cannot be used.
+    /// A capture with unusable bytes.
     DamagedCapture,
 }
 
 impl UncountedSource {
-    /// Every source.
+    /// All sources.
     pub const ALL: [Self; 4] =
         [Self::ForeignRuntime, Self::TtMetalLog, Self::UnfinishedCapture, Self::DamagedCapture];
 
-    /// Returns true if something went wrong; the others never say what they lost.
+    /// Returns true if the source is faulty; the other sources never report losses.
     #[must_use]
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::UnfinishedCapture | Self::DamagedCapture)
     }
 
-    /// A sentence about it.
+    /// Returns a sentence about the source.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -323,11 +326,11 @@ impl UncountedSource {
 /// Key of a loss: lane, cause and program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LossKey {
-    /// Whose records.
+    /// The lane that lost the records.
     pub lane: LaneId,
-    /// Why.
+    /// The cause.
     pub cause: LossCause,
-    /// The program that recorded them; `None` if that cannot be known.
+    /// The program that recorded them; `None` if unknown.
     pub program: Option<RunHostId>,
 }
 
@@ -347,12 +350,12 @@ pub struct LossLedger {
     entries: BTreeMap<LossKey, LossTotals>,
     uncounted: BTreeSet<UncountedSource>,
     windows: BTreeMap<LaneId, BTreeSet<LossWindow>>,
-    /// Windows of what is not read yet, which a later read may get.
+    /// Windows of unread data, which a later read may still get.
     unread: BTreeMap<LaneId, LossWindow>,
 }
 
 impl LossLedger {
-    /// Adds a loss to the entry of its key. If launches may be missing, they may be of any time.
+    /// Adds a loss to the entry of its key. Any missing launches may be from any time.
     pub fn record(&mut self, key: LossKey, totals: LossTotals) {
         if key.cause == LossCause::Unread {
             return self.add_unread(key.lane, totals, None);
@@ -365,33 +368,36 @@ impl LossLedger {
         self.add_in_windows(key, totals);
     }
 
-    /// Adds what a lane holds unread, all of it of launches that began after a cycle of its tile;
-    /// `None` if the lane was never read.
+    /// Adds the unread content of a lane, a loss of launches that began after cycle `after`.
+    ///
+    /// `after` is on the tile's clock; `None` if the lane was never read.
     pub fn add_unread(&mut self, lane: LaneId, totals: LossTotals, after: Option<u64>) {
         self.unread.insert(lane, LossWindow { after, ..LossWindow::UNREAD });
         self.add_in_windows(LossKey { lane, cause: LossCause::Unread, program: None }, totals);
     }
 
-    /// Adds a loss of launches that lie in windows of their lane, which are
-    /// [noted](Self::note_window) apart.
+    /// Adds a loss of launches, without a window of time.
+    ///
+    /// The windows of the lane are added separately, with [`Self::note_window`].
     pub fn add_in_windows(&mut self, key: LossKey, totals: LossTotals) {
         self.entries.entry(key).or_default().add(totals);
     }
 
-    /// Says when launches of a lane may be missing.
+    /// Adds a window of time in which launches of a lane may be missing.
     pub fn note_window(&mut self, lane: LaneId, window: LossWindow) {
         self.windows.entry(lane).or_default().insert(window);
     }
 
-    /// When launches may be missing, lane by lane.
+    /// Iterates over the windows with missing launches, lane by lane.
     pub fn windows(&self) -> impl Iterator<Item = (LaneId, &LossWindow)> {
         let noted = self.windows.iter();
         let noted = noted.flat_map(|(&lane, windows)| windows.iter().map(move |w| (lane, w)));
         noted.chain(self.unread.iter().map(|(&lane, window)| (lane, window)))
     }
 
-    /// Moves the windows of every lane to another clock; the function is given the lane and a
-    /// cycle of its tile.
+    /// Converts the windows of all lanes to another clock.
+    ///
+    /// The function converts a cycle, given the lane and a cycle of its tile.
     pub fn move_windows(&mut self, moved: impl Fn(LaneId, u64) -> u64) {
         let on_clock = |lane, window: LossWindow| {
             let cycle = |cycle: Option<u64>| cycle.map(|cycle| moved(lane, cycle));
@@ -406,18 +412,17 @@ impl LossLedger {
         }
     }
 
-    /// Says that some of the records come from a source that does not count what it loses, so
-    /// that more may be missing than is counted.
+    /// Records that a source of records does not count its losses, so the counts are lower bounds.
     pub fn note_uncounted(&mut self, source: UncountedSource) {
         self.uncounted.insert(source);
     }
 
-    /// Sources that do not count what they lose.
+    /// Iterates over the sources that do not count their losses.
     pub fn uncounted(&self) -> impl Iterator<Item = UncountedSource> {
         self.uncounted.iter().copied()
     }
 
-    /// Adds every entry of another ledger, which is of later launches.
+    /// Adds all entries of another ledger, from later launches.
     pub fn merge(&mut self, other: &Self) {
         self.uncounted.extend(&other.uncounted);
         for (&key, &totals) in &other.entries {
@@ -429,9 +434,9 @@ impl LossLedger {
         self.unread.extend(&other.unread);
     }
 
-    /// Adds what the next read of the same mesh found.
+    /// Adds the results of the next read of the same mesh.
     ///
-    /// Words that it could not read either are in `later` again, so that nothing is counted twice.
+    /// Words that are still unread are in `later` again, so they are not counted twice.
     ///
     /// ```
     /// use reader::{lane::LaneId, ledger::*, mesh::Noc0Coord};
@@ -449,7 +454,7 @@ impl LossLedger {
         self.merge(later);
     }
 
-    /// Keeps the entries that are wanted, and the windows of their lanes; sources that do not count stay.
+    /// Keeps the wanted entries and the windows of their lanes. Uncounted sources stay.
     pub fn retain(&mut self, mut is_wanted: impl FnMut(&LossKey, &LossTotals) -> bool) {
         self.entries.retain(|key, totals| is_wanted(key, totals));
         let lanes: BTreeSet<LaneId> = self.entries.keys().map(|key| key.lane).collect();
@@ -460,8 +465,9 @@ impl LossLedger {
         });
     }
 
-    /// Leaves what could not be read to another reader, which may or may not get it: from here on,
-    /// how much of it is lost is unknown.
+    /// Turns unread data into losses of unknown amount.
+    ///
+    /// Another reader takes the data over, and may or may not succeed.
     pub fn hand_over(&mut self) {
         let unread: Vec<_> =
             self.entries.keys().filter(|key| key.cause == LossCause::Unread).copied().collect();
@@ -474,45 +480,46 @@ impl LossLedger {
         }
     }
 
-    /// Every entry, ordered by lane, cause and program.
+    /// Iterates over all entries, ordered by lane, cause and program.
     pub fn entries(&self) -> impl Iterator<Item = (&LossKey, &LossTotals)> {
         self.entries.iter()
     }
 
-    /// Returns true if nothing is known to be missing; see [`Self::uncounted`] for sources that
-    /// do not count their losses.
+    /// Returns true if there are no known losses.
+    ///
+    /// See [`Self::uncounted`] for sources that do not count their losses.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Returns true if everything that is known to be missing was left out on purpose.
+    /// Returns true if all known losses were intended.
     #[must_use]
     pub fn is_intended(&self) -> bool {
         self.entries.keys().all(|key| key.cause.is_intended())
     }
 
-    /// Returns true if anything is missing, or may be, that was not left out on purpose.
+    /// Returns true if there are, or may be, unintended losses.
     ///
-    /// A source that never says what it lost is no failure.
+    /// A source that never reports its losses does not count as a failure.
     #[must_use]
     pub fn has_failures(&self) -> bool {
         !self.is_intended() || self.uncounted().any(UncountedSource::is_failure)
     }
 
-    /// Everything that is missing.
+    /// Returns the sum of all losses.
     #[must_use]
     pub fn total(&self) -> LossTotals {
         self.sum_of(|_| true)
     }
 
-    /// Everything that is missing and was not left out on purpose.
+    /// Returns the sum of all unintended losses.
     #[must_use]
     pub fn unintended_total(&self) -> LossTotals {
         self.sum_of(|key| !key.cause.is_intended())
     }
 
-    /// Everything that is missing for one cause.
+    /// Returns the sum of all losses with one cause.
     #[must_use]
     pub fn by_cause(&self, cause: LossCause) -> LossTotals {
         self.sum_of(|key| key.cause == cause)

@@ -6,16 +6,16 @@
 //! |---|---|
 //! | How is a mesh prepared, and read? | [`init`], [`read`] |
 //! | What can a host do to a chip? | [`mesh`] |
-//! | What did a read give? | [`readout`], [`lane`], [`ledger`], [`anomaly`] |
+//! | What does a read return? | [`readout`], [`lane`], [`ledger`], [`anomaly`] |
 //! | How do words become records? | [`decode`]; cells of streamed lanes [`stream`] |
 //! | Which zone is id 30530? | [`names`] |
 //! | Is a zone firmware, a kernel, or a user's own? | [`role`] |
-//! | When did a zone begin and end, and in which other? | [`timeline`] |
-//! | Which replay of which trace was it? | [`traces`] |
+//! | When did a zone begin and end, and in which other zone? | [`timeline`] |
+//! | To which replay of which trace does a run belong? | [`traces`] |
 //! | How far apart are the clocks of a chip's tiles? | [`origins`] |
 //! | What does a probe itself cost? | [`probe_cost`] |
 //!
-//! The first example to run is that of [`read_device_profiler`].
+//! Start with the example of [`read_device_profiler`].
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -1,8 +1,7 @@
-//! Zone names: from a marker's id to its text and source location.
+//! Zone names: map a marker's id to the zone's name and source location.
 //!
-//! Collecting names from ELF sections and logs is done by the modules that read those;
-//! here is only the table. Two places with one id are kept both: the zone is then
-//! ambiguous, is labelled so, and stops nothing.
+//! This module holds only the table. The modules that read ELF files and logs collect the names. If
+//! two locations share an id, both are kept: the zone is labelled ambiguous, without an error.
 
 use crate::lane::ZoneIndex;
 use std::{borrow::Cow, collections::BTreeMap};
@@ -11,17 +10,18 @@ use wire::{ZoneId, zone::ZONE_TAG};
 /// Source location of a zone in a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ZoneSource {
-    /// The name given to the macro; may hold commas.
+    /// The name given to the profiler macro; may contain commas.
     pub name: String,
-    /// Source file, as the compiler knew it.
+    /// Source file, as recorded by the compiler.
     pub file: String,
     /// Line, from 1; 0 if unknown.
     pub line: u32,
 }
 
 impl ZoneSource {
-    /// Reads `name,file,line,KERNEL_PROFILER`, splitting from the right since a name may
-    /// hold commas. `None` if the text is of another form.
+    /// Parses `name,file,line,KERNEL_PROFILER`; `None` for any other form.
+    ///
+    /// The text is split from the right, since a name may contain commas.
     ///
     /// ```
     /// use reader::names::ZoneSource;
@@ -38,24 +38,24 @@ impl ZoneSource {
         (tag == ZONE_TAG).then_some(Self { name, file, line })
     }
 
-    /// The text that the device hashes for this zone.
+    /// Returns the text that the device hashes for this zone.
     #[must_use]
     pub fn text(&self) -> String {
         format!("{},{},{},{ZONE_TAG}", self.name, self.file, self.line)
     }
 
-    /// The id that the device computes for this zone.
+    /// Returns the id that the device computes for this zone.
     #[must_use]
     pub fn id(&self) -> ZoneId {
         ZoneId::of_text(&self.text())
     }
 }
 
-/// A text that names no zone.
+/// Error: a text does not have the form `name,file,line,KERNEL_PROFILER`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a zone as `name,file,line,{ZONE_TAG}`, found `{text}`")]
 pub struct NotAZoneText {
-    /// The text itself.
+    /// The rejected text.
     pub text: String,
 }
 
@@ -77,17 +77,17 @@ pub struct ZoneTable {
 }
 
 impl ZoneTable {
-    /// A table without names.
+    /// Returns a table without names.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The table of zone texts, `name,file,line,KERNEL_PROFILER`, each under the id that it
-    /// hashes to.
+    /// Builds a table from zone texts, `name,file,line,KERNEL_PROFILER`. The id of each zone is the
+    /// hash of its text.
     ///
     /// # Errors
-    /// If a text is of another form.
+    /// If a text has another form.
     ///
     /// ```
     /// use reader::{lane::ZoneIndex, names::ZoneTable};
@@ -109,7 +109,7 @@ impl ZoneTable {
         Ok(zones)
     }
 
-    /// Adds a place that hashes to `id`. A second, different place makes the id ambiguous.
+    /// Adds a source location under `id`. A second, different location makes the id ambiguous.
     pub fn add(&mut self, id: ZoneId, source: ZoneSource) {
         let sources = self.by_id.entry(u32::from(id.0)).or_default();
         if !sources.contains(&source) {
@@ -117,7 +117,7 @@ impl ZoneTable {
         }
     }
 
-    /// Adds every place that another table knows under its id.
+    /// Adds all source locations of another table.
     pub fn merge(&mut self, other: Self) {
         for (id, sources) in other.by_id {
             let known = self.by_id.entry(id).or_default();
@@ -129,8 +129,9 @@ impl ZoneTable {
         }
     }
 
-    /// The index for exactly this id and place, for logs that name each record's zone.
-    /// The first place of an id has the id as its index; others get an index of their own.
+    /// Returns the index for exactly this id and location, for logs that name each record's zone.
+    ///
+    /// The first location of an id has the id as its index. Each further location gets a new index.
     pub fn intern(&mut self, id: ZoneId, source: ZoneSource) -> ZoneIndex {
         let direct = u32::from(id.0);
         match self.by_id.get(&direct).map(Vec::as_slice) {
@@ -155,7 +156,7 @@ impl ZoneTable {
         ZoneIndex(next)
     }
 
-    /// Every place that the index may stand for: none if unknown, several if ambiguous.
+    /// Returns all source locations for the index: none if unknown, several if ambiguous.
     #[must_use]
     pub fn sources(&self, zone: ZoneIndex) -> &[ZoneSource] {
         match self.interned(zone) {
@@ -164,19 +165,19 @@ impl ZoneTable {
         }
     }
 
-    /// The marker id behind an index.
+    /// Returns the marker id for an index.
     #[must_use]
     pub fn id(&self, zone: ZoneIndex) -> u32 {
         self.interned(zone).map_or(zone.0, |(id, _)| u32::from(id.0))
     }
 
-    /// The zone's name as upstream prints it: empty if unknown, the first if ambiguous.
+    /// Returns the zone's name as TT-Metal prints it: empty if unknown, the first if ambiguous.
     #[must_use]
     pub fn name(&self, zone: ZoneIndex) -> &str {
         self.sources(zone).first().map_or("", |source| &source.name)
     }
 
-    /// The zone's name for people: the id if unknown or without a name, all names if ambiguous.
+    /// Returns a label for display: the id if there is no name, all names if ambiguous.
     ///
     /// ```
     /// use reader::{lane::ZoneIndex, names::ZoneTable};
@@ -193,14 +194,15 @@ impl ZoneTable {
         }
     }
 
-    /// Ids that stand for more than one place, with those places.
+    /// Iterates over the ids with more than one source location, and those locations.
     pub fn collisions(&self) -> impl Iterator<Item = (u32, &[ZoneSource])> {
         let ambiguous = self.by_id.iter().filter(|(_, sources)| sources.len() > 1);
         ambiguous.map(|(&id, sources)| (id, sources.as_slice()))
     }
 
-    /// Every id with every place that it stands for, ordered by id, then as added; places
-    /// that [`ZoneTable::intern`] gave an index of their own last.
+    /// Iterates over all pairs of an id and a source location, ordered by id, then as added.
+    ///
+    /// Locations with an index of their own, from [`ZoneTable::intern`], come last.
     pub fn places(&self) -> impl Iterator<Item = (ZoneId, &ZoneSource)> {
         let direct = self.by_id.iter().flat_map(|(&id, sources)| {
             let id = u16::try_from(id).map(ZoneId);
@@ -209,7 +211,7 @@ impl ZoneTable {
         direct.chain(self.interned.iter().map(|(id, source)| (*id, source)))
     }
 
-    /// The index of every zone that has a place, with the name that [`Self::name`] gives it.
+    /// Iterates over the indices with a source location and the name that [`Self::name`] returns.
     pub fn named_indices(&self) -> impl Iterator<Item = (ZoneIndex, &str)> {
         let interned = (ZoneIndex::FIRST_INTERNED..).take(self.interned.len());
         let indices = self.by_id.keys().copied().chain(interned);

@@ -1,13 +1,12 @@
-//! Offsets between the clocks of a chip's tiles.
+//! Offsets between the clocks of the tiles of a chip.
 
 use crate::{lane::LaneId, mesh::Noc0Coord, readout::Readout};
 use std::collections::BTreeMap;
 
-/// How far each tile's counter is ahead of its chip's reference, for cross-core figures.
+/// Offset of each tile's counter from its chip's reference counter, for cross-core metrics.
 ///
-/// Tiles of one chip tick alike but start their counters at different instants. A tile
-/// that is missing counts as equal to the reference; the default, without any entry,
-/// is what upstream assumes of all.
+/// The tiles of a chip have the same frequency but start their counters at different instants. A
+/// tile without an entry has offset 0. The default has no entries, which is TT-Metal's assumption.
 ///
 /// ```
 /// use reader::{mesh::Noc0Coord, origins::TileOrigins};
@@ -23,21 +22,21 @@ pub struct TileOrigins {
 }
 
 impl TileOrigins {
-    /// Says that the tile's counter reads `offset_cycles` more than its chip's reference.
+    /// Sets the offset of the tile's counter: its value minus the value of its chip's reference.
     pub fn set(&mut self, chip_id: u32, core: Noc0Coord, offset_cycles: i64) {
         self.offsets.insert((chip_id, core), offset_cycles);
     }
 
-    /// How much more the tile's counter reads than its chip's reference.
+    /// Returns the tile's counter minus its chip's reference counter.
     #[must_use]
     pub fn offset_cycles(&self, chip_id: u32, core: Noc0Coord) -> i64 {
         self.offsets.get(&(chip_id, core)).copied().unwrap_or(0)
     }
 
-    /// Moves every time of a readout to the clock of its chip's reference.
+    /// Converts all times of a readout to the reference clock of their chip.
     ///
-    /// Logs and other formats that know one clock per chip need this; figures that are
-    /// then made must not be given the origins again.
+    /// Logs and other formats with one clock per chip need this. Do not apply the origins again to
+    /// the converted readout.
     pub fn align(&self, readout: &mut Readout) {
         for lane in readout.devices.iter_mut().flat_map(|device| &mut device.lanes) {
             let LaneId { chip_id, core, .. } = lane.id;
@@ -48,13 +47,13 @@ impl TileOrigins {
         readout.losses.move_windows(|lane, time| self.aligned(lane.chip_id, lane.core, time));
     }
 
-    /// A time of the tile's counter on the clock of the chip's reference.
+    /// Converts a time of the tile's counter to the reference clock of its chip.
     #[must_use]
     pub fn aligned(&self, chip_id: u32, core: Noc0Coord, time_cycles: u64) -> u64 {
         Self::shifted(self.offset_cycles(chip_id, core), time_cycles)
     }
 
-    /// A time of a tile whose [offset](Self::offset_cycles) has been looked up.
+    /// Converts a time, given the tile's [offset](Self::offset_cycles).
     #[must_use]
     pub const fn shifted(offset_cycles: i64, time_cycles: u64) -> u64 {
         if offset_cycles < 0 {

@@ -1,4 +1,4 @@
-//! Numbers in groups of seven bits, lowest first: a small number takes one byte.
+//! Variable-length integers (LEB128): groups of seven bits, lowest first.
 //!
 //! ```
 //! use reader::packed_numbers::{push, take};
@@ -18,7 +18,7 @@ const MORE_FOLLOWS: u8 = 0x80;
 /// Appends a number.
 ///
 /// # Cost
-/// A byte for each seven bits up to the highest one that is set.
+/// One byte per seven bits, up to the highest bit set.
 #[inline]
 pub fn push(bytes: &mut Vec<u8>, mut number: u64) {
     while number > u64::from(LOW_BITS) {
@@ -28,7 +28,7 @@ pub fn push(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number.to_le_bytes()[0]);
 }
 
-/// Takes the next number; 0 where there is none.
+/// Reads the next number; 0 at the end of the input.
 #[inline]
 pub fn take(bytes: &mut Iter<'_, u8>) -> u64 {
     match bytes.as_slice() {
@@ -46,8 +46,10 @@ pub fn take(bytes: &mut Iter<'_, u8>) -> u64 {
     }
 }
 
-/// The number that eight bytes begin with and how many it has; `None` if it goes on behind them.
-/// Neighbouring groups are joined to groups of 14, 28 and 56 bits, all at once.
+/// Returns the number at the start of eight bytes, and its length in bytes.
+///
+/// Returns `None` if the number continues after the eight bytes. Neighbouring groups are joined to
+/// groups of 14, 28 and 56 bits in parallel.
 #[inline]
 const fn joined_groups(bytes: [u8; 8]) -> Option<(u64, usize)> {
     const ENDS: u64 = 0x8080_8080_8080_8080;
@@ -76,14 +78,14 @@ fn take_slowly(bytes: &mut Iter<'_, u8>) -> u64 {
     number
 }
 
-/// Folds a difference so that small ones of either sign are small numbers.
+/// Maps a signed difference to an unsigned number (zigzag): small absolute values stay small.
 #[inline]
 #[must_use]
 pub const fn fold_sign(difference: i64) -> u64 {
     (difference.cast_unsigned() << 1) ^ (difference >> 63).cast_unsigned()
 }
 
-/// The difference that [`fold_sign`] folded.
+/// Returns the difference that [`fold_sign`] mapped to `number`.
 #[inline]
 #[must_use]
 pub const fn unfold_sign(number: u64) -> i64 {

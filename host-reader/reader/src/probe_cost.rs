@@ -1,7 +1,7 @@
 //! Cost of the probes themselves, by chip and RISC.
 //!
-//! Nothing is measured here, and nothing subtracted: figures come with a readout, and the
-//! analysis of records uses them.
+//! This module neither measures nor subtracts: the costs are part of a readout, and the analysis of
+//! records applies them.
 
 use std::collections::BTreeMap;
 use wire::Risc;
@@ -9,15 +9,15 @@ use wire::Risc;
 /// Cost of each kind of probe on one RISC of one chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct ProbeCost {
-    /// Cycles that a zone shows which measures nothing.
+    /// Measured cycles of an empty zone.
     pub empty_zone_cycles: u64,
-    /// Cycles that a zone adds to the zone around it.
+    /// Cycles that a zone adds to its enclosing zone.
     pub nested_zone_cycles: u64,
-    /// Cycles that 8 bytes of data add to the zone around them.
+    /// Cycles that 8 bytes of data add to the enclosing zone.
     pub data_cycles: u64,
-    /// Cycles that 16 bytes of data add to the zone around them.
+    /// Cycles that 16 bytes of data add to the enclosing zone.
     pub wide_data_cycles: u64,
-    /// Cycles that an event adds to the zone around it.
+    /// Cycles that an event adds to the enclosing zone.
     pub event_cycles: u64,
 }
 
@@ -37,7 +37,7 @@ pub struct ProbeCosts {
     by_risc: BTreeMap<(u32, Risc), ProbeCost>,
 }
 
-/// The figures of one RISC, for tables and documents.
+/// The costs of one RISC, for tables and documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ProbeCostRow {
     /// Number of the chip.
@@ -45,42 +45,42 @@ pub struct ProbeCostRow {
     /// The RISC.
     #[serde(serialize_with = "risc_label")]
     pub risc: Risc,
-    /// Its figures.
+    /// The costs.
     #[serde(flatten)]
     pub cost: ProbeCost,
 }
 
 impl ProbeCosts {
-    /// Returns true if there are no figures.
+    /// Returns true if there are no costs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_risc.is_empty()
     }
 
-    /// The figures of a RISC.
+    /// Returns the costs of a RISC.
     #[must_use]
     pub fn of(&self, chip_id: u32, risc: Risc) -> Option<ProbeCost> {
         self.by_risc.get(&(chip_id, risc)).copied()
     }
 
-    /// Sets the figures of a RISC.
+    /// Sets the costs of a RISC.
     pub fn insert(&mut self, chip_id: u32, risc: Risc, cost: ProbeCost) {
         self.by_risc.insert((chip_id, risc), cost);
     }
 
-    /// Takes over another calibration's figures, instead of own ones of the same RISCs.
+    /// Adds the costs of another calibration, which replace existing costs of the same RISCs.
     pub fn merge(&mut self, later: Self) {
         self.by_risc.extend(later.by_risc);
     }
 
-    /// The figures, by chip and RISC.
+    /// Iterates over the costs, by chip and RISC.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = ProbeCostRow> + '_ {
         let rows = self.by_risc.iter();
         rows.map(|(&(chip_id, risc), &cost)| ProbeCostRow { chip_id, risc, cost })
     }
 }
 
-/// The RISC's label, for serialization: `wire` knows no serde.
+/// Serializes a RISC as its label, since `wire` does not depend on serde.
 ///
 /// # Errors
 /// Returns the serializer's errors.

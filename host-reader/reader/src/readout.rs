@@ -1,4 +1,4 @@
-//! The result of one read of a mesh, or of one log: lanes, losses, anomalies and names.
+//! Result of one read of a mesh, or of one log: lanes, losses, anomalies and names.
 
 use crate::{
     anomaly::AnomalyLog, lane::Lane, ledger::LossLedger, mesh::Noc0Coord, names::ZoneTable,
@@ -17,21 +17,22 @@ pub struct ChipSummary {
     pub aiclk_mhz: u32,
     /// Size of the worker grid, if known.
     pub max_compute_cores: Option<u32>,
-    /// Row (Wormhole) or column (Blackhole) of worker tiles that each number after translation
-    /// means, counted from 0. Those that no file of the host states are missing.
+    /// Maps translated row numbers (Wormhole) or column numbers (Blackhole) to worker lines.
+    ///
+    /// Lines are counted from 0. Numbers that no file of the host contains are missing.
     pub known_lines: BTreeMap<u16, u16>,
 }
 
-/// Everything of one chip.
+/// All results of one chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceReadout {
     /// The chip.
     pub chip: ChipSummary,
     /// Records, ordered by core x, core y and RISC. Lanes without records are left out.
     pub lanes: Vec<Lane>,
-    /// Runs that a core has finished but not yet pushed; the next launch will push them.
+    /// Number of finished but not yet pushed runs; the next launch pushes them.
     pub pending_runs: u64,
-    /// Launches that ran no kernel on a core and that the firmware therefore discarded.
+    /// Number of launches that the firmware discarded, since they ran no kernel on a core.
     pub discarded_launches: u64,
 }
 
@@ -52,14 +53,14 @@ impl DeviceReadout {
     }
 }
 
-/// A launch that a selection has taken out of a readout, on the clock of its chip's reference.
+/// A launch removed from a readout by a selection, on the reference clock of its chip.
 ///
-/// The time between its neighbours is no time between ops.
+/// The time of this launch must not count as idle time between ops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HiddenLaunch {
     /// Number of the chip.
     pub chip_id: u32,
-    /// Cores that it ran on.
+    /// Cores of the launch.
     pub cores: BTreeSet<Noc0Coord>,
     /// Time of its earliest record.
     pub first_cycle: u64,
@@ -74,32 +75,31 @@ pub struct Readout {
     pub devices: Vec<DeviceReadout>,
     /// Names of the zones in the lanes.
     pub zones: ZoneTable,
-    /// Launches that a selection has taken out.
+    /// Launches removed by a selection.
     pub hidden: Vec<HiddenLaunch>,
-    /// Records that are missing, or that this read could not get at.
+    /// Records that are missing, or that this read could not reach.
     pub losses: LossLedger,
     /// Anomalies and repairs.
     pub anomalies: AnomalyLog,
-    /// How full the lanes were when they were read; of several reads, when they were fullest.
-    /// Empty for logs.
+    /// Fill levels of the lanes at the read; for several reads, the maximum. Empty for logs.
     pub watermarks: Watermarks,
-    /// Words read from the device, control vectors included; 0 for logs.
+    /// Number of words read from the device, including control vectors; 0 for logs.
     pub words_read: u64,
-    /// Costs of probes on this mesh, if measured.
+    /// Costs of the probes on this mesh, if measured.
     pub probe_costs: ProbeCosts,
 }
 
 impl Readout {
-    /// Records of all lanes.
+    /// Returns the number of records in all lanes.
     #[must_use]
     pub fn record_count(&self) -> usize {
         self.lanes().map(Lane::record_count).sum()
     }
 
-    /// Takes over what a later read of the same mesh gave.
+    /// Appends a later readout of the same mesh.
     ///
-    /// Both readouts must come from chips, where a zone's index is its marker id; those
-    /// of logs number zones each in their own way.
+    /// Both readouts must come from chips, whose zone indices are marker ids. Each log has its own
+    /// numbering of zones.
     ///
     /// ```
     /// use reader::{lane::*, mesh::Noc0Coord, readout::*};
@@ -135,7 +135,7 @@ impl Readout {
         self.probe_costs.merge(later.probe_costs);
     }
 
-    /// All lanes of all chips.
+    /// Iterates over all lanes of all chips.
     pub fn lanes(&self) -> impl Iterator<Item = &Lane> {
         self.devices.iter().flat_map(|device| &device.lanes)
     }

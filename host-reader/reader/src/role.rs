@@ -1,20 +1,20 @@
-//! Which zones are firmware and which are kernels.
+//! Classifies zones as firmware, kernel or user zones.
 //!
 //! # Compatibility
-//! `TracyTTDeviceData.hpp`: substring tests on the zone's name, so `-FW` also matches a
-//! user's zone that contains it.
+//! `TracyTTDeviceData.hpp`: substring tests on the zone's name, so a user's zone with `-FW` in its
+//! name is also classified as firmware.
 
 use crate::{lane::ZoneIndex, names::ZoneTable};
 use wire::Risc;
 
-/// The role of a zone, fixed by its name: firmware, kernel, or a user's own.
+/// The role of a zone, derived from its name: firmware, kernel, or user zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ZoneRole(u16);
 
 impl ZoneRole {
     const FIRMWARE: u16 = 1;
     const KERNEL: u16 = 2;
-    /// Kernel zones named after a RISC, in the order of their bits.
+    /// Names of the kernel zones of each RISC, in the order of their bits.
     const KERNELS: [(&'static str, u16); 5] = [
         ("BRISC-KERNEL", 4),
         ("NCRISC-KERNEL", 8),
@@ -26,10 +26,10 @@ impl ZoneRole {
     const SHARED_PUSH: u16 = 64;
     const DISPATCH: u16 = 256;
     const STALL: u16 = 512;
-    /// Parts of the names of zones of kernels that dispatch.
+    /// Substrings in the names of zones of dispatch kernels.
     const DISPATCH_PARTS: [&'static str; 2] = ["CQ-DISPATCH", "CQ-PREFETCH"];
 
-    /// Returns the role that a zone's name implies.
+    /// Returns the role for a zone's name.
     #[must_use]
     pub fn of_name(name: &str) -> Self {
         let mut bits = 0;
@@ -53,53 +53,54 @@ impl ZoneRole {
         Self(bits)
     }
 
-    /// Returns true if the zone is a user's own.
+    /// Returns true if this is a user zone.
     #[inline]
     #[must_use]
     pub const fn is_none(self) -> bool {
         self.0 & !(Self::SHARED_PUSH | Self::DISPATCH | Self::STALL) == 0
     }
 
-    /// Returns true if the zone is a push of several launches, in accumulate mode.
+    /// Returns true if the zone is a push of several launches (accumulate mode).
     #[inline]
     #[must_use]
     pub const fn is_shared_push(self) -> bool {
         self.0 & Self::SHARED_PUSH != 0
     }
 
-    /// Returns true if the zone is a wait for the host to read a full lane, in the debug dump.
+    /// Returns true if the zone is a wait for the host to read a full lane (debug dump).
     #[inline]
     #[must_use]
     pub const fn is_stall(self) -> bool {
         self.0 & Self::STALL != 0
     }
 
-    /// Returns true if only kernels that dispatch have such zones.
+    /// Returns true if only dispatch kernels have such zones.
     #[inline]
     #[must_use]
     pub const fn is_dispatch(self) -> bool {
         self.0 & Self::DISPATCH != 0
     }
 
-    /// Returns true if the name is that of a firmware zone.
+    /// Returns true if the name is a firmware zone's.
     #[inline]
     #[must_use]
     pub const fn is_firmware(self) -> bool {
         self.0 & Self::FIRMWARE != 0
     }
 
-    /// Returns true if the name is that of a kernel zone.
+    /// Returns true if the name is a kernel zone's.
     #[inline]
     #[must_use]
     pub const fn is_kernel(self) -> bool {
         self.0 & Self::KERNEL != 0
     }
 
-    /// The name that such a zone has in a lane of [`Risc::TensixAggregate`], which holds one
-    /// envelope of all RISCs; `None` of a user's own zone.
+    /// Returns the zone's name in a lane of [`Risc::TensixAggregate`]; `None` for a user zone.
+    ///
+    /// Such a lane has one zone around the zones of all RISCs.
     ///
     /// # Compatibility
-    /// `profiler.cpp` of tt-metal, which names these zones so in logs and in Tracy alike.
+    /// `profiler.cpp` of tt-metal, which uses these names both in logs and in Tracy.
     #[must_use]
     pub const fn envelope_name(self) -> Option<&'static str> {
         if self.is_firmware() {
@@ -111,7 +112,7 @@ impl ZoneRole {
         }
     }
 
-    /// Returns true if this is the kernel zone of that RISC itself.
+    /// Returns true if this is the kernel zone of `risc` itself.
     #[inline]
     #[must_use]
     pub const fn is_kernel_of(self, risc: Risc) -> bool {
@@ -135,7 +136,7 @@ impl ZoneRole {
     }
 }
 
-/// Roles of the zones of a table, found by index.
+/// Roles of all zones of a table, by zone index.
 #[derive(Clone, Debug, Default)]
 pub struct RoleTable {
     direct: Vec<ZoneRole>,
@@ -143,7 +144,7 @@ pub struct RoleTable {
 }
 
 impl RoleTable {
-    /// The roles of all zones that have a name.
+    /// Returns the roles of all zones with a name.
     #[must_use]
     pub fn of_names(zones: &ZoneTable) -> Self {
         let mut table = Self::default();
@@ -163,7 +164,7 @@ impl RoleTable {
         table
     }
 
-    /// The role of a zone.
+    /// Returns the role of a zone.
     #[inline]
     #[must_use]
     pub fn of(&self, zone: ZoneIndex) -> ZoneRole {
@@ -225,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_kernel_zone_belongs_to_riscs_of_its_name_only() {
-        // `NCRISC-KERNEL` does not contain `BRISC-KERNEL`.
+        // `NCRISC-KERNEL` must not match `BRISC-KERNEL`.
         let of = |name: &str, risc| ZoneRole::of_name(name).is_kernel_of(risc);
         assert!(of("NCRISC-KERNEL", Risc::Ncrisc) && !of("NCRISC-KERNEL", Risc::Brisc));
         assert!(of("TRISC-KERNEL", Risc::Trisc2) && !of("TRISC-KERNEL", Risc::TensixAggregate));

@@ -1,12 +1,12 @@
-//! Traces: which replay of which trace a run belongs to.
+//! Traces: assigns runs to replays of traces.
 //!
-//! A core counts the replays that it was told of, whichever traces they are of, and stamps its
-//! runs with the count. The host knows which trace each of them replayed, and which programs a
-//! trace holds. Both together name the replay of a run.
+//! A core counts the replays it was told about, over all traces, and writes the count into its run
+//! headers. The host knows the trace of each replay and the programs of each trace. The combination
+//! identifies the replay of a run.
 //!
 //! # Compatibility
-//! `getTraceIdAndCount` of tt-metal's `profiler.cpp`: the count is that of the latest replay, so
-//! runs of programs that are in no trace carry it too, and are no replays.
+//! `getTraceIdAndCount` of tt-metal's `profiler.cpp`. The count belongs to the latest replay. Runs
+//! of programs outside of traces have this count too, although they are not replays.
 
 use crate::{
     anomaly::AnomalyKind,
@@ -16,7 +16,7 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use wire::RunHostId;
 
-/// The host's book of traces: their programs and their replays, by chip.
+/// The host's list of traces, with their programs and replays, by chip.
 ///
 /// ```
 /// use reader::{lane::TraceReplay, traces::TraceBook};
@@ -40,31 +40,31 @@ pub struct TraceBook {
 struct ChipTraces {
     /// Base ids of the programs of each trace.
     programs: BTreeMap<u64, BTreeSet<u32>>,
-    /// Replays in the order in which they were begun.
+    /// Replays in the order of their beginnings.
     replays: Vec<TraceReplay>,
     replay_counts: BTreeMap<u64, u64>,
 }
 
-/// Runs that were compared with a book.
+/// Result of assigning runs to replays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NamedRuns {
-    /// Runs whose replay is known now.
+    /// Number of runs whose replay is now known.
     pub named: u64,
-    /// Runs of a replay that the host's book does not hold.
+    /// Number of runs of a replay that is missing in the host's list.
     pub unknown: u64,
 }
 
-/// Replays after which a core's count begins anew.
+/// Number of replays after which a core's count wraps.
 const COUNTS: u64 = 1 << 16;
 
 impl TraceBook {
-    /// Adds a program to a trace, by its base id.
+    /// Adds a program, given by its base id, to a trace.
     pub fn add_program(&mut self, chip_id: u32, trace_id: u64, base_id: u32) {
         let programs = &mut self.chips.entry(chip_id).or_default().programs;
         programs.entry(trace_id).or_default().insert(base_id);
     }
 
-    /// Adds a replay, after those that were begun before.
+    /// Adds a replay that began after all earlier ones.
     pub fn add_replay(&mut self, chip_id: u32, trace_id: u64) {
         let chip = self.chips.entry(chip_id).or_default();
         let count = chip.replay_counts.entry(trace_id).or_default();
@@ -72,20 +72,22 @@ impl TraceBook {
         chip.replays.push(TraceReplay { trace_id, counter: *count });
     }
 
-    /// Returns true if the book holds no replay.
+    /// Returns true if there are no replays.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.chips.values().all(|chip| chip.replays.is_empty())
     }
 
-    /// Number of replays of a chip.
+    /// Returns the number of replays of a chip.
     #[must_use]
     pub fn replay_count(&self, chip_id: u32) -> usize {
         self.chips.get(&chip_id).map_or(0, |chip| chip.replays.len())
     }
 
-    /// Returns the replay of a run: `count` replays had been begun when it was launched. `None` if
-    /// its program is not in the latest trace, or the book holds fewer replays.
+    /// Returns the replay of a run that was launched after the beginning of `count` replays.
+    ///
+    /// Returns `None` if the run's program is not in the latest trace, or if there are fewer
+    /// replays.
     #[must_use]
     pub fn replay_of(&self, chip_id: u32, count: u64, program: RunHostId) -> Option<TraceReplay> {
         let chip = self.chips.get(&chip_id)?;
@@ -93,10 +95,12 @@ impl TraceBook {
         chip.programs.get(&replay.trace_id)?.contains(&program.base()).then_some(replay)
     }
 
-    /// Names the replay of every run that has none yet. To be given a whole session, whose lanes
-    /// begin with the first replays: a core's count of 16 bits is followed from run to run.
+    /// Assigns a replay to every run without one.
     ///
-    /// Runs of replays that the book does not hold are anomalies, one for each run.
+    /// The readout must be a whole session, with lanes that begin at the first replay: the wraps of
+    /// a core's 16-bit count are tracked from run to run.
+    ///
+    /// Each run of a replay that is missing in the list is an anomaly.
     pub fn name_runs(&self, readout: &mut Readout) -> NamedRuns {
         let mut totals = NamedRuns::default();
         for device in &mut readout.devices {
@@ -143,9 +147,9 @@ impl TraceBook {
 
 /// The first run of a lane whose replay the host did not report.
 struct UnknownReplay {
-    /// Word of the lane at which the run begins.
+    /// Word of the lane at the beginning of the run.
     position: u64,
-    /// How many replays had been begun.
+    /// Number of replays that had begun.
     replay: u64,
 }
 
@@ -185,7 +189,8 @@ mod tests {
         (runs.map(|run| run.trace.map(|trace| (trace.trace_id, trace.counter))).collect(), totals)
     }
 
-    /// Trace 5 holds programs 3 and 4, trace 9 program 8; replayed 5, 9, 5.
+    /// Returns a list in which trace 5 has programs 3 and 4, and trace 9 program 8; replays 5, 9,
+    /// 5.
     fn book() -> TraceBook {
         let mut book = TraceBook::default();
         for (trace_id, base_id) in [(5, 3), (5, 4), (9, 8)] {
@@ -205,7 +210,7 @@ mod tests {
             Some((5, 1)),
             Some((5, 1)),
             Some((9, 1)),
-            // In no trace: launched after the second replay.
+            // The program is in no trace; it was launched after the second replay.
             None,
             Some((5, 2)),
             Some((5, 2)),
@@ -216,7 +221,7 @@ mod tests {
     #[test]
     fn replays_that_the_host_does_not_know_are_counted() {
         let found = named(&book(), &[(3, 4), (3, 1)]);
-        // The count fell from 4 to 1, so the core counted 65537.
+        // The count fell from 4 to 1, so it wrapped and the second run is replay 65537.
         assert_eq!(found, (vec![None, None], NamedRuns { named: 0, unknown: 2 }));
         assert_eq!(named(&TraceBook::default(), &[(3, 0)]).1, NamedRuns::default());
         let mut readout = readout(&[(3, 1), (3, 4), (3, 9)]);

@@ -1,60 +1,63 @@
-//! Watermarks: how full the lanes are, and how soon one overflows.
+//! Watermarks: fill levels of the lanes, and launches until a lane overflows.
 
 use crate::lane::LaneId;
 use std::collections::BTreeMap;
 use wire::vector;
 
-/// How full one RISC's lane is.
+/// Fill level of one RISC's lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneWatermark {
-    /// Whose lane.
+    /// The lane.
     pub lane: LaneId,
-    /// Words that the lane has in DRAM.
+    /// Size of the lane in DRAM, in words.
     pub lane_words: u32,
-    /// Words of it that are filled and that the RISC cannot fill again before a host has read
-    /// them; 0 where the host has read everything of the core, so that the next launch begins
-    /// the lane anew.
+    /// Filled words that the RISC cannot reuse until a host has read them.
+    ///
+    /// The number is 0 if the host has read all data of the core, since the next launch then starts
+    /// the lane from the beginning.
     pub used_words: u32,
-    /// Words of a finished run that wait in the RISC's L1 vector for the next launch.
+    /// Words of a finished run in the RISC's L1 vector, which the next launch will push.
     pub waiting_words: u32,
-    /// Launches that found the lane full since the read before.
+    /// Launches since the previous read that found the lane full.
     pub lost_launches: u32,
-    /// Words that were pushed since the read before.
+    /// Words pushed since the previous read.
     pub pushed_words: u32,
-    /// Launches of the core that were pushed since the read before; in accumulate mode, as far as
-    /// nothing but control vectors was looked at, pushes.
+    /// Launches of the core that were pushed since the previous read.
+    ///
+    /// In accumulate mode, if only control vectors were read, this is the number of pushes.
     pub pushed_launches: u32,
-    /// Cycles of the tile's clock since the read before, where both have read it.
+    /// Cycles of the tile's clock since the previous read, if both reads include the clock.
     pub elapsed_cycles: Option<u64>,
-    /// Words that a launch needs: the most, on average between two looks, so far. 0 if
-    /// nothing has been pushed yet.
+    /// Words per launch: the maximum so far of the averages between two polls.
+    ///
+    /// The value is 0 if nothing has been pushed yet.
     pub words_per_launch: u32,
 }
 
-/// Words beyond the average that a launch may need: a full vector.
+/// Maximum words of a launch above the average: a full vector.
 const LARGEST_PUSH_WORDS: u32 = VECTOR_WORDS;
 #[expect(clippy::cast_possible_truncation, reason = "a vector has 512 words")]
 pub(crate) const VECTOR_WORDS: u32 = vector::VECTOR_WORDS as u32;
 
 impl LaneWatermark {
-    /// Words of DRAM that can still be filled.
+    /// Returns the free words of the lane in DRAM.
     #[must_use]
     pub const fn free_words(&self) -> u32 {
         self.lane_words.saturating_sub(self.used_words)
     }
 
-    /// Returns the words of the L1 vector that hold no finished run.
+    /// Returns the words of the L1 vector without a finished run.
     ///
-    /// Records of a launch in progress are known to its RISC only and are not counted.
+    /// Records of a launch in progress are not counted, since only the RISC knows their number.
     #[must_use]
     pub const fn free_l1_words(&self) -> u32 {
         VECTOR_WORDS.saturating_sub(self.waiting_words)
     }
 
-    /// How many more launches the lane surely has room for, if they are like those so far;
-    /// `None` if there was none yet.
+    /// Returns the number of launches for which the lane has room; `None` before the first launch.
     ///
-    /// One launch among them may be larger by a whole L1 vector.
+    /// This assumes launches like the earlier ones, except that one may need a whole L1 vector
+    /// more.
     #[must_use]
     pub const fn launches_left(&self) -> Option<u32> {
         if self.lost_launches > 0 {
@@ -64,7 +67,7 @@ impl LaneWatermark {
         self.free_words().saturating_sub(reserved).checked_div(self.words_per_launch)
     }
 
-    /// Returns the words per second since the previous read, on a tile clock of `aiclk_mhz`.
+    /// Returns the words per second since the previous read, for a tile clock of `aiclk_mhz`.
     #[must_use]
     pub fn words_per_second(&self, aiclk_mhz: u32) -> Option<f64> {
         let cycles = self.elapsed_cycles.filter(|&cycles| cycles > 0)?;
@@ -73,8 +76,8 @@ impl LaneWatermark {
         Some(f64::from(self.pushed_words) / seconds)
     }
 
-    /// Returns true if the lane may lose markers within `launches` more launches, and a read now
-    /// would prevent that.
+    /// Returns true if the lane may lose markers within `launches` more launches and a read now
+    /// would prevent the loss.
     #[must_use]
     pub const fn is_about_to_overflow(&self, launches: u32) -> bool {
         let has_room = match self.launches_left() {
@@ -85,19 +88,19 @@ impl LaneWatermark {
     }
 }
 
-/// How full the lanes of a mesh are.
+/// Fill levels of all lanes of a mesh.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Watermarks {
     lanes: BTreeMap<LaneId, LaneWatermark>,
 }
 
 impl Watermarks {
-    /// Every lane that anything was pushed to or waits for, by id.
+    /// Iterates, by id, over the lanes with pushed or waiting words.
     pub fn lanes(&self) -> impl Iterator<Item = &LaneWatermark> {
         self.lanes.values()
     }
 
-    /// The lane with the smallest part of it free.
+    /// Returns the lane with the smallest free share.
     #[must_use]
     pub fn fullest(&self) -> Option<&LaneWatermark> {
         let part = |lane: &LaneWatermark| {
@@ -106,14 +109,14 @@ impl Watermarks {
         self.lanes().max_by_key(|lane| (lane.lost_launches > 0, part(lane)))
     }
 
-    /// Returns true if any lane may lose markers within `launches` more launches, and a read now
-    /// would prevent that.
+    /// Returns true if any lane may lose markers within `launches` more launches and a read now
+    /// would prevent the loss.
     #[must_use]
     pub fn about_to_overflow(&self, launches: u32) -> bool {
         self.lanes().any(|lane| lane.is_about_to_overflow(launches))
     }
 
-    /// Takes over the watermarks of a later read; of each lane, the fuller one stays.
+    /// Adds the watermarks of a later read. For each lane, the higher fill level is kept.
     pub fn merge(&mut self, later: Self) {
         for (id, later) in later.lanes {
             let lane = self.lanes.entry(id).or_insert(later);
@@ -123,7 +126,7 @@ impl Watermarks {
         }
     }
 
-    /// The watermark of one lane, if anything was pushed to it or waits for it.
+    /// Returns the watermark of one lane, if it has pushed or waiting words.
     #[must_use]
     pub fn of_lane(&self, id: LaneId) -> Option<&LaneWatermark> {
         self.lanes.get(&id)
@@ -143,7 +146,7 @@ impl Watermarks {
         }
     }
 
-    /// Takes over the watermarks of other chips.
+    /// Adds the watermarks of other chips.
     pub(crate) fn extend(&mut self, others: Self) {
         self.lanes.extend(others.lanes);
     }

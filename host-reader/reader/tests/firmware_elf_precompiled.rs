@@ -1,4 +1,4 @@
-//! Every firmware file of the `ttnn` package; without `KPROF_TTNN` there is none.
+//! Tests all firmware files of the `ttnn` package; without `KPROF_TTNN` there are no files.
 
 #![cfg(feature = "firmware-elf")]
 #![expect(clippy::unwrap_used, reason = "a panic is the report")]
@@ -10,8 +10,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Folders of the package's 64 sets; none where it is not unpacked, which a CI run does not
-/// accept.
+/// Returns the folders of the package's 64 sets; none if the package is not unpacked.
+///
+/// A CI run requires the package.
 fn sets() -> Vec<PathBuf> {
     let Some(package) = env::var_os("KPROF_TTNN") else {
         assert!(env::var_os("CI").is_none(), "KPROF_TTNN must name the package in CI");
@@ -25,11 +26,11 @@ fn file(set: &Path, processor: &str) -> Vec<u8> {
     fs::read(set.join(processor).join(format!("{processor}.elf"))).unwrap()
 }
 
-/// Control address, bytes of the member and count of sets for each processor.
+/// Control address, size of the member in bytes and number of sets, for each processor.
 ///
-/// The sizes are those that `sizeof` gives for `profiler_msg_t` with 5, 2 and 1 processors; the
-/// addresses on Wormhole were found by a loader that boots these files on Tenstorrent's
-/// simulator, and by the mailbox bases of `dev_mem_map.h`.
+/// The sizes equal `sizeof(profiler_msg_t)` with 5, 2 and 1 processors. The addresses on Wormhole
+/// were found by a loader that boots these files on Tenstorrent's simulator, and from the mailbox
+/// bases of `dev_mem_map.h`.
 const EXPECTED: [(&str, &str, u64, u64, u64, usize); 17] = [
     ("blackhole", "active_erisc", 0xA10, 4352, 2, 36),
     ("blackhole", "brisc", 0xBE0, 10_496, 5, 36),
@@ -93,7 +94,7 @@ fn tables_of_every_set_tell_its_chip() {
 #[test]
 fn a_file_without_mailboxes_names_what_is_missing() {
     let Some(set) = sets().into_iter().next() else { return };
-    // The weakened file of a kernel's link has symbols and tables, but of another processor.
+    // The weakened file for linking kernels has symbols and tables, but those of another processor.
     let error = TableSizes::of(&file(&set, "trisc1")).unwrap_err();
     assert!(error.to_string().contains("no symbol `dram_bank_to_noc_xy`"), "{error}");
 }

@@ -1,5 +1,4 @@
-//! Pairing as one would write it without a thought for speed, and the properties that
-//! tie the real pairing to it.
+//! A simple reference pairing, and the properties that compare the real pairing with it.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -41,7 +40,7 @@ fn paired(lane: &Lane) -> (LaneTimeline, AnomalyLog) {
     (timeline, anomalies)
 }
 
-/// Zone, start, end, depth and whether it is open, of one run.
+/// Returns zone, start, end, depth and the open flag for each zone of one run.
 fn brief(records: &[(PacketKind, u32, u64)]) -> Vec<(u32, u64, u64, u16, bool)> {
     let (timeline, _) = paired(&lane_of(Risc::Brisc, &[records]));
     let brief = |z: Zone| (z.zone.0, z.start_cycle, z.end_cycle, z.depth, z.flags.is_open());
@@ -89,7 +88,7 @@ fn an_end_sorted_after_the_start_that_follows_it_still_comes_first() {
 
 #[test]
 fn zones_that_begin_together_are_nested_by_their_ends() {
-    // Zone 9 is around zone 2; a log sorts the start of zone 2 first.
+    // Zone 9 encloses zone 2; a log sorts the start of zone 2 first.
     let records = [(START, 2, 10), (START, 9, 10), (END, 2, 20), (END, 9, 30)];
     assert_eq!(brief(&records), [(9, 10, 30, 0, false), (2, 10, 20, 1, false)]);
 }
@@ -149,7 +148,7 @@ fn a_flood_of_ties_takes_linear_time() {
     assert_eq!(timeline.zones.len(), 200_000);
 }
 
-/// Pairing of one run whose times are all different, ordered by start.
+/// Pairs one run whose times are all different; the result is ordered by start.
 fn oracle(records: &[(PacketKind, u32, u64)]) -> (Vec<Zone>, u64) {
     let mut ordered = records.to_vec();
     ordered.sort_by_key(|&(_, _, time)| time);
@@ -179,7 +178,7 @@ fn oracle(records: &[(PacketKind, u32, u64)]) -> (Vec<Zone>, u64) {
     (closed, orphans)
 }
 
-/// Records of any kind with different times, in the order of memory.
+/// Generates records of any kind with different times, in the order of memory.
 fn any_records() -> impl Strategy<Value = Vec<(PacketKind, u32, u64)>> {
     let kind = prop::sample::select(vec![
         START,
@@ -198,7 +197,7 @@ fn any_records() -> impl Strategy<Value = Vec<(PacketKind, u32, u64)>> {
     })
 }
 
-/// Properly nested zones with many equal times, in true order.
+/// Generates properly nested zones with many equal times, in true order.
 fn nested_records() -> impl Strategy<Value = Vec<(PacketKind, u32, u64)>> {
     prop::collection::vec(
         (any::<bool>(), 0_u32..6, prop::sample::select(vec![0_u64, 0, 0, 1])),
@@ -222,7 +221,7 @@ fn nested_records() -> impl Strategy<Value = Vec<(PacketKind, u32, u64)>> {
     })
 }
 
-/// A child lies inside the last zone before it that is one less deep.
+/// Checks that each child is inside the last zone before it with one level less depth.
 fn assert_nested(timeline: &LaneTimeline) -> Result<(), proptest::test_runner::TestCaseError> {
     let mut around: Vec<Zone> = Vec::new();
     for zone in timeline.zones.iter() {

@@ -1,4 +1,4 @@
-//! Which cores one particular chip has, and how they are numbered.
+//! Cores of one particular chip, and their numbering.
 
 use super::{Arch, HarvestAxis, TileCoord};
 use wire::CoreKind;
@@ -6,13 +6,13 @@ use wire::CoreKind;
 /// A core that runs kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CorePlace {
-    /// Place on the NoC-0 grid.
+    /// Coordinate on the NoC-0 grid.
     pub coord: TileCoord,
-    /// Place among the usable cores of its kind; Ethernet cores are (0, channel).
+    /// Coordinate among the usable cores of the same kind; Ethernet cores are (0, channel).
     pub logical: TileCoord,
     /// Kind of the core.
     pub kind: CoreKind,
-    /// Number on the chip: cores of all kinds ordered by x, then y.
+    /// Number on the chip: cores of all kinds, ordered by x, then y.
     pub flat_id: u32,
 }
 
@@ -24,11 +24,11 @@ pub struct Floorplan {
     cores: Vec<CorePlace>,
 }
 
-/// Why a chip cannot be laid out.
+/// Reason why a chip cannot be laid out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FloorplanError {
-    /// No product has that many worker cores.
+    /// No product has this number of worker cores.
     #[error("{arch} comes with {} worker cores, not with {asked}", list(.possible))]
     WorkerCoreCount {
         /// The architecture.
@@ -38,17 +38,17 @@ pub enum FloorplanError {
         /// Possible values.
         possible: &'static [u32],
     },
-    /// A line was named that has no Tensix tiles, or was named twice.
+    /// A given line has no Tensix tiles, or is given twice.
     #[error("{line} cannot be harvested on {arch}: name each of {} at most once", list(.possible))]
     HarvestedLine {
         /// The architecture.
         arch: Arch,
-        /// The row or column that was named.
+        /// The given row or column.
         line: u16,
         /// Rows or columns that can be harvested.
         possible: &'static [u16],
     },
-    /// More Ethernet links were asked for than there are tiles.
+    /// More Ethernet links were requested than there are tiles.
     #[error("{arch} has {possible} ethernet tiles, {asked} active ones were asked for")]
     EthernetCount {
         /// The architecture.
@@ -66,8 +66,8 @@ impl Floorplan {
     /// The first `active_eth_count` Ethernet channels have a link.
     ///
     /// # Errors
-    /// If the lines cannot be harvested, no product has as many worker cores as are left,
-    /// or there are too few Ethernet tiles.
+    /// If the lines cannot be harvested, no product has the remaining number of worker cores, or
+    /// there are too few Ethernet tiles.
     ///
     /// ```
     /// use reader::architecture::{Arch, floorplan::Floorplan};
@@ -93,7 +93,7 @@ impl Floorplan {
         Ok(plan)
     }
 
-    /// How many lines must be harvested for a product with `worker_core_count` cores.
+    /// Returns the number of harvested lines of a product with `worker_core_count` cores.
     ///
     /// # Errors
     /// If there is no such product.
@@ -111,22 +111,22 @@ impl Floorplan {
         Ok((columns * rows - worker_core_count as usize) / line_length)
     }
 
-    /// The architecture.
+    /// Returns the architecture.
     #[must_use]
     pub const fn arch(&self) -> Arch {
         self.arch
     }
 
-    /// The rows (Wormhole) or columns (Blackhole) that are taken out.
+    /// Returns the harvested rows (Wormhole) or columns (Blackhole).
     #[must_use]
     pub fn harvested(&self) -> &[u16] {
         &self.harvested
     }
 
-    /// The lines that a harvest mask names, in the architecture's harvest order.
+    /// Returns the lines in a harvest mask, in the architecture's harvest order.
     ///
     /// # Errors
-    /// The bits that name no line.
+    /// Returns the bits without a line.
     pub fn harvested_lines(arch: Arch, mask: u32) -> Result<Vec<u16>, u32> {
         let order = arch.facts().harvest_order;
         let is_set = |bit: usize| mask >> bit & 1 != 0;
@@ -135,7 +135,7 @@ impl Floorplan {
         if unknown == 0 { Ok(named.map(|(_, &line)| line).collect()) } else { Err(unknown) }
     }
 
-    /// Harvested lines as a mask in the architecture's harvest order.
+    /// Returns the harvested lines as a mask, in the architecture's harvest order.
     #[must_use]
     pub fn harvest_mask(&self) -> u32 {
         let order = self.arch.facts().harvest_order;
@@ -143,13 +143,13 @@ impl Floorplan {
         bits.fold(0, |mask, (bit, _)| mask | 1 << bit)
     }
 
-    /// Every core, ordered by flat id.
+    /// Returns all cores, ordered by flat id.
     #[must_use]
     pub fn cores(&self) -> &[CorePlace] {
         &self.cores
     }
 
-    /// Columns and rows of the grid of worker cores.
+    /// Returns the number of columns and rows in the grid of worker cores.
     #[must_use]
     pub fn worker_grid(&self) -> (u16, u16) {
         let count = |lines: Vec<u16>| u16::try_from(lines.len()).unwrap_or(u16::MAX);
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn cores_are_numbered_down_the_columns_with_ethernet_in_its_place() {
         let plan = Floorplan::new(Arch::WormholeB0, &[], 0).unwrap();
-        // Column 1 holds an Ethernet tile at y 0 and 6, and Tensix tiles between.
+        // Column 1 has Ethernet tiles at y 0 and 6, and Tensix tiles between them.
         assert_eq!(flat_id_of(&plan, 1, 0), Some(0));
         assert_eq!(flat_id_of(&plan, 1, 1), Some(1));
         assert_eq!(flat_id_of(&plan, 1, 6), Some(6));

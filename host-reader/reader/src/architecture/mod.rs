@@ -1,6 +1,6 @@
 //! Constants of each architecture: grids, memories, clocks, addresses.
 //!
-//! Which tiles a particular chip has left is the job of [`floorplan`].
+//! Module [`floorplan`] determines the remaining tiles of a particular chip.
 //!
 //! # Compatibility
 //! `soc_descriptors/{wormhole_b0_80,blackhole_140}_arch.yaml`, the architecture headers of
@@ -17,7 +17,7 @@ pub mod translation;
 
 use wire::CoreKind;
 
-/// A place on a chip's NoC-0 grid.
+/// A coordinate on a chip's NoC-0 grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TileCoord {
     /// Column.
@@ -41,7 +41,7 @@ pub enum Arch {
     Blackhole,
 }
 
-/// Along which lines of the grid defective Tensix tiles are taken out.
+/// Direction of the lines that are harvested because of defective Tensix tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HarvestAxis {
     /// Whole rows.
@@ -50,53 +50,53 @@ pub enum HarvestAxis {
     Columns,
 }
 
-/// Everything that an architecture fixes.
+/// All constants of an architecture.
 #[derive(Debug)]
 pub struct ArchFacts {
-    /// Name as in the first line of a device log.
+    /// Name in the first line of a device log.
     pub name: &'static str,
-    /// Columns and rows of the NoC grid.
+    /// Number of columns and rows of the NoC grid.
     pub grid: (u16, u16),
-    /// Columns that hold Tensix tiles.
+    /// Columns with Tensix tiles.
     pub tensix_columns: &'static [u16],
-    /// Rows that hold Tensix tiles.
+    /// Rows with Tensix tiles.
     pub tensix_rows: &'static [u16],
-    /// Row or column that is switched off as a whole if a tile is defective.
+    /// Lines that are disabled as a whole if one of their tiles is defective.
     pub harvest_axis: HarvestAxis,
-    /// The line that bit i of a harvest mask means.
+    /// The line for bit i of a harvest mask.
     pub harvest_order: &'static [u16],
     /// Worker core counts of products, ascending.
     pub worker_core_counts: &'static [u32],
     /// Ethernet tiles in channel order.
     pub ethernet: &'static [TileCoord],
-    /// DRAM tiles; those of one group share a memory.
+    /// DRAM tiles; the tiles of one group share a memory.
     pub dram_groups: &'static [[TileCoord; 3]],
-    /// Banks that software sees.
+    /// Number of banks visible to software.
     pub bank_count: u32,
-    /// Bytes of a bank.
+    /// Size of a bank, in bytes.
     pub bank_bytes: u64,
     /// DRAM alignment in bytes, which is also the size of the barrier word at address 0.
     pub dram_align_bytes: u64,
-    /// Cores for which the profiler region is laid out, whatever is harvested.
+    /// Number of cores in the layout of the profiler region, independent of harvesting.
     pub profiled_core_max: u32,
     /// Tile clock under load in MHz.
     pub aiclk_mhz: u32,
-    /// L1 bytes of a Tensix tile.
+    /// L1 size of a Tensix tile, in bytes.
     pub tensix_l1_bytes: u64,
-    /// L1 bytes of an Ethernet tile.
+    /// L1 size of an Ethernet tile, in bytes.
     pub eth_l1_bytes: u64,
-    /// Bytes that a NoC link moves per cycle.
+    /// Bytes that a NoC link transfers per cycle.
     pub noc_flit_bytes: u64,
-    /// Control vector of a Tensix tile.
+    /// L1 address of the control vector on a Tensix tile.
     pub tensix_control_address: u64,
-    /// Control vector of an Ethernet tile that runs the application's firmware.
+    /// L1 address of the control vector on an Ethernet tile that runs the application's firmware.
     pub active_eth_control_address: u64,
-    /// Control vector of an Ethernet tile without a link.
+    /// L1 address of the control vector on an Ethernet tile without a link.
     pub idle_eth_control_address: u64,
 }
 
 impl Arch {
-    /// Every architecture.
+    /// All architectures.
     pub const ALL: [Self; 2] = [Self::WormholeB0, Self::Blackhole];
 
     /// Returns the constants of this architecture.
@@ -108,7 +108,7 @@ impl Arch {
         }
     }
 
-    /// The architecture that logs and options call `name`.
+    /// Returns the architecture with this name in logs and options.
     ///
     /// ```
     /// use reader::architecture::Arch;
@@ -128,13 +128,13 @@ impl std::fmt::Display for Arch {
 }
 
 impl ArchFacts {
-    /// L1 address of the control vector on a core of this kind.
+    /// Returns the L1 address of the control vector on a core of this kind.
     ///
     /// # Compatibility
-    /// The Tensix addresses are what the mailbox structure of `dev_msgs.h` (June 2026)
-    /// compiles to; the Ethernet ones lie behind the mailbox base of `dev_mem_map.h`. They
-    /// move with every change of the mailbox, so a reader must take them from the
-    /// description of the device, never from here.
+    /// The Tensix addresses come from compiling the mailbox structure of `dev_msgs.h` (June 2026).
+    /// The Ethernet addresses are after the mailbox base of `dev_mem_map.h`. Both move with every
+    /// change of the mailbox, so a reader must take them from the description of the device, never
+    /// from here.
     #[must_use]
     pub const fn control_address(&self, kind: CoreKind) -> u64 {
         match kind {
@@ -144,7 +144,7 @@ impl ArchFacts {
         }
     }
 
-    /// L1 bytes of a core of this kind.
+    /// Returns the L1 size of a core of this kind, in bytes.
     #[must_use]
     pub const fn l1_bytes(&self, kind: CoreKind) -> u64 {
         match kind {
@@ -153,9 +153,9 @@ impl ArchFacts {
         }
     }
 
-    /// The tile through which a DRAM bank is reached, `None` beyond the last bank.
+    /// Returns the tile that gives access to a DRAM bank; `None` beyond the last bank.
     ///
-    /// Wormhole has two banks behind each group of tiles, Blackhole one.
+    /// Wormhole has two banks per group of tiles, Blackhole one.
     #[must_use]
     pub fn bank_tile(&self, bank: u32) -> Option<TileCoord> {
         let banks_per_group = self.banks_per_group();
@@ -163,8 +163,9 @@ impl ArchFacts {
         group.get(bank as usize % banks_per_group).copied()
     }
 
-    /// The address behind its tile at which a DRAM bank begins: banks of one group share their
-    /// tiles' addresses.
+    /// Returns the start address of a DRAM bank in the address space of its tile.
+    ///
+    /// The banks of one group share the addresses of their tiles.
     ///
     /// # Compatibility
     /// `bank_to_dram_offset` of TT-Metal's firmware.

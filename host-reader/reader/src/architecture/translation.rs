@@ -1,19 +1,19 @@
-//! Coordinates as kernels write them into NoC registers, and the tiles that they mean.
+//! Coordinates in NoC registers, as kernels write them, and their tiles.
 //!
-//! Firmware of the chip switches a translation on, so that one pair of coordinates means one
-//! tile on both NoCs and harvested lines lie behind the others. Raw coordinates run from the
+//! The chip's firmware enables a translation. A pair of coordinates then refers to the same tile on
+//! both NoCs, and harvested lines come after the others. Untranslated coordinates start from the
 //! opposite corner on NoC 1.
 //!
 //! # Compatibility
 //! Wormhole: tt-isa-documentation, `WormholeB0/NoC/Coordinates.md`. Blackhole: tt-umd,
-//! `blackhole_coordinate_manager.cpp`; ttsim agrees about what is refused.
+//! `blackhole_coordinate_manager.cpp`. ttsim rejects the same coordinates.
 
 use super::{Arch, HarvestAxis, TileCoord};
 
-/// The two networks of a chip.
+/// Number of networks on a chip.
 pub const NOC_COUNT: usize = 2;
 
-/// The translation of one chip, which depends on what was harvested.
+/// The coordinate translation of one chip, which depends on harvesting.
 ///
 /// ```
 /// use reader::architecture::{Arch, TileCoord, translation::Translation};
@@ -28,13 +28,13 @@ pub struct Translation {
     arch: Arch,
     /// Columns of Tensix tiles in the order of their translated numbers.
     columns: Vec<u16>,
-    /// Rows of Tensix tiles, likewise.
+    /// Rows of Tensix tiles in the order of their translated numbers.
     rows: Vec<u16>,
     harvested: Vec<u16>,
 }
 
 impl Translation {
-    /// The translation of a chip without these rows (Wormhole) or columns (Blackhole).
+    /// Creates the translation of a chip without these rows (Wormhole) or columns (Blackhole).
     #[must_use]
     pub fn new(arch: Arch, harvested: &[u16]) -> Self {
         let facts = arch.facts();
@@ -52,14 +52,14 @@ impl Translation {
         }
     }
 
-    /// The tile that a pair of coordinates means on a NoC; `None` where nothing answers.
+    /// Returns the tile at a pair of coordinates on a NoC; `None` if no tile answers.
     #[must_use]
     pub fn tile(&self, noc: usize, x: u16, y: u16) -> Option<TileCoord> {
         let tile = self.corner(noc, x, y)?;
         (!self.is_harvested(tile)).then_some(tile)
     }
 
-    /// The place that a pair of coordinates means, whether a tile answers there or not.
+    /// Returns the grid coordinate for a pair of coordinates, even if no tile answers there.
     #[must_use]
     pub fn corner(&self, noc: usize, x: u16, y: u16) -> Option<TileCoord> {
         match self.arch {
@@ -70,7 +70,7 @@ impl Translation {
         }
     }
 
-    /// The translated coordinates of a Tensix or Ethernet tile, as `NOC_ID_LOGICAL` has them.
+    /// Returns the translated coordinates of a Tensix or Ethernet tile, as in `NOC_ID_LOGICAL`.
     #[must_use]
     pub fn logical(&self, tile: TileCoord) -> Option<(u16, u16)> {
         let ethernet = self.arch.facts().ethernet;
@@ -99,7 +99,7 @@ impl Translation {
         }
     }
 
-    /// The coordinates by which tt-metal names the tile of a DRAM bank on a NoC.
+    /// Returns tt-metal's coordinates for the tile of a DRAM bank on a NoC.
     #[must_use]
     pub fn dram(&self, noc: usize, tile: TileCoord) -> Option<(u16, u16)> {
         let groups = self.arch.facts().dram_groups;
@@ -116,7 +116,7 @@ impl Translation {
         }
     }
 
-    /// Raw coordinates of one NoC as the other counts them; those of NoC 0 stay.
+    /// Converts raw coordinates between NoC 0 and `noc`; coordinates of NoC 0 are unchanged.
     #[must_use]
     pub const fn mirrored(&self, noc: usize, x: u16, y: u16) -> (u16, u16) {
         let (columns, rows) = self.arch.facts().grid;
@@ -179,28 +179,30 @@ impl Translation {
     }
 }
 
-/// Index of a line in a list.
+/// Returns the index of a line in a list.
 fn place(lines: &[u16], line: u16) -> Option<u16> {
     lines.iter().position(|&at| at == line).and_then(|at| u16::try_from(at).ok())
 }
 
 const WORMHOLE_TENSIX: u16 = 18;
 const WORMHOLE_ETHERNET_ROWS: u16 = 16;
-/// Where both NoCs have the PCIe tile that is in use.
+/// Translated coordinates of the active PCIe tile on both NoCs.
 const BLACKHOLE_PCIE: (u16, u16) = (19, 24);
 const BLACKHOLE_DRAM: (u16, u16) = (17, 12);
 const BLACKHOLE_ETHERNET: (u16, u16) = (20, 25);
-/// Channels that translated coordinates reach: a chip has no more.
+/// Number of Ethernet channels with translated coordinates: a chip has no more.
 const BLACKHOLE_ETHERNET_COUNT: u16 = 12;
-/// DRAM groups in one column of tiles.
+/// Number of DRAM groups in one column of tiles.
 const BLACKHOLE_GROUPS: usize = 4;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The translation tables that ttsim gives a Wormhole's two interfaces to read, four bits
-    /// per entry from number 16 on, for a chip without harvesting.
+    /// The translation tables of a Wormhole without harvesting, as ttsim provides them for its two
+    /// interfaces.
+    ///
+    /// Each entry has four bits, from number 16 on.
     const TTSIM_TABLES: [[u64; 2]; 2] = [
         [0x0000_0098_7643_2150, 0x0000_BA98_7543_2160],
         [0x0000_0001_2356_7849, 0x0000_0123_4678_9A5B],
@@ -259,7 +261,8 @@ mod tests {
     #[test]
     fn raw_coordinates_of_the_other_noc_mean_another_tile_on_a_wormhole() {
         let chip = Translation::new(Arch::WormholeB0, &[]);
-        // The DRAM tile (0,0) of NoC 0 is an Ethernet tile where NoC 1 counts from.
+        // The DRAM tile (0,0) of NoC 0 is at the corner opposite to the origin of NoC 1, where
+        // there is an Ethernet tile.
         assert_eq!(chip.tile(1, 0, 0), Some(TileCoord { x: 9, y: 11 }));
         assert_eq!(chip.tile(1, 9, 11), Some(TileCoord { x: 0, y: 0 }));
         assert_eq!([chip.tile(0, 10, 0), chip.tile(0, 0, 12), chip.tile(0, 26, 18)], [None; 3]);

@@ -1,47 +1,44 @@
-//! The max-margin corridor fit: one line, and a bound that cannot be wrong.
+//! The max-margin corridor fit: one line with a guaranteed error bound.
 //!
-//! A two-way ping brackets the instant of a counter reading between two host
-//! times. In the (cycles, host time) plane the brackets are vertical gates, and
-//! the true line passes through all of them, however late one ping was: a
-//! delayed ping only has a wider gate. The fit is the line with the largest
-//! vertical distance to the nearest gate post.
+//! A two-way ping brackets the instant of a counter reading between two host times. In the (cycles,
+//! host time) plane the brackets are vertical gates, and the true line passes through all gates. A
+//! delayed ping only has a wider gate. The fit is the line with the largest vertical distance to
+//! the nearest gate end.
 //!
 //! # The fit
 //!
-//! For a slope `b` let `w(b) = min(upper_i - b x_i) - max(lower_i - b x_i)`,
-//! the room for the offset. Only corners of the two hulls can be the minimum
-//! and the maximum, and which ones changes exactly at slopes of hull edges. `w`
-//! is concave and piecewise linear with those slopes as breaks, so merging the
-//! edges of both hulls by slope walks through all of `w` in linear time; the
-//! largest `w` is where its derivative `x_lower - x_upper` changes sign.
+//! For a slope `b` let `w(b) = min(upper_i - b x_i) - max(lower_i - b x_i)` be the interval left
+//! for the offset. Only corners of the two hulls can be the minimum and the maximum, and the active
+//! corners change exactly at the slopes of hull edges. `w` is concave and piecewise linear with
+//! breaks at these slopes. So merging the edges of both hulls by slope evaluates all of `w` in
+//! linear time. The largest `w` is at the sign change of its derivative `x_lower - x_upper`.
 //!
 //! # The bound
 //!
-//! The admissible lines `{(a, b): lower_i <= a + b x_i <= upper_i}` are a
-//! convex polygon. At a given `x` the deviation of an admissible line from the
-//! fit is linear in `(a, b)`, hence largest at a corner. The corners are the
-//! breaks of `w` where `w >= 0` and the two zeros of `w`. The truth is in the
-//! polygon, so no deviation exceeds the largest over the corners, at any `x`,
-//! inside the window or far outside.
+//! The admissible lines `{(a, b): lower_i <= a + b x_i <= upper_i}` are a convex polygon. At a
+//! given `x` the deviation of an admissible line from the fit is linear in `(a, b)`, hence largest
+//! at a corner. The corners are the breaks of `w` with `w >= 0` and the two zeros of `w`. The true
+//! line is in the polygon. So at any `x`, inside or far outside the window, its deviation is at
+//! most the largest deviation of the corners.
 //!
-//! Half the margin alone is *not* such a bound, though the literature uses it
-//! so: the fit's distance to the gates is the margin only where they are tight.
-//! [`CorridorFit::half_width`] is a quality figure, not a promise.
+//! Half the margin alone is *not* such a bound, although the literature uses it as one: the fit's
+//! distance to the gates equals the margin only at the tight gates. [`CorridorFit::half_width`] is
+//! a quality figure, not an error bound.
 //!
-//! # What binds
+//! # Assumptions
 //!
-//! The promise needs two things: the clocks run at a constant ratio within the
-//! window (else most windows become infeasible, see the module on steps), and
-//! host times are honest to the stated [`Resolution`]. It does not need the two
-//! legs of a ping to be equal; their difference is why the bound is half a
-//! round trip and cannot be less, though the error is usually a tenth of it.
+//! The bound has two conditions. The clocks must run at a constant ratio within the window
+//! (otherwise most windows become infeasible, see the module on steps), and the host times must be
+//! accurate to the given [`Resolution`]. The two legs of a ping need not be equal. Their unknown
+//! difference limits the bound to half a round trip, although the actual error is usually a tenth
+//! of that.
 
 use super::{
     BoundedLine, ClockError, Deviation, ErrorBound, EthernetPing, Line, TwoWayPing,
     hull::{Point, Slope, Walls},
 };
 
-/// A counter reading that happened between two readings of another clock.
+/// A counter reading between two readings of another clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bracket {
     /// The other clock before the reading: nanoseconds, or sender cycles.
@@ -53,10 +50,10 @@ pub struct Bracket {
 }
 
 impl Bracket {
-    /// The two brackets of an Ethernet ping, in sender cycles.
+    /// Returns the two brackets of an Ethernet ping, in sender cycles.
     ///
-    /// Both ends lie between the sender's stamps, so the time that the receiver
-    /// took to answer does not widen the corridor.
+    /// Both brackets have the sender's two stamps as their ends, so the receiver's response time
+    /// does not widen the corridor.
     pub fn from_ethernet(ping: &EthernetPing) -> [Self; 2] {
         [ping.receiver_start_cycles, ping.receiver_end_cycles].map(|cycles| Self {
             before: ping.sender_start_cycles.cast_signed(),
@@ -72,12 +69,11 @@ impl From<TwoWayPing> for Bracket {
     }
 }
 
-/// How coarse the two clocks are, in units of the bracketing clock.
+/// Resolution of the two clocks, in units of the bracketing clock.
 ///
-/// A counter shows `d` from the edge at which it became `d` until the next
-/// one, so the edge may lie one device tick before `before`; a host clock that
-/// rounds down may have been one host tick later than `after` says. The
-/// corridor is widened by both, which keeps the bound a promise.
+/// A counter shows `d` from one clock edge to the next, so the edge may be one device tick earlier
+/// than `before`. A host clock that rounds down may have been one host tick later than `after`. The
+/// corridor is widened by both, which keeps the bound valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resolution {
     /// One tick of the bracketing clock.
@@ -87,14 +83,14 @@ pub struct Resolution {
 }
 
 impl Resolution {
-    /// A host clock in whole nanoseconds and a chip at 500 MHz or faster.
+    /// Resolution of a host clock in whole nanoseconds and a chip at 500 MHz or faster.
     pub const HOST_NANOSECONDS: Self = Self { host_units: 1, device_units: 2 };
 
-    /// Two chips of nearly the same frequency.
+    /// Resolution of two chips with nearly the same frequency.
     pub const CYCLES: Self = Self { host_units: 1, device_units: 2 };
 }
 
-/// The line of largest margin through all brackets.
+/// The line with the largest margin to all brackets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CorridorFit {
     line: BoundedLine,
@@ -108,10 +104,9 @@ impl CorridorFit {
     ///
     /// # Errors
     ///
-    /// [`ClockError::Infeasible`] if no line passes all brackets: the frequency
-    /// changed, or a sample is wrong. [`ClockError::NoBaseline`] with fewer than
-    /// two different counter values; [`ClockError::NotIncreasing`] if the
-    /// baseline is so short that the best line does not rise.
+    /// [`ClockError::Infeasible`] if no line passes all brackets: the frequency changed, or a
+    /// sample is wrong. [`ClockError::NoBaseline`] with fewer than two different counter values.
+    /// [`ClockError::NotIncreasing`] if the baseline is so short that the best line does not rise.
     ///
     /// # Examples
     ///
@@ -145,22 +140,22 @@ impl CorridorFit {
         })
     }
 
-    /// The fitted line with its guaranteed bound.
+    /// Returns the fitted line with its guaranteed bound.
     pub fn line(&self) -> &BoundedLine {
         &self.line
     }
 
-    /// Distance of the line to the nearest bracket end, units.
+    /// Returns the distance of the line to the nearest bracket end, units.
     pub fn half_width(&self) -> f64 {
         self.half_width
     }
 
-    /// The smallest and the largest slope that any admissible line has.
+    /// Returns the smallest and the largest slope of all admissible lines.
     pub fn slope_interval(&self) -> (f64, f64) {
         self.slope_interval
     }
 
-    /// How many samples the fit used.
+    /// Returns the number of samples in the fit.
     pub fn sample_count(&self) -> usize {
         self.sample_count
     }
@@ -168,8 +163,8 @@ impl CorridorFit {
 
 /// Returns true if one line passes all brackets.
 ///
-/// A set without two different counter values is feasible if its brackets
-/// overlap; malformed brackets are not.
+/// Without two different counter values, a set is feasible if its brackets overlap. A set with a
+/// malformed bracket is not feasible.
 pub(super) fn is_feasible(brackets: &[Bracket], resolution: Resolution) -> bool {
     match Walls::new(brackets, resolution) {
         Err(_) => false,
@@ -180,7 +175,7 @@ pub(super) fn is_feasible(brackets: &[Bracket], resolution: Resolution) -> bool 
     }
 }
 
-/// All breaks of `w(b)`, and the hull corners active between them.
+/// All breaks of `w(b)`, and the active hull corners between them.
 struct Sweep<'a> {
     walls: &'a Walls,
     breaks: Vec<Break>,
@@ -188,7 +183,7 @@ struct Sweep<'a> {
     active: Vec<(usize, usize)>,
 }
 
-/// A hull edge, at whose slope an active corner changes.
+/// A hull edge; at its slope an active corner changes.
 #[derive(Clone, Copy)]
 struct Break {
     from: Point,
@@ -222,7 +217,7 @@ impl<'a> Sweep<'a> {
         self.active[self.active.len() - 1]
     }
 
-    /// The edge of smaller slope of the two next ones.
+    /// Returns the next edge of either hull, by ascending slope.
     fn next_break(&self) -> Option<Break> {
         let (upper, lower) = self.last_active();
         let up = self.walls.upper.get(upper..upper + 2).map(|edge| edge_break(edge, true));
@@ -241,10 +236,10 @@ impl<'a> Sweep<'a> {
         (self.walls.upper[upper], self.walls.lower[lower])
     }
 
-    /// The first stretch in which `w` no longer rises, and the fit there.
+    /// Returns the fit in the first interval between breaks in which `w` does not rise.
     fn best(&self) -> Best {
-        // Both hulls span the same x, so `w` rises before the first break and
-        // falls after the last: the peak has a break on its left.
+        // Both hulls have the same range of x, so `w` rises before the first break and falls after
+        // the last. The peak therefore has a break on its left.
         let has_peaked = |&stretch: &usize| {
             let (upper, lower) = self.corners(stretch);
             upper.x >= lower.x
@@ -253,7 +248,7 @@ impl<'a> Sweep<'a> {
         let left = self.breaks[peak - 1];
         let (upper, lower) = self.corners(peak);
         if upper.x == lower.x {
-            // Flat top: any slope up to the next break is as good.
+            // Flat maximum: any slope up to the next break is equally good.
             let right = self.breaks.get(peak).unwrap_or(&left);
             let slope = f64::midpoint(left.slope().value(), right.slope().value());
             let width = (upper.y - lower.y) as f64;
@@ -270,8 +265,9 @@ impl<'a> Sweep<'a> {
         Best { pivot, above_pivot: above, slope, width, corners }
     }
 
-    /// The corners of the polygon of admissible lines, as (left, right) points
-    /// on each; the steepest and the shallowest line are the first two.
+    /// Returns the corners of the polygon of admissible lines, each as (left, right) points.
+    ///
+    /// The first two corners are the steepest and the shallowest line.
     fn polygon(&self, peak: usize) -> Vec<(Point, Point)> {
         let last = (peak..self.breaks.len()).find(|&s| self.ends_before_next_break(s));
         let last = last.unwrap_or(self.breaks.len());
@@ -282,14 +278,14 @@ impl<'a> Sweep<'a> {
         corners
     }
 
-    /// Returns true if falling `w` reaches zero before the break on the right.
+    /// Returns true if `w` falls to zero before the break on the right.
     fn ends_before_next_break(&self, stretch: usize) -> bool {
         let (upper, lower) = self.corners(stretch);
         upper.x > lower.x
             && Slope::between(lower, upper).compare(self.breaks[stretch].slope()).is_le()
     }
 
-    /// Returns true if rising `w` leaves zero after the break on the left.
+    /// Returns true if `w` rises from zero after the break on the left.
     fn starts_after_previous_break(&self, stretch: usize) -> bool {
         let (upper, lower) = self.corners(stretch);
         Slope::between(upper, lower).compare(self.breaks[stretch - 1].slope()).is_ge()
@@ -302,7 +298,7 @@ fn edge_break(edge: &[Point], is_upper: bool) -> Break {
 
 /// The peak of `w(b)` and the polygon around it.
 struct Best {
-    /// The corner opposite the touching edge; the fit is anchored there.
+    /// The corner opposite the touching edge; the anchor of the fit.
     pivot: Point,
     above_pivot: f64,
     slope: f64,
@@ -359,7 +355,7 @@ mod tests {
         whole as f64 + fraction
     }
 
-    /// Room for the offset at a slope, by trying every sample.
+    /// Returns the interval for the offset at a slope, by evaluating every sample.
     fn room(brackets: &[Bracket], slope: f64) -> f64 {
         let offset = |y: i64, b: &Bracket| y as f64 - slope * b.cycles as f64;
         let high = brackets.iter().map(|b| offset(b.after, b)).fold(f64::MAX, f64::min);
@@ -367,7 +363,7 @@ mod tests {
         high - low
     }
 
-    /// Every line through two bracket ends, as (slope, cycles, units).
+    /// Returns every line through two bracket ends, as (slope, cycles, units).
     fn lines_through_two_ends(brackets: &[Bracket]) -> Vec<(f64, f64, f64)> {
         let ends = brackets.iter().flat_map(|b| [(b.cycles, b.before), (b.cycles, b.after)]);
         let ends: Vec<(f64, f64)> = ends.map(|(x, y)| (x as f64, y as f64)).collect();
@@ -385,7 +381,7 @@ mod tests {
         })
     }
 
-    /// Rising gates of random height, so that any line through them rises.
+    /// Generates gates of random height that ascend, so that any line through them rises.
     fn gates() -> impl Strategy<Value = Vec<Bracket>> {
         let gate = (0u64..40, 0i64..60, 0i64..60);
         let rising = |(x, low, height): (u64, i64, i64)| {
@@ -440,7 +436,7 @@ mod tests {
 
     #[test]
     fn half_the_margin_is_no_bound() {
-        // The narrow gate sets the margin, the wide ones leave the slope free.
+        // The narrow gate determines the margin; the wide gates leave the slope free.
         let brackets = [bracket(-30, 0, 30), bracket(49, 50, 51), bracket(70, 100, 130)];
         let fit = CorridorFit::fit(&brackets, EXACT).unwrap();
         assert_eq!(fit.half_width(), 1.0);

@@ -1,48 +1,47 @@
-//! Offset of the clock of the day from a host's own, which relates hosts that share nothing else.
+//! Offset between a host's own clock and the time of day, for relating the clocks of several hosts.
 //!
-//! A reading at the host's time `t_k` says that the true time of the day is ahead of the host's
-//! clock by something between `low_k` and `high_k`. Elsewhere the offset differs by no more than
-//! the host's clock can drift: each reading bounds it within a cone, and the truth lies in all of
-//! the cones.
+//! A reading at the host's time `t_k` bounds the offset `day - host` to the interval from `low_k`
+//! to `high_k`. At another time the bounds are wider by the possible drift of the host's clock, so
+//! each reading bounds the offset to a cone. The true offset is inside all cones.
 
-/// Reading of the clock of the day between two readings of the host's own clock.
+/// Reading of the time of day between two readings of the host's own clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DayReading {
     /// Host's clock before, nanoseconds.
     pub before_ns: u64,
-    /// Clock of the day, nanoseconds since the Unix epoch.
+    /// Time of day, nanoseconds since the Unix epoch.
     pub day_ns: u64,
     /// Host's clock after, nanoseconds.
     pub after_ns: u64,
-    /// Bound of the error of the clock of the day, nanoseconds; `None` if nothing keeps it.
+    /// Maximum error of the time of day, nanoseconds; `None` if unknown.
     pub error_ns: Option<u64>,
 }
 
-/// Offset of the true time of the day from a host's clock, for all of an interval.
+/// Offset of the true time of day from a host's clock, valid for an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DayOffset {
-    /// Nanoseconds that the day is ahead of the host's clock.
+    /// Time of day minus the host's clock, nanoseconds.
     pub offset_ns: i64,
-    /// Bound of the error at every time of the interval.
+    /// Maximum error of the offset in the interval, nanoseconds.
     pub error_ns: u64,
 }
 
 /// Reason why a host has no offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DayProblem {
-    /// No reading has a bound.
+    /// No reading states a maximum error.
     Unbounded,
-    /// Readings contradict each other.
+    /// The readings contradict each other.
     WasSet,
-    /// The offset is no number of 64 bits.
+    /// The offset does not fit 64 bits.
     OutOfRange,
 }
 
 impl DayProblem {
-    /// Every problem.
+    /// All problems.
     pub const ALL: [Self; 3] = [Self::Unbounded, Self::WasSet, Self::OutOfRange];
 
-    /// The problem in words.
+    /// Returns a description of the problem.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -61,13 +60,13 @@ impl std::fmt::Display for DayProblem {
 
 impl std::error::Error for DayProblem {}
 
-/// Drift of a host's clock at most, parts per million.
+/// Maximum drift of a host's clock, parts per million.
 ///
 /// # Compatibility
-/// `MAXFREQ` of Linux and of NTP's reference implementation.
+/// `MAXFREQ` in Linux and in NTP's reference implementation.
 const DRIFT_PPM: i128 = 500;
 
-/// Bounds that one reading sets to the offset.
+/// Bounds on the offset from one reading.
 #[derive(Clone, Copy)]
 struct Cone {
     before: i128,
@@ -77,10 +76,10 @@ struct Cone {
 }
 
 impl DayOffset {
-    /// Offset that holds from one time of the host's clock to another.
+    /// Computes an offset for the interval from `from_ns` to `to_ns` of the host's clock.
     ///
     /// # Errors
-    /// If no reading has a bound, or two cannot both be right.
+    /// If no reading states a maximum error, or if two readings contradict each other.
     ///
     /// ```
     /// use reader::clock::{DayOffset, DayReading};
@@ -136,20 +135,21 @@ impl Cone {
         (before <= after).then_some(Self { before, after, low, high })
     }
 
-    /// Bounds that hold where the clock may have drifted by so much.
+    /// Returns the bounds widened by a maximum drift.
     const fn widened(&self, drift: i128) -> (i128, i128) {
         (self.low - drift, self.high + drift)
     }
 
-    /// Keeps what another reading allows as well; `None` if that is nothing.
+    /// Intersects these bounds with the bounds from another reading; `None` if nothing remains.
     fn narrow(&mut self, other: &Self) -> Option<()> {
         let (low, high) = other.widened(self.drift_to(other));
         (self.low, self.high) = (self.low.max(low), self.high.min(high));
         (self.low <= self.high).then_some(())
     }
 
-    /// Bounds at all times between two readings, of which neither narrows the other: the upper
-    /// sides of their cones cross in the middle, and so do the lower ones.
+    /// Returns the bounds for all times between two readings that do not narrow each other.
+    ///
+    /// The upper sides of the two cones cross between the readings, and so do the lower sides.
     fn between(&self, other: &Self) -> (i128, i128) {
         let drift = self.drift_to(other);
         let low = (self.low + other.low - drift).div_euclid(2);
@@ -157,13 +157,14 @@ impl Cone {
         (low.min(self.low).min(other.low), high.max(self.high).max(other.high))
     }
 
-    /// Drift between any two instants of both readings.
+    /// Returns the maximum drift between any two instants of both readings.
     fn drift_to(&self, other: &Self) -> i128 {
         drift(self.after.max(other.after) - self.before.min(other.before))
     }
 }
 
-/// Cones of all readings with a bound, in the order of their times, each narrowed by the others.
+/// Returns the cones of all readings with a stated error, ordered by time and narrowed by each
+/// other.
 fn narrowed(readings: &[DayReading]) -> Result<Vec<Cone>, DayProblem> {
     let mut cones: Vec<Cone> = readings.iter().filter_map(Cone::new).collect();
     cones.sort_by_key(|cone| cone.before);
@@ -183,7 +184,7 @@ fn narrowed(readings: &[DayReading]) -> Result<Vec<Cone>, DayProblem> {
     Ok(cones)
 }
 
-/// Largest change of the offset in a time, in nanoseconds like it.
+/// Returns the maximum change of the offset in `duration`, both in nanoseconds.
 const fn drift(duration: i128) -> i128 {
     if duration <= 0 { 0 } else { (duration * DRIFT_PPM + 999_999) / 1_000_000 }
 }
@@ -196,7 +197,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
     const DAY: i128 = 1_795_384_021_004_113_870;
 
-    /// Truth of a host: its offset at the beginning, and its drift in each second.
+    /// True clock of a simulated host: its offset at the beginning, and its drift in each second.
     #[derive(Clone, Debug)]
     struct Truth {
         offset: i128,
@@ -204,7 +205,7 @@ mod tests {
     }
 
     impl Truth {
-        /// Day's true time less the host's, at a time of the host.
+        /// Returns the true time of day minus the host's clock, at a host time.
         fn offset_at(&self, host_ns: u64) -> i128 {
             let mut offset_millionths = self.offset * 1_000_000;
             let mut left = i128::from(host_ns);
@@ -216,7 +217,7 @@ mod tests {
             offset_millionths.div_euclid(1_000_000)
         }
 
-        /// A reading whose clock of the day errs by `error`, in thousandths of what it states.
+        /// Returns a reading with an error of `error` thousandths of the stated bound.
         fn reading(&self, host_ns: u64, wait: (u64, u64), bound: u64, error: i64) -> DayReading {
             let day = i128::from(host_ns) + self.offset_at(host_ns);
             let erring = day + i128::from(bound) * i128::from(error) / 1000;
@@ -256,12 +257,12 @@ mod tests {
             for step in 0..=200 {
                 let at = from + (to - from) * step / 200;
                 let error = truth.offset_at(at) - i128::from(found.offset_ns);
-                // The truth of the test is rounded to whole nanoseconds.
+                // The simulated truth is rounded to whole nanoseconds.
                 prop_assert!(error.unsigned_abs() <= u128::from(found.error_ns) + 2, "{error}");
             }
         }
 
-        /// No bound is wider than that of the best reading alone.
+        /// No bound is wider than the bound from the best single reading.
         #[test]
         fn more_readings_never_widen_the_bound(truth in truth(), draws in draws()) {
             let reading = |&(at, wait, bound, error): &Draw| truth.reading(at, wait, bound, error);
@@ -269,7 +270,7 @@ mod tests {
             let all = DayOffset::new(&readings, 0, 20 * SECOND).unwrap().error_ns;
             for &one in &readings {
                 let alone = DayOffset::new(&[one], 0, 20 * SECOND).unwrap().error_ns;
-                // A reading has no instant of its own: drift within it is counted to either side.
+                // A reading has a duration, so drift within it is added on both sides.
                 prop_assert!(all <= alone + 2 * readings.len() as u64, "{all} {alone}");
             }
         }

@@ -1,20 +1,18 @@
-//! A robust line through one-way stamps: the tightest one that no stamp beats.
+//! A robust line through one-way stamps: the lowest line with no stamp above it.
 //!
-//! A chip cannot see a write before the host began it, so `begin <= f(d)` for
-//! every stamp, and delays only push stamps to one side. The best line is the
-//! lowest one above all beginnings, found as the hull edge over the mean
-//! counter value, which minimises the sum of the distances.
+//! A chip cannot see a write before the host begins it, so `begin <= f(d)` for every stamp, and
+//! delays move stamps only to one side. The best line is the lowest line above all beginnings. It
+//! is the hull edge over the mean counter value, which minimises the sum of the distances.
 //!
-//! Nothing bounds the other side: the line is early by the fastest write's
-//! latency, some hundred nanoseconds that one-way stamps cannot reveal. The
-//! slope does not suffer from that.
+//! There is no bound on the other side. The line is early by the latency of the fastest write, some
+//! hundred nanoseconds, which one-way stamps cannot show. The slope is not affected.
 
 use super::{
     BoundedLine, Bracket, ClockError, ErrorBound, Line, OneWaySession, Resolution,
     hull::{Slope, Walls},
 };
 
-/// The envelope of one-way stamps, for captures that have nothing better.
+/// Envelope of one-way stamps, for captures without better samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EnvelopeFit {
     line: BoundedLine,
@@ -22,7 +20,7 @@ pub struct EnvelopeFit {
 }
 
 impl EnvelopeFit {
-    /// Fits the stamps of all sessions of one core together.
+    /// Fits the stamps from all sessions of one core together.
     ///
     /// # Errors
     ///
@@ -40,20 +38,20 @@ impl EnvelopeFit {
         Ok(Self { line: BoundedLine::new(line, ErrorBound::unknown()), sample_count: begins.len() })
     }
 
-    /// From device cycles to host ticks since the earliest session's start.
+    /// Returns the map from device cycles to host ticks since the earliest session's start.
     ///
     /// The unknown latency makes the bound infinite.
     pub fn line(&self) -> &BoundedLine {
         &self.line
     }
 
-    /// How many stamps the fit used.
+    /// Returns the number of stamps in the fit.
     pub fn sample_count(&self) -> usize {
         self.sample_count
     }
 }
 
-/// The instants at which the writes of a session began.
+/// Iterates over the beginnings of a session's writes.
 fn begins(session: &OneWaySession, start: u64) -> impl Iterator<Item = Bracket> + '_ {
     let since = session.host_start_ticks - start;
     session.unwrapped().map(move |stamp| {
@@ -100,7 +98,8 @@ mod tests {
 
     #[test]
     fn late_stamps_do_not_move_the_line() {
-        // One tick per cycle and 50 cycles on the way; every second is later.
+        // The clock has one tick per cycle, and a write takes 50 cycles; every second write is
+        // late.
         let stamps =
             [(50, 0, 9), (1900, 1000, 9), (2050, 2000, 9), (3777, 3000, 9), (4050, 4000, 9)];
         let fit = EnvelopeFit::fit(&[session(&stamps)]).unwrap();

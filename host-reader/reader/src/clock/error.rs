@@ -1,21 +1,21 @@
-//! Why a fit or a conversion is not possible.
+//! Errors of fits and conversions.
 
 use std::fmt;
 
-/// Why a fit or a conversion is not possible.
+/// Reason why a fit or a conversion is not possible.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum ClockError {
     /// There are not enough samples for a line.
     TooFewSamples {
-        /// The fewest that would do.
+        /// Minimum number of samples.
         needed: usize,
-        /// How many there were.
+        /// Actual number of samples.
         found: usize,
     },
     /// All samples have the same counter value, or the same host time.
     NoBaseline,
-    /// A sample is further than 2^60 units or cycles from the first one.
+    /// A sample is more than 2^60 units or cycles away from the first sample.
     SpanTooWide {
         /// Index of the sample.
         index: usize,
@@ -27,12 +27,12 @@ pub enum ClockError {
     },
     /// No line passes all brackets: the frequency changed or a sample is wrong.
     Infeasible {
-        /// By how much the brackets would have to be wider in all, units.
+        /// Total widening of the brackets that would make them feasible, units.
         deficit_units: f64,
-        /// The slope that comes closest, units per cycle.
+        /// Slope of the closest line, units per cycle.
         slope: f64,
     },
-    /// The best line does not rise like a clock: the window is too short.
+    /// The slope of the best line is not that of a clock: the window is too short.
     NotIncreasing {
         /// The slope of the best line, units per cycle.
         slope: f64,

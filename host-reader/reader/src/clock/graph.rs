@@ -1,26 +1,26 @@
-//! Clocks of several chips, composed along a tree and checked on its loops.
+//! Clocks of several chips, composed along a tree of links and checked on its loops.
 //!
-//! Every edge says how one chip's counter maps to its neighbour's, and how far
-//! that can be off. A tree of edges ties each chip to the root by the path of
-//! least summed bound. Every other edge closes a loop, so it predicts what the
-//! tree already says; the two must agree within the bounds of the loop.
+//! Each edge maps one chip's counter to a neighbour's counter, with a maximum error. A tree of
+//! edges connects each chip to the root by the path with the smallest sum of bounds. Each other
+//! edge closes a loop: its map and the path through the tree must agree within the bounds of the
+//! loop.
 //!
-//! Measuring edges is not done here, and loops only check: their redundancy is
-//! not used to sharpen the tree.
+//! This module does not measure edges. Loops are only checked: the redundant edges do not improve
+//! the tree.
 
 use super::BoundedLine;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How the counter of one chip maps to that of another.
+/// Map from the counter of one chip to the counter of another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChipEdge {
-    /// The chip whose cycles come out.
+    /// The chip of the map's output.
     pub sender: u32,
-    /// The chip whose cycles go in.
+    /// The chip of the map's input.
     pub receiver: u32,
-    /// From receiver cycles to sender cycles; the bound is in sender cycles.
+    /// Map from receiver cycles to sender cycles; the bound is in sender cycles.
     pub to_sender: BoundedLine,
-    /// First and last receiver cycle at which the edge was measured.
+    /// First and last receiver cycle of the measurement.
     pub window_cycles: (u64, u64),
 }
 
@@ -30,7 +30,7 @@ pub struct ChipGraph {
     edges: Vec<ChipEdge>,
 }
 
-/// Every chip that edges connect to the root, tied to it.
+/// All chips with a path to the root, and their maps to root cycles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChipTree {
     root: u32,
@@ -39,27 +39,29 @@ pub struct ChipTree {
     closures: Vec<LoopClosure>,
 }
 
-/// Closure of the loop that one edge outside the tree completes.
+/// Closure of the loop formed by the tree and one edge outside the tree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoopClosure {
     /// Index of the edge in the order of insertion.
     pub edge_index: usize,
-    /// Chip at the sending end.
+    /// Chip at the sender's end.
     pub sender: u32,
-    /// Chip at the receiving end.
+    /// Chip at the receiver's end.
     pub receiver: u32,
-    /// Root time over the edge minus root time over the tree, root cycles; at
-    /// the end of the edge's window where it uses more of the allowance.
+    /// Root time over the edge minus root time over the tree, root cycles.
+    ///
+    /// Evaluated at both ends of the edge's window; the value is for the end that uses more of the
+    /// allowance.
     pub residual_cycles: f64,
-    /// The most that the bounds around the loop allow, root cycles.
+    /// Maximum residual within the bounds around the loop, root cycles.
     pub allowed_cycles: f64,
 }
 
 impl LoopClosure {
     /// Returns true if the loop closes within its bounds.
     ///
-    /// If not, one of its edges is wrong or a clock changed its frequency
-    /// between the measurements.
+    /// Otherwise, one of its edges is wrong or a clock changed its frequency between the
+    /// measurements.
     pub fn holds(&self) -> bool {
         self.residual_cycles.abs() <= self.allowed_cycles
     }
@@ -70,24 +72,24 @@ impl LoopClosure {
 }
 
 impl ChipGraph {
-    /// A graph without edges.
+    /// Returns a graph without edges.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a measured edge; several between the same chips are welcome.
+    /// Adds a measured edge. Several edges between the same two chips are allowed.
     pub fn insert(&mut self, edge: ChipEdge) {
         self.edges.push(edge);
     }
 
-    /// Ties every reachable chip to `root`.
+    /// Builds the tree of all chips reachable from `root`.
     ///
     /// # Compatibility
     ///
-    /// Upstream walks the tree depth first from the root and composes
-    /// `scale = parent * child`, `shift = parent_scale * child_shift +
-    /// parent_shift`, as is done here; its reverse edges are `(1 / scale,
-    /// -shift)`, here they are `(1 / scale, -shift / scale)`.
+    /// Maps are composed as in TT-Metal: `scale = parent * child`,
+    /// `shift = parent_scale * child_shift + parent_shift`. TT-Metal walks its tree depth first
+    /// from the root. Its reverse edges are `(1 / scale, -shift)`; here they are
+    /// `(1 / scale, -shift / scale)`.
     pub fn tree(&self, root: u32) -> ChipTree {
         let mut growth = Growth::new(root);
         let mut used = BTreeSet::new();
@@ -106,7 +108,7 @@ impl ChipGraph {
         ChipTree { root, to_root: growth.to_root, parents: growth.parents, closures }
     }
 
-    /// Finds the edge with the smallest bound among those that leave the tree.
+    /// Returns the edge with the smallest bound among the edges that leave the tree.
     fn best_step(&self, growth: &Growth) -> Option<(usize, Step)> {
         let steps = self.edges.iter().enumerate();
         let steps = steps.filter_map(|(index, edge)| Some((index, growth.step(edge)?)));
@@ -115,39 +117,39 @@ impl ChipGraph {
 }
 
 impl ChipTree {
-    /// The chip to whose counter all others are tied.
+    /// Returns the chip to whose counter all others are mapped.
     pub fn root(&self) -> u32 {
         self.root
     }
 
-    /// Each reachable chip with its map to root cycles, ascending by chip.
+    /// Iterates over the reachable chips with their maps to root cycles, ascending by chip.
     pub fn chips(&self) -> impl Iterator<Item = (u32, &BoundedLine)> + '_ {
         self.to_root.iter().map(|(&chip, line)| (chip, line))
     }
 
-    /// A chip's map to root cycles, or `None` if no edge leads to it.
+    /// Returns a chip's map to root cycles, or `None` if no edge leads to the chip.
     pub fn to_root(&self, chip: u32) -> Option<&BoundedLine> {
         self.to_root.get(&chip)
     }
 
-    /// The next chip on the way to the root, `None` for the root itself.
+    /// Returns the next chip on the path to the root; `None` for the root itself.
     pub fn parent(&self, chip: u32) -> Option<u32> {
         self.parents.get(&chip).copied()
     }
 
-    /// The check of every edge outside the tree.
+    /// Returns the checks of all edges outside the tree.
     pub fn closures(&self) -> &[LoopClosure] {
         &self.closures
     }
 }
 
-/// A tree while it grows.
+/// A tree under construction.
 struct Growth {
     to_root: BTreeMap<u32, BoundedLine>,
     parents: BTreeMap<u32, u32>,
 }
 
-/// A chip that an edge would add to the tree.
+/// A chip that could be added to the tree, with its map to the root.
 struct Step {
     chip: u32,
     parent: u32,
@@ -204,7 +206,7 @@ mod tests {
         simulated::{Schedule, Seeded, TrueClock, ethernet_pings},
     };
 
-    /// Four chips whose clocks differ by some ppm and by hours.
+    /// Returns four chips whose clocks differ by some ppm in rate and by hours in offset.
     fn chips(random: &mut Seeded) -> Vec<TrueClock> {
         (0..4).map(|_| TrueClock::random(random)).collect()
     }
@@ -232,7 +234,7 @@ mod tests {
         for seed in 0..20 {
             let mut random = Seeded::new(seed);
             let chips = chips(&mut random);
-            // Chip 2 is only reached against the direction of its edge.
+            // Chip 2 is only reachable against the direction of its edge.
             let tree = graph(&chips, &[(0, 1), (2, 1), (2, 3)], &mut random).tree(0);
             assert_eq!((tree.parent(2), tree.parent(3), tree.parent(0)), (Some(1), Some(2), None));
             for (chip, to_root) in tree.chips() {

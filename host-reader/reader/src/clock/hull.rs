@@ -1,13 +1,13 @@
-//! Convex hulls of the two walls of a corridor, exactly, in integers.
+//! Convex hulls of the two walls of a corridor, in exact integer arithmetic.
 //!
-//! A line stays below every upper wall point if and only if it stays below
-//! their lower hull, and above every lower wall point if and only if it stays
-//! above their upper hull. Everything else is about a few hull corners.
+//! A line stays below every upper wall point if and only if it stays below their lower hull. It
+//! stays above every lower wall point if and only if it stays above their upper hull. The fit
+//! therefore needs only a few hull corners.
 
 use super::{Bracket, ClockError, Resolution};
 use std::cmp::Ordering;
 
-/// Coordinates stay below 2^60, so that every cross product fits 128 bits.
+/// Limit of coordinates: below 2^60 every cross product fits 128 bits.
 const SPAN_LIMIT: u64 = 1 << 60;
 
 /// A wall point relative to the corridor's base.
@@ -17,16 +17,16 @@ pub(super) struct Point {
     pub(super) y: i64,
 }
 
-/// The slope of the segment between two points, as an exact fraction.
+/// Slope of the segment between two points, as an exact fraction.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slope {
     dy: i64,
-    /// Positive.
+    /// Always positive.
     dx: i64,
 }
 
 impl Slope {
-    /// `from` must lie left of `to`.
+    /// Returns the slope from `from` to `to`; `from` must be left of `to`.
     pub(super) fn between(from: Point, to: Point) -> Self {
         Self { dy: to.y - from.y, dx: to.x - from.x }
     }
@@ -40,7 +40,7 @@ impl Slope {
         self.dy as f64 / self.dx as f64
     }
 
-    /// Height of the line of this slope through `on` above `point`.
+    /// Returns the height above `point` of the line with this slope through `on`.
     pub(super) fn height_above(self, on: Point, point: Point) -> f64 {
         let rise = i128::from(self.dy) * i128::from(point.x - on.x);
         let above = rise + i128::from(on.y - point.y) * i128::from(self.dx);
@@ -48,18 +48,18 @@ impl Slope {
     }
 }
 
-/// The hulls of both walls, each from left to right.
+/// Hulls of both walls, each ordered from left to right.
 pub(super) struct Walls {
     pub(super) base_cycles: u64,
     pub(super) base_units: i64,
-    /// Lower hull of the upper wall: slopes rise from left to right.
+    /// Lower hull of the upper wall; its slopes increase from left to right.
     pub(super) upper: Vec<Point>,
-    /// Upper hull of the lower wall: slopes fall from left to right.
+    /// Upper hull of the lower wall; its slopes decrease from left to right.
     pub(super) lower: Vec<Point>,
 }
 
 impl Walls {
-    /// Hulls of the brackets, widened by the clocks' resolution.
+    /// Computes the hulls of the brackets, widened by the resolution of the clocks.
     pub(super) fn new(brackets: &[Bracket], resolution: Resolution) -> Result<Self, ClockError> {
         let Some(first) = brackets.first() else {
             return Err(ClockError::TooFewSamples { needed: 2, found: 0 });
@@ -109,7 +109,7 @@ impl Post {
     }
 }
 
-/// Lower convex hull of points sorted by `x` (Andrew's monotone chain).
+/// Returns the lower convex hull of points sorted by `x` (Andrew's monotone chain).
 fn lower_hull(points: impl Iterator<Item = Point>) -> Vec<Point> {
     let mut hull: Vec<Point> = Vec::new();
     for point in points {

@@ -1,49 +1,46 @@
-//! Anchored lines from cycles to another clock, and how far off they can be.
+//! Anchored lines from cycles to another clock, and their maximum errors.
 //!
-//! A [`Line`] is `value(d) = value(anchor) + slope * (d - anchor)`. The
-//! difference is an integer, the slope is a binary fraction, so the product is
-//! exact in 128 bits: a counter at 10^13 or 2^60 cycles keeps the same
-//! sub-cycle accuracy as one that starts at zero.
+//! A [`Line`] is `value(d) = value(anchor) + slope * (d - anchor)`. The difference is an integer
+//! and the slope is a binary fraction, so the product is exact in 128 bits. A counter at 10^13 or
+//! 2^60 cycles therefore has the same sub-cycle accuracy as a counter that starts at zero.
 //!
-//! An [`ErrorBound`] says how far the true line can be from a given one. All
-//! true lines that samples allow form a convex polygon in (offset, slope), and
-//! at a fixed cycle the deviation is linear in (offset, slope), so its largest
-//! value is taken at a corner: the bound is the largest deviation over the
-//! corners. It is convex in the cycle, hence over an interval of cycles it is
-//! largest at one end.
+//! An [`ErrorBound`] is the maximum distance between a line and the true line. All lines consistent
+//! with the samples form a convex polygon in (offset, slope). At a fixed cycle the deviation is
+//! linear in (offset, slope), so its maximum is at a corner: the bound is the largest deviation
+//! over the corners. The bound is convex in the cycle, so over an interval of cycles it is largest
+//! at one end.
 //!
-//! Fitting lines to samples is not done here.
+//! This module does not fit lines to samples.
 
-/// Relative room left for rounding in a bound: 16 units in the last place.
+/// Relative margin for rounding in a bound: 16 units in the last place.
 const ROUNDING: f64 = 1.0 / (1u64 << 48) as f64;
 
-/// Slopes outside are no clock: 2^11 units per cycle, or cycles per unit.
+/// Limit of slopes: at most 2^11 units per cycle, or cycles per unit.
 ///
-/// The 53 bits of a slope above the lower limit end at bit 64 behind the
-/// point, so every slope inside is an exact binary fraction of 64 bits.
+/// At the lower limit the 53 bits of a slope end at fraction bit 64, so every slope within the
+/// limits is an exact binary fraction of 64 bits.
 const SLOPE_LIMIT: f64 = (1u64 << 11) as f64;
 
 /// 2^64, the scale of fractions.
 const FRACTION_SCALE: f64 = (1u128 << 64) as f64;
 
-/// A rising line from device cycles to units of another clock.
+/// An ascending line from device cycles to units of another clock.
 ///
-/// The units are nanoseconds when the other clock is the host's, and cycles
-/// when it is another chip's.
+/// The units are nanoseconds if the other clock is the host's, and cycles if it is another chip's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Line {
     anchor_cycles: u64,
     anchor_units: i64,
     slope: f64,
-    /// The slope as a whole number and 64 bits behind the point.
+    /// Integer part of the slope; 64 fraction bits follow in the next field.
     whole_slope: i64,
     fractional_slope: u64,
-    /// Fraction of the anchor beyond its whole units, 64 bits behind the point.
+    /// Fraction of a unit at the anchor, in units of 2^-64.
     anchor_fraction: u64,
 }
 
 impl Line {
-    /// The line through `anchor_units + anchor_fraction` at `anchor_cycles`.
+    /// Returns the line through `anchor_units + anchor_fraction` at `anchor_cycles`.
     ///
     /// `slope` is in units per cycle. Returns `None` if a number is not finite,
     /// if the slope is not between 2^-11 and 2^11, or if the fraction is not
@@ -71,37 +68,37 @@ impl Line {
         })
     }
 
-    /// Units per cycle.
+    /// Returns the slope, units per cycle.
     pub fn slope(&self) -> f64 {
         self.slope
     }
 
-    /// The cycle at which the line is anchored.
+    /// Returns the cycle of the anchor.
     pub fn anchor_cycles(&self) -> u64 {
         self.anchor_cycles
     }
 
-    /// The value at a cycle: whole units rounded down, and the rest in `0..1`.
+    /// Returns the value at a cycle: whole units, rounded down, and the fraction in `0..1`.
     ///
-    /// Saturates at the ends of `i64`.
+    /// Saturates at the limits of `i64`.
     pub fn at(&self, cycles: u64) -> (i64, f64) {
         let (whole, fraction) = self.at_wide(cycles);
         (saturate(whole), fraction)
     }
 
-    /// The value at a cycle, rounded to the nearest whole unit.
+    /// Returns the value at a cycle, rounded to the nearest whole unit.
     pub fn nearest(&self, cycles: u64) -> i64 {
         let (whole, rest) = self.exact_at(cycles);
         saturate(whole + i128::from(rest >> 63))
     }
 
-    /// Returns true if a cycle is so near that its value cannot leave `i64`.
+    /// Returns true if the value at a cycle certainly fits `i64`.
     pub(super) fn reaches(&self, cycles: u64) -> bool {
         self.cycles_from_anchor(cycles).unsigned_abs() < 1 << 50
             && self.anchor_units.unsigned_abs() < 1 << 62
     }
 
-    /// [`Self::nearest`] for a cycle that the line [reaches](Self::reaches).
+    /// Returns [`Self::nearest`] for a cycle that the line [reaches](Self::reaches).
     pub(super) fn nearest_within_reach(&self, cycles: u64) -> i64 {
         let distance = self.cycles_from_anchor(cycles);
         let product = i128::from(distance) * i128::from(self.fractional_slope)
@@ -111,9 +108,9 @@ impl Line {
         whole.wrapping_add(self.anchor_units)
     }
 
-    /// The line that undoes this one: from its units back to cycles.
+    /// Returns the inverse line: from units to cycles.
     ///
-    /// Returns `None` if the value at the anchor is out of range there.
+    /// Returns `None` if the value at the anchor is not a valid cycle.
     pub fn inverse(&self) -> Option<Self> {
         Self::through(
             self.anchor_units.cast_unsigned(),
@@ -123,26 +120,26 @@ impl Line {
         )
     }
 
-    /// This line followed by `outer`, which reads this one's units as cycles.
+    /// Composes this line with `outer`, whose cycles are this line's units.
     pub fn then(&self, outer: &Self) -> Option<Self> {
         let (whole, fraction) = outer.at(self.anchor_units.cast_unsigned());
         let fraction = fraction + outer.slope * self.anchor_fraction();
         Self::through(self.anchor_cycles, whole, fraction, self.slope * outer.slope)
     }
 
-    /// The same line in coordinates in which the counter reads `offset` more.
+    /// Returns the same line for a counter that reads `offset_cycles` more.
     pub fn with_counter_shifted(&self, offset_cycles: i64) -> Self {
         Self { anchor_cycles: self.anchor_cycles.wrapping_add_signed(offset_cycles), ..*self }
     }
 
-    /// How much this line lies above `other` at a cycle, in units.
+    /// Returns how far this line is above `other` at a cycle, in units.
     pub fn minus(&self, other: &Self, cycles: u64) -> f64 {
         let (mine, my_fraction) = self.at_wide(cycles);
         let (its, its_fraction) = other.at_wide(cycles);
         (mine - its) as f64 + (my_fraction - its_fraction)
     }
 
-    /// Signed cycles from the anchor, the only place where counters subtract.
+    /// Returns the signed cycles from the anchor. Only this function subtracts counters.
     pub(super) fn cycles_from_anchor(&self, cycles: u64) -> i64 {
         cycles.wrapping_sub(self.anchor_cycles).cast_signed()
     }
@@ -153,14 +150,14 @@ impl Line {
 
     fn at_wide(&self, cycles: u64) -> (i128, f64) {
         let (whole, rest) = self.exact_at(cycles);
-        // The last 2^-54 would round up to one.
+        // A fraction within 2^-54 of one would round up to one.
         (whole, (rest as f64 / FRACTION_SCALE).min(1.0 - f64::EPSILON))
     }
 
-    /// Whole units, and 64 bits behind the point; no rounding at all.
+    /// Returns whole units and 64 fraction bits, without rounding.
     fn exact_at(&self, cycles: u64) -> (i128, u64) {
         let distance = i128::from(self.cycles_from_anchor(cycles));
-        // 63 bits times 64 bits and one fraction: below 2^127.
+        // 63 bits times 64 bits, plus a fraction: below 2^127.
         let product =
             distance * i128::from(self.fractional_slope) + i128::from(self.anchor_fraction);
         let whole = distance * i128::from(self.whole_slope) + (product >> 64);
@@ -168,10 +165,10 @@ impl Line {
     }
 }
 
-/// How far one admissible line lies above the fitted one.
+/// Deviation of an admissible line above the fitted line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deviation {
-    /// At the anchor of the fitted line, units.
+    /// Deviation at the anchor of the fitted line, units.
     pub at_anchor: f64,
     /// Change per cycle, units per cycle.
     pub per_cycle: f64,
@@ -183,9 +180,9 @@ impl Deviation {
     }
 }
 
-/// How far the true clock can be from a line, at any cycle.
+/// Maximum distance between a line and the true clock, for any cycle.
 ///
-/// A sum of independent parts, one per fit that the line was composed of.
+/// A sum of independent parts, one for each fit in the composition of the line.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ErrorBound {
     constant: f64,
@@ -193,22 +190,22 @@ pub struct ErrorBound {
 }
 
 impl ErrorBound {
-    /// The same bound everywhere, units.
+    /// Returns a bound that is the same at all cycles, units.
     pub fn constant(units: f64) -> Self {
         Self { constant: units, parts: Vec::new() }
     }
 
-    /// No promise at all: the bound is infinite.
+    /// Returns an infinite bound: nothing is known.
     pub fn unknown() -> Self {
         Self::constant(f64::INFINITY)
     }
 
-    /// The largest deviation over the corners of a polygon of lines.
+    /// Returns the bound from the corners of a polygon of lines: their largest deviation.
     pub fn from_corners(corners: Vec<Deviation>) -> Self {
         Self { constant: 0.0, parts: vec![corners] }
     }
 
-    /// The bound at a distance from the line's anchor, units.
+    /// Returns the bound at a distance from the line's anchor, units.
     fn at(&self, cycles_from_anchor: f64) -> f64 {
         let largest = |corners: &Vec<Deviation>| {
             corners.iter().map(|corner| corner.at(cycles_from_anchor).abs()).fold(0.0, f64::max)
@@ -216,7 +213,7 @@ impl ErrorBound {
         self.constant + self.parts.iter().map(largest).sum::<f64>()
     }
 
-    /// The most by which the true slope can differ, units per cycle.
+    /// Returns the maximum error of the slope, units per cycle.
     fn slope_bound(&self) -> f64 {
         let largest = |corners: &Vec<Deviation>| {
             corners.iter().map(|corner| corner.per_cycle.abs()).fold(0.0, f64::max)
@@ -224,7 +221,7 @@ impl ErrorBound {
         self.parts.iter().map(largest).sum()
     }
 
-    /// Each deviation moved to a new anchor and rescaled.
+    /// Returns the bound with each deviation changed and then scaled by `factor`.
     fn mapped(&self, factor: f64, change: impl Fn(&Deviation) -> Deviation) -> Self {
         let scale = |corner: &Deviation| {
             let Deviation { at_anchor, per_cycle } = change(corner);
@@ -243,7 +240,7 @@ impl ErrorBound {
     }
 }
 
-/// A line together with the promise how far the truth can be from it.
+/// A line with its error bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoundedLine {
     line: Line,
@@ -251,51 +248,50 @@ pub struct BoundedLine {
 }
 
 impl BoundedLine {
-    /// Joins a line and its bound, which is relative to the line's anchor.
+    /// Combines a line with a bound that is relative to the line's anchor.
     pub fn new(line: Line, bound: ErrorBound) -> Self {
         Self { line, bound }
     }
 
-    /// The map `units = scale * cycles + shift`, off by at most `bound_units`.
+    /// Returns the map `units = scale * cycles + shift`, with a maximum error of `bound_units`.
     ///
-    /// The inverse of such a map has shift `-shift / scale`. Returns `None`
-    /// if the numbers are no clock map.
+    /// The inverse of such a map has shift `-shift / scale`. Returns `None` if the numbers do not
+    /// describe a clock.
     ///
     /// # Compatibility
     ///
-    /// The form of upstream's device-to-device pairs (`profiler.cpp`,
-    /// `setShift`); upstream stores `-shift` for the reverse direction, which
-    /// is right only for equal frequencies.
+    /// The form of TT-Metal's device-to-device pairs (`profiler.cpp`, `setShift`). TT-Metal stores
+    /// `-shift` for the reverse direction, which is right only for equal frequencies.
     pub fn from_scale_and_shift(scale: f64, shift: f64, bound_units: f64) -> Option<Self> {
         let line = Line::through(0, 0, shift, scale)?;
         Some(Self::new(line, ErrorBound::constant(bound_units)))
     }
 
-    /// The line without its bound.
+    /// Returns the line without its bound.
     pub fn line(&self) -> &Line {
         &self.line
     }
 
-    /// How far the truth can be from the line at this cycle, units.
+    /// Returns the maximum error of the line at this cycle, units.
     pub fn bound_at(&self, cycles: u64) -> f64 {
         let distance = self.line.cycles_from_anchor(cycles) as f64;
         self.bound.at(distance) + ROUNDING * (1.0 + (self.line.slope * distance).abs())
     }
 
-    /// Value at cycle zero as one number, units; upstream's `shift`.
+    /// Returns the value at cycle zero as one number, units: TT-Metal's `shift`.
     ///
-    /// Loses the digits that anchoring keeps; for display and CSV only.
+    /// It has less precision than the anchored form; for display and CSV only.
     pub fn shift(&self) -> f64 {
         let (whole, fraction) = self.line.at_wide(0);
         whole as f64 + fraction
     }
 
-    /// The map in the other direction, with its bound in cycles.
+    /// Returns the inverse map, with its bound in cycles.
     pub fn inverse(&self) -> Option<Self> {
         let line = self.line.inverse()?;
         let slope = self.line.slope;
-        // The truth is at most bound(x) away in units at the true x, and x is
-        // off itself by what is asked for: hence the slope's own error below.
+        // At the true cycle x the error is at most bound(x) units. The computed cycle differs from
+        // x by the bound sought here, so the slope's error enters too.
         let steepest = slope - self.bound.slope_bound();
         if steepest <= 0.0 {
             return Some(Self::new(line, ErrorBound::unknown()));
@@ -308,7 +304,7 @@ impl BoundedLine {
         Some(Self::new(line, bound))
     }
 
-    /// This map followed by `outer`: the bounds add up, scaled to its units.
+    /// Composes this map with `outer`: the bounds add up, scaled to the units of `outer`.
     pub fn then(&self, outer: &Self) -> Option<Self> {
         let line = self.line.then(&outer.line)?;
         let inner = self.bound.mapped(outer.line.slope + outer.bound.slope_bound(), |c| *c);
@@ -322,9 +318,9 @@ impl BoundedLine {
         Some(Self::new(line, inner.plus(moved)))
     }
 
-    /// The same map for a counter that reads `offset_cycles` more.
+    /// Returns the same map for a counter that reads `offset_cycles` more.
     ///
-    /// `bound_cycles` is how far the offset itself may be off.
+    /// `bound_cycles` is the maximum error of the offset.
     pub fn with_counter_shifted(&self, offset_cycles: i64, bound_cycles: f64) -> Self {
         let steepest = self.line.slope + self.bound.slope_bound();
         let mut bound = self.bound.clone();
@@ -333,7 +329,7 @@ impl BoundedLine {
     }
 }
 
-/// A number as what is below it and 64 bits behind the point.
+/// Splits a number into its integer part, rounded down, and 64 fraction bits.
 #[expect(clippy::cast_possible_truncation, reason = "callers keep it below 2^52")]
 fn split(value: f64) -> (i64, u64) {
     let whole = value.floor();
@@ -363,7 +359,7 @@ mod tests {
         Line::through(anchor_cycles, anchor_units, fraction, slope).unwrap()
     }
 
-    /// A line with two corners that mirror each other.
+    /// Returns a line with two corners of opposite sign.
     fn bounded(line: Line, at_anchor: f64, per_cycle: f64) -> BoundedLine {
         let corners = [1.0, -1.0]
             .map(|s| Deviation { at_anchor: s * at_anchor, per_cycle: s * per_cycle })
@@ -446,7 +442,7 @@ mod tests {
             let cycles = 10_000_000_000u64.wrapping_add_signed(distance);
             let inner = bounded(line(10_000_000_000, 7_000_000, 0.5, 0.74), at_anchor, per_cycle);
             let outer = bounded(line(0, -9_000, 0.25, 1.35), at_anchor / 3.0, per_cycle);
-            // The truths: lines between the corners, in doubles.
+            // The true lines: lines between the corners, in doubles.
             let inner_error = share * (at_anchor + per_cycle * distance as f64);
             let (whole, fraction) = inner.line().at(cycles);
             let true_whole = whole as f64 + fraction + inner_error;
@@ -457,7 +453,7 @@ mod tests {
             let error = value as f64 + rest - true_value;
             prop_assert!(error.abs() <= both.bound_at(cycles) + 1e-4, "{error}");
 
-            // Where the true inner clock shows `shown`, the counter is `cycles`.
+            // When the true inner clock shows `shown`, the counter reads `cycles`.
             let shown = true_whole.floor();
             let whole_units = split(shown).0.cast_unsigned();
             let back = inner.inverse().unwrap();

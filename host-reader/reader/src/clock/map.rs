@@ -1,8 +1,8 @@
-//! From a tile's cycles to host time and back: the map everything else uses.
+//! Maps a tile's cycles to host time and back; all other modules use this map.
 //!
-//! One clock per chip, one origin per tile. A [`TileClock`] is looked up once
-//! per lane of markers; converting a marker then is a multiplication and a
-//! shift. Where the clocks and origins come from is not decided here.
+//! There is one clock per chip and one origin per tile. A [`TileClock`] is looked up once per lane
+//! of markers. Converting a marker then takes one multiplication and one shift. Other modules
+//! determine the clocks and origins.
 
 use super::{ChipTree, ClockError, PiecewiseClock, Tile, TileOrigin};
 use std::collections::BTreeMap;
@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 pub struct HostTime {
     /// Whole nanoseconds of the host clock, rounded down.
     pub ns: i64,
-    /// The rest, in `0..1` nanoseconds.
+    /// Fraction of a nanosecond, in `0..1`.
     pub fraction_ns: f64,
-    /// How far the true time may be away, nanoseconds.
+    /// Maximum error of the time, nanoseconds.
     pub bound_ns: f64,
 }
 
@@ -23,13 +23,13 @@ pub struct HostTime {
 pub struct DeviceTime {
     /// Whole cycles, rounded down.
     pub cycles: u64,
-    /// The rest, in `0..1` cycles.
+    /// Fraction of a cycle, in `0..1`.
     pub fraction_cycles: f64,
-    /// How far the true counter value may be away, cycles.
+    /// Maximum error of the counter value, cycles.
     pub bound_cycles: f64,
 }
 
-/// All clocks of a mesh, tied to the host's.
+/// All clocks of a mesh, mapped to the host's clock.
 ///
 /// # Examples
 ///
@@ -56,7 +56,7 @@ pub struct ClockMap {
     chips: BTreeMap<u32, ChipClock>,
 }
 
-/// One chip's reference clock and its tiles' own.
+/// The reference clock of a chip and the clocks of its tiles.
 #[derive(Debug, Clone, PartialEq)]
 struct ChipClock {
     reference: PiecewiseClock,
@@ -64,7 +64,7 @@ struct ChipClock {
     other_tiles: Option<TileEntry>,
 }
 
-/// A tile's origin and what it makes of the chip's clock.
+/// A tile's origin and the resulting clock of the tile.
 #[derive(Debug, Clone, PartialEq)]
 struct TileEntry {
     origin: TileOrigin,
@@ -79,14 +79,14 @@ impl ChipClock {
 }
 
 impl ClockMap {
-    /// A map that knows no chip.
+    /// Returns a map without chips.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The chips of a tree, given the clock of its root.
+    /// Builds a map for the chips of a tree, given the clock of the tree's root.
     ///
-    /// Each chip's bound is the root's plus what the edges on its path add.
+    /// Each chip's bound is the root's bound plus the bounds of the edges on its path.
     pub fn from_tree(root: &PiecewiseClock, tree: &ChipTree) -> Self {
         let mut map = Self::new();
         for (chip, to_root) in tree.chips() {
@@ -97,15 +97,15 @@ impl ClockMap {
         map
     }
 
-    /// Sets a chip's reference clock, in nanoseconds of the host.
+    /// Sets a chip's reference clock, which maps to nanoseconds of the host.
     ///
-    /// Forgets the chip's origins, which were relative to the old clock.
+    /// Removes the chip's origins, since they were relative to the old clock.
     pub fn insert_chip(&mut self, chip: u32, reference: PiecewiseClock) {
         self.chips.insert(chip, ChipClock { reference, tiles: BTreeMap::new(), other_tiles: None });
     }
 
-    /// Sets a tile's origin; `false` if its chip is unknown or the origin
-    /// cannot be expressed.
+    /// Sets a tile's origin; returns `false` if its chip is unknown or the resulting clock cannot
+    /// be represented.
     #[must_use = "a tile without an origin converts to nothing"]
     pub fn insert_origin(&mut self, tile: Tile, origin: TileOrigin) -> bool {
         let Some(chip) = self.chips.get_mut(&tile.chip) else { return false };
@@ -114,10 +114,10 @@ impl ClockMap {
         true
     }
 
-    /// Sets the origin of every tile of a chip that has none of its own.
+    /// Sets the origin for all tiles of a chip that have no origin of their own.
     ///
-    /// Without it such tiles convert to nothing, because a wrong epoch is off
-    /// by minutes, not by nanoseconds.
+    /// Without a default such tiles are not converted, because a wrong epoch gives errors of
+    /// minutes, not of nanoseconds.
     #[must_use = "a tile without an origin converts to nothing"]
     pub fn insert_default_origin(&mut self, chip: u32, origin: TileOrigin) -> bool {
         let Some(chip) = self.chips.get_mut(&chip) else { return false };
@@ -125,26 +125,26 @@ impl ClockMap {
         chip.other_tiles.is_some()
     }
 
-    /// The chips with a clock, ascending.
+    /// Iterates over the chips with a clock, in ascending order.
     pub fn chips(&self) -> impl Iterator<Item = u32> + '_ {
         self.chips.keys().copied()
     }
 
-    /// The tile's clock, or `None` if its chip or its origin is unknown.
+    /// Returns the tile's clock, or `None` if its chip or its origin is unknown.
     pub fn tile(&self, tile: Tile) -> Option<TileClock<'_>> {
         let chip = self.chips.get(&tile.chip)?;
         let entry = chip.tiles.get(&tile).or(chip.other_tiles.as_ref())?;
         Some(TileClock { origin: &entry.origin, clock: &entry.clock, reference: &chip.reference })
     }
 
-    /// Host time of one counter value, with its bound.
+    /// Converts one counter value to host time, with its bound.
     ///
     /// For more than a few values of one tile use [`Self::tile`].
     pub fn to_host_ns(&self, tile: Tile, cycles: u64) -> Option<HostTime> {
         Some(self.tile(tile)?.to_host_ns(cycles))
     }
 
-    /// Counter value of a tile at a host time, with its bound.
+    /// Converts a host time to a tile's counter value, with its bound.
     pub fn to_device_cycles(&self, tile: Tile, host_ns: i64) -> Option<DeviceTime> {
         Some(self.tile(tile)?.to_device_cycles(host_ns))
     }
@@ -159,30 +159,30 @@ pub struct TileClock<'a> {
 }
 
 impl TileClock<'_> {
-    /// Host time of a counter value, with its bound.
+    /// Converts a counter value to host time, with its bound.
     pub fn to_host_ns(&self, cycles: u64) -> HostTime {
         let (ns, fraction_ns) = self.clock.at(cycles);
         HostTime { ns, fraction_ns, bound_ns: self.clock.bound_at(cycles) }
     }
 
-    /// Counter value at a host time, with its bound.
+    /// Converts a host time to a counter value, with its bound.
     pub fn to_device_cycles(&self, host_ns: i64) -> DeviceTime {
         let (cycles, fraction_cycles, bound_cycles) = self.clock.cycles_at(host_ns);
         DeviceTime { cycles, fraction_cycles, bound_cycles }
     }
 
-    /// The frequency at a counter value, GHz.
+    /// Returns the frequency at a counter value, GHz.
     pub fn frequency_ghz(&self, cycles: u64) -> f64 {
         self.clock.line_at(cycles).line().slope().recip()
     }
 
     /// Writes host times, rounded to whole nanoseconds, into `host_ns`.
     ///
-    /// Returns one bound for all of them: the largest, rounding included.
+    /// Returns the largest bound of the values, including rounding.
     ///
     /// # Errors
     ///
-    /// [`ClockError::LengthMismatch`] unless both slices are equally long.
+    /// [`ClockError::LengthMismatch`] unless both slices have the same length.
     pub fn convert(&self, cycles: &[u64], host_ns: &mut [i64]) -> Result<f64, ClockError> {
         require_equal(cycles.len(), host_ns.len())?;
         let Some((first, last)) = range(cycles) else { return Ok(0.0) };
@@ -197,12 +197,12 @@ impl TileClock<'_> {
 
     /// Writes host times since `epoch_ns`, with their fractions, into `host_ns`.
     ///
-    /// Doubles keep a thousandth of a nanosecond for an hour around the epoch.
-    /// Returns one bound for all of them: the largest.
+    /// Doubles are precise to a thousandth of a nanosecond within an hour of the epoch. Returns the
+    /// largest bound of the values.
     ///
     /// # Errors
     ///
-    /// [`ClockError::LengthMismatch`] unless both slices are equally long.
+    /// [`ClockError::LengthMismatch`] unless both slices have the same length.
     pub fn convert_since(
         &self,
         epoch_ns: i64,
@@ -218,10 +218,10 @@ impl TileClock<'_> {
         Ok(self.clock.bound_over(first, last))
     }
 
-    /// The reading of the chip's reference clock at this tile's counter value.
+    /// Converts this tile's counter value to a reading of the chip's reference clock.
     ///
-    /// Figures that compare tiles of one chip use this: an origin measured on
-    /// the chip is exact there, while host time carries half a ping.
+    /// Use it to compare tiles of one chip. An origin measured on the chip is exact for this clock,
+    /// while host time has an error of half a ping.
     pub fn to_reference_cycles(&self, cycles: u64) -> DeviceTime {
         match *self.origin {
             TileOrigin::Offset { cycles: offset, bound_cycles } => DeviceTime {
@@ -233,7 +233,7 @@ impl TileClock<'_> {
         }
     }
 
-    /// Detour over the host for a tile that is only tied to it.
+    /// Converts via the host's clock, for a tile whose origin is a direct map to the host.
     fn reference_by_host(&self, cycles: u64) -> DeviceTime {
         let (ns, fraction_ns) = self.clock.at(cycles);
         let (whole, fraction, bound) = self.reference.cycles_at(ns);
@@ -247,9 +247,9 @@ impl TileClock<'_> {
     }
 }
 
-/// The first and the last of some counter values in the order of time.
+/// Returns the first and the last of some counter values in the order of time.
 ///
-/// Taken over distances, so that a counter that wraps midway stays in order.
+/// The order is by distances, so a counter that wraps midway keeps its order.
 fn range(cycles: &[u64]) -> Option<(u64, u64)> {
     let &base = cycles.first()?;
     let distances = cycles.iter().map(|&cycles| cycles.wrapping_sub(base).cast_signed());
@@ -287,7 +287,7 @@ mod tests {
         BoundedLine::new(line, ErrorBound::constant(bound_ns))
     }
 
-    /// 1.6 ns per cycle up to cycle 1000, 0.8 from there.
+    /// Returns a clock with 1.6 ns per cycle up to cycle 1000, then 0.8 ns per cycle.
     fn stepped() -> PiecewiseClock {
         let split = Split { cycles: 1000, earliest_cycles: 1000, latest_cycles: 1000 };
         let lines = vec![bounded(0, 7000, 1.6, 40.0), bounded(1000, 8600, 0.8, 40.0)];

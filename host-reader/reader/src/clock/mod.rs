@@ -1,39 +1,38 @@
-//! Clock synchronisation: from cycles of a tile to nanoseconds of the host.
+//! Clock synchronisation: maps cycles of a tile to nanoseconds of the host.
 //!
 //! # Which file answers which question
 //!
 //! | question | module item |
 //! |---|---|
 //! | what was measured, in which units? | [`TwoWayPing`], [`OneWaySession`], [`EthernetPing`] |
-//! | which line fits these pings, and how wrong can it be? | [`CorridorFit`] |
-//! | what would upstream have fitted? | [`Regression`] |
-//! | which line fits one-way stamps, if not upstream's? | [`EnvelopeFit`] |
+//! | which line fits these pings, and what is its maximum error? | [`CorridorFit`] |
+//! | what would TT-Metal have fitted? | [`Regression`] |
+//! | which line fits one-way stamps better than TT-Metal's? | [`EnvelopeFit`] |
 //! | did the frequency change in the window, and when? | [`SteppedFit`] |
 //! | what is the offset of this tile's counter? | [`TileOrigin`] |
 //! | how do the clocks of several chips relate? | [`ChipGraph`], [`ChipTree`] |
-//! | what time was it on the host? | [`ClockMap`], [`TileClock`] |
-//! | how far is the clock of the day ahead of the host's own? | [`DayOffset`] |
-//! | what does `sync_device_info.csv` hold? | [`SyncCsv`] |
+//! | which host time belongs to a cycle? | [`ClockMap`], [`TileClock`] |
+//! | what is the offset of the time of day from the host's own clock? | [`DayOffset`] |
+//! | what does `sync_device_info.csv` contain? | [`SyncCsv`] |
 //!
 //! # The mathematics in a few lines
 //!
-//! A ping brackets a counter reading `d_i` between host times `t0_i` and
-//! `t1_i`, so the true map `g` obeys `t0_i <= g(d_i) <= t1_i` whatever delayed
-//! the ping. If `g` is a line, it is one of the polygon `P` of lines that obey
-//! all brackets. The fit `f` is the line with the largest margin to all
-//! brackets. For any `d`, `|f(d) - g(d)| <= max over p in P of |f(d) - p(d)|`,
-//! and since `p(d)` is linear in the line's two parameters this maximum is
-//! taken at a corner of `P`. Corners are few (they come from the convex hulls
-//! of the bracket ends), so the bound is exact, cheap and needs no model of
-//! the noise. Composition adds bounds, an inverse divides them by the slope.
+//! A ping brackets a counter reading `d_i` between host times `t0_i` and `t1_i`. So the true map
+//! `g` satisfies `t0_i <= g(d_i) <= t1_i`, whatever delayed the ping. If `g` is a line, it is in
+//! the polygon `P` of all lines that satisfy all brackets. The fit `f` is the line with the largest
+//! margin to all brackets. For any `d`, `|f(d) - g(d)| <= max over p in P of |f(d) - p(d)|`. Since
+//! `p(d)` is linear in the line's two parameters, this maximum is at a corner of `P`. There are few
+//! corners (they come from the convex hulls of the bracket ends), so the bound is exact, cheap and
+//! needs no noise model. Composing two maps adds their bounds; inverting a map divides its bound by
+//! the slope.
 //!
-//! If no line obeys all brackets, `g` was no line: the window is cut into the
-//! fewest pieces that have one each.
+//! If no line satisfies all brackets, `g` is not a line. The window is then cut into the smallest
+//! number of pieces with one line each.
 //!
-//! # What is not done here
+//! # Out of scope
 //!
-//! No device is read, no file is written, no thread sleeps: samples come in,
-//! maps come out. Repairing torn or wrapped marker timestamps is the decoder's.
+//! This module reads no device, writes no file and does not sleep: its input is samples, its output
+//! is maps. The decoder corrects torn or wrapped marker timestamps.
 //!
 #![doc = include_str!("accuracy.md")]
 #![allow(

@@ -1,9 +1,8 @@
 //! Offset of a tile's counter from its chip's reference clock.
 //!
-//! All Tensix tiles of a chip tick on one clock but started at different
-//! instants: one slope per chip, one origin per tile. An origin comes from
-//! exact counter differences (measured over the NoC) or from a burst of host
-//! pings that borrows the chip's slope.
+//! All Tensix tiles of a chip run on one clock, but their counters started at different instants. A
+//! chip therefore has one slope, and each tile has its own origin. An origin comes from exact
+//! counter differences (measured over the NoC), or from a burst of host pings and the chip's slope.
 
 use super::{
     BoundedLine, Bracket, ClockError, CorridorFit, Deviation, ErrorBound, Line, PiecewiseClock,
@@ -14,35 +13,35 @@ use super::{
 /// The origin of one tile or clock domain.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TileOrigin {
-    /// The tile's counter reads `cycles` more than the chip's reference clock.
+    /// Constant difference between the tile's counter and the chip's reference clock.
     Offset {
         /// Tile counter minus reference counter at the same instant, cycles.
         cycles: i64,
-        /// How far `cycles` may be off, cycles.
+        /// Maximum error of `cycles`, cycles.
         bound_cycles: f64,
     },
-    /// The tile's counter has been tied to the host directly.
+    /// Direct map from the tile's counter to the host's clock.
     Line(BoundedLine),
 }
 
 impl TileOrigin {
-    /// The tile shares the reference clock's epoch.
+    /// Origin of a tile with the same epoch as the reference clock.
     ///
     /// # Compatibility
     ///
-    /// Upstream's classic profiler assumes this of all tiles of a chip; on
-    /// silicon offsets of 10^9 to 10^13 cycles have been seen.
+    /// TT-Metal's classic profiler assumes this for all tiles of a chip. Measured offsets on
+    /// silicon are 10^9 to 10^13 cycles.
     pub const SHARED: Self = Self::Offset { cycles: 0, bound_cycles: 0.0 };
 
-    /// Ties a tile to the host by its own pings and the chip's slope.
+    /// Ties a tile to the host by the tile's own pings and the chip's slope.
     ///
-    /// The bound holds because the tile's true slope is the chip's, hence
-    /// within the chip's slope interval, and the tile's line obeys the tile's
-    /// brackets. Suits a chip whose frequency was constant.
+    /// Suitable for a chip with a constant frequency. The bound is valid for two reasons: the
+    /// tile's true slope is the chip's slope, hence within the chip's slope interval, and the
+    /// tile's line passes all brackets of the tile.
     ///
     /// # Errors
     ///
-    /// [`ClockError::Infeasible`] if the tile does not tick like the chip;
+    /// [`ClockError::Infeasible`] if the tile does not run at the chip's frequency;
     /// [`ClockError::TooFewSamples`] without a ping.
     pub fn from_pings<B: Copy + Into<Bracket>>(
         chip: &CorridorFit,
@@ -63,14 +62,14 @@ impl TileOrigin {
         room.line(slope, &rooms).map(Self::Line)
     }
 
-    /// Measures a tile's offset by pings against a clock of any shape.
+    /// Measures a tile's offset by pings, given the chip's clock, which may have frequency steps.
     ///
-    /// Works across frequency steps too, at the price of a wider bound: the
-    /// chip's own bound counts twice.
+    /// The bound is wider than that of [`Self::from_pings`], since it contains the chip's bound
+    /// twice.
     ///
     /// # Errors
     ///
-    /// [`ClockError::Infeasible`] if no offset explains all pings;
+    /// [`ClockError::Infeasible`] if no offset is consistent with all pings;
     /// [`ClockError::TooFewSamples`] without a ping.
     pub fn offset_from_pings<B: Copy + Into<Bracket>>(
         chip: &PiecewiseClock,
@@ -95,7 +94,7 @@ impl TileOrigin {
         })
     }
 
-    /// The tile's clock, given its chip's.
+    /// Returns the tile's clock for a given chip clock.
     pub(super) fn applied_to(&self, chip: &PiecewiseClock) -> Option<PiecewiseClock> {
         match self {
             Self::Offset { cycles, bound_cycles } => {
@@ -106,7 +105,7 @@ impl TileOrigin {
     }
 }
 
-/// Room for the offset of a line of given slope between the two walls.
+/// Interval between the two walls for the offset of a line with a given slope.
 struct OffsetRoom {
     walls: Walls,
 }
@@ -124,8 +123,8 @@ impl OffsetRoom {
         edges.map(|edge| Slope::between(edge[0], edge[1]).value())
     }
 
-    /// The line in the middle of the room at `slope`, and the deviation of
-    /// every corner of the rooms from it.
+    /// Returns the line in the middle of the interval at `slope`, with its deviations from the
+    /// corners of all `rooms`.
     fn line(&self, slope: f64, rooms: &[(f64, (f64, f64))]) -> Result<BoundedLine, ClockError> {
         let (low, high) = self.at(slope);
         let offset = f64::midpoint(low, high);
@@ -141,7 +140,7 @@ impl OffsetRoom {
     }
 }
 
-/// The offsets that one ping allows: a whole base, and an interval around it.
+/// Returns the offsets that one ping allows: an integer base and an interval around it.
 fn offset_interval(
     chip: &PiecewiseClock,
     ping: Bracket,

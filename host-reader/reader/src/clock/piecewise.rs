@@ -1,12 +1,12 @@
-//! A clock as a chain of lines, one per stretch of constant frequency.
+//! A clock as a sequence of lines, one per interval of constant frequency.
 //!
-//! Between two stretches the instant of the change is only known to lie in a
-//! zone. Inside it the truth follows one neighbour or the other, so the bound
-//! covers both. Finding the stretches is not done here.
+//! The instant of a frequency change is only known to be in a zone. Inside the zone the true clock
+//! follows one of the two neighbouring lines, so the bound covers both. This module does not search
+//! for the changes.
 
 use super::{BoundedLine, Line};
 
-/// Where one line ends and the next begins.
+/// Boundary between two lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
     /// First cycle that the next line converts.
@@ -17,7 +17,7 @@ pub struct Split {
     pub latest_cycles: u64,
 }
 
-/// A map from a counter to another clock, made of one line or several.
+/// A map from a counter to another clock, made of one or several lines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PiecewiseClock {
     lines: Vec<BoundedLine>,
@@ -26,15 +26,15 @@ pub struct PiecewiseClock {
 }
 
 impl PiecewiseClock {
-    /// A clock of constant frequency; `None` if the line cannot be inverted.
+    /// Returns a clock of constant frequency; `None` if the line cannot be inverted.
     pub fn constant(line: BoundedLine) -> Option<Self> {
         Self::new(vec![line], Vec::new())
     }
 
-    /// Joins lines at splits, which must be in ascending order.
+    /// Joins lines at splits.
     ///
-    /// Returns `None` unless there is one line more than splits, the splits
-    /// ascend, each lies in its own zone, and every line can be inverted.
+    /// Returns `None` unless there is one more line than splits, the splits are in ascending order,
+    /// each split is in its own zone, and every line can be inverted.
     pub fn new(lines: Vec<BoundedLine>, splits: Vec<Split>) -> Option<Self> {
         let base = splits.first().map_or(0, |first| first.cycles);
         let ascending = splits.is_sorted_by_key(|s| signed(s.cycles, base));
@@ -48,27 +48,27 @@ impl PiecewiseClock {
         Some(Self { lines, inverses, splits })
     }
 
-    /// The lines in the order of time.
+    /// Returns the lines, ordered by time.
     pub fn lines(&self) -> &[BoundedLine] {
         &self.lines
     }
 
-    /// Where the lines meet.
+    /// Returns the boundaries between the lines.
     pub fn splits(&self) -> &[Split] {
         &self.splits
     }
 
-    /// The line that converts a cycle.
+    /// Returns the line that converts a cycle.
     pub fn line_at(&self, cycles: u64) -> &BoundedLine {
         &self.lines[self.index_at(cycles)]
     }
 
-    /// The value at a cycle, whole units rounded down and the rest.
+    /// Returns the value at a cycle: whole units, rounded down, and the fraction.
     pub fn at(&self, cycles: u64) -> (i64, f64) {
         self.line_at(cycles).line().at(cycles)
     }
 
-    /// How far the truth can be from [`Self::at`], units.
+    /// Returns the maximum error of [`Self::at`], units.
     pub fn bound_at(&self, cycles: u64) -> f64 {
         let index = self.index_at(cycles);
         let before = index.checked_sub(1).map(|split| self.zone_bound(cycles, split, split));
@@ -77,10 +77,10 @@ impl PiecewiseClock {
         own.max(before.unwrap_or(0.0)).max(after.unwrap_or(0.0))
     }
 
-    /// The largest bound in a range of cycles, ends included, units.
+    /// Returns the largest bound in a range of cycles, ends included, units.
     ///
-    /// Within a stretch and within a zone the bound is convex, so only the ends
-    /// of the range and of what the splits cut out of it can be the largest.
+    /// Within an interval and within a zone the bound is convex. So only the ends of the range and
+    /// the ends of the intervals and zones inside it are evaluated.
     pub fn bound_over(&self, first_cycles: u64, last_cycles: u64) -> f64 {
         let is_inside =
             |&cycles: &u64| signed(cycles, first_cycles) >= 0 && signed(last_cycles, cycles) >= 0;
@@ -95,26 +95,26 @@ impl PiecewiseClock {
             .fold(0.0, f64::max)
     }
 
-    /// The cycle at which the clock shows `units`: whole, rest, and bound.
+    /// Returns the cycle at which the clock shows `units`: whole cycles, fraction and bound.
     pub fn cycles_at(&self, units: i64) -> (u64, f64, f64) {
-        // On a gap both sides may claim or disclaim the instant; the earlier
-        // line wins up to its split.
+        // At a gap both lines or neither may contain the instant; the earlier line applies up to
+        // its split.
         let has_ended = |split: &Split, line: &BoundedLine| line.line().at(split.cycles).0 <= units;
         let index =
             self.splits.iter().zip(&self.lines).take_while(|(s, l)| has_ended(s, l)).count();
         let inverse = &self.inverses[index];
         let (cycles, rest) = inverse.line().at(units.cast_unsigned());
         let cycles = cycles.cast_unsigned();
-        // Inside a zone the bound is larger than the line's own by a factor,
-        // and the inverse's is then larger by the same one.
+        // Inside a zone the bound is larger than the line's own by a factor. The bound of the
+        // inverse grows by the same factor.
         let factor = self.bound_at(cycles) / self.lines[index].bound_at(cycles);
         let bound = inverse.bound_at(units.cast_unsigned());
         (cycles, rest, if factor > 1.0 { bound * factor } else { bound })
     }
 
-    /// This clock for a counter that reads `offset_cycles` more.
+    /// Returns this clock for a counter that reads `offset_cycles` more.
     ///
-    /// `bound_cycles` is how far the offset itself may be off.
+    /// `bound_cycles` is the maximum error of the offset.
     pub fn with_counter_shifted(&self, offset_cycles: i64, bound_cycles: f64) -> Option<Self> {
         let shifted = |cycles: u64| cycles.wrapping_add_signed(offset_cycles);
         let move_line = |line: &BoundedLine| line.with_counter_shifted(offset_cycles, bound_cycles);
@@ -127,7 +127,7 @@ impl PiecewiseClock {
         Self::new(lines, self.splits.iter().map(move_split).collect())
     }
 
-    /// The clock of a counter that `inner` maps to this clock's counter.
+    /// Composes two maps: `inner` maps another counter to this clock's counter.
     pub fn after(&self, inner: &BoundedLine) -> Option<Self> {
         let back = inner.inverse()?;
         let move_line = |line: &BoundedLine| inner.then(line);
@@ -141,11 +141,11 @@ impl PiecewiseClock {
     }
 
     pub(super) fn index_at(&self, cycles: u64) -> usize {
-        // Usually there is one line and nothing to look for.
+        // Usually there is only one line and the search ends at once.
         self.splits.partition_point(|split| signed(cycles, split.cycles) >= 0)
     }
 
-    /// Bound at a cycle if the truth may still, or already, be on `other`.
+    /// Returns the bound at a cycle where the true clock may still, or already, follow `other`.
     fn zone_bound(&self, cycles: u64, split: usize, other: usize) -> f64 {
         let Split { earliest_cycles, latest_cycles, .. } = self.splits[split];
         if signed(cycles, earliest_cycles) < 0 || signed(cycles, latest_cycles) > 0 {
@@ -156,7 +156,7 @@ impl PiecewiseClock {
         gap + other.bound_at(cycles)
     }
 
-    /// The one line of a clock of constant frequency.
+    /// Returns the only line of a clock of constant frequency.
     pub(super) fn only_line(&self) -> Option<&Line> {
         match &self.lines[..] {
             [line] => Some(line.line()),
@@ -165,12 +165,12 @@ impl PiecewiseClock {
     }
 }
 
-/// Counter difference, right as long as it is below 2^63 cycles.
+/// Returns the difference of two counters; correct below 2^63 cycles.
 fn signed(cycles: u64, base: u64) -> i64 {
     cycles.wrapping_sub(base).cast_signed()
 }
 
-/// A cycle seen through `map`, moved outwards by `sign` bounds.
+/// Maps a cycle through `map` and moves the result outwards by `sign` bounds.
 #[expect(clippy::cast_possible_truncation, reason = "the cast saturates, which is wanted")]
 fn moved(map: &BoundedLine, cycles: u64, sign: f64) -> u64 {
     let (whole, _) = map.line().at(cycles);
@@ -191,7 +191,7 @@ mod tests {
         BoundedLine::new(line, ErrorBound::from_corners(corners.to_vec()))
     }
 
-    /// Slopes 1, 1.5 and 1; each meets the next at its split.
+    /// Returns a clock with slopes 1, 1.5 and 1; the lines meet at the splits.
     fn clock(start: u64) -> PiecewiseClock {
         let at = |cycles: u64| start.wrapping_add(cycles);
         let split = |cycles, earliest, latest| Split {

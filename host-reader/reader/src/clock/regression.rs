@@ -1,21 +1,20 @@
-//! Upstream's clock fit: least squares over one-way stamps.
+//! TT-Metal's clock fit: least squares over one-way stamps.
 //!
-//! With `h` the host ticks since the earliest session's start, `d` the device
-//! cycles, `r` the nanoseconds per tick and `n` the number of stamps of all
-//! sessions together, upstream defines
+//! Let `h` be the host ticks since the earliest session's start, `d` the device cycles, `r` the
+//! nanoseconds per tick and `n` the number of stamps of all sessions together. TT-Metal defines
 //!
 //! ```text
 //! frequency = (n sum(hd) - sum(h) sum(d)) / ((n sum(hh) - sum(h)^2) r)
 //! delay     = (sum(d) - frequency r sum(h)) / n
 //! ```
 //!
-//! Both differences cancel almost all digits once a counter is large, so the
-//! sums are taken around the means: `n sum(hd) - sum(h) sum(d)` is
-//! `n sum((h - mean h)(d - mean d))`, and likewise below.
+//! For a large counter both differences lose almost all digits by cancellation, so the sums are
+//! centred on the means: `n sum(hd) - sum(h) sum(d)` equals `n sum((h - mean h)(d - mean d))`. The
+//! same applies to the denominator.
 //!
-//! This exists to be compatible. It averages the host's forward latency and
-//! every delay into the line, and promises no bound; what it reports beyond
-//! upstream are the residuals, which show how far to trust it.
+//! This fit exists for compatibility. The line includes the average of the host's forward latency
+//! and of all delays, and there is no bound. In addition to TT-Metal's results it reports the
+//! residuals, which show the quality of the fit.
 
 use super::{BoundedLine, ClockError, ErrorBound, Line, OneWaySession};
 
@@ -24,7 +23,7 @@ use super::{BoundedLine, ClockError, ErrorBound, Line, OneWaySession};
 pub struct Residuals {
     /// Number of stamps.
     pub sample_count: usize,
-    /// Root of the mean square, cycles.
+    /// Root mean square, cycles.
     pub rms_cycles: f64,
     /// Largest distance of a stamp above the line, cycles.
     pub largest_cycles: f64,
@@ -32,7 +31,7 @@ pub struct Residuals {
     pub smallest_cycles: f64,
 }
 
-/// The line that upstream fits, and how well it fits.
+/// The line that TT-Metal fits, with its residuals.
 ///
 /// # Compatibility
 ///
@@ -48,13 +47,13 @@ pub struct Regression {
 }
 
 impl Regression {
-    /// Fits the stamps of all sessions of one core together.
+    /// Fits the stamps from all sessions of one core together.
     ///
     /// # Errors
     ///
-    /// [`ClockError::TooFewSamples`] with fewer than two stamps,
-    /// [`ClockError::NoBaseline`] if all have the same host time,
-    /// [`ClockError::NotIncreasing`] if the counter does not rise with it.
+    /// [`ClockError::TooFewSamples`] with fewer than two stamps, [`ClockError::NoBaseline`] if all
+    /// have the same host time, [`ClockError::NotIncreasing`] if the counter does not increase with
+    /// host time.
     ///
     /// # Examples
     ///
@@ -86,48 +85,48 @@ impl Regression {
         })
     }
 
-    /// Cycles per nanosecond.
+    /// Returns the frequency, cycles per nanosecond.
     pub fn frequency_ghz(&self) -> f64 {
         self.frequency_ghz
     }
 
-    /// Device cycles at host tick zero, the start of the earliest session.
+    /// Returns the device cycles at host tick zero, the start of the earliest session.
     pub fn delay_cycles(&self) -> f64 {
         self.delay_cycles
     }
 
-    /// Nanoseconds per host tick, as given.
+    /// Returns the nanoseconds per host tick, as given to [`Self::fit`].
     pub fn ns_per_tick(&self) -> f64 {
         self.ns_per_tick
     }
 
-    /// Host clock at the start of the earliest session, ticks.
+    /// Returns the host clock at the start of the earliest session, ticks.
     pub fn host_start_ticks(&self) -> u64 {
         self.host_start_ticks
     }
 
-    /// How well the line fits.
+    /// Returns the distances of the stamps from the line.
     pub fn residuals(&self) -> &Residuals {
         &self.residuals
     }
 
-    /// From device cycles to nanoseconds since the earliest session's start.
+    /// Returns the map from device cycles to nanoseconds since the earliest session's start.
     ///
-    /// Least squares promises no bound, so the bound is infinite.
+    /// Least squares has no error bound, so the bound is infinite.
     pub fn line(&self) -> BoundedLine {
         BoundedLine::new(self.line, ErrorBound::unknown())
     }
 }
 
-/// All stamps, relative to their means.
+/// All stamps, relative to the means.
 struct StampSet {
-    /// Rounded means, from which the differences are exact integers.
+    /// Rounded means; differences from them are exact integers.
     base_ticks: i128,
     base_cycles: i128,
-    /// Remainders of rounding the means, below one half.
+    /// Remainders from rounding the means, below one half.
     mean_ticks: f64,
     mean_cycles: f64,
-    /// (ticks, cycles) from the rounded means.
+    /// (ticks, cycles) relative to the rounded means.
     pairs: Vec<(f64, f64)>,
 }
 
@@ -174,8 +173,7 @@ impl StampSet {
     }
 
     fn cycles_at_tick_zero(&self, slope: f64) -> f64 {
-        // The large parts first, so that the small ones are not rounded away
-        // before they have to be.
+        // Add the large parts first, so that the small parts are rounded only at the end.
         let small = self.mean_cycles - slope * self.mean_ticks;
         (self.base_cycles as f64 - slope * self.base_ticks as f64) + small
     }
@@ -191,7 +189,7 @@ impl StampSet {
         }
     }
 
-    /// The inverse line, in nanoseconds, anchored at the means.
+    /// Returns the inverse line, in nanoseconds, anchored at the means.
     fn host_line(&self, slope: f64, ns_per_tick: f64) -> Option<Line> {
         let mean_ns = self.base_ticks as f64 * ns_per_tick;
         let to_mean = self.mean_ticks - self.mean_cycles / slope;
@@ -230,7 +228,7 @@ mod tests {
         }
     }
 
-    /// The definition, with the sums in exact integers.
+    /// Evaluates the definition with exact integer sums.
     fn as_defined(pairs: &[(i128, i128)], ns_per_tick: f64) -> (f64, f64) {
         let sum = |term: &dyn Fn(&(i128, i128)) -> i128| pairs.iter().map(term).sum::<i128>();
         let n = pairs.len() as i128;
@@ -277,7 +275,7 @@ mod tests {
 
     #[test]
     fn sessions_are_fitted_together_from_the_earliest_start() {
-        // 2 cycles per tick; the second session begins 1000 ticks earlier.
+        // The counter has 2 cycles per tick; the second session begins 1000 ticks earlier.
         let late = session(6000, 0, &[(2000, 0, 0), (2200, 100, 0)]);
         let early = session(5000, 0, &[(0, 0, 0), (200, 90, 10)]);
         let fit = Regression::fit(&[late, early], 0.5).unwrap();
@@ -301,7 +299,7 @@ mod tests {
         )
         .unwrap();
         let residuals = fit.residuals();
-        // The mean rises by 12, so the stamp stays 48 above and the rest 12 below.
+        // The mean rises by 12, so this stamp is 48 above it and the others are 12 below.
         assert!((residuals.largest_cycles - 48.0).abs() < 1e-9);
         assert!((residuals.smallest_cycles + 12.0).abs() < 1e-9);
         assert!((residuals.rms_cycles - 24.0).abs() < 1e-9);

@@ -1,13 +1,12 @@
-//! Raw clock samples, as they were measured and as a capture stores them.
+//! Raw clock samples, as measured and as stored in a capture.
 //!
-//! A fit is an opinion about samples; the samples are the evidence. They are
-//! kept unreduced, with their units in the field names, so that any fit can
-//! be redone later by a better method. Nothing is estimated here.
+//! The samples are kept unreduced, with units in the field names, so that a better method can
+//! repeat a fit later. This module estimates nothing.
 
 /// A tile of one chip, in NOC0 coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tile {
-    /// Chip id as the host numbers it.
+    /// Chip id in the host's numbering.
     pub chip: u32,
     /// NOC0 column.
     pub x: u8,
@@ -16,7 +15,7 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// The tile at column `x`, row `y` of chip `chip`.
+    /// Returns the tile at column `x`, row `y` of chip `chip`.
     pub const fn new(chip: u32, x: u8, y: u8) -> Self {
         Self { chip, x, y }
     }
@@ -24,8 +23,8 @@ impl Tile {
 
 /// A device counter read by the host, with the host clock before and after.
 ///
-/// The one promise the corridor fit builds on: the counter held
-/// `device_cycles` at some instant between the two host times.
+/// The corridor fit relies on one property: the counter had the value `device_cycles` at some
+/// instant between the two host times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TwoWayPing {
     /// Host clock just before the read was issued, nanoseconds.
@@ -36,12 +35,12 @@ pub struct TwoWayPing {
     pub host_receive_ns: i64,
 }
 
-/// All pings taken of one tile in one sitting.
+/// All pings of one tile in one measurement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PingBurst {
     /// The tile whose wall clock was read.
     pub tile: Tile,
-    /// The pings in the order in which they were taken.
+    /// The pings in the order of measurement.
     pub pings: Vec<TwoWayPing>,
 }
 
@@ -52,24 +51,24 @@ pub struct PingBurst {
 /// for the map `f` from receiver to sender cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EthernetPing {
-    /// Sender's clock when the message left, sender cycles.
+    /// Sender's clock when the message was sent, sender cycles.
     pub sender_start_cycles: u64,
-    /// Receiver's clock when it saw the message, receiver cycles.
+    /// Receiver's clock when the message was seen, receiver cycles.
     pub receiver_start_cycles: u64,
-    /// Receiver's clock when it had sent the echo, receiver cycles.
+    /// Receiver's clock when the echo was sent, receiver cycles.
     pub receiver_end_cycles: u64,
-    /// Sender's clock when it saw the echo, sender cycles.
+    /// Sender's clock when the echo was seen, sender cycles.
     pub sender_end_cycles: u64,
 }
 
-/// One stamp of the one-way synchronisation: the host writes, the chip stamps.
+/// One sample of the one-way synchronisation: the host writes, the chip takes a timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OneWayStamp {
     /// Low word of the wall clock when the kernel saw the write, cycles.
     pub device_low_cycles: u32,
     /// Host ticks since the session's start, as written to the chip, low word.
     pub host_ticks: u32,
-    /// How long the register write took on the host, ticks.
+    /// Duration of the register write on the host, ticks.
     pub write_duration_ticks: u32,
 }
 
@@ -77,9 +76,9 @@ pub struct OneWayStamp {
 ///
 /// # Compatibility
 ///
-/// `tt_metal/tools/profiler/sync/sync_kernel.cpp`: the kernel leaves a pair
-/// (wall clock high, wall clock low) and then 249 pairs (wall clock low, host
-/// value) in the 500 words behind the two guaranteed markers' room.
+/// `tt_metal/tools/profiler/sync/sync_kernel.cpp`: the kernel writes 500 words, after the space for
+/// the two guaranteed markers. They are a pair (wall clock high, wall clock low) and then 249 pairs
+/// (wall clock low, host value).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OneWaySession {
     /// The core that ran the kernel.
@@ -90,20 +89,19 @@ pub struct OneWaySession {
     pub device_high: u32,
     /// Low word read together with the high word, cycles.
     pub device_low_cycles: u32,
-    /// The stamps in the order in which they were taken.
+    /// The stamps in the order of measurement.
     pub stamps: Vec<OneWayStamp>,
 }
 
 impl OneWaySession {
-    /// Bits of the high word that count, as markers keep 44 bits of the clock.
+    /// Valid bits of the high word: markers have 44 bits of the clock.
     pub const DEVICE_HIGH_MASK: u32 = 0xFFF;
 
-    /// Reads the words that the synchronisation kernel left in L1.
+    /// Parses the words that the synchronisation kernel left in L1.
     ///
-    /// `words` starts at the (high, low) pair; `write_durations_ticks` has one
-    /// entry per write. The session ends with the shorter of the two, so words
-    /// behind the last write are not taken for stamps. Returns `None` if not
-    /// even the first pair is there.
+    /// `words` starts at the (high, low) pair. `write_durations_ticks` has one entry per write. The
+    /// session ends with the shorter input, so that words after the last write are not read as
+    /// stamps. Returns `None` if the first pair is missing.
     pub fn from_words(
         tile: Tile,
         host_start_ticks: u64,
@@ -129,10 +127,9 @@ impl OneWaySession {
         })
     }
 
-    /// The stamps with the lost high words put back.
+    /// Returns the stamps with their high words restored.
     ///
-    /// Each low word that falls below its predecessor means one wrap, on the
-    /// device side and on the host side alike.
+    /// A low word below its predecessor means one wrap, both on the device and on the host.
     pub fn unwrapped(&self) -> impl Iterator<Item = UnwrappedStamp> + '_ {
         let mut device = WrapCounter::new(self.device_high, self.device_low_cycles);
         let mut host = WrapCounter::new(0, 0);
@@ -151,15 +148,15 @@ pub struct UnwrappedStamp {
     pub device_cycles: u64,
     /// Host ticks between the session's start and the end of the write.
     pub host_ticks: u64,
-    /// How long the register write took on the host, ticks.
+    /// Duration of the register write on the host, ticks.
     pub write_duration_ticks: u32,
 }
 
-/// Restores the high bits that a truncated counter value has lost.
+/// Restores the high bits of a truncated counter value.
 ///
-/// Returns the value nearest to `near` among those that agree with `truncated`
-/// in the low `bits` bits. Markers keep 44 bits, so any full reading within
-/// two hours of a marker restores it.
+/// Returns the value nearest to `near` among the values that agree with `truncated` in the low
+/// `bits` bits. Markers have 44 bits, so any full reading within two hours of a marker is
+/// sufficient.
 ///
 /// # Examples
 ///
@@ -174,13 +171,12 @@ pub const fn extend_cycles(truncated: u64, bits: u32, near: u64) -> u64 {
         return truncated;
     }
     let shift = 64 - bits;
-    // The shift up and the arithmetic shift down make the difference modulo
-    // 2^bits a signed number.
+    // Two shifts, left and then arithmetically right, make the difference modulo 2^bits signed.
     let difference = (truncated.wrapping_sub(near) << shift).cast_signed() >> shift;
     near.wrapping_add_signed(difference)
 }
 
-/// Counts wraps of a 32-bit counter that is seen in order.
+/// Counts wraps of a 32-bit counter whose values arrive in order.
 struct WrapCounter {
     high: u64,
     previous_low: u32,

@@ -1,33 +1,32 @@
-//! Frequency steps inside a window, found as corridors that no line passes.
+//! Detects frequency steps inside a window: samples that no single line explains.
 //!
 //! # Method
 //!
-//! Any part of a feasible set of brackets is feasible, so extending a segment
-//! until it fails gives the fewest segments there can be, each as long as it
-//! can be. Doing the same from the end gives the earliest possible boundaries.
-//! Boundary `j` of any division into that many segments lies between the
-//! backward and the forward one, which bounds the instant of each step. The
-//! samples between two such zones certainly belong to one frequency; their
-//! corridor gives the segment's line, and the step is placed where two lines
-//! meet.
+//! Each subset of a feasible set of brackets is feasible. Extending each segment until it fails
+//! therefore gives the smallest number of segments, each with maximum length. The same search from
+//! the end gives the earliest possible boundaries. In any division into that many segments,
+//! boundary `j` is between the backward and the forward boundary, so the time of each step is
+//! bounded. The samples between two such zones certainly belong to one frequency. Their corridor
+//! gives the segment's line, and the step is placed at the intersection of two lines.
 //!
 //! # Two sensitivities
 //!
-//! The brackets alone prove a step only when it bends the line by more than
-//! half a round trip (0.4 us): 5 ppm in the middle of a second, but not near
-//! its ends. [`Sensitivity::FloorCalibrated`] cuts off of every bracket what no
-//! ping ever beat: the shortest round trip, less the distance from there to the
-//! shortest eighth. That assumes that some ping came within that slack of the
-//! fastest forward and the fastest return leg of the window at once. The
-//! assumption only decides where to cut; the lines and their bounds come from
-//! the full brackets, so that a cut too many makes the bound wider and not wrong.
-//! Where the assumption fails, as on legs that vary against each other, cuts are
-//! everywhere, and those that nothing proves are taken back.
+//! The brackets alone prove a step only if it bends the line by more than half a round trip (0.4
+//! us): 5 ppm in the middle of a second, but not near its ends. [`Sensitivity::FloorCalibrated`]
+//! therefore shortens each bracket by a delay that all pings have in common: the shortest round
+//! trip, minus the slack. The slack is the difference between the shortest trip and the trip at the
+//! shortest eighth.
 //!
-//! # What the bound of the result promises
+//! The assumption is that the shortest trip exceeds the sum of the fastest forward and the fastest
+//! return leg of the window by at most the slack. The assumption only decides where to cut. The
+//! lines and their bounds come from the full brackets, so an extra cut makes the bound wider but
+//! not wrong. If the assumption fails, for example if the two legs vary in opposite directions,
+//! there are cuts everywhere. Unproved cuts are then undone.
 //!
-//! It holds if the frequency was constant outside the steps' zones. A step too
-//! small, or too near an end, to be seen is not covered.
+//! # Validity of the bound
+//!
+//! The bound is valid if the frequency was constant outside the steps' zones. It does not cover a
+//! step that is too small, or too near an end of the window, for detection.
 
 use super::{
     BoundedLine, Bracket, ClockError, CorridorFit, PiecewiseClock, Resolution, Split,
@@ -35,58 +34,59 @@ use super::{
 };
 use std::ops::Range;
 
-/// A sample that alone contradicts this many successors is the wrong one.
+/// A sample is wrong if it alone contradicts this many successors.
 const CONFIRMING_SAMPLES: usize = 8;
 
-/// Fewer successors than this do not make their predecessor wrong.
+/// Minimum number of successors that can prove a sample wrong.
 const FEWEST_CONFIRMING_SAMPLES: usize = 3;
 
-/// Any two samples fit a line, so two are no evidence of a frequency.
+/// Minimum samples per segment: any two samples fit a line, so they prove no frequency.
 const FEWEST_PER_SEGMENT: usize = 3;
 
-/// With fewer samples the shortest eighth of round trips says nothing.
+/// Minimum samples for calibration: with fewer, the shortest eighth is no estimate of the slack.
 const FEWEST_FOR_CALIBRATION: usize = 32;
 
-/// One round trip in this number may be as short as the legs' floors and the slack together.
+/// Inverse of the share of round trips that defines the slack: the shortest eighth.
 ///
-/// The shortest trip exceeds the floors by less than the slack unless that whole share lies
-/// between once and twice the shortest one's excess. With two legs of exponential jitter that
-/// is one window of 249 pings in 7000, and mostly a line still passes. A quarter instead of an
-/// eighth is safer still, but misses steps in the outer 3 % of a window.
+/// The calibration is wrong only if the shortest trip exceeds the sum of the legs' minimum delays
+/// by more than the slack. For that, one eighth of all trips must have an excess between once and
+/// twice the excess of the shortest trip. With exponential jitter on both legs this occurs in one
+/// of 7000 windows of 249 pings, and even then a line usually fits. A quarter instead of an eighth
+/// is safer still, but misses steps in the outer 3 % of a window.
 const SLACK_SHARE: usize = 8;
 
-/// With more steps than this beyond those that the brackets prove, the calibration is refuted:
-/// no clock steps as often, but legs that vary against each other look like it.
+/// Maximum number of steps beyond the proved steps; with more, the calibration is rejected.
+///
+/// No clock steps that often, but legs that vary in opposite directions look like it.
 const INFERRED_STEPS_MAX: usize = 3;
 
-/// How sure a step must be to be reported.
+/// Minimum evidence for a step to be reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sensitivity {
-    /// Only steps that the brackets prove.
+    /// Report only steps that the brackets prove.
     Proved,
-    /// Also steps that follow if the fastest legs of the window did not change.
+    /// Also report steps that follow if the fastest legs of the window did not change.
     #[default]
     FloorCalibrated,
 }
 
-/// How sure a reported step is.
+/// Evidence for a reported step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evidence {
     /// No line passes the full brackets on both sides of the step.
     Proved,
-    /// A line would pass, but not one that agrees with the fastest pings.
+    /// A line fits the full brackets, but contradicts the fastest pings.
     Inferred,
 }
 
 /// One change of frequency.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FrequencyStep {
-    /// Where the step is and where it could be.
+    /// Position of the step and its possible range.
     pub split: Split,
     /// New frequency over old frequency minus one, in parts per million.
     pub change_ppm: f64,
-    /// By how much the two lines miss each other at the split, units; zero if
-    /// they meet inside the zone.
+    /// Distance of the two lines at the split, units; zero if they meet inside the zone.
     pub gap_units: f64,
     /// How sure the step is.
     pub evidence: Evidence,
@@ -108,11 +108,11 @@ impl SteppedFit {
     ///
     /// # Errors
     ///
-    /// Only if no segment at all can be fitted: see [`CorridorFit::fit`].
+    /// Only if no segment can be fitted: see [`CorridorFit::fit`].
     ///
     /// # Cost
     ///
-    /// About `n log n` for `n` samples, and a pass more per rejected sample.
+    /// About `n log n` for `n` samples, plus one pass per rejected sample.
     pub fn fit<B: Copy + Into<Bracket>>(
         samples: &[B],
         resolution: Resolution,
@@ -133,7 +133,7 @@ impl SteppedFit {
         let lines: Vec<BoundedLine> = segments.iter().map(|s| s.fit.line().clone()).collect();
         let splits = steps.iter().map(|step| step.split).collect();
         let Some(clock) = PiecewiseClock::new(lines, splits) else {
-            // Not even pieces make a clock: say what is wrong with the whole.
+            // No segment can be fitted either: report what is wrong with the whole set.
             let too_few = ClockError::TooFewSamples { needed: 2, found: kept.len() };
             return Err(CorridorFit::fit(&all, resolution).err().unwrap_or(too_few));
         };
@@ -141,44 +141,44 @@ impl SteppedFit {
         Ok(Self { clock, fits, steps, rejected, unfitted_count, is_assured })
     }
 
-    /// The piecewise map from cycles to the bracketing clock.
+    /// Returns the piecewise map from cycles to the bracketing clock.
     pub fn clock(&self) -> &PiecewiseClock {
         &self.clock
     }
 
-    /// The corridor fit of each stretch of constant frequency.
+    /// Returns the corridor fit of each interval of constant frequency.
     pub fn fits(&self) -> &[CorridorFit] {
         &self.fits
     }
 
-    /// The steps in the order of time.
+    /// Returns the steps, ordered by time.
     pub fn steps(&self) -> &[FrequencyStep] {
         &self.steps
     }
 
-    /// Indices of samples that contradict both neighbours, such as torn reads.
+    /// Returns the indices of samples that contradict both neighbours, such as torn reads.
     pub fn rejected(&self) -> &[usize] {
         &self.rejected
     }
 
-    /// How many more samples no line explains, as they are too few together.
+    /// Returns the number of other samples without a line: their segments are too short to fit.
     pub fn unfitted_count(&self) -> usize {
         self.unfitted_count
     }
 
-    /// Returns true if every segment had samples of its own outside the zones.
+    /// Returns true if every segment has samples of its own outside the zones.
     ///
-    /// If not, steps followed each other too closely for the samples, and the
-    /// bound around them is an estimate.
+    /// Otherwise, steps follow each other too closely for the samples, and the bound around the
+    /// steps is an estimate.
     pub fn is_assured(&self) -> bool {
         self.is_assured
     }
 }
 
-/// Samples that contradict both what precedes and what follows them.
+/// Search for samples that contradict both their predecessors and their successors.
 struct Screening {
     resolution: Resolution,
-    /// A rejected sample is overwritten by its predecessors moving up.
+    /// Samples. To reject a sample, its predecessors move up by one and overwrite it.
     samples: Vec<Bracket>,
     indices: Vec<usize>,
     start: usize,
@@ -218,10 +218,10 @@ impl Screening {
         self.start += 1;
     }
 
-    /// The sample without which the segment goes on past its end.
+    /// Returns the sample whose removal extends the segment past its end.
     ///
-    /// Mostly the one that ended it. But two samples always fit a line, so if
-    /// one of the first two is wrong, it is the third that ends the segment.
+    /// Usually that is the sample that ended the segment. But two samples always fit a line, so if
+    /// one of the first two is wrong, the third sample ends the segment.
     fn wrong_sample(&self, pending: &[Bracket], end: usize) -> Option<usize> {
         if end >= pending.len() {
             return None;
@@ -240,10 +240,10 @@ impl Screening {
     }
 }
 
-/// Length of the longest feasible beginning; at least one.
+/// Returns the length of the longest feasible prefix; at least one.
 fn longest_feasible(brackets: &[Bracket], resolution: Resolution) -> usize {
     let fits = |length: usize| is_feasible(&brackets[..length], resolution);
-    // Mostly the frequency is constant and there is nothing to search.
+    // Usually the frequency is constant and no search is necessary.
     if fits(brackets.len()) {
         return brackets.len();
     }
@@ -265,7 +265,7 @@ fn longest_feasible(brackets: &[Bracket], resolution: Resolution) -> usize {
     good
 }
 
-/// The brackets less the part of the round trip that no ping ever saved.
+/// Returns the brackets, each shortened by the delay that all round trips have in common.
 fn calibrated(brackets: &[Bracket], resolution: Resolution) -> Vec<Bracket> {
     if brackets.len() < FEWEST_FOR_CALIBRATION {
         return brackets.to_vec();
@@ -279,18 +279,18 @@ fn calibrated(brackets: &[Bracket], resolution: Resolution) -> Vec<Bracket> {
     brackets.iter().map(|b| Bracket { after: b.after - excess, ..*b }).collect()
 }
 
-/// Between which samples each boundary lies.
+/// Range of samples for each boundary between segments.
 struct Zones {
     sample_count: usize,
-    /// Index of the first sample behind boundary `j`, at the earliest.
+    /// Earliest index of the first sample after boundary `j`.
     earliest: Vec<usize>,
-    /// The same at the latest.
+    /// Latest index of the first sample after boundary `j`.
     latest: Vec<usize>,
-    /// True if the search from the end found as many.
+    /// True if the backward search found the same number of boundaries.
     is_confirmed: bool,
 }
 
-/// A stretch of constant frequency.
+/// An interval of constant frequency.
 struct Segment {
     index: usize,
     fit: CorridorFit,
@@ -311,7 +311,8 @@ impl Zones {
         }
         let backwards: Vec<Bracket> = brackets.iter().rev().copied().collect();
         let mirrored = boundaries(&backwards, resolution);
-        // A sample can be too far from the first one, and yet near enough to the last one.
+        // The counts differ if a sample is too far from the first one, but near enough to the last
+        // one.
         let is_confirmed = mirrored.len() == latest.len();
         let earliest = match is_confirmed {
             true => mirrored.iter().rev().map(|&boundary| count - boundary).collect(),
@@ -320,7 +321,8 @@ impl Zones {
         Self { sample_count: count, earliest, latest, is_confirmed }
     }
 
-    /// As [`Self::find`] in calibrated brackets, unless these contradict each other everywhere.
+    /// Runs [`Self::find`] with calibrated brackets; without calibration if that finds too many
+    /// steps.
     fn find_calibrated(brackets: &[Bracket], resolution: Resolution) -> Self {
         let inferred = Self::find(&calibrated(brackets, resolution), resolution);
         if inferred.latest.len() <= INFERRED_STEPS_MAX {
@@ -335,7 +337,7 @@ impl Zones {
         self.latest.len() + 1
     }
 
-    /// Samples of segments that have no fit.
+    /// Returns the number of samples in segments without a fit.
     fn unfitted_count(&self, segments: &[Segment]) -> usize {
         let is_fitted = |index: &usize| segments.iter().any(|segment| segment.index == *index);
         let missing = (0..self.segment_count()).filter(|index| !is_fitted(index));
@@ -354,7 +356,7 @@ impl Zones {
         (0..self.segment_count()).filter_map(fit_one).collect()
     }
 
-    /// The samples that certainly are in a segment; then those that can be.
+    /// Returns the samples certainly in a segment, then two longer ranges of possible samples.
     fn candidates(&self, segment: usize) -> [Range<usize>; 3] {
         let start = |boundaries: &[usize]| match segment {
             0 => 0,
@@ -376,7 +378,7 @@ impl Zones {
     ) -> Vec<FrequencyStep> {
         let step = |pair: &[Segment]| {
             let [old, new] = pair else { return None };
-            // A segment without a fit between the two widens the zone.
+            // A segment without a fit between these two widens the zone.
             let earliest = kept.get(self.earliest[old.index].checked_sub(1)?)?;
             let latest = kept.get(self.latest[new.index - 1])?;
             let [both_start, both_end] =
@@ -389,7 +391,7 @@ impl Zones {
     }
 }
 
-/// Boundaries of the longest feasible segments from the start.
+/// Returns the boundaries of the longest feasible segments, searched from the start.
 fn boundaries(brackets: &[Bracket], resolution: Resolution) -> Vec<usize> {
     let mut boundaries = Vec::new();
     let mut start = 0;
@@ -397,12 +399,12 @@ fn boundaries(brackets: &[Bracket], resolution: Resolution) -> Vec<usize> {
         start += longest_feasible(&brackets[start..], resolution);
         boundaries.push(start);
     }
-    // The last boundary is the end of the samples.
+    // The last boundary is the end of the samples, so it is removed.
     boundaries.pop();
     boundaries
 }
 
-/// Puts a step where the two lines meet, or where they come closest.
+/// Places a step at the intersection of the two lines, or at their smallest distance.
 fn place_step(
     old: &CorridorFit,
     new: &CorridorFit,
@@ -480,7 +482,7 @@ mod tests {
 
     #[test]
     fn idle_to_busy_is_a_step_like_any_other() {
-        // 800 MHz to 1350 MHz.
+        // The frequency changes from 800 MHz to 1350 MHz.
         let (_, samples) = stepped(1, &[(4e8, -407_407.4)]);
         let found = fit(&samples);
         let [step] = found.steps() else { panic!("one step") };
@@ -537,7 +539,7 @@ mod tests {
         let (clock, _) = stepped(5, &[]);
         let ping = |index: i64| {
             let sent = index * 4_000_000;
-            // Together the legs always take 780 ns.
+            // The sum of both legs is always 780 ns.
             let forward = 250 + index * 7919 % 280;
             TwoWayPing {
                 host_send_ns: clock.host_origin_ns + sent,
@@ -572,7 +574,7 @@ mod tests {
             ),
         ];
         let fit = SteppedFit::fit(&samples, RESOLUTION, Sensitivity::Proved);
-        // The first bracket ends 1.4e18 units behind its own start, 2^60 are 1.15e18.
+        // The first bracket ends 1.4e18 units after its own start; 2^60 is 1.15e18.
         assert_eq!(fit, Err(ClockError::SpanTooWide { index: 0 }));
     }
 

@@ -1,6 +1,6 @@
-//! The rows of `sync_device_info.csv`, as upstream prints them.
+//! Rows of `sync_device_info.csv`, as TT-Metal prints them.
 //!
-//! Only text is made here; opening and truncating the file is the exporter's.
+//! This module only formats text; the exporter opens and truncates the file.
 
 use super::{OneWaySession, Regression};
 use std::io::{self, Write};
@@ -9,8 +9,8 @@ use std::io::{self, Write};
 ///
 /// # Compatibility
 ///
-/// `tt_metal/impl/profiler/tt_metal_profiler.cpp`: the space before `core_y`
-/// and the constants `1.0,0` at the end of host rows are upstream's.
+/// `tt_metal/impl/profiler/tt_metal_profiler.cpp`: the space before `core_y` and the constants
+/// `1.0,0` at the end of host rows are copied from TT-Metal.
 ///
 /// # Examples
 ///
@@ -35,12 +35,12 @@ pub struct SyncCsv<W> {
 }
 
 impl<W: Write> SyncCsv<W> {
-    /// The first line of the file, without its end.
+    /// The header line, without a line break.
     pub const HEADER: &'static str = "device id,core_x, core_y,device,host_tracy,host_real,\
         write_overhead,host_start,delay,frequency,tracy_ratio,tracy_base_time,\
         device_frequency_ratio,device_shift";
 
-    /// Writes to `writer`, which should be buffered.
+    /// Creates a formatter for `writer`, which should be buffered.
     pub fn new(writer: W) -> Self {
         Self { writer }
     }
@@ -49,20 +49,20 @@ impl<W: Write> SyncCsv<W> {
     ///
     /// # Errors
     ///
-    /// The writer's.
+    /// Errors of the writer.
     pub fn write_header(&mut self) -> io::Result<()> {
         writeln!(self.writer, "{}", Self::HEADER)
     }
 
-    /// Writes one row per stamp of a session, with the fit as of that session.
+    /// Writes one row per stamp of a session, with the fit at the end of that session.
     ///
-    /// `fit` covers this session and all earlier ones of the core, as upstream
-    /// fits again with each; `tracy_base_time` is the host clock at which the
-    /// Tracy client started, ticks.
+    /// `fit` covers this session and all earlier sessions of the core, since TT-Metal repeats the
+    /// fit after each session. `tracy_base_time` is the host clock at the start of the Tracy
+    /// client, ticks.
     ///
     /// # Errors
     ///
-    /// The writer's.
+    /// Errors of the writer.
     pub fn write_host_rows(
         &mut self,
         fit: &Regression,
@@ -92,26 +92,27 @@ impl<W: Write> SyncCsv<W> {
         Ok(())
     }
 
-    /// Writes the row of a chip that is synchronised to its root chip.
+    /// Writes the row of a chip that is synchronised with its root chip.
     ///
     /// `root cycles = ratio * chip cycles + shift_cycles`.
     ///
     /// # Errors
     ///
-    /// The writer's.
+    /// Errors of the writer.
     pub fn write_device_row(&mut self, chip: u32, ratio: f64, shift_cycles: f64) -> io::Result<()> {
         let shift = shortest_float(shift_cycles);
         writeln!(self.writer, "{chip:5},,,,,,,,,,,,{ratio:20.15},{shift:>20}")
     }
 
-    /// Gives the writer back.
+    /// Returns the writer.
     pub fn into_inner(self) -> W {
         self.writer
     }
 }
 
-/// The fewest digits that read back as the same number, as `{fmt}` prints it:
-/// with an exponent of at least two digits below 1e-4 and from 1e16 on.
+/// Formats a number with the fewest digits that parse to the same number, like `{fmt}`.
+///
+/// Below 1e-4 and from 1e16 on, the number has an exponent of at least two digits.
 pub fn shortest_float(value: f64) -> String {
     let magnitude = value.abs();
     if !value.is_finite() || magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) {

@@ -1,7 +1,7 @@
-//! The fast path: zone markers in a row whose times do not step back.
+//! The fast path: consecutive zone markers with ascending times.
 //!
-//! Nearly all words of a capture are such markers. They are taken in blocks without a
-//! branch per marker; whatever else comes up is left to the slow path, at its index.
+//! Nearly all words of a capture are such markers. They are decoded in blocks without a branch per
+//! marker. The slow path decodes everything else.
 
 use super::time::TimeState;
 use crate::lane::{Lane, RecordHead};
@@ -10,8 +10,9 @@ use wire::{Header, PacketKind, marker::HeaderLayout};
 const BLOCK_PAIRS: usize = 8;
 type Block = [[u32; 2]; BLOCK_PAIRS];
 
-/// Appends the zone markers with which `words` begins, until one is of another kind, out of
-/// order or later than `latest`. Returns the number of words they took.
+/// Appends the zone markers at the beginning of `words` and returns the number of words used.
+///
+/// Stops at the first marker that is of another kind, out of order or later than `latest`.
 pub(super) fn append_zones(
     lane: &mut Lane,
     time: &mut TimeState,
@@ -20,7 +21,7 @@ pub(super) fn append_zones(
     latest: u64,
 ) -> usize {
     let mut end = LaneEnd { lane, time, latest };
-    // The released layout with its shifts as constants; others take the same way.
+    // For the released layout the shifts are constants; other layouts use the same code.
     if layout == HeaderLayout::ID16_TIME12 {
         end.append(words, HeaderLayout::ID16_TIME12)
     } else {
@@ -28,7 +29,7 @@ pub(super) fn append_zones(
     }
 }
 
-/// End of a lane that zone markers are appended to.
+/// End of a lane, where zone markers are appended.
 struct LaneEnd<'lane> {
     lane: &'lane mut Lane,
     time: &'lane mut TimeState,
@@ -73,7 +74,7 @@ impl LaneEnd<'_> {
     }
 }
 
-/// The times of a block of zone markers, `None` if it is not one or steps back.
+/// Returns the times of a block, if all its pairs are zone markers in ascending order.
 #[inline(always)]
 #[expect(clippy::indexing_slicing, reason = "a window has the two elements it is asked for")]
 fn ordered_times(
@@ -103,7 +104,7 @@ const fn head([header, _]: [u32; 2], layout: HeaderLayout) -> RecordHead {
     RecordHead::of_marker(Header(header).packet_type(), layout.id(header))
 }
 
-/// Returns true if the word begins a zone's start or end that is no empty marker.
+/// Returns true if the word is the header of a zone's start or end, and not an empty marker.
 #[inline(always)]
 const fn is_zone(header: u32) -> bool {
     let header = Header(header);

@@ -1,45 +1,44 @@
-//! Context of a lane that its words do not contain and the decoder needs.
+//! Context that the decoder needs besides the words of a lane.
 
 use crate::lane::LaneId;
 use wire::{Generation, RunHostId};
 
-/// Kinds of records that the device was built to capture.
+/// Kinds of records that the device firmware was built to capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CaptureMode {
-    /// Worker kernels, run by run.
+    /// Worker kernels, one push per launch.
     #[default]
     Workers,
-    /// Dispatch kernels as well; their run headers carry no trace counter.
+    /// Dispatch kernels as well. Their run headers have no trace counter.
     DispatchCores,
-    /// One envelope per trace replay. All RISCs of a core share the first lane, and the
-    /// program id counts replays.
+    /// One zone around each trace replay. All RISCs of a core share the first lane, and the program
+    /// id counts replays.
     TraceOnly,
-    /// Worker kernels, several launches of which share a push. What was not pushed at the end waits
-    /// in L1.
+    /// Worker kernels, with several launches per push. Records not pushed at the end stay in L1.
     Accumulate,
 }
 
 impl CaptureMode {
-    /// Returns true if records stay in L1 until more of them come, so that the last read has to
-    /// look there.
+    /// Returns true if records wait in L1 until more arrive, so that the last read must also read
+    /// L1.
     #[must_use]
     pub const fn keeps_in_l1(self) -> bool {
         matches!(self, Self::TraceOnly | Self::Accumulate)
     }
 }
 
-/// How launches carried their program ids.
+/// Form of the program ids in launch messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostIdForm {
-    /// The base id alone; the reader encodes it with the chip. Upstream since 2026.
+    /// The base id; the reader adds the chip to it. TT-Metal since 2026.
     #[default]
     Base,
-    /// The encoded form, sent by the dispatcher. Upstream until the end of 2025.
+    /// The encoded form, sent by the dispatcher. TT-Metal until the end of 2025.
     Encoded,
 }
 
 impl HostIdForm {
-    /// The id that reports print for the id that a launch carried.
+    /// Converts the id in a launch message to the id that reports print.
     ///
     /// ```
     /// use reader::decode::HostIdForm;
@@ -56,25 +55,26 @@ impl HostIdForm {
     }
 }
 
-/// Whose words are decoded, and how they are to be taken.
+/// Identifies the lane to decode and the format of its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneContext {
-    /// Whose records these are.
+    /// The lane.
     pub lane: LaneId,
-    /// Index that run headers must carry.
+    /// RISC index that run headers must contain.
     pub risc_index: u32,
-    /// Core number that run headers must carry; they hold its low 8 bits.
+    /// Core number that run headers must contain, in its low 8 bits.
     pub flat_id: u32,
-    /// The format, with any override of its header layout already applied.
+    /// The format, after any override of its header layout.
     pub generation: Generation,
-    /// The generation of the core's lanes that runs must carry; `None` where the runtime writes
-    /// none, and counts no losses either: upstream's.
+    /// The lane generation that run headers must contain.
+    ///
+    /// `None` for TT-Metal's runtime, which neither writes a generation nor counts losses.
     pub lane_generation: Option<u32>,
-    /// Kinds of records that the device was built to capture.
+    /// Kinds of records that the device firmware was built to capture.
     pub mode: CaptureMode,
-    /// How launches carried their program ids.
+    /// Form of the program ids in launch messages.
     pub host_ids: HostIdForm,
-    /// The tile's wall clock, read after the words were. It distinguishes a wrapped stamp from a
-    /// leftover one, however long the core paused.
+    /// The tile's wall clock, read after the words. It distinguishes a wrapped stamp from a
+    /// leftover one, even after a long pause of the core.
     pub read_at: Option<u64>,
 }

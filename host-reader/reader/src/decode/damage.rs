@@ -1,4 +1,4 @@
-//! Words that are no records: padding, gaps, damage and leftovers of an earlier generation.
+//! Words that are not records: padding, gaps, damage and leftovers of an earlier lane generation.
 
 use super::{
     LaneDecoder,
@@ -10,12 +10,14 @@ use crate::{
 };
 use wire::{Header, PacketKind, marker::EMPTY_HEADER, vector};
 
-/// Words at whose multiples a write to a lane begins.
+/// Alignment of writes to a lane, in words.
 const PUSH_ALIGNMENT: u64 = 4;
 
 impl LaneDecoder<'_> {
-    /// Goes over what precedes the first run of a piece: data taken before the launch was
-    /// known, and the padding of a run whose other words an earlier read has taken.
+    /// Collects data records and skips padding before the first run of a piece.
+    ///
+    /// The data was recorded before the launch was known. The padding belongs to a run whose other
+    /// words were taken by an earlier read.
     pub(super) fn early_records(&mut self, words: LaneWords<'_>) -> usize {
         let mut index = 0;
         while let Some([header, low]) = words.pair(index) {
@@ -39,7 +41,7 @@ impl LaneDecoder<'_> {
         index
     }
 
-    /// Gives the early records to the run that has just been opened.
+    /// Moves the early records into the run that has just been opened.
     pub(super) fn take_early_records(&mut self, words: LaneWords<'_>) {
         for index in std::mem::take(&mut self.early) {
             let header = words.pair(index).map(|[header, _]| Header(header));
@@ -49,7 +51,7 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Adds the early records that no run followed.
+    /// Records the loss of early records with no run after them.
     pub(super) fn lose_early_records(&mut self) {
         for index in std::mem::take(&mut self.early) {
             self.state.program = None;
@@ -58,7 +60,7 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Goes over the pair at `index`, where no run begins although none is open.
+    /// Skips the pair at `index`, outside of any run, and returns where decoding continues.
     pub(super) fn gap(&mut self, words: LaneWords<'_>, index: usize) -> usize {
         match words.pair(index) {
             Some([0, 0]) => self.zeros(words, index),
@@ -70,7 +72,7 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Goes over zeros: a push that never arrived, unless there are too few for one.
+    /// Skips zeros: a push that never arrived, or damage if they are too few for a push.
     fn zeros(&mut self, words: LaneWords<'_>, index: usize) -> usize {
         let end = words.zeros_end(index);
         // A run begins with one or two pairs of zeros of its own.
@@ -88,7 +90,7 @@ impl LaneDecoder<'_> {
         missing_end
     }
 
-    /// Skips from words that cannot be a record to the next run.
+    /// Skips damaged words up to the next run.
     pub(super) fn damage(&mut self, words: LaneWords<'_>, index: usize) -> usize {
         let [header, low] = words.pair(index).unwrap_or_default();
         let is_cut = words.from(index).len() < vector::FIRST_OPTIONAL && [header, low] == [0, 0];
@@ -103,7 +105,7 @@ impl LaneDecoder<'_> {
         next
     }
 
-    /// Skips a whole run that does not belong here.
+    /// Skips a whole run that does not belong to this read of the lane.
     pub(super) fn skip_run(
         &mut self,
         words: LaneWords<'_>,
@@ -120,8 +122,8 @@ impl LaneDecoder<'_> {
         next
     }
 
-    /// Where to go on if the record at `index` is cut off, by the end of the words or by a run
-    /// that begins inside of it.
+    /// Returns where decoding continues if the record at `index` is cut off, by the end of the
+    /// words or by a run that begins inside the record.
     pub(super) fn cut_record(
         &mut self,
         words: LaneWords<'_>,
@@ -136,27 +138,28 @@ impl LaneDecoder<'_> {
         Some(next)
     }
 
-    /// Goes over a guaranteed slot without a marker.
+    /// Skips a guaranteed slot without a marker.
     ///
-    /// Our runtime frees a slot by its header alone, after a push in the middle of a launch, so
-    /// that the low word of the marker before stays. TT-Metal's writes both words.
+    /// After a push in the middle of a launch our runtime frees a slot by clearing only its header.
+    /// The low word of the old marker stays. TT-Metal's runtime writes both words.
     pub(super) fn free_slot(&mut self, index: usize, low: u32) {
         if self.context.lane_generation.is_none() {
             self.padding(index, low);
         }
     }
 
-    /// Goes over an empty header: padding.
+    /// Skips an empty header: padding.
     pub(super) fn padding(&mut self, index: usize, low: u32) {
         if low != 0 && low != EMPTY_HEADER {
             self.note(AnomalyKind::AmbiguousPadding, index, || format!("low word {low:08x}"));
         }
     }
 
-    /// Goes over words at `index` that an earlier generation of the lane has left, because the
-    /// write of a run never arrived: markers older than the run they seem to belong to.
+    /// Skips leftover words of an earlier lane generation, and returns where decoding continues.
     ///
-    /// A write begins at a multiple of four words. One old stamp among good ones is damage.
+    /// Such words remain if the write of a run never arrived. Their markers are older than the run
+    /// before them. A write begins at a multiple of four words. A single old stamp is treated as
+    /// damage.
     pub(super) fn leftover(&mut self, words: LaneWords<'_>, index: usize) -> Option<usize> {
         self.context.lane_generation?;
         if !self.position(index).is_multiple_of(PUSH_ALIGNMENT)
@@ -172,8 +175,7 @@ impl LaneDecoder<'_> {
         Some(next)
     }
 
-    /// Returns true if the first two stamps from `index` on are older than the run's guaranteed
-    /// ones.
+    /// Returns true if the first two stamps at `index` are older than the run's guaranteed stamps.
     fn is_older_than_run(&self, words: LaneWords<'_>, index: usize) -> bool {
         let Some(oldest) = self.oldest_slot else { return false };
         let layout = self.context.generation.header;
@@ -194,19 +196,20 @@ impl LaneDecoder<'_> {
         stamps > 0
     }
 
-    /// Records the loss of `word_count` words that held whole runs.
+    /// Records the loss of `word_count` words that contained whole runs.
     fn lose_runs(&mut self, cause: LossCause, word_count: usize) {
         self.runs.has_gap = true;
         self.holes.add_missing_runs(self.lane.runs.len());
         if self.context.lane_generation.is_none() {
             return self.lose_markers(cause, word_count / 2);
         }
-        // As many runs as may be, of the smallest size; each has the markers of one zone.
+        // The highest possible count of runs: each has the smallest size and the markers of one
+        // zone.
         let runs = word_count / vector::FIRST_OPTIONAL;
         self.lose(cause, LossTotals::at_least_markers(runs as u64));
     }
 
-    /// Records the loss of words that cannot be recognized as records.
+    /// Records the loss of words in which no records can be recognized.
     fn lose_damaged(&mut self, words: LaneWords<'_>, index: usize, next: usize) {
         let word_count = next.saturating_sub(index);
         if word_count >= vector::FIRST_OPTIONAL {
@@ -228,7 +231,7 @@ impl LaneDecoder<'_> {
         self.lose(LossCause::Damaged, LossTotals::at_least_markers(markers as u64));
     }
 
-    /// Reports a guaranteed slot that holds neither a zone's start nor its end.
+    /// Reports a guaranteed slot with a marker other than a zone's start or end.
     pub(super) fn damaged_slot(&mut self, index: usize, header: Header) {
         let kind = match header.kind() {
             Some(_) => AnomalyKind::NotAMarker,

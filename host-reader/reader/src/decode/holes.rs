@@ -1,7 +1,7 @@
-//! Holes: between which runs of a lane others may be missing, and which runs are cut.
+//! Holes in a lane: positions where runs may be missing, and runs that are cut off.
 //!
-//! Times are repaired while a lane is decoded, so that holes are kept by the runs beside them
-//! and become [windows](LossWindow) at the end.
+//! Decoding may still correct times, so a hole is stored as a run number. It becomes a
+//! [window](LossWindow) of time at the end.
 
 use super::MissingRuns;
 use crate::{lane::Lane, ledger::LossWindow};
@@ -10,38 +10,38 @@ use std::collections::BTreeSet;
 /// The holes of one lane in one read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Holes {
-    /// Time of the last record of the read before; 0 if there was none.
+    /// Time of the last record of the previous read; 0 if none.
     last_time: u64,
-    /// How many runs come before the missing ones.
+    /// Positions of missing runs, as the number of runs before each.
     missing: BTreeSet<usize>,
-    /// The lane's runs up to that of this number are cut.
+    /// Numbers of the runs that are cut off, counted from 1.
     cut: BTreeSet<usize>,
-    /// Where others may be missing, up to the end of the read.
+    /// Where refused runs are missing, up to the end of the read.
     refused: Option<MissingRuns>,
 }
 
 impl Holes {
-    /// No holes yet, in a read that follows one that ended with this time.
+    /// Returns an empty set of holes; `last_time` is the last time of the previous read.
     pub(super) fn after(last_time: u64) -> Self {
         Self { last_time, ..Self::default() }
     }
 
-    /// Notes that runs may be missing behind the first `run_count`.
+    /// Records that runs may be missing after the first `run_count`.
     pub(super) fn add_missing_runs(&mut self, run_count: usize) {
         self.missing.insert(run_count);
     }
 
-    /// Notes that the last of the first `run_count` runs may have lost a start or an end.
+    /// Records that run number `run_count`, counted from 1, may have lost a start or an end.
     pub(super) fn add_cut_run(&mut self, run_count: usize) {
         self.cut.insert(run_count);
     }
 
-    /// Notes that the lane did not take runs.
+    /// Records that the lane refused runs.
     pub(super) fn add_refused_runs(&mut self, missing: MissingRuns) {
         self.refused = Some(missing);
     }
 
-    /// When runs may be missing, in a lane that was read at this time of its tile's clock.
+    /// Returns the windows of time with missing runs; `read_at` is the tile's clock after the read.
     pub(super) fn windows(&self, lane: &Lane, read_at: Option<u64>) -> Vec<LossWindow> {
         let times_of = |run: usize| lane.times.get(lane.run_records(run)).unwrap_or(&[]).iter();
         let end_of = |run: usize| times_of(run).max().copied();
@@ -81,7 +81,8 @@ mod tests {
     };
     use wire::{PacketKind, Risc, RunHostId};
 
-    /// Three runs of 20 words each, of 90 cycles from 100, 300 and 500 on.
+    /// Returns a lane with three runs of 20 words, which begin at 100, 300 and 500 and last 90
+    /// cycles.
     fn lane() -> Lane {
         let core = Noc0Coord { x: 1, y: 1 };
         let mut lane = Lane::new(LaneId { chip_id: 0, core, risc: Risc::Brisc });

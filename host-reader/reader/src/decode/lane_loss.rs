@@ -1,11 +1,13 @@
-//! Losses that a device counts: of which launches they are, as far as the runs of a read show.
+//! Assigns the losses counted by a device to launches, if the runs of the read allow it.
 //!
-//! A device counts what found no room in L1 over all launches. Only a run that filled its vector
-//! can have lost anything, or one of several pushes: what is pushed while zones are open lacks
-//! their ends, for which room was kept. So the program is known where there is one such run. A
-//! foreign runtime counts nothing: there a vector that is full to the last word may have lost
-//! records, which is said. Where its lane was full, its count of launches says how many are
-//! missing.
+//! The device counts records that found no room in L1, summed over all launches. Two kinds of runs
+//! can have lost records. One kind filled its vector. The other was sent in several pushes: a push
+//! with open zones lacks their ends, and room is kept for these ends. If there is only one such
+//! run, its program is known.
+//!
+//! A foreign runtime does not count losses. There a completely full vector may have lost records,
+//! and a minimum loss is reported. If the lane was full, the runtime's count of launches gives the
+//! number of missing runs.
 
 use super::{CaptureMode, LaneDecoder};
 use crate::ledger::{LossCause, LossKey, LossTotals, ProgramSpan};
@@ -14,26 +16,26 @@ use wire::{RunHostId, loss::LossCounts, vector};
 /// Losses of one lane since the previous read, from the device's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaneLoss {
-    /// Records that found no room in L1.
+    /// Number of records that found no room in L1.
     pub counts: LossCounts,
-    /// True if exactly one launch was finished, and none has begun.
+    /// True if exactly one launch has finished since the previous read, and none has begun.
     pub is_of_one_launch: bool,
-    /// True if launches whose runs are not in the lane may have lost some of it.
+    /// True if launches without a run in the lane may have some of these losses.
     pub has_other_launches: bool,
-    /// Programs of the first and the last of these launches, where known.
+    /// Programs of the first and the last of these other launches, if known.
     pub others: Option<ProgramSpan>,
-    /// Launches that were finished, where the lane was full and refused runs are not counted.
+    /// Number of finished launches, if the lane was full and refused runs are not counted.
     pub launches_of_full_lane: Option<u32>,
-    /// Where runs may be missing, because the lane had no room for them or they came too late.
+    /// Where runs may be missing, because the lane was full or they arrived too late.
     pub missing: Option<MissingRuns>,
 }
 
-/// Where among the runs of a read others are missing.
+/// Position of missing runs among the runs of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingRuns {
-    /// Before any of them, between two, or behind all.
+    /// Before, between or after the runs that were read.
     Anywhere,
-    /// Behind those that begin at this word of the lane or before.
+    /// After the runs that begin at or before this word of the lane.
     BehindWord(u64),
 }
 
@@ -45,11 +47,12 @@ impl LaneLoss {
     }
 }
 
-/// Words from which on a run may have found no room: a vector without the largest record, the
-/// end of a zone, and the totals whose room is kept.
+/// Minimum length of a run, in words, that may have found no room.
+///
+/// It is the vector's size without the largest record, a zone end and the reserved totals.
 const FULL_WORDS: usize = vector::VECTOR_WORDS - 12;
 
-/// The runs of one read of a lane, counted as far as losses need it.
+/// Statistics of the runs in one read of a lane, for assigning losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RunTally {
     launches: u64,
@@ -57,12 +60,12 @@ pub(super) struct RunTally {
     full_launches: u64,
     full_program: Option<RunHostId>,
     is_last_full: bool,
-    /// True if words were lost that may have been a run.
+    /// True if some lost words may have been a run.
     pub(super) has_gap: bool,
 }
 
 impl RunTally {
-    /// Takes in a push, which may continue the launch before it.
+    /// Adds a push, which may continue the previous launch.
     fn record(&mut self, program: RunHostId, is_continued: bool, word_count: usize) {
         if !is_continued || self.launches == 0 {
             self.launches = self.launches.saturating_add(1);
@@ -76,9 +79,9 @@ impl RunTally {
         }
     }
 
-    /// The program that lost what was lost, if only one can have.
+    /// Returns the program that lost the records, if only one is possible.
     ///
-    /// In accumulate mode a run that fills its vector is not the only one that can.
+    /// In accumulate mode other runs than the full ones can have lost records too.
     fn program(&self, loss: &LaneLoss, mode: CaptureMode) -> Option<RunHostId> {
         let spans = [self.span, loss.others];
         if loss.is_of_one_launch {
@@ -94,7 +97,7 @@ impl RunTally {
 }
 
 impl LaneDecoder<'_> {
-    /// Counts a push of `word_count` words, and records its losses under a foreign runtime.
+    /// Counts a push of `word_count` words. For a foreign runtime, also records its losses.
     pub(super) fn count_run(
         &mut self,
         program: Option<RunHostId>,
@@ -112,14 +115,14 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Adds what the device counted, once all runs are decoded.
+    /// Adds device-counted losses, once all runs are decoded.
     pub(crate) fn lose_counted(&mut self, loss: &LaneLoss) {
         let lane = self.context.lane;
         if let Some(missing) = loss.missing {
             self.holes.add_refused_runs(missing);
         }
         if let Some(launches) = loss.launches_of_full_lane {
-            // Each launch leaves a marker at least.
+            // Each launch leaves at least one marker.
             let runs = u64::from(launches).saturating_sub(self.runs.launches);
             let totals = LossTotals { runs, ..LossTotals::at_least_markers(runs.max(1)) };
             let key = LossKey { lane, cause: LossCause::DramFull, program: None };

@@ -1,36 +1,38 @@
-//! Decoding: the words of a lane become columns of records. No I/O happens here.
+//! Decodes the words of a lane into columns of records. No I/O happens here.
 //!
-//! The decoder takes any words. What cannot be taken as records is skipped, reported as an
-//! [anomaly](crate::anomaly) and added to the [ledger](crate::ledger), and the
-//! rest is kept.
+//! The decoder accepts any input. Words that are not valid records are skipped, reported as an
+//! [anomaly](crate::anomaly) and added to the [ledger](crate::ledger). The other words are decoded.
 //!
 //! | question | file |
 //! |---|---|
-//! | what must be known besides the words? | `context` |
+//! | what must the decoder know besides the words? | `context` |
 //! | where can a run begin? | `words` |
-//! | which run is left over from earlier? which order do its parts have? | `peek`, `run` |
-//! | what is skipped, and under which head is it counted? | `damage` |
+//! | which run is left over from earlier? what is the order of a run's records? | `peek`, `run` |
+//! | which words are skipped, and under which cause are they counted? | `damage` |
 //! | which run lost what found no room in L1? | `lane_loss` |
-//! | between which runs may others be missing? | `holes` |
+//! | between which runs may further runs be missing? | `holes` |
 //! | how do stamps become times? | `time` |
-//! | what makes it fast? | `block` |
+//! | what makes decoding fast? | `block` |
 //! | which lanes are still to be decoded? | `undecoded` |
-//! | what is it all supposed to do, in one page? | `oracle` (tests) |
+//! | what must the decoder do, in one page? | `oracle` (tests) |
 //!
 //! # Order of records
 //!
-//! The guaranteed slots come first in the words, but were not all written first. A run's
-//! records are given as: FW start, KERNEL start, optional records, KERNEL end, FW end. Where
-//! the FW end is older than the first two optional records (accumulate mode, in which the
-//! slots hold the zones of the push before) both ends come before them. Where it is older than the
-//! last optional zone (a wait for the host at a launch's end, in the debug dump) they come before
-//! that.
+//! The guaranteed slots come first in the words, but some are written last. The decoder returns a
+//! run's records in this order: FW start, KERNEL start, optional records, KERNEL end, FW end. There
+//! are two exceptions.
+//!
+//! In accumulate mode the slots hold the zones of the previous push. If the FW end is older than
+//! the first two optional records, both ends come before the optional records.
+//!
+//! In the debug dump, a launch may end with a wait for the host. If the FW end is older than this
+//! last optional zone, both ends come before the zone.
 //!
 //! # One launch in several pushes
 //!
-//! A push within a launch repeats the header and the guaranteed slots as they are then. It
-//! continues the run: slots that repeat are counted as repairs and left out. If an earlier
-//! read has given the beginning of the run, the lane [says so](Lane::goes_on).
+//! A push within a launch repeats the header and the guaranteed slots with their current content.
+//! It continues the run: repeated slots are counted as repairs and left out. If an earlier read
+//! returned the beginning of the run, [`Lane::goes_on`] is true.
 
 mod block;
 mod context;
@@ -70,20 +72,20 @@ use words::{LaneWords, RunWords, after};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaneState {
     time: TimeState,
-    /// The oldest of the leading and the guaranteed stamps of the last run that was kept.
+    /// The oldest of the leading and the guaranteed stamps of the last accepted run.
     leading_stamp: Option<u64>,
-    /// Header and low word of that run's first optional record.
+    /// Header and low word of the first optional record in the last accepted run.
     first_optional: Option<[u32; 2]>,
-    /// The guaranteed starts of the last run.
+    /// The stamps of the last run's guaranteed starts.
     starts: [Option<u64>; 2],
-    /// Whose run the last words belong to, as far as that is known.
+    /// Program of the last words, if known.
     program: Option<RunHostId>,
     /// The last launch, which the next push may continue.
     launch: Launch,
 }
 
 impl LaneState {
-    /// The time of the last record, 0 if there was none.
+    /// Returns the time of the last record; 0 if none.
     #[must_use]
     pub const fn last_time(&self) -> u64 {
         self.time.last
@@ -95,7 +97,7 @@ impl LaneState {
 pub struct DecodedLane {
     /// The records.
     pub lane: Lane,
-    /// Records that are missing.
+    /// Losses: records that are missing.
     pub losses: LossLedger,
     /// Anomalies and repairs.
     pub anomalies: AnomalyLog,
@@ -138,12 +140,12 @@ pub struct LaneDecoder<'context> {
     context: &'context LaneContext,
     order: StampOrder,
     state: LaneState,
-    /// Data found before the first run of a piece, by index.
+    /// Indices of data records before the first run of a piece.
     early: Vec<usize>,
     first_word: u64,
-    /// True if times have been anchored in the clock of this read.
+    /// True if the range of stamps has been derived from the clock of this read.
     is_anchored: bool,
-    /// True if the kernel's end of the run has been taken.
+    /// True if the KERNEL end of the run has been decoded.
     has_kernel_end: bool,
     /// The oldest stamp in the guaranteed slots of the run.
     oldest_slot: Option<u64>,
@@ -155,14 +157,14 @@ pub struct LaneDecoder<'context> {
 }
 
 impl<'context> LaneDecoder<'context> {
-    /// A decoder for the lane of `context`, which goes on from `state`.
+    /// Creates a decoder for the lane of `context`, which continues from `state`.
     #[must_use]
     pub fn new(context: &'context LaneContext, state: LaneState) -> Self {
         Self::with_memory(context, state, Lane::new(context.lane))
     }
 
-    /// A decoder like [`Self::new`] that writes into the memory of a lane whose records are
-    /// not needed any more.
+    /// Creates a decoder like [`Self::new`], but reuses the memory of a lane whose records are no
+    /// longer needed.
     #[must_use]
     pub fn with_memory(context: &'context LaneContext, state: LaneState, mut memory: Lane) -> Self {
         memory.clear();
@@ -189,7 +191,7 @@ impl<'context> LaneDecoder<'context> {
     /// Decodes words that begin at word `first_word` of the lane.
     ///
     /// # Cost
-    /// One pass; 12 bytes per pair of words are reserved beforehand.
+    /// One pass. 12 bytes per pair of words are reserved in advance.
     pub fn feed(&mut self, words: &[u32], first_word: u64) {
         self.first_word = first_word;
         let (pairs, odd) = words.split_at(words.len() & !1);
@@ -222,7 +224,7 @@ impl<'context> LaneDecoder<'context> {
         (DecodedLane { lane, losses, anomalies }, state)
     }
 
-    /// Takes the optional records of the run at `run_index`; returns where something else begins.
+    /// Decodes the optional records of the run at `run_index`; returns the index after them.
     fn records(&mut self, words: LaneWords<'_>, run: &RunWords, run_index: usize) -> usize {
         let layout = self.context.generation.header;
         let mut index = after(run_index, vector::FIRST_OPTIONAL);
@@ -257,7 +259,7 @@ impl<'context> LaneDecoder<'context> {
         }
     }
 
-    /// Takes the whole record at `index`.
+    /// Decodes the complete record at `index`.
     fn record(&mut self, words: LaneWords<'_>, index: usize, kind: PacketKind) {
         let &[header, low, ref payload @ ..] = words.from(index) else { return };
         let layout = self.context.generation.header;
@@ -279,9 +281,10 @@ impl<'context> LaneDecoder<'context> {
         }
     }
 
-    /// Returns true if the marker has a time, and it is earlier than the previous one or later
-    /// than the clock: leftover words may begin in the middle of a record, whose payload then
-    /// looks like a marker of any time.
+    /// Returns true if the marker's time is earlier than the previous one or later than the clock.
+    ///
+    /// Leftover words may begin in the middle of a record. Its payload then looks like a marker
+    /// with an arbitrary time.
     const fn may_be_leftover(&self, header: Header, low: u32, kind: PacketKind) -> bool {
         let stamp = self.context.generation.header.time(header.0, low).0;
         let time = self.state.time.epoch.wrapping_add(stamp);
@@ -289,8 +292,7 @@ impl<'context> LaneDecoder<'context> {
             && (time < self.state.time.last || time > self.order.latest())
     }
 
-    /// Finds from the clock in which range of stamps the times of this read lie, before the
-    /// first of them is taken.
+    /// Derives the range of stamps from the clock, before the first stamp of this read is decoded.
     fn anchor(&mut self, first: &peek::FirstStamps, index: usize) {
         let Some(leading) = first.leading().filter(|_| !self.is_anchored) else { return };
         self.is_anchored = true;
@@ -299,7 +301,7 @@ impl<'context> LaneDecoder<'context> {
         }
     }
 
-    /// The time of the launch's first zone; where there is none, of the record before.
+    /// Returns the time for a zone total: the launch's first zone, or else the previous record.
     fn time_of_total(&mut self) -> u64 {
         self.state.launch.first_zone_time(&self.lane).unwrap_or(self.state.time.last)
     }
@@ -323,8 +325,9 @@ impl<'context> LaneDecoder<'context> {
         resolved.time
     }
 
-    /// Lowers the last time if it lies ahead of the clock: torn, and no record followed that would
-    /// have told.
+    /// Corrects a torn final timestamp that is later than the clock.
+    ///
+    /// No later record follows that would show the tear.
     fn lower_last_time(&mut self) {
         let (before, Some(last)) = last_timed(&mut self.lane) else { return };
         if let Some(lowered) = self.state.time.lower_last(before, self.order) {
@@ -336,7 +339,7 @@ impl<'context> LaneDecoder<'context> {
         }
     }
 
-    /// Which word of the lane lies at `index`.
+    /// Returns the position in the lane of the word at `index`.
     const fn position(&self, index: usize) -> u64 {
         self.first_word.saturating_add(index as u64)
     }
@@ -358,7 +361,7 @@ impl<'context> LaneDecoder<'context> {
     }
 }
 
-/// The time of the last record but one, and that of the last, of those that have a time.
+/// Returns the last two times of records that carry a time: second to last, then last.
 fn last_timed(lane: &mut Lane) -> (Option<u64>, Option<&mut u64>) {
     let records = lane.heads.iter().zip(&mut lane.times).rev();
     let mut timed = records.filter(|(head, _)| head.kind() != PacketKind::ZoneTotal);

@@ -1,16 +1,16 @@
-//! A look at the first times of a run, before its records are taken.
+//! Look-ahead at the first times of a run, before its records are decoded.
 
 use super::words::{LaneWords, RunWords, after, slot_words};
 use wire::{Header, PacketKind, marker::HeaderLayout, vector};
 
-/// The first stamps of a run, as far as present.
+/// The first stamps of a run, if present.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FirstStamps {
     /// Stamps of the guaranteed starts.
     pub(super) starts: [Option<u64>; 2],
     /// Stamps of the first two optional records that carry a time.
     optional: [Option<u64>; 2],
-    /// Header and low word of the first of these records.
+    /// Header and low word of the first timed optional record.
     pub(super) first_optional: Option<[u32; 2]>,
 }
 
@@ -41,8 +41,9 @@ impl FirstStamps {
         first
     }
 
-    /// The first two stamps in the order of writing. Two, so that a single damaged one does
-    /// not decide anything.
+    /// Returns the first two stamps in the order of writing.
+    ///
+    /// Two are compared, so that a single damaged stamp decides nothing.
     pub(super) fn leading(&self) -> Option<[u64; 2]> {
         let mut stamps = self.starts.iter().chain(&self.optional).flatten().copied();
         let first = stamps.next()?;
@@ -54,7 +55,7 @@ impl FirstStamps {
         self.starts.iter().any(Option::is_some)
     }
 
-    /// Both optional stamps, if there are two.
+    /// Returns both optional stamps, if there are two.
     pub(super) const fn optional_pair(&self) -> Option<[u64; 2]> {
         match self.optional {
             [Some(first), Some(second)] => Some([first, second]),
@@ -63,7 +64,7 @@ impl FirstStamps {
     }
 }
 
-/// The stamp in a guaranteed slot, if a zone's start or end lies there.
+/// Returns the stamp in a guaranteed slot, if the slot holds a zone's start or end.
 pub(super) fn stamp(run: &RunWords, slot: usize, layout: HeaderLayout) -> Option<u64> {
     let [header, low] = slot_words(run, slot);
     let header = Header(header);

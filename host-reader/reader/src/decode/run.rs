@@ -1,4 +1,4 @@
-//! Runs: where a launch begins, which slots repeat, and which order its parts have.
+//! Runs: where a launch begins, which slots repeat, and the order of the records.
 
 use super::{
     CaptureMode, LaneContext, LaneDecoder,
@@ -16,19 +16,19 @@ use wire::{Header, PacketKind, RunHeader, ZoneId, vector};
 /// State of the launch whose records are being decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Launch {
-    /// Words of the guaranteed slots that were taken; zeros where there was none yet.
+    /// Words of the guaranteed slots decoded so far; zeros for a slot without a marker.
     slots: [[u32; 2]; vector::GUARANTEED_MARKER_COUNT],
     first_zone: Option<FirstZone>,
-    /// Records before this one are no zones.
+    /// Index of the first record to search; no record before it is a zone.
     searched: usize,
 }
 
-/// Where a launch's first zone is.
+/// Location of a launch's first zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FirstZone {
-    /// It is this record of the lane, whose time may still be repaired.
+    /// Record of this lane; its time may still be corrected.
     Record(usize),
-    /// An earlier read gave it, at this time.
+    /// Time of a record that an earlier read returned.
     Earlier(u64),
 }
 
@@ -38,8 +38,8 @@ impl Launch {
         Self { slots, first_zone: None, searched: first_record }
     }
 
-    /// Returns true if the run was pushed during this launch: its first guaranteed start is the
-    /// same, to the cycle.
+    /// Returns true if the run was pushed during this launch: the times of their first guaranteed
+    /// starts are identical.
     fn is_continued_by(&self, run: &RunWords) -> bool {
         let starts = [vector::MAIN_START, vector::CHILD_START];
         let is_used = |&slot: &usize| !Header(slot_words(run, slot)[0]).is_empty();
@@ -49,7 +49,7 @@ impl Launch {
         none_before && used.is_some_and(is_same)
     }
 
-    /// The time of the first zone of this launch.
+    /// Returns the time of the first zone of this launch.
     pub(super) fn first_zone_time(&mut self, lane: &Lane) -> Option<u64> {
         if self.first_zone.is_none() {
             let unsearched = lane.heads.get(self.searched..).unwrap_or(&[]);
@@ -64,21 +64,21 @@ impl Launch {
         }
     }
 
-    /// The launch as the next read finds it, which gets another lane.
+    /// Returns the launch in the form for the next read, which has a new lane.
     pub(super) fn carried_over(mut self, lane: &Lane) -> Self {
         let first_zone = self.first_zone_time(lane).map(FirstZone::Earlier);
         Self { first_zone, searched: 0, ..self }
     }
 }
 
-/// Zone of a wait for the host at a launch's end.
+/// Zone of a wait for the host at the end of a launch.
 struct WaitForHost {
     heads: [RecordHead; 2],
     times: [u64; 2],
 }
 
 impl LaneDecoder<'_> {
-    /// Takes the run at `index`; returns where the next thing begins.
+    /// Decodes the run at `index`; returns the index after it.
     pub(super) fn run(&mut self, words: LaneWords<'_>, index: usize, run: &RunWords) -> usize {
         let header = words.run_header(run);
         if !words.is_own(header) {
@@ -111,10 +111,12 @@ impl LaneDecoder<'_> {
         next
     }
 
-    /// A run is left over if both its leading stamps are older than those of the run before,
-    /// or if it begins with the very same records: those of an earlier read, or of a RISC
-    /// that did not take part and sent its last ones once more. A launch that goes on after
-    /// a push begins with other optional records.
+    /// Returns true if the run is left over from earlier.
+    ///
+    /// A run is left over if both its leading stamps are older than those of the previous run, or
+    /// if it begins with the same records. Repeated records come from an earlier read, or from a
+    /// RISC that took no part in the launch and sent its last records again. A run that continues a
+    /// launch after a push begins with other optional records.
     fn is_stale(&self, first: &FirstStamps) -> bool {
         let Some([one, other]) = first.leading() else { return false };
         let newer = if self.order.is_before(one, other) { other } else { one };
@@ -125,7 +127,7 @@ impl LaneDecoder<'_> {
     }
 
     fn remember(&mut self, first: &FirstStamps) {
-        // A torn stamp is too high, so that the oldest of several is a good one.
+        // A torn stamp is too high, so the oldest of several is correct.
         let leading = first.leading().into_iter().flatten().chain(self.oldest_slot);
         let order = self.order;
         let oldest =
@@ -137,7 +139,7 @@ impl LaneDecoder<'_> {
         self.state.first_optional = first.first_optional;
     }
 
-    /// Begins the run's launch, or goes on with the last one; returns whether it is that.
+    /// Opens the run's launch or continues the last one; returns true if it continues.
     fn open_launch(&mut self, header: RunHeader, run: &RunWords, index: usize) -> bool {
         let LaneContext { lane, mode, host_ids, .. } = *self.context;
         let program = host_ids.run_host_id(header.program_id, lane.chip_id);
@@ -146,7 +148,7 @@ impl LaneDecoder<'_> {
         self.state.program = Some(program);
         let is_continued = self.state.launch.is_continued_by(run);
         if is_continued && let Some(last) = self.lane.runs.last_mut() {
-            // The id is set in the course of a launch, so the later one is right.
+            // The id is set in the course of a launch, so the later id is right.
             (last.program, last.trace_counter) = (program, trace_counter);
             return true;
         }
@@ -161,10 +163,10 @@ impl LaneDecoder<'_> {
         is_continued
     }
 
-    /// The oldest stamp in the guaranteed slots.
+    /// Returns the oldest stamp in the guaranteed slots.
     ///
-    /// Two loads of the clock that are torn apart give a stamp too high, so that the oldest of
-    /// several is a good one.
+    /// A torn reading of the clock gives a stamp that is too high, so the oldest of several is
+    /// correct.
     fn oldest_slot_of(&self, run: &RunWords) -> Option<u64> {
         let layout = self.context.generation.header;
         let slots = (vector::MAIN_START..vector::FIRST_OPTIONAL).step_by(2);
@@ -180,10 +182,10 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Takes the last zone of the run off, if it began when that of the firmware had ended: a wait
-    /// for the host, in the debug dump of our runtime.
+    /// Removes and returns the run's last zone if it began after the end of the firmware's zone.
     ///
-    /// Only where all times are in order: what is odd stays where it lies.
+    /// This zone is a wait for the host, in the debug dump of our runtime. It is removed only if
+    /// all times are in order.
     fn wait_behind_ends(&mut self, run: &RunWords) -> Option<WaitForHost> {
         let layout = self.context.generation.header;
         let stamp = peek::stamp(run, vector::MAIN_END, layout)?;
@@ -213,7 +215,7 @@ impl LaneDecoder<'_> {
         Some(wait)
     }
 
-    /// Puts a wait for the host behind the ends of the run's zones.
+    /// Appends a wait for the host after the ends of the run's zones.
     fn put_back(&mut self, wait: Option<WaitForHost>) {
         let Some(WaitForHost { heads, times }) = wait else { return };
         for (head, time) in heads.into_iter().zip(times) {
@@ -233,8 +235,10 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Takes the kernel's end if the marker is a hardware counter that was read after it, as
-    /// TT-Metal's firmware does: no other optional record of a run is later than that slot.
+    /// Decodes the KERNEL end early, if the next marker is a hardware counter read after it.
+    ///
+    /// TT-Metal's firmware reads the counters then. No other optional record of a run is later than
+    /// the KERNEL end.
     pub(super) fn kernel_end_before(
         &mut self,
         (run, index): (&RunWords, usize),
@@ -249,7 +253,7 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Takes the marker in a guaranteed slot, if there is a new one.
+    /// Decodes the marker in a guaranteed slot, if the marker is new.
     fn slot(&mut self, run: &RunWords, run_index: usize, slot: usize) {
         let [header, low] = slot_words(run, slot);
         let word = Header(header);

@@ -1,4 +1,4 @@
-//! Words of lanes, and the records, losses and anomalies that they become.
+//! Tests: words of lanes, and the records, losses and anomalies expected from them.
 
 use super::*;
 use crate::{lane::LaneId, mesh::Noc0Coord};
@@ -29,7 +29,7 @@ fn rows(decoded: &DecodedLane) -> Vec<(&str, u32, u64, Vec<u64>)> {
     decoded.lane.records().map(row).collect()
 }
 
-/// A run with FW and KERNEL slots from `start` on, ten cycles apart.
+/// Returns a run with FW and KERNEL slots at intervals of ten cycles, beginning at `start`.
 fn run(program: u32, start: u32, optional: &[[u32; 2]]) -> Vec<u32> {
     let mut words = vec![0, 0, 7 << 5, program];
     let slots = [(0x8FC0_D001, 0), (0x9FC0_D001, 900), (0x8E42_7001, 10), (0x9E42_7001, 890)];
@@ -47,7 +47,7 @@ const KERNEL: u32 = ZoneId::of_text(
 )
 .0 as u32;
 
-/// The example of the format's description: every type of packet, older packing.
+/// The example of the format description: all packet types, in the older packing.
 const EXAMPLE: [u32; 26] = [
     0,
     0,
@@ -182,7 +182,7 @@ fn a_type_that_swallows_the_next_run_is_found_out() {
     assert_eq!(decoded.losses.total().unknown_markers, 1);
 }
 
-/// The lanes of our runtime in their fifth generation.
+/// Returns the context of a lane of our runtime, in its fifth generation.
 fn ours() -> LaneContext {
     LaneContext { lane_generation: Some(5), ..context() }
 }
@@ -213,7 +213,7 @@ fn a_run_of_another_generation_is_a_lost_write() {
 
 #[test]
 fn markers_that_a_lost_write_left_uncovered_are_of_no_run() {
-    // The rest of an older run behind a new one: its first half was overwritten.
+    // The first half of an older run was overwritten by a new run; the second half remains.
     let old = [[0x8000_1001, 50], [0x9000_1001, 60], [0x8000_1001, 70], [0x9000_1001, 80]];
     let words = [of_generation(5, run(1, 100, &old)), of_generation(5, run(2, 5000, &[]))];
     let decoded = decode(&words.concat(), &ours());
@@ -229,7 +229,7 @@ fn markers_that_a_lost_write_left_uncovered_are_of_no_run() {
 #[test]
 fn leftover_words_may_begin_with_a_payload_that_looks_like_a_marker_of_the_future() {
     let after = of_generation(5, run(3, 9_000, &[]));
-    // The payload's time is 0xABC << 32; what follows it is older than the run.
+    // The payload's time is 0xABC << 32; the words after it are older than the run.
     let old = [[0x8000_1ABC, 7], [0x9000_1001, 60], [0x8000_1001, 70], [0x9000_1001, 80]];
     for read_at in [Some((1 << 32) + 20_000), Some((1 << 44) + (1 << 32) + 20_000)] {
         let words = [of_generation(5, run(1, 100, &old)), after.clone()].concat();
@@ -292,7 +292,8 @@ fn what_l1_did_not_take_is_of_the_only_run_that_was_full() {
     let span = LossTotals { programs: Some(crate::ledger::ProgramSpan { first, last }), ..lost };
     let words = [full(1), full(2), small(3)].concat();
     assert_eq!(lost_by(&words, loss), [(cause, None, span)]);
-    // Of a launch of several pushes each may have been full, since room is kept for open zones.
+    // Each push of a launch with several pushes may have been full, since room is kept for open
+    // zones.
     let part = |time| of_generation(5, run(2, 10_000, &[[0x8000_1001, time]]));
     let pushes = [part(10_300), part(10_600)].concat();
     assert_eq!(lost_by(&[small(1), pushes.clone()].concat(), loss), [(cause, Some(2), lost)]);
@@ -314,7 +315,7 @@ fn data_before_the_first_run_belongs_to_it() {
 
 #[test]
 fn slots_of_the_push_before_come_first() {
-    // Accumulate mode: the slots hold the zones of the last push, already closed.
+    // Accumulate mode: the slots hold the zones of the last push, which have already ended.
     let mut words = run(3, 100, &[[0x8000_1001, 2000], [0x9000_1001, 2100]]);
     words[7] = 400;
     words[11] = 300;
@@ -336,7 +337,7 @@ fn a_wait_for_the_host_follows_the_zones_that_had_ended_before_it() {
     assert_eq!(offsets, [100, 110, 200, 300, 990, 1000, 1010, 5000]);
     let kinds: Vec<bool> = decoded.lane.heads.iter().map(|head| head.is_endpoint()).collect();
     assert_eq!((kinds, decoded.anomalies.anomaly_count()), (vec![true; 8], 0));
-    // Other runtimes record nothing behind their firmware's zone.
+    // Other runtimes record nothing after their firmware's zone.
     let foreign = decode(&words, &context());
     assert_eq!(foreign.anomalies.count(AnomalyKind::BackwardTime), 1);
 }
@@ -376,14 +377,14 @@ fn half_a_marker_at_the_end_is_counted() {
     assert_eq!(decoded.losses.total().unknown_markers, 1);
 }
 
-/// Data of 16 bytes under the id of hardware counters.
+/// Returns a record of hardware counters with 16 bytes of data.
 fn counter_record(stamp: u32) -> [[u32; 2]; 3] {
     [[0xD238_2001, stamp], [0, 1], [0, 2]]
 }
 
 #[test]
 fn counters_that_the_firmware_reads_after_the_kernel_follow_its_end() {
-    // The kernel ends at 990; one group was read in it, by the kernel itself.
+    // The kernel ends at 990; the kernel itself read one group before that.
     let zone = [[0x8000_1001, 200], [0x9000_1001, 210]];
     let optional: Vec<[u32; 2]> =
         [&counter_record(150)[..], &zone, &counter_record(993), &counter_record(996)].concat();
@@ -398,7 +399,7 @@ fn counters_that_the_firmware_reads_after_the_kernel_follow_its_end() {
     assert_eq!(kinds, [start, start, data, start, end, end, data, data, end]);
     assert_eq!(decoded.anomalies.counts().count(), 0);
 
-    // Another launch behind it has a kernel's end of its own.
+    // A later launch has its own KERNEL end.
     let next = run(4, 2000, &counter_record(2895));
     let decoded = decode(&[words, next].concat(), &context());
     let offsets: Vec<u64> = decoded.lane.times.iter().map(|time| time - base).collect();

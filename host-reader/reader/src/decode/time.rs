@@ -1,53 +1,54 @@
-//! Time within a lane: stamps of 44 bits become 64-bit times that do not run backwards.
+//! Time within a lane: converts stamps of 44 bits to 64-bit times in ascending order.
 //!
-//! A lane's records are in the order of their clock readings, so a step backwards has a
-//! reason. Known reasons are undone and counted, the rest is reported:
+//! A lane's records are in the order of their clock readings, so a step backwards has a cause.
+//! Known causes are corrected and counted; other steps are reported:
 //!
 //! | seen | reason | done |
 //! |---|---|---|
-//! | up by 2^32 or more, then back by at most 2^32 | our runtime read the low word just before it wrapped and the high word just after | the earlier time is lowered by 2^32 |
-//! | back by at most 2^32, low word just past its wrap, runtime not ours | upstream reads the high word first | the time is raised by 2^32 |
-//! | back by about 2^44, and the clock has gone so far if it was read | the stamp wrapped | this and all later times are raised by 2^44 |
-//! | back by anything else | unknown | kept as it is, [`AnomalyKind::BackwardTime`] |
+//! | up by 2^32 or more, then back by at most 2^32 | our runtime read the low word just before its wrap and the high word just after it | the earlier time is lowered by 2^32 |
+//! | back by at most 2^32, low word just past its wrap, foreign runtime | TT-Metal reads the high word first | the time is raised by 2^32 |
+//! | back by about 2^44, and the clock, if read, confirms this | the stamp wrapped | this and all later times are raised by 2^44 |
+//! | any other step back | unknown | time kept, reported as [`AnomalyKind::BackwardTime`] |
 //!
-//! Where the tile's 64-bit clock was read with the words, it says in which range of 2^44 the first
-//! stamps of a read lie, so that lanes that begin late have the times of those that began early.
+//! If the tile's 64-bit clock was read after the words, it determines the range of 2^44 of the
+//! first stamps in the read. Lanes with a late first record then share the time scale of the other
+//! lanes.
 
 use crate::anomaly::AnomalyKind;
 
-/// The two loads of a torn reading lie at most this many cycles apart.
+/// Maximum cycles between the two loads of a torn reading.
 const TEAR_WINDOW_CYCLES: u64 = 4096;
-/// By how much a torn reading is wrong.
+/// Error of a torn reading, in cycles.
 const TEAR_CYCLES: u64 = 1 << 32;
-/// How far a stamp may lie ahead of the clock that was read after it: torn, and more.
+/// Maximum lead of a torn stamp over the later clock reading, with a margin.
 const AHEAD_CYCLES: u64 = 2 * TEAR_CYCLES;
 
-/// Time that a lane has reached; carried from one read of the lane to the next.
+/// Time reached in a lane, carried from one read to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TimeState {
     /// Offset added to stamps: a multiple of their range.
     pub(super) epoch: u64,
-    /// The last time given out.
+    /// The last time returned.
     pub(super) last: u64,
 }
 
-/// Explanation of a stamp that stepped backwards.
+/// Correction for a stamp that stepped backwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Resolved {
     /// The record's time.
     pub(super) time: u64,
-    /// The time that the record before it should have had.
+    /// The corrected time of the previous record, if it was wrong.
     pub(super) previous: Option<u64>,
-    /// Why time stepped back.
+    /// Cause of the step backwards.
     pub(super) finding: AnomalyKind,
 }
 
-/// How stamps of a lane compare.
+/// Order of a lane's stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StampOrder {
-    /// Bits of a stamp.
+    /// Width of a stamp, in bits.
     pub(super) bits: u32,
-    /// The tile's wall clock after the lane was written, if it was read.
+    /// The tile's wall clock, read after the lane was written; `None` if not read.
     pub(super) read_at: Option<u64>,
     /// True if the runtime reads the clock's low word first, as ours does.
     pub(super) low_first: bool,
@@ -56,8 +57,8 @@ pub(super) struct StampOrder {
 impl StampOrder {
     /// Returns true if stamp `a` is older than stamp `b`.
     ///
-    /// If the tile's clock was read, this holds for all stamps of one range, otherwise for
-    /// stamps less than half a range apart.
+    /// With a reading of the tile's clock, the result is right for all stamps of one range. Without
+    /// one, it is right for stamps less than half a range apart.
     pub(super) const fn is_before(self, a: u64, b: u64) -> bool {
         match self.read_at {
             Some(now) => self.age(now, a) > self.age(now, b),
@@ -65,10 +66,10 @@ impl StampOrder {
         }
     }
 
-    /// Returns true if a stamp lower than `last` is of a later time, past a wrap.
+    /// Returns true if a stamp lower than `last` is later, after a wrap.
     const fn has_wrapped(self, stamp: u64, last: u64) -> bool {
         match self.read_at {
-            // A damaged stamp in the future looks as old as one can be.
+            // A damaged stamp in the future appears to have the maximum age.
             Some(now) => {
                 let age = self.age(now, last);
                 self.age(now, stamp) <= age && age < self.mask().saturating_sub(self.mask() / 8)
@@ -77,21 +78,23 @@ impl StampOrder {
         }
     }
 
-    /// How long before the latest possible stamp this one was taken.
+    /// Returns the cycles from this stamp to the latest possible stamp.
     ///
-    /// A torn stamp may lie ahead of the clock; it is a late one, not one of a range before.
+    /// A torn stamp may be later than the clock. It counts as a recent stamp, not as a stamp of the
+    /// previous range.
     const fn age(self, now: u64, stamp: u64) -> u64 {
         now.wrapping_add(AHEAD_CYCLES).wrapping_sub(stamp) & self.mask()
     }
 
-    /// The multiple of the range that makes a time of a stamp, if the clock was read.
+    /// Returns the offset, a multiple of the range, that converts a stamp to a time, if the clock
+    /// was read.
     fn epoch_of(self, stamp: u64) -> Option<u64> {
         let now = self.read_at?;
         let latest = now.wrapping_add(AHEAD_CYCLES);
         Some(latest.checked_sub(self.age(now, stamp)).map_or(0, |time| time.saturating_sub(stamp)))
     }
 
-    /// The latest time that a stamp can be of, if the clock was read.
+    /// Returns the latest valid time of a stamp, if the clock was read.
     pub(super) const fn latest(self) -> u64 {
         match self.read_at {
             Some(now) => now.saturating_add(AHEAD_CYCLES),
@@ -106,15 +109,15 @@ impl StampOrder {
 }
 
 impl TimeState {
-    /// Takes over the range of stamps that the clock gives for the first two stamps of a read;
-    /// returns whether stamps have wrapped since the last one.
+    /// Sets the range of stamps from the clock, for the first two stamps of a read.
     ///
-    /// Without a clock, or where it gives a time before the last one, ranges are counted on.
+    /// Returns true if stamps have wrapped since the last one. Without a clock reading the range
+    /// stays the same, as it does if the new time would be before the last one.
     pub(super) fn anchor(&mut self, leading: [u64; 2], order: StampOrder) -> bool {
         let [Some(first), Some(second)] = leading.map(|stamp| order.epoch_of(stamp)) else {
             return false;
         };
-        // Of two that disagree, one is damaged and looks old, unless the wrap lies in between.
+        // If the two disagree, the older one is damaged, unless a wrap lies between them.
         let [one, other] = leading;
         let is_wrap_between = one.checked_sub(other).is_some_and(|step| step > order.mask() / 2);
         let epoch = if is_wrap_between { first } else { first.max(second) };
@@ -128,7 +131,7 @@ impl TimeState {
         has_wrapped
     }
 
-    /// The time of a stamp, unless it lies before the last one.
+    /// Returns the time of a stamp; `None` if it is earlier than the last time.
     #[inline]
     pub(super) const fn advance(&mut self, stamp: u64) -> Option<u64> {
         let time = self.epoch.wrapping_add(stamp);
@@ -139,9 +142,9 @@ impl TimeState {
         Some(time)
     }
 
-    /// The time of a stamp for which [`Self::advance`] gave none.
+    /// Returns the time of a stamp for which [`Self::advance`] returned `None`.
     ///
-    /// `before_last` is the time before the last one, if that is known.
+    /// `before_last` is the time before the last one, if known.
     #[cold]
     pub(super) fn resolve(
         &mut self,
@@ -151,7 +154,8 @@ impl TimeState {
     ) -> Resolved {
         let time = self.epoch.wrapping_add(stamp);
         let lowered = self.lowered_previous(time, before_last, order);
-        // Two records alone can be read both ways; the runtime decides. Ours is never too low.
+        // With two records alone both explanations fit; the runtime decides. Our stamps are never
+        // too low.
         let torn =
             if order.low_first { lowered } else { self.raised_stamp(time, stamp).or(lowered) };
         let resolved = torn
@@ -161,7 +165,7 @@ impl TimeState {
         resolved
     }
 
-    /// The last time, lowered, if it lies ahead of the clock that was read after it.
+    /// Lowers the last time if it is later than the clock reading; returns the corrected time.
     pub(super) fn lower_last(
         &mut self,
         before_last: Option<u64>,
@@ -176,10 +180,12 @@ impl TimeState {
         Some(lowered)
     }
 
-    /// The last time is the one that is wrong, if it is not too early without 2^32 cycles.
+    /// Returns a correction of the previous time: 2^32 cycles lower, if that is still plausible.
     ///
-    /// With no record before it, it lies near the wrap, or the step without them is a small one:
-    /// a single flipped bit below the 32nd, in either stamp, leaves 2^31 or more.
+    /// With a record before it, the lowered time must not be earlier than that record. Otherwise
+    /// the previous time must be close to a wrap of the low word, or, for our runtime, the
+    /// remaining step must be less than 2^31. A single flipped bit below the 32nd, in either stamp,
+    /// leaves a step of 2^31 or more.
     fn lowered_previous(
         &self,
         time: u64,
@@ -236,7 +242,7 @@ mod tests {
     const UPSTREAM: StampOrder = StampOrder { low_first: false, ..ORDER };
     const RANGE: u64 = 1 << 44;
 
-    /// Times and findings of a lane that holds these stamps and nothing else.
+    /// Returns the times and findings of a lane with only these stamps.
     fn times(stamps: &[u64], order: StampOrder) -> (Vec<u64>, Vec<AnomalyKind>) {
         let mut state = TimeState::default();
         let (mut times, mut findings): (Vec<u64>, _) = (Vec::new(), Vec::new());
@@ -275,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_lane_that_begins_with_a_reading_torn_far_from_the_wrap_is_mended() {
-        // Held back between its two loads: the low word lies 38,669 cycles before the wrap.
+        // Interrupted between the two loads: the low word is 38,669 cycles before the wrap.
         let wrap = 2035 << 32;
         let torn = wrap - 38_669 + (1 << 32);
         let (lane, findings) = times(&[torn, wrap + 0x23, wrap + 0x104], ORDER);
@@ -307,11 +313,11 @@ mod tests {
     #[test]
     fn a_torn_reading_at_the_wrap_of_the_stamp_is_both() {
         use AnomalyKind::{TimestampWrap, TornTimestamp};
-        // Ours: low word from before, high word 0 from after.
+        // Our runtime: low word from before the wrap, high word 0 from after it.
         let (lane, findings) = times(&[RANGE - 90, (1 << 32) - 2, 5], ORDER);
         assert_eq!(lane, [RANGE - 90, RANGE - 2, RANGE + 5]);
         assert_eq!(findings, [TimestampWrap, TornTimestamp]);
-        // Upstream: high word from before, low word from after.
+        // TT-Metal: high word from before the wrap, low word from after it.
         let (lane, findings) = times(&[RANGE - 90, RANGE - (1 << 32) + 3, 5], UPSTREAM);
         assert_eq!(lane, [RANGE - 90, RANGE + 3, RANGE + 5]);
         assert_eq!(findings, [TornTimestamp, TimestampWrap]);

@@ -1,26 +1,26 @@
-//! Lanes whose words have been read and are still to be decoded.
+//! Lanes whose words are read but not yet decoded.
 
 use super::{DecodedLane, LaneContext, LaneDecoder, LaneLoss, LaneState};
 use crate::lane::Lane;
 
-/// The words of one lane, yet to be decoded.
+/// The words of one lane, not yet decoded.
 #[derive(Clone, Debug)]
 pub struct UndecodedLane<'words> {
-    /// Whose words they are, and how they are to be taken.
+    /// The lane and the format of its words.
     pub context: LaneContext,
-    /// Where decoding goes on from.
+    /// State from which decoding continues.
     pub state: LaneState,
-    /// Words, each piece with the word of the lane at which it begins.
+    /// Pieces of words; each has the position in the lane of its first word.
     pub pieces: Vec<(u64, &'words [u32])>,
-    /// The lane's losses, as the device counted them.
+    /// The lane's losses, from the device's counters.
     pub loss: LaneLoss,
 }
 
-/// From how many words on lanes are decoded on several threads.
+/// Minimum number of words for decoding on several threads.
 const PARALLEL_WORDS: usize = 1 << 16;
 
 impl UndecodedLane<'_> {
-    /// Decodes it into the memory of a lane whose records are not needed any more.
+    /// Decodes the words, reusing the memory of a lane whose records are no longer needed.
     pub(crate) fn decode(&self, memory: Lane) -> (DecodedLane, LaneState) {
         let mut decoder = LaneDecoder::with_memory(&self.context, self.state.clone(), memory);
         for &(first_word, words) in &self.pieces {
@@ -30,7 +30,7 @@ impl UndecodedLane<'_> {
         decoder.finish()
     }
 
-    /// Returns true if these lanes have enough words for several threads.
+    /// Returns true if these lanes have enough words for decoding on several threads.
     pub(crate) fn are_many_words(lanes: &[Self]) -> bool {
         let words = lanes.iter().flat_map(|lane| &lane.pieces).map(|(_, words)| words.len());
         words.sum::<usize>() > PARALLEL_WORDS

@@ -1,18 +1,18 @@
-//! A lane's words, and where runs can begin in them.
+//! A lane's words, and positions in them where runs can begin.
 
 use super::LaneContext;
 use wire::{Header, PacketKind, RunHeader, run, vector};
 
-/// Words of a whole run header with its guaranteed slots.
+/// Words of a complete run header with its guaranteed slots.
 pub(super) type RunWords = [u32; vector::FIRST_OPTIONAL];
 
-/// The index `count` words after another.
+/// Returns `index` plus `count` words.
 #[inline]
 pub(super) const fn after(index: usize, count: usize) -> usize {
     index.saturating_add(count)
 }
 
-/// The words of a guaranteed slot.
+/// Returns the two words of a guaranteed slot.
 #[expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -22,7 +22,7 @@ pub(super) const fn slot_words(run: &RunWords, slot: usize) -> [u32; 2] {
     [run[slot], run[slot + 1]]
 }
 
-/// The words of one lane. Every index is that of a pair's first word, from 0.
+/// The words of one lane. An index always refers to the first word of a pair, from 0.
 #[derive(Clone, Copy)]
 pub(super) struct LaneWords<'a> {
     words: &'a [u32],
@@ -38,19 +38,21 @@ impl<'a> LaneWords<'a> {
         self.words.len()
     }
 
-    /// The words from `index` on.
+    /// Returns the words from `index` on.
     pub(super) fn from(self, index: usize) -> &'a [u32] {
         self.words.get(index..).unwrap_or(&[])
     }
 
-    /// The pair at `index`.
+    /// Returns the pair at `index`.
     #[inline]
     pub(super) fn pair(self, index: usize) -> Option<[u32; 2]> {
         self.from(index).first_chunk().copied()
     }
 
-    /// The run that begins at `index`: zeros where a run has them, no bit set that a run
-    /// header has clear, and a marker in each guaranteed slot.
+    /// Returns the run that begins at `index`, if the words have the form of a run.
+    ///
+    /// A run header has zeros at fixed positions, no reserved bits set, and a marker in each
+    /// guaranteed slot.
     pub(super) fn run_at(self, index: usize) -> Option<&'a RunWords> {
         let run: &RunWords = self.from(index).first_chunk()?;
         let packing = self.context.generation.id_packing;
@@ -80,19 +82,19 @@ impl<'a> LaneWords<'a> {
         })
     }
 
-    /// Returns true if the header carries the generation of the lane, or need not carry any.
+    /// Returns true if the header has the lane's generation, or the lane has no generation.
     pub(super) fn is_current(self, header: RunHeader) -> bool {
         self.context.lane_generation.is_none_or(|generation| header.generation == generation)
     }
 
-    /// Returns true if the header is of this lane's RISC and core.
+    /// Returns true if the header has this lane's RISC and core.
     pub(super) const fn is_own(self, header: RunHeader) -> bool {
         let packing = self.context.generation.id_packing;
         let own = packing.pack(self.context.risc_index, self.context.flat_id, 0);
         own == packing.pack(header.risc_index, header.flat_id, 0)
     }
 
-    /// Where the next run of this lane begins, at `from` or after it; the end if nowhere.
+    /// Returns the index of this lane's next run, at or after `from`; the end if there is none.
     pub(super) fn next_own_run(self, from: usize) -> usize {
         let mut index = from;
         while index < self.len() {
@@ -104,17 +106,17 @@ impl<'a> LaneWords<'a> {
         self.len()
     }
 
-    /// Where the zero pairs that begin at `from` end.
+    /// Returns the end of the zero pairs that begin at `from`.
     pub(super) fn zeros_end(self, from: usize) -> usize {
         let (pairs, _) = self.from(from).as_chunks::<2>();
         let zeros = pairs.iter().take_while(|pair| **pair == [0, 0]).count();
         after(from, zeros.saturating_mul(2))
     }
 
-    /// Where a run begins inside the payload of the record at `index`: then the
-    /// record's type is damaged, since the word after a payload is a marker's or zero.
+    /// Returns the index of a run that begins inside the payload of the record at `index`.
     ///
-    /// Only the last pair of a payload can be told from the beginning of a run.
+    /// In that case the record's type is damaged, since a payload is followed by a marker or zero.
+    /// Only the last pair of a payload can be distinguished from the beginning of a run.
     #[inline]
     pub(super) fn run_in_payload(self, index: usize, kind: PacketKind) -> Option<usize> {
         let payload_words = kind.payload_words();

@@ -1,9 +1,8 @@
-//! Reader of an ELF file's DWARF: layouts of structures, constants, and the arguments of inlined
+//! Reader of the DWARF in an ELF file: layouts of structures, constants and arguments of inlined
 //! functions.
 //!
-//! tt-metal's mailboxes move with every release, and with them all that host and firmware speak
-//! through. The firmware's own debug information says where they are, so nothing of that is
-//! written down here.
+//! tt-metal's mailboxes move with every release, and so do all addresses that host and firmware
+//! share. The firmware's own debug information contains them, so none are written down here.
 
 use gimli::{
     Attribute, AttributeValue, DebuggingInformationEntry, DwTag, Dwarf, EndianSlice,
@@ -15,7 +14,7 @@ use std::collections::BTreeMap;
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
 
-/// The part of a file's debug information that a loader asks for.
+/// The part of a file's debug information that a loader needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DebugInfo {
     types: BTreeMap<usize, Type>,
@@ -26,13 +25,13 @@ pub struct DebugInfo {
     arguments: BTreeMap<(String, String), u64>,
 }
 
-/// A type, with others named by their offset in the file.
+/// A type; it refers to other types by their offset in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Type {
     Scalar {
         size_bytes: u64,
     },
-    /// A qualified type, a name for a type, or a pointer to it.
+    /// A qualified type, a typedef, or a pointer to a type.
     Alias(usize),
     Array {
         element: usize,
@@ -46,7 +45,7 @@ enum Type {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Member {
-    /// Empty where a structure without a name lies in another.
+    /// Empty for an anonymous structure inside another.
     name: String,
     offset: u64,
     type_at: usize,
@@ -55,28 +54,28 @@ struct Member {
 /// A part of a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Bytes from the structure's begin.
+    /// Offset from the beginning of the structure, in bytes.
     pub offset: u32,
-    /// Its size.
+    /// Size, in bytes.
     pub size_bytes: u32,
 }
 
-/// Reason why a file has no answer.
+/// Reason why a file cannot answer a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DebugInfoError {
-    /// No DWARF, or none that can be read.
+    /// The file has no readable DWARF.
     #[error("expected an ELF file with DWARF (compiled with -g, not stripped): {reason}")]
     Unreadable {
         /// The parser's message.
         reason: String,
     },
-    /// A name that the file has nothing about.
+    /// The file has no entry for a name.
     #[error("the debug information has no {kind} `{name}`")]
     Missing {
         /// Kind of the requested item.
         kind: &'static str,
-        /// Its name.
+        /// The name.
         name: String,
     },
 }
@@ -101,7 +100,7 @@ impl DebugInfo {
     /// Reads the debug information of an ELF file.
     ///
     /// # Errors
-    /// [`DebugInfoError::Unreadable`] if it has none or a damaged one.
+    /// [`DebugInfoError::Unreadable`] if the file has no debug information or it is damaged.
     pub fn parse(file: &[u8]) -> Result<Self, DebugInfoError> {
         let object = object::File::parse(file).map_err(DebugInfoError::unreadable)?;
         let section = |id: gimli::SectionId| -> Result<Slice<'_>, gimli::Error> {
@@ -125,16 +124,16 @@ impl DebugInfo {
         Ok(info)
     }
 
-    /// The value of a constant, by its name without namespaces.
+    /// Returns the value of a constant, by its name without namespaces.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no such constant.
     pub fn constant(&self, name: &str) -> Result<u64, DebugInfoError> {
         let value = self.constants.get(name).copied();
         value.ok_or_else(|| DebugInfoError::missing("constant", name))
     }
 
-    /// The value that an inlined function was given for a parameter.
+    /// Returns the constant value of an inlined function's parameter.
     ///
     /// # Errors
     /// If there is no such function or parameter, or the value is not a constant.
@@ -144,8 +143,10 @@ impl DebugInfo {
         value.ok_or_else(|| DebugInfoError::missing("constant argument", name()))
     }
 
-    /// A part of what a variable is or points to, as C++ writes it:
-    /// `launch[2].kernel_config.enables`; an empty path is all of it.
+    /// Returns a part of a variable, or of the object it points to.
+    ///
+    /// `path` is in C++ syntax, for example `launch[2].kernel_config.enables`; an empty path is the
+    /// whole object.
     ///
     /// # Errors
     /// If there is no such variable or member.
@@ -165,7 +166,8 @@ impl DebugInfo {
         Ok(Part { offset: narrow(offset), size_bytes: narrow(size_bytes) })
     }
 
-    /// How far a member or an element is from the begin of its type, and its own type.
+    /// Returns the offset of a member or an element from the beginning of its type, and its own
+    /// type.
     fn step(&self, type_at: usize, step: &str) -> Option<(u64, usize)> {
         match self.resolved(type_at)? {
             Type::Array { element, count } => {
@@ -179,7 +181,7 @@ impl DebugInfo {
         }
     }
 
-    /// A member by its name, also one of a structure without a name.
+    /// Finds a member by its name, also inside anonymous structures.
     fn member(&self, members: &[Member], name: &str, depth: usize) -> Option<(u64, usize)> {
         if let Some(member) = members.iter().find(|member| member.name == name) {
             return Some((member.offset, member.type_at));
@@ -192,7 +194,7 @@ impl DebugInfo {
         })
     }
 
-    /// The type behind names, qualifiers and pointers.
+    /// Returns the type behind typedefs, qualifiers and pointers.
     fn resolved(&self, mut type_at: usize) -> Option<&Type> {
         for _ in 0..DEPTH_MAX {
             match self.types.get(&type_at)? {
@@ -214,12 +216,12 @@ impl DebugInfo {
     }
 }
 
-/// Values of parameters, before all functions are known.
+/// Values of parameters, collected before all functions are known.
 #[derive(Default)]
 struct Parameters {
-    /// Names of functions and of their parameters, by where they are declared.
+    /// Names of functions and of their parameters, by the offset of their declaration.
     declared: BTreeMap<usize, (String, String)>,
-    /// Arguments of inlined calls: the parameter's declaration and its value.
+    /// Arguments of inlined calls, as (declaration of the parameter, value).
     given: Vec<(usize, u64)>,
 }
 
@@ -227,12 +229,12 @@ impl Parameters {
     fn named(self) -> BTreeMap<(String, String), u64> {
         let Self { declared, given } = self;
         let name = |(at, value)| Some((declared.get(&at)?.clone(), value));
-        // The first call of a function is the one that counts.
+        // If a function has several calls, the first call's value is used.
         given.into_iter().rev().filter_map(name).collect()
     }
 }
 
-/// A compilation unit that is being read.
+/// State for reading a compilation unit.
 struct UnitReader<'a, 'file> {
     dwarf: &'a Dwarf<Slice<'file>>,
     unit: &'a Unit<Slice<'file>>,
@@ -240,7 +242,7 @@ struct UnitReader<'a, 'file> {
     parameters: &'a mut Parameters,
 }
 
-/// An entry that members, elements or parameters below it belong to.
+/// The parent of the current entries: of members, elements or parameters.
 struct Outer {
     depth: isize,
     at: usize,
@@ -293,7 +295,7 @@ impl UnitReader<'_, '_> {
         }
     }
 
-    /// An array of arrays is kept as one of all elements.
+    /// Stores a multidimensional array as one array of all elements.
     fn add_dimension(&mut self, entry: &Entry<'_>, outer: Option<&Outer>) {
         let last = unsigned(entry.attr(dw::DW_AT_upper_bound)).map(|last| last.wrapping_add(1));
         let length = unsigned(entry.attr(dw::DW_AT_count)).or(last).unwrap_or(0);
@@ -305,7 +307,7 @@ impl UnitReader<'_, '_> {
 
     fn add_member(&mut self, entry: &Entry<'_>, name: &str, outer: Option<&Outer>) {
         let Some(type_at) = self.type_of(entry) else { return };
-        // Members of a union have no place of their own: all begin with it.
+        // Members of a union have no offset of their own; all begin at 0.
         let offset = unsigned(entry.attr(dw::DW_AT_data_member_location)).unwrap_or(0);
         let owner = outer.and_then(|outer| self.info.types.get_mut(&outer.at));
         if let Some(Type::Struct { members, .. }) = owner {
@@ -337,7 +339,7 @@ impl UnitReader<'_, '_> {
         }
     }
 
-    /// The value of a parameter that is a constant.
+    /// Returns the value of a constant parameter.
     fn constant_value(&self, entry: &Entry<'_>) -> Option<u64> {
         if let Some(value) = unsigned(entry.attr(dw::DW_AT_const_value)) {
             return Some(value);
@@ -347,11 +349,11 @@ impl UnitReader<'_, '_> {
             return self.evaluated(expression);
         }
         let mut locations = self.dwarf.attr_locations(self.unit, location).ok()??;
-        // Where a parameter begins is where its value is what the caller gave.
+        // The first location of a parameter has the value that the caller passed.
         self.evaluated(locations.next().ok()??.data)
     }
 
-    /// The value of an expression that needs nothing but itself.
+    /// Evaluates an expression without external inputs.
     fn evaluated(&self, expression: gimli::Expression<Slice<'_>>) -> Option<u64> {
         let mut evaluation = expression.evaluation(self.unit.encoding());
         evaluation.set_max_iterations(EVALUATION_STEPS_MAX);
@@ -374,7 +376,7 @@ impl UnitReader<'_, '_> {
         self.target(&entry.attr_value(dw::DW_AT_type)?)
     }
 
-    /// Where a reference to another entry leads.
+    /// Returns the offset of a referenced entry.
     fn target(&self, value: &AttributeValue<Slice<'_>>) -> Option<usize> {
         match *value {
             AttributeValue::UnitRef(offset) => {
@@ -407,7 +409,7 @@ fn unsigned(attribute: Option<&Attribute<Slice<'_>>>) -> Option<u64> {
     attribute.udata_value().or_else(|| attribute.sdata_value().map(i64::cast_unsigned))
 }
 
-/// More levels than any type has: a file that goes on further is damaged.
+/// Limit of nested levels, above that of any valid type; deeper files are damaged.
 const DEPTH_MAX: usize = 64;
-/// More steps than a constant takes.
+/// Limit of evaluation steps, above that of any constant.
 const EVALUATION_STEPS_MAX: u32 = 64;

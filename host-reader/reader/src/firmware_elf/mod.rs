@@ -1,12 +1,12 @@
-//! Layouts and addresses that tt-metal's firmware states about itself.
+//! Layouts and addresses from the debug information of tt-metal's firmware.
 //!
 //! | question | module |
 //! |---|---|
-//! | what do an ELF's types, constants and inlined calls say? | [`debug_info`] |
+//! | which types, constants and inlined calls does an ELF contain? | [`debug_info`] |
 //! | where are the profiler's words, and how many? | [`profiler`] |
 //! | for which chip was a file compiled? | [`tables`] |
 //!
-//! Everything here is a function of the file: no table of releases, no address of one.
+//! All results depend only on the file: there is no table of releases and no fixed address.
 
 #![allow(
     clippy::arithmetic_side_effects,

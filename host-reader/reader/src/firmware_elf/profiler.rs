@@ -1,30 +1,31 @@
-//! The profiler's words in a core's L1.
+//! The profiler's memory in a core's L1.
 
 use crate::firmware_elf::debug_info::{DebugInfo, DebugInfoError};
 
-/// The range of L1 in which a core's firmware keeps the profiler's words: the control vector, and
-/// right behind it a vector for each processor.
+/// The range of L1 in which a core's firmware keeps the profiler's words.
+///
+/// The control vector comes first; one vector per processor follows directly after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProfilerMemory {
     /// L1 address of the control vector.
     pub control_address: u64,
-    /// Bytes of the control vector.
+    /// Size of the control vector, in bytes.
     pub control_bytes: u64,
-    /// Bytes of one processor's vector.
+    /// Size of one processor's vector, in bytes.
     pub vector_bytes: u64,
-    /// Bytes of all of it.
+    /// Size of the whole range, in bytes.
     pub size_bytes: u64,
 }
 
 impl ProfilerMemory {
-    /// Finds the range by the layout of `mailboxes`.
+    /// Finds the range from the layout of `mailboxes`.
     ///
     /// # Errors
-    /// If the file has no such variable, or one without a profiler.
+    /// If the file has no such variable, or the variable has no profiler member.
     ///
     /// # Compatibility
-    /// Names of `hostdev/dev_msgs.h`: `mailboxes` is a pointer with a constant value, its member
-    /// `profiler` a structure of `control_vector` and `buffer`.
+    /// Names from `hostdev/dev_msgs.h`: `mailboxes` is a pointer with a constant value. Its member
+    /// `profiler` is a structure of `control_vector` and `buffer`.
     pub fn of(info: &DebugInfo) -> Result<Self, DebugInfoError> {
         let part = |path: &str| info.part("mailboxes", path);
         let mailboxes = info.constant("mailboxes")?;
@@ -43,13 +44,13 @@ impl ProfilerMemory {
         })
     }
 
-    /// L1 address of the first processor's vector.
+    /// Returns the L1 address of the first processor's vector.
     #[must_use]
     pub const fn vector_address(&self) -> u64 {
         self.control_address.saturating_add(self.control_bytes)
     }
 
-    /// Processors that have a vector.
+    /// Returns the number of processors with a vector.
     #[must_use]
     pub const fn processor_count(&self) -> u64 {
         match self.size_bytes.saturating_sub(self.control_bytes).checked_div(self.vector_bytes) {
@@ -58,7 +59,7 @@ impl ProfilerMemory {
         }
     }
 
-    /// The first address behind the range.
+    /// Returns the first address after the range.
     #[must_use]
     pub const fn end(&self) -> u64 {
         self.control_address.saturating_add(self.size_bytes)

@@ -1,31 +1,31 @@
-//! Sizes of the tables through which a host tells BRISC's firmware about its chip.
+//! Sizes of the tables in which BRISC's firmware gets the description of its chip from the host.
 
 use crate::firmware_elf::debug_info::DebugInfoError;
 use object::{Object, ObjectSymbol};
 
-/// Entries of the tables that BRISC's firmware keeps of banks, columns and rows.
+/// Sizes of the tables of banks, columns and rows in BRISC's firmware.
 ///
-/// They tell for which chip a file was compiled.
+/// They show for which chip a file was compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableSizes {
-    /// DRAM banks.
+    /// Number of DRAM banks.
     pub dram_bank_count: usize,
-    /// Banks of L1.
+    /// Number of L1 banks.
     pub l1_bank_count: usize,
-    /// Columns of the NoC's grid, in whole words of bytes.
+    /// Number of columns of the NoC's grid, rounded up to whole words of bytes.
     pub column_count: usize,
-    /// Rows of the NoC's grid, likewise.
+    /// Number of rows of the NoC's grid, rounded up to whole words of bytes.
     pub row_count: usize,
 }
 
 impl TableSizes {
-    /// Reads the sizes of the tables' symbols.
+    /// Reads the sizes of the symbols of these tables.
     ///
     /// # Errors
     /// If one of the symbols is missing.
     ///
     /// # Compatibility
-    /// Names of `firmware_common.h`; a bank has two bytes of coordinates on each of two NoCs.
+    /// Names from `firmware_common.h`. A bank has two bytes of coordinates for each of two NoCs.
     pub fn of(file: &[u8]) -> Result<Self, DebugInfoError> {
         let size = |name: &'static str| {
             let size = symbol_bytes(file, name);
@@ -39,7 +39,7 @@ impl TableSizes {
         })
     }
 
-    /// Returns true if the tables were made for a NoC of this size.
+    /// Returns true if the table sizes match a NoC of this size.
     #[must_use]
     pub fn fit_grid(&self, (columns, rows): (u16, u16)) -> bool {
         let room = |count: u16| usize::from(count).next_multiple_of(4);
@@ -47,7 +47,7 @@ impl TableSizes {
     }
 }
 
-/// Size of a symbol of an ELF file; `None` if there is no such symbol.
+/// Returns the size of a symbol in an ELF file; `None` if there is no such symbol.
 #[must_use]
 pub fn symbol_bytes(file: &[u8], name: &str) -> Option<usize> {
     let file = object::File::parse(file).ok()?;
@@ -55,5 +55,5 @@ pub fn symbol_bytes(file: &[u8], name: &str) -> Option<usize> {
     usize::try_from(symbol.size()).ok()
 }
 
-/// A pair of coordinates of two bytes for each of two NoCs.
+/// Size of an entry: two bytes of coordinates for each of two NoCs.
 const BYTES_OF_BOTH_NOCS: usize = 4;

@@ -1,6 +1,6 @@
-//! Chips whose memory lies in plain vectors: saved dumps, examples and tests.
+//! Chips with their memory in host vectors, for saved dumps, examples and tests.
 //!
-//! An image does what a chip's memory does and nothing else: no firmware runs in it.
+//! An image only models the chip's memory; it runs no firmware.
 
 use super::{
     AccessError, AccessResult, Device, DeviceDescription, Memory, Mesh, Noc0Coord, WordRange,
@@ -9,8 +9,8 @@ use std::{collections::BTreeMap, ops::Range};
 
 /// The memory of one chip.
 ///
-/// L1 and DRAM hold zeros until written, up to their sizes. Only what was written is
-/// stored, page by page, so an image of a large chip is small.
+/// L1 and DRAM contain zeros until written, up to their sizes. Only written pages are stored, so an
+/// image of a large chip is small.
 #[derive(Clone, Debug)]
 pub struct DeviceImage {
     description: DeviceDescription,
@@ -22,9 +22,9 @@ pub struct DeviceImage {
 }
 
 impl DeviceImage {
-    /// A chip with zeros everywhere.
+    /// Creates a chip with zeros in all memories.
     ///
-    /// L1 ends after the profiler's words of each core, a bank after the profiler region.
+    /// L1 ends after each core's profiler words; a bank ends after the profiler region.
     #[must_use]
     pub fn new(description: DeviceDescription) -> Self {
         const VECTORS: u64 = (wire::vector::VECTOR_BYTES * wire::risc::RISCS_PER_CORE) as u64;
@@ -35,22 +35,22 @@ impl DeviceImage {
         Self { description, l1_bytes, l1, dram, wall_clock: 0, host_time_ns: 0 }
     }
 
-    /// Fills DRAM, which a host cannot do through [`Device`].
+    /// Writes DRAM, which is not possible through [`Device`].
     ///
     /// # Errors
-    /// If there is no such bank or the range leaves it.
+    /// If there is no such bank or the range exceeds the bank.
     pub fn write_dram(&mut self, bank: u32, address: u64, words: &[u32]) -> AccessResult {
         let first = self.first_word(Memory::Dram(bank), address, words.len())?;
         self.dram.entry(bank).or_default().write(first, words);
         Ok(())
     }
 
-    /// Sets what every tile's clock reads.
+    /// Sets the value of all tiles' wall clocks.
     pub const fn set_wall_clock(&mut self, cycles: u64) {
         self.wall_clock = cycles;
     }
 
-    /// Index of the first word of a range.
+    /// Returns the index of the first word of a range.
     fn first_word(
         &self,
         memory: Memory,
@@ -114,7 +114,7 @@ impl Device for DeviceImage {
     }
 }
 
-/// Chips in memory, read together.
+/// A mesh of chips in memory, which are read together.
 #[derive(Clone, Debug, Default)]
 pub struct MeshImage {
     /// The chips, in the order of the mesh.
@@ -160,7 +160,7 @@ impl PagedWords {
     }
 }
 
-/// Calls `visit` with each page, the words of it, and as many of the range.
+/// Calls `visit` for each page in the range, with the page's words and the range's part of them.
 #[expect(clippy::arithmetic_side_effects, reason = "the range lies below the end of the memory")]
 fn for_each_page(first: u64, count: usize, mut visit: impl FnMut(u64, Range<usize>, Range<usize>)) {
     let mut done = 0;

@@ -1,15 +1,15 @@
-//! Which memory of a chip an access names, and ranges of words in it.
+//! Memories of a chip, and ranges of words in them.
 
 use super::{AccessError, Noc0Coord};
 
-/// A memory of a chip.
+/// A memory or a clock of a chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Memory {
-    /// L1 of the core at this place.
+    /// L1 of the core at this coordinate.
     L1(Noc0Coord),
     /// The DRAM bank with this number.
     Dram(u32),
-    /// The wall clock of the tile at this place.
+    /// The wall clock of the tile at this coordinate.
     WallClock(Noc0Coord),
 }
 
@@ -23,7 +23,7 @@ impl std::fmt::Display for Memory {
     }
 }
 
-/// Words of one memory of a chip.
+/// A range of words in one memory of a chip.
 ///
 /// ```
 /// use reader::mesh::{Memory, WordRange};
@@ -40,15 +40,15 @@ pub struct WordRange {
     pub memory: Memory,
     /// Byte address of the first word.
     pub address: u64,
-    /// Words from there on.
+    /// Number of words.
     pub word_count: usize,
 }
 
 impl WordRange {
-    /// Index of the first word, counted from address 0.
+    /// Returns the index of the first word, counted from address 0.
     ///
     /// # Errors
-    /// If the words do not lie on words' boundaries below byte `end`.
+    /// If the range is not aligned to words or does not end by byte `end`.
     pub fn first_word_below(&self, end: u64) -> Result<u64, AccessError> {
         let size_bytes = (self.word_count as u64).checked_mul(4);
         let last = size_bytes.and_then(|size_bytes| self.address.checked_add(size_bytes));
@@ -56,15 +56,17 @@ impl WordRange {
         if is_inside { Ok(self.address / 4) } else { Err(self.outside()) }
     }
 
-    /// The error of an access that leaves the memory.
+    /// Returns the error for an access outside the memory.
     #[must_use]
     pub fn outside(&self) -> AccessError {
         let Self { chip_id, memory, address, word_count } = *self;
         AccessError::OutOfRange { chip_id, memory: memory.to_string(), address, word_count }
     }
 
-    /// The error of an access to a core that is not there; of a memory that is no core's, of
-    /// one outside of it.
+    /// Returns the error for a memory that does not exist.
+    ///
+    /// For the memory of a core it is [`AccessError::NoSuchCore`], for DRAM
+    /// [`AccessError::OutOfRange`].
     #[must_use]
     pub fn nowhere(&self) -> AccessError {
         let chip_id = self.chip_id;

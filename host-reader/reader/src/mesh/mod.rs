@@ -1,8 +1,8 @@
-//! Traits for a host's access to a mesh of chips: the only interface to hardware.
+//! Traits for host access to a mesh of chips: the only interface to hardware.
 //!
-//! A back end (simulator, capture file, kernel driver) implements [`Mesh`] and
-//! [`Device`]; everything else in this crate uses them. This module does not interpret the
-//! words.
+//! A back end (simulator, capture file, kernel driver) implements [`Mesh`] and [`Device`]; all
+//! other code in this crate uses these traits. This module does not interpret the words that it
+//! transfers.
 
 mod image;
 mod memory;
@@ -33,7 +33,7 @@ impl std::fmt::Display for Noc0Coord {
     }
 }
 
-/// A coordinate in the grid of usable worker cores, counted from 0 without harvested rows.
+/// A coordinate in the grid of usable worker cores: counted from 0, without harvested rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogicalCoord {
     /// Column.
@@ -42,31 +42,31 @@ pub struct LogicalCoord {
     pub y: u16,
 }
 
-/// A core that can be profiled, and where its profiler memory lies.
+/// A core that can be profiled, with the addresses of its profiler memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreDescription {
-    /// Coordinate on the NoC-0 grid; identifies the core in every call.
+    /// Coordinate on the NoC-0 grid; identifies the core in all calls.
     pub noc0: Noc0Coord,
     /// Coordinate among cores of the same kind.
     pub logical: LogicalCoord,
     /// Kind of the core.
     pub kind: CoreKind,
-    /// Number of the core on its chip: cores ordered by NoC-0 x, then y.
+    /// Number of the core on its chip, in the order of NoC-0 x, then y.
     pub flat_id: u32,
     /// L1 byte address of the control vector.
     pub control_address: u64,
-    /// L1 byte address of the first RISC's vector; the others follow without gaps.
+    /// L1 byte address of the first RISC's vector; the other vectors follow without gaps.
     pub vector_address: u64,
 }
 
-/// The DRAM that a chip keeps for profiling.
+/// The DRAM that a chip reserves for profiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DramDescription {
-    /// Banks over which the cores are dealt.
+    /// Number of banks over which the cores are distributed.
     pub bank_count: u32,
-    /// Byte address of the profiler region, equal in every bank.
+    /// Byte address of the profiler region, the same in every bank.
     pub region_address: u64,
-    /// Bytes kept for the region in each bank.
+    /// Bytes reserved for the region in each bank.
     pub region_bytes: u64,
 }
 
@@ -79,19 +79,19 @@ pub struct DeviceDescription {
     pub arch: String,
     /// Clock of the tiles in MHz.
     pub aiclk_mhz: u32,
-    /// Size of the worker grid, as printed in a device log's first line.
+    /// Number of worker cores, as printed in the first line of a device log.
     pub max_compute_cores: u32,
-    /// Every core that can be profiled, ordered by flat id.
+    /// All cores that can be profiled, ordered by flat id.
     pub cores: Vec<CoreDescription>,
-    /// Where markers are pushed to.
+    /// Destination of pushed markers.
     pub dram: DramDescription,
 }
 
 impl DeviceDescription {
-    /// Where the markers of this chip's cores lie in DRAM.
+    /// Returns the layout of this chip's lanes in DRAM.
     ///
     /// # Errors
-    /// If the chip has no cores or banks, or the count needs more than 4 GiB per bank.
+    /// If the chip has no cores or no banks, or if the layout needs more than 4 GiB per bank.
     pub fn geometry(
         &self,
         program_support_count: u32,
@@ -103,9 +103,9 @@ impl DeviceDescription {
     }
 }
 
-/// Why an access to a chip failed.
+/// Error of an access to a chip.
 ///
-/// Captures assign a code to each of these; a new kind needs a new code.
+/// Captures assign a code to each variant; a new variant needs a new code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
     /// There is no such core on this chip.
@@ -116,16 +116,16 @@ pub enum AccessError {
         /// The requested coordinate.
         core: Noc0Coord,
     },
-    /// The range leaves the memory that was named.
+    /// The range exceeds the memory.
     #[error("chip {chip_id}, {memory}: {word_count} words at {address:#x} lie outside of it")]
     OutOfRange {
         /// The chip.
         chip_id: u32,
-        /// Which memory, such as `L1 of core (1,1)` or `DRAM bank 3`.
+        /// The memory, such as `L1 of core (1,1)` or `DRAM bank 3`.
         memory: String,
-        /// First byte.
+        /// Byte address of the first word.
         address: u64,
-        /// Words that were asked for.
+        /// Number of requested words.
         word_count: usize,
     },
     /// The chip does not answer.
@@ -133,31 +133,31 @@ pub enum AccessError {
     Unreachable {
         /// The chip.
         chip_id: u32,
-        /// The cause, as far as the back end knows it.
+        /// The cause, if the back end knows it.
         reason: String,
     },
-    /// The words are gone: asking again is of no use.
+    /// The words are lost; a repeated access will fail too.
     #[error("chip {chip_id}: {reason}")]
     Gone {
         /// The chip.
         chip_id: u32,
-        /// Fate of the words.
+        /// What happened to the words.
         reason: String,
     },
 }
 
-/// Answer of a chip to an access.
+/// Result of an access to a chip.
 pub type AccessResult = Result<(), AccessError>;
 
 impl AccessError {
-    /// Returns true if the same access can never succeed.
+    /// Returns true if a repeated access will fail too.
     #[must_use]
     pub const fn is_final(&self) -> bool {
         matches!(self, Self::Gone { .. })
     }
 }
 
-/// One chip, as its host sees it. Every call takes time on the host and on the chip.
+/// One chip, seen from its host. Every call takes time on the host and on the chip.
 pub trait Device {
     /// Returns the description of the chip.
     fn description(&self) -> &DeviceDescription;
@@ -165,19 +165,19 @@ pub trait Device {
     /// Reads words from a core's L1, in address order.
     ///
     /// # Errors
-    /// If there is no such core, the range leaves its L1, or the chip does not answer.
+    /// If there is no such core, the range exceeds its L1, or the chip does not answer.
     fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult;
 
     /// Writes words to a core's L1, in address order.
     ///
     /// # Errors
-    /// As [`Device::read_l1`].
+    /// The same as for [`Device::read_l1`].
     fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult;
 
     /// Reads words from a DRAM bank.
     ///
     /// # Errors
-    /// If there is no such bank, the range leaves it, or the chip does not answer.
+    /// If there is no such bank, the range exceeds the bank, or the chip does not answer.
     fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult;
 
     /// Reads a tile's 64-bit wall clock.
@@ -186,10 +186,10 @@ pub trait Device {
     /// If there is no such core or the chip does not answer.
     fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError>;
 
-    /// The host's own monotonic clock in nanoseconds, for pings.
+    /// Returns the host's own monotonic clock in nanoseconds, for pings.
     fn host_time_ns(&mut self) -> u64;
 
-    /// Lets the host do nothing for so long; sleeps unless the back end has a time of its own.
+    /// Waits on the host for `duration_ns`; sleeps, unless the back end has a simulated clock.
     fn wait_ns(&mut self, duration_ns: u64) {
         std::thread::sleep(std::time::Duration::from_nanos(duration_ns));
     }
@@ -198,30 +198,30 @@ pub trait Device {
 /// Two cores of different chips that can exchange messages directly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChipLink {
-    /// Index of the chip that sends.
+    /// Index of the sending chip.
     pub sender: usize,
-    /// The core that sends, and whose wall clock stamps it.
+    /// The sending core; its wall clock stamps the sender's times.
     pub sender_core: Noc0Coord,
-    /// Index of the chip that echoes.
+    /// Index of the echoing chip.
     pub receiver: usize,
-    /// The core that echoes, and whose wall clock stamps it.
+    /// The echoing core; its wall clock stamps the receiver's times.
     pub receiver_core: Noc0Coord,
 }
 
-/// The chips that are read together.
+/// A set of chips that are read together.
 pub trait Mesh {
-    /// How many chips there are.
+    /// Returns the number of chips.
     fn device_count(&self) -> usize;
 
-    /// The chip with this index, below [`Mesh::device_count`].
+    /// Returns the chip with this index, below [`Mesh::device_count`].
     fn device(&mut self, index: usize) -> Option<&mut dyn Device>;
 
-    /// Pairs of cores between which [`Mesh::exchange`] works; none unless the back end has any.
+    /// Returns the pairs of cores for [`Mesh::exchange`]; none by default.
     fn links(&self) -> Vec<ChipLink> {
         Vec::new()
     }
 
-    /// Sends a message over a link and back, stamped with the wall clocks of both cores.
+    /// Sends a message over a link and back, and returns the wall clock stamps of both cores.
     ///
     /// # Errors
     /// If there is no such link or one of its chips does not answer.

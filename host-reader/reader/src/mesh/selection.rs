@@ -1,10 +1,10 @@
-//! Which cores are profiled or read.
+//! Selection of the cores to profile or read.
 
 use super::{CoreDescription, Noc0Coord};
 use std::collections::BTreeSet;
 use wire::CoreKind;
 
-/// A choice of cores. Each part that is `None` admits everything.
+/// A selection of cores. A part that is `None` selects everything.
 ///
 /// ```
 /// use reader::mesh::CoreSelection;
@@ -14,28 +14,28 @@ use wire::CoreKind;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoreSelection {
-    /// Chips by number.
+    /// Selected chips, by number.
     pub chips: Option<BTreeSet<u32>>,
-    /// Kinds of core.
+    /// Selected kinds of core.
     pub kinds: Option<BTreeSet<CoreKind>>,
-    /// Places on the NoC-0 grid, on every chip that is admitted.
+    /// Selected NoC-0 coordinates, the same on all selected chips.
     pub cores: Option<BTreeSet<Noc0Coord>>,
 }
 
 impl CoreSelection {
-    /// Every core of every chip.
+    /// Selects all cores of all chips.
     #[must_use]
     pub fn all() -> Self {
         Self::default()
     }
 
-    /// Every core of one kind.
+    /// Selects all cores of one kind.
     #[must_use]
     pub fn of_kind(kind: CoreKind) -> Self {
         Self { kinds: Some(BTreeSet::from([kind])), ..Self::default() }
     }
 
-    /// The cores at these places.
+    /// Selects the cores at these coordinates.
     #[must_use]
     pub fn at(cores: impl IntoIterator<Item = Noc0Coord>) -> Self {
         Self { cores: Some(cores.into_iter().collect()), ..Self::default() }

@@ -1,4 +1,4 @@
-//! Telling the device what was read, so that nothing is read twice and nothing is lost.
+//! Acknowledges a read to the device, so that no word is read twice and none is lost.
 
 use super::{
     control::{ControlVector, WORDS},
@@ -12,12 +12,13 @@ use crate::{
 };
 use wire::{LaneEnd, control::ext, risc::RISCS_PER_CORE};
 
-/// Writes to a core of our runtime how much of each lane was read, and up to which run everything
-/// was, as far as that is news to it; returns the number of that run.
+/// Acknowledges a read to a core of our runtime, and returns the number of the last read run.
 ///
-/// A lane that could not be read keeps its words, and then no run counts as read.
+/// Writes how much of each lane was read, and up to which run everything was read, if the core does
+/// not know this yet. A lane that could not be read keeps its words; then no run counts as read.
 pub(super) fn acknowledge(session: &mut Session<'_>, core: &CoreRead) -> Option<u32> {
-    // First, since the device takes the lanes back, and zeroes these words, once it has the other.
+    // This write comes first: after the other one, the device reuses the lanes and clears these
+    // words.
     write_consumed(session, core);
     let is_whole = core.lanes.iter().all(|lane| lane.unread() == 0 || lane.words.is_some());
     let run_counter = core.control.run_counter();
@@ -28,7 +29,7 @@ pub(super) fn acknowledge(session: &mut Session<'_>, core: &CoreRead) -> Option<
     Some(run_counter)
 }
 
-/// Writes to a core whose lanes turn how much of each was read.
+/// Writes the read position of each lane to a core whose lanes wrap.
 fn write_consumed(session: &mut Session<'_>, core: &CoreRead) {
     if !core.control.has_turning_lanes() {
         return;
@@ -47,7 +48,7 @@ fn write_consumed(session: &mut Session<'_>, core: &CoreRead) {
     }
 }
 
-/// Resets a core of upstream's runtime, once no push has raced the read any more.
+/// Resets a core of TT-Metal's runtime, when no push is racing the read any more.
 pub(super) fn reset(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Vec<u32>]) {
     const ATTEMPTS: usize = 3;
     if !core.has_activity() {
@@ -75,7 +76,7 @@ pub(super) fn reset(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Ve
     );
 }
 
-/// Zeroes the ends of those lanes that were read; the others keep theirs for another try.
+/// Clears the ends of the lanes that were read; the other lanes keep theirs for a later read.
 fn reset_taken_lanes(session: &mut Session<'_>, core: &CoreRead) {
     for lane in core.lanes.iter().filter(|lane| lane.words.is_some()) {
         session.write_control(
@@ -96,7 +97,7 @@ fn lose_overwritten(session: &mut Session<'_>, lane: &plan::LaneRead, end: u32) 
     }
 }
 
-/// Reads what has been pushed since the control vector was read; returns whether there was any.
+/// Reads the words pushed since the control vector was read; returns true if there were any.
 fn take_raced_words(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Vec<u32>]) -> bool {
     let Some(fresh) = fresh_control(session, core) else { return false };
     let mut has_raced = false;
@@ -129,11 +130,11 @@ fn fresh_control(session: &mut Session<'_>, core: &CoreRead) -> Option<ControlVe
     Some(ControlVector { words, layout })
 }
 
-/// Says what the dropped bits of a core mean, in upstream's words, and adds the loss where
-/// the runtime has no counts.
+/// Reports a core's dropped bits in TT-Metal's words, and adds the loss if the runtime does not
+/// count it.
 ///
-/// The first RISC takes part in every launch, so that the count of launches says how many runs of
-/// it are missing.
+/// The first RISC takes part in every launch, so its number of missing runs follows from the count
+/// of launches.
 pub(super) fn report_dropped(session: &mut Session<'_>, core: &mut CoreRead) {
     for lane in &mut core.lanes {
         if !core.control.has_dropped(lane.risc_index) {

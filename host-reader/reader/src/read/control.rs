@@ -1,4 +1,4 @@
-//! A core's control vector as it was read: words that may hold anything.
+//! A core's control vector as read from the device: words without any validation.
 
 use crate::mesh::{CoreDescription, DeviceDescription};
 use wire::{
@@ -10,10 +10,10 @@ use wire::{
     stream,
 };
 
-/// Words of the larger vector; the smaller one is read as far as it goes.
+/// Size of the larger vector; the smaller one is only read up to its end.
 pub(super) const WORDS: usize = ControlLayout::WORDS64.word_count;
 
-/// The words of one control vector and where they have their meaning.
+/// The words of one control vector and their layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ControlVector {
     pub(super) words: [u32; WORDS],
@@ -21,7 +21,7 @@ pub(super) struct ControlVector {
 }
 
 impl ControlVector {
-    /// The word at `index`, 0 beyond the vector.
+    /// Returns the word at `index`; 0 beyond the vector.
     pub(super) fn word(&self, index: usize) -> u32 {
         self.words.get(index).copied().unwrap_or(0)
     }
@@ -31,12 +31,12 @@ impl ControlVector {
         self.layout == ControlLayout::WORDS64 && has_signature(&self.words)
     }
 
-    /// Returns true if the lanes of our runtime turn: it takes what was read back one by one.
+    /// Returns true if the lanes of our runtime wrap: the space of read words is reused.
     pub(super) fn has_turning_lanes(&self) -> bool {
         self.is_ours() && self.word(ext::SIGNATURE) != ext::SIGNATURE_OF_VERSION_3
     }
 
-    /// Where a RISC's lane of `lane_words` words ends.
+    /// Returns the end of a RISC's lane of `lane_words` words.
     pub(super) fn lane_end(&self, risc_index: usize, lane_words: u32) -> LaneEnd {
         let word = self.host_end(risc_index);
         if self.has_turning_lanes() {
@@ -46,32 +46,34 @@ impl ControlVector {
         }
     }
 
-    /// Words of a RISC's lane that the device knows to be read.
+    /// Returns the words of a RISC's lane that are acknowledged as read.
     pub(super) fn consumed(&self, risc_index: usize) -> u32 {
         self.word(ext::CONSUMED.saturating_add(risc_index))
     }
 
-    /// Words that a RISC has pushed.
+    /// Returns the number of words that a RISC has pushed.
     pub(super) fn host_end(&self, risc_index: usize) -> u32 {
         self.word(self.layout.host_end.saturating_add(risc_index))
     }
 
-    /// Words that wait in a RISC's L1 vector.
+    /// Returns the number of words that wait in a RISC's L1 vector.
     pub(super) fn device_end(&self, risc_index: usize) -> u32 {
         self.word(self.layout.device_end.saturating_add(risc_index))
     }
 
-    /// Words that wait in a RISC's L1 vector in accumulate mode, without what our runtime says beside
-    /// them: see `kernel_profiler::accumulate`.
+    /// Returns the number of words that wait in a RISC's L1 vector in accumulate mode.
+    ///
+    /// Our runtime stores other bits in the same word, which are removed: see
+    /// `kernel_profiler::accumulate`.
     pub(super) fn accumulated_end(&self, risc_index: usize) -> u32 {
         const WORDS_MASK: u32 = 0xFFFF;
         self.device_end(risc_index) & WORDS_MASK
     }
 
-    /// Words of a lane that a host has read, as version 2 of our protocol marks them.
+    /// Returns the words of a lane that a host has read, as marked by version 2 of our protocol.
     ///
-    /// Captures of that version hold nothing else of the lane. What its runtime lost is taken
-    /// for unknown, like that of any other runtime.
+    /// Captures of that version contain no other data of the lane. The losses of its runtime are
+    /// treated as unknown, like those of a foreign runtime.
     pub(super) fn seen_end_of_version_2(&self, risc_index: usize) -> u32 {
         const SIGNATURE_VALUE: u32 = 0x4B50_2000;
         const SEEN_END: usize = 8;
@@ -79,17 +81,17 @@ impl ControlVector {
         if is_version_2 { self.word(SEEN_END.saturating_add(risc_index)) } else { 0 }
     }
 
-    /// Generation of the core's lanes, as runs carry it; `None` where the runtime is not ours.
+    /// Returns the generation of the core's lanes in run headers; `None` for a foreign runtime.
     pub(super) fn lane_generation(&self) -> Option<u32> {
         self.is_ours().then(|| self.word(ext::GENERATION) % GENERATIONS)
     }
 
-    /// Finished launches of the core since a host zeroed the vector.
+    /// Returns the number of finished launches since a host cleared the vector.
     pub(super) fn run_counter(&self) -> u32 {
         self.word(self.layout.run_counter)
     }
 
-    /// Returns true if a launch has begun that is not fully pushed.
+    /// Returns true if a launch has begun but is not fully pushed.
     pub(super) fn is_under_way(&self) -> bool {
         self.word(self.layout.profiler_done) == 0
     }
@@ -99,17 +101,17 @@ impl ControlVector {
         self.word(self.layout.dropped_zones) >> risc_index & 1 != 0
     }
 
-    /// The words that identify the core: flat id, cores per bank, DRAM address.
+    /// Returns the words that identify the core: flat id, cores per bank, DRAM address.
     pub(super) fn host_words(&self) -> [u32; 3] {
         host_words(&self.words, &self.layout)
     }
 
-    /// Returns the words that upstream's host writes after a read: zeros but for the words that
-    /// hosts own.
+    /// Returns the words that TT-Metal's host writes after a read: zeros, except for the words that
+    /// belong to the host.
     ///
     /// # Compatibility
-    /// `profiler.cpp`. The words after the device's last one (addresses of single RISCs,
-    /// dispatch flag) are the host's as well.
+    /// `profiler.cpp`. The words after the device's last word (addresses of single RISCs, dispatch
+    /// flag) also belong to the host.
     pub(super) fn after_reset(&self) -> [u32; WORDS] {
         let mut words = [0; WORDS];
         let last_of_device = self.layout.trace_replay_status.unwrap_or(self.layout.profiler_done);
@@ -123,10 +125,10 @@ impl ControlVector {
     }
 }
 
-/// Which generation wrote the vectors of a chip: the one that more cores speak for.
+/// Returns the generation that wrote the vectors of a chip: the one with the most votes of cores.
 ///
-/// A core speaks for a generation by our signature, or by holding at least two of its three
-/// host-written words where that generation has them.
+/// A core votes for a generation by our signature, or if at least two of the three host-written
+/// words are at the indices of that generation.
 pub(super) fn detect<'a>(
     chip: &DeviceDescription,
     geometry: &DramGeometry,
@@ -164,23 +166,23 @@ pub(super) fn expected_words(
     [core.flat_id, geometry.cores_per_bank(), address]
 }
 
-/// The three host-written words where `layout` has them.
+/// Returns the three host-written words at their indices in `layout`.
 pub(super) fn host_words(words: &[u32; WORDS], layout: &ControlLayout) -> [u32; 3] {
     [layout.flat_id, layout.cores_per_bank, layout.dram_address]
         .map(|index| words.get(index).copied().unwrap_or(0))
 }
 
-/// How many of the words are as expected; zeros alone say nothing.
+/// Returns the number of words with the expected value; if all words are zero, 0.
 fn fit(words: &[u32; WORDS], layout: &ControlLayout, expected: [u32; 3]) -> usize {
     let found = host_words(words, layout);
-    // A core that is told not to push has no address.
+    // A core that must not push has no address.
     let [.., address] = found;
     let same = found.iter().zip(&expected).filter(|(found, expected)| found == expected).count();
     let is_told = address == 0 && expected[2] != 0;
     if found == [0; 3] { 0 } else { same.saturating_add(is_told.into()) }
 }
 
-/// Returns true if a core streams.
+/// Returns true if the core uses streaming.
 pub(super) fn streams(words: &[u32; WORDS]) -> bool {
     words[ext::SIGNATURE] == stream::words::SIGNATURE_VALUE
 }

@@ -1,7 +1,7 @@
-//! The counters of a core of our runtime: what was lost since they were read before.
+//! Loss counters of a core of our runtime: losses since the previous read.
 //!
-//! Nobody resets the counters while a core is in use, so a loss is the difference of two
-//! readings. The ledger gets each difference once, under the RISC that it is of.
+//! No reader resets the counters while a core is in use, so a loss is the difference of two
+//! readings. The ledger gets each difference once, under the RISC that counted it.
 
 use super::{
     control::ControlVector,
@@ -58,14 +58,14 @@ impl RiscCounters {
         }
     }
 
-    /// Returns true if records are missing for another cause than full L1.
+    /// Returns true if records are missing for a cause other than a full L1 vector.
     const fn has_lost_runs(&self) -> bool {
         self.refused_runs != 0 || self.refused_markers != 0 || self.late_runs != 0
     }
 }
 
 impl Counters {
-    /// The counters of a core; all 0 where the runtime has none.
+    /// Returns the counters of a core; all are 0 if the runtime has none.
     pub(super) fn of(control: &ControlVector) -> Self {
         if !control.is_ours() {
             return Self::default();
@@ -91,8 +91,9 @@ impl Counters {
     }
 }
 
-/// Adds what a core's counters say of whole runs, and leaves with each lane what its RISC
-/// found no room for in L1, to be added when its runs are known.
+/// Adds a core's losses of whole runs to the ledger, and stores the L1 losses in each lane.
+///
+/// The L1 losses are added to the ledger later, when the lane's runs are known.
 #[expect(clippy::indexing_slicing, reason = "the index counts the lanes of the core")]
 pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
     if !core.control.is_ours() {
@@ -107,7 +108,7 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
     let launches = core.control.run_counter().wrapping_sub(core.memory.run_counter);
     let is_accumulated = session.options.mode == CaptureMode::Accumulate;
     let is_of_one_launch = launches == 1 && !core.control.is_under_way() && !is_accumulated;
-    // Launches that wait in L1 may have lost it.
+    // Launches that wait in L1 may have lost the records.
     let are_others_in_l1 = is_accumulated && !session.options.last_read;
     let is_under_way = core.control.is_under_way();
     for index in 0..core.lanes.len() {
@@ -127,11 +128,11 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
     add_idle(session, core, new.idle_launches);
 }
 
-/// Where among the runs of a lane others are missing, if any are.
+/// Returns where runs are missing among the runs of a lane, if any are.
 ///
-/// A lane refuses what it has no room for, so that a run that it refused came after all those
-/// that began where there was room for it. Of the largest run at least its first twelve words
-/// were stored, or are counted; of every other, a pair of words is missing.
+/// A lane only refuses a run without room, so a refused run comes after all runs that began with
+/// enough room for it. The counters give the maximum size of a refused run: twelve words, stored or
+/// counted, plus all refused pairs of words, except at least one pair for each other refused run.
 fn missing_runs(
     core: &CoreRead,
     index: usize,
@@ -152,7 +153,7 @@ fn missing_runs(
     }
 }
 
-/// Runs of which DRAM did not take all records.
+/// Adds the loss of runs that DRAM did not take completely.
 fn add_refused(
     session: &mut Session<'_>,
     core: &CoreRead,
@@ -168,13 +169,13 @@ fn add_refused(
     let cause = if core.control.word(core.control.layout.dram_address) == 0 {
         LossCause::NeverArrived
     } else if timed_out_pushes != 0 && (is_accumulated || refused_runs <= timed_out_pushes) {
-        // A push that times out is that of a whole launch, one run of each RISC; of several in
-        // accumulate mode.
+        // A push that times out contains a whole launch, with one run per RISC. In accumulate mode
+        // it contains several launches.
         LossCause::PushTimedOut
     } else {
         LossCause::DramFull
     };
-    // One program alone is a name; several are a span.
+    // A single program is stored in the key of the loss, several programs as a span.
     let program = programs.filter(|span| span.first == span.last).map(|span| span.first);
     let totals = LossTotals {
         unknown_markers: refused_markers.into(),
@@ -185,7 +186,7 @@ fn add_refused(
     session.lose_in_windows(lane, cause, program, totals);
 }
 
-/// Runs that were not there when the RISC that pushes stopped waiting for them.
+/// Adds the loss of runs that were not published when the pushing RISC stopped waiting.
 fn add_late(session: &mut Session<'_>, lane: LaneId, late_runs: u32) {
     if late_runs != 0 {
         let runs = u64::from(late_runs);
@@ -194,10 +195,10 @@ fn add_late(session: &mut Session<'_>, lane: LaneId, late_runs: u32) {
     }
 }
 
-/// Launches that ran no kernel on the core.
+/// Adds the loss of launches that ran no kernel on the core.
 ///
-/// The firmware of such a launch runs on the first RISC alone and records one zone. The device
-/// counts launches, not which programs they belong to.
+/// The firmware of such a launch runs only on the first RISC and records one zone. The device
+/// counts the launches, but not their programs.
 fn add_idle(session: &mut Session<'_>, core: &mut CoreRead, idle_launches: u32) {
     core.idle_launches = idle_launches;
     let Some(lane) = core.lanes.first().filter(|_| idle_launches != 0) else { return };
@@ -206,7 +207,7 @@ fn add_idle(session: &mut Session<'_>, core: &mut CoreRead, idle_launches: u32) 
     session.lose(lane.id, LossCause::ValidateOff, None, totals);
 }
 
-/// Says of every RISC that ever lost anything that this reader cannot know how much is new.
+/// Records, for each RISC with earlier losses, that the number of new losses is unknown.
 fn add_unknown(session: &mut Session<'_>, core: &CoreRead) {
     let counters = Counters::of(&core.control);
     for lane in &core.lanes {
@@ -221,7 +222,7 @@ fn add_unknown(session: &mut Session<'_>, core: &CoreRead) {
     }
 }
 
-/// Programs of the runs that were refused since the core's lanes were handed back.
+/// Returns the programs of the runs that were refused since the core's lanes were handed back.
 fn refused_programs(session: &Session<'_>, core: &CoreRead) -> Option<ProgramSpan> {
     let chip_id = core.lanes.first()?.id.chip_id;
     let program = |index| session.options.host_ids.run_host_id(core.control.word(index), chip_id);
@@ -229,7 +230,9 @@ fn refused_programs(session: &Session<'_>, core: &CoreRead) -> Option<ProgramSpa
     Some(ProgramSpan { first: program(first), last: program(last) })
 }
 
-/// Runs of a RISC that DRAM did not take whole since the read before; 0 where that is unknown.
+/// Returns the number of a RISC's runs since the previous read that DRAM did not take completely.
+///
+/// The result is 0 if unknown.
 pub(super) fn refused_runs(core: &CoreRead, risc_index: usize) -> u32 {
     let Some(earlier) = core.memory.counters.filter(|_| core.control.is_ours()) else { return 0 };
     let new = Counters::of(&core.control).since(earlier);

@@ -1,4 +1,4 @@
-//! Reading the used words of all lanes, in as few pieces as is cheap.
+//! Reads the used words of all lanes in few large pieces.
 
 use super::{
     plan::{CoreRead, LaneRead, LaneWords},
@@ -8,12 +8,12 @@ use super::{
 use crate::{anomaly::AnomalyKind, mesh::AccessError};
 use std::ops::Range;
 
-/// Unused words that are read along rather than reading twice: a transaction costs more.
+/// Maximum gap of unused words that is read too, since another transaction costs more.
 const GAP_WORDS: u64 = 64;
-/// Largest piece that is read at once.
+/// Maximum size of a piece.
 const PIECE_WORDS: usize = 1 << 20;
 
-/// Reads what is unread and returns the pieces in which it was read.
+/// Reads the unread words and returns them in pieces.
 pub(super) fn read_lanes(
     session: &mut Session<'_>,
     cores: &mut [CoreRead],
@@ -35,15 +35,17 @@ pub(super) fn read_lanes(
     pieces
 }
 
-/// How many of the lanes, from the first on, are read in one piece, which is no larger than
-/// [`PIECE_WORDS`]. A lane by itself is read in pieces of its own.
+/// Returns the number of leading lanes that fit one piece of at most [`PIECE_WORDS`].
+///
+/// A lane that shares no piece with others is read on its own.
 fn piece_length(lanes: &[&mut LaneRead]) -> usize {
     let Some(first) = lanes.first() else { return 0 };
     let joins = |pair: &[&mut LaneRead]| {
         let [last, next] = pair else { return false };
-        // Cores that disagree about the size of a lane may overlap.
+        // Cores with different lane sizes may overlap.
         let end = end_address(last).max(end_address(next));
-        // Where a description places lanes at the end of all addresses, each is asked for alone.
+        // If a description contains lanes at the end of the address space, each lane is read
+        // separately.
         last.bank == next.bank
             && end < u64::MAX
             && first_address(next).saturating_sub(end_address(last)) / 4 <= GAP_WORDS
@@ -83,7 +85,7 @@ fn read_lane(session: &mut Session<'_>, lane: &mut LaneRead, pool: &Pool) {
     };
 }
 
-/// Reads the unread words of a lane, from its end and from its beginning where it has turned.
+/// Reads the unread words of a lane, in two parts if the lane has wrapped.
 fn read_unread(
     session: &mut Session<'_>,
     lane: &LaneRead,
@@ -100,9 +102,9 @@ fn read_unread(
     Ok(words)
 }
 
-/// Reads words of one lane into `memory`; a failure is an anomaly, too.
+/// Reads words of one lane into `memory`; a failure is also recorded as an anomaly.
 ///
-/// Memory grows with what the chip gives: a capture may claim lanes that it does not hold.
+/// Memory grows with the received words: a capture may claim lanes that it does not contain.
 pub(super) fn read_range(
     session: &mut Session<'_>,
     lane: &LaneRead,
@@ -127,23 +129,23 @@ pub(super) fn read_range(
     Ok(memory)
 }
 
-/// Address of the first unread word of a lane; of those before the lane turned, if there are any.
+/// Returns the address of a lane's first unread word; if the lane has wrapped, before the wrap.
 fn first_address(lane: &LaneRead) -> u64 {
     address_of(lane, only_range(lane).start.into())
 }
 
-/// Address behind the unread words of a lane that are not in two parts.
+/// Returns the address after the unread words of a lane with a single unread part.
 fn end_address(lane: &LaneRead) -> u64 {
     address_of(lane, only_range(lane).end.into())
 }
 
-/// The unread words of a lane that are not in two parts.
+/// Returns the unread words of a lane with a single unread part.
 fn only_range(lane: &LaneRead) -> Range<u32> {
     let [older, newer] = lane.unread_ranges();
     if older.is_empty() { newer } else { older }
 }
 
-/// Byte address of a word of a lane; descriptions from captures may place lanes anywhere.
+/// Returns the byte address of a lane's word; saturates, since captures may contain any address.
 const fn address_of(lane: &LaneRead, word: u64) -> u64 {
     lane.address.saturating_add(word.saturating_mul(4))
 }

@@ -1,4 +1,4 @@
-//! State that a reader keeps of a core: how far it has read, and the counters by then.
+//! State of a core between two reads: the read position and the counters.
 
 use super::{
     control::ControlVector,
@@ -8,39 +8,40 @@ use super::{
 };
 use wire::{control::ext, risc::RISCS_PER_CORE};
 
-/// A core of our runtime as the last read left it.
+/// State of a core of our runtime after the last read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CoreMemory {
-    /// Runs that the device knows to be read, once the last acknowledgement has arrived.
+    /// Number of runs acknowledged to the device, including the last acknowledgement.
     seen_runs: u32,
-    /// The same before that acknowledgement.
+    /// Number of runs acknowledged before the last acknowledgement.
     seen_runs_before: u32,
-    /// Finished launches.
+    /// Number of finished launches.
     pub(super) run_counter: u32,
     /// Generation of the lanes.
     generation: u32,
-    /// Words of each lane that were read.
+    /// Number of words read from each lane.
     read_words: [u32; RISCS_PER_CORE],
-    /// Words of each lane that the device knew to be read before the last acknowledgement; `None`
-    /// if that cannot be known.
+    /// Number of words of each lane that were acknowledged before the last acknowledgement; `None`
+    /// if unknown.
     consumed_before: Option<[u32; RISCS_PER_CORE]>,
-    /// The counters; `None` if another reader has read them and they cannot be known.
+    /// The counters; `None` if unknown, because another reader has read them.
     pub(super) counters: Option<Counters>,
 }
 
 impl CoreMemory {
     /// Returns the state of a core before its words are read.
     ///
-    /// Another host may have read the core, or initialized it again, since this reader did. Then
-    /// the `remembered` state is void: if the core has not been read, all its words are new;
-    /// otherwise those written after that read.
+    /// Another host may have read the core, or initialized it again, since this reader's last read.
+    /// The `remembered` state is then invalid. If the core has not been read, all its words are
+    /// new; otherwise only the words written after that read are new.
     pub(super) fn of_core(remembered: Option<Self>, control: &ControlVector) -> Self {
         let seen_runs = control.word(ext::SEEN_RUNS);
         let run_counter = control.run_counter();
         let generation = control.word(ext::GENERATION);
         let is_same = |memory: &Self| {
             let is_ahead = run_counter.wrapping_sub(memory.run_counter) <= u32::MAX / 2;
-            // A device that was not told of the last read has not handed its lanes back.
+            // If the last acknowledgement did not reach the device, its lanes have not been handed
+            // back.
             let was_not_told =
                 seen_runs == memory.seen_runs_before && generation == memory.generation;
             is_ahead && (seen_runs == memory.seen_runs || was_not_told)
@@ -67,20 +68,20 @@ impl CoreMemory {
         memory
     }
 
-    /// Words of a lane that were read and that the device has not overwritten.
+    /// Returns the number of words of a lane that were read and not overwritten.
     pub(super) fn read_words(&self, control: &ControlVector, risc_index: usize) -> u32 {
         if control.word(ext::GENERATION) == self.generation {
             return self.read_words.get(risc_index).copied().unwrap_or(0);
         }
-        // The lanes were handed back: whoever has read of them since has said so.
+        // The lanes were handed back. Any later reader has written its position to the core.
         if control.has_turning_lanes() { control.consumed(risc_index) } else { 0 }
     }
 
-    /// Word of a lane below which the device stayed before it knew of the last read, or that of the
-    /// lane's end; `None` if that cannot be known.
+    /// Returns the word below which the device had to stay in a lane; `None` if unknown.
     ///
-    /// A lane that has turned goes no further than the words which the device does not know to be
-    /// read.
+    /// This is the limit before the last acknowledgement reached the device, or the lane's end.
+    ///
+    /// A wrapped lane may not grow into words that are not acknowledged as read.
     pub(super) fn room_end(&self, control: &ControlVector, lane: &LaneRead) -> Option<u32> {
         let before = if control.word(ext::GENERATION) == self.generation {
             self.consumed_before?.get(lane.risc_index).copied()?
@@ -92,8 +93,9 @@ impl CoreMemory {
         Some(unread.map_or(lane.lane_words, |words| words.saturating_sub(PUSH_ALIGN_WORDS)))
     }
 
-    /// Returns the state of the core after a read; `acknowledged` is the count of read runs, if it
-    /// was written to the device.
+    /// Returns the state of the core after a read.
+    ///
+    /// `acknowledged` is the number of read runs, if it was written to the device.
     pub(super) fn after_read(&self, core: &CoreRead, acknowledged: Option<u32>) -> Self {
         let control = &core.control;
         let mut read_words: [u32; RISCS_PER_CORE] =
@@ -116,7 +118,7 @@ impl CoreMemory {
     }
 }
 
-/// Words of each lane of a core that the device knows to be read.
+/// Returns the number of words in each lane of a core that are acknowledged as read.
 fn consumed_words(control: &ControlVector) -> [u32; RISCS_PER_CORE] {
     std::array::from_fn(|risc_index| control.consumed(risc_index))
 }

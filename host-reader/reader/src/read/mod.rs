@@ -1,37 +1,37 @@
-//! Reading: the conversation with the device, from control vectors to acknowledgement.
+//! Reading from a device: control vectors, lanes and acknowledgements.
 //!
 //! | question | file |
 //! |---|---|
-//! | what can a caller choose? why does a read fail? | `options` |
+//! | which options does a read have? why does it fail? | `options` |
 //! | which cores answer, in which generation? | `prepare` |
-//! | what does a control vector say, and which generation wrote it? | `control` |
+//! | what does a control vector contain, and which generation wrote it? | `control` |
 //! | which words of a core are unread? | `plan` |
 //! | how are they read in few transactions? | `dram` |
-//! | what do a core's counters say was lost? | `counters` |
+//! | which losses do a core's counters show? | `counters` |
 //! | how far has a core been read? | `memory` |
 //! | which runs still wait in L1? | `pending` |
 //! | how does the device learn what was read? | `acknowledge` |
-//! | and where each lane has two buffers, in upstream's debug dump? | `two_buffers` |
-//! | and where cores stream? | `rings` |
+//! | how is TT-Metal's debug dump read, with two buffers per lane? | `two_buffers` |
+//! | how are streaming cores read? | `rings` |
 //! | how full are the lanes? | `watermark` |
-//! | how is a mesh read again and again? | `stream` |
-//! | how is it read from a thread of its own? | `periodic` |
-//! | which memory is used again? | `pool` |
+//! | how is a mesh read repeatedly? | `stream` |
+//! | how is a mesh read from a separate thread? | `periodic` |
+//! | which memory is reused? | `pool` |
 //!
 //! # Order of a read
 //!
 //! 1. The control vectors of all chosen cores.
-//! 2. The used words of their DRAM lanes, neighbours in one piece.
-//! 3. With [`ReadOptions::last_read`] the runs of upstream's runtime that wait in L1.
-//! 4. The acknowledgement. Our runtime is told how many launches were read, and hands its lanes
-//!    back at the next launch unless one was finished meanwhile; so a push that races the read is
-//!    neither lost nor read twice. Upstream's gets its reset; whatever was pushed up to the last
-//!    look before it is read first; in its debug dump, RISCs that wait get their other buffer. With
-//!    [`ReadOptions::read_only`] there is none.
-//! 5. Decoding, on all processors if there is much of it.
+//! 2. The used words of their DRAM lanes; neighbouring lanes are read in one piece.
+//! 3. With [`ReadOptions::last_read`], the runs of TT-Metal's runtime that wait in L1.
+//! 4. The acknowledgement; none with [`ReadOptions::read_only`]. Our runtime gets the number of
+//!    launches that were read. It hands its lanes back at the next launch, unless another launch
+//!    has finished since. A push that races the read is therefore neither lost nor read twice.
+//!    TT-Metal's runtime is reset, after all words pushed up to the last check have been read. In
+//!    its debug dump, waiting RISCs get their other buffer.
+//! 5. Decoding, on all processors if there are many words.
 //!
-//! Control words are not trusted: each is compared with the available memory before
-//! anything is read or allocated, and a core that cannot be read stops no other.
+//! Control words are not trusted. Each one is checked against the available memory before anything
+//! is read or allocated. A core that cannot be read does not affect the other cores.
 
 mod acknowledge;
 mod control;
@@ -77,15 +77,15 @@ use std::{collections::BTreeMap, sync::Arc};
 use watermark::Fill;
 use wire::{Generation, dram::DramGeometry};
 
-/// Reads everything that a mesh has recorded and no host has read yet.
+/// Reads all recorded data of a mesh that no host has read yet.
 ///
 /// # Errors
-/// If there is no core to read, none answers, or the control vectors fit no known format.
-/// Anything less is an [anomaly](Readout::anomalies), and what is missing is in the
+/// If there is no core to read, no core answers, or the control vectors have no known format.
+/// Smaller problems are [anomalies](Readout::anomalies), and missing data is in the
 /// [ledger](Readout::losses).
 ///
 /// # Cost
-/// Per core one read of its control vector; beyond that only words that were pushed.
+/// One read of the control vector per core; beyond that only pushed words are read.
 ///
 /// ```
 /// use reader::{init_device_profiler, read_device_profiler, ProfilerOptions};
@@ -132,10 +132,10 @@ pub fn read_device_profiler<M: Mesh + ?Sized>(mesh: &mut M) -> Result<Readout, R
     read_device_profiler_with(mesh, &ReadOptions::default())
 }
 
-/// Reads as [`read_device_profiler`], in the way that `options` ask for.
+/// Reads like [`read_device_profiler`], but with options.
 ///
 /// # Errors
-/// As [`read_device_profiler`], and if the options are impossible.
+/// The same as for [`read_device_profiler`]; also if the options are invalid.
 pub fn read_device_profiler_with<M: Mesh + ?Sized>(
     mesh: &mut M,
     options: &ReadOptions,
@@ -143,23 +143,23 @@ pub fn read_device_profiler_with<M: Mesh + ?Sized>(
     Reader::new(options.clone()).read(mesh)
 }
 
-/// Reads a mesh again and again, and remembers the time that each lane has reached.
+/// Reads a mesh repeatedly, and keeps the time reached in each lane.
 ///
-/// So a time stamp that wraps between two reads goes on rising, and words that an earlier read
-/// has taken are known for what they are. The rest of a launch whose beginning an earlier read
-/// gave [says that it goes on](crate::lane::Lane::goes_on), and repeats nothing.
+/// Times therefore keep rising if a stamp wraps between two reads, and words from an earlier read
+/// are recognized. The rest of a launch that began in an earlier read is marked by
+/// [`Lane::goes_on`](crate::lane::Lane::goes_on) and repeats no records.
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
     options: ReadOptions,
     lanes: BTreeMap<LaneId, LaneMemory>,
     cores: BTreeMap<CoreId, CoreMemory>,
-    /// Lanes that could not be read so far, and what they hold at least.
+    /// Lanes that could not be read yet, with a lower bound of their content.
     unread: BTreeMap<LaneId, LossTotals>,
     rings: Rings,
     pool: Arc<Pool>,
 }
 
-/// State that a reader keeps of a lane.
+/// State of a lane between two reads.
 #[derive(Clone, Debug, Default)]
 struct LaneMemory {
     decode: LaneState,
@@ -167,21 +167,21 @@ struct LaneMemory {
 }
 
 impl Reader {
-    /// A reader that has read nothing yet.
+    /// Creates a reader that has not read anything yet.
     #[must_use]
     pub fn new(options: ReadOptions) -> Self {
         Self { options, ..Self::default() }
     }
 
-    /// The options of the next read.
+    /// Returns the options of the next read.
     pub const fn options_mut(&mut self) -> &mut ReadOptions {
         &mut self.options
     }
 
-    /// Reads everything that was recorded since the last read.
+    /// Reads all data recorded since the last read.
     ///
     /// # Errors
-    /// As [`read_device_profiler_with`].
+    /// The same as for [`read_device_profiler_with`].
     pub fn read<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<Readout, ReadError> {
         self.options.check()?;
         let options = self.options.clone();
@@ -214,10 +214,10 @@ impl Reader {
         Ok(readout)
     }
 
-    /// Looks how full the lanes are, without reading any marker.
+    /// Returns the fill levels of the lanes, without reading any marker.
     ///
     /// # Errors
-    /// As [`read_device_profiler_with`].
+    /// The same as for [`read_device_profiler_with`].
     ///
     /// # Cost
     /// One read of each core's control vector.
@@ -243,17 +243,19 @@ impl Reader {
         whole.ok_or_else(|| failure.unwrap_or(ReadError::NothingToRead))
     }
 
-    /// Returns true if markers may be lost within `launches` more launches unless the mesh is
-    /// read, judging by the launches so far.
+    /// Returns true if markers may be lost within `launches` more launches unless the mesh is read.
     ///
-    /// A runtime that asks before each launch, and reads if the answer is true, loses nothing to
-    /// full DRAM as long as no launch needs more than the largest before it and one L1 vector.
+    /// The estimate is based on the launches so far.
+    ///
+    /// A runtime that calls this before each launch, and reads if the result is true, loses nothing
+    /// to full DRAM. The condition is that no launch needs more than the largest one before it plus
+    /// one L1 vector.
     ///
     /// # Errors
-    /// As [`Reader::look`].
+    /// The same as for [`Reader::look`].
     ///
     /// # Cost
-    /// As [`Reader::look`].
+    /// The same as for [`Reader::look`].
     pub fn about_to_overflow<M: Mesh + ?Sized>(
         &mut self,
         mesh: &mut M,
@@ -262,7 +264,7 @@ impl Reader {
         Ok(self.look(mesh)?.watermarks.about_to_overflow(launches))
     }
 
-    /// Takes back the memory of a readout that is not needed any more, for the next read.
+    /// Takes back the memory of a readout for reuse by the next read.
     pub fn recycle(&self, readout: Readout) {
         self.pool.recycle(readout);
     }
@@ -336,7 +338,7 @@ impl Reader {
         })
     }
 
-    /// Reads what remains of a core after its lanes, and acknowledges the read.
+    /// Reads the remaining data of a core after its lanes, and acknowledges the read.
     fn finish_core(
         &mut self,
         session: &mut Session<'_>,
@@ -345,8 +347,8 @@ impl Reader {
         pieces: &[Vec<u32>],
     ) {
         counters::record(session, core);
-        // The last envelope is pushed when the next replay begins, which never comes; what launches
-        // have accumulated, when enough others have come.
+        // The last replay is only pushed when the next replay begins, which never happens.
+        // Accumulated launches are only pushed when there are enough of them.
         let mode = session.options.mode;
         if core.control.is_ours() && mode.keeps_in_l1() && session.options.last_read {
             pending::read_runs(session, core, generation, pieces);
@@ -364,7 +366,7 @@ impl Reader {
                 pending::read_runs(session, core, generation, pieces);
             }
             if session.options.read_only {
-                // Its words stay where they are.
+                // The words of this core stay in place.
             } else if core.two_buffers.is_some() {
                 two_buffers::hand_over(session, core);
             } else {
@@ -385,7 +387,7 @@ impl Reader {
         watermark::add_time(&mut session.watermarks, core, |id| self.fill(id));
         for lane in &core.lanes {
             let mark = session.watermarks.of_lane(lane.id);
-            // In accumulate mode launches are counted when they have been decoded.
+            // In accumulate mode launches are counted after decoding.
             let mark = mark.filter(|_| session.options.mode != CaptureMode::Accumulate);
             let words_per_launch = mark.map_or(0, |mark| mark.words_per_launch);
             let fill = &mut self.lanes.entry(lane.id).or_default().fill;
@@ -393,7 +395,7 @@ impl Reader {
         }
     }
 
-    /// Puts launches in place of pushes into the watermarks of accumulate mode.
+    /// Replaces pushes by launches in the watermarks of accumulate mode.
     fn count_accumulated(&mut self, session: &mut Session<'_>, cores: &[CoreRead], lanes: &[Lane]) {
         let (marks, zones) = (&mut session.watermarks, &session.options.zones);
         for (id, words_per_launch) in watermark::count_accumulated(marks, cores, lanes, zones) {
@@ -404,7 +406,7 @@ impl Reader {
         }
     }
 
-    /// The words that were read, each lane's with what is remembered of it.
+    /// Returns the words that were read, with the kept state of each lane.
     fn undecoded<'words>(
         &self,
         session: &Session<'_>,
@@ -457,7 +459,7 @@ impl Reader {
         lanes
     }
 
-    /// Drops the decoder's state of lanes whose tile was reset, so that its clock restarted.
+    /// Drops the decoder's state of lanes whose tile was reset, since its clock restarted.
     fn forget_time_before_reset(&mut self, core: &CoreRead) {
         let Some(now) = core.read_at else { return };
         for lane in &core.lanes {
@@ -473,7 +475,7 @@ impl Reader {
         self.lanes.get(&id).map(|memory| memory.decode.clone()).unwrap_or_default()
     }
 
-    /// The time of the last record that was read of a lane.
+    /// Returns the time of the last record that was read from a lane.
     fn last_time_of(&self, id: LaneId) -> Option<u64> {
         self.lanes.get(&id).map(|memory| memory.decode.last_time()).filter(|&time| time > 0)
     }

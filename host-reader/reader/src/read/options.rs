@@ -1,4 +1,4 @@
-//! Options of a read, and the errors that make it fail as a whole.
+//! Options of a read, and the errors that make a whole read fail.
 
 use crate::{
     decode::{CaptureMode, HostIdForm},
@@ -12,20 +12,20 @@ use wire::{
     marker::HeaderLayout,
 };
 
-/// Which generation of the format the device writes.
+/// Selection of the format generation that the device writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GenerationChoice {
-    /// Found from the control vectors, chip by chip.
+    /// Detect the generation from the control vectors, chip by chip.
     #[default]
     Auto,
     /// The 64-word control vector of 2026.
     Current,
-    /// The 32-word control vector before it.
+    /// The older, 32-word control vector.
     Legacy,
 }
 
 impl GenerationChoice {
-    /// The generation that was chosen, `None` if it is to be found.
+    /// Returns the selected generation; `None` for detection.
     #[must_use]
     pub const fn generation(self) -> Option<Generation> {
         match self {
@@ -36,7 +36,7 @@ impl GenerationChoice {
     }
 }
 
-/// How a mesh is read.
+/// Options of a read.
 ///
 /// ```
 /// use reader::ReadOptions;
@@ -45,26 +45,26 @@ impl GenerationChoice {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Programs that a lane holds, where the device does not announce its lane size.
+    /// Number of programs per lane, if the device does not state its lane size.
     pub program_support_count: u32,
-    /// True if lanes have room for sums, where the device does not announce its lane size.
+    /// True if lanes have room for sums, if the device does not state its lane size.
     pub sums_enabled: bool,
     /// Cores to read.
     pub cores: CoreSelection,
     /// The format that the device writes.
     pub generation: GenerationChoice,
-    /// How markers divide id and time, if not as their generation does. 10 to 20 bits of
-    /// high time are possible.
+    /// Division of markers into id and time, if different from the generation's. The high part of
+    /// the time can have 10 to 20 bits.
     pub header_layout: Option<HeaderLayout>,
-    /// True if there will be no further launch. Runs that wait in L1 for the next launch are
-    /// then read from there and marked as taken.
+    /// True if there will be no further launch. Runs that wait in L1 for the next launch are then
+    /// read from L1 and marked as read.
     pub last_read: bool,
-    /// True if nothing is written to the chips. They are not told what was read: their lanes fill
+    /// True if nothing may be written to the chips. Reads are then not acknowledged: the lanes fill
     /// up, and another reader finds the same words.
     pub read_only: bool,
-    /// Form of the program ids that launches carried: plain or encoded.
+    /// Form of the program ids in launch messages: base or encoded.
     pub host_ids: HostIdForm,
-    /// Kinds of records that the device was built to capture.
+    /// Kinds of records that the device firmware was built to capture.
     pub mode: CaptureMode,
     /// Names for the zones of the readout.
     pub zones: ZoneTable,
@@ -88,7 +88,7 @@ impl Default for ReadOptions {
 }
 
 impl ReadOptions {
-    /// Refuses options under which nothing can be read.
+    /// Rejects options with which no read is possible.
     pub(super) fn check(&self) -> Result<(), ReadError> {
         match self.header_layout {
             Some(layout) if !TIME_HIGH_BITS.contains(&layout.time_high_bits) => {
@@ -99,20 +99,20 @@ impl ReadOptions {
     }
 }
 
-/// Ids of up to 18 bits, times of up to 52.
+/// Leaves ids of up to 18 bits and times of up to 52 bits.
 const TIME_HIGH_BITS: std::ops::RangeInclusive<u32> = 10..=20;
 
-/// Why nothing at all could be read.
+/// Reason why a whole read failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// The mesh has no chips, or no core was chosen.
+    /// The mesh has no chips, or no core was selected.
     #[error("there is no core to read: the mesh is empty or no core was chosen")]
     NothingToRead,
-    /// No core of any chip answered.
+    /// No core on any chip answered.
     #[error("no core could be read; the first failure was: {first}")]
     NoCoreReadable {
-        /// The first of the failures.
+        /// The first failure.
         first: AccessError,
     },
     /// No layout exists for a chip and the support count in the options.
@@ -123,7 +123,7 @@ pub enum ReadError {
         /// The error in the layout.
         source: GeometryError,
     },
-    /// The control vectors fit no known generation.
+    /// The control vectors have no known format.
     #[error(
         "chip {chip_id}: no core's control vector is that of a profiler; expected flat id, cores \
          per bank and DRAM address to be {expected}, found {as_current} where the 64-word vector \
@@ -133,17 +133,17 @@ pub enum ReadError {
     UnknownGeneration {
         /// The chip.
         chip_id: u32,
-        /// The values that the chip's description demands.
+        /// The values expected from the chip's description.
         expected: String,
-        /// The values at the current indices of the first core.
+        /// The first core's values at the current indices.
         as_current: String,
-        /// The values at the legacy indices of the first core.
+        /// The first core's values at the legacy indices.
         as_legacy: String,
     },
     /// The header layout in the options leaves too few bits for the id or the time.
     #[error("{time_high_bits} bits of high time were asked for; expected 10 to 20")]
     HeaderLayout {
-        /// The requested bits.
+        /// The requested number of bits.
         time_high_bits: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! Runs that wait in L1 for another launch to push them.
+//! Runs that wait in L1 until another launch pushes them.
 
 use super::{
     plan::{CoreRead, LaneRead},
@@ -9,13 +9,14 @@ use wire::{Generation, marker::EMPTY_HEADER, risc::RISCS_PER_CORE, run::ID_LL, v
 
 /// Returns true if a lane's vector holds a finished run that was not pushed.
 ///
-/// Our runtime clears the end once the run is pushed. Upstream's does not, but says for the
-/// whole core whether the last launch has been pushed; in trace-only mode it never is.
+/// Our runtime clears the end once the run is pushed. TT-Metal's runtime does not: it only states,
+/// for the whole core, whether the last launch has been pushed. In trace-only mode the last launch
+/// is never pushed.
 pub(super) fn is_pending(core: &CoreRead, risc_index: usize, mode: CaptureMode) -> bool {
     waiting_words(core, risc_index, mode) != 0
 }
 
-/// Words that a lane's vector is said to hold and that were not pushed.
+/// Returns the number of words in a lane's vector that were not pushed, as stated by the device.
 pub(super) fn waiting_words(core: &CoreRead, risc_index: usize, mode: CaptureMode) -> u32 {
     let may_wait = core.control.is_ours() || mode.keeps_in_l1() || core.control.is_under_way();
     if !may_wait {
@@ -27,9 +28,10 @@ pub(super) fn waiting_words(core: &CoreRead, risc_index: usize, mode: CaptureMod
     }
 }
 
-/// Hands the vectors of a core of our runtime back, once what they accumulated was read, so that its
-/// next launch begins with empty ones. One whose launch runs keeps all of it, since the runtime knows where it is, and
-/// so does one of which a vector could not be read.
+/// Clears the ends of vectors whose accumulated data was read, on a core of our runtime.
+///
+/// The next launch then begins with empty vectors. All vectors keep their data if a launch is
+/// running, since the runtime knows its position, or if one of them could not be read.
 pub(super) fn take_accumulated(session: &mut Session<'_>, core: &CoreRead) {
     if core.control.is_under_way() || core.lanes.iter().any(|lane| lane.pending_error.is_some()) {
         return;
@@ -47,7 +49,7 @@ pub(super) fn take_accumulated(session: &mut Session<'_>, core: &CoreRead) {
     }
 }
 
-/// Reads every run that waits on a core; `pieces` hold what its lanes have in DRAM.
+/// Reads all waiting runs of a core; `pieces` contain the DRAM words of its lanes.
 pub(super) fn read_runs(
     session: &mut Session<'_>,
     core: &mut CoreRead,
@@ -64,7 +66,7 @@ pub(super) fn read_runs(
             let pushed = lane.words(pieces);
             let begins = run.get(..vector::FIRST_OPTIONAL).unwrap_or(&run);
             let is_pushed = pushed.ends_with(&run) || pushed.ends_with(begins);
-            // A run that was pushed already is taken, too: there is nothing more to it.
+            // A run that was already pushed also counts as read, without words of its own.
             Some(if is_pushed { Vec::new() } else { run })
         });
         let Some(lane) = core.lanes.get_mut(index) else { return };
@@ -76,7 +78,7 @@ pub(super) fn read_runs(
     }
 }
 
-/// The waiting run as a push would write it; `None` if it is not complete yet.
+/// Returns the waiting run in the form of a push; `None` if the run is not complete yet.
 fn read_run(
     session: &mut Session<'_>,
     core: &CoreRead,
@@ -104,7 +106,7 @@ fn read_run(
     Ok(Some(words))
 }
 
-/// Writes the header that the push would have written.
+/// Writes the header that a push would have written.
 fn stamp(words: &mut [u32], core: &CoreRead, risc_index: usize, generation: &Generation) {
     let packing = generation.id_packing;
     let Some([high, low, id]) = words.first_chunk_mut::<ID_LL>() else { return };

@@ -1,4 +1,4 @@
-//! Reading a mesh from a thread of its own, while programs run on it.
+//! Reads a mesh from a separate thread, while programs run on the mesh.
 
 use super::{ReadError, Reader};
 use crate::{mesh::Mesh, readout::Readout};
@@ -10,12 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Reader that reads a mesh again and again from its own thread, until it is stopped.
+/// Reads a mesh repeatedly from its own thread, until it is stopped.
 ///
-/// It owns the mesh, so that nobody else reads or initializes it meanwhile; programs are launched
-/// by whoever drives the chips. A read that takes longer than the period is followed by the next
-/// one at once. Where lanes hold the launches of one period and one read, nothing is lost; the
-/// [watermarks](Readout::watermarks) of each read tell how close that was.
+/// It owns the mesh, so no other code reads or initializes the mesh meanwhile; another part of the
+/// program launches the kernels. If a read takes longer than the period, the next read follows
+/// immediately. Nothing is lost if the lanes have room for the launches during one period and one
+/// read. The [watermarks](Readout::watermarks) of each read show how full the lanes were.
 ///
 /// ```
 /// use reader::{ReadOptions, Reader, mesh::MeshImage, read::PeriodicReader};
@@ -38,12 +38,12 @@ use std::{
 pub struct PeriodicReader<M>(PeriodicThread<(M, Reader)>);
 
 impl<M: Mesh + Send + 'static> PeriodicReader<M> {
-    /// Starts to read every `period`, the first time at once; `take` gets what each read gives.
+    /// Starts a read every `period`, the first one immediately, and passes each result to `take`.
     ///
-    /// A read that fails ends nothing: the next one tries again.
+    /// A failed read does not stop the thread: the next read tries again.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// If the system cannot create a thread.
     pub fn start(
         mesh: M,
         reader: Reader,
@@ -60,18 +60,20 @@ impl<M: Mesh + Send + 'static> PeriodicReader<M> {
         thread.map(Self)
     }
 
-    /// Stops after a last read, with [`last_read`](super::ReadOptions::last_read), and gives the
-    /// mesh back.
+    /// Stops after a last read, with [`last_read`](super::ReadOptions::last_read), and returns the
+    /// mesh.
     ///
     /// # Panics
-    /// If the function that takes readouts has panicked, with its panic.
+    /// If the function `take` has panicked; the panic is passed on.
     #[must_use]
     pub fn stop(self) -> M {
         self.0.stop().unwrap_or_else(|panic| resume_unwind(panic)).0
     }
 }
 
-/// Thread that reads in its own way every period, such as with a recorder that captures as well.
+/// A thread that calls a given read function every period.
+///
+/// The function can also capture the data with a recorder, for example.
 ///
 /// ```
 /// use reader::read::PeriodicThread;
@@ -90,17 +92,18 @@ pub struct PeriodicThread<T> {
 }
 
 impl<T: Send + 'static> PeriodicThread<T> {
-    /// Starts to call `read` every `period`, the first time at once. What it reads with is
-    /// `state`; its second argument is true for the one read after the stop.
+    /// Starts to call `read` every `period`, the first time immediately.
+    ///
+    /// `read` gets `state`; its second argument is true only for the read after the stop.
     ///
     /// # Errors
-    /// If the system gives no thread; `state` is then gone.
+    /// If the system cannot create a thread; `state` is then dropped.
     pub fn start(
         period: Duration,
         state: T,
         read: impl FnMut(&mut T, bool) + Send + 'static,
     ) -> io::Result<Self> {
-        // A place for the one message, so that stopping waits for no read.
+        // The channel has room for the one message, so that sending does not wait for a read.
         let (stop, stopped) = sync_channel(1);
         let thread = Builder::new()
             .name("kprof-read".to_owned())
@@ -108,19 +111,19 @@ impl<T: Send + 'static> PeriodicThread<T> {
         Ok(Self { stop, thread })
     }
 
-    /// Stops after a last read, and gives the state back.
+    /// Stops after a last read, and returns the state.
     ///
     /// # Errors
-    /// If a read has panicked, with its panic.
+    /// If a read has panicked; contains the panic.
     pub fn stop(self) -> std::thread::Result<T> {
         let Self { stop, thread } = self;
-        // A thread that has panicked listens no more.
+        // A thread that has panicked no longer receives.
         let _ = stop.send(());
         thread.join()
     }
 }
 
-/// Reads every `period` until a message comes or nobody can send one any more, and once more then.
+/// Reads every `period` until a message arrives or the sender is dropped, and then once more.
 fn read_until<T>(
     stopped: &Receiver<()>,
     period: Duration,

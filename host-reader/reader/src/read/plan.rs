@@ -1,4 +1,4 @@
-//! One core during one read: its control vector, and which words of its lanes are unread.
+//! One core during one read: its control vector, and the unread words of its lanes.
 
 use super::{
     control::{self, ControlVector, WORDS},
@@ -29,62 +29,62 @@ pub(super) struct CoreRead {
     /// State of the core before this read.
     pub(super) memory: CoreMemory,
     pub(super) lanes: Vec<LaneRead>,
-    /// Buffers of upstream's debug dump, where the core runs that.
+    /// Buffers of TT-Metal's debug dump, if the core runs it.
     pub(super) two_buffers: Option<TwoBuffers>,
-    /// Launches since the last read that ran no kernel here.
+    /// Number of launches since the last read that ran no kernel on this core.
     pub(super) idle_launches: u32,
     /// The tile's clock after the words were read.
     pub(super) read_at: Option<u64>,
 }
 
-/// A RISC's lane, as far as it has been read.
+/// A RISC's lane during a read.
 pub(super) struct LaneRead {
     pub(super) id: LaneId,
     pub(super) risc_index: usize,
     pub(super) bank: u32,
     /// Byte address of the lane's first word.
     pub(super) address: u64,
-    /// Words of the whole lane.
+    /// Size of the whole lane, in words.
     pub(super) lane_words: u32,
     /// First unread word.
     pub(super) begin: u32,
-    /// End of the unread words; where the lane has turned behind the first of them, they are in
-    /// two parts.
+    /// End of the unread words. If the lane has wrapped after `begin`, the unread words are in two
+    /// parts.
     pub(super) end: LaneEnd,
-    /// The words from `begin` on; `None` until they were read.
+    /// The words from `begin` on; `None` until they are read.
     pub(super) words: Option<LaneWords>,
-    /// A run that waits in L1, as it would have been pushed.
+    /// A run that waits in L1, in the form of a push.
     pub(super) pending: Option<Vec<u32>>,
-    /// The error for a run that waits in L1 and could not be read.
+    /// The error, if a run that waits in L1 could not be read.
     pub(super) pending_error: Option<AccessError>,
-    /// Losses that the device counted, added to the ledger when the lane's runs are known.
+    /// Losses counted by the device; added to the ledger when the lane's runs are known.
     pub(super) loss: LaneLoss,
 }
 
-/// Where the words of a lane are.
+/// Location of a lane's words.
 pub(super) enum LaneWords {
-    /// In one of the larger pieces in which DRAM was read.
+    /// In one of the larger pieces of DRAM.
     InPiece {
-        /// Which piece.
+        /// Index of the piece.
         piece: usize,
-        /// First word in it.
+        /// Index of the lane's first word in the piece.
         first: usize,
     },
-    /// By themselves.
+    /// In a vector of their own.
     Own(Vec<u32>),
-    /// Nowhere any more: no later read can find them either.
+    /// Lost: no later read can find them either.
     Gone,
 }
 
 impl LaneRead {
-    /// How many unread words the lane holds.
+    /// Returns the number of unread words in the lane.
     pub(super) fn unread(&self) -> u32 {
         let [older, newer] = self.unread_ranges();
         let count = |range: Range<u32>| range.end.saturating_sub(range.start);
         count(older).saturating_add(count(newer))
     }
 
-    /// The unread words, those of the time before the lane turned first.
+    /// Returns the ranges of unread words; if the lane has wrapped, first the part before the wrap.
     pub(super) const fn unread_ranges(&self) -> [Range<u32>; 2] {
         self.end.unread(self.begin)
     }
@@ -94,15 +94,16 @@ impl LaneRead {
         self.unread_ranges().iter().all(|range| !range.is_empty())
     }
 
-    /// Returns true if words of the lane, or a run that waits for it, could not be read.
+    /// Returns true if words of the lane, or a waiting run, could not be read.
     pub(super) fn is_unreadable(&self) -> bool {
         let has_words = matches!(self.words, Some(LaneWords::InPiece { .. } | LaneWords::Own(_)));
         self.unread() > 0 && !has_words || self.pending_error.is_some()
     }
 
-    /// Position from which a run of that length, or of the largest vector, finds no room.
+    /// Returns the position from which a run of `run_words` words finds no room.
     ///
-    /// `room_end` is where the room ended in a lane that turns; `None` if that cannot be known.
+    /// The largest possible run is a full vector. `room_end` is the limit of a wrapped lane; `None`
+    /// if unknown.
     pub(super) fn full_for(&self, run_words: u64, room_end: Option<u32>) -> MissingRuns {
         let fits = |room_end: u32| {
             let run_words = run_words.min(vector::VECTOR_WORDS as u64);
@@ -111,8 +112,8 @@ impl LaneRead {
         match (self.end.turned_at, room_end) {
             (None, _) => MissingRuns::BehindWord(fits(self.lane_words)),
             (Some(_), None) => MissingRuns::Anywhere,
-            // Words of after the turn count on from it: no run among them comes before all that
-            // were refused.
+            // Positions after the wrap continue from the position of the wrap. None of the runs
+            // there comes before all refused runs.
             (Some(mark), Some(room_end)) if self.is_in_two_parts() => {
                 MissingRuns::BehindWord(fits(room_end).min(u64::from(mark).saturating_sub(1)))
             }
@@ -120,7 +121,7 @@ impl LaneRead {
         }
     }
 
-    /// The lane's words; empty if they could not be read.
+    /// Returns the lane's words; empty if they could not be read.
     pub(super) fn words<'a>(&'a self, pieces: &'a [Vec<u32>]) -> &'a [u32] {
         match &self.words {
             None | Some(LaneWords::Gone) => &[],
@@ -133,7 +134,7 @@ impl LaneRead {
     }
 }
 
-/// Reads the control vector of a core as far as any generation has it.
+/// Reads the control vector of a core, up to the size of the largest generation.
 pub(super) fn read_words(
     session: &mut Session<'_>,
     core: &CoreDescription,
@@ -144,8 +145,10 @@ pub(super) fn read_words(
     Ok(words)
 }
 
-/// Makes sure that the words of a vector belong together: the device may have handed the lanes
-/// back between two of them, or be in the middle of a push. Two readings that agree are whole.
+/// Repeats the read of a control vector until its words are consistent.
+///
+/// The device may have handed the lanes back between two words, or may be in the middle of a push.
+/// Two identical readings are consistent.
 pub(super) fn settle(
     session: &mut Session<'_>,
     core: &CoreDescription,
@@ -168,8 +171,8 @@ pub(super) fn settle(
 
 /// Returns true if every finished launch of a core was read and none is in progress.
 ///
-/// A launch may begin behind the word that says so, and zero the words that follow: then these
-/// are not the ends of the lanes any more.
+/// A launch may begin just after the word that is checked here, and clear the words after it. Those
+/// words are then no longer the ends of the lanes.
 fn is_at_rest(control: &ControlVector) -> bool {
     let is_read = |risc_index: usize| {
         let end = control.host_end(risc_index);
@@ -181,7 +184,7 @@ fn is_at_rest(control: &ControlVector) -> bool {
 }
 
 impl CoreRead {
-    /// Works out which words of a core are unread, trusting no control word.
+    /// Computes the unread words of a core, without trusting any control word.
     pub(super) fn plan(
         session: &mut Session<'_>,
         chip: &DeviceDescription,
@@ -223,7 +226,7 @@ impl CoreRead {
         planned
     }
 
-    /// Takes the words that lanes have by themselves, once they are decoded.
+    /// Removes and returns the words in vectors of their own, after they were decoded.
     pub(super) fn take_own_words(&mut self) -> impl Iterator<Item = Vec<u32>> {
         let own = |lane: &mut LaneRead| match lane.words.take() {
             Some(LaneWords::Own(words)) => Some(words),
@@ -232,14 +235,14 @@ impl CoreRead {
         self.lanes.iter_mut().filter_map(own)
     }
 
-    /// A core without a DRAM address advances its ends all the same.
+    /// Drops words that were never pushed: a core without a DRAM address still advances its ends.
     fn drop_what_was_never_pushed(&mut self, session: &mut Session<'_>) {
         let has_address = self.control.word(self.control.layout.dram_address) != 0;
         let are_stored = |lane: &LaneRead| {
             let buffers = self.two_buffers.as_ref();
             buffers.map_or(has_address, |buffers| buffers.are_stored(lane.risc_index))
         };
-        // Our runtime counts what it has no lane for.
+        // Our runtime counts runs without a lane as losses.
         let is_counted = self.control.is_ours();
         for lane in self.lanes.iter_mut().filter(|lane| lane.unread() > 0 && !are_stored(lane)) {
             let unread = lane.unread();
@@ -254,13 +257,14 @@ impl CoreRead {
         }
     }
 
-    /// Returns false if another reader has read a core of our runtime meanwhile, so that nobody
-    /// knows which of its words are new.
+    /// Returns false if another reader has read a core of our runtime since the last read.
+    ///
+    /// In that case it is unknown which words are new.
     pub(super) fn is_known(&self) -> bool {
         !self.control.is_ours() || self.memory.counters.is_some()
     }
 
-    /// Returns true if an upstream host would have something to reset.
+    /// Returns true if TT-Metal's host would reset the core.
     pub(super) fn has_activity(&self) -> bool {
         (0..self.core.kind.risc_count()).any(|risc| {
             let control = &self.control;
@@ -269,7 +273,7 @@ impl CoreRead {
     }
 }
 
-/// The processors whose lanes are read.
+/// Returns the processors whose lanes are read.
 pub(super) fn lane_riscs(kind: CoreKind, mode: CaptureMode) -> Vec<Risc> {
     match (kind, mode) {
         (CoreKind::Tensix, CaptureMode::TraceOnly) => vec![Risc::TensixAggregate],
@@ -277,7 +281,7 @@ pub(super) fn lane_riscs(kind: CoreKind, mode: CaptureMode) -> Vec<Risc> {
     }
 }
 
-/// Reports host-written words that are not as the description has them; that is used.
+/// Reports host-written words that differ from the description. The description is used.
 fn check_host_words(
     session: &mut Session<'_>,
     chip: &DeviceDescription,
@@ -301,7 +305,7 @@ fn check_host_words(
     }
 }
 
-/// The layout that a core of our runtime has been given, if it can be one.
+/// Returns the layout that a core of our runtime was initialized with, if it is valid.
 fn announced_geometry(
     session: &mut Session<'_>,
     chip: &DeviceDescription,
@@ -327,7 +331,7 @@ fn announced_geometry(
     geometry
 }
 
-/// Begin and end of a lane's unread words.
+/// Returns the first unread word of a lane and the end of the unread words.
 fn unread_range(
     session: &mut Session<'_>,
     id: LaneId,
@@ -352,7 +356,7 @@ fn unread_range(
     if read <= end.turned_at.unwrap_or(0).max(end.end) {
         return (read, end);
     }
-    // A device that hands a lane back zeroes its end before it says so.
+    // When a device hands a lane back, it clears the end before it reports this.
     if said != LaneEnd::default() {
         session.note(AnomalyKind::ImplausibleControlWord, Some(id), position, || {
             format!("{farthest} words are said to fill a lane of which {read} were read")
@@ -361,7 +365,7 @@ fn unread_range(
     (0, LaneEnd { turned_at: None, ..end })
 }
 
-/// The format of a core, with the header layout that the options ask for.
+/// Returns the format of a core, with the header layout from the options.
 pub(super) fn with_layout(generation: Generation, session: &Session<'_>) -> Generation {
     let header = session.options.header_layout.unwrap_or(generation.header);
     Generation { header, ..generation }

@@ -1,6 +1,6 @@
-//! Memory that one read leaves to the next: columns of lanes, and words from DRAM.
+//! Memory reused by the next read: columns of lanes, and words from DRAM.
 //!
-//! The kept memory is bounded: the columns of each lane once, and the words of one read.
+//! The kept memory is bounded: one set of columns per lane, and the words of one read.
 
 use crate::{
     lane::{Lane, LaneId},
@@ -11,7 +11,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Memory that is not in use. Shared by a reader and the reads that it has given out.
+/// Unused memory, shared by a reader and the reads that it has returned.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     lanes: Mutex<BTreeMap<LaneId, Lane>>,
@@ -19,19 +19,19 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// An empty lane, with the memory that the same lane had before.
+    /// Returns an empty lane with the memory that the same lane used before.
     pub(super) fn lane(&self, id: LaneId) -> Lane {
         let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         lanes.remove(&id).unwrap_or_else(|| Lane::new(id))
     }
 
-    /// Takes the memory of a readout's lanes.
+    /// Takes back the memory of a readout's lanes.
     pub(super) fn recycle(&self, readout: Readout) {
         let lanes = readout.devices.into_iter().flat_map(|device| device.lanes);
         lanes.for_each(|lane| self.recycle_lane(lane));
     }
 
-    /// Takes the memory of a lane, unless there is more of the same lane already.
+    /// Takes back the memory of a lane, unless a larger one of the same lane is stored.
     pub(super) fn recycle_lane(&self, mut lane: Lane) {
         lane.clear();
         let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -41,15 +41,15 @@ impl Pool {
         }
     }
 
-    /// Memory for words, which may hold others.
+    /// Returns memory for words; it may contain old words.
     pub(super) fn words(&self) -> Vec<u32> {
         let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         words.pop().unwrap_or_default()
     }
 
-    /// Takes the memory of all words of a read, in place of those of the read before.
+    /// Takes back the memory of all words of a read, replacing the stored memory.
     pub(super) fn recycle_words(&self, mut used: Vec<Vec<u32>>) {
-        // The first piece of the next read is likely to be as large as that of this one.
+        // The first piece of the next read probably has the same size as the first of this read.
         used.reverse();
         *self.words.lock().unwrap_or_else(PoisonError::into_inner) = used;
     }

@@ -1,4 +1,4 @@
-//! Steps before any marker is read: layouts, control vectors, the generation, the plan.
+//! Steps before any marker is read: layouts, control vectors, format generation and plan.
 
 use super::{
     ReadError, ReadOptions,
@@ -19,20 +19,20 @@ pub(super) struct Planned {
     pub(super) chip: DeviceDescription,
     pub(super) generation: Generation,
     pub(super) cores: Vec<CoreRead>,
-    /// Cores that stream, which have no lanes in DRAM.
+    /// Cores that use streaming and have no lanes in DRAM.
     pub(super) streams: Vec<StreamingCore>,
 }
 
-/// How much is done for control vectors whose words belong together.
+/// Effort for reading consistent control vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
-    /// They are taken as they are: enough to see how full a lane is.
+    /// Vectors are read once, which is sufficient for fill levels.
     Quick,
-    /// They are read again if the device may have changed them meanwhile.
+    /// Vectors are read again if the device may have changed them during the read.
     Whole,
 }
 
-/// Reads the control vectors of the chosen cores and works out what is unread.
+/// Reads the control vectors of the selected cores and computes the unread words.
 pub(super) fn plan(
     session: &mut Session<'_>,
     geometry: &DramGeometry,
@@ -65,7 +65,7 @@ pub(super) fn plan(
     Ok(Planned { chip, generation, cores, streams })
 }
 
-/// The layouts of all chips, computed before any of them is touched.
+/// Returns the layouts of all chips, computed before any chip is accessed.
 pub(super) fn geometries<M: Mesh + ?Sized>(
     mesh: &mut M,
     options: &ReadOptions,
@@ -87,7 +87,7 @@ pub(super) fn geometries<M: Mesh + ?Sized>(
 
 type Vectors = Vec<(CoreDescription, [u32; WORDS])>;
 
-/// Reads the control vectors of all chosen cores.
+/// Reads the control vectors of all selected cores.
 fn read_vectors(session: &mut Session<'_>, chip: &DeviceDescription) -> Result<Vectors, ReadError> {
     let chosen = session.options.generation.generation();
     let layout = chosen.map_or(ControlLayout::WORDS64, |generation| generation.control);

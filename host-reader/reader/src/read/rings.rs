@@ -1,8 +1,9 @@
-//! Cores that stream: their rings are read as they stand, whether kernels run or not.
+//! Reads the rings of streaming cores, also while kernels run.
 //!
-//! How far a ring is filled is read before its cells, so that they are all there. Then the core is told
-//! how many were read, and only then are they decoded. A launch's records are given out when the RISC
-//! has ended it, another launch has begun, or no more will come.
+//! The fill level of a ring is read before its cells, so all these cells are present. After that
+//! the number of read cells is acknowledged to the core, and only then are the cells decoded. A
+//! launch's records are returned when the RISC has ended the launch, another launch has begun, or
+//! no more records will come.
 
 use super::{control::WORDS, prepare::CoreId, session::Session};
 use crate::{
@@ -25,13 +26,13 @@ use wire::{
 /// Range of the time in [`words::TOLD`].
 const TOLD_RANGE: u64 = 1 << 47;
 
-/// The control vector of a core that streams.
+/// The control vector of a streaming core.
 pub(super) struct StreamingCore {
     pub(super) core: CoreDescription,
     pub(super) words: [u32; WORDS],
 }
 
-/// What is remembered of cores that stream.
+/// State of all streaming cores between two reads.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rings {
     lanes: BTreeMap<LaneId, Ring>,
@@ -41,16 +42,16 @@ pub(super) struct Rings {
 /// State of one RISC's ring.
 #[derive(Clone, Debug)]
 struct Ring {
-    /// Number of the next cell, modulo 2^32, and how many were read in all.
+    /// Number of the next cell, modulo 2^32, and the total number of cells read.
     next: u32,
     read_count: u64,
-    /// [`words::READ`] as this reader has left it.
+    /// Value of [`words::READ`] that this reader wrote last.
     told: u32,
     counts: LossCounts,
     skipped: u32,
-    /// Launches that the core had begun at the last read.
+    /// Number of launches that the core had begun at the last read.
     launches: u32,
-    /// True if the RISC had ended its last launch then.
+    /// True if the RISC had ended its last launch at the last read.
     was_at_rest: bool,
     cells: CellReader,
     /// The time of the last record.
@@ -58,26 +59,26 @@ struct Ring {
     lane: LaneAssembly,
 }
 
-/// Cells of one ring that were read, and what the control vector says beside them.
+/// Cells read from one ring, with the related control words.
 struct Batch {
     id: LaneId,
     risc_index: usize,
     cells: Vec<CellWords>,
-    /// Number of the first of them.
+    /// Number of the first cell.
     first: u32,
     overwritten: u32,
     counts: LossCounts,
     skipped: u32,
-    /// The last launch of which the RISC had told before the cells were read.
+    /// The last launch that the RISC had announced before the cells were read.
     told: Option<ToldLaunch>,
-    /// Launches that the core had begun.
+    /// Number of launches that the core had begun.
     launches: u32,
-    /// The launch that the RISC has told, if it is the core's last one.
+    /// The launch that the RISC announced, if it is the core's last launch.
     launch: Option<Launch>,
 }
 
 impl Rings {
-    /// Reads all rings of a core; returns its lanes of launches that are over.
+    /// Reads all rings of a core; returns its lanes with the finished launches.
     pub(super) fn read(&mut self, session: &mut Session<'_>, core: &StreamingCore) -> Vec<Lane> {
         let batches = self.read_cells(session, core);
         let read_at = session.device.read_wall_clock(core.core.noc0).ok();
@@ -85,7 +86,9 @@ impl Rings {
         lanes.filter(|lane| lane.record_count() > 0).collect()
     }
 
-    /// Launches since the last read that ran no kernel on a core: their firmware's zones were left out.
+    /// Returns the launches since the last read without a kernel on the core.
+    ///
+    /// The firmware leaves out the zones of these launches.
     pub(super) fn idle_launches(&mut self, session: &mut Session<'_>, core: &StreamingCore) -> u32 {
         let chip_id = session.device.description().chip_id;
         let now = word(&core.words, words::IDLE_LAUNCHES);
@@ -135,7 +138,8 @@ impl Rings {
         batches
     }
 
-    /// The state of a ring, begun anew where somebody else has read it or zeroed its core.
+    /// Returns the state of a ring; a new state if another host has read the ring or reset its
+    /// core.
     fn ring(&mut self, id: LaneId, core: &StreamingCore, risc_index: usize) -> &mut Ring {
         let told = word(&core.words, words::READ.saturating_add(risc_index));
         let ring = self.lanes.entry(id).or_insert_with(|| Ring::new(id, core, risc_index, told));
@@ -167,9 +171,9 @@ impl Rings {
 }
 
 impl Ring {
-    /// A ring of which `told` cells were read, and nothing by this reader.
+    /// Returns the state of a ring with `told` cells read by other readers, and none by this one.
     fn new(id: LaneId, core: &StreamingCore, risc_index: usize, told: u32) -> Self {
-        // What was lost before another reader has read is that reader's to tell.
+        // Losses before another reader's read are reported by that reader.
         let is_first = told == 0;
         let counts = if is_first { LossCounts::default() } else { lost(core, risc_index) };
         let skipped = if is_first { 0 } else { skipped(core, risc_index) };
@@ -188,18 +192,19 @@ impl Ring {
     }
 }
 
-/// One batch on its way to records.
+/// State for decoding one batch.
 struct Decoding<'a, 'session> {
     session: &'a mut Session<'session>,
     ring: &'a mut Ring,
     id: LaneId,
-    /// Time of the last record before a loss, until the next one comes.
+    /// Time of the last record before a loss; `None` if no loss is waiting for its next record.
     lost_after: Option<Option<u64>>,
 }
 
 impl Decoding<'_, '_> {
-    /// Says which cells were written over before they could be read, and leaves out those behind them
-    /// of which nobody knows when, and in which launch, they were written.
+    /// Records the loss of cells that were overwritten before they could be read.
+    ///
+    /// The cells after them are dropped too, if their time and launch are unknown.
     fn overwritten(&mut self, batch: &mut Batch, read_at: Option<u64>) {
         if batch.overwritten == 0 {
             return;
@@ -209,15 +214,16 @@ impl Decoding<'_, '_> {
         let count = u32::try_from(unknown).unwrap_or(0);
         batch.first = batch.first.wrapping_add(count);
         let gone = batch.overwritten.saturating_add(count);
-        // Records may have taken several cells, and may have been none.
+        // A record may have several cells, and a cell need not be a record.
         let totals = LossTotals { unknown_markers: gone.into(), ..LossTotals::default() };
         self.lose(LossCause::Overwritten, None, totals);
         self.lost_after = Some(self.ring.last_time);
         self.ring.read_count = self.ring.read_count.saturating_add(gone.into());
     }
 
-    /// How many cells behind overwritten ones are of unknown launches; what is known of the others
-    /// is taken over.
+    /// Returns the number of cells of unknown launches after overwritten cells.
+    ///
+    /// For the other cells, the known launch and time are set.
     fn unknown_cells(&mut self, batch: &Batch, read_at: Option<u64>) -> usize {
         let Some(told) = batch.told else { return 0 };
         let is_same = self.ring.lane.launch_number() == Some(told.number)
@@ -294,7 +300,7 @@ impl Decoding<'_, '_> {
         self.lost_after = Some(self.ring.last_time);
     }
 
-    /// Adds what the RISC has counted since the last read.
+    /// Adds the losses that the RISC has counted since the last read.
     fn count_losses(&mut self, batch: &Batch, read_at: Option<u64>) {
         let program = self.program_of_losses(batch);
         let lost = batch.counts.since(self.ring.counts);
@@ -314,8 +320,10 @@ impl Decoding<'_, '_> {
         self.end_window(read_at);
     }
 
-    /// The program of the launch in which the RISC lost what it has counted since the last read, if that
-    /// can be one alone. A launch of which the RISC has told nothing may have lost all of it.
+    /// Returns the program that lost the records counted since the last read, if only one is
+    /// possible.
+    ///
+    /// A launch that the RISC has not announced may have lost all of them.
     fn program_of_losses(&self, batch: &Batch) -> Option<RunHostId> {
         let begun = batch.launches.wrapping_sub(self.ring.launches);
         let is_one = begun == 0 || begun == 1 && self.ring.was_at_rest;
@@ -326,7 +334,7 @@ impl Decoding<'_, '_> {
         self.session.losses.add_in_windows(LossKey { lane: self.id, cause, program }, totals);
     }
 
-    /// Ends the stretch of time in which something was lost, if there is one.
+    /// Ends the current window of losses, if there is one.
     fn end_window(&mut self, before: Option<u64>) {
         if let Some(after) = self.lost_after.take() {
             let window = LossWindow { after, before, may_cut_launches: true };
@@ -335,7 +343,7 @@ impl Decoding<'_, '_> {
     }
 }
 
-/// Reads the cells of a ring from one on.
+/// Reads the cells of a ring from cell `next` on.
 fn read_ring(
     session: &mut Session<'_>,
     core: &StreamingCore,
@@ -388,7 +396,7 @@ fn read_ring(
     })
 }
 
-/// The launch of which a RISC has told, if it is the last one of its core.
+/// Returns the launch that a RISC has announced, if it is the last launch of its core.
 fn launch(session: &Session<'_>, core: &StreamingCore, chip_id: u32, told: u32) -> Option<Launch> {
     let told = ToldLaunch::from_word(told)?;
     let is_last =
@@ -399,8 +407,10 @@ fn launch(session: &Session<'_>, core: &StreamingCore, chip_id: u32, told: u32) 
     is_last.then_some(Launch { number: told.number, program, trace_counter })
 }
 
-/// How many of the unread cells may have been written over while they were read: whole chunks, since a
-/// record can be told by its chunk alone.
+/// Returns the number of unread cells that may have been overwritten during the read.
+///
+/// The number is rounded up to whole chunks, since records can only be recognized from the
+/// beginning of a chunk.
 fn overwritten_meanwhile(
     session: &mut Session<'_>,
     core: &StreamingCore,
@@ -419,7 +429,7 @@ fn overwritten_meanwhile(
     Ok(gone.saturating_add(to_next))
 }
 
-/// The earliest and the latest time of a piece.
+/// Returns the earliest and the latest time of a piece.
 fn span_of(piece: &Piece<'_>) -> Option<(u64, u64)> {
     match piece {
         Piece::Zones(zones) => {

@@ -1,4 +1,4 @@
-//! One chip during one read: what was asked of it, and what was odd.
+//! One chip during one read, with the anomalies and losses found.
 
 use super::plan::{self, CoreRead, LaneWords};
 use crate::{
@@ -11,13 +11,13 @@ use crate::{
 use std::collections::BTreeMap;
 use wire::{RunHostId, vector};
 
-/// The chip, and the books of this read.
+/// The chip, with the results of this read.
 pub(super) struct Session<'a> {
     pub(super) device: &'a mut dyn Device,
     pub(super) options: &'a ReadOptions,
     pub(super) anomalies: AnomalyLog,
     pub(super) losses: LossLedger,
-    /// Lanes that could not be read, by this read or the ones before it.
+    /// Lanes that could not be read, by this read or an earlier one.
     pub(super) unread: BTreeMap<LaneId, LossTotals>,
     pub(super) watermarks: Watermarks,
     pub(super) words_read: u64,
@@ -40,7 +40,7 @@ impl<'a> Session<'a> {
         self.read_control_from(core, 0, words)
     }
 
-    /// Reads words from word `first` of a core's control vector on, or from behind it.
+    /// Reads words of a core's control vector, from word `first` on, or words after the vector.
     pub(super) fn read_control_from(
         &mut self,
         core: &CoreDescription,
@@ -106,7 +106,7 @@ impl<'a> Session<'a> {
         self.losses.record(LossKey { lane, cause, program }, totals);
     }
 
-    /// Adds runs that are missing where [`LaneRead::loss`] says.
+    /// Adds missing runs at the position given by [`LaneRead::loss`].
     pub(super) fn lose_in_windows(
         &mut self,
         lane: LaneId,
@@ -117,8 +117,9 @@ impl<'a> Session<'a> {
         self.losses.add_in_windows(LossKey { lane, cause, program }, totals);
     }
 
-    /// Adds what could not be read of a core's lanes; `last_time_of` gives the time of the last
-    /// record that was read.
+    /// Adds the content of a core's lanes that could not be read.
+    ///
+    /// `last_time_of` returns the time of a lane's last record that was read.
     pub(super) fn lose_unreadable(
         &mut self,
         core: &CoreRead,
@@ -129,9 +130,10 @@ impl<'a> Session<'a> {
             let waits = lane.pending_error.as_ref();
             let is_gone = matches!(lane.words, Some(LaneWords::Gone));
             let is_unread = lane.unread() > 0 && lane.words.is_none();
-            // As many runs as may be, of the smallest size; each has the markers of one zone.
+            // The highest possible count of runs: each has the smallest size and the markers of one
+            // zone.
             let runs = u64::from(lane.unread() / FIRST_OPTIONAL_WORDS);
-            // Where another reader has read meanwhile, it may have these words.
+            // If another reader has read the core meanwhile, it may have these words.
             let gone_runs = if core.is_known() { runs } else { 0 };
             let waiting = |is_final| waits.is_some_and(|error| error.is_final() == is_final);
             for (is_final, is_lost, runs) in [(true, is_gone, gone_runs), (false, is_unread, runs)]
@@ -148,7 +150,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Notes a core that does not answer, and records that its words are not read.
+    /// Records a core that does not answer, and that its words are unread.
     pub(super) fn note_unreadable(&mut self, core: &CoreDescription, error: &AccessError) {
         let (place, chip_id) = (core.noc0, self.device.description().chip_id);
         self.note(AnomalyKind::UnreadableCore, None, 0, || format!("core {place}: {error}"));
@@ -158,8 +160,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Adds markers that are gone, all of them of this window, or that a later read may still
-    /// find.
+    /// Adds missing markers, either as lost in this window, or as unread if a later read may find
+    /// them.
     fn lose_words_of_memory(
         &mut self,
         lane: LaneId,
@@ -177,7 +179,7 @@ impl<'a> Session<'a> {
         known.unknown_markers = known.unknown_markers.max(at_least);
     }
 
-    /// Adds markers of which nothing is known but that they are missing.
+    /// Adds missing markers of unknown kind and time.
     pub(super) fn lose_words(&mut self, lane: LaneId, cause: LossCause, word_count: u32) {
         let unknown_markers = u64::from(word_count / 2);
         self.lose(lane, cause, None, LossTotals { unknown_markers, ..LossTotals::default() });
@@ -187,7 +189,7 @@ impl<'a> Session<'a> {
 #[expect(clippy::cast_possible_truncation, reason = "a vector has 512 words")]
 const FIRST_OPTIONAL_WORDS: u32 = vector::FIRST_OPTIONAL as u32;
 
-/// Byte address of a word; descriptions from captures may place it anywhere.
+/// Returns the byte address of a word; saturates, since captures may contain any address.
 const fn address_of(start: u64, word: usize) -> u64 {
     start.saturating_add((word as u64).saturating_mul(4))
 }

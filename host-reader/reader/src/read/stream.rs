@@ -1,29 +1,30 @@
-//! Reading again and again, in memory that stays as large as the largest read.
+//! Repeated reads of a mesh, in memory bounded by the largest read.
 
 use super::{ReadError, Reader, pool::Pool};
 use crate::{mesh::Mesh, readout::Readout};
 use std::{ops::Deref, sync::Arc};
 
-/// The read that a runtime requests next.
+/// The next action that the caller of repeated reads requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextRead {
     /// A read.
     Now,
-    /// A read if markers may be lost within `launches` more launches, else to be asked again.
+    /// A read if markers may be lost within `launches` more launches; otherwise the caller is asked
+    /// again.
     IfAboutToOverflow {
-        /// As of [`Reader::about_to_overflow`].
+        /// Number of launches, as for [`Reader::about_to_overflow`].
         launches: u32,
     },
     /// A last read, with [`last_read`](super::ReadOptions::last_read).
     Last,
-    /// No read any more.
+    /// The end; no further read.
     End,
 }
 
-/// The records, losses and anomalies that one read found new.
+/// The new records, losses and anomalies of one read.
 ///
-/// Whoever holds it owns it. When it is dropped, its memory goes back to the reader, which
-/// uses it for a later read; [`StreamedRead::into_readout`] keeps it.
+/// The holder owns the data. When it is dropped, the reader reuses its memory for a later read.
+/// [`StreamedRead::into_readout`] keeps the memory.
 #[derive(Debug)]
 pub struct StreamedRead {
     readout: Readout,
@@ -31,7 +32,7 @@ pub struct StreamedRead {
 }
 
 impl StreamedRead {
-    /// Keeps what was read; the reader takes new memory in its place.
+    /// Returns the readout and keeps its memory; the reader allocates new memory.
     #[must_use]
     pub fn into_readout(mut self) -> Readout {
         std::mem::take(&mut self.readout)
@@ -52,7 +53,7 @@ impl Drop for StreamedRead {
     }
 }
 
-/// Reads of one mesh, one after the other; see [`Reader::reads`].
+/// Iterator over repeated reads of one mesh; see [`Reader::reads`].
 #[derive(Debug)]
 pub struct Reads<'a, M: ?Sized, F> {
     reader: &'a mut Reader,
@@ -62,16 +63,16 @@ pub struct Reads<'a, M: ?Sized, F> {
 }
 
 impl Reader {
-    /// Reads a mesh as often as `next` wants.
+    /// Reads a mesh repeatedly, under the control of `next`.
     ///
-    /// Before each read, `next` has the mesh to itself, to launch programs or to wait. Each
-    /// item is what was found new; launches that go on from one read to the next are marked
-    /// [so](crate::lane::Lane::goes_on), so that appending all readouts gives what one read of
-    /// everything would. A read that fails is an error and ends nothing.
+    /// Before each read, `next` has exclusive access to the mesh, to launch programs or to wait.
+    /// Each item contains the new data. Launches that continue from one read to the next are marked
+    /// by [`Lane::goes_on`](crate::lane::Lane::goes_on), so appending all readouts gives the same
+    /// result as a single read. A failed read is an error item; the iteration continues.
     ///
     /// # Cost
-    /// As single reads. Once the reads are as large as they get, and dropped before the next
-    /// one, no memory is taken for words and records.
+    /// The same as for single reads. No memory is allocated for words and records, provided that
+    /// reads no longer grow and each one is dropped before the next.
     ///
     /// ```
     /// # use reader::{mesh::Mesh, read::NextRead, ReadError, ReadOptions, Reader};
@@ -100,10 +101,10 @@ impl Reader {
         Reads { reader: self, mesh, next, has_ended: false }
     }
 
-    /// Reads a mesh as often as `next` wants and shows each readout to `take`.
+    /// Reads a mesh repeatedly, under the control of `next`, and passes each readout to `take`.
     ///
     /// # Errors
-    /// The first read that fails ends the reading; see [`Reader::reads`] to go on.
+    /// The first failed read ends the loop; use [`Reader::reads`] to continue after failures.
     pub fn for_each_read<M: Mesh + ?Sized>(
         &mut self,
         mesh: &mut M,
@@ -126,8 +127,9 @@ where
     M: Mesh + ?Sized,
     F: FnMut(&mut M) -> NextRead,
 {
-    /// Waits until a read is wanted; `None` if none is any more. The read is the last one if
-    /// the answer says so.
+    /// Waits until a read is requested; `None` at the end.
+    ///
+    /// The value is true for the last read.
     fn wanted(&mut self) -> Result<Option<bool>, ReadError> {
         while !self.has_ended {
             match (self.next)(self.mesh) {

@@ -1,17 +1,17 @@
-//! Upstream's debug dump: a RISC whose buffer is full waits until the host has given it the other.
+//! TT-Metal's debug dump: a RISC with a full buffer waits until the host assigns the other buffer.
 //!
-//! A buffer is read when it is full, and then the RISC gets the other one; between launches, each as
-//! far as it is filled. Within a launch, an end may say more than has left the core: at the end of
-//! a launch upstream's runtime moves it before it writes, and behind a hand-over it is the end of
-//! the buffer before. Words that upstream's runtime leaves alone say how far buffers were read, so
-//! that any reader goes on where another one has stopped.
+//! A buffer is read when it is full, and then the RISC gets the other buffer. Between launches,
+//! each buffer is read up to its fill level. Within a launch, an end may be ahead of the words that
+//! have left the core: at the end of a launch TT-Metal's runtime advances it before the write, and
+//! after a hand-over it is the end of the previous buffer. The read positions are stored in words
+//! that TT-Metal's runtime does not use, so any reader can continue where another stopped.
 //!
 //! # Compatibility
 //! `signal_host_buffer_full` of `kernel_profiler.hpp` and `pollDebugDumpResults` of `profiler.cpp`.
-//! Upstream's host never sees the last RISC of a Tensix core, whose word lies behind the vector: its
-//! runs are not stored, and once they would have filled a buffer, the core waits forever. Here it
-//! gets buffers, too. The word is the first one of RISC 0's vector, so that its runs begin with an
-//! address in place of 0.
+//! TT-Metal's host never handles the last RISC of a Tensix core, whose word is after the control
+//! vector. That RISC's runs are not stored, and when they would have filled a buffer, the core
+//! waits forever. This module also assigns buffers to the last RISC. Its word is the first word of
+//! RISC 0's vector, so RISC 0's runs begin with an address instead of 0.
 
 use super::{
     control::{ControlVector, WORDS},
@@ -33,20 +33,21 @@ use wire::{
 /// State of a core's buffers.
 pub(super) struct TwoBuffers {
     addresses: [u32; 2],
-    /// Word of each RISC that holds the address of its buffer, or that it is full.
+    /// Word of each RISC with the address of its buffer, or the code for a full buffer.
     slots: [u32; RISCS_PER_CORE],
     /// [`debug_dump::GIVEN_BUFFERS`].
     given: u32,
     /// [`debug_dump::READ_TO`] of each RISC.
     read_to: [u32; RISCS_PER_CORE],
-    /// True if what the ends say has left the core.
+    /// True if all words up to the ends have left the core.
     are_at_rest: bool,
 }
 
 impl TwoBuffers {
-    /// Finds the buffers of a core, if its runtime has two for each RISC.
+    /// Finds the buffers of a core, if its runtime has two per RISC.
     ///
-    /// The end of a RISC that waits becomes, in `control`, the one that it had when it began to.
+    /// If a RISC waits, `control` is read again, so that it contains the RISC's end at the
+    /// beginning of the wait.
     pub(super) fn find(
         session: &mut Session<'_>,
         chip: &DeviceDescription,
@@ -84,7 +85,7 @@ impl TwoBuffers {
             }
         }
         if slots.contains(&debug_dump::STALLED) {
-            // Their ends may have been read before they were full.
+            // The ends may have been read before these buffers were full.
             control.words = plan::read_words(session, core, WORDS).ok()?;
         }
         let given = control.word(debug_dump::GIVEN_BUFFERS);
@@ -95,13 +96,15 @@ impl TwoBuffers {
         Some(Self { addresses, slots, given, read_to, are_at_rest })
     }
 
-    /// True if a RISC waits for the other buffer.
+    /// Returns true if a RISC waits for the other buffer.
     fn is_stalled(&self, risc_index: usize) -> bool {
         self.slots.get(risc_index) == Some(&debug_dump::STALLED)
     }
 
-    /// True if a RISC's runs are stored. A full buffer of the last RISC may be none: upstream's
-    /// host gives it no address, and its runtime counts all the same.
+    /// Returns true if a RISC's runs are stored.
+    ///
+    /// A full buffer of the last RISC may not exist: TT-Metal's host assigns no address, but its
+    /// runtime counts the words anyway.
     pub(super) fn are_stored(&self, risc_index: usize) -> bool {
         let is_last = risc_index.saturating_add(1) == RISCS_PER_CORE;
         if is_last && self.is_stalled(risc_index) {
@@ -110,7 +113,7 @@ impl TwoBuffers {
         self.slots.get(risc_index).is_some_and(|&slot| slot != 0)
     }
 
-    /// Index of the buffer that a RISC fills or has filled.
+    /// Returns the index of the buffer that a RISC fills or has filled.
     fn active(&self, risc_index: usize) -> usize {
         let [_, second] = self.addresses;
         match self.slots.get(risc_index) {
@@ -120,7 +123,7 @@ impl TwoBuffers {
         }
     }
 
-    /// The first unread word of a RISC's buffer that is filled up to a word.
+    /// Returns the first unread word of a RISC's buffer, which is filled up to word `end`.
     fn first_unread(&self, risc_index: usize, end: u32) -> u32 {
         let read_to = self.read_to.get(risc_index).copied().unwrap_or(0);
         if !self.are_at_rest && !self.is_stalled(risc_index) {
@@ -133,7 +136,7 @@ impl TwoBuffers {
     }
 }
 
-/// Lets the lanes of a core be read from the buffers that its RISCs fill.
+/// Sets the addresses of a core's lanes to the buffers that its RISCs fill.
 pub(super) fn place_lanes(core: &mut CoreRead, geometry: &DramGeometry) {
     let Some(buffers) = &core.two_buffers else { return };
     for lane in &mut core.lanes {
@@ -145,7 +148,7 @@ pub(super) fn place_lanes(core: &mut CoreRead, geometry: &DramGeometry) {
     }
 }
 
-/// Puts a 0 in place of the last RISC's address in the headers of RISC 0's runs.
+/// Replaces the last RISC's address by 0 in the headers of RISC 0's runs.
 pub(super) fn clear_addresses(core: &mut CoreRead, generation: &Generation, pieces: &[Vec<u32>]) {
     let Some(buffers) = &core.two_buffers else { return };
     let Some(lane) = core.lanes.first_mut() else { return };
@@ -155,7 +158,7 @@ pub(super) fn clear_addresses(core: &mut CoreRead, generation: &Generation, piec
         word == own | generation.id_packing.pack(0, 0, trace_counter)
     };
     let mut words = lane.words(pieces).to_vec();
-    // Runs are whole multiples of four words.
+    // Runs are multiples of four words.
     let (groups, _) = words.as_chunks_mut::<{ run::ID_LL + 1 }>();
     for [first, second, id, _] in groups {
         if buffers.addresses.contains(first) && *second == 0 && of_core(*id) {
@@ -167,9 +170,9 @@ pub(super) fn clear_addresses(core: &mut CoreRead, generation: &Generation, piec
     }
 }
 
-/// Writes how far each buffer was read, and gives RISCs that wait the other one.
+/// Writes the read position of each buffer, and assigns the other buffer to waiting RISCs.
 ///
-/// A lane that could not be read keeps its buffer, and its RISC waits on.
+/// A lane that could not be read keeps its buffer, and its RISC continues to wait.
 pub(super) fn hand_over(session: &mut Session<'_>, core: &CoreRead) {
     let Some(buffers) = &core.two_buffers else { return };
     let mut marks = [0; RISCS_PER_CORE + 1];
@@ -197,7 +200,7 @@ pub(super) fn hand_over(session: &mut Session<'_>, core: &CoreRead) {
     if (*given, *read_to) != before {
         session.write_control(&core.core, debug_dump::GIVEN_BUFFERS, &marks);
     }
-    // Last: the RISC goes on at once.
+    // This write comes last, since the RISC continues immediately.
     for (risc_index, address) in addresses {
         let word = debug_dump::BUFFER_ADDRESS.saturating_add(risc_index);
         session.write_control(&core.core, word, &[address]);

@@ -1,7 +1,7 @@
-//! How full the lanes are, from control vectors.
+//! Fill levels of the lanes, from control vectors.
 //!
-//! All of it comes from control vectors, so looking is cheap: no marker is read. What a
-//! launch needs is learned from the launches so far.
+//! Only control vectors are read and no markers, so polling is cheap. The space that a launch needs
+//! is estimated from the launches so far.
 
 use super::{
     counters, pending,
@@ -19,18 +19,18 @@ use crate::{
 use std::collections::BTreeMap;
 use wire::{LaneEnd, PacketKind, control::ext, vector};
 
-/// Result of a look at the control vectors of a mesh.
+/// Result of polling the control vectors of a mesh.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Look {
-    /// How full the lanes are.
+    /// Fill levels of the lanes.
     pub watermarks: Watermarks,
-    /// Cores that could not be looked at, and control words that cannot be.
+    /// Unreadable cores and implausible control words.
     pub anomalies: AnomalyLog,
-    /// Words that were read from the chips.
+    /// Number of words read from the chips.
     pub words_read: u64,
 }
 
-/// Adds for every lane of a core when it was read.
+/// Sets the time since the previous read for every lane of a core.
 pub(super) fn add_time(marks: &mut Watermarks, core: &CoreRead, fill_of: impl Fn(LaneId) -> Fill) {
     for lane in &core.lanes {
         let elapsed = core.read_at.zip(fill_of(lane.id).read_at);
@@ -40,23 +40,23 @@ pub(super) fn add_time(marks: &mut Watermarks, core: &CoreRead, fill_of: impl Fn
     }
 }
 
-/// State that a reader keeps of how a lane fills up.
+/// State of a lane's fill level between two reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fill {
     /// The tile's clock at the last read.
     read_at: Option<u64>,
-    /// The most words per launch that a read found, and that a look found since.
+    /// Maximum words per launch: found by reads, and found by polls since the last read.
     words_per_launch: [u32; 2],
 }
 
 impl Fill {
-    /// How full a lane is, before anything of it is read.
+    /// Returns the fill level of a lane, before any of its words are read.
     ///
-    /// In accumulate mode the device counts pushes. Until a read has counted the launches in them,
-    /// each push is taken for one.
+    /// In accumulate mode the device counts pushes. Each push is assumed to be one launch, until a
+    /// read has counted the launches.
     fn watermark(&self, core: &CoreRead, lane: &LaneRead, mode: CaptureMode) -> LaneWatermark {
         let control = &core.control;
-        // Upstream's control vector is zeroed by every read.
+        // Every read clears TT-Metal's control vector.
         let launches_before = if control.is_ours() { core.memory.run_counter } else { 0 };
         let pushed_launches = control.run_counter().wrapping_sub(launches_before);
         let pushed_words = lane.unread();
@@ -81,19 +81,20 @@ impl Fill {
         }
     }
 
-    /// Learns from a look, after which the lane is as it was before.
+    /// Updates the estimate after a poll, which leaves the lane unchanged.
     pub(super) fn look(&mut self, mark: &mut LaneWatermark) {
         self.words_per_launch[1] = self.words_per_launch[1].max(mark.words_per_launch);
         mark.words_per_launch = self.words_per_launch[1];
     }
 
-    /// Learns what the launches of accumulate mode need on average, by a read that has counted them.
+    /// Updates the average words per launch in accumulate mode, after a read has counted the
+    /// launches.
     pub(super) fn count(&mut self, words_per_launch: u32) -> u32 {
         self.words_per_launch = [self.words_per_launch[0].max(words_per_launch); 2];
         self.words_per_launch[0]
     }
 
-    /// Learns from a read that has been acknowledged.
+    /// Updates the state after an acknowledged read.
     pub(super) fn read(&mut self, core: &CoreRead, words_per_launch: u32) {
         let read_at = core.read_at.or(self.read_at);
         let words_per_launch =
@@ -102,10 +103,10 @@ impl Fill {
     }
 }
 
-/// Words of a lane that its RISC cannot fill again before a host has read them.
+/// Returns the words of a lane that its RISC cannot reuse before a host has read them.
 ///
-/// A lane that turns may leave less than a run free at its end, and turns only if the run fits
-/// into what was read.
+/// A lane that wraps may leave space for less than one run free at its end. It only wraps if the
+/// run fits into the part that was read.
 fn used_words(core: &CoreRead, lane: &LaneRead) -> u32 {
     const LARGEST_RUN: u32 = VECTOR_WORDS.saturating_add(PUSH_ALIGN_WORDS);
     let LaneEnd { end, .. } = lane.end;
@@ -124,7 +125,7 @@ fn used_words(core: &CoreRead, lane: &LaneRead) -> u32 {
 #[expect(clippy::cast_possible_truncation, reason = "four words")]
 pub(super) const PUSH_ALIGN_WORDS: u32 = vector::PUSH_ALIGN_WORDS as u32;
 
-/// The watermarks of cores whose control vectors have been read.
+/// Returns the watermarks of cores whose control vectors have been read.
 pub(super) fn of_cores(
     cores: &[CoreRead],
     mode: CaptureMode,
@@ -140,8 +141,9 @@ pub(super) fn of_cores(
     marks
 }
 
-/// Counts the launches that accumulate mode has pushed, now that the records of `lanes` were decoded;
-/// gives back what a launch of each lane needs on average.
+/// Counts the launches that were pushed in accumulate mode, after `lanes` were decoded.
+///
+/// Returns the average number of words per launch for each lane.
 pub(super) fn count_accumulated(
     marks: &mut Watermarks,
     cores: &[CoreRead],
@@ -165,10 +167,12 @@ pub(super) fn count_accumulated(
     averages
 }
 
-/// Launches among the words of a lane that were pushed. What a read has taken from L1 is behind them.
+/// Returns the number of launches among the pushed words of a lane.
 ///
-/// A run of our runtime is a launch, or the zone of a push, which belongs to no program. One of
-/// upstream's holds several launches, each with the zone of its firmware.
+/// Runs that were read from L1 come after these words and are not counted.
+///
+/// A run of our runtime is a launch, or the zone of a push, which belongs to no program. A run of
+/// TT-Metal's runtime contains several launches, each with its firmware's zone.
 fn pushed_launches(lane: &Lane, read: &LaneRead, is_ours: bool, roles: &RoleTable) -> u32 {
     let begin = u64::from(read.begin);
     let pushed = begin..begin.saturating_add(read.unread().into());
@@ -189,14 +193,14 @@ fn pushed_launches(lane: &Lane, read: &LaneRead, is_ours: bool, roles: &RoleTabl
     u32::try_from(launches).unwrap_or(u32::MAX)
 }
 
-/// Returns the result of a session that only looked at control vectors.
+/// Returns the result of a session that only read control vectors.
 pub(super) fn look_of(session: Session<'_>) -> Look {
     let Session { anomalies, watermarks, words_read, .. } = session;
     Look { watermarks, anomalies, words_read }
 }
 
 impl Look {
-    /// Takes over what a look at another chip gave.
+    /// Adds the result from another chip.
     pub(super) fn merge(&mut self, other: Self) {
         self.watermarks.extend(other.watermarks);
         self.anomalies.merge(other.anomalies);

@@ -1,32 +1,32 @@
-//! From cells, which come as zones end, to a lane in the order of time.
+//! Converts cells, which arrive in the order of zone ends, to a lane in order of time.
 //!
-//! Zones of a RISC lie within each other or one after the other. So a launch's records, walked from
-//! the last to the first, give its starts and ends from the last to the first: a zone is open, seen
-//! backwards, from its end until something comes that ended before it began.
+//! Zones of a RISC are nested or follow each other. So walking a launch's records from last to
+//! first gives the starts and ends from last to first. In this direction a zone is open from its
+//! end until a record appears that ended before the zone began.
 
 use super::pieces::{Piece, Span, StreamRecord};
 use crate::lane::{Lane, LaneId, RecordHead, Run, ZoneIndex};
 use wire::{PacketKind, RunHostId, ZoneId};
 
-/// What a launch says of itself.
+/// Identification of a launch in its cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Launch {
-    /// The low half of its number on the core.
+    /// The low half of the launch number on the core.
     pub(crate) number: u16,
-    /// Its program.
+    /// The program of the launch.
     pub(crate) program: RunHostId,
-    /// Replays that the core had seen.
+    /// Number of replays that the core had seen.
     pub(crate) trace_counter: u32,
 }
 
-/// A record whose launch is not over.
+/// A record of an unfinished launch.
 #[derive(Clone, Copy, Debug)]
 struct Held {
-    /// Kind and id; a zone is held as its start.
+    /// Kind and id; a zone is stored with the kind of its start.
     head: RecordHead,
     start: u64,
     end: u64,
-    /// Where its values begin among those that are held.
+    /// Index of the record's first value among the held values.
     values: usize,
 }
 
@@ -35,7 +35,7 @@ struct Held {
 pub(crate) struct LaneAssembly {
     id: LaneId,
     launch: Option<Launch>,
-    /// True if records of the launch have been given out.
+    /// True if some records of the launch were already returned.
     goes_on: bool,
     held: Vec<Held>,
     values: Vec<u64>,
@@ -59,17 +59,17 @@ impl LaneAssembly {
         }
     }
 
-    /// The program that the next records are of, if it is known.
+    /// Returns the program of the next records, if known.
     pub(crate) fn program(&self) -> Option<RunHostId> {
         self.launch.map(|launch| launch.program)
     }
 
-    /// The number of the launch that the next records are of, if it is known.
+    /// Returns the number of the next records' launch, if known.
     pub(crate) fn launch_number(&self) -> Option<u16> {
         self.launch.map(|launch| launch.number)
     }
 
-    /// Takes what cells say; `cell` is the number of the first of them.
+    /// Adds the content of cells; `cell` is the number of the first cell.
     pub(crate) fn add(&mut self, piece: &Piece<'_>, cell: u64) {
         match piece {
             Piece::Zones(zones) => {
@@ -122,7 +122,7 @@ impl LaneAssembly {
         }
     }
 
-    /// Takes word of a launch: of the one that runs, or of another.
+    /// Starts a launch, or updates the current launch if it is the same.
     pub(crate) fn enter(&mut self, launch: Launch) {
         if self.launch == Some(launch) {
             return;
@@ -135,7 +135,7 @@ impl LaneAssembly {
         self.launch = Some(launch);
     }
 
-    /// Ends the launch, or gives out what there is of it.
+    /// Ends the launch, or returns its records so far.
     pub(crate) fn close(&mut self) {
         if self.held.is_empty() && self.totals.is_empty() {
             return;
@@ -165,13 +165,13 @@ impl LaneAssembly {
         self.goes_on = true;
     }
 
-    /// Gives out what there is, and begins anew: what comes next is of another reading.
+    /// Returns the records so far and resets the state: the next cells belong to another reading.
     pub(crate) fn abandon(&mut self) -> Self {
         self.close();
         Self { ready: self.take_ready(), ..Self::new(self.id) }
     }
 
-    /// The records of launches that are over.
+    /// Returns the records of finished launches.
     pub(crate) fn take_ready(&mut self) -> Lane {
         std::mem::replace(&mut self.ready, Lane::new(self.id))
     }
@@ -182,10 +182,10 @@ fn held_zone(span: Span) -> Held {
     Held { head, start: span.start, end: span.end, values: 0 }
 }
 
-/// Appends records that are ordered by their ends in the order of their starts and ends.
+/// Appends records, which are ordered by their ends, in the order of their starts and ends.
 fn append_in_order(lane: &mut Lane, held: &[Held], values: &[u64]) {
     let mut backwards: Vec<(RecordHead, u64, usize)> = Vec::with_capacity(held.len());
-    // Zones that have ended, seen backwards, and not begun, by their starts.
+    // Zones that, going backwards, have ended but not begun, ordered by start.
     let mut open: Vec<Held> = Vec::new();
     for record in held.iter().rev() {
         while let Some(zone) = open.pop_if(|zone| zone.start >= record.end) {

@@ -1,11 +1,11 @@
-//! Streamed lanes: cells that cores write while their kernels run, and the records in them.
+//! Streamed lanes: cells that cores write while their kernels run, and their records.
 //!
 //! | question | file |
 //! |---|---|
-//! | what do the cells of a lane say, and when was it? | `pieces` |
-//! | how do cells, which come as zones end, become a lane in the order of time? | `launch` |
+//! | what do the cells of a lane contain, and at which time? | `pieces` |
+//! | how do cells, in the order of zone ends, become a lane in order of time? | `launch` |
 //!
-//! Rings are read by `read`, in its file `rings`. The format is [`wire::stream`].
+//! Module `read` reads the rings, in its file `rings`. The format is [`wire::stream`].
 
 mod launch;
 mod pieces;

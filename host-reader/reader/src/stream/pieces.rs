@@ -1,4 +1,4 @@
-//! What the cells of a lane say, piece by piece: zones by the thousand, other records one by one.
+//! Parser of a lane's cells: returns zones in large groups, other records one by one.
 
 use wire::{
     Cycles, ZoneId,
@@ -7,14 +7,15 @@ use wire::{
 
 /// Range of the low word of a time.
 const LOW_RANGE: u64 = 1 << 32;
-/// Range of a time that a launch tells.
+/// Range of a time in a launch cell.
 const TOLD_RANGE: u64 = 1 << 48;
 
-/// Words of a cell as they stand in memory.
+/// Words of a cell in memory.
 pub type CellWords = [u32; wire::stream::CELL_WORDS];
 
-/// Zones in cells of their own that follow each other, of which none ends after the low word of the
-/// time has wrapped.
+/// Consecutive cells with one zone each.
+///
+/// None of these zones ends after a wrap of the time's low word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zones<'a> {
     cells: &'a [CellWords],
@@ -26,26 +27,26 @@ pub struct Zones<'a> {
 pub struct Span {
     /// The zone's id.
     pub id: ZoneId,
-    /// Cycle of the tile's clock at which it began.
+    /// Start, as a cycle of the tile's clock.
     pub start: u64,
-    /// Cycle of the tile's clock at which it ended.
+    /// End, as a cycle of the tile's clock.
     pub end: u64,
 }
 
 impl<'a> Zones<'a> {
-    /// How many there are.
+    /// Returns the number of zones.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.cells.len()
     }
 
-    /// Returns true if there is none.
+    /// Returns true if there are no zones.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
 
-    /// The zones, as they ended.
+    /// Iterates over the zones in the order of their ends.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Span> + DoubleEndedIterator + use<'a> {
         let epoch = self.epoch;
@@ -58,91 +59,90 @@ impl<'a> Zones<'a> {
     }
 }
 
-/// A record that is no zone in a cell of its own.
+/// A record other than a zone in a single cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamRecord {
-    /// A zone whose cycles take a cell of their own.
+    /// A zone whose duration is in a second cell.
     LongZone(Span),
     /// Timestamped data.
     Data {
-        /// Its id.
+        /// Id of the data.
         id: ZoneId,
-        /// When.
+        /// Time of the record.
         time: u64,
-        /// Its value; of 128 bits the first.
+        /// The value; for 128 bits, the first half.
         value: u64,
-        /// The second value of 128 bits.
+        /// The second half of a 128-bit value.
         second: Option<u64>,
     },
     /// An event.
     Event {
-        /// Its number.
+        /// Id of the event.
         id: ZoneId,
-        /// When.
+        /// Time of the record.
         time: u64,
     },
     /// The total of a sum.
     Total {
-        /// The sum's id.
+        /// Id of the sum.
         id: ZoneId,
         /// Cycles, modulo 2^32.
         cycles: u32,
     },
-    /// A launch runs.
+    /// A launch in progress.
     Launch {
-        /// The low half of its number on the core.
+        /// The low half of the launch number on the core.
         number: u16,
-        /// When that was said.
+        /// Time of this record.
         time: u64,
-        /// Its program and its replays.
+        /// Program and replay count.
         cell: LaunchCell,
     },
-    /// Records were lost before this place: how many the RISC has lost so far, modulo 2^32.
+    /// Records were lost before this position: the RISC's total so far, modulo 2^32.
     Lost(u32),
-    /// Chunks were skipped before this place: how many cells the RISC has skipped so far, modulo
-    /// 2^32.
+    /// Chunks were skipped before this position: the RISC's total of skipped cells, modulo 2^32.
     Skipped(u32),
 }
 
-/// Cells that cannot be what the format knows.
+/// Cells that are not valid in this format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
-    /// A code without a meaning. The rest of the chunk is left out.
+    /// An unknown code. The rest of the chunk is skipped.
     UnknownCode {
         /// The code.
         code: Code,
-        /// Cells that are left out.
+        /// Number of skipped cells.
         cells: usize,
     },
-    /// A record crosses the end of its chunk, or of what was read.
+    /// A record crosses the end of its chunk, or the end of the words that were read.
     CutRecord {
         /// The record's code.
         code: Code,
-        /// Cells that are left out.
+        /// Number of skipped cells.
         cells: usize,
     },
-    /// A time after the tile's clock was read. The cell is left out.
+    /// A time later than the reading of the tile's clock. The cell is skipped.
     AheadOfClock {
         /// The cell's value.
         value: u32,
     },
 }
 
-/// A part of what a lane's cells say.
+/// One result of parsing a lane's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
     /// Zones.
     Zones(Zones<'a>),
     /// Another record.
     Record(StreamRecord),
-    /// Cells that were left out.
+    /// Cells that were skipped.
     Damage(Damage),
 }
 
-/// Reads the cells of one lane, batch by batch, and remembers the time that it has reached.
+/// Parses the cells of one lane, batch by batch, and keeps the time reached so far.
 ///
 /// # Cost
-/// Zones are looked at eight at a time and stay where they are; nothing is copied or allocated.
+/// Zones are checked eight at a time and stay in place; nothing is copied or allocated.
 ///
 /// ```
 /// use reader::stream::{CellReader, Piece, StreamRecord};
@@ -164,27 +164,29 @@ pub enum Piece<'a> {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CellReader {
-    /// The last time; `None` as long as none was told.
+    /// The last time; `None` before the first known time.
     last: Option<u64>,
 }
 
 impl CellReader {
-    /// A reader of cells that come after a time of which bits from 32 on are known, as many as `range`
-    /// has. `read_at` is the tile's clock.
+    /// Creates a reader for cells after a time whose bits from 32 on are known.
+    ///
+    /// `range` determines the number of known bits. `read_at` is the tile's clock.
     pub(crate) fn from_time_high(high: u32, range: u64, read_at: Option<u64>) -> Self {
         let told = u64::from(high) << 32;
         let last = read_at.and_then(|read_at| last_time_before(read_at, told, range));
         Self { last: last.or(Some(told)) }
     }
 
-    /// Returns true if the reader has reached a time of which bits from 32 on are these.
+    /// Returns true if the time reached so far has these bits from bit 32 on.
     pub(crate) fn has_time_high(&self, high: u32, range: u64) -> bool {
         let mask = range.wrapping_sub(1);
         self.last.is_some_and(|last| (last & mask) >> 32 == u64::from(high))
     }
 
-    /// What cells say, the first of which has a number. `read_at` is the tile's clock, read after
-    /// the cells were.
+    /// Parses cells; `first_number` is the number of the first cell.
+    ///
+    /// `read_at` is the tile's clock, read after the cells.
     pub const fn pieces<'a>(
         &'a mut self,
         cells: &'a [CellWords],
@@ -196,7 +198,7 @@ impl CellReader {
     }
 }
 
-/// See [`CellReader::pieces`].
+/// Iterator of [`CellReader::pieces`].
 #[derive(Debug)]
 pub struct Pieces<'a> {
     reader: &'a mut CellReader,
@@ -207,13 +209,13 @@ pub struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    /// Cells that nothing was said of so far.
+    /// Cells that are not parsed yet.
     #[must_use]
     pub const fn cells_left(&self) -> usize {
         self.cells.len()
     }
 
-    /// Takes cells.
+    /// Removes and returns the next cells.
     fn take(&mut self, count: usize) -> &'a [CellWords] {
         let (taken, rest) = self.cells.split_at(count.min(self.cells.len()));
         self.cells = rest;
@@ -221,14 +223,15 @@ impl<'a> Pieces<'a> {
         taken
     }
 
-    /// Cells to the end of the chunk, as far as they were read.
+    /// Returns the number of cells up to the end of the chunk or of the input.
     fn rest_of_chunk(&self) -> usize {
         CHUNK_CELLS.saturating_sub(self.number).min(self.cells.len())
     }
 
-    /// The time of a low word that comes next in the lane; `None` if the clock was not there yet.
+    /// Converts the low word of the next time in the lane; `None` if the result is after the clock.
     ///
-    /// Then this time is damaged, or one before it was, so that the next one is counted from the clock.
+    /// In that case this time or an earlier one is damaged, and the next time is derived from the
+    /// clock.
     fn time(&mut self, low: u32) -> Option<u64> {
         let low = u64::from(low);
         let in_reach = self.read_at.and_then(|read_at| last_time_before(read_at, low, LOW_RANGE));
@@ -241,7 +244,7 @@ impl<'a> Pieces<'a> {
         (!is_ahead).then_some(time)
     }
 
-    /// Zones from here on whose ends do not step back, none of them after the clock was read.
+    /// Returns the next zones, as long as their ends do not step back or exceed the clock.
     fn zones(&mut self) -> Option<Zones<'a>> {
         let &[_, value] = self.cells.first()?;
         let mut count = plain_zones(self.cells);
@@ -259,7 +262,7 @@ impl<'a> Pieces<'a> {
         Some(Zones { cells, epoch })
     }
 
-    /// The record that begins here.
+    /// Returns the next record.
     fn record(&mut self, cell: Cell, cell_count: usize) -> Option<Piece<'a>> {
         let code = cell.code();
         if cell_count > self.rest_of_chunk() {
@@ -310,10 +313,10 @@ impl<'a> Pieces<'a> {
         Some(Piece::Record(record))
     }
 
-    /// The time of which a launch has told 48 bits.
+    /// Returns the time for the 48 bits in a launch cell.
     ///
-    /// The device reads the two words one after the other, so that the high one may be of after a
-    /// wrap: then the time lies ahead of the clock that was read.
+    /// The device reads the two words one after the other, so the high word may be from after a
+    /// wrap. The time is then later than the clock.
     fn told_time(&self, told: u64) -> u64 {
         match (self.read_at, self.reader.last) {
             (Some(read_at), _) => {
@@ -327,19 +330,19 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// The first time not before `last` that ends in the bits of a range.
+/// Returns the first time not before `last` with these low bits.
 const fn next_time(last: u64, bits: u64, range: u64) -> u64 {
     let mask = range.wrapping_sub(1);
     last.saturating_add(bits.wrapping_sub(last) & mask)
 }
 
-/// The last time not after `latest` that ends in the bits of a range.
+/// Returns the last time not after `latest` with these low bits.
 const fn last_time_before(latest: u64, bits: u64, range: u64) -> Option<u64> {
     let mask = range.wrapping_sub(1);
     latest.checked_sub(latest.wrapping_sub(bits) & mask)
 }
 
-/// How many cells from the first on are zones whose ends do not step back.
+/// Returns the number of leading cells that are zones whose ends do not step back.
 fn plain_zones(cells: &[CellWords]) -> usize {
     const FIRST_ESCAPE_HEAD: u32 = (FIRST_ESCAPE as u32) << wire::stream::CODE_SHIFT;
     let mut low = 0;

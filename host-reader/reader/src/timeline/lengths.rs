@@ -1,7 +1,7 @@
-//! Lengths of zones without their places: what statistics need, run by run.
+//! Lengths of zones without their positions: the input of statistics, run by run.
 //!
-//! Zones that are properly nested, as nearly all are, need no columns: one pass over a run's
-//! records knows each zone's length at its end. Whatever is not so is paired as for a timeline.
+//! Nearly all zones are properly nested. For these, one pass over a run's records computes each
+//! zone's length at its end, without columns. Other runs are paired as for a timeline.
 
 use super::{
     Zones,
@@ -15,14 +15,14 @@ use crate::{
 use std::ops::Range;
 use wire::{PacketKind, Risc};
 
-/// A zone with a start and an end of its own, in cycles.
+/// Length of a zone with a recorded start and end, in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WholeZone {
     /// The zone.
     pub zone: ZoneIndex,
     /// Its duration.
     pub duration_cycles: u32,
-    /// Cycles of the duration that no inner zone covers.
+    /// Cycles of the duration that are not covered by inner zones.
     pub self_cycles: u32,
 }
 
@@ -30,15 +30,15 @@ impl WholeZone {
     const NONE: Self = Self { zone: ZoneIndex(0), duration_cycles: 0, self_cycles: 0 };
 }
 
-/// The zones of a run, as they were found.
+/// The zones of a run, by how they were found.
 pub enum RunLengths<'a> {
-    /// All of them are whole, and each lies inside of another or outside.
+    /// All zones are complete and properly nested.
     Nested(&'a [WholeZone]),
-    /// As for a timeline.
+    /// Zones paired as for a timeline.
     Paired(&'a Zones),
 }
 
-/// Finds the lengths of zones, lane by lane, in the same memory.
+/// Computes the lengths of zones, lane by lane, in reused memory.
 #[derive(Debug)]
 pub struct LaneLengths {
     around: [Begun; DEPTH_MAX],
@@ -52,8 +52,9 @@ impl Default for LaneLengths {
 }
 
 impl LaneLengths {
-    /// Gives the zones of each run of a lane to `take`. Open zones and orphan ends go into
-    /// `anomalies`, as [`pair_lane`](super::pair_lane) has it.
+    /// Calls `take` with the zones of each run of a lane.
+    ///
+    /// Open zones and orphan ends are added to `anomalies`, as in [`pair_lane`](super::pair_lane).
     ///
     /// # Cost
     /// Linear in the records. Memory: the zones of the largest run.
@@ -64,7 +65,7 @@ impl LaneLengths {
         anomalies: &mut AnomalyLog,
         mut take: impl FnMut(RunLengths<'_>),
     ) {
-        // Others match zones by name, see there.
+        // Aggregate lanes match zones by name, see `pair_lane`.
         let is_plain = lane.id.risc != Risc::TensixAggregate;
         let mut unused = Some(anomalies);
         let mut pairing = None;
@@ -82,8 +83,10 @@ impl LaneLengths {
         }
     }
 
-    /// The zones of a run if they come in order of time, each end closes the zone that began
-    /// last, all ends are there, and lengths fit 32 bits.
+    /// Returns the zones of a properly nested run; otherwise `None`.
+    ///
+    /// The records must be in order of time, each end must close the zone that began last, all ends
+    /// must be present, and lengths must fit 32 bits.
     fn nested(&mut self, lane: &Lane, records: Range<usize>) -> Option<&[WholeZone]> {
         self.grow(records.len());
         let nesting = Nesting::new(&mut self.around, &mut self.whole);
@@ -96,15 +99,15 @@ impl LaneLengths {
     }
 }
 
-/// How deep zones may be nested here.
+/// Maximum nesting depth for this method.
 const DEPTH_MAX: usize = 32;
 
-/// A zone that has begun.
+/// A zone that has begun but not ended.
 #[derive(Clone, Copy, Debug)]
 struct Begun {
     zone: ZoneIndex,
     start: u64,
-    /// Cycles that inner zones cover so far.
+    /// Cycles covered by inner zones so far.
     covered_cycles: u64,
 }
 
@@ -112,7 +115,7 @@ impl Begun {
     const NONE: Self = Self { zone: ZoneIndex(0), start: 0, covered_cycles: 0 };
 }
 
-/// Walks a run's records and writes its zones, those that end first before others.
+/// Iterates over a run's records and writes its zones in the order of their ends.
 struct Nesting<'a> {
     inner: Begun,
     around: &'a mut [Begun; DEPTH_MAX],
@@ -130,7 +133,7 @@ impl<'a> Nesting<'a> {
         Self { inner: Begun::NONE, around, depth: 0, whole, count: 0 }
     }
 
-    /// How many zones there are, if all is as [`LaneLengths::nested`] has it.
+    /// Returns the number of zones, if the conditions of [`LaneLengths::nested`] hold.
     fn run(mut self, lane: &Lane, records: Range<usize>) -> Option<usize> {
         let heads = lane.heads.get(records.clone())?;
         let times = lane.times.get(records)?;
@@ -149,7 +152,7 @@ impl<'a> Nesting<'a> {
                 continue;
             }
             match (heads.get(at), times.get(at)) {
-                // Most zones have nothing inside, and need no place among those around others.
+                // Most zones contain no other zone and need no entry among the enclosing zones.
                 (Some(&next), Some(&end)) if next == head.end_of_start() && end >= time => {
                     self.write(head.zone(), end - time, 0)?;
                     (at, last) = (at + 1, end);

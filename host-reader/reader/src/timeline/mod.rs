@@ -1,8 +1,8 @@
-//! The timeline: zones with a start and an end, paired from the records of each lane.
+//! Timeline: zones with a start and an end, paired from the records of each lane.
 //!
-//! Every start becomes exactly one zone. One whose end is missing is closed where its
-//! parent or its run ends, and flagged; an end without a start becomes no zone and is
-//! counted. Statistics over zones are not made here.
+//! Each start becomes exactly one zone. If its end is missing, the zone is closed at the end of its
+//! parent or its run, and flagged. An end without a start becomes no zone and is counted. Other
+//! modules compute statistics over zones.
 
 mod lengths;
 mod order;
@@ -24,10 +24,10 @@ use rayon::prelude::*;
 pub struct ZoneFlags(u8);
 
 impl ZoneFlags {
-    /// The end is made up: the record of it is missing.
+    /// The end is not recorded; it was set to the end of the parent or the run.
     pub const OPEN: Self = Self(1);
 
-    /// Returns true if the end is made up.
+    /// Returns true if the end is not recorded.
     #[must_use]
     #[inline]
     pub const fn is_open(self) -> bool {
@@ -35,46 +35,45 @@ impl ZoneFlags {
     }
 }
 
-/// The run of zones that lie before the first run of their lane.
+/// Run number for zones before the first run of their lane.
 pub const NO_RUN: u32 = u32::MAX;
 
-/// The zones of one lane, column by column, ordered by start; a parent comes before its
-/// children.
+/// The zones of one lane in columns, ordered by start. A parent comes before its children.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Zones {
     /// First cycle, on the tile's own clock.
     pub starts: Vec<u64>,
     /// Last cycle, never before the start.
     pub ends: Vec<u64>,
-    /// Which zone.
+    /// Zone ids.
     pub zones: Vec<ZoneIndex>,
-    /// Zones around it in its run; 0 is outermost.
+    /// Number of enclosing zones in the same run; 0 is outermost.
     pub depths: Vec<u16>,
-    /// Index of its run in the lane, or [`NO_RUN`].
+    /// Index of the zone's run in the lane, or [`NO_RUN`].
     pub runs: Vec<u32>,
     /// Flags, such as a missing end.
     pub flags: Vec<ZoneFlags>,
 }
 
-/// One zone, gathered from the columns.
+/// One zone, assembled from the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Zone {
     /// First cycle.
     pub start_cycle: u64,
     /// Last cycle.
     pub end_cycle: u64,
-    /// Which zone.
+    /// Zone id.
     pub zone: ZoneIndex,
-    /// Zones around it in its run.
+    /// Number of enclosing zones in the same run.
     pub depth: u16,
-    /// Index of its run in the lane, or [`NO_RUN`].
+    /// Index of the zone's run in the lane, or [`NO_RUN`].
     pub run: u32,
     /// Flags, such as a missing end.
     pub flags: ZoneFlags,
 }
 
 impl Zone {
-    /// Cycles from start to end.
+    /// Returns the cycles from start to end.
     #[must_use]
     pub const fn duration_cycles(&self) -> u64 {
         self.end_cycle.saturating_sub(self.start_cycle)
@@ -82,7 +81,7 @@ impl Zone {
 }
 
 impl Zones {
-    /// How many zones there are.
+    /// Returns the number of zones.
     #[must_use]
     pub fn len(&self) -> usize {
         self.starts.len()
@@ -94,7 +93,7 @@ impl Zones {
         self.starts.is_empty()
     }
 
-    /// The zone with this index.
+    /// Returns the zone with this index.
     #[must_use]
     pub fn zone(&self, index: usize) -> Option<Zone> {
         Some(Zone {
@@ -107,7 +106,7 @@ impl Zones {
         })
     }
 
-    /// All zones in order.
+    /// Iterates over all zones in order.
     pub fn iter(&self) -> impl Iterator<Item = Zone> + '_ {
         (0..self.len()).filter_map(|index| self.zone(index))
     }
@@ -135,18 +134,18 @@ impl Zones {
 /// One lane's zones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneTimeline {
-    /// Whose zones these are.
+    /// The lane.
     pub id: LaneId,
     /// The zones.
     pub zones: Zones,
-    /// Zones among them whose end is made up.
+    /// Number of zones without a recorded end.
     pub open_zone_count: u64,
-    /// Ends that belong to no zone.
+    /// Number of ends without a zone.
     pub orphan_end_count: u64,
 }
 
 impl LaneTimeline {
-    /// Zones with a start and an end of their own.
+    /// Returns the number of zones with a recorded start and end.
     #[must_use]
     pub fn whole_zone_count(&self) -> u64 {
         (self.zones.len() as u64).saturating_sub(self.open_zone_count)
@@ -158,21 +157,21 @@ impl LaneTimeline {
 pub struct DeviceTimeline {
     /// Number of the chip.
     pub chip_id: u32,
-    /// One for each lane of the chip's readout, in the same order.
+    /// One timeline for each lane of the chip's readout, in the same order.
     pub lanes: Vec<LaneTimeline>,
 }
 
 /// The zones of a whole readout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
-    /// One for each chip of the readout, in the same order.
+    /// One timeline for each chip of the readout, in the same order.
     pub devices: Vec<DeviceTimeline>,
-    /// Open zones and orphan ends; those of reading are in the readout.
+    /// Open zones and orphan ends. Anomalies from reading are in the readout.
     pub anomalies: AnomalyLog,
 }
 
 impl Timeline {
-    /// Pairs every lane of a readout, many at a time.
+    /// Pairs all lanes of a readout, several in parallel.
     ///
     /// ```
     /// use recording::device_log::read_device_log;
@@ -212,7 +211,7 @@ impl Timeline {
         timeline
     }
 
-    /// All lanes of all chips.
+    /// Iterates over all lanes of all chips.
     pub fn lanes(&self) -> impl Iterator<Item = &LaneTimeline> {
         self.devices.iter().flat_map(|device| &device.lanes)
     }

@@ -1,14 +1,14 @@
-//! The starts and ends of a run's zones in time order.
+//! Starts and ends of a run's zones in order of time.
 
 use crate::lane::Lane;
 use std::ops::Range;
 
-/// Records of one run, by position in time.
+/// Zone records of one run, in order of time.
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    /// Records that are in order as they lie in the lane; none if that is not so.
+    /// Range of records if they are already in order; otherwise empty.
     straight: Range<usize>,
-    /// The records otherwise.
+    /// Indices of the records if they are not in order.
     listed: Vec<usize>,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Order {
     reason = "`runs_of` gives records of the lane, whose columns are of one length"
 )]
 impl Order {
-    /// Takes the starts and ends among `records`, in time order; those of one time as they lie.
+    /// Collects the starts and ends among `records` in order of time; equal times keep their order.
     pub(super) fn take(&mut self, lane: &Lane, records: Range<usize>) {
         self.listed.clear();
         let heads = &lane.heads[records.clone()];
@@ -34,12 +34,12 @@ impl Order {
         }
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     pub(super) fn len(&self) -> usize {
         self.straight.len() + self.listed.len()
     }
 
-    /// Which record has this place.
+    /// Returns the record at this position.
     #[inline]
     pub(super) fn record(&self, position: usize) -> usize {
         if self.listed.is_empty() { self.straight.start + position } else { self.listed[position] }

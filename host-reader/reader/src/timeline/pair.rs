@@ -1,4 +1,4 @@
-//! Pairing the starts and ends of one lane.
+//! Pairs the starts and ends of one lane.
 //!
 //! ```text
 //! for each run, its zone records in time order:
@@ -9,11 +9,11 @@
 //! at the end of the run, close what is left and flag it
 //! ```
 //!
-//! Records of equal time may come in any order: a log sorts them by marker id. Starts
-//! and ends of *one* zone keep their order, so an end always closes the innermost zone of
-//! its name, and what lies above it is settled thus: a zone that began at this very cycle
-//! began after the end; one that began together with the closing zone is around it; one
-//! whose own end follows at this cycle ends with it; any other has lost its end.
+//! Records with equal times may be in any order: a log sorts them by marker id. Starts and ends of
+//! *one* zone keep their order, so an end always closes the innermost zone with its name. For each
+//! zone above that zone on the stack there are four cases. If it began at this very cycle, it began
+//! after the end. If it began together with the closing zone, it encloses the closing zone. If its
+//! own end follows at this cycle, it ends there. Otherwise its end is lost.
 
 #![expect(
     clippy::indexing_slicing,
@@ -34,19 +34,21 @@ use crate::{
 use std::{collections::BTreeMap, ops::Range};
 use wire::{PacketKind, Risc};
 
-/// Records of equal time that are looked at to settle their order. Bounds the work on
-/// data that is no recording: real ones have a handful.
+/// Maximum number of records with equal times that are searched to find their order.
+///
+/// It limits the work on invalid data; real recordings have a handful.
 pub(super) const TIES_MAX: usize = 64;
 
-/// Pairs the records of one lane. Open zones and orphan ends go into `anomalies`, with
-/// the origin of their run as position.
+/// Pairs the records of one lane.
 ///
-/// Lanes of [`Risc::TensixAggregate`] hold starts of one RISC and ends of another, so
-/// their firmware and kernel zones are matched by what they are, others by name.
+/// Open zones and orphan ends are added to `anomalies`, with the origin of their run as position.
+///
+/// Lanes of [`Risc::TensixAggregate`] contain starts from one RISC and ends from another. Their
+/// firmware and kernel zones are matched by role, other zones by name.
 ///
 /// # Cost
-/// Linear in the records, and in the logarithm of a run's records where those are not in
-/// time order; no allocation per zone.
+/// Linear in the records if they are in order of time; otherwise `n log n` in the records of a run.
+/// No allocation per zone.
 #[must_use]
 pub fn pair_lane(lane: &Lane, zones: &ZoneTable, anomalies: &mut AnomalyLog) -> LaneTimeline {
     let mut pairing = Pairing::new(lane, zones, anomalies);
@@ -57,7 +59,7 @@ pub fn pair_lane(lane: &Lane, zones: &ZoneTable, anomalies: &mut AnomalyLog) -> 
     pairing.timeline
 }
 
-/// The runs of a lane with their records, those before the first one included.
+/// Iterates over the runs of a lane and their records, including those before the first run.
 pub(super) fn runs_of(lane: &Lane) -> impl Iterator<Item = (u32, Range<usize>)> {
     let count = lane.record_count();
     let numbers = std::iter::once(NO_RUN).chain(0..);
@@ -73,13 +75,13 @@ pub(super) struct Pairing<'lane> {
     lane: &'lane Lane,
     names: &'lane ZoneTable,
     anomalies: &'lane mut AnomalyLog,
-    /// Zones of an aggregate lane that match each other; empty in other lanes.
+    /// Zones of an aggregate lane that match each other; empty for other lanes.
     alike: BTreeMap<ZoneIndex, ZoneIndex>,
     timeline: LaneTimeline,
     open: OpenZones,
     run: u32,
     order: Order,
-    /// Positions in `order` that were used ahead of their turn; all of one time.
+    /// Positions in `order` that were used ahead of their turn; all have the same time.
     used: Vec<usize>,
 }
 
@@ -105,7 +107,7 @@ impl<'lane> Pairing<'lane> {
         }
     }
 
-    /// Returns the zones of one run alone; those of the previous run are dropped.
+    /// Returns the zones of one run only; the zones of the previous run are dropped.
     pub(super) fn zones_of_run(&mut self, run: u32, records: Range<usize>) -> &Zones {
         self.timeline.zones.clear();
         self.pair_run(run, records);
@@ -125,7 +127,7 @@ impl<'lane> Pairing<'lane> {
         self.timeline.zones.finish_run(run);
     }
 
-    /// Closes what is open at the end of its run.
+    /// Closes the zones that are open at the end of their run.
     #[cold]
     fn close_all(&mut self, records: Range<usize>) {
         let last_time = self.lane.times[records].iter().copied().max().unwrap_or(0);
@@ -174,7 +176,7 @@ impl<'lane> Pairing<'lane> {
         }
     }
 
-    /// Closes the innermost zone of `key`, which has others above it.
+    /// Closes the innermost zone with `key`, which has other zones above it on the stack.
     #[cold]
     fn close_below(&mut self, position: usize, time: u64, key: u32) {
         let Some((closing, mut above)) = self.open.find(key) else { return };
@@ -197,7 +199,7 @@ impl<'lane> Pairing<'lane> {
         self.open.take_back(&mut self.timeline.zones);
     }
 
-    /// Closes the top, by its own end if that follows at this very time.
+    /// Closes the zone on top of the stack, with its own end if that follows at the same time.
     fn settle_top(&mut self, position: usize, time: u64) {
         let Some(top) = self.open.pop() else { return };
         match self.find_tied(position, PacketKind::ZoneEnd, top.key) {
@@ -222,7 +224,7 @@ impl<'lane> Pairing<'lane> {
         self.add_anomaly(AnomalyKind::OrphanEnd, record);
     }
 
-    /// A later record of the same time, kind and key that is not used yet.
+    /// Finds a later unused record with the same time, kind and key.
     fn find_tied(&self, position: usize, kind: PacketKind, key: u32) -> Option<usize> {
         let time_at = |position| self.lane.times[self.order.record(position)];
         let time = time_at(position);
@@ -260,7 +262,7 @@ impl<'lane> Pairing<'lane> {
     }
 }
 
-/// In an aggregate lane, the zones that count as one, each with the first of them.
+/// Maps each zone of an aggregate lane to the first zone that counts as the same.
 fn alike_zones(lane: &Lane, names: &ZoneTable) -> BTreeMap<ZoneIndex, ZoneIndex> {
     let mut alike = BTreeMap::new();
     if lane.id.risc != Risc::TensixAggregate {

@@ -1,4 +1,4 @@
-//! The zones that are open at one moment, innermost last.
+//! Stack of the zones that are open at one moment, innermost last.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -9,26 +9,26 @@
 use super::{ZoneFlags, Zones};
 use crate::lane::ZoneIndex;
 
-/// A zone that has begun.
+/// A zone that has begun but not ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenZone {
-    /// Key that an end must have to close this zone.
+    /// Key of the end that closes this zone.
     pub(super) key: u32,
     pub(super) start: u64,
-    /// Its index in the columns.
+    /// Index of the zone in the columns.
     pub(super) slot: usize,
-    /// Index of its start among the lane's records.
+    /// Index of the zone's start among the lane's records.
     pub(super) record: usize,
 }
 
-/// Open zones, and how often each key is among them.
+/// Open zones, with a count per key.
 ///
-/// The counts make an end without a start cheap to know: a search through the stack is
-/// made only if it will find something.
+/// The counts make it cheap to detect an end without a start: the stack is only searched if it
+/// contains the key.
 pub(super) struct OpenZones {
     stack: Vec<OpenZone>,
     counts: Vec<u32>,
-    /// Zones taken off while one below them is closed.
+    /// Zones removed temporarily while a zone below them is closed.
     aside: Vec<OpenZone>,
 }
 
@@ -69,13 +69,13 @@ impl OpenZones {
         Some(zone)
     }
 
-    /// The innermost zone with this key, and how many are above it.
+    /// Returns the innermost zone with this key, and the number of zones above it.
     pub(super) fn find(&self, key: u32) -> Option<(OpenZone, usize)> {
         let position = self.stack.iter().rposition(|zone| zone.key == key)?;
         Some((self.stack[position], self.stack.len() - 1 - position))
     }
 
-    /// Puts the zones that began at `time` aside, unless more than `limit` began then.
+    /// Removes the zones that began at `time`, temporarily, unless there are more than `limit`.
     pub(super) fn put_aside(&mut self, time: u64, limit: usize, zones: &Zones) {
         let fresh = self.stack.iter().rev().take(limit).take_while(|zone| zone.start == time);
         let Some(first) = fresh.last() else { return };
@@ -87,8 +87,7 @@ impl OpenZones {
         }
     }
 
-    /// Takes them back. They, and what has already begun and ended in them, are now less
-    /// deep.
+    /// Restores the removed zones, and reduces their depths and those of the zones inside them.
     pub(super) fn take_back(&mut self, zones: &mut Zones) {
         let Some(outermost) = self.aside.last() else { return };
         let depths = &mut zones.depths[outermost.slot..];
@@ -99,8 +98,9 @@ impl OpenZones {
         self.stack.extend(self.aside.drain(..).rev());
     }
 
-    /// Lets the top change places with the zone `above` places below it. Both began at the
-    /// same cycle, so which one is inside the other is only now known.
+    /// Swaps the top with the zone `above` positions below it.
+    ///
+    /// Both began at the same cycle, and only now it is known which of them is the inner zone.
     pub(super) fn swap_with_top(&mut self, above: usize, zones: &mut Zones) {
         let top = self.stack.len() - 1;
         let below = top - above;
@@ -112,8 +112,9 @@ impl OpenZones {
 }
 
 impl Zones {
-    /// Appends a zone that has begun; its end is set when it closes, its run and flags with
-    /// those of all zones of the run.
+    /// Appends a zone that has begun.
+    ///
+    /// Its end is set when it closes; its run and flags are set by [`Self::finish_run`].
     #[inline]
     pub(super) fn begin(&mut self, start: u64, zone: ZoneIndex, depth: usize) -> usize {
         self.starts.push(start);
@@ -123,7 +124,7 @@ impl Zones {
         self.starts.len() - 1
     }
 
-    /// Flags a zone of the run at hand.
+    /// Flags a zone of the current run as open.
     pub(super) fn mark_open(&mut self, slot: usize) {
         if self.flags.len() <= slot {
             self.flags.resize(slot + 1, ZoneFlags::default());
@@ -131,7 +132,7 @@ impl Zones {
         self.flags[slot] = ZoneFlags::OPEN;
     }
 
-    /// Says of all zones since the last call that they are of this run.
+    /// Assigns all zones since the previous call to this run.
     pub(super) fn finish_run(&mut self, run: u32) {
         self.runs.resize(self.starts.len(), run);
         self.flags.resize(self.starts.len(), ZoneFlags::default());

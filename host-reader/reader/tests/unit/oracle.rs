@@ -1,5 +1,6 @@
-//! The truth about decoding, in the plainest words: one pair at a time, positions in plain
-//! numbers, bits by hand, nothing shared with the decoder.
+//! Reference decoder in the simplest form, which shares no code with the real decoder.
+//!
+//! It handles one pair at a time, with positions as plain numbers and bit operations by hand.
 
 use crate::{anomaly::AnomalyKind, ledger::LossCause};
 use std::collections::BTreeMap;
@@ -37,7 +38,7 @@ pub(super) struct Oracle<'a> {
     truth: Truth,
 }
 
-/// Decodes the words of the lane whose runs have `own_id`, of our runtime if it has a generation.
+/// Decodes the words of a lane whose runs have `own_id`; a lane of our runtime has a generation.
 pub(super) fn truth(
     words: &[u32],
     own_id: u32,
@@ -72,7 +73,7 @@ pub(super) fn truth(
 }
 
 impl Oracle<'_> {
-    /// A torn time at the end lies ahead of the clock.
+    /// Corrects a torn time at the end that is later than the clock.
     fn lower_last(&mut self) {
         let records = &mut self.truth.records;
         let timed: Vec<usize> = (0..records.len()).filter(|&r| records[r].0 != 2).collect();
@@ -112,7 +113,7 @@ impl Oracle<'_> {
         if !self.is_own(i) {
             return self.skip(i, 12, AnomalyKind::ForeignRun, LossCause::Damaged);
         }
-        // The first two stamps, and apart from that the first two of optional records.
+        // The first two stamps, and separately the first two of optional records.
         let slots = [4, 8].map(|s| self.slot_stamp(i + s));
         let starts: Vec<u64> = slots.into_iter().flatten().collect();
         let mut optional = Vec::new();
@@ -169,8 +170,10 @@ impl Oracle<'_> {
         next
     }
 
-    /// The last two records, if they are a zone that began after the end of the firmware's, which
-    /// in turn is not before the record in front of them.
+    /// Removes and returns the last two records if they are a wait for the host.
+    ///
+    /// They must be a zone that began after the end of the firmware's zone, and that end must not
+    /// be before the previous record.
     fn wait_behind_ends(&mut self, end: Option<u64>) -> Vec<(u32, u32, u64, Vec<u64>)> {
         let first = self.truth.runs.last().map_or(0, |run| run.2);
         let count = self.truth.records.len();
@@ -188,7 +191,7 @@ impl Oracle<'_> {
         self.truth.records.split_off(count - 2)
     }
 
-    /// The range of stamps of the first run, by the clock.
+    /// Derives the range of the first run's stamps from the clock.
     fn anchor(&mut self, leading: &[u64], i: usize) {
         let (Some(&first), Some(now)) = (leading.first(), self.read_at) else { return };
         if std::mem::replace(&mut self.is_anchored, true) {
@@ -326,7 +329,7 @@ impl Oracle<'_> {
             let timed: Vec<usize> =
                 (0..self.truth.records.len()).filter(|&r| self.truth.records[r].0 != 2).collect();
             let before_last = timed.iter().rev().nth(1).map(|&r| self.truth.records[r].2);
-            // Ours reads the low word first: a stamp may be too high, never too low.
+            // Our runtime reads the low word first: a stamp may be too high, but never too low.
             let is_ours = self.generation.is_some();
             let near_wrap = self.last % TEAR >= TEAR - 4096;
             let is_near = is_ours && self.last - time > TEAR / 2;
@@ -335,7 +338,7 @@ impl Oracle<'_> {
                 && before_last.map_or(near_wrap || is_near, |before| before <= self.last - TEAR);
             let torn_high = !is_ours && stamp % TEAR < 4096 && time.wrapping_add(TEAR) >= self.last;
             let outlier = before_last.is_some_and(|before| before <= time);
-            // Two records alone can be read both ways.
+            // With two records alone both explanations fit.
             let torn_low = torn_low && !torn_high;
             let finding = if torn_low {
                 if let Some(&r) = timed.last() {
@@ -427,7 +430,8 @@ impl Oracle<'_> {
         i
     }
 
-    /// Words of whole runs: of our runtime at least one marker of each that there can be.
+    /// Records the loss of words of whole runs; for our runtime at least one marker per possible
+    /// run.
     fn lost_runs(&mut self, cause: LossCause, words: usize) {
         let markers = if self.generation.is_some() { words / 12 } else { words / 2 };
         self.lost(cause, 4, markers);
@@ -465,7 +469,7 @@ impl Oracle<'_> {
         self.is_own(i) && self.generation.is_none_or(|own| self.words[i + 2] >> 29 == own)
     }
 
-    /// A run that begins in the last pair of a payload.
+    /// Returns a run that begins in the last pair of a payload.
     fn hidden(&self, i: usize) -> Option<usize> {
         let size = self.size(i);
         (size > 2 && self.is_own_run(i + size - 2)).then(|| i + size - 2)

@@ -1,4 +1,4 @@
-//! The decoder against the oracle: valid streams, damaged ones, soups of telling words, noise.
+//! Tests the decoder against the oracle, with valid and damaged streams, special words and noise.
 
 #![expect(clippy::cast_possible_truncation, reason = "dice may lose bits")]
 
@@ -34,7 +34,7 @@ fn context(read_at: Option<u64>) -> LaneContext {
     }
 }
 
-/// Numbers for building streams; their quality does not matter.
+/// A simple random number generator for building streams; its quality does not matter.
 struct Dice(u64);
 
 impl Dice {
@@ -58,10 +58,10 @@ impl Dice {
     }
 }
 
-/// Writes runs as a device would, quick pushes, lost writes and wraps included.
+/// Writes runs like a device, including quick pushes, lost writes and wraps.
 struct Stream {
     words: Vec<u32>,
-    /// Where each push begins.
+    /// Positions at which pushes begin.
     pushes: Vec<usize>,
     dice: Dice,
     clock: u64,
@@ -82,7 +82,7 @@ impl Stream {
 
     fn marker(&mut self, kind: u32, id: u32) -> [u32; 2] {
         self.clock += self.dice.below(90);
-        // One in a hundred is torn, either way.
+        // One in a hundred is torn, in either direction.
         let torn = [0, 1_u64 << 32, (1_u64 << 44) - (1 << 32)][match self.dice.below(100) {
             0 => 1,
             1 => 2,
@@ -130,7 +130,7 @@ impl Stream {
             self.words.extend([1 << 31, low, 1 << 31, 0]);
         }
         if self.dice.below(8) == 0 {
-            // Part of what lies there already, where a write was lost.
+            // A lost write: part of the old words is still there.
             let from = self.dice.below(self.words.len() as u64) as usize & !1;
             let length = 4 * self.dice.below(6) as usize;
             let old = self.words[from..(from + length).min(self.words.len())].to_vec();
@@ -199,7 +199,7 @@ fn mutations() -> impl Strategy<Value = Vec<Mutation>> {
     prop::collection::vec(one.prop_map(|(what, at, value)| Mutation { what, at, value }), 0..4)
 }
 
-/// Words that the decoder looks at, in any order.
+/// Returns words with a meaning for the decoder, in random order.
 fn soup(seed: u64, length: u64) -> Vec<u32> {
     let mut dice = Dice(seed | 1);
     let mut words = Vec::new();
@@ -222,7 +222,7 @@ fn soup(seed: u64, length: u64) -> Vec<u32> {
     words
 }
 
-/// Checks one input; the error says what differs.
+/// Checks one input; the error describes the difference.
 fn compare(
     words: &[u32],
     lane_generation: Option<u32>,
@@ -278,7 +278,7 @@ proptest! {
             mutate(&mut words, mutation);
         }
         compare(&words, Some(GENERATION), now)?;
-        // The same of a runtime that stamps no generation.
+        // The same words from a runtime without generations.
         words.iter_mut().filter(|word| **word & 0x1FFF_FFFF == OWN_ID).for_each(|word| *word = OWN_ID);
         compare(&words, None, now)?;
     }
@@ -303,7 +303,7 @@ proptest! {
         whole.feed(&stream.words, 0);
         let (whole, end_of_whole) = whole.finish();
         let (joined, state) = in_pieces(&stream, &context);
-        // A torn stamp at the very end of a piece is only known to be torn in the next.
+        // A torn stamp at the end of a piece is only detected in the next piece.
         let torn = whole.anomalies.count(AnomalyKind::TornTimestamp) > 0;
         if !torn && whole.anomalies.anomaly_count() == 0 {
             prop_assert_eq!(joined, whole);
@@ -312,8 +312,8 @@ proptest! {
     }
 }
 
-/// Decodes every push of a valid stream by itself, as reads between them would, and joins what
-/// they give.
+/// Decodes each push of a valid stream separately, like reads between the pushes, and joins the
+/// results.
 fn in_pieces(stream: &Stream, context: &LaneContext) -> (DecodedLane, LaneState) {
     let Stream { words, pushes, .. } = stream;
     let ends = pushes.iter().skip(1).copied().chain([words.len()]);

@@ -1,4 +1,4 @@
-//! Control vectors: known formats, impossible words, options.
+//! Tests: known formats of control vectors, invalid words, options.
 
 use super::*;
 

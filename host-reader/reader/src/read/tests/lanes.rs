@@ -1,4 +1,4 @@
-//! Lanes: which words are read, and what two reads in a row give.
+//! Tests: which words of lanes are read, and the results of two reads in a row.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn only_what_was_pushed_is_read() {
     assert_eq!(programs(&readout), [(2, Risc::Brisc, 7), (3, Risc::Trisc2, 7)]);
     let reads = [(0, lane_address(1, 0), 12), (1, lane_address(2, 4), 12)];
     assert_eq!(bench.dram_reads(), reads);
-    // Four control vectors, two of them twice, and two runs.
+    // Four control vectors, two of them read twice, and two runs.
     assert_eq!(readout.words_read, 6 * 64 + 2 * 12);
     assert!(readout.losses.is_empty());
     assert_eq!(readout.anomalies.counts().count(), 0);
@@ -49,7 +49,7 @@ fn what_was_read_is_acknowledged_and_not_read_again() {
     let control = bench.control(1);
     assert_eq!((control[HOST_END + 2], control[ext::SEEN_RUNS]), (12, 1));
     assert_eq!(control[ext::REFUSED_RUNS..24], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0]);
-    // A launch that had begun before: the lanes were not handed back.
+    // This launch had begun before the read, so the lanes were not handed back.
     push(&mut bench.0.image, (1, 2), 12, &run(1, 2, 8, 5000));
     finish(&mut bench.0.image, 1, 2);
     bench.0.accesses.clear();
@@ -77,7 +77,7 @@ fn a_lane_that_was_handed_back_is_read_from_its_beginning() {
     reader.read(&mut bench).unwrap();
     hand_back(&mut bench.0.image, 0, 1);
     push(&mut bench.0.image, (0, 0), 0, &of_generation(1, run(0, 0, 8, 5000)));
-    // The write of the other RISC is lost, so that its old run is still there.
+    // The write of the other RISC is lost, so its old run is still in the lane.
     set(&mut bench.0.image, 0, HOST_END + 1, &[12]);
     finish(&mut bench.0.image, 0, 2);
     let readout = reader.read(&mut bench).unwrap();
@@ -141,8 +141,8 @@ fn lanes_that_are_handed_back_behind_the_word_that_says_rest_keep_their_new_word
     finish(&mut bench.0.image, 0, 1);
     let mut reader = Reader::new(ReadOptions::default());
     reader.read(&mut bench).unwrap();
-    // A launch begins when all words but the last are under way to the host, that it is done
-    // among them.
+    // A launch begins when all words except the last have been read. The words read so far still
+    // state that the core is done.
     let mut accesses = 0;
     bench.on_access(move |image, _| {
         accesses += 1;

@@ -1,4 +1,4 @@
-//! The conversation with a device whose memory is scripted.
+//! Tests of reading, with a device whose memory changes according to a script.
 
 mod failures;
 mod formats;
@@ -44,7 +44,7 @@ enum Access {
 
 type Script = Box<dyn FnMut(&mut DeviceImage, &Access)>;
 
-/// A chip on which something happens before an access.
+/// A chip with a scripted event before an access.
 struct Scripted {
     image: DeviceImage,
     accesses: Vec<Access>,
@@ -99,7 +99,7 @@ impl Device for Scripted {
     }
 }
 
-/// One chip with four Tensix cores over two banks.
+/// One chip with four Tensix cores on two banks.
 struct Bench(Scripted);
 
 impl Mesh for Bench {
@@ -124,7 +124,7 @@ fn lane_address(flat_id: u32, risc: usize) -> u64 {
     REGION + (u64::from(flat_id % 2) * 5 + risc as u64) * LANE_BYTES
 }
 
-/// Writes words into a lane at index `at` and sets the lane's end behind them.
+/// Writes words into a lane at index `at` and sets the lane's end after them.
 fn push(image: &mut DeviceImage, (flat_id, risc): (u32, usize), at: u32, words: &[u32]) {
     let address = lane_address(flat_id, risc) + u64::from(at) * 4;
     image.write_dram(flat_id / 2, address, words).unwrap();
@@ -214,13 +214,13 @@ fn zones(zones: u64) -> LossTotals {
     LossTotals { zones, ..LossTotals::default() }
 }
 
-/// Ends a launch as the device does once all is pushed.
+/// Ends a launch as the device does after the last push.
 fn finish(image: &mut DeviceImage, flat_id: u32, run_counter: u32) {
     set(image, flat_id, RUN_COUNTER, &[run_counter]);
     set(image, flat_id, DONE, &[1]);
 }
 
-/// Hands a core's lanes back as the device does when it begins a launch and all was read.
+/// Hands back a core's lanes, as the device does at the next launch after a complete read.
 fn hand_back(image: &mut DeviceImage, flat_id: u32, generation: u32) {
     set(image, flat_id, HOST_END, &[0; 5]);
     set(image, flat_id, ext::CONSUMED, &[0; 5]);
@@ -228,14 +228,14 @@ fn hand_back(image: &mut DeviceImage, flat_id: u32, generation: u32) {
     set(image, flat_id, ext::FIRST_REFUSED_PROGRAM, &[0; 2]);
 }
 
-/// The same run in another generation of its lane.
+/// Returns the same run with another lane generation.
 fn of_generation(generation: u32, mut run: Vec<u32>) -> Vec<u32> {
     run[2] |= generation << 29;
     run
 }
 
-/// Counters of one RISC: zones, data and events that L1 did not take, runs and markers that DRAM
-/// did not take.
+/// Sets the counters of one RISC: zones, data and events refused by L1; runs and markers refused by
+/// DRAM.
 fn count(image: &mut DeviceImage, risc: usize, l1: [u32; 3], dram: [u32; 2]) {
     for (first, word) in [29, 34, 39, 9, 14].into_iter().zip(l1.into_iter().chain(dram)) {
         set(image, 0, first + risc, &[word]);

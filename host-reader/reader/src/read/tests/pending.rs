@@ -1,4 +1,4 @@
-//! Runs that still wait in L1.
+//! Tests: runs that still wait in L1.
 
 use super::*;
 
@@ -53,7 +53,7 @@ fn what_launches_have_accumulated_is_taken_by_the_last_read_and_handed_back() {
     assert_eq!(programs(&readout), [(1, Risc::Brisc, 7), (1, Risc::Brisc, 8)]);
     assert_eq!((readout.devices[0].pending_runs, bench.control(0)[DEVICE_END]), (0, 0));
     assert_eq!(reader.read(&mut bench).unwrap().record_count(), 0);
-    // While a launch runs, the word says more, and the host leaves it alone.
+    // While a launch runs, the word contains further bits, and the host does not change it.
     let words = [run(0, 0, 9, 10_000), run(0, 0, 10, 15_000)].concat();
     wait_in_l1(&mut bench.0.image, 0, &words);
     set(&mut bench.0.image, 0, DEVICE_END, &[1 << 31 | 24]);
@@ -77,10 +77,10 @@ fn what_upstreams_launches_have_accumulated_is_taken_though_the_last_one_is_done
     assert_eq!(taken(CaptureMode::Workers).0, []);
 }
 
-/// A run of no program, with the zone of a push as its first guaranteed markers.
+/// Returns a run without a program; its first guaranteed markers are the zone of a push.
 fn shared_push(start: u32) -> Vec<u32> {
     let mut words = run(0, 0, 0, start);
-    // The other zone's markers are free.
+    // The slots of the other zone are free.
     words[8..].copy_from_slice(&[1 << 31, 0, 1 << 31, 0]);
     words
 }
@@ -93,26 +93,26 @@ fn room_in_accumulate_mode_is_counted_in_launches_and_not_in_pushes() {
     let runs = |programs: std::ops::Range<u32>| -> Vec<u32> {
         programs.flat_map(|program| run(0, 0, program, 1000 * program)).collect()
     };
-    // Two pushes: 30 launches; the zone of the first push, and 20 launches.
+    // Two pushes: 30 launches; then the zone of the first push, and 20 launches.
     let words = [runs(1..31), shared_push(30_950), runs(31..51)].concat();
     push(&mut bench.0.image, (0, 0), 0, &words);
     finish(&mut bench.0.image, 0, 2);
-    // Two more wait, behind the zone of the push before; the next run is prepared.
+    // Two more launches wait after the zone of the previous push; the next run is prepared.
     let waiting = [shared_push(50_950), runs(51..53)].concat();
     wait_in_l1(&mut bench.0.image, 0, &waiting);
     set(&mut bench.0.image, 0, DEVICE_END, &[1 << 31 | 36]);
     let mark_of = |marks: &Watermarks| *marks.lanes().next().unwrap();
     let mark = mark_of(&reader.look(&mut bench).unwrap().watermarks);
-    // Nobody has seen a launch yet: a push of 306 words is taken for one.
+    // No launch has been decoded yet: a push of 306 words counts as one launch.
     assert_eq!((mark.used_words, mark.waiting_words, mark.pushed_launches), (612, 36, 2));
     assert_eq!(mark.launches_left(), Some((12_000 - 612 - 512 - 36) / 306));
     let mark = mark_of(&reader.read(&mut bench).unwrap().watermarks);
-    // 612 words of 50 launches are 12.24 each.
+    // 612 words for 50 launches are 12.24 words per launch.
     assert_eq!((mark.pushed_words, mark.pushed_launches, mark.words_per_launch), (612, 50, 13));
     assert_eq!(mark.launches_left(), Some((12_000 - 612 - 512 - 36) / 13));
 
-    // What was counted holds for the next look. A vector might not fit behind the lane's end, and
-    // what was read can be filled again.
+    // The next poll uses the same average. A vector might not fit after the lane's end, and the
+    // words that were read can be reused.
     push(&mut bench.0.image, (0, 0), 612, &[shared_push(50_950), runs(51..65)].concat());
     finish(&mut bench.0.image, 0, 3);
     let mark = mark_of(&reader.look(&mut bench).unwrap().watermarks);
@@ -143,8 +143,10 @@ fn launches_of_upstreams_accumulate_mode_are_those_of_its_firmware() {
     assert_eq!((mark.pushed_words, mark.pushed_launches, mark.words_per_launch), (48, 9, 6));
 }
 
-/// The number of words alone, as all runtimes leave it between launches; what stands beside it until
-/// the launch ends; and the bit of a prepared run, as captures until 2026 have it.
+/// Tests three forms of the end word.
+///
+/// All runtimes leave only the number of words between launches. Until the launch ends, other bits
+/// are added. Captures until 2026 contain the bit of a prepared run.
 #[test]
 fn what_stands_beside_the_number_of_words_changes_nothing() {
     let words = [run(0, 0, 7, 100), run(0, 0, 8, 5000)].concat();

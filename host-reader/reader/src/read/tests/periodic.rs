@@ -1,4 +1,4 @@
-//! A reader with a thread of its own: how often it reads, what the last read gives, how it ends.
+//! Tests of the reader thread: period, last read, end.
 
 use super::*;
 use crate::mesh::MeshImage;
@@ -10,7 +10,7 @@ use std::{
 
 type Programs = Result<Vec<(u16, Risc, u32)>, ReadError>;
 
-/// Starts to read, and gives the programs that each read finds.
+/// Starts reading; the receiver gets the programs found by each read.
 fn start(mesh: MeshImage, period: Duration) -> (PeriodicReader<MeshImage>, Receiver<Programs>) {
     let (sender, results) = channel();
     let take = move |result: Result<Readout, ReadError>| {
@@ -20,7 +20,7 @@ fn start(mesh: MeshImage, period: Duration) -> (PeriodicReader<MeshImage>, Recei
     (PeriodicReader::start(mesh, reader, period, take).unwrap(), results)
 }
 
-/// A chip of our runtime with one run.
+/// Returns a chip of our runtime with one run.
 fn image() -> MeshImage {
     let mut bench = Bench::ours();
     push(&mut bench.0.image, (0, 0), 0, &run(0, 0, 7, 100));

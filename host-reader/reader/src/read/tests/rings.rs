@@ -1,4 +1,4 @@
-//! Rings of cores that stream, filled by a model that is written after the format's page.
+//! Tests of streaming rings, filled by a model written from the format description.
 
 #![expect(clippy::cast_possible_truncation, reason = "fields are parts of words")]
 
@@ -9,10 +9,10 @@ use wire::{
     stream::{CHUNK_CELLS, Cell, Code, LaunchCell, Policy, RING_CELLS, words},
 };
 
-/// A record as a lane has it: kind, id, time, values.
+/// A record as in a lane: kind, id, time, values.
 type Told = (PacketKind, u32, u64, Vec<u64>);
 
-/// Something that a RISC, or the host, does.
+/// An action of a RISC or of the host.
 #[derive(Clone, Debug)]
 enum Step {
     Open(u16),
@@ -21,9 +21,9 @@ enum Step {
     Event(u16),
     Data(u16, u64),
     Data16(u16, u64, u64),
-    /// Cycles in which nothing happens.
+    /// Number of idle cycles.
     Pause(u32),
-    /// Ends the launch, with totals of sums, and begins another one.
+    /// Ends the launch, with totals of sums, and begins another.
     NextLaunch {
         totals: Vec<(u16, u32)>,
         pause: u64,
@@ -31,7 +31,7 @@ enum Step {
     Read,
 }
 
-/// What a RISC does, with a host that reads often or seldom.
+/// Generates actions of a RISC, with a host that reads often or seldom.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop_oneof![steps_with(40), steps_with(4), steps_with(1)]
 }
@@ -55,7 +55,7 @@ fn steps_with(reads: u32) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..1500)
 }
 
-/// One RISC that streams.
+/// Model of a streaming RISC.
 struct Producer {
     risc: usize,
     policy: Policy,
@@ -68,12 +68,12 @@ struct Producer {
     /// Time of the last cell.
     last_cell: u64,
     open: Vec<(u16, u64)>,
-    /// Zones, data and events that found no room.
+    /// Numbers of zones, data and events without room.
     lost: [u32; 3],
-    /// Records of the launch, and totals of its sums.
+    /// Records of the current launch, and totals of its sums.
     records: Vec<Told>,
     totals: Vec<(u16, u32)>,
-    /// Kept records of launches that are over, by program.
+    /// Stored records of finished launches, by program.
     launches: Vec<(u32, Vec<Told>)>,
 }
 
@@ -121,7 +121,7 @@ impl Producer {
         self.now
     }
 
-    /// Cells that may be written.
+    /// Returns the number of cells that may be written.
     fn room(&self, image: &mut DeviceImage) -> u32 {
         if self.policy == Policy::OverwriteOldest {
             return u32::MAX;
@@ -139,7 +139,7 @@ impl Producer {
         self.tell(image, words::WRITTEN, self.written);
     }
 
-    /// Writes a record that does not cross a chunk's end; false if there is no room.
+    /// Writes a record within one chunk; false if there is no room.
     fn append(&mut self, image: &mut DeviceImage, cells: &[Cell]) -> bool {
         let chunk = CHUNK_CELLS as u32;
         let said = (self.launch & 0xFFFF) << 16 | (self.now >> 32) as u32 & 0xFFFF;
@@ -268,7 +268,7 @@ impl Producer {
                 let start = self.tick();
                 self.open.push((id, start));
             }
-            // The outermost zone is the launch's own.
+            // The outermost zone belongs to the launch itself.
             Step::Close if self.open.len() > 1 => self.close(image),
             Step::Event(id) => self.point(image, (Code::EVENT, id), &[]),
             Step::Data(id, value) => self.point(image, (Code::DATA, id), &[value]),
@@ -277,8 +277,8 @@ impl Producer {
             }
             Step::Pause(cycles) => {
                 self.now += u64::from(cycles);
-                // The format tells the high word where a chunk begins: of more than one wrap since
-                // the cell before it would tell nothing.
+                // Only the beginning of a chunk contains the high word of the time. A pause of more
+                // than one wrap therefore needs a new chunk.
                 let at = self.written as usize % CHUNK_CELLS;
                 let is_long = self.now - self.last_cell > (1 << 32) - 2000;
                 if is_long && at != 0 && self.room(image) >= CHUNK_CELLS as u32 {
@@ -296,7 +296,7 @@ impl Producer {
     }
 }
 
-/// Runs a plan on one RISC, with a host that reads as it says; returns what was read.
+/// Runs a plan on one RISC, with the host's reads in the plan; returns the records that were read.
 fn run_plan(
     bench: &mut Bench,
     (risc, policy, first_time): (usize, Policy, u64),
@@ -321,7 +321,7 @@ fn run_plan(
     (producer, whole)
 }
 
-/// Runs of a lane, with their records.
+/// Returns the runs of a lane with their records.
 fn told(lane: &Lane) -> Vec<(u32, Vec<Told>)> {
     let records: Vec<_> = lane
         .records()
@@ -347,7 +347,7 @@ fn lane_of(whole: &Readout, risc: Risc) -> Vec<(u32, Vec<Told>)> {
     whole.lanes().find(|lane| lane.id.risc == risc).map(told).unwrap_or_default()
 }
 
-/// Cells of a record.
+/// Returns the number of cells of a record.
 fn cell_count((kind, id, _, values): &Told, duration_cycles: u64) -> u64 {
     let is_long = duration_cycles > 0xFFFF || *id >= 0xFFF0;
     match kind {
@@ -358,7 +358,7 @@ fn cell_count((kind, id, _, values): &Told, duration_cycles: u64) -> u64 {
     }
 }
 
-/// Cells of the records of some launches. Zones are paired by their nesting.
+/// Returns the number of cells of some launches' records. Zones are paired by their nesting.
 fn cells_of(launches: &[(u32, Vec<Told>)]) -> u64 {
     let mut cells = 0;
     for (_, records) in launches {
@@ -409,7 +409,7 @@ proptest! {
         let case = (2, Policy::OverwriteOldest, first_time);
         let (producer, whole) = run_plan(&mut bench, case, &steps, |_| ());
         let found = lane_of(&whole, Risc::Trisc0);
-        // Runs without a name of their launch have program 0.
+        // Runs of an unknown launch have program 0.
         let mut missing = producer.launches.clone();
         for record in found.iter().flat_map(|(_, records)| records) {
             let place = missing.iter_mut().find_map(|(_, records)| {
@@ -419,7 +419,7 @@ proptest! {
             if let Some((records, index)) = place {
                 records.remove(index);
             } else {
-                // The first zone of a launch gives its totals their time.
+                // The first zone of a launch determines the time of its totals.
                 prop_assert_eq!(record.0, PacketKind::ZoneTotal);
             }
         }
@@ -435,7 +435,7 @@ proptest! {
         if overwritten == 0 {
             prop_assert_eq!(found, producer.launches);
         } else {
-            // Launches, padding, and the chunk in which the RISC may be writing.
+            // Cells of launches and padding, and the chunk that the RISC may be writing.
             let others = all - cells_of(&producer.launches);
             prop_assert!(overwritten + cells_of(&found) + others >= all);
         }
@@ -460,7 +460,7 @@ proptest! {
         let (producer, whole) = run_plan(&mut bench, case, &steps, disturb);
         let found: usize = lane_of(&whole, Risc::Trisc0).iter().map(|(_, records)| records.len()).sum();
         let written: usize = producer.launches.iter().map(|(_, records)| records.len()).sum();
-        // Up to seven records a chunk, of which zones are two.
+        // A chunk has up to seven records; a zone is two of them.
         prop_assert!(found <= written + 20 * 16 && found + 20 * 16 >= written, "{found} of {written}");
     }
 }
@@ -487,8 +487,8 @@ fn a_policy_that_overwrites_while_the_host_reads_loses_whole_chunks() {
     });
     bench.0.image.set_wall_clock(1000);
     let readout = read_device_profiler(&mut bench).unwrap();
-    // 275 cells, of which a ring has the last 256, and 8 that may be in writing: 27 are gone, and of
-    // the chunk of cell 27 the rest.
+    // There are 275 cells. The ring contains the last 256, and 8 of them may be in the process of
+    // writing, so 27 are lost. The rest of the chunk of cell 27 is lost too.
     assert_eq!(readout.losses.by_cause(LossCause::Overwritten).unknown_markers, 32);
     producer.borrow_mut().end_launch(&mut bench.0.image, &[]);
     let readout = read_device_profiler(&mut bench).unwrap();

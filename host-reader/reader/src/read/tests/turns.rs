@@ -1,17 +1,17 @@
-//! Lanes that turn: which words are read, and what the device is told of them.
+//! Tests of lanes that wrap: which words are read, and which are acknowledged.
 
 use super::*;
 
-/// Words of a lane, as [`Bench`] sets them up.
+/// Size of a lane in words, as [`Bench`] configures it.
 const LANE_WORDS: u32 = 12_000;
 
-/// Says that a lane has turned at a word and ends at another.
+/// Sets the position at which a lane wrapped, and its end.
 fn turn(image: &mut DeviceImage, (flat_id, risc): (u32, usize), turned_at: u32, end: u32) {
-    // 17 bits of end, then the other word's bits without their two zeros.
+    // 17 bits for the end, then the bits of the other position without its two zeros.
     set(image, flat_id, HOST_END + risc, &[((turned_at / 4) << 17) | end]);
 }
 
-/// Runs from a program and a time on, one behind the other.
+/// Returns consecutive runs, one for each of `programs`.
 fn runs(programs: std::ops::Range<u32>) -> Vec<u32> {
     programs.flat_map(|program| run(0, 0, program, 1000 * program)).collect()
 }
@@ -20,7 +20,7 @@ fn consumed(bench: &mut Bench) -> [u32; 5] {
     bench.control(0)[59..].try_into().unwrap()
 }
 
-/// A lane of which the host has read the first hundred runs of a thousand.
+/// Returns a lane with a thousand runs, of which the host has read the first hundred.
 fn bench_with_full_lane() -> (Bench, Reader) {
     let mut bench = Bench::ours();
     let mut reader = Reader::new(ReadOptions::default());
@@ -48,7 +48,7 @@ fn a_lane_that_has_turned_is_read_from_its_end_and_its_beginning() {
     assert_eq!(bench.dram_reads(), [(0, REGION + 4800, 10_800), (0, REGION, 1188)]);
     assert_eq!((consumed(&mut bench)[0], bench.control(0)[ext::SEEN_RUNS]), (1188, 1099));
 
-    // On it goes behind that; what comes before the turn now was read.
+    // The lane continues after that; the part before the wrap has been read.
     push(&mut bench.0.image, (0, 0), 1188, &runs(1099..1100));
     turn(&mut bench.0.image, (0, 0), LANE_WORDS, 1200);
     finish(&mut bench.0.image, 0, 1100);
@@ -127,21 +127,23 @@ fn words_that_were_read_can_be_filled_again() {
         let marks = reader.look(bench).unwrap().watermarks;
         marks.lanes().map(|mark| mark.used_words).next()
     };
-    // All but what was read; a vector might not fit behind the end.
+    // All words except those read; a vector might not fit after the end.
     assert_eq!(used(&mut reader, &mut bench), Some(10_800));
-    // Turned: from word 12 to the last four before word 1200.
+    // Wrapped: from word 12 to four words before word 1200.
     turn(&mut bench.0.image, (0, 0), LANE_WORDS, 12);
     assert_eq!(used(&mut reader, &mut bench), Some(LANE_WORDS - 1184));
 }
 
-/// When runs of the first lane may be missing that a read has found.
+/// Returns the windows in which runs of the first lane may be missing.
 fn windows(readout: &Readout) -> Vec<(Option<u64>, Option<u64>)> {
     let windows = readout.losses.windows();
     windows.map(|(_, window)| (window.after, window.before)).collect()
 }
 
-/// Runs that were refused before a lane turned came behind those that had filled it, and those
-/// refused after it came behind the turn: neither came before a run that left them room.
+/// Tests the windows of refused runs.
+///
+/// Runs refused before a wrap come after the runs that filled the lane. Runs refused after a wrap
+/// come after the wrap. No refused run comes before a run that left room for it.
 #[test]
 fn what_a_lane_refused_before_or_after_a_turn_came_behind_what_had_filled_it() {
     // Stamps have a one above their lower 32 bits.
@@ -151,20 +153,20 @@ fn what_a_lane_refused_before_or_after_a_turn_came_behind_what_had_filled_it() {
     push(&mut bench.0.image, (0, 0), 0, &runs(1002..1003));
     turn(&mut bench.0.image, (0, 0), LANE_WORDS, 12);
     finish(&mut bench.0.image, 0, 1003);
-    // Eleven of the twelve pairs may be one run's, of 34 words; that of program 997 begins at word
-    // 11,964, and ends 900 cycles after its start.
+    // Eleven of the twelve pairs may belong to one run, of 34 words. The run of program 997 begins
+    // at word 11,964 and ends 900 cycles after its start.
     assert_eq!(windows(&reader.read(&mut bench).unwrap()), expected(997_900));
 
-    // Before the device knew of that read, its room ended at word 1196.
+    // Before the device knew of that read, the limit of its room was word 1196.
     count(&mut bench.0.image, 0, [0; 3], [3, 18]);
     push(&mut bench.0.image, (0, 0), 12, &runs(1003..1101));
     turn(&mut bench.0.image, (0, 0), LANE_WORDS, 1188);
     finish(&mut bench.0.image, 0, 1102);
-    // One run of six pairs, of 24 words with its header: that of program 1099 begins at word 1164,
-    // the next one at 1176.
+    // One run of six pairs has 24 words with its header. The run of program 1099 begins at word
+    // 1164, the next run at 1176.
     assert_eq!(windows(&reader.read(&mut bench).unwrap()), expected(1_099_900));
 
-    // From then on it ends with the lane.
+    // From then on the limit is the end of the lane.
     count(&mut bench.0.image, 0, [0; 3], [4, 24]);
     push(&mut bench.0.image, (0, 0), 1188, &runs(1101..1103));
     turn(&mut bench.0.image, (0, 0), LANE_WORDS, 1212);
@@ -172,7 +174,7 @@ fn what_a_lane_refused_before_or_after_a_turn_came_behind_what_had_filled_it() {
     assert_eq!(windows(&reader.read(&mut bench).unwrap()), expected(1_102_900));
 }
 
-/// A lane may turn before it is full, for a run larger than those that it refuses later.
+/// A lane may wrap before it is full, for a run larger than those that it refuses later.
 #[test]
 fn what_a_lane_refused_after_an_early_turn_came_behind_the_turn() {
     const TURNED_AT: u32 = 11_904;
@@ -186,7 +188,7 @@ fn what_a_lane_refused_after_an_early_turn_came_behind_the_turn() {
     turn(&mut bench.0.image, (0, 0), TURNED_AT, 98 * 12);
     count(&mut bench.0.image, 0, [0; 3], [1, 6]);
     finish(&mut bench.0.image, 0, 1091);
-    // That of program 991 is the last one before the turn.
+    // The run of program 991 is the last one before the wrap.
     let expected = [(Some((1 << 32) + 991_900), Some(1 << 40))];
     assert_eq!(windows(&reader.read(&mut bench).unwrap()), expected);
 }

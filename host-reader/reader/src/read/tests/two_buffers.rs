@@ -1,9 +1,9 @@
-//! Upstream's debug dump: which buffer is read, and when a RISC gets the other one.
+//! Tests of TT-Metal's debug dump: which buffer is read, and when a RISC gets the other one.
 
 use super::*;
 
 const FIRST: u32 = 0x40;
-/// Two cores share a bank, each with five lanes of half the default.
+/// Second buffer: two cores share a bank, each with five lanes of half the default size.
 const SECOND: u32 = FIRST + 2 * 5 * 24_000;
 const STALLED: u32 = 0xFFFF_FFFF;
 const SLOTS: usize = 60;
@@ -12,7 +12,7 @@ fn options() -> ReadOptions {
     ReadOptions { program_support_count: 500, ..ReadOptions::default() }
 }
 
-/// A mesh as a host prepares it, with a launch that has ended on no core.
+/// Returns a mesh as prepared by a host, with no launch in progress.
 fn bench() -> Bench {
     let mut bench = Bench::new();
     let options = crate::ProfilerOptions {
@@ -28,7 +28,7 @@ fn bench() -> Bench {
     bench
 }
 
-/// Fills a buffer of core 0 up to the words behind `at`.
+/// Fills a buffer of core 0 with words from `at` on.
 fn fill(bench: &mut Bench, risc: usize, (buffer, at): (u32, u32), words: &[u32]) {
     let address = u64::from(buffer) + risc as u64 * 24_000 + u64::from(at) * 4;
     bench.0.image.write_dram(0, address, words).unwrap();
@@ -36,7 +36,7 @@ fn fill(bench: &mut Bench, risc: usize, (buffer, at): (u32, u32), words: &[u32])
     set(&mut bench.0.image, 0, HOST_END + risc, &[end]);
 }
 
-/// The same with the address of the last RISC's buffer in front, as RISC 0's runs have it.
+/// Returns a run of RISC 0, which begins with the address of the last RISC's buffer.
 fn run_of_brisc(program: u32, address: u32) -> Vec<u32> {
     let mut words = run(0, 0, program, 1000 * program);
     words[0] = address;
@@ -63,7 +63,7 @@ fn between_launches_each_buffer_is_read_as_far_as_it_is_filled_by_any_reader() {
     assert_eq!(found(&read(&mut bench)), [(Risc::Brisc, 1)]);
     assert_eq!(found(&read(&mut bench)), []);
     fill(&mut bench, 0, (FIRST, 12), &run_of_brisc(2, FIRST));
-    // It runs: the end may be ahead of what has arrived.
+    // A launch runs: the end may be ahead of the words that have arrived.
     set(&mut bench.0.image, 0, DONE, &[0]);
     assert_eq!(found(&read(&mut bench)), []);
     set(&mut bench.0.image, 0, DONE, &[1]);
@@ -88,7 +88,7 @@ fn a_risc_that_waits_gets_the_other_buffer_once_its_own_was_read() {
             |access| matches!(access, Access::WriteL1 { words, .. } if *words == [free]),
         );
         assert!(given > last, "given before it was read");
-        // Not seen yet: the end is that of the other buffer.
+        // Not detected yet: the end belongs to the other buffer.
         assert_eq!(found(&reader.read(&mut bench).unwrap()), []);
     }
 }
@@ -99,7 +99,7 @@ fn the_end_of_a_buffer_is_that_of_when_its_risc_began_to_wait() {
     fill(&mut bench, 1, (FIRST, 0), &run(0, 1, 1, 1000));
     set(&mut bench.0.image, 0, DONE, &[0]);
     set(&mut bench.0.image, 0, SLOTS + 1, &[STALLED]);
-    // What the host has read first was older than the word that tells of the wait.
+    // The host's first reading was older than the word that shows the wait.
     let more = run(0, 1, 2, 2000);
     bench.0.image.write_dram(0, u64::from(FIRST) + 24_000 + 48, &more).unwrap();
     let mut reads = 0;
@@ -130,7 +130,7 @@ fn a_read_that_writes_nothing_gives_no_buffer() {
 #[test]
 fn the_last_risc_has_no_buffer_where_upstreams_host_prepared_the_core() {
     let mut bench = bench();
-    // Its word lies in the vector of RISC 0, where upstream's firmware writes 0.
+    // The word of the last RISC is in the vector of RISC 0, where TT-Metal's firmware writes 0.
     bench.0.image.write_l1(core(0), VECTOR, &[0]).unwrap();
     set(&mut bench.0.image, 0, 8, &[0]);
     set(&mut bench.0.image, 0, HOST_END + 4, &[5_988]);
@@ -138,7 +138,7 @@ fn the_last_risc_has_no_buffer_where_upstreams_host_prepared_the_core() {
     let lost = |readout: &Readout| readout.losses.by_cause(LossCause::NeverArrived).unknown_markers;
     let lost_at_first = lost(&readout);
     assert!(lost_at_first > 0);
-    // It would wait for ever for a host that does not look there.
+    // The core would wait forever for a host that does not read this word.
     bench.0.image.write_l1(core(0), VECTOR, &[STALLED]).unwrap();
     set(&mut bench.0.image, 0, DONE, &[0]);
     let readout = Reader::new(options()).read(&mut bench).unwrap();

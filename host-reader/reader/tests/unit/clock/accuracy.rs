@@ -1,4 +1,4 @@
-//! Trials against simulated truth; `accuracy.md` shows their figures.
+//! Trials against a simulated truth; `accuracy.md` shows the results.
 
 use super::{
     corridor::is_feasible,
@@ -8,7 +8,7 @@ use super::{
 
 const TRIALS: u64 = 1000;
 
-/// Errors of one estimator, for the table.
+/// Errors of one estimator, as a row of the table.
 #[derive(Default)]
 struct Errors {
     slopes_ppm: Vec<f64>,
@@ -39,7 +39,7 @@ fn percentile(values: &mut [f64], percent: usize) -> f64 {
     values[((values.len() * percent).div_ceil(100)).max(1) - 1]
 }
 
-/// The line of a fit whose nanoseconds count from the session's start.
+/// Converts the line of a fit, which counts nanoseconds from the session's start, to absolute time.
 fn absolute(line: &Line, clock: &TrueClock) -> Line {
     let (whole, fraction) = line.at(line.anchor_cycles());
     let whole = whole + clock.host_origin_ns;
@@ -82,22 +82,22 @@ fn corridor_bound_always_holds_and_slope_is_within_a_hundredth_ppm() {
     require_documented(&format!("largest corridor bound in the middle: {bound:.0} ns"));
 }
 
-/// Trials with one step.
+/// Parameters of trials with one step.
 struct StepTrials {
     count: u64,
     ppm: f64,
-    /// Where in the window the step is, as shares of it.
+    /// Range of the step's position in the window, as fractions of the window.
     between: (f64, f64),
     latency: (&'static str, Latency),
-    /// Percentage of the detectable steps that must be found.
+    /// Minimum percentage of the detectable steps to be found.
     least_percent: usize,
 }
 
-/// A window that begins with the first pings, or after a burst as a sampler makes it.
+/// Start of a window: at the first pings, or after a warm-up burst like a sampler's.
 const COLD: (&str, Latency) = ("no", Latency::MMIO);
 const AFTER_BURST: (&str, Latency) = ("yes", Latency { warm_up_samples: 0, ..Latency::MMIO });
 
-/// Counts over trials with one step.
+/// Results of trials with one step.
 #[derive(Default)]
 struct Detections {
     detectable: usize,
@@ -112,8 +112,8 @@ fn fit(samples: &[TwoWayPing], sensitivity: Sensitivity) -> SteppedFit {
 
 /// Returns true if the fastest legs suffice to detect that the frequency was not constant.
 ///
-/// Legs are a fixed time and exponential jitter, so all lines through the brackets less the
-/// fixed times are equally likely: if there is one, the step is not detectable.
+/// A leg is a fixed time plus exponential jitter. So all lines through the brackets, shortened by
+/// the fixed times, are equally likely. If such a line exists, the step is not detectable.
 #[expect(clippy::cast_possible_truncation, reason = "legs of whole nanoseconds")]
 fn is_detectable(samples: &[TwoWayPing], latency: &Latency) -> bool {
     let [forward, back] = [latency.forward_ns, latency.return_ns].map(|ns| ns as i64);

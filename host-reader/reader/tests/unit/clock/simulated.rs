@@ -1,7 +1,7 @@
 //! Simulated truth: a counter whose exact time is known, pinged by a host.
 //!
-//! The latency model is written down in `accuracy.md`. Everything follows from
-//! a seed, so a failing trial can be repeated alone.
+//! `accuracy.md` describes the latency model. All values are derived from a seed, so a failing
+//! trial can be repeated on its own.
 
 #![expect(clippy::cast_possible_truncation, reason = "simulated times are small or meant to wrap")]
 
@@ -24,7 +24,7 @@ impl Seeded {
         z ^ (z >> 31)
     }
 
-    /// Uniform in `0..1`.
+    /// Returns a uniform random number in `0..1`.
     pub(super) fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -40,18 +40,18 @@ impl Seeded {
 
 /// A counter with an exactly known relation to the host's clock.
 ///
-/// Host time is counted in nanoseconds from `host_origin_ns` in doubles, so
-/// that the truth itself is good to a millionth of a nanosecond.
+/// Host time is counted in nanoseconds from `host_origin_ns`, as doubles, so the truth itself is
+/// precise to a millionth of a nanosecond.
 #[derive(Debug, Clone)]
 pub(super) struct TrueClock {
     pub(super) host_origin_ns: i64,
     pub(super) origin_cycles: u64,
-    /// Start of each stretch, nanoseconds, and its frequency, GHz.
+    /// Start of each interval, nanoseconds, and its frequency, GHz.
     stretches: Vec<(f64, f64)>,
 }
 
 impl TrueClock {
-    /// A Blackhole chip some ppm off its 1.35 GHz, up for up to two hours.
+    /// Returns a Blackhole chip some ppm off its 1.35 GHz, with an uptime of up to two hours.
     pub(super) fn random(random: &mut Seeded) -> Self {
         let ghz = 1.35 * (1.0 + random.between(-50e-6, 50e-6));
         Self {
@@ -61,25 +61,25 @@ impl TrueClock {
         }
     }
 
-    /// The same counter with a change of frequency at a host time.
+    /// Returns the same counter with a change of frequency at a host time.
     pub(super) fn with_step(mut self, at_ns: f64, ppm: f64) -> Self {
         let (_, ghz) = self.stretches[self.stretches.len() - 1];
         self.stretches.push((at_ns, ghz * (1.0 + ppm * 1e-6)));
         self
     }
 
-    /// A counter on the same clock tree that reads `cycles` more.
+    /// Returns a counter on the same clock tree that reads `cycles` more.
     pub(super) fn with_offset(mut self, cycles: i64) -> Self {
         self.origin_cycles = self.origin_cycles.wrapping_add_signed(cycles);
         self
     }
 
-    /// Nanoseconds per cycle at the start.
+    /// Returns the nanoseconds per cycle at the start.
     pub(super) fn slope(&self) -> f64 {
         self.stretches[0].1.recip()
     }
 
-    /// Counter value, less the origin and not rounded, at a host time.
+    /// Returns the counter value at a host time, without the origin and not rounded.
     pub(super) fn cycles_at(&self, at_ns: f64) -> f64 {
         let mut cycles = 0.0;
         for (index, &(start, ghz)) in self.stretches.iter().enumerate() {
@@ -92,12 +92,12 @@ impl TrueClock {
         cycles
     }
 
-    /// The counter as software reads it.
+    /// Returns the counter value that software reads.
     pub(super) fn reading_at(&self, at_ns: f64) -> u64 {
         self.origin_cycles.wrapping_add_signed(self.cycles_at(at_ns).floor() as i64)
     }
 
-    /// Host time, less the origin, at which the counter became `cycles`.
+    /// Returns the host time, without the origin, at which the counter became `cycles`.
     pub(super) fn time_of(&self, cycles: u64) -> f64 {
         let mut rest = cycles.wrapping_sub(self.origin_cycles).cast_signed() as f64;
         for (index, &(start, ghz)) in self.stretches.iter().enumerate() {
@@ -111,7 +111,7 @@ impl TrueClock {
         unreachable!("the last stretch has no end")
     }
 
-    /// Converted host time minus true host time, nanoseconds.
+    /// Returns the converted host time minus the true host time, nanoseconds.
     pub(super) fn error_ns(&self, cycles: u64, (ns, fraction): (i64, f64)) -> f64 {
         (ns - self.host_origin_ns) as f64 + fraction - self.time_of(cycles)
     }
@@ -121,7 +121,7 @@ impl TrueClock {
     }
 }
 
-/// How long the legs of a ping take.
+/// Model of the durations of a ping's two legs.
 #[derive(Debug, Clone)]
 pub(super) struct Latency {
     pub(super) forward_ns: f64,
@@ -134,7 +134,7 @@ pub(super) struct Latency {
 }
 
 impl Latency {
-    /// A host MMIO read of 0.78 us with one ping in ten delayed on one leg.
+    /// A host MMIO read of 0.78 us; one ping in ten is delayed on one leg.
     pub(super) const MMIO: Self = Self {
         forward_ns: 350.0,
         return_ns: 430.0,
@@ -145,7 +145,7 @@ impl Latency {
         warm_up_samples: 8,
     };
 
-    /// Durations of the forward and of the return leg of ping `index`.
+    /// Returns the durations of the forward and the return leg of ping `index`.
     pub(super) fn legs(&self, random: &mut Seeded, index: usize) -> (f64, f64) {
         let remaining = self.warm_up_samples.saturating_sub(index) as f64;
         let warm_up = self.warm_up_ns * remaining / self.warm_up_samples.max(1) as f64;
@@ -159,7 +159,7 @@ impl Latency {
     }
 }
 
-/// When pings are sent.
+/// Schedule of the pings.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Schedule {
     pub(super) first_ns: f64,
@@ -177,7 +177,7 @@ impl Schedule {
     }
 }
 
-/// Two-way pings of a counter.
+/// Returns two-way pings of a counter.
 pub(super) fn pings(
     clock: &TrueClock,
     latency: &Latency,
@@ -195,7 +195,7 @@ pub(super) fn pings(
     schedule.times().enumerate().map(ping).collect()
 }
 
-/// Messages between two chips, each leg 500 ns and jitter, 100 ns to answer.
+/// Returns messages between two chips, with 500 ns and jitter per leg and 100 ns to answer.
 pub(super) fn ethernet_pings(
     sender: &TrueClock,
     receiver: &TrueClock,
@@ -216,10 +216,10 @@ pub(super) fn ethernet_pings(
     schedule.times().enumerate().map(ping).collect()
 }
 
-/// One-way stamps of a counter: the forward leg of the same pings.
+/// Returns one-way stamps of a counter: the forward leg of the same pings.
 ///
-/// The host's write returns after 180 ns, as it is posted; the kernel reads
-/// its clock before it looks at the mailbox, up to 20 ns early.
+/// The host's write is posted and returns after 180 ns. The kernel reads its clock before it checks
+/// the mailbox, up to 20 ns early.
 pub(super) fn session(
     clock: &TrueClock,
     latency: &Latency,
