@@ -15,7 +15,7 @@ use wildmatch::WildMatch;
 /// |---|---|---|
 /// | `device` | number or range | `device=0`, `device=0..3` |
 /// | `core` | NoC-0 x-y or a rectangle of them | `core=1-1`, `core=1-1..4-8` |
-/// | `risc` | label, in any case, `*` and `?` stand for others | `risc=BRISC,ncrisc`, `risc=trisc*` |
+/// | `risc` | label, ignoring case; `*` and `?` are wildcards | `risc=BRISC,ncrisc`, `risc=trisc*` |
 /// | `op` | number or range of programs, or a name | `op=3..9`, `op=Matmul*` |
 /// | `zone` | name of a zone, event, value or sum | `zone=Load*`, `zone!=*-FW` |
 /// | `signpost` | from one signpost of the host to the next of another name | `signpost=start..stop`, `signpost=warm*..` |

@@ -4,12 +4,12 @@
 //! |---|---|
 //! | what was recorded? | [`Recording`] |
 //! | how does a log, a capture or a folder become one? | [`load`] |
-//! | and its figures or NoC events, in little memory? | [`open`], [`report_of_log`], [`noc_of_log`] |
-//! | which ops did the host announce beside a log? | [`host_ops`] |
+//! | how are figures or NoC events computed in little memory? | [`open`], [`report_of_log`], [`noc_of_log`] |
+//! | which ops did the host announce next to a log? | [`host_ops`] |
 //! | which replays of traces did the host report? | [`traces_of_host`], [`trace_messages`] |
-//! | which part of it is wanted? | [`TraceFilter`], [`Recording::retain`] |
-//! | which commands did dispatch cores carry out? | [`name_dispatch_commands`] |
-//! | what time was it, in one clock for all chips? | [`DeviceClock`] |
+//! | how is a part of it selected? | [`TraceFilter`], [`Recording::retain`] |
+//! | which commands did dispatch cores execute? | [`name_dispatch_commands`] |
+//! | how are cycles converted to one clock for all chips? | [`DeviceClock`] |
 
 #![deny(unsafe_code)]
 #![cfg_attr(

@@ -36,19 +36,19 @@
 //! | kind | content | type |
 //! |---|---|---|
 //! | 1 | a chip | [`DeviceDescription`](reader::mesh::DeviceDescription) |
-//! | 2 | the beginning of a read, and what was asked of it | [`ReadBegin`] |
+//! | 2 | the beginning and options of a read | [`ReadBegin`] |
 //! | 3 | words of control vectors, lanes, loss logs, clocks | [`MemoryWords`] |
-//! | 4 | an access that a chip refused | [`FailedAccess`] |
+//! | 4 | a failed access to a chip | [`FailedAccess`] |
 //! | 5 | the end of a read | [`ReadEnd`] |
 //! | 6 | zone names | [`ZoneTable`](reader::names::ZoneTable) |
 //! | 7 | clock samples | [`ClockSamples`] |
 //! | 8 | op metadata | [`OpMetadata`] |
 //! | 9 | host events, reserved | [`HostEvents`] |
 //! | 10 | losses of a source without raw words | [`LossLedger`](reader::ledger::LossLedger) |
-//! | 11 | what probes cost in a run | [`ProbeCosts`](reader::probe_cost::ProbeCosts) |
-//! | 12 | what the threads of the host recorded | [`HostRecording`](host_events::HostRecording) |
+//! | 11 | costs of probes in a run | [`ProbeCosts`](reader::probe_cost::ProbeCosts) |
+//! | 12 | events of the host's threads | [`HostRecording`](host_events::HostRecording) |
 //! | 13 | the end mark of a recording | [`CaptureEnd`] |
-//! | 14 | the host's clock, its machine and the clock of the day beside it | [`HostClock`] |
+//! | 14 | the host's clock, its machine and readings with the time of day | [`HostClock`] |
 //!
 //! # Reading a damaged capture
 //!

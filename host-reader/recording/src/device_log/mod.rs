@@ -3,7 +3,7 @@
 //! | question | open |
 //! |---|---|
 //! | which files can be read? | [`read_device_log`] |
-//! | and where not all records are needed at once? | [`PackedLog`] |
+//! | how is a log read in little memory? | [`PackedLog`] |
 //! | what is written, byte by byte? | [`write_device_log`] |
 //!
 //! Other tools write logs too, so an unreadable line is skipped, counted and reported with its

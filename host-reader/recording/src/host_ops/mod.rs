@@ -3,9 +3,9 @@
 //! | question | open |
 //! |---|---|
 //! | which ops, traces, replays and signposts were announced? | [`read_messages`] |
-//! | what is an op described by? | [`Value`] |
-//! | what of it becomes part of a recording? | [`HostOps`] |
-//! | which launches does it name, and which not? | [`LaunchedPrograms`] |
+//! | how is an op described? | [`Value`] |
+//! | which of this data becomes part of a recording? | [`HostOps`] |
+//! | which launches match an op, and which do not? | [`LaunchedPrograms`] |
 //!
 //! # Compatibility
 //! TT-Metal's csvexport writes [`OP_MESSAGES`] and [`OP_TIMES`] next to the device log.

@@ -8,11 +8,11 @@
 //! | question | item |
 //! |---|---|
 //! | how do I get a clock in one call? | [`synchronise`] |
-//! | how do I keep it good while kernels run? | [`ClockSampler`] |
+//! | how do I sample clocks while kernels run? | [`ClockSampler`] |
 //! | what was measured? | [`MeshSamples`] |
 //! | what time did a marker have? | [`MeshClock`] |
 //! | what could not be measured or fitted? | [`SyncProblem`] |
-//! | how does upstream do it, and its file? | [`one_way_session`], [`SyncRecord`] |
+//! | how does TT-Metal synchronise, and write its file? | [`one_way_session`], [`SyncRecord`] |
 //!
 //! # The schedule
 //!
