@@ -36,7 +36,7 @@ fn record_into(
     });
 }
 
-/// Measures spans of `tracing` that become zones; most of the time is that of `tracing` itself.
+/// Measures spans of `tracing` that become zones; `tracing` itself takes most of the time.
 fn tracing_spans(criterion: &mut Criterion) {
     let recorder = HostRecorder::default();
     let subscriber = tracing_subscriber::registry().with(HostLayer::new(recorder.clone()));

@@ -1,6 +1,6 @@
 //! Cost of the probes of `kernel_profiler.hpp`, compiled with Debian's gcc.
 //!
-//! Unlike rustc, gcc is not pinned. With another version than that of the committed figures, only
+//! Unlike rustc, gcc is not pinned. If its version differs from that of the committed figures, only
 //! the limits are checked.
 
 use crate::{bare_core::BareCore, compare, cost, listing, probes};
@@ -291,7 +291,8 @@ fn noc_events_in_cpp_are_those_of_captures_and_none_is_lost() {
 
 /// The probe's events and their addresses, packed by hand according to `event_metadata.hpp`.
 ///
-/// Bits 52 and above, which hold a counter, are zero here. The second write's local address keeps only its low 24 bits.
+/// Bits 52 and above, which hold a counter, are zero here. The second write's local address keeps
+/// only its low 24 bits.
 const WITH_ADDRESSES: [[u64; 2]; 5] = [
     [0x0080_F100_000B_0001, (0x12345 >> 2 | 1 << 22) << 26 | (0x1003 >> 2 | 3 << 22)],
     [0x1002_1200_0000_090B, (0xDC_BA98 >> 2) << 26 | (0x10_0FE1 >> 2 | 1 << 22)],
@@ -413,7 +414,7 @@ fn a_core_without_lanes_refuses_all_in_cpp() {
         core.call("event", 3);
         core.call("finish", 0);
         assert_eq!(core.pushed(), [0; 0]);
-        // Four fixed slots and three events.
+        // Refused markers: four fixed slots and three events.
         let refused = [ext::REFUSED_RUNS, ext::REFUSED_MARKERS].map(|word| core.control(word));
         assert_eq!((refused, core.control(ControlLayout::WORDS64.run_counter)), ([1, 7], 1));
     }

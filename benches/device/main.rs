@@ -1,6 +1,6 @@
 //! Cost of the probes on a core, compared with the committed figures and listings.
 //!
-//! The figures are those of the modelled pipelines. `BLESS=1` regenerates the committed figures.
+//! The figures come from the modelled pipelines. `BLESS=1` regenerates the committed figures.
 
 #![allow(clippy::unwrap_used, reason = "tests and what they are made of")]
 
@@ -18,7 +18,7 @@ use sim::{
 };
 use std::{fmt::Write as _, fs, path::PathBuf};
 
-/// Limits that issues have set; a core has little memory.
+/// Upper limits of the costs, as stated in the project's issues.
 mod bar {
     /// Probe, instructions, and cycles on Wormhole and on Blackhole.
     pub(super) type Row = (&'static str, f64, [f64; 2]);
@@ -38,7 +38,7 @@ mod bar {
     pub(super) const ZONE_SITE_BYTES: u32 = 112;
     pub(super) const OUT_OF_LINE_MARKER_BYTES: u32 = 24;
     pub(super) const STACK_BYTES: u32 = 176;
-    /// Bytes of the profiler in the firmware of BRISC, which pushes, and of other RISCs.
+    /// Bytes that the profiler adds to the firmware of BRISC, which pushes, and of other RISCs.
     pub(super) const FIRMWARE_BYTES: [(&str, usize); 3] =
         [("brisc", 2944), ("ncrisc", 500), ("trisc0", 500)];
 }

@@ -112,7 +112,7 @@ impl Work {
     }
 }
 
-/// A zone whose end has not been read.
+/// A zone without an end so far.
 struct OpenZone {
     start: usize,
     zone: ZoneIndex,

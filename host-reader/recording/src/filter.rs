@@ -107,7 +107,8 @@ impl TraceFilter {
         self.terms.is_empty()
     }
 
-    /// Returns a filter for all launches except those of a program; `base_id` excludes the chip.
+    /// Returns a filter that excludes the launches of a program; `base_id` does not contain the
+    /// chip.
     #[must_use]
     pub fn without_program(base_id: u32) -> Self {
         let value = Value::Numbers(base_id.into(), base_id.into());

@@ -19,7 +19,7 @@ use std::{
 /// File names of the cluster descriptor, as tools save it next to logs.
 const DESCRIPTORS: [&str; 2] = ["cluster_descriptor.yaml", "cluster_desc.yaml"];
 
-/// Maximum bytes read of a cluster descriptor; that of a Galaxy with 32 chips has 60 KB.
+/// Maximum bytes read of a cluster descriptor; a Galaxy with 32 chips has one of 60 KB.
 const DESCRIPTOR_BYTES: u64 = 4 << 20;
 
 /// The part of a cluster descriptor that states harvesting.
@@ -62,7 +62,7 @@ pub(crate) fn add_descriptor(log: &mut PackedLog, folder: &Path) {
     log.lanes.add_anomalies(anomalies);
 }
 
-/// Reads harvest masks by chip; the error quotes none of the file's text.
+/// Reads harvest masks by chip; the error message contains no text of the file.
 fn read_descriptor(path: &Path) -> Result<BTreeMap<u32, u32>, String> {
     let mut text = String::new();
     let file = File::open(path).map_err(|error| error.to_string())?;
@@ -89,7 +89,7 @@ pub(crate) fn noc_trace_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Adds rows or columns that TT-Metal's NoC traces of the run show, if records leave any unknown.
+/// Adds the rows or columns shown by TT-Metal's NoC traces of the run, unless records state all.
 pub(crate) fn add_traces(readout: &mut Readout, files: &[PathBuf]) {
     let is_open = |map: TileMap| !map.is_complete();
     let is_needed = readout.devices.iter().filter_map(TileMap::of_device).any(is_open);

@@ -21,9 +21,9 @@ pub struct HiddenLaunches {
     pub lane_count: u64,
     /// Records removed with lanes and launches.
     pub record_count: u64,
-    /// Losses removed: lost records of other lanes and ops.
+    /// Lost records removed from the losses.
     pub lost_record_count: u64,
-    /// Chips and encoded ids of ops of which no launch is left.
+    /// Chip and encoded id of each op that has no launch left.
     #[serde(skip)]
     pub ops: BTreeSet<(u32, u32)>,
     /// The removed launches, until they are moved to the readout.

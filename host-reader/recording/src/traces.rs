@@ -16,7 +16,7 @@ pub fn trace_messages(host: &[HostRecording]) -> Vec<(u64, TraceMessage)> {
     messages
 }
 
-/// Returns the book of the traces that the host's threads reported, in time order.
+/// Builds the book of traces from the messages of the host's threads, in time order.
 #[must_use]
 pub fn traces_of_host(host: &[HostRecording]) -> TraceBook {
     let mut book = TraceBook::default();

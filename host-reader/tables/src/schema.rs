@@ -44,7 +44,7 @@ pub struct ColumnSchema {
     pub title: Option<&'static str>,
     /// True if the terminal hides the column in a table in which all its rows are null.
     pub is_hidden_if_empty: bool,
-    /// True if a value is a lower bound in rows whose `is_lower_bound` is true.
+    /// True if the column's values are lower bounds in rows with a true `is_lower_bound`.
     pub is_bounded: bool,
 }
 

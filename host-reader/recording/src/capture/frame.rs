@@ -130,7 +130,7 @@ impl Frame {
     }
 }
 
-/// A payload whose checksum or section number differs from that in its frame.
+/// A payload with a wrong checksum, or a trailer with a wrong section number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PayloadFault {
     pub(super) expected: u32,

@@ -1,4 +1,4 @@
-//! The clock of a recording's host: the machine of the clock, and readings of the time of day.
+//! The clock of a recording's host: its machine, and its readings next to the time of day.
 //!
 //! Recordings from one machine share its monotonic clock. Recordings from different machines share
 //! the time of day, if a service synchronises it and states its error.

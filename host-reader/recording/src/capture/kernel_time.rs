@@ -1,6 +1,6 @@
 //! Error of the time of day, as stated by the kernel.
 //!
-//! Only this system call reports the error; no file of `/proc` or `/sys` has it.
+//! Only the system call `adjtimex` reports the error; no file of `/proc` or `/sys` contains it.
 
 /// Returns the error bound of this machine's time of day, in ns; `None` if it is not synchronised.
 ///

@@ -1,9 +1,9 @@
 //! The bytes of a capture: mapped from a file, or owned.
 //!
 //! Apart from the system call in `kernel_time`, this file has the only unsafe line of this crate.
-//! Miri cannot check it, as Miri cannot map files. The line relies on writers never changing mapped
-//! bytes, which these tests check: `bytes_that_are_mapped_stay_as_they_are_while_captures_grow` and
-//! `nothing_in_the_writer_can_change_or_cut_off_what_is_written`.
+//! Miri cannot map files, so it cannot check the line. The line relies on writers never changing
+//! mapped bytes. Two tests check this: `bytes_that_are_mapped_stay_as_they_are_while_captures_grow`
+//! and `nothing_in_the_writer_can_change_or_cut_off_what_is_written`.
 
 use super::error::CaptureError;
 use std::{fs::File, io::Read, path::Path};

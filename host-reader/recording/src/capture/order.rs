@@ -9,7 +9,7 @@ use super::{
 /// Position of a sound section among the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Count of numbers missing between this section and the next lower one.
+    /// Number of sections missing between this section and the one with the next lower number.
     pub(super) missing_before: u32,
     /// True if an earlier section has the same number.
     is_repeated: bool,

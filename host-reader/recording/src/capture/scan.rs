@@ -44,7 +44,8 @@ pub(super) fn scan(bytes: &[u8], start: usize) -> Scan {
     Scan { frames: put_in_order(search.frames, &places), problems }
 }
 
-/// Maximum nesting of torn sections within the claimed extent of others; deeper ones are ignored.
+/// Maximum nesting of torn sections within the claimed extent of others; deeper ones are not
+/// searched.
 ///
 /// Each level is a pass over the same bytes, so the limit bounds the time for a malicious file.
 const NESTING_MAX: u32 = 16;

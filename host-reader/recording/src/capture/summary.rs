@@ -94,7 +94,7 @@ impl CaptureInfo {
 
     /// Returns the nanoseconds from the end of the first read to the end of the last read.
     ///
-    /// The time is that of the host's monotonic clock. `None` if there are fewer than two reads, or
+    /// The host's monotonic clock measures this time. `None` if there are fewer than two reads, or
     /// if the clock restarted in between.
     #[must_use]
     pub fn time_span_ns(&self) -> Option<u64> {

@@ -234,8 +234,8 @@ impl CaptureWriter {
 
 impl Drop for CaptureWriter {
     fn drop(&mut self) {
-        // Closing the file would suffice, except that a process being started holds all open files
-        // for a moment. If this fails, the system unlocks the file later.
+        // Closing the file would suffice, except that a process being started inherits all open
+        // files for a moment. If unlocking fails, the system unlocks the file later.
         let _ = self.file.unlock();
     }
 }

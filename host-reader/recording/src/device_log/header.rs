@@ -20,7 +20,7 @@ pub(super) struct ChipLine {
 impl ChipLine {
     /// Parses `ARCH: x, CHIP_FREQ[MHz]: n[, Max Compute Cores: m]` or `Chip clock is at n MHz`.
     ///
-    /// The latter form is older, and only Grayskull logs have it.
+    /// The second form is older, and only Grayskull logs have it.
     pub(super) fn parse(line: &str) -> Option<Self> {
         if let Some((_, clock)) = line.split_once("Chip clock is at ") {
             let digits = clock.split(|c: char| !c.is_ascii_digit()).next()?;

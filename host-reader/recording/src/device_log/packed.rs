@@ -2,8 +2,8 @@
 //!
 //! A segment holds the records of one lane from one chunk. A record consists of a head, the time
 //! since the previous record, and the value if its kind has one; each is a packed number. The head
-//! holds the source location and the kind. One bit of the head states that line and launch follow
-//! it, because the record is not on the next line of the same launch.
+//! holds the source location and the kind. One bit of the head is set if line and launch follow the
+//! head, which is the case unless the record is on the next line of the same launch.
 
 use reader::{
     lane::{LaneId, RecordHead, ZoneIndex},
@@ -211,7 +211,7 @@ pub(super) struct Step {
 #[derive(Debug)]
 pub(super) struct LaneColumns {
     pub(super) id: LaneId,
-    /// Kinds, with the number of the source location in place of a zone index.
+    /// Heads with the kind of each record; the zone index holds the number of the source location.
     pub(super) heads: Vec<RecordHead>,
     pub(super) times: Vec<u64>,
     pub(super) data: Vec<u64>,

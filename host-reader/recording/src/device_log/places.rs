@@ -35,7 +35,7 @@ impl KeptPlace {
 /// Maximum number of source locations in a table: the largest number that a record's head can hold,
 /// minus one per marker id.
 ///
-/// The rest is for markers whose names no longer fit.
+/// The rest is reserved for markers whose names no longer fit.
 const PLACES_MAX: usize = (ZoneIndex::MAX - ZoneIndex::FIRST_INTERNED - (1 << 16)) as usize;
 
 /// Numbers source locations in order of first appearance.

@@ -138,7 +138,7 @@ impl Job {
 
 impl Drop for Job {
     fn drop(&mut self) {
-        // Sending fails if reading has failed: nobody receives any more.
+        // Sending fails only if reading has failed and the receiver is gone.
         let _ = self.sender.send((self.number, self.result.take()));
     }
 }

@@ -77,7 +77,7 @@ struct Splitter<'lane> {
 impl Splitter<'_> {
     /// Adds consecutive records of one launch.
     ///
-    /// The last run stays a run of this launch meanwhile: only runs of other launches are ever
+    /// During this, the last run stays a run of this launch: only runs of other launches are
     /// removed.
     fn add_stretch(&mut self, launch: u32, records: Range<usize>) {
         if self.begins.last().is_none_or(|run| run.launch != launch) {
@@ -141,7 +141,7 @@ impl Splitter<'_> {
         self.begins.truncate(index.saturating_add(1));
     }
 
-    /// Counts the records of other launches.
+    /// Counts the records in a range that belong to other launches.
     fn others_between(&self, records: Range<usize>, launch: u32) -> u64 {
         let steps = self.lane.steps();
         let first = steps.partition_point(|step| step.record <= records.start).saturating_sub(1);

@@ -42,7 +42,7 @@ pub struct LogWriteReport {
     pub replaced_character_count: u64,
     /// Omitted second values of 16-byte data; a line has one value.
     pub unwritten_value_count: u64,
-    /// Chips whose architecture, clock or grid differs from the first line, which holds for all
+    /// Chips whose architecture, clock or grid differs from the first line, which describes all
     /// chips.
     pub differing_chip_count: u64,
 }

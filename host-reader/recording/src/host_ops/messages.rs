@@ -292,7 +292,7 @@ fn newline_count(text: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', text).count() as u64
 }
 
-/// Splits a record whose message is cut short, at the beginning of the next message.
+/// Splits a record at the beginning of the next message, if its own message is cut short.
 fn next_message(record: &[u8]) -> Option<(&[u8], &[u8])> {
     let end_of_line = memchr::memmem::find(record, NEXT_MESSAGE)?;
     record.split_at_checked(end_of_line.saturating_add(1))

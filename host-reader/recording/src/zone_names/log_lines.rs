@@ -30,8 +30,8 @@ const OPENING_QUOTES: [&[u8]; 2] = [b"'", "\u{2018}".as_bytes()];
 
 /// Reads the next line into `line`; returns `false` at the end.
 ///
-/// Of a line longer than [`LONGEST_LINE_BYTES`], one byte more than the limit is kept and the rest
-/// is skipped.
+/// If a line is longer than [`LONGEST_LINE_BYTES`], one byte more than this limit is kept, and the
+/// rest is skipped.
 pub(super) fn read_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     let limit = LONGEST_LINE_BYTES as u64 + 1;

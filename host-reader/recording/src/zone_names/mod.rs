@@ -15,8 +15,8 @@
 //!
 //! # Which name first
 //!
-//! If several source locations share an id, the most likely one comes first: those of an ELF, then
-//! those of the latest build's log, then those of the log that outlives builds.
+//! If several source locations share an id, the most likely ones come first: locations from an ELF,
+//! then from the log of the latest build, then from the log that outlives builds.
 
 #![cfg_attr(
     not(test),

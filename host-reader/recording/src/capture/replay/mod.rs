@@ -67,7 +67,7 @@ impl Capture {
     /// and names.
     ///
     /// # Errors
-    /// If there are reads and all of them failed; the error is that of the first. If some
+    /// If there are reads and all of them failed; returns the error of the first. If some
     /// succeeded, the failed reads are [anomalies](Readout::anomalies).
     ///
     /// # Cost

@@ -157,7 +157,7 @@ impl<'file> ReadRecord<'file> {
         self.recordings.entry(access).or_default().add_refusal(address, word_count, error);
     }
 
-    /// Returns the cores of which a later read has read all words again.
+    /// Returns the cores whose words a later read has all read again.
     fn repeated_by(&self, later: &Self) -> BTreeSet<CoreId> {
         let is_held = |markers: &MarkerWords<'_>| {
             let again = later.recordings.get(&markers.access);
@@ -172,7 +172,7 @@ impl<'file> ReadRecord<'file> {
         self.is_complete
     }
 
-    /// Returns true if no core is left of which this read has the only copy of any words.
+    /// Returns true if the next read contains the words of all cores of this read.
     fn is_all_repeated(&self) -> bool {
         self.markers.len() == self.repeated.len()
     }

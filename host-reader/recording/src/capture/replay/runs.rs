@@ -45,7 +45,7 @@ impl Capture {
     /// succeeded.
     ///
     /// # Errors
-    /// If there are reads and all of them failed; the error is that of the first.
+    /// If there are reads and all of them failed; returns the error of the first.
     ///
     /// # Cost
     /// As [`Capture::readout`].

@@ -1,4 +1,4 @@
-//! The host's clock: its machine, and readings of it with the time of day.
+//! The host's clock: the machine that it belongs to, and its readings next to the time of day.
 //!
 //! Kind 14, version 1.0:
 //!

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// Clock of a chip, and how it was determined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChipFit {
-    /// The tile whose clock is the chip's clock.
+    /// Tile that defines the chip's clock.
     pub reference: Tile,
     /// Fit of the chip's pings, with frequency steps and rejected pings.
     pub fit: SteppedFit,
@@ -103,8 +103,8 @@ impl MeshClock {
 
     /// Returns the times of a lane on the host's clock; `None` if its tile has no clock.
     ///
-    /// Markers have only the low bits of the clock. The high bits come from the tile's last ping,
-    /// which is correct within two hours of that ping.
+    /// Markers have only the low bits of the clock. The high bits come from the tile's last ping;
+    /// they are correct for two hours before and after that ping.
     #[must_use]
     pub fn lane_times(&self, lane: &Lane) -> Option<LaneTimes> {
         let clock = self.clock_of(lane.id.chip_id, lane.id.core)?;

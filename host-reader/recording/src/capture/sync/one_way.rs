@@ -133,8 +133,8 @@ pub fn one_way_session(
 }
 
 const WORD_COUNT: usize = 2 * OPTIONAL_MARKER_COUNT;
-/// Offset of the mailbox in the control vector; the next constant is that of the stamps in the
-/// vector.
+/// Offset of the mailbox in the control vector. `STAMPS_BYTES` is the offset of the stamps in
+/// BRISC's vector.
 const MAILBOX_BYTES: u64 = (4 * wire::generation::CURRENT.control.fw_reset_low) as u64;
 const STAMPS_BYTES: u64 = (4 * FIRST_OPTIONAL) as u64;
 

@@ -156,8 +156,8 @@ fn a_streaming_log_has_its_programs_where_others_have_traces() {
     assert_eq!(readout.anomalies.count(AnomalyKind::MalformedLine), 1);
 }
 
-/// The third row that is not harvested is row 5; the grid is not stated. Writing and reading keep
-/// both.
+/// The third row that is not harvested is row 5; the grid is not stated. A log that is read and
+/// written keeps both facts.
 #[test]
 fn logical_coordinates_and_an_unknown_grid_are_written_as_they_were_read() {
     let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n\
