@@ -204,7 +204,7 @@ impl TraceFilter {
     }
 }
 
-/// Returns the time from the first signpost named `first` to the next one named `last`.
+/// Returns the window from the first signpost named `first` to the next one named `last`.
 fn window(
     signposts: &[(u64, &str)],
     first: Option<&WildMatch>,

@@ -102,8 +102,8 @@ impl ChipLabels {
         let offset = offset_within(address, size_bytes, core.vector_address, vector_bytes);
         let Some(offset) = offset else { return unlabelled(range) };
         let first_word = offset % VECTOR_SIZE / 4;
-        // Version 2 of this project's protocol stored its losses there; a run is read from its
-        // first word.
+        // Version 2 of this project's protocol stored its losses at this offset; a run is read from
+        // its first word.
         let is_log = first_word == FIRST_OPTIONAL as u64;
         let content = if is_log { WordsContent::LossLog } else { WordsContent::Vector };
         let lane = self.lane(core, offset / VECTOR_SIZE);

@@ -42,8 +42,8 @@ struct Latest {
 }
 
 impl Latest {
-    /// State before the first record. No launch has this number, so the first record stores its
-    /// own.
+    /// State before the first record. Its launch number is unused, so the first record always
+    /// stores a launch.
     const NONE: Self = Self { time: 0, line: 0, launch: u32::MAX };
 }
 
