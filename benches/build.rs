@@ -1,7 +1,7 @@
-//! Builds the probes whose costs are measured: every probe of the profiler in a function of its
-//! own, in Rust and in C++, with the profiler on and off.
+//! Builds the probes for the cost benches: each probe of the profiler in a separate function.
 //!
-//! They are the benches' own, so that a build of the simulator has nothing to do with them.
+//! Probes are built in Rust and in C++, with the profiler on and off. They belong to the benches,
+//! so that a build of the simulator does not depend on them.
 
 #[path = "../sim/build/cpp.rs"]
 mod cpp;
@@ -38,19 +38,19 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The variant without the profiler, which is the same on both chips.
+/// Returns the variant without the profiler, which is the same on both chips.
 fn switched_off() -> Variant {
     Variant { enabled: false, ..Variant::plain(ARCHITECTURES[0]) }
 }
 
-/// Variants whose probes record, in both languages.
+/// Returns the variants with active probes, in both languages.
 fn recording() -> impl Iterator<Item = Variant> {
     ARCHITECTURES
         .into_iter()
         .flat_map(|arch| [false, true].map(|sums| Variant { sums, ..Variant::plain(arch) }))
 }
 
-/// Links probes in Rust, and the firmware that has no profiler.
+/// Links the Rust probes and the firmware without a profiler.
 fn rust_images(build: &Build) -> Result<Vec<Linked>> {
     let mut images = Vec::new();
     let probes = |variant: &Variant, name| {
@@ -69,7 +69,7 @@ fn rust_images(build: &Build) -> Result<Vec<Linked>> {
     Ok(images)
 }
 
-/// Links probes in C++, if their compiler is there.
+/// Links the C++ probes, if their compiler is installed.
 fn cpp_images(build: &Build) -> Result<Vec<Linked>> {
     let mut images = Vec::new();
     let Some(compiler) = CppCompiler::find(build)? else { return Ok(images) };
@@ -106,7 +106,7 @@ fn link_probes(
     build.link(variant, "brisc", &part, &[input])
 }
 
-/// Returns the list of images as the source of an array.
+/// Formats the list of images as the source of an array.
 fn list(images: &[Linked]) -> Result<String> {
     let mut list = String::from("[\n");
     for Linked { variant, part, processor, path, digest } in images {

@@ -1,7 +1,8 @@
-//! Wall-clock cost of a capture: writing it while a mesh is read, opening it, decoding it.
+//! Wall-clock time of a capture: writing it during reads of a mesh, opening it, decoding it.
 //!
-//! A chip of 64 cores x 5 RISCs; each launch leaves firmware, kernel and 125 zones of its
-//! own. 23 launches are 1.87 million markers (15 MB), 200 are 16.3 million (131 MB).
+//! The chip has 64 cores with 5 RISCs each. Each launch records a firmware zone, a kernel zone and
+//! 125 user zones. 23 launches are 1.87 million markers (15 MB), 200 launches are 16.3 million (131
+//! MB).
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use host_reader::{
@@ -22,7 +23,7 @@ const ZONES: u32 = 125;
 const RUN_WORDS: u32 = 12 + ZONES * 4;
 const REGION: u64 = 0x1000;
 
-/// A program support count whose lanes hold `launch_count` launches.
+/// Returns a program support count at which lanes hold `launches` launches.
 const fn support_count(launches: u32) -> u32 {
     (launches * RUN_WORDS).div_ceil(12) + 1
 }
@@ -32,7 +33,7 @@ fn place(flat_id: u32) -> Noc0Coord {
     Noc0Coord { x: x + 1, y: y + 1 }
 }
 
-/// A chip on which every RISC has pushed a number of launches.
+/// Makes a chip on which every RISC has pushed the given number of launches.
 fn mesh(launches: u32) -> MeshImage {
     let core = |flat_id| launch::tensix(flat_id, place(flat_id));
     let mut chip = DeviceDescription {
@@ -76,7 +77,7 @@ fn options(launches: u32) -> ReadOptions {
     ReadOptions { program_support_count: support_count(launches), ..ReadOptions::default() }
 }
 
-/// Reads a mesh into a capture and returns how many records it gave.
+/// Reads a mesh into a capture and returns the number of records.
 fn capture(mut mesh: MeshImage, launches: u32, path: &Path) -> usize {
     let writer = CaptureWriter::create(path).expect("a path that is free");
     let writer = writer.with_sync(SyncPolicy::Never);

@@ -1,13 +1,14 @@
-//! Wall-clock cost of the cells of streamed lanes, on one thread, beside a copy of the same memory.
+//! Wall-clock time of decoding the cells of streamed lanes, on one thread, next to a memory copy.
 //!
-//! Four million zones of one lane, 32 MiB, of which one in a thousand is too long for its cell, are
+//! The input is four million zones of one lane, 32 MiB; one zone in a thousand is too long for its
+//! cell. The benches are
 //!
-//! - `copy`: copied;
-//! - `look`: told apart and stay where they are, as whoever only passes them on needs them;
-//! - `add_up`: told apart, and their cycles added up by zone;
-//! - `columns`: told apart, with id, start and end of each kept in columns, in the same memory again.
+//! - `copy`: copies the cells;
+//! - `look`: decodes the cells in place, as for a consumer that only forwards them;
+//! - `add_up`: decodes the cells and sums their cycles by zone;
+//! - `columns`: decodes the cells to columns of id, start and end, reusing the same memory.
 //!
-//! Each also asserts what it found. The figures are zones per second.
+//! Each bench also asserts its result. Throughput is in zones per second.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use host_reader::stream::{CellReader, CellWords, Piece, Span, StreamRecord};
@@ -27,7 +28,7 @@ fn roll(dice: &mut u64) -> u64 {
     *dice >> 16
 }
 
-/// Cells of a lane, and the cycles of its zones.
+/// Returns the cells of a lane, and the total cycles of its zones.
 fn lane() -> (Vec<CellWords>, u64) {
     let (mut dice, mut clock, mut cycles) = (0x9E37_79B9_7F4A_7C15, 1_u64 << 36, 0);
     let mut cells = Vec::with_capacity(2 * ZONES);
@@ -56,7 +57,7 @@ fn lane() -> (Vec<CellWords>, u64) {
     (cells, cycles)
 }
 
-/// Shows every zone to a function.
+/// Calls a function for every zone.
 fn each_zone(cells: &[CellWords], mut take: impl FnMut(Span)) {
     let mut reader = CellReader::default();
     for piece in reader.pieces(cells, 0, None) {

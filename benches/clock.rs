@@ -1,4 +1,4 @@
-//! Cost of the corridor fit and of converting cycles to host time.
+//! Time of the corridor fit and of converting cycles to host time.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use host_reader::clock::{
@@ -9,12 +9,12 @@ use std::hint::black_box;
 
 const TILE: Tile = Tile::new(0, 1, 2);
 
-/// 1.25 GHz, legs of 350 and 430 ns with jitter, every tenth ping 9 us late.
+/// Pings at 1.25 GHz; legs take 350 and 430 ns with jitter, every tenth ping is 9 us late.
 fn pings(count: u64) -> Vec<TwoWayPing> {
     (0..count)
         .map(|index| {
             let sent = 1_000_000_000 * index / count;
-            // A multiplicative hash is jitter enough for a cost.
+            // A multiplicative hash is sufficient jitter for a bench.
             let jitter = index.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 57;
             let late = if index % 10 == 3 { 9000 } else { 0 };
             let read = sent + 350 + jitter;

@@ -1,25 +1,27 @@
-//! Wall-clock cost of the decoder, beside two yardsticks in the same run.
+//! Wall-clock time of the decoder, next to two references in the same run.
 //!
-//! One chip's DRAM with sixteen million markers (64 cores of 5 RISCs with full lanes, 143 MB) is
+//! The input is one chip's DRAM with sixteen million markers (64 cores of 5 RISCs with full lanes,
+//! 143 MB). The benches are
 //!
-//! - `copy_and_drop`, `decode_and_drop`: copied, or decoded by [`LaneDecoder`] on one thread,
-//!   lane by lane, so that memory is used again;
-//! - `copy_and_keep_again`, `decode_and_keep_again`: the same with everything kept, in the memory
-//!   of the read before, as [`Reader::recycle`](host_reader::Reader::recycle) gives it back;
-//! - `copy_and_keep`, `decode_and_keep`: the same with everything kept, in fresh memory, where
-//!   the operating system's work on new pages is part of the time;
-//! - `fill_and_keep`: fresh memory of the size of the decoded columns, only written to: what no
-//!   decoder that keeps 12 bytes for each record can go below;
-//! - `decode_pair_statistics`: decoded, paired and summed up by zone, in fresh memory, by the
-//!   engine of `kprof report`: on all processors, and on one for comparison;
-//! - `set_of_records`: decoded one marker at a time into ordered sets of fat records, the way
-//!   upstream's host reader keeps them, in fresh memory, over every sixteenth lane. Each marker's
-//!   name and place are copied out of the table of sources and the record into its set, its core
-//!   is looked up, and the smallest time kept; nothing is paired or summed up.
+//! - `copy_and_drop`, `decode_and_drop`: copy the lanes, or decode them with [`LaneDecoder`] on
+//!   one thread; lane by lane, so that memory is reused;
+//! - `copy_and_keep_again`, `decode_and_keep_again`: keep all results, in the memory of the
+//!   previous read, as [`Reader::recycle`](host_reader::Reader::recycle) returns it;
+//! - `copy_and_keep`, `decode_and_keep`: keep all results, in fresh memory; the time includes the
+//!   operating system's work on new pages;
+//! - `fill_and_keep`: writes fresh memory of the size of the decoded columns. This is the lower
+//!   limit for any decoder that keeps 12 bytes per record;
+//! - `decode_pair_statistics`: decodes, pairs and sums up by zone, in fresh memory, with the
+//!   engine of `kprof report`; on all processors, and on one for comparison;
+//! - `set_of_records`: decodes one marker at a time into ordered sets of large records, in fresh
+//!   memory, as TT-Metal's host reader stores them, for every sixteenth lane. For each marker, the
+//!   bench copies name and source location from the table of sources, inserts the record into its
+//!   set, looks up the core, and keeps the smallest time. It neither pairs nor sums up.
 //!
-//! Each also asserts what it found. The figures to compare are bytes per second, of two lines
-//! that treat memory alike; `decode_pair_statistics` and `set_of_records` both begin with none. Where the operating system gives large pages to those who ask,
-//! `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` shows how much of a line is small pages.
+//! Each bench also asserts its result. Compare the bytes per second of benches that use memory in
+//! the same way; `decode_pair_statistics` and `set_of_records` both start without memory. If the
+//! operating system gives large pages on request, `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` shows the
+//! cost of small pages.
 
 use criterion::{
     BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main,
@@ -43,10 +45,10 @@ use wire::{CoreKind, Cycles, Header, PacketKind, RunHeader, ZoneId, generation, 
 
 const CORE_COUNT: u16 = 64;
 const LANE_WORDS: usize = 112_000;
-/// The sets take so long and so much memory that they see this part of the lanes.
+/// Share of the lanes for the sets, which take a lot of time and memory: one in this many.
 const NAIVE_SHARE: usize = 16;
 
-/// A lane's words and what they hold.
+/// Words of a lane, and the number of records in them.
 struct Lane {
     context: LaneContext,
     words: Vec<u32>,
@@ -54,7 +56,7 @@ struct Lane {
     data_count: usize,
 }
 
-/// How many of a hundred records are data; the others are zones.
+/// Percentage of records that are data; the others are zones.
 #[derive(Clone, Copy)]
 struct Mix {
     name: &'static str,
@@ -87,7 +89,7 @@ fn image(mix: Mix) -> Vec<Lane> {
     lanes
 }
 
-/// Runs of 8 to 60 zones until the lane is full.
+/// Fills a lane with runs of 8 to 60 zones.
 fn filled_lane(context: LaneContext, mix: Mix, dice: &mut u64) -> Lane {
     let words = Vec::with_capacity(LANE_WORDS);
     let mut lane = Lane { context, words, record_count: 0, data_count: 0 };
@@ -163,7 +165,7 @@ fn decode_into(lane: &Lane, memory: Columns) -> DecodedLane {
     decoder.finish().0
 }
 
-/// Zones that statistics are made of, as a report makes them, and what it keeps.
+/// Returns the number of zones in a report's statistics, and the readout that the report keeps.
 fn zones_in_statistics(lanes: &[Lane]) -> (u64, Readout) {
     let chip = ChipSummary {
         chip_id: 0,
@@ -185,7 +187,7 @@ fn zones_in_statistics(lanes: &[Lane]) -> (u64, Readout) {
     (statistics.iter().map(|zone| zone.cycles.count).sum(), readout)
 }
 
-/// A record with everything in it, as upstream's reader keeps for each marker.
+/// A record with all fields that TT-Metal's reader stores for each marker.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct FatRecord {
     timestamp: u64,
@@ -203,7 +205,7 @@ struct FatRecord {
     keywords: [bool; 17],
 }
 
-/// Source of a marker's id: name, file, line, and which keywords the name has.
+/// Source of a marker's id: name, file, line, and the keywords in the name.
 #[derive(Clone, Default)]
 struct Source {
     name: String,
@@ -224,7 +226,7 @@ fn sources() -> Sources {
     (0..=u16::MAX).filter(|id| *id < 300 || *id == 0xFC0D).map(source).collect()
 }
 
-/// State of the naive reader, which it fills lane by lane.
+/// State of the naive reader, filled lane by lane.
 #[derive(Default)]
 struct NaiveReader {
     sets: Vec<BTreeSet<FatRecord>>,
@@ -233,7 +235,7 @@ struct NaiveReader {
 }
 
 impl NaiveReader {
-    /// Walks a lane pair by pair and inserts a record for each marker.
+    /// Iterates over the markers of a lane and inserts a record for each.
     fn read(&mut self, lane: &Lane, sources: &Sources) {
         self.sets.push(BTreeSet::new());
         let mut program = 0;
@@ -254,7 +256,7 @@ impl NaiveReader {
         }
     }
 
-    /// Copies the record into its set and sees to what is kept for each core.
+    /// Copies the record into its set and updates the data of its core.
     fn insert(&mut self, record: FatRecord) {
         if let Some(set) = self.sets.last_mut() {
             set.insert(black_box(&record).clone());
@@ -313,7 +315,7 @@ fn record_count(lanes: &[Lane]) -> usize {
     lanes.iter().map(|lane| lane.record_count).sum()
 }
 
-/// That everything was decoded.
+/// Asserts that everything was decoded.
 fn check(decoded: &[DecodedLane], lanes: &[Lane]) {
     let records: usize = decoded.iter().map(|decoded| decoded.lane.record_count()).sum();
     let data: usize = decoded.iter().map(|decoded| decoded.lane.data.len()).sum();
@@ -414,7 +416,7 @@ fn bench_statistics(group: &mut Group<'_>, lanes: &[Lane]) {
     }
 }
 
-/// So many threads; 0 for one on each processor.
+/// Makes a pool of `count` threads; 0 means one per processor.
 fn threads(count: usize) -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(count).build().expect("threads")
 }

@@ -1,4 +1,4 @@
-//! Wall-clock cost of an explanation of an ops CSV of 100,000 rows, as `kprof explain` reads it.
+//! Wall-clock time of explaining an ops CSV of 100,000 rows, as `kprof explain` reads it.
 
 use captures::capture_path;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -10,10 +10,10 @@ use std::{fmt::Write, hint::black_box};
 
 const ROWS: u64 = 100_000;
 
-/// A real model with 660 ops in two iterations, of 1,470 bytes a row.
+/// A real model with 660 ops in two iterations; a row has 1,470 bytes.
 const MODEL: &str = "tt-perf-report/bh_64_clip_encoder_1.csv";
 
-/// The rows of a model again and again, with growing ids and host times.
+/// Repeats the rows of a model, with increasing ids and host times.
 fn repeated(model: &str) -> String {
     let mut lines = model.lines();
     let titles = lines.next().expect("a line of titles");

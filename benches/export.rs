@@ -1,5 +1,7 @@
-//! Wall-clock cost of traces for viewers: the model that all share, then each format, from the
-//! text of a log of 1.87 million lines to the last byte.
+//! Wall-clock time of exports for trace viewers: their common model, then each format.
+//!
+//! Each measurement starts from the text of a log of 1.87 million lines and ends with the last byte
+//! of the export.
 
 mod generated_log;
 mod peak_memory;
@@ -27,7 +29,7 @@ fn read_recording(log: &[u8]) -> Recording {
     Recording::of_readout(read_device_log(log, "generated").expect("a log of our own"))
 }
 
-/// Counts what is written.
+/// Counts the bytes written.
 struct Counter(u64);
 
 impl Write for Counter {
@@ -47,7 +49,7 @@ fn written_bytes(trace: &Trace<'_>, format: ExportFormat) -> u64 {
     out.0
 }
 
-/// Writes a dataset to a folder of its own.
+/// Writes a dataset to a temporary folder; returns the number of rows.
 fn written_rows(trace: &Trace<'_>) -> u64 {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let [run, file] = ["run", "generated"].map(str::to_owned);

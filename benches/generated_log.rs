@@ -1,4 +1,4 @@
-//! Device logs of 1.87 million lines: few launches of many zones, or many of few.
+//! Device logs of 1.87 million lines: few launches with many zones, or many with few.
 
 use host_reader::{
     lane::{Lane, LaneId, RecordHead, ZoneIndex},
@@ -12,26 +12,26 @@ use wire::{PacketKind, Risc, RunHostId};
 const CORES: u16 = 64;
 const RISCS: usize = 5;
 
-/// How the lines of a log come about.
+/// Size of a generated log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogSize {
     pub(crate) launches: u32,
-    /// Besides the kernel and its firmware.
+    /// Zones in addition to those of the kernel and its firmware.
     pub(crate) zones_per_launch: u64,
 }
 
 impl LogSize {
-    /// As many zones as upstream's buffers hold of a launch.
+    /// Log with as many zones per launch as fit into TT-Metal's buffers.
     pub(crate) const FEW_LAUNCHES: Self = Self { launches: 23, zones_per_launch: 125 };
 
-    /// Lines that are records.
+    /// Returns the number of lines that are records.
     pub(crate) fn line_count(self) -> u64 {
         let lanes = u64::from(CORES) * RISCS as u64;
         lanes * u64::from(self.launches) * (self.zones_per_launch + 2) * 2
     }
 }
 
-/// The zones of one RISC: firmware, kernel, and five of a user.
+/// The zones of one RISC: firmware, kernel, and five user zones.
 struct RiscZones {
     risc: Risc,
     indices: Vec<ZoneIndex>,
@@ -92,7 +92,7 @@ pub(crate) fn generated_readout(size: LogSize) -> Readout {
     Readout { devices: vec![device], zones, ..Readout::default() }
 }
 
-/// The log of this size as text.
+/// Formats a readout of this size as the text of a log.
 pub(crate) fn written(readout: &Readout, size: LogSize) -> Vec<u8> {
     let mut text = Vec::new();
     let report = write_device_log(readout, &mut text).expect("a vector takes all bytes");

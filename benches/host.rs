@@ -1,5 +1,7 @@
-//! Wall-clock cost of the host's own events: some tens of nanoseconds each, two thirds of them
-//! for reading the clock, and next to nothing without a recorder.
+//! Wall-clock time of the host's own events.
+//!
+//! An event takes some tens of nanoseconds, two thirds of it for reading the clock, and almost
+//! nothing without a recorder.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use host_reader::{
@@ -11,7 +13,7 @@ use tracing_subscriber::layer::SubscriberExt;
 
 static WORK: HostSource = HostSource::new("Work", "benches", "host.rs", 1);
 
-/// Records `event` over and over; what was recorded is taken out before it grows too long.
+/// Records `event` repeatedly; the recorder is emptied before it becomes too large.
 fn record(criterion: &mut Criterion, name: &str, event: impl Fn(&HostRecorder)) {
     record_into(criterion, name, &HostRecorder::default(), event);
 }
@@ -34,7 +36,7 @@ fn record_into(
     });
 }
 
-/// Spans of `tracing` that become zones; most of it is what `tracing` itself takes.
+/// Measures spans of `tracing` that become zones; `tracing` itself takes most of the time.
 fn tracing_spans(criterion: &mut Criterion) {
     let recorder = HostRecorder::default();
     let subscriber = tracing_subscriber::registry().with(HostLayer::new(recorder.clone()));

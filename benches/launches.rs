@@ -1,4 +1,4 @@
-//! How many launches the simulator carries out per second.
+//! Number of launches that the simulator runs per second.
 //!
 //! An element is one RISC in one launch: firmware zone, kernel zone, kernel and push.
 
@@ -16,7 +16,7 @@ use std::hint::black_box;
 const OPS: u32 = 20;
 const RISC_LAUNCHES: u64 = 64 * 5 * OPS as u64;
 
-/// A mesh with its profiler on, and a workload that waits to be carried out.
+/// Makes a mesh with the profiler on and a workload that is ready to run.
 fn prepared(workload: &str) -> SimulatedMesh {
     let config = MeshConfig::wormhole(1);
     let mut mesh = SimulatedMesh::new(&config).expect("a common chip");

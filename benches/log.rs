@@ -1,4 +1,4 @@
-//! Wall-clock cost of a device log: reading it, pairing it, reporting it, writing it.
+//! Wall-clock time of a device log: reading, pairing, reporting, writing.
 
 mod generated_log;
 
@@ -23,12 +23,12 @@ fn report(readout: &Readout) -> Report {
     Report::new(readout)
 }
 
-/// Figures of a log, computed as `kprof report` does.
+/// Computes the figures of a log as `kprof report` does.
 fn report_of_text(text: &[u8]) -> Report {
     report_of_log(PackedLog::read(text, "generated").expect("a log of the same crate")).1
 }
 
-/// The figures that the generated log must give, whatever the speed.
+/// Asserts the figures of the generated log.
 fn check(report: &Report) {
     assert_eq!(report.summary.kept.zones, SIZE.line_count() / 2);
     assert!(report.summary.is_clean());

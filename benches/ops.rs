@@ -1,5 +1,6 @@
-//! Wall-clock cost of an ops report, from a folder of logs with 1.87 million lines: few
-//! launches of many zones, and many launches of few.
+//! Wall-clock time of an ops report from a folder of logs with 1.87 million lines.
+//!
+//! One log has few launches with many zones, the other has many launches with few zones.
 
 mod generated_log;
 mod peak_memory;
@@ -11,10 +12,10 @@ use peak_memory::assert_memory_is_bounded;
 use std::{fmt::Write, hint::black_box, path::Path};
 use wire::RunHostId;
 
-/// As many lines, of kernels and their firmware alone.
+/// The same number of lines, but zones of kernels and firmware only.
 const MANY_LAUNCHES: LogSize = LogSize { launches: 1460, zones_per_launch: 0 };
 
-/// An op of the host for every launch of the log.
+/// Writes a folder of logs with one op of the host for every launch.
 fn write_folder(logs: &Path, size: LogSize) {
     let log = written(&generated_readout(size), size);
     std::fs::write(logs.join("profile_log_device.csv"), log).expect("the folder is there");
@@ -46,7 +47,7 @@ fn describe(id: u32, program: u32) -> String {
     )
 }
 
-/// Everything that is written, to the last byte.
+/// Returns the total size of all files that the report writes.
 fn written_bytes(report: &OpsReport) -> usize {
     let others = [&report.per_core_csv, &report.device_perf_csv].map(|csv| csv.as_deref());
     report.ops_csv.len() + others.iter().flatten().map(|csv| csv.len()).sum::<usize>()

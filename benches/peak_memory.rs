@@ -1,6 +1,6 @@
-//! The most memory that a bench has held.
+//! Peak memory of a bench.
 
-/// Fails if all that was alive at one time, a log's text included, took a gibibyte.
+/// Fails if the peak memory of the process, including a log's text, reached 1 GiB.
 pub(crate) fn assert_memory_is_bounded() {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return };
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

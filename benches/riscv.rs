@@ -1,8 +1,8 @@
-//! Instructions per second of the RV32IM interpreter, one thread, with and without timing.
+//! Instructions per second of the RV32IM interpreter on one thread, with and without timing.
 //!
-//! The program does what instrumented kernels do: in each round two markers (clock loads, cursor
-//! in private RAM, two words to L1 each) around a body of arithmetic, branches and private data.
-//! Throughput is reported per instruction executed.
+//! The program resembles an instrumented kernel. Each round has two markers (clock loads, cursor in
+//! private RAM, two words to L1 each) around a body of arithmetic, branches and private data.
+//! Throughput is reported per executed instruction.
 
 #[path = "../sim/tests/unit/asm.rs"]
 mod asm;
@@ -19,11 +19,11 @@ use tile::{Registers, Tile};
 
 const CLOCK_LOW: u32 = 0xFFB1_21F0;
 const CLOCK_HIGH: u32 = 0xFFB1_21F4;
-/// Where the marker buffer starts in L1.
+/// L1 address of the marker buffer.
 const BUFFER: u32 = 0x1_0000;
 const ROUND_COUNT: u32 = 100_000;
 
-/// The wall clock, and nothing else.
+/// Registers with only the wall clock.
 struct WallClock;
 
 impl Registers for WallClock {
@@ -39,7 +39,7 @@ impl Registers for WallClock {
     }
 }
 
-/// Two clock loads, a cursor in private RAM that wraps after 1 KiB, two words to L1.
+/// Code of a marker: two clock loads, a cursor in private RAM (wraps after 1 KiB), two words to L1.
 fn marker(id: u32) -> [u32; 12] {
     [
         asm::lw(A0, T0, 0),
@@ -57,7 +57,7 @@ fn marker(id: u32) -> [u32; 12] {
     ]
 }
 
-/// Eight rounds of arithmetic over private data, one branch of which alternates.
+/// Code of the body: eight rounds of arithmetic on private data, with one alternating branch.
 fn body() -> Vec<u32> {
     vec![
         asm::addi(T1, ZERO, 8),

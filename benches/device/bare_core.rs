@@ -1,5 +1,6 @@
-//! One RISC without firmware: memory, a clock, and a NoC that acknowledges at once, so that none
-//! of its registers ever says that something is under way.
+//! One RISC without firmware: memory, a clock, and a NoC that acknowledges at once.
+//!
+//! The registers of the NoC therefore never report a transfer in progress.
 
 use sim::{
     arch::Arch,
@@ -31,7 +32,7 @@ pub(crate) struct BareCore {
     image: &'static Image,
 }
 
-/// A NoC and a clock; any other register keeps what is stored in it.
+/// Registers of a NoC and a clock; other registers keep the value stored in them.
 struct NocRegisters {
     command_offset: u32,
     values: BTreeMap<u32, u32>,
@@ -39,7 +40,7 @@ struct NocRegisters {
 }
 
 impl BareCore {
-    /// A core with a DRAM lane and the probes' code.
+    /// Makes a core with a DRAM lane and the probes' code.
     pub(crate) fn new(arch: Arch, image: &'static Image) -> Self {
         let (pipeline, command_offset) = match arch {
             Arch::WormholeB0 => (sim::riscv::Arch::Wormhole, 0x28),
@@ -80,27 +81,27 @@ impl BareCore {
         self.image.symbol(symbol).unwrap_or_else(|| panic!("no symbol {symbol}")).address
     }
 
-    /// Writes a word of the control vector, as the host would.
+    /// Writes a word of the control vector, as the host does.
     pub(crate) fn set_control(&mut self, index: usize, value: u32) {
         let control = self.address_of("__kprof_control");
         self.tile.set_word(control + 4 * u32::try_from(index).expect("small"), value);
     }
 
-    /// Publishes a number of words for each subordinate.
+    /// Publishes the given number of words for each subordinate RISC.
     pub(crate) fn publish_others(&mut self, word_count: u32) {
         for risc in 1..5 {
             self.set_control(ControlLayout::WORDS64.device_end + risc, word_count);
         }
     }
 
-    /// A word of the control vector.
+    /// Returns a word of the control vector.
     pub(crate) fn control(&self, index: usize) -> u32 {
         let at = self.address_of("__kprof_control") as usize + 4 * index;
         let bytes = &self.tile.l1[at..at + 4];
         u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
     }
 
-    /// Calls a function and returns the bytes of stack that it touched.
+    /// Calls a function and returns the number of stack bytes that it touched.
     pub(crate) fn stack_bytes(&mut self, function: &str, arg: u32) -> u32 {
         let stack = usize::try_from(STACK_LIMIT - LOCAL_RAM_BASE).expect("fits");
         self.tile.local[stack..].fill(UNTOUCHED);
@@ -109,7 +110,7 @@ impl BareCore {
         STACK_TOP - STACK_LIMIT - u32::try_from(untouched.count()).expect("fits")
     }
 
-    /// Calls a function and returns what it took.
+    /// Calls a function and returns its cost.
     pub(crate) fn call(&mut self, function: &str, arg: u32) -> Cost {
         let before = self.hart.counters();
         self.hart.set_pc(self.address_of(function));
@@ -126,7 +127,7 @@ impl BareCore {
         }
     }
 
-    /// The words that were written to DRAM, in the order of the writes.
+    /// Returns the words written to DRAM, in the order of the writes.
     pub(crate) fn pushed(&self) -> &[u32] {
         &self.tile.registers.pushed
     }
@@ -143,7 +144,7 @@ impl Tile<NocRegisters> {
 }
 
 impl NocRegisters {
-    /// Keeps what the NoC would write: as many bytes of L1 as its registers say.
+    /// Stores the words that the NoC would write: the range of L1 set in its registers.
     fn push(&mut self, l1: &[u8]) {
         let [start, length] = [TARG_ADDR_LO, AT_LEN_BE]
             .map(|register| self.values.get(&(NOC_0 + register)).copied().unwrap_or(0) as usize);
@@ -172,14 +173,14 @@ impl Registers for NocRegisters {
     }
 }
 
-/// Where a call returns to.
+/// Return address of a call.
 const RETURN: u32 = 0x10;
 const EBREAK: u32 = 0x0010_0073;
 const STACK_LIMIT: u32 = LOCAL_RAM_BASE + 0x800;
 const STACK_TOP: u32 = LOCAL_RAM_BASE + 0x1000;
 const UNTOUCHED: u8 = 0xA5;
 const NOC_0: u32 = 0xFFB2_0000;
-/// Counter of the acknowledged writes that were sent.
+/// Counter of sent writes with acknowledgement.
 const WRITES_SENT: u32 = 0x228;
 const TARG_ADDR_LO: u32 = 0x00;
 const AT_LEN_BE: u32 = 0x20;

@@ -3,10 +3,10 @@
 use crate::bare_core::BareCore;
 use sim::{arch::Arch, machine::images::Image};
 
-/// Passes of the short and of the long loop whose difference is measured.
+/// Passes of the short and the long loop; their difference is measured.
 const PASSES: [u32; 2] = [8, 24];
 
-/// Instructions and cycles of one pass, without the loop.
+/// Returns instructions and cycles of one pass, without the loop itself.
 pub(crate) fn per_pass(arch: Arch, image: &'static Image, probe: &str) -> (f64, f64) {
     let slope = |name: &str| {
         let [short, long] = PASSES.map(|passes| {

@@ -1,7 +1,7 @@
-//! The same for the probes of `kernel_profiler.hpp`, as Debian's gcc compiles them.
+//! Cost of the probes of `kernel_profiler.hpp`, compiled with Debian's gcc.
 //!
-//! gcc is not pinned as rustc is: with another version than that of the committed figures
-//! only the bars are held.
+//! Unlike rustc, gcc is not pinned. If its version differs from that of the committed figures, only
+//! the limits are checked.
 
 use crate::{bare_core::BareCore, compare, cost, listing, probes};
 use sim::{
@@ -15,14 +15,14 @@ use wire::{
     marker,
 };
 
-/// The version of gcc that the committed figures are of.
+/// Version of gcc for the committed figures.
 const COMMITTED_VERSION: &str = "12.2.0";
 
 /// Probes that are measured in a loop.
 const PROBES: [&str; 8] =
     ["zone", "zone_if", "data", "data_16b", "event", "noc_event", "sum", "kernel_zone"];
 
-/// Returns true if there is a compiler for C++; in CI there must be.
+/// Returns true if a C++ compiler is installed; asserts this in CI.
 fn is_there() -> bool {
     if cpp_compiler_version().is_none() {
         assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "there is no compiler for C++");
@@ -41,7 +41,7 @@ fn disabled() -> &'static Image {
     probes::find(Arch::WormholeB0, false, false, "cpp_probes")
 }
 
-/// Bytes of a zone's call site, without what it measures.
+/// Returns the bytes of a zone's call site, without the measured code.
 fn zone_site_bytes(part: &str) -> u32 {
     const MEASURED_BYTES: u32 = 4;
     let image = image(Arch::WormholeB0, part);
@@ -49,8 +49,9 @@ fn zone_site_bytes(part: &str) -> u32 {
     (size("zone_sites_8") - size("zone_sites_1")).div_ceil(7) - MEASURED_BYTES
 }
 
-/// Returns the largest stack of a loop, in bytes, with a full buffer; the end of the launch is not
-/// included.
+/// Returns the largest stack of a loop, in bytes, with a full buffer.
+///
+/// The end of the launch is not included.
 fn deepest_stack(arch: Arch) -> u32 {
     let mut core = BareCore::new(arch, image(arch, "cpp_probes"));
     // A NoC event pushes when the buffer is full.
@@ -102,7 +103,7 @@ fn the_hot_path_in_cpp_keeps_its_promises() {
         assert!(cycles <= 21.0, "{cycles}");
         assert!(deepest_stack(arch) <= 96);
     }
-    // In tt-metal, where addresses are constants, 128.
+    // In tt-metal, where addresses are constants, the limit is 128.
     assert!(zone_site_bytes("cpp_probes") <= 136);
     assert!(zone_site_bytes("cpp_probes_small") <= 136);
 }
@@ -120,8 +121,9 @@ fn a_disabled_probe_in_cpp_leaves_no_byte() {
     assert!(disabled().zones.is_empty());
 }
 
-/// Where each record starts and what it is; a run's ids, guaranteed places that are empty and
-/// padding aside.
+/// Returns the index and the kind of each record.
+///
+/// Omits a run's ids, empty guaranteed slots and padding.
 fn records(words: &[u32]) -> Vec<(usize, PacketKind)> {
     let mut found = Vec::new();
     let mut index = 0;
@@ -135,7 +137,7 @@ fn records(words: &[u32]) -> Vec<(usize, PacketKind)> {
     found
 }
 
-/// Words with what the clock has written set to zero.
+/// Returns the words with all times set to zero.
 fn without_clock(words: &[u32]) -> Vec<u32> {
     let mut timeless = words.to_vec();
     for (index, _) in records(words) {
@@ -145,13 +147,13 @@ fn without_clock(words: &[u32]) -> Vec<u32> {
     timeless
 }
 
-/// Returns the losses of BRISC for want of room in L1, and its runs that DRAM has refused.
+/// Returns BRISC's losses due to a full L1, and its runs refused for lack of DRAM.
 fn losses(core: &BareCore) -> [u32; 4] {
     [ext::LOST_ZONES, ext::LOST_DATA, ext::LOST_EVENTS, ext::REFUSED_RUNS]
         .map(|word| core.control(word))
 }
 
-/// A core on which a launch has run a probe a number of times.
+/// Makes a core on which a launch has run a probe the given number of times.
 fn core_after(arch: Arch, part: &str, probe: &str, passes: u32) -> BareCore {
     let mut core = BareCore::new(arch, image(arch, part));
     core.call("open_main", 0);
@@ -160,10 +162,10 @@ fn core_after(arch: Arch, part: &str, probe: &str, passes: u32) -> BareCore {
     core
 }
 
-/// Passes of the launch's loop, 14 words each, that a ring of 500 words takes whole.
+/// Maximum passes of the launch's loop, 14 words each, that fit into a ring of 500 words.
 const WHOLE_PASSES: u32 = 35;
 
-/// The main zone, the kernel's zone and the push, which in a kernel are the firmware's.
+/// Checks the main zone, the kernel's zone and the push, which the firmware does for real kernels.
 #[test]
 fn a_whole_launch_in_cpp_pushes_the_same_words() {
     if !is_there() {
@@ -181,7 +183,8 @@ fn a_whole_launch_in_cpp_pushes_the_same_words() {
                 let (rust, cpp) = (pushed("probes"), pushed(part));
                 assert!(rust.len() > 2 * 12 && rust[3] == 0x400 + passes, "{rust:x?}");
                 if passes > WHOLE_PASSES {
-                    // Rust keeps room for totals of sums, which C++ takes where a sum is used.
+                    // Rust reserves space for totals of sums; C++ takes the space when a sum is
+                    // used.
                     let words = 12 + 14 * WHOLE_PASSES as usize;
                     assert_eq!(rust[..words], cpp[..words], "{arch} {part} {passes}");
                     assert!(cpp.len() >= rust.len(), "{arch} {part} {passes}");
@@ -193,7 +196,7 @@ fn a_whole_launch_in_cpp_pushes_the_same_words() {
     }
 }
 
-/// A dispatch kernel pushes when nearly full, so that it loses nothing.
+/// A dispatch kernel pushes when its buffer is nearly full, so that it loses nothing.
 #[test]
 fn a_dispatch_kernel_in_cpp_pushes_and_loses_nothing() {
     if !is_there() {
@@ -222,16 +225,17 @@ fn a_zone_in_cpp_heeds_its_condition() {
     for part in ["cpp_probes", "cpp_probes_small"] {
         let core = core_after(Arch::WormholeB0, part, "zone_if", 10);
         let kinds = records(core.pushed()).into_iter().map(|(_, kind)| kind);
-        // The probe's loop asks for it in every second pass.
+        // The condition in the probe's loop is true in every second pass.
         let expected = [PacketKind::ZoneStart, PacketKind::ZoneEnd].repeat(5);
         assert_eq!(kinds.collect::<Vec<_>>(), expected, "{part}");
         assert_eq!(losses(&core), [0; 4]);
     }
 }
 
-/// The first five as captures of a Wormhole and a Blackhole have them, with what the NoC trace
-/// beside each capture says of it: a read of 4096 bytes from column 0, row 11 over NoC 0, a
-/// write, and so on. The last is packed by hand.
+/// Five events from captures of a Wormhole and a Blackhole, and one packed by hand.
+///
+/// The NoC trace next to each capture confirms the five: a read of 4096 bytes from column 0, row 11
+/// over NoC 0, a write, and so on.
 const NOC_EVENTS: [u64; 6] = [
     0x0080_F100_000B_0001,
     0x0080_1200_0000_090B,
@@ -241,11 +245,13 @@ const NOC_EVENTS: [u64; 6] = [
     0x1100_4109_0802_010F,
 ];
 
-/// Events among them that are recorded without being asked for: transfers, no waits.
+/// The events that are recorded by default: transfers, but no waits.
 const TRANSFERS: [u64; 4] = [NOC_EVENTS[0], NOC_EVENTS[1], NOC_EVENTS[4], NOC_EVENTS[5]];
 
-/// By hand from `event_metadata.hpp`: a packet to (18,25), its route on a mesh, an increment of the
-/// semaphores of (1,2) to (4,5), its route on a line, two targets of a scattered write.
+/// Fabric events, packed by hand according to `event_metadata.hpp`.
+///
+/// They are a packet to (18,25), its route on a mesh, an increment of the semaphores of (1,2) to
+/// (4,5), its route on a line, and two targets of a scattered write.
 const FABRIC_EVENTS: [[u8; 8]; 6] = [
     [33, 18, 25, 0xFF, 0xFF, 0x21, 0, 0],
     [41, 0, 0, 0, 0, 0, 0, 0],
@@ -255,7 +261,7 @@ const FABRIC_EVENTS: [[u8; 8]; 6] = [
     [39, 3, 4, 0, 0, 0, 2, 0x12],
 ];
 
-/// The 64 bits of each NoC event that a core has pushed.
+/// Returns the 64 bits of each NoC event that a core has pushed.
 fn noc_events(core: &BareCore) -> Vec<u64> {
     let pushed = core.pushed();
     let events = records(pushed).into_iter().filter(|&(at, kind)| {
@@ -283,8 +289,10 @@ fn noc_events_in_cpp_are_those_of_captures_and_none_is_lost() {
     }
 }
 
-/// By hand from `event_metadata.hpp`: what the probe's events say, their addresses, and from bit 52
-/// on no counter. The second write's own address keeps its low 24 bits.
+/// The probe's events and their addresses, packed by hand according to `event_metadata.hpp`.
+///
+/// Bits 52 and above, which hold a counter, are zero here. The second write's local address keeps
+/// only its low 24 bits.
 const WITH_ADDRESSES: [[u64; 2]; 5] = [
     [0x0080_F100_000B_0001, (0x12345 >> 2 | 1 << 22) << 26 | (0x1003 >> 2 | 3 << 22)],
     [0x1002_1200_0000_090B, (0xDC_BA98 >> 2) << 26 | (0x10_0FE1 >> 2 | 1 << 22)],
@@ -293,7 +301,7 @@ const WITH_ADDRESSES: [[u64; 2]; 5] = [
     [0x0000_F100_00FF_FF19, 0],
 ];
 
-/// Both values of each record of 16 bytes under the id of NoC events.
+/// Returns both values of each 16-byte record with the id of NoC events.
 fn wide_noc_events(core: &BareCore) -> Vec<[u64; 2]> {
     let pushed = core.pushed();
     let events = records(pushed).into_iter().filter(|&(at, kind)| {
@@ -314,7 +322,7 @@ fn noc_events_in_cpp_have_their_addresses_and_none_is_lost() {
         let counters: Vec<_> = events.iter().map(|event| event[1] >> 52).collect();
         let timeless = events.iter().map(|[event, trailer]| [*event, trailer & ((1 << 52) - 1)]);
         assert_eq!(timeless.collect::<Vec<_>>(), WITH_ADDRESSES.repeat(100), "{arch}");
-        // Nothing is sent but pushes, which are no reads, and no posted writes.
+        // Only pushes are sent; they are neither reads nor posted writes.
         let of = |index: usize| counters.iter().skip(index).step_by(5).copied();
         assert!(of(0).chain(of(1)).chain(of(2)).chain(of(4)).all(|count| count == 0), "{arch}");
         assert!(of(3).is_sorted() && of(3).last() > Some(3), "{arch}: {counters:?}");
@@ -327,7 +335,7 @@ fn locks_in_cpp_are_recorded_where_they_are_asked_for() {
     if !is_there() {
         return;
     }
-    // By hand from `noc_debugging_metadata.hpp`.
+    // Packed by hand according to `noc_debugging_metadata.hpp`.
     let locks = [0x0000_0800_0200_0000, 0x00FF_FFFF_FFFF_FF03, 7];
     for arch in Arch::ALL {
         for (part, expected) in
@@ -355,7 +363,7 @@ fn headers_of_fabric_packets_are_counted_as_lost() {
     assert_eq!(losses(&core), [0, 3, 0, 0]);
 }
 
-/// Whatever the ring is filled to, what is kept and what is counted as lost add up to what was emitted.
+/// At every fill level of the ring, kept and lost records add up to the emitted records.
 #[test]
 fn kept_and_lost_add_up_in_cpp() {
     if !is_there() {
@@ -380,7 +388,7 @@ fn kept_and_lost_add_up_in_cpp() {
                     events,
                     "{arch} {part}"
                 );
-                // A total that finds no room counts as a zone.
+                // A total that does not fit counts as a lost zone.
                 let lost_totals = u32::from(kept(PacketKind::ZoneTotal) == 0);
                 let zones = zones - lost_totals;
                 assert_eq!(sum_of(PacketKind::ZoneStart, zones), 3, "{arch} {part} {events}");
@@ -393,7 +401,7 @@ fn kept_and_lost_add_up_in_cpp() {
     }
 }
 
-/// Without lanes, DRAM has refused the run: all of its markers, padding aside.
+/// Without lanes, the run is refused for lack of DRAM: all of its markers except padding.
 #[test]
 fn a_core_without_lanes_refuses_all_in_cpp() {
     if !is_there() {
@@ -406,7 +414,7 @@ fn a_core_without_lanes_refuses_all_in_cpp() {
         core.call("event", 3);
         core.call("finish", 0);
         assert_eq!(core.pushed(), [0; 0]);
-        // Four fixed slots and three events.
+        // Refused markers: four fixed slots and three events.
         let refused = [ext::REFUSED_RUNS, ext::REFUSED_MARKERS].map(|word| core.control(word));
         assert_eq!((refused, core.control(ControlLayout::WORDS64.run_counter)), ([1, 7], 1));
     }

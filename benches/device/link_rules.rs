@@ -1,4 +1,4 @@
-//! The rules for what is linked into a kernel, held against the probes that `build.rs` has made.
+//! Rules for objects that are linked into a kernel, checked with the probes built by `build.rs`.
 
 #[path = "../../sim/tests/unit/object_rules.rs"]
 mod object_rules;
@@ -9,13 +9,13 @@ use object_rules::{broken_rules, calls_elsewhere, is_loaded};
 use sim::arch::Arch;
 use std::{fs, path::Path};
 
-/// Folder of the build script.
+/// Output folder of the build script.
 const OUT: &str = env!("OUT_DIR");
 
 /// An object that breaks every rule.
 const BAD: &str = "bad.o";
 
-/// Objects of the probes in C++: four kinds in four variants, and two without the profiler.
+/// Number of C++ probe objects: four kinds in four variants, and two without the profiler.
 const CPP_OBJECTS: usize = 4 * 4 + 2;
 
 #[test]
@@ -26,11 +26,11 @@ fn objects_of_probes_keep_the_rules() {
     let found = broken_rules(OUT, |name| name != BAD);
     assert_eq!(found.broken, [""; 0]);
     let in_cpp = if cfg!(cpp_code) { CPP_OBJECTS } else { 0 };
-    // Probes of six variants, each with the runtime's own objects.
+    // Probes of six variants, each with the objects of the runtime.
     assert!(found.object_count >= 6 + in_cpp, "{}", found.object_count);
 }
 
-/// Without records of waits, a wait is the loop that polls, whether the profiler is on or off.
+/// If waits are not recorded, a wait is only its polling loop, with the profiler on or off.
 #[test]
 fn a_wait_that_nobody_records_is_the_loop_alone() {
     if !probes::are_there() {
@@ -44,8 +44,9 @@ fn a_wait_that_nobody_records_is_the_loop_alone() {
     }
 }
 
-/// Lists what the linker reads of an object: bytes and relocations by section, symbols with
-/// sizes.
+/// Lists the parts of an object that the linker reads.
+///
+/// These are bytes and relocations by section, and symbols with sizes.
 fn contents(path: &Path) -> Vec<String> {
     let bytes = fs::read(path).unwrap();
     let file = File::parse(&*bytes).unwrap();
@@ -90,8 +91,9 @@ fn an_object_that_breaks_every_rule_is_found_out() {
     }
 }
 
-/// The header needs nothing on the link line, and a call into the firmware would break: the loader
-/// moves a kernel, but not the distance of the call.
+/// The header needs nothing on the link line, and must not call into the firmware.
+///
+/// The loader moves a kernel but does not adjust the distance of such a call.
 #[test]
 fn what_includes_the_header_calls_nothing_elsewhere() {
     if !cfg!(cpp_code) {

@@ -1,11 +1,11 @@
-//! Assembly listings of functions, to read and to compare.
+//! Assembly listings of functions, for reading and comparison.
 //!
 //! Addresses are relative to the function, so that a listing changes only with its code.
 
 use sim::machine::images::Image;
 use std::fmt::Write as _;
 
-/// The instruction words of a function.
+/// Returns the instruction words of a function.
 pub(crate) fn words(image: &Image, function: &str) -> Vec<u32> {
     let symbol = image.symbol(function).unwrap_or_else(|| panic!("no function {function}"));
     let holds = |address: u32, length: usize| {
@@ -20,7 +20,7 @@ pub(crate) fn words(image: &Image, function: &str) -> Vec<u32> {
     words.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect()
 }
 
-/// The listing of a function.
+/// Returns the listing of a function.
 pub(crate) fn of(image: &Image, function: &str) -> String {
     let mut listing = format!("{function}:\n");
     for (at, word) in (0..).step_by(4).zip(words(image, function)) {
@@ -29,7 +29,7 @@ pub(crate) fn of(image: &Image, function: &str) -> String {
     listing
 }
 
-/// One instruction of RV32IM at an offset, as an assembler would take it.
+/// Formats one RV32IM instruction at an offset in assembler syntax.
 fn instruction(word: u32, at: i32) -> String {
     let fields = Fields(word);
     let (rd, rs1, rs2) = (fields.rd(), fields.rs1(), fields.rs2());
@@ -38,7 +38,7 @@ fn instruction(word: u32, at: i32) -> String {
         0x37 => format!("lui {rd}, {:#x}", word >> 12),
         0x17 => format!("auipc {rd}, {:#x}", word >> 12),
         0x6F => format!("jal {rd}, {:x}", at + fields.jump()),
-        // The target of a far call depends on where the function lies.
+        // The target of a far call depends on the function's address.
         0x67 => format!("jalr {rd}, {rs1}"),
         0x63 => {
             let name = ["beq", "bne", "?", "?", "blt", "bge", "bltu", "bgeu"][fields.function()];

@@ -1,6 +1,6 @@
 //! Cost of the probes on a core, compared with the committed figures and listings.
 //!
-//! The figures are those of the modelled pipelines. `BLESS=1` writes them anew.
+//! The figures come from the modelled pipelines. `BLESS=1` regenerates the committed figures.
 
 #![allow(clippy::unwrap_used, reason = "tests and what they are made of")]
 
@@ -18,9 +18,9 @@ use sim::{
 };
 use std::{fmt::Write as _, fs, path::PathBuf};
 
-/// Bars promised issue by issue; a core has little room.
+/// Upper limits of the costs, as stated in the project's issues.
 mod bar {
-    /// Instructions, and cycles on Wormhole and on Blackhole.
+    /// Probe, instructions, and cycles on Wormhole and on Blackhole.
     pub(super) type Row = (&'static str, f64, [f64; 2]);
     pub(super) const PROBES: [Row; 4] = [
         ("zone", 23.0, [29.0, 27.0]),
@@ -28,7 +28,9 @@ mod bar {
         ("sum", 8.0, [13.0, 11.0]),
         ("kernel_zone", 12.0, [23.0, 23.0]),
     ];
-    /// Begin and end of a launch: of the aggregating RISC per chip, and of the others.
+    /// Instructions and cycles to begin a launch on the aggregating RISC, for each chip.
+    ///
+    /// `FINISH` is for the launch's end. `BEGIN_OWN` and `FINISH_OWN` are for the other RISCs.
     pub(super) const BEGIN: [(u64, u64); 2] = [(40, 110), (60, 70)];
     pub(super) const BEGIN_OWN: (u64, [u64; 2]) = (10, [10, 10]);
     pub(super) const FINISH: (u64, [u64; 2]) = (310, [530, 470]);
@@ -36,12 +38,12 @@ mod bar {
     pub(super) const ZONE_SITE_BYTES: u32 = 112;
     pub(super) const OUT_OF_LINE_MARKER_BYTES: u32 = 24;
     pub(super) const STACK_BYTES: u32 = 176;
-    /// Bytes of the firmware of BRISC, which pushes, and of the others.
+    /// Bytes that the profiler adds to the firmware of BRISC, which pushes, and of other RISCs.
     pub(super) const FIRMWARE_BYTES: [(&str, usize); 3] =
         [("brisc", 2944), ("ncrisc", 500), ("trisc0", 500)];
 }
 
-/// Probes that are measured in a loop, and that leave nothing open.
+/// Probes measured in a loop; they leave no zone open.
 const PROBES: [&str; 7] = ["zone", "data", "data_16b", "event", "noc_event", "sum", "kernel_zone"];
 
 fn image(arch: Arch, is_enabled: bool, part: &str) -> &'static Image {
@@ -49,20 +51,21 @@ fn image(arch: Arch, is_enabled: bool, part: &str) -> &'static Image {
     probes::find(arch, has_sums, is_enabled, if part == "sums" { "probes" } else { part })
 }
 
-/// The image that has a probe. Sum zones are nothing where sums are not recorded; the kernel's
-/// zone is kept from the image in which the end of a launch is measured, since another caller
-/// would change what the compiler inlines there.
+/// Returns the image that has a probe.
+///
+/// Without recording of sums, sum zones are empty. The kernel's zone is in the image that measures
+/// the end of a launch, since another caller would change the inlining there.
 fn image_of(arch: Arch, probe: &str) -> &'static Image {
     let part = if ["sum", "kernel_zone"].contains(&probe) { "sums" } else { "probes" };
     image(arch, true, part)
 }
 
-/// Instructions and cycles of one pass of a probe's loop, without the loop.
+/// Returns instructions and cycles of one pass of a probe's loop, without the loop itself.
 fn cost_per_pass(arch: Arch, probe: &str) -> (f64, f64) {
     cost::per_pass(arch, image_of(arch, probe), probe)
 }
 
-/// Bytes that one more call site of a probe takes, without what it measures.
+/// Returns the bytes of one additional call site of a probe, without the measured code.
 fn site_bytes(image: &Image, probe: &str) -> u32 {
     let size = |name: &str| image.symbol(name).expect("call sites").size_bytes;
     let seven = |probe| size(&format!("{probe}_sites_8")) - size(&format!("{probe}_sites_1"));
@@ -73,7 +76,7 @@ fn zone_site_bytes(arch: Arch) -> u32 {
     site_bytes(image_of(arch, "zone"), "zone")
 }
 
-/// A core on which a launch has ended.
+/// Makes a core on which a launch has ended.
 fn core_after_a_launch(arch: Arch) -> BareCore {
     let mut core = BareCore::new(arch, image(arch, true, "probes"));
     core.call("open_main", 0);
@@ -87,7 +90,7 @@ fn begin_of_launch(arch: Arch) -> Cost {
     core_after_a_launch(arch).call("open_main", 0)
 }
 
-/// Measures the end of a launch on the aggregating RISC when all five have published.
+/// Measures the end of a launch on the aggregating RISC, after all five RISCs have published.
 fn finish_of_five(arch: Arch) -> Cost {
     let mut core = core_after_a_launch(arch);
     core.call("open_main", 0);
@@ -95,7 +98,7 @@ fn finish_of_five(arch: Arch) -> Cost {
     core.call("finish", 0)
 }
 
-/// Bytes per marker where markers are calls.
+/// Returns the bytes per marker if markers are function calls.
 fn out_of_line_marker_bytes() -> u32 {
     let image = image(Arch::WormholeB0, true, "probes-out-of-line");
     site_bytes(image, "zone").div_ceil(2)
@@ -106,19 +109,20 @@ fn begin_of_own(arch: Arch) -> Cost {
     BareCore::new(arch, image(arch, true, "probes")).call("begin_own", 0)
 }
 
-/// Measures the end of a launch on such a RISC.
+/// Measures the end of a launch on a RISC that does not aggregate.
 fn finish_of_own(arch: Arch) -> Cost {
     let mut core = BareCore::new(arch, image(arch, true, "probes"));
     core.call("begin_own", 0);
     core.call("finish_own", 0)
 }
 
-/// Most stack that each call needs on the aggregating RISC, whatever happens in it. Measured:
-/// the stack is filled with a pattern before each call.
+/// Measures the maximum stack of each call on the aggregating RISC, in all cases.
+///
+/// The stack is filled with a pattern before each call.
 fn stacks(arch: Arch) -> Vec<(&'static str, u32)> {
     let mut core = BareCore::new(arch, image(arch, true, "sums"));
     let mut stacks = vec![("open, lanes taken back", core.stack_bytes("open_main", 0))];
-    // A NoC event pushes when the buffer is full, as the quick push below does.
+    // A NoC event pushes when the buffer is full; the quick push below measures this.
     for probe in PROBES.into_iter().filter(|probe| *probe != "noc_event") {
         stacks.push((probe, core.stack_bytes(probe, 150)));
     }
@@ -141,7 +145,7 @@ fn stacks(arch: Arch) -> Vec<(&'static str, u32)> {
     stacks
 }
 
-/// Bytes that the profiler adds to the firmware of a processor.
+/// Returns the bytes that the profiler adds to the firmware of a processor.
 fn profiler_bytes_of_firmware(arch: Arch, processor: &str) -> usize {
     let image = images::find(Selection::new(arch, false), "firmware", processor);
     let without = probes::firmware_without_profiler(processor).loaded_bytes();
@@ -166,8 +170,9 @@ fn report(arch: Arch) -> String {
     report
 }
 
-/// Returns a table of each probe's time and the memory of its call site. The end of a zone is the
-/// cost of a whole zone less that of its beginning.
+/// Returns a table with the time of each probe and the memory of its call site.
+///
+/// The cost of a zone's end is that of the whole zone minus that of its beginning.
 fn probe_table(arch: Arch) -> String {
     let mut table = String::from("probe                        instructions  cycles  call site\n");
     let mut row = |label: &str, (instructions, cycles): (f64, f64), site_bytes: Option<u32>| {
@@ -198,7 +203,7 @@ fn probe_table(arch: Arch) -> String {
     table
 }
 
-/// Compares with a committed file, or writes it.
+/// Compares a text with a committed file, or writes the file.
 fn compare(name: &str, actual: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("device").join(name);
     if std::env::var_os("BLESS").is_some() {
@@ -268,7 +273,7 @@ fn every_bar_holds() {
     assert!(out_of_line_marker_bytes() <= bar::OUT_OF_LINE_MARKER_BYTES);
 }
 
-/// The tables of costs in docs/costs.md and the runtime's documentation have today's figures.
+/// The tables of costs in docs/costs.md and the runtime's documentation have the current figures.
 #[test]
 fn documented_costs_are_the_measured_ones() {
     if !probes::are_there() {
@@ -316,7 +321,7 @@ fn documented_costs_are_the_measured_ones() {
     }
 }
 
-/// A disabled build is, byte for byte, one that has never heard of the profiler.
+/// A disabled build is byte for byte equal to a build of a source without the profiler.
 #[test]
 fn a_disabled_probe_leaves_no_byte() {
     if !probes::are_there() {

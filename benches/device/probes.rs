@@ -1,9 +1,9 @@
-//! Images of the probes, as `build.rs` has linked them.
+//! Images of the probes, linked by `build.rs`.
 
 use sim::{arch::Arch, machine::images::Image};
 use std::sync::OnceLock;
 
-/// A linked ELF, as `build.rs` lists it.
+/// A linked ELF in the list written by `build.rs`.
 struct ProbeImage {
     arch: &'static str,
     has_sums: bool,
@@ -16,7 +16,7 @@ struct ProbeImage {
 
 static EMBEDDED: &[ProbeImage] = &include!(concat!(env!("OUT_DIR"), "/images.rs"));
 
-/// Returns true if this build has compiled the probes: the target of the RISCs was installed.
+/// Returns true if this build includes the probes, which requires the target of the RISCs.
 pub(crate) const fn are_there() -> bool {
     !EMBEDDED.is_empty()
 }
@@ -33,10 +33,11 @@ fn image(is_wanted: impl Fn(&ProbeImage) -> bool) -> &'static Image {
     &parsed()[index]
 }
 
-/// The probes of a build for BRISC: `part` is `probes`; for Wormhole without sums
-/// `probes-out-of-line` too; in C++, if its compiler was there, `cpp_probes`, `cpp_probes_small`
-/// (-Os), `cpp_probes_addresses` or `cpp_probes_dispatch`. Without the profiler there are those of
-/// Wormhole.
+/// Returns the probes of a build for BRISC.
+///
+/// `part` is `probes`, or `probes-out-of-line` (only for Wormhole without sums). With a C++
+/// compiler there are also `cpp_probes`, `cpp_probes_small` (-Os), `cpp_probes_addresses` and
+/// `cpp_probes_dispatch`. Without the profiler, only probes for Wormhole exist.
 pub(crate) fn find(arch: Arch, has_sums: bool, is_enabled: bool, part: &str) -> &'static Image {
     image(|image| {
         image.arch == arch.facts().name
@@ -45,7 +46,7 @@ pub(crate) fn find(arch: Arch, has_sums: bool, is_enabled: bool, part: &str) -> 
     })
 }
 
-/// The firmware of a processor without the profiler.
+/// Returns the firmware of a processor without the profiler.
 pub(crate) fn firmware_without_profiler(processor: &str) -> &'static Image {
     image(|image| (image.part, image.processor) == ("firmware", processor))
 }

@@ -5,7 +5,7 @@ use std::{env, path::Path};
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/captures/kprof/v1.1.kprof");
 
-/// Records of each recording.
+/// Returns the number of records of each recording.
 fn record_counts(path: &Path) -> Result<Vec<usize>, LoadError> {
     let recordings = load(path)?.recordings;
     Ok(recordings.iter().map(|recording| recording.readout.record_count()).collect())

@@ -1,4 +1,4 @@
-//! Reads a device log of TT-Metal and counts what it holds.
+//! Reads a device log of TT-Metal and counts its records.
 
 use recording::device_log::{LogError, read_device_log};
 

@@ -1,4 +1,4 @@
-//! Replaces a file at once: a reader sees the old text or the new one, never a part.
+//! Replaces a file atomically: a reader sees the old text or the new text, never a mixture.
 
 use recording::whole_file::write_whole_file;
 use std::{
@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-/// Writes lines; a write that fails in the middle leaves the file as it was.
+/// Writes lines; a write that fails midway leaves the file unchanged.
 fn write_lines(path: &Path, lines: &[&str]) -> io::Result<()> {
     write_whole_file(path, |out| {
         lines.iter().try_for_each(|line| {
@@ -20,7 +20,7 @@ fn write_lines(path: &Path, lines: &[&str]) -> io::Result<()> {
     })
 }
 
-/// The text of the file after a write, and after one that fails.
+/// Returns the text of the file after a write, and after a write that fails.
 fn texts() -> Result<[String; 2], Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("report.txt");

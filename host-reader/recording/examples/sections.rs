@@ -5,7 +5,7 @@ use std::{env, path::Path};
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/captures/kprof/v1.1.kprof");
 
-/// A line for each section: number, kind, bytes.
+/// Returns a line for each section: number, kind, bytes.
 fn sections(path: &Path) -> Result<Vec<String>, CaptureError> {
     let capture = Capture::open(path)?;
     let line = |section: recording::capture::Section<'_>| {

@@ -1,4 +1,4 @@
-//! From cycles of a chip's reference clock to the nanoseconds of a trace.
+//! Conversion of cycles of a chip's reference clock to nanoseconds of a trace.
 
 use crate::{Recording, capture::sync::MeshClock};
 use analysis::cycles_to_ns;
@@ -11,21 +11,21 @@ use reader::{
 
 /// Conversion of a chip's cycles to the trace's time.
 ///
-/// With a clock that was fitted to the host's, times are those of the host. Without one
-/// a chip's first record is at 0 and cycles are converted at the nominal frequency; times
-/// of different chips are then not comparable.
+/// With a clock fitted to the host's, times are host times. Without such a clock, the chip's first
+/// record is at 0, cycles are converted at the nominal frequency, and times of different chips are
+/// not comparable.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceClock<'a> {
     nominal_mhz: u32,
     first_cycle: u64,
     last_cycle: u64,
     host: Option<TileClock<'a>>,
-    /// Host time of the trace's origin; of use only with `host`.
+    /// Host time of the trace's origin; used only if `host` is set.
     origin_ns: i64,
 }
 
 impl<'a> DeviceClock<'a> {
-    /// The clock of a chip whose records lie between these cycles.
+    /// Returns the clock of a chip whose records lie between the given cycles.
     fn new(
         chip: &ChipSummary,
         (first_cycle, last_cycle): (u64, u64),
@@ -35,7 +35,7 @@ impl<'a> DeviceClock<'a> {
         Self { nominal_mhz: chip.aiclk_mhz, first_cycle, last_cycle, host: reference, origin_ns: 0 }
     }
 
-    /// Host time of the first record; `None` without a clock of the host.
+    /// Returns the host time of the first record; `None` without a host clock.
     fn first_host_ns(&self) -> Option<i64> {
         Some(self.host?.to_host_ns(self.first_cycle).ns)
     }
@@ -44,19 +44,19 @@ impl<'a> DeviceClock<'a> {
         self.origin_ns = origin_ns;
     }
 
-    /// Returns true if times are those of the host's clock, comparable between chips.
+    /// Returns true if times are host times, which are comparable between chips.
     #[must_use]
     pub const fn is_host_time(&self) -> bool {
         self.host.is_some()
     }
 
-    /// Nominal frequency in MHz; `None` if unknown: a cycle is then drawn as a nanosecond.
+    /// Returns the nominal frequency in MHz; `None` if unknown: a cycle then counts as 1 ns.
     #[must_use]
     pub const fn nominal_mhz(&self) -> Option<u32> {
         if self.nominal_mhz == 0 { None } else { Some(self.nominal_mhz) }
     }
 
-    /// Frequency in GHz, measured where it could be.
+    /// Returns the frequency in GHz: measured if the clock was sampled, otherwise nominal.
     #[must_use]
     pub fn frequency_ghz(&self) -> f64 {
         match self.host {
@@ -65,7 +65,8 @@ impl<'a> DeviceClock<'a> {
         }
     }
 
-    /// How far a time may be off the host's clock, in nanoseconds; `None` without it.
+    /// Returns the error bound of times against the host's clock, in ns; `None` without a host
+    /// clock.
     #[must_use]
     pub fn bound_ns(&self) -> Option<f64> {
         let clock = self.host?;
@@ -74,19 +75,19 @@ impl<'a> DeviceClock<'a> {
         Some(bounds[0].max(bounds[1]))
     }
 
-    /// The earliest cycle of the chip's records.
+    /// Returns the earliest cycle of the chip's records.
     #[must_use]
     pub const fn first_cycle(&self) -> u64 {
         self.first_cycle
     }
 
-    /// The latest cycle of the chip's records.
+    /// Returns the latest cycle of the chip's records.
     #[must_use]
     pub const fn last_cycle(&self) -> u64 {
         self.last_cycle
     }
 
-    /// Nanoseconds since the trace's origin at a cycle of the chip's reference clock.
+    /// Converts a cycle of the chip's reference clock to nanoseconds since the trace's origin.
     #[must_use]
     pub fn time_ns(&self, cycle: u64) -> u64 {
         match self.host {
@@ -95,7 +96,7 @@ impl<'a> DeviceClock<'a> {
         }
     }
 
-    /// The times of many cycles.
+    /// Converts many cycles, as [`Self::time_ns`] does.
     #[must_use]
     pub fn times_ns(&self, cycles: &[u64]) -> Vec<u64> {
         let Some(clock) = self.host else {
@@ -122,8 +123,9 @@ impl<'a> DeviceClock<'a> {
     }
 }
 
-/// The clock of each chip, all with one origin, and when that was on the host's clock, if
-/// all chips have it.
+/// Returns the clock of each chip and the host time of their common origin.
+///
+/// The host time is `None` unless all chips have a host clock.
 pub fn clocks_of(recording: &Recording) -> (Vec<DeviceClock<'_>>, Option<i64>) {
     let devices = &recording.readout.devices;
     let clock = |device: &DeviceReadout| {
@@ -140,7 +142,7 @@ pub fn clocks_of(recording: &Recording) -> (Vec<DeviceClock<'_>>, Option<i64>) {
     (clocks, origin_ns.filter(|_| is_common))
 }
 
-/// The earliest and latest cycle of a chip's records.
+/// Returns the earliest and latest cycle of a chip's records.
 fn bounds(device: &DeviceReadout) -> (u64, u64) {
     let of_lane = |lane: &Lane| Some((*lane.times.iter().min()?, *lane.times.iter().max()?));
     let lanes = device.lanes.par_iter().filter_map(of_lane);

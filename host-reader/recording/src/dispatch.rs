@@ -1,9 +1,9 @@
-//! Commands of dispatch cores: which one a zone carries out, and for which program.
+//! Commands of dispatch cores: the command that a zone executes, and its program.
 //!
 //! # Compatibility
-//! `profiler.cpp` of June 2026, which writes these texts and names into `profile_log_device.csv`,
-//! on BRISC and NCRISC alone. Numbers of commands are those of `cq_commands.hpp` of 0.81.1; up to
-//! 17 they are the same in June 2026.
+//! `profiler.cpp` of June 2026 writes these texts and names into `profile_log_device.csv`, for
+//! BRISC and NCRISC only. Command numbers are those of `cq_commands.hpp` of 0.81.1; up to 17 they
+//! are the same in June 2026.
 
 use reader::{
     lane::{Lane, Record, RecordHead, ZoneIndex},
@@ -13,13 +13,14 @@ use reader::{
 use std::collections::HashMap;
 use wire::{PacketKind, Risc, ZoneId};
 
-/// Part of the names of zones of which each is a command.
+/// Part of the names of zones that each stand for one command.
 const DISPATCH: &str = "DISPATCH";
 
-/// Attaches to the data of dispatch kernels what the numbers mean, and names the zone of each
-/// command by it, with the program that it is for; returns how many zones got a name.
+/// Annotates the data of dispatch kernels and names each command's zone; returns the number of
+/// named zones.
 ///
-/// A device log has both already.
+/// An annotation is the meaning of a number. A zone's name gets the command and its program. A
+/// device log already has both.
 pub fn name_dispatch_commands(readout: &mut Readout) -> u64 {
     let Readout { devices, zones, .. } = readout;
     if !zones.places().any(|(_, zone)| zone.name.contains(DISPATCH)) {
@@ -31,7 +32,7 @@ pub fn name_dispatch_commands(readout: &mut Readout) -> u64 {
     dispatching.map(|lane| name_lane(lane, zones, &mut roles)).fold(0, u64::saturating_add)
 }
 
-/// Role of a name on a dispatch core.
+/// Role of a zone or data name on a dispatch core.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// Zone of a command.
@@ -40,9 +41,9 @@ enum Role {
     Command,
     /// Program that the commands are for.
     Program,
-    /// Sort of small writes.
+    /// Type of small writes.
     Packed,
-    /// Sort of large writes.
+    /// Type of large writes.
     PackedLarge,
     Other,
 }
@@ -64,7 +65,7 @@ impl Role {
     }
 }
 
-/// Work of a dispatcher: its command, and the program that this is for.
+/// Current work of a dispatcher: a command and the program that the command is for.
 #[derive(Default)]
 struct Work {
     command: String,
@@ -73,7 +74,7 @@ struct Work {
 }
 
 impl Work {
-    /// Takes a value; returns the text of its record.
+    /// Stores a value; returns the text of its record.
     fn take(&mut self, role: Role, value: u64) -> Option<String> {
         match role {
             Role::Command => {
@@ -101,7 +102,7 @@ impl Work {
         format!(r#"{{"dispatch_command_subtype":"{}"}}"#, self.sort)
     }
 
-    /// Returns what each value adds to the name of its zone.
+    /// Returns the label that a value adds to the name of its zone.
     fn label(&self, risc: Risc) -> String {
         match (risc, self.sort.as_str()) {
             (Risc::Brisc, "") => format!("{}:{}", self.program, self.command),
@@ -111,11 +112,11 @@ impl Work {
     }
 }
 
-/// A zone that has begun.
+/// A zone without an end so far.
 struct OpenZone {
     start: usize,
     zone: ZoneIndex,
-    /// Parts of its name that values have added.
+    /// Parts of the zone's name that values have added.
     labels: String,
 }
 
@@ -147,7 +148,7 @@ fn name_lane(
             PacketKind::ZoneEnd => {
                 work.sort.clear();
                 let Some(at) = open.iter().rposition(|open| open.zone == zone) else { continue };
-                // What was opened within it and has no end is over, too.
+                // Zones opened inside this zone that have no end are over, too.
                 let ended = open.drain(at..).enumerate();
                 named.extend(ended.map(|(inner, zone)| (zone, (inner == 0).then_some(index))));
             }
@@ -170,7 +171,7 @@ fn name_lane(
     rename(lane, &named, zones)
 }
 
-/// Attaches texts to records that have none.
+/// Attaches texts to records that have no text.
 fn attach(lane: &mut Lane, texts: Vec<(usize, Box<str>)>) {
     let known = lane.metadata.len();
     for text in texts {
@@ -184,7 +185,7 @@ fn attach(lane: &mut Lane, texts: Vec<(usize, Box<str>)>) {
     lane.metadata.sort_by_key(|(record, _)| *record);
 }
 
-/// Gives zones their full names; returns how many have one.
+/// Gives zones their full names; returns the number of zones with such a name.
 fn rename(lane: &mut Lane, named: &[(OpenZone, Option<usize>)], zones: &mut ZoneTable) -> u64 {
     let mut count = 0_u64;
     for (OpenZone { start, zone, labels }, end) in named {
@@ -205,13 +206,13 @@ fn rename(lane: &mut Lane, named: &[(OpenZone, Option<usize>)], zones: &mut Zone
     count
 }
 
-/// Returns the name of a number; the number itself where it has none.
+/// Returns the name of a number, or the number itself if it has no name.
 fn named(names: &[&str], number: u64) -> String {
     let name = usize::try_from(number).ok().and_then(|number| names.get(number));
     name.filter(|name| !name.is_empty()).map_or_else(|| number.to_string(), |&name| name.to_owned())
 }
 
-/// Commands by their number: `CQDispatchCmdId`.
+/// Commands by number: `CQDispatchCmdId`.
 const COMMANDS: [&str; 20] = [
     "CQ_DISPATCH_CMD_ILLEGAL",
     "CQ_DISPATCH_CMD_WRITE_LINEAR",
@@ -235,7 +236,7 @@ const COMMANDS: [&str; 20] = [
     "CQ_DISPATCH_CMD_RT_PROFILER_FLUSH",
 ];
 
-/// Sorts of small writes by their number: `CQDispatchCmdPackedWriteType`.
+/// Types of small writes by number: `CQDispatchCmdPackedWriteType`.
 const PACKED_WRITES: [&str; 6] = [
     "",
     "CQ_DISPATCH_CMD_PACKED_WRITE_FLAG_TYPE_RTA",
@@ -245,7 +246,7 @@ const PACKED_WRITES: [&str; 6] = [
     "CQ_DISPATCH_CMD_PACKED_WRITE_FLAG_TYPE_GO_MSG_INDEX",
 ];
 
-/// Sorts of large writes by their number: `CQDispatchCmdPackedWriteLargeType`.
+/// Types of large writes by number: `CQDispatchCmdPackedWriteLargeType`.
 const LARGE_WRITES: [&str; 3] = [
     "CQ_DISPATCH_CMD_PACKED_WRITE_LARGE_TYPE_UNKNOWN",
     "CQ_DISPATCH_CMD_PACKED_WRITE_LARGE_TYPE_CBS_SEMS_CRTAS",
@@ -262,7 +263,7 @@ mod tests {
     };
     use wire::RunHostId;
 
-    /// Zones and data by their ids here.
+    /// Names of zones and data by their ids in these tests.
     const NAMES: [(u16, &str); 8] = [
         (1, "BRISC-FW"),
         (2, "CQ-DISPATCH"),
@@ -281,7 +282,7 @@ mod tests {
     }
     use Step::{Data, End, Start};
 
-    /// Names of the zones by their starts, of their ends, and the texts, once they are named.
+    /// Returns the names at zone starts, the names at zone ends, and the texts, after naming.
     fn names_of(risc: Risc, steps: &[Step]) -> (Vec<String>, Vec<String>, Vec<(usize, String)>) {
         let core = Noc0Coord { x: 1, y: 1 };
         let mut lane = Lane::new(LaneId { chip_id: 0, core, risc });

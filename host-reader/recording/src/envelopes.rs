@@ -1,9 +1,9 @@
-//! Envelopes: in trace-only mode, a core records one zone around the firmware of all its RISCs and
-//! one around their kernels, under the names of those RISCs that began and ended them.
+//! Envelopes of trace-only mode: a core records one zone around the firmware of all its RISCs and
+//! one around their kernels. The RISCs that begin and end an envelope give it its name.
 //!
 //! # Compatibility
-//! tt-metal's `profiler.cpp` names them `TRACE-FW` and `TRACE-KERNEL` when it reads them, and a
-//! device log has these names already.
+//! tt-metal's `profiler.cpp` names envelopes `TRACE-FW` and `TRACE-KERNEL` when it reads them. A
+//! device log already has these names.
 
 use reader::{
     lane::{Lane, RecordHead, ZoneIndex},
@@ -14,7 +14,7 @@ use reader::{
 use std::collections::BTreeMap;
 use wire::{PacketKind, Risc, ZoneId};
 
-/// Names the envelopes of all aggregate lanes; each keeps its id and source location.
+/// Names the envelopes of all aggregate lanes; ids and source locations stay the same.
 pub(crate) fn name_envelopes(readout: &mut Readout) {
     let Readout { devices, zones, .. } = readout;
     let mut named = BTreeMap::new();
@@ -34,7 +34,7 @@ fn name_lane(lane: &mut Lane, zones: &mut ZoneTable, named: &mut BTreeMap<ZoneIn
     }
 }
 
-/// The index of the zone under its name in an aggregate lane; that of itself if it has none.
+/// Returns the index of the zone with its envelope name, or the given index if it is no envelope.
 fn envelope_of(zone: ZoneIndex, zones: &mut ZoneTable) -> ZoneIndex {
     let name = ZoneRole::of_name(zones.name(zone)).envelope_name();
     let Some((name, source)) = name.zip(zones.sources(zone).first()) else { return zone };

@@ -1,28 +1,28 @@
-//! Which part of a trace is wanted, and the words in which a user says so.
+//! Selection of a part of a trace, and the syntax in which a user writes it.
 
 use reader::{lane::LaneId, mesh::Noc0Coord};
 use std::str::FromStr;
 use wildmatch::WildMatch;
 
-/// Which part of a trace is wanted; the default wants all of it.
+/// Selection of a part of a trace; the default selects all of it.
 ///
 /// # Syntax
-/// Terms with a comma between them, each `KEY=VALUE`. A value without a key belongs to the
-/// key before it. Values of one key: any of them; different keys: all of them. `KEY!=VALUE`
-/// leaves out. A comma in a name is written `\,`.
+/// A filter is a comma-separated list of terms `KEY=VALUE`. A value without a key belongs to the
+/// key before it. Values of one key are alternatives; different keys must all match. `KEY!=VALUE`
+/// excludes. A comma in a name is written `\,`.
 ///
 /// | key | value | example |
 /// |---|---|---|
 /// | `device` | number or range | `device=0`, `device=0..3` |
 /// | `core` | NoC-0 x-y or a rectangle of them | `core=1-1`, `core=1-1..4-8` |
-/// | `risc` | label, in any case, `*` and `?` stand for others | `risc=BRISC,ncrisc`, `risc=trisc*` |
+/// | `risc` | label, ignoring case; `*` and `?` are wildcards | `risc=BRISC,ncrisc`, `risc=trisc*` |
 /// | `op` | number or range of programs, or a name | `op=3..9`, `op=Matmul*` |
 /// | `zone` | name of a zone, event, value or sum | `zone=Load*`, `zone!=*-FW` |
 /// | `signpost` | from one signpost of the host to the next of another name | `signpost=start..stop`, `signpost=warm*..` |
 /// | `time` | window since the start of the trace, in ns, us, ms or s | `time=10us..1.5ms`, `time=2ms..` |
 ///
-/// Ranges hold both of their ends; either may be left out. A zone is in a window if it
-/// touches it.
+/// Ranges include both ends; either end may be omitted. A zone is in a window if it overlaps the
+/// window.
 ///
 /// ```
 /// use recording::TraceFilter;
@@ -45,7 +45,7 @@ pub struct TraceFilter {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("filter `{term}`: expected {expected}, found `{found}`")]
 pub struct FilterError {
-    /// The term at fault.
+    /// The invalid term.
     pub term: String,
     /// The expected syntax.
     pub expected: &'static str,
@@ -96,43 +96,44 @@ enum Value {
     Cores(Noc0Coord, Noc0Coord),
     /// A name with wildcards.
     Name(WildMatch),
-    /// The names of two signposts; from the beginning, or to the end.
+    /// The names of two signposts; `None` is the beginning or the end of the trace.
     Signposts(Option<WildMatch>, Option<WildMatch>),
 }
 
 impl TraceFilter {
-    /// Returns true if the filter selects all of a trace.
+    /// Returns true if the filter selects the whole trace.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// Selects all but the launches of a program, by its number without the chip.
+    /// Returns a filter that excludes the launches of a program; `base_id` does not contain the
+    /// chip.
     #[must_use]
     pub fn without_program(base_id: u32) -> Self {
         let value = Value::Numbers(base_id.into(), base_id.into());
         Self { terms: vec![Term { key: Key::Op, is_exclusion: true, value }] }
     }
 
-    /// Adds the terms of another filter, as if joined by a comma.
+    /// Adds the terms of another filter, as if the two were joined by a comma.
     pub fn extend(&mut self, other: Self) {
         self.terms.extend(other.terms);
     }
 
-    /// Keys of terms besides these.
+    /// Returns the keys of the filter's terms that are not in `known`.
     #[must_use]
     pub fn keys_besides(&self, known: &[&str]) -> Vec<&'static str> {
         let keys = self.terms.iter().map(|term| term.key.label());
         keys.filter(|key| !known.contains(key)).collect()
     }
 
-    /// Returns true if a chip may hold something that is selected.
+    /// Returns true if a chip may contain selected data.
     #[must_use]
     pub fn selects_device(&self, chip_id: u32) -> bool {
         self.selects(Key::Device, |value| value.has_number(chip_id.into()))
     }
 
-    /// Returns true if a lane may hold something that is selected.
+    /// Returns true if a lane may contain selected data.
     #[must_use]
     pub fn selects_lane(&self, lane: LaneId) -> bool {
         let label = lane.risc.label();
@@ -142,15 +143,16 @@ impl TraceFilter {
             && self.selects(Key::Risc, |value| value.has_name(label) || value.has_name(&joined))
     }
 
-    /// Returns true if an op is selected; `base_id` is the program's number without the chip, 0
-    /// if there is none.
+    /// Returns true if an op is selected.
+    ///
+    /// `base_id` is the program's number without the chip, or 0 if there is no program.
     #[must_use]
     pub fn selects_op(&self, base_id: u32, name: Option<&str>) -> bool {
         let is_named = |value: &Value| name.is_some_and(|name| value.has_name(name));
         self.selects(Key::Op, |value| value.has_number(base_id.into()) || is_named(value))
     }
 
-    /// Returns true if zones, events, values and sums of this name are selected.
+    /// Returns true if zones, events, values and sums with this name are selected.
     #[must_use]
     pub fn selects_zone(&self, name: &str) -> bool {
         self.selects(Key::Zone, |value| value.has_name(name))
@@ -164,9 +166,10 @@ impl TraceFilter {
         })
     }
 
-    /// The same filter with windows of time in place of signposts, given when these were set,
-    /// in nanoseconds since the trace's origin and in their order. Of signposts that were
-    /// never set the window holds nothing.
+    /// Returns the filter with its signposts replaced by windows of time.
+    ///
+    /// `signposts` are times in nanoseconds since the trace's origin, in time order. A signpost
+    /// that was never set gives an empty window.
     #[must_use]
     pub fn resolved(&self, signposts: &[(u64, &str)]) -> Self {
         let resolve = |term: &Term| match &term.value {
@@ -179,7 +182,7 @@ impl TraceFilter {
         Self { terms: self.terms.iter().map(resolve).collect() }
     }
 
-    /// Terms of signposts that are none of these.
+    /// Returns the signpost names of the filter that match no known signpost.
     pub fn unknown_signposts<'a>(
         &self,
         known: impl Iterator<Item = &'a str> + Clone,
@@ -201,7 +204,7 @@ impl TraceFilter {
     }
 }
 
-/// From the first signpost of a name to the first of another that follows it.
+/// Returns the window from the first signpost named `first` to the next one named `last`.
 fn window(
     signposts: &[(u64, &str)],
     first: Option<&WildMatch>,
@@ -268,7 +271,7 @@ fn error(term: &str, expected: &'static str, found: &str) -> FilterError {
     FilterError { term: term.to_owned(), expected, found: found.to_owned() }
 }
 
-/// Cuts at commas; `\,` stands for a comma.
+/// Splits a text at commas; `\,` stands for a comma.
 fn split_terms(text: &str) -> Vec<String> {
     let mut terms = vec![String::new()];
     let mut characters = text.chars().peekable();
@@ -292,7 +295,7 @@ fn push(terms: &mut [String], character: char) {
 /// A key and whether it excludes.
 type KeyPart = (Key, bool);
 
-/// The key, if the piece has one, and the value.
+/// Returns the key, if the term has one, and the value.
 fn split_key(piece: &str) -> Result<(Option<KeyPart>, &str), FilterError> {
     let Some((name, value)) = piece.split_once('=') else { return Ok((None, piece.trim())) };
     let (name, is_exclusion) = match name.strip_suffix('!') {
@@ -352,7 +355,7 @@ fn cores(text: &str) -> Option<Value> {
     }
 }
 
-/// A time such as `1.5ms`, exact to the nanosecond; a number alone is in nanoseconds.
+/// Parses a time such as `1.5ms` exactly to the nanosecond; without a unit it is in nanoseconds.
 fn nanoseconds(text: &str) -> Option<u64> {
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_at);

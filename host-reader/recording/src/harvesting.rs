@@ -1,4 +1,4 @@
-//! Files beside a device log that state which lines of worker tiles are harvested.
+//! Files next to a device log that state which rows or columns of worker tiles are harvested.
 
 use crate::device_log::PackedLog;
 use analysis::noc_events::{
@@ -16,13 +16,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Names of the cluster's description, as tools save it beside logs.
+/// File names of the cluster descriptor, as tools save it next to logs.
 const DESCRIPTORS: [&str; 2] = ["cluster_descriptor.yaml", "cluster_desc.yaml"];
 
-/// Largest description that is read: one of a Galaxy's 32 chips has 60 KB.
+/// Maximum bytes read of a cluster descriptor; a Galaxy with 32 chips has one of 60 KB.
 const DESCRIPTOR_BYTES: u64 = 4 << 20;
 
-/// The part of a cluster's description that states harvesting.
+/// The part of a cluster descriptor that states harvesting.
 ///
 /// # Compatibility
 /// tt-umd, `cluster_descriptor.cpp`.
@@ -37,7 +37,7 @@ struct ChipHarvesting {
     harvest_mask: u32,
 }
 
-/// Adds the harvested lines that a cluster's description in the folder states.
+/// Adds the harvested rows or columns that a cluster descriptor in the folder states.
 pub(crate) fn add_descriptor(log: &mut PackedLog, folder: &Path) {
     let mut paths = DESCRIPTORS.iter().map(|name| folder.join(name));
     let Some(path) = paths.find(|path| path.is_file()) else { return };
@@ -62,7 +62,7 @@ pub(crate) fn add_descriptor(log: &mut PackedLog, folder: &Path) {
     log.lanes.add_anomalies(anomalies);
 }
 
-/// Harvest masks by chip; the error quotes nothing of the file.
+/// Reads harvest masks by chip; the error message contains no text of the file.
 fn read_descriptor(path: &Path) -> Result<BTreeMap<u32, u32>, String> {
     let mut text = String::new();
     let file = File::open(path).map_err(|error| error.to_string())?;
@@ -77,7 +77,7 @@ fn read_descriptor(path: &Path) -> Result<BTreeMap<u32, u32>, String> {
     Ok(descriptor.harvesting.into_iter().map(mask).collect())
 }
 
-/// Paths of TT-Metal's NoC traces in the folder, in the order of their names.
+/// Returns the paths of TT-Metal's NoC traces in the folder, sorted by name.
 pub(crate) fn noc_trace_files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let is_trace = |path: &PathBuf| {
@@ -89,7 +89,7 @@ pub(crate) fn noc_trace_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Adds the lines that TT-Metal's NoC traces of the same run show, if records leave any open.
+/// Adds the rows or columns shown by TT-Metal's NoC traces of the run, unless records state all.
 pub(crate) fn add_traces(readout: &mut Readout, files: &[PathBuf]) {
     let is_open = |map: TileMap| !map.is_complete();
     let is_needed = readout.devices.iter().filter_map(TileMap::of_device).any(is_open);
@@ -99,7 +99,7 @@ pub(crate) fn add_traces(readout: &mut Readout, files: &[PathBuf]) {
     }
 }
 
-/// The same with the lanes beside the readout.
+/// Does the same as [`add_traces`] for a readout whose lanes are in `lanes`.
 pub(crate) fn add_traces_beside(readout: &mut Readout, lanes: &NocLanes, files: &[PathBuf]) {
     let map = |device: &DeviceReadout| {
         TileMap::from_lane_ids(&device.chip, lanes.ids(device.chip.chip_id))

@@ -1,15 +1,15 @@
-//! Everything that was recorded of a program, and the part of it that is wanted.
+//! All data recorded of a program run, and the selection of a part of it.
 //!
 //! | question | item |
 //! |---|---|
 //! | what was recorded? | [`Recording`] |
 //! | how does a log, a capture or a folder become one? | [`load`] |
-//! | and its figures or NoC events, in little memory? | [`open`], [`report_of_log`], [`noc_of_log`] |
-//! | which ops did the host announce beside a log? | [`host_ops`] |
+//! | how are figures or NoC events computed in little memory? | [`open`], [`report_of_log`], [`noc_of_log`] |
+//! | which ops did the host announce next to a log? | [`host_ops`] |
 //! | which replays of traces did the host report? | [`traces_of_host`], [`trace_messages`] |
-//! | which part of it is wanted? | [`TraceFilter`], [`Recording::retain`] |
-//! | which commands did dispatch cores carry out? | [`name_dispatch_commands`] |
-//! | what time was it, in one clock for all chips? | [`DeviceClock`] |
+//! | how is a part of it selected? | [`TraceFilter`], [`Recording::retain`] |
+//! | which commands did dispatch cores execute? | [`name_dispatch_commands`] |
+//! | how are cycles converted to one clock for all chips? | [`DeviceClock`] |
 
 #![deny(unsafe_code)]
 #![cfg_attr(
@@ -66,33 +66,36 @@ pub struct Recording {
     pub readout: Readout,
     /// The host's clock, if it was sampled.
     pub clock: Option<MeshClock>,
-    /// The samples that it was made of.
+    /// Clock samples from which `clock` was fitted.
     pub samples: MeshSamples,
     /// The host's metadata of the ops, in any order.
     pub ops: Vec<OpMetadata>,
     /// Events recorded by the threads of the host.
     pub host: Vec<HostRecording>,
-    /// Launches with which the profiler itself has read the chips, and which were left out.
+    /// Omitted launches with which the profiler itself read the chips.
     pub profiler_launch_count: u64,
-    /// Newest ops CSV in the folder of the recording; its rows may describe the launches.
+    /// Newest ops CSV in the recording's folder; its rows may describe the launches.
     pub ops_csv: Option<PathBuf>,
 }
 
-/// Key of the metadata that says that launches of program 0 are the profiler's own: reads of a chip
-/// that only launches can read.
+/// Metadata key which states that launches of program 0 are the profiler's own.
+///
+/// The profiler launches them to read chips that it cannot read otherwise.
 pub const PROFILER_LAUNCHES: &str = "kprof_launches";
 
 impl Recording {
-    /// A recording of chips alone, whose times are on one clock per chip already, as those of
-    /// device logs are.
+    /// Makes a recording of chips only. Their times must already be on one clock per chip, as in
+    /// device logs.
     #[must_use]
     pub fn of_readout(readout: Readout) -> Self {
         Self { readout, ..Self::default() }
     }
 
-    /// Fits the clocks that a run sampled, aligns its records by them, and adds what the host
-    /// reported of them: replays of traces and sub-devices. Commands of dispatch cores and envelopes of
-    /// trace-only mode are named.
+    /// Makes a recording of a captured run.
+    ///
+    /// Fits the clocks that were sampled, aligns the records with them, and adds the replays of
+    /// traces and the sub-devices that the host reported. Names commands of dispatch cores and
+    /// envelopes of trace-only mode.
     #[must_use]
     pub fn of_captured_run(run: CapturedRun) -> Self {
         let CapturedRun { mut readout, samples, ops, host, .. } = run;
@@ -111,8 +114,9 @@ impl Recording {
         recording
     }
 
-    /// Takes out the launches of program 0 where the capture says that they are the profiler's own.
-    /// Losses stay: those of an unknown program may be the user's.
+    /// Removes launches of program 0 if the capture states that they are the profiler's own.
+    ///
+    /// Losses stay: losses of an unknown program may be the user's.
     fn leave_out_profiler(&mut self) {
         let is_mark = |op: &OpMetadata| op.value(PROFILER_LAUNCHES).is_some();
         let before = self.ops.len();
@@ -125,8 +129,9 @@ impl Recording {
         self.readout.losses = losses;
     }
 
-    /// Makes a recording of each run, and one of a run that was repeated for other hardware counters:
-    /// it has the counters of all, and the losses.
+    /// Makes a recording of each run; repetitions for other hardware counters become one recording.
+    ///
+    /// That recording has the counters and the losses of all repetitions.
     #[must_use]
     pub fn of_captured_runs(runs: Vec<CapturedRun>) -> Vec<Self> {
         let mut recordings: Vec<Self> = Vec::new();
@@ -152,7 +157,7 @@ impl Recording {
         }
     }
 
-    /// Names that the host gave to programs, by chip; the first of several of one program.
+    /// Returns the host's names of programs, by chip; the first name if a program has several.
     ///
     /// ```
     /// use host_events::OpMetadata;
@@ -177,7 +182,7 @@ impl Recording {
         names
     }
 
-    /// Names of the signposts that the host set, in no particular order.
+    /// Returns the names of the signposts that the host set, in no particular order.
     pub fn signpost_names(&self) -> impl Iterator<Item = &str> + Clone {
         let threads = self
             .host
@@ -191,7 +196,7 @@ impl Recording {
             .map(|(recording, event)| recording.name(event))
     }
 
-    /// When the host recorded its first event.
+    /// Returns the time of the host's first event.
     #[must_use]
     pub fn first_host_event_ns(&self) -> Option<u64> {
         let threads = self.host.iter().flat_map(|recording| &recording.threads);

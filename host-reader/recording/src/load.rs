@@ -1,4 +1,4 @@
-//! Loading: a device log, a capture, or the folder that upstream leaves its logs in.
+//! Loading of a device log, a capture, or the folder in which TT-Metal stores its logs.
 
 use crate::{
     Recording,
@@ -19,16 +19,16 @@ use wire::ZoneId;
 
 /// Name of the device log in a folder of logs.
 pub const DEVICE_LOG: &str = "profile_log_device.csv";
-/// Beginning of the names of captures that a profiled process leaves in a folder of logs, before
-/// its process number.
+/// Prefix of the names of captures that profiled processes store in a folder of logs; the process
+/// number follows.
 pub const DEVICE_CAPTURE_PREFIX: &str = "device-";
 
-/// Everything that a file or folder holds.
+/// Content of a file or folder.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
     /// The runs of a capture, at least one; a log is one run.
     pub recordings: Vec<Recording>,
-    /// Problems of a capture whose rest was used.
+    /// Number of problems in a capture; the rest of the capture was used.
     pub problem_count: u64,
 }
 
@@ -52,16 +52,16 @@ impl Opened {
     }
 }
 
-/// A device log, still packed, with what lay beside it.
+/// A device log, still packed, with the files found next to it.
 #[derive(Debug)]
 pub struct OpenedLog {
     /// Records of the chips.
     pub log: PackedLog,
-    /// Ops that the host announced; none of a log by itself.
+    /// Ops that the host announced; empty for a log without its folder.
     pub host: HostOps,
-    /// TT-Metal's NoC traces in the folder of the log, which show harvested lines.
+    /// TT-Metal's NoC traces in the log's folder, which show harvested rows or columns.
     pub noc_traces: Vec<PathBuf>,
-    /// Newest ops CSV in the folder that the log was opened from.
+    /// Newest ops CSV in the folder from which the log was opened.
     pub ops_csv: Option<PathBuf>,
 }
 
@@ -86,8 +86,9 @@ impl From<PackedLog> for OpenedLog {
     }
 }
 
-/// Computes every figure of a log, with one lane unpacked for each thread at a time. The
-/// recording comes back without lanes.
+/// Computes all figures of a log; each thread has one lane unpacked at a time.
+///
+/// The returned recording has no lanes.
 ///
 /// ```
 /// use recording::device_log::PackedLog;
@@ -119,8 +120,9 @@ pub fn report_of_log(log: impl Into<OpenedLog>) -> (Recording, Report) {
     (recording, report)
 }
 
-/// Takes the NoC events of a log, with one lane unpacked for each thread at a time. The recording
-/// comes back without lanes.
+/// Extracts the NoC events of a log; each thread has one lane unpacked at a time.
+///
+/// The returned recording has no lanes.
 ///
 /// ```
 /// use analysis::noc_events::{NocPrograms, TraceOptions};
@@ -151,20 +153,20 @@ pub fn noc_of_log(log: impl Into<OpenedLog>) -> (Recording, NocLanes) {
     (Recording { ops_csv, ..host.attach(readout, launched) }, lanes)
 }
 
-/// Why nothing could be loaded.
+/// Reason why nothing could be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The file is no device log.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The file is no capture that can be opened.
+    /// The file is no readable capture.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// No read of a capture gave anything.
+    /// No read of a capture returned data.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The zone logs beside a device log cannot be read.
+    /// The zone logs next to a device log cannot be read.
     #[error(transparent)]
     ZoneNames(#[from] ZoneNamesError),
     /// The folder has no device log.
@@ -178,11 +180,11 @@ pub enum LoadError {
     },
 }
 
-/// Loads whatever lies at the path; its content decides.
+/// Loads the file or folder at the path; the content decides its type.
 ///
-/// In a folder, captures of profiled processes come first: a log beside them was made of them and
-/// holds less. Zones that a log itself does not name get the names of the zone logs beside it, and
-/// ops the names of the host's messages there. Harvested lines are taken from a
+/// In a folder, captures of profiled processes have priority: a log next to them was made from them
+/// and contains less. Zones without a name in the log get their names from the zone logs next to
+/// it, and ops from the host's messages there. Harvested rows or columns are taken from a
 /// `cluster_descriptor.yaml` or from TT-Metal's `noc_trace_*.json` in the folder of the log.
 ///
 /// ```
@@ -199,13 +201,13 @@ pub enum LoadError {
 /// ```
 ///
 /// # Errors
-/// If there is nothing of that kind, or nothing of it can be read. Damage within a capture is
-/// counted instead.
+/// If the path has no such file, or nothing in it can be read. Damage within a capture is counted
+/// instead.
 pub fn load(path: &Path) -> Result<Loaded, LoadError> {
     Ok(open(path)?.into_loaded())
 }
 
-/// Opens whatever lies at the path, as [`load`] does.
+/// Opens the file or folder at the path, as [`load`] does.
 ///
 /// # Errors
 /// As [`load`].
@@ -233,7 +235,7 @@ pub fn open(path: &Path) -> Result<Opened, LoadError> {
     Ok(Opened::Log(Box::new(log)))
 }
 
-/// Adds what the files in the folder of a log say of harvested lines.
+/// Adds the harvested rows or columns that files in the folder of a log state.
 fn add_harvesting(log: &mut OpenedLog, folder: &Path) {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     harvesting::add_descriptor(&mut log.log, folder);
@@ -248,14 +250,14 @@ pub fn open_log(log: impl Read, source: &str) -> Result<Opened, LoadError> {
     Ok(Opened::Log(Box::new(PackedLog::read(log, source)?.into())))
 }
 
-/// The folder of logs that holds the file: the folder itself or its `.logs`; `None` if neither does.
+/// Returns the folder of logs that holds the file: `folder` or its `.logs`, or `None`.
 #[must_use]
 pub fn logs_folder(folder: &Path, file: &str) -> Option<PathBuf> {
     let candidates = [folder.to_owned(), folder.join(".logs")];
     candidates.into_iter().find(|logs| logs.join(file).exists())
 }
 
-/// The ops CSV that was written last in a folder or, as TT-Metal does it, below its `reports`.
+/// Finds the newest ops CSV in a folder or, as TT-Metal stores it, below its `reports`.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -289,8 +291,7 @@ fn is_ops_csv(path: &Path) -> bool {
     name.starts_with("ops_perf_results") && name.ends_with(".csv") && path.is_file()
 }
 
-/// Captures that profiled processes have left in a folder or in its `.logs`, in the order of their
-/// names.
+/// Finds captures of profiled processes in a folder or in its `.logs`, sorted by name.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -342,7 +343,7 @@ fn load_capture(path: &Path) -> Result<Loaded, LoadError> {
     Ok(Loaded { recordings: Recording::of_captured_runs(runs), problem_count })
 }
 
-/// Names the zones that the log itself does not, from the zone logs in the same folder.
+/// Names the zones that have no name in the log, from the zone logs in the same folder.
 fn name_unknown_zones(log: &mut PackedLog, logs: &Path) -> Result<(), ZoneNamesError> {
     let mut names = ZoneNames::new();
     names.add_log_folder(logs)?;
@@ -357,10 +358,10 @@ fn name_unknown_zones(log: &mut PackedLog, logs: &Path) -> Result<(), ZoneNamesE
     Ok(())
 }
 
-/// Returns true if a file begins with the magic of captures, most of whose bytes must be intact.
+/// Returns true if a file begins with the magic of captures; a few of its bytes may be damaged.
 #[must_use]
 pub fn is_capture(path: &Path) -> bool {
-    // What is no plain file, such as a pipe, could not be read again from its beginning.
+    // Anything but a plain file, such as a pipe, could not be read again from its beginning.
     if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
         return false;
     }

@@ -2,14 +2,14 @@
 
 use std::{collections::BTreeMap, fmt};
 
-/// One thing that is missing or wrong in an input; the rest is reported all the same.
+/// A missing or wrong part of an input; the report still covers the rest.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Problem {
-    /// The input, as it was named by the caller.
+    /// Name of the input, as the caller gave it.
     pub file: String,
-    /// Line in it, from 1; `None` if the file as a whole is meant.
+    /// Line number from 1; `None` if the problem concerns the whole file.
     pub line: Option<u64>,
-    /// The column's title, or the number of the character in the line.
+    /// Title of the column, or index of the character in the line.
     pub column: Option<String>,
     /// Expected content, content found, and the consequence.
     #[serde(flatten)]
@@ -20,20 +20,20 @@ pub struct Problem {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(untagged)]
 pub enum Detail {
-    /// A problem of one position.
+    /// A problem at one position.
     Sentence {
         /// The sentence.
         detail: String,
     },
-    /// A problem that many lines may share; the problem's line is the first of them.
+    /// A problem that several lines may share; the problem's `line` is the first of them.
     Deviation {
         /// Description of the expected content.
         expected: String,
-        /// Text found on the first line; long texts are cut.
+        /// Text found on the first line, truncated if long.
         found: String,
         /// Consequence for the report.
         effect: String,
-        /// Lines with the same problem, the first one included.
+        /// Number of lines with this problem, including the first.
         line_count: u64,
     },
 }
@@ -64,23 +64,23 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Position of a cell, or of a whole line where the column is empty.
+/// Position of a cell, or of a whole line if the column is empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Position<'a> {
-    /// File, as it was named by the caller.
+    /// Name of the file, as the caller gave it.
     pub file: &'a str,
-    /// Line in it, from 1.
+    /// Line number from 1.
     pub line: u64,
     /// Title of the column.
     pub column: &'a str,
 }
 
-/// Problems kept with their positions; more are only counted.
+/// Maximum number of problems kept with their positions; further problems are only counted.
 pub const KEPT_PROBLEMS: usize = 1_000;
 
-/// All problems of a report, each once, in the order in which they were met.
+/// All distinct problems of a report, in the order in which they were found.
 ///
-/// Memory is bounded, whatever the inputs hold.
+/// Memory is bounded, whatever the inputs contain.
 ///
 /// ```
 /// use recording::problem::{Detail, Problem, ProblemLog};
@@ -95,16 +95,16 @@ pub const KEPT_PROBLEMS: usize = 1_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProblemLog {
     kept: Vec<Problem>,
-    /// Indices into `kept`.
+    /// Indices into `kept`, by key.
     index: BTreeMap<Key, usize>,
     unkept_count: u64,
 }
 
-/// Parts of a problem that make it another one.
+/// Parts in which two distinct problems differ.
 type Key = (String, Option<u64>, Option<String>, [String; 2]);
 
 fn key_of(problem: &Problem) -> Key {
-    // Lines that deviate in the same way are one problem, whatever each of them holds.
+    // Lines with the same deviation are one problem, whatever text each line has.
     let (line, words) = match &problem.detail {
         Detail::Sentence { detail } => (problem.line, [detail.clone(), String::new()]),
         Detail::Deviation { expected, effect, .. } => (None, [expected.clone(), effect.clone()]),
@@ -113,7 +113,7 @@ fn key_of(problem: &Problem) -> Key {
 }
 
 impl ProblemLog {
-    /// Adds a problem, or its lines to the same problem if that is known.
+    /// Adds a problem; if it is known, adds only its lines to the known problem.
     pub fn add(&mut self, problem: Problem) {
         let key = key_of(&problem);
         if let Some(known) = self.index.get(&key).and_then(|&at| self.kept.get_mut(at)) {
@@ -172,7 +172,7 @@ impl ProblemLog {
         self.add(Problem { file: file.to_owned(), line, column, detail });
     }
 
-    /// Adds a problem of a file as a whole.
+    /// Adds a problem of a whole file.
     pub fn add_to_file(&mut self, file: &str, detail: impl Into<String>) {
         self.add_sentence(file, None, None, detail.into());
     }
@@ -193,8 +193,9 @@ impl ProblemLog {
         self.add_sentence(file, Some(line), Some(column.into()), detail.into());
     }
 
-    /// Adds a problem as the reader of a device log describes it: where one field is wrong, the
-    /// text begins with that field's title.
+    /// Adds a problem that the reader of a device log reported.
+    ///
+    /// If one field is wrong, `found` begins with the title of that field.
     pub fn add_to_log_line(&mut self, file: &str, line: u64, found: &str) {
         let field = found.strip_prefix("column `").and_then(|rest| rest.split_once("`: "));
         match field {
@@ -203,20 +204,20 @@ impl ProblemLog {
         }
     }
 
-    /// The first problems.
+    /// Returns the first [`KEPT_PROBLEMS`] problems.
     #[must_use]
     pub fn kept(&self) -> &[Problem] {
         &self.kept
     }
 
-    /// All of them.
+    /// Returns the number of all problems, including those that were not kept.
     #[must_use]
     pub fn count(&self) -> u64 {
         (self.kept.len() as u64).saturating_add(self.unkept_count)
     }
 }
 
-/// A cell as messages show it: in back quotes, without control characters, cut.
+/// Formats a cell for messages: in back quotes, without control characters, truncated.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     const LONGEST: usize = 40;
@@ -275,7 +276,7 @@ mod tests {
             log.add_to_line("a.csv", line, "torn");
             log.add_to_line("a.csv", line, "torn");
         }
-        // What is beyond the kept ones is not known to be the same.
+        // Problems that are not kept are counted each time: their keys are unknown.
         assert_eq!((log.kept().len(), log.count()), (1_000, 1_020));
     }
 

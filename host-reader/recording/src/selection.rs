@@ -1,4 +1,4 @@
-//! Selection of a readout's launches by a filter, for tables.
+//! Selection of a readout's launches with a filter, for tables.
 
 #![expect(clippy::arithmetic_side_effects, reason = "counts are of records that are in memory")]
 
@@ -15,18 +15,18 @@ use wire::RunHostId;
 /// Counts of what [`Recording::retain`] removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct HiddenLaunches {
-    /// Launches removed as a whole.
+    /// Launches removed completely.
     pub launch_count: u64,
-    /// Lanes.
+    /// Lanes removed.
     pub lane_count: u64,
-    /// Records of lanes and launches.
+    /// Records removed with lanes and launches.
     pub record_count: u64,
-    /// Records that were lost there.
+    /// Lost records removed from the losses.
     pub lost_record_count: u64,
-    /// Chips and encoded ids of ops removed as a whole.
+    /// Chip and encoded id of each op that has no launch left.
     #[serde(skip)]
     pub ops: BTreeSet<(u32, u32)>,
-    /// The launches, until they are noted in the readout.
+    /// The removed launches, until they are moved to the readout.
     #[serde(skip)]
     launches: Vec<HiddenLaunch>,
 }
@@ -43,9 +43,10 @@ impl HiddenLaunches {
 }
 
 impl Recording {
-    /// Takes out what a filter does not want: lanes, and launches as a whole. A launch is in a
-    /// window of time if it touches it. Names of zones take nothing out here; tables of zones
-    /// ask [`TraceFilter::selects_zone`].
+    /// Removes the lanes and the launches that a filter does not select.
+    ///
+    /// A launch is kept or removed as a whole. It is in a window of time if it overlaps the window.
+    /// Names of zones remove nothing here; tables of zones call [`TraceFilter::selects_zone`].
     ///
     /// ```
     /// use analysis::ops_of;
@@ -100,7 +101,7 @@ impl Recording {
         hidden
     }
 
-    /// Which runs are of wanted launches.
+    /// Returns whether each run belongs to a selected launch, and what the filter hides.
     fn wanted_runs(
         &self,
         filter: &TraceFilter,
@@ -143,7 +144,7 @@ impl Recording {
     }
 }
 
-/// Names of ops by chip and encoded id.
+/// Returns the names of ops by chip and encoded id.
 fn names_of(ops: &[OpMetadata]) -> HashMap<(u32, u32), &str> {
     let mut names = HashMap::new();
     for op in ops {
@@ -154,7 +155,7 @@ fn names_of(ops: &[OpMetadata]) -> HashMap<(u32, u32), &str> {
     names
 }
 
-/// Signposts by time since the trace's origin; none if chips do not have the host's clock.
+/// Returns signposts by time since the trace's origin; none if a chip has no host clock.
 fn signposts_of(recordings: &[HostRecording], origin_ns: Option<i64>) -> Vec<(u64, &str)> {
     let Some(origin_ns) = origin_ns.and_then(|origin| u64::try_from(origin).ok()) else {
         return Vec::new();
@@ -171,7 +172,7 @@ fn signposts_of(recordings: &[HostRecording], origin_ns: Option<i64>) -> Vec<(u6
     signposts
 }
 
-/// The lane with the runs that are wanted and nothing else.
+/// Returns the lane with only the selected runs.
 fn with_runs(lane: Lane, is_wanted: impl Fn(usize) -> bool) -> Lane {
     if (0..lane.runs.len()).all(&is_wanted) {
         return lane;
@@ -212,7 +213,7 @@ mod tests {
     };
     use wire::{PacketKind, Risc};
 
-    /// Three runs of an event, a value of two words with a text, and a sum.
+    /// Three runs, each with an event, a value of two words with a text, and a sum.
     fn lane() -> Lane {
         let core = Noc0Coord { x: 1, y: 1 };
         let mut lane = Lane::new(LaneId { chip_id: 0, core, risc: Risc::Brisc });

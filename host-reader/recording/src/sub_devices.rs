@@ -1,22 +1,23 @@
-//! Sub-devices that the host reported.
+//! Sub-devices reported by the host.
 
 use host_events::OpMetadata;
 use reader::{lane::Lane, readout::Readout};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::RunHostId;
 
-/// Key of the number of an op's sub-device, in the host's metadata as in a log's.
+/// Key of the sub-device number of an op, both in the host's metadata and in a log.
 ///
 /// # Compatibility
-/// This and the one below: meta data of `profile_log_device.csv`.
+/// This key and the next: meta data of `profile_log_device.csv`.
 pub const SUB_DEVICE_ID: &str = "sub_device_id";
 /// Key of the number of the manager that split the chip.
 pub const SUB_DEVICE_MANAGER_ID: &str = "sub_device_manager_id";
-/// Key of the number of the sub-device's worker cores, in the host's metadata alone.
+/// Key of the number of worker cores of the sub-device; only in the host's metadata.
 pub const SUB_DEVICE_WORKER_CORES: &str = "sub_device_worker_cores";
 
-/// Attaches its sub-device to every record of a program that the host says ran on one, as a log
-/// of TT-Metal's has it.
+/// Attaches the sub-device of a program to each of its records, as in a log of TT-Metal.
+///
+/// Programs for which the host reported no sub-device are left alone.
 pub(crate) fn attach_sub_devices(ops: &[OpMetadata], readout: &mut Readout) {
     let mut texts: BTreeMap<(u32, RunHostId), String> = BTreeMap::new();
     for op in ops {

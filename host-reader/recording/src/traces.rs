@@ -1,9 +1,9 @@
-//! Traces that the host reported.
+//! Traces reported by the host.
 
 use host_events::{HostEventKind, HostRecording, TraceMessage, TraceStep};
 use reader::traces::TraceBook;
 
-/// Messages about traces that threads of the host recorded, with their times, in time order.
+/// Returns the host threads' messages about traces with their times, in time order.
 #[must_use]
 pub fn trace_messages(host: &[HostRecording]) -> Vec<(u64, TraceMessage)> {
     let events =
@@ -16,8 +16,7 @@ pub fn trace_messages(host: &[HostRecording]) -> Vec<(u64, TraceMessage)> {
     messages
 }
 
-/// The book of the traces that threads of the host reported, in the order of their messages'
-/// times.
+/// Builds the book of traces from the messages of the host's threads, in time order.
 #[must_use]
 pub fn traces_of_host(host: &[HostRecording]) -> TraceBook {
     let mut book = TraceBook::default();

@@ -1,4 +1,4 @@
-//! Harvested rows as files beside a device log state them.
+//! Harvested rows, as stated by files next to a device log.
 #![expect(clippy::unwrap_used, reason = "a panic is a test's report")]
 
 use analysis::noc_events::{Noc, NocTraces, RawCoord, TileMap, TraceOptions};
@@ -9,10 +9,10 @@ use std::{fs, path::Path};
 const LOG: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
 PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,trace id,trace id counter,zone name,type,source line,source file,meta data
 ";
-/// A write of 256 bytes to the tile (18,21), in the fourth row that is left.
+/// A write of 256 bytes to the tile (18,21), in the fourth row that is not harvested.
 const EVENT: u64 = 0x0008_1100_0015_120B;
 
-/// As tt-umd writes it, with the keys that are not of harvesting. Bits 3 and 9 are rows 4 and 11.
+/// A descriptor in tt-umd's form, with its other keys. Bits 3 and 9 of the mask are rows 4 and 11.
 const DESCRIPTOR: &str = "arch: {
    0: Wormhole,
 }
@@ -32,11 +32,11 @@ harvesting: {
 }
 ";
 
-/// As TT-Metal writes it; the fourth row that is left is row 5.
+/// A trace in TT-Metal's form; the fourth row that is not harvested is row 5.
 const TRACE: &str = r#"[{"dx":1,"dy":5,"noc":"NOC_0","num_bytes":256,"proc":"BRISC",
 "run_host_id":1024,"src_device_id":0,"sx":1,"sy":1,"timestamp":100,"type":"WRITE_","vc":1}]"#;
 
-/// Reads the log with these files beside it.
+/// Loads the log with the given files next to it.
 fn load(files: &[(&str, &str)], is_by_file: bool) -> Recording {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("profile_log_device.csv");
@@ -71,7 +71,7 @@ fn traces_of_the_same_run_tell_which_rows_are_left() {
     for is_by_file in [false, true] {
         let recording = load(&[(name, TRACE)], is_by_file);
         assert_eq!(target_row(&recording), Some(5));
-        // One of rows 2 to 4 is harvested, and one after row 5: nobody knows which.
+        // One of rows 2 to 4 is harvested, and one row after row 5; which ones is unknown.
         let map = TileMap::of_device(&recording.readout.devices[0]).unwrap();
         let row = |y| map.noc0(RawCoord { x: 18, y }, Noc::Noc0).map(|tile| tile.y);
         assert_eq!([row(18), row(20), row(26), row(27)], [Some(1), None, None, None]);

@@ -1,4 +1,4 @@
-//! Ops that the host announced beside a device log, as part of the recording.
+//! Ops that the host announced in files next to a device log, as part of the recording.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -11,7 +11,7 @@ const CHIP: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 
     PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, \
     run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data\n";
 
-/// One launch of BRISC and NCRISC for each program with its trace and replay.
+/// A log with one launch of BRISC and NCRISC for each program with its trace and replay.
 fn log(launches: &[(u32, &str)]) -> String {
     let mut text = CHIP.to_owned();
     for ((program, replay), start) in launches.iter().zip((1000..).step_by(1000)) {
@@ -46,7 +46,7 @@ fn loaded(path: &Path) -> Recording {
     load(path).unwrap().recordings.remove(0)
 }
 
-/// Kinds that ops have anomalies of, and what was kept of these.
+/// Returns the kinds of anomalies that ops have, and the texts kept of them.
 fn said(anomalies: &AnomalyLog) -> Vec<(AnomalyKind, &str)> {
     anomalies.kept().iter().map(|found| (found.kind, found.detail.as_str())).collect()
 }
@@ -63,12 +63,12 @@ fn launches_have_the_names_of_the_messages_and_what_does_not_fit_is_said() {
         "`TT_METAL_TRACE_BEGIN: 0, 4`;1\n".into(),
         message(0, 2048, "Mul"),
         "`TT_METAL_TRACE_END: 0, 4`;3\n`TT_METAL_TRACE_BEGIN: 0, 9`;3\n".into(),
-        // Captured and never replayed.
+        // Captured but never replayed.
         message(0, 3072, "Sub"),
         "`TT_METAL_TRACE_END: 0, 9`;4\n`TT_METAL_TRACE_REPLAY: 0, 4`;5\n".into(),
         cached,
         unknown,
-        // Another chip, of which there is no log.
+        // A chip without a log.
         message(1, 1025, "Exp"),
     ];
     let folder = folder(&log(&launches), &messages);

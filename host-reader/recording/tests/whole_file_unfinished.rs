@@ -1,4 +1,4 @@
-//! Unfinished files of a process that is about to end; alone, since it takes all of them.
+//! Removal of a process's unfinished files; a test file of its own, since the call removes all.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 

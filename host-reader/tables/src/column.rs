@@ -1,10 +1,10 @@
-//! Columns and the values that they read from a row.
+//! Columns and their values in a row.
 
 use crate::{ColumnKind, ColumnSchema, Scope, Table};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A column: its description, and how its values are read.
+/// A column: its description and the getter of its values.
 pub struct Column<T: Table> {
     /// Description.
     pub schema: ColumnSchema,
@@ -14,19 +14,19 @@ pub struct Column<T: Table> {
 /// Value of one column in one row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'r> {
-    /// None, for the reason in [`ColumnSchema::null_means`].
+    /// No value, for the reason in [`ColumnSchema::null_means`].
     Null,
-    /// Of [`ColumnKind::Unsigned32`].
+    /// Value of a [`ColumnKind::Unsigned32`] column.
     Unsigned32(u32),
-    /// Of [`ColumnKind::Unsigned64`].
+    /// Value of a [`ColumnKind::Unsigned64`] column.
     Unsigned64(u64),
-    /// Of [`ColumnKind::Signed64`].
+    /// Value of a [`ColumnKind::Signed64`] column.
     Signed64(i64),
-    /// Of [`ColumnKind::Flag`].
+    /// Value of a [`ColumnKind::Flag`] column.
     Flag(bool),
-    /// Of [`ColumnKind::Real`].
+    /// Value of a [`ColumnKind::Real`] column.
     Real(f64),
-    /// Of [`ColumnKind::Text`].
+    /// Value of a [`ColumnKind::Text`] column.
     Text(Cow<'r, str>),
 }
 
@@ -34,7 +34,7 @@ type Get<T, V> = for<'r, 'a> fn(&'r <T as Table>::Row<'a>) -> V;
 type GetText<T> = for<'r, 'a> fn(&'r <T as Table>::Row<'a>) -> Cow<'r, str>;
 type GetOptionalText<T> = for<'r, 'a> fn(&'r <T as Table>::Row<'a>) -> Option<Cow<'r, str>>;
 
-/// A getter of the column's type. Only an optional one can be without a value.
+/// A getter with the column's type. Only optional getters can return null.
 enum Getter<T: Table> {
     Unsigned32(Get<T, u32>),
     OptionalUnsigned32(Get<T, Option<u32>>),
@@ -49,7 +49,7 @@ enum Getter<T: Table> {
     OptionalText(GetOptionalText<T>),
 }
 
-/// Defines constructors of columns: one for each kind of getter.
+/// Defines constructors of columns, one for each kind of getter.
 macro_rules! constructors {
     ($($(#[$doc:meta])* $name:ident $kind:ident $getter:ident($type:ty) $(, $null:ident)?;)*) => {
         impl<T: Table> Column<T> {
@@ -70,27 +70,27 @@ macro_rules! constructors {
 }
 
 constructors! {
-    /// A column of numbers of 32 bits.
+    /// A column of unsigned 32-bit numbers.
     small Unsigned32 Unsigned32(Get<T, u32>);
-    /// The same with nulls.
+    /// A nullable column of unsigned 32-bit numbers.
     optional_small Unsigned32 OptionalUnsigned32(Get<T, Option<u32>>), null_means;
-    /// A column of numbers of 64 bits.
+    /// A column of unsigned 64-bit numbers.
     number Unsigned64 Unsigned64(Get<T, u64>);
-    /// The same with nulls.
+    /// A nullable column of unsigned 64-bit numbers.
     optional_number Unsigned64 OptionalUnsigned64(Get<T, Option<u64>>), null_means;
-    /// A column of signed numbers.
+    /// A column of signed 64-bit numbers.
     signed Signed64 Signed64(Get<T, i64>);
-    /// The same with nulls.
+    /// A nullable column of signed 64-bit numbers.
     optional_signed Signed64 OptionalSigned64(Get<T, Option<i64>>), null_means;
     /// A column of flags.
     flag Flag Flag(Get<T, bool>);
-    /// The same with nulls.
+    /// A nullable column of flags.
     optional_flag Flag OptionalFlag(Get<T, Option<bool>>), null_means;
-    /// A column of numbers with fractions, with nulls.
+    /// A nullable column of floating-point numbers.
     optional_real Real OptionalReal(Get<T, Option<f64>>), null_means;
-    /// A column of texts.
+    /// A column of text.
     text Text Text(GetText<T>);
-    /// The same with nulls.
+    /// A nullable column of text.
     optional_text Text OptionalText(GetOptionalText<T>), null_means;
 }
 
@@ -117,37 +117,37 @@ impl<T: Table> Column<T> {
         Self { schema, getter }
     }
 
-    /// Has every output show the column, the terminal under this title.
+    /// Shows the column in every output; `title` is its header in the terminal.
     pub(crate) const fn titled(mut self, title: &'static str) -> Self {
         self.schema.title = Some(title);
         self.in_summary()
     }
 
-    /// The same; the terminal leaves it out of a table in which it is null in every row.
+    /// Does the same as `titled`, but the terminal hides the column if all its rows are null.
     pub(crate) const fn titled_if_any(mut self, title: &'static str) -> Self {
         self.schema.is_hidden_if_empty = true;
         self.titled(title)
     }
 
-    /// Has the terminal mark figures that `is_lower_bound` speaks of.
+    /// Makes the terminal mark the column's values in rows with a true `is_lower_bound`.
     pub(crate) const fn bounded(mut self) -> Self {
         self.schema.is_bounded = true;
         self
     }
 
-    /// Has every output but the terminal show the column.
+    /// Shows the column in every output except the terminal.
     pub(crate) const fn in_summary(mut self) -> Self {
         self.schema.scope = Scope::Summary;
         self
     }
 
-    /// Has Parquet datasets alone show the column.
+    /// Shows the column only in Parquet datasets.
     pub(crate) const fn in_dataset(mut self) -> Self {
         self.schema.scope = Scope::Dataset;
         self
     }
 
-    /// Reads the value of a row.
+    /// Reads the value of the column in a row.
     #[must_use]
     pub fn value<'r>(&self, row: &'r T::Row<'_>) -> Value<'r> {
         match self.getter {
@@ -167,7 +167,7 @@ impl<T: Table> Column<T> {
 }
 
 impl Value<'_> {
-    /// The value as a number that is not negative, a flag as 1 or 0; `None` for any other value.
+    /// Returns a non-negative number, or a flag as 1 or 0; `None` for any other value.
     ///
     /// ```
     /// use tables::Value;

@@ -1,4 +1,4 @@
-//! Tables of single records: zones, markers, waits, counters, transfers, and what the host did.
+//! Tables of single records: zones, markers, waits, counters, transfers, and host events.
 
 use crate::{
     CHIP_ID, CORE_X, CORE_Y, Column, DATASET_FOLDERS, FILE, HOST, LINE, NO_HOST_CLOCK, RECORDING,
@@ -7,7 +7,7 @@ use crate::{
 use reader::lane::LaneId;
 use std::borrow::Cow;
 
-/// Recording and lane of a row.
+/// Recording and lane to which a row belongs.
 #[derive(Clone, Copy, Debug)]
 pub struct LanePlace<'a> {
     /// Recording.
@@ -16,7 +16,7 @@ pub struct LanePlace<'a> {
     pub lane: LaneId,
 }
 
-/// Type of a row's field, by the kind of its column.
+/// Type of a row's field, from the kind of its column.
 macro_rules! field {
     (small $life:lifetime) => { u32 };
     (optional_small $life:lifetime) => { Option<u32> };
@@ -44,7 +44,7 @@ macro_rules! value {
     };
 }
 
-/// Defines a table with a row that has a field for each column, of chips (`lane`) or of the host.
+/// Defines a table of chips (`lane`) or of the host; its row has a field for each column.
 macro_rules! table {
     (
         $(#[$doc:meta])*
@@ -235,7 +235,7 @@ table! {
 }
 
 table! {
-    /// Table of time in zones of the profiler's own.
+    /// Table of time spent in the profiler's own zones.
     ProfilerTime ProfilerTimeRow = "profiler_time", "time of one RISC in zones of the profiler's own", lane
     text kind: "wait for the host (debug dump) or push of several launches (accumulate mode)";
     number count: "whole zones";
@@ -264,7 +264,7 @@ table! {
 }
 
 table! {
-    /// Table of messages, signposts, frames and points of plots of the host.
+    /// Table of the host's messages, signposts, frame ends and plot points.
     HostEvents HostEventRow = "host_events", "one message, signpost, end of a frame or point of a plot of the host";
     optional_small process_id: "number of its process", null PLOT;
     optional_number thread: "number of its thread in the process", null PLOT;
@@ -282,7 +282,7 @@ table! {
 }
 
 table! {
-    /// Table of allocations of buffers, and their ends.
+    /// Table of allocations and deallocations of buffers.
     Buffers BufferRow = "buffers", "one change of the bytes that buffers of a chip hold in one kind of its memory";
     optional_small chip_id: CHIP_ID, null "a number of more than 32 bits";
     text memory: MEMORY;
@@ -294,7 +294,7 @@ table! {
 }
 
 table! {
-    /// Table of peaks of buffers by op.
+    /// Table of peak buffer sizes by op.
     OpBuffers OpBufferRow = "op_buffers", "most bytes that buffers held in one kind of memory while the host worked on one op";
     optional_small chip_id: CHIP_ID, null "a number of more than 32 bits";
     optional_small run_host_id: RUN_HOST_ID, null UNKNOWN;
@@ -304,7 +304,7 @@ table! {
 }
 
 table! {
-    /// Table of the cells of TT-Metal's ops report, from which those of many hosts are put together.
+    /// Table of the cells of TT-Metal's ops report, for merging reports of many hosts.
     OpsReportCells OpsReportCell = "ops_report", "one cell of one row of the recording's ops report, as TT-Metal's scripts write it";
     small row: "row of the report, from 1; 0 is that of the titles";
     text title: "title of the column";
@@ -312,7 +312,7 @@ table! {
 }
 
 table! {
-    /// Table of recordings: what there is to know before their rows are trusted.
+    /// Table of recordings, with what is needed to judge how far their rows can be trusted.
     Recordings RecordingRow = "recordings", "one recording of one host";
     text kprof_version: "version of kprof that wrote its rows";
     signed end_ns: "end of the recording's last record, since its first";

@@ -1,4 +1,4 @@
-//! The schema of every output: each table declared once, with names, units, nulls and values.
+//! The schema of every output; each table is declared once, with names, units, nulls and values.
 //!
 //! The terminal, JSON, Parquet, Arrow in Python, the C interface, the MCP server and the HTML page
 //! read the same [`Table`]: a column added here appears in all of them.
@@ -56,11 +56,11 @@ const WAIT_KIND: &str = "CB_WAIT, CB_RESERVE, SEM_WAIT, NOC_READ_BARRIER, NOC_WR
                          NOC_ATOMIC_BARRIER, NOC_FULL_BARRIER or NOC_WRITE_FLUSH";
 const WAIT_KEY: &str = "number of the buffer or NoC, L1 address of the semaphore";
 
-/// Columns that a Parquet dataset keeps as folders: the day on which the recording began, and the run
-/// of the fleet that it belongs to.
+/// Columns that a Parquet dataset stores as folders: the day on which the recording began, and the
+/// recording's run of the fleet.
 pub const DATASET_FOLDERS: &[&str] = &["date", "run"];
 
-/// A recording and the host that made it: the first columns of every table of a dataset.
+/// A recording and the host that made it; these are the first columns of each dataset table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordingKey<'a> {
     /// Name of the host; empty outside of a dataset.
@@ -71,14 +71,16 @@ pub struct RecordingKey<'a> {
 
 /// One table of the schema.
 pub trait Table: Sized + 'static {
-    /// A row, from which the columns read their values.
+    /// A row, from which columns read their values.
     type Row<'a>;
-    /// Name, which is also the folder in a Parquet dataset.
+    /// Name of the table and of its folder in a Parquet dataset.
     const NAME: &'static str;
     /// Meaning of one row.
     const ROW: &'static str;
-    /// Columns that a Parquet dataset keeps as folders, from the outermost, beside those of
-    /// [`Table::COLUMNS`]: [`DATASET_FOLDERS`], or none if the table is not part of a dataset.
+    /// Columns that a Parquet dataset stores as folders, outermost first, in addition to
+    /// [`Table::COLUMNS`].
+    ///
+    /// [`DATASET_FOLDERS`], or empty if the table is not part of a dataset.
     const PARTITIONS: &'static [&'static str];
     /// Columns in order.
     const COLUMNS: &'static [Column<Self>];
@@ -89,12 +91,12 @@ pub trait Table: Sized + 'static {
         Self::COLUMNS.iter().find(|column| column.schema.name == name)
     }
 
-    /// Columns of every output with room for all figures: all but those of datasets alone.
+    /// Returns all columns except those that only datasets have.
     fn report_columns() -> impl Iterator<Item = &'static Column<Self>> {
         Self::COLUMNS.iter().filter(|column| column.schema.scope != Scope::Dataset)
     }
 
-    /// Columns of the outputs with little room: the terminal and answers of the MCP server.
+    /// Returns the columns of narrow outputs: the terminal and answers of the MCP server.
     fn summary_columns() -> impl Iterator<Item = &'static Column<Self>> {
         Self::COLUMNS.iter().filter(|column| column.schema.scope == Scope::Summary)
     }

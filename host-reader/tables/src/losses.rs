@@ -1,4 +1,4 @@
-//! `losses` and `loss_groups`: records that are missing, lane by lane and in few rows.
+//! `losses` and `loss_groups`: missing records by lane, and summed over cores and programs.
 
 use crate::{Column, DATASET_FOLDERS, RecordingKey, Table};
 use analysis::LossGroup;
@@ -8,7 +8,7 @@ use wire::RunHostId;
 /// Table of missing records.
 pub struct Losses;
 
-/// Table of missing records of all cores and programs together.
+/// Table of missing records, summed over cores and programs.
 pub struct LossGroups;
 
 /// Missing records of one lane, cause and program.
@@ -16,16 +16,16 @@ pub struct LossGroups;
 pub struct LossRow<'a> {
     /// Lane, cause and program.
     pub key: LossKey,
-    /// How many of each kind.
+    /// Counts of each kind of missing data.
     pub totals: LossTotals,
-    /// Recording, for datasets.
+    /// Recording; used only in datasets.
     pub recording: RecordingKey<'a>,
-    /// Time at which it is shown, for datasets.
+    /// Time at which traces show the loss; used only in datasets.
     pub time_ns: Option<i64>,
 }
 
 impl LossRow<'static> {
-    /// Rows of a ledger, outside of a dataset.
+    /// Makes the rows of a ledger outside of a dataset.
     #[must_use]
     pub fn from_ledger(losses: &LossLedger) -> Vec<Self> {
         let row = |(&key, &totals): (&LossKey, &LossTotals)| Self {
@@ -45,7 +45,7 @@ const NO_RUNS: &str = "the device does not count runs";
 type LossColumn = Column<Losses>;
 type GroupColumn = Column<LossGroups>;
 
-/// Runs that lost records, as far as the device counts them.
+/// Returns the number of runs that lost records, or `None` if the device does not count runs.
 fn runs(totals: LossTotals) -> Option<u64> {
     Some(totals.runs).filter(|&runs| runs > 0)
 }

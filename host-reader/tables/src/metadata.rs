@@ -2,7 +2,7 @@
 
 use host_events::OpMetadata;
 
-/// The host's metadata of an op as a JSON object; of a repeated key the first value.
+/// Formats an op's host metadata as a JSON object; the first value of a repeated key counts.
 pub(crate) fn metadata_json(metadata: &OpMetadata) -> String {
     let fields = metadata.fields.iter().rev();
     let object: serde_json::Map<_, _> =

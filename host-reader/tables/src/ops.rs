@@ -12,26 +12,26 @@ pub struct Ops;
 /// One launch of one program on one chip.
 #[derive(Clone, Copy, Debug)]
 pub struct OpRow<'a> {
-    /// Figures.
+    /// Figures of the op.
     pub figures: &'a Op,
     /// Name given by the host.
     pub name: Option<&'a str>,
-    /// What datasets alone know.
+    /// Position, which only datasets have.
     pub place: OpPlace<'a>,
 }
 
-/// Position of an op in a dataset; read by columns of datasets alone.
+/// Position of an op in a dataset; only columns of datasets read it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpPlace<'a> {
     /// Recording.
     pub recording: RecordingKey<'a>,
-    /// Index among the ops of its chip, in the order of starts.
+    /// Index among the ops of its chip, ordered by start.
     pub op: u32,
-    /// First cycle.
+    /// First cycle of the op.
     pub start_cycle: u64,
-    /// Duration as drawn.
+    /// Duration, as traces show it.
     pub duration_cycles: Option<u64>,
-    /// Start since the recording's first record.
+    /// Start, relative to the recording's first record.
     pub start_ns: i64,
     /// Duration.
     pub duration_ns: Option<i64>,
@@ -42,24 +42,24 @@ pub struct OpPlace<'a> {
 }
 
 impl<'a> OpRow<'a> {
-    /// A row outside of a dataset.
+    /// Makes a row outside of a dataset.
     #[must_use]
     pub fn new(figures: &'a Op, name: Option<&'a str>) -> Self {
         Self { figures, name, place: OpPlace::default() }
     }
 
-    /// A latency, which the first op of a chip does not have.
+    /// Returns a latency, or `None` for the first op of a chip, which has no latency.
     fn latency(&self, latency: Option<u64>) -> Option<u64> {
         latency.filter(|_| !self.figures.is_first_of_chip)
     }
 
-    /// A figure over the kernels of single cores, if any core ran one.
+    /// Returns a figure of single cores' kernels, or `None` if no core ran a kernel.
     fn of_cores(&self, figure: Option<u64>) -> Option<u64> {
         figure.filter(|_| self.figures.core_kernel.count > 0)
     }
 }
 
-/// Rows of ops outside of a dataset; `name_of` gives the host's name of an op.
+/// Makes rows of ops outside of a dataset; `name_of` returns the host's name of an op.
 pub fn op_rows<'a>(
     ops: impl IntoIterator<Item = &'a Op>,
     name_of: impl Fn(&Op) -> Option<&'a str>,

@@ -3,10 +3,10 @@
 use crate::{Column, Table};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-/// Rows as JSON objects.
+/// Rows of a table, serialized as JSON objects.
 pub struct Rows<'a, T: Table>(pub Vec<T::Row<'a>>);
 
-/// Rows as one JSON object that holds an array for each of some columns.
+/// Rows of a table, serialized as one JSON object with an array for each wanted column.
 pub struct Columns<'a, T: Table> {
     /// Rows.
     pub rows: Vec<T::Row<'a>>,

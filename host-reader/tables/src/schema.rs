@@ -1,4 +1,4 @@
-//! Description of tables and columns, apart from their values.
+//! Description of tables and columns, without their values.
 
 use crate::Table;
 use serde::{Serialize, Serializer, ser::SerializeStruct};
@@ -6,12 +6,13 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 /// Description of one table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TableSchema {
-    /// Name.
+    /// Name of the table.
     pub name: &'static str,
     /// Meaning of one row.
     pub row: &'static str,
-    /// Columns that a Parquet dataset keeps as folders, from the outermost; empty if the table is
-    /// not part of a dataset.
+    /// Columns that a Parquet dataset stores as folders, outermost first.
+    ///
+    /// Empty if the table is not part of a dataset.
     pub partitions: &'static [&'static str],
     /// Columns in order.
     pub columns: Vec<ColumnSchema>,
@@ -29,26 +30,26 @@ impl TableSchema {
 /// Description of one column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnSchema {
-    /// Name, ending with the unit if there is one.
+    /// Name of the column, ending with the unit if it has one.
     pub name: &'static str,
-    /// Type of its values.
+    /// Type of the column's values.
     pub kind: ColumnKind,
-    /// Meaning.
+    /// Meaning of a value.
     pub meaning: &'static str,
-    /// Meaning of null; `None` if a value is never null.
+    /// Meaning of null; `None` if the column is never null.
     pub null_means: Option<&'static str>,
-    /// Outputs that have it.
+    /// Outputs that have the column.
     pub scope: Scope,
-    /// Title in tables of the terminal; `None` if they leave it out.
+    /// Header in tables of the terminal; `None` if the terminal does not show the column.
     pub title: Option<&'static str>,
-    /// True if the terminal leaves it out of a table in which it is null in every row.
+    /// True if the terminal hides the column in a table in which all its rows are null.
     pub is_hidden_if_empty: bool,
-    /// True of a figure that may be more in rows whose `is_lower_bound` is true.
+    /// True if the column's values are lower bounds in rows with a true `is_lower_bound`.
     pub is_bounded: bool,
 }
 
 impl ColumnSchema {
-    /// Unit, which is the last word of the name.
+    /// Returns the unit, which is the last part of the name.
     ///
     /// ```
     /// use tables::{Ops, Table};
@@ -65,7 +66,7 @@ impl ColumnSchema {
         }
     }
 
-    /// True if values may be null.
+    /// Returns true if values may be null.
     #[must_use]
     pub const fn is_optional(&self) -> bool {
         self.null_means.is_some()
@@ -92,31 +93,31 @@ impl Serialize for ColumnSchema {
 pub enum Scope {
     /// Every output.
     Summary,
-    /// Every output but the terminal and the MCP server, whose tables are narrow.
+    /// Every output except the narrow ones: the terminal and the MCP server.
     Report,
-    /// Parquet datasets alone.
+    /// Only Parquet datasets.
     Dataset,
 }
 
 /// Type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {
-    /// Numbers of 32 bits from 0.
+    /// Unsigned 32-bit numbers.
     Unsigned32,
-    /// Numbers of 64 bits from 0, such as cycles.
+    /// Unsigned 64-bit numbers, such as cycles.
     Unsigned64,
-    /// Signed numbers of 64 bits, such as times; saturated.
+    /// Signed 64-bit numbers, such as times; saturated.
     Signed64,
-    /// Yes or no.
+    /// True or false.
     Flag,
-    /// Numbers with fractions.
+    /// Floating-point numbers.
     Real,
     /// Low-cardinality text, dictionary-encoded.
     Text,
 }
 
 impl ColumnKind {
-    /// Name in SQL engines.
+    /// Returns the name of the type in SQL engines.
     #[must_use]
     pub const fn sql_label(self) -> &'static str {
         match self {

@@ -7,7 +7,7 @@ use wire::Risc;
 /// Table of statistics of zones.
 pub struct ZoneStatisticsTable;
 
-/// A figure over whole zones, if there are any.
+/// Returns a figure of complete zones, or `None` if no zone is complete.
 fn of_whole<V>(zone: &ZoneStatistics, figure: V) -> Option<V> {
     (zone.cycles.count > 0).then_some(figure)
 }

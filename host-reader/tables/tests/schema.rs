@@ -1,4 +1,4 @@
-//! What holds for every table, and the page that shows them.
+//! Rules for every table, and the generated page that shows all tables.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -7,7 +7,7 @@ use tables::{ColumnKind, TableSchema, schemas};
 
 const BEGIN: &str = "<!-- tables: BLESS=1 cargo test -p kprof-tables --test schema -->";
 
-/// The tables of a dataset as the page shows them.
+/// Formats a table of a dataset as the page shows it.
 fn shown(table: &TableSchema) -> String {
     let mut text = format!(
         "\n## `{}`: {}\n\n| column | type | unit | meaning | null means |\n|---|---|---|---|---|\n",
@@ -21,7 +21,7 @@ fn shown(table: &TableSchema) -> String {
     text
 }
 
-/// Set `BLESS=1` to write the page anew, then read the difference.
+/// Set `BLESS=1` to regenerate the page, then review the difference.
 #[test]
 fn the_page_of_the_dataset_shows_every_column() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/parquet.md");
@@ -36,7 +36,7 @@ fn the_page_of_the_dataset_shows_every_column() {
     assert_eq!(std::fs::read_to_string(page).unwrap(), current, "{page}");
 }
 
-/// One name never has two types, and no name is twice in a table.
+/// A column name has one type in all tables and appears once in a table.
 #[test]
 fn a_name_means_one_type_in_all_tables() {
     let mut kinds: BTreeMap<&str, (&str, ColumnKind)> = BTreeMap::new();
@@ -44,8 +44,8 @@ fn a_name_means_one_type_in_all_tables() {
         let names: BTreeSet<&str> = table.columns.iter().map(|column| column.name).collect();
         assert_eq!(names.len(), table.columns.len(), "{}", table.name);
         for column in table.columns {
-            // Nanoseconds are lengths or times, which may be before the recording; markers and
-            // plots have values of their own.
+            // Nanoseconds are durations or times, and a time may be before the recording. Values of
+            // markers and of plots differ in type.
             if column.name == "value" || column.name == "duration_ns" {
                 continue;
             }
@@ -55,7 +55,7 @@ fn a_name_means_one_type_in_all_tables() {
     }
 }
 
-/// Columns that scripts ask for by name, with unit and the meaning of null, by the page of each.
+/// Columns that scripts request by name have the unit and the meaning of null of their docs.
 #[test]
 fn scripts_find_the_columns_that_they_ask_for() {
     let tables = schemas();

@@ -1,6 +1,6 @@
-//! Clock samples of a capture: in as they were measured, out as they went in.
+//! Clock samples of a capture, stored and returned as they were measured.
 //!
-//! Fitting is the business of [`crate::capture::sync`]; samples are kept so that it can be done again.
+//! The fit is made in [`crate::capture::sync`]; the samples are kept so that it can be repeated.
 
 use super::{
     Capture,
@@ -12,7 +12,7 @@ use crate::capture::sync::MeshSamples;
 use reader::clock::OneWaySession;
 
 impl CaptureWriter {
-    /// Appends everything that was measured of a mesh's clocks.
+    /// Appends all measurements of a mesh's clocks.
     ///
     /// # Errors
     /// As [`CaptureWriter::append`].
@@ -24,7 +24,7 @@ impl CaptureWriter {
 }
 
 impl Capture {
-    /// Everything that was measured of the mesh's clocks, but for one-way sessions.
+    /// Returns all measurements of the mesh's clocks, except for one-way sessions.
     #[must_use]
     pub fn clock_samples(&self) -> MeshSamples {
         let mut samples = MeshSamples::default();
@@ -38,7 +38,7 @@ impl Capture {
         samples
     }
 
-    /// Runs of upstream's synchronisation kernel, in the order of the file.
+    /// Returns the runs of TT-Metal's synchronisation kernel, in file order.
     #[must_use]
     pub fn one_way_sessions(&self) -> Vec<OneWaySession> {
         let sessions = self.clock_sections().filter_map(|samples| match samples {

@@ -1,37 +1,37 @@
-//! Why a capture cannot be opened or written at all.
+//! Reasons why a capture cannot be opened or written at all.
 //!
-//! Damage inside a capture is no error: it is a [`Problem`](super::Problem), and the rest
-//! of the capture is used.
+//! Damage inside a capture is not an error: it is a [`Problem`](super::Problem), and the rest of
+//! the capture is used.
 
 use super::header::FormatVersion;
 use std::{io, path::PathBuf};
 
-/// Why a capture cannot be opened or written at all.
+/// Reason why a capture cannot be opened or written at all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureError {
-    /// The file system refused.
+    /// The file system reported an error.
     #[error("cannot {action} the capture {path}: {source}", path = .path.display())]
     Io {
         /// Name of the operation, such as `open`.
         action: &'static str,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Error of the file system.
         source: io::Error,
     },
-    /// The file, or what came through a pipe, is too short to hold a file header.
+    /// The file or the data from a pipe is too short for a file header.
     #[error(
         "expected a capture, found the end after {found_bytes} of the {expected_bytes} bytes of \
          its header; a writer that was stopped before anything was captured leaves this"
     )]
     TooShort {
-        /// Bytes of the file.
+        /// Size of the file.
         found_bytes: u64,
-        /// Bytes of a file header.
+        /// Size of a file header.
         expected_bytes: u64,
     },
-    /// The file is something else.
+    /// The file has another format.
     #[error(
         "not a capture: expected it to begin with `{}`, found other bytes{advice}",
         .expected.escape_ascii(),
@@ -40,10 +40,10 @@ pub enum CaptureError {
     NotACapture {
         /// First bytes of every capture.
         expected: [u8; 8],
-        /// First bytes of the file. Messages leave them out: they may be a secret.
+        /// First bytes of the file. Messages omit them: they may be a secret.
         found: [u8; 8],
     },
-    /// The container is of a version that this library cannot read.
+    /// This library cannot read the version of the container.
     #[error(
         "the capture has format version {found}, this library reads {major}.x; update it",
         major = .known.major
@@ -61,15 +61,15 @@ pub enum CaptureError {
         path = .path.display()
     )]
     InUse {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A section would be larger than its fields can say.
+    /// A section is too large for its size fields.
     #[error("a section of {size_bytes} bytes cannot be written: {limit}")]
     SectionTooLarge {
-        /// Bytes of the payload.
+        /// Size of the payload.
         size_bytes: u64,
-        /// Which limit it exceeds.
+        /// Limit that it exceeds.
         limit: &'static str,
     },
 }
@@ -80,8 +80,9 @@ impl CaptureError {
     }
 }
 
-/// Returns a hint for a capture damaged by a text transfer, and for a device log; else an empty
-/// text.
+/// Returns a hint for a capture damaged by a text-mode transfer, and for a device log.
+///
+/// Returns an empty text for other files.
 fn advice(found: &[u8; 8]) -> &'static str {
     if found.starts_with(b"\x8AKPROF") || found[1..].starts_with(b"KPROF") {
         "; a transfer as text has changed it, transfer it as binary"

@@ -1,7 +1,7 @@
-//! Frames: header and trailer of a section's payload, so that damage is noticed and stays
-//! inside one section.
+//! Frames: header and trailer of a section's payload, to detect damage and confine it to one
+//! section.
 //!
-//! The payload's meaning is not known here; see the [module](super) for the byte layout.
+//! Frames do not depend on the payload's meaning; see the [module](super) for the byte layout.
 
 use std::ops::Range;
 use zerocopy::{
@@ -9,12 +9,12 @@ use zerocopy::{
     little_endian::{U16, U32, U64},
 };
 
-/// The version of one kind of section.
+/// Version of one kind of section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SectionVersion {
-    /// Grows when older readers would misread the payload; they skip the section.
+    /// Increases when older readers would misread the payload; they skip the section.
     pub major: u8,
-    /// Grows when fields are added behind those that older readers know.
+    /// Increases when fields are added after those that older readers know.
     pub minor: u8,
 }
 
@@ -44,22 +44,22 @@ pub(super) struct FrameHead {
     pub(super) number: u32,
 }
 
-/// A frame whose header is whole and whose extent lies within its file.
+/// A frame with an intact header that ends within its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) head: FrameHead,
-    /// Where the frame begins in its file.
+    /// Offset of the frame in its file.
     pub(super) start: usize,
-    /// Bytes of the payload, without padding.
+    /// Size of the payload, without padding.
     pub(super) payload_bytes: usize,
 }
 
-/// Why no frame begins at a place.
+/// Reason why no complete frame begins at an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FrameFault {
     /// There is no frame header.
     Header,
-    /// The header is whole, but the frame's end lies behind the end of the bytes.
+    /// The header is intact, but the frame ends after the end of the bytes.
     Torn { head: FrameHead, payload_bytes: u64 },
 }
 
@@ -67,15 +67,16 @@ pub(super) const FRAME_HEADER_BYTES: usize = 32;
 pub(super) const FRAME_TRAILER_BYTES: usize = 8;
 pub(super) const FRAME_ALIGN_BYTES: usize = 8;
 
-/// The first bytes of a frame; not valid UTF-8, so that no text holds them.
+/// First bytes of a frame; not valid UTF-8, so that no text contains them.
 pub(super) const FRAME_MAGIC: [u8; 8] = *b"\xABSECTION";
 
-/// Flags in this part change the payload's meaning: a reader that does not know one must skip the
-/// section. The others may be ignored.
+/// Flags that change the payload's meaning: a reader must skip a section with an unknown one.
+///
+/// Other flags may be ignored.
 pub(super) const MANDATORY_FLAGS: u32 = 0xFFFF_0000;
 
 impl Frame {
-    /// Reads the frame that begins at `start`, not trusting its length.
+    /// Reads the frame at `start` without trusting its length.
     pub(super) fn read(bytes: &[u8], start: usize) -> Result<Self, FrameFault> {
         let rest = bytes.get(start..).ok_or(FrameFault::Header)?;
         let Ok((raw, _)) = RawFrameHeader::ref_from_prefix(rest) else {
@@ -97,18 +98,19 @@ impl Frame {
         }
     }
 
-    /// Where the payload lies, without padding.
+    /// Returns the range of the payload, without padding.
     pub(super) const fn payload(&self) -> Range<usize> {
         let start = self.start.saturating_add(FRAME_HEADER_BYTES);
         start..start.saturating_add(self.payload_bytes)
     }
 
-    /// Where the frame ends, padding and trailer included.
+    /// Returns the offset of the frame's end, including padding and trailer.
     pub(super) const fn end(&self) -> usize {
         self.trailer().saturating_add(FRAME_TRAILER_BYTES)
     }
 
-    /// Compares the payload with its checksum. The error holds what was expected and found.
+    /// Compares the payload with its checksum; the error contains the expected and the actual
+    /// value.
     pub(super) fn verify(&self, bytes: &[u8]) -> Result<(), PayloadFault> {
         let covered = bytes.get(self.payload().start..self.trailer()).unwrap_or(&[]);
         let trailer = bytes.get(self.trailer()..self.end()).unwrap_or(&[]);
@@ -128,20 +130,20 @@ impl Frame {
     }
 }
 
-/// A payload whose checksum, or the number behind it, is not that of its header.
+/// A payload with a wrong checksum, or a trailer with a wrong section number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PayloadFault {
     pub(super) expected: u32,
     pub(super) found: u32,
 }
 
-/// Begins a frame in an empty buffer; the payload is to be appended.
+/// Begins a frame in an empty buffer; the payload is then appended.
 pub(super) fn begin_frame(buffer: &mut Vec<u8>) {
     buffer.clear();
     buffer.resize(FRAME_HEADER_BYTES, 0);
 }
 
-/// Completes the frame that [`begin_frame`] began.
+/// Completes a frame that [`begin_frame`] began.
 pub(super) fn finish_frame(buffer: &mut Vec<u8>, head: FrameHead) {
     let payload_bytes = buffer.len().saturating_sub(FRAME_HEADER_BYTES);
     let mut raw = RawFrameHeader {

@@ -1,6 +1,6 @@
-//! The file header: that this is a capture, which version, and which one of all captures.
+//! The file header: magic, format version and identity of the capture.
 //!
-//! It holds nothing about a device; see the [module](super) for the byte layout.
+//! The header holds nothing about a device; see the [module](super) for the byte layout.
 
 use super::error::CaptureError;
 use std::{
@@ -12,19 +12,19 @@ use zerocopy::{
     little_endian::{U16, U32, U64},
 };
 
-/// The version of the container: file header and section frames.
+/// Version of the container, that is, of the file header and the section frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormatVersion {
-    /// Grows when older readers cannot find sections any more.
+    /// Increases when older readers can no longer find sections.
     pub major: u16,
-    /// Grows when something is added that older readers may ignore.
+    /// Increases when something is added that older readers may ignore.
     pub minor: u16,
 }
 
 impl FormatVersion {
     /// Version that this library writes.
     pub const CURRENT: Self = Self { major: 1, minor: 3 };
-    /// First version whose writers mark the end of a recording.
+    /// First version with a mark at the end of a recording.
     pub(super) const WITH_END_MARK: Self = Self { major: 1, minor: 1 };
 }
 
@@ -34,22 +34,22 @@ impl std::fmt::Display for FormatVersion {
     }
 }
 
-/// Identity of a capture, different for every capture.
+/// Identity of a capture, unique to each capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CaptureIdentity {
-    /// Random; equal in copies of a capture and in nothing else.
+    /// Random number, shared only by copies of a capture.
     pub id: u128,
-    /// When the capture was created, nanoseconds since the Unix epoch.
+    /// Creation time of the capture, nanoseconds since the Unix epoch.
     pub created_unix_ns: u64,
 }
 
 impl CaptureIdentity {
-    /// An identity that no other capture has.
+    /// Makes an identity that no other capture has.
     #[must_use]
     pub(super) fn fresh() -> Self {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let created_unix_ns = u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX);
-        // Each state has keys of its own that come from the operating system's randomness.
+        // Each state has its own keys from the operating system's random numbers.
         let random = || {
             let mut hasher = RandomState::new().build_hasher();
             hasher.write_u64(created_unix_ns);
@@ -66,18 +66,20 @@ impl CaptureIdentity {
 pub struct FileHeader {
     /// Version of the container.
     pub version: FormatVersion,
-    /// Which capture this is.
+    /// Identity of the capture.
     pub identity: CaptureIdentity,
 }
 
-/// Bytes of the file header; the first section begins behind it.
+/// Size of the file header; the first section follows.
 pub const FILE_HEADER_BYTES: usize = 64;
 
-/// The first eight bytes of a capture. A byte above 0x7F and a line end of each kind, so
-/// that a transfer as text is noticed.
+/// First eight bytes of a capture.
+///
+/// They contain a byte above 0x7F and a line end of each kind, so that a text-mode transfer is
+/// detected.
 pub const FILE_MAGIC: [u8; 8] = *b"\x8AKPROF\r\n";
 
-/// How a file header failed its check.
+/// Reason why a file header failed its check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeaderFault {
     Magic,
@@ -102,7 +104,7 @@ impl FileHeader {
         bytes
     }
 
-    /// Reads the header of a file that holds at least [`FILE_HEADER_BYTES`].
+    /// Reads the header of a file from its first [`FILE_HEADER_BYTES`].
     pub(super) fn read(bytes: &[u8; FILE_HEADER_BYTES]) -> Result<Self, HeaderFault> {
         let raw: RawFileHeader = zerocopy::transmute!(*bytes);
         if raw.magic != FILE_MAGIC {
@@ -120,7 +122,7 @@ impl FileHeader {
         })
     }
 
-    /// Refuses containers in which sections cannot be found by this library.
+    /// Returns an error for containers in which this library cannot find sections.
     pub(super) fn check_version(&self) -> Result<(), CaptureError> {
         let known = FormatVersion::CURRENT;
         if self.version.major == known.major {

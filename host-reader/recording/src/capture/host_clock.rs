@@ -1,8 +1,7 @@
-//! The clock that a host recorded with: the machine that it belongs to, and the clock of the day
-//! beside it.
+//! The clock of a recording's host: its machine, and its readings next to the time of day.
 //!
-//! Recordings of one machine share its monotonic clock. Those of different machines share the day,
-//! as far as something keeps it and states its error.
+//! Recordings from one machine share its monotonic clock. Recordings from different machines share
+//! the time of day, if a service synchronises it and states its error.
 
 use super::kernel_time;
 use host_events::monotonic_ns;
@@ -15,32 +14,31 @@ use std::{
 /// Clock of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostClock {
-    /// Boot id of the machine's kernel, which every boot of every machine has for itself; `None`
-    /// if unknown.
+    /// Boot id of the machine's kernel, unique to every boot of every machine; `None` if unknown.
     ///
     /// # Compatibility
     /// `/proc/sys/kernel/random/boot_id` of Linux.
     pub boot_id: Option<u128>,
-    /// Nanoseconds that the host's clock is ahead of the machine's own: those of a time namespace.
+    /// Nanoseconds by which a time namespace puts the host's clock ahead of the machine's clock.
     pub namespace_ns: i64,
-    /// Readings of the clock of the day.
+    /// Readings of the time of day.
     pub readings: Vec<DayReading>,
 }
 
 impl HostClock {
-    /// Reads the clocks of this machine. The host's clock is its monotonic one.
+    /// Reads the clocks of this machine; its monotonic clock is the host's clock.
     #[must_use]
     pub fn now() -> Self {
         let namespace_ns = time_namespace_ns();
         Self {
-            // In another namespace than the known one, the clock is that of no known machine.
+            // In an unknown time namespace, the clock belongs to no known machine.
             boot_id: boot_id().filter(|_| namespace_ns.is_some()),
             namespace_ns: namespace_ns.unwrap_or(0),
             readings: vec![reading()],
         }
     }
 
-    /// Returns true if a device measures the host's time with the monotonic clock of this machine.
+    /// Returns true if a device's host time is the monotonic clock of this machine.
     pub(super) fn is_of(device: &mut dyn Device) -> bool {
         let before = monotonic_ns();
         let time = device.host_time_ns();
@@ -48,7 +46,7 @@ impl HostClock {
     }
 }
 
-/// Tries of a reading, of which the shortest is kept: others were interrupted.
+/// Attempts per reading; the shortest is kept, as others may have been interrupted.
 const TRIES: usize = 5;
 
 fn reading() -> DayReading {
@@ -73,17 +71,18 @@ fn parse_boot_id(text: &str) -> Option<u128> {
     u128::from_str_radix(&digits, 16).ok().filter(|&id| is_whole && id != 0)
 }
 
-/// Nanoseconds that this process's monotonic clock is ahead of the machine's; `None` if unknown.
+/// Returns by how many ns this process's monotonic clock is ahead of the machine's; `None` if
+/// unknown.
 ///
 /// # Compatibility
-/// Linux's `/proc/PID/timens_offsets` is that of the namespace of children, which is the process's
-/// own unless it has left it without starting another program.
+/// Linux's `/proc/PID/timens_offsets` describes the time namespace of child processes. It is also
+/// the namespace of the process, unless the process has left it without executing another program.
 fn time_namespace_ns() -> Option<i64> {
     let link = |name: &str| fs::read_link(format!("/proc/self/ns/{name}")).ok();
     let (own, of_children) = (link("time"), link("time_for_children"));
     match fs::read_to_string("/proc/self/timens_offsets") {
         Ok(text) => parse_namespace(&text).filter(|_| own == of_children),
-        // A kernel without such namespaces.
+        // A kernel without time namespaces.
         Err(_) => own.is_none().then_some(0),
     }
 }

@@ -1,13 +1,12 @@
-//! Recordings of the host, on their way into a capture.
+//! Writing of host recordings to a capture.
 
 use crate::capture::{CaptureError, CaptureWriter};
 use host_events::{HostRecorder, HostRecording};
 
 impl CaptureWriter {
-    /// Takes everything that was recorded out of a recorder and appends it; returns what it
-    /// was.
+    /// Moves the events out of a recorder and appends them to the capture; returns them.
     ///
-    /// Ops become sections of their own, beside those that others have written.
+    /// Ops get sections of their own, in addition to those written by others.
     ///
     /// # Errors
     /// If the capture cannot be written.

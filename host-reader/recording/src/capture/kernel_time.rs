@@ -1,12 +1,12 @@
-//! The error of the clock of the day, as the kernel states it.
+//! Error of the time of day, as stated by the kernel.
 //!
-//! Nothing but this call says it: it is in no file of `/proc` or `/sys`.
+//! Only the system call `adjtimex` reports the error; no file of `/proc` or `/sys` contains it.
 
-/// Bound of the error of this machine's clock of the day, nanoseconds; `None` if nothing keeps it.
+/// Returns the error bound of this machine's time of day, in ns; `None` if it is not synchronised.
 ///
 /// # Compatibility
-/// The field `maxerror` of Linux's `adjtimex`, which whoever keeps the clock sets (chrony, ntpd,
-/// systemd-timesyncd) and which the kernel lets grow by 500 ppm.
+/// The field `maxerror` of Linux's `adjtimex`. The synchronisation service (chrony, ntpd,
+/// systemd-timesyncd) sets it, and the kernel lets it grow by 500 ppm.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code, reason = "no crate of ours wraps the call")]
 pub(super) fn error_ns() -> Option<u64> {
@@ -20,7 +20,7 @@ pub(super) fn error_ns() -> Option<u64> {
     error_us.checked_mul(1000)
 }
 
-/// Bound of the error of this machine's clock of the day; unknown on this system.
+/// Returns `None`: the error bound is unknown on this system.
 #[cfg(not(target_os = "linux"))]
 pub(super) const fn error_ns() -> Option<u64> {
     None

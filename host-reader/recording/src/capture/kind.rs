@@ -1,6 +1,6 @@
 //! Kinds of sections, by number and name.
 
-/// Kind of a section's payload. Kinds unknown to this library are kept as numbers, skipped and
+/// Kind of a section's payload. Kinds unknown to this library keep their number, are skipped and
 /// counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SectionKind(pub u16);
@@ -35,7 +35,7 @@ impl SectionKind {
     /// A [`HostClock`](super::HostClock).
     pub const HOST_CLOCK: Self = Self(14);
 
-    /// Every kind that this library knows.
+    /// All kinds known to this library.
     pub const ALL: [Self; 14] = [
         Self::DEVICE,
         Self::READ_BEGIN,
@@ -53,7 +53,7 @@ impl SectionKind {
         Self::HOST_CLOCK,
     ];
 
-    /// A few words for tables; `None` for kinds that this library does not know.
+    /// Returns a short label for tables; `None` for unknown kinds.
     #[must_use]
     pub const fn label(self) -> Option<&'static str> {
         Some(match self {

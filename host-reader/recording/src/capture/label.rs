@@ -1,6 +1,6 @@
-//! Labels: what a range of a chip's memory holds, so that a capture says whose words it has.
+//! Labels for ranges of a chip's memory, so that a capture states the lanes of its words.
 //!
-//! Labels serve people and tools. Nothing is decoded by them, so a wrong one harms nobody.
+//! Labels serve people and tools. Decoding does not use them, so a wrong label does no harm.
 
 use super::section::WordsContent;
 use reader::{
@@ -27,10 +27,10 @@ pub(super) struct ChipLabels {
     mode: CaptureMode,
 }
 
-/// Part of some words with the same label.
+/// A range of words with the same label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LabelledRange {
-    /// Which of the words.
+    /// Indices of the words.
     pub(super) range: Range<usize>,
     pub(super) content: WordsContent,
     pub(super) lane: Option<LaneId>,
@@ -58,7 +58,7 @@ impl ChipLabels {
         &self.chip
     }
 
-    /// Learns the size of lanes from a control vector that announces it.
+    /// Sets the size of lanes from a control vector that states it.
     pub(super) fn learn(&mut self, label: &LabelledRange, words: &[u32]) {
         if label.content != WordsContent::Control || label.first_word != 0 {
             return;
@@ -69,7 +69,7 @@ impl ChipLabels {
         }
     }
 
-    /// The labels of `word_count` words at `address`, in order and without gaps.
+    /// Returns the labels of `word_count` words at `address`, in order and without gaps.
     pub(super) fn label(
         &self,
         memory: Memory,
@@ -102,14 +102,15 @@ impl ChipLabels {
         let offset = offset_within(address, size_bytes, core.vector_address, vector_bytes);
         let Some(offset) = offset else { return unlabelled(range) };
         let first_word = offset % VECTOR_SIZE / 4;
-        // Version 2 of our protocol kept its losses there; a run is read from its first word on.
+        // Version 2 of this project's protocol stored its losses at this offset; a run is read from
+        // its first word.
         let is_log = first_word == FIRST_OPTIONAL as u64;
         let content = if is_log { WordsContent::LossLog } else { WordsContent::Vector };
         let lane = self.lane(core, offset / VECTOR_SIZE);
         LabelledRange { range, content, lane, first_word }
     }
 
-    /// Cuts a piece of DRAM where lanes end.
+    /// Splits a range of DRAM at the ends of lanes.
     fn label_dram(&self, bank: u32, address: u64, word_count: usize) -> Vec<LabelledRange> {
         let mut labels = Vec::new();
         let mut done = 0;
@@ -122,7 +123,7 @@ impl ChipLabels {
         labels
     }
 
-    /// The label of the lane that holds `address`, and how many of the words it holds.
+    /// Returns the label of the lane at `address`, for the part of `range` within the lane.
     fn lane_at(&self, bank: u32, address: u64, range: Range<usize>) -> LabelledRange {
         let word = address.checked_sub(self.chip.dram.region_address).map(|offset| offset / 4);
         let (Some(word), Some(lane_words)) = (word, NonZeroU64::new(self.lane_words.into())) else {
@@ -159,7 +160,7 @@ const fn unlabelled(range: Range<usize>) -> LabelledRange {
     LabelledRange { range, content: WordsContent::Other, lane: None, first_word: 0 }
 }
 
-/// How far `address` lies behind `start`, if the whole range lies within the region.
+/// Returns the offset of `address` from `start`, if the whole range is within the region.
 fn offset_within(address: u64, size_bytes: u64, start: u64, region_bytes: u64) -> Option<u64> {
     let offset = address.checked_sub(start)?;
     (offset.checked_add(size_bytes)? <= region_bytes).then_some(offset)
@@ -213,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_piece_of_dram_is_cut_where_lanes_end() {
-        // 1000 programs of 12 words: 12,000 words per lane.
+        // 1000 programs of 12 words each: 12,000 words per lane.
         let labels = labels().label(Memory::Dram(0), 64 + 4 * 47_990, 24_010);
         let found: Vec<_> =
             labels.iter().map(|l| (l.range.clone(), l.lane, l.first_word)).collect();

@@ -1,9 +1,9 @@
 //! The bytes of a capture: mapped from a file, or owned.
 //!
-//! The only unsafe line of this crate beside the call in `kernel_time` is here. Miri has no files to map, so it cannot
-//! watch it; that no writer breaks what the line relies on is held by the tests
-//! `bytes_that_are_mapped_stay_as_they_are_while_captures_grow` and
-//! `nothing_in_the_writer_can_change_or_cut_off_what_is_written`.
+//! Apart from the system call in `kernel_time`, this file has the only unsafe line of this crate.
+//! Miri cannot map files, so it cannot check the line. The line relies on writers never changing
+//! mapped bytes. Two tests check this: `bytes_that_are_mapped_stay_as_they_are_while_captures_grow`
+//! and `nothing_in_the_writer_can_change_or_cut_off_what_is_written`.
 
 use super::error::CaptureError;
 use std::{fs::File, io::Read, path::Path};
@@ -11,7 +11,7 @@ use std::{fs::File, io::Read, path::Path};
 /// The bytes of a capture.
 #[derive(Debug)]
 pub(super) enum CaptureBytes {
-    /// Pages of a file, read by the system as they are touched.
+    /// Mapped pages of a file; the system reads them on first access.
     Mapped(memmap2::Mmap),
     /// A copy in memory.
     Owned(Vec<u8>),
@@ -23,14 +23,14 @@ impl CaptureBytes {
         let mut file = File::open(path).map_err(|source| CaptureError::io("open", path, source))?;
         let metadata = file.metadata();
         let metadata = metadata.map_err(|source| CaptureError::io("examine", path, source))?;
-        // A pipe has no pages, and says nothing of its length.
+        // A pipe cannot be mapped, and its length is unknown.
         if !metadata.is_file() {
             let mut bytes = Vec::new();
             let read = file.read_to_end(&mut bytes);
             read.map_err(|source| CaptureError::io("read", path, source))?;
             return Ok(Self::Owned(bytes));
         }
-        // Nothing can be mapped of an empty file, and nothing needs to be.
+        // An empty file cannot be mapped.
         if metadata.len() == 0 {
             return Ok(Self::Owned(Vec::new()));
         }

@@ -1,4 +1,4 @@
-//! Recording a run of a program: reads of a mesh, its clocks, and what the host says of it.
+//! Recording of a run of a program: reads of a mesh, its clocks, and data from the host.
 
 use crate::capture::{
     CaptureError, CaptureWriter, CapturedRun, CapturingReader, OpMetadata,
@@ -13,19 +13,19 @@ use reader::{
     readout::Readout,
 };
 
-/// Why a part of a run was not recorded.
+/// Reason why a part of a run was not recorded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
     /// The mesh cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The capture cannot be written. What was read is kept in memory all the same.
+    /// The capture cannot be written. The data read is still kept in memory.
     #[error(transparent)]
     Capture(#[from] CaptureError),
 }
 
-/// A reader of a mesh and of its clocks, which captures both if it has a capture to write.
+/// A reader of a mesh and its clocks, which optionally writes a capture.
 ///
 /// ```
 /// use recording::capture::MeshRecorder;
@@ -54,7 +54,7 @@ enum MeshReader {
 }
 
 impl MeshRecorder {
-    /// A recorder that has read nothing yet.
+    /// Makes a recorder; `capture` is the capture to write, if any.
     #[must_use]
     pub fn new(options: ReadOptions, capture: Option<CaptureWriter>) -> Self {
         let reader = match capture {
@@ -73,8 +73,9 @@ impl MeshRecorder {
         }
     }
 
-    /// Marks what is captured as more counters of the run before: see
-    /// [`CapturingReader::for_more_counters`].
+    /// Marks the following reads as a repetition of the previous run for other hardware counters.
+    ///
+    /// See [`CapturingReader::for_more_counters`].
     #[must_use]
     pub fn for_more_counters(mut self) -> Self {
         if let MeshReader::Capturing { reader, captured } = self.reader {
@@ -84,7 +85,7 @@ impl MeshRecorder {
         self
     }
 
-    /// The options of the next read.
+    /// Returns the options of the next read.
     pub const fn options_mut(&mut self) -> &mut ReadOptions {
         match &mut self.reader {
             MeshReader::Plain(reader) => reader.options_mut(),
@@ -92,7 +93,7 @@ impl MeshRecorder {
         }
     }
 
-    /// Returns everything that was read so far, on the clocks of the tiles.
+    /// Returns everything read so far, on the clocks of the tiles.
     #[must_use]
     pub const fn readout(&self) -> &Readout {
         &self.readout
@@ -111,16 +112,16 @@ impl MeshRecorder {
         written
     }
 
-    /// Measures the clocks of a mesh whose profiler is initialised, before the first read.
+    /// Measures the clocks of a mesh with an initialised profiler, before the first read.
     pub fn open_clocks<M: Mesh + ?Sized>(&mut self, mesh: &mut M) {
         if let MeshReader::Capturing { reader, .. } = &mut self.reader {
-            // What cannot be written now is tried again by the first read, which says so.
+            // If this fails, the first read tries again and reports the error.
             let _ = reader.capture_host_clock(mesh);
         }
         self.sampler.open(mesh);
     }
 
-    /// Measures the reference clocks once more, between two reads of a long run.
+    /// Measures the reference clocks again, between two reads of a long run.
     ///
     /// # Errors
     /// If the capture cannot be written.
@@ -138,7 +139,7 @@ impl MeshRecorder {
         self.capture_samples()
     }
 
-    /// Adds readings of a tile's clock that were made in another way than through a mesh.
+    /// Adds readings of a tile's clock that were not made through a mesh.
     ///
     /// # Errors
     /// If the capture cannot be written.
@@ -147,18 +148,19 @@ impl MeshRecorder {
         self.capture_samples()
     }
 
-    /// Reads everything that was recorded since the last read.
+    /// Reads everything recorded since the last read.
     ///
     /// # Errors
-    /// If nothing can be read, or the capture cannot be written; what was read is kept even then.
+    /// If nothing can be read, or the capture cannot be written; in the latter case the data read
+    /// is kept.
     pub fn read<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<(), RecordError> {
         self.read_and(mesh, |_, _, _| ())
     }
 
-    /// Reads as [`MeshRecorder::read`] does, and shows what this read alone has given.
+    /// Reads as [`MeshRecorder::read`] does, and passes the data of this read alone to `visit`.
     ///
-    /// The reference clocks are measured once more for it. The run has the clocks as they are known
-    /// then, and nothing of what the host says.
+    /// The reference clocks are measured again for this. The run has the clock samples known so
+    /// far, but no data from the host.
     ///
     /// ```
     /// use recording::capture::MeshRecorder;
@@ -170,14 +172,14 @@ impl MeshRecorder {
     /// ```
     ///
     /// # Errors
-    /// As those of [`MeshRecorder::read`].
+    /// As [`MeshRecorder::read`].
     pub fn read_part<M: Mesh + ?Sized>(
         &mut self,
         mesh: &mut M,
         visit: impl FnOnce(CapturedRun),
     ) -> Result<(), RecordError> {
         self.read_and(mesh, |mesh, readout, sampler| {
-            // Clocks of tiles are related by what was measured before and behind the records.
+            // The clocks of tiles are related by measurements before and after the records.
             sampler.refresh(mesh);
             let samples = sampler.samples().clone();
             visit(CapturedRun::of_parts(readout.clone(), samples, Vec::new(), Vec::new()));
@@ -203,8 +205,9 @@ impl MeshRecorder {
         Ok(self.capture_samples()?)
     }
 
-    /// Returns true if markers may be lost within `launches` more launches unless the mesh is
-    /// read; see [`Reader::about_to_overflow`].
+    /// Returns true if markers may be lost within `launches` more launches unless the mesh is read.
+    ///
+    /// See [`Reader::about_to_overflow`].
     ///
     /// # Errors
     /// If no control vector can be read.
@@ -219,7 +222,7 @@ impl MeshRecorder {
         }
     }
 
-    /// Adds what probes cost on the mesh.
+    /// Adds the costs of probes on the mesh.
     ///
     /// # Errors
     /// If the capture cannot be written.
@@ -232,7 +235,7 @@ impl MeshRecorder {
         written
     }
 
-    /// Takes everything out of a recorder of the host.
+    /// Moves everything out of a recorder of the host into the run.
     ///
     /// # Errors
     /// If the capture cannot be written.
@@ -248,7 +251,7 @@ impl MeshRecorder {
         Ok(())
     }
 
-    /// Marks the end of the capture and gives the run.
+    /// Marks the end of the capture and returns the run.
     ///
     /// # Errors
     /// If the capture cannot be written.
@@ -261,8 +264,9 @@ impl MeshRecorder {
         Ok(CapturedRun::of_parts(readout, samples, ops, host))
     }
 
-    /// Captures the clock samples that are not captured yet, so that a run that is killed
-    /// keeps those it had. They lie behind the first read, which begins their part of the file.
+    /// Captures the new clock samples, so that a run that is killed keeps its samples.
+    ///
+    /// They follow the first read, which begins the run's part of the file.
     fn capture_samples(&mut self) -> Result<(), CaptureError> {
         let MeshReader::Capturing { reader, captured } = &mut self.reader else { return Ok(()) };
         let samples = self.sampler.samples();

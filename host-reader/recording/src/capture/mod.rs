@@ -1,15 +1,15 @@
-//! Captures: `.kprof` files that hold what was read from chips, word for word.
+//! Captures: `.kprof` files with the words read from chips, unchanged.
 //!
-//! Everything that a report shows can be computed again from a capture, by a later version
-//! of this library too. A capture is append-only: no byte is ever changed or removed, so a
-//! writer that is killed loses at most the section that it was writing, and a file may
-//! be read while it grows. What is damaged is named and skipped; everything else is used.
+//! All figures of a report can be computed again from a capture, also by a later version of this
+//! library. A capture is append-only: no byte is ever changed or removed. A writer that is killed
+//! therefore loses at most the section that it was writing, and a file may be read while it grows.
+//! Damaged parts are reported and skipped; everything else is used.
 //!
-//! Decoding the words is not done here, nor is talking to a chip.
+//! This module neither decodes the words nor accesses a chip.
 //!
 //! # Bytes
 //!
-//! Version 1.3 of the container. All numbers are little-endian, all checksums CRC-32 (the
+//! Version 1.3 of the container. All numbers are little-endian, all checksums are CRC-32 (with the
 //! polynomial of Ethernet and zlib). The file header:
 //!
 //! ```text
@@ -19,7 +19,7 @@
 //! 12  u32  bytes of this header: 64      60  u32   checksum of bytes 0 to 59
 //! ```
 //!
-//! Then sections, each on a multiple of eight bytes:
+//! Sections follow, each aligned to eight bytes:
 //!
 //! ```text
 //!  0  8 B  AB 53 45 43 54 49 4F 4E       24  u32   number of the section, from 0
@@ -29,50 +29,50 @@
 //! 16  u64  bytes of the payload          ..  u32   number of the section, again
 //! ```
 //!
-//! Flags in the upper half change what the payload means, and a reader that does not know one must
-//! skip the section; those in the lower half may be ignored. None is defined yet. The
-//! payloads are described by the files of the `section` module, one kind each:
+//! Flags in the upper half change the meaning of the payload; a reader must skip a section with an
+//! unknown one. Unknown flags in the lower half may be ignored. No flag is defined yet. The
+//! payloads are described in the files of the `section` module, one file per kind:
 //!
 //! | kind | content | type |
 //! |---|---|---|
 //! | 1 | a chip | [`DeviceDescription`](reader::mesh::DeviceDescription) |
-//! | 2 | the beginning of a read, and what was asked of it | [`ReadBegin`] |
+//! | 2 | the beginning and options of a read | [`ReadBegin`] |
 //! | 3 | words of control vectors, lanes, loss logs, clocks | [`MemoryWords`] |
-//! | 4 | an access that a chip refused | [`FailedAccess`] |
+//! | 4 | a failed access to a chip | [`FailedAccess`] |
 //! | 5 | the end of a read | [`ReadEnd`] |
 //! | 6 | zone names | [`ZoneTable`](reader::names::ZoneTable) |
 //! | 7 | clock samples | [`ClockSamples`] |
 //! | 8 | op metadata | [`OpMetadata`] |
 //! | 9 | host events, reserved | [`HostEvents`] |
 //! | 10 | losses of a source without raw words | [`LossLedger`](reader::ledger::LossLedger) |
-//! | 11 | what probes cost in a run | [`ProbeCosts`](reader::probe_cost::ProbeCosts) |
-//! | 12 | what the threads of the host recorded | [`HostRecording`](host_events::HostRecording) |
+//! | 11 | costs of probes in a run | [`ProbeCosts`](reader::probe_cost::ProbeCosts) |
+//! | 12 | events of the host's threads | [`HostRecording`](host_events::HostRecording) |
 //! | 13 | the end mark of a recording | [`CaptureEnd`] |
-//! | 14 | the host's clock, its machine and the clock of the day beside it | [`HostClock`] |
+//! | 14 | the host's clock, its machine and readings with the time of day | [`HostClock`] |
 //!
 //! # Reading a damaged capture
 //!
-//! A length is used only if the header's checksum is right and the section then lies within
-//! the file; else the next header with a right checksum is searched, byte by byte. A
-//! payload whose checksum is wrong is not used, and sections that lie within its claimed
-//! extent are: a writer that was killed leaves a section shorter than it says, and the next
-//! writer appends behind it. Section numbers show whether sections are missing altogether.
+//! A length is used only if the header's checksum is right and the section ends within the file.
+//! Otherwise the next header with a right checksum is searched, byte by byte. A payload with a
+//! wrong checksum is not used, but sections within its claimed extent are: a killed writer leaves a
+//! section shorter than its header states, and the next writer appends after it. Gaps in the
+//! section numbers show missing sections.
 //!
 //! # Losses
 //!
-//! Words that a capture should hold and does not are [losses](reader::ledger::LossLedger) of the
-//! lanes that they belonged to. Where damage leaves it open whose they were, or the recording was
-//! never [finished](Capture::is_finished), the ledger names that as a source that does not count.
+//! Words missing from a capture are [losses](reader::ledger::LossLedger) of their lanes. If damage
+//! leaves the lane unknown, or the recording was never [finished](Capture::is_finished), the ledger
+//! lists the damage or the unfinished capture as a source of uncounted losses.
 //!
 //! # Versions
 //!
-//! Since 1.1, writers mark the end of each recording. Captures of 1.0 have no such marks, so that
-//! nothing is said about their end. Since 1.2, events of the host have colours. Since 1.3,
-//! recordings on a machine's own clock say which machine that is.
+//! Since 1.1, writers mark the end of each recording. Captures of 1.0 have no such mark, so it is
+//! unknown whether they are complete. Since 1.2, events of the host have colours. Since 1.3,
+//! recordings on a machine's own clock identify the machine.
 //!
-//! Kinds that this library does not know are skipped and counted. A newer minor version
-//! is read; fields that it has added are ignored. A newer major version of one kind is a
-//! problem of those sections, a newer major version of the container an error.
+//! Sections of unknown kinds are skipped and counted. A newer minor version is read; its additional
+//! fields are ignored. A newer major version of a kind is a problem of those sections; a newer
+//! major version of the container is an error.
 
 #![cfg_attr(
     not(test),
@@ -128,7 +128,7 @@ use header::HeaderFault;
 use mapping::CaptureBytes;
 use std::path::Path;
 
-/// An opened capture: its sections, and what of it cannot be used.
+/// An opened capture: its sections and its problems.
 #[derive(Debug)]
 pub struct Capture {
     bytes: CaptureBytes,
@@ -146,23 +146,23 @@ pub struct Section<'file> {
     pub version: SectionVersion,
     /// Flags; see the [module](self).
     pub flags: u32,
-    /// Its number in the file, from 0.
+    /// Number of the section in the file, from 0.
     pub number: u32,
-    /// Where it begins in the file.
+    /// Offset of the section in the file.
     pub offset: u64,
-    /// Its payload, whose checksum is right.
+    /// Payload, with a correct checksum.
     pub payload: &'file [u8],
 }
 
 impl Capture {
     /// Maps a capture and checks every section.
     ///
-    /// The file may grow while it is open; what is appended is not seen. No program may
-    /// rewrite or shorten it, which captures never need; where one might, use
+    /// The file may grow while it is open; data appended later is not seen. No program may rewrite
+    /// or shorten the file, which captures never require. If a program might do so, use
     /// [`Capture::open_copy`].
     ///
     /// # Errors
-    /// If the file cannot be read, is no capture, or has a newer major version. Damage is no
+    /// If the file cannot be read, is no capture, or has a newer major version. Damage is not an
     /// error: see [`Capture::problems`].
     ///
     /// # Cost
@@ -179,10 +179,10 @@ impl Capture {
         Self::new(CaptureBytes::copy(path.as_ref())?)
     }
 
-    /// Takes the bytes of a capture and checks every section.
+    /// Checks every section of a capture in memory.
     ///
     /// # Errors
-    /// As [`Capture::open`], but for the file system.
+    /// As [`Capture::open`], except for errors of the file system.
     ///
     /// ```
     /// use recording::capture::{Capture, CaptureError};
@@ -193,26 +193,27 @@ impl Capture {
         Self::new(CaptureBytes::Owned(bytes))
     }
 
-    /// Version of the container; `None` if the file header is damaged.
+    /// Returns the version of the container; `None` if the file header is damaged.
     #[must_use]
     pub fn version(&self) -> Option<FormatVersion> {
         self.header.map(|header| header.version)
     }
 
-    /// Which capture this is; `None` if the file header is damaged.
+    /// Returns the identity of the capture; `None` if the file header is damaged.
     #[must_use]
     pub fn identity(&self) -> Option<CaptureIdentity> {
         self.header.map(|header| header.identity)
     }
 
-    /// Bytes of the file.
+    /// Returns the size of the file.
     #[must_use]
     pub fn size_bytes(&self) -> u64 {
         self.bytes.len() as u64
     }
 
-    /// Every sound section, in the order of their numbers, which is that of the file unless a
-    /// section was moved.
+    /// Returns all sound sections, ordered by number.
+    ///
+    /// This is the file order unless a section was moved.
     pub fn sections(&self) -> impl DoubleEndedIterator<Item = Section<'_>> + ExactSizeIterator {
         self.frames.iter().map(|frame| Section {
             kind: SectionKind(frame.head.kind),
@@ -224,7 +225,7 @@ impl Capture {
         })
     }
 
-    /// Every clock of a host that the capture has; those of captures before 1.3 have none.
+    /// Returns all host clocks in the capture; captures before 1.3 have none.
     pub fn host_clocks(&self) -> impl Iterator<Item = HostClock> {
         let clocks = self.sections().filter(|section| section.kind == SectionKind::HOST_CLOCK);
         clocks.filter_map(|section| match section.content() {
@@ -233,30 +234,31 @@ impl Capture {
         })
     }
 
-    /// Bytes that hold no sound section, in the order of the file.
+    /// Returns the bytes that belong to no sound section, in file order.
     ///
-    /// Sections that are sound but say something that cannot be are found by
-    /// [`Section::content`] and [`Capture::check`].
+    /// Sound sections with impossible values are found by [`Section::content`] and
+    /// [`Capture::check`].
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// Returns true if the last recording was finished, and false if its end mark is missing;
-    /// `None` if its writer did not write any.
+    /// Returns true if the last recording was finished, and false if its end mark is missing.
+    ///
+    /// `None` if the capture's writer wrote no end marks.
     #[must_use]
     pub fn is_finished(&self) -> Option<bool> {
         let is_mark = |section: Section<'_>| section.kind == SectionKind::CAPTURE_END;
         let last = self.sections().next_back();
         if let Some(last) = last.filter(|&last| is_mark(last)) {
-            // Bytes behind the mark are what a later writer has left.
+            // Bytes after the mark were written by a later writer.
             let is_last = self.problems.iter().all(|problem| problem.offset < last.offset);
             return Some(is_last && last.content().is_ok());
         }
         self.expects_end_marks().then_some(false)
     }
 
-    /// Returns true if the writers of the capture mark the end of a recording.
+    /// Returns true if the capture's writers write end marks.
     fn expects_end_marks(&self) -> bool {
         let is_marked = || self.sections().any(|section| section.kind == SectionKind::CAPTURE_END);
         self.version().map_or_else(is_marked, |version| {
@@ -275,14 +277,14 @@ impl Capture {
         Ok(Self { bytes, header, frames, problems })
     }
 
-    /// One above the largest number that the capture shows, torn sections included.
+    /// Returns one more than the largest section number in the capture, including torn sections.
     fn next_section_number(&self) -> u32 {
         let sound = self.frames.iter().map(|frame| frame.head.number);
         let lost = self.problems.iter().filter_map(|problem| Some(problem.section?.number));
         sound.chain(lost).max().map_or(0, |number| number.wrapping_add(1))
     }
 
-    /// One above the largest read number that the capture holds anything of.
+    /// Returns one more than the largest read number in the capture.
     fn next_read_number(&self) -> u32 {
         let numbers = self.sections().filter_map(|section| section.read_number());
         numbers.max().map_or(0, |number| number.saturating_add(1))
@@ -290,10 +292,10 @@ impl Capture {
 }
 
 impl<'file> Section<'file> {
-    /// Reads the payload.
+    /// Decodes the payload.
     ///
     /// # Errors
-    /// If the payload is of a newer major version, or says what cannot be.
+    /// If the payload has a newer major version or an impossible value.
     pub fn content(&self) -> Result<Content<'file>, Problem> {
         let content = if self.flags & MANDATORY_FLAGS == 0 {
             Content::decode(self.kind, self.version, self.payload)
@@ -308,7 +310,7 @@ impl<'file> Section<'file> {
         })
     }
 
-    /// The read that this section belongs to; `None` if it belongs to no single one.
+    /// Returns the number of the section's read; `None` if the section belongs to no single read.
     #[must_use]
     pub fn read_number(&self) -> Option<u32> {
         let is_of_read = matches!(
@@ -322,7 +324,7 @@ impl<'file> Section<'file> {
         Some(u32::from_le_bytes(*number))
     }
 
-    /// Where the section ends in the file.
+    /// Returns the offset of the section's end in the file.
     fn end_offset(&self) -> u64 {
         self.offset.saturating_add(self.size_bytes())
     }
@@ -334,8 +336,9 @@ impl<'file> Section<'file> {
     }
 }
 
-/// Reads the file header, `None` if it is damaged. A wrong magic is damage only where a
-/// section follows, and otherwise the sign of another kind of file.
+/// Reads the file header; returns `None` if the header is damaged.
+///
+/// A wrong magic counts as damage only if a section follows; otherwise the file has another format.
 fn read_header(bytes: &[u8]) -> Result<Option<FileHeader>, CaptureError> {
     let Some(first) = bytes.first_chunk() else {
         let magic = bytes.get(..FILE_MAGIC.len()).unwrap_or(bytes);

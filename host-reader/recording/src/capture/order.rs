@@ -1,4 +1,4 @@
-//! The order of sections by their numbers, whatever their order in the file.
+//! Order of sections by their numbers, which may differ from their order in the file.
 
 use super::{
     frame::Frame,
@@ -6,19 +6,19 @@ use super::{
     problem::{Problem, ProblemKind, ProblemSection},
 };
 
-/// Place of a sound section among the others.
+/// Position of a sound section among the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Numbers between that of this section and the next lower one.
+    /// Number of sections missing between this section and the one with the next lower number.
     pub(super) missing_before: u32,
-    /// True if a section before it has its number.
+    /// True if an earlier section has the same number.
     is_repeated: bool,
-    /// True if the section directly before it has a higher number.
+    /// True if the previous section has a higher number.
     is_moved: bool,
 }
 
 impl Place {
-    /// What is wrong with the place, if anything is.
+    /// Returns the problem with the position, if there is one.
     pub(super) fn problem(self, frame: &Frame) -> Option<Problem> {
         let (kind, size_bytes) = match self {
             Self { is_repeated: true, .. } => {
@@ -34,11 +34,11 @@ impl Place {
     }
 }
 
-/// Places of sections that are given in the order of the file.
+/// Returns the positions of sections, which must be in file order.
 pub(super) fn places(frames: &[Frame]) -> Vec<Place> {
     let mut places = vec![Place::default(); frames.len()];
     let mut by_number: Vec<_> = frames.iter().zip(&mut places).collect();
-    // Stable: of several with one number, the first in the file comes first.
+    // The sort is stable: of sections with equal numbers, the first in the file comes first.
     by_number.sort_by_key(|(frame, _)| frame.head.number);
     let mut next_number = 0;
     for (frame, place) in by_number {
@@ -54,7 +54,7 @@ pub(super) fn places(frames: &[Frame]) -> Vec<Place> {
     places
 }
 
-/// Puts sections in the order of their numbers, without those that are repeated.
+/// Sorts sections by their numbers and removes repeated ones.
 pub(super) fn put_in_order(frames: Vec<Frame>, places: &[Place]) -> Vec<Frame> {
     let once = frames.into_iter().zip(places).filter(|(_, place)| !place.is_repeated);
     let mut frames: Vec<_> = once.map(|(frame, _)| frame).collect();

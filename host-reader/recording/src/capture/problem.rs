@@ -1,17 +1,17 @@
-//! Problems: which bytes of a capture could not be used, and why.
+//! Problems: unusable bytes of a capture, and the reasons.
 
 use super::{frame::SectionVersion, kind::SectionKind};
 
-/// Bytes of a capture that could not be used.
+/// Unusable bytes of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// First of the bytes, counted from the start of the file.
+    /// Offset of the first byte in the file.
     pub offset: u64,
-    /// How many bytes; 0 where something is missing between two bytes.
+    /// Number of bytes; 0 if something is missing between two bytes.
     pub size_bytes: u64,
     /// Kind of the problem.
     pub kind: ProblemKind,
-    /// The section that they belonged to, if its header is whole.
+    /// Section to which the bytes belong, if its header is intact.
     pub section: Option<ProblemSection>,
 }
 
@@ -20,7 +20,7 @@ pub struct Problem {
 pub struct ProblemSection {
     /// Kind of the section.
     pub kind: SectionKind,
-    /// Its number in the file, from 0.
+    /// Number of the section in the file, from 0.
     pub number: u32,
 }
 
@@ -30,58 +30,65 @@ pub struct ProblemSection {
 pub enum ProblemKind {
     /// The file header's magic or checksum is wrong; version and identity are unknown.
     DamagedFileHeader,
-    /// The bytes hold no section: a section's header is damaged or cut off.
+    /// The bytes hold no section: a section's header is damaged or truncated.
     NoSection,
-    /// A section ends where the file or the next section does, before its payload is whole:
-    /// its writer was stopped.
+    /// A section ends before its payload is complete, at the end of the file or at the next
+    /// section.
+    ///
+    /// Its writer was stopped.
     TornSection {
-        /// Bytes of payload that its header promises.
+        /// Payload bytes stated in the header.
         expected_bytes: u64,
-        /// Bytes behind its header.
+        /// Bytes after the header.
         found_bytes: u64,
     },
-    /// The payload is not what was written.
+    /// The payload has changed since it was written.
     DamagedPayload {
-        /// The checksum behind the payload.
+        /// Checksum stored after the payload.
         expected: u32,
-        /// The checksum of the payload.
+        /// Checksum computed from the payload.
         found: u32,
     },
-    /// Sections are missing altogether: the numbers of their neighbours leave a gap.
+    /// Sections are missing: there is a gap between the numbers of their neighbours.
     MissingSections {
-        /// How many.
+        /// Number of missing sections.
         count: u32,
     },
-    /// A section with the number of one before it, which is not used: a copy of it.
+    /// A section with the number of an earlier section; this copy is not used.
     RepeatedSection,
-    /// A section whose number is below that of the section before it. Sections are used in the
-    /// order of their numbers.
+    /// A section with a lower number than the section before it.
+    ///
+    /// Sections are used in the order of their numbers.
     MovedSection,
-    /// Another capture begins behind the end of this one. It is not used: its reads and losses
-    /// would be taken for those of this one.
+    /// Another capture begins after the end of this capture.
+    ///
+    /// The other capture is not used: its reads and losses would be counted as those of this
+    /// capture.
     OtherCapture,
-    /// The payload is as written, but this library does not know this version of its kind.
+    /// The payload is intact, but this library does not know this version of its kind.
     UnknownSectionVersion {
-        /// The section's version.
+        /// Version of the section.
         found: SectionVersion,
-        /// The version that this library writes.
+        /// Version that this library writes.
         known: SectionVersion,
     },
-    /// A flag changes the payload's meaning in a way that this library does not know.
+    /// A flag changes the payload's meaning in an unknown way.
     UnknownFlags {
         /// All flags of the section.
         flags: u32,
     },
-    /// The payload is as written, but a field has an impossible value.
+    /// The payload is intact, but a field has an impossible value.
     Malformed(MalformedPayload),
-    /// A read began and has no end: its writer was stopped, or its end is lost. What the
-    /// read left is used.
+    /// A read without an end: its writer was stopped, or its end is lost.
+    ///
+    /// The data of the read is used.
     OpenRead {
         /// Number of the read.
         read_number: u32,
     },
-    /// The last recording has no end mark: its writer was stopped or is still at work, or the
-    /// mark is lost.
+    /// The last recording has no end mark.
+    ///
+    /// Its writer was stopped or is still running, or the mark is lost.
     Unfinished,
 }
 

@@ -1,6 +1,6 @@
-//! Recording: a mesh that captures every word which is read through it, before any decoding.
+//! Recording: a mesh that captures all words read through it, before they are decoded.
 //!
-//! The reader decides what to read, and when. Nothing is kept in memory.
+//! The reader decides what to read, and when. No data is kept in memory.
 
 use super::{
     error::CaptureError,
@@ -24,8 +24,8 @@ use std::{
 
 /// A [`Reader`] that captures what it reads.
 ///
-/// A capture that cannot be written stops no read, and a read that fails is captured: the
-/// same failure is found again in the capture.
+/// A failure to write the capture stops no read. A failed read is captured: a replay of the capture
+/// fails in the same way.
 ///
 /// # Examples
 ///
@@ -54,21 +54,21 @@ pub struct CapturingReader {
     zones: ZoneTable,
     is_fresh: bool,
     is_counter_pass: bool,
-    /// When the host's clock was captured last, if that is the machine's.
+    /// Time of the last capture of the host's clock, if that is the machine's clock.
     clock_captured_ns: Option<u64>,
 }
 
-/// Results of a [`CapturingReader`]: two, since a failure of one does not affect the other.
+/// Results of a [`CapturingReader`]; there are two, since either can fail without the other.
 #[derive(Debug)]
 pub struct CapturedRead {
     /// Readout, or the error that ended the read.
     pub readout: Result<Readout, ReadError>,
-    /// `Ok` if all of it was captured; else the first failure.
+    /// `Ok` if the whole read was captured; otherwise the first failure.
     pub capture: Result<(), CaptureError>,
 }
 
 impl CapturingReader {
-    /// A reader that has read nothing yet and captures into `writer`.
+    /// Makes a reader that captures into `writer`.
     #[must_use]
     pub fn new(options: ReadOptions, writer: CaptureWriter) -> Self {
         let reader = Reader::new(options);
@@ -84,25 +84,26 @@ impl CapturingReader {
         }
     }
 
-    /// Marks what is read as the work of the run before in the capture, carried out once more for
-    /// other hardware counters: both are loaded as one run.
+    /// Marks the following reads as a repetition of the previous run for other hardware counters.
+    ///
+    /// The two are then loaded as one run.
     #[must_use]
     pub const fn for_more_counters(mut self) -> Self {
         self.is_counter_pass = true;
         self
     }
 
-    /// The options of the next read.
+    /// Returns the options of the next read.
     pub const fn options_mut(&mut self) -> &mut ReadOptions {
         self.reader.options_mut()
     }
 
-    /// Where the capture is written, to add what is no read: clock samples, op metadata.
+    /// Returns the capture's writer, to add data that is not read: clock samples, op metadata.
     pub const fn writer_mut(&mut self) -> &mut CaptureWriter {
         &mut self.writer
     }
 
-    /// Reads everything that was recorded since the last read, and captures it.
+    /// Reads everything recorded since the last read, and captures it.
     pub fn read<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> CapturedRead {
         let options = self.reader.options_mut().clone();
         let begin = ReadBegin {
@@ -123,8 +124,9 @@ impl CapturingReader {
         CapturedRead { readout, capture }
     }
 
-    /// Returns true if markers may be lost within `launches` more launches unless the mesh is
-    /// read; see [`Reader::about_to_overflow`]. Nothing of it is captured.
+    /// Returns true if markers may be lost within `launches` more launches unless the mesh is read.
+    ///
+    /// See [`Reader::about_to_overflow`]. The words read for this are not captured.
     ///
     /// # Errors
     /// If no control vector can be read.
@@ -139,7 +141,7 @@ impl CapturingReader {
     /// Marks the end of the recording; see [`CaptureWriter::finish`].
     ///
     /// # Errors
-    /// If the disk refuses.
+    /// If the disk reports an error.
     pub fn finish(mut self) -> Result<(), CaptureError> {
         if self.clock_captured_ns.is_some() {
             self.writer.append(&HostClock::now())?;
@@ -147,8 +149,10 @@ impl CapturingReader {
         self.writer.finish()
     }
 
-    /// Captures the host's clock, unless that was done within the last second or the mesh has a
-    /// clock of its own, as simulated ones do.
+    /// Captures the host's clock.
+    ///
+    /// Does nothing if that was done within the last second or if the mesh has its own host clock,
+    /// as simulated meshes have.
     pub(crate) fn capture_host_clock<M: Mesh + ?Sized>(
         &mut self,
         mesh: &mut M,
@@ -164,7 +168,7 @@ impl CapturingReader {
         Ok(())
     }
 
-    /// Captures chips and names that the capture does not have yet.
+    /// Captures chips and names that are not in the capture yet.
     fn describe<M: Mesh + ?Sized>(
         &mut self,
         mesh: &mut M,
@@ -186,21 +190,21 @@ impl CapturingReader {
     }
 }
 
-/// A mesh that captures every word which is read through it.
+/// A mesh that captures all words read through it.
 struct RecordedMesh<'a, M: ?Sized> {
     device: RecordedDevice<'a, M>,
 }
 
-/// The chip of the mesh that is being spoken to.
+/// The chip of the mesh that is being accessed.
 struct RecordedDevice<'a, M: ?Sized> {
     mesh: &'a mut M,
     log: AccessLog<'a>,
-    /// One per chip of the mesh; `None` where it has no chip.
+    /// One entry per index of the mesh; `None` if there is no chip.
     chips: Vec<Option<ChipLabels>>,
     index: usize,
 }
 
-/// Captured words and refusals of a read.
+/// Captured words and failed accesses of a read.
 struct AccessLog<'a> {
     writer: &'a mut CaptureWriter,
     read_number: u32,
@@ -226,7 +230,7 @@ impl<'a, M: Mesh + ?Sized> RecordedMesh<'a, M> {
         Self { device: RecordedDevice { mesh, log, chips, index: 0 } }
     }
 
-    /// Ends the read; gives the first failure to capture any of it.
+    /// Ends the read; returns the first failure to capture it.
     fn finish(self) -> Result<(), CaptureError> {
         let RecordedDevice { mesh, mut log, .. } = self.device;
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -268,7 +272,7 @@ impl<M: Mesh + ?Sized> Mesh for RecordedMesh<'_, M> {
     }
 }
 
-/// An access, as it is captured if it fails.
+/// Description of an access, captured if the access fails.
 #[derive(Clone, Copy)]
 struct Access {
     memory: Memory,
@@ -278,7 +282,7 @@ struct Access {
 }
 
 impl<M: Mesh + ?Sized> RecordedDevice<'_, M> {
-    /// Lets the chip do something.
+    /// Performs an access on the chip and captures its failure.
     fn ask<T>(
         &mut self,
         access: Access,
@@ -306,7 +310,7 @@ impl<M: Mesh + ?Sized> RecordedDevice<'_, M> {
         result
     }
 
-    /// Captures words that were read, cut where they belong to different lanes.
+    /// Captures words that were read, split where they belong to different lanes.
     fn keep(&mut self, memory: Memory, address: u64, words: &[u32]) {
         let Some(Some(labels)) = self.chips.get_mut(self.index) else { return };
         for label in labels.label(memory, address, words.len()) {

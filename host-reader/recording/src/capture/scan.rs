@@ -1,4 +1,4 @@
-//! Scanning: which parts of a file are sound sections, and what became of the rest.
+//! Scan of a file for sound sections, and classification of all other bytes.
 //!
 //! ```text
 //! walk from header to header; where there is none, search for the next
@@ -21,20 +21,20 @@ use super::{
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Sections and problems of a file, from its first section on.
+/// Sections and problems of a file, starting at its first section.
 pub(super) struct Scan {
-    /// Sound sections, in the order of their numbers.
+    /// Sound sections, ordered by number.
     pub(super) frames: Vec<Frame>,
-    /// Unusable bytes between them, in the order of the file.
+    /// Unusable bytes between the sections, in file order.
     pub(super) problems: Vec<Problem>,
 }
 
-/// Finds every sound section behind `start`. Linear in the size of the file.
+/// Finds all sound sections after `start`, in time linear in the size of the file.
 pub(super) fn scan(bytes: &[u8], start: usize) -> Scan {
     let mut search = Search { bytes, frames: Vec::new(), unsound: Vec::new() };
     search.region(start.min(bytes.len())..bytes.len(), 0);
     search.frames.sort_unstable_by_key(|frame| frame.start);
-    // A torn section behind a damaged one is met by both of their passes.
+    // A torn section after a damaged one is found by the passes of both.
     search.unsound.sort_unstable_by_key(|unsound| unsound.start);
     search.unsound.dedup_by_key(|unsound| unsound.start);
     let other = search.leave_out_other_capture(start);
@@ -44,15 +44,16 @@ pub(super) fn scan(bytes: &[u8], start: usize) -> Scan {
     Scan { frames: put_in_order(search.frames, &places), problems }
 }
 
-/// How often a torn section may lie within the claimed extent of another one before the
-/// inner ones are given up. Each level is a pass over the same bytes, so the number bounds
-/// the time that a malicious file can take.
+/// Maximum nesting of torn sections within the claimed extent of others; deeper ones are not
+/// searched.
+///
+/// Each level is a pass over the same bytes, so the limit bounds the time for a malicious file.
 const NESTING_MAX: u32 = 16;
 
-/// Below this, waking other threads takes longer than the work.
+/// Size below which starting other threads takes longer than the work.
 const PARALLEL_BYTES_MIN: usize = 1 << 20;
 
-/// A section whose header is whole but not its payload.
+/// A section with an intact header but a damaged or incomplete payload.
 struct Unsound {
     start: usize,
     head: FrameHead,
@@ -89,7 +90,7 @@ impl Search<'_> {
         }
     }
 
-    /// Goes from header to header, trusting lengths that stay within the region.
+    /// Walks from header to header and trusts lengths that end within the region.
     fn walk(&mut self, region: Range<usize>) -> Vec<Frame> {
         let bytes = self.bytes.get(..region.end).unwrap_or(self.bytes);
         let mut frames = Vec::new();
@@ -113,7 +114,7 @@ impl Search<'_> {
         frames
     }
 
-    /// Leaves out a capture that was appended to this one as a whole, header included.
+    /// Excludes another capture, including its file header, that was appended to this capture.
     fn leave_out_other_capture(&mut self, start: usize) -> Option<Problem> {
         let ends = std::iter::once(start).chain(self.frames.iter().map(Frame::end));
         let mut gaps = ends.zip(self.frames.iter().map(|frame| frame.start));
@@ -126,7 +127,7 @@ impl Search<'_> {
         Some(Problem { offset: offset as u64, size_bytes, kind, section: None })
     }
 
-    /// One problem for each piece between sound sections, and for each that is not in its place.
+    /// Returns a problem for each gap between sound sections and for each misplaced section.
     fn problems(&self, start: usize, places: &[Place]) -> Vec<Problem> {
         let mut problems = Vec::new();
         let mut unsound = self.unsound.as_slice();
@@ -151,7 +152,7 @@ struct Gap<'search> {
 }
 
 impl Gap<'_> {
-    /// Names the pieces. `missing` sections should lie here by their neighbours' numbers.
+    /// Adds the problems of the gap; `missing` is the number of sections that should be in it.
     fn describe(&self, missing: Option<u32>, problems: &mut Vec<Problem>) {
         let before = problems.len();
         let first = self.lost.first().map_or(self.range.end, |unsound| unsound.start);
@@ -202,7 +203,7 @@ fn verify(bytes: &[u8], frames: &[Frame]) -> Vec<Result<(), PayloadFault>> {
     frames.par_iter().map(|frame| frame.verify(bytes)).collect()
 }
 
-/// The first offset of a sound file header within a gap.
+/// Returns the first offset of a sound file header within a gap.
 fn file_header(bytes: &[u8], gap: Range<usize>) -> Option<usize> {
     let mut headers = bytes.get(gap.clone())?.windows(FILE_HEADER_BYTES);
     let is_header = |window: &[u8]| {
@@ -212,8 +213,9 @@ fn file_header(bytes: &[u8], gap: Range<usize>) -> Option<usize> {
     Some(gap.start.saturating_add(headers.position(is_header)?))
 }
 
-/// The next offset, on any byte, of a frame header with a right checksum. On any
-/// byte, since a damaged file may have lost some.
+/// Returns the next offset of a frame header with a right checksum.
+///
+/// Searches at every byte, since a damaged file may have lost bytes.
 fn next_header(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     while let Some(rest) = bytes.get(at..) {

@@ -1,4 +1,4 @@
-//! Summaries of a capture: what is in it, and whether all of it can be used.
+//! Summaries of a capture: its contents and its damage.
 
 use super::{
     Capture, Section,
@@ -13,15 +13,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Result of checking a capture; see [`Capture::check`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaptureCheck {
-    /// All problems, in the order of the file.
+    /// All problems, in file order.
     pub problems: Vec<Problem>,
-    /// Sections that can be used.
+    /// Number of usable sections.
     pub usable_count: u64,
-    /// Sections of kinds that this library does not know; they are sound but not used.
+    /// Number of sections of unknown kinds; they are sound but not used.
     pub unknown_count: u64,
-    /// Bytes of the file.
+    /// Size of the file.
     pub file_bytes: u64,
-    /// Bytes that belong to a problem.
+    /// Bytes affected by a problem.
     pub lost_bytes: u64,
 }
 
@@ -38,63 +38,64 @@ impl CaptureCheck {
 pub struct CaptureInfo {
     /// Version of the container; `None` if the file header is damaged.
     pub version: Option<FormatVersion>,
-    /// Which capture it is; `None` if the file header is damaged.
+    /// Identity of the capture; `None` if the file header is damaged.
     pub identity: Option<CaptureIdentity>,
-    /// Bytes of the file.
+    /// Size of the file.
     pub file_bytes: u64,
     /// True if the last recording was finished; `None` if its writer did not mark the end.
     pub is_finished: Option<bool>,
-    /// Sound sections by kind.
+    /// Counts of sound sections by kind.
     pub kinds: BTreeMap<SectionKind, KindTotals>,
     /// The latest description of each chip, by chip id.
     pub chips: BTreeMap<u32, DeviceDescription>,
-    /// Lanes that words were read of, and how many.
+    /// Number of words read, by lane.
     pub lane_words: BTreeMap<LaneId, u64>,
-    /// Complete reads, in the order of the file.
+    /// Complete reads, in file order.
     pub reads: Vec<ReadEnd>,
-    /// Reads without an end, ascending.
+    /// Numbers of reads without an end, ascending.
     pub open_reads: BTreeSet<u32>,
-    /// Named places of zones.
+    /// Number of named source locations of zones.
     pub zone_count: u64,
-    /// Ops that something is known of.
+    /// Number of ops with metadata.
     pub op_count: u64,
-    /// Zones, messages and other events of the host.
+    /// Number of the host's zones, messages and other events.
     pub host_event_count: u64,
-    /// Events, ops and texts of the host that there was no room for.
+    /// Number of the host's events, ops and texts dropped for lack of space.
     pub host_dropped_count: u64,
 }
 
-/// How much of a capture is of one kind.
+/// Totals of the sections of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KindTotals {
-    /// How many sections.
+    /// Number of sections.
     pub section_count: u64,
-    /// Bytes of their payloads.
+    /// Total bytes of their payloads.
     pub payload_bytes: u64,
 }
 
 impl CaptureInfo {
-    /// Cores that the chips have together.
+    /// Returns the total number of cores of all chips.
     #[must_use]
     pub fn core_count(&self) -> usize {
         self.chips.values().map(|chip| chip.cores.len()).sum()
     }
 
-    /// Words of markers that were read, of all lanes.
+    /// Returns the total number of marker words read from all lanes.
     #[must_use]
     pub fn marker_words(&self) -> u64 {
         self.lane_words.values().sum()
     }
 
-    /// Number of the last read, complete or not.
+    /// Returns the number of the last read, complete or not.
     fn last_read(&self) -> Option<u32> {
         let complete = self.reads.iter().map(|read| read.read_number).max();
         complete.max(self.open_reads.last().copied())
     }
 
-    /// Nanoseconds between the ends of the first and the last read, as the host's monotonic
-    /// clock counts them. `None` with fewer than two reads, or where the clock started
-    /// anew in between.
+    /// Returns the nanoseconds from the end of the first read to the end of the last read.
+    ///
+    /// The host's monotonic clock measures this time. `None` if there are fewer than two reads, or
+    /// if the clock restarted in between.
     #[must_use]
     pub fn time_span_ns(&self) -> Option<u64> {
         let [first, .., last] = self.reads.as_slice() else { return None };
@@ -103,7 +104,7 @@ impl CaptureInfo {
 }
 
 impl Capture {
-    /// Looks at every byte and says what is wrong.
+    /// Checks every byte and returns all problems.
     #[must_use]
     pub fn check(&self) -> CaptureCheck {
         let mut check = CaptureCheck {
@@ -129,7 +130,7 @@ impl Capture {
         check
     }
 
-    /// Returns what of the capture may have held more records than can be named.
+    /// Returns the parts of the capture that may have held an unknown number of further records.
     pub(super) fn uncounted(&self) -> impl Iterator<Item = UncountedSource> {
         let mut sources = BTreeSet::new();
         let last_read = self.info().last_read();
@@ -138,7 +139,7 @@ impl Capture {
                 ProblemKind::Unfinished => {
                     sources.insert(UncountedSource::UnfinishedCapture);
                 }
-                // What a read that was cut off has left is read again by the next one.
+                // The next read reads the data of an unfinished read again.
                 ProblemKind::OpenRead { read_number } if Some(read_number) != last_read => {}
                 ProblemKind::OpenRead { .. } => {
                     sources.insert(UncountedSource::UnfinishedCapture);
@@ -151,7 +152,7 @@ impl Capture {
         sources.into_iter()
     }
 
-    /// Says what is in the capture.
+    /// Returns a summary of the contents.
     #[must_use]
     pub fn info(&self) -> CaptureInfo {
         let mut info = CaptureInfo {
@@ -210,7 +211,7 @@ impl CaptureInfo {
     }
 }
 
-/// Adds what a section says to a sum; sections may say anything.
+/// Adds a section's count to a sum, saturating; a section may state any count.
 const fn add(sum: &mut u64, count: u64) {
     *sum = sum.saturating_add(count);
 }

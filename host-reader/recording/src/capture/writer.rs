@@ -1,4 +1,4 @@
-//! Writing: appending sections so that each is whole in the file before the next begins.
+//! Writing of captures: each section is completely written before the next begins.
 //!
 //! The caller decides what to capture, and when.
 
@@ -17,11 +17,11 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// When written sections are forced out of the system's memory onto the disk.
+/// Policy for flushing written sections to disk.
 ///
-/// Whatever is chosen, a section whose `append` has returned survives the end of this
-/// process, by a signal or otherwise: it is in the system's hands, not in a buffer of this
-/// process. The choice is about the end of the machine.
+/// With every policy, a section whose `append` has returned survives the end of this process, by a
+/// signal or otherwise: it is in the operating system's cache, not in a buffer of this process. The
+/// policy matters if the machine crashes or loses power.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncPolicy {
     /// After each read.
@@ -29,13 +29,13 @@ pub enum SyncPolicy {
     EachRead,
     /// After each section. Slow.
     EachSection,
-    /// When the system likes.
+    /// Whenever the operating system chooses.
     Never,
 }
 
 /// Appends sections to a capture.
 ///
-/// One process at a time writes to a capture; the others are refused.
+/// Only one process at a time can write to a capture; others get an error.
 ///
 /// # Examples
 ///
@@ -63,11 +63,10 @@ pub struct CaptureWriter {
 }
 
 impl CaptureWriter {
-    /// Begins a new capture.
+    /// Creates a new capture.
     ///
     /// # Errors
-    /// If the file exists, since nothing that was measured is overwritten, or cannot be
-    /// written.
+    /// If the file exists, since measured data is never overwritten, or cannot be written.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
         Self::create_as(path.as_ref(), CaptureIdentity::fresh())
     }
@@ -81,16 +80,15 @@ impl CaptureWriter {
         Ok(writer)
     }
 
-    /// Goes on with a capture that exists, with read numbers and section numbers behind
-    /// those that it has.
+    /// Continues an existing capture, with the read and section numbers that follow its last ones.
     ///
-    /// A torn section at its end, or any other damage, is left where it is: its words may be
-    /// the only copy, and a reader that has the file mapped must not see bytes vanish. New
-    /// sections begin behind it, and readers skip it and name it.
+    /// A torn section at the end and any other damage stay in the file: the words may be the only
+    /// copy, and a reader that has the file mapped must not see bytes vanish. New sections begin
+    /// after the damage, and readers skip and report it.
     ///
     /// # Errors
-    /// If the file is no capture, is of another major version, is being written by another
-    /// process or cannot be written.
+    /// If the file is no capture, has another major version, is being written by another process or
+    /// cannot be written.
     pub fn append_to(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
         let path = path.as_ref();
         let file = File::options().read(true).append(true).open(path);
@@ -100,7 +98,8 @@ impl CaptureWriter {
         let metadata = writer.file.metadata();
         let metadata = metadata.map_err(|source| CaptureError::io("examine", path, source))?;
         if metadata.len() == 0 {
-            // A writer that was stopped between creating the file and its first byte.
+            // The file is empty: its writer was stopped between creating it and writing its first
+            // byte.
             writer.write_header(CaptureIdentity::fresh())?;
             return Ok(writer);
         }
@@ -111,21 +110,20 @@ impl CaptureWriter {
         Ok(writer)
     }
 
-    /// Chooses when the disk must have what was written.
+    /// Sets when written data must be on disk.
     #[must_use]
     pub const fn with_sync(mut self, sync: SyncPolicy) -> Self {
         self.sync = sync;
         self
     }
 
-    /// The number of the read that comes next: one above the last that the capture holds
-    /// anything of.
+    /// Returns the number of the next read: one more than the last read number in the capture.
     #[must_use]
     pub const fn next_read_number(&self) -> u32 {
         self.next_read_number
     }
 
-    /// Where the capture lies.
+    /// Returns the path of the capture.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -134,8 +132,8 @@ impl CaptureWriter {
     /// Appends a section. When this returns, the section survives the end of the process.
     ///
     /// # Errors
-    /// If a count does not fit its field, or the disk refuses. After that the capture is as
-    /// good as before but for a torn section at its end, and more can be appended.
+    /// If a count does not fit its field, or the disk reports an error. The capture is then
+    /// unchanged except for a torn section at its end, and more sections can be appended.
     ///
     /// # Cost
     /// One copy of the payload and one system call.
@@ -156,7 +154,7 @@ impl CaptureWriter {
         if must_sync { self.sync() } else { Ok(()) }
     }
 
-    /// Appends the end of a read and moves on to the next read number.
+    /// Appends the end of a read and increments the read number.
     ///
     /// # Errors
     /// As [`CaptureWriter::append`].
@@ -165,10 +163,10 @@ impl CaptureWriter {
         self.append(end)
     }
 
-    /// Marks the end of the recording. A capture without the mark is taken for one whose writer was
-    /// stopped, so that more may be lost than it says.
+    /// Marks the end of the recording.
     ///
-    /// Waits until the disk has everything, unless [`SyncPolicy::Never`] was chosen.
+    /// Without the mark, a reader assumes that the writer was stopped and that further data may be
+    /// lost. Waits until all data is on disk, unless [`SyncPolicy::Never`] was chosen.
     ///
     /// # Errors
     /// As [`CaptureWriter::append`].
@@ -190,10 +188,10 @@ impl CaptureWriter {
         if self.sync == SyncPolicy::EachRead { self.sync() } else { Ok(()) }
     }
 
-    /// Waits until the disk has everything that was appended.
+    /// Waits until all appended data is on disk.
     ///
     /// # Errors
-    /// If the disk refuses.
+    /// If the disk reports an error.
     pub fn sync(&mut self) -> Result<(), CaptureError> {
         self.file.sync_data().map_err(|source| CaptureError::io("sync", &self.path, source))
     }
@@ -215,12 +213,14 @@ impl CaptureWriter {
         written.map_err(|source| CaptureError::io("write to", &self.path, source))
     }
 
-    /// Fills up behind a torn section, so that words lie where they can be read in place.
+    /// Appends filler after a torn section, so that words are aligned and can be read without a
+    /// copy.
     fn align_end(&mut self) -> Result<(), CaptureError> {
         let padded = self.file.metadata().and_then(|metadata| {
             let end = metadata.len();
             const ALIGN_BYTES: u64 = FRAME_ALIGN_BYTES as u64;
-            // Not zeros: those could complete a section that lacks only its last bytes.
+            // The filler is not zero: zeros could complete a section that lacks only its last
+            // bytes.
             let filler = [0xFF; FRAME_ALIGN_BYTES];
             let present = usize::try_from(end % ALIGN_BYTES).unwrap_or(0);
             let padding = if present == 0 { None } else { filler.get(present..) };
@@ -234,13 +234,13 @@ impl CaptureWriter {
 
 impl Drop for CaptureWriter {
     fn drop(&mut self) {
-        // Closing would do, were it not for a process that is just being started: it holds
-        // every open file for a moment. What fails here is done by the system later.
+        // Closing the file would suffice, except that a process being started inherits all open
+        // files for a moment. If unlocking fails, the system unlocks the file later.
         let _ = self.file.unlock();
     }
 }
 
-/// Turns payloads into sections with ascending numbers.
+/// Encodes payloads as sections with ascending numbers.
 #[derive(Debug, Default)]
 pub(super) struct SectionEncoder {
     next_number: u32,
@@ -248,7 +248,7 @@ pub(super) struct SectionEncoder {
 }
 
 impl SectionEncoder {
-    /// The bytes of the next section.
+    /// Returns the bytes of the next section.
     pub(super) fn encode<'file, P: Payload<'file>>(
         &mut self,
         payload: &P,
@@ -262,13 +262,14 @@ impl SectionEncoder {
     }
 }
 
-/// Keeps other writers away until this file is closed, which the system does at the latest
-/// when the process ends.
+/// Locks the file against other writers until it is closed.
+///
+/// The system closes it at the latest when the process ends.
 fn lock(file: &File, path: &Path) -> Result<(), CaptureError> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(CaptureError::InUse { path: path.to_owned() }),
-        // Some network file systems have no locks; to refuse them would help nobody.
+        // Some network file systems have no locks; an error would only make them unusable.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
         Err(TryLockError::Error(source)) => Err(CaptureError::io("lock", path, source)),
     }

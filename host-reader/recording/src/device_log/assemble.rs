@@ -1,4 +1,4 @@
-//! Joining chunks: their lanes, places and launches as those of one log.
+//! Joining of the lanes, source locations and launches of all chunks into one log.
 
 use super::{
     blocks::LINE_BYTES_MAX,
@@ -21,7 +21,7 @@ use reader::{
 use std::collections::BTreeMap;
 use wire::ZoneId;
 
-/// Everything read so far, with numbers that hold for the whole log.
+/// Everything read so far, with numbers that are valid for the whole log.
 pub(super) struct Assembly {
     lanes: BTreeMap<LaneId, PackedLane>,
     chunks: Vec<ChunkNumbers>,
@@ -34,7 +34,7 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    /// Begins after the header, whose lines are counted already.
+    /// Starts after the header, whose lines are already counted.
     pub(super) fn new(header_line_count: u64) -> Self {
         Self {
             lanes: BTreeMap::new(),
@@ -57,7 +57,7 @@ impl Assembly {
         });
     }
 
-    /// Appends a chunk that follows what is here. Its records stay as they are.
+    /// Appends the next chunk. Its records are not copied or changed.
     pub(super) fn append(&mut self, chunk: ChunkTables) {
         let first_line = self.line_count.saturating_add(1);
         let mut places = Vec::with_capacity(chunk.places.kept().len());
@@ -90,7 +90,7 @@ impl Assembly {
         self.anomalies.count_more(kind, None, unkept);
     }
 
-    /// Makes the log.
+    /// Builds the log.
     pub(super) fn finish(self, chip: &ChipLine) -> PackedLog {
         let (zones, zone_of) = zone_table(self.places.kept());
         let names = self.places.kept().iter().map(|place| &place.name);
@@ -123,10 +123,10 @@ impl Assembly {
     }
 }
 
-/// The table of names, and each place's index in it.
+/// Returns the table of names, and the index in the table of each source location.
 ///
-/// Named places come first, so that an id alone stands for its name; a line without a
-/// name, such as an event whose number equals some zone's id, then stays without.
+/// Named source locations come first, so that an id alone stands for its name. A line without a
+/// name, such as an event whose number equals a zone's id, then stays without a name.
 fn zone_table(places: &[KeptPlace]) -> (ZoneTable, Vec<ZoneIndex>) {
     let mut zones = ZoneTable::new();
     let mut indices: Vec<_> =
@@ -143,7 +143,7 @@ fn zone_table(places: &[KeptPlace]) -> (ZoneTable, Vec<ZoneIndex>) {
 }
 
 fn source_of(place: &KeptPlace) -> ZoneSource {
-    // Lines were found to be UTF-8, so nothing is replaced.
+    // Lines are valid UTF-8, so nothing is replaced.
     ZoneSource {
         name: String::from_utf8_lossy(&place.name).into_owned(),
         file: String::from_utf8_lossy(&place.file).into_owned(),
@@ -151,7 +151,7 @@ fn source_of(place: &KeptPlace) -> ZoneSource {
     }
 }
 
-/// The chips that the lanes, which are in order, belong to, without these.
+/// Returns the chips of the lanes, which must be sorted; the chips' lanes stay empty.
 fn devices_of(lanes: &[PackedLane], chip: &ChipLine) -> Vec<DeviceReadout> {
     let of_chips = lanes.chunk_by(|one, other| one.id.chip_id == other.id.chip_id);
     let device = |lane: &PackedLane| DeviceReadout {

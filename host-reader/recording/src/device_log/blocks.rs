@@ -1,25 +1,25 @@
-//! A stream as blocks of whole lines, so that a log of any size needs the memory of a few.
+//! Splitting of a stream into blocks of whole lines, to read a log of any size in little memory.
 
 use std::io::{self, Read};
 
-/// Bytes of a block: small enough that its text is still in a cache when it is parsed.
+/// Bytes per block; small enough that the text is still cached when it is parsed.
 pub(super) const BLOCK_BYTES: usize = 1 << 20;
 
-/// The longest line that is looked at.
+/// Maximum line length; longer lines are skipped.
 pub(super) const LINE_BYTES_MAX: usize = 16 << 20;
 
-/// Whole lines, with a note of a line left out before them.
+/// Whole lines, and whether a line before them was skipped.
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) text: Vec<u8>,
-    /// True if a line before these was too long and was skipped.
+    /// True if the line before these was too long and was skipped.
     pub(super) skipped_long_line: bool,
 }
 
 /// The blocks of a stream, in order.
 pub(super) struct Blocks<R> {
     input: R,
-    /// The beginning of a line whose rest is still to be read.
+    /// Beginning of a line that is not read to its end yet.
     rest: Vec<u8>,
     block_bytes: usize,
     line_bytes_max: usize,
@@ -31,16 +31,16 @@ impl<R: Read> Blocks<R> {
         Self { input, rest: Vec::new(), block_bytes, line_bytes_max, is_at_end: false }
     }
 
-    /// The first block, which holds both lines of a header unless they are too long.
+    /// Reads the first block, which holds both header lines unless they are too long.
     ///
-    /// A first line that is too long ends the reading: behind it there may be a terabyte of zeros.
+    /// A first line that is too long ends the reading: it may be followed by a terabyte of zeros.
     pub(super) fn first(&mut self) -> io::Result<Option<Block>> {
         let text = self.take_lines(Vec::new(), |text| filled_lines(text).nth(1).is_some())?;
         let skipped_long_line = self.is_cut_line(&text);
         Ok(self.block(text, skipped_long_line))
     }
 
-    /// The next block, in the memory of an earlier one; `None` at the end of the stream.
+    /// Reads the next block into the memory of an earlier one; `None` at the end of the stream.
     pub(super) fn next(&mut self, memory: Vec<u8>) -> io::Result<Option<Block>> {
         let mut text = self.take_lines(memory, |text| memchr::memchr(b'\n', text).is_some())?;
         let skipped_long_line = self.is_cut_line(&text);
@@ -50,7 +50,7 @@ impl<R: Read> Blocks<R> {
         Ok(self.block(text, skipped_long_line))
     }
 
-    /// Reads until the lines are enough or too long.
+    /// Reads until there are enough lines, or a line is too long.
     fn take_lines(
         &mut self,
         mut text: Vec<u8>,
@@ -71,7 +71,7 @@ impl<R: Read> Blocks<R> {
         text.len() >= self.line_bytes_max && !text.contains(&b'\n')
     }
 
-    /// The whole lines of a text, whose rest is kept; `None` at the end of the stream.
+    /// Returns the whole lines of a text and keeps the rest; `None` at the end of the stream.
     fn block(&mut self, mut text: Vec<u8>, skipped_long_line: bool) -> Option<Block> {
         if text.is_empty() && !skipped_long_line {
             return None;
@@ -95,7 +95,7 @@ impl<R: Read> Blocks<R> {
         Ok(())
     }
 
-    /// Drops everything up to and with the next line end, and reads on behind it.
+    /// Drops text up to and including the next line end, then reads on.
     fn skip_line(&mut self, text: &mut Vec<u8>) -> io::Result<()> {
         while !text.is_empty() {
             match memchr::memchr(b'\n', text) {
@@ -113,7 +113,7 @@ impl<R: Read> Blocks<R> {
     }
 }
 
-/// The lines of `text` that have an end and are not blank.
+/// Returns the lines of `text` that have an end and are not blank.
 fn filled_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let lines = text.split_inclusive(|&byte| byte == b'\n');
     lines.filter(|line| line.ends_with(b"\n") && !line.trim_ascii().is_empty())

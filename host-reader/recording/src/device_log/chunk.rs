@@ -1,7 +1,7 @@
-//! A stretch of whole lines, read into tables of its own.
+//! A chunk of whole lines, parsed into separate tables.
 //!
-//! Chunks are read in parallel and know nothing of each other; numbers of places and
-//! launches are local until the chunks are joined.
+//! Chunks are parsed in parallel and independently. Numbers of source locations and launches are
+//! local to a chunk until the chunks are joined.
 
 use super::{
     fields::Fields,
@@ -17,7 +17,7 @@ use reader::{anomaly::KEPT_PER_LANE_AND_KIND, mesh::Noc0Coord};
 use std::collections::{BTreeMap, HashMap};
 use wire::Risc;
 
-/// Numbers launches in the order in which they first appear.
+/// Numbers launches in order of first appearance.
 #[derive(Default)]
 pub(super) struct Launches {
     pub(super) keys: Vec<LaunchKey>,
@@ -34,7 +34,9 @@ impl Launches {
         }
     }
 
-    /// The number of another launch than the last one: most lanes have the same in the same order.
+    /// Returns the number of a launch that differs from the last one.
+    ///
+    /// Tries the next launch first: most lanes have the same launches in the same order.
     fn next_or_known(&mut self, key: LaunchKey) -> u32 {
         let next = self.last.map_or(0, |(_, number)| number.saturating_add(1));
         if self.keys.get(next as usize) != Some(&key) {
@@ -54,7 +56,7 @@ impl Launches {
     }
 }
 
-/// Something counted in full, and kept in part with its line.
+/// Count of faulty lines; only the first ones are kept, with their line numbers.
 #[derive(Default)]
 pub(super) struct Faults {
     pub(super) count: u64,
@@ -70,13 +72,13 @@ impl Faults {
     }
 }
 
-/// RISCs that have no lane: how many lines each had, and the first of them.
+/// RISCs without a lane: number of lines and first line of each.
 #[derive(Default)]
 pub(super) struct UnknownRiscs {
     pub(super) lines: BTreeMap<(u32, Noc0Coord, String), (u64, u64)>,
 }
 
-/// Unknown RISCs that are told apart; the rest are counted together.
+/// Maximum number of unknown RISCs listed separately; the rest share one count.
 const UNKNOWN_RISCS_MAX: usize = 1024;
 
 impl UnknownRiscs {
@@ -90,14 +92,14 @@ impl UnknownRiscs {
     }
 }
 
-/// Tables parsed from one chunk of lines. Lines count from 0 at the chunk's begin.
+/// Tables parsed from one chunk. Line numbers count from 0 at the beginning of the chunk.
 pub(super) struct ChunkTables {
     pub(super) lanes: Segments,
     pub(super) places: Places,
     pub(super) launches: Launches,
     pub(super) line_count: u64,
     pub(super) malformed: Faults,
-    /// Lines with a value where their kind has none.
+    /// Lines with a value although their kind has none.
     pub(super) stray_values: Faults,
     pub(super) unknown_riscs: UnknownRiscs,
     /// Logical coordinates of cores.
@@ -105,7 +107,7 @@ pub(super) struct ChunkTables {
 }
 
 impl ChunkTables {
-    /// Reads all lines of `text`.
+    /// Parses all lines of `text`.
     pub(super) fn parse(text: &[u8], log: &LogShape) -> Self {
         let mut tables = Self {
             lanes: Segments::default(),
@@ -206,7 +208,7 @@ impl ChunkTables {
         if !row.metadata.is_empty()
             && let Some(lane) = self.lanes.at(record.lane)
         {
-            // The line was found to be UTF-8, so nothing is replaced.
+            // The line is valid UTF-8, so nothing is replaced.
             lane.attach(String::from_utf8_lossy(row.metadata).into());
         }
         self.add_record(&record);
@@ -234,17 +236,17 @@ impl ChunkTables {
     }
 }
 
-/// State of reading lines one after the other.
+/// State while the lines of a chunk are parsed.
 struct Lines<'log, 'text> {
     log: &'log LogShape,
     fields: Fields<'text>,
     repeats: Repeats<'text>,
 }
 
-/// Shape of the log's lines, from its first two lines.
+/// Format of the log's lines, from its first two lines.
 pub(super) struct LogShape {
     pub(super) layout: Layout,
-    /// The two lines themselves, which joined logs repeat.
+    /// Text of these two lines; joined logs repeat them.
     pub(super) header_lines: [Box<[u8]>; 2],
 }
 

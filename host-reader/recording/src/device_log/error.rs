@@ -1,8 +1,8 @@
-//! Why a device log cannot be read or written at all.
+//! Reason why a device log cannot be read or written at all.
 
 use std::io;
 
-/// A failure that leaves nothing to report. Single bad lines are anomalies instead.
+/// An error that leaves nothing to report. Single bad lines are anomalies instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
@@ -12,7 +12,7 @@ pub enum LogError {
          is closed, by a run with TT_METAL_DEVICE_PROFILER=1"
     )]
     Empty {
-        /// The log, as the caller names it.
+        /// Name of the log, as the caller gave it.
         file: String,
     },
     /// The first line does not describe a chip.
@@ -21,47 +21,48 @@ pub enum LogError {
          of {found_bytes} bytes; give the profile_log_device.csv of a run"
     )]
     FirstLine {
-        /// The log, as the caller names it.
+        /// Name of the log, as the caller gave it.
         file: String,
-        /// Line, from 1.
+        /// Line number from 1.
         line: u64,
-        /// Length of the line found instead. Its text may be a secret of another file.
+        /// Length of the line found instead. Its text is not shown: it may be a secret from another
+        /// file.
         found_bytes: usize,
     },
-    /// The first line is longer than any line of a log.
+    /// The first line is longer than the maximum.
     #[error(
         "{file}, line 1: expected `ARCH: <name>, CHIP_FREQ[MHz]: <number>`, found a line of more \
          than {longest_bytes} bytes; give the profile_log_device.csv of a run"
     )]
     EndlessFirstLine {
-        /// The log, as the caller names it.
+        /// Name of the log, as the caller gave it.
         file: String,
-        /// Bytes that were looked at.
+        /// Number of bytes examined.
         longest_bytes: usize,
     },
-    /// The line of column titles is missing or names too little.
+    /// The line of column titles is missing or incomplete.
     #[error(
         "{file}, line {line}: expected column titles with `{missing}`, found `{found}`; \
          restore the title line that the profiler wrote"
     )]
     Titles {
-        /// The log, as the caller names it.
+        /// Name of the log, as the caller gave it.
         file: String,
-        /// Line, from 1.
+        /// Line number from 1.
         line: u64,
-        /// The first title that is needed and absent.
+        /// The first required title that is missing.
         missing: &'static str,
-        /// The text found instead, shortened.
+        /// The text found instead, truncated.
         found: String,
     },
-    /// The file system refused.
+    /// The file system reported an error.
     #[error("cannot {action} {file}")]
     Io {
-        /// The log, as the caller names it.
+        /// Name of the log, as the caller gave it.
         file: String,
         /// The attempted action.
         action: &'static str,
-        /// Why it failed.
+        /// Cause of the failure.
         source: io::Error,
     },
 }

@@ -1,8 +1,8 @@
-//! Cutting a line at its commas.
+//! Splitting of a line at its commas.
 
 use super::header::MAX_COLUMNS;
 
-/// The fields of one line, without copies.
+/// The fields of one line, borrowed from its text.
 #[derive(Clone)]
 pub(super) struct Fields<'text> {
     fields: [&'text [u8]; MAX_COLUMNS],
@@ -14,7 +14,7 @@ impl<'text> Fields<'text> {
         Self { fields: [&[]; MAX_COLUMNS], count: 0 }
     }
 
-    /// Cuts `line`. Fields beyond the largest layout are counted and not kept.
+    /// Splits `line`. Fields beyond the largest layout are only counted.
     #[inline]
     pub(super) fn split(&mut self, line: &'text [u8]) {
         self.count = 0;
@@ -37,24 +37,26 @@ impl<'text> Fields<'text> {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Forgets all fields.
+    /// Clears all fields.
     pub(super) fn clear(&mut self) {
         self.count = 0;
     }
 
-    /// How many fields the line has.
+    /// Returns the number of fields in the line.
     #[inline]
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// Bytes of the line up to and with the comma behind its first `count` fields, which it has.
+    /// Returns the length of the first `count` fields, including the comma after them.
+    ///
+    /// The line must have these fields.
     pub(super) fn up_to(&self, count: usize) -> usize {
         let fields = self.fields.iter().take(count);
         fields.fold(0, |bytes: usize, field| bytes.saturating_add(field.len()).saturating_add(1))
     }
 
-    /// The field at `position`, empty if there is none.
+    /// Returns the field at `position`, or an empty field if there is none.
     #[inline]
     pub(super) fn at(&self, position: usize) -> &'text [u8] {
         self.fields.get(position).copied().unwrap_or(&[])

@@ -1,9 +1,9 @@
-//! The first two lines of a device log: the chip, and which column is which.
+//! The first two lines of a device log: chip data and column titles.
 //!
 //! # Compatibility
-//! Titles of every generation that upstream's `profiler.cpp` has written since September
-//! 2024, and of the older sample in its documentation. Titles are matched after trimming,
-//! so the doubled blank before `zone name` in older logs does not matter.
+//! Titles of every format that TT-Metal's `profiler.cpp` has written since September 2024, and of
+//! the older sample in its documentation. Titles are matched after trimming, so the doubled blank
+//! before `zone name` in older logs does not matter.
 
 use super::text::{parse_number, trimmed};
 
@@ -13,13 +13,14 @@ pub(super) struct ChipLine {
     pub(super) arch: String,
     pub(super) aiclk_mhz: u32,
     pub(super) max_compute_cores: Option<u32>,
-    /// True if the worker grid is given as 0, as only the streaming producer does.
+    /// True if the worker grid is given as 0; only the streaming profiler writes this.
     pub(super) has_no_cores: bool,
 }
 
 impl ChipLine {
-    /// Reads `ARCH: x, CHIP_FREQ[MHz]: n[, Max Compute Cores: m]`, or the older
-    /// `Chip clock is at n MHz`, which only Grayskull logs have.
+    /// Parses `ARCH: x, CHIP_FREQ[MHz]: n[, Max Compute Cores: m]` or `Chip clock is at n MHz`.
+    ///
+    /// The second form is older, and only Grayskull logs have it.
     pub(super) fn parse(line: &str) -> Option<Self> {
         if let Some((_, clock)) = line.split_once("Chip clock is at ") {
             let digits = clock.split(|c: char| !c.is_ascii_digit()).next()?;
@@ -32,7 +33,7 @@ impl ChipLine {
         let cores = parts.next().flatten().and_then(|(_, cores)| cores.parse().ok());
         let is_chip_line = line.trim_start().starts_with("ARCH") && clock.0.contains("FREQ");
         let aiclk_mhz = clock.1.parse().ok()?;
-        // The streaming producer writes 0 where it does not know.
+        // The streaming profiler writes 0 if the grid is unknown.
         let max_compute_cores = cores.filter(|&cores| cores > 0);
         let has_no_cores = cores == Some(0);
         is_chip_line.then_some(Self { arch, aiclk_mhz, max_compute_cores, has_no_cores })
@@ -71,7 +72,7 @@ pub(super) enum Column {
 impl Column {
     const COUNT: usize = 18;
 
-    /// Every title that a column has had; the current one first.
+    /// All titles that each column has had, the current title first.
     const TITLES: [(Self, &'static str); 20] = [
         (Self::Chip, "PCIe slot"),
         (Self::CoreX, "core_x"),
@@ -95,7 +96,7 @@ impl Column {
         (Self::LogicalY, "logical_y"),
     ];
 
-    /// Columns without which a line says nothing.
+    /// Columns that every log must have.
     const NEEDED: [Self; 8] = [
         Self::Chip,
         Self::CoreX,
@@ -107,7 +108,7 @@ impl Column {
         Self::Kind,
     ];
 
-    /// The title that current logs give the column.
+    /// Returns the column's title in current logs.
     pub(super) fn title(self) -> &'static str {
         Self::TITLES.iter().find(|(column, _)| *column == self).map_or("", |(_, title)| title)
     }
@@ -118,10 +119,10 @@ impl Column {
     }
 }
 
-/// Most columns that a line of titles may have.
+/// Maximum number of columns in a line of titles.
 pub(super) const MAX_COLUMNS: usize = 32;
 
-/// Which field of a line holds which column.
+/// Positions of the columns in the fields of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     positions: [Option<usize>; Column::COUNT],
@@ -130,7 +131,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Finds the columns in a line of titles; the error is a title that is missing.
+    /// Finds the columns in a line of titles; the error is the first missing title.
     pub(super) fn parse(line: &[u8]) -> Result<Self, &'static str> {
         let mut positions = [None; Column::COUNT];
         let mut column_count = 0;
@@ -154,17 +155,17 @@ impl Layout {
         }
     }
 
-    /// The field that holds the column, if the log has it.
+    /// Returns the index of the column's field, if the log has the column.
     #[inline]
     pub(super) fn position(&self, column: Column) -> Option<usize> {
         self.positions.get(column as usize).copied().flatten()
     }
 
-    /// The layout of a log with this first line.
+    /// Adapts the layout to the chip data of the log's first line.
     ///
     /// # Compatibility
-    /// `streaming_profiler_zone_csv.cpp` of TT-Metal 0.81: the titles of today and, after them,
-    /// logical coordinates, below a worker grid of 0 cores.
+    /// `streaming_profiler_zone_csv.cpp` of TT-Metal 0.81 writes a worker grid of 0 cores, the
+    /// current titles and, after them, logical coordinates.
     pub(super) fn of_chip(self, chip: &ChipLine) -> Self {
         let last = [Column::Metadata, Column::LogicalX, Column::LogicalY];
         let positions = (0..self.column_count).rev().zip(last.into_iter().rev());
@@ -174,20 +175,22 @@ impl Layout {
         Self { is_streaming, ..self }
     }
 
-    /// True for a log of TT-Metal's streaming profiler. Its run host id is the number of the process
-    /// that wrote it, and its trace id the program.
+    /// Returns true for a log of TT-Metal's streaming profiler.
+    ///
+    /// In such a log, the run host id is the number of the process that wrote it, and the trace id
+    /// is the program.
     #[inline]
     pub(super) const fn is_streaming(&self) -> bool {
         self.is_streaming
     }
 
-    /// How many fields every line must have.
+    /// Returns the number of fields that every line must have.
     pub(super) fn column_count(&self) -> usize {
         self.column_count
     }
 }
 
-/// Returns true if a line looks like one of the first two lines, which joined logs repeat.
+/// Returns true if a line looks like one of the first two lines; joined logs repeat these.
 pub(super) fn is_header(line: &[u8]) -> bool {
     line.starts_with(b"ARCH:")
         || (line.starts_with(b"PCIe slot") && parse_number(line).is_none())

@@ -1,7 +1,9 @@
-//! Logical coordinates of cores: columns of the streaming profiler's logs, and back.
+//! Conversion of cores' logical coordinates (columns in the streaming profiler's logs) to and from
+//! NoC-0 coordinates.
 //!
-//! A logical coordinate counts the lines of workers that are left, as the numbers after translation
-//! do. Lines are harvested along one axis; along the other both count the same tiles.
+//! Like translated coordinates, logical coordinates count only rows and columns of workers that are
+//! not harvested. Chips are harvested along one axis; along the other axis, both coordinates count
+//! the same tiles.
 
 use reader::{
     architecture::{Arch, HarvestAxis},
@@ -9,7 +11,7 @@ use reader::{
     readout::ChipSummary,
 };
 
-/// Adds the lines of workers that logical coordinates of cores state.
+/// Adds the rows or columns of workers that cores' logical coordinates state.
 pub(super) fn add_lines(
     chip: &mut ChipSummary,
     cores: impl Iterator<Item = (Noc0Coord, (u16, u16))>,
@@ -24,7 +26,7 @@ pub(super) fn add_lines(
     }
 }
 
-/// Returns the logical coordinates of a worker core, if its line of workers is known.
+/// Returns the logical coordinates of a worker core, if its row or column is known.
 pub(super) fn of_core(chip: &ChipSummary, core: Noc0Coord) -> Option<(u16, u16)> {
     let facts = Arch::from_name(&chip.arch)?.facts();
     let number_of = |line: u16| {

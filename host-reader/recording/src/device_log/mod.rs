@@ -1,14 +1,14 @@
-//! Device logs: upstream's `profile_log_device.csv`, read into a readout and written from one.
+//! Device logs: reading and writing of TT-Metal's `profile_log_device.csv`.
 //!
 //! | question | open |
 //! |---|---|
 //! | which files can be read? | [`read_device_log`] |
-//! | and where not all records are needed at once? | [`PackedLog`] |
+//! | how is a log read in little memory? | [`PackedLog`] |
 //! | what is written, byte by byte? | [`write_device_log`] |
 //!
-//! A log is text that others write too, so a line that cannot be read is counted, kept
-//! with its place and skipped; only a file that is no device log at all is an error.
-//! Pairing and statistics are not made here.
+//! Other tools write logs too, so an unreadable line is skipped, counted and reported with its
+//! position; only a file that is no device log at all is an error. This module computes neither
+//! pairs of zone starts and ends nor statistics.
 
 #![cfg_attr(
     not(test),

@@ -1,9 +1,9 @@
-//! Records of lanes in a few bytes each: what a log of any length is held in.
+//! Packed records of lanes, a few bytes each, so that a long log fits in memory.
 //!
-//! A chunk's records of one lane are a segment. A record is a head, the time since the record
-//! before, and the value if its kind has one, each as a packed number. The
-//! head holds a place and a kind, and one bit that says that line and launch follow because
-//! they are not the next line of the same launch.
+//! A segment holds the records of one lane from one chunk. A record consists of a head, the time
+//! since the previous record, and the value if its kind has one; each is a packed number. The head
+//! holds the source location and the kind. One bit of the head is set if line and launch follow the
+//! head, which is the case unless the record is on the next line of the same launch.
 
 use reader::{
     lane::{LaneId, RecordHead, ZoneIndex},
@@ -12,7 +12,7 @@ use reader::{
 use std::collections::HashMap;
 use wire::PacketKind;
 
-/// One record as a chunk knows it: place, launch and line are numbers of the chunk.
+/// One record of a chunk; `place`, `launch` and `line` are numbers local to the chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ChunkRecord {
     pub(super) kind: PacketKind,
@@ -23,17 +23,17 @@ pub(super) struct ChunkRecord {
     pub(super) value: u64,
 }
 
-/// Records of one lane from one chunk, packed.
+/// Packed records of one lane from one chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
     bytes: Vec<u8>,
     record_count: usize,
     last: Latest,
-    /// Text of single records, by their number in the segment.
+    /// Texts of single records, by index in the segment.
     metadata: Vec<(usize, Box<str>)>,
 }
 
-/// State after a record, which the next one is written relative to.
+/// State after a record; the next record is encoded relative to this state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Latest {
     time: u64,
@@ -42,7 +42,8 @@ struct Latest {
 }
 
 impl Latest {
-    /// No launch has this number, so that the first record gives its own.
+    /// State before the first record. Its launch number is unused, so the first record always
+    /// stores a launch.
     const NONE: Self = Self { time: 0, line: 0, launch: u32::MAX };
 }
 
@@ -67,7 +68,7 @@ impl Segment {
             push(&mut self.bytes, step);
             push(&mut self.bytes, launch.into());
         }
-        // Times that go back make long numbers, and are rare.
+        // Times that decrease give long numbers, and are rare.
         push(&mut self.bytes, time.wrapping_sub(self.last.time));
         if has_value(kind) {
             push(&mut self.bytes, value);
@@ -76,12 +77,12 @@ impl Segment {
         self.record_count = self.record_count.saturating_add(1);
     }
 
-    /// Attaches a text to the record that is pushed next.
+    /// Attaches a text to the next record pushed.
     pub(super) fn attach(&mut self, text: Box<str>) {
         self.metadata.push((self.record_count, text));
     }
 
-    /// Gives back memory that no record needed.
+    /// Frees unused capacity.
     pub(super) fn shrink(&mut self) {
         self.bytes.shrink_to_fit();
     }
@@ -96,7 +97,7 @@ pub(super) const fn has_value(kind: PacketKind) -> bool {
     RecordHead::new(kind, ZoneIndex(0)).data_count() != 0
 }
 
-/// The records of a segment, in the order of their lines.
+/// Iterator over the records of a segment, in line order.
 struct Records<'bytes> {
     bytes: std::slice::Iter<'bytes, u8>,
     left: usize,
@@ -125,7 +126,7 @@ impl Iterator for Records<'_> {
     }
 }
 
-/// One chunk's segments by lane; the lane of the last line is found without a look-up.
+/// The segments of one chunk by lane; the lane of the latest line needs no lookup.
 #[derive(Default)]
 pub(super) struct Segments {
     ids: Vec<LaneId>,
@@ -134,7 +135,7 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// The number of a lane, under which [`Self::at`] finds it.
+    /// Returns the number of a lane for [`Self::at`].
     pub(super) fn number(&mut self, id: LaneId) -> usize {
         *self.index.entry(id).or_insert_with(|| {
             self.ids.push(id);
@@ -148,7 +149,7 @@ impl Segments {
         self.segments.get_mut(number)
     }
 
-    /// Every segment with its lane.
+    /// Returns every segment with its lane.
     pub(super) fn into_lanes(self) -> impl Iterator<Item = (LaneId, Segment)> {
         self.ids.into_iter().zip(self.segments)
     }
@@ -158,16 +159,16 @@ impl Segments {
     }
 }
 
-/// Numbers of a chunk as numbers of the whole log.
+/// Numbers of the whole log, by the numbers of a chunk.
 #[derive(Debug)]
 pub(super) struct ChunkNumbers {
     pub(super) places: Vec<u32>,
     pub(super) launches: Vec<u32>,
-    /// Line of the log that is the chunk's line 0.
+    /// Line number in the log of the chunk's line 0.
     pub(super) first_line: u64,
 }
 
-/// Records of one lane, packed.
+/// Packed records of one lane.
 #[derive(Debug)]
 pub(super) struct PackedLane {
     pub(super) id: LaneId,
@@ -184,7 +185,7 @@ impl PackedLane {
         self.segments.push((chunk, segment));
     }
 
-    /// The records as columns, in the order of their lines.
+    /// Unpacks the records to columns, in line order.
     pub(super) fn unpack(self, chunks: &[ChunkNumbers]) -> LaneColumns {
         let mut columns = LaneColumns::new(self.id);
         let counts = self.segments.iter().map(|(_, segment)| segment.record_count);
@@ -198,7 +199,7 @@ impl PackedLane {
     }
 }
 
-/// A record at which launch or line do not follow from the record before.
+/// A record whose launch or line does not follow from the previous record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) record: usize,
@@ -206,16 +207,17 @@ pub(super) struct Step {
     pub(super) line: u64,
 }
 
-/// Records of one lane, column by column.
+/// Records of one lane, as columns.
 #[derive(Debug)]
 pub(super) struct LaneColumns {
     pub(super) id: LaneId,
-    /// Kinds, with the number of the place instead of a zone.
+    /// Heads with the kind of each record; the zone index holds the number of the source location.
     pub(super) heads: Vec<RecordHead>,
     pub(super) times: Vec<u64>,
     pub(super) data: Vec<u64>,
     pub(super) metadata: Vec<(usize, Box<str>)>,
-    /// Launches and lines: from each step on, the launch stays and each record is one line on.
+    /// Launches and lines: after a step, the launch stays the same and each record is one line
+    /// further.
     steps: Vec<Step>,
     next_line: u64,
 }
@@ -256,7 +258,7 @@ impl LaneColumns {
         self.metadata.extend(metadata.map(of_lane));
     }
 
-    /// Notes launch and line of the record that is pushed next.
+    /// Sets launch and line of the next record pushed.
     #[inline]
     pub(super) fn note(&mut self, launch: u32, line: u64) {
         let follows = self.steps.last().is_some_and(|step| step.launch == launch);
@@ -266,12 +268,12 @@ impl LaneColumns {
         self.next_line = line.saturating_add(1);
     }
 
-    /// The launches, each with the record from which on it is.
+    /// Returns the records at which a launch begins or a line is skipped.
     pub(super) fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// Launch and line of a record.
+    /// Returns the launch and the line of a record.
     pub(super) fn origin(&self, record: usize) -> Option<(u32, u64)> {
         let after = self.steps.partition_point(|step| step.record <= record);
         let step = self.steps.get(after.checked_sub(1)?)?;
@@ -279,7 +281,7 @@ impl LaneColumns {
         Some((step.launch, step.line.saturating_add(since)))
     }
 
-    /// The lines of records whose numbers ascend; 0 before the first step.
+    /// Returns the lines of records in ascending order of index; 0 before the first step.
     pub(super) fn origins(
         &self,
         records: impl Iterator<Item = usize>,
@@ -297,7 +299,7 @@ impl LaneColumns {
         })
     }
 
-    /// The records by time; those of one time keep the order of their lines.
+    /// Sorts the records by time; records with equal times stay in line order.
     pub(super) fn in_time_order(self) -> Self {
         if self.times.is_sorted() {
             return self;
@@ -341,7 +343,7 @@ mod tests {
     use reader::mesh::Noc0Coord;
     use wire::Risc;
 
-    /// Numbers of every length, small ones most often.
+    /// Numbers of every length, mostly small ones.
     fn any_number() -> impl Strategy<Value = u64> {
         (any::<u64>(), 0_u32..64).prop_map(|(number, shift)| number >> shift)
     }

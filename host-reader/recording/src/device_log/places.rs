@@ -1,10 +1,10 @@
-//! Interning of zone places: one number for each marker id with its name, line and file.
+//! Interning of zone source locations: one number per marker id, name, line and file.
 
 use super::row::Place;
 use reader::lane::ZoneIndex;
 use std::collections::HashMap;
 
-/// A place as a table keeps it.
+/// An interned source location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct KeptPlace {
     pub(super) marker_id: u16,
@@ -22,7 +22,7 @@ impl KeptPlace {
             && *self.file == *place.file
     }
 
-    /// Returns true if nothing but the id is known.
+    /// Returns true if only the id is known.
     pub(super) fn is_unnamed(&self) -> bool {
         self.name.is_empty() && self.line == 0 && self.file.is_empty()
     }
@@ -32,26 +32,28 @@ impl KeptPlace {
     }
 }
 
-/// Places that a table keeps: what a record's head can number, less one per marker id
-/// for markers whose name no longer fits.
+/// Maximum number of source locations in a table: the largest number that a record's head can hold,
+/// minus one per marker id.
+///
+/// The rest is reserved for markers whose names no longer fit.
 const PLACES_MAX: usize = (ZoneIndex::MAX - ZoneIndex::FIRST_INTERNED - (1 << 16)) as usize;
 
-/// Numbers places in the order in which they first appear.
+/// Numbers source locations in order of first appearance.
 ///
-/// A line often repeats the place that its id had last, so that one is compared first; a map
-/// is asked only when it differs.
+/// A line often repeats the latest source location of its id. That one is compared first, and the
+/// map is searched only if it differs.
 pub(super) struct Places {
     kept: Vec<KeptPlace>,
-    /// The latest place of some ids, by their low bits.
+    /// The latest source location of some ids, by their low bits.
     latest: Vec<u32>,
     numbers: HashMap<Box<[u8]>, u32>,
     scratch: Vec<u8>,
-    /// Places whose name was left out because the table is full.
+    /// Source locations without their name because the table is full.
     pub(super) nameless_count: u64,
 }
 
 const NONE: u32 = u32::MAX;
-/// Ids whose latest place is remembered: few, since every chunk has a table of its own.
+/// Number of ids whose latest source location is cached; small, since every chunk has a table.
 const LATEST_COUNT: usize = 256;
 
 fn slot_of(marker_id: u16) -> usize {
@@ -69,12 +71,12 @@ impl Places {
         }
     }
 
-    /// Every place, by number.
+    /// Returns all source locations, by number.
     pub(super) fn kept(&self) -> &[KeptPlace] {
         &self.kept
     }
 
-    /// The number of a place.
+    /// Returns the number of a source location.
     #[inline]
     pub(super) fn number(&mut self, marker_id: u16, place: &Place<'_>) -> u32 {
         let latest = self.latest.get(slot_of(marker_id)).copied().unwrap_or(NONE);
@@ -84,7 +86,7 @@ impl Places {
         }
     }
 
-    /// The number that a place of another table has in this one.
+    /// Returns the number in this table of a source location from another table.
     pub(super) fn number_of_kept(&mut self, other: &KeptPlace) -> u32 {
         self.number(other.marker_id, &other.as_place())
     }

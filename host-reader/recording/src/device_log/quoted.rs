@@ -1,7 +1,7 @@
 //! Lines with quoted fields, as spreadsheets and data frames write them.
 //!
-//! Upstream never quotes; a log that went through another program may. Quotes count only
-//! at the start of a field, so meta data in JSON is not touched.
+//! TT-Metal never quotes, but a log edited by another program may have quotes. A quote counts only
+//! at the start of a field, so meta data in JSON is left alone.
 
 use super::{fields::Fields, header::MAX_COLUMNS};
 use csv_core::{ReadRecordResult, Reader};
@@ -12,7 +12,7 @@ pub(super) fn has_quoted_field(line: &[u8]) -> bool {
     line.first() == Some(&b'"') || memchr::memmem::find(line, b",\"").is_some()
 }
 
-/// Room for the text of one line without its quotes.
+/// Buffer for the text of one line without its quotes.
 pub(super) struct Unquoted {
     text: Vec<u8>,
     ends: [usize; MAX_COLUMNS + 1],
@@ -23,13 +23,13 @@ impl Unquoted {
         Self { text: Vec::new(), ends: [0; MAX_COLUMNS + 1] }
     }
 
-    /// Cuts a quoted line; `None` if a quote stays open or there are too many fields.
+    /// Splits a quoted line into fields; `None` if a quote stays open or there are too many fields.
     pub(super) fn split(&mut self, line: &[u8]) -> Option<Fields<'_>> {
         self.text.resize(line.len().saturating_add(1), 0);
         let mut reader = Reader::new();
         let (_, consumed, written, in_line) =
             reader.read_record(line, &mut self.text, &mut self.ends);
-        // A line end outside of quotes ends the record; inside of them it does not.
+        // A line end outside of quotes ends the record; a line end inside does not.
         let (result, _, _, at_end) =
             reader.read_record(b"\n", self.text.get_mut(written..)?, self.ends.get_mut(in_line..)?);
         let is_whole = consumed == line.len() && matches!(result, ReadRecordResult::Record);

@@ -1,4 +1,4 @@
-//! Reading a device log: header first, then blocks of lines, many at a time.
+//! Reading of a device log: first the header, then blocks of lines, in parallel.
 
 use super::{
     assemble::Assembly,
@@ -20,18 +20,18 @@ use std::{
 
 /// Reads a device log from a stream; `file` names it in messages.
 ///
-/// Every generation since September 2024 is read, and the older sample in upstream's
-/// documentation: columns are found by their titles. Where a log has no `run host ID`
-/// its `Run ID` takes the place. Lines may come in any order and end in CR LF; lanes come
-/// out in time order, cut into runs where the program, its trace replay or its launch
-/// changes. What cannot be read (a wrong number of columns, text where a number belongs,
-/// a RISC that is not known) is an anomaly with its line, and is left out.
+/// Supports every format since September 2024 and the older sample in TT-Metal's documentation:
+/// columns are found by their titles. In a log without `run host ID`, the `Run ID` is used instead.
+/// Lines may come in any order and end in CR LF. Lanes are returned in time order, split into runs
+/// where the program, its trace replay or its launch changes. Unreadable lines (a wrong number of
+/// columns, text in place of a number, an unknown RISC) are skipped and reported as anomalies with
+/// their line number.
 ///
-/// Memory: some blocks of a mebibyte, more where a line is longer, and the tables.
+/// Memory: a few blocks of 1 MiB each, more if a line is longer, and the tables.
 ///
 /// # Errors
-/// If the stream cannot be read, is empty, or does not begin as a device log does. A log
-/// with a header and no lines is an empty readout.
+/// If the stream cannot be read, is empty, or does not begin like a device log. A log with a header
+/// and no lines returns an empty readout.
 ///
 /// ```
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
@@ -80,10 +80,10 @@ pub(super) fn read_blocks<R: Read>(
     Ok(assembly.finish(&header.chip))
 }
 
-/// Blocks that may be under way for each thread that parses: one in work and one in wait.
+/// Maximum blocks in progress per parsing thread: one being parsed and one waiting.
 const BLOCKS_PER_THREAD: usize = 2;
 
-/// Reads blocks on this thread while others parse those before.
+/// Reads blocks on this thread while other threads parse earlier blocks.
 fn read_chunks<R: Read>(
     blocks: &mut Blocks<R>,
     first: Block,
@@ -115,14 +115,14 @@ fn read_chunks<R: Read>(
     })
 }
 
-/// A block that was parsed, with its text, whose memory the next block may use.
+/// A parsed block with its text; the next block may reuse the text's memory.
 struct ParsedBlock {
     tables: ChunkTables,
     skipped_long_line: bool,
     text: Vec<u8>,
 }
 
-/// A block under way. Also one whose parsing panics is reported, by dropping it.
+/// A block in progress. Dropping it also reports a block whose parsing panicked.
 struct Job {
     number: u64,
     sender: Sender<(u64, Option<ParsedBlock>)>,
@@ -130,7 +130,7 @@ struct Job {
 }
 
 impl Job {
-    /// Reports what was parsed.
+    /// Reports a parsed block.
     fn finish(mut self, block: ParsedBlock) {
         self.result = Some(block);
     }
@@ -138,23 +138,23 @@ impl Job {
 
 impl Drop for Job {
     fn drop(&mut self) {
-        // Nobody listens any more where reading has failed.
+        // Sending fails only if reading has failed and the receiver is gone.
         let _ = self.sender.send((self.number, self.result.take()));
     }
 }
 
-/// Parsed blocks, in any order, and how far they are appended.
+/// Parsed blocks, received in any order, and the number of the next block to append.
 struct Parsed {
     receiver: Receiver<(u64, Option<ParsedBlock>)>,
-    /// Blocks that came before their turn.
+    /// Blocks received before an earlier block.
     early: BTreeMap<u64, Option<ParsedBlock>>,
     next: u64,
-    /// Memory of blocks that were appended.
+    /// Memory of appended blocks.
     memory: Vec<Vec<u8>>,
 }
 
 impl Parsed {
-    /// Waits for the next block of the log and appends it; false if its parsing panicked.
+    /// Waits for the next block of the log and appends it; returns false if its parsing panicked.
     fn append_next(&mut self, assembly: &mut Assembly) -> bool {
         let block = loop {
             if let Some(block) = self.early.remove(&self.next) {
@@ -173,7 +173,7 @@ impl Parsed {
         true
     }
 
-    /// Waits for any block. A thread of the pool works meanwhile, since the pool may have no other.
+    /// Waits for any block. A pool thread runs other jobs meanwhile, as it may be the only thread.
     fn wait(&self) -> Option<(u64, Option<ParsedBlock>)> {
         const PAUSE: Duration = Duration::from_millis(1);
         loop {
@@ -195,7 +195,7 @@ impl Parsed {
     }
 }
 
-/// The first two lines, parsed.
+/// The parsed first two lines.
 pub(super) struct Header {
     pub(super) chip: ChipLine,
     pub(super) shape: LogShape,
@@ -203,7 +203,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Takes the header off the front of `text`.
+    /// Parses the header and removes it from the beginning of `text`.
     pub(super) fn take(text: &mut &[u8], file: &str) -> Result<Self, LogError> {
         let mut line_count = 0;
         *text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
@@ -228,7 +228,7 @@ impl Header {
     }
 }
 
-/// Takes the next line that is not blank.
+/// Removes the next non-blank line from `text` and returns it.
 fn next_line<'text>(text: &mut &'text [u8], line_count: &mut u64) -> Option<&'text [u8]> {
     while !text.is_empty() {
         let end = memchr::memchr(b'\n', text).unwrap_or(text.len());

@@ -1,9 +1,9 @@
-//! Lines that repeat the text of earlier ones, but for id, time, value and launch.
+//! Lines that repeat the text of earlier lines, except for id, time, value and launch.
 //!
-//! Nearly every line names its lane in the bytes of the line before, and its zone in those of
-//! another line shortly before. What such bytes mean is remembered, so that a few comparisons
-//! take the place of cutting and parsing the line. A line that is not recognised is read in
-//! full; the result is the same.
+//! Nearly every line names its lane with the same bytes as the previous line, and its zone with the
+//! same bytes as another recent line. The meaning of such bytes is cached, so a few comparisons
+//! replace splitting and parsing. A line that is not recognised is parsed in full, with the same
+//! result.
 
 use super::{
     fields::Fields,
@@ -14,7 +14,7 @@ use super::{
 use reader::lane::TraceReplay;
 use wire::PacketKind;
 
-/// Columns at fixed positions in logs whose lines can be recognised: those of today.
+/// Columns at fixed positions in logs with recognisable lines: those of the current format.
 const POSITIONS: [(Column, usize); 10] = [
     (Column::Chip, 0),
     (Column::CoreX, 1),
@@ -27,15 +27,15 @@ const POSITIONS: [(Column, usize); 10] = [
     (Column::TraceId, 8),
     (Column::TraceCounter, 9),
 ];
-/// Fields before the marker id.
+/// Number of fields before the marker id.
 const LANE_FIELDS: usize = 4;
 
-/// A line that was recognised: the numbers read from it, and what its texts stood for before.
+/// A recognised line: its numbers, and the cached meaning of its texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Recognised {
-    /// The chunk's number of the lane.
+    /// Number of the lane in the chunk.
     pub(super) lane: usize,
-    /// The chunk's number of the place.
+    /// Number of the source location in the chunk.
     pub(super) place: u32,
     pub(super) kind: PacketKind,
     pub(super) time: u64,
@@ -43,14 +43,14 @@ pub(super) struct Recognised {
     pub(super) key: LaunchKey,
 }
 
-/// Text in front of the marker id, and its lane.
+/// Text before the marker id, and the lane that the text names.
 #[derive(Clone, Copy)]
 struct Front<'text> {
     text: &'text [u8],
     lane: usize,
 }
 
-/// Text behind the trace's counter, and what it says of one marker id.
+/// Text after the trace's counter, and its meaning for one marker id.
 #[derive(Clone, Copy)]
 struct Tail<'text> {
     text: &'text [u8],
@@ -59,19 +59,19 @@ struct Tail<'text> {
     place: u32,
 }
 
-/// Fronts that are remembered, by a few bits of their text.
+/// Size of the cache of fronts, which is indexed by a few bits of their text.
 const FRONT_COUNT: usize = 512;
-/// Ids whose tails are remembered, by their low bits.
+/// Size of the cache of tails, which is indexed by the low bits of the id.
 const TAIL_COUNT: usize = 256;
 
-/// Memory of the lines of one chunk.
+/// Cache of the lines of one chunk.
 pub(super) struct Repeats<'text> {
     is_known_layout: bool,
     is_streaming: bool,
-    /// The front of the latest line.
+    /// Front of the latest line.
     front: Front<'text>,
     fronts: Vec<Front<'text>>,
-    /// Tails of starts and of ends, and of other kinds in place of either.
+    /// Cached tails of each id: one of zone ends and one of all other kinds.
     tails: Vec<[Tail<'text>; 2]>,
 }
 
@@ -80,7 +80,7 @@ impl<'text> Repeats<'text> {
         let is_at = |&(column, position)| layout.position(column) == Some(position);
         let is_known_layout =
             POSITIONS.iter().all(is_at) && layout.position(Column::RunId).is_none();
-        // An empty text is that of no line.
+        // An empty text matches no line.
         let front = Front { text: &[], lane: 0 };
         let tail = Tail { text: &[], marker_id: 0, kind: PacketKind::ZoneStart, place: 0 };
         let counts = if is_known_layout { (FRONT_COUNT, TAIL_COUNT) } else { (0, 0) };
@@ -93,7 +93,7 @@ impl<'text> Repeats<'text> {
         }
     }
 
-    /// The record of a line, if its texts are known and all else of it is plain numbers.
+    /// Returns the record of a line if its texts are cached and its other fields are plain numbers.
     #[inline]
     pub(super) fn recognise(&mut self, line: &'text [u8]) -> Option<Recognised> {
         let rest = match line.strip_prefix(self.front.text) {
@@ -119,7 +119,10 @@ impl<'text> Repeats<'text> {
         Some(Recognised { lane: self.front.lane, place, kind, time, value, key })
     }
 
-    /// Makes the front of a line that of another lane than the line before, if it is known.
+    /// Sets `front` to the cached front of the line, which names another lane than the previous
+    /// line.
+    ///
+    /// Returns the rest of the line, or `None` if the front is not cached.
     fn find_front(&mut self, line: &'text [u8]) -> Option<&'text [u8]> {
         let (text, rest) = split_front(line)?;
         let known = *self.fronts.get(slot_of(text))?;
@@ -130,7 +133,7 @@ impl<'text> Repeats<'text> {
         Some(rest)
     }
 
-    /// Remembers a line that was cut at its commas and read in full.
+    /// Caches the texts of a line that was parsed in full.
     pub(super) fn remember(
         &mut self,
         line: &'text [u8],
@@ -161,23 +164,23 @@ impl<'text> Repeats<'text> {
     }
 }
 
-/// The text of the fields that name the lane, with the comma behind them, and the rest.
+/// Splits a line after the fields that name the lane and the comma that follows.
 fn split_front(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut commas = line.iter().enumerate().filter(|(_, byte)| **byte == b',');
     let (comma, _) = commas.nth(LANE_FIELDS.saturating_sub(1))?;
     line.split_at_checked(comma.saturating_add(1))
 }
 
-/// The slot of a front.
+/// Returns the index of a front in the cache.
 fn slot_of(front: &[u8]) -> usize {
     let mix = |mixed: u32, &byte: &u8| mixed.wrapping_mul(31).wrapping_add(byte.into());
     front.iter().fold(0, mix) as usize % FRONT_COUNT
 }
 
-/// The plain number in front of the next comma, and the text behind it.
+/// Parses a plain number up to the next comma; returns the number and the text after the comma.
 #[inline]
 fn take_field(text: &[u8]) -> Option<(u64, &[u8])> {
-    // Most lines have no value but 0.
+    // The value of most lines is 0.
     if let [digit @ b'0'..=b'9', b',', rest @ ..] = text {
         return Some((u64::from(digit & 0x0F), rest));
     }
@@ -185,7 +188,7 @@ fn take_field(text: &[u8]) -> Option<(u64, &[u8])> {
     Some((number, rest.strip_prefix(b",")?))
 }
 
-/// The trace and its counter, which both have a number or neither does.
+/// Parses the trace and its counter, which must both be numbers or both be empty.
 #[inline]
 fn take_trace(text: &[u8]) -> Option<(Option<TraceReplay>, &[u8])> {
     if let Some(rest) = text.strip_prefix(b",,") {

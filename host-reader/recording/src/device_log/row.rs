@@ -1,4 +1,4 @@
-//! One line of a device log as a record.
+//! Parsing of one line of a device log.
 
 use super::{
     fields::Fields,
@@ -11,26 +11,28 @@ use reader::{
 };
 use wire::{PacketKind, Risc};
 
-/// Key that distinguishes one launch's lines from another's.
+/// Key that distinguishes the lines of different launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LaunchKey {
     pub(super) program: u32,
     pub(super) trace: Option<TraceReplay>,
-    /// The run counter of logs before July 2025, or the process that wrote a streaming log; 0 where
-    /// there is neither.
+    /// Run counter of logs before July 2025, or process that wrote a streaming log; 0 if there is
+    /// neither.
     pub(super) run_id: u64,
 }
 
 impl LaunchKey {
-    /// The key of a line of a streaming log, whose columns of the program and of the trace hold the
-    /// process and the program. `None` if the program is too large.
+    /// Returns the key of a line of a streaming log, or `None` if the program's number is too
+    /// large.
+    ///
+    /// In such a log, the program column holds the process, and the trace column holds the program.
     pub(super) fn of_streaming(process: u64, trace: Option<TraceReplay>) -> Option<Self> {
         let program = trace.map_or(0, |trace| trace.trace_id);
         Some(Self { program: u32::try_from(program).ok()?, trace: None, run_id: process })
     }
 }
 
-/// The name and source location that a line gives its marker id.
+/// The name and source location of a line's marker id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place<'text> {
     pub(super) name: &'text [u8],
@@ -49,11 +51,11 @@ pub(super) struct Row<'text> {
     pub(super) key: LaunchKey,
     pub(super) place: Place<'text>,
     pub(super) metadata: &'text [u8],
-    /// Column and row of the core in the grid of usable workers, if the log has them.
+    /// Column and row of the core in the grid of usable workers, if the log states them.
     pub(super) logical: Option<(u16, u16)>,
 }
 
-/// Why a line cannot be a record.
+/// Reason why a line cannot be parsed as a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowFault<'text> {
     ColumnCount { expected: usize, found: usize },
@@ -65,7 +67,7 @@ pub(super) enum RowFault<'text> {
 }
 
 impl RowFault<'_> {
-    /// Returns the text for a message.
+    /// Returns the fault as text for a message.
     pub(super) fn detail(&self) -> String {
         match *self {
             Self::ColumnCount { expected, found } => {
@@ -88,13 +90,13 @@ impl RowFault<'_> {
     }
 }
 
-/// The largest timer id that a log may show: 16 bits of id and 3 of packet type.
+/// Maximum timer id of a log: 16 bits of id and 3 bits of packet type.
 const TYPED_ID_MAX: u64 = (1 << 19) - 1;
-/// How upstream stores "no trace"; it is meant to be printed as an empty field.
+/// TT-Metal's value for "no trace"; it was meant to be printed as an empty field.
 pub(super) const NO_TRACE: u64 = 1 << 63;
 
 impl<'text> Row<'text> {
-    /// Reads the fields of one line.
+    /// Parses the fields of one line.
     pub(super) fn parse(fields: &Fields<'text>, layout: &Layout) -> Result<Self, RowFault<'text>> {
         let expected = layout.column_count();
         if fields.count() != expected {
@@ -160,7 +162,7 @@ impl<'text> Cells<'_, 'text> {
             b"ZONE_START" | b"begin" => Ok(PacketKind::ZoneStart),
             b"ZONE_END" | b"end" => Ok(PacketKind::ZoneEnd),
             b"ZONE_TOTAL" | b"sum" => Ok(PacketKind::ZoneTotal),
-            // A line has room for one value, also of data with two.
+            // A line has one value, even of data with two values.
             b"TS_DATA" | b"TS_DATA_16B" => Ok(PacketKind::TimestampedData),
             b"TS_EVENT" => Ok(PacketKind::TimestampedEvent),
             _ => {
@@ -180,13 +182,13 @@ impl<'text> Cells<'_, 'text> {
         Ok(LaneId { chip_id, core, risc })
     }
 
-    /// Returns the 16-bit id. Until 2024 the bits above it held the packet type.
+    /// Returns the 16-bit id. Until 2024, the bits above the id held the packet type.
     fn marker_id(&self, kind: PacketKind) -> Result<u16, RowFault<'text>> {
         let number = self.number(Column::MarkerId)?;
         if let Ok(id) = u16::try_from(number) {
             return Ok(id);
         }
-        // Not an id of 16 bits, but a hash of the name, which the line has as well.
+        // This number is not a 16-bit id but a hash of the name, which the line also has.
         let is_name_hash = self.layout.is_streaming() && number <= u64::from(u32::MAX);
         if is_name_hash && !self.text(Column::ZoneName).is_empty() {
             return Ok(0);
@@ -241,7 +243,7 @@ mod tests {
         time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, \
         source line, source file, meta data";
 
-    /// Reads a line and hands what came of it to `check`.
+    /// Parses a line and calls `check` with the result.
     fn with_row<T>(line: &str, check: impl FnOnce(Result<Row<'_>, RowFault<'_>>) -> T) -> T {
         let layout = Layout::parse(TITLES.as_bytes()).unwrap();
         let mut fields = Fields::new();

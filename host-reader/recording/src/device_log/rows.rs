@@ -1,4 +1,4 @@
-//! The lines of a device log one by one, with data that lanes leave out.
+//! Iteration over the lines of a device log, including data that lanes do not keep.
 
 use super::{
     error::LogError,
@@ -8,35 +8,35 @@ use super::{
     row::{Row, RowFault},
 };
 
-/// A line of a log, with values and texts as in the log.
+/// A line of a log, with its values and texts unchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct LogLine<'text> {
-    /// The lane that it belongs to.
+    /// Lane of the record.
     pub lane: reader::lane::LaneId,
-    /// The id of its marker.
+    /// Marker id.
     pub marker_id: u16,
-    /// The kind of the record.
+    /// Kind of the record.
     pub kind: wire::PacketKind,
-    /// The time stamp.
+    /// Timestamp.
     pub time: u64,
-    /// The value, 0 without one.
+    /// Value, or 0 if there is none.
     pub value: u64,
-    /// The run host id.
+    /// Run host id.
     pub program: u32,
-    /// The replay, where the log names it.
+    /// Trace replay, if the log states it.
     pub trace: Option<reader::lane::TraceReplay>,
-    /// The zone's name.
+    /// Name of the zone.
     pub name: &'text [u8],
-    /// The meta data, empty without any.
+    /// Meta data; empty if there is none.
     pub metadata: &'text [u8],
 }
 
-/// A line that cannot be read.
+/// An unreadable line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineFault {
-    /// The number of the line, from 1.
+    /// Line number from 1.
     pub line: u64,
-    /// The fault, as a sentence.
+    /// Description of the fault, as a sentence.
     pub detail: String,
 }
 
@@ -51,7 +51,7 @@ pub struct LogChip {
     pub max_compute_cores: Option<u32>,
 }
 
-/// Walks the lines in the order of the file.
+/// Calls a function for each line, in file order.
 ///
 /// # Errors
 /// As [`super::read_device_log`].

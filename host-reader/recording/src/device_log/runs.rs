@@ -1,28 +1,29 @@
-//! Finding the launches in the lines of one lane.
+//! Detection of launches in the lines of one lane.
 //!
-//! A log names the program of each line but not where a launch begins. The rules, on
+//! A log states the program of each line but not the beginning of a launch. The rules apply to
 //! records in time order:
 //!
-//! 1. Another program, trace replay or run counter begins a run.
-//! 2. So does the start of the firmware zone with which the current run began: the same
-//!    program was launched again. Records after the old run's firmware end (data taken
-//!    before the next firmware start, totals that share its time) go with the new run.
-//! 3. Lines of another program *inside* an open firmware zone do not count. Upstream
-//!    relabels zones of dispatch cores with the program that they serve; the firmware end
-//!    shows that they all belong to one launch.
+//! 1. A new program, trace replay or run counter begins a run.
+//! 2. The start of the firmware zone with which the current run began also begins a run: the
+//!    same program was launched again. Records after the old run's firmware end (data taken
+//!    before the next firmware start, totals with the same time as that start) belong to the
+//!    new run.
+//! 3. Lines of another program *inside* an open firmware zone begin no run. TT-Metal relabels
+//!    zones of dispatch cores with the program that the core serves; the firmware end shows
+//!    that all these lines belong to one launch.
 
 use super::{packed::LaneColumns, row::LaunchKey};
 use reader::lane::Run;
 use std::ops::Range;
 use wire::{PacketKind, RunHostId};
 
-/// The runs of a lane, and how many records were put back into their launch by rule 3.
+/// The runs of a lane, and the number of records put back into their launch by rule 3.
 pub(super) struct SplitRuns {
     pub(super) runs: Vec<Run>,
     pub(super) relabelled_count: u64,
 }
 
-/// Cuts a lane into runs. `is_firmware` says of each place whether it is a firmware zone.
+/// Splits a lane into runs; `is_firmware` is true for source locations of firmware zones.
 pub(super) fn split_runs(
     lane: &LaneColumns,
     keys: &[LaunchKey],
@@ -52,7 +53,7 @@ fn run(keys: &[LaunchKey], begin: &Begin, line: u64) -> Run {
     }
 }
 
-/// Where a run begins and how far its firmware zone has come.
+/// First record of a run, and the state of its firmware zone.
 struct Begin {
     first_record: usize,
     launch: u32,
@@ -74,8 +75,10 @@ struct Splitter<'lane> {
 }
 
 impl Splitter<'_> {
-    /// Adds consecutive records of one launch. The last run is of this launch all the while: only
-    /// a detour of others is ever taken back.
+    /// Adds consecutive records of one launch.
+    ///
+    /// During this, the last run stays a run of this launch: only runs of other launches are
+    /// removed.
     fn add_stretch(&mut self, launch: u32, records: Range<usize>) {
         if self.begins.last().is_none_or(|run| run.launch != launch) {
             self.begin(records.start, launch);
@@ -124,7 +127,7 @@ impl Splitter<'_> {
         }
     }
 
-    /// Rule 3: runs since the launch that this firmware end closes were no launches.
+    /// Applies rule 3: removes runs that began inside the launch that this firmware end closes.
     fn join_detour(&mut self, (record, launch): (usize, u32), ended: u32) {
         let mut candidates = self.begins.iter().enumerate().rev();
         let opener = candidates.find(|(_, run)| run.firmware != Firmware::Unseen);
@@ -138,7 +141,7 @@ impl Splitter<'_> {
         self.begins.truncate(index.saturating_add(1));
     }
 
-    /// Counts the records that are of another launch.
+    /// Counts the records in a range that belong to other launches.
     fn others_between(&self, records: Range<usize>, launch: u32) -> u64 {
         let steps = self.lane.steps();
         let first = steps.partition_point(|step| step.record <= records.start).saturating_sub(1);
@@ -151,7 +154,7 @@ impl Splitter<'_> {
         others.fold(0, u64::saturating_add)
     }
 
-    /// Remembers the first record that is later than the firmware's end.
+    /// Stores the first record later than the firmware's end.
     #[inline]
     fn add_other(&mut self, record: usize, time: u64) {
         if let Some(Begin { firmware: Firmware::Closed { end_time, next_run, .. }, .. }) =

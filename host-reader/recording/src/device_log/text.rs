@@ -1,12 +1,12 @@
-//! Small text and its numbers: what a field says, and how to show it in a message.
+//! Parsing of numbers in fields, and formatting of text for messages.
 
-/// Bytes of offending text that a message shows.
+/// Maximum bytes of invalid text that a message shows.
 const SHOWN_BYTES: usize = 60;
 
-/// Digits that fit into 64 bits whatever they are.
+/// Maximum digits that always fit into 64 bits.
 const SAFE_DIGITS: usize = 19;
 
-/// The number that the field spells in plain digits.
+/// Parses a field of plain digits.
 #[inline]
 pub(super) fn parse_number(field: &[u8]) -> Option<u64> {
     match take_number(field) {
@@ -15,13 +15,14 @@ pub(super) fn parse_number(field: &[u8]) -> Option<u64> {
     }
 }
 
-/// The number that the text begins with, if its digits are few enough to fit whatever they are,
-/// and the text behind it.
+/// Parses the number at the beginning of a text; returns the number and the text after it.
+///
+/// Returns `None` if there are more than [`SAFE_DIGITS`] digits.
 #[inline]
 pub(super) fn take_number(text: &[u8]) -> Option<(u64, &[u8])> {
     let mut number: u64 = 0;
     let mut rest = text;
-    // Two groups of eight and a third one hold the digits of the most that fit.
+    // Three groups of eight digits hold the maximum number of digits that fit.
     for _ in 0..3 {
         let Some(eight) = rest.first_chunk() else { break };
         let (digits, count) = leading_digits(*eight);
@@ -39,7 +40,7 @@ pub(super) fn take_number(text: &[u8]) -> Option<(u64, &[u8])> {
     counted_number(number, text, rest)
 }
 
-/// The number with the text behind it, if its digits are few enough.
+/// Returns the number with the text after it, if it has 1 to [`SAFE_DIGITS`] digits.
 #[inline]
 fn counted_number<'text>(
     number: u64,
@@ -50,20 +51,21 @@ fn counted_number<'text>(
     (1..=SAFE_DIGITS).contains(&count).then_some((number, rest))
 }
 
-/// What a number is multiplied by for as many digits behind it.
+/// Powers of ten: the factor by which a number grows when so many digits follow.
 const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// The number that the first of eight bytes spell, as far as they are digits, and how many these
-/// are. Neighbours are joined to numbers of two, four and eight digits, all at once.
+/// Parses the digits at the beginning of eight bytes; returns the number and the digit count.
+///
+/// Adjacent values are combined in parallel to numbers of two, four and eight digits.
 #[inline]
 const fn leading_digits(bytes: [u8; 8]) -> (u64, usize) {
     const ZEROS: u64 = 0x3030_3030_3030_3030;
     const LOW_BITS: u64 = 0x7F7F_7F7F_7F7F_7F7F;
-    // A digit without its row is below ten.
+    // The XOR removes the high bits of a digit and leaves a value below ten.
     let values = u64::from_le_bytes(bytes) ^ ZEROS;
     let beyond = (values & LOW_BITS).wrapping_add(0x7676_7676_7676_7676) | values;
     let bit_count = (beyond & !LOW_BITS).trailing_zeros() & !7;
-    // The digits move to the end of the eight, behind zeros.
+    // Moves the digits to the end of the eight bytes, after zeros.
     let ones = match values.checked_shl(u64::BITS.wrapping_sub(bit_count)) {
         Some(ones) => ones,
         None => return (0, 0),
@@ -80,7 +82,7 @@ fn parse_long_number(field: &[u8]) -> Option<u64> {
     std::str::from_utf8(field).ok().filter(|_| is_plain)?.parse().ok()
 }
 
-/// The field without blanks around it.
+/// Returns the field without leading and trailing blanks.
 #[inline]
 pub(super) fn trimmed(field: &[u8]) -> &[u8] {
     match field {
@@ -89,7 +91,7 @@ pub(super) fn trimmed(field: &[u8]) -> &[u8] {
     }
 }
 
-/// Text for a message: valid UTF-8, one line, shortened.
+/// Formats text for a message: valid UTF-8, one line, truncated.
 pub(super) fn shown(text: &[u8]) -> String {
     let cut = text.get(..SHOWN_BYTES).unwrap_or(text);
     let mut shown = String::from_utf8_lossy(cut).replace(char::is_control, " ");

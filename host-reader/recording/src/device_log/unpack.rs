@@ -1,4 +1,4 @@
-//! A log that was read, and its lanes one after the other.
+//! A device log that was read, and unpacking of its lanes.
 
 use super::{
     error::LogError,
@@ -16,10 +16,10 @@ use reader::{
 use std::{collections::BTreeSet, fs::File, io::Read, path::Path};
 use wire::ZoneId;
 
-/// A device log whose records are packed into a few bytes each.
+/// A device log with packed records of a few bytes each.
 ///
-/// [`Self::into_readout`] gives all records at once; [`PackedLanes::unpack`] gives lane after lane,
-/// in little memory.
+/// [`Self::into_readout`] returns all records at once. [`PackedLanes::unpack`] unpacks lane by
+/// lane, in little memory.
 ///
 /// ```
 /// use recording::device_log::PackedLog;
@@ -39,9 +39,9 @@ use wire::ZoneId;
 /// ```
 #[derive(Debug)]
 pub struct PackedLog {
-    /// Everything but the lanes. Anomalies found while unpacking are not among these.
+    /// Everything except the lanes, without the anomalies that unpacking finds.
     pub readout: Readout,
-    /// The lanes.
+    /// Packed lanes.
     pub lanes: PackedLanes,
 }
 
@@ -89,10 +89,10 @@ impl PackedLog {
 /// The lanes of a log, packed.
 #[derive(Debug)]
 pub struct PackedLanes {
-    /// Ordered by id.
+    /// Lanes, ordered by id.
     pub(super) lanes: Vec<PackedLane>,
     pub(super) numbers: LogNumbers,
-    /// Anomalies that come after those of unpacking.
+    /// Anomalies to be listed after those of unpacking.
     pub(super) late: AnomalyLog,
 }
 
@@ -102,11 +102,11 @@ pub(super) struct LogNumbers {
     pub(super) chunks: Vec<ChunkNumbers>,
     /// Keys of launches, by number.
     pub(super) keys: Vec<LaunchKey>,
-    /// True for each source location that is a firmware zone.
+    /// True for each source location of a firmware zone.
     pub(super) is_firmware: Vec<bool>,
-    /// Every marker id that a record has.
+    /// Marker ids of all records.
     pub(super) marker_ids: BTreeSet<u16>,
-    /// Indices of places in the table of zones.
+    /// Index in the table of zones, by number of the source location.
     pub(super) zone_of: Vec<ZoneIndex>,
 }
 
@@ -117,15 +117,14 @@ impl PackedLanes {
         self.numbers.marker_ids.contains(&id.0)
     }
 
-    /// Adds an anomaly log that is to follow those of the lanes.
+    /// Adds an anomaly log, to be listed after the anomalies of the lanes.
     pub fn add_anomalies(&mut self, anomalies: AnomalyLog) {
         self.late.merge(anomalies);
     }
 
-    /// Unpacks lane after lane, on all threads, and hands each to `take` with an accumulator.
+    /// Unpacks the lanes on all threads and calls `take` for each lane, with an accumulator.
     ///
-    /// There are several accumulators, each with some of the lanes. With them come the anomalies of
-    /// the lanes, in the lanes' order.
+    /// Returns several accumulators, each with some of the lanes, and the anomalies in lane order.
     #[must_use]
     pub fn unpack<A: Default + Send>(
         self,
@@ -156,8 +155,9 @@ impl PackedLanes {
 }
 
 impl LogNumbers {
-    /// Brings a lane into time order, cuts it into runs and numbers its zones for good; with it
-    /// comes the count of records that were put back into their launch.
+    /// Sorts a lane by time, splits it into runs and sets its zone indices.
+    ///
+    /// Also returns the number of records that were put back into their launch.
     fn finish_lane(&self, lane: PackedLane) -> (Lane, u64) {
         let mut lane = lane.unpack(&self.chunks).in_time_order();
         let SplitRuns { runs, relabelled_count } = split_runs(&lane, &self.keys, &self.is_firmware);

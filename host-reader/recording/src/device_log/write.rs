@@ -1,13 +1,14 @@
-//! Writing a device log as upstream's host does today.
+//! Writing of a device log in the current format of TT-Metal's host.
 //!
 //! # Compatibility
-//! `profiler.cpp` of June 2026: two header lines, 15 columns, plain commas, `\n`; cores by
-//! x, then y, RISCs in the order of [`wire::Risc`], records by time, then marker id. A
-//! comma inside a field becomes `;`, which upstream does for meta data only; its own
-//! scripts refuse a log with any other. Records with equal time and id are all written;
-//! upstream keeps the first. Where the size of the worker grid is unknown the first line leaves it out,
-//! and where lines of workers are known nevertheless, lines end in logical coordinates, as those of the
-//! streaming profiler do.
+//! `profiler.cpp` of June 2026: two header lines, 15 columns, plain commas, `\n`; cores by x, then
+//! y, RISCs in the order of [`wire::Risc`], records by time, then marker id.
+//!
+//! A comma inside any field becomes `;`, because TT-Metal's scripts reject a log with additional
+//! commas. TT-Metal replaces commas in meta data only. Records with equal time and id are all
+//! written; TT-Metal keeps only the first. If the size of the worker grid is unknown, the first
+//! line omits it. If rows or columns of workers are known nevertheless, lines end in logical
+//! coordinates, like those of the streaming profiler.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -29,28 +30,31 @@ use std::{
 };
 use wire::Risc;
 
-/// Counts of written lines and of data that a log cannot hold.
+/// Counts of written lines and of data that does not fit the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct LogWriteReport {
-    /// Lines after the header.
+    /// Number of lines after the header.
     pub row_count: u64,
-    /// Characters of names, paths and meta data that a log cannot hold and that were
-    /// replaced: commas by `;`, line ends by blanks, a quote in front by an apostrophe.
+    /// Replaced characters in names, paths and meta data.
+    ///
+    /// The format does not allow commas (replaced by `;`), line ends (by blanks) and a leading
+    /// quote (by an apostrophe).
     pub replaced_character_count: u64,
-    /// Second values of 16-byte data, for which a line has no room.
+    /// Omitted second values of 16-byte data; a line has one value.
     pub unwritten_value_count: u64,
-    /// Chips whose architecture, clock or grid is not what the first line says of all.
+    /// Chips whose architecture, clock or grid differs from the first line, which describes all
+    /// chips.
     pub differing_chip_count: u64,
 }
 
-/// Writes all chips of a readout as one log, lowest chip first.
+/// Writes all chips of a readout as one log, in ascending order of chip id.
 ///
-/// The second value of 16-byte data is left out, as upstream does; a zone without a name
-/// has empty text and line 0; lanes of [`Risc::TensixAggregate`] name their zones
-/// `TRACE-FW` and `TRACE-KERNEL`. What was changed or left out is counted in the report.
+/// The second value of 16-byte data is omitted, as TT-Metal does. A zone without a name has empty
+/// text and line 0. Lanes of [`Risc::TensixAggregate`] name their zones `TRACE-FW` and
+/// `TRACE-KERNEL`. The report counts changes and omissions.
 ///
 /// # Errors
-/// If `out` does.
+/// If `out` returns an error.
 ///
 /// ```
 /// use recording::device_log::write_device_log;
@@ -81,7 +85,7 @@ pub fn write_device_log(readout: &Readout, out: &mut impl Write) -> io::Result<L
     rows.finish()
 }
 
-/// Writes a log to a file that has its name only once it is whole.
+/// Writes a log to a file, which appears under its name only when complete.
 ///
 /// # Errors
 /// If the folder of `path` does not exist or cannot be written to.
@@ -102,7 +106,7 @@ const TITLES: &str = "PCIe slot, core_x, core_y, RISC processor type, timer_id, 
     time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, \
     source line, source file, meta data";
 
-/// Returns true for a chip of a streaming log, which has logical coordinates and no grid.
+/// Returns true for a chip of a streaming log: it has logical coordinates and no grid size.
 fn has_logical(chip: &ChipSummary) -> bool {
     chip.max_compute_cores.is_none() && !chip.known_lines.is_empty()
 }
@@ -127,19 +131,19 @@ fn describe_alike(first: &ChipSummary, other: &ChipSummary) -> bool {
         == (&other.arch, other.aiclk_mhz, other.max_compute_cores)
 }
 
-/// Rows are gathered up to this size before they go out.
+/// Size at which buffered rows are written.
 const FLUSH_BYTES: usize = 64 << 10;
 
 struct RowWriter<'readout, W> {
     out: &'readout mut W,
     rows: Vec<u8>,
     number: itoa::Buffer,
-    /// Texts of ordinary lanes and of aggregate lanes, which have names of their own.
+    /// Texts of ordinary lanes and of aggregate lanes, whose zones have other names.
     texts: [ZoneTexts<'readout>; 2],
     report: LogWriteReport,
     /// True if lines end in logical coordinates.
     has_logical: bool,
-    /// Those of the lane, with a comma in front of each.
+    /// Logical coordinates of the lane, each with a leading comma.
     logical: String,
 }
 
@@ -151,7 +155,7 @@ impl<'readout, W: Write> RowWriter<'readout, W> {
         Self { out, rows, number, texts, report, has_logical: false, logical }
     }
 
-    /// Takes the logical coordinates that the lines of the lane end in; blank if unknown.
+    /// Sets the logical coordinates at the end of the lane's lines; blank if unknown.
     fn set_logical(&mut self, chip: &ChipSummary, lane: LaneId) {
         let known = logical::of_core(chip, lane.core).filter(|_| lane.risc != Risc::Erisc);
         self.logical = match known {
@@ -206,7 +210,7 @@ impl<'readout, W: Write> RowWriter<'readout, W> {
         }
     }
 
-    /// Zone name, type, source line and source file.
+    /// Appends zone name, type, source line and source file.
     fn push_place(&mut self, head: RecordHead, texts: usize) {
         let text = self.texts[texts].text(head.zone());
         self.rows.extend_from_slice(&text.name);
@@ -236,12 +240,12 @@ impl<'readout, W: Write> RowWriter<'readout, W> {
     }
 }
 
-/// A lane's records in the order of their rows.
+/// A lane's records in row order.
 struct LaneRows<'lane> {
     lane: &'lane Lane,
     ids: Vec<u32>,
     first_values: Vec<usize>,
-    /// Records by time and id; `None` if they lie so already.
+    /// Indices of records, sorted by time and id; `None` if the records are already sorted.
     order: Option<Vec<usize>>,
 }
 
@@ -292,7 +296,7 @@ struct ZoneText {
     replaced_count: u64,
 }
 
-/// Texts of zones, made when a zone first appears.
+/// Texts of zones, made at the first use of each zone.
 struct ZoneTexts<'readout> {
     zones: &'readout ZoneTable,
     is_aggregate: bool,
@@ -339,7 +343,7 @@ impl<'readout> ZoneTexts<'readout> {
     }
 }
 
-/// Appends text as a field that needs no quotes; returns how many characters changed.
+/// Appends text as a field that needs no quotes; returns the number of changed characters.
 fn push_plain(row: &mut Vec<u8>, text: &str) -> u64 {
     let mut replaced_count = 0;
     for (index, byte) in text.bytes().enumerate() {

@@ -1,4 +1,4 @@
-//! Which programs ran, and which ops of the host they are.
+//! Matching of the programs that ran with the ops of the host.
 
 use host_events::OpMetadata;
 use reader::{
@@ -8,15 +8,16 @@ use reader::{
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 use wire::RunHostId;
 
-/// Programs that chips ran, with the launches outside of traces that every RISC saw.
+/// Programs that ran on chips, with the number of launches outside of traces that every RISC
+/// recorded.
 ///
-/// A launch counts if all RISCs that ran the program have it, since the lines of a dispatch core
-/// name one program again and again.
+/// A launch counts only if all RISCs that ran the program recorded it, since the lines of a
+/// dispatch core name the same program repeatedly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaunchedPrograms(BTreeMap<(u32, RunHostId), u64>);
 
 impl LaunchedPrograms {
-    /// Adds the runs of a lane; those without a program are of no op.
+    /// Adds the runs of a lane; runs without a program belong to no op.
     pub fn add(&mut self, lane: &Lane) {
         let mut counts: BTreeMap<RunHostId, u64> = BTreeMap::new();
         for run in lane.runs.iter().filter(|run| run.program.0 != 0) {
@@ -42,8 +43,9 @@ impl LaunchedPrograms {
         }
     }
 
-    /// Adds an anomaly for everything that is not one op of one launch, or of one launch for each
-    /// replay of its trace.
+    /// Adds an anomaly for each program or op that does not match.
+    ///
+    /// An op matches one launch, or one launch per replay of its trace.
     pub(super) fn note_joins(
         &self,
         ops: &[OpMetadata],
@@ -86,7 +88,7 @@ mod tests {
     };
     use wire::Risc;
 
-    /// A lane of chip 0 with runs of programs, each with a replay or without.
+    /// A lane of chip 0 with runs of the given programs, each with or without a replay.
     fn lane(risc: Risc, runs: &[(u32, Option<u64>)]) -> Lane {
         let mut lane = Lane::new(LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc });
         for &(program, replay) in runs {
@@ -137,7 +139,7 @@ mod tests {
         ];
         let expected = expected.map(|(kind, text)| (kind, text.to_owned()));
         assert_eq!(noted(&lanes, &[(0, 1024), (1, 1024)], &[]), expected);
-        // One RISC that names a program again does not make it two launches.
+        // A program named repeatedly by one RISC counts as one launch.
         let lanes = [lane(Risc::Brisc, &again), lane(Risc::Ncrisc, &[(1024, None)])];
         let said = noted(&lanes, &[(0, 1024), (0, 2048)], &[]);
         assert_eq!(said, []);

@@ -1,7 +1,7 @@
-//! Ops, traces and signposts from the messages that the host sent to Tracy.
+//! Ops, traces and signposts, parsed from the messages that the host sent to Tracy.
 //!
 //! # Compatibility
-//! [`OP_MESSAGES`](super::OP_MESSAGES): two columns, `;` between them, texts in backticks.
+//! [`OP_MESSAGES`](super::OP_MESSAGES): two columns, separated by `;`, with text in backticks.
 
 use super::{HostLog, HostOp, Signpost, value::Value};
 use crate::problem::ProblemLog;
@@ -11,13 +11,12 @@ use std::{
     sync::Arc,
 };
 
-/// How the first line of a message ends if a description of its op follows, in files of
-/// either kind of line.
+/// End of a message's first line if a description of its op follows, with either kind of line end.
 const DESCRIPTION_FOLLOWS: [&str; 2] = [" ->\n", " ->\r\n"];
-/// How messages begin that matter here; a cut message is followed by one of these.
+/// Beginning of relevant messages; a message cut short is followed by such a beginning.
 const NEXT_MESSAGE: &[u8] = b"\n`TT_";
 
-/// Reads all messages. `is_exact` leaves out what upstream leaves out.
+/// Reads all messages. If `is_exact` is set, the ops that TT-Metal omits are omitted.
 #[must_use]
 pub fn read_messages(
     bytes: &[u8],
@@ -44,12 +43,12 @@ struct MessageReader<'input> {
     problems: &'input mut ProblemLog,
     log: HostLog,
     positions: HashMap<u64, usize>,
-    /// Descriptions by chip and program hash, for ops from the program cache.
+    /// Descriptions by chip and program hash; ops from the program cache refer to them.
     described: HashMap<(u64, u64), Arc<Value>>,
     current_traces: BTreeMap<u64, u64>,
 }
 
-/// One message with its time and its first line in the file.
+/// One message with its time and its first line number in the file.
 struct Message<'text> {
     text: &'text str,
     time_ns: u64,
@@ -68,7 +67,9 @@ impl MessageReader<'_> {
         }
     }
 
-    /// Reads messages until the end or until one is cut; gives where to go on.
+    /// Reads messages until the end or until a message is cut short.
+    ///
+    /// Returns the byte and the line at which to continue.
     fn read_from(&mut self, bytes: &[u8], line: u64, is_header_read: &mut bool) -> (usize, u64) {
         let mut csv = csv::ReaderBuilder::new();
         csv.delimiter(b';').quote(b'`').flexible(true).has_headers(false);
@@ -78,7 +79,7 @@ impl MessageReader<'_> {
             let Some(position) = record.position() else { break };
             let place = |byte: u64| usize::try_from(byte).unwrap_or(usize::MAX).min(bytes.len());
             let begin = place(position.byte());
-            // The end of the line before may still be there, and empty lines.
+            // The end of the previous line and empty lines may precede the message.
             let ended = line_ends(bytes.get(begin..).unwrap_or(&[]));
             let begin = begin.saturating_add(ended.len());
             let lines = position.line().saturating_sub(1).saturating_add(newline_count(ended));
@@ -174,9 +175,9 @@ impl MessageReader<'_> {
         self.push(op);
     }
 
-    /// An op whose JSON is broken still has a name and ids in front of it.
+    /// Adds an op with invalid JSON; its name and ids precede the JSON.
     fn add_broken(&mut self, message: &Message<'_>, head: &str, error: &serde_json::Error) {
-        // The JSON begins in the line after the head.
+        // The JSON begins on the line after the head.
         let lines = head.matches('\n').count().saturating_add(error.line()) as u64;
         let line = message.line.saturating_add(lines);
         let detail = format!("the op's JSON is broken: {error}; only its name and ids are shown");
@@ -232,7 +233,7 @@ impl MessageReader<'_> {
         }
     }
 
-    /// Adds an op; a later one with its id takes its place.
+    /// Adds an op; it replaces an earlier op with the same id.
     fn push(&mut self, op: HostOp) {
         let known = self.positions.get(&op.id);
         match known.and_then(|&position| self.log.ops.get_mut(position)) {
@@ -281,7 +282,7 @@ fn split_description(text: &str) -> Option<(&str, &str)> {
     DESCRIPTION_FOLLOWS.iter().find_map(|between| text.split_once(between))
 }
 
-/// The ends of lines that a text begins with.
+/// Returns the line ends at the beginning of a text.
 fn line_ends(text: &[u8]) -> &[u8] {
     let count = text.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
     text.get(..count).unwrap_or(text)
@@ -291,7 +292,7 @@ fn newline_count(text: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', text).count() as u64
 }
 
-/// Splits a record whose message is cut where the next message begins.
+/// Splits a record at the beginning of the next message, if its own message is cut short.
 fn next_message(record: &[u8]) -> Option<(&[u8], &[u8])> {
     let end_of_line = memchr::memmem::find(record, NEXT_MESSAGE)?;
     record.split_at_checked(end_of_line.saturating_add(1))
@@ -308,8 +309,9 @@ struct OpPrefix<'text> {
 }
 
 impl<'text> OpPrefix<'text> {
-    /// Reads `KIND: "name", hash, device[, cache hit], id`, from the right since a name may
-    /// hold commas.
+    /// Parses `KIND: "name", hash, device[, cache hit], id`.
+    ///
+    /// Parsing starts from the right, since a name may contain commas.
     fn parse(text: &'text str) -> Option<Self> {
         let (_, fields) = text.split_once(':')?;
         let (rest, id) = fields.rsplit_once(',')?;
@@ -319,7 +321,7 @@ impl<'text> OpPrefix<'text> {
             "false" | "False" => Some(false),
             _ => None,
         };
-        // `0` and `1` are a cache hit only if hash and device still stand before them.
+        // `0` and `1` are a cache hit only if hash and device precede them.
         let with_hit = || Self::of_parts(before, last.trim() == "1", id);
         match is_cache_hit {
             Some(is_hit) => Self::of_parts(before, is_hit, id),
@@ -331,7 +333,7 @@ impl<'text> OpPrefix<'text> {
         Some(Self { is_cache_hit: Some(is_hit), ..Self::without_hit(before, id)? })
     }
 
-    /// The form until 2025, without a cache hit.
+    /// Parses the form used until 2025, which has no cache hit.
     fn without_hit(before: &'text str, id: &str) -> Option<Self> {
         let mut fields = before.rsplitn(3, ',');
         let device_id = fields.next()?.trim().parse().ok()?;

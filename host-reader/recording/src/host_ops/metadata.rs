@@ -1,4 +1,4 @@
-//! Metadata of ops in a recording, from the messages of the host.
+//! Metadata of a recording's ops, from the messages of the host.
 
 use super::{HostLog, HostOp, LaunchedPrograms, OP_MESSAGES, read_messages};
 use crate::{Recording, problem::ProblemLog};
@@ -15,20 +15,21 @@ use std::{
 };
 use wire::RunHostId;
 
-/// The ops that the host announced beside a device log.
+/// The ops that the host announced, from files next to a device log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostOps {
-    /// Metadata of the ops of chips, in the order of their messages.
+    /// Metadata of ops on chips, in message order.
     pub ops: Vec<OpMetadata>,
-    /// Ops of traces that were captured and never replayed, which no chip ran.
+    /// Ops of traces that were captured but never replayed, so that no chip ran them.
     captured_only: BTreeSet<(u32, RunHostId)>,
-    /// Problems of the messages.
+    /// Anomalies of the messages.
     anomalies: AnomalyLog,
 }
 
 impl HostOps {
-    /// Reads the messages in a folder of logs; without any there are no ops. What cannot be read is
-    /// an anomaly.
+    /// Reads the messages in a folder of logs; returns no ops if there are no messages.
+    ///
+    /// Unreadable messages are anomalies.
     #[must_use]
     pub fn of_folder(logs: &Path) -> Self {
         let mut anomalies = AnomalyLog::default();
@@ -66,14 +67,16 @@ impl HostOps {
         Self { ops, captured_only, anomalies }
     }
 
-    /// Returns true if the host announced any op, so that launches are compared with them.
+    /// Returns true if the host announced any op; only then are launches compared with ops.
     #[must_use]
     pub fn has_ops(&self) -> bool {
         !self.ops.is_empty()
     }
 
-    /// Makes a recording of the chips' records and the ops. Launches without an op, ops without a
-    /// launch and ops of several launches are added to the anomalies.
+    /// Combines the records of chips and the ops to a recording.
+    ///
+    /// Adds an anomaly for each launch without an op, op without a launch, and op with several
+    /// launches.
     #[must_use]
     pub fn attach(
         self,
@@ -92,23 +95,24 @@ impl HostOps {
     }
 }
 
-/// Chip and program of an op that a chip ran.
+/// Returns the chip and the program of an op that ran on a chip.
 fn key(op: &HostOp) -> Option<(u32, RunHostId)> {
     Some((u32::try_from(op.device_id?).ok()?, RunHostId(u32::try_from(op.id).ok()?)))
 }
 
-/// Keys of a description that the metadata has elsewhere.
+/// Keys of a description that the metadata stores separately.
 const IDENTIFICATION: [&str; 2] = ["global_call_count", "device_id"];
 const CACHE_HIT: &str = "program_cache_hit";
 
 type SharedFields = Arc<[(String, String)]>;
 
 impl HostLog {
-    /// The ops of chips as metadata of a recording. Structures are JSON, as hosts record them in
-    /// captures.
+    /// Returns the ops of chips as metadata of a recording.
+    ///
+    /// Structures are JSON, as in the captures of hosts.
     #[must_use]
     pub fn op_metadata(&self) -> Vec<OpMetadata> {
-        // Ops from the program cache have one description, and differ in the cache hit at most.
+        // Ops from the program cache share a description and differ at most in the cache hit.
         let mut known: HashMap<_, SharedFields> = HashMap::new();
         let metadata = |op: &HostOp| {
             let (chip_id, run_host_id) = key(op)?;

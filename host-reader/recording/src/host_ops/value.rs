@@ -1,7 +1,7 @@
-//! Values of an op's description, and the text that upstream's scripts make of them.
+//! Values of an op's description, and their text in TT-Metal's scripts.
 //!
-//! Descriptions arrive as JSON and leave as cells. Cells hold what Python prints for the
-//! value, since that is what every reader of ops CSVs has learnt to parse.
+//! Descriptions are read as JSON and written as cells. A cell holds what Python prints for the
+//! value, since readers of ops CSVs parse that form.
 
 use serde::{
     Serialize, Serializer,
@@ -9,48 +9,48 @@ use serde::{
 };
 use std::fmt::{self, Write};
 
-/// A JSON value whose objects keep the order of their keys.
+/// A JSON value; its objects keep the order of their keys.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// No value.
+    /// Null.
     Null,
-    /// Truth value.
+    /// Boolean.
     Bool(bool),
-    /// Whole number below 0.
+    /// Integer below 0.
     Signed(i64),
-    /// Whole number.
+    /// Integer of 0 or more.
     Unsigned(u64),
     /// Number with a fraction or an exponent.
     Float(f64),
     /// Text.
     Text(String),
-    /// Elements in their order.
+    /// Elements, in order.
     List(Vec<Self>),
-    /// Keys and values in their order.
+    /// Keys and values, in order.
     Object(Vec<(String, Self)>),
 }
 
 impl Value {
-    /// The value of a key; of a key that is repeated, the last.
+    /// Returns the value of a key; the last value if the key is repeated.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
         let fields = self.fields();
         fields.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// The fields of an object, none of anything else.
+    /// Returns the fields of an object; empty for other values.
     #[must_use]
     pub fn fields(&self) -> &[(String, Self)] {
         if let Self::Object(fields) = self { fields } else { &[] }
     }
 
-    /// The elements of a list, none of anything else.
+    /// Returns the elements of a list; empty for other values.
     #[must_use]
     pub fn elements(&self) -> &[Self] {
         if let Self::List(elements) = self { elements } else { &[] }
     }
 
-    /// A whole number, or text that spells one.
+    /// Returns a non-negative integer; text is parsed.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         match self {
@@ -61,7 +61,7 @@ impl Value {
         }
     }
 
-    /// Any number, or text that spells one.
+    /// Returns any number; text is parsed.
     #[must_use]
     pub fn float(&self) -> Option<f64> {
         match self {
@@ -75,7 +75,7 @@ impl Value {
         }
     }
 
-    /// The text of a cell, commas still in it: text as it is, nothing for null.
+    /// Returns the text of a cell, which may contain commas; text is unchanged, and null is empty.
     #[must_use]
     pub fn cell(&self) -> String {
         match self {
@@ -90,12 +90,13 @@ impl Value {
         }
     }
 
-    /// The JSON of a structure, number or truth value; text as it is.
+    /// Returns the JSON of a structure, number or boolean; text is unchanged.
     #[must_use]
     pub fn json_or_text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
-            // Only keys that are no text cannot be JSON, and numbers that are not finite are null.
+            // Only keys that are no text cannot be serialized; numbers that are not finite become
+            // null.
             _ => serde_json::to_string(self).unwrap_or_default(),
         }
     }
@@ -141,7 +142,7 @@ fn write_joined<T>(
     out.push(close);
 }
 
-/// Text in the quotes that Python chooses.
+/// Writes text in the quotes that Python would choose.
 fn write_quoted(out: &mut String, text: &str) {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     out.push(quote);
@@ -159,8 +160,9 @@ fn write_quoted(out: &mut String, text: &str) {
     out.push(quote);
 }
 
-/// A float in the fewest digits that read back as the same number, always with a point or
-/// an exponent.
+/// Formats a float with the fewest digits that parse to the same number.
+///
+/// The text always has a decimal point or an exponent.
 #[must_use]
 pub fn float_text(number: f64) -> String {
     let mut text = reader::clock::shortest_float(number);
@@ -170,7 +172,7 @@ pub fn float_text(number: f64) -> String {
     text
 }
 
-/// A float rounded to the nearest whole number, ties to even.
+/// Formats a float rounded to the nearest integer, ties to even.
 #[must_use]
 pub fn whole_text(number: f64) -> String {
     let text = format!("{number:.0}");
@@ -264,7 +266,7 @@ mod tests {
 
     #[test]
     fn cells_read_as_python_prints_them() {
-        // Each right side was printed by `str(json.loads(left))` of Python 3.11.
+        // Each expected text was printed by `str(json.loads(left))` of Python 3.11.
         for (json, expected) in [
             ("null", ""),
             ("true", "True"),

@@ -1,4 +1,4 @@
-//! Files that have their name only once they are whole.
+//! Files that appear under their name only when complete.
 
 use std::{
     collections::BTreeSet,
@@ -8,25 +8,25 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Temporary files of this process that are still to get their names.
+/// Temporary files of this process that do not have their final names yet.
 static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes the temporary files of all writes in progress, for a process that is about to end:
-/// a handler of signals, before it ends the process.
+/// Removes the temporary files of all writes in progress; for signal handlers that are about to end
+/// the process.
 ///
-/// The writes themselves go on until then, and fail to publish what they write.
+/// The writes themselves continue until then, but can no longer publish their files.
 pub fn remove_unfinished_files() {
     for path in std::mem::take(&mut *unfinished()) {
-        // Whoever ends the process has nobody to tell.
+        // Errors are ignored: the process is exiting.
         let _ = std::fs::remove_file(path);
     }
 }
 
-/// An entry in the list of unfinished files, for as long as it lives.
+/// An entry in the list of unfinished files; dropping it removes the entry.
 #[derive(Debug)]
 struct Unfinished(PathBuf);
 
@@ -43,7 +43,7 @@ impl Drop for Unfinished {
     }
 }
 
-/// A file that is whole and on disk, under a temporary name.
+/// A complete file on disk, under a temporary name.
 #[derive(Debug)]
 pub struct WholeFile {
     file: tempfile::NamedTempFile,
@@ -52,10 +52,10 @@ pub struct WholeFile {
 }
 
 impl WholeFile {
-    /// Gives it its name.
+    /// Gives the file its final name.
     ///
     /// # Errors
-    /// If the system refuses it.
+    /// If the file cannot be renamed.
     pub fn publish(self) -> io::Result<()> {
         let Self { file, path, entry } = self;
         file.persist(path)?;
@@ -64,8 +64,9 @@ impl WholeFile {
     }
 }
 
-/// A file that is being written under a temporary name; it goes away again unless it is finished and
-/// published.
+/// A file being written under a temporary name.
+///
+/// The file is removed unless it is finished and published.
 #[derive(Debug)]
 pub struct OpenFile {
     out: BufWriter<tempfile::NamedTempFile>,
@@ -74,7 +75,7 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    /// Begins a file that is to be `path`, in the same folder.
+    /// Creates a temporary file in the folder of `path`, its final name.
     ///
     /// # Errors
     /// If the folder does not exist or cannot be written to.
@@ -87,10 +88,10 @@ impl OpenFile {
         Ok(Self { out: BufWriter::new(file), path: path.to_owned(), entry })
     }
 
-    /// Brings all of it to disk.
+    /// Writes all data to disk.
     ///
     /// # Errors
-    /// If the system cannot write it.
+    /// If the data cannot be written.
     pub fn finish(self) -> io::Result<WholeFile> {
         let Self { out, path, entry } = self;
         let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -109,11 +110,11 @@ impl Write for OpenFile {
     }
 }
 
-/// Writes a file under a temporary name beside `path`, then gives it that name.
+/// Writes a file under a temporary name in the folder of `path`, then renames it to `path`.
 ///
 /// # Errors
-/// If the folder does not exist or cannot be written to, or `write` fails; what stood at
-/// `path` before is then untouched.
+/// If the folder does not exist or cannot be written to, or `write` fails; an older file at `path`
+/// is then unchanged.
 pub fn write_whole_file<T>(
     path: &Path,
     write: impl FnOnce(&mut OpenFile) -> io::Result<T>,
@@ -123,8 +124,9 @@ pub fn write_whole_file<T>(
     Ok(result)
 }
 
-/// Writes a file under a temporary name beside `path`; without [`WholeFile::publish`] it
-/// goes away again.
+/// Writes a file under a temporary name in the folder of `path`.
+///
+/// The file is removed unless [`WholeFile::publish`] is called.
 ///
 /// # Errors
 /// As [`write_whole_file`].
@@ -140,7 +142,7 @@ pub fn prepare_whole_file<T>(
 const PREFIX: &str = ".kprof-";
 const SUFFIX: &str = ".tmp";
 
-/// Makes a temporary file that is locked for as long as this process writes it.
+/// Creates a temporary file that stays locked while this process writes it.
 fn temporary_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX).suffix(SUFFIX);
@@ -152,9 +154,9 @@ fn temporary_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     const ATTEMPTS: usize = 8;
     for _ in 0..ATTEMPTS {
         let file = builder.tempfile_in(folder).map_err(|error| refusal(folder, &error))?;
-        // A file system without locks keeps its abandoned files.
+        // On a file system without locks, abandoned files are not removed.
         let _ = file.as_file().try_lock();
-        // Another process may have taken it for abandoned before it was locked.
+        // Another process may have removed the file as abandoned before it was locked.
         if file.path().exists() {
             return Ok(file);
         }
@@ -162,8 +164,9 @@ fn temporary_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     Err(io::Error::other(format!("temporary files in {} go away", folder.display())))
 }
 
-/// Removes the temporary files of processes that were killed: those that nobody has locked.
-/// Looks into each folder once.
+/// Removes the temporary files of killed processes, which are the files without a lock.
+///
+/// Each folder is searched once.
 fn remove_abandoned_files(folder: &Path) {
     static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if !SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned()) {
@@ -183,12 +186,14 @@ fn remove_abandoned_files(folder: &Path) {
 fn remove_if_abandoned(path: &Path) {
     let Ok(file) = File::options().write(true).open(path) else { return };
     if file.try_lock().is_ok() {
-        // Nobody asked for this; the write itself reports a folder that cannot be written to.
+        // Errors are ignored: the write itself reports a folder that cannot be written to.
         let _ = std::fs::remove_file(path);
     }
 }
 
-/// The error of a folder that takes no file, without the temporary name, which tells nothing.
+/// Returns the error of a folder in which no file can be created.
+///
+/// The message leaves out the temporary name, which means nothing to the user.
 fn refusal(folder: &Path, error: &io::Error) -> io::Error {
     let text = error.to_string();
     let reason = match error.kind() {

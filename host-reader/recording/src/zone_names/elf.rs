@@ -1,14 +1,14 @@
-//! The zone section of a kernel's ELF.
+//! The zone sections of a kernel's ELF.
 
 use object::{Object, ObjectSection};
 
-/// The section that holds the texts.
+/// Name of the section that holds the texts.
 ///
 /// # Compatibility
 /// `kernel_profiler::names::SECTION`.
 const SECTION: &[u8] = b".kprof_zones";
 
-/// The bytes of every zone section, or why one has none.
+/// Returns the bytes of every zone section, or the reason why a section cannot be read.
 pub(super) fn zone_sections(bytes: &[u8]) -> object::Result<Vec<Result<&[u8], String>>> {
     let file = object::File::parse(bytes)?;
     let zones = file.sections().filter(|section| section.name_bytes() == Ok(SECTION));
@@ -23,7 +23,7 @@ fn section_bytes<'data>(section: &object::Section<'data, '_>) -> Result<&'data [
     section.data().map_err(|error| error.to_string())
 }
 
-/// The texts of a section with their byte offsets, without the NULs that end and pad them.
+/// Returns the texts of a section with their byte offsets, without terminating and padding NULs.
 pub(super) fn texts(section: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     let mut offset = 0_u64;
     let pieces = section.split(|&byte| byte == 0).map(move |piece| {

@@ -1,12 +1,11 @@
-//! The lines of a zone log, as a compiler prints `#pragma message`.
+//! Parsing of the lines of a zone log, which a compiler prints for `#pragma message`.
 //!
 //! ```text
 //! k.cpp:10:5: note: '#pragma message: NAME,FILE,LINE,KERNEL_PROFILER'
 //! ```
 //!
-//! In a UTF-8 locale the quotes are U+2018 and U+2019. Builds that run side by side have
-//! been seen to print into each other's lines, so a line may hold any number of texts, and
-//! halves of them.
+//! In a UTF-8 locale the quotes are U+2018 and U+2019. Parallel builds have been seen to mix their
+//! output within a line, so a line may hold any number of texts and fragments of texts.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -18,20 +17,21 @@ use super::ZoneText;
 use std::io::{self, BufRead, Read};
 use wire::zone::ZONE_TAG;
 
-/// The longest line that is read as one.
+/// Maximum length of a line.
 pub(super) const LONGEST_LINE_BYTES: usize = 1 << 16;
 
 const DELIMITER: &[u8] = b"#pragma message: ";
 
-/// Quotes that may end a text: those of the C locale and of UTF-8 ones.
+/// Quotes that may end a text: in the C locale and in UTF-8 locales.
 const CLOSING_QUOTES: [&[u8]; 2] = [b"'", "\u{2019}".as_bytes()];
 
 /// Quotes that may precede a text.
 const OPENING_QUOTES: [&[u8]; 2] = [b"'", "\u{2018}".as_bytes()];
 
-/// Reads the next line into `line`; `false` at the end.
+/// Reads the next line into `line`; returns `false` at the end.
 ///
-/// If a line is longer than [`LONGEST_LINE_BYTES`], one byte more is kept and the rest skipped.
+/// If a line is longer than [`LONGEST_LINE_BYTES`], one byte more than this limit is kept, and the
+/// rest is skipped.
 pub(super) fn read_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     let limit = LONGEST_LINE_BYTES as u64 + 1;
@@ -44,9 +44,9 @@ pub(super) fn read_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Resul
     Ok(true)
 }
 
-/// Every text of a line; `None` for each part that should be one and is not.
+/// Returns every text of a line; `None` for each part that should be a text but is not.
 ///
-/// A blank line has none, any other line at least one.
+/// A blank line has no text, any other line at least one item.
 pub(super) fn texts(line: &[u8]) -> impl Iterator<Item = Option<ZoneText>> {
     let is_blank = line.iter().all(u8::is_ascii_whitespace);
     let first = memchr::memmem::find(line, DELIMITER);
@@ -61,14 +61,14 @@ pub(super) fn texts(line: &[u8]) -> impl Iterator<Item = Option<ZoneText>> {
     is_stray.then_some(None).into_iter().chain(parts)
 }
 
-/// The text up to its closing quote; what follows may only be the next message.
+/// Parses the text up to its closing quote; only the next message may follow.
 fn text(part: &[u8]) -> Option<ZoneText> {
     let end = memchr::memmem::rfind(part, ZONE_TAG.as_bytes())? + ZONE_TAG.len();
     let rest = part[end..].trim_ascii();
     let Some(closed) = CLOSING_QUOTES.iter().find_map(|quote| rest.strip_prefix(*quote)) else {
         return if rest.is_empty() { ZoneText::parse(&part[..end]) } else { None };
     };
-    // Of the next message of the line there may be its place and its opening quote.
+    // The source location and the opening quote of the line's next message may follow.
     let is_whole = closed.is_empty() || OPENING_QUOTES.iter().any(|quote| closed.ends_with(quote));
     if is_whole { ZoneText::parse(&part[..end]) } else { None }
 }

@@ -1,22 +1,22 @@
-//! Zone names: where they are collected, and the log they can be written to.
+//! Zone names: their collection from kernels and logs, and the log to which they can be written.
 //!
-//! Kernels of ours keep their zone texts in an ELF section that is never loaded; upstream's
-//! build greps them from compiler output into `zone_src_locations.log`. Both end in one
-//! [`ZoneTable`]. Texts that share an id are all kept, so a zone may be ambiguous; that is
-//! an anomaly in a count, and stops nothing.
+//! This project's kernels keep their zone texts in an ELF section that is never loaded. TT-Metal's
+//! build copies them from compiler output to `zone_src_locations.log`. Both kinds are collected in
+//! one [`ZoneTable`]. All texts that share an id are kept, so a zone's name may be ambiguous; such
+//! ids are counted as anomalies, and reading continues.
 //!
 //! # Which hash
 //!
-//! The device hashes unsigned bytes, so names here are hashed so too, over the raw bytes:
-//! a text that is no UTF-8 keeps its id even though it is shown with replacement
-//! characters. Upstream's x86 host takes the bytes as signed and thus looks for another id
-//! where a byte is above 0x7F. That id is in no marker and in no log, since both carry
-//! what the device computed; taking it as an alias would only add collisions.
+//! The device hashes unsigned bytes. Names are hashed here in the same way, over the raw bytes: a
+//! text that is not UTF-8 keeps its id even though it is shown with replacement characters.
+//! TT-Metal's x86 host hashes signed bytes and thus searches for another id if a byte is above
+//! 0x7F. No marker and no log has that id, since both have the id computed by the device. Accepting
+//! it as an alias would only add collisions.
 //!
 //! # Which name first
 //!
-//! If several source locations share an id, the likeliest comes first: those of an ELF, then
-//! those of the latest build's log, then those of the log that outlives builds.
+//! If several source locations share an id, the most likely ones come first: locations from an ELF,
+//! then from the log of the latest build, then from the log that outlives builds.
 
 #![cfg_attr(
     not(test),
@@ -47,46 +47,46 @@ use std::{
 use text::excerpt;
 use wire::ZoneId;
 
-/// The log of the latest build, in upstream's log folder.
+/// Log of the latest build, in TT-Metal's log folder.
 pub const NEW_LOG_FILE: &str = "new_zone_src_locations.log";
 
-/// The log that outlives builds, in upstream's log folder.
+/// Log that outlives builds, in TT-Metal's log folder.
 pub const LOG_FILE: &str = "zone_src_locations.log";
 
-/// Why names could not be collected from a file at all.
+/// Reason why no names could be collected from a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ZoneNamesError {
     /// The file cannot be read.
     #[error("cannot read zone names from {file}: {source}")]
     Io {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// The system's error.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The file is no ELF, or its headers lead nowhere.
+    /// The file is not an ELF, or its headers are invalid.
     #[error("expected an ELF with zone names, found in {origin} something else: {reason}")]
     NotAnElf {
-        /// Where the bytes come from.
+        /// Origin of the bytes.
         origin: String,
-        /// The cause, as a sentence.
+        /// Cause, as a sentence.
         reason: String,
     },
 }
 
-/// How likely a place is to be that of the kernels that ran; smaller is likelier.
+/// Likelihood that a source location belongs to the kernels that ran; smaller is more likely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NameAge {
-    /// The kernel itself says so.
+    /// From the kernel itself.
     Kernel,
-    /// The latest build said so.
+    /// From the latest build.
     LatestBuild,
-    /// Some build said so once.
+    /// From any earlier build.
     AnyBuild,
 }
 
-/// Names from any number of kernels and logs, on their way into one table.
+/// Collects names from any number of kernels and logs into one table.
 ///
 /// ```
 /// use reader::lane::ZoneIndex;
@@ -106,18 +106,18 @@ pub struct ZoneNames {
 }
 
 impl ZoneNames {
-    /// No names yet.
+    /// Makes an empty collection.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the texts of a kernel's ELF; returns how many were new.
+    /// Adds the texts of a kernel's ELF; returns the number of new texts.
     ///
-    /// `origin` names the ELF in anomalies. Texts of another form are counted.
+    /// `origin` is the name of the ELF in anomalies. Texts in another form are counted.
     ///
     /// # Errors
-    /// If the bytes are no ELF.
+    /// If the bytes are not an ELF.
     pub fn add_elf(&mut self, origin: &str, bytes: &[u8]) -> Result<usize, ZoneNamesError> {
         let sections = elf::zone_sections(bytes).map_err(|error| ZoneNamesError::NotAnElf {
             origin: origin.to_owned(),
@@ -133,22 +133,23 @@ impl ZoneNames {
         Ok(self.found.len().saturating_sub(before))
     }
 
-    /// Takes the texts of a kernel's ELF file.
+    /// Adds the texts of a kernel's ELF file; returns the number of new texts.
     ///
     /// # Errors
-    /// If the file cannot be read or is no ELF.
+    /// If the file cannot be read or is not an ELF.
     pub fn add_elf_file(&mut self, path: impl AsRef<Path>) -> Result<usize, ZoneNamesError> {
         let path = path.as_ref();
         let bytes = std::fs::read(path).map_err(io_error(path))?;
         self.add_elf(&path.display().to_string(), &bytes)
     }
 
-    /// Takes the lines of a zone log; returns how many texts were new.
+    /// Adds the lines of a zone log; returns the number of new texts.
     ///
-    /// `origin` names the log in anomalies, whose position is the line, from 1.
+    /// `origin` is the name of the log in anomalies. The position of an anomaly is the line number
+    /// from 1.
     ///
     /// # Errors
-    /// If reading fails; what was read until then is kept.
+    /// If reading fails; the lines read until then are kept.
     pub fn add_log(
         &mut self,
         origin: &str,
@@ -167,7 +168,7 @@ impl ZoneNames {
         Ok(self.found.len().saturating_sub(before))
     }
 
-    /// Takes the lines of a zone log file.
+    /// Adds the lines of a zone log file; returns the number of new texts.
     ///
     /// # Errors
     /// If the file cannot be opened or read.
@@ -181,7 +182,8 @@ impl ZoneNames {
         self.add_log(&path.display().to_string(), age, BufReader::new(file))
     }
 
-    /// Takes both zone logs of upstream's log folder, as far as they exist.
+    /// Adds both zone logs of TT-Metal's log folder, if they exist; returns the number of new
+    /// texts.
     ///
     /// # Compatibility
     /// `generated/profiler/.logs` with [`NEW_LOG_FILE`] and [`LOG_FILE`].
@@ -200,10 +202,10 @@ impl ZoneNames {
         Ok(added)
     }
 
-    /// The table of all names, and what was odd about them.
+    /// Returns the table of all names, and the anomalies found.
     ///
-    /// Every id that stands for several places, or that the format keeps for itself, is an
-    /// anomaly whose position is the id.
+    /// Every id with several source locations or with a meaning reserved by the format is an
+    /// anomaly; its position is the id.
     #[must_use]
     pub fn finish(self) -> (ZoneTable, AnomalyLog) {
         let Self { found, mut anomalies } = self;
@@ -271,7 +273,7 @@ fn report_collisions(table: &ZoneTable, anomalies: &mut AnomalyLog) {
     }
 }
 
-/// How many places of one id are named in an anomaly.
+/// Maximum number of source locations of an id that an anomaly lists.
 const LISTED_PLACES: usize = 4;
 
 fn listed(sources: &[ZoneSource]) -> String {

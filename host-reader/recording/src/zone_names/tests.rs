@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use reader::lane::ZoneIndex;
 
-/// A 32-bit little-endian RISC-V ELF with one section besides its name table.
+/// A 32-bit little-endian RISC-V ELF with one section in addition to its name table.
 fn elf(section_name: &str, section: &[u8], flags: u32) -> Vec<u8> {
     const HEADER: u32 = 52;
     let names = format!("\0{section_name}\0.shstrtab\0");
@@ -39,7 +39,7 @@ fn log(lines: &[u8]) -> (ZoneTable, AnomalyLog) {
     names.finish()
 }
 
-/// Names of every id, in the table's order.
+/// Returns the names of all ids, in the order of the table.
 fn names_of(table: &ZoneTable) -> Vec<String> {
     table.places().map(|(_, source)| source.name.clone()).collect()
 }
@@ -132,7 +132,7 @@ fn a_line_without_end_is_cut_and_counted() {
 
 #[test]
 fn bytes_above_ascii_hash_as_on_the_device() {
-    // Hashed by hand: FNV-1a over the unsigned bytes, halves folded.
+    // FNV-1a over the unsigned bytes with folded halves, computed independently.
     let hash = |text: &[u8]| {
         let fold = |hash: u64, &byte: &u8| ((hash ^ u64::from(byte)) * 16_777_619) % (1 << 32);
         let hash = text.iter().fold(2_166_136_261, fold);

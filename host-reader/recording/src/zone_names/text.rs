@@ -1,4 +1,4 @@
-//! One zone text: what the device made of its bytes, and what they say.
+//! A zone text: the id that the device computes from its bytes, and its parsed content.
 
 use reader::names::ZoneSource;
 use wire::ZoneId;
@@ -14,14 +14,14 @@ use wire::ZoneId;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ZoneText {
-    /// The id that the device computes from the raw bytes.
+    /// Id that the device computes from the raw bytes.
     pub id: ZoneId,
-    /// Name and place; bytes that are no UTF-8 are replacement characters.
+    /// Name and source location; bytes that are not UTF-8 become replacement characters.
     pub source: ZoneSource,
 }
 
 impl ZoneText {
-    /// Reads bytes of the right form; `None` for others.
+    /// Parses a zone text; `None` if the bytes do not have its form.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         if bytes.len() > LONGEST_TEXT_BYTES {
@@ -32,10 +32,10 @@ impl ZoneText {
     }
 }
 
-/// The longest text that is taken for one: more than the longest path and name.
+/// Maximum length of a zone text: more than the longest path and name.
 const LONGEST_TEXT_BYTES: usize = 1 << 16;
 
-/// The beginning of some bytes, printable, for an anomaly.
+/// Returns a printable beginning of the bytes, for an anomaly.
 pub(super) fn excerpt(bytes: &[u8]) -> String {
     let shown = bytes.get(..EXCERPT_BYTES).unwrap_or(bytes);
     let rest = if shown.len() < bytes.len() { "..." } else { "" };

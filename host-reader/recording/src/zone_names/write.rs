@@ -1,4 +1,4 @@
-//! Writing a zone log in upstream's form, for upstream's reader and for builds to come.
+//! Writing of a zone log in TT-Metal's format, for its reader and for later builds.
 
 #![expect(clippy::arithmetic_side_effects, reason = "a count of what is in memory")]
 
@@ -10,24 +10,26 @@ use std::{
 };
 use wire::ZoneId;
 
-/// Zones written to a zone log, and those left out.
+/// Counts of written and omitted zones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ZoneLogReport {
-    /// Zones that were written.
+    /// Number of written zones.
     pub written_count: usize,
-    /// Ids of zones left out: their text does not hash to their id, since bytes of it were
-    /// replaced or it came from a log alone, or it holds a line break.
+    /// Ids of omitted zones.
+    ///
+    /// A zone is omitted if its text does not hash to its id (bytes were replaced, or the text
+    /// comes from a device log only) or contains a line break.
     pub left_out: Vec<ZoneId>,
 }
 
-/// Writes a line for every zone of the table.
+/// Writes one line per zone of the table.
 ///
 /// # Compatibility
-/// `zone_src_locations.log`: upstream takes what follows `'#pragma message: `, less the
-/// last character.
+/// `zone_src_locations.log`: TT-Metal reads the text after `'#pragma message: ` without its last
+/// character.
 ///
 /// # Errors
-/// The writer's.
+/// If `out` returns an error.
 ///
 /// ```
 /// use reader::names::{ZoneSource, ZoneTable};
@@ -57,7 +59,7 @@ pub fn write_zone_log(zones: &ZoneTable, out: &mut impl Write) -> io::Result<Zon
     Ok(report)
 }
 
-/// Writes a zone log to a file that has its name only once it is whole.
+/// Writes a zone log to a file, which appears under its name only when complete.
 ///
 /// # Errors
 /// If the folder of `path` does not exist or cannot be written to.

@@ -1,4 +1,4 @@
-//! Chips that answer as they did while a capture was made.
+//! Chips that return the same data as when the capture was made.
 
 use super::{
     reads::{Access, ReadRecord},
@@ -21,13 +21,13 @@ struct ReplayedDevice<'file> {
     recordings: BTreeMap<(Memory, bool), Recording<'file>>,
     /// Cores that a later read has read again.
     repeated: BTreeSet<Noc0Coord>,
-    /// True if the read has an end.
+    /// True if the capture contains the end of the read.
     is_complete: bool,
     host_time_ns: u64,
 }
 
 impl<'file> ReplayedMesh<'file> {
-    /// The mesh as a read found it. A chip whose description is lost is left out.
+    /// Makes the mesh of a read. A chip without a description is omitted.
     pub(super) fn of(read: ReadRecord<'file>) -> Self {
         let is_complete = read.is_complete();
         let ReadRecord { begin, mut chips, recordings, repeated, host_time_ns, .. } = read;
@@ -62,7 +62,7 @@ impl Mesh for ReplayedMesh<'_> {
     }
 
     fn device(&mut self, index: usize) -> Option<&mut dyn Device> {
-        // A reference to a trait object cannot be made shorter-lived inside of an `Option`.
+        // The lifetime of a reference to a trait object cannot be shortened inside an `Option`.
         match self.devices.get_mut(index) {
             Some(device) => Some(device),
             None => None,
@@ -104,7 +104,7 @@ impl Device for ReplayedDevice<'_> {
         self.read(Memory::L1(core), address, words)
     }
 
-    /// Accepts what was accepted; the answers hold what followed from it.
+    /// Accepts a write that was accepted; later answers already contain its effect.
     fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
         let refusals = self.recordings.get_mut(&(Memory::L1(core), true));
         let refusal = refusals.and_then(|refusals| refusals.refusal(address, words.len()));

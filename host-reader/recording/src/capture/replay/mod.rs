@@ -1,13 +1,14 @@
-//! Replaying: reading a capture as if it were the mesh that it was made of.
+//! Replay: reading a capture as if it were the mesh from which it was made.
 //!
-//! The reader and the decoder are those for chips. So whatever they learn to repair is
-//! repaired in old captures too, and there is no second way to decode that could differ.
+//! A replay uses the same reader and decoder as for chips. Repairs that they learn therefore also
+//! apply to old captures, and there is no second decoder that could differ.
 //!
-//! # A read that was cut off
+//! # An unfinished read
 //!
-//! If the writer was killed within a read, each core may or may not have been told what was
-//! read of it. A core whose words the next read found again was not told: it is left to that
-//! read, lest it count twice. Of the others the cut-off read has the only copy, and it is used.
+//! If the writer was killed during a read, a core may or may not have been told which words were
+//! read. If the next read contains all words of a core, the core was not told; its words are taken
+//! from the next read only, so that they do not count twice. Of the other cores, the unfinished
+//! read has the only copy, which is used.
 
 mod chip;
 mod reads;
@@ -31,45 +32,46 @@ use wire::marker::HeaderLayout;
 
 /// Options of the captured reads that a replay overrides.
 ///
-/// Everything is as captured by default.
+/// By default, a replay uses the captured options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// The format that the device wrote.
+    /// Generation of the format that the device wrote.
     pub generation: Option<GenerationChoice>,
-    /// How markers divide id and time.
+    /// Division of a marker's bits between id and time.
     pub header_layout: Option<HeaderLayout>,
     /// Form of the program ids in launches: plain or encoded.
     pub host_ids: Option<HostIdForm>,
     /// Capture mode that the device was built with.
     pub mode: Option<CaptureMode>,
-    /// Names of zones besides those in the capture.
+    /// Names of zones in addition to those in the capture.
     pub zones: ZoneTable,
 }
 
-/// One read of a capture, decoded again.
+/// A captured read, decoded again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayedRead {
     /// Number of the read.
     pub read_number: u32,
-    /// True if its reader had read nothing before.
+    /// True if it was the first read of its reader.
     pub is_fresh: bool,
     /// Readout of the read, or its error.
     pub readout: Result<Readout, ReadError>,
 }
 
 impl Capture {
-    /// Decodes every read again and puts them together, as one read of everything would have
-    /// given it. Where several runs were captured, times start anew with each of them:
-    /// [`Capture::runs`] keeps them apart.
+    /// Decodes all reads again and combines them into one readout, as if everything had been read
+    /// at once.
     ///
-    /// A capture without reads gives a readout without chips; its ledgers and names are there.
+    /// If several runs were captured, times restart with each run; [`Capture::runs`] returns the
+    /// runs separately. A capture without reads returns a readout without chips, but with ledgers
+    /// and names.
     ///
     /// # Errors
-    /// If there are reads and none of them gave anything; the error is that of the first. If
-    /// some gave something, the others are [anomalies](Readout::anomalies).
+    /// If there are reads and all of them failed; returns the error of the first. If some
+    /// succeeded, the failed reads are [anomalies](Readout::anomalies).
     ///
     /// # Cost
-    /// As reading the chips, without the chips: one copy of the words, and decoding on all
+    /// As for reading the chips, without the accesses: one copy of the words, and decoding on all
     /// processors.
     pub fn readout(&self, overrides: &Overrides) -> Result<Readout, ReadError> {
         let mut whole: Option<Readout> = None;
@@ -98,7 +100,7 @@ impl Capture {
         Ok(whole)
     }
 
-    /// Decodes every read again, one by one, as they were given when they were made.
+    /// Decodes all reads again; returns each as the reader originally returned it.
     #[must_use]
     pub fn replayed_reads(&self, overrides: &Overrides) -> Vec<ReplayedRead> {
         let mut reads = Vec::new();
@@ -106,7 +108,7 @@ impl Capture {
         reads
     }
 
-    /// Everything that is known of ops, in the order of the file.
+    /// Returns the metadata of all ops, in file order.
     #[must_use]
     pub fn op_metadata(&self) -> Vec<OpMetadata> {
         let ops = self.sections().filter_map(|section| match section.content() {

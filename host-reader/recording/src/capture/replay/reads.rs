@@ -1,4 +1,4 @@
-//! The reads of a capture: which sections belong together, and what was known before them.
+//! The reads of a capture: the sections of each read, and the chips and names known before it.
 
 use super::recording::Recording;
 use crate::capture::{
@@ -14,7 +14,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-/// Key of the recorded accesses to a memory: reads and writes are refused separately.
+/// Key of the captured accesses to a memory; reads and writes fail separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Access {
     pub(super) chip_id: u32,
@@ -22,26 +22,26 @@ pub(super) struct Access {
     pub(super) is_write: bool,
 }
 
-/// Everything that a capture holds of one read.
+/// All data in a capture about one read.
 #[derive(Debug, Default)]
 pub(super) struct ReadRecord<'file> {
     pub(super) begin: ReadBegin,
-    /// The chips as they were described before the read, by id.
+    /// Descriptions of the chips known before the read, by chip id.
     pub(super) chips: BTreeMap<u32, DeviceDescription>,
-    /// The names that were known before the read.
+    /// Zone names known before the read.
     pub(super) zones: ZoneTable,
     pub(super) recordings: BTreeMap<Access, Recording<'file>>,
-    /// Cores that the next read has read again, since this one was cut off.
+    /// Cores that the next read has read again, since this read is unfinished.
     pub(super) repeated: BTreeSet<CoreId>,
     pub(super) host_time_ns: u64,
     is_complete: bool,
     markers: BTreeMap<CoreId, Vec<MarkerWords<'file>>>,
 }
 
-/// A core of a mesh: chip and place.
+/// A core of a mesh: chip id and coordinate.
 pub(super) type CoreId = (u32, Noc0Coord);
 
-/// Words of markers or of losses, which a core gives up once it is told that they were read.
+/// Words of markers or losses; a core overwrites them once it is told that they were read.
 #[derive(Debug)]
 struct MarkerWords<'file> {
     access: Access,
@@ -58,7 +58,7 @@ pub(super) struct CapturedReads<'file> {
 }
 
 impl<'file> CapturedReads<'file> {
-    /// Gathers the sections of a capture. Words stay in the file.
+    /// Collects the sections of a capture. Words are not copied.
     pub(super) fn of(capture: &'file Capture) -> Self {
         let mut reads = Self::default();
         for section in capture.sections() {
@@ -69,7 +69,7 @@ impl<'file> CapturedReads<'file> {
         reads
     }
 
-    /// The reads without what later ones have taken over.
+    /// Returns the reads without data that a later read has read again.
     pub(super) fn without_repetitions(self) -> impl Iterator<Item = ReadRecord<'file>> {
         let mut reads = self.reads;
         for index in 1..reads.len() {
@@ -103,7 +103,8 @@ impl<'file> CapturedReads<'file> {
         }
     }
 
-    /// The read with this number. Its sections lie together, so it is the last one or new.
+    /// Returns the read with this number. Its sections are contiguous, so it is the last read or
+    /// new.
     #[expect(
         clippy::arithmetic_side_effects,
         clippy::indexing_slicing,
@@ -119,8 +120,9 @@ impl<'file> CapturedReads<'file> {
         &mut self.reads[last]
     }
 
-    /// A read whose beginning, unless it is still to come, is lost: it was asked for what the
-    /// read before it was asked for.
+    /// Makes a read with the options of the previous read.
+    ///
+    /// Its `ReadBegin` section replaces them, unless that section is lost.
     fn new_read(&self, read_number: u32) -> ReadRecord<'file> {
         let before = self.reads.last().map(|read| read.begin.clone());
         let begin = before.unwrap_or_else(|| ReadBegin {
@@ -155,7 +157,7 @@ impl<'file> ReadRecord<'file> {
         self.recordings.entry(access).or_default().add_refusal(address, word_count, error);
     }
 
-    /// Cores of which a later read found all words again.
+    /// Returns the cores whose words a later read has all read again.
     fn repeated_by(&self, later: &Self) -> BTreeSet<CoreId> {
         let is_held = |markers: &MarkerWords<'_>| {
             let again = later.recordings.get(&markers.access);
@@ -165,12 +167,12 @@ impl<'file> ReadRecord<'file> {
         cores.filter(|(_, words)| words.iter().all(is_held)).map(|(&core, _)| core).collect()
     }
 
-    /// Returns true if the read has an end.
+    /// Returns true if the capture contains the end of the read.
     pub(super) const fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// Returns true if this read has no core left with the only copy of any words.
+    /// Returns true if the next read contains the words of all cores of this read.
     fn is_all_repeated(&self) -> bool {
         self.markers.len() == self.repeated.len()
     }

@@ -1,15 +1,15 @@
-//! Recordings: what one memory answered during one read.
+//! Recordings: the data that one memory returned during one read.
 
 use reader::mesh::{AccessError, WordRange};
 use std::{borrow::Cow, collections::BTreeMap};
 
-/// The answers of one memory, by address and in order.
+/// Captured data of one memory, by address and in order.
 #[derive(Debug, Default)]
 pub(super) struct Recording<'file> {
     by_address: BTreeMap<u64, Answers<'file>>,
 }
 
-/// Recorded answers of one address, in order of time.
+/// Captured answers of one address, in time order.
 #[derive(Debug, Default)]
 struct Answers<'file> {
     answers: Vec<Answer<'file>>,
@@ -28,7 +28,7 @@ impl<'file> Recording<'file> {
         self.by_address.entry(address).or_default().answers.push(Answer::Words(words));
     }
 
-    /// Adds a refusal.
+    /// Adds a failed access.
     pub(super) fn add_refusal(&mut self, address: u64, word_count: u64, error: AccessError) {
         let answers = &mut self.by_address.entry(address).or_default().answers;
         answers.push(Answer::Refusal { word_count, error });
@@ -44,7 +44,7 @@ impl<'file> Recording<'file> {
             };
             let found =
                 answers.answers.iter().filter_map(|answer| answer.from(at.checked_sub(start)?));
-            // What is left behind as many words as an answer has, if those are the same.
+            // The words of `rest` after an answer, if the answer is equal to the words before them.
             let behind = found.filter(|found| !found.is_empty()).filter_map(|found| {
                 let (same, behind) = rest.split_at(found.len().min(rest.len()));
                 found.starts_with(same).then_some(behind)
@@ -56,8 +56,10 @@ impl<'file> Recording<'file> {
         true
     }
 
-    /// Answers as the memory answered: the next answer of this address, and where it has not
-    /// enough words, those behind them.
+    /// Reads words as the memory returned them: the next answer of this address.
+    ///
+    /// If the answer is too short, the words after it come from the answers at the following
+    /// addresses.
     pub(super) fn read(
         &mut self,
         address: u64,
@@ -78,7 +80,7 @@ impl<'file> Recording<'file> {
         Ok(())
     }
 
-    /// The refusal that comes next at this address, if an access of this size met one.
+    /// Returns the next error at this address, if it was captured for an access of this size.
     pub(super) fn refusal(&mut self, address: u64, word_count: usize) -> Option<AccessError> {
         let answers = self.by_address.get_mut(&address)?;
         let next = answers.answers.get(answers.given)?;
@@ -90,8 +92,10 @@ impl<'file> Recording<'file> {
         Some(error.clone())
     }
 
-    /// Words from an address on: its next answer, else the answer last given at the nearest
-    /// address before it.
+    /// Returns the words from an address on.
+    ///
+    /// They come from the next answer of this address, or else from the last answer of the nearest
+    /// lower address.
     fn next_words(&mut self, address: u64) -> Option<&[u32]> {
         let (&start, answers) = self.by_address.range_mut(..=address).next_back()?;
         if start == address {
@@ -104,7 +108,7 @@ impl<'file> Recording<'file> {
 }
 
 impl Answers<'_> {
-    /// Gives the next words; the last ones again when there are no more.
+    /// Advances to the next answer with words; stays at the last one if there are no more.
     fn advance(&mut self) {
         let rest = self.answers.get(self.given..).unwrap_or(&[]);
         let next = rest.iter().position(|answer| matches!(answer, Answer::Words(_)));
@@ -115,7 +119,7 @@ impl Answers<'_> {
 }
 
 impl Answer<'_> {
-    /// The words from a byte offset on.
+    /// Returns the words from a byte offset on.
     fn from(&self, offset_bytes: u64) -> Option<&[u32]> {
         let Self::Words(words) = self else { return None };
         let first = offset_bytes.is_multiple_of(4).then_some(offset_bytes / 4)?;
@@ -123,10 +127,10 @@ impl Answer<'_> {
     }
 }
 
-/// Returns the error for words that the capture does not hold.
+/// Returns the error for words that the capture does not contain.
 ///
-/// Words that a complete read does not hold are gone: the chip was told that they were read. Where
-/// a read was cut off, the next one may have them.
+/// If the read is complete, the words are gone: the chip was told that they were read. If the read
+/// is unfinished, the next read may contain them.
 pub(super) fn not_held(range: &WordRange, is_complete: bool) -> AccessError {
     let WordRange { chip_id, memory, address, word_count } = *range;
     let reason =

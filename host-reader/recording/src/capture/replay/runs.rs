@@ -1,7 +1,7 @@
-//! The runs of a capture, each by itself.
+//! The runs of a capture, one by one.
 //!
-//! Every reader that begins afresh begins a run, and so does every program that goes on with a
-//! capture. Between two runs, clocks and program ids may have started anew.
+//! A run begins with the first read of a reader, also if another program continues the capture.
+//! Clocks and program ids may have restarted between two runs.
 
 use super::{Overrides, ReplayedRead};
 use crate::capture::{Capture, ClockSamples, Content, Section, SectionKind, sync::MeshSamples};
@@ -18,34 +18,34 @@ use std::collections::BTreeSet;
 /// Combined result of one reader, from its first read to its last.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CapturedRun {
-    /// Numbers of its reads.
+    /// Numbers of the run's reads.
     pub reads: BTreeSet<u32>,
-    /// Combined readout of its reads, on the clocks of the tiles.
+    /// Combined readout of the reads, on the clocks of the tiles.
     pub readout: Readout,
-    /// The clock samples that were taken from its first read on, until the next run.
+    /// Clock samples from the first read of the run to the beginning of the next run.
     pub samples: MeshSamples,
     /// Metadata of the run's ops: first those captured during the run or before its first read,
     /// then those captured elsewhere in the file.
     pub ops: Vec<OpMetadata>,
     /// Events of the host's threads, captured during the run or before its first read.
     pub host: Vec<HostRecording>,
-    /// True if it is the work of the run before, carried out once more for other hardware counters.
+    /// True if the run repeats the previous run for other hardware counters.
     pub is_counter_pass: bool,
     /// Losses of a source without raw words.
     ledger: LossLedger,
-    /// True if nothing was read since its end mark.
+    /// True if nothing was read after the end mark.
     is_finished: bool,
 }
 
 impl Capture {
-    /// Decodes every read again and puts together those of each run, in the order of the
-    /// file; a capture without reads gives one run without chips.
+    /// Decodes all reads again and combines the reads of each run, in file order.
     ///
-    /// Zone names are those of all runs. A read that failed while others of the capture did not
-    /// is an [anomaly](Readout::anomalies) of its run.
+    /// A capture without reads returns one run without chips. Zone names are those of all runs. A
+    /// failed read is an [anomaly](Readout::anomalies) of its run if any other read of the capture
+    /// succeeded.
     ///
     /// # Errors
-    /// If there are reads and none of them gave anything; the error is that of the first.
+    /// If there are reads and all of them failed; returns the error of the first.
     ///
     /// # Cost
     /// As [`Capture::readout`].
@@ -91,12 +91,12 @@ impl Capture {
     }
 }
 
-/// The runs before anything is decoded, and the names of zones.
+/// Returns the runs without decoded reads, and the names of all zones.
 fn split(capture: &Capture) -> (Vec<CapturedRun>, ZoneTable) {
     let mut runs = Vec::new();
     let mut run = CapturedRun::default();
     let mut zones = ZoneTable::new();
-    // Ops since the last read: those of the run that is still to begin, if one does.
+    // Ops since the last read. They belong to the next run, if one begins.
     let mut ops = Vec::new();
     for section in capture.sections() {
         let Ok(content) = section.content() else { continue };
@@ -106,7 +106,7 @@ fn split(capture: &Capture) -> (Vec<CapturedRun>, ZoneTable) {
         }
         match content {
             Content::CaptureEnd(_) => run.is_finished = true,
-            // Chips and names stand before the run that they are for.
+            // Chips and names precede the run to which they belong.
             _ => run.is_finished &= section.read_number().is_none(),
         }
         if section.kind == SectionKind::READ_BEGIN {
@@ -129,7 +129,7 @@ fn split(capture: &Capture) -> (Vec<CapturedRun>, ZoneTable) {
 }
 
 impl CapturedRun {
-    /// A finished run that is no read of a capture.
+    /// Makes a finished run that was not read from a capture.
     pub(crate) fn of_parts(
         readout: Readout,
         samples: MeshSamples,

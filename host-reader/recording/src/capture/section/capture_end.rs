@@ -1,4 +1,4 @@
-//! The end mark: the recording was finished, and everything before it was written.
+//! The end mark: the recording was finished, and all its data was written before the mark.
 //!
 //! Kind 13, version 1.0:
 //!
@@ -6,8 +6,8 @@
 //!  0  u64  wall-clock time, ns since the Unix epoch; 0 if unknown
 //! ```
 //!
-//! A writer that goes on with a finished capture leaves the mark where it is, and writes another
-//! one when it is done.
+//! A writer that continues a finished capture leaves the mark in the file, and writes another mark
+//! at the end.
 
 use super::{
     Payload, SectionKind, VERSION_1_0,
@@ -17,10 +17,10 @@ use super::{
 use crate::capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
 use zerocopy::little_endian::U64;
 
-/// The end mark of a recording: nothing that it was to hold is missing behind it.
+/// The end mark of a recording, which shows that the recording is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureEnd {
-    /// When the recording was finished, nanoseconds since the Unix epoch; 0 if unknown.
+    /// Time at which the recording was finished, nanoseconds since the Unix epoch; 0 if unknown.
     pub unix_time_ns: u64,
 }
 

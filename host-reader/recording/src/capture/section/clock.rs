@@ -38,14 +38,14 @@ use zerocopy::{
     little_endian::{I64, U16, U32, U64},
 };
 
-/// Raw measurements of a clock fit.
+/// Raw measurements for a clock fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClockSamples {
-    /// Pings of one tile from the host.
+    /// Pings from the host to one tile.
     TwoWay(PingBurst),
     /// Messages between two chips.
     Ethernet(LinkBurst),
-    /// One run of upstream's synchronisation kernel.
+    /// A run of TT-Metal's synchronisation kernel.
     OneWay(OneWaySession),
 }
 

@@ -88,7 +88,7 @@ impl<'file> Payload<'file> for DeviceDescription {
     }
 }
 
-/// An address that can be counted on from without overflow, as those of chips can.
+/// Reads an address of at most 48 bits, so that adding offsets cannot overflow.
 fn address(
     field: &'static str,
     address: U64,
@@ -102,7 +102,7 @@ fn address(
 
 const ADDRESS_BITS: u32 = 48;
 
-/// The number of a kind of core in a capture.
+/// Returns the number of a kind of core in a capture.
 pub(super) const fn core_kind_number(kind: CoreKind) -> u8 {
     match kind {
         CoreKind::Tensix => 0,
@@ -111,7 +111,7 @@ pub(super) const fn core_kind_number(kind: CoreKind) -> u8 {
     }
 }
 
-/// The kind of core with this number.
+/// Returns the kind of core with the given number.
 pub(super) fn core_kind_of_number(
     number: u32,
     fields: &Fields<'_>,

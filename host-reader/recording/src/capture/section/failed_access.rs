@@ -1,4 +1,4 @@
-//! Accesses that a chip refused, so that reading again meets the same refusals.
+//! Failed accesses to a chip, so that a replay fails in the same way.
 //!
 //! Kind 4, version 1.0:
 //!
@@ -29,7 +29,7 @@ use zerocopy::{
     little_endian::{U32, U64},
 };
 
-/// An access that a chip refused.
+/// An access that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedAccess {
     /// Number of the read, from 0.

@@ -1,18 +1,18 @@
-//! Fields: taking typed values out of a payload, bounds first, and putting them in.
+//! Reading of typed fields from a payload with bounds checks, and writing of fields.
 //!
-//! Which fields there are is known by the kinds.
+//! The layout of each kind is in its own module.
 
 use super::super::{error::CaptureError, problem::MalformedPayload};
 use std::borrow::Cow;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, little_endian::U32};
 
-/// Takes values off the front of a payload.
+/// Reads fields from the front of a payload.
 pub(super) struct Fields<'file> {
     payload: &'file [u8],
     at: usize,
 }
 
-/// Traits of a plain record of bytes, all derived.
+/// Traits of a plain record of bytes; all can be derived.
 pub(super) trait RawRecord:
     FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned
 {
@@ -25,7 +25,7 @@ impl<'file> Fields<'file> {
         Self { payload, at: 0 }
     }
 
-    /// The next record.
+    /// Reads the next record.
     pub(super) fn record<T: RawRecord + 'file>(
         &mut self,
         field: &'static str,
@@ -34,8 +34,8 @@ impl<'file> Fields<'file> {
         T::ref_from_bytes(bytes).map_err(|_| self.fault(field, "a record", "fewer bytes"))
     }
 
-    /// The next `count` records that are each `stride_bytes` long, of which the first are
-    /// known.
+    /// Reads the next `count` records of `stride_bytes` each; bytes after the known fields are
+    /// skipped.
     pub(super) fn records<T: RawRecord + 'file>(
         &mut self,
         field: &'static str,
@@ -60,7 +60,7 @@ impl<'file> Fields<'file> {
         self.records("entries", count.get(), stride.get())
     }
 
-    /// The next `count` words, in place where the machine allows it.
+    /// Reads the next `count` words, without a copy if alignment and byte order allow it.
     pub(super) fn words(
         &mut self,
         field: &'static str,
@@ -76,7 +76,7 @@ impl<'file> Fields<'file> {
         Ok(Cow::Owned(words.iter().map(|&word| u32::from_le_bytes(word)).collect()))
     }
 
-    /// The next text.
+    /// Reads the next text.
     pub(super) fn text(
         &mut self,
         field: &'static str,
@@ -92,17 +92,17 @@ impl<'file> Fields<'file> {
         })
     }
 
-    /// Skips the padding behind a text.
+    /// Skips the padding after a text.
     pub(super) fn align(&mut self) {
         self.at = self.at.next_multiple_of(8).min(self.payload.len());
     }
 
-    /// Everything that is left.
+    /// Returns all remaining bytes.
     pub(super) fn rest(&self) -> &'file [u8] {
         self.payload.get(self.at..).unwrap_or(&[])
     }
 
-    /// A value that is none of those that its field can have.
+    /// Returns the error for a field with an impossible value.
     pub(super) fn fault(
         &self,
         field: &'static str,
@@ -138,7 +138,7 @@ pub(super) fn put(buffer: &mut Vec<u8>, record: &impl RawRecord) {
     buffer.extend_from_slice(record.as_bytes());
 }
 
-/// Appends how many entries there are, how many bytes each takes, and the entries.
+/// Appends the number of entries, the bytes per entry, and the entries.
 pub(super) fn put_entries<T: RawRecord>(
     buffer: &mut Vec<u8>,
     count: usize,
@@ -164,7 +164,7 @@ pub(super) fn pad(buffer: &mut Vec<u8>) {
     buffer.resize(buffer.len().next_multiple_of(8), 0);
 }
 
-/// A count or length as its field holds it.
+/// Converts a count or length to the type of its field.
 pub(super) fn field_count(count: usize) -> Result<u32, CaptureError> {
     u32::try_from(count).map_err(|_| CaptureError::SectionTooLarge {
         size_bytes: count as u64,

@@ -1,4 +1,4 @@
-//! The host's clock: which machine it belongs to, and readings of the clock of the day beside it.
+//! The host's clock: the machine that it belongs to, and its readings next to the time of day.
 //!
 //! Kind 14, version 1.0:
 //!
@@ -71,7 +71,7 @@ impl<'file> Payload<'file> for HostClock {
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 struct RawHead {
-    /// In the order in which it is written as text.
+    /// Boot id in the byte order of its text form.
     boot_id: big_endian::U128,
     namespace_ns: I64,
     reading_count: U32,

@@ -1,4 +1,4 @@
-//! Events of the host: reserved, so that captures which hold some stay readable.
+//! Events of the host: a reserved kind; captures that contain it stay readable.
 //!
 //! Kind 9, version 1.0: bytes without a meaning yet.
 
@@ -6,10 +6,10 @@ use super::{Payload, SectionKind, VERSION_1_0, fields::Fields, sealed::Sealed};
 use crate::capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
 use std::borrow::Cow;
 
-/// Events of the host, not interpreted.
+/// Uninterpreted events of the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostEvents<'file> {
-    /// The bytes as they were captured.
+    /// The captured bytes.
     pub bytes: Cow<'file, [u8]>,
 }
 

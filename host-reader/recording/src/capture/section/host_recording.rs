@@ -1,4 +1,4 @@
-//! Events of the host's threads, without its ops, which have a section kind of their own.
+//! Events of the host's threads; ops have a separate section kind.
 //!
 //! Kind 12, version 1.0:
 //!
@@ -51,7 +51,7 @@ const SIGNPOST: u8 = 2;
 const FRAME_MARK: u8 = 3;
 const PLOT: u8 = 4;
 
-/// Marks a colour, so that black is one; before version 1.2 of the container the field was 0.
+/// Marks that a colour is present, to distinguish black from none; 0 before version 1.2.
 const IS_COLOR: u32 = 1 << 24;
 
 impl Sealed for HostRecording {}
@@ -206,7 +206,7 @@ fn decode_event(fields: &mut Fields<'_>, source_count: u32) -> Result<HostEvent,
     let text = fields.text("text of an event", raw.text_bytes.get())?;
     let text = (raw.has_text != 0).then(|| text.into());
     fields.align();
-    // Anything else means what only later versions know.
+    // Any other value has a meaning only in later versions.
     let color = HostColor::from_rgb(raw.color.get() ^ IS_COLOR);
     Ok(HostEvent { source, time_ns: raw.time_ns.get(), kind, text, color })
 }

@@ -1,4 +1,4 @@
-//! A loss ledger, for captures whose source has no raw words to find the losses in again.
+//! A loss ledger, for captures without the raw words from which losses could be computed again.
 //!
 //! Kind 10, version 1.0:
 //!
@@ -25,7 +25,7 @@
 //! 11  u8   1 if more may be missing
 //! ```
 //!
-//! Entries of 56 bytes have neither runs nor launches; a ledger that knows of none has these.
+//! A ledger without runs and launches has entries of 56 bytes, which omit these fields.
 
 use super::{
     Payload, SectionKind, VERSION_1_0,
@@ -79,7 +79,7 @@ impl<'file> Payload<'file> for LossLedger {
     }
 }
 
-/// An entry with what newer ledgers know of its launches.
+/// An entry with the fields for launches that newer ledgers have.
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 struct RawEntry {
@@ -180,7 +180,7 @@ impl RawCounts {
 }
 
 const _: () = assert!(size_of::<RawCounts>() == 56 && size_of::<RawEntry>() == 72);
-// The numbers of the causes in a capture are their places in this list.
+// The number of a cause in a capture is its index in this list.
 const _: () = assert!(matches!(
     LossCause::ALL,
     [

@@ -1,4 +1,4 @@
-//! Words as they were read from a chip, in the order in which they were read.
+//! Words read from a chip, in the order in which they were read.
 //!
 //! Kind 3, version 1.0:
 //!
@@ -14,11 +14,11 @@
 //! 15  u8   0
 //! ```
 //!
-//! Content is 0 for anything else, 1 for a control vector, 2 for a lane in DRAM, 3 for a
-//! vector in L1, 4 for a loss log, 5 for a wall clock (low word, high word). It is a label
-//! for people and their tools: to read again, memory and address are enough.
+//! Content is 0 for anything else, 1 for a control vector, 2 for a lane in DRAM, 3 for a vector in
+//! L1, 4 for a loss log, 5 for a wall clock (low word, high word). Content is a label for people
+//! and tools; a replay needs only memory and address.
 //!
-//! Since a payload begins on a multiple of eight bytes, so do the words.
+//! A payload begins on a multiple of eight bytes, and so do the words.
 
 use super::{
     Payload, SectionKind, VERSION_1_0,
@@ -48,7 +48,7 @@ pub enum WordsContent {
     Lane,
     /// A RISC's vector in L1.
     Vector,
-    /// A RISC's loss log, which version 2 of our protocol had.
+    /// A RISC's loss log, which version 2 of this project's protocol had.
     LossLog,
     /// A wall clock: low word, high word.
     WallClock,
@@ -59,7 +59,7 @@ impl WordsContent {
         [Self::Other, Self::Control, Self::Lane, Self::Vector, Self::LossLog, Self::WallClock];
 }
 
-/// Words as one access found them.
+/// Words read by one access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryWords<'file> {
     /// Number of the read, from 0.
@@ -72,9 +72,9 @@ pub struct MemoryWords<'file> {
     pub address: u64,
     /// Purpose of the read.
     pub content: WordsContent,
-    /// Whose they are, where they belong to one RISC.
+    /// Lane of the words, if they belong to one RISC.
     pub lane: Option<LaneId>,
-    /// Index of the first word in what they were read for.
+    /// Index of the first word in its lane, vector or control vector.
     pub first_word: u64,
     /// The words.
     pub words: Cow<'file, [u32]>,
@@ -136,13 +136,13 @@ impl<'file> Payload<'file> for MemoryWords<'file> {
     }
 }
 
-/// The number of a RISC in a capture: its place in report order.
+/// Returns the number of a RISC in a capture, which is its index in report order.
 pub(super) fn risc_number(risc: Risc) -> u8 {
     let position = Risc::ALL.iter().position(|&other| other == risc);
     position.and_then(|position| u8::try_from(position).ok()).unwrap_or(NO_RISC)
 }
 
-/// The RISC with this number.
+/// Returns the RISC with the given number.
 pub(super) fn risc_of_number(number: u8, fields: &Fields<'_>) -> Result<Risc, MalformedPayload> {
     let risc = Risc::ALL.get(usize::from(number)).copied();
     risc.ok_or_else(|| fields.fault("RISC", "0 to 6", &number))
@@ -153,7 +153,7 @@ const L1: u8 = 0;
 const DRAM: u8 = 1;
 const WALL_CLOCK: u8 = 2;
 
-/// Read, chip, core and kind of memory, with which sections of accesses begin.
+/// Read, chip, core and kind of memory; sections of accesses begin with these fields.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(super) struct RawPlace {
@@ -165,7 +165,7 @@ pub(super) struct RawPlace {
 }
 
 impl RawPlace {
-    /// The place of a memory, and its DRAM bank, which sections hold elsewhere.
+    /// Encodes a memory; its DRAM bank is separate, since sections store it at another offset.
     pub(super) fn of(read_number: u32, chip_id: u32, memory: Memory) -> (Self, U32) {
         let (number, core, bank) = match memory {
             Memory::L1(core) => (L1, core, 0),
@@ -215,7 +215,7 @@ struct RawHead {
 }
 
 const _: () = assert!(size_of::<RawHead>() == 48);
-// The numbers in a capture are places in these lists.
+// The numbers in a capture are indices in these lists.
 const _: () = assert!(WordsContent::Control as u8 == 1 && WordsContent::WallClock as u8 == 5);
 const _: () = assert!(matches!(
     Risc::ALL,

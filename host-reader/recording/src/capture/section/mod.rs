@@ -1,10 +1,10 @@
-//! Sections: the kinds of payload, and how each becomes bytes and comes back.
+//! Sections: the kinds of payload, with their encoding and decoding.
 //!
-//! One file per kind; each opens with its bytes as a table. All numbers are little-endian.
-//! Texts are UTF-8 without an end mark; where texts and other things alternate, each is
-//! padded with zeros to a multiple of eight bytes. A newer minor version may put fields
-//! behind the known ones of a payload, and behind the known ones of a record whose size
-//! the payload states; readers skip both.
+//! There is one file per kind; its documentation begins with the byte layout. All numbers are
+//! little-endian. Texts are UTF-8 without a terminator. If texts alternate with other data, each
+//! text is padded with zeros to a multiple of eight bytes. A newer minor version may add fields
+//! after the known fields of a payload. It may also add fields after the known fields of a record
+//! if the payload states the record's size. Readers skip such fields.
 
 mod capture_end;
 mod clock;
@@ -43,31 +43,31 @@ use reader::{
     ledger::LossLedger, mesh::DeviceDescription, names::ZoneTable, probe_cost::ProbeCosts,
 };
 
-/// Something that is captured as one section.
+/// Data that is captured as one section.
 ///
-/// Implemented by everything that [`CaptureWriter::append`](super::CaptureWriter::append)
-/// takes, and by nothing outside of this library.
+/// All types that [`CaptureWriter::append`](super::CaptureWriter::append) accepts implement it;
+/// types outside of this library cannot.
 pub trait Payload<'file>: Sized + sealed::Sealed {
-    /// The kind under which it is captured.
+    /// Kind of the section.
     const KIND: SectionKind;
-    /// The version that is written.
+    /// Version that is written.
     const VERSION: SectionVersion;
 
-    /// Appends the payload's bytes to a buffer whose length is a multiple of eight.
+    /// Appends the payload to a buffer, whose length must be a multiple of eight bytes.
     ///
     /// # Errors
     /// If a count or a text does not fit its field.
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError>;
 
-    /// Reads a payload of the same major version.
+    /// Decodes a payload of the same major version.
     ///
     /// # Errors
-    /// If a field says what cannot be.
+    /// If a field has an impossible value.
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload>;
 }
 
 mod sealed {
-    /// Keeps other crates from inventing kinds whose numbers would clash.
+    /// Keeps other crates from defining kinds with conflicting numbers.
     pub trait Sealed {}
 }
 
@@ -79,21 +79,21 @@ pub enum Content<'file> {
     Device(DeviceDescription),
     /// The beginning of a read.
     ReadBegin(ReadBegin),
-    /// Words, as read.
+    /// Words read from a chip.
     Memory(MemoryWords<'file>),
-    /// An access that a chip refused.
+    /// A failed access to a chip.
     FailedAccess(FailedAccess),
     /// The end of a read.
     ReadEnd(ReadEnd),
     /// Names of zones.
     ZoneNames(ZoneTable),
-    /// Raw measurements of a clock fit.
+    /// Raw measurements for a clock fit.
     Clock(ClockSamples),
     /// Metadata of ops.
     OpMetadata(Vec<OpMetadata>),
-    /// Events of the host, not yet interpreted.
+    /// Uninterpreted events of the host.
     HostEvents(HostEvents<'file>),
-    /// Losses of a source that has no raw words.
+    /// Losses of a source without raw words.
     Ledger(LossLedger),
     /// Costs of probes.
     ProbeCosts(ProbeCosts),
@@ -101,14 +101,14 @@ pub enum Content<'file> {
     HostRecording(HostRecording),
     /// The end mark of a recording.
     CaptureEnd(CaptureEnd),
-    /// The host's clock beside that of the day.
+    /// The host's clock and the time of day.
     HostClock(HostClock),
     /// A kind that this library does not know.
     Unknown(&'file [u8]),
 }
 
 impl<'file> Content<'file> {
-    /// Reads the payload of a section.
+    /// Decodes the payload of a section.
     pub(super) fn decode(
         kind: SectionKind,
         version: SectionVersion,

@@ -1,4 +1,4 @@
-//! Where a read begins, and what was asked of it.
+//! Beginning and options of a read.
 //!
 //! Kind 2, version 1.0:
 //!
@@ -16,10 +16,10 @@
 //! 15  u8   host ids: 0 = base, 1 = encoded
 //! ```
 //!
-//! Flags: bit 0 = nothing will be launched any more, bit 1 = lanes have room for sums,
-//! bit 2 = the reader had read nothing before, bit 3 = nothing was written to the chips, bit 4 = the
-//! run before was repeated for other hardware counters. Kinds are numbered as in a device's core
-//! records. The count 0xFFFFFFFF means that all are chosen; none is listed then.
+//! Flags: bit 0 = no launch will follow, bit 1 = lanes have space for sums, bit 2 = first read of
+//! the reader, bit 3 = nothing was written to the chips, bit 4 = repetition of the previous run for
+//! other hardware counters. Kinds are numbered as in a device's core records. The count 0xFFFFFFFF
+//! means that all are chosen; none is listed then.
 
 use super::{
     Payload, SectionKind, VERSION_1_0,
@@ -46,14 +46,13 @@ use zerocopy::{
 pub struct ReadBegin {
     /// Number of the read, from 0.
     pub read_number: u32,
-    /// True if it was the reader's first read, so that it remembered no lane.
+    /// True if it was the first read of the reader, which had no state of lanes yet.
     pub is_fresh: bool,
-    /// True if the reader read the same work as the run before, which was carried out once more for
-    /// other hardware counters.
+    /// True if the read belongs to a repetition of the previous run for other hardware counters.
     pub is_counter_pass: bool,
-    /// The chips of the mesh by id, in its order.
+    /// Chip ids in the order of the mesh.
     pub chips: Vec<u32>,
-    /// Options of the read. Zone names are left out: they have sections of their own.
+    /// Options of the read, without zone names: they have separate sections.
     pub options: ReadOptions,
 }
 
@@ -139,7 +138,7 @@ fn chosen_count<T>(chosen: Option<&BTreeSet<T>>) -> Result<U32, CaptureError> {
     chosen.map_or(Ok(ALL_CHOSEN), |chosen| field_count(chosen.len())).map(U32::new)
 }
 
-/// The chosen items, `None` if all are chosen.
+/// Returns the chosen items; `None` if all are chosen.
 fn chosen<'file, T: RawRecord + 'file>(
     fields: &mut Fields<'file>,
     field: &'static str,

@@ -1,4 +1,4 @@
-//! Where a read ends.
+//! End of a read.
 //!
 //! Kind 5, version 1.0:
 //!
@@ -19,20 +19,20 @@ use zerocopy::{
     little_endian::{U32, U64},
 };
 
-/// The end of a read: everything before it that carries its number is complete.
+/// End of a read; all earlier sections with its number are complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadEnd {
     /// Number of the read, from 0.
     pub read_number: u32,
-    /// True if no launch was to follow.
+    /// True if no launch was going to follow.
     pub is_last: bool,
-    /// When the read ended, on the clock of [`Device::host_time_ns`].
+    /// Time of the end of the read, on the clock of [`Device::host_time_ns`].
     ///
     /// [`Device::host_time_ns`]: reader::mesh::Device::host_time_ns
     pub host_time_ns: u64,
-    /// Words that the read took from the chips, control vectors included.
+    /// Number of words read from the chips, including control vectors.
     pub words_read: u64,
-    /// When the read ended, nanoseconds since the Unix epoch; 0 if unknown.
+    /// Time of the end of the read, nanoseconds since the Unix epoch; 0 if unknown.
     pub unix_time_ns: u64,
 }
 

@@ -1,21 +1,21 @@
-//! The samples of a mesh's clocks as the file that upstream keeps its own in.
+//! Export of a mesh's clock samples in the format of TT-Metal's synchronisation file.
 
 use super::samples::MeshSamples;
 use reader::clock::{OneWaySession, OneWayStamp, Regression, SyncCsv, Tile, TwoWayPing};
 use std::io::{self, Write};
 
-/// Cycles or nanoseconds after which the 32 bits of a stamp could have gone round.
+/// Cycles or nanoseconds after which the 32 bits of a stamp may have wrapped.
 const LONGEST_SESSION: u64 = 1 << 31;
 
-/// Writes `sync_device_info.csv`: the pings of each chip's reference tile, with the fit of all
-/// up to each session. Gives the number of rows.
+/// Writes `sync_device_info.csv` and returns the number of rows.
 ///
-/// A ping counts as a stamp at the middle of its time on the host, and its length as the
-/// time of the write. Ticks are nanoseconds, and no chip is tied to another. Chips whose
-/// pings give no fit are left out.
+/// The file has the pings of each chip's reference tile. Each session has the fit of all pings up
+/// to its end. A ping counts as a stamp at the middle of its host time, and its duration as the
+/// time of the write. Ticks are nanoseconds, and no chip is related to another. Chips without a fit
+/// are omitted.
 ///
 /// # Errors
-/// The writer's.
+/// If `out` returns an error.
 ///
 /// ```
 /// use recording::capture::sync::{write_sync_info, MeshSamples};
@@ -54,7 +54,7 @@ pub fn write_sync_info(samples: &MeshSamples, out: impl Write) -> io::Result<u64
     Ok(row_count)
 }
 
-/// The pings, cut where a stamp could not say how much time has passed.
+/// Splits pings into sessions short enough for the 32 bits of a stamp.
 fn sessions_of(tile: Tile, pings: &[TwoWayPing]) -> Vec<OneWaySession> {
     let mut sessions = Vec::new();
     let mut rest = pings;
@@ -75,7 +75,7 @@ fn host_ns(ping: &TwoWayPing) -> u64 {
     u64::try_from(i64::midpoint(ping.host_send_ns, ping.host_receive_ns)).unwrap_or(0)
 }
 
-/// The low 32 bits.
+/// Returns the low 32 bits.
 fn low(number: u64) -> u32 {
     let [a, b, c, d, ..] = number.to_le_bytes();
     u32::from_le_bytes([a, b, c, d])

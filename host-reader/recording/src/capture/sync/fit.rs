@@ -1,4 +1,4 @@
-//! From samples to the clock of a mesh.
+//! Fit of the clock of a mesh to its samples.
 
 use super::{
     ChipFit, ClockSource, FitOptions, LinkBurst, MeshClock, MeshSamples, SyncProblem, TileOffset,
@@ -10,9 +10,9 @@ use reader::clock::{
 use std::collections::BTreeMap;
 
 impl MeshSamples {
-    /// Fits everything that was measured.
+    /// Fits the clock of a mesh to all measurements.
     ///
-    /// Never fails as a whole: a chip or tile without a clock is a problem of the result.
+    /// Never fails as a whole: a missing clock of a chip or tile is a problem of the result.
     #[must_use]
     pub fn fit(&self, options: &FitOptions) -> MeshClock {
         let mut fitting =
@@ -28,7 +28,7 @@ impl MeshSamples {
     }
 }
 
-/// A fit on its way.
+/// A fit in progress.
 struct Fitting<'a> {
     samples: &'a MeshSamples,
     options: &'a FitOptions,
@@ -93,7 +93,7 @@ impl Fitting<'_> {
         }
     }
 
-    /// The ways between chips of constant frequency, checked on every loop.
+    /// Returns the paths between chips of constant frequency, checked on every loop.
     fn tree(&mut self) -> Option<ChipTree> {
         let root = self.root()?;
         let mut graph = ChipGraph::new();
@@ -115,7 +115,7 @@ impl Fitting<'_> {
         Some(tree)
     }
 
-    /// The chip of constant frequency with the smallest bound.
+    /// Returns the chip of constant frequency with the smallest bound.
     fn root(&self) -> Option<u32> {
         let chips = self.chips.iter().filter(|(_, chip)| only_line(chip).is_some());
         let bounds = chips.map(|(&id, chip)| (id, self.bound_in_middle(chip, chip.fit.clock())));
@@ -127,7 +127,7 @@ impl Fitting<'_> {
         clock.bound_at(first.wrapping_add(last.wrapping_sub(first) / 2))
     }
 
-    /// First and last reading of a tile.
+    /// Returns the first and the last reading of a tile.
     fn window(&self, tile: Tile) -> (u64, u64) {
         let pings = in_order(self.pings(tile));
         let cycles = |ping: Option<&TwoWayPing>| ping.map_or(0, |ping| ping.device_cycles);
@@ -139,7 +139,7 @@ impl Fitting<'_> {
         tiles.find(|(other, _)| *other == tile).map_or(&[], |(_, pings)| pings)
     }
 
-    /// Every chip over the host to the root.
+    /// Returns an edge from every chip over the host to the root.
     fn host_edges(&self, root: u32) -> Vec<ChipEdge> {
         let Some(from_host) = self.chips.get(&root).and_then(only_line).and_then(|l| l.inverse())
         else {
@@ -154,7 +154,7 @@ impl Fitting<'_> {
         others.filter_map(edge).collect()
     }
 
-    /// A link, as a relation between the references of its chips.
+    /// Converts a link to a relation between the references of its chips.
     fn link_edge(&mut self, burst: &LinkBurst) -> Option<ChipEdge> {
         let &LinkBurst { sender, receiver, ref pings } = burst;
         let brackets: Vec<Bracket> = pings.iter().flat_map(Bracket::from_ethernet).collect();
@@ -190,14 +190,14 @@ impl Fitting<'_> {
         from_reference.then(&BoundedLine::from_scale_and_shift(1.0, shift, to.bound_cycles)?)
     }
 
-    /// A tile's offset, if its chip's frequency was constant.
+    /// Returns a tile's offset, if its chip's frequency was constant.
     fn constant_offset(&self, tile: Tile) -> Option<TileOffset> {
         let chip = self.chips.get(&tile.chip)?;
         only_line(chip)?;
         chip.offsets.get(&tile).copied()
     }
 
-    /// Every chip by its best way, and every tile by its own pings or its offset.
+    /// Builds the map: every chip by its best path, every tile by its own pings or its offset.
     fn map(&mut self, tree: Option<&ChipTree>) -> ClockMap {
         let mut map = ClockMap::new();
         for chip_id in self.samples.chips() {
@@ -215,7 +215,7 @@ impl Fitting<'_> {
         map
     }
 
-    /// The clock over the tree and the next chip on the way, if that way is better.
+    /// Returns the next chip and the clock of the path through the tree, if this path is better.
     fn clock_over(&self, tree: &ChipTree, chip_id: u32) -> Option<(u32, PiecewiseClock)> {
         let parent = tree.parent(chip_id)?;
         let chip = self.chips.get(&chip_id)?;
@@ -232,12 +232,12 @@ impl Fitting<'_> {
                 TileOrigin::Offset { cycles, bound_cycles }
             });
             let origin = self.own_line(chip, tile).or(offset).or_else(|| self.own_clock(pings));
-            // A tile without an origin, or with one that cannot be expressed, has no times.
+            // A tile without an origin, or with an origin out of range, has no times.
             let _ = origin.is_some_and(|origin| map.insert_origin(tile, origin));
         }
     }
 
-    /// The clock of a tile that does not tick like its chip.
+    /// Fits a separate clock of a tile that does not tick like its chip.
     fn own_clock(&self, pings: &[TwoWayPing]) -> Option<TileOrigin> {
         let resolution = self.options.resolution;
         let fit = |pings: &[TwoWayPing]| CorridorFit::fit(pings, resolution);
@@ -245,7 +245,7 @@ impl Fitting<'_> {
         Some(TileOrigin::Line(fit.line().clone()))
     }
 
-    /// A tile tied to the host by its own pings, which is closer than over the reference.
+    /// Relates a tile to the host by its own pings, which is more precise than by the reference.
     fn own_line(&self, chip: &ChipFit, tile: Tile) -> Option<TileOrigin> {
         let [fit] = chip.fit.fits() else { return None };
         if tile == chip.reference || chip.source != ClockSource::HostPings {
@@ -264,17 +264,19 @@ fn only_line(chip: &ChipFit) -> Option<&BoundedLine> {
     }
 }
 
-/// Pings in the order of host time, as captures of several sittings may not have them.
+/// Sorts pings by host time; captures of several sessions may not be in order.
 fn in_order(pings: &[TwoWayPing]) -> Vec<TwoWayPing> {
     let mut pings = pings.to_vec();
     pings.sort_by_key(|ping| ping.host_send_ns);
     pings
 }
 
-/// Fewer pings cannot outvote one of them.
+/// Minimum number of pings for one to be rejected as wrong.
 const FEWEST_TO_OUTVOTE: usize = 4;
 
-/// Fits all pings, or all but the one that contradicts the others; says how many it left out.
+/// Fits all pings, or all except one that contradicts the others.
+///
+/// Also returns the number of rejected pings.
 fn without_a_wrong_one<T>(
     pings: &[TwoWayPing],
     fit: impl Fn(&[TwoWayPing]) -> Result<T, ClockError>,

@@ -1,4 +1,4 @@
-//! The clock of a mesh: what time on the host a marker of any tile had.
+//! The clock of a mesh: conversion of the times of a tile's markers to host time.
 
 use super::{
     MeshSamples, SyncProblem,
@@ -13,12 +13,12 @@ use reader::{
 };
 use std::collections::BTreeMap;
 
-/// How a chip's clock was found.
+/// Clock of a chip, and how it was determined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChipFit {
-    /// The tile whose clock is the chip's clock.
+    /// Tile that defines the chip's clock.
     pub reference: Tile,
-    /// The fit of its pings, with frequency steps and rejected pings.
+    /// Fit of the chip's pings, with frequency steps and rejected pings.
     pub fit: SteppedFit,
     /// Path from the chip's clock to the host's.
     pub source: ClockSource,
@@ -31,9 +31,9 @@ pub struct ChipFit {
 pub enum ClockSource {
     /// Directly, by its own pings.
     HostPings,
-    /// Over another chip, since that path has the smaller bound.
+    /// Over another chip, because that path has the smaller bound.
     OverChip {
-        /// The next chip on the path.
+        /// Next chip on the path.
         parent: u32,
     },
 }
@@ -41,24 +41,24 @@ pub enum ClockSource {
 /// Offset of a tile's counter from its chip's reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TileOffset {
-    /// The difference, cycles.
+    /// Difference in cycles.
     pub cycles: i64,
-    /// Bound of its error, cycles.
+    /// Error bound in cycles.
     pub bound_cycles: f64,
 }
 
 /// A lane's times on the host's clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaneTimes {
-    /// Whose times these are.
+    /// Lane of the records.
     pub lane: LaneId,
     /// One time per record, in nanoseconds.
     pub host_ns: Vec<i64>,
-    /// How far each may be off, rounding included, in nanoseconds.
+    /// Error bound of each time, including rounding, in nanoseconds.
     pub bound_ns: f64,
 }
 
-/// The clock of a mesh, with the evidence it was made from.
+/// The clock of a mesh, with the measurements from which it was determined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshClock {
     pub(super) map: ClockMap,
@@ -70,19 +70,20 @@ pub struct MeshClock {
 }
 
 impl MeshClock {
-    /// The map from every tile's full counter to host time.
+    /// Returns the map from every tile's full counter to host time.
     #[must_use]
     pub const fn map(&self) -> &ClockMap {
         &self.map
     }
 
-    /// How the clock of each chip was found, ascending by chip.
+    /// Returns the clock of each chip, ascending by chip id.
     pub fn chips(&self) -> impl Iterator<Item = (u32, &ChipFit)> {
         self.chips.iter().map(|(&chip_id, fit)| (chip_id, fit))
     }
 
-    /// The ways between the chips and the check of every loop; `None` without two chips of
-    /// constant frequency.
+    /// Returns the paths between the chips and the checks of all loops.
+    ///
+    /// `None` unless two chips have a constant frequency.
     #[must_use]
     pub const fn tree(&self) -> Option<&ChipTree> {
         self.tree.as_ref()
@@ -94,16 +95,16 @@ impl MeshClock {
         &self.problems
     }
 
-    /// Returns the measurements, for a capture or another fit.
+    /// Returns the measurements, to store in a capture or to fit again.
     #[must_use]
     pub const fn samples(&self) -> &MeshSamples {
         &self.samples
     }
 
-    /// Times of a lane on the host's clock; `None` if its tile has no clock.
+    /// Returns the times of a lane on the host's clock; `None` if its tile has no clock.
     ///
-    /// Markers keep only the low bits of the clock; the rest is that of the tile's last
-    /// ping, right for two hours around it.
+    /// Markers have only the low bits of the clock. The high bits come from the tile's last ping;
+    /// they are correct for two hours before and after that ping.
     #[must_use]
     pub fn lane_times(&self, lane: &Lane) -> Option<LaneTimes> {
         let clock = self.clock_of(lane.id.chip_id, lane.id.core)?;
@@ -114,7 +115,7 @@ impl MeshClock {
         Some(LaneTimes { lane: lane.id, host_ns, bound_ns })
     }
 
-    /// Times of every lane of a readout, in its order; `None` where the tile has no clock.
+    /// Returns the times of every lane of a readout, in order; `None` if a tile has no clock.
     pub fn readout_times<'a>(
         &'a self,
         readout: &'a Readout,
@@ -122,11 +123,10 @@ impl MeshClock {
         readout.lanes().map(|lane| self.lane_times(lane))
     }
 
-    /// Returns the offsets to subtract from the times of each core of a readout, for figures over
-    /// several cores.
+    /// Returns the offsets to subtract from the times of each core, to compare times across cores.
     ///
-    /// Cores whose offset is unknown are left out. The aligned times are full readings of
-    /// the chip's reference, whichever bits the markers kept.
+    /// Cores with an unknown offset are omitted. Aligned times are full readings of the chip's
+    /// reference clock, regardless of which bits the markers have.
     #[must_use]
     pub fn tile_origins(&self, readout: &Readout) -> TileOrigins {
         let mut origins = TileOrigins::default();
@@ -147,18 +147,18 @@ impl MeshClock {
         self.chips.get(&chip_id)?.offsets.get(&tile_of(chip_id, core)?).copied()
     }
 
-    /// Every known offset, ordered by chip and core.
+    /// Returns all known offsets, ordered by chip and core.
     pub fn offsets(&self) -> impl Iterator<Item = (u32, Noc0Coord, TileOffset)> {
         let offsets = self.chips.values().flat_map(|chip| &chip.offsets);
         offsets.map(|(&tile, &offset)| (tile.chip, core_of(tile), offset))
     }
 
-    /// Puts problems of the measurement before those of the fit.
+    /// Inserts problems of the measurement before those of the fit.
     pub(super) fn precede_problems(&mut self, problems: Vec<SyncProblem>) {
         self.problems.splice(0..0, problems);
     }
 
-    /// The clock of a chip's reference tile, on whose counter aligned times are.
+    /// Returns the clock of a chip's reference tile, to which aligned times are converted.
     #[must_use]
     pub fn reference_clock(&self, chip_id: u32) -> Option<TileClock<'_>> {
         self.map.tile(self.chips.get(&chip_id)?.reference)
@@ -168,8 +168,10 @@ impl MeshClock {
         self.map.tile(tile_of(chip_id, core)?)
     }
 
-    /// Returns the difference between the full counter and a lane's times. It is the same for all
-    /// of them, since a lane counts on where its markers wrap.
+    /// Returns the difference between the full counter and a lane's times.
+    ///
+    /// It is the same for all times: a lane's times continue to increase when the clock bits of its
+    /// markers wrap.
     fn missing_cycles(&self, lane: &Lane) -> Option<u64> {
         let near = self.samples.last_reading(tile_of(lane.id.chip_id, lane.id.core)?)?;
         let Some(&first) = lane.times.first() else { return Some(0) };

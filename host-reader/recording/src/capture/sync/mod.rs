@@ -1,32 +1,31 @@
-//! Clock synchronisation as a conversation: asking the chips, then saying what time it was.
+//! Clock synchronisation: reading the clocks of chips and converting their times to host time.
 //!
-//! The mathematics is that of [`reader::clock`]. Here is which tile is asked, when and how often, what is
-//! kept of the answers, and how the fits of tiles and chips become one clock of a mesh.
+//! The mathematics is in [`reader::clock`]. This module decides which tiles are read, when and how
+//! often. It stores the samples and combines the fits of tiles and chips to one clock of a mesh.
 //!
 //! # Which file answers which question
 //!
 //! | question | item |
 //! |---|---|
 //! | how do I get a clock in one call? | [`synchronise`] |
-//! | how do I keep it good while kernels run? | [`ClockSampler`] |
+//! | how do I sample clocks while kernels run? | [`ClockSampler`] |
 //! | what was measured? | [`MeshSamples`] |
 //! | what time did a marker have? | [`MeshClock`] |
 //! | what could not be measured or fitted? | [`SyncProblem`] |
-//! | how does upstream do it, and its file? | [`one_way_session`], [`SyncRecord`] |
+//! | how does TT-Metal synchronise, and write its file? | [`one_way_session`], [`SyncRecord`] |
 //!
 //! # The schedule
 //!
-//! Tiles of a chip tick alike but start at different instants, so a chip needs one slope
-//! and every tile an origin. The slope comes from one reference tile per chip, pinged in
-//! bursts or evenly; the origins from a few pings of every tile at open and at close. A
-//! ping is a read of the tile's wall clock between two readings of the host's, nothing is
-//! launched for it.
+//! Tiles of a chip tick alike but start at different times, so a chip needs one slope and every
+//! tile an origin. The slope comes from one reference tile per chip, pinged in bursts or at even
+//! intervals. The origins come from a few pings of every tile at open and at close. A ping reads
+//! the tile's wall clock between two readings of the host's clock, and launches nothing.
 //!
 //! # Several chips
 //!
-//! Pings of one host tie every chip to the host's clock and thereby to each other. Where
-//! the mesh offers links, chips are also tied directly. Of all paths from a chip to the
-//! root the one with the smallest bound is used, the others check it.
+//! Pings from one host relate every chip to the host's clock and thereby to all other chips. If the
+//! mesh offers links, chips are also related directly. Of all paths from a chip to the root, the
+//! one with the smallest bound is used; the other paths check it.
 
 mod device_info;
 mod fit;

@@ -1,10 +1,10 @@
-//! Upstream's synchronisation: the host writes its time, a kernel stamps it.
+//! TT-Metal's synchronisation: the host writes its time, and a kernel stamps it.
 //!
-//! The kernel `SYNC-MAIN` runs on BRISC of one core. It reads the clock's low word, then
-//! the control word that the host writes to, and stores the pair whenever that word is not
-//! zero. One-way stamps cannot tell the host's forward latency from an offset, so
-//! [`super::synchronise`] is the better clock; this one exists to be compared with
-//! upstream's and to write its file.
+//! The kernel `SYNC-MAIN` runs on BRISC of one core. It reads the low word of the clock, then the
+//! control word that the host writes, and stores both if the control word is not zero. One-way
+//! stamps cannot distinguish the host's forward latency from an offset, so the clock of
+//! [`super::synchronise`] is better. This clock serves to compare with TT-Metal and to write its
+//! file.
 //!
 //! # Compatibility
 //! `syncDeviceHost` in `tt_metal_profiler.cpp`, `sync_kernel.cpp`: 249 writes, 10 ms apart,
@@ -17,43 +17,43 @@ use reader::{
 };
 use wire::vector::{FIRST_OPTIONAL, OPTIONAL_MARKER_COUNT};
 
-/// How the stamps are taken.
+/// Options for taking stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneWayOptions {
-    /// Stamps to take, as many as the kernel waits for; at most 249.
+    /// Number of stamps that the kernel waits for; at most 249.
     pub stamp_count: usize,
     /// Host time before each write, in nanoseconds.
     pub spacing_ns: u64,
-    /// Writes that are added, where the kernel missed some, before giving up.
+    /// Maximum number of additional writes, if the kernel missed some.
     pub extra_writes: usize,
 }
 
 impl OneWayOptions {
-    /// Stamps for which a vector has room.
+    /// Maximum number of stamps in a vector.
     pub const MOST_STAMPS: usize = OPTIONAL_MARKER_COUNT - 1;
 }
 
 impl Default for OneWayOptions {
-    /// Upstream's schedule.
+    /// Returns TT-Metal's schedule.
     fn default() -> Self {
         Self { stamp_count: Self::MOST_STAMPS, spacing_ns: 10_000_000, extra_writes: 25 }
     }
 }
 
-/// A session and how it went.
+/// A session and the number of missed writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OneWayResult {
-    /// The stamps, in the ticks of [`Device::host_time_ns`].
+    /// Stamps, in ticks of [`Device::host_time_ns`].
     pub session: OneWaySession,
-    /// Writes that the kernel never saw, because the next came before it looked.
+    /// Writes that the kernel missed because the next write came before its next poll.
     pub missed_count: usize,
 }
 
-/// Why there is no session.
+/// Reason why a session failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OneWayError {
-    /// The core's place is beyond what samples can name.
+    /// The core's coordinate is too large for samples.
     #[error("core {core} lies beyond row or column 255")]
     Place {
         /// The core.
@@ -67,7 +67,7 @@ pub enum OneWayError {
         /// Error of the back end.
         source: AccessError,
     },
-    /// The kernel did not stamp.
+    /// The kernel stored too few stamps.
     #[error(
         "expected {expected} stamps of core {core}, found {found}; does the kernel SYNC-MAIN run \
          there, and on BRISC?"
@@ -80,7 +80,7 @@ pub enum OneWayError {
         /// Number of stamps found.
         found: usize,
     },
-    /// A stamp carries a host time that was never written.
+    /// A stamp has a host time that was never written.
     #[error("stamp {index} of core {core} carries {host_ticks}, which the host never wrote")]
     ForeignStamp {
         /// The core.
@@ -92,17 +92,17 @@ pub enum OneWayError {
     },
 }
 
-/// Exchanges times with a core on which `SYNC-MAIN` has been launched, as upstream does.
+/// Exchanges times with a core on which `SYNC-MAIN` has been launched, as TT-Metal does.
 ///
-/// The room of the stamps in BRISC's vector is cleared first. The mesh must have been
-/// prepared ([`reader::init_device_profiler`]): a core that cannot push notes what it loses in
-/// that same room.
+/// The space for stamps in BRISC's vector is cleared first. The mesh must have been prepared
+/// ([`reader::init_device_profiler`]), because a core that cannot push counts its losses in the
+/// same space.
 ///
 /// # Errors
-/// If the core cannot be reached, does not stamp, or stamps what was not written.
+/// If the core cannot be reached, does not stamp, or stamps a time that was not written.
 ///
 /// # Cost
-/// Two and a half seconds of waiting with the default options, as upstream's.
+/// Waits two and a half seconds with the default options, like TT-Metal.
 pub fn one_way_session(
     device: &mut dyn Device,
     core: &CoreDescription,
@@ -133,7 +133,8 @@ pub fn one_way_session(
 }
 
 const WORD_COUNT: usize = 2 * OPTIONAL_MARKER_COUNT;
-/// Where the mailbox lies behind the control vector's beginning, and the stamps behind the vector's.
+/// Offset of the mailbox in the control vector. `STAMPS_BYTES` is the offset of the stamps in
+/// BRISC's vector.
 const MAILBOX_BYTES: u64 = (4 * wire::generation::CURRENT.control.fw_reset_low) as u64;
 const STAMPS_BYTES: u64 = (4 * FIRST_OPTIONAL) as u64;
 
@@ -145,7 +146,7 @@ struct Talk<'a> {
     start_ns: u64,
 }
 
-/// A time that the host wrote.
+/// A time written by the host.
 #[derive(Clone, Copy)]
 struct TimeWrite {
     ticks: u32,
@@ -165,7 +166,7 @@ impl Talk<'_> {
         for _ in 0..count {
             self.device.wait_ns(spacing_ns);
             let before = self.device.host_time_ns();
-            // Zero would be no message.
+            // Zero means no message.
             let ticks = low_word(before.wrapping_sub(self.start_ns)).max(1);
             self.write(self.mailbox_address(), &[ticks])?;
             let duration = self.device.host_time_ns().saturating_sub(before);
@@ -183,7 +184,7 @@ impl Talk<'_> {
         Ok(words)
     }
 
-    /// How long the write of each stamp took; writes without a stamp are left out.
+    /// Returns the duration of the write of each stamp; writes without a stamp are omitted.
     fn durations_of(&self, words: &[u32], count: usize) -> Result<Vec<u32>, OneWayError> {
         let mut writes = self.writes.iter();
         let stamps = host_ticks_in(words).take(count).enumerate();
@@ -210,12 +211,14 @@ impl Talk<'_> {
     }
 }
 
-/// Stamps before the first pair that carries no host time. The pair before them is the clock's.
+/// Counts the stamps before the first pair without a host time.
+///
+/// The first pair of all is not a stamp but the full clock.
 fn stamps_in(words: &[u32]) -> usize {
     host_ticks_in(words).take_while(|&host_ticks| host_ticks != 0).count()
 }
 
-/// The host times of the stamps; 0 where there is none.
+/// Returns the host times of the stamps; 0 if there is no stamp.
 fn host_ticks_in(words: &[u32]) -> impl Iterator<Item = u32> {
     let (pairs, _) = words.as_chunks::<2>();
     pairs.iter().skip(1).map(|&[_, host_ticks]| host_ticks)

@@ -1,11 +1,11 @@
-//! How a mesh's clocks are sampled and fitted.
+//! Options for sampling and fitting a mesh's clocks.
 
 use reader::{
     clock::{Resolution, Sensitivity},
     mesh::CoreSelection,
 };
 
-/// How often which clocks are read.
+/// Options for which clocks are read, and how often.
 ///
 /// ```
 /// use recording::capture::sync::SyncOptions;
@@ -14,12 +14,11 @@ use reader::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyncOptions {
-    /// Cores whose clocks are tied; the first worker of each chip is its
-    /// reference.
+    /// Cores whose clocks are measured; the first worker of each chip is its reference.
     pub cores: CoreSelection,
     /// Pings of each reference when the clocks are followed evenly.
     pub spread_pings: u32,
-    /// Host time between two of them, in nanoseconds.
+    /// Host time between two of these pings, in nanoseconds.
     pub spacing_ns: u64,
     /// Pings of each reference in a burst.
     pub burst_pings: u32,
@@ -27,12 +26,12 @@ pub struct SyncOptions {
     pub tile_pings: u32,
     /// Messages over each link, each time the links are measured.
     pub link_pings: u32,
-    /// How the samples are fitted.
+    /// Options for fitting the samples.
     pub fit: FitOptions,
 }
 
 impl Default for SyncOptions {
-    /// 249 pings over a second, as many as upstream takes, and 16 for each tile.
+    /// 249 pings over a second, as many as TT-Metal makes, and 16 for each tile.
     fn default() -> Self {
         Self {
             cores: CoreSelection::all(),
@@ -46,17 +45,17 @@ impl Default for SyncOptions {
     }
 }
 
-/// How samples are fitted.
+/// Options for fitting samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FitOptions {
-    /// How sure a frequency step must be.
+    /// Evidence required for a frequency step.
     ///
-    /// The default finds steps of 5 ppm. A step that is overlooked makes bounds wrong, one
-    /// too many only makes them wider.
+    /// The default finds steps of 5 ppm. A missed step makes bounds wrong, while a superfluous step
+    /// only makes them wider.
     pub sensitivity: Sensitivity,
-    /// How coarse the host's and the chips' clocks are.
+    /// Resolution of the host's and the chips' clocks.
     pub resolution: Resolution,
-    /// Bits of the clock that a marker keeps.
+    /// Number of clock bits in a marker.
     pub stamp_bits: u32,
 }
 

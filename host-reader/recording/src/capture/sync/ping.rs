@@ -38,12 +38,12 @@ fn host_ns(device: &mut dyn Device) -> i64 {
     i64::try_from(device.host_time_ns()).unwrap_or(i64::MAX)
 }
 
-/// The tile of a core, unless it lies beyond any grid that samples can name.
+/// Returns the tile of a core; `None` if its coordinate is too large for samples.
 pub(super) fn tile_of(chip_id: u32, core: Noc0Coord) -> Option<Tile> {
     Some(Tile::new(chip_id, u8::try_from(core.x).ok()?, u8::try_from(core.y).ok()?))
 }
 
-/// The core of a tile.
+/// Returns the core of a tile.
 pub(super) fn core_of(tile: Tile) -> Noc0Coord {
     Noc0Coord { x: u16::from(tile.x), y: u16::from(tile.y) }
 }

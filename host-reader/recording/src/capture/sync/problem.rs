@@ -1,24 +1,24 @@
-//! Problems of measurements and fits; none of them stops a synchronisation.
+//! Problems of measurements and fits; the synchronisation continues despite them.
 
 use reader::{
     clock::{ClockError, Tile},
     mesh::{AccessError, Noc0Coord},
 };
 
-/// Something that is missing from, or doubtful about, a mesh's clock.
+/// A missing or doubtful part of a mesh's clock.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SyncProblem {
-    /// A chip has no core whose clock was to be read.
+    /// A chip has no chosen core.
     #[error("chip {chip_id} has no core among those chosen; its times are unknown")]
     NoCore {
-        /// The chip.
+        /// Id of the chip.
         chip_id: u32,
     },
-    /// A core's place is beyond what samples can name.
+    /// A core's coordinate is too large for samples.
     #[error("core {core} of chip {chip_id} lies beyond row or column 255; its times are unknown")]
     Place {
-        /// The chip.
+        /// Id of the chip.
         chip_id: u32,
         /// The core.
         core: Noc0Coord,
@@ -26,62 +26,63 @@ pub enum SyncProblem {
     /// A clock could not be read.
     #[error("core {core} of chip {chip_id} failed to answer {failure_count} pings: {first}")]
     Access {
-        /// The chip.
+        /// Id of the chip.
         chip_id: u32,
         /// The core.
         core: Noc0Coord,
-        /// How often.
+        /// Number of failures.
         failure_count: u64,
         /// The first failure.
         first: AccessError,
     },
-    /// No line explains a chip's pings.
+    /// No line fits a chip's pings.
     #[error("chip {chip_id} has no clock: {source}")]
     ChipFit {
-        /// The chip.
+        /// Id of the chip.
         chip_id: u32,
-        /// Why.
+        /// Cause.
         source: ClockError,
     },
-    /// Frequency steps came too close to each other for the samples.
+    /// Frequency steps were too frequent for the samples.
     #[error(
         "chip {chip_id} changed its frequency too often for its pings, {unfitted_count} of which \
          no line explains; its bound is an estimate"
     )]
     Unassured {
-        /// The chip.
+        /// Id of the chip.
         chip_id: u32,
-        /// Pings that no line explains.
+        /// Number of pings that no line fits.
         unfitted_count: usize,
     },
-    /// Pings that contradict those around them, such as torn readings.
+    /// Pings that contradict their neighbours, such as torn readings.
     #[error("{rejected_count} pings of core {core} of chip {chip_id} contradict the others and were left out", core = place(.tile), chip_id = .tile.chip)]
     Rejected {
         /// The tile.
         tile: Tile,
-        /// How many.
+        /// Number of rejected pings.
         rejected_count: usize,
     },
-    /// A tile does not tick like its chip; its times come from its own pings alone, and it
-    /// has no offset.
+    /// A tile does not tick like its chip.
+    ///
+    /// Its times come from its own pings only, and it has no offset.
     #[error("core {core} of chip {chip_id} does not tick like its chip: {source}", core = place(.tile), chip_id = .tile.chip)]
     TileFit {
         /// The tile.
         tile: Tile,
-        /// Why.
+        /// Cause.
         source: ClockError,
     },
-    /// A link's messages give no relation between its chips.
+    /// The messages over a link give no relation between its chips.
     #[error("the link from chip {sender} to chip {receiver} ties no clocks: {source}", sender = .sender.chip, receiver = .receiver.chip)]
     LinkFit {
         /// The tile that sends.
         sender: Tile,
         /// The tile that echoes.
         receiver: Tile,
-        /// Why.
+        /// Cause.
         source: ClockError,
     },
-    /// A link's tile has no origin, or one of its chips no clock of constant frequency.
+    /// A link's tile has no origin, or one of its chips has no clock of constant frequency.
     #[error("the link from chip {sender} to chip {receiver} ties no clocks, since one of its ends has none of constant frequency", sender = .sender.chip, receiver = .receiver.chip)]
     LinkEnd {
         /// The tile that sends.
@@ -89,7 +90,7 @@ pub enum SyncProblem {
         /// The tile that echoes.
         receiver: Tile,
     },
-    /// Two ways between the same chips disagree by more than their bounds.
+    /// Two paths between the same chips disagree by more than their bounds.
     #[error(
         "the clocks of chips {sender} and {receiver} disagree by {residual_cycles:.1} cycles over \
          two ways, {allowed_cycles:.1} are allowed; a frequency changed or a link is wrong"
@@ -99,15 +100,15 @@ pub enum SyncProblem {
         sender: u32,
         /// Chip at the receiving end.
         receiver: u32,
-        /// The disagreement.
+        /// Disagreement in cycles.
         residual_cycles: f64,
-        /// The most that the bounds allow.
+        /// Maximum disagreement that the bounds allow.
         allowed_cycles: f64,
     },
 }
 
 impl SyncProblem {
-    /// The chip whose clock it is about; of a link, the sending one.
+    /// Returns the chip of the problem; for a link, the sending chip.
     #[must_use]
     pub const fn chip_id(&self) -> u32 {
         match self {

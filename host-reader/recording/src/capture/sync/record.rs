@@ -1,4 +1,4 @@
-//! The file that upstream leaves about its synchronisation.
+//! TT-Metal's file about its clock synchronisation.
 
 use crate::whole_file::write_whole_file;
 use reader::clock::{ChipTree, ClockError, OneWaySession, Regression, SyncCsv};
@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-/// Everything that `sync_device_info.csv` holds.
+/// Content of `sync_device_info.csv`.
 ///
 /// ```
 /// use recording::capture::sync::SyncRecord;
@@ -31,20 +31,19 @@ pub struct SyncRecord {
 }
 
 impl SyncRecord {
-    /// A record without rows.
+    /// Makes a record without rows.
     ///
-    /// `ns_per_tick` is the period of the sessions' host clock, 1 for
-    /// [`super::one_way_session`]; `tracy_base_time` is the host clock at which a Tracy
-    /// client started, 0 without one.
+    /// `ns_per_tick` is the period of the sessions' host clock, 1 for [`super::one_way_session`].
+    /// `tracy_base_time` is the host clock at the start of a Tracy client, or 0 without a client.
     #[must_use]
     pub const fn new(ns_per_tick: f64, tracy_base_time: i64) -> Self {
         Self { ns_per_tick, tracy_base_time, sessions: Vec::new(), chips: Vec::new() }
     }
 
-    /// Adds a session and fits it together with the earlier ones of its core.
+    /// Adds a session and fits it together with earlier sessions of its core.
     ///
     /// # Errors
-    /// If no line fits; the session is then left out.
+    /// If no line fits; the session is then not added.
     #[expect(clippy::indexing_slicing, reason = "the session has just been added")]
     pub fn add_session(&mut self, session: OneWaySession) -> Result<&Regression, ClockError> {
         let earlier = self.sessions.iter().map(|(session, _)| session);
@@ -56,7 +55,7 @@ impl SyncRecord {
         Ok(&self.sessions[index].1)
     }
 
-    /// Adds a row for every chip that is tied to another.
+    /// Adds a row for every chip that is related to another chip.
     pub fn add_tree(&mut self, tree: &ChipTree) {
         let others = tree.chips().filter(|(chip_id, _)| *chip_id != tree.root());
         self.chips.extend(others.map(|(id, line)| (id, line.line().slope(), line.shift())));
@@ -65,7 +64,7 @@ impl SyncRecord {
     /// Writes the file's text.
     ///
     /// # Errors
-    /// The writer's.
+    /// If `out` returns an error.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let mut csv = SyncCsv::new(out);
         csv.write_header()?;
@@ -78,7 +77,7 @@ impl SyncRecord {
         Ok(())
     }
 
-    /// Writes the file, which has its name only once it is whole.
+    /// Writes the file, which appears under its name only when complete.
     ///
     /// # Errors
     /// If the folder of `path` does not exist or cannot be written to.

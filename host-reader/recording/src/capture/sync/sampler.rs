@@ -1,4 +1,4 @@
-//! The schedule: which clock of a mesh is read when.
+//! Schedule of the readings of a mesh's clocks.
 
 use super::{
     LinkBurst, MeshClock, MeshSamples, SyncOptions, SyncProblem,
@@ -11,9 +11,9 @@ use reader::{
 use std::collections::{BTreeMap, BTreeSet};
 use wire::CoreKind;
 
-/// Ties the clocks of a mesh to the host's in one sitting, about a second by default.
+/// Relates the clocks of a mesh to the host's clock in one session, of about a second by default.
 ///
-/// For kernels that run longer, sample while they do: [`ClockSampler`].
+/// To sample while long kernels run, use [`ClockSampler`].
 ///
 /// ```
 /// use recording::capture::sync::{synchronise, SyncOptions};
@@ -29,7 +29,7 @@ pub fn synchronise<M: Mesh + ?Sized>(mesh: &mut M, options: &SyncOptions) -> Mes
     sampler.clock()
 }
 
-/// Samples the clocks of a mesh, before, while and after kernels run.
+/// Samples the clocks of a mesh before, during and after the run of kernels.
 ///
 /// ```no_run
 /// # fn run(mesh: &mut impl reader::mesh::Mesh, is_running: impl Fn() -> bool) {
@@ -46,8 +46,8 @@ pub fn synchronise<M: Mesh + ?Sized>(mesh: &mut M, options: &SyncOptions) -> Mes
 /// ```
 ///
 /// # Cost
-/// A ping is one read of a chip, about 0.8 us over PCIe: a mesh of 8 chips with 64 tiles
-/// takes about 7 ms at open and at close, and 0.2 ms for each refresh.
+/// A ping is one read of a chip, about 0.8 us over PCIe. A mesh of 8 chips with 64 tiles takes
+/// about 7 ms at open and at close, and 0.2 ms for each refresh.
 #[derive(Clone, Debug, Default)]
 pub struct ClockSampler {
     options: SyncOptions,
@@ -57,14 +57,14 @@ pub struct ClockSampler {
     unplaced: BTreeSet<(u32, Noc0Coord)>,
 }
 
-/// Failed readings of a core's clock: their number and the first error.
+/// Failed readings of a core's clock: count and first error.
 #[derive(Clone, Debug)]
 struct Failure {
     count: u64,
     first: AccessError,
 }
 
-/// A tile to be pinged.
+/// A tile to ping.
 #[derive(Clone, Copy)]
 struct Target {
     device: usize,
@@ -73,7 +73,7 @@ struct Target {
 }
 
 impl ClockSampler {
-    /// A sampler that has measured nothing yet.
+    /// Makes a sampler without measurements.
     #[must_use]
     pub fn new(options: SyncOptions) -> Self {
         Self { options, ..Self::default() }
@@ -100,7 +100,7 @@ impl ClockSampler {
         }
     }
 
-    /// Measures every reference evenly, waiting between the pings.
+    /// Measures every reference at even intervals, waiting between the pings.
     pub fn follow<M: Mesh + ?Sized>(&mut self, mesh: &mut M) {
         let references = self.references(mesh);
         for _ in 0..self.options.spread_pings {
@@ -113,7 +113,7 @@ impl ClockSampler {
         }
     }
 
-    /// Measures every tile but the references.
+    /// Measures every tile except the references.
     pub fn sample_tiles<M: Mesh + ?Sized>(&mut self, mesh: &mut M) {
         for device in 0..mesh.device_count() {
             for target in self.targets(mesh, device).into_iter().skip(1) {
@@ -129,7 +129,7 @@ impl ClockSampler {
         }
     }
 
-    /// Adds pings that somebody else has taken.
+    /// Adds pings that were made elsewhere.
     pub fn add_burst(&mut self, burst: PingBurst) {
         self.samples.add_burst(burst);
     }
@@ -140,7 +140,7 @@ impl ClockSampler {
         &self.samples
     }
 
-    /// The clock of the mesh by what was measured so far.
+    /// Fits the clock of the mesh to the measurements so far.
     #[must_use]
     pub fn clock(&self) -> MeshClock {
         let mut clock = self.samples.fit(&self.options.fit);
@@ -161,13 +161,13 @@ impl ClockSampler {
         coreless.chain(unplaced).chain(failed).collect()
     }
 
-    /// The reference of every chip.
+    /// Returns the reference tile of every chip.
     fn references<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Vec<Target> {
         let devices = 0..mesh.device_count();
         devices.filter_map(|device| self.targets(mesh, device).first().copied()).collect()
     }
 
-    /// The chosen cores of a chip, workers first: other tiles may be clocked otherwise.
+    /// Returns the chosen cores of a chip, workers first: other tiles may have other clocks.
     fn targets<M: Mesh + ?Sized>(&mut self, mesh: &mut M, device: usize) -> Vec<Target> {
         let Some(chip) = mesh.device(device) else { return Vec::new() };
         let description = chip.description();
@@ -199,7 +199,7 @@ impl ClockSampler {
         }
     }
 
-    /// Pings a tile once; `false` if it did not answer.
+    /// Pings a tile once; returns `false` if it does not answer.
     fn sample<M: Mesh + ?Sized>(&mut self, mesh: &mut M, target: Target) -> bool {
         let Target { device, core, tile } = target;
         let Some(chip) = mesh.device(device) else { return false };

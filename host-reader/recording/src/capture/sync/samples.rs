@@ -1,4 +1,4 @@
-//! Everything that was measured of a mesh's clocks, unreduced.
+//! All measurements of a mesh's clocks, without reduction.
 
 use reader::clock::{EthernetPing, PingBurst, Tile, TwoWayPing};
 use std::collections::BTreeMap;
@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 /// Messages over one link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkBurst {
-    /// The tile that sent.
+    /// Tile that sent the messages.
     pub sender: Tile,
-    /// The tile that echoed.
+    /// Tile that echoed the messages.
     pub receiver: Tile,
-    /// The messages in the order in which they were sent.
+    /// Messages in the order in which they were sent.
     pub pings: Vec<EthernetPing>,
 }
 
-/// Pings of tiles and messages over links, from any number of sittings.
+/// Pings of tiles and messages over links, from any number of sessions.
 ///
 /// ```
 /// use recording::capture::sync::MeshSamples;
@@ -33,7 +33,7 @@ pub struct MeshSamples {
 }
 
 impl MeshSamples {
-    /// Adds pings of a tile to those it already has.
+    /// Adds pings of a tile to its earlier pings.
     pub fn add_burst(&mut self, burst: PingBurst) {
         self.tiles.entry(burst.tile).or_default().extend(burst.pings);
     }
@@ -43,17 +43,17 @@ impl MeshSamples {
         self.tiles.entry(tile).or_default().push(ping);
     }
 
-    /// Adds messages over a link to those it already has.
+    /// Adds messages over a link to its earlier messages.
     pub fn add_link_burst(&mut self, burst: LinkBurst) {
         self.links.entry((burst.sender, burst.receiver)).or_default().extend(burst.pings);
     }
 
-    /// All pings of each tile, as a capture stores them.
+    /// Returns all pings of each tile, as a capture stores them.
     pub fn bursts(&self) -> impl Iterator<Item = PingBurst> {
         self.tiles.iter().map(|(&tile, pings)| PingBurst { tile, pings: pings.clone() })
     }
 
-    /// All messages over each link, as a capture stores them.
+    /// Returns all messages over each link, as a capture stores them.
     pub fn link_bursts(&self) -> impl Iterator<Item = LinkBurst> {
         self.links.iter().map(|(&(sender, receiver), pings)| LinkBurst {
             sender,
@@ -62,7 +62,7 @@ impl MeshSamples {
         })
     }
 
-    /// Returns the samples without the beginning that an earlier state of them had.
+    /// Returns the samples that were added after the earlier state.
     ///
     /// ```
     /// use recording::capture::sync::MeshSamples;
@@ -85,20 +85,20 @@ impl MeshSamples {
         }
     }
 
-    /// Pings of all tiles together.
+    /// Returns the total number of pings of all tiles.
     #[must_use]
     pub fn ping_count(&self) -> usize {
         self.tiles.values().map(Vec::len).sum()
     }
 
-    /// The tile that a chip's frequency is taken from: the one with the most pings.
+    /// Returns the tile from which a chip's frequency is measured: the tile with the most pings.
     #[must_use]
     pub fn reference(&self, chip_id: u32) -> Option<Tile> {
         let tiles = self.tiles_of(chip_id).rev();
         tiles.max_by_key(|(_, pings)| pings.len()).map(|(tile, _)| tile)
     }
 
-    /// The chips that have pings, ascending.
+    /// Returns the chips that have pings, ascending.
     pub(super) fn chips(&self) -> Vec<u32> {
         let mut chips: Vec<u32> = self.tiles.keys().map(|tile| tile.chip).collect();
         chips.dedup();
@@ -113,13 +113,13 @@ impl MeshSamples {
         self.tiles.range(range).map(|(&tile, pings)| (tile, &pings[..]))
     }
 
-    /// A tile's last reading.
+    /// Returns a tile's last reading.
     pub(super) fn last_reading(&self, tile: Tile) -> Option<u64> {
         Some(self.tiles.get(&tile)?.last()?.device_cycles)
     }
 }
 
-/// Returns what each list holds behind the list of the same key in `earlier`, if anything.
+/// Returns the items of each list that the list of the same key in `earlier` does not have.
 fn behind<K: Copy + Ord, T: Clone>(
     lists: &BTreeMap<K, Vec<T>>,
     earlier: &BTreeMap<K, Vec<T>>,

@@ -9,14 +9,14 @@ use reader::{
 };
 use wire::{CoreKind, PacketKind, Risc};
 
-/// A chip whose tiles tick at 1 GHz of a made-up host time, from epochs of their own.
+/// A chip with tiles that tick at 1 GHz of a simulated host time, each from its own epoch.
 struct TickingChip {
     image: DeviceImage,
-    /// Nanoseconds since the start; every access takes some.
+    /// Nanoseconds since the start; every access advances the time.
     now_ns: u64,
     /// Cores that do not answer.
     silent: Vec<Noc0Coord>,
-    /// Host times that are answered with 2^32 cycles too many.
+    /// Host times at which a reading is 2^32 cycles too high.
     torn_at: Vec<u64>,
 }
 
@@ -33,7 +33,7 @@ fn core(x: u16) -> CoreDescription {
     }
 }
 
-/// Counter of a tile at host time 0.
+/// Returns the counter of a tile at host time 0.
 fn epoch(chip_id: u32, x: u16) -> u64 {
     (u64::from(chip_id) << 40) + (u64::from(x) << 44) + 1_000_000
 }
@@ -93,7 +93,7 @@ impl Device for TickingChip {
     }
 }
 
-/// Chips that share a host time.
+/// Chips with a common host time.
 struct TickingMesh {
     chips: Vec<TickingChip>,
     links: Vec<ChipLink>,
@@ -144,7 +144,7 @@ fn quick() -> SyncOptions {
     SyncOptions { spread_pings: 100, spacing_ns: 1_000_000, ..SyncOptions::default() }
 }
 
-/// A lane with one marker at a time of the made-up host.
+/// A lane with one marker at the given simulated host time.
 fn lane_at(chip_id: u32, x: u16, ns: u64, bits: u32) -> Lane {
     let id = LaneId { chip_id, core: Noc0Coord { x, y: 1 }, risc: Risc::Ncrisc };
     let mut lane = Lane::new(id);
@@ -236,7 +236,7 @@ fn a_chip_without_cores_or_answers_is_a_problem_and_no_clock() {
 #[test]
 fn torn_readings_are_left_out_and_counted() {
     let mut chip = TickingChip::new(0, &[1, 2]);
-    // The first is one of the reference's, the second one of the other tile's.
+    // The first is a reading of the reference, the second of the other tile.
     chip.torn_at.extend([50_000_400, 32 * 814 + 3 * 814 + 400]);
     let clock = synchronise(&mut TickingMesh::new(vec![chip]), &quick());
     let rejected = |problem: &SyncProblem| matches!(problem, SyncProblem::Rejected { .. });

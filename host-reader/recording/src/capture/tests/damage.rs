@@ -1,4 +1,4 @@
-//! Damage stays where it is, and is named.
+//! Damage is reported and affects no other section.
 
 use super::*;
 use crate::capture::frame::{FRAME_HEADER_BYTES, FrameHead, begin_frame, finish_frame};
@@ -114,7 +114,7 @@ fn a_copy_of_a_section_is_not_used_and_named() {
             bytes.splice(place.end..place.end, draft.bytes[copied.clone()].iter().copied());
             let capture = Capture::from_bytes(bytes).unwrap();
             assert_eq!(payloads(&capture), payloads(&whole), "{copied:?} at {}", place.end);
-            // Before the original, the copy is used in its stead, in a place that is wrong.
+            // A copy before the original is used in its place, and reported as moved.
             let repeated = capture.problems().iter().filter(|problem| {
                 problem.kind == ProblemKind::RepeatedSection
                     && problem.size_bytes == copied.len() as u64
@@ -162,8 +162,8 @@ fn another_capture_behind_is_not_used_and_named() {
 
 #[test]
 fn sections_within_the_claimed_extent_of_a_torn_one_are_used() {
-    // The torn section's extent ends exactly where a later section begins, so that its
-    // neighbour would be jumped over by a reader that trusts lengths.
+    // The torn section's claimed extent ends exactly at the beginning of a later section. A reader
+    // that trusts lengths would skip the section in between.
     let mut draft = Draft::new();
     let words = vec![7; 100];
     draft.push(&lane_words(0, &words));

@@ -1,4 +1,4 @@
-//! The clock of the host goes into captures of recordings that were made with it.
+//! The host's clock is captured in recordings that were made with it.
 
 use super::{sample::device, *};
 use host_events::monotonic_ns;
@@ -7,7 +7,7 @@ use reader::{
     read::ReadOptions,
 };
 
-/// A chip in memory whose host has this clock.
+/// A chip in memory with the given host clock.
 struct ClockedChip {
     image: DeviceImage,
     clock: fn() -> u64,
@@ -49,7 +49,7 @@ impl Mesh for ClockedChip {
     }
 }
 
-/// Clocks in the capture of a recording with two reads.
+/// Returns the clocks in the capture of a recording with two reads.
 fn captured_clocks(clock: fn() -> u64) -> Vec<HostClock> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("clocked.kprof");
@@ -70,8 +70,8 @@ fn a_recording_on_the_machines_clock_names_the_machine_at_both_ends() {
     let begun = monotonic_ns();
     let clocks = captured_clocks(monotonic_ns);
     let ended = monotonic_ns();
-    // The reads are less than a second apart, so that one clock serves both; were they not, each
-    // has one.
+    // Normally the reads are less than a second apart and share one clock; otherwise each read has
+    // its own clock.
     assert!((2..=3).contains(&clocks.len()), "{clocks:?}");
     let now = HostClock::now();
     let mut last = begun;

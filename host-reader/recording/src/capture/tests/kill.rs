@@ -1,8 +1,8 @@
 //! A writer killed at any point leaves every completed section readable.
 //!
-//! The test runs its own binary as the writer. The writer says after each append that it
-//! has returned; the killer waits for a random number of such words, goes on for a random
-//! moment, kills, and then counts the words that had still been said.
+//! The test runs its own binary as the writer. The writer prints a byte after each append that
+//! returned. The killer waits for a random number of these bytes and a further random time, kills
+//! the writer, and counts the bytes that were still in the pipe.
 
 use super::*;
 use std::{
@@ -35,7 +35,7 @@ fn a_writer_killed_at_random_points_loses_no_completed_section() {
     println!("{torn_count} of {KILLS} kills tore a section");
 }
 
-/// Lets a writer append, kills it, and compares. Gives how many sections are newly torn.
+/// Starts a writer, kills it, and compares; returns the number of newly torn sections.
 fn kill_one_writer(path: &Path, random: u64) -> usize {
     let before = Capture::open(path).unwrap();
     let mut writer = start_writer(path);
@@ -56,7 +56,7 @@ fn kill_one_writer(path: &Path, random: u64) -> usize {
 
     let after = Capture::open(path).unwrap();
     let completed = after.sections().count() - before.sections().count();
-    // The writer may have been killed between an append and its word.
+    // The writer may have been killed between an append and its byte.
     assert!((said..=said + 1).contains(&completed), "{said} said, {completed} found");
     assert_eq!(payloads(&after)[..before.sections().count()], payloads(&before));
     let torn = after.problems().len() - before.problems().len();
@@ -81,7 +81,7 @@ fn count_said(says: &mut impl Read) -> usize {
     buffer[..length].iter().filter(|&&byte| byte == SAID).count()
 }
 
-/// The writer; run by the test above only.
+/// The writer, run only by the test above.
 #[test]
 #[ignore = "appends until it is killed"]
 fn writes_until_killed() {

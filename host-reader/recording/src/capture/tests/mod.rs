@@ -26,7 +26,7 @@ use reader::{
 use std::ops::Range;
 use wire::Risc;
 
-/// A capture in memory that knows where its sections lie.
+/// A capture in memory, with the positions of its sections.
 struct Draft {
     bytes: Vec<u8>,
     sections: Vec<Range<usize>>,
@@ -74,7 +74,7 @@ fn lane_words(read_number: u32, words: &[u32]) -> MemoryWords<'_> {
     }
 }
 
-/// A few small sections.
+/// A capture with a few small sections.
 fn small_draft() -> Draft {
     let end = ReadEnd { words_read: 7, host_time_ns: 99, ..ReadEnd::default() };
     let control = MemoryWords {
@@ -92,7 +92,7 @@ fn small_draft() -> Draft {
         .with(&lane_words(1, &[]))
 }
 
-/// The payloads of a capture, for comparison.
+/// Returns the payloads of a capture, for comparison.
 fn payloads(capture: &Capture) -> Vec<(u32, SectionKind, &[u8])> {
     capture.sections().map(|section| (section.number, section.kind, section.payload)).collect()
 }

@@ -28,7 +28,7 @@ fn core_place(flat_id: u32) -> Noc0Coord {
     Noc0Coord { x: 1 + u16::try_from(flat_id).unwrap(), y: 2 }
 }
 
-/// Two chips that have been prepared for profiling, with the smallest lanes there are.
+/// Two chips prepared for profiling, with lanes of the minimum size.
 fn mesh() -> MeshImage {
     let core = |flat_id: u32| CoreDescription {
         noc0: core_place(flat_id),
@@ -58,7 +58,7 @@ fn mesh() -> MeshImage {
     mesh
 }
 
-/// Lets a RISC of the runtime of this project, or of another, push words.
+/// Simulates a push of words by a RISC with this project's runtime, or with TT-Metal's.
 fn push(device: &mut DeviceImage, place: (u32, u64), begin: u64, words: &[u32], is_ours: bool) {
     let (flat_id, risc) = place;
     let lane = (u64::from(flat_id % 2) * 5 + risc) * LANE_BYTES;
@@ -92,12 +92,12 @@ fn run(flat_id: u32, risc: u32, program: u32, start: u32) -> Vec<u32> {
     ]
 }
 
-/// Simulates the work of the chips before read `number`: three cores push, in both manners.
+/// Simulates the work of the chips before read `number`: three cores push with either runtime.
 fn work(mesh: &mut MeshImage, number: u32) {
     let start = 0x1000 + number * 0x1_0000;
     for (flat_id, risc) in [(0, 0), (0, 1), (1, 4), (2, 3)] {
         let is_ours = flat_id != 1;
-        // Upstream's lanes are reset by each read, ours go on.
+        // Each read resets TT-Metal's lanes; lanes of this project continue.
         let begin = if is_ours { u64::from(number) * 16 } else { 0 };
         let words = run(flat_id, risc, number + 1, start);
         push(&mut mesh.devices[0], (flat_id, risc.into()), begin, &words, is_ours);
@@ -177,7 +177,7 @@ fn a_capture_that_lost_sections_gives_what_is_left_and_says_what_is_not() {
         let damaged = Capture::from_bytes(bytes).unwrap();
         assert_eq!(damaged.problems().len(), 1);
         let Ok(left) = damaged.readout(&Overrides::default()) else {
-            // Only a chip's description is worth that much.
+            // Only without a chip's description can nothing be decoded.
             assert_eq!(section.kind, SectionKind::DEVICE);
             continue;
         };
@@ -203,7 +203,7 @@ fn a_read_that_was_cut_off_anywhere_counts_nothing_twice() {
     let ends: Vec<_> = Capture::open(&path).unwrap().sections().map(|s| s.offset).collect();
     for cut in ends {
         let cut = usize::try_from(cut).unwrap();
-        // The chips were told nothing of what was read, and are read again.
+        // The chips were not told of the read, so they are read again.
         fs::write(&path, &whole_file[..cut + 20]).unwrap();
         let writer = CaptureWriter::append_to(&path).unwrap().with_sync(SyncPolicy::Never);
         let mut again = CapturingReader::new(options(), writer);
@@ -223,7 +223,7 @@ fn of_a_core_that_was_told_before_the_cut_the_cut_off_read_is_used() {
     let whole_file = fs::read(&path).unwrap();
     let end = Capture::open(&path).unwrap().sections().next_back().unwrap().offset;
     fs::write(&path, &whole_file[..usize::try_from(end).unwrap()]).unwrap();
-    // The first chip was told, the second was not.
+    // The first chip was told of the read, the second was not.
     told.devices[1] = before.devices[1].clone();
     let writer = CaptureWriter::append_to(&path).unwrap().with_sync(SyncPolicy::Never);
     CapturingReader::new(options(), writer).read(&mut told).capture.unwrap();
@@ -278,7 +278,7 @@ fn other_options_can_be_tried_on_a_capture() {
     assert_eq!((lane.id.core, lane.runs[0].program.0), (core_place(0), 1));
 }
 
-/// A mesh that refuses some accesses.
+/// A mesh with some failing accesses.
 struct Refusing {
     mesh: MeshImage,
     chip: RefusingChip,
@@ -351,7 +351,7 @@ fn any_push() -> impl Strategy<Value = (usize, (u32, u64), bool, Vec<u32>)> {
     (0_usize..2, (0_u32..3, 0_u64..5), any::<bool>(), words)
 }
 
-/// The same sections with other payloads, under checksums that are right.
+/// Returns the same sections with changed payloads and valid checksums.
 fn with_lies(
     capture: &Capture,
     lies: &[(prop::sample::Index, prop::sample::Index, u8)],
@@ -363,7 +363,7 @@ fn with_lies(
         begin_frame(&mut frame);
         frame.extend_from_slice(section.payload);
         for (_, place, byte) in lies.iter().filter(|lie| lie.0.index(count) == index) {
-            // Heads are short; most lies shall hit one.
+            // Heads are short; most changes should hit a head.
             let length = section.payload.len().min(64);
             frame[FRAME_HEADER_BYTES + place.index(length)] = *byte;
         }

@@ -1,12 +1,12 @@
-//! A capture of each version that was ever written stays readable.
+//! Sample captures of every format version stay readable.
 //!
-//! Write the sample of this version anew, after its format has gained something, with
+//! After an addition to the format, write the sample of the current version again with
 //!
 //! ```text
 //! cargo test -p kprof-recording writes_the_sample_capture -- --ignored
 //! ```
 //!
-//! and keep the samples of older versions as they are. Sections may only be added at the end.
+//! and keep the samples of older versions unchanged. New sections must be added at the end.
 
 use super::*;
 use host_events::{
@@ -23,18 +23,17 @@ use wire::{CoreKind, RunHostId};
 const IDENTITY: CaptureIdentity =
     CaptureIdentity { id: 0x6B70_726F_6600_0001, created_unix_ns: 1_767_225_600_000_000_000 };
 
-/// Size and checksum of the sample as the first readers of version 1.0 knew it, without the kinds
-/// that came later.
+/// Size and checksum of the version 1.0 sample as first written, without kinds added later.
 const FIRST_SECTIONS_BYTES: usize = 1560;
 const FIRST_SECTIONS_CRC: u32 = 0x434F_8F54;
 
-/// The first version, which had no end marks.
+/// The first version, without end marks.
 const FIRST: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
-/// Version that had end marks, and no colours yet.
+/// Version with end marks, but without colours.
 const SECOND: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
-/// Version that had colours, and no clocks of hosts yet.
+/// Version with colours, but without clocks of hosts.
 const THIRD: FormatVersion = FormatVersion { major: 1, minor: 2 };
 
 fn sample_path(version: FormatVersion) -> PathBuf {
@@ -108,8 +107,8 @@ fn ledger() -> LossLedger {
     ledger
 }
 
-/// Returns a ledger of a later reader of this version, with a cause that the first readers did not
-/// know.
+/// Returns a ledger from a later reader of this version, with a cause added after the first
+/// readers.
 fn late_ledger() -> LossLedger {
     let mut ledger = LossLedger::default();
     let key = LossKey { lane: lane_id(Risc::Brisc), cause: LossCause::ValidateOff, program: None };
@@ -166,7 +165,7 @@ fn host_recording(version: FormatVersion) -> HostRecording {
     }
 }
 
-/// A run of BRISC whose firmware and kernel zones opened and closed.
+/// A run of BRISC with a complete firmware zone and a complete kernel zone.
 const RUN: [u32; 12] = [
     0,
     0,
@@ -390,7 +389,7 @@ fn the_bytes_of_the_sample_lie_where_the_documents_say() {
     assert_eq!(bytes[..16], *b"\x8AKPROF\r\n\x01\0\x03\0\x40\0\0\0");
     let section = &bytes[FILE_HEADER_BYTES..];
     assert_eq!(section[..16], *b"\xABSECTION\x01\0\0\x01\0\0\0\0");
-    // Device: 48 bytes of head, 16 of name and padding, 32 of one core.
+    // Device section: 48 bytes of head, 16 bytes of name and padding, 32 bytes for one core.
     assert_eq!(section[16..24], 96_u64.to_le_bytes());
     assert_eq!(section[32..40], *b"\x02\0\0\0\xE8\x03\0\0");
     assert_eq!(section[80..96], *b"wormhole_b0\0\0\0\0\0");

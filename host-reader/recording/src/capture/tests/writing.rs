@@ -1,4 +1,4 @@
-//! Writers append, and only append.
+//! Writers only append.
 
 use super::*;
 use std::fs;
@@ -79,7 +79,7 @@ fn bytes_that_are_mapped_stay_as_they_are_while_captures_grow() {
     let folder = folder();
     let path = folder.path().join("a.kprof");
     let draft = small_draft();
-    // The second one ends in a torn section, which a writer has to get past.
+    // The second capture ends in a torn section, after which a writer must continue.
     for length in [draft.bytes.len(), draft.bytes.len() - 5] {
         fs::write(&path, &draft.bytes[..length]).unwrap();
         let mapped = Capture::open(&path).unwrap();

@@ -15,7 +15,7 @@ use reader::{
 };
 use wire::{PacketKind, Risc, RunHostId, ZoneId};
 
-/// Names as they are in readouts of chips: found by id, some ids without a name.
+/// Names as in readouts of chips: found by id, with some ids unnamed.
 fn zone_table() -> ZoneTable {
     let mut zones = ZoneTable::new();
     for (id, name) in [(1, "BRISC-FW"), (2, "BRISC-KERNEL"), (3, "load"), (4, "größe")] {
@@ -27,7 +27,7 @@ fn zone_table() -> ZoneTable {
     zones
 }
 
-/// Launches on one lane, each from firmware start to end, of few programs.
+/// Launches of a few programs on one lane, each from firmware start to end.
 fn any_lane() -> impl Strategy<Value = Lane> {
     let kind = prop::sample::select(PacketKind::ALL[..5].to_vec());
     let records = prop::collection::vec((kind, 2_u32..7, 1_u64..9, any::<u64>()), 0..8);
@@ -89,7 +89,7 @@ fn written(readout: &Readout) -> Vec<u8> {
     text
 }
 
-/// The devices, without the lines at which a log's runs begin.
+/// Returns the devices without the line numbers at which a log's runs begin.
 fn without_origins(readout: &Readout) -> Vec<DeviceReadout> {
     let mut devices = readout.devices.clone();
     for run in
@@ -100,11 +100,12 @@ fn without_origins(readout: &Readout) -> Vec<DeviceReadout> {
     devices
 }
 
-/// A record with all that a line says of it.
+/// A record with all fields of its line.
 type FullRecord = (LaneId, u64, PacketKind, u32, u64, u32, Option<TraceReplay>, String, String);
 
-/// The records of each line that [`walk_device_log`] can read, by lane and time, and how many
-/// lines it cannot.
+/// Returns the records of each line that [`walk_device_log`] can read, by lane and time.
+///
+/// Also returns the number of lines that it cannot read.
 fn read_line_by_line(log: &[u8]) -> (Vec<FullRecord>, u64) {
     let (mut records, mut fault_count) = (Vec::new(), 0);
     let add = |line: &LogLine<'_>| {
@@ -127,7 +128,7 @@ fn read_line_by_line(log: &[u8]) -> (Vec<FullRecord>, u64) {
     (records, fault_count)
 }
 
-/// The records of a readout, lane by lane.
+/// Returns the records of a readout, lane by lane.
 fn all_records(readout: &Readout) -> Vec<FullRecord> {
     let mut all = Vec::new();
     for lane in readout.lanes() {
@@ -217,14 +218,15 @@ proptest! {
     ) {
         let text = written(&readout);
         let body = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).unwrap().0 + 1;
-        // Twice again, so that lines that were changed are met by a reader that knows them.
+        // The lines are repeated twice, so that changed lines come after lines that the reader has
+        // cached.
         let mut lines = text[body..].repeat(3);
         for mutation in &mutations {
             if !lines.is_empty() {
                 mutation.apply(&mut lines);
             }
         }
-        // The other reader does not look for text that is not UTF-8.
+        // The reader to compare with does not check for text that is not UTF-8.
         let lines = String::from_utf8_lossy(&lines).into_owned();
         let log = [&text[..body], lines.as_bytes()].concat();
         let (expected, fault_count) = read_line_by_line(&log);
@@ -235,7 +237,7 @@ proptest! {
         let mut found = all_records(&read);
         let mut expected = expected;
         if read.anomalies.count(AnomalyKind::RelabelledRecord) > 0 {
-            // Records inside of another program's firmware zone are counted as that program's.
+            // Records inside another program's firmware zone are counted with that program.
             found.iter_mut().chain(&mut expected).for_each(|r| (r.5, r.6) = (0, None));
         }
         prop_assert!(found == expected);
@@ -271,7 +273,7 @@ proptest! {
     }
 }
 
-/// A Blackhole of which one lane was read.
+/// A Blackhole with one lane.
 fn blackhole_of(lane: Lane) -> DeviceReadout {
     let chip = ChipSummary {
         chip_id: 0,

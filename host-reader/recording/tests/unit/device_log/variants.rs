@@ -1,4 +1,4 @@
-//! Every generation of the log, its oddities, and what is said of bad lines.
+//! Every format of the log, its peculiarities, and the messages about bad lines.
 
 use super::{
     LogError,
@@ -23,7 +23,7 @@ fn read(text: &str) -> Readout {
     read_device_log(text.as_bytes(), "test.csv").unwrap()
 }
 
-/// A log of today with these lines.
+/// A log in the current format with the given lines.
 fn current(lines: &[&str]) -> String {
     format!("{CHIP}\n{TITLES}\n{}\n", lines.join("\n"))
 }
@@ -121,8 +121,8 @@ fn columns_that_nobody_knows_are_passed_over() {
     assert_eq!(records(&readout), [(PacketKind::ZoneStart, "A".to_owned(), 50)]);
 }
 
-/// As the streaming profiler of TT-Metal 0.81 writes it: the process in the program's column, the
-/// program in the trace's, and logical coordinates at the end.
+/// The form of the streaming profiler of TT-Metal 0.81: the process in the program's column, the
+/// program in the trace's column, and logical coordinates at the end.
 #[test]
 fn a_streaming_log_has_its_programs_where_others_have_traces() {
     let lines: String = [(1024, "BRISC-FW"), (1024, "A"), (2048, "BRISC-FW"), (2048, "A")]
@@ -150,13 +150,14 @@ fn a_streaming_log_has_its_programs_where_others_have_traces() {
     let names: Vec<_> = records(&readout).into_iter().map(|(_, name, _)| name).collect();
     let zones = ["BRISC-FW", "BRISC-FW", "A", "A"];
     assert_eq!(names, [&zones[..], &zones[..], &["MARK"]].concat());
-    // Column 1 is the first that is left.
+    // Column 1 is the first that is not harvested.
     assert_eq!(readout.devices[0].chip.known_lines, [(0, 1)].into());
-    // A number without a name says nothing.
+    // A number without a name has no meaning.
     assert_eq!(readout.anomalies.count(AnomalyKind::MalformedLine), 1);
 }
 
-/// The third row that is left is row 5; the grid is not stated. Written and read, that is still so.
+/// The third row that is not harvested is row 5; the grid is not stated. A log that is read and
+/// written keeps both facts.
 #[test]
 fn logical_coordinates_and_an_unknown_grid_are_written_as_they_were_read() {
     let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n\
