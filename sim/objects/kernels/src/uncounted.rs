@@ -1,5 +1,5 @@
-//! A kernel that uses the NoC behind the back of the counters that barriers look at, as tt-metal's
-//! fabric does.
+//! A kernel whose NoC writes are missing from the counters that barriers read, as in tt-metal's
+//! fabric.
 
 use crate::{
     body::Environment,
@@ -8,9 +8,10 @@ use crate::{
 };
 use kernel_profiler::{device_zone_scoped, quick_push};
 
-/// Sends as many writes as argument 0 says, posted if argument 1 is not 0, from the first 16 bytes
-/// of its data to those behind, and counts none of them. Records a zone before them, one after
-/// them, and pushes in between.
+/// Sends uncounted writes from the first 16 bytes of its data to the following bytes.
+///
+/// Argument 0 gives their number; they are posted if argument 1 is not 0. Records a zone before
+/// them and one after them, and pushes in between.
 pub(crate) fn uncounted_writes(launch: &mut Launch) {
     {
         device_zone_scoped!("BEFORE-WRITES");
