@@ -1,8 +1,8 @@
 //! A simulated mesh of Tenstorrent chips, to run and to read profiled kernels on.
 //!
-//! Deterministic: one seed gives the same words in the same places at the same times, on
-//! any machine. Facts that the chips share with real ones carry their source; what has
-//! none is named as a model.
+//! The simulation is deterministic: one seed gives the same words at the same addresses and times,
+//! on any machine. Facts about real chips carry their source; facts without a source are marked as
+//! a model.
 //!
 //! # Map
 //!
@@ -53,8 +53,8 @@
 //!
 //! # What is simplified
 //!
-//! - A launch is carried out as a whole once it begins. The host sees each of its stores
-//!   only in its time, but what the host writes meanwhile reaches the next launch first.
+//! - A launch is carried out as a whole once it begins. The host sees each of its stores at the
+//!   store's time, but a write of the host in the meantime affects only the next launch.
 //! - The NoC has distances, order and jitter, but no contention.
 
 #![forbid(unsafe_code)]
