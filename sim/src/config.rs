@@ -420,7 +420,7 @@ impl MeshConfig {
             (self.modes.sums_enabled, "sum zones"),
         ];
         let mut chosen = chosen.into_iter().filter(|(is_chosen, _)| *is_chosen);
-        // Sum zones cannot be combined with a mode, but with any firmware.
+        // Sum zones cannot be combined with any other mode; they work with any firmware.
         match (chosen.next(), chosen.next()) {
             (Some((_, first)), Some((_, second))) => Err(ConfigError::Modes { first, second }),
             _ => Ok(()),
