@@ -151,7 +151,7 @@ pub trait Bus {
 pub struct ControlStatus {
     /// Number of the register.
     pub number: u32,
-    /// How it changes.
+    /// Type of the change.
     pub change: ControlStatusChange,
     /// Operand of the change.
     pub operand: u32,
@@ -160,13 +160,13 @@ pub struct ControlStatus {
 /// How an access changes a control and status register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ControlStatusChange {
-    /// Not at all.
+    /// No change.
     Nothing,
-    /// The operand takes its place.
+    /// Replaces the value by the operand.
     Write,
-    /// Bits of the operand are set.
+    /// Sets the bits of the operand.
     Set,
-    /// Bits of the operand are cleared.
+    /// Clears the bits of the operand.
     Clear,
 }
 
@@ -186,17 +186,17 @@ impl ControlStatus {
 /// Continuation of a hart after a store that a device accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Goes on.
+    /// Continues.
     Continue,
-    /// Hands control back to the caller of the run after this instruction, for example because
-    /// the store put a hart into reset.
+    /// Returns control to the caller of the run after this instruction, for example because the
+    /// store put a hart into reset.
     Yield,
 }
 
-/// Why a device did not perform an access.
+/// Reason why a device did not perform an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// Not yet: a FIFO is empty or full. The hart stalls on this instruction.
+    /// Not ready: a FIFO is empty or full. The hart stalls on this instruction.
     Busy,
     /// No register answers at this address.
     Unmapped,
@@ -216,14 +216,14 @@ pub enum Width {
 }
 
 impl Width {
-    /// The width in bytes.
+    /// Returns the width in bytes.
     #[inline(always)]
     pub const fn byte_count(self) -> u32 {
         1 << self as u32
     }
 }
 
-/// Kind of memory region, as far as its latency differs.
+/// Type of memory region; each has its own load latency.
 ///
 /// # Compatibility
 /// Rows of the load latency table of tt-isa-documentation `TensixTile/BabyRISCV/README.md`
@@ -249,9 +249,10 @@ pub enum Region {
 impl Region {
     pub(super) const COUNT: usize = 7;
 
-    /// The region of an address in a Tensix tile outside L1 and the private RAM.
+    /// Returns the region of an address in a Tensix tile outside L1 and the private RAM.
     ///
-    /// The tile model decides if the RISC at hand may use the region and if a register is there.
+    /// The tile model decides whether the current RISC may use the region, and whether a register
+    /// exists.
     ///
     /// # Compatibility
     /// Memory map of tt-isa-documentation `{WormholeB0,BlackholeA0}/TensixTile/BabyRISCV/README.md`.
