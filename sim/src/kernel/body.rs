@@ -28,9 +28,7 @@ pub trait Environment {
     fn noc(&self) -> Option<u8>;
 
     /// Returns the coordinates of a tile on that NoC, the column in the low six bits and the row
-    /// above.
-    ///
-    /// Target 0 is the RISC's own tile. The other targets are the tiles of the DRAM banks,
+    /// above. Target 0 is the RISC's own tile, the others are the tiles of the DRAM banks,
     /// cyclically.
     fn tile(&self, target: u32) -> u32;
 
@@ -111,9 +109,8 @@ pub fn instructions<E: Environment>(environment: &mut E) {
     issue_all(environment);
 }
 
-/// Runs [`instructions`] and counts them with hardware counters.
-///
-/// The kernel itself starts, stops and reads the groups of argument 3, if they are recorded.
+/// Runs [`instructions`], counted by hardware counters that the kernel itself starts, stops and
+/// reads: the groups of argument 3, if they are recorded.
 pub fn counted_instructions<E: Environment>(environment: &mut E) {
     let groups = environment.arg(3);
     start_perf_counters!(groups);

@@ -8,10 +8,9 @@ use crate::{
 };
 use kernel_profiler::{device_zone_scoped, quick_push};
 
-/// Sends uncounted writes from the first 16 bytes of its data to the following bytes.
+/// Sends argument 0 uncounted writes of its data's first 16 bytes, posted if argument 1 is not 0.
 ///
-/// Argument 0 gives their number; they are posted if argument 1 is not 0. Records a zone before
-/// them and one after them, and pushes in between.
+/// Records a zone before the writes to the following bytes and one after; pushes in between.
 pub(crate) fn uncounted_writes(launch: &mut Launch) {
     {
         device_zone_scoped!("BEFORE-WRITES");

@@ -1,7 +1,8 @@
 //! Every probe of the profiler in its own function, for inspection and for counting.
 //!
 //! Kernels spend their time in loops, so each probe is in a loop; `nothing` is the loop without a
-//! probe. Call sites come in ones and eights; the difference is the cost of seven more.
+//! probe. Call sites come in ones and eights: the difference between the two functions is the cost
+//! of seven more calls.
 
 #![no_std]
 

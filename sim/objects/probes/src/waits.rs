@@ -1,5 +1,4 @@
-//! A wait with the profiler's macros, and the plain loop: without records of waits both must be the
-//! same code.
+//! A wait with the profiler's macros, and its plain loop: the same code if waits are not recorded.
 
 #![allow(unsafe_code, reason = "exported functions, a word that others change")]
 
