@@ -7,7 +7,7 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `KPROF_CHIP_ARCH` | `wormhole_b0` or `blackhole`, in place of what the descriptor says |
+//! | `KPROF_CHIP_ARCH` | `wormhole_b0` or `blackhole`, in place of the architecture in the descriptor |
 //! | `KPROF_CHIP_STATES` | prints where each RISC is at the end, and what it waits for |
 //! | `KPROF_CHIP_STORES` | file for the stores of all RISCs into a range of L1, as CSV, at the end |
 //! | `KPROF_CHIP_STORE_RANGE` | that range, as `FIRST-END` in hexadecimal digits |

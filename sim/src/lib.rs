@@ -17,8 +17,8 @@
 //! | What was pushed, record by record? | [`pushed`] |
 //! | How do I break something? | [`fault`] |
 //! | Who sends launches to the cores? | [`dispatch`] |
-//! | Where do cores and banks lie? | [`arch`], a crate of its own |
-//! | How do cycles, tiles' clocks and host time hang together? | [`clock`], [`host`] |
+//! | Where are cores and banks? | [`arch`], a crate of its own |
+//! | How are cycles, tiles' clocks and host time related? | [`clock`], [`host`] |
 //! | What does a tile hold, and what does the host see of it? | [`tile`], [`dram`], [`noc`] |
 //! | Which kernels are there, and what do they record? | [`kernel`] |
 //! | Which object code is there, and how does a core run it? | [`machine`] |

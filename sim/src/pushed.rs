@@ -132,7 +132,7 @@ impl PushedRuns {
     }
 }
 
-/// Returns when a kernel of each launch began on each core.
+/// Returns the start time of a kernel of each launch, by chip, core and launch.
 fn kernel_times(truth: &Truth) -> BTreeMap<(u32, crate::arch::TileCoord, u64), u64> {
     let mut times = BTreeMap::new();
     for (key, launches) in &truth.launches {

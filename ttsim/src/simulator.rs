@@ -74,7 +74,7 @@ pub enum TtsimError {
     Stuck {
         /// The core.
         core: String,
-        /// The missing step.
+        /// Step that was not completed.
         what: &'static str,
         /// Clocks within the time limit.
         clocks: u64,

@@ -18,7 +18,7 @@ pub(super) struct Watched {
     pub(super) has_registers: bool,
 }
 
-/// What an instruction loads.
+/// Target of an instruction's load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loaded {
     Nothing,

@@ -101,8 +101,8 @@ pub(crate) fn end(cores: &mut [Core], job: &Job<'_>) -> Vec<Outcome> {
 
 /// Runs cores in windows of time, up to the cycle at which the host looks.
 ///
-/// Within a window the cores run in parallel; between windows they receive what they have sent to
-/// each other.
+/// Within a window the cores run in parallel; the requests between them are delivered between
+/// windows.
 ///
 /// As long as nothing is sent, the windows grow. Within a window, the receiver of a request may see
 /// it up to the window's length too late, its sender never. If kernels wait for other cores, all

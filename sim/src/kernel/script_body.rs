@@ -2,7 +2,7 @@
 //!
 //! The simulator creates and checks scripts, and encodes them as words:
 //!
-//! | first word | words behind it | step |
+//! | first word | following words | step |
 //! |---|---|---|
 //! | [`opcode::END`] | | the script is over; zones that are open are closed |
 //! | [`opcode::OPEN`], site << 8 | | opens a zone |

@@ -11,10 +11,10 @@
 //! |---|---|---|
 //! | jump to the firmware | 0x0 | 0x0 |
 //! | [`mailbox`] | 0x10, Blackhole 0x60 | 0x3DD50 or, idle, 0x2000; Blackhole 0x100 |
-//! | control vector, vectors | where the description says | where the description says |
+//! | control vector, vectors | as in the description | as in the description |
 //! | firmware | 0x4000 12 KiB, then 8 KiB each | 0x4000, 12 KiB |
 //! | kernels | 0x10000, 32 KiB each | 0x10000, 32 KiB |
-//! | what kernels bring along | behind the kernels | behind the kernel |
+//! | data of kernels | after the kernels | after the kernel |
 //! | local RAM | 0xFFB00000 | 0xFFB00000 |
 //!
 //! One image per processor holds all kernels; a launch gives the entry address. NCRISC runs from L1

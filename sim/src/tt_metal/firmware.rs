@@ -37,7 +37,7 @@ pub(crate) struct Mailboxes {
     /// L1 address of the mailboxes.
     pub(crate) address: u32,
     pub(crate) size_bytes: u32,
-    /// The profiler's control vector and what follows it.
+    /// Memory of the profiler, which begins with the control vector.
     pub(crate) profiler: ProfilerMemory,
     /// End of the words with which firmware and host exchange their progress.
     pub(crate) signals_end: u32,

@@ -1,4 +1,4 @@
-//! Matrix products, profiled like kernels of a model.
+//! Matrix products, as a kernel author would profile them.
 //!
 //! The kernels do not exchange data. Their times follow from the shape of the product as if they
 //! did, with a different skew on every core. If NoC events are requested, reader and writer move

@@ -113,18 +113,18 @@ impl Default for PipelineShape {
 /// Error of a text that is not a pipeline shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PipelineShapeError {
-    /// Unknown name.
+    /// Unknown parameter name.
     #[error("a pipeline has no `{name}`; choose from {known}")]
     UnknownName {
         /// The name.
         name: String,
-        /// Names of a pipeline.
+        /// Names of all parameters.
         known: String,
     },
     /// Not a number in the valid range.
     #[error("expected {name}=NUMBER with a number up to {most}, found `{found}`")]
     NoNumber {
-        /// The name before it.
+        /// Name of the parameter.
         name: String,
         /// Largest valid number.
         most: u32,

@@ -10,7 +10,7 @@ use super::asm;
 use super::tests::TestTile;
 use super::{Arch, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Timing};
 
-/// Instructions of a program, without its end.
+/// Number of instructions in a program, without its end.
 const LENGTH: usize = 200;
 /// Bytes of L1, the same for both interpreters.
 const MEMORY_BYTE_COUNT: usize = 0x1000;

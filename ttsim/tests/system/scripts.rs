@@ -191,7 +191,7 @@ fn a_host_that_keeps_up_with_launches_loses_nothing_in_the_smallest_lanes() {
     }
 }
 
-/// Starts each launch as soon as the one before is done, and reads in each.
+/// Starts each launch as soon as the previous one is done, and reads during each launch.
 fn read_without_a_pause(mesh: &mut TtsimMesh, core: TileCoord, launches: &[Launch]) -> Readout {
     mesh.set_access_clocks(10);
     let coord = Noc0Coord { x: core.x, y: core.y };

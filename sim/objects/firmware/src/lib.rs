@@ -10,7 +10,7 @@
 //! starts them ------------------------> main zone opens
 //! kernel in its zone                    kernel in its zone
 //! waits until all are done <----------- main zone closes, done
-//! done: the dispatcher goes on
+//! done: the dispatcher continues
 //! main zone closes: push
 //! ```
 //!

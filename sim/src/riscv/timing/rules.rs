@@ -36,7 +36,7 @@ pub(super) const MERGE_CYCLES: u64 = 16;
 /// Maximum address distance of two stores that merge (ISA Blackhole README).
 pub(super) const MERGE_DISTANCE_BYTES: u32 = 4;
 
-/// Cycles for which a mapped register sees a request before half of the load latency is over.
+/// Returns the cycles from a load's issue until a register sees it: half of the load latency.
 ///
 /// The documents give only round trips. The split affects no duration, because it is the same for
 /// every access to a region.
