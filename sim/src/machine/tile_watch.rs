@@ -57,7 +57,7 @@ struct RiscWatch {
     poll: Option<Poll>,
     waits: Vec<Wait>,
     signal_count: u64,
-    /// Number of waits and signals, at least one of them in a window.
+    /// Number of waits and signals that are at least partly in a window.
     windowed_count: u64,
     /// True if the next clock reading is for the record of a signal.
     has_signalled: bool,

@@ -53,7 +53,7 @@ impl Script {
         self
     }
 
-    /// Waits for some passes of a loop.
+    /// Waits for `passes` rounds of a loop.
     pub(super) fn pause(mut self, passes: u32) -> Self {
         self.words.extend(li(A0, passes));
         self.words.extend([addi(A0, A0, -1), addi(A1, A1, 1), bne(A0, 0, -8)]);
