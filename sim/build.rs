@@ -1,13 +1,13 @@
-//! Embeds the code of the simulated RISCs: the object code that is shipped, or what its sources
-//! give if they have changed or `KPROF_OBJECT_CODE=compile` is set.
+//! Embeds the object code of the simulated RISCs: the shipped images, or images compiled from the
+//! sources if these have changed or `KPROF_OBJECT_CODE=compile` is set.
 //!
 //! The crates of `objects/` are compiled for riscv32im into static libraries, per chip
 //! architecture and with or without sum zones; each processor's firmware is linked from
 //! them with the processor's memory map, and the kernels against that firmware's symbols.
 //!
-//! A target that is missing then is asked of rustup, and a warning says so. Without it the
-//! simulator has no object code and runs no kernels, and the warning says what to install;
-//! under `CI=true` that is an error.
+//! If the compiler target is missing, the build asks rustup to install it and prints a warning.
+//! Without the target, the simulator has no object code and runs no kernels, and the warning names
+//! what to install. Under `CI=true` a missing target is an error.
 
 #[path = "build/archive.rs"]
 mod archive;
@@ -24,7 +24,7 @@ use objects::{ARCHITECTURES, Build, Linked, PROCESSORS, Part, Result, Variant, i
 use std::{fmt::Write as _, fs, path::PathBuf, thread};
 use target::Hindrance;
 
-/// Features that firmware and kernels share, and what they are called in the list of images.
+/// Features that firmware and kernels share, with their names in the list of images.
 const MODES: [(&str, &str); 9] = [
     ("waits", "WaitTotals"),
     ("sync-events", "WaitEvents"),
@@ -52,7 +52,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Unpacks the images that are shipped, and builds those in C++ if their compiler is there.
+/// Unpacks the shipped images, and builds the C++ images if their compiler is installed.
 fn shipped_images(build: &Build, archive: &Archive) -> Result<Vec<Linked>> {
     println!("cargo:rustc-cfg=object_code");
     let mut images = archive.unpack(build)?;
@@ -62,7 +62,7 @@ fn shipped_images(build: &Build, archive: &Archive) -> Result<Vec<Linked>> {
     Ok(images)
 }
 
-/// Builds all images from their sources, with what is installed.
+/// Builds all images from their sources, with the installed tools.
 fn compiled_images(build: &Build) -> Result<Vec<Linked>> {
     let mut images = Vec::new();
     match build.hindrance() {
@@ -83,8 +83,8 @@ fn compiled_images(build: &Build) -> Result<Vec<Linked>> {
     Ok(images)
 }
 
-/// Links firmware and kernels in Rust, of every variant. The chips' builds run side by side: they
-/// are the longest step of a first build, which has nothing else left to do towards its end.
+/// Links all variants of firmware and kernels in Rust. The chips' builds run in parallel, since
+/// this is the longest step of a first build and nothing else is left to do towards its end.
 fn rust_images(build: &Build) -> Result<Vec<Linked>> {
     let images: Result<Vec<_>> = thread::scope(|scope| {
         let chips = ARCHITECTURES.map(|arch| scope.spawn(move || images_of_chip(build, arch)));
@@ -109,7 +109,7 @@ fn images_of_chip(build: &Build, arch: &'static str) -> Result<Vec<Linked>> {
     Ok(images)
 }
 
-/// Links kernels for each processor against the firmware of the variant.
+/// Links kernels for each processor against the variant's firmware.
 fn kernels(build: &Build, variant: &Variant, name: &str, input: PathBuf) -> Result<Vec<Linked>> {
     let part = Part { name, script: "kernels", entry: "empty" };
     let input = [input];

@@ -1,22 +1,24 @@
 //! The simulated chip as a library that tt-metal loads in place of a PCI device.
 //!
-//! `TT_METAL_SIMULATOR` names the library; beside it lies `soc_descriptor.yaml` of the package, which
-//! also says which architecture the chip has. The entry points are those of Tenstorrent's libttsim, so
-//! that any host of tt-metal's may drive the chip: PCI configuration, windows of the BARs, and cycles.
+//! `TT_METAL_SIMULATOR` gives the path of the library. `soc_descriptor.yaml` of the package is in
+//! the same folder and also gives the chip's architecture. The entry points are those of
+//! Tenstorrent's libttsim, so that any tt-metal host can drive the chip: PCI configuration, windows
+//! of the BARs, and cycles.
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `KPROF_CHIP_ARCH` | `wormhole_b0` or `blackhole`, in place of what the descriptor says |
+//! | `KPROF_CHIP_ARCH` | `wormhole_b0` or `blackhole`, in place of the architecture in the descriptor |
 //! | `KPROF_CHIP_STATES` | prints where each RISC is at the end, and what it waits for |
 //! | `KPROF_CHIP_STORES` | file for the stores of all RISCs into a range of L1, as CSV, at the end |
 //! | `KPROF_CHIP_STORE_RANGE` | that range, as `FIRST-END` in hexadecimal digits |
 //!
-//! What was asked for is written at `libttsim_exit`, or when the process ends without it. The library
-//! is `libkprof_chip.so`; a host wants a copy or link of it named `libttsim.so`.
+//! These outputs are written at `libttsim_exit`, or when the process ends without calling it. The
+//! library is built as `libkprof_chip.so`; a host needs a copy of it, or a link to it, named
+//! `libttsim.so`.
 //!
 //! # Compatibility
-//! ttsim 1.10, `docs/libttsim_api.md`. An access that a chip would refuse is a line on standard error;
-//! reads then give ones, as PCI does.
+//! ttsim 1.10, `docs/libttsim_api.md`. An access that a chip would refuse prints a line to standard
+//! error. A refused read returns ones, as PCI does.
 
 use sim::{
     arch::Arch,
@@ -41,7 +43,7 @@ pub type WriteHost = unsafe extern "C" fn(address: u64, bytes: *const c_void, le
 static CHIP: Mutex<Option<PciChip>> = Mutex::new(None);
 static HOST: Mutex<Callbacks> = Mutex::new(Callbacks { read: None, write: None });
 
-/// The host's user knows that values of compute kernels are unknown.
+/// True once the user was told that values of compute kernels are unknown.
 static HAS_TOLD_OF_VALUES: AtomicBool = AtomicBool::new(false);
 
 #[derive(Clone, Copy)]
@@ -50,7 +52,7 @@ struct Callbacks {
     write: Option<WriteHost>,
 }
 
-/// The memory behind the host's callbacks.
+/// The host's memory, accessed by its callbacks.
 struct CallbackMemory(Callbacks);
 
 impl HostMemory for CallbackMemory {
@@ -72,16 +74,16 @@ impl HostMemory for CallbackMemory {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic in one call leaves a chip that is as far as it got.
+    // After a panic in a call, the chip keeps the state that it had reached.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Prints a sentence for the person who runs the program.
+/// Prints a message for the user.
 fn tell(sentence: &str) {
     eprintln!("kprof simulator: {sentence}");
 }
 
-/// Takes the chip for a call; `None` before it was begun.
+/// Locks the chip for a call; returns `None` before `libttsim_init`.
 fn with_chip<T>(call: impl FnOnce(&mut PciChip) -> T) -> Option<T> {
     let mut chip = lock(&CHIP);
     let Some(chip) = chip.as_mut() else {
@@ -98,7 +100,7 @@ fn with_chip<T>(call: impl FnOnce(&mut PciChip) -> T) -> Option<T> {
     Some(result)
 }
 
-/// The architecture that the environment or the descriptor names.
+/// Returns the architecture that the environment or the descriptor names.
 fn architecture() -> Result<Arch, String> {
     if let Ok(name) = std::env::var("KPROF_CHIP_ARCH") {
         return Arch::from_name(&name).ok_or_else(|| {
@@ -121,7 +123,7 @@ fn architecture() -> Result<Arch, String> {
     })
 }
 
-/// The range of addresses of which stores are kept.
+/// Returns the address range in which stores are recorded.
 fn watched_range() -> Option<Range<u32>> {
     let text = std::env::var("KPROF_CHIP_STORE_RANGE").ok()?;
     let (first, end) = text.split_once('-')?;
@@ -129,7 +131,7 @@ fn watched_range() -> Option<Range<u32>> {
     Some(number(first)?..number(end)?)
 }
 
-/// Begins a chip in reset.
+/// Creates a chip in reset.
 #[unsafe(no_mangle)]
 pub extern "C" fn libttsim_init() {
     let arch = match architecture() {
@@ -147,7 +149,7 @@ pub extern "C" fn libttsim_init() {
     *lock(&CHIP) = Some(PciChip::new(board));
 }
 
-/// Ends the chip, and writes what was to be kept of it.
+/// Ends the chip and writes the requested outputs.
 #[unsafe(no_mangle)]
 pub extern "C" fn libttsim_exit() {
     let Some(mut chip) = lock(&CHIP).take() else { return };
@@ -162,9 +164,9 @@ pub extern "C" fn libttsim_exit() {
     }
 }
 
-/// Ends a chip that its host has left, when the library is unloaded or the process ends.
+/// Ends a chip whose host never called `libttsim_exit`, at unloading or at the end of the process.
 extern "C" fn end() {
-    // A process may end within a call of the host's.
+    // A process may end within a call of the host.
     if CHIP.try_lock().is_ok() {
         libttsim_exit();
     }
@@ -185,7 +187,7 @@ fn stores_csv(stores: &[StampedStore]) -> String {
     text
 }
 
-/// Takes the functions with which the chip reaches the host's memory.
+/// Sets the functions with which the chip accesses the host's memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn libttsim_set_pci_dma_mem_callbacks(
     read: Option<ReadHost>,
@@ -194,7 +196,7 @@ pub extern "C" fn libttsim_set_pci_dma_mem_callbacks(
     *lock(&HOST) = Callbacks { read, write };
 }
 
-/// Reads a word of the configuration space of a PCI function; ones where there is none.
+/// Reads a word of the configuration space of a PCI function; ones if the function does not exist.
 #[unsafe(no_mangle)]
 pub extern "C" fn libttsim_pci_config_rd32(bus_device_function: u32, offset: u32) -> u32 {
     if bus_device_function != 0 {
@@ -252,7 +254,7 @@ pub unsafe extern "C" fn libttsim_pci_mem_wr_bytes(
     }
 }
 
-/// Lets cycles pass.
+/// Advances the chip by a number of cycles.
 #[unsafe(no_mangle)]
 pub extern "C" fn libttsim_clock(cycles: u32) {
     with_chip(|chip| chip.board_mut().advance(cycles.into()));
@@ -305,7 +307,7 @@ pub unsafe extern "C" fn libttsim_tile_wr_bytes(
     }
 }
 
-/// Coordinates that no tile has stand for those that do not fit.
+/// Narrows coordinates; those that do not fit become coordinates that no tile has.
 fn coordinates(x: u32, y: u32) -> (u16, u16) {
     (u16::try_from(x).unwrap_or(u16::MAX), u16::try_from(y).unwrap_or(u16::MAX))
 }

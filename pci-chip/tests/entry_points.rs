@@ -1,4 +1,4 @@
-//! The entry points as a host calls them: each session in a process of its own, since the library has
+//! The entry points as a host calls them. Each session has its own process, since the library has
 //! one chip per process.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
@@ -34,10 +34,10 @@ fn bar_0() -> u64 {
     (word(0x10) & !0xF) | word(0x14) << 32
 }
 
-/// Points the first window of BAR 0 at a tile, from an address on.
+/// Points the first window of BAR 0 at a tile and an address range.
 ///
-/// Layouts of tt-isa-documentation: a Wormhole's first window has 1 MiB and 16 bits of address; a
-/// Blackhole's 2 MiB and 43.
+/// Layouts from tt-isa-documentation: the first window of a Wormhole has 1 MiB and 16 bits of
+/// address, that of a Blackhole 2 MiB and 43 bits.
 fn aim(is_blackhole: bool, start: (u64, u64), end: (u64, u64), address: u64) {
     let (window_bits, address_bits) = if is_blackhole { (21, 43) } else { (20, 16) };
     let is_rectangle = u128::from(start != end);
@@ -60,7 +60,7 @@ fn workers(is_blackhole: bool) -> [(u64, u64); 2] {
     if is_blackhole { [(1, 2), (2, 2)] } else { [(18, 18), (19, 18)] }
 }
 
-/// Called by the tests in a process of its own.
+/// Runs a session; the tests start it in a separate process.
 #[test]
 #[ignore = "the other tests run it in a process of its own"]
 fn session() {
@@ -85,7 +85,7 @@ fn memory(is_blackhole: bool) {
     assert_eq!(read(bar_0() + 0x1003, 300), bytes);
     aim(is_blackhole, second, second, 0);
     assert_eq!(read(bar_0() + 0x1003, 300), [0; 300], "another tile's memory");
-    // Both at once.
+    // Both tiles at once.
     aim(is_blackhole, first, second, 0);
     write(bar_0() + 0x4_0000, &bytes[..64]);
     for tile in [first, second] {
@@ -123,7 +123,7 @@ fn program(is_blackhole: bool) {
     libttsim_clock(1000);
     aim(is_blackhole, tile, tile, 0);
     assert_eq!(read(bar_0() + 0x8000, 8), [42, 0, 0, 0, 43, 0, 0, 0]);
-    // The host forgets libttsim_exit; the end of the process writes the stores all the same.
+    // The host does not call libttsim_exit; the end of the process writes the stores nevertheless.
 }
 
 fn run(arch: &str, part: &str, stores: Option<&std::path::Path>) -> Output {

@@ -1,5 +1,5 @@
-//! The object code that is shipped: images of firmware and kernels in Rust, compiled by the gate's
-//! compiler and compared there with what their sources give.
+//! The shipped object code: images of firmware and kernels in Rust. CI's compiler builds them, and
+//! CI compares them with what their sources give.
 //!
 //! `images.txt` lists them, after a digest of the sources. `images.zst` holds their bytes, one
 //! after the other, as Zstandard. If the sources have changed, the build compiles them instead.
@@ -15,10 +15,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The variable that, set to `compile`, makes a build compile the object code in any case.
+/// Environment variable that, set to `compile`, makes a build compile the object code in any case.
 const CHOICE: &str = "KPROF_OBJECT_CODE";
 
-/// Sources of firmware and kernels in Rust, and of how they are compiled.
+/// Sources of firmware and kernels in Rust, and of their build.
 const SOURCES: [&str; 17] = [
     "kernel-profiler/Cargo.toml",
     "kernel-profiler/src",
@@ -39,14 +39,14 @@ const SOURCES: [&str; 17] = [
     "wire/src",
 ];
 
-/// Shipped images, not unpacked yet.
+/// Shipped images that are not unpacked yet.
 pub(super) struct Archive {
     list: String,
     bytes: PathBuf,
 }
 
 impl Archive {
-    /// Returns the images that are shipped, if they are those of the sources.
+    /// Returns the shipped images, if they match the sources.
     pub(super) fn find(inputs: Option<u64>) -> Result<Option<Self>> {
         println!("cargo:rerun-if-env-changed={CHOICE}");
         let package = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
@@ -65,7 +65,7 @@ impl Archive {
         Ok(is_current.then(|| Self { list: list.to_owned(), bytes }))
     }
 
-    /// Writes every image to where linking it would have put it.
+    /// Writes every image to the path where linking would have put it.
     pub(super) fn unpack(&self, build: &Build) -> Result<Vec<Linked>> {
         let compressed = fs::read(&self.bytes)?;
         let mut stream = ruzstd::decoding::StreamingDecoder::new(&*compressed)?;
@@ -74,7 +74,8 @@ impl Archive {
 }
 
 impl Build {
-    /// Digest of the sources of firmware and kernels in Rust; none in a package, which has none.
+    /// Returns the digest of the sources of firmware and kernels in Rust; `None` in a package,
+    /// which has no such sources.
     pub(super) fn input_digest(&self) -> Result<Option<u64>> {
         if !self.objects.join("Cargo.toml").is_file() {
             return Ok(None);
@@ -93,7 +94,7 @@ impl Build {
     }
 }
 
-/// Adds the files at a path, and below it in the order of their names.
+/// Adds the files at a path and below it, sorted by name.
 fn add_files(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     if !path.is_dir() {
         files.push(path.to_owned());
@@ -105,7 +106,7 @@ fn add_files(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     entries.iter().try_for_each(|entry| add_files(entry, files))
 }
 
-/// Reads the image of a line of the list and writes it to a file.
+/// Reads the image that a line of the list describes, and writes it to a file.
 fn unpack_image(build: &Build, line: &str, stream: &mut impl std::io::Read) -> Result<Linked> {
     let wrong = || format!("images.txt: expected an image, found `{line}`");
     let fields: Vec<&str> = line.split(' ').collect();

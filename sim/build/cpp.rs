@@ -1,18 +1,18 @@
-//! Compiles kernels and probes that are written in C++, with the header that C++ kernels of users
-//! have, outside of tt-metal.
+//! Compiles the kernels and probes written in C++, outside of tt-metal and with the header that C++
+//! kernels of users include.
 //!
-//! They are for tests and measurements. Without the compiler there are none, and the tests
-//! say what to install; under `CI=true` that is an error.
+//! They are for tests and measurements. Without the compiler they are not built, and the tests name
+//! what to install; under `CI=true` a missing compiler is an error.
 
 use crate::objects::{Build, Result, Variant, is_gate, run};
 use std::{env, fmt::Write as _, fs, path::PathBuf, process::Command};
 
-/// The compiler's name, unless the environment gives another.
+/// Default name of the compiler; an environment variable overrides it.
 const COMPILER: &str = "riscv64-unknown-elf-g++";
 const COMPILER_VARIABLE: &str = "RISCV_CXX";
 
-/// As kernels are compiled. The gate takes no warnings, since users include the header; later
-/// compilers may have further ones.
+/// Flags for kernels. CI treats warnings as errors, since users include the header. Later compilers
+/// may have further warnings.
 const FLAGS: [&str; 16] = [
     "-march=rv32im",
     "-mabi=ilp32",
@@ -32,20 +32,20 @@ const FLAGS: [&str; 16] = [
     "-Wpedantic",
 ];
 
-/// The compiler for C++, with what its sources include.
+/// The C++ compiler, with its include paths.
 pub(crate) struct CppCompiler<'a> {
     build: &'a Build,
     name: String,
 }
 
-/// Returns the option that switches on what a variant records.
+/// Returns the option that enables what a variant records.
 pub(crate) fn profile_kernel(variant: &Variant) -> &'static str {
     if variant.sums { "-DPROFILE_KERNEL=9" } else { "-DPROFILE_KERNEL=1" }
 }
 
 impl<'a> CppCompiler<'a> {
-    /// Returns the compiler if there is one, writes the header that its sources include, and lets
-    /// cargo know of both.
+    /// Returns the compiler if it is installed. Writes the header that its sources include, and
+    /// announces compiler and header to cargo.
     pub(crate) fn find(build: &'a Build) -> Result<Option<Self>> {
         println!("cargo:rerun-if-env-changed={COMPILER_VARIABLE}");
         let name = env::var(COMPILER_VARIABLE).unwrap_or_else(|_| COMPILER.to_owned());
@@ -60,7 +60,7 @@ impl<'a> CppCompiler<'a> {
         Ok(Some(Self { build, name }))
     }
 
-    /// Compiles a source file. Zone ids are computed from its path, so that must be the same on
+    /// Compiles a source file. Zone ids are computed from its path, so the path must be the same on
     /// every machine.
     pub(crate) fn object(
         &self,
@@ -85,7 +85,8 @@ impl<'a> CppCompiler<'a> {
     }
 }
 
-/// Source lines of the zones of the twins in Rust and lengths of their loops, as macros.
+/// Returns macros with the source lines of the Rust twins' zones and with the lengths of their
+/// loops.
 fn twin_lines(build: &Build) -> Result<String> {
     let mut macros = String::new();
     for file in ["sim/src/kernel/body.rs", "sim/objects/probes/src/launch.rs"] {
@@ -97,7 +98,7 @@ fn twin_lines(build: &Build) -> Result<String> {
     Ok(macros)
 }
 
-/// Adds what a line of a kernel says to the macros.
+/// Adds the macros for a line of a kernel.
 fn add_macro(macros: &mut String, line: u32, text: &str) -> Result<()> {
     let zone = text.split_once("!(\"").and_then(|(_, name)| name.split_once('"'));
     if let Some((name, _)) = zone {

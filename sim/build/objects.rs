@@ -1,7 +1,8 @@
-//! How the crates and linker scripts of `sim/objects` become images: compiled for riscv32im into
-//! static libraries, per chip architecture and mode, and linked with the processor's memory map.
+//! Builds images from the crates and linker scripts of `sim/objects`: compiles them for riscv32im
+//! into static libraries, per chip architecture and mode, and links these with the processor's
+//! memory map.
 //!
-//! The build scripts of the simulator and of the benches share it.
+//! The build scripts of the simulator and of the benches share this module.
 
 use std::{
     env,
@@ -26,7 +27,7 @@ pub(crate) fn is_gate() -> bool {
     env::var("CI").is_ok_and(|ci| ci == "true")
 }
 
-/// Where things are.
+/// Paths and tools of a build.
 pub(crate) struct Build {
     pub(crate) repository: PathBuf,
     pub(crate) objects: PathBuf,
@@ -41,16 +42,16 @@ pub(crate) struct Variant {
     pub(crate) arch: &'static str,
     pub(crate) sums: bool,
     pub(crate) enabled: bool,
-    /// Markers as calls, all of it as small as it can be; of the probes alone.
+    /// Size-optimized, with out-of-line markers; for the `probes` crate only.
     pub(crate) out_of_line: bool,
-    /// The feature of a mode, of firmware and kernels alone.
+    /// The feature of a mode; for firmware and kernels only.
     pub(crate) mode: Option<&'static str>,
 }
 
 /// Part that is linked into an image.
 pub(crate) struct Part<'a> {
     pub(crate) name: &'a str,
-    /// The linker script that says where its sections go.
+    /// The linker script that places its sections.
     pub(crate) script: &'a str,
     pub(crate) entry: &'a str,
 }
@@ -62,12 +63,12 @@ pub(crate) struct Linked {
     pub(crate) part: String,
     pub(crate) processor: &'static str,
     pub(crate) path: PathBuf,
-    /// Changes with the file, so that an incremental build sees new contents.
+    /// Digest of the file's contents, so that an incremental build notices a change.
     pub(crate) digest: u64,
 }
 
 impl Build {
-    /// The build of a package of the repository that lies in a folder of its own.
+    /// Returns the build for a package of the repository that has its own folder.
     pub(crate) fn new() -> Result<Self> {
         let manifest = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
         let repository = manifest.parent().ok_or("the crate has no parent directory")?.to_owned();
@@ -89,7 +90,7 @@ impl Build {
         tools.join("rust-lld").with_extension(env::consts::EXE_EXTENSION)
     }
 
-    /// Everything that images are made of, so that nothing else makes them anew.
+    /// Announces all inputs of images to cargo, so that no other change triggers a rebuild.
     pub(crate) fn announce_inputs(&self, own: &[&str]) {
         let simulator = [
             "sim/build",
@@ -110,8 +111,8 @@ impl Build {
         println!("cargo:rerun-if-env-changed=CI");
     }
 
-    /// Removes what an earlier build has kept: tests look at all that is there, and a build may
-    /// keep other files than the one before.
+    /// Removes the images of an earlier build. Tests look at all files in the folder, and this
+    /// build may write other files than the one before.
     pub(crate) fn forget_images(&self) -> Result<()> {
         for entry in fs::read_dir(&self.out)? {
             let path = entry?.path();
@@ -135,9 +136,9 @@ impl Build {
         Ok(directory)
     }
 
-    /// Compiles crates for the RISCs; returns where their libraries lie.
+    /// Compiles crates for the RISCs; returns the folder with their libraries.
     fn cargo(&self, variant: &Variant, profile: &str, crates: &[&str]) -> Result<PathBuf> {
-        // One for each chip: a build locks its folder, and the chips' run side by side.
+        // One folder per chip: a build locks its folder, and the chips' builds run in parallel.
         let target_dir = self.out.join("objects").join(variant.arch);
         let mut cargo = Command::new(variable("CARGO")?);
         cargo.current_dir(&self.objects).args(["build", "--quiet", "--locked", "--offline"]);
@@ -157,15 +158,15 @@ impl Build {
         Ok(target_dir.join(TARGET).join(profile))
     }
 
-    /// Zone ids are computed from paths, so these must be the same on every machine. Tables of
-    /// jumps would be constants in a RISC's local RAM.
+    /// Returns the compiler flags. Zone ids are computed from paths, so the paths must be the same
+    /// on every machine. Jump tables would be constants in a RISC's local RAM.
     fn flags(&self) -> String {
         let repository = self.repository.display();
         let remap = |from: &str, to: &str| format!("--remap-path-prefix={from}={to}");
         [
             "-Cjump-tables=no".to_owned(),
-            // Calls and addresses of variables in one instruction where the linker sees that
-            // it suffices.
+            // Calls and addresses of variables take one instruction if the linker finds that it
+            // suffices.
             "-Ctarget-feature=+relax".to_owned(),
             remap(&repository.to_string(), ""),
             remap("firmware", "sim/objects/firmware"),
@@ -175,7 +176,7 @@ impl Build {
         .join("\x1f")
     }
 
-    /// Links a part of the code for a processor, kernels against the firmware's symbols.
+    /// Links a part of the code for a processor; kernels are linked against the firmware's symbols.
     pub(crate) fn link(
         &self,
         variant: &Variant,
@@ -188,11 +189,12 @@ impl Build {
         let image = directory.join(format!("{}-{processor}.elf", part.name));
         let mut linker = Command::new(self.linker());
         linker.args(["-flavor", "gnu", "--gc-sections", "--relax-gp", "--entry", part.entry]);
-        // Names of functions of Rust change with the folder of the repository.
+        // Names of Rust functions depend on the repository's folder.
         linker.arg("--discard-all");
-        // Threads take a fifth longer to start than so small an image to link.
+        // Starting threads takes a fifth longer than linking so small an image.
         linker.arg("--threads=1");
-        // The script names variables of the profiler, which a build without it does not have.
+        // The script names variables of the profiler, which a build without the profiler does not
+        // have.
         linker.arg("--undefined-version");
         linker.arg("--script").arg(scripts.join(variant.arch).join(format!("{processor}.ld")));
         linker.arg("--script").arg(scripts.join(format!("{}.ld", part.script)));
@@ -226,7 +228,7 @@ impl Build {
     }
 }
 
-/// Runs a tool that makes a file.
+/// Runs a tool that writes a file.
 pub(crate) fn run(tool: &mut Command, made: &Path) -> Result<()> {
     let output = tool.output()?;
     if !output.status.success() {
@@ -236,7 +238,7 @@ pub(crate) fn run(tool: &mut Command, made: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes cargo run the script anew once a path changes. A path that does not exist would make it
+/// Makes cargo rerun the script if a path changes. A path that does not exist would make the script
 /// run in every build.
 pub(crate) fn announce(path: &Path) {
     if fs::exists(path).unwrap_or(false) {
@@ -245,7 +247,7 @@ pub(crate) fn announce(path: &Path) {
 }
 
 impl Variant {
-    /// The profiler switched on, and nothing beyond.
+    /// Profiler on, no other features.
     pub(crate) const fn plain(arch: &'static str) -> Self {
         Self { arch, sums: false, enabled: true, out_of_line: false, mode: None }
     }
@@ -271,7 +273,7 @@ impl Variant {
         format!("{arch}-sums-{sums}-enabled-{enabled}{form}{mode}")
     }
 
-    /// Where its libraries, objects and images are kept; tests look into them too.
+    /// Returns the folder of its libraries, objects and images; tests read them too.
     pub(crate) fn directory(&self, build: &Build) -> Result<PathBuf> {
         let directory = build.out.join(self.name());
         fs::create_dir_all(&directory)?;
@@ -284,7 +286,7 @@ pub(crate) fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, step)
 }
 
-/// Returns true for a variable that the outer cargo sets for its own build and that would change
+/// Returns true for a variable that the outer cargo sets for its own build and that would affect
 /// this one.
 fn is_of_outer_build(name: &std::ffi::OsStr) -> bool {
     let name = name.to_string_lossy();

@@ -1,4 +1,4 @@
-//! The tools that the code of the RISCs is compiled with, and how a build gets them.
+//! The tools that compile the code of the RISCs, and how a build gets them.
 
 use crate::objects::{Build, TARGET, announce};
 use std::{
@@ -9,14 +9,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longest that a build waits for the target. It is a few megabytes, and a network that answers
-/// nothing must not stop a build that can do without.
+/// Longest time that a build waits for the target. The target has a few megabytes; a network that
+/// does not answer must not stop a build that can do without it.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Reason why there is no object code.
 pub(super) struct Hindrance {
     pub(super) cause: String,
-    /// Remedy that the user has; none in a package, which has no sources of object code.
+    /// Remedy for the user; `None` in a package, which has no sources of object code.
     pub(super) remedy: Option<String>,
 }
 
@@ -60,7 +60,7 @@ impl Build {
         if env::var("CARGO_NET_OFFLINE").is_ok_and(|offline| offline == "true") {
             return Err("cargo is offline".to_owned());
         }
-        // Only rustup's own toolchains have it.
+        // Only rustup's own toolchains have this file.
         let is_rustups = self.libraries().join("multirust-channel-manifest.toml").is_file();
         let toolchain = self.sysroot.file_name().filter(|_| is_rustups);
         let toolchain = toolchain.ok_or("the compiler is not one of rustup's")?;
@@ -75,7 +75,7 @@ impl Build {
         wait(&mut rustup.map_err(|error| format!("rustup: {error}"))?)
     }
 
-    /// Makes cargo run this script anew once the installed targets change.
+    /// Makes cargo rerun this script if the installed targets change.
     fn announce_tools(&self) {
         let target = self.libraries().join(TARGET);
         let components = self.libraries().join("components");
@@ -89,7 +89,7 @@ impl Build {
     }
 }
 
-/// Waits until rustup ends, and for a limited time.
+/// Waits until rustup ends, for a limited time.
 fn wait(rustup: &mut Child) -> Result<(), String> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -98,7 +98,7 @@ fn wait(rustup: &mut Child) -> Result<(), String> {
             Ok(Some(_)) => return Err("rustup could not install it".to_owned()),
             Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(100)),
             Ok(None) => {
-                // The build goes on without it, whether rustup ends now or not.
+                // The build continues without the target, whether rustup ends now or not.
                 let _ = rustup.kill();
                 let _ = rustup.wait();
                 return Err(format!("rustup took longer than {} s", PATIENCE.as_secs()));

@@ -1,8 +1,7 @@
-//! Clocks: how a chip's cycles follow real time, and what a tile shows of them.
+//! Clocks: a chip's cycles as a function of real time, and the time that a tile's clock shows.
 //!
-//! Real time is counted in picoseconds from the start of the simulation. All tiles of a
-//! chip tick together, but each counts from an epoch of its own. The host's clock is
-//! none of this module's business.
+//! Real time is counted in picoseconds from the start of the simulation. All tiles of a chip tick
+//! together, but each counts from its own epoch. The host's clock is in [`crate::host`].
 
 use wire::Cycles;
 
@@ -17,13 +16,13 @@ const PS_PER_SECOND: u128 = 1_000_000_000_000;
 /// A change of a chip's frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrequencyStep {
-    /// When, in nanoseconds since the simulation began.
+    /// Time of the change, in nanoseconds since the simulation began.
     pub at_ns: u64,
     /// New deviation from the nominal frequency in parts per billion.
     pub drift_ppb: i64,
 }
 
-/// The cycles of one chip as a function of time: straight lines, joined without jumps.
+/// The cycles of one chip as a function of time: piecewise linear and continuous.
 ///
 /// ```
 /// use sim::clock::ChipClock;
@@ -44,7 +43,7 @@ struct Segment {
 }
 
 impl ChipClock {
-    /// A clock of `nominal_mhz` that deviates by `drift_ppb` and changes at `steps`.
+    /// Creates a clock of `nominal_mhz` that deviates by `drift_ppb` and changes at `steps`.
     #[must_use]
     pub fn new(nominal_mhz: u32, drift_ppb: i64, steps: &[FrequencyStep]) -> Self {
         let frequency_hz = deviated_hz(nominal_mhz, drift_ppb);
@@ -61,7 +60,7 @@ impl ChipClock {
         clock
     }
 
-    /// Whole cycles that have passed at a time.
+    /// Returns the number of whole cycles that have passed at a time.
     #[must_use]
     pub fn cycles_at(&self, time: Picoseconds) -> u64 {
         let index = self.segments.partition_point(|segment| segment.start_ps <= time);
@@ -70,7 +69,7 @@ impl ChipClock {
         segment.start_cycles + saturated(passed / PS_PER_SECOND)
     }
 
-    /// The first time at which `cycles` have passed.
+    /// Returns the first time at which `cycles` have passed.
     #[must_use]
     pub fn ps_at(&self, cycles: u64) -> Picoseconds {
         let index = self.segments.partition_point(|segment| segment.start_cycles < cycles);
@@ -79,7 +78,7 @@ impl ChipClock {
         segment.start_ps + saturated(missing.div_ceil(u128::from(segment.frequency_hz)))
     }
 
-    /// Cycles per second at a time.
+    /// Returns the cycles per second at a time.
     #[must_use]
     pub fn frequency_hz_at(&self, time: Picoseconds) -> u64 {
         let index = self.segments.partition_point(|segment| segment.start_ps <= time);
@@ -99,9 +98,9 @@ fn saturated(value: u128) -> u64 {
 
 /// The wall clock registers of one tile.
 ///
-/// Reading the low word latches the high word; the latch is one for the whole tile, so a
-/// second reader can change it between the two loads of a first. The live high word has
-/// no latch, so a wrap of the low word can fall between the two loads.
+/// Reading the low word latches the high word. The tile has only one latch, so a second reader can
+/// change it between the two loads of a first reader. The live high word has no latch, so the low
+/// word can wrap between the two loads.
 ///
 /// ```
 /// use sim::clock::WallClock;
@@ -120,7 +119,7 @@ pub struct WallClock {
 }
 
 impl WallClock {
-    /// A clock that shows `epoch` at the chip's cycle 0.
+    /// Creates a clock that shows `epoch` at the chip's cycle 0.
     #[must_use]
     pub const fn new(epoch: u64) -> Self {
         Self { epoch, latched_high: 0 }
@@ -132,7 +131,7 @@ impl WallClock {
         self.epoch
     }
 
-    /// The 64-bit time at a cycle of the chip.
+    /// Returns the 64-bit time at a cycle of the chip.
     #[must_use]
     pub const fn value(&self, chip_cycle: u64) -> Cycles {
         Cycles(self.epoch.wrapping_add(chip_cycle))
@@ -145,7 +144,7 @@ impl WallClock {
         value.low_word()
     }
 
-    /// Reads the high word as it is now.
+    /// Reads the current high word.
     #[must_use]
     pub const fn read_live_high(&self, chip_cycle: u64) -> u32 {
         self.value(chip_cycle).high_word()
@@ -157,15 +156,15 @@ impl WallClock {
         self.latched_high
     }
 
-    /// Cycles after `chip_cycle` at which the lowest `bits` bits become zero.
+    /// Returns the number of cycles after `chip_cycle` until the lowest `bits` bits become zero.
     #[must_use]
     pub const fn cycles_to_wrap(&self, chip_cycle: u64, bits: u32) -> u64 {
         let shown = self.value(chip_cycle).truncated(bits).0;
         Cycles(0_u64.wrapping_sub(shown)).truncated(bits).0
     }
 
-    /// Moves the epoch forward, by less than 2^`bits`, so that the lowest `bits` bits
-    /// become zero exactly at `chip_cycle`.
+    /// Moves the epoch forward by less than 2^`bits`, so that the lowest `bits` bits become zero
+    /// exactly at `chip_cycle`.
     pub const fn wrap_at(&mut self, chip_cycle: u64, bits: u32) {
         self.epoch = self.epoch.wrapping_add(self.cycles_to_wrap(chip_cycle, bits));
     }

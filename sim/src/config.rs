@@ -17,10 +17,10 @@ pub use kernel_profiler::port::WaitRecords;
 use std::sync::Arc;
 use wire::dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, DramGeometry, GeometryError};
 
-/// Most chips of a mesh: a [`wire::RunHostId`] has 10 bits for the number of one.
+/// Maximum number of chips in a mesh: a [`wire::RunHostId`] has 10 bits for the chip's number.
 pub const CHIPS_MAX: u32 = 1 << 10;
 
-/// Why a mesh cannot be simulated.
+/// Reason why a mesh cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -35,18 +35,18 @@ pub enum ConfigError {
         /// The error in its floorplan.
         source: FloorplanError,
     },
-    /// Modes that no code is built for together.
+    /// Two modes for which there is no combined object code.
     #[error(
         "no code is built for {first} together with {second}; choose one of them, in a run of its \
          own"
     )]
     Modes {
-        /// One of them.
+        /// The first mode.
         first: &'static str,
-        /// The other.
+        /// The second mode.
         second: &'static str,
     },
-    /// A chip whose Ethernet cores have links, so that too few are left to dispatch.
+    /// A chip with too few Ethernet cores without a link, so that they cannot dispatch.
     #[error(
         "chip {chip_id} has fewer than three Ethernet cores without a link, which dispatch needs"
     )]
@@ -54,14 +54,14 @@ pub enum ConfigError {
         /// Number of the chip.
         chip_id: usize,
     },
-    /// Firmware for another architecture than a chip's.
+    /// Firmware for another architecture than the chip's.
     #[error("chip {chip_id} is a {arch}, its firmware was built for {firmware}")]
     ForeignFirmware {
         /// Number of the chip.
         chip_id: usize,
         /// The chip's architecture.
         arch: Arch,
-        /// That of the firmware.
+        /// The firmware's architecture.
         firmware: Arch,
     },
     /// A profiler region that no bank can hold.
@@ -80,7 +80,7 @@ pub enum ConfigError {
     RegionTooLarge {
         /// Number of the chip.
         chip_id: usize,
-        /// The count that was asked for.
+        /// The requested count.
         program_support_count: u32,
         /// Bytes of the region in each bank.
         needed_bytes: u64,
@@ -100,23 +100,23 @@ pub enum ConfigError {
 pub struct ChipConfig {
     /// Architecture.
     pub arch: Arch,
-    /// Tensix cores that are left after harvesting.
+    /// Tensix cores left after harvesting.
     pub worker_core_count: u32,
-    /// Rows or columns that are harvested; drawn from the seed if `None`.
+    /// Harvested rows (Wormhole) or columns (Blackhole); drawn from the seed if `None`.
     pub harvested: Option<Vec<u16>>,
-    /// Ethernet channels with a link, from channel 0.
+    /// Number of Ethernet channels with a link, starting at channel 0.
     pub active_ethernet_count: usize,
     /// Deviation from the nominal frequency in parts per billion; drawn from the seed
     /// within 20 ppm if `None`.
     pub drift_ppb: Option<i64>,
     /// Later changes of the frequency.
     pub frequency_steps: Vec<FrequencyStep>,
-    /// Largest count that a tile's clock can show when the simulation begins, in cycles.
+    /// Upper limit for a tile's clock when the simulation begins, in cycles.
     pub epoch_max_cycles: u64,
 }
 
 impl ChipConfig {
-    /// A common product of an architecture: 64 Wormhole or 140 Blackhole worker cores.
+    /// Returns a common product of an architecture: 64 Wormhole or 140 Blackhole worker cores.
     #[must_use]
     pub const fn new(arch: Arch) -> Self {
         let worker_core_count = match arch {
@@ -134,48 +134,47 @@ impl ChipConfig {
         }
     }
 
-    /// The same chip with another number of worker cores.
+    /// Sets the number of worker cores.
     #[must_use]
     pub const fn with_worker_core_count(mut self, worker_core_count: u32) -> Self {
         self.worker_core_count = worker_core_count;
         self
     }
 
-    /// The same chip without these rows (Wormhole) or columns (Blackhole); the number of
-    /// worker cores follows from it.
+    /// Removes these rows (Wormhole) or columns (Blackhole); the number of worker cores follows.
     #[must_use]
     pub fn with_harvested(self, lines: &[u16]) -> Self {
         Self { harvested: Some(lines.to_vec()), ..self }
     }
 
-    /// The same chip with a link on its first Ethernet channels.
+    /// Gives the first `count` Ethernet channels a link.
     #[must_use]
     pub const fn with_active_ethernet(mut self, count: usize) -> Self {
         self.active_ethernet_count = count;
         self
     }
 
-    /// The same chip with a fixed deviation from its nominal frequency.
+    /// Fixes the deviation from the nominal frequency.
     #[must_use]
     pub const fn with_drift_ppb(mut self, drift_ppb: i64) -> Self {
         self.drift_ppb = Some(drift_ppb);
         self
     }
 
-    /// The same chip with a frequency that changes at these times.
+    /// Sets the changes of the frequency.
     #[must_use]
     pub fn with_frequency_steps(self, steps: &[FrequencyStep]) -> Self {
         Self { frequency_steps: steps.to_vec(), ..self }
     }
 
-    /// The same chip with tile clocks that begin below a count of cycles.
+    /// Sets the upper limit for tile clocks at the start.
     #[must_use]
     pub const fn with_epoch_max_cycles(mut self, epoch_max_cycles: u64) -> Self {
         self.epoch_max_cycles = epoch_max_cycles;
         self
     }
 
-    /// Lays out the chip; what is not fixed is drawn from `random`.
+    /// Lays out the chip; parameters that are not fixed are drawn from `random`.
     pub(crate) fn floorplan(&self, random: &mut Stream) -> Result<Floorplan, FloorplanError> {
         let harvested = match &self.harvested {
             Some(lines) => lines.clone(),
@@ -218,20 +217,20 @@ pub struct MeshConfig {
     pub seed: u64,
     /// Chips, numbered in this order.
     pub chips: Vec<ChipConfig>,
-    /// Programs for which DRAM is kept, as `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
+    /// Programs whose records fit in DRAM, as `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
     pub program_support_count: u32,
-    /// Cores kept for kernels that dispatch; none of these are simulated if `None`.
+    /// Cores reserved for dispatch kernels; if `None`, no dispatch kernels are simulated.
     pub dispatch_cores: Option<DispatchCores>,
-    /// True if kernels that dispatch are built with probes.
+    /// True if dispatch kernels are built with probes.
     pub profiles_dispatch_cores: bool,
-    /// Modes of the other kernels.
+    /// Modes of all other kernels.
     pub modes: KernelModes,
-    /// How long the host's accesses take.
+    /// Durations of the host's accesses.
     pub host: HostTiming,
 }
 
 impl MeshConfig {
-    /// A mesh to which chips are added.
+    /// Creates a mesh without chips.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self {
@@ -245,107 +244,107 @@ impl MeshConfig {
         }
     }
 
-    /// A mesh of one common Wormhole.
+    /// Creates a mesh of one common Wormhole.
     #[must_use]
     pub fn wormhole(seed: u64) -> Self {
         Self::new(seed).with_chip(ChipConfig::new(Arch::WormholeB0))
     }
 
-    /// A mesh of one common Blackhole.
+    /// Creates a mesh of one common Blackhole.
     #[must_use]
     pub fn blackhole(seed: u64) -> Self {
         Self::new(seed).with_chip(ChipConfig::new(Arch::Blackhole))
     }
 
-    /// The same mesh with one more chip.
+    /// Adds a chip.
     #[must_use]
     pub fn with_chip(mut self, chip: ChipConfig) -> Self {
         self.chips.push(chip);
         self
     }
 
-    /// The same mesh with DRAM for another number of programs.
+    /// Sets the number of programs whose records fit in DRAM.
     #[must_use]
     pub const fn with_program_support_count(mut self, count: u32) -> Self {
         self.program_support_count = count;
         self
     }
 
-    /// The same mesh with kernels that record sum zones, or without.
+    /// Enables or disables sum zones in kernels.
     #[must_use]
     pub const fn with_sums(mut self, sums_enabled: bool) -> Self {
         self.modes.sums_enabled = sums_enabled;
         self
     }
 
-    /// The same mesh with kernels that record traces alone.
+    /// Makes kernels record only traces.
     #[must_use]
     pub const fn with_trace_only(mut self) -> Self {
         self.modes.is_trace_only = true;
         self
     }
 
-    /// The same mesh with kernels whose launches share pushes. There is no object code of them that
-    /// records sum zones or waits, too.
+    /// Makes launches share pushes. This mode has no object code that records sum zones or waits.
     #[must_use]
     pub const fn with_accumulation(mut self) -> Self {
         self.modes.is_accumulating = true;
         self
     }
 
-    /// The same mesh with kernels of the debug dump: they record every NoC event with its addresses,
-    /// and a RISC whose lane is full waits for the host to read on, a second at most.
+    /// Enables the debug dump.
     ///
-    /// The host sees such chips as they are when it looks: what it reads in time makes room for
-    /// launches under way. There is no object code of it that records sum zones or waits.
+    /// Kernels record every NoC event with its addresses, and a RISC whose lane is full waits for
+    /// the host to read more, for at most a second.
+    ///
+    /// The host sees such chips in their current state: what it reads in time frees space for
+    /// launches in progress. This mode has no object code that records sum zones or waits.
     #[must_use]
     pub const fn with_debug_dump(mut self) -> Self {
         self.modes.is_non_dropping = true;
         self
     }
 
-    /// The same mesh with kernels whose records are drained while they run, see
-    /// [`wire::stream`]. There is no object code of them that records sum zones or waits.
+    /// Makes kernels stream: their records are drained while they run, see [`wire::stream`]. This
+    /// mode has no object code that records sum zones or waits.
     ///
-    /// The host sees such chips as they are when it looks.
+    /// The host sees such chips in their current state.
     #[must_use]
     pub const fn with_streaming(mut self) -> Self {
         self.modes.is_streaming = true;
         self
     }
 
-    /// The same mesh with firmware that reads groups of hardware counters in each launch, by the bits
-    /// of [`wire::perf_counter`].
+    /// Makes firmware read groups of hardware counters in each launch, given as the bits of
+    /// [`wire::perf_counter`].
     #[must_use]
     pub const fn with_counter_groups(mut self, counter_groups: u32) -> Self {
         self.modes.counter_groups = counter_groups;
         self
     }
 
-    /// The same mesh with cores that dispatch, and nothing else.
+    /// Reserves cores for dispatch.
     #[must_use]
     pub const fn with_dispatch_cores(mut self, dispatch_cores: DispatchCores) -> Self {
         self.dispatch_cores = Some(dispatch_cores);
         self
     }
 
-    /// The same mesh with probes in the kernels that dispatch, as by
-    /// `TT_METAL_DEVICE_PROFILER_DISPATCH`.
+    /// Builds dispatch kernels with probes, as `TT_METAL_DEVICE_PROFILER_DISPATCH` does.
     #[must_use]
     pub const fn with_dispatch_profiling(mut self) -> Self {
         self.profiles_dispatch_cores = true;
         self
     }
 
-    /// The same mesh with kernels of another make.
+    /// Sets the language of the kernels.
     #[must_use]
     pub const fn with_kernels(mut self, kernels: KernelKind) -> Self {
         self.modes.kernels = kernels;
         self
     }
 
-    /// The same mesh with Tensix cores that run firmware of tt-metal. Kernels of their launches
-    /// are [`crate::kernel::file::KernelFile`]s.
+    /// Runs tt-metal's firmware on Tensix cores. The kernels of launches there are
+    /// [`crate::kernel::file::KernelFile`]s.
     #[must_use]
     pub fn with_firmware(mut self, firmware: &Arc<FirmwareSet>) -> Self {
         self.modes.firmware = Some(Arc::clone(firmware));
@@ -353,23 +352,23 @@ impl MeshConfig {
         self
     }
 
-    /// The same mesh with a truth that holds every request of kernels to the NoCs.
+    /// Makes the truth contain every NoC request of kernels.
     #[must_use]
     pub const fn with_noc_truth(mut self) -> Self {
         self.modes.has_noc_truth = true;
         self
     }
 
-    /// The same mesh with kernels that record their waits. Firmware takes some cycles more at the end
-    /// of each kernel then, and there is no object code of them that records sum zones, too.
+    /// Makes kernels record their waits. Firmware then takes some more cycles at the end of each
+    /// kernel. This mode has no object code that also records sum zones.
     #[must_use]
     pub const fn with_wait_records(mut self, wait_records: WaitRecords) -> Self {
         self.modes.wait_records = wait_records;
         self
     }
 
-    /// The same mesh with kernels that record single waits and signals in
-    /// [`wire::wait::SyncWindows::DEFAULT`], beside the sums of all.
+    /// Makes kernels record single waits and signals in [`wire::wait::SyncWindows::DEFAULT`], in
+    /// addition to the sums of all.
     #[must_use]
     pub const fn with_sync_windows(mut self) -> Self {
         self.modes.wait_records = WaitRecords::Events;
@@ -377,21 +376,21 @@ impl MeshConfig {
         self
     }
 
-    /// The same mesh with another limit for launches of object code.
+    /// Sets the maximum cycles of a launch of object code.
     #[must_use]
     pub const fn with_cycle_budget(mut self, cycle_budget: u64) -> Self {
         self.modes.cycle_budget = cycle_budget;
         self
     }
 
-    /// The same mesh behind another host.
+    /// Sets the host's access times.
     #[must_use]
     pub const fn with_host(mut self, host: HostTiming) -> Self {
         self.host = host;
         self
     }
 
-    /// Refuses modes that no code is built for.
+    /// Refuses combinations of modes without object code.
     pub(crate) fn check_modes(&self) -> Result<(), ConfigError> {
         let has_counters = self.modes.counter_groups != 0;
         let has_own_code = has_counters || self.modes.is_trace_only || self.modes.waits_for_host();
@@ -421,14 +420,14 @@ impl MeshConfig {
             (self.modes.sums_enabled, "sum zones"),
         ];
         let mut chosen = chosen.into_iter().filter(|(is_chosen, _)| *is_chosen);
-        // Sum zones come with no mode and with firmware of any kind.
+        // Sum zones cannot be combined with any other mode; they work with any firmware.
         match (chosen.next(), chosen.next()) {
             (Some((_, first)), Some((_, second))) => Err(ConfigError::Modes { first, second }),
             _ => Ok(()),
         }
     }
 
-    /// Sizes of the profiler region that a chip keeps, harvested or not.
+    /// Returns the sizes of a chip's profiler region; they do not depend on harvesting.
     ///
     /// # Compatibility
     /// `wh_hal.cpp`: the region is sized for a chip with every core.

@@ -1,4 +1,4 @@
-//! DRAM banks, and the writes that are on their way to them.
+//! DRAM banks, and the writes in flight to them.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub struct Landing {
     pub words: Vec<u32>,
 }
 
-/// The DRAM of one chip. Memory that was never written takes no room and reads as zero.
+/// The DRAM of one chip. Memory that was never written takes no space and reads as zero.
 ///
 /// ```
 /// use sim::dram::{Dram, Landing};
@@ -40,7 +40,7 @@ type Bank = BTreeMap<u64, Box<[u32]>>;
 const PAGE_WORDS: u64 = 4096;
 
 impl Dram {
-    /// Banks full of zeros.
+    /// Creates banks filled with zeros.
     #[must_use]
     pub fn new(bank_count: u32, bank_bytes: u64) -> Self {
         let banks = vec![Bank::new(); bank_count as usize];
@@ -56,8 +56,8 @@ impl Dram {
             && address.saturating_add(bytes) <= self.bank_bytes
     }
 
-    /// Takes a write that will land later. Writes that land in the same cycle do so in
-    /// the order in which they were given.
+    /// Takes a write that will land later. Writes that land in the same cycle do so in the order of
+    /// the calls.
     pub fn expect(&mut self, landing: Landing) {
         self.in_flight.insert((landing.chip_cycle, self.issued_count), landing);
         self.issued_count += 1;
@@ -74,13 +74,13 @@ impl Dram {
         }
     }
 
-    /// The cycle at which the last write on its way will have landed.
+    /// Returns the cycle at which the last write in flight will have landed.
     #[must_use]
     pub fn quiet_from(&self) -> Option<u64> {
         self.in_flight.last_key_value().map(|(&(chip_cycle, _), _)| chip_cycle)
     }
 
-    /// Copies words out; `false`, and nothing copied, if the range leaves the bank.
+    /// Reads words; returns `false` and copies nothing if the range exceeds the bank.
     #[must_use]
     pub fn read(&self, bank: u32, address: u64, words: &mut [u32]) -> bool {
         if !self.contains(bank, address, words.len()) {
@@ -96,7 +96,7 @@ impl Dram {
         true
     }
 
-    /// Copies out what a later cycle will see: what is there, and what will have landed.
+    /// Reads words as of a later cycle: the current contents plus the writes that land until then.
     #[must_use]
     pub fn read_at(&self, bank: u32, address: u64, words: &mut [u32], chip_cycle: u64) -> bool {
         if !self.read(bank, address, words) {
@@ -114,7 +114,7 @@ impl Dram {
         true
     }
 
-    /// Writes words at once; ignored if the range leaves the bank.
+    /// Writes words at once; does nothing if the range exceeds the bank.
     pub fn write(&mut self, bank: u32, address: u64, words: &[u32]) {
         if !self.contains(bank, address, words.len()) {
             return;
@@ -127,7 +127,7 @@ impl Dram {
     }
 }
 
-/// Splits a range of words into runs that lie in one page each.
+/// Splits a range of words into runs, each within one page.
 fn for_each_run(
     address: u64,
     word_count: usize,

@@ -1,4 +1,4 @@
-//! The host: its clock, and how long its accesses take.
+//! The host: its clock, and the durations of its accesses.
 //!
 //! The chip decides the result of an access; this module only decides its time.
 
@@ -8,11 +8,11 @@ use crate::{
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How long host accesses take, in picoseconds.
+/// Durations of host accesses, in picoseconds.
 ///
 /// # Compatibility
-/// tt-isa-documentation, `PCIExpressTile/README.md`: 671 ns and more for a read, about
-/// 180 ns for a posted write, 1.6 GB/s for streamed reads.
+/// tt-isa-documentation, `PCIExpressTile/README.md`: at least 671 ns for a read, about 180 ns for a
+/// posted write, 1.6 GB/s for streamed reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostTiming {
     /// A read of one word.
@@ -21,9 +21,9 @@ pub struct HostTiming {
     pub write_latency_ps: u64,
     /// Every further word.
     pub word_ps: u64,
-    /// Most that is added to each latency.
+    /// Maximum random addition to each latency.
     pub jitter_ps: u64,
-    /// How many accesses in a million are interrupted.
+    /// Interrupted accesses per million.
     pub interrupted_parts_per_million: u32,
     /// The longest interruption.
     pub interruption_ps: u64,
@@ -53,19 +53,19 @@ struct HostState {
     random: Stream,
 }
 
-/// When an access looks at, or changes, the words of a chip.
+/// Time at which an access reads or writes the words of a chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessTime {
-    /// The first word.
+    /// Time of the first word.
     pub first: Picoseconds,
-    /// Each further word comes so much later.
+    /// Interval between two words.
     pub word_ps: u64,
-    /// When the host goes on.
+    /// Time at which the host continues.
     pub end: Picoseconds,
 }
 
 impl AccessTime {
-    /// When the word with this index is looked at.
+    /// Returns the time at which the word with this index is accessed.
     #[must_use]
     pub const fn word(&self, index: usize) -> Picoseconds {
         self.first + self.word_ps * index as u64
@@ -73,7 +73,7 @@ impl AccessTime {
 }
 
 impl HostClock {
-    /// A host whose clock shows a time drawn from the seed.
+    /// Creates a host whose clock begins at a time drawn from the seed.
     #[must_use]
     pub fn new(timing: HostTiming, seed: u64) -> Self {
         let mut random = Stream::new(seed, &[HOST_STREAM]);
@@ -81,7 +81,7 @@ impl HostClock {
         Self(Arc::new(Mutex::new(HostState { now: 0, origin_ns, timing, random })))
     }
 
-    /// Time since the simulation began.
+    /// Returns the time since the simulation began.
     #[must_use]
     pub fn now(&self) -> Picoseconds {
         self.state().now
@@ -94,23 +94,24 @@ impl HostClock {
         state.origin_ns + state.now / PS_PER_NS
     }
 
-    /// Lets the time come, if it is still to come.
+    /// Advances the clock to a time, if that is in the future.
     pub fn wait_until(&self, time: Picoseconds) {
         let mut state = self.state();
         state.now = state.now.max(time);
     }
 
-    /// Takes the time of a read.
+    /// Advances the clock by a read; returns its times.
     pub fn read(&self, word_count: usize) -> AccessTime {
         let mut state = self.state();
         let base_ps = state.timing.read_latency_ps;
         let latency = state.drawn(base_ps);
-        // The request is under way for a third to two thirds of the time.
+        // The request's part of the latency is one to two thirds.
         let request = latency / 3 + state.random.below(latency / 3);
         state.access(request, latency, word_count)
     }
 
-    /// Takes the time of a posted write, which arrives when the host goes on.
+    /// Advances the clock by a posted write, which arrives when the host continues; returns its
+    /// times.
     pub fn write(&self, word_count: usize) -> AccessTime {
         let mut state = self.state();
         let base_ps = state.timing.write_latency_ps;

@@ -1,8 +1,8 @@
 //! A simulated mesh of Tenstorrent chips, to run and to read profiled kernels on.
 //!
-//! Deterministic: one seed gives the same words in the same places at the same times, on
-//! any machine. Facts that the chips share with real ones carry their source; what has
-//! none is named as a model.
+//! The simulation is deterministic: one seed gives the same words at the same addresses and times,
+//! on any machine. Facts about real chips carry their source; facts without a source are marked as
+//! a model.
 //!
 //! # Map
 //!
@@ -17,8 +17,8 @@
 //! | What was pushed, record by record? | [`pushed`] |
 //! | How do I break something? | [`fault`] |
 //! | Who sends launches to the cores? | [`dispatch`] |
-//! | Where do cores and banks lie? | [`arch`], a crate of its own |
-//! | How do cycles, tiles' clocks and host time hang together? | [`clock`], [`host`] |
+//! | Where are cores and banks? | [`arch`], a crate of its own |
+//! | How are cycles, tiles' clocks and host time related? | [`clock`], [`host`] |
 //! | What does a tile hold, and what does the host see of it? | [`tile`], [`dram`], [`noc`] |
 //! | Which kernels are there, and what do they record? | [`kernel`] |
 //! | Which object code is there, and how does a core run it? | [`machine`] |
@@ -53,8 +53,8 @@
 //!
 //! # What is simplified
 //!
-//! - A launch is carried out as a whole once it begins. The host sees each of its stores
-//!   only in its time, but what the host writes meanwhile reaches the next launch first.
+//! - A launch is carried out as a whole once it begins. The host sees each of its stores at the
+//!   store's time, but a write of the host in the meantime affects only the next launch.
 //! - The NoC has distances, order and jitter, but no contention.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! A mesh of chips behind one host.
+//! A mesh of chips with one host.
 
 use crate::{
     arch::{floorplan::Floorplan, translation::Translation},
@@ -18,8 +18,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 /// Simulated chips and their host.
 ///
-/// Launches are queued and carried out as time passes. Time passes when the host accesses
-/// a chip, waits, or lets everything run to completion.
+/// Launches are queued and carried out as time passes. Time passes when the host accesses a chip,
+/// waits, or runs everything to completion.
 ///
 /// ```
 /// use sim::{config::MeshConfig, mesh::SimulatedMesh};
@@ -33,21 +33,21 @@ pub struct SimulatedMesh {
     host: HostClock,
 }
 
-/// A launch was handed to a chip that is not there.
+/// Error of a launch for a chip that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the mesh has {chip_count} chips, none of them is number {chip_id}")]
 pub struct NoSuchChip {
-    /// The chip that was named.
+    /// The requested chip.
     pub chip_id: u32,
-    /// How many there are.
+    /// Number of chips.
     pub chip_count: usize,
 }
 
 impl SimulatedMesh {
-    /// Chips that have just come out of reset.
+    /// Creates chips that have just left reset.
     ///
     /// # Errors
-    /// If a chip does not exist, or DRAM has no room for the programs.
+    /// If a chip does not exist, or the records of the programs do not fit in DRAM.
     pub fn new(config: &MeshConfig) -> Result<Self, ConfigError> {
         if config.chips.is_empty() {
             return Err(ConfigError::NoChip);
@@ -60,19 +60,19 @@ impl SimulatedMesh {
         Ok(Self { devices, host })
     }
 
-    /// How many chips there are.
+    /// Returns the number of chips.
     #[must_use]
     pub const fn chip_count(&self) -> usize {
         self.devices.len()
     }
 
-    /// The chip with this number.
+    /// Returns the chip with this number.
     #[must_use]
     pub fn chip(&self, chip_id: u32) -> Option<&Chip> {
         self.devices.get(chip_id as usize).map(ChipDevice::chip)
     }
 
-    /// Every chip, in order.
+    /// Returns every chip, in order.
     pub fn chips(&self) -> impl Iterator<Item = &Chip> {
         self.devices.iter().map(ChipDevice::chip)
     }
@@ -81,19 +81,19 @@ impl SimulatedMesh {
         self.devices.get_mut(index)
     }
 
-    /// Adds a cause of faults.
+    /// Adds a fault rule.
     pub fn add_rule(&mut self, rule: impl Rule + 'static) {
         self.add_shared_rule(&(Arc::new(rule) as Arc<dyn Rule>));
     }
 
-    /// Adds a cause of faults that others may hold as well.
+    /// Adds a fault rule that can be shared.
     pub fn add_shared_rule(&mut self, rule: &Arc<dyn Rule>) {
         for device in &mut self.devices {
             device.chip_mut().add_rule(rule);
         }
     }
 
-    /// Hands a launch to a chip, behind those that it already has.
+    /// Appends a launch to a chip's queue.
     ///
     /// # Errors
     /// If there is no such chip.
@@ -105,7 +105,7 @@ impl SimulatedMesh {
         Ok(())
     }
 
-    /// Hands a launch to every chip.
+    /// Appends a launch to every chip's queue.
     pub fn enqueue_everywhere(&mut self, launch: &Launch) {
         let now = self.host.now();
         for device in &mut self.devices {
@@ -113,7 +113,7 @@ impl SimulatedMesh {
         }
     }
 
-    /// Lets the host do nothing for so long.
+    /// Waits on the host for `duration_ns`.
     pub fn wait_ns(&mut self, duration_ns: u64) {
         let now = self.host.now().saturating_add(duration_ns.saturating_mul(PS_PER_NS));
         self.host.wait_until(now);
@@ -122,20 +122,20 @@ impl SimulatedMesh {
         }
     }
 
-    /// Returns true if a launch has not begun that can: its chip is there, and nothing that it
-    /// waits for is missing. In the debug dump also while one is under way.
+    /// Returns true if a queued launch can begin: its chip answers, and nothing that the launch
+    /// waits for is missing. In the debug dump, also returns true while a launch is in progress.
     #[must_use]
     pub fn has_launches_to_run(&self) -> bool {
         self.chips().any(Chip::has_launch_to_run)
     }
 
-    /// Carries out every launch and waits until all has landed.
+    /// Carries out every launch and waits until all writes have landed.
     pub fn run_to_completion(&mut self) {
         self.run_to_completion_with(&mut || {});
     }
 
-    /// As [`SimulatedMesh::run_to_completion`]; says after each launch of a chip that it has
-    /// been carried out. That takes no simulated time.
+    /// Runs [`SimulatedMesh::run_to_completion`] with a callback after each launch of a chip. The
+    /// callback takes no simulated time.
     pub fn run_to_completion_with(&mut self, on_launch: &mut dyn FnMut()) {
         let devices = self.devices.iter_mut();
         let ends = devices.map(|device| device.chip_mut().run_to_completion(on_launch));
@@ -144,10 +144,10 @@ impl SimulatedMesh {
     }
 
     /// Closes the command queues: their dispatch kernels end, and those with probes leave their
-    /// records. Chips without dispatch cores stay as they are.
+    /// records. Chips without dispatch cores do not change.
     ///
     /// # Compatibility
-    /// `MeshDevice::close`: cores that dispatch are read once the queues are closed.
+    /// `MeshDevice::close`: dispatch cores are read after the queues are closed.
     pub fn close_command_queues(&mut self) {
         let now = self.host.now();
         let ends = self.devices.iter_mut().map(|device| device.chip_mut().close_commands(now));
@@ -157,8 +157,10 @@ impl SimulatedMesh {
         }
     }
 
-    /// Texts of the zones that kernels on these chips open, `name,file,line,KERNEL_PROFILER`:
-    /// of those of the simulator all that are in its object code, of files those that were launched.
+    /// Returns the zone texts of kernels on these chips, `name,file,line,KERNEL_PROFILER`.
+    ///
+    /// The texts include all zones of the simulator's object code, and those of the kernels from
+    /// files that were launched.
     #[must_use]
     pub fn zone_texts(&self) -> Vec<String> {
         let mut texts = Vec::new();
@@ -178,7 +180,7 @@ impl SimulatedMesh {
         texts
     }
 
-    /// Time since the simulation began.
+    /// Returns the time since the simulation began.
     #[must_use]
     pub fn now_ps(&self) -> Picoseconds {
         self.host.now()
@@ -191,7 +193,7 @@ impl SimulatedMesh {
 
     /// Returns the ground truth so far.
     ///
-    /// Launches count as soon as they have begun, in the debug dump once they have ended.
+    /// A launch counts once it has begun, in the debug dump once it has ended.
     #[must_use]
     pub fn truth(&self) -> Truth {
         let mut truth = Truth::default();
@@ -202,7 +204,7 @@ impl SimulatedMesh {
     }
 }
 
-/// The host notices completion a little later.
+/// Delay after which the host notices completion.
 const SETTLE_PS: u64 = 1_000_000;
 
 fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip, ConfigError> {
@@ -255,7 +257,7 @@ mod tests {
     };
     use reader::mesh::{AccessError, Device, Mesh, Noc0Coord};
 
-    /// A launch whose kernels work for a number of cycles in one zone.
+    /// Returns a launch whose kernels work for a number of cycles in one zone.
     fn working(cycles: u32, id: u32) -> Launch {
         let program = Program::new("working").with_kernel_on_all(&ObjectKernel::shared("work"));
         Launch::new(&Arc::new(program), id).with_args(&[cycles])

@@ -1,6 +1,6 @@
-//! The mesh as a host reader sees it.
+//! The mesh as the device interface of a host reader.
 //!
-//! This is the only place that knows `host_reader`; it translates, and decides nothing.
+//! This is the only module that depends on `host_reader`. It only translates.
 
 use crate::{
     arch::{TileCoord, floorplan::CorePlace},
@@ -14,7 +14,7 @@ use reader::mesh::{
     LogicalCoord, Memory, Mesh, Noc0Coord, WordRange,
 };
 
-/// A simulated chip behind the host that all chips of the mesh share.
+/// A simulated chip together with the host that all chips of the mesh share.
 #[derive(Debug)]
 pub struct ChipDevice {
     chip: Chip,
@@ -27,7 +27,7 @@ impl ChipDevice {
         Self { description: describe(&chip), chip, host }
     }
 
-    /// The chip itself.
+    /// Returns the chip itself.
     #[must_use]
     pub const fn chip(&self) -> &Chip {
         &self.chip
@@ -116,7 +116,7 @@ fn describe(chip: &Chip) -> DeviceDescription {
         chip_id: facts.chip_id,
         arch: arch.name.to_owned(),
         aiclk_mhz: arch.aiclk_mhz,
-        // Cores that are kept for dispatch run no op.
+        // Cores reserved for dispatch run no op.
         max_compute_cores: u32::try_from(chip.workers().count()).unwrap_or(u32::MAX),
         cores: chip.plan().cores().iter().map(|place| describe_core(chip, place)).collect(),
         dram: DramDescription {

@@ -1,43 +1,42 @@
-//! Modes that kernels and firmware are built in.
+//! Modes in which kernels and firmware are built.
 
 use crate::{machine::KernelKind, tt_metal::firmware::FirmwareSet};
 use kernel_profiler::port::WaitRecords;
 use std::sync::Arc;
 
-/// Form of the kernels and of the firmware, and what they record.
+/// Variant of kernels and firmware, and the types of records that they leave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelModes {
     /// True if kernels are built to record sum zones.
     pub sums_enabled: bool,
-    /// True if kernels are built to record one envelope for each replay of a trace, and nothing
-    /// else.
+    /// True if kernels record only one envelope for each replay of a trace.
     pub is_trace_only: bool,
-    /// True if kernels are built to gather several launches in L1 before they are pushed.
+    /// True if kernels collect several launches in L1 before they push them.
     pub is_accumulating: bool,
-    /// True if kernels are built for the debug dump: a RISC whose lane is full waits for the host to
-    /// read on.
+    /// True if kernels are built for the debug dump: a RISC whose lane is full waits until the host
+    /// has read more.
     pub is_non_dropping: bool,
     /// True if kernels are built to stream their records.
     pub is_streaming: bool,
-    /// Groups of hardware counters that are read in each launch, as the bits of
-    /// [`wire::perf_counter`].
+    /// Groups of hardware counters read in each launch, as the bits of [`wire::perf_counter`].
     pub counter_groups: u32,
     /// Language that the kernels are compiled from.
     pub kernels: KernelKind,
     /// Firmware of tt-metal for the Tensix cores; this project's own if `None`.
     pub firmware: Option<Arc<FirmwareSet>>,
-    /// True if the truth holds every request of kernels to the NoCs.
+    /// True if the truth contains every NoC request of kernels.
     pub has_noc_truth: bool,
     /// Records of waits that kernels make.
     pub wait_records: WaitRecords,
-    /// True if single waits are recorded in [`wire::wait::SyncWindows::DEFAULT`] alone.
+    /// True if single waits are recorded only in [`wire::wait::SyncWindows::DEFAULT`].
     pub has_sync_windows: bool,
-    /// Most cycles that a launch may take on a core; beyond, it is stopped.
+    /// Maximum cycles of a launch on a core; a longer launch is stopped.
     pub cycle_budget: u64,
 }
 
 impl KernelModes {
-    /// Returns true if kernels may wait for what the host does, so that it sees them as they are.
+    /// Returns true if kernels may wait for the host, so that the host sees them in their current
+    /// state.
     pub(crate) const fn waits_for_host(&self) -> bool {
         self.is_non_dropping || self.is_streaming
     }

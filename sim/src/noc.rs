@@ -1,6 +1,6 @@
-//! Both NoCs: how long a write takes from a tile to another or to DRAM, and what comes back.
+//! Both NoCs: latencies of writes from a tile to another or to DRAM, and of acknowledgements.
 //!
-//! Links are not contended for in this model; the jitter stands for other traffic.
+//! This model has no contention for links; the jitter stands for other traffic.
 
 use crate::{
     arch::{ArchFacts, TileCoord},
@@ -14,19 +14,19 @@ use crate::{
 pub const HOP_CYCLES: u64 = 9;
 /// Cycles between a tile's network interface and its router.
 pub const INTERFACE_CYCLES: u64 = 5;
-/// Most cycles that other traffic adds.
+/// Maximum cycles that other traffic adds.
 pub const JITTER_CYCLES: u64 = 40;
 
-/// When the parts of a write are over, in cycles after it was issued.
+/// Cycles that the parts of a write take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteLatency {
-    /// The last word is in DRAM.
+    /// Cycles from the issue until the last word is in DRAM.
     pub landing_cycles: u64,
-    /// The acknowledgement goes back from there to the sender.
+    /// Cycles of the acknowledgement from there to the sender.
     pub acknowledgement_cycles: u64,
 }
 
-/// Routers between two tiles. NoC 0 leads only right and down, around the torus.
+/// Returns the number of hops between two tiles. NoC 0 leads only right and down, around the torus.
 ///
 /// ```
 /// use sim::{arch::{Arch, TileCoord}, noc::hop_count};
@@ -42,7 +42,7 @@ pub fn hop_count(facts: &ArchFacts, from: TileCoord, to: TileCoord) -> u64 {
     u64::from(around(from.x, to.x, columns) + around(from.y, to.y, rows))
 }
 
-/// How long a write of `byte_count` bytes takes on one of the two NoCs.
+/// Returns the latency of a write of `byte_count` bytes on one of the two NoCs.
 pub fn write_latency(
     facts: &ArchFacts,
     noc: usize,
@@ -57,7 +57,7 @@ pub fn write_latency(
     }
 }
 
-/// How long a flit takes from a tile to another. NoC 1 leads only left and up.
+/// Returns the travel time of a flit from a tile to another. NoC 1 leads only left and up.
 fn travel_cycles(facts: &ArchFacts, noc: usize, from: TileCoord, to: TileCoord) -> u64 {
     let (from, to) = if noc == 0 { (from, to) } else { (to, from) };
     2 * INTERFACE_CYCLES + HOP_CYCLES * hop_count(facts, from, to)

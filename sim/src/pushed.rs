@@ -1,9 +1,9 @@
-//! Every record that was pushed, as it was before anything could happen to it on its way.
+//! Every pushed record, before faults on the way to DRAM can change it.
 //!
-//! A [`PushedRuns`] is a rule that lets every write to DRAM pass and remembers its words. What
-//! they say is read here once more, bit by bit, so that an error in a reader cannot hide behind
-//! the same error in the truth. Times come from the simulator: a marker holds the low word of a
-//! clock, and the cycle that belongs to it is the one nearest to the kernels of its launch.
+//! A [`PushedRuns`] is a rule that passes every write to DRAM unchanged and keeps its words. This
+//! module decodes the words independently, bit by bit, so that an error in a reader cannot hide
+//! behind the same error in the truth. A marker holds only the low word of a clock; its cycle is
+//! the candidate nearest to the kernels of its launch in the simulator's time.
 
 mod noc;
 
@@ -22,14 +22,14 @@ use wire::{CoreKind, Risc};
 /// One record of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushedRecord {
-    /// Number of its kind: 0 and 1 a zone's start and end, 2 a total, 3 and 5 data of 8 and 16
+    /// Number of its type: 0 and 1 a zone's start and end, 2 a total, 3 and 5 data of 8 and 16
     /// bytes, 4 an event.
     pub kind: u8,
     /// Id of the zone, data or event.
     pub id: u16,
-    /// When, on the 64-bit clock of the tile; of a total, when the launch's first zone began.
+    /// Time on the 64-bit clock of the tile; for a total, the start of the launch's first zone.
     pub cycle: u64,
-    /// Its values: none, one or two.
+    /// Its values: zero, one or two.
     pub values: Vec<u64>,
 }
 
@@ -38,30 +38,30 @@ pub struct PushedRecord {
 pub struct PushedLaunch {
     /// Number of the launch on its chip, from 0.
     pub launch_index: u64,
-    /// Program id, as the last of its pushes carried it.
+    /// Program id in the last of its pushes.
     pub program_id: u32,
-    /// Trace replays that the core had seen.
+    /// Trace replays on the core so far.
     pub trace_counter: u32,
-    /// Its records: starts of the guaranteed zones, the others in the order of writing, ends of
-    /// the guaranteed zones, and a wait for the host behind these.
+    /// Its records: starts of the guaranteed zones, the other records in the order of writing, ends
+    /// of the guaranteed zones, and then a wait for the host, if any.
     pub records: Vec<PushedRecord>,
-    /// Markers that were pushed, guaranteed slots and padding included.
+    /// Number of pushed markers, including guaranteed slots and padding.
     pub slot_count: u64,
-    /// How many writes carried it.
+    /// Number of writes that carried the launch.
     pub push_count: usize,
 }
 
-/// A rule that remembers every run that is pushed and does nothing else.
+/// A rule that keeps every pushed run and has no other effect.
 #[derive(Debug, Default)]
 pub struct PushedRuns {
     pushes: Mutex<BTreeMap<PushKey, Push>>,
 }
 
-/// Chip, core and launch of a write, whether it is of the RISC that pushes for all at the end,
+/// Chip, core and launch of a write, whether it is from the RISC that pushes for all at the end,
 /// the RISC, and the number of the write.
 type PushKey = (u32, (u16, u16), u64, bool, usize, u32);
 
-/// Words on their way, and where they go.
+/// Words of a write, and their target.
 #[derive(Debug)]
 struct Push {
     place: (u32, u64),
@@ -69,10 +69,10 @@ struct Push {
 }
 
 impl Push {
-    /// Returns true if this write carries an earlier one of the same launch once more.
+    /// Returns true if this write repeats an earlier one of the same launch.
     ///
-    /// Optional records have times, so that no two writes begin with the same ones by chance. In the
-    /// debug dump, the place alone says nothing: the host may have read between two writes.
+    /// Optional records have times, so two different writes do not begin with the same ones. In the
+    /// debug dump, equal addresses prove nothing: the host may have read between two writes.
     fn repeats(&self, earlier: &Self) -> bool {
         let optional = earlier.words.get(OPTIONAL_WORD..).unwrap_or(&[]);
         let optional = optional.strip_suffix(&[EMPTY, 0]).unwrap_or(optional);
@@ -98,7 +98,7 @@ impl Rule for PushedRuns {
 }
 
 impl PushedRuns {
-    /// Every launch of every RISC, in order, with what was pushed of it.
+    /// Returns every launch of every RISC, in order, with its pushed records.
     #[must_use]
     pub fn launches(&self, truth: &Truth) -> BTreeMap<RiscKey, Vec<PushedLaunch>> {
         let pushes = self.pushes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -132,7 +132,7 @@ impl PushedRuns {
     }
 }
 
-/// When any kernel of a launch began on a core.
+/// Returns the start time of a kernel of each launch, by chip, core and launch.
 fn kernel_times(truth: &Truth) -> BTreeMap<(u32, crate::arch::TileCoord, u64), u64> {
     let mut times = BTreeMap::new();
     for (key, launches) in &truth.launches {
@@ -145,7 +145,7 @@ fn kernel_times(truth: &Truth) -> BTreeMap<(u32, crate::arch::TileCoord, u64), u
     times
 }
 
-/// The RISC with an index on a core, which is of the kind that the truth knows.
+/// Returns the RISC with an index on a core; the truth gives the kind of the core.
 fn risc_of(truth: &Truth, chip_id: u32, core: crate::arch::TileCoord, index: u32) -> Option<Risc> {
     let is_ethernet = truth.launches.contains_key(&RiscKey { chip_id, core, risc: Risc::Erisc });
     let kind = if is_ethernet { CoreKind::IdleEth } else { CoreKind::Tensix };
@@ -159,14 +159,15 @@ struct Pushes<'a> {
 }
 
 const EMPTY: u32 = 0x8000_0000;
-/// Index of the first word behind the guaranteed slots.
+/// Index of the first word after the guaranteed slots.
 const OPTIONAL_WORD: usize = 12;
 
 impl<'a> Pushes<'a> {
-    /// Takes another write. What was not acknowledged in time is sent once more, together with
-    /// what has been recorded since: to the same place, or to the begin of the lane where the host
-    /// has read all before it. Writes to one bank do not overtake each other, so that the later
-    /// one stays.
+    /// Adds another write.
+    ///
+    /// A write that was not acknowledged in time is sent again, together with later records: to the
+    /// same address, or to the start of the lane if the host has read everything before it. Writes
+    /// to one bank do not overtake each other, so the later write remains.
     fn add(&mut self, push: &'a Push) {
         if self.pushes.last().is_some_and(|last| push.repeats(last)) {
             self.pushes.pop();
@@ -196,8 +197,8 @@ impl<'a> Pushes<'a> {
     }
 }
 
-/// Returns how many of the last records are a zone that began when that of the firmware had ended:
-/// a wait for the host, in the debug dump.
+/// Returns the number of final records that are a wait for the host, in the debug dump: the start
+/// and end of a zone that began after the end of the firmware's zone.
 fn waits_behind(records: &[PushedRecord], end: Option<&PushedRecord>) -> usize {
     match (records, end) {
         ([.., start, _], Some(end)) if start.kind == 0 && start.cycle > end.cycle => 2,
@@ -221,7 +222,7 @@ fn optional_records(words: &[u32], near_cycle: u64, records: &mut Vec<PushedReco
     }
 }
 
-/// A record of a header and the words behind it.
+/// Decodes a record from its header and the following words.
 fn record(header: u32, rest: &[u32], near_cycle: u64) -> PushedRecord {
     let kind = (header >> 28 & 7) as u8;
     let low = rest.first().copied().unwrap_or(0);
@@ -242,7 +243,7 @@ fn record(header: u32, rest: &[u32], near_cycle: u64) -> PushedRecord {
     }
 }
 
-/// The cycle nearest to another one that ends in these 32 bits.
+/// Returns the cycle with these low 32 bits that is nearest to another cycle.
 fn nearest(low: u32, near_cycle: u64) -> u64 {
     let begin = near_cycle.saturating_sub(1 << 31);
     #[expect(clippy::cast_possible_truncation, reason = "arithmetic modulo 2^32")]
@@ -302,7 +303,8 @@ mod tests {
         ];
         let [first, second] = [(0, first.to_vec()), (64, second.to_vec())]
             .map(|(address, words)| Push { place: (0, address), words });
-        // The first did not arrive in time and was sent again, to the same place or elsewhere.
+        // The first write was not acknowledged in time and was sent again, to the same address or
+        // elsewhere.
         let elsewhere = Push { place: (0, 128), words: first.words.clone() };
         for again in [&first, &elsewhere] {
             check_records([&first, again, &second]);

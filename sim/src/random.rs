@@ -1,7 +1,7 @@
-//! Random numbers: independent streams that all follow from one seed.
+//! Random numbers: independent streams derived from one seed.
 //!
-//! A stream is named by a path (chip, core, purpose, ...), so what one tile draws never
-//! depends on what another one drew, nor on the order in which they run.
+//! A stream is identified by a path (chip, core, purpose, ...). The numbers of one tile therefore
+//! depend neither on those of another tile nor on the order in which tiles run.
 
 /// A stream of random numbers (splitmix64).
 ///
@@ -20,7 +20,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The stream that `seed` gives to `path`.
+    /// Creates the stream of a seed and a path.
     #[must_use]
     pub fn new(seed: u64, path: &[u64]) -> Self {
         let state = path.iter().fold(mix(seed ^ GOLDEN), |state, &step| {
@@ -29,23 +29,23 @@ impl Stream {
         Self { state }
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GOLDEN);
         mix(self.state)
     }
 
-    /// A number below `bound`, or 0 if `bound` is 0.
+    /// Returns a number below `bound`, or 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A number from `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, inclusive.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high.saturating_sub(low).saturating_add(1))
     }
 
-    /// True `parts_per_million` times in a million.
+    /// Returns true `parts_per_million` times in a million.
     pub fn chance(&mut self, parts_per_million: u32) -> bool {
         match parts_per_million {
             0 => false,

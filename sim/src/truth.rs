@@ -1,13 +1,13 @@
 //! Ground truth, for tests to compare with a readout.
 //!
-//! Nothing here was decoded from memory: counts come from what kernels declare, times
-//! from the simulator's own clock, requests from the registers of the NoC's interfaces.
+//! Nothing here is decoded from memory: counts are what kernels declare, times are from the
+//! simulator's own clock, and requests are from the registers of the NoC interfaces.
 
 use crate::{arch::TileCoord, fault::AppliedFault, program::Emission};
 use std::collections::BTreeMap;
 use wire::{Cycles, Risc, wait::WaitKind};
 
-/// Names one RISC of a mesh.
+/// Identifies one RISC of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RiscKey {
     /// Number of the chip.
@@ -18,121 +18,122 @@ pub struct RiscKey {
     pub risc: Risc,
 }
 
-/// One launch as one RISC saw it.
+/// One launch on one RISC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchTruth {
     /// Number of the launch on its chip, from 0.
     pub launch_index: u64,
     /// Program id that the launch carried.
     pub program_id: u32,
-    /// Records that the RISC tried to leave, those of the firmware included.
+    /// Records that the RISC tried to leave, including those of the firmware.
     pub emitted: Emission,
-    /// When its kernel ran; `None` where it had none.
+    /// Start and end of its kernel; `None` without a kernel.
     pub kernel: Option<KernelTimes>,
 }
 
-/// When a kernel ran, on the clock of its tile.
+/// Start and end of a kernel, on the clock of its tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelTimes {
-    /// Just before the kernel zone opens.
+    /// Time just before the kernel zone opens.
     pub start: Cycles,
-    /// Just after the kernel zone has closed.
+    /// Time just after the kernel zone has closed.
     pub end: Cycles,
 }
 
 /// Operation of a request to a NoC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NocOperation {
-    /// Bytes of another place come into the sender's L1.
+    /// Reads from another tile into the sender's L1.
     Read,
-    /// Bytes of the sender's L1 go to one tile.
+    /// Writes bytes of the sender's L1 to one tile.
     Write,
-    /// Bytes of the sender's L1 go to all tiles of a rectangle.
+    /// Writes bytes of the sender's L1 to all tiles of a rectangle.
     Multicast,
-    /// A word that the request itself holds goes to one tile.
+    /// Writes a word contained in the request to one tile.
     InlineWrite,
-    /// A word in a tile's L1 is added to.
+    /// Adds to a word in a tile's L1.
     Increment,
 }
 
-/// A request that a kernel handed to a NoC.
+/// A request that a kernel gave to a NoC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NocRequest {
     /// Number of the launch on its chip, from 0.
     pub launch_index: u64,
-    /// When it was sent, on the clock of its tile.
+    /// Time of the request, on the clock of its tile.
     pub sent: Cycles,
     /// Network, 0 or 1.
     pub noc: u8,
     /// Operation.
     pub operation: NocOperation,
-    /// Coordinates that the kernel gave the NoC: column and row of a tile, or of a rectangle's end.
+    /// Coordinates in the request: column and row of a tile, or of a rectangle's end.
     pub coordinates: (u16, u16),
     /// Column and row of a rectangle's beginning.
     pub first_corner: Option<(u16, u16)>,
-    /// Tiles that it reaches, on the NoC-0 grid.
+    /// Target tiles, on the NoC-0 grid.
     pub targets: Vec<TileCoord>,
-    /// Address in them.
+    /// Address in the target tiles.
     pub address: u64,
-    /// Address in the sender's own L1; `None` where none takes part.
+    /// Address in the sender's own L1; `None` if the request does not access it.
     pub local_address: Option<u32>,
-    /// Bytes that are moved; 4 for an increment.
+    /// Bytes moved; 4 for an increment.
     pub byte_count: u32,
-    /// Virtual channel, where the request names one.
+    /// Virtual channel; `None` if the request leaves it open.
     pub virtual_channel: Option<u8>,
-    /// True if nobody is told of its arrival.
+    /// True if the request is not acknowledged.
     pub is_posted: bool,
-    /// True if the next request belongs to it.
+    /// True if the next request belongs to the same transaction.
     pub is_linked: bool,
     /// Transaction id.
     pub transaction_id: u8,
 }
 
-/// A wait of a kernel for something that was not there yet.
+/// A wait of a kernel that blocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitTruth {
     /// Number of the launch on its chip, from 0.
     pub launch_index: u64,
     /// Program id that the launch carried.
     pub program_id: u32,
-    /// Sort of wait.
+    /// Type of the wait.
     pub kind: WaitKind,
     /// Number of the circular buffer or NoC, or address of the semaphore.
     pub key: u32,
     /// When the kernel began to wait, on the clock of its tile.
     pub begin: Cycles,
-    /// Cycles until it was there.
+    /// Duration of the wait in cycles.
     pub cycles: u64,
-    /// The increment that ended it, of waits for semaphores.
+    /// Semaphore waits: the increment that ended the wait.
     pub released_by: Option<ReleaseTruth>,
 }
 
 /// An increment of a semaphore that ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReleaseTruth {
-    /// Core that sent it.
+    /// Core of the sender.
     pub core: TileCoord,
-    /// Processor of that core.
+    /// Processor of the sender.
     pub risc: Risc,
-    /// When it was sent, on the clock of that core's tile.
+    /// Time of the increment, on the clock of the sender's tile.
     pub sent: Cycles,
 }
 
 /// Instructions that the threads of a coprocessor have issued.
 ///
-/// A thread issues at most one in a cycle, and a unit is busy for one cycle with each.
+/// A thread issues at most one instruction per cycle, and each instruction occupies its unit for
+/// one cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IssuedInstructions {
-    /// All of them, by thread.
+    /// All instructions, by thread.
     pub by_thread: [u64; 3],
-    /// Arithmetic of the FPU, by whatever thread.
+    /// Arithmetic instructions of the FPU, from any thread.
     pub fpu: u64,
     /// Instructions of the SFPU.
     pub sfpu: u64,
 }
 
 impl IssuedInstructions {
-    /// Returns those that came after others.
+    /// Returns the instructions issued since an earlier count.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -154,7 +155,7 @@ pub enum CounterBank {
     Fpu,
 }
 
-/// Instructions of a core's coprocessor over the time that a bank of its performance counters
+/// Instructions of a core's coprocessor during the interval that a bank of its performance counters
 /// counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterTruth {
@@ -162,36 +163,36 @@ pub struct CounterTruth {
     pub launch_index: u64,
     /// Program id that the launch carried.
     pub program_id: u32,
-    /// Bank that counted.
+    /// Bank of the counters.
     pub bank: CounterBank,
     /// Cycles from the start to the stop.
     pub cycles: u64,
-    /// Instructions that were issued meanwhile.
+    /// Instructions issued in the interval.
     pub issued: IssuedInstructions,
 }
 
 /// Everything that happened on a mesh so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
-    /// Launches of every RISC that took part in any, in order.
+    /// Launches of every RISC that took part in at least one, in order.
     pub launches: BTreeMap<RiscKey, Vec<LaunchTruth>>,
-    /// Requests of kernels to the NoCs, in order, where the configuration asks for them
-    /// ([`MeshConfig::with_noc_truth`]). The profiler's own pushes are left out.
+    /// Requests of kernels to the NoCs, in order, if the configuration enables them
+    /// ([`MeshConfig::with_noc_truth`]). The profiler's own pushes are not included.
     ///
     /// [`MeshConfig::with_noc_truth`]: crate::config::MeshConfig::with_noc_truth
     pub noc_requests: BTreeMap<RiscKey, Vec<NocRequest>>,
-    /// Waits of kernels that blocked, in order, where kernels record waits.
+    /// Waits of kernels that blocked, in order, if kernels record waits.
     pub waits: BTreeMap<RiscKey, Vec<WaitTruth>>,
-    /// Times over which banks counted, by chip and core, in order.
+    /// Intervals in which banks counted, by chip and core, in order.
     pub counters: BTreeMap<(u32, TileCoord), Vec<CounterTruth>>,
-    /// GO messages that ran no kernel on a core, by chip and core.
+    /// Number of GO messages that ran no kernel on a core, by chip and core.
     pub idle_launches: BTreeMap<(u32, TileCoord), u64>,
     /// Faults that rules applied, in order of chip, launch, core and time.
     pub faults: Vec<AppliedFault>,
 }
 
 impl Truth {
-    /// Records that each RISC tried to leave under each program id.
+    /// Returns the records that each RISC tried to leave under each program id.
     #[must_use]
     pub fn emitted(&self) -> BTreeMap<(RiscKey, u32), Emission> {
         let mut counts = BTreeMap::new();
@@ -203,14 +204,14 @@ impl Truth {
         counts
     }
 
-    /// Records that all RISCs together tried to leave.
+    /// Returns the records that all RISCs together tried to leave.
     #[must_use]
     pub fn total_emitted(&self) -> Emission {
         let launches = self.launches.values().flatten();
         launches.fold(Emission::NONE, |sum, launch| sum + launch.emitted)
     }
 
-    /// Launches that ran a kernel, counted once per RISC.
+    /// Returns the number of launches that ran a kernel, counted once per RISC.
     #[must_use]
     pub fn kernel_run_count(&self) -> usize {
         self.launches.values().flatten().filter(|launch| launch.kernel.is_some()).count()

@@ -1,4 +1,5 @@
-//! The child process: loads the library and does what the host asks until it goes away.
+//! The child process: loads the library and carries out the host's requests until the host
+//! disconnects.
 //!
 //! Standard input is a socket for both directions, since the library writes its own messages
 //! to standard output.
@@ -10,10 +11,10 @@ use crate::{
 };
 use std::{io, os::fd::AsFd, os::unix::net::UnixStream, path::Path};
 
-/// Serves a host through the socket that is standard input; ends when the host goes away.
+/// Serves a host through the socket on standard input; returns when the host disconnects.
 ///
 /// # Errors
-/// If standard input is no such socket, or the host breaks off or sends what is no request.
+/// If standard input is not such a socket, or the host breaks off or sends an invalid request.
 pub fn serve(library: &Path) -> io::Result<()> {
     let socket = io::stdin().as_fd().try_clone_to_owned()?;
     let mut socket = UnixStream::from(socket);

@@ -1,4 +1,4 @@
-//! The code of a core, and how a host speaks with it: this project's firmware or tt-metal's.
+//! The code of a core, and the host's interface to it: this project's firmware or tt-metal's.
 
 use crate::simulator::TtsimError;
 use sim::{
@@ -23,18 +23,18 @@ pub(crate) enum Code {
         /// Size of the core's L1.
         l1_bytes: u64,
     },
-    /// Firmware that tt-metal has built, and kernels from files.
+    /// Firmware built by tt-metal, and kernels from files.
     TtMetal {
         /// The firmware.
         set: Arc<FirmwareSet>,
-        /// Facts that it needs about its core.
+        /// Description of the core for the firmware.
         facts: CoreFacts,
         /// The core.
         place: CorePlace,
     },
 }
 
-/// An L1 address and the words that go there.
+/// An L1 address and the words written there.
 type Write = (u32, Vec<u32>);
 
 impl Code {
@@ -102,7 +102,7 @@ impl Code {
         }
     }
 
-    /// Address and value of the byte that starts a launch.
+    /// Returns the address and value of the byte that starts a launch.
     pub(crate) fn go(&self) -> (u64, u8) {
         match self {
             Self::Own { code, .. } => (u64::from(code.mailbox() + mailbox::GO), signal::GO),
@@ -115,7 +115,7 @@ impl Code {
         }
     }
 
-    /// Address and value of the byte that says that a launch is over.
+    /// Returns the address and value of the byte that signals the end of a launch.
     pub(crate) fn done(&self) -> (u64, u8) {
         match self {
             Self::Own { code, .. } => (u64::from(code.mailbox() + mailbox::GO), signal::DONE),

@@ -1,9 +1,9 @@
 //! Tenstorrent's ttsim as a second simulator for the programs of [`sim`].
 //!
-//! ttsim is a functional simulator of whole chips that Tenstorrent publishes; the user brings
-//! it as a library, nothing of it is part of this project. It stops at whatever a chip would
-//! not do, so that it judges firmware and kernels independently of our own simulator. It has
-//! no timing: cycles read from it mean nothing.
+//! ttsim is a functional simulator of whole chips that Tenstorrent publishes. The user supplies it
+//! as a library; no part of it belongs to this project. It stops at any operation that a chip would
+//! not perform, so it checks firmware and kernels independently of our own simulator. It has no
+//! timing: cycles read from it have no meaning.
 //!
 //! # Map
 //!

@@ -19,7 +19,7 @@ pub(crate) struct Library {
     memory_read: MemoryRead,
     memory_write: MemoryWrite,
     clock: Clock,
-    /// Keeps the code mapped that the pointers above lead to.
+    /// Keeps the code of the pointers above mapped.
     _mapped: libloading::Library,
 }
 
@@ -35,11 +35,11 @@ static IS_INITIALISED: AtomicBool = AtomicBool::new(false);
 impl Library {
     /// Loads the library at `path` and initialises its chip.
     ///
-    /// The code in the file is executed: the user vouches for it by naming it.
+    /// The code in the file is executed: the user accepts this by giving the path.
     ///
     /// # Errors
-    /// If the file is no library of this machine, lacks an entry point, or this process has
-    /// already initialised one.
+    /// If the file is not a library for this machine or lacks an entry point, or if this process
+    /// has already initialised a library.
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
         if IS_INITIALISED.swap(true, Ordering::SeqCst) {
             return Err("this process already runs a simulator".to_owned());
@@ -73,7 +73,7 @@ impl Library {
         unsafe { (self.config_read)(0, offset) }
     }
 
-    /// Reads from the physical addresses of the chip's windows.
+    /// Reads from physical addresses in the chip's windows.
     pub(crate) fn read(&mut self, address: u64, bytes: &mut [u8]) {
         let size = u32::try_from(bytes.len()).expect("callers read at most a window at once");
         // SAFETY: the library is initialised, `&mut self` makes this the only call, and it
@@ -81,7 +81,7 @@ impl Library {
         unsafe { (self.memory_read)(address, bytes.as_mut_ptr().cast(), size) };
     }
 
-    /// Writes to the physical addresses of the chip's windows.
+    /// Writes to physical addresses in the chip's windows.
     pub(crate) fn write(&mut self, address: u64, bytes: &[u8]) {
         let size = u32::try_from(bytes.len()).expect("callers write at most a window at once");
         // SAFETY: the library is initialised, `&mut self` makes this the only call, and it
@@ -89,14 +89,14 @@ impl Library {
         unsafe { (self.memory_write)(address, bytes.as_ptr().cast(), size) };
     }
 
-    /// Lets the chip run for a number of clocks.
+    /// Runs the chip for a number of clocks.
     pub(crate) fn clock(&mut self, clocks: u32) {
         // SAFETY: the library is initialised, and `&mut self` makes this the only call.
         unsafe { (self.clock)(clocks) };
     }
 }
 
-/// The function that a library exports under this name.
+/// Returns the function that a library exports under this name.
 ///
 /// # Safety
 /// The library must export it with the type `T`, a function pointer.

@@ -1,4 +1,4 @@
-//! The child process by itself, for programs that cannot be their own.
+//! The child process as a separate program, for programs that cannot start themselves as the child.
 
 #![deny(unsafe_code)]
 

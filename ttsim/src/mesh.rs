@@ -1,10 +1,10 @@
-//! A chip of ttsim as a host reader sees it.
+//! A chip of ttsim as the device interface of a host reader.
 //!
 //! # Model
-//! - Time passes on the chip only when the host accesses it: each access takes
-//!   [`ACCESS_CLOCKS`] unless said otherwise, so that polling ends.
-//! - All tiles show one clock, which counts one instruction per clock and RISC; a figure in
-//!   cycles from here means nothing.
+//! - Time passes on the chip only when the host accesses it. Each access takes [`ACCESS_CLOCKS`]
+//!   unless configured otherwise, so that polling ends.
+//! - All tiles show one clock, which counts one instruction per clock and RISC; cycle counts from
+//!   ttsim have no meaning.
 
 use crate::{
     protocol::Tile,
@@ -29,19 +29,19 @@ pub struct TtsimDevice {
 }
 
 impl TtsimDevice {
-    /// The chip of a simulator, laid out as `description` says.
+    /// Creates the device of a simulator's chip, laid out as in `description`.
     #[must_use]
     pub const fn new(simulator: Simulator, description: DeviceDescription) -> Self {
         let (arch, access_clocks) = (simulator.arch(), ACCESS_CLOCKS);
         Self { simulator, description, arch, access_clocks }
     }
 
-    /// The simulator behind it.
+    /// Returns the simulator.
     pub const fn simulator(&mut self) -> &mut Simulator {
         &mut self.simulator
     }
 
-    /// Lets another number of clocks pass with each access, at least one.
+    /// Sets the number of clocks that pass with each access, at least one.
     pub const fn set_access_clocks(&mut self, clocks: u32) {
         self.access_clocks = if clocks == 0 { 1 } else { clocks };
     }
@@ -54,7 +54,7 @@ impl TtsimDevice {
         WordRange { chip_id: self.description.chip_id, memory, address, word_count }
     }
 
-    /// The tile of a range of L1, if the range lies in it.
+    /// Returns the tile of an L1 range, if the range is within L1.
     fn l1(&self, coord: Noc0Coord, address: u64, word_count: usize) -> Result<Tile, AccessError> {
         let range = self.range(Memory::L1(coord), address, word_count);
         let core = self.core(coord).ok_or_else(|| range.nowhere())?;
@@ -101,7 +101,7 @@ impl Device for TtsimDevice {
         self.core(core).ok_or_else(|| range.nowhere())?;
         let mut halves = [0; 2];
         let read = self.simulator.advance(self.access_clocks).and_then(|()| {
-            // No clock passes between the two.
+            // No clock passes between the two reads.
             let (low, high) = halves.split_at_mut(1);
             self.simulator.read_words(tile(core), WALL_CLOCK_LOW, low)?;
             self.simulator.read_words(tile(core), WALL_CLOCK_HIGH, high)
@@ -116,12 +116,12 @@ impl Device for TtsimDevice {
 
     fn wait_ns(&mut self, duration_ns: u64) {
         let clocks = duration_ns.saturating_mul(self.description.aiclk_mhz.into()) / 1000;
-        // What is refused meanwhile is the answer to the next access.
+        // A refusal in the meantime is reported by the next access.
         let _ = self.simulator.advance(u32::try_from(clocks).unwrap_or(u32::MAX));
     }
 }
 
-/// Chips of ttsim: one, since the library is one chip.
+/// The mesh has one chip, since the library simulates one chip.
 impl Mesh for TtsimDevice {
     fn device_count(&self) -> usize {
         1
@@ -132,14 +132,14 @@ impl Mesh for TtsimDevice {
     }
 }
 
-/// A core's tile.
+/// Returns a core's tile.
 pub(crate) fn tile(coord: Noc0Coord) -> Tile {
     let part = |part: u16| u8::try_from(part).unwrap_or(u8::MAX);
     Tile { x: part(coord.x), y: part(coord.y) }
 }
 
-/// The tile of a DRAM bank, as windows and command buffers take it, and where the bank begins
-/// there.
+/// Returns the tile of a DRAM bank for windows and command buffers, and the bank's start address in
+/// the tile.
 fn bank_place(arch: Arch, bank: u32) -> Option<(Tile, u64)> {
     let facts = arch.facts();
     let (x, y) = Translation::new(arch, &[]).dram(0, facts.bank_tile(bank)?)?;

@@ -1,27 +1,27 @@
 //! The messages between a host and the child process that runs the simulator.
 //!
-//! A message is its length in bytes as a little-endian word, a kind, and the fields of that
-//! kind, little-endian too. Lengths are checked before anything is allocated.
+//! A message consists of its length in bytes as a little-endian word, a type, and the little-endian
+//! fields of that type. Lengths are checked before any allocation.
 
 use std::io::{self, Read, Write};
 
-/// Most bytes that one message reads or writes on the chip.
+/// Maximum bytes that one message reads or writes on the chip.
 pub(crate) const CHUNK_BYTES_MAX: usize = 1 << 18;
 
-/// Changes with every change of the messages.
+/// Version of the messages; it must change with them.
 pub(crate) const VERSION: u32 = 1;
 
-/// Most bytes of a message: a chunk and the fields in front of it.
+/// Maximum bytes of a message: a chunk and the fields before it.
 const MESSAGE_BYTES_MAX: usize = CHUNK_BYTES_MAX + 64;
 
 /// Request of the host to the chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// Bytes from an address of a tile.
+    /// Reads bytes from an address of a tile.
     Read { tile: Tile, address: u64, byte_count: u32 },
-    /// Bytes to an address of a tile.
+    /// Writes bytes to an address of a tile.
     Write { tile: Tile, address: u64, bytes: Vec<u8> },
-    /// Time that passes on the chip.
+    /// Lets time pass on the chip.
     Clock { clocks: u32 },
 }
 
@@ -30,15 +30,15 @@ pub(crate) enum Request {
 pub(crate) enum Response {
     /// The library is loaded: version of the protocol, and the chip's PCI id.
     Ready { version: u32, pci_id: u32 },
-    /// The bytes that were asked for.
+    /// The requested bytes.
     Data(Vec<u8>),
     /// A write or a wait is over.
     Done,
-    /// The child cannot do it, as a sentence.
+    /// The child cannot carry out the request; the reason is a sentence.
     Refused(String),
 }
 
-/// A tile's place as host windows take it.
+/// Coordinates of a tile, as in host windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tile {
     /// Column.
@@ -69,7 +69,7 @@ impl Request {
         send(stream, &message)
     }
 
-    /// Receives a request, `None` at the end of the stream.
+    /// Receives a request; `None` at the end of the stream.
     pub(crate) fn receive(stream: &mut impl Read) -> io::Result<Option<Self>> {
         let Some(message) = receive(stream)? else { return Ok(None) };
         Self::parse(&message).map(Some).ok_or_else(|| bad("a request", &message))
@@ -120,7 +120,7 @@ impl Response {
         send(stream, &message)
     }
 
-    /// Receives a response, `None` at the end of the stream.
+    /// Receives a response; `None` at the end of the stream.
     pub(crate) fn receive(stream: &mut impl Read) -> io::Result<Option<Self>> {
         let Some(message) = receive(stream)? else { return Ok(None) };
         Self::parse(&message).map(Some).ok_or_else(|| bad("an answer", &message))
@@ -239,7 +239,7 @@ mod tests {
         write.extend([0; 10]);
         assert!(error(&write).contains("of kind 2"));
         assert!(error(&[3, 0, 0, 0, 3, 1, 1]).contains("of kind 3"));
-        // Streams that end in the middle of a message.
+        // Streams that end within a message.
         assert_eq!(error(&[5, 0]), "failed to fill whole buffer");
         assert_eq!(error(&[5, 0, 0, 0, 3]), "failed to fill whole buffer");
     }

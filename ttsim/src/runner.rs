@@ -1,7 +1,6 @@
-//! Programs on ttsim, brought to its cores as a host brings them to a chip.
+//! Programs on ttsim, loaded onto its cores as a host loads them onto a chip.
 //!
-//! The firmware, kernels and launch messages are those of the simulator in [`sim`], word by
-//! word.
+//! The firmware, kernels and launch messages have the same words as in the simulator of [`sim`].
 
 use crate::{
     code::Code,
@@ -24,8 +23,8 @@ use wire::{CoreKind, Risc, control::ControlLayout};
 
 /// A chip of ttsim that runs the simulator's programs.
 ///
-/// Its Tensix cores are booted when a launch first needs them. Ethernet cores stay in reset,
-/// since ttsim brings their base firmware itself; launches pass them by.
+/// Its Tensix cores are booted when a launch first needs them. Ethernet cores stay in reset, since
+/// ttsim provides their base firmware itself; launches skip them.
 #[derive(Debug)]
 pub struct TtsimMesh {
     device: TtsimDevice,
@@ -48,7 +47,7 @@ struct Core {
 }
 
 impl TtsimMesh {
-    /// The whole chip that ttsim simulates of an architecture, to be run with `config`.
+    /// Returns the configuration of the whole chip that ttsim simulates of an architecture.
     #[must_use]
     pub fn chip(arch: Arch) -> ChipConfig {
         let chip = ChipConfig::new(arch);
@@ -56,10 +55,10 @@ impl TtsimMesh {
         chip.with_worker_core_count(whole.unwrap_or(0))
     }
 
-    /// Starts ttsim for a mesh of one chip; `command` as for [`Simulator::start`].
+    /// Starts ttsim for a mesh of one chip; see [`Simulator::start`] for `command`.
     ///
     /// # Errors
-    /// If the mesh is not one that ttsim simulates, or the library cannot be used.
+    /// If ttsim does not simulate such a mesh, or the library cannot be used.
     pub fn start(
         config: &MeshConfig,
         command: Command,
@@ -89,10 +88,10 @@ impl TtsimMesh {
         })
     }
 
-    /// Checks that a plan can be carried out on ttsim.
+    /// Checks that ttsim can carry out a plan.
     ///
     /// # Errors
-    /// If it needs faults or times of our simulator, or kernels that wait for other cores.
+    /// If the plan needs faults or times of our simulator, or kernels that wait for other cores.
     pub fn check(plan: &Plan) -> Result<(), TtsimError> {
         if !plan.rules.is_empty() {
             return Err(unsupported("the workload injects faults, which only our simulator can"));
@@ -107,10 +106,11 @@ impl TtsimMesh {
         Ok(())
     }
 
-    /// Writes a launch to the cores that take part and gives GO; waits for a launch before.
+    /// Writes a launch to the participating cores and gives GO, after the previous launch has
+    /// ended.
     ///
     /// # Errors
-    /// If the launch cannot be written, the launch before does not end, or ttsim refuses
+    /// If the launch cannot be written, the previous launch does not end, or ttsim refuses
     /// something.
     pub fn begin(&mut self, launch: &Launch) -> Result<(), TtsimError> {
         self.finish_launch()?;
@@ -142,7 +142,7 @@ impl TtsimMesh {
     /// Returns true if every core has ended the launch; its push may still be in progress.
     ///
     /// # Errors
-    /// If a core has taken longer than the mesh allows, or ttsim refuses something.
+    /// If a core exceeds the time limit of the mesh, or ttsim refuses something.
     pub fn is_done(&mut self) -> Result<bool, TtsimError> {
         while let Some(&index) = self.under_way.first() {
             let core = &self.cores[index];
@@ -163,7 +163,7 @@ impl TtsimMesh {
         Ok(true)
     }
 
-    /// Carries a launch out, its push included.
+    /// Carries out a launch, including its push.
     ///
     /// # Errors
     /// As [`TtsimMesh::begin`].
@@ -212,33 +212,33 @@ impl TtsimMesh {
         }
     }
 
-    /// Lets a number of clocks pass.
+    /// Advances the chip by a number of clocks.
     ///
     /// # Errors
-    /// If a core does what ttsim refuses.
+    /// If a core does something that ttsim refuses.
     pub fn advance(&mut self, clocks: u32) -> Result<(), TtsimError> {
         self.device.simulator.advance(clocks)
     }
 
-    /// Lets another number of clocks pass with each access of a reader, at least one.
+    /// Sets the number of clocks that pass with each access of a reader, at least one.
     pub const fn set_access_clocks(&mut self, clocks: u32) {
         self.device.set_access_clocks(clocks);
     }
 
-    /// The failure that ended the simulator, if one has.
+    /// Returns the failure that ended the simulator, if any.
     #[must_use]
     pub const fn failure(&self) -> Option<&TtsimError> {
         self.device.simulator.failure()
     }
 
-    /// Returns the records that the kernels of the launches so far tried to leave; times are not
-    /// known.
+    /// Returns the records that the kernels of the launches so far tried to leave; times are
+    /// unknown.
     #[must_use]
     pub const fn truth(&self) -> &Truth {
         &self.truth
     }
 
-    /// Brings up those of these cores that have not been launched on before.
+    /// Boots those of the chosen cores that have not been booted yet.
     fn boot(&mut self, chosen: &[usize]) -> Result<(), TtsimError> {
         let simulator = &mut self.device.simulator;
         let new: Vec<usize> =
@@ -259,7 +259,7 @@ impl TtsimMesh {
             return Ok(());
         }
         simulator.advance(BOOT_CLOCKS)?;
-        // They are ready when they show what they show after a launch.
+        // Cores are ready when they show the same state as after a launch.
         self.launched_at_clock = self.device.simulator.clock();
         self.under_way = new.into_iter().collect();
         self.finish_launch()
@@ -308,7 +308,7 @@ impl Core {
     }
 }
 
-/// The mesh of our simulator that has the same chip.
+/// Returns the mesh of our simulator with the same chip.
 fn blueprint(config: &MeshConfig) -> Result<SimulatedMesh, TtsimError> {
     let [chip] = &config.chips[..] else {
         return Err(unsupported("it has one chip; choose --devices 1"));
@@ -327,7 +327,7 @@ fn unsupported(reason: &str) -> TtsimError {
     TtsimError::Unsupported { reason: reason.to_owned() }
 }
 
-/// Adds what a launch makes the RISCs of a core emit.
+/// Adds the records that the RISCs of a core emit in a launch.
 fn add_truth(truth: &mut Truth, place: CorePlace, launch: &Launch, context: KernelContext) {
     let chip_id = context.chip_id;
     if !launch.program.runs_on(place.kind) {
@@ -341,7 +341,7 @@ fn add_truth(truth: &mut Truth, place: CorePlace, launch: &Launch, context: Kern
         if kernel.is_none() && risc != Risc::Brisc {
             continue;
         }
-        // The firmware's zone, and the kernel's around the kernel.
+        // One zone of the firmware, and one around the kernel.
         let of_kernel = kernel.map(|kernel| Emission::zones(1) + kernel.emission(&context));
         let emitted = Emission::zones(1) + of_kernel.unwrap_or_default();
         let KernelContext { launch_index, program_id, .. } = context;
@@ -351,19 +351,19 @@ fn add_truth(truth: &mut Truth, place: CorePlace, launch: &Launch, context: Kern
     }
 }
 
-/// Texts of all zones that kernels and firmware here open.
+/// Returns the texts of all zones of kernels and firmware.
 #[must_use]
 pub fn zone_texts() -> Vec<String> {
     sim::machine::images::zones("kernels")
 }
 
 const SOFT_RESET: u64 = 0xFFB1_21B0;
-/// Bits of BRISC, the TRISCs and NCRISC.
+/// Reset bits of BRISC, the TRISCs and NCRISC.
 const RESET_ALL: u32 = 0x0004_7800;
 const RESET_ALL_BUT_BRISC: u32 = 0x0004_7000;
-/// Clocks between two looks at a core.
+/// Clocks between two polls of a core.
 const POLL_CLOCKS: u32 = 500;
-/// Clocks of a core's boot before anybody asks whether it is over.
+/// Clocks of a core's boot before the first poll.
 const BOOT_CLOCKS: u32 = 1000;
-/// Clocks in which any push is over.
+/// Maximum clocks of a push.
 const PUSH_CLOCKS_MAX: u64 = 1_000_000;

@@ -1,5 +1,5 @@
-//! The simulator as its host sees it: a child process, since the library ends the process on
-//! the first thing that a chip would not do.
+//! The simulator as a child process, since the library ends the process at the first operation that
+//! a chip would not perform.
 
 use crate::{
     protocol::{CHUNK_BYTES_MAX, Request, Response, Tile, VERSION},
@@ -16,17 +16,17 @@ use std::{
     time::Duration,
 };
 
-/// Why a simulator cannot be used, or no longer.
+/// Reason why a simulator cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TtsimError {
-    /// The child process does not start.
+    /// The child process did not start.
     #[error("cannot start the process for ttsim: {reason}")]
     NotStarted {
         /// The system's error.
         reason: String,
     },
-    /// The file cannot be used.
+    /// The file is not a usable library.
     #[error("cannot use {} as libttsim: {reason}; name the file with --ttsim-library", library.display())]
     NotALibrary {
         /// The file.
@@ -44,39 +44,39 @@ pub enum TtsimError {
         library: PathBuf,
         /// The chip that it simulates.
         found: Arch,
-        /// The chip that was asked for.
+        /// The requested chip.
         expected: Arch,
     },
-    /// ttsim stopped, since the chip was asked for something that it does not do.
+    /// ttsim stopped, since the chip was given an operation that it does not perform.
     #[error("ttsim refused what the chip was told, at clock {clock}: {violation}")]
     Violation {
-        /// The chip's clock.
+        /// The chip's clock at that time.
         clock: u64,
-        /// Category, place and message, as ttsim prints them.
+        /// Category, location and message, as ttsim prints them.
         violation: String,
     },
     /// The child process ended or does not answer.
     #[error("the process of ttsim {what}{}", said(.output))]
     Ended {
-        /// How it ended.
+        /// How the child process ended.
         what: String,
-        /// The end of what it printed.
+        /// The end of the child's output.
         output: String,
     },
-    /// A run that cannot be carried out on ttsim.
+    /// A run that ttsim cannot carry out.
     #[error("cannot run this on ttsim: {reason}")]
     Unsupported {
         /// Reason, and a remedy.
         reason: String,
     },
-    /// A core that did not come to an end.
+    /// A core that did not finish.
     #[error("core {core}: {what} after {clocks} clocks")]
     Stuck {
         /// The core.
         core: String,
-        /// The missing step.
+        /// Step that was not completed.
         what: &'static str,
-        /// Clocks that it had.
+        /// Clocks within the time limit.
         clocks: u64,
     },
 }
@@ -95,29 +95,30 @@ pub struct Simulator {
     output: Option<[JoinHandle<String>; 2]>,
     arch: Arch,
     clock: u64,
-    /// Why the child is no more.
+    /// Reason why the child has ended.
     failure: Option<TtsimError>,
 }
 
 impl Simulator {
-    /// Starts the child by `command`, to which the library's path is added, and loads the
-    /// library there. `command` must end up in [`crate::child::serve`].
+    /// Starts the child by `command` with the library's path appended, and loads the library there.
+    /// `command` must call [`crate::child::serve`].
     ///
     /// # Errors
-    /// If the child does not start, or the file is no libttsim.
+    /// If the child does not start, or the file is not a libttsim.
     pub fn start(mut command: Command, library: &Path) -> Result<Self, TtsimError> {
         let not_started = |error: io::Error| TtsimError::NotStarted { reason: error.to_string() };
         check_file(library)?;
-        // Only a path with a folder is taken as it is: a name alone would be searched for.
+        // The library is given with a folder, since a name alone would be searched for.
         let library = std::path::absolute(library).map_err(not_started)?;
         let (socket, for_child) = UnixStream::pair().map_err(not_started)?;
         socket.set_read_timeout(Some(PATIENCE)).map_err(not_started)?;
-        // What kernels could ask of the host by it is none of this simulation's business.
+        // Requests of kernels to the host through this variable are not part of this simulation.
         command.env_remove("TTSIM_SEMIHOSTING");
         command.arg(&library).stdin(Stdio::from(OwnedFd::from(for_child)));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(not_started)?;
-        // The command holds the child's end; without it the end of the child is noticed.
+        // The command holds the child's end of the socket; without it the end of the child is
+        // detected.
         drop(command);
         let output = Some([end_of(child.stdout.take()), end_of(child.stderr.take())]);
         let (arch, clock, failure) = (Arch::WormholeB0, 0, None);
@@ -141,28 +142,28 @@ impl Simulator {
         Err(TtsimError::NotALibrary { library, reason })
     }
 
-    /// The chip that the library simulates.
+    /// Returns the chip that the library simulates.
     #[must_use]
     pub const fn arch(&self) -> Arch {
         self.arch
     }
 
-    /// Clocks that have passed.
+    /// Returns the clocks that have passed.
     #[must_use]
     pub const fn clock(&self) -> u64 {
         self.clock
     }
 
-    /// Why nothing can be asked any more.
+    /// Returns the reason why no more requests are possible.
     #[must_use]
     pub const fn failure(&self) -> Option<&TtsimError> {
         self.failure.as_ref()
     }
 
-    /// Reads from an address of a tile; registers in words.
+    /// Reads from an address of a tile; registers are read word by word.
     ///
     /// # Errors
-    /// If ttsim refuses it, or has refused something before.
+    /// If ttsim refuses the access, or has refused an earlier one.
     pub fn read(&mut self, tile: Tile, address: u64, bytes: &mut [u8]) -> Result<(), TtsimError> {
         let mut address = address;
         for part in bytes.chunks_mut(CHUNK_BYTES_MAX) {
@@ -176,7 +177,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Writes to an address of a tile; registers in words.
+    /// Writes to an address of a tile; registers are written word by word.
     ///
     /// # Errors
     /// As [`Simulator::read`].
@@ -222,10 +223,10 @@ impl Simulator {
         self.write(tile, address, &bytes)
     }
 
-    /// Lets a number of clocks pass on the chip.
+    /// Advances the chip by a number of clocks.
     ///
     /// # Errors
-    /// If a core does what ttsim refuses, or ttsim has refused something before.
+    /// If a core does something that ttsim refuses, or ttsim has refused something before.
     pub fn advance(&mut self, clocks: u32) -> Result<(), TtsimError> {
         let mut rest = clocks;
         while rest > 0 {
@@ -248,7 +249,7 @@ impl Simulator {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
-        // If the child is gone, the attempt to receive tells why.
+        // If the child has ended, the attempt to receive reports why.
         let _ = request.send(&mut self.socket);
         self.receive()
     }
@@ -270,13 +271,13 @@ impl Simulator {
         }
     }
 
-    /// Notes a failure, which is the answer to everything from now on, and ends the child.
+    /// Records a failure, which is the answer to all later requests, and ends the child.
     fn fail(&mut self, failure: TtsimError) -> TtsimError {
         let _ = self.child.kill();
         self.failure.get_or_insert(failure).clone()
     }
 
-    /// Says why the child ended.
+    /// Returns the reason why the child ended.
     fn autopsy(&mut self) -> TtsimError {
         let status = self.child.wait();
         let [output, errors] = self.output.take().map_or_else(Default::default, |threads| {
@@ -344,7 +345,7 @@ fn ending(status: ExitStatus) -> String {
     }
 }
 
-/// The violation that ttsim printed before it ended the process.
+/// Returns the violation that ttsim printed before it ended the process.
 ///
 /// # Compatibility
 /// `docs/sim_error_handling.md` of ttsim and its messages: `[clock] ERROR: Category: function:
@@ -358,7 +359,7 @@ fn violation(output: &str) -> Option<TtsimError> {
     output.lines().rev().find_map(parse)
 }
 
-/// Drains what a process prints and keeps the end of it.
+/// Drains the output of a process and keeps its end.
 fn end_of(stream: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
     std::thread::spawn(move || {
         let mut kept = Vec::new();
@@ -373,11 +374,11 @@ fn end_of(stream: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
     })
 }
 
-/// How long the child may take for one request.
+/// Time limit of the child for one request.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Clocks of one request: far less than [`PATIENCE`] even with every core at work.
+/// Maximum clocks of one request: far less than [`PATIENCE`] even if every core is busy.
 const CLOCKS_MAX: u32 = 20_000;
-/// Bytes that are kept of the child's output.
+/// Bytes kept of the child's output.
 const KEPT_BYTES: usize = 4096;
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
-//! The chip behind the library, as its host sees it: tiles through windows of the PCI BAR.
+//! The library's chip as its host sees it: tiles through windows of the PCI BAR.
 //!
 //! # Compatibility
-//! tt-isa-documentation, `PCIExpressTile/TLBs.md` of Wormhole and of Blackhole: places and
-//! layouts of the windows and of their configuration. `docs/libttsim_api.md`: where the BAR
-//! lies.
+//! tt-isa-documentation, `PCIExpressTile/TLBs.md` of Wormhole and of Blackhole: addresses and
+//! layouts of the windows and of their configuration. `docs/libttsim_api.md`: address of the BAR.
 
 use crate::{library::Library, protocol::Tile};
 use sim::arch::Arch;
@@ -15,11 +14,11 @@ pub(crate) struct Windows {
     library: Library,
     bar: u64,
     layout: &'static Layout,
-    /// Which tile, and which of its stretches, the window shows.
+    /// Tile, and index of its address range, that the window shows.
     shown: Option<(Tile, u64)>,
 }
 
-/// One window of an architecture, its configuration and what that takes.
+/// One window of an architecture, and its configuration.
 #[derive(Debug)]
 struct Layout {
     pci_id: u32,
@@ -57,17 +56,17 @@ const BLACKHOLE: Layout = Layout {
 };
 
 const CONFIG: u64 = 0x1FC0_0000;
-/// Accesses take effect in the order in which they are made.
+/// Accesses take effect in the order in which they are issued.
 const STRICT: u64 = 1;
 
 const fn low(value: u64) -> u32 {
     (value & 0xFFFF_FFFF) as u32
 }
 
-/// Registers of a tile, which are accessed a word at a time.
+/// Registers of a tile, which are accessed word by word.
 const REGISTERS: Range<u64> = 0xFF00_0000..1 << 32;
 
-/// The architecture that a PCI id belongs to.
+/// Returns the architecture of a PCI id.
 pub(crate) fn arch_of(pci_id: u32) -> Option<Arch> {
     match pci_id {
         _ if pci_id == WORMHOLE.pci_id => Some(Arch::WormholeB0),
@@ -77,10 +76,10 @@ pub(crate) fn arch_of(pci_id: u32) -> Option<Arch> {
 }
 
 impl Windows {
-    /// The windows of a library's first chip.
+    /// Creates the windows of a library's first chip.
     ///
     /// # Errors
-    /// The PCI id, if it is of a chip that is not known.
+    /// The PCI id, if it belongs to an unknown chip.
     pub(crate) fn new(mut library: Library) -> Result<Self, u32> {
         let pci_id = library.read_config(0);
         let layout = match arch_of(pci_id) {
@@ -88,7 +87,7 @@ impl Windows {
             Some(Arch::Blackhole) => &BLACKHOLE,
             None => return Err(pci_id),
         };
-        // The low bits say what kind of memory it is.
+        // The low bits give the type of the memory.
         let bar = u64::from(library.read_config(0x10) & !0xF)
             | u64::from(library.read_config(0x14)) << 32;
         Ok(Self { library, bar, layout, shown: None })
@@ -126,14 +125,14 @@ impl Windows {
         }
     }
 
-    /// Bytes that one access takes: up to the end of the window, a word of registers.
+    /// Returns the bytes of one access: up to the end of the window, or one register.
     fn part_bytes(&self, address: u64, byte_count: usize) -> usize {
         let size = 1_u64 << self.layout.size_bits;
         let room = if REGISTERS.contains(&address) { 4 } else { size - address % size };
         usize::try_from(room).unwrap_or(usize::MAX).min(byte_count)
     }
 
-    /// Turns the window to an address of a tile; returns where the host finds it.
+    /// Points the window at an address of a tile; returns the address for the host.
     fn show(&mut self, tile: Tile, address: u64) -> u64 {
         let stretch = address >> self.layout.size_bits;
         if self.shown != Some((tile, stretch)) {

@@ -1,9 +1,9 @@
-//! The ARC tile, as far as a host speaks with it: telemetry, and messages that change nothing here.
+//! The ARC tile's host interface: telemetry, and messages that do not change this model's state.
 //!
 //! # Compatibility
 //! tt-isa-documentation, `ARCTile`; tt-umd, `wormhole_arc_telemetry_reader.cpp`,
-//! `blackhole_arc_telemetry_reader.cpp` and the message queues of `arc_messenger`: where the host
-//! looks for the telemetry table, and the tags in it.
+//! `blackhole_arc_telemetry_reader.cpp` and the message queues of `arc_messenger`: the address of
+//! the telemetry table, and its tags.
 
 use super::memory::SparseMemory;
 use crate::arch::{Arch, TileCoord};
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub(super) struct ArcTile {
     arch: Arch,
-    /// Its own memory, from 0 on.
+    /// The tile's memory, from address 0.
     memory: SparseMemory,
     /// Registers of the reset unit, by offset.
     registers: HashMap<u64, u32>,
@@ -50,7 +50,7 @@ impl ArcTile {
         }
     }
 
-    /// A table of tags with the indices of their values, and the values.
+    /// Writes the telemetry table: tags with the indices of their values, then the values.
     fn write_telemetry(&mut self) {
         let facts = self.arch.facts();
         let (board, bundle) = match self.arch {
@@ -93,7 +93,7 @@ impl ArcTile {
     }
 
     fn store(&mut self, offset: u32, value: u32) {
-        // A memory of any size takes it.
+        // The memory has no size limit, so the write succeeds.
         let _ = self.memory.write(offset.into(), &value.to_le_bytes());
     }
 
@@ -103,7 +103,7 @@ impl ArcTile {
         u32::from_le_bytes(bytes)
     }
 
-    /// The offset behind the tile's crossbar.
+    /// Returns the offset of an address within the tile.
     fn offset(&self, address: u64) -> u64 {
         match self.arch {
             Arch::WormholeB0 => address.wrapping_sub(CROSSBAR),
@@ -154,7 +154,7 @@ impl ArcTile {
         }
     }
 
-    /// Registers of the tile's own NoC interface.
+    /// Returns a register of the tile's NoC interface.
     fn interface(&self, offset: u64, is_second: bool) -> u32 {
         let TileCoord { x, y } = self.tile();
         let (columns, rows) = self.arch.facts().grid;
@@ -167,7 +167,7 @@ impl ArcTile {
         }
     }
 
-    /// Answers a message of the host: no state of this model depends on any.
+    /// Answers a message of the host. No state of this model depends on messages.
     fn answer(&mut self) {
         match self.arch {
             Arch::WormholeB0 => {
@@ -192,7 +192,8 @@ impl ArcTile {
         }
     }
 
-    /// Answers the requests of a queue: a header, the requests' ring, and that of the answers.
+    /// Answers the requests of a queue. A queue has a header, a ring of requests and a ring of
+    /// answers.
     fn drain(&mut self, queue: u32) {
         let stride = QUEUE_HEADER_BYTES + 2 * QUEUE_ENTRIES * QUEUE_ENTRY_BYTES;
         let header = QUEUES + queue * stride;
@@ -215,7 +216,7 @@ impl ArcTile {
     }
 }
 
-/// Gives a register's word to a read of up to four bytes.
+/// Copies a register's value into the buffer of a read of up to four bytes.
 fn put(bytes: &mut [u8], word: u32) -> Result<(), String> {
     let word = word.to_le_bytes();
     let source = word.get(..bytes.len()).ok_or("a register of the ARC tile is read by words")?;
@@ -247,7 +248,7 @@ const QUEUE_COUNT: u32 = 4;
 const QUEUE_ENTRIES: u32 = 8;
 const QUEUE_HEADER_BYTES: u32 = 32;
 const QUEUE_ENTRY_BYTES: u32 = 32;
-/// Word of the older telemetry with the version of the firmware bundle.
+/// Index of the firmware bundle's version in the older telemetry.
 const LEGACY_BUNDLE: u32 = 49;
 const GET_TELEMETRY_ADDRESS: u32 = 0x2C;
 const GET_AICLK: u32 = 0x34;

@@ -1,4 +1,4 @@
-//! One tile with RISCs: its harts, and what reaches it from outside.
+//! One tile with RISCs: its harts, and accesses from other tiles and the host.
 
 use super::{
     ethernet::base_firmware,
@@ -21,11 +21,11 @@ use wire::CoreKind;
 
 /// First address of a tile's registers.
 pub(super) const FIRST_REGISTER: u64 = 0xFFB0_0000;
-/// Windows without an effect after which a hart may be one that only waits.
+/// Windows without an effect after which a hart is checked for a polling loop.
 const QUIET_WINDOWS: u32 = 2;
-/// Cycles that a hart may be ahead of the others and still be looked at.
+/// Maximum cycles that a checked hart may be ahead of the others.
 const AHEAD_CYCLES_MAX: u64 = 256;
-/// Windows until a hart that did more than wait is looked at again.
+/// Windows until the next check of a hart that did more than poll.
 const PATIENCE_WINDOWS: u32 = 16;
 
 /// A tile with RISCs.
@@ -36,7 +36,7 @@ pub(super) struct BoardCore {
     clock_reads: ClockReads,
     front: L1Front,
     harts: Vec<BoardHart>,
-    /// Something was written here since the harts last ran.
+    /// Set if memory was written here since the harts last ran.
     is_touched: bool,
     watch: StoreWatch,
 }
@@ -51,19 +51,19 @@ struct BoardHart {
 enum State {
     InReset,
     Running,
-    /// Looks at memory again and again.
+    /// Polls memory.
     Asleep(Watched),
     Failed,
 }
 
-/// A tile as its harts see it while they run.
+/// A tile as seen by its running harts.
 pub(super) struct BoardStation<'a> {
     pub(super) chip: &'a ChipFacts,
     pub(super) tile: &'a mut Tile,
     pub(super) flights: &'a mut Flights,
     watch: &'a mut StoreWatch,
     risc_index: usize,
-    /// A hart has stored to L1 or sent a request.
+    /// Set once a hart has stored to L1 or sent a request.
     pub(super) has_effect: bool,
 }
 
@@ -137,18 +137,18 @@ impl BoardCore {
         self.tile.place.coord
     }
 
-    /// Returns true if no hart does anything until something changes.
+    /// Returns true if no hart runs until something changes.
     pub(super) fn is_idle(&self) -> bool {
         !self.is_touched && !self.harts.iter().any(|risc| matches!(risc.state, State::Running))
     }
 
-    /// When a counter changes that a hart may wait for.
+    /// Returns the cycle of the next counter change that a hart may wait for.
     pub(super) fn next_change(&self) -> Option<u64> {
         let waits = |risc: &BoardHart| matches!(&risc.state, State::Asleep(watched) if watched.has_registers);
         self.harts.iter().any(waits).then(|| self.devices.noc.next_change()).flatten()
     }
 
-    /// One line about each hart that has left its reset.
+    /// Returns one line for each hart that has left reset.
     pub(super) fn states(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (index, risc) in self.harts.iter().enumerate() {
@@ -175,7 +175,7 @@ impl BoardCore {
         self.watch.take()
     }
 
-    /// Runs the harts from one cycle to another.
+    /// Runs the harts up to a cycle.
     pub(super) fn run(
         &mut self,
         chip: &ChipFacts,
@@ -192,7 +192,7 @@ impl BoardCore {
         }
     }
 
-    /// Lets harts go on that have got what they wait for.
+    /// Wakes harts whose awaited values have changed.
     fn wake(&mut self, now: u64) {
         let is_due = self.next_change().is_some_and(|cycle| cycle <= now);
         self.devices.noc.settle(now);
@@ -239,7 +239,7 @@ impl BoardCore {
         }
     }
 
-    /// Does what the end of a hart's turn asks for.
+    /// Handles the result of a hart's turn.
     fn follow(
         &mut self,
         index: usize,
@@ -266,7 +266,7 @@ impl BoardCore {
         }
     }
 
-    /// Puts a hart aside that has only looked at memory for some windows.
+    /// Suspends a hart that has only polled memory for some windows.
     fn rest(
         &mut self,
         index: usize,
@@ -289,7 +289,7 @@ impl BoardCore {
         }
     }
 
-    /// Executes one round of a loop that only looks at memory; `None` if it is none.
+    /// Executes one round of a polling loop; returns `None` if the hart does anything else.
     fn spin(
         &mut self,
         index: usize,
@@ -357,7 +357,8 @@ impl BoardCore {
     fn follow_resets(&mut self, cycle: u64) {
         let devices = &self.devices;
         let is_ethernet = self.tile.place.kind != CoreKind::Tensix;
-        // Until somebody says where they begin, a Blackhole's Ethernet RISCs run the base firmware.
+        // Until the host sets their entry points, a Blackhole's Ethernet RISCs run the base
+        // firmware.
         let has_entries = is_ethernet && self.arch == Arch::Blackhole;
         for (index, risc) in self.harts.iter_mut().enumerate() {
             let (is_in_reset, entry) = if is_ethernet {
@@ -393,7 +394,7 @@ impl BoardCore {
         ));
     }
 
-    /// Carries a request of another tile out; gives back what was read.
+    /// Carries out a request of another tile; returns the bytes read.
     pub(super) fn receive(&mut self, chip: &ChipFacts, payload: &Payload, cycle: u64) -> Vec<u8> {
         let is_reset = matches!(payload, Payload::Bytes { address, .. } | Payload::Masked { address, .. }
             if *address == SOFT_RESET);
@@ -406,7 +407,7 @@ impl BoardCore {
         found
     }
 
-    /// Takes the answer to a request of this tile.
+    /// Stores the answer to a request of this tile.
     pub(super) fn take_answer(&mut self, answer: Answer, bytes: &[u8], flits: u32) {
         let to = (u64::from(answer.destination)..).zip(bytes.iter().copied());
         write_bytes((&mut self.tile, &mut self.devices), to, answer.cycle);
@@ -481,7 +482,7 @@ impl BoardCore {
         Ok(())
     }
 
-    /// Checks that a host can access a register so.
+    /// Returns an error if the host cannot access a register in this way.
     fn expect_register(&self, address: u64, length: usize, is_store: bool) -> Result<(), String> {
         let coord = self.coord();
         if length != 4 || !address.is_multiple_of(4) {

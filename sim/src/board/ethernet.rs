@@ -1,12 +1,13 @@
-//! What the base firmware of Ethernet tiles without a link has left when a host comes.
+//! L1 words that the base firmware of Ethernet tiles without a link has written when a host
+//! connects.
 //!
 //! # Compatibility
-//! tt-umd, `wormhole_device_firmware.cpp` and `blackhole_device_firmware.cpp`: the words that a host
-//! waits for. tt-metal's Ethernet firmware calls the functions behind the table of the base firmware.
+//! tt-umd, `wormhole_device_firmware.cpp` and `blackhole_device_firmware.cpp`: the words that a
+//! host waits for. tt-metal's Ethernet firmware calls functions through the base firmware's table.
 
 use crate::arch::Arch;
 
-/// Words of L1.
+/// Returns L1 addresses and their words.
 pub(super) const fn base_firmware(arch: Arch) -> &'static [(u32, u32)] {
     match arch {
         Arch::WormholeB0 => &[
@@ -23,7 +24,7 @@ pub(super) const fn base_firmware(arch: Arch) -> &'static [(u32, u32)] {
             (0x7_59AC, RETURN),
             (0x7_CF08, 0x7_5414),
             (0x7_5414, RETURN),
-            // Version 1.6.0; initialised; a port that is down.
+            // Version 1.6.0; initialised; the port is down.
             (0x7_CFBC, 1 << 16 | 6 << 8),
             (0x7_CC00, 0xC0DE_A000),
             (0x7_CC04, 2),

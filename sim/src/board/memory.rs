@@ -1,4 +1,4 @@
-//! Memory that is zero until written, and takes room only where it was.
+//! Sparse memory: reads as zero until written, and allocates only the pages that were written.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ impl SparseMemory {
     }
 }
 
-/// The page of an address, the place in it, and how many of the bytes lie there.
+/// Returns the page of an address, the offset in the page, and how many of the bytes are in it.
 fn piece(address: u64, length: usize) -> (u64, usize, usize) {
     let page_bytes = PAGE_BYTES as u64;
     let first = usize::try_from(address % page_bytes).unwrap_or(0);

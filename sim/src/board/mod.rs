@@ -1,9 +1,9 @@
-//! A chip that runs by itself: a host reads and writes it and lets cycles pass, nothing else.
+//! A chip that a host drives only by reads, writes and passing cycles.
 //!
-//! All tiles run from reset, as the host's writes start them. Harts are interpreted with their
-//! chip's timing, by windows of [`WINDOW_CYCLES`]; requests take the NoC's time and are carried out
-//! in the order of their arrival. A hart that only looks at memory again and again is put aside until
-//! something that it looks at changes, so that idle tiles cost nothing.
+//! All tiles run from reset, started by the host's writes. Harts are interpreted with their chip's
+//! timing, in windows of [`WINDOW_CYCLES`]. Requests take the NoC's latency and are carried out in
+//! order of arrival. A hart that only polls memory is suspended until a polled word changes, so
+//! that idle tiles cost nothing.
 //!
 //! | question | item |
 //! |---|---|
@@ -13,11 +13,12 @@
 //!
 //! # Model
 //!
-//! - A request may be carried out up to a window earlier or later than its time, and what a hart does
-//!   may be seen by another hart of the tile that much too early or too late.
-//! - The Tensix coprocessor takes instructions at once and computes nothing: values of compute
-//!   kernels are unknown.
-//! - What a chip would refuse stops the hart, with address, pc and core; see [`Board::take_failures`].
+//! - A request may be carried out up to one window earlier or later than its time. An effect of a
+//!   hart may be visible to another hart of the tile too early or too late by as much.
+//! - The Tensix coprocessor accepts instructions at once and computes nothing, so the values of
+//!   compute kernels are unknown.
+//! - An access that a chip would refuse stops the hart, with address, pc and core; see
+//!   [`Board::take_failures`].
 
 mod arc;
 mod core;
@@ -40,10 +41,10 @@ use noc::Flights;
 use std::sync::Arc;
 pub use truth::StampedStore;
 
-/// Cycles that a tile runs before the others catch up.
+/// Cycles that a tile runs before the other tiles catch up.
 pub const WINDOW_CYCLES: u64 = 64;
 
-/// The host's memory, as a chip reaches it.
+/// The host's memory, as accessed by a chip.
 pub trait HostMemory: Send {
     /// Reads bytes at a physical address.
     fn read(&mut self, address: u64, bytes: &mut [u8]);
@@ -51,7 +52,7 @@ pub trait HostMemory: Send {
     fn write(&mut self, address: u64, bytes: &[u8]);
 }
 
-/// A chip that runs by itself.
+/// A chip driven by a host.
 ///
 /// ```
 /// use sim::{arch::Arch, board::{Board, HostMemory}};
@@ -76,11 +77,11 @@ pub trait HostMemory: Send {
 pub struct Board {
     chip: Arc<ChipFacts>,
     cores: Vec<BoardCore>,
-    /// The memories behind the groups of DRAM tiles.
+    /// The memory of each group of DRAM tiles.
     dram: Vec<SparseMemory>,
     arc: ArcTile,
     host: Box<dyn HostMemory>,
-    /// Regions of the host's memory that chips address in another place.
+    /// Regions of the host's memory that chips access at other addresses.
     pub(crate) outbound: Vec<pci::OutboundRegion>,
     flights: Flights,
     now: u64,
@@ -94,7 +95,7 @@ impl std::fmt::Debug for Board {
 }
 
 impl Board {
-    /// A chip in reset, without harvested lines.
+    /// Creates a chip in reset, without harvested lines.
     ///
     /// # Panics
     /// Never: every architecture has a floor plan without harvesting.
@@ -139,7 +140,7 @@ impl Board {
         self.now
     }
 
-    /// Lets cycles pass.
+    /// Advances the chip by a number of cycles.
     pub fn advance(&mut self, cycles: u64) {
         let end = self.now.saturating_add(cycles);
         while self.now < end {
@@ -158,42 +159,42 @@ impl Board {
         }
     }
 
-    /// The cycle of the next thing that happens while all harts wait.
+    /// Returns the cycle of the next event while all harts wait.
     fn next_event(&self) -> Option<u64> {
         let changes = self.cores.iter().filter_map(BoardCore::next_change);
         changes.chain(self.flights.next_arrival()).min()
     }
 
-    /// Sentences about harts that have stopped since the last call, one each.
+    /// Returns a message for each hart that has failed since the last call.
     pub fn take_failures(&mut self) -> Vec<String> {
         std::mem::take(&mut self.failures)
     }
 
-    /// Returns true if a compute kernel has run, whose results this model does not compute.
+    /// Returns true if a compute kernel has run; this model does not compute its results.
     #[must_use]
     pub fn has_unknown_values(&self) -> bool {
         self.cores.iter().any(BoardCore::has_computed)
     }
 
-    /// Lines about the harts that have left their reset: where they are, and what they wait for.
+    /// Returns a line for each hart that has left reset: its pc and what it waits for.
     #[must_use]
     pub fn states(&self) -> Vec<String> {
         self.cores.iter().flat_map(BoardCore::states).collect()
     }
 
-    /// Stores of harts into the profiler's memory since the last call, in the order of cores and time.
+    /// Returns the watched stores of harts since the last call, in order of cores and time.
     pub fn take_stores(&mut self) -> Vec<StampedStore> {
         self.cores.iter_mut().flat_map(BoardCore::take_stores).collect()
     }
 
-    /// Begins to keep stores of harts into the L1 of a tile, within a range of addresses.
+    /// Starts recording stores of harts into an address range of every tile's L1.
     pub fn watch_stores(&mut self, addresses: std::ops::Range<u32>) {
         for core in &mut self.cores {
             core.watch_stores(addresses.clone());
         }
     }
 
-    /// The tile behind coordinates as a host writes them.
+    /// Returns the tile at a host's coordinates.
     fn tile(&self, (x, y): (u16, u16)) -> Result<TileCoord, String> {
         let raw = TileCoord { x, y };
         if raw == self.arc.tile() || Some(raw) == self.chip.host_tile {
@@ -207,7 +208,7 @@ impl Board {
     /// Reads bytes of a tile.
     ///
     /// # Errors
-    /// If nothing answers there, in one sentence.
+    /// If no memory or register answers at the address; the error is a sentence.
     pub fn read(&mut self, at: (u16, u16), address: u64, bytes: &mut [u8]) -> Result<(), String> {
         let tile = self.tile(at)?;
         if tile == self.arc.tile() {
@@ -263,7 +264,7 @@ impl Board {
     /// Writes bytes to all worker tiles of a rectangle.
     ///
     /// # Errors
-    /// If a corner is no tile of the chip.
+    /// If a corner is not a tile of the chip.
     pub fn write_rectangle(
         &mut self,
         (start, end): ((u16, u16), (u16, u16)),
@@ -296,7 +297,7 @@ impl Board {
         self.cores.get_mut(index)
     }
 
-    /// The memory of a group of DRAM tiles, if it holds a range.
+    /// Returns the memory of a group of DRAM tiles; an error if it does not contain the range.
     fn dram_of(
         &mut self,
         group: usize,
@@ -312,7 +313,7 @@ impl Board {
         self.dram.get_mut(group).ok_or_else(|| format!("there is no DRAM {group}"))
     }
 
-    /// Where an access of the chip to the host's memory goes.
+    /// Returns the host address of a chip's access to the host's memory.
     fn host_access(&self, address: u64, length: usize) -> Result<u64, String> {
         pci::host_address(self.chip.arch, &self.outbound, address, length as u64)
     }

@@ -1,4 +1,4 @@
-//! Requests on their way over the NoCs.
+//! Requests in flight on the NoCs.
 
 use super::{Board, core::BoardCore};
 use crate::{
@@ -14,12 +14,13 @@ use std::{
     sync::Arc,
 };
 
-/// Requests and answers in the order of their arrival.
+/// Requests and answers in order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct Flights {
     queue: BinaryHeap<Reverse<Flight>>,
     sent_count: u64,
-    /// When the latest request of a tile to another one arrives: none overtakes another.
+    /// Arrival of the latest request from one tile to another on a NoC; no request overtakes
+    /// another.
     last_arrivals: HashMap<(TileCoord, TileCoord, usize), u64>,
 }
 
@@ -60,12 +61,12 @@ struct Departure<'a> {
 }
 
 impl Flights {
-    /// When the next one arrives.
+    /// Returns the cycle of the next arrival.
     pub(super) fn next_arrival(&self) -> Option<u64> {
         self.queue.peek().map(|Reverse(flight)| flight.arrival)
     }
 
-    /// Sends a request of a hart of a tile.
+    /// Sends a request of a tile's hart.
     pub(super) fn send(
         &mut self,
         chip: &ChipFacts,
@@ -107,7 +108,7 @@ impl Flights {
         }
     }
 
-    /// Sends a write; returns when its acknowledgement is back.
+    /// Sends a write; returns when its acknowledgement arrives.
     fn write(
         &mut self,
         departure: &mut Departure<'_>,
@@ -154,7 +155,7 @@ impl Flights {
         self.queue.push(Reverse(Flight { arrival, number, sender, target, load }));
     }
 
-    /// When a request reaches a tile, and how long the way back takes.
+    /// Returns when a request reaches a tile, and how long the answer takes.
     fn travel(
         &mut self,
         departure: &mut Departure<'_>,
@@ -173,7 +174,7 @@ impl Flights {
 }
 
 impl Board {
-    /// Carries out everything that has arrived by now.
+    /// Carries out all requests and answers that have arrived by now.
     pub(super) fn deliver(&mut self) {
         while let Some(Reverse(flight)) = self.flights.queue.peek()
             && flight.arrival <= self.now
@@ -215,7 +216,7 @@ impl Board {
         }
     }
 
-    /// Carries a request out where it has arrived; gives back what was read.
+    /// Carries out a request at its target; returns the bytes read.
     fn carry_out(
         &mut self,
         chip: &ChipFacts,

@@ -1,15 +1,15 @@
-//! The chip behind PCI: its configuration space, and the windows of its BARs into the tiles.
+//! The chip as a PCI device: its configuration space, and the windows of its BARs into the tiles.
 //!
 //! # Compatibility
-//! tt-isa-documentation, `PCIExpressTile` of both architectures (windows, their configuration);
-//! `docs/libttsim_api.md` of ttsim: where the BARs lie, which a host reads from the configuration
-//! space. tt-umd, `tlb_data` and the DMA registers of BAR 2.
+//! tt-isa-documentation, `PCIExpressTile` of both architectures: windows and their configuration.
+//! `docs/libttsim_api.md` of ttsim: addresses of the BARs, which a host reads from the
+//! configuration space. tt-umd: `tlb_data` and the DMA registers of BAR 2.
 
 use super::Board;
 use crate::arch::{Arch, TileCoord};
 use std::collections::HashMap;
 
-/// A part of the host's memory that the chip addresses elsewhere.
+/// A region of the host's memory that the chip accesses at another address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutboundRegion {
     base: u64,
@@ -17,7 +17,7 @@ pub struct OutboundRegion {
     target: u64,
 }
 
-/// The tile in front of the host's memory.
+/// Returns the tile that accesses the host's memory.
 pub(super) const fn host_tile(arch: Arch) -> TileCoord {
     match arch {
         Arch::WormholeB0 => TileCoord { x: 0, y: 3 },
@@ -25,7 +25,7 @@ pub(super) const fn host_tile(arch: Arch) -> TileCoord {
     }
 }
 
-/// Where an address of the PCIe tile lies in the host's memory.
+/// Returns the address in the host's memory for an address of the PCIe tile.
 pub(super) fn host_address(
     arch: Arch,
     outbound: &[OutboundRegion],
@@ -72,13 +72,13 @@ pub struct PciChip {
 /// Target of a window.
 struct Target {
     at: (u16, u16),
-    /// The other corner of a rectangle.
+    /// The other corner of a rectangle; `None` for a single tile.
     start: Option<(u16, u16)>,
     address: u64,
 }
 
 impl PciChip {
-    /// A chip in reset.
+    /// Creates a chip in reset.
     #[must_use]
     pub fn new(board: Board) -> Self {
         Self {
@@ -89,12 +89,12 @@ impl PciChip {
         }
     }
 
-    /// The chip itself.
+    /// Returns the chip itself.
     pub const fn board_mut(&mut self) -> &mut Board {
         &mut self.board
     }
 
-    /// Reads a word of the configuration space; all ones behind its end.
+    /// Reads a word of the configuration space; all ones beyond its end.
     #[must_use]
     pub fn read_configuration(&self, offset: u32) -> u32 {
         let arch = self.board.arch();
@@ -126,7 +126,7 @@ impl PciChip {
     /// Reads bytes at a physical address of the host that a BAR answers to.
     ///
     /// # Errors
-    /// If nothing answers, in one sentence.
+    /// If no BAR or tile answers; the error is a sentence.
     pub fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), String> {
         match self.place(address, bytes.len())? {
             Place::Window(target) => self.board.read(target.at, target.address, bytes),
@@ -173,7 +173,7 @@ impl PciChip {
         }
     }
 
-    /// What lies behind an address.
+    /// Returns the target of a host's physical address.
     fn place(&self, address: u64, length: usize) -> Result<Place, String> {
         let nothing = || format!("no BAR answers to {length} bytes at {address:#x}");
         match (self.board.arch(), address) {
@@ -219,7 +219,7 @@ impl PciChip {
         })
     }
 
-    /// Windows of 1, 2 and 16 MiB, one behind the other.
+    /// Returns the target of an offset in the windows of 1, 2 and 16 MiB, which follow one another.
     fn wormhole_window(&self, offset: u64) -> Target {
         let (index, bits) = match offset {
             0..0x9C0_0000 => (offset >> 20, 20),
@@ -235,7 +235,7 @@ impl PciChip {
         Target { at: split(rest), start: is_rectangle.then(|| split(rest >> 12)), address }
     }
 
-    /// Windows of 2 MiB.
+    /// Returns the target of an offset in the windows of 2 MiB.
     fn blackhole_window(&self, offset: u64) -> Target {
         let [first, second, third] = self.window_words(12 * (offset >> 21));
         let address = (first | (second & 0x7FF) << 32) << 21 | offset & 0x1F_FFFF;
@@ -244,13 +244,13 @@ impl PciChip {
         Target { at: split(second >> 11), start: is_rectangle.then(|| split(start)), address }
     }
 
-    /// Windows of 4 GiB.
+    /// Returns the target of an offset in the windows of 4 GiB.
     fn large_window(&self, offset: u64) -> Target {
         let [first, second] = self.window_words(12 * (202 + (offset >> 32)));
         Target { at: split(second), start: None, address: first << 32 | offset & 0xFFFF_FFFF }
     }
 
-    /// Registers that start copies, and those that relate addresses.
+    /// Writes a register that starts a copy or maps host addresses.
     fn write_control(&mut self, offset: u64, value: u32) -> Result<(), String> {
         self.control.insert(offset, value);
         let regions = match self.board.arch() {
@@ -320,7 +320,7 @@ impl PciChip {
         Ok(())
     }
 
-    /// Writes the word that says that a copy is over.
+    /// Writes the word that signals the end of a copy.
     fn tell_done(&mut self, low: u64, high: u64, data: u64) {
         let address = self.register(low) | self.register(high) << 32;
         let word = u32::try_from(self.register(data)).unwrap_or(0);
@@ -328,19 +328,19 @@ impl PciChip {
     }
 }
 
-/// What an address of the host leads to.
+/// Target of a physical address of the host.
 enum Place {
     Window(Target),
     /// An address of the ARC tile.
     Arc(u64),
-    /// Words that configure windows.
+    /// Registers that configure windows.
     Configuration(u64),
     Control(u64),
-    /// The PCIe tile's own NoC interface.
+    /// The PCIe tile's NoC interface.
     Interface(u64),
 }
 
-/// A pair of coordinates of six bits each.
+/// Splits a pair of coordinates of six bits each.
 fn split(word: u64) -> (u16, u16) {
     let part = |shift: u32| u16::try_from(word >> shift & 63).unwrap_or(0);
     (part(0), part(6))
@@ -361,7 +361,7 @@ fn words(bytes: &[u8]) -> Result<impl Iterator<Item = u32> + '_, String> {
     Err(format!("registers are written by words, not by {} bytes", bytes.len()))
 }
 
-/// Registers of the PCIe tile's NoC interface.
+/// Returns a register of the PCIe tile's NoC interface.
 fn interface(arch: Arch, offset: u64) -> u32 {
     let TileCoord { x, y } = host_tile(arch);
     match offset & 0x1FFF {
@@ -379,7 +379,7 @@ const BAR_0_END: u64 = BAR_0 + BAR_0_BYTES;
 const BAR_2: u64 = 0x1_2000_0000;
 const BAR_2_END: u64 = BAR_2 + 0x10_0000;
 const BAR_4: u64 = 0x8_0000_0000;
-/// A Wormhole's BAR 4 is the end of its BAR 0.
+/// Offset of a Wormhole's BAR 4, which is the end of its BAR 0.
 const WORMHOLE_BAR_4_OFFSET: u64 = BAR_0_BYTES - 0x200_0000;
 const WINDOW_CONFIGURATION: u64 = 0x1FC0_0000;
 const HOST_WINDOW: u64 = 0x8_0000_0000;

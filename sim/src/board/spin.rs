@@ -1,24 +1,24 @@
-//! Loops that only look at memory.
+//! Detection of loops that only poll memory.
 
 use crate::{
     riscv::{Hart, INSTRUCTION_RAM_BASE, LOCAL_RAM_BASE},
     tile::Tile,
 };
 
-/// More instructions than a loop of waiting has.
+/// Upper limit for the instructions of a polling loop.
 pub(super) const INSTRUCTIONS_MAX: usize = 96;
-/// More words than a loop looks at.
+/// Upper limit for the words that a loop polls.
 const WORDS_MAX: usize = 16;
 
-/// The words that a hart looks at, and what they were.
+/// The words that a hart polls, with their last values.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watched {
     words: Vec<(u32, u32)>,
-    /// Registers of the tile are among them.
+    /// True if the loop also reads registers of the tile.
     pub(super) has_registers: bool,
 }
 
-/// What an instruction loads.
+/// Target of an instruction's load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loaded {
     Nothing,
@@ -27,11 +27,11 @@ pub(super) enum Loaded {
 }
 
 impl Watched {
-    /// Adds what an instruction loads; `None` if the loop cannot be told from one that goes on.
+    /// Adds an instruction's load; returns `None` if the loop may end without a change of memory.
     pub(super) fn note(&mut self, loaded: Loaded, tile: &Tile) -> Option<()> {
         match loaded {
             Loaded::Nothing => {}
-            // A clock goes on by itself.
+            // A clock advances by itself.
             Loaded::Register(0xFFB1_21F0..=0xFFB1_21F8) => return None,
             Loaded::Register(_) => self.has_registers = true,
             Loaded::L1(address) => {
@@ -50,7 +50,7 @@ impl Watched {
     }
 }
 
-/// What a hart's next instruction loads; `None` if it may do more than look.
+/// Returns what a hart's next instruction loads; `None` if it may have an effect.
 pub(super) fn loaded_address(hart: &Hart, tile: &Tile, instruction_ram: &[u8]) -> Option<Loaded> {
     let pc = hart.pc();
     let word = if pc >= INSTRUCTION_RAM_BASE {
@@ -71,15 +71,16 @@ pub(super) fn loaded_address(hart: &Hart, tile: &Tile, instruction_ram: &[u8]) -
                 Loaded::Register(address & !3)
             })
         }
-        // Stores to the private RAM are compared; others show as effects.
+        // The private RAM is compared before and after; other stores are detected as effects.
         OPCODE_STORE | OPCODE_FENCE | OPCODE_IMMEDIATE | OPCODE_AUIPC | OPCODE_REGISTER
         | OPCODE_LUI | OPCODE_BRANCH | OPCODE_JALR | OPCODE_JAL => Some(Loaded::Nothing),
-        // Reads of control and status registers with a set of nothing, as `invalidate_l1_cache`.
+        // Includes reads of control and status registers by a set of no bits, as in
+        // `invalidate_l1_cache`.
         _ => None,
     }
 }
 
-/// Behind the largest private RAM.
+/// Address beyond the largest private RAM.
 const LOCAL_RAM_END: u32 = LOCAL_RAM_BASE + 0x2000;
 const OPCODE_LOAD: u32 = 0x03;
 const OPCODE_FENCE: u32 = 0x0F;

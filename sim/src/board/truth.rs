@@ -1,4 +1,4 @@
-//! Stores of harts into a range of L1, as they were made: what a profiler's records are compared with.
+//! Stores of harts into a range of L1, to compare a profiler's records with.
 
 use crate::tile::Tile;
 use std::ops::Range;
@@ -10,17 +10,17 @@ pub struct StampedStore {
     pub x: u16,
     /// NoC-0 row of the core.
     pub y: u16,
-    /// Which RISC of its core.
+    /// Index of the RISC in its core.
     pub risc_index: usize,
-    /// Wall clock of the tile when the store was entered, in cycles.
+    /// Wall clock of the tile when the store was issued, in cycles.
     pub time_cycles: u64,
     /// L1 address.
     pub address: u64,
-    /// The word; of a narrower store, its low bits.
+    /// The word stored; for a narrower store, only the low bits count.
     pub value: u32,
 }
 
-/// Keeps the stores of a tile.
+/// Records the stores of a tile.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StoreWatch {
     addresses: Range<u32>,

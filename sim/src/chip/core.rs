@@ -1,4 +1,4 @@
-//! A core in the simulation: its tile, the RISCs on it, and what they did.
+//! A core in the simulation: its tile, its RISCs, and their truth records.
 
 #[cfg(object_code)]
 #[cfg(test)]
@@ -28,12 +28,12 @@ use wire::{Risc, risc::RISCS_PER_CORE};
 /// A tile with its RISCs.
 pub(crate) struct Core {
     tile: Option<Box<Tile>>,
-    /// Made when a launch first runs here.
+    /// Created by the first launch here.
     machine: Option<Box<Machine>>,
-    /// While a launch runs here; the tile is on its stage.
+    /// Present while a launch runs here; its stage then holds the tile.
     running: Option<Running>,
     coord: TileCoord,
-    /// True if only kernels that dispatch run here.
+    /// True if only dispatch kernels run here.
     is_reserved: bool,
     free_at_cycle: u64,
     launches: Vec<(Risc, Vec<LaunchTruth>)>,
@@ -43,11 +43,11 @@ pub(crate) struct Core {
     waits: [Vec<WaitTruth>; RISCS_PER_CORE],
     counters: Vec<CounterTruth>,
     idle_launch_count: u64,
-    /// Trace replays that began since the last launch here.
+    /// Trace replays begun since the last launch here.
     replays_begun: u32,
 }
 
-/// A launch that is under way.
+/// A launch in progress.
 struct Running {
     launch_index: u64,
     stage: Box<Stage>,
@@ -55,56 +55,58 @@ struct Running {
     progress: Progress,
 }
 
-/// A launch that cores carry out, with its number on the chip.
+/// A launch to run, with its number on the chip.
 pub(crate) type Numbered<'a> = (u64, &'a Launch);
 
-/// A launch that is to be carried out.
+/// A launch to carry out, with its context.
 pub(crate) struct Job<'a> {
     pub(crate) launch: &'a Launch,
     pub(crate) launch_index: u64,
     /// When the GO message leaves the dispatcher.
     pub(crate) go_cycle: u64,
-    /// Until when the host has seen everything.
+    /// Cycle up to which the host has seen everything.
     pub(crate) seen_until: u64,
     pub(crate) chip: &'a Arc<ChipFacts>,
     pub(crate) rules: &'a Arc<RuleSet>,
 }
 
-/// Result of a launch on one core, besides its tile.
+/// Result of a launch on one core, without its tile.
 pub(crate) struct Outcome {
-    /// When the core told the dispatcher that it is done.
+    /// When the core signalled the dispatcher that it is done.
     pub(crate) done_cycle: u64,
     pub(crate) landings: Vec<Landing>,
     pub(crate) faults: Vec<AppliedFault>,
     pub(crate) failures: Vec<ExecutionFailure>,
 }
 
-/// Carries a launch out on every core that takes part; outcomes are in the cores' order.
+/// Carries out a launch on every participating core; outcomes are in the order of the cores.
 pub(crate) fn run(cores: &mut [Core], dram: &mut Dram, job: &Job<'_>) -> Vec<Outcome> {
     begin(cores, job);
     run_windows((cores, dram), job.chip, &[(job.launch_index, job.launch)], u64::MAX);
     end(cores, job)
 }
 
-/// Begins a launch on every core that takes part.
+/// Begins a launch on every participating core.
 pub(crate) fn begin(cores: &mut [Core], job: &Job<'_>) {
     for core in cores.iter_mut().filter(|core| core.takes_part_in(job.launch)) {
         core.begin(job);
     }
 }
 
-/// Ends a launch on its cores; outcomes are in the cores' order.
+/// Ends a launch on its cores; outcomes are in the order of the cores.
 pub(crate) fn end(cores: &mut [Core], job: &Job<'_>) -> Vec<Outcome> {
     let running = cores.iter_mut().filter(|core| core.runs(job.launch_index));
     running.filter_map(|core| core.end(job)).collect()
 }
 
-/// Lets cores run by windows of time, up to a cycle by which the host looks: within one they run
-/// side by side, between two they get what they have sent to each other.
+/// Runs cores in windows of time, up to the cycle at which the host looks.
 ///
-/// As long as nothing is sent the windows grow. What is sent within a window may be seen by
-/// its receiver up to the window's length too late, by its sender never. Where kernels wait for
-/// other cores all windows are short, and what is sent is seen only once it has arrived.
+/// Within a window the cores run in parallel; the requests between them are delivered between
+/// windows.
+///
+/// As long as nothing is sent, the windows grow. Within a window, the receiver of a request may see
+/// it up to the window's length too late, its sender never. If kernels wait for other cores, all
+/// windows are short, and a request is seen only once it has arrived.
 pub(crate) fn run_windows(
     (cores, dram): (&mut [Core], &mut Dram),
     chip: &ChipFacts,
@@ -141,10 +143,10 @@ const FIRST_WINDOW_CYCLES: u64 = 1024;
 /// Most cycles of a window.
 const WINDOW_CYCLES_MAX: u64 = 16_384;
 
-/// Cycles of a window while kernels wait for other cores: about those from one poll to the next.
+/// Cycles of a window while kernels wait for other cores: about the interval between two polls.
 const COUPLED_CYCLES: u64 = 16;
 
-/// Fewer are not worth another thread.
+/// Minimum cores per task; fewer are not worth another thread.
 const CORES_PER_TASK: usize = 8;
 
 impl Core {
@@ -167,17 +169,17 @@ impl Core {
         }
     }
 
-    /// Keeps the core for kernels that dispatch.
+    /// Reserves the core for dispatch kernels.
     pub(crate) const fn reserve(&mut self) {
         self.is_reserved = true;
     }
 
-    /// Returns true if the core is kept for kernels that dispatch.
+    /// Returns true if the core is reserved for dispatch kernels.
     pub(crate) const fn is_reserved(&self) -> bool {
         self.is_reserved
     }
 
-    /// Notes that a trace replay begins; the core counts it when it next runs a launch.
+    /// Records that a trace replay begins; the core counts the replay at its next launch.
     pub(crate) const fn begin_replay(&mut self) {
         self.replays_begun = self.replays_begun.saturating_add(1);
     }
@@ -196,7 +198,7 @@ impl Core {
         }
     }
 
-    /// When the last launch, its push included, is over.
+    /// Returns the cycle at which the last launch, including its push, has ended.
     pub(crate) const fn free_at_cycle(&self) -> u64 {
         self.free_at_cycle
     }
@@ -206,7 +208,7 @@ impl Core {
         is_kept_for && launch.cores.includes(&self.tile().place)
     }
 
-    /// Takes a launch.
+    /// Begins a launch.
     fn begin(&mut self, job: &Job<'_>) {
         let (stage, go) = self.set_up(job);
         let place = stage.tile.place;
@@ -221,7 +223,7 @@ impl Core {
         self.machine.get_or_insert_with(|| Box::new(new(chip, place)))
     }
 
-    /// When this core goes on with its launch.
+    /// Returns the cycle at which this core continues its launch.
     fn next_cycle(&self) -> Option<u64> {
         let running = self.running.as_ref()?;
         running.progress.next_cycle(self.machine.as_ref()?, &running.go)
@@ -235,12 +237,12 @@ impl Core {
         progress.advance((machine, stage), (launch, go), times);
     }
 
-    /// Returns true if a launch is under way here.
+    /// Returns true if the launch is in progress here.
     pub(crate) fn runs(&self, launch_index: u64) -> bool {
         self.running.as_ref().is_some_and(|running| running.launch_index == launch_index)
     }
 
-    /// Returns true if nothing is left to do here until another tile sends something.
+    /// Returns true if no work is left here until another tile sends something.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.next_cycle().is_none()
     }
@@ -260,22 +262,22 @@ impl Core {
         Some(self.settle(stage, report, failures))
     }
 
-    /// Instructions that the tile's coprocessor has taken from each TRISC.
+    /// Returns the number of instructions that the coprocessor has taken from each TRISC.
     pub(crate) fn tensix_instruction_counts(&self) -> Option<[u64; 3]> {
         self.machine.as_ref().map(|machine| machine.tensix_instruction_counts())
     }
 
-    /// Place on the NoC-0 grid.
+    /// Returns the coordinates on the NoC-0 grid.
     pub(crate) const fn coord(&self) -> TileCoord {
         self.coord
     }
 
-    /// The stage on which a launch runs here.
+    /// Returns the stage of the launch that runs here.
     pub(crate) fn stage_mut(&mut self) -> Option<&mut Stage> {
         self.running.as_mut().map(|running| &mut *running.stage)
     }
 
-    /// Does something to this core's tile from outside.
+    /// Calls a function that accesses this core's tile from outside.
     pub(crate) fn with_devices<R>(
         &mut self,
         chip: &ChipFacts,
@@ -296,7 +298,7 @@ impl Core {
         result
     }
 
-    /// Takes the tile back and notes what the launch did.
+    /// Takes the tile back and records the launch's results.
     fn settle(
         &mut self,
         stage: Box<Stage>,
@@ -321,7 +323,7 @@ impl Core {
         Outcome { done_cycle: report.done_cycle, landings, faults, failures }
     }
 
-    /// Puts the tile on a stage and says when the GO message arrives there.
+    /// Puts the tile on a stage; also returns when the GO message arrives there.
     fn set_up(&mut self, job: &Job<'_>) -> (Box<Stage>, Go) {
         let mut tile = self.tile.take().expect(TILE_IS_HOME);
         tile.journal.see_until(job.seen_until);
@@ -375,7 +377,7 @@ impl Core {
     }
 }
 
-/// The low word of a tile's clock at a cycle of its chip.
+/// Returns the low word of a tile's clock at a cycle of its chip.
 fn clock_low(tile: &Tile, chip_cycle: u64) -> u32 {
     (tile.clock.value(chip_cycle).0 & 0xFFFF_FFFF) as u32
 }

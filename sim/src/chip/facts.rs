@@ -1,4 +1,4 @@
-//! Facts about one simulated chip, shared by all its parts.
+//! Constants of one simulated chip, shared by all its parts.
 
 use crate::{
     arch::{
@@ -20,17 +20,17 @@ pub struct ChipFacts {
     pub arch: Arch,
     /// Modes of kernels and firmware.
     pub modes: KernelModes,
-    /// DRAM words of a RISC's lane, as kernels are built for.
+    /// DRAM words of a RISC's lane, as compiled into kernels.
     pub lane_words: u32,
-    /// Bytes kept for the profiler in each DRAM bank.
+    /// Bytes reserved for the profiler in each DRAM bank.
     pub region_bytes: u64,
     /// Seed of the simulation.
     pub seed: u64,
     /// The chip's cores.
     pub plan: Arc<Floorplan>,
-    /// Coordinates as its NoCs take them.
+    /// Translation of coordinates on its NoCs.
     pub translation: Translation,
-    /// The tile through which its RISCs reach the host's memory, where there is a host.
+    /// The tile through which RISCs access the host's memory; `None` without a host.
     pub host_tile: Option<TileCoord>,
 }
 
@@ -39,17 +39,17 @@ pub struct ChipFacts {
 pub enum Endpoint {
     /// A core with L1 and registers.
     Core(CorePlace),
-    /// One of the tiles in front of a DRAM.
+    /// A tile that accesses DRAM.
     Dram {
-        /// Which memory, by the order of the groups.
+        /// Index of the DRAM, in the order of the groups.
         group: usize,
     },
-    /// The tile in front of the host's memory.
+    /// The tile that accesses the host's memory.
     Host,
 }
 
 impl ChipFacts {
-    /// L1 addresses of the control vector and of BRISC's vector on a core of this kind.
+    /// Returns the L1 addresses of the control vector and of BRISC's vector for a kind of core.
     #[must_use]
     pub fn profiler_addresses(&self, kind: CoreKind) -> (u64, u64) {
         match &self.modes.firmware {
@@ -63,14 +63,14 @@ impl ChipFacts {
         }
     }
 
-    /// Returns true if a write of `word_count` words at `address` lies in a bank.
+    /// Returns true if a write of `word_count` words at `address` fits in a bank.
     #[must_use]
     pub const fn bank_holds(&self, address: u64, word_count: usize) -> bool {
         let end = address.saturating_add(4 * word_count as u64);
         address.is_multiple_of(4) && end <= self.arch.facts().bank_bytes
     }
 
-    /// Returns the endpoint of a tile; `None` if nothing there is modelled.
+    /// Returns the endpoint of a tile; `None` if the model has none there.
     #[must_use]
     pub fn endpoint(&self, tile: TileCoord) -> Option<Endpoint> {
         let cores = self.plan.cores();
@@ -85,7 +85,7 @@ impl ChipFacts {
         Some(Endpoint::Dram { group })
     }
 
-    /// The bank behind an address of a DRAM tile, and the address in it.
+    /// Returns the bank for an address of a DRAM tile, and the address in the bank.
     #[must_use]
     pub fn bank_at(&self, tile: TileCoord, address: u64) -> Option<(u32, u64)> {
         let facts = self.arch.facts();

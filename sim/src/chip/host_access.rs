@@ -1,7 +1,7 @@
 //! Host accesses to a chip, and the time at which each takes effect.
 //!
-//! Every access first lets the launches begin that are due by its end, and then looks at
-//! each word in that word's own time.
+//! Every access first begins the launches that are due by its end. It then accesses each word at
+//! the time of that word.
 
 use super::Chip;
 use crate::{
@@ -13,19 +13,19 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Why the host could not reach what it named.
+/// Reason why a host access failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreached {
-    /// There is no core there.
+    /// The core does not exist.
     NoSuchCore,
-    /// The range leaves the memory.
+    /// The range exceeds the memory.
     OutOfRange,
     /// The chip stopped answering.
     Lost,
 }
 
 impl Chip {
-    /// The host reads L1.
+    /// Reads L1 for the host.
     pub(crate) fn host_read_l1(
         &mut self,
         coord: TileCoord,
@@ -48,7 +48,7 @@ impl Chip {
         Ok(())
     }
 
-    /// Brings the chip up to the end of an access to a core.
+    /// Runs the chip up to the end of an access to a core.
     fn see(&mut self, index: usize, time: AccessTime) {
         self.begin_until(time.end, time.first);
         let first_cycle = self.clock.cycles_at(time.first);
@@ -82,7 +82,7 @@ impl Chip {
         }
     }
 
-    /// The host writes L1.
+    /// Writes L1 for the host.
     pub(crate) fn host_write_l1(
         &mut self,
         coord: TileCoord,
@@ -91,7 +91,7 @@ impl Chip {
         time: AccessTime,
     ) -> Result<(), Unreached> {
         let index = self.reached_core(coord, time.end)?;
-        // Kernels that wait for the host must not run past the time at which it writes.
+        // Kernels that wait for the host must not run beyond the time of its write.
         let seen = if self.keeps_pace() { AccessTime { end: time.first, ..time } } else { time };
         self.see(index, seen);
         let chip_cycle = self.clock.cycles_at(time.first);
@@ -100,7 +100,7 @@ impl Chip {
         is_inside.then_some(()).ok_or(Unreached::OutOfRange)
     }
 
-    /// The host reads DRAM.
+    /// Reads DRAM for the host.
     pub(crate) fn host_read_dram(
         &mut self,
         bank: u32,
@@ -127,7 +127,7 @@ impl Chip {
         Ok(())
     }
 
-    /// The host reads the wall clock of a tile; both words belong together.
+    /// Reads the wall clock of a tile for the host; both words are from the same read.
     pub(crate) fn host_read_clock(
         &mut self,
         coord: TileCoord,
@@ -147,7 +147,7 @@ impl Chip {
     }
 }
 
-/// Words after which host reads of DRAM look again at what has landed.
+/// Words of DRAM that a host read takes before landed writes are applied again.
 const DRAM_CHUNK_WORDS: usize = 64;
 
 fn read_word_by_word(

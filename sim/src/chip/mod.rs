@@ -1,10 +1,9 @@
-//! One chip: its cores, its DRAM, and the launches that wait for their time.
+//! One chip: its cores, its DRAM, and the launches queued for it.
 //!
-//! Launches run one after the other, each on many cores at once; those of different sub-devices
-//! side by side. A launch is carried out
-//! as a whole as soon as its start lies in the past; what it does after the present is
-//! kept back from the host until its time has come. Only in the debug dump, where kernels wait for
-//! the host, launches keep pace with it.
+//! Launches run one after the other, each on many cores at once; those of different sub-devices run
+//! in parallel. A launch is carried out as a whole once its start is in the past. Its later effects
+//! are hidden from the host until their time has come. Only in the debug dump, where kernels wait
+//! for the host, launches keep pace with it.
 
 pub(crate) mod core;
 mod dispatch;
@@ -52,11 +51,11 @@ pub struct Chip {
     rules: Arc<RuleSet>,
     queue: VecDeque<Queued>,
     launch_count: u64,
-    /// Texts of zones of kernels from files.
+    /// Zone texts of kernels from files.
     file_zones: BTreeSet<String>,
     dispatch: Dispatch,
     pacing: Pacing,
-    /// Present where dispatch cores are simulated.
+    /// Present if dispatch cores are simulated.
     commands: Option<CommandQueue>,
     faults: Vec<AppliedFault>,
     failures: Vec<ExecutionFailure>,
@@ -67,12 +66,12 @@ pub struct Chip {
 #[derive(Debug)]
 struct Queued {
     launch: Launch,
-    /// The host has handed the launch over at this cycle.
+    /// Cycle at which the host has enqueued the launch.
     queued_at_cycle: u64,
 }
 
 impl Chip {
-    /// A chip that has just come out of reset.
+    /// Creates a chip that has just left reset.
     pub(crate) fn new(facts: ChipFacts, clock: ChipClock, epoch_max: u64) -> Self {
         let arch = facts.arch.facts();
         let chip_path = u64::from(facts.chip_id);
@@ -108,13 +107,13 @@ impl Chip {
         &self.facts
     }
 
-    /// The cores of this chip.
+    /// Returns the chip's floor plan.
     #[must_use]
     pub fn plan(&self) -> &Floorplan {
         &self.facts.plan
     }
 
-    /// Cycles as a function of time.
+    /// Returns the clock, which converts time to cycles.
     #[must_use]
     pub const fn clock(&self) -> &ChipClock {
         &self.clock
@@ -126,20 +125,20 @@ impl Chip {
         &self.dram
     }
 
-    /// The tile at a place.
+    /// Returns the tile at a coordinate.
     #[must_use]
     pub fn tile(&self, coord: TileCoord) -> Option<&Tile> {
         self.core_index(coord).map(|index| self.cores[index].tile())
     }
 
-    /// Instructions that the coprocessor of a Tensix tile has taken from each TRISC; `None`
-    /// where no object code has run.
+    /// Returns the number of instructions that a Tensix tile's coprocessor has taken from each
+    /// TRISC; `None` if no object code has run.
     #[must_use]
     pub fn tensix_instruction_counts(&self, coord: TileCoord) -> Option<[u64; 3]> {
         self.cores[self.core_index(coord)?].tensix_instruction_counts()
     }
 
-    /// Texts of the zones of kernels from files that were launched here.
+    /// Returns the zone texts of kernels from files that were launched here.
     pub(crate) const fn file_zone_texts(&self) -> &BTreeSet<String> {
         &self.file_zones
     }
@@ -150,13 +149,13 @@ impl Chip {
         &self.failures
     }
 
-    /// Launches that still wait.
+    /// Returns the number of queued launches.
     #[must_use]
     pub fn queued_count(&self) -> usize {
         self.queue.len()
     }
 
-    /// Launches that have begun, and so the index of the next one.
+    /// Returns the number of launches begun, which is the index of the next launch.
     #[must_use]
     pub const fn launch_count(&self) -> u64 {
         self.launch_count
@@ -187,7 +186,7 @@ impl Chip {
         self.log(rule.name(), Some(core), wrap_chip_cycle, effect);
     }
 
-    /// Hands a launch over at a time.
+    /// Enqueues a launch at a time.
     pub(crate) fn enqueue(&mut self, launch: Launch, now: Picoseconds) {
         self.file_zones.extend(launch.program.file_zone_texts());
         let queued_at_cycle = self.clock.cycles_at(now);
@@ -197,13 +196,13 @@ impl Chip {
         self.queue.push_back(Queued { launch, queued_at_cycle });
     }
 
-    /// Lets the time come: launches begin, writes land.
+    /// Advances the chip to a time: launches begin, writes land.
     pub(crate) fn run_until(&mut self, now: Picoseconds) {
         self.begin_until(now, now);
         self.dram.land_until(self.clock.cycles_at(now));
     }
 
-    /// Carries out every launch that has begun by `now`; until `seen` nobody looks.
+    /// Carries out every launch that has begun by `now`; the host does not look until `seen`.
     fn begin_until(&mut self, now: Picoseconds, seen: Picoseconds) {
         let (now_cycle, seen_until) = (self.clock.cycles_at(now), self.clock.cycles_at(seen));
         if self.keeps_pace() {
@@ -214,8 +213,8 @@ impl Chip {
         }
     }
 
-    /// Carries out every launch, saying so after each, and lets every write land; returns
-    /// when that is over.
+    /// Carries out every launch, with a callback after each, and lets every write land. Returns
+    /// when all of it has ended.
     pub(crate) fn run_to_completion(&mut self, on_launch: &mut dyn FnMut()) -> Picoseconds {
         if self.keeps_pace() {
             self.carry_on(u64::MAX, u64::MAX, on_launch);
@@ -232,12 +231,12 @@ impl Chip {
         self.clock.ps_at(end_cycle)
     }
 
-    /// Returns true if a launch is queued that can begin, or under way.
+    /// Returns true if a launch can begin or is in progress.
     pub(crate) fn has_launch_to_run(&self) -> bool {
         self.next_go_cycle().is_some() || !self.pacing.is_idle()
     }
 
-    /// When the next launch begins, if it does so before the chip is lost.
+    /// Returns when the next launch begins, if the chip is not lost before.
     fn next_go_cycle(&self) -> Option<u64> {
         let Queued { launch, queued_at_cycle } = self.queue.front()?;
         let earliest = self.clock.cycles_at(launch.earliest_ns.saturating_mul(PS_PER_NS));
@@ -258,7 +257,7 @@ impl Chip {
         self.dispatch.note(launch.sub_device, go_cycle, done_cycle);
     }
 
-    /// Lets the command queue and the cores know of a launch that begins.
+    /// Announces a beginning launch to the command queue and the cores.
     fn announce(&mut self, launch: &Launch, go_cycle: u64) {
         if let Some(commands) = &mut self.commands {
             commands.record(Dispatched { program_id: launch.program_id, go_cycle });
@@ -268,7 +267,7 @@ impl Chip {
         }
     }
 
-    /// Carries a launch out; returns when all of its cores were done.
+    /// Carries out a launch; returns when all of its cores were done.
     fn carry_out(&mut self, launch: &Launch, go_cycle: u64, seen_until: u64) -> u64 {
         let job = Job {
             launch,
@@ -283,7 +282,7 @@ impl Chip {
         self.take(outcomes, go_cycle)
     }
 
-    /// Takes what cores have done in a launch; returns when all of them were done.
+    /// Stores the cores' results of a launch; returns when all of the cores were done.
     fn take(&mut self, outcomes: Vec<Outcome>, go_cycle: u64) -> u64 {
         let mut done_cycle = go_cycle;
         for outcome in outcomes {
@@ -295,7 +294,7 @@ impl Chip {
         done_cycle
     }
 
-    /// Keeps cores for dispatch, on which its kernels alone run.
+    /// Reserves cores for dispatch; only dispatch kernels run on them.
     pub(crate) fn reserve_for(&mut self, commands: CommandQueue) {
         let reserved = commands.reserved();
         for core in self.cores.iter_mut().filter(|core| reserved.contains(&core.coord())) {
@@ -304,22 +303,22 @@ impl Chip {
         self.commands = Some(commands);
     }
 
-    /// Returns true if kernels that dispatch are built with probes.
+    /// Returns true if dispatch kernels are built with probes.
     pub(crate) fn profiles_dispatch(&self) -> bool {
         self.commands.as_ref().is_some_and(CommandQueue::is_profiled)
     }
 
-    /// Returns the Tensix cores that launches of programs reach, in the order of their coordinates.
+    /// Returns the Tensix cores available to launches of programs, in the order of their
+    /// coordinates.
     pub fn workers(&self) -> impl DoubleEndedIterator<Item = &CorePlace> {
         let cores = self.cores.iter().filter(|core| !core.is_reserved());
         cores.map(|core| &core.tile().place).filter(|place| place.kind == CoreKind::Tensix)
     }
 
-    /// Closes the command queue and carries its kernels out, over all that it has carried; returns
-    /// when they ended.
+    /// Closes the command queue and runs its kernels over all commands; returns when they ended.
     ///
-    /// Before, the host reads the control vector of each core and each bank of DRAM through it, and
-    /// writes each control vector back.
+    /// Before that, the host reads the control vector of each core and each bank of DRAM through
+    /// the queue, and writes each control vector back.
     pub(crate) fn close_commands(&mut self, now: Picoseconds) -> Picoseconds {
         let closed_at = self.clock.cycles_at(now);
         let core_count = self.workers().count();
@@ -342,7 +341,7 @@ impl Chip {
         self.lost_at.is_some_and(|lost_at| now >= lost_at)
     }
 
-    /// Cores are kept in the order of their coordinates.
+    /// Returns the index of a core; cores are sorted by coordinates.
     fn core_index(&self, coord: TileCoord) -> Option<usize> {
         self.plan().cores().binary_search_by_key(&coord, |core| core.coord).ok()
     }

@@ -1,9 +1,10 @@
-//! Launches that keep pace with the host: in the debug dump, and where kernels stream, they may wait for
-//! what it does.
+//! Launches that keep pace with the host. In the debug dump and in streaming, kernels may wait for
+//! the host.
 //!
-//! Other launches are carried out as a whole, and the host sees of them what has happened by then.
-//! These are carried out up to the cycle at which the host looks or writes, and go on from there.
-//! One begins when that before has ended, pushes and waits for the host included.
+//! Other launches are carried out as a whole, and the host sees the effects up to its time. These
+//! launches are carried out up to the cycle at which the host reads or writes, and continue from
+//! there. A launch begins when the one before has ended, including its pushes and waits for the
+//! host.
 
 use super::{
     Chip, Queued,
@@ -12,7 +13,7 @@ use super::{
 };
 use crate::program::{Launch, SubDevice};
 
-/// Launches that have begun and not ended.
+/// Launches in progress.
 #[derive(Debug, Default)]
 pub(super) struct Pacing {
     under_way: Vec<UnderWay>,
@@ -28,14 +29,15 @@ struct UnderWay {
 }
 
 impl Pacing {
-    /// Returns true if no launch is under way.
+    /// Returns true if no launch is in progress.
     pub(super) const fn is_idle(&self) -> bool {
         self.under_way.is_empty()
     }
 
-    /// Returns the first cycle at which a launch may begin, `None` while one is under way whose end
-    /// it awaits: a sub-device awaits its own launches and those of the whole chip, the whole chip
-    /// all.
+    /// Returns the first cycle at which a launch may begin; `None` while it awaits one in progress.
+    ///
+    /// A launch of a sub-device awaits the launches of that sub-device and those of the whole chip.
+    /// A launch of the whole chip awaits all.
     pub(super) fn free_at(&self, sub_device: Option<SubDevice>) -> Option<u64> {
         let id = |sub_device: Option<SubDevice>| sub_device.map(|SubDevice { id, .. }| id);
         let is_awaited = |other: &UnderWay| match (id(sub_device), id(other.launch.sub_device)) {
@@ -52,8 +54,8 @@ impl Chip {
         self.facts.modes.waits_for_host()
     }
 
-    /// Carries launches out up to a cycle, saying so after each that has ended; up to another
-    /// nobody looks.
+    /// Carries launches out up to `until`, with a callback after each end. The host does not look
+    /// before `seen_until`.
     pub(super) fn carry_on(&mut self, until: u64, seen_until: u64, on_launch: &mut dyn FnMut()) {
         for UnderWay { launch_index, .. } in &self.pacing.under_way {
             let running = self.cores.iter_mut().filter(|core| core.runs(*launch_index));
@@ -95,7 +97,7 @@ impl Chip {
         self.pacing.under_way.push(UnderWay { launch, launch_index, go_cycle });
     }
 
-    /// Ends launches whose cores have nothing left to do; returns false if there are none.
+    /// Ends launches whose cores are finished; returns false if there are none.
     fn end_finished(&mut self, on_launch: &mut dyn FnMut()) -> bool {
         let cores = &self.cores;
         let is_over = |one: &mut UnderWay| {

@@ -1,8 +1,8 @@
-//! Requests between tiles, and reads of DRAM: what the cores of a launch do to each other.
+//! Requests between the tiles of a launch, and reads of DRAM.
 //!
-//! A core issues its requests by itself: when they arrive and when they are answered is
-//! known at once. Between windows of time they are carried out one after the other, in the
-//! order of their arrival, so that no number of threads changes anything.
+//! A core issues its requests independently: the times of arrival and answer are known at once.
+//! Between windows of time, requests are carried out one by one in order of arrival, so that the
+//! number of threads does not change the result.
 
 use super::{
     core::Core,
@@ -37,7 +37,7 @@ impl Answer {
 }
 
 impl Stage {
-    /// Sends a request of a hart of this tile.
+    /// Sends a request of this tile's hart.
     pub(crate) fn issue(
         &mut self,
         devices: &mut Devices,
@@ -81,7 +81,7 @@ impl Stage {
         }
     }
 
-    /// Notes a request for the truth, unless it carries the profiler's own words.
+    /// Records a request in the truth, unless it carries the profiler's own words.
     fn note_request(&mut self, risc_index: usize, cycle: u64, request: &Request) {
         if !self.chip.modes.has_noc_truth {
             return;
@@ -132,7 +132,7 @@ impl Stage {
         self.noc_requests.push((risc_index, noted));
     }
 
-    /// When the next answer is due that nobody has given yet.
+    /// Returns when the next open answer is due.
     pub(crate) fn answer_due(&self) -> Option<u64> {
         let answers = self.outgoing.iter().filter_map(|message| match &message.content {
             Content::Request { answer: Some(answer), .. } => Some(answer.cycle),
@@ -145,7 +145,7 @@ impl Stage {
         self.context().place.coord
     }
 
-    /// Writes L1 of this tile to an address of a tile; returns when that is acknowledged.
+    /// Writes L1 of this tile to an address of a tile; returns when the write is acknowledged.
     fn write(
         &mut self,
         devices: &mut Devices,
@@ -163,7 +163,7 @@ impl Stage {
         self.pass(devices, (noc, (risc_index, cycle)), target, payload, u64::from(byte_count))
     }
 
-    /// Hands a write to a core; returns when that is acknowledged.
+    /// Hands a write to a core; returns when the write is acknowledged.
     fn pass(
         &mut self,
         devices: &mut Devices,
@@ -184,7 +184,7 @@ impl Stage {
         arrival + back
     }
 
-    /// Sends what may be answered.
+    /// Sends a request that may be answered.
     fn ask(
         &mut self,
         devices: &mut Devices,
@@ -218,7 +218,7 @@ impl Stage {
         u64::from(byte_count).div_ceil(self.chip.arch.facts().noc_flit_bytes)
     }
 
-    /// When a request reaches a tile, and how long the way back takes.
+    /// Returns when a request reaches a tile, and how long the answer takes.
     fn travel(
         &mut self,
         (noc, cycle): (usize, u64),
@@ -235,7 +235,7 @@ impl Stage {
         (arrival, latency.acknowledgement_cycles)
     }
 
-    /// Lets a write's acknowledgement arrive where it was told to.
+    /// Delivers a write's acknowledgement to the requested coordinates.
     fn acknowledge(&mut self, devices: &mut Devices, request: &Request, to: TileCoord, cycle: u64) {
         let (noc, transaction_id) = (request.noc, request.transaction_id);
         if to == self.own() {
@@ -263,7 +263,7 @@ pub(crate) fn count_ack(devices: &mut Devices, noc: usize, transaction_id: usize
     }
 }
 
-/// Puts what was read into the asking tile.
+/// Writes the bytes read into the requesting tile.
 fn receive(answer: Answer, bytes: &[u8], stage: &mut Stage, devices: &mut Devices) {
     let to = (u64::from(answer.destination)..).zip(bytes.iter().copied());
     write_bytes((&mut stage.tile, devices), to, answer.cycle);
@@ -273,7 +273,7 @@ fn receive(answer: Answer, bytes: &[u8], stage: &mut Stage, devices: &mut Device
     }
 }
 
-/// Hands writes that launches under way have sent over to DRAM.
+/// Hands the DRAM writes of launches in progress over to DRAM.
 pub(crate) fn issue_landings(cores: &mut [Core], dram: &mut Dram) {
     let stages = cores.iter_mut().filter_map(Core::stage_mut);
     for landing in stages.flat_map(|stage| stage.landings.drain(..)) {
@@ -281,8 +281,9 @@ pub(crate) fn issue_landings(cores: &mut [Core], dram: &mut Dram) {
     }
 }
 
-/// Carries out all requests that have arrived by a cycle, at which harts see them at the earliest;
-/// returns whether any are on their way.
+/// Carries out all requests that have arrived by a cycle; returns whether any are in flight.
+///
+/// Harts see the effects at that cycle at the earliest.
 pub(crate) fn deliver(cores: &mut [Core], dram: &mut Dram, chip: &ChipFacts, by: Arrived) -> bool {
     let mut messages = Vec::new();
     let mut has_reads = false;
@@ -311,10 +312,10 @@ pub(crate) fn deliver(cores: &mut [Core], dram: &mut Dram, chip: &ChipFacts, by:
     is_on_its_way
 }
 
-/// Requests that are carried out.
+/// Context in which arrived requests are carried out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived {
-    /// Those that arrive by this cycle.
+    /// Requests that arrive by this cycle are carried out.
     pub(crate) cycle: u64,
     /// The first cycle at which a hart can see them.
     pub(crate) seen_at: u64,
@@ -356,7 +357,7 @@ fn core_at(cores: &mut [Core], coord: TileCoord) -> Option<&mut Core> {
     Some(&mut cores[index])
 }
 
-/// Returns the data of a DRAM read on its arrival, with all writes that have landed until then.
+/// Returns the data of a DRAM read on its arrival, with all writes that have landed by then.
 fn read_dram(dram: &Dram, chip: &ChipFacts, message: &Message, payload: &Payload) -> Vec<u8> {
     let &Payload::Read { address, byte_count } = payload else { return Vec::new() };
     let Some((bank, address)) = chip.bank_at(message.target, address) else { return Vec::new() };
@@ -370,7 +371,7 @@ fn read_dram(dram: &Dram, chip: &ChipFacts, message: &Message, payload: &Payload
 }
 
 impl Core {
-    /// Puts what this core has read into its L1.
+    /// Writes the bytes that this core has read into its L1.
     fn receive(&mut self, chip: &ChipFacts, answer: Answer, bytes: &[u8]) {
         let flit_bytes = chip.arch.facts().noc_flit_bytes;
         self.with_devices(chip, |tile, devices| {
@@ -390,7 +391,7 @@ fn semaphore_at(address: u64) -> Option<u32> {
 }
 
 impl Request {
-    /// The semaphore of other tiles that it changes.
+    /// Returns the semaphore of other tiles that the request changes.
     fn semaphore(&self) -> Option<u32> {
         match self.action {
             Action::Write { address, .. } | Action::Increment { address, .. } => {
@@ -402,7 +403,7 @@ impl Request {
 }
 
 impl Payload {
-    /// The semaphore that it changes.
+    /// Returns the semaphore that the payload changes.
     fn semaphore(&self) -> Option<u32> {
         match *self {
             Self::Bytes { address, .. } | Self::Increment { address, .. } => semaphore_at(address),

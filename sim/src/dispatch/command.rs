@@ -1,9 +1,10 @@
-//! Commands of a dispatcher, and what it records of each.
+//! Commands of a dispatcher, and the records that it leaves of each.
 //!
 //! # Compatibility
-//! Numbers are those of `cq_commands.hpp` of 0.81.1, names of data those of `cq_dispatch.cpp` and
-//! `cq_dispatch_subordinate.cpp`. Which commands a program takes is a model after the sequences of
-//! tt-metal's `program/dispatch.cpp`: no source counts those of one particular program.
+//! Numbers are those of `cq_commands.hpp` of 0.81.1; names of data are those of `cq_dispatch.cpp`
+//! and `cq_dispatch_subordinate.cpp`. The commands of a program are a model that follows the
+//! sequences of tt-metal's `program/dispatch.cpp`: no source counts the commands of a particular
+//! program.
 
 /// Data of a command besides its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,16 +13,16 @@ pub enum Detail {
     None,
     /// Program whose commands follow: the low half of its id.
     HostId(u16),
-    /// Sort of small writes, its lowest bit set for a multicast.
+    /// Type of small writes; its lowest bit is set for a multicast.
     Packed(u32),
-    /// Sort of large writes.
+    /// Type of large writes.
     PackedLarge(u32),
 }
 
 /// A command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// Its number.
+    /// The command's number.
     pub id: u8,
     /// Further data.
     pub detail: Detail,
@@ -40,7 +41,7 @@ impl Command {
         Self { id: 6, detail: Detail::PackedLarge(kind) }
     }
 
-    /// Records of 8 bytes that a dispatcher leaves of it.
+    /// Returns the number of 8-byte records that a dispatcher leaves of the command.
     #[must_use]
     pub const fn data_count(self) -> u64 {
         match self.detail {
@@ -67,7 +68,7 @@ const BINARIES: Command = Command::packed_large(2);
 /// Commands before the first program: buffers and their contents.
 pub const OPENING_COMMANDS: usize = 65;
 
-/// Commands of an access of the host: it waits, moves bytes, and waits for the event behind them.
+/// Commands of a host access: the dispatcher waits, moves bytes, and waits for the following event.
 pub const ACCESS_COMMANDS: usize = 5;
 
 /// Launch messages in the ring of a core.
@@ -76,13 +77,14 @@ pub const ACCESS_COMMANDS: usize = 5;
 /// `launch_msg_buffer_num_entries` of `dev_msgs.h`.
 const LAUNCH_MESSAGES: usize = 8;
 
-/// Programs that a queue takes without a wait for the first one's workers: one launch message stays,
-/// so that a watcher can look at the launch before.
+/// Programs that a queue accepts before it waits for the first program's workers.
+///
+/// One launch message stays in the ring, so that a watcher can look at the previous launch.
 ///
 /// # Compatibility
-/// `program/dispatch.cpp`, which gives its buffer manager one entry less than there are. That the
-/// very first program waits as well until its code is in DRAM, and that large programs find no room
-/// for their configurations before that, is left out.
+/// `program/dispatch.cpp` gives its buffer manager one entry less than the ring has. Two cases are
+/// left out: the very first program also waits until its code is in DRAM, and large programs run
+/// out of space for their configurations earlier.
 pub const UNAWAITED_PROGRAMS: usize = LAUNCH_MESSAGES - 1;
 
 /// Returns the commands before the first program.
@@ -91,7 +93,7 @@ pub(crate) fn opening() -> impl Iterator<Item = Command> {
     round.into_iter().cycle().take(OPENING_COMMANDS)
 }
 
-/// Returns the commands of a program: its number, its data, its launch.
+/// Returns the commands of a program: number, data and launch.
 pub(crate) fn program(program_id: u32, awaits_room: bool) -> Vec<Command> {
     let [low, high, ..] = program_id.to_le_bytes();
     let offset = Command { id: 12, detail: Detail::HostId(u16::from_le_bytes([low, high])) };
@@ -101,7 +103,7 @@ pub(crate) fn program(program_id: u32, awaits_room: bool) -> Vec<Command> {
     std::iter::once(offset).chain(wait).chain(rest).collect()
 }
 
-/// Returns the commands of an access of the host.
+/// Returns the commands of a host access.
 pub(crate) const fn access(is_read: bool) -> [Command; ACCESS_COMMANDS] {
     let transfer = if is_read { WRITE_LINEAR_H_HOST } else { WRITE_LINEAR };
     [WAIT, transfer, WAIT, EVENT, WRITE_LINEAR_H_HOST]
@@ -112,7 +114,7 @@ pub(crate) const fn terminate() -> Command {
     TERMINATE
 }
 
-/// Returns the commands of the subordinate: the first, that of a program, and the last.
+/// Returns the subordinate's commands: the first, that of a program, and the last.
 pub(crate) const fn subordinate() -> [Command; 3] {
     [SET_NUM_WORKER_SEMS, SEND_GO_SIGNAL, TERMINATE]
 }

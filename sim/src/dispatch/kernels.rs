@@ -1,11 +1,12 @@
 //! The kernels of the dispatch cores.
 //!
 //! # Compatibility
-//! Names and order of the probes as in `cq_prefetch.cpp`, `cq_dispatch.cpp` and
-//! `cq_dispatch_subordinate.cpp` of 0.81.1: the dispatcher waits before it opens the zone of a
-//! command, the other two within it. How long a command takes is a model.
+//! Names and order of the probes follow `cq_prefetch.cpp`, `cq_dispatch.cpp` and
+//! `cq_dispatch_subordinate.cpp` of 0.81.1: the dispatcher waits before it opens a command's zone,
+//! the other two wait within it. The durations of commands are a model.
 //!
-//! They are object code, `objects/kernels/src/dispatch.rs`, and get the commands as [`words`].
+//! The kernels are object code, `objects/kernels/src/dispatch.rs`, and get the commands as
+//! [`words`].
 
 use super::{
     Session,
@@ -15,7 +16,7 @@ use super::{
 use crate::program::{Emission, Kernel, KernelContext};
 use std::{borrow::Cow, sync::Arc};
 
-/// Cycles by which commands reach the prefetcher before the dispatcher.
+/// Cycles by which a command reaches the prefetcher earlier than the dispatcher.
 const PREFETCH_CYCLES: u64 = 400;
 
 /// Job of a kernel.
@@ -23,7 +24,7 @@ const PREFETCH_CYCLES: u64 = 400;
 pub(super) enum Duty {
     /// Takes commands from the host and gives them to the dispatcher.
     Prefetch,
-    /// Carries them out.
+    /// Carries out the commands.
     Dispatch,
     /// Sends the GO messages.
     Subordinate,
@@ -34,13 +35,14 @@ pub(super) enum Duty {
 struct Due {
     command: Command,
     arrives_at: u64,
-    /// When it can be done at the earliest.
+    /// Earliest cycle at which the command can be done.
     done_at: u64,
 }
 
 impl Session {
-    /// Returns the commands of the dispatcher: those of a program come once the GO message of the
-    /// one before has left.
+    /// Returns the commands of the dispatcher.
+    ///
+    /// The commands of a program arrive once the GO message of the previous program has left.
     fn dispatched(&self) -> Vec<Due> {
         let at = |cycle| move |command| Due { command, arrives_at: cycle, done_at: cycle };
         let gos = self.launches.iter().map(|launch| launch.go_cycle);
@@ -58,7 +60,7 @@ impl Session {
         command::opening().map(at(self.opened_at)).chain(of_programs).chain(closing).collect()
     }
 
-    /// Returns the commands of its subordinate, each of which waits for what it is to announce.
+    /// Returns the commands of the subordinate; each waits for the event that it announces.
     fn announced(&self) -> Vec<Due> {
         let [first, go, last] = command::subordinate();
         let at = |command, cycle| Due { command, arrives_at: cycle, done_at: cycle };
@@ -72,11 +74,11 @@ impl Session {
     }
 }
 
-/// A kernel that dispatches.
+/// A dispatch kernel.
 pub(super) struct QueueKernel {
     session: Arc<Session>,
     duty: Duty,
-    /// Its commands, as the object code takes them.
+    /// Its commands, encoded for the object code.
     words: Vec<u32>,
 }
 
@@ -116,7 +118,7 @@ impl QueueKernel {
     }
 }
 
-/// Bits of a command's head with its further data.
+/// Returns the bits of a command's head that describe its further data.
 fn detail_bits(detail: Detail) -> u32 {
     let (sort, data) = match detail {
         Detail::None => (0, 0),
@@ -127,7 +129,7 @@ fn detail_bits(detail: Detail) -> u32 {
     sort << SORT_SHIFT | data << DATA_SHIFT
 }
 
-/// Appends a time, which counts from another; returns true if the words in front of it move that on.
+/// Appends a time relative to `since`; returns true if a word of multiples precedes it.
 fn push_time(words: &mut Vec<u32>, since: &mut u64, cycle: u64) -> bool {
     let passed = cycle.saturating_sub(*since);
     let turns = passed / u64::from(LONG_CYCLES);
@@ -180,8 +182,8 @@ mod tests {
         let closed_at = 4 * TURN + 90;
         let session = Arc::new(Session { opened_at: 100, launches, closed_at, traffic });
         let kernel = QueueKernel::new(&session, Duty::Subordinate);
-        // The first command, two GO messages and the last one, of which each but the first waits for
-        // what it announces: at 400, three turns less 30 after the opening, and four less 10.
+        // The first command, two GO messages and the last one. All but the first wait for the event
+        // that they announce: at 400, three turns less 30 after the opening, and four less 10.
         let expected = [
             [4, 16, 0].as_slice(),
             &[14 | 1 << 13, 0, 400],

@@ -1,11 +1,11 @@
 //! Dispatch cores: the part of a chip that runs the host's command queue.
 //!
-//! `command` has the commands and what a dispatcher records of each, `kernels` the three kernels
-//! that carry them out: the prefetcher takes commands from the host, the dispatcher carries them
-//! out, and its subordinate sends the GO messages.
+//! `command` has the commands and their records, `kernels` the three kernels that carry them out:
+//! the prefetcher takes commands from the host, the dispatcher carries them out, and its
+//! subordinate sends the GO messages.
 //!
-//! These kernels run from the first launch until the host closes the queue, so that here they are
-//! carried out at its end, over all that the queue has carried. A GO message leaves the
+//! These kernels run from the first launch until the host closes the queue. The simulator therefore
+//! runs them when the queue is closed, over all of its commands. A GO message leaves the
 //! subordinate when the chip's launch begins.
 
 pub mod command;
@@ -23,27 +23,30 @@ use kernels::{Duty, QueueKernel};
 use std::sync::Arc;
 use wire::{CoreKind, Risc};
 
-/// Kind of the cores that dispatch.
+/// Type of the cores that dispatch.
 ///
 /// # Compatibility
 /// `ttnn.DispatchCoreType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DispatchCores {
-    /// The last row of worker cores of a Wormhole, the last column of a Blackhole. One core has the
-    /// prefetcher, the next one the dispatcher on BRISC and its subordinate on NCRISC.
+    /// The last row of worker cores of a Wormhole, the last column of a Blackhole.
+    ///
+    /// One core runs the prefetcher. The next core runs the dispatcher on BRISC and its subordinate
+    /// on NCRISC.
     ///
     /// # Compatibility
     /// `core_descriptors/wormhole_b0_80_arch.yaml`, `blackhole_140_arch.yaml` of 0.81.1.
     Worker,
-    /// The Ethernet cores without a link, the first three of which have a kernel each.
+    /// The Ethernet cores without a link; the first three of them run a kernel each.
     Ethernet,
 }
 
-/// Fewest Ethernet cores that can dispatch.
+/// Minimum number of Ethernet cores for dispatch.
 const ETHERNET_CORES: usize = 3;
 
 impl DispatchCores {
-    /// Returns the cores of a chip that are kept for dispatch, in logical order; `None` if there are
+    /// Returns the cores of a chip that are reserved for dispatch, in logical order; `None` if
+    /// there are too few.
     /// too few.
     #[must_use]
     pub fn reserved(self, plan: &Floorplan) -> Option<Vec<TileCoord>> {
@@ -65,7 +68,7 @@ impl DispatchCores {
     }
 }
 
-/// A launch that the command queue carried.
+/// A launch that went through the command queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dispatched {
     pub(crate) program_id: u32,
@@ -73,10 +76,10 @@ pub(crate) struct Dispatched {
     pub(crate) go_cycle: u64,
 }
 
-/// Cycles from the opening of the queue to the first GO message: the host writes what kernels need.
+/// Cycles from opening the queue to the first GO message: the host writes the kernels' inputs.
 pub(crate) const OPENING_CYCLES: u64 = 20_000;
 
-/// Everything that the command queue of a chip has carried.
+/// Everything that went through a chip's command queue.
 #[derive(Clone, Debug)]
 pub(crate) struct CommandQueue {
     kind: DispatchCores,
@@ -88,13 +91,13 @@ pub(crate) struct CommandQueue {
 }
 
 impl CommandQueue {
-    /// The queue of a chip of which nothing has been launched; `None` if it has too few cores.
+    /// Creates the queue of a chip without launches; `None` if the chip has too few cores.
     pub(crate) fn of(kind: DispatchCores, plan: &Floorplan, is_profiled: bool) -> Option<Self> {
         let reserved = kind.reserved(plan)?;
         Some(Self { kind, reserved, is_profiled, opened_at: None, launches: Vec::new() })
     }
 
-    /// Returns the cores on which no other kernels run.
+    /// Returns the cores reserved for dispatch kernels.
     pub(crate) fn reserved(&self) -> &[TileCoord] {
         &self.reserved
     }
@@ -104,7 +107,7 @@ impl CommandQueue {
         self.is_profiled
     }
 
-    /// Opens the queue at a cycle, if nothing has come before.
+    /// Opens the queue at a cycle, if it is not open yet.
     pub(crate) fn open(&mut self, cycle: u64) {
         self.opened_at.get_or_insert(cycle);
     }
@@ -118,8 +121,9 @@ impl CommandQueue {
         self.launches.push(launch);
     }
 
-    /// Closes the queue; returns when its kernels began, and the launches of all of them. Kernels
-    /// without probes leave nothing, so that they are left out.
+    /// Closes the queue; returns when its kernels began, and the launches of all of them.
+    ///
+    /// Kernels without probes leave no records, so they are omitted.
     pub(crate) fn close(
         &mut self,
         closed_at: u64,
@@ -157,7 +161,7 @@ impl CommandQueue {
     }
 }
 
-/// Accesses of the host to cores and memory that go through the queue before it is closed.
+/// Host accesses to cores and memory that go through the queue before it is closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostTraffic {
     pub(crate) reads: usize,

@@ -1,4 +1,4 @@
-//! Faults: rules that are asked at well-defined points, and the log of what they did.
+//! Faults: rules called at defined points, and the log of their effects.
 //!
 //! | point | method | what a rule can do |
 //! |---|---|---|
@@ -39,9 +39,9 @@ pub struct Site {
 pub struct PushPoint<'a> {
     /// Issuer of the request.
     pub site: Site,
-    /// How many writes this RISC has issued before in this launch.
+    /// Number of earlier writes of this RISC in this launch.
     pub push_index: u32,
-    /// Bank it goes to.
+    /// Target bank.
     pub bank: u32,
     /// Byte address in the bank.
     pub address: u64,
@@ -49,7 +49,7 @@ pub struct PushPoint<'a> {
     pub words: &'a [u32],
 }
 
-/// Outcome of a write. Rules add to it; they cannot take back what others decided.
+/// Outcome of a write. Rules add to it, but cannot undo the effects of other rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PushFate {
     is_lost: bool,
@@ -79,13 +79,13 @@ impl PushFate {
         self.is_lost
     }
 
-    /// By how many cycles it lands later.
+    /// Returns the delay of the landing in cycles.
     #[must_use]
     pub const fn delay_cycles(&self) -> u64 {
         self.delay_cycles
     }
 
-    /// Which words lose which bits.
+    /// Returns the flipped bits by word index.
     #[must_use]
     pub fn flips(&self) -> &[(usize, u32)] {
         &self.flips
@@ -99,22 +99,22 @@ pub struct ClockReadPoint {
     pub site: Site,
     /// Cycle of the chip at which the low word would be read.
     pub chip_cycle: u64,
-    /// Cycles from then until the low word becomes 0.
+    /// Cycles from `chip_cycle` until the low word becomes 0.
     pub cycles_to_low_wrap: u64,
     /// Cycles of the chip in a microsecond.
     pub cycles_per_us: u64,
 }
 
-/// Where a rule wants a tile's clock to wrap.
+/// Time at which a rule makes a tile's clock wrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockPlacement {
     /// How many low bits become zero: 32 or 44.
     pub bits: u32,
-    /// When, in nanoseconds since the simulation began.
+    /// Time of the wrap, in nanoseconds since the simulation began.
     pub at_ns: u64,
 }
 
-/// A host's read of L1, with what it would see.
+/// A host's read of L1, with the words that it would return.
 #[derive(Clone, Copy, Debug)]
 pub struct HostReadPoint<'a> {
     /// Number of the chip.
@@ -123,7 +123,7 @@ pub struct HostReadPoint<'a> {
     pub core: TileCoord,
     /// First byte.
     pub address: u64,
-    /// Where the core's control vector begins.
+    /// Address of the core's control vector.
     pub control_address: u64,
     /// The control vector as it was when the core's latest launch began.
     pub stale_control: &'a [u32],
@@ -134,13 +134,13 @@ pub trait Rule: Send + Sync {
     /// Returns the rule's name in the log.
     fn name(&self) -> &str;
 
-    /// Where the clock of a tile shall wrap, asked once for every tile. The tile's epoch
-    /// moves forward for it, so rules like this are added before anything runs.
+    /// Returns when the clock of a tile wraps; called once for every tile. The tile's epoch moves
+    /// forward for the wrap, so such rules must be added before anything runs.
     fn place_clock(&self, _chip_id: u32, _core: TileCoord) -> Option<ClockPlacement> {
         None
     }
 
-    /// When a chip stops answering, in nanoseconds since the simulation began.
+    /// Returns when a chip stops answering, in nanoseconds since the simulation began.
     fn chip_loss_ns(&self, _chip_id: u32) -> Option<u64> {
         None
     }
@@ -153,17 +153,17 @@ pub trait Rule: Send + Sync {
         false
     }
 
-    /// For how long a clock read is held back.
+    /// Returns the delay of a clock read in cycles.
     fn clock_stall_cycles(&self, _read: &ClockReadPoint, _random: &mut Stream) -> u64 {
         0
     }
 
-    /// For how many cycles a subordinate keeps its main zone open once it has said that it is done.
+    /// Returns the cycles between a subordinate's done signal and the end of its main zone.
     fn subordinate_delay_cycles(&self, _site: &Site, _random: &mut Stream) -> u64 {
         0
     }
 
-    /// Changes what the host reads; says whether it did.
+    /// Changes what the host reads; returns true if it did.
     fn on_host_read(
         &self,
         _read: &HostReadPoint<'_>,
@@ -203,14 +203,14 @@ pub enum FaultEffect {
         bank: u32,
         /// Byte address in the bank.
         address: u64,
-        /// By how much.
+        /// Delay in cycles.
         delay_cycles: u64,
     },
-    /// A write went to a place that does not exist, without any rule.
+    /// A write went to an address that does not exist, without any rule.
     WriteMisdirected {
-        /// Bank as given.
+        /// Bank in the request.
         bank: u32,
-        /// Byte address as given.
+        /// Byte address in the request.
         address: u64,
         /// Words of the write.
         word_count: usize,
@@ -219,22 +219,22 @@ pub enum FaultEffect {
     ClockPlaced {
         /// How many low bits become zero.
         bits: u32,
-        /// Cycle of the chip at which they do.
+        /// Cycle of the chip at which these bits become zero.
         wrap_chip_cycle: u64,
     },
-    /// A clock read was held back; it was torn if the low word wrapped right after it.
+    /// A clock read was held back. The read was torn if the low word wrapped right after it.
     ClockReadStalled {
-        /// For how long.
+        /// Duration of the delay in cycles.
         stall_cycles: u64,
-        /// True if low and high word do not belong together.
+        /// True if the low and the high word are from different times.
         is_torn: bool,
     },
     /// A subordinate closed its main scope after BRISC had pushed.
     SubordinateLate {
-        /// After how many cycles.
+        /// Delay in cycles.
         delay_cycles: u64,
     },
-    /// The host read something else than what was there.
+    /// The host read other words than the memory held.
     HostReadChanged {
         /// First byte.
         address: u64,
@@ -252,9 +252,9 @@ pub struct AppliedFault {
     pub rule: Arc<str>,
     /// Number of the chip.
     pub chip_id: u32,
-    /// Core, where one was concerned.
+    /// Core of the fault, if any.
     pub core: Option<TileCoord>,
-    /// The RISC in its launch, where one was concerned.
+    /// RISC and launch of the fault, if any.
     pub site: Option<Site>,
     /// Cycle of the chip.
     pub chip_cycle: u64,
@@ -276,7 +276,7 @@ struct NamedRule {
 }
 
 impl RuleSet {
-    /// Adds a rule; it is asked after those that are there.
+    /// Adds a rule; it is called after the existing rules.
     pub fn add(&mut self, rule: Arc<dyn Rule>) {
         self.watches_clock |= rule.watches_clock();
         self.rules.push(NamedRule { name: Arc::from(rule.name()), rule });
@@ -288,13 +288,13 @@ impl RuleSet {
         self.rules.is_empty()
     }
 
-    /// Returns true if any rule is to see clock reads.
+    /// Returns true if any rule needs clock reads.
     #[must_use]
     pub const fn watches_clock(&self) -> bool {
         self.watches_clock
     }
 
-    /// Asks every rule about a write; gives the fate and the rules that changed it.
+    /// Calls every rule for a write; returns the fate and the rules that changed it.
     #[must_use]
     pub fn push_fate(&self, push: &PushPoint<'_>, random: &mut Stream) -> (PushFate, Arc<str>) {
         let mut fate = PushFate::default();
@@ -309,7 +309,7 @@ impl RuleSet {
         (fate, culprit.unwrap_or_else(|| Arc::from("")))
     }
 
-    /// The longest that any rule holds a clock read back, and which rule that is.
+    /// Returns the longest delay of a clock read, and the rule that asks for it.
     #[must_use]
     pub fn clock_stall(
         &self,
@@ -324,7 +324,7 @@ impl RuleSet {
         (cycles > 0).then(|| (cycles, Arc::clone(name)))
     }
 
-    /// The first rule that makes a subordinate late.
+    /// Returns the delay and name of the first rule that makes a subordinate late.
     #[must_use]
     pub fn late_subordinate(&self, site: &Site, random: &mut Stream) -> Option<(u64, Arc<str>)> {
         let delays = self
@@ -335,7 +335,7 @@ impl RuleSet {
         Some((cycles, Arc::clone(name)))
     }
 
-    /// The first rule that changes what the host reads, after it has done so.
+    /// Changes what the host reads by the first rule that does so; returns that rule's name.
     pub fn change_host_read(
         &self,
         read: &HostReadPoint<'_>,

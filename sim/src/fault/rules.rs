@@ -1,4 +1,4 @@
-//! Ready rules, and the selection of where and when they apply.
+//! Ready-made rules, and the selection of where and when they apply.
 
 use super::{ClockPlacement, ClockReadPoint, HostReadPoint, PushFate, PushPoint, Rule, Site};
 use crate::{arch::TileCoord, random::Stream};
@@ -23,7 +23,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Every RISC in every launch.
+    /// Returns a selection of every RISC in every launch.
     #[must_use]
     pub const fn everywhere() -> Self {
         Self {
@@ -35,35 +35,35 @@ impl Selection {
         }
     }
 
-    /// Only this chip, and others named so.
+    /// Narrows the selection to this chip, and others named in the same way.
     #[must_use]
     pub fn chip(mut self, chip_id: u32) -> Self {
         self.chips.push(chip_id);
         self
     }
 
-    /// Only this core, and others named so.
+    /// Narrows the selection to this core, and others named in the same way.
     #[must_use]
     pub fn core(mut self, core: TileCoord) -> Self {
         self.cores.push(core);
         self
     }
 
-    /// Only this processor, and others named so.
+    /// Narrows the selection to this processor, and others named in the same way.
     #[must_use]
     pub fn risc(mut self, risc: Risc) -> Self {
         self.riscs.push(risc);
         self
     }
 
-    /// Only these launches, numbered from 0 on each chip.
+    /// Narrows the selection to these launches, numbered from 0 on each chip.
     #[must_use]
     pub const fn launches(mut self, launches: Range<u64>) -> Self {
         self.launches = launches;
         self
     }
 
-    /// Number of times in a million, drawn from the simulation's seed.
+    /// Sets how often the rule applies, in parts per million drawn from the simulation's seed.
     #[must_use]
     pub const fn parts_per_million(mut self, parts_per_million: u32) -> Self {
         self.parts_per_million = parts_per_million;
@@ -82,8 +82,7 @@ impl Selection {
         self.takes_chip(chip_id) && (self.cores.is_empty() || self.cores.contains(&core))
     }
 
-    /// Returns true if the RISC and its launch are selected and the rule's random draw picks this
-    /// occasion.
+    /// Returns true if the RISC and its launch are selected and the random draw hits.
     pub fn takes(&self, site: &Site, random: &mut Stream) -> bool {
         self.takes_core(site.chip_id, site.core)
             && (self.riscs.is_empty() || self.riscs.contains(&site.risc))
@@ -111,9 +110,9 @@ impl Rule for LoseWrite {
 /// Writes to DRAM that land, and are acknowledged, late.
 #[derive(Clone, Debug)]
 pub struct DelayWrite {
-    /// Where and when.
+    /// Where and when the rule applies.
     pub selection: Selection,
-    /// By how many cycles.
+    /// Delay in cycles.
     pub cycles: u64,
 }
 
@@ -132,7 +131,7 @@ impl Rule for DelayWrite {
 /// Which word of a write is corrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordChoice {
-    /// The word with this index; writes that are shorter stay whole.
+    /// The word with this index; shorter writes stay intact.
     At(usize),
     /// Any word, drawn from the simulation's seed.
     Any,
@@ -141,7 +140,7 @@ pub enum WordChoice {
 /// Words that land in DRAM with other bits.
 #[derive(Clone, Debug)]
 pub struct CorruptWord {
-    /// Where and when.
+    /// Where and when the rule applies.
     pub selection: Selection,
     /// Which word of each write.
     pub word: WordChoice,
@@ -173,9 +172,9 @@ impl Rule for CorruptWord {
 /// Clocks whose low word, or the part that a marker carries, wraps at a given time.
 #[derive(Clone, Debug)]
 pub struct WrapClock {
-    /// Which chips and cores.
+    /// Selected chips and cores.
     pub selection: Selection,
-    /// When and how many bits.
+    /// Time of the wrap, and number of bits.
     pub placement: ClockPlacement,
 }
 
@@ -191,16 +190,16 @@ impl Rule for WrapClock {
 
 /// Clock reads whose two words are torn by a wrap of the low word.
 ///
-/// The clocks of the selected tiles are set so that the low word wraps at `at_ns`. Reads
-/// in the time before it are held back until the low word is read in the last cycle
-/// before the wrap, so that the high word is read after it: 2^32 cycles too much.
+/// The clocks of the selected tiles are set so that the low word wraps at `at_ns`. Reads shortly
+/// before that are held back until the low word is read in the last cycle before the wrap. The high
+/// word is then read after the wrap, so that the result is 2^32 cycles too large.
 #[derive(Clone, Debug)]
 pub struct TearClock {
-    /// Which cores and RISCs.
+    /// Selected cores and RISCs.
     pub selection: Selection,
     /// When the low word wraps, in nanoseconds since the simulation began.
     pub at_ns: u64,
-    /// How long before that reads are held back.
+    /// Length of the interval before the wrap in which reads are held back, in microseconds.
     pub within_us: u64,
 }
 
@@ -229,16 +228,15 @@ impl Rule for TearClock {
     }
 }
 
-/// Subordinates that close their main zone some time after they have said that they are done.
+/// Subordinates that close their main zone some time after they have signalled that they are done.
 ///
-/// BRISC waits for them so long as
-/// [`PUBLICATION_POLLS`](kernel_profiler::flush::PUBLICATION_POLLS) last, some 40,000 cycles, and
-/// then counts their run as late.
+/// BRISC waits for [`PUBLICATION_POLLS`](kernel_profiler::flush::PUBLICATION_POLLS), some 40,000
+/// cycles, and then counts the run as late.
 #[derive(Clone, Debug)]
 pub struct LateSubordinate {
-    /// Which.
+    /// Selected subordinates.
     pub selection: Selection,
-    /// By how much.
+    /// Delay in cycles.
     pub cycles: u64,
 }
 
@@ -278,12 +276,12 @@ impl Rule for StaleControl {
     }
 }
 
-/// A chip that stops answering: what was on its way is gone, what runs never ends.
+/// A chip that stops answering: requests in flight are lost, running launches never end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoseChip {
-    /// Which chip.
+    /// Number of the chip.
     pub chip_id: u32,
-    /// When, in nanoseconds since the simulation began.
+    /// Time of the loss, in nanoseconds since the simulation began.
     pub at_ns: u64,
 }
 
@@ -319,7 +317,7 @@ impl<F> PushRule<F>
 where
     F: Fn(&PushPoint<'_>, &mut PushFate, &mut Stream) + Send + Sync,
 {
-    /// A rule that the log calls `name`.
+    /// Creates a rule that has `name` in the log.
     pub fn new(name: impl Into<String>, decide: F) -> Self {
         Self { name: name.into(), decide }
     }
@@ -338,7 +336,7 @@ where
     }
 }
 
-/// A closure that changes what the host reads from L1, and says whether it did.
+/// A closure that changes what the host reads from L1, and returns true if it did.
 #[derive(Clone, Debug)]
 pub struct HostReadRule<F> {
     name: String,
@@ -349,7 +347,7 @@ impl<F> HostReadRule<F>
 where
     F: Fn(&HostReadPoint<'_>, &mut [u32], &mut Stream) -> bool + Send + Sync,
 {
-    /// A rule that the log calls `name`.
+    /// Creates a rule that has `name` in the log.
     pub fn new(name: impl Into<String>, change: F) -> Self {
         Self { name: name.into(), change }
     }

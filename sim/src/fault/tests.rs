@@ -1,4 +1,4 @@
-//! Each ready rule on a running mesh: what it breaks, what it leaves alone, what it logs.
+//! Each ready-made rule on a running mesh: its faults, its side effects and its log entries.
 
 use super::{
     AppliedFault, FaultEffect,
@@ -15,7 +15,7 @@ use crate::{
 use reader::mesh::{AccessError, Mesh};
 use wire::Risc;
 
-/// A bench on which three launches of all RISCs wait: 16 words each.
+/// Returns a bench with three queued launches of all RISCs, of 16 words each.
 fn waiting() -> Bench {
     let mut bench = Bench::new(&MeshConfig::wormhole(6));
     let options = WorkloadOptions { ops: Some(3), ..WorkloadOptions::default() };
@@ -88,7 +88,7 @@ fn a_delayed_write_holds_back_the_core_and_what_follows_it() {
     assert!((150_000_000..210_000_000).contains(&(delayed - prompt)), "{}", delayed - prompt);
 }
 
-/// Three launches, of which TRISC 1 of one core is late in the second.
+/// Runs three launches; TRISC 1 of one core is late in the second.
 fn with_a_late_subordinate(cycles: u64) -> Bench {
     let mut bench = waiting();
     let selection = only(&bench, 1).risc(Risc::Trisc1).launches(1..2);

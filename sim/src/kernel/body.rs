@@ -1,8 +1,8 @@
 //! Bodies of the kernels.
 //!
-//! Compiled for riscv32im by `sim/objects/kernels`, and as a part of the simulator, which takes
-//! its constants from here. Its kernels in C++ leave the same zones. A body sees its surroundings
-//! only through [`Environment`].
+//! They are compiled for riscv32im by `sim/objects/kernels`, and as a part of the simulator, which
+//! takes its constants from here. The C++ kernels leave the same zones. A body accesses its
+//! surroundings only through [`Environment`].
 
 use kernel_profiler::{
     device_record_event, device_timestamped_data, device_timestamped_data_16b, device_zone_scoped,
@@ -10,42 +10,42 @@ use kernel_profiler::{
     stop_perf_counters,
 };
 
-/// Services that a kernel gets from its RISC.
+/// Services that a RISC offers a kernel.
 pub trait Environment {
-    /// Lets at least a number of cycles pass.
+    /// Waits for at least a number of cycles.
     fn spin(&mut self, cycles: u32);
 
-    /// Runtime argument `index` of the launch, 0 where it gives none.
+    /// Returns runtime argument `index` of the launch, or 0 if it has none.
     fn arg(&self, index: u32) -> u32;
 
-    /// Word `index` of the kernel's own data, which the launch brought.
+    /// Returns word `index` of the kernel's own data, which the launch brought.
     fn data(&self, index: u32) -> u32;
 
-    /// A random number below `bound`, of this RISC in this launch.
+    /// Returns a random number below `bound`, specific to this RISC and launch.
     fn draw(&mut self, bound: u32) -> u32;
 
-    /// The NoC of this RISC; `None` where kernels record no NoC events.
+    /// Returns the NoC of this RISC; `None` if kernels record no NoC events.
     fn noc(&self) -> Option<u8>;
 
-    /// Coordinates of a tile as that NoC takes them, the column's six bits below the row's:
-    /// target 0 is the RISC's own tile, the others are those in front of DRAM banks, around
-    /// and around.
+    /// Returns the coordinates of a tile on that NoC, the column in the low six bits and the row
+    /// above. Target 0 is the RISC's own tile, the others are the tiles of the DRAM banks,
+    /// cyclically.
     fn tile(&self, target: u32) -> u32;
 
-    /// Hands a transfer to that NoC.
+    /// Issues a transfer on that NoC.
     fn transfer(&mut self, transfer: &Transfer);
 
-    /// Issues an instruction to the coprocessor a number of times, on a TRISC; other processors
-    /// have none.
+    /// Issues an instruction to the coprocessor a number of times, on a TRISC. Other processors
+    /// have no coprocessor.
     fn issue(&mut self, instruction: u32, times: u32);
 }
 
-/// A transfer between this tile's L1 and another place.
+/// A transfer between this tile's L1 and another tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// True if bytes of this tile go there, on virtual channel 1.
+    /// True if this tile's bytes are written to the other tile, on virtual channel 1.
     pub is_write: bool,
-    /// True for a write that nobody acknowledges.
+    /// True for a write without acknowledgement.
     pub is_posted: bool,
     /// Coordinates of the other tile, see [`Environment::tile`].
     pub tile: u32,
@@ -72,10 +72,10 @@ pub fn work<E: Environment>(environment: &mut E) {
     environment.spin(environment.arg(0));
 }
 
-/// Zones of [`full_buffer`], more than fit.
+/// Zones of [`full_buffer`], more than the buffer holds.
 pub const FULL_BUFFER_ZONES: u16 = 150;
 
-/// Opens and closes more zones than fit.
+/// Opens and closes more zones than the buffer holds.
 pub fn full_buffer<E: Environment>(environment: &mut E) {
     for _ in 0..FULL_BUFFER_ZONES {
         device_zone_scoped!("TEST-FULL");
@@ -86,7 +86,7 @@ pub fn full_buffer<E: Environment>(environment: &mut E) {
 /// Passes of [`timestamped_events`].
 pub const EVENT_PASSES: u16 = 150;
 
-/// A zone with data and an event in it, more often than fits.
+/// Records a zone with data and an event, more often than the buffer holds.
 pub fn timestamped_events<E: Environment>(environment: &mut E) {
     for pass in 0..EVENT_PASSES {
         device_zone_scoped!("TEST");
@@ -96,7 +96,7 @@ pub fn timestamped_events<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Argument 0 times one record of 128 bits.
+/// Records 128 bits of data, as often as argument 0 says.
 pub fn wide_data<E: Environment>(environment: &mut E) {
     for index in 0..environment.arg(0) {
         device_timestamped_data_16b!("WIDE", u64::from(index), u64::MAX);
@@ -109,8 +109,8 @@ pub fn instructions<E: Environment>(environment: &mut E) {
     issue_all(environment);
 }
 
-/// As [`instructions`], counted by hardware counters that the kernel itself starts, stops and reads:
-/// the groups of argument 3, where they are recorded.
+/// Runs [`instructions`], counted by hardware counters that the kernel itself starts, stops and
+/// reads: the groups of argument 3, if they are recorded.
 pub fn counted_instructions<E: Environment>(environment: &mut E) {
     let groups = environment.arg(3);
     start_perf_counters!(groups);
@@ -134,7 +134,7 @@ const MVMUL: u32 = 0x26 << 24;
 const SFPMAD: u32 = 0x84 << 24;
 const NOP: u32 = 0x02 << 24;
 
-/// 2000 loops of 52 cycles in one zone.
+/// Records one zone of 2000 loops of 52 cycles.
 ///
 /// # Compatibility
 /// `test_custom_cycle_count`: the kernel takes 20,800 to 1,040,000 cycles on average.
@@ -148,7 +148,7 @@ pub fn cycle_count<E: Environment>(environment: &mut E) {
 /// Zones of [`steps`].
 pub const STEPS: u16 = 100;
 
-/// Zones of 1000 cycles one after the other.
+/// Records zones of 1000 cycles one after the other.
 pub fn steps<E: Environment>(environment: &mut E) {
     for _ in 0..STEPS {
         device_zone_scoped!("STEP");
@@ -156,7 +156,7 @@ pub fn steps<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Sums over argument 0 passes of argument 1 cycles each, in both accumulators.
+/// Records sums over argument 0 passes of argument 1 cycles each, in both accumulators.
 pub fn sums<E: Environment>(environment: &mut E) {
     for _ in 0..environment.arg(0) {
         device_zone_scoped_sum1!("SUM-ONE");
@@ -166,10 +166,10 @@ pub fn sums<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Passes of [`calibration`]: as many as fit.
+/// Passes of [`calibration`]: as many as the buffer holds.
 pub const CALIBRATION_PASSES: u16 = 13;
 
-/// Argument 0 zones, each with its number and a random one as data.
+/// Records argument 0 zones, each with its number and a random number as data.
 pub fn numbers<E: Environment>(environment: &mut E) {
     for number in 0..environment.arg(0) {
         device_zone_scoped!("NUMBERED");
@@ -178,11 +178,11 @@ pub fn numbers<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Records from which a host takes what probes cost: zones that hold nothing but another
-/// probe. Between them the stores of those before have time to drain.
+/// Leaves records from which a host computes the cost of probes: zones that contain only another
+/// probe. Between the zones, the stores of the earlier ones have time to drain.
 ///
 /// # Compatibility
-/// The names are those that the host's `probe_cost` module looks for.
+/// The names are those that the host's `probe_cost` module expects.
 pub fn calibration<E: Environment>(environment: &mut E) {
     for pass in 0..CALIBRATION_PASSES {
         environment.spin(100);
@@ -212,12 +212,12 @@ pub fn calibration<E: Environment>(environment: &mut E) {
     }
 }
 
-/// A product of matrices, in tiles of 32 by 32 and per core: the arguments of its kernels.
+/// Arguments of the kernels of a matrix product, per core and in tiles of 32 by 32.
 #[derive(Clone, Copy, Debug)]
 pub struct MatmulShape {
     /// Blocks along the inner dimension.
     pub blocks: u32,
-    /// Tiles that a block brings in.
+    /// Input tiles of a block.
     pub tiles_in: u32,
     /// Tiles of the result.
     pub tiles_out: u32,
@@ -229,12 +229,12 @@ impl MatmulShape {
         Self { blocks, tiles_in, tiles_out }
     }
 
-    /// Cycles in which a block of tiles comes in from DRAM.
+    /// Returns the cycles to load a block of tiles from DRAM.
     const fn load_cycles(self) -> u32 {
         350 + self.tiles_in * 70
     }
 
-    /// Cycles in which a block is multiplied.
+    /// Returns the cycles to multiply a block.
     const fn multiply_cycles(self) -> u32 {
         self.tiles_in * self.tiles_out / 4 * 18
     }
@@ -247,7 +247,7 @@ impl MatmulShape {
         self.tiles_out * 40
     }
 
-    /// Cycles from one block to the next: loading and computing overlap.
+    /// Returns the cycles between two blocks; loading and computing overlap.
     fn block_cycles(self) -> u32 {
         self.load_cycles().max(self.multiply_cycles())
     }
@@ -259,7 +259,7 @@ fn work_about<E: Environment>(environment: &mut E, cycles: u32) {
     environment.spin(cycles + more);
 }
 
-/// Brings blocks in from DRAM.
+/// Loads blocks from DRAM.
 fn read_blocks<E: Environment, const MOVES: bool>(environment: &mut E) {
     let shape = MatmulShape::of(environment);
     for block in 0..shape.blocks {
@@ -273,7 +273,7 @@ fn read_blocks<E: Environment, const MOVES: bool>(environment: &mut E) {
     }
 }
 
-/// Takes blocks apart for the matrix engine.
+/// Unpacks blocks for the matrix engine.
 pub fn matmul_unpack<E: Environment>(environment: &mut E) {
     let shape = MatmulShape::of(environment);
     for _ in 0..shape.blocks {
@@ -286,7 +286,7 @@ pub fn matmul_unpack<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Multiplies.
+/// Multiplies blocks.
 pub fn matmul_math<E: Environment>(environment: &mut E) {
     let shape = MatmulShape::of(environment);
     device_zone_scoped!("Matmul");
@@ -302,7 +302,7 @@ pub fn matmul_math<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Puts the result together.
+/// Packs the result.
 pub fn matmul_pack<E: Environment>(environment: &mut E) {
     let shape = MatmulShape::of(environment);
     {
@@ -313,7 +313,7 @@ pub fn matmul_pack<E: Environment>(environment: &mut E) {
     work_about(environment, shape.pack_cycles());
 }
 
-/// Brings the result to DRAM.
+/// Writes the result to DRAM.
 fn write_result<E: Environment, const MOVES: bool>(environment: &mut E) {
     let shape = MatmulShape::of(environment);
     {
@@ -325,22 +325,22 @@ fn write_result<E: Environment, const MOVES: bool>(environment: &mut E) {
     store_tiles::<E, MOVES>(environment, shape);
 }
 
-/// Brings blocks in from DRAM, as times alone.
+/// Loads blocks from DRAM as delays, without transfers.
 pub fn matmul_reader<E: Environment>(environment: &mut E) {
     read_blocks::<E, false>(environment);
 }
 
-/// Brings blocks in from DRAM, tile by tile over the NoC, and records that.
+/// Loads blocks from DRAM tile by tile over the NoC, and records the transfers.
 pub fn matmul_tile_reader<E: Environment>(environment: &mut E) {
     read_blocks::<E, true>(environment);
 }
 
-/// Brings the result to DRAM, as times alone.
+/// Writes the result to DRAM as delays, without transfers.
 pub fn matmul_writer<E: Environment>(environment: &mut E) {
     write_result::<E, false>(environment);
 }
 
-/// Brings the result to DRAM, tile by tile over the NoC, and records that.
+/// Writes the result to DRAM tile by tile over the NoC, and records the transfers.
 pub fn matmul_tile_writer<E: Environment>(environment: &mut E) {
     write_result::<E, true>(environment);
 }
@@ -348,7 +348,7 @@ pub fn matmul_tile_writer<E: Environment>(environment: &mut E) {
 /// Bytes of a tile of 32 by 32 numbers of 16 bits.
 pub const TILE_BYTES: u32 = 2048;
 
-/// Moves the tiles of a block in, and spends the time of it.
+/// Loads the tiles of a block, and spends the time of it.
 fn load_block<E: Environment, const MOVES: bool>(environment: &mut E, shape: MatmulShape) {
     if MOVES {
         for tile in 1..=shape.tiles_in {
@@ -358,7 +358,7 @@ fn load_block<E: Environment, const MOVES: bool>(environment: &mut E, shape: Mat
     work_about(environment, shape.load_cycles());
 }
 
-/// Moves the tiles of the result out, and spends the time of it.
+/// Stores the tiles of the result, and spends the time of it.
 fn store_tiles<E: Environment, const MOVES: bool>(environment: &mut E, shape: MatmulShape) {
     if MOVES {
         for tile in 1..=shape.tiles_out {

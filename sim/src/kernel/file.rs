@@ -1,8 +1,8 @@
-//! A kernel as a linker leaves it, and how it becomes what is loaded.
+//! A kernel's ELF file, and its conversion to what is loaded.
 //!
-//! tt-metal links kernels behind the firmware's code and loads them where a launch has room.
-//! Its loader makes them independent of their place; here, where the place is known, addresses
-//! in their code are moved instead, which needs the linker's relocations (`--emit-relocs`).
+//! tt-metal links kernels behind the firmware's code, and loads them where a launch has space. Its
+//! loader makes kernels position-independent. Here the load address is known, so addresses in the
+//! code are relocated instead, which needs the linker's relocations (`--emit-relocs`).
 
 use crate::{
     machine::images::zone_texts,
@@ -20,7 +20,7 @@ pub struct KernelFile {
     text_address: u32,
 }
 
-/// Why a file is no kernel that can be loaded.
+/// Reason why a kernel file cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelFileError {
@@ -32,7 +32,7 @@ pub enum KernelFileError {
         /// The error in the file.
         source: ImageError,
     },
-    /// Nothing lies where it begins.
+    /// No code at the entry point.
     #[error("kernel {name}: expected code at its entry {entry:#010x}, found none")]
     NoEntry {
         /// Name of the kernel.
@@ -40,7 +40,7 @@ pub enum KernelFileError {
         /// The address of its first instruction.
         entry: u32,
     },
-    /// A part lies where no kernel of tt-metal's does.
+    /// A segment where kernels of tt-metal have none.
     #[error(
         "kernel {name}: expected one segment of code and one of private RAM (0xffb00000), \
          found {byte_count} bytes for address {address:#010x}"
@@ -48,12 +48,12 @@ pub enum KernelFileError {
     UnexpectedSegment {
         /// Name of the kernel.
         name: String,
-        /// Where the segment lies.
+        /// Address of the segment.
         address: u32,
-        /// Its length.
+        /// Length of the segment.
         byte_count: usize,
     },
-    /// It holds addresses of its own, and nothing says where.
+    /// The kernel contains absolute addresses, but no relocations for them.
     #[error(
         "kernel {name} is linked for address {linked:#x} and has to be loaded at {place:#x}: \
          link it with --emit-relocs or for that address"
@@ -63,16 +63,16 @@ pub enum KernelFileError {
         name: String,
         /// The address that it was linked for.
         linked: u32,
-        /// The address that it was to have.
+        /// The requested load address.
         place: u32,
     },
 }
 
 impl KernelFile {
-    /// Takes a linked kernel; `name` is for messages.
+    /// Parses a linked kernel; `name` is for messages.
     ///
     /// # Errors
-    /// [`KernelFileError`] if it is no program for these processors.
+    /// [`KernelFileError`] if the file is not a program for these processors.
     pub fn new(name: impl Into<String>, file: Vec<u8>) -> Result<Self, KernelFileError> {
         let name = name.into();
         let image = Image::parse(&file);
@@ -97,7 +97,7 @@ impl KernelFile {
         &self.name
     }
 
-    /// The ELF file.
+    /// Returns the ELF file.
     #[must_use]
     pub fn file(&self) -> &[u8] {
         &self.file
@@ -112,25 +112,25 @@ impl KernelFile {
             .map_err(|source| KernelFileError::NotProgram { name: self.name.clone(), source })
     }
 
-    /// Where a name of it lies.
+    /// Returns the address of a symbol.
     pub(crate) fn symbol(&self, name: &str) -> Option<u32> {
         let file = object::File::parse(self.file.as_slice()).ok()?;
         let symbol = file.symbols().find(|symbol| symbol.name() == Ok(name))?;
         u32::try_from(symbol.address()).ok()
     }
 
-    /// The address that it was linked for.
+    /// Returns the address for which the code was linked.
     #[must_use]
     pub const fn text_address(&self) -> u32 {
         self.text_address
     }
 
-    /// Returns the bytes that tt-metal's firmware finds at an address: code, and behind it the
-    /// initial contents of private RAM.
+    /// Returns the bytes that tt-metal's firmware finds at an address: code, then the initial
+    /// contents of private RAM.
     ///
     /// # Errors
-    /// [`KernelFileError::UnexpectedSegment`] if it has other parts, and
-    /// [`KernelFileError::Unmovable`] if it would have to be moved and cannot be.
+    /// [`KernelFileError::UnexpectedSegment`] if the file has other segments, and
+    /// [`KernelFileError::Unmovable`] if it must be relocated and cannot be.
     pub fn loaded_at(&self, place: u32) -> Result<Vec<u8>, KernelFileError> {
         let image = self.image()?;
         let (mut text, mut data, mut data_address) = (Vec::new(), Vec::new(), LOCAL_RAM_BASE);
@@ -160,19 +160,19 @@ impl KernelFile {
         Ok(text)
     }
 
-    /// Texts of its zones, `name,file,line,KERNEL_PROFILER`.
+    /// Returns the texts of its zones, `name,file,line,KERNEL_PROFILER`.
     #[must_use]
     pub fn zone_texts(&self) -> Vec<String> {
         let file = object::File::parse(self.file.as_slice());
         file.map(|file| zone_texts(&file)).unwrap_or_default()
     }
 
-    /// Lets absolute addresses of code mean the same after it was moved: in the code, and in private
-    /// RAM, where tables of jumps and pointers to functions lie.
+    /// Relocates absolute addresses of code. They occur in the code, and in private RAM as jump
+    /// tables and function pointers.
     ///
     /// # Compatibility
-    /// `ElfFile::Impl::XIPify` of `llrt/tt_elffile.cpp`: a word that holds an address of the code is
-    /// moved in whatever segment it lies.
+    /// `ElfFile::Impl::XIPify` of `llrt/tt_elffile.cpp` relocates a word with a code address in any
+    /// segment.
     fn move_addresses(
         &self,
         (text_address, text): (u32, &mut [u8]),
@@ -216,12 +216,12 @@ impl KernelFile {
     }
 }
 
-/// Returns true if an address lies in a part of this length.
+/// Returns true if an address is in a segment of this length.
 fn within(address: u64, start: u32, byte_count: usize) -> bool {
     address.checked_sub(start.into()).is_some_and(|distance| distance < byte_count as u64)
 }
 
-/// An instruction or word with another absolute address in it.
+/// Returns an instruction or word with its absolute address replaced.
 fn patched(word: u32, kind: elf::RelocationType, value: u32) -> u32 {
     match kind {
         elf::R_RISCV_32 => value,
@@ -240,7 +240,7 @@ impl std::fmt::Debug for KernelFile {
     }
 }
 
-/// Addresses and lengths in these files have 32 bits.
+/// Narrows a length to 32 bits, which addresses and lengths in these files have.
 fn narrow(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Kernels of the simulator's object code, and the records that a reader can expect of each.
+//! Kernels of the simulator's object code, and the expected records of each.
 //!
 //! Their bodies are in [`body`] and [`script_body`], which `sim/objects/kernels` compiles.
 
@@ -12,17 +12,18 @@ pub mod tile_words;
 use crate::program::{Emission, KernelContext};
 pub use object::ObjectKernel;
 
-/// As many times as argument 0 says.
+/// Returns records that are repeated argument 0 times.
 fn times(context: &KernelContext, each: Emission) -> Emission {
     each * u64::from(context.arg(0))
 }
 
-/// NoC events of as many transfers as an argument says, on a RISC with a NoC.
+/// Returns the NoC events of as many transfers as an argument says; none on a RISC without a NoC.
 fn transfers(context: &KernelContext, argument: usize) -> Emission {
     DATA * (events_of_transfer(context) * u64::from(context.arg(argument)))
 }
 
-/// NoC events of a transfer: itself, and the wait behind it where waits are recorded.
+/// Returns the number of NoC events of a transfer: the transfer, and its wait if waits are
+/// recorded.
 pub(crate) const fn events_of_transfer(context: &KernelContext) -> u64 {
     match (context.noc(), context.records_noc_waits) {
         (None, _) => 0,
@@ -31,7 +32,7 @@ pub(crate) const fn events_of_transfer(context: &KernelContext) -> u64 {
     }
 }
 
-/// Totals of sum zones, where they are recorded.
+/// Returns the totals of sum zones, if they are recorded.
 fn sums(context: &KernelContext, accumulators: u64) -> Emission {
     let is_recorded = context.sums_enabled && context.arg(0) > 0;
     Emission { sums: if is_recorded { accumulators } else { 0 }, ..Emission::NONE }

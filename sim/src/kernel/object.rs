@@ -1,4 +1,4 @@
-//! Kernels by the function of the simulator's object code that they are.
+//! Kernels that are functions of the simulator's object code.
 
 use super::ALL;
 use crate::program::{Emission, Kernel, KernelContext};
@@ -15,14 +15,14 @@ use std::{borrow::Cow, sync::Arc};
 pub struct ObjectKernel {
     name: &'static str,
     data: Cow<'static, [u32]>,
-    /// Records that it tries to leave, and more of them.
+    /// Returns the records that the kernel tries to leave; `emission` adds more.
     records: fn(&KernelContext) -> Emission,
     emission: Emission,
 }
 
 impl ObjectKernel {
-    /// One kernel for each way of going wrong: endless, three accesses that no kernel may make,
-    /// what is no instruction, a panic.
+    /// One kernel for each kind of failure: an endless loop, three invalid accesses, an invalid
+    /// instruction and a panic.
     pub const BROKEN: [Self; 6] = [
         Self::new("broken_endless"),
         Self::new("broken_store"),
@@ -32,32 +32,32 @@ impl ObjectKernel {
         Self::new("broken_panic"),
     ];
 
-    /// A kernel that records nothing and takes no words.
+    /// Creates a kernel that records nothing and takes no words.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Self::ready(name, |_| Emission::NONE)
     }
 
-    /// A kernel whose records follow from its context.
+    /// Creates a kernel whose records follow from its context.
     pub(super) const fn ready(name: &'static str, records: fn(&KernelContext) -> Emission) -> Self {
         Self { name, data: Cow::Borrowed(&[]), records, emission: Emission::NONE }
     }
 
-    /// The kernel with this name, as its body is called, if its records are known.
+    /// Returns the kernel with this name, which is that of its body, if its records are known.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         ALL.iter().find(|kernel| kernel.name == name).cloned()
     }
 
-    /// The kernel with this name, as a program takes it.
+    /// Returns the kernel with this name as a shared object for programs.
     ///
     /// # Panics
-    /// If there is none: names of kernels are written into programs.
+    /// If there is no such kernel: the names are constants in programs.
     pub(crate) fn shared(name: &str) -> Arc<dyn Kernel> {
         Arc::new(Self::named(name).expect("a kernel whose records are known"))
     }
 
-    /// Every kernel whose records are known.
+    /// Returns every kernel whose records are known.
     #[must_use]
     pub const fn all() -> &'static [Self] {
         ALL
@@ -69,14 +69,14 @@ impl ObjectKernel {
         self.name
     }
 
-    /// Gives it words that a launch brings into L1.
+    /// Adds words that a launch copies into L1.
     #[must_use]
     pub fn with_data(mut self, data: impl Into<Vec<u32>>) -> Self {
         self.data = Cow::Owned(data.into());
         self
     }
 
-    /// Sets how many records it tries to leave, besides those that are known.
+    /// Sets the number of records that it tries to leave, in addition to the known ones.
     #[must_use]
     pub const fn with_emission(mut self, emission: Emission) -> Self {
         self.emission = emission;

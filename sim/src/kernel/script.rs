@@ -1,8 +1,8 @@
-//! Scripted kernels: what a kernel records, written down as data.
+//! Scripted kernels: a kernel's records, given as data.
 //!
-//! A script is run with the profiler's macros and counted without them, so random scripts
-//! can test a reader against the truth. One kernel runs any of them: `kernel::script_body`, which
-//! also says how a script is written down as words.
+//! Running a script uses the profiler's macros, counting its records does not, so random scripts
+//! can test a reader against the truth. One kernel runs all scripts: `kernel::script_body`, which
+//! also documents their encoding as words.
 
 use crate::{
     kernel::{
@@ -15,7 +15,7 @@ use crate::{
 use std::{borrow::Cow, sync::Arc};
 use wire::scoped_lock::{LockEvent, LockEventKind};
 
-/// One thing that a scripted kernel does.
+/// One action of a scripted kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Opens zone `SCRIPT-0` to `SCRIPT-7`.
@@ -32,14 +32,15 @@ pub enum Step {
     Sum(Accumulator, u32),
     /// Spends cycles.
     Spin(u32),
-    /// Pushes what has been recorded so far. The zone that the runtime leaves about that
-    /// is not the kernel's and not counted.
+    /// Pushes what has been recorded so far. The runtime's own zone about the push is not counted,
+    /// since it is not the kernel's.
     QuickPush,
-    /// Moves bytes over the NoC and records that. RISCs without a NoC of their own do nothing.
+    /// Moves bytes over the NoC and records the transfer. RISCs without a NoC of their own do
+    /// nothing.
     Transfer(Movement),
-    /// The same, with addresses in the record.
+    /// The same as `Transfer`, with addresses in the record.
     TransferWithAddresses(Movement),
-    /// Records an event of a lock: kind, address and bytes. RISCs without a NoC of their own do
+    /// Records an event of a lock: type, address and bytes. RISCs without a NoC of their own do
     /// nothing.
     Lock(LockEvent),
 }
@@ -47,10 +48,10 @@ pub enum Step {
 /// A transfer of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Movement {
-    /// Bytes from L1 of the tile itself (0) or from a DRAM bank (others), at most
+    /// Reads bytes from L1 of the tile itself (0) or from a DRAM bank (others), at most
     /// [`MOVED_BYTES_MAX`].
     Read(u8, u16),
-    /// Bytes to L1 of the tile itself; the second says that nobody acknowledges them.
+    /// Writes bytes to L1 of the tile itself; the second field is true for a posted write.
     Write(u16, bool),
 }
 
@@ -61,7 +62,7 @@ impl Movement {
         }
     }
 
-    /// Writes the movement down, with more bits of its form.
+    /// Encodes the movement, with additional bits of its form.
     fn write(self, more: u32, words: &mut Vec<u32>) {
         let (form, target) = match self {
             Self::Read(target, _) => (0, u32::from(target)),
@@ -72,7 +73,7 @@ impl Movement {
     }
 }
 
-/// Most bytes of a transfer.
+/// Maximum bytes of a transfer.
 pub const MOVED_BYTES_MAX: u16 = 8192;
 
 /// One of the two accumulators of a RISC.
@@ -84,51 +85,51 @@ pub enum Accumulator {
     Two,
 }
 
-/// Why steps are no script.
+/// Reason why steps are not a valid script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
     /// A close without an open zone.
     #[error("step {step_index} closes a zone, but none is open")]
     NothingToClose {
-        /// Which step.
+        /// Index of the step.
         step_index: usize,
     },
-    /// A transfer that no request can carry.
+    /// A transfer that does not fit in a request.
     #[error("step {step_index} moves {byte_count} bytes, expected 1 to {MOVED_BYTES_MAX}")]
     NoTransfer {
-        /// Which step.
+        /// Index of the step.
         step_index: usize,
-        /// Bytes that it names.
+        /// Bytes of the transfer.
         byte_count: u16,
     },
     /// A site that scripts do not have.
     #[error("step {step_index} names site {site}, but there are only {site_count}")]
     NoSuchSite {
-        /// Which step.
+        /// Index of the step.
         step_index: usize,
-        /// The site that was named.
+        /// The requested site.
         site: u8,
-        /// How many there are.
+        /// Number of sites.
         site_count: u8,
     },
-    /// More zones open at once than a RISC's stack has room for.
+    /// More open zones than fit on a RISC's stack.
     #[error("step {step_index} opens a zone in {DEPTH_MAX} others, which is the most")]
     TooDeep {
-        /// Which step.
+        /// Index of the step.
         step_index: usize,
     },
 }
 
-/// Zones that scripts can open.
+/// Number of zones that scripts can open.
 pub const ZONE_SITE_COUNT: u8 = 8;
-/// Names under which scripts can record data.
+/// Number of names for data that scripts can record.
 pub const DATA_SITE_COUNT: u8 = 4;
 
-/// Most zones that a script has open at once: each takes 64 bytes of a stack that, on a
-/// TRISC of a Wormhole, has 1808.
+/// Maximum open zones of a script. Each takes 64 bytes of the stack, which has 1808 bytes on a
+/// TRISC of a Wormhole.
 pub const DEPTH_MAX: usize = 16;
 
-/// A kernel that does what its steps say. Zones that stay open are closed at its end.
+/// A kernel that carries out a list of steps. Zones that stay open are closed at its end.
 ///
 /// ```
 /// use sim::kernel::script::{Script, Step};
@@ -142,23 +143,23 @@ pub struct Script {
     words: Arc<[u32]>,
 }
 
-/// How a random script is drawn.
+/// Parameters of a random script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScriptShape {
-    /// Most steps.
+    /// Maximum number of steps.
     pub step_max: u64,
-    /// Most zones that are open at once.
+    /// Maximum number of open zones.
     pub depth_max: u64,
     /// True if the script has pushes.
     pub has_pushes: bool,
 }
 
 impl Script {
-    /// A script of these steps.
+    /// Creates a script of these steps.
     ///
     /// # Errors
-    /// If a zone is closed that is not open, a site does not exist, or zones nest deeper than
-    /// [`DEPTH_MAX`].
+    /// If a step closes a zone without an open one, names a site that does not exist, or nests
+    /// zones deeper than [`DEPTH_MAX`].
     pub fn new(steps: Vec<Step>) -> Result<Self, ScriptError> {
         let mut depth = 0_usize;
         for (step_index, step) in steps.iter().enumerate() {
@@ -191,7 +192,7 @@ impl Script {
         Ok(Self::of_checked(steps))
     }
 
-    /// A script drawn from a stream of random numbers, no deeper than [`DEPTH_MAX`].
+    /// Creates a script from a stream of random numbers, no deeper than [`DEPTH_MAX`].
     #[must_use]
     pub fn random(random: &mut Stream, shape: &ScriptShape) -> Self {
         let mut depth = 0;
@@ -207,13 +208,13 @@ impl Script {
         Self { steps, words: words.into() }
     }
 
-    /// The steps.
+    /// Returns the steps.
     #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// NoC events that the script tries to leave on a RISC with a NoC of its own.
+    /// Returns the number of NoC events that the script tries to leave on a RISC with its own NoC.
     #[must_use]
     pub fn transfer_count(&self) -> usize {
         let is_transfer =
@@ -221,7 +222,7 @@ impl Script {
         self.steps.iter().filter(is_transfer).count()
     }
 
-    /// Events of locks that the script tries to leave on such a RISC, in order.
+    /// Returns the lock events that the script tries to leave on such a RISC, in order.
     #[must_use]
     pub fn locks(&self) -> Vec<LockEvent> {
         let lock = |step: &Step| match step {
@@ -231,7 +232,7 @@ impl Script {
         self.steps.iter().filter_map(lock).collect()
     }
 
-    /// The records that the script tries to leave, events of NoCs and locks aside.
+    /// Returns the records that the script tries to leave, without events of NoCs and locks.
     #[must_use]
     pub fn count(&self, sums_enabled: bool) -> Emission {
         let mut emission = Emission::NONE;
@@ -258,7 +259,7 @@ impl Script {
 }
 
 impl Step {
-    /// Writes the step down for the kernel.
+    /// Encodes the step for the kernel.
     fn write(self, words: &mut Vec<u32>) {
         let halves = |value: u64| [(value & 0xFFFF_FFFF) as u32, (value >> 32) as u32];
         match self {
@@ -335,7 +336,7 @@ fn random_step(random: &mut Stream, depth: &mut u64, shape: &ScriptShape) -> Ste
 
 fn lock(random: &mut Stream) -> LockEvent {
     let index = usize::try_from(random.below(LockEventKind::ALL.len() as u64)).unwrap_or(0);
-    // Now and then more than the record's fields hold.
+    // Sometimes more than the record's fields hold.
     let mut value = || u32::try_from(random.below(1 << 25)).unwrap_or(0);
     LockEvent { kind: LockEventKind::ALL[index], address: value(), byte_count: value() }
 }

@@ -1,8 +1,8 @@
-//! The kernel that does what a script says.
+//! The kernel that runs a script.
 //!
-//! Scripts are drawn and checked by the simulator, which writes them down as words:
+//! The simulator creates and checks scripts, and encodes them as words:
 //!
-//! | first word | words behind it | step |
+//! | first word | following words | step |
 //! |---|---|---|
 //! | [`opcode::END`] | | the script is over; zones that are open are closed |
 //! | [`opcode::OPEN`], site << 8 | | opens a zone |
@@ -47,22 +47,22 @@ pub mod opcode {
     pub const QUICK_PUSH: u32 = 9;
     /// Moves bytes.
     pub const TRANSFER: u32 = 10;
-    /// Locks memory, or frees it.
+    /// Locks or frees memory.
     pub const LOCK: u32 = 11;
 }
 
 /// Bit of a transfer's form: a write, else a read.
 pub const IS_WRITE: u32 = 1;
-/// Bit of a write's form: nobody acknowledges it.
+/// Bit of a write's form: no acknowledgement.
 pub const IS_POSTED: u32 = 2;
 /// Bit of a transfer's form: its event has addresses.
 pub const HAS_ADDRESSES: u32 = 4;
 
-/// L1 of a Tensix tile that nothing else uses: where reads arrive and writes come from.
+/// L1 of a Tensix tile that nothing else uses: target of reads and source of writes.
 const SCRATCH: u32 = 0xF_0000;
-/// Where writes arrive.
+/// Target of writes.
 const WRITTEN: u32 = 0xF_4000;
-/// Where reads of other tiles begin.
+/// Source of reads of other tiles.
 const READ: u32 = 0;
 
 /// Runs the script in the kernel's data.
@@ -70,7 +70,7 @@ pub fn script<E: Environment>(environment: &mut E) {
     block(environment, 0);
 }
 
-/// Runs from the step at word `next` to the end of its block; returns where it goes on.
+/// Runs from the step at word `next` to the end of its block; returns the next step's index.
 #[inline(never)]
 fn block<E: Environment>(environment: &mut E, mut next: u32) -> u32 {
     loop {
@@ -122,14 +122,14 @@ fn block<E: Environment>(environment: &mut E, mut next: u32) -> u32 {
                 }
                 next += 3;
             }
-            // The end closes every block that is open.
+            // The end of the script closes every open block.
             _ => return next,
         }
     }
 }
 
-/// Records a transfer and hands it over, as tt-metal's dataflow functions do. Kernels without a
-/// NoC do nothing.
+/// Records a transfer and issues it, as tt-metal's dataflow functions do. Kernels without a NoC do
+/// nothing.
 #[inline(never)]
 pub fn transfer<E: Environment>(environment: &mut E, operand: u32, byte_count: u32) {
     let Some(noc) = environment.noc() else { return };
@@ -155,7 +155,7 @@ pub fn transfer<E: Environment>(environment: &mut E, operand: u32, byte_count: u
     }
     let transfer = Transfer { is_write, is_posted, tile, local: SCRATCH, remote, byte_count };
     environment.transfer(&transfer);
-    // A wait, which is not recorded unless that is asked for.
+    // A wait, which is recorded only on request.
     record_noc_event!(FullBarrier, false, noc);
 }
 

@@ -1,50 +1,52 @@
-//! Words of the data of the kernel `pass_tiles`, shared with its object code.
+//! Data layout of the kernel `pass_tiles`, shared with its object code.
 
 /// Index of the number of tiles.
 pub const TILES: u32 = 0;
-/// Index of the cycles of a tile.
+/// Index of the cycles per tile.
 pub const CYCLES: u32 = 1;
-/// Index of the percent up to which the cycles vary.
+/// Index of the maximum variation of the cycles, in percent.
 pub const JITTER: u32 = 2;
-/// Index of the buffer that tiles are taken from, [`NO_BUFFER`] for none.
+/// Index of the buffer that tiles are taken from; [`NO_BUFFER`] for none.
 pub const INPUT: u32 = 3;
-/// Index of the buffer that tiles are put into, [`NO_BUFFER`] for none.
+/// Index of the buffer that tiles are put into; [`NO_BUFFER`] for none.
 pub const OUTPUT: u32 = 4;
-/// Index of the number of tiles that the latter has room for.
+/// Index of the output buffer's capacity in tiles.
 pub const CAPACITY: u32 = 5;
-/// Index of the bytes of a tile that are moved over the NoC and recorded, 0 for none. A kernel
-/// without a buffer to put tiles into writes them, another reads them.
+/// Index of the bytes of a tile that are moved over the NoC and recorded; 0 for none. A kernel
+/// without an output buffer writes the bytes, other kernels read them.
 pub const BYTES: u32 = 6;
-/// Index of the percent of a tile's cycles that are spent at a barrier of the NoC.
+/// Index of the share of a tile's cycles that is spent at a NoC barrier, in percent.
 pub const BARRIER: u32 = 7;
-/// Index of the tiles that a reader may be ahead of the core's writer, 0 for any number; a writer
-/// counts its tiles where it is not 0.
+/// Index of the tiles that a reader may be ahead of the core's writer; 0 for no limit. A writer
+/// counts its tiles if the value is not 0.
 pub const AHEAD: u32 = 8;
-/// Index of the tile of the core that reads for this one, [`NO_TILE`] where it reads itself.
+/// Index of the coordinates of the core that reads for this one; [`NO_TILE`] if it reads itself.
 pub const READER: u32 = 9;
-/// Index of the number of other cores that it reads for.
+/// Index of the number of other cores for which this core reads.
 pub const OTHERS: u32 = 10;
-/// Index of the rectangle of those cores, [`NO_TILE`] where each is signalled by itself.
+/// Index of the rectangle of those cores; [`NO_TILE`] if each is signalled separately.
 pub const RECTANGLE: u32 = 11;
-/// Number of words, after which the tiles of the other cores follow.
+/// Number of words; the coordinates of the other cores follow.
 pub const WORD_COUNT: usize = 12;
 
-/// Number that is none of a buffer.
+/// Number that means "no buffer".
 pub const NO_BUFFER: u32 = u32::MAX;
-/// Coordinates that are those of no tile: all others have the column's six bits below the row's, in
-/// a rectangle those of its end below those of its beginning.
+/// Value that means "no tile".
+///
+/// Other coordinates have the column in the low six bits and the row above. In a rectangle, the
+/// coordinates of its end are below those of its beginning.
 pub const NO_TILE: u32 = u32::MAX;
 /// First of the buffers whose waits and signals are not recorded: those between the TRISCs, which
-/// stand for the engines' own synchronisation.
+/// stand for the synchronisation within the engines.
 pub const FIRST_SILENT_BUFFER: u32 = 24;
-/// Bits of a buffer's counters.
+/// Mask of a buffer's counters.
 pub const BUFFER_MASK: u32 = 0xFFFF;
 
 /// L1 address of the semaphore that the writer increments for each tile.
 pub const WRITTEN_SEMAPHORE: u32 = 0x9_0000;
-/// L1 address of the semaphore of a group's first core that the others increment for each tile.
+/// L1 address of the semaphore of a group's first core; the other cores increment it for each tile.
 pub const ASKED_SEMAPHORE: u32 = 0x9_0010;
-/// L1 address of the semaphore of the other cores that the first one increments for each tile.
+/// L1 address of the semaphore of the other cores; the first core increments it for each tile.
 pub const SENT_SEMAPHORE: u32 = 0x9_0020;
-/// L1 address behind the semaphores.
+/// End of the semaphores in L1.
 pub const SEMAPHORES_END: u32 = 0x9_0030;

@@ -1,16 +1,16 @@
-//! Handling of requests that reach a tile.
+//! Requests that arrive at a tile, and their effects there.
 
 use super::{devices::Devices, request::FIRST_REGISTER};
 use crate::{chip::facts::ChipFacts, tile::Tile};
 
-/// Operation that a request asks of its target tile.
+/// Operation that a request performs at its target tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Payload {
     Bytes {
         address: u64,
         bytes: Vec<u8>,
     },
-    /// Byte `i` of an aligned address is byte `i & 3` of the value where bit `i` is set.
+    /// Sets byte `i` of an aligned address to byte `i & 3` of the value if bit `i` is set.
     Masked {
         address: u64,
         value: u32,
@@ -27,7 +27,7 @@ pub(crate) enum Payload {
     },
 }
 
-/// Carries a request out on a core; gives back what was read.
+/// Carries out a request on a core; returns the bytes read.
 pub(crate) fn carry_out(
     payload: &Payload,
     (tile, devices): (&mut Tile, &mut Devices),
@@ -70,13 +70,13 @@ pub(crate) fn carry_out(
     }
 }
 
-/// Bytes of a tile's L1.
+/// Returns bytes of a tile's L1.
 pub(crate) fn read_bytes(tile: &Tile, address: u64, byte_count: u32) -> Vec<u8> {
     let byte = |at: u64| tile.load(at & !3).to_le_bytes()[(at & 3) as usize];
     (address..address + u64::from(byte_count)).map(byte).collect()
 }
 
-/// Writes bytes, ascending, into a tile's L1.
+/// Writes bytes into a tile's L1, from an address on.
 pub(crate) fn write_bytes(
     (tile, devices): (&mut Tile, &mut Devices),
     bytes: impl Iterator<Item = (u64, u8)>,

@@ -1,6 +1,6 @@
 //! The bus of a hart: L1, its local RAM, and the registers of its tile.
 //!
-//! An access to anything else is refused, so that the hart traps.
+//! Any other access is refused, so that the hart traps.
 
 use super::{
     devices::{Consequence, Devices, Fault, MailboxPlace},
@@ -17,18 +17,18 @@ use crate::{
 };
 use wire::risc::RISCS_PER_CORE;
 
-/// Surroundings of a tile's RISCs: the tile, its chip, and where their requests go.
+/// Context of a tile's RISCs: the tile, its chip, and the receiver of their requests.
 pub(crate) trait Station {
     fn chip(&self) -> &ChipFacts;
     fn tile(&self) -> &Tile;
     fn tile_mut(&mut self) -> &mut Tile;
     /// Sends a request of a hart.
     fn issue(&mut self, devices: &mut Devices, risc_index: usize, cycle: u64, request: &Request);
-    /// A store of a hart to L1, before it takes effect.
+    /// Called before a hart's store to L1 takes effect.
     fn note_store(&mut self, address: u64, value: u32, cycle: u64);
-    /// Cycles by which a fault holds back the second half of a read of the clock.
+    /// Returns the cycles by which a fault delays the second half of a clock read.
     fn clock_stall_at(&mut self, risc_index: usize, chip_cycle: u64) -> u64;
-    /// Two reads of the clock that belong together.
+    /// Records the times of the two reads that form a clock reading.
     fn note_clock_pair(&mut self, risc_index: usize, low_at: u64, high_at: u64);
 }
 
@@ -65,20 +65,20 @@ impl Station for Stage {
     }
 }
 
-/// How far each RISC's read of the wall clock is.
+/// State of each RISC's read of the wall clock.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClockReads([ClockRead; RISCS_PER_CORE]);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct ClockRead {
-    /// A fault holds the read of the high word back until then.
+    /// Cycle until which a fault delays the read of the high word.
     held_until: Option<u64>,
-    /// When the low word was read.
+    /// Cycle at which the low word was read.
     low_at: Option<u64>,
 }
 
 impl ClockReads {
-    /// Until when a RISC's read of the clock is held back.
+    /// Returns the cycle until which a RISC's clock read is delayed.
     pub(crate) const fn held_until(&self, risc_index: usize) -> Option<u64> {
         self.0[risc_index].held_until
     }
@@ -221,7 +221,7 @@ impl<S: Station> Bus for TileBus<'_, S> {
 }
 
 impl<S: Station> TileBus<'_, S> {
-    /// Notes why an access cannot be made.
+    /// Records why an access cannot be made.
     fn refuse(&mut self, reason: String) -> Refusal {
         self.devices.refusal = Some(reason);
         Refusal::Unsupported
@@ -244,8 +244,8 @@ impl<S: Station> TileBus<'_, S> {
         low
     }
 
-    /// A fault rule may hold the read back, so that a wrap falls between it and that of the
-    /// low word before it.
+    /// Reads the high word. A fault rule may delay this read, so that a wrap falls between it and
+    /// the earlier read of the low word.
     fn read_clock_high(&mut self, cycle: u64) -> Result<u32, Refusal> {
         let ClockRead { held_until, low_at } = self.clock_reads.0[self.risc_index];
         if let Some(low_at) = low_at {
@@ -266,7 +266,7 @@ impl<S: Station> TileBus<'_, S> {
         Ok(self.stage.tile().clock.read_live_high(cycle))
     }
 
-    /// L1 that nothing has touched yet takes no room until now.
+    /// Stores to L1 beyond the allocated part, which grows for it.
     fn store_beyond_kept(&mut self, address: u32, width: Width, value: u32, cycle: u64) {
         let shift = 8 * (address & 3);
         let mask = u32::MAX >> (32 - 8 * width.byte_count()) << shift;
@@ -277,7 +277,7 @@ impl<S: Station> TileBus<'_, S> {
         tile.l1.replace_word(word_address, word);
     }
 
-    /// Carries a command of the mover out at once.
+    /// Carries out a command of the mover at once.
     ///
     /// # Compatibility
     /// tt-isa-documentation, `WormholeB0/TensixTile/Mover.md`.
@@ -322,5 +322,5 @@ impl<S: Station> TileBus<'_, S> {
 const MOVE_L1_TO_L0: u32 = 1;
 const MOVE_L0_TO_L0: u32 = 2;
 const MOVE_L1_TO_L1: u32 = 3;
-/// Where the mover sees NCRISC's instruction RAM.
+/// Address of NCRISC's instruction RAM for the mover.
 const INSTRUCTION_RAM_OF_MOVER: u32 = 0x4_0000;

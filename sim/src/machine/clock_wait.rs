@@ -1,25 +1,26 @@
-//! Harts that wait for a time.
+//! Harts that wait for a time: skipping the rounds of their wait loops.
 //!
-//! Such a hart reads the low word of the wall clock again and again, until it is far enough from a
-//! start. Nobody else changes what it reads, so that once a round takes as long as those before, the
-//! rounds up to the last few need not be executed: the hart and its pipeline are moved on by as many
-//! cycles, and go on as if it had executed them.
+//! Such a hart reads the low word of the wall clock repeatedly, until it is far enough from a start
+//! value. Nothing else changes what the hart reads. Once the rounds take equally long, all but the
+//! last few need not be executed: the hart and its pipeline advance by the same number of cycles,
+//! as if the rounds had been executed.
 
 use super::run::Run;
 use crate::riscv::{LOCAL_RAM_BASE, Pause};
 
-/// A loop that reads a word, subtracts a start from it, and goes on while that is below a limit.
+/// A loop that reads a word, subtracts a start value, and repeats while the difference is below a
+/// limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ClockLoop {
     head: u32,
-    /// Register that the word is loaded into, and that of its distance from the start.
+    /// Registers of the loaded word and of its distance from the start.
     low: usize,
     distance: usize,
     limit: usize,
 }
 
 impl ClockLoop {
-    /// The loop in these words, the first of which is at `head`: `lw`, `sub`, `bltu` back to it.
+    /// Returns the loop in these words, the first at `head`: `lw`, `sub`, `bltu` back to `head`.
     fn of(head: u32, words: [u32; 3]) -> Option<Self> {
         let [load, subtract, branch] = words;
         let register = |word: u32, shift: u32| (word >> shift & 31) as usize;
@@ -43,10 +44,10 @@ impl ClockLoop {
 
 const LOAD_WORD: u32 = 0x2003;
 const SUBTRACT: u32 = 0x4000_0033;
-/// `bltu` to two instructions before it.
+/// The instruction `bltu` back by two instructions.
 const BRANCH_BACK_TWO: u32 = 0xFE00_6CE3;
 
-/// One round of a loop: when it began, and the clock that it read.
+/// One round of a loop: its first cycle and the clock value that it read.
 #[derive(Clone, Copy)]
 struct Round {
     begun_at: u64,
@@ -54,7 +55,7 @@ struct Round {
 }
 
 impl Run<'_> {
-    /// Moves a hart that waits for a time on to the last rounds of its wait.
+    /// Advances a hart that waits for a time to the last rounds of its wait.
     pub(super) fn skip_clock_wait(&mut self, index: usize) {
         let Some(found) = self.clock_loop(index) else { return };
         let hart = &self.machine.processors[index].hart;
@@ -76,7 +77,7 @@ impl Run<'_> {
         hart.set_register(found.distance, passed.wrapping_add(low_cycles));
     }
 
-    /// The loop that a hart is in.
+    /// Returns the loop that a hart executes.
     fn clock_loop(&self, index: usize) -> Option<ClockLoop> {
         let pc = self.machine.processors[index].hart.pc();
         if pc >= LOCAL_RAM_BASE {
@@ -93,15 +94,15 @@ impl Run<'_> {
         ClockLoop::of(head, [0, 4, 8].map(|offset| word(head + offset)))
     }
 
-    /// Returns true if what the loop loads is the wall clock's low word.
+    /// Returns true if the loop loads the low word of the wall clock.
     fn is_wall_clock(&self, index: usize, found: ClockLoop) -> bool {
         let load = self.stage.tile.load(found.head.into());
         let base = self.machine.processors[index].hart.register((load >> 15 & 31) as usize);
         base.wrapping_add_signed(load.cast_signed() >> 20) == WALL_CLOCK_LOW
     }
 
-    /// Executes rounds until some one after the other took equally long; returns how long, and the
-    /// clock that the last one read. `None` if the loop is left before.
+    /// Executes rounds until several in a row take equally long; returns that duration, and the
+    /// clock value of the last round. Returns `None` if the loop ends before.
     fn steady_period(&mut self, index: usize, found: ClockLoop) -> Option<(u64, u32)> {
         while self.machine.processors[index].hart.pc() != found.head {
             self.step_in(index, found)?;
@@ -133,7 +134,7 @@ impl Run<'_> {
         None
     }
 
-    /// Executes one instruction; `None` if the loop is left or something else happens.
+    /// Executes one instruction; returns `None` if the loop ends or anything else happens.
     fn step_in(&mut self, index: usize, found: ClockLoop) -> Option<()> {
         let until = self.machine.processors[index].hart.cycle() + 1;
         let Ok(Pause::Cycle) = self.execute(index, until) else { return None };
@@ -142,14 +143,14 @@ impl Run<'_> {
     }
 }
 
-/// Cycles from which on a wait is worth that: the turns of the other harts shift by it.
+/// Minimum wait worth skipping, in cycles. Skipping shifts the turns of the other harts.
 const LONG_WAIT_CYCLES: u32 = 16_384;
 const LOOP_BYTES: u32 = 12;
 const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
-/// Rounds that are executed at the end of a wait.
+/// Rounds executed at the end of a wait.
 const ROUNDS_LEFT: u64 = 2;
-/// Equal rounds, in which the pipeline has forgotten what came before: it remembers eight
+/// Equal rounds after which the pipeline has no memory of earlier instructions: it remembers eight
 /// instructions and four loads.
 const EQUAL_ROUNDS: u32 = 4;
-/// Most rounds in which a loop has to become steady.
+/// Maximum rounds until a loop must be steady.
 const ROUNDS_MAX: u32 = 16;

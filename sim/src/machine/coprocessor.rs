@@ -1,8 +1,8 @@
-//! The Tensix coprocessor as far as RISCs can tell: it takes and counts instructions, keeps
-//! registers and configuration, and carries out what a RISC may wait for.
+//! The Tensix coprocessor as visible to RISCs. It takes and counts instructions, keeps registers
+//! and configuration, and carries out instructions that a RISC may wait for.
 //!
-//! It computes nothing. Instructions are carried out when they are pushed; those that
-//! unpack, compute or pack only count.
+//! It computes nothing. Instructions are carried out when they are pushed; unpack, compute and pack
+//! instructions are only counted.
 //!
 //! # Compatibility
 //! tt-isa-documentation, `TensixTile/TensixCoprocessor`: `SyncUnit.md`, `SETDMAREG.md`,
@@ -24,24 +24,24 @@ pub(crate) struct Coprocessor {
     has_computed: bool,
     gprs: [[u32; GPR_COUNT]; THREAD_COUNT],
     semaphores: [Semaphore; SEMAPHORE_COUNT],
-    /// Two banks, one behind the other.
+    /// Words of the two banks, one after the other.
     config: Vec<u32>,
     bank_words: usize,
-    /// From this word on both banks hold the same.
+    /// First word that both banks share.
     first_global_word: usize,
 }
 
-/// A counter that saturates.
+/// A saturating counter.
 #[derive(Clone, Copy, Debug)]
 struct Semaphore {
     value: u32,
 }
 
-/// Operation that a pushed instruction asks of its tile.
+/// Effect of a pushed instruction on its tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outgoing {
     Nothing,
-    /// A register of the tile is written.
+    /// A write to a register of the tile.
     Store {
         address: u32,
         value: u32,
@@ -65,17 +65,17 @@ impl Coprocessor {
         }
     }
 
-    /// Instructions taken from each thread so far.
+    /// Returns the number of instructions taken from each thread.
     pub(crate) const fn instruction_counts(&self) -> [u64; THREAD_COUNT] {
         self.issued.by_thread
     }
 
-    /// Instructions taken so far.
+    /// Returns the instructions taken so far.
     pub(crate) const fn issued(&self) -> IssuedInstructions {
         self.issued
     }
 
-    /// Returns true if a thread has packed results, or run a macro, as those that compute do.
+    /// Returns true if a thread has packed results or run a macro, as compute kernels do.
     pub(crate) const fn has_computed(&self) -> bool {
         self.has_computed
     }
@@ -104,8 +104,8 @@ impl Coprocessor {
         Outgoing::Nothing
     }
 
-    /// The immediate form writes half a register; the other one reads signals, which are not
-    /// there.
+    /// Writes half a register, for the immediate form. The other form reads signals, which the
+    /// model does not have.
     fn set_register_half(&mut self, thread: usize, instruction: u32) {
         if instruction >> 7 & 1 != 0 {
             return;
@@ -126,7 +126,7 @@ impl Coprocessor {
         }
     }
 
-    /// A general-purpose register of a thread.
+    /// Returns a general-purpose register of a thread.
     pub(crate) const fn gpr(&self, thread: usize, index: usize) -> u32 {
         self.gprs[thread][index]
     }
@@ -139,7 +139,7 @@ impl Coprocessor {
         self.semaphores[index].value
     }
 
-    /// A RISC writes a semaphore: an even number posts, an odd one gets.
+    /// Handles a RISC's write to a semaphore: an even number posts, an odd one gets.
     pub(crate) const fn write_semaphore(&mut self, index: usize, value: u32) {
         if value & 1 == 0 {
             self.semaphores[index].post();
@@ -148,7 +148,7 @@ impl Coprocessor {
         }
     }
 
-    /// A word of the configuration as RISCs see it.
+    /// Returns a word of the configuration as RISCs read it.
     pub(crate) fn config(&self, word: usize) -> u32 {
         self.config.get(word).copied().unwrap_or(0)
     }
@@ -180,25 +180,25 @@ impl Semaphore {
     }
 }
 
-/// With `ELWMUL` and `ELWADD` between them.
+/// First of a range that also contains `ELWMUL` and `ELWADD`.
 const MVMUL: u32 = 0x26;
 const DOTPV: u32 = 0x29;
 const ELWSUB: u32 = 0x30;
 const GMPOOL: u32 = 0x33;
 const GAPOOL: u32 = 0x34;
-/// A macro: most unpack, compute and pack.
+/// A macro; most macros unpack, compute and pack.
 const MOP: u32 = 0x01;
 const PACR: u32 = 0x41;
 const SETDMAREG: u32 = 0x45;
 const STOREREG: u32 = 0x67;
-/// First and last instruction of the SFPU; a Wormhole has those up to 0x95.
+/// First and last instruction of the SFPU; a Wormhole has only those up to 0x95.
 const SFPLOAD: u32 = 0x70;
 const SFPARECIP: u32 = 0x99;
 const SEMINIT: u32 = 0xA3;
 const SEMPOST: u32 = 0xA4;
 const SEMGET: u32 = 0xA5;
 const SEMAPHORE_MAX: u32 = 15;
-/// First address that `STOREREG` reaches.
+/// Lowest address that `STOREREG` can write.
 const REGISTERS_BASE: u32 = 0xFFB0_0000;
 /// Writing this word clears the bank.
 const STATE_RESET_WORD: usize = 4;
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn instructions_count_and_semaphores_follow_them() {
         let mut coprocessor = Coprocessor::new(Arch::WormholeB0);
-        // ttsim's layouts: semaphores 1 and 3 begin with 2; post 1; get 3.
+        // ttsim's layouts: semaphores 1 and 3 start with the value 2; post 1; get 3.
         coprocessor.push(0, 0xA3 << 24 | 5 << 20 | 2 << 16 | 0b1010 << 2);
         coprocessor.push(1, 0xA4 << 24 | 0b10 << 2);
         coprocessor.push(1, 0xA5 << 24 | 0b1000 << 2);
@@ -218,7 +218,8 @@ mod tests {
         let values: Vec<u32> = (0..4).map(|index| coprocessor.semaphore(index)).collect();
         assert_eq!(values, [0, 3, 0, 1]);
         assert_eq!(coprocessor.instruction_counts(), [1, 2, 1]);
-        // MVMUL, ELWADD and GAPOOL; SFPMAD and SFPLUTFP32; an unpack and a clear of neither.
+        // MVMUL, ELWADD and GAPOOL; SFPMAD and SFPLUTFP32; an unpack and a clear, which count as
+        // neither.
         for opcode in [0x26, 0x28, 0x34, 0x84, 0x95, 0x42, 0x10] {
             coprocessor.push(1, opcode << 24);
         }

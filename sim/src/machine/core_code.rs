@@ -1,7 +1,7 @@
 //! Host writes that boot a core and launch programs on it.
 //!
-//! The dispatcher of this simulator writes it, and so does a host that drives another one:
-//! both give the same firmware and kernels the same words.
+//! The simulator's dispatcher writes them, and so does a host that drives another simulator: both
+//! give the same firmware and kernels the same words.
 
 use super::{
     KernelKind,
@@ -19,12 +19,12 @@ use kernel_profiler::port::WaitRecords;
 use std::ops::Range;
 use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 
-/// The code of a core and where its parts lie in L1.
+/// The code of a core and the L1 addresses of its parts.
 ///
-/// A host writes [`CoreCode::boot_writes`] while the core is in reset and ends the reset of
-/// BRISC, which brings up the others. It then launches: the words of [`CoreCode::message`],
-/// [`mailbox::signal::GO`] to the byte [`mailbox::GO`], and a wait until that byte is
-/// [`mailbox::signal::DONE`].
+/// A host writes [`CoreCode::boot_writes`] while the core is in reset, then ends the reset of
+/// BRISC, which boots the other RISCs. To launch, the host writes the words of
+/// [`CoreCode::message`] and then [`mailbox::signal::GO`] to the byte [`mailbox::GO`], and waits
+/// until that byte is [`mailbox::signal::DONE`].
 ///
 /// ```
 /// use sim::{config::MeshConfig, machine::core_code::CoreCode, mesh::SimulatedMesh};
@@ -51,13 +51,13 @@ pub(crate) struct RiscCode {
 }
 
 impl CoreCode {
-    /// The code for a core; empty if the build has no object code.
+    /// Returns the code for a core; empty if the build has no object code.
     #[must_use]
     pub fn new(chip: &ChipFacts, place: CorePlace) -> Self {
         Self::of(selection(chip), chip.modes.kernels.image_part(), chip, place)
     }
 
-    /// The code for a core whose kernels dispatch.
+    /// Returns the code for a core that runs dispatch kernels.
     pub(crate) fn dispatching(chip: &ChipFacts, place: CorePlace) -> Self {
         let selection = Selection::new(chip.arch, false);
         let part = KernelKind::Riscv.image_part();
@@ -82,7 +82,7 @@ impl CoreCode {
         self.riscs.is_empty()
     }
 
-    /// The core.
+    /// Returns the core.
     #[must_use]
     pub const fn place(&self) -> CorePlace {
         self.place
@@ -100,7 +100,7 @@ impl CoreCode {
         mailbox.map_or(0, |symbol| symbol.address)
     }
 
-    /// First address of all code and the address behind it.
+    /// Returns the first address of all code and the end address.
     #[must_use]
     pub fn bounds(&self) -> (u32, u32) {
         let images = self.riscs.iter().flat_map(|risc| [risc.firmware, risc.kernels]);
@@ -108,8 +108,10 @@ impl CoreCode {
         all.reduce(|all, (start, end)| (all.0.min(start), all.1.max(end))).unwrap_or_default()
     }
 
-    /// Returns the contents of L1 when the core leaves reset, as addresses and words: all code, the
-    /// description of the core, and the jump to BRISC's firmware at address 0.
+    /// Returns the contents of L1 when the core leaves reset, as addresses and words.
+    ///
+    /// They are all code, the description of the core, and the jump to BRISC's firmware at address
+    /// 0.
     #[must_use]
     pub fn boot_writes(&self) -> Vec<(u32, Vec<u32>)> {
         let images = self.riscs.iter().flat_map(|risc| [risc.firmware, risc.kernels]);
@@ -124,8 +126,8 @@ impl CoreCode {
         writes
     }
 
-    /// The part of L1, of this size, where launches put what their kernels bring along: behind
-    /// all code, up to what lies there.
+    /// Returns the region for the data of kernels, in an L1 of this size: from the end of all code
+    /// to the next occupied address.
     #[must_use]
     pub fn data_area(&self, l1_bytes: u64) -> Range<u32> {
         let start = self.bounds().1.next_multiple_of(16);
@@ -135,11 +137,10 @@ impl CoreCode {
         start..end.min(FILE_REGIONS)
     }
 
-    /// Returns the writes of a launch before GO; kernels' data goes into `data_area`.
+    /// Returns the writes of a launch before GO; the data of kernels goes into `data_area`.
     ///
     /// # Errors
-    /// If a kernel has no object code, or arguments or data do not fit; the error is a
-    /// sentence.
+    /// If a kernel has no object code, or if arguments or data do not fit. The error is a sentence.
     pub fn message(
         &self,
         launch: &Launch,
@@ -170,7 +171,7 @@ impl CoreCode {
         Ok(message)
     }
 
-    /// Adds the code of a kernel from a file; returns where it begins.
+    /// Adds the code of a kernel from a file; returns its entry address.
     fn add_file(
         &self,
         message: &mut LaunchMessage,
@@ -190,7 +191,7 @@ impl CoreCode {
         Ok(image.entry())
     }
 
-    /// Adds entries and data of every kernel; returns which RISCs have one.
+    /// Adds entries and data of every kernel; returns the RISCs that have one.
     fn add_kernels(
         &self,
         message: &mut LaunchMessage,
@@ -228,7 +229,7 @@ impl CoreCode {
     }
 }
 
-/// The build that a chip runs.
+/// Returns the object code build for a chip.
 fn selection(chip: &ChipFacts) -> Selection {
     let mode = match chip.modes.wait_records {
         _ if chip.modes.is_trace_only => Mode::TraceOnly,
@@ -244,10 +245,10 @@ fn selection(chip: &ChipFacts) -> Selection {
     Selection { mode, ..Selection::new(chip.arch, chip.modes.sums_enabled) }
 }
 
-/// A kernel's program, if it was linked for a processor and its firmware.
+/// Returns a kernel's program, if it was linked for this processor and firmware.
 ///
 /// # Errors
-/// A sentence that says what does not fit.
+/// If the program does not fit; the error is a sentence that gives the reason.
 pub fn fitting_image(
     selection: Selection,
     risc_index: usize,
@@ -283,7 +284,7 @@ pub fn fitting_image(
     Ok(image)
 }
 
-/// Where a kernel of this project begins.
+/// Returns the entry address of a kernel of this project.
 fn embedded_entry(code: &RiscCode, risc: Risc, launch: &Launch) -> Result<u32, String> {
     let kernel = launch.program.kernel(risc).and_then(|kernel| kernel.object_name());
     let name = kernel.ok_or_else(|| {
@@ -293,7 +294,7 @@ fn embedded_entry(code: &RiscCode, risc: Risc, launch: &Launch) -> Result<u32, S
     Ok(symbol.ok_or_else(|| format!("{risc} has no kernel `{name}`"))?.address)
 }
 
-/// The part of L1 that a kernel from a file has on a processor of a Tensix core.
+/// Returns the L1 region for a kernel from a file on a processor of a Tensix core.
 ///
 /// ```
 /// assert_eq!(sim::machine::core_code::file_region(1), 0x11_0000..0x12_0000);
@@ -313,14 +314,13 @@ pub struct LaunchMessage {
 }
 
 impl LaunchMessage {
-    /// L1 addresses and the words that go there, in order.
+    /// Returns L1 addresses and the words written there, in order.
     #[must_use]
     pub fn writes(&self) -> &[(u32, Vec<u32>)] {
         &self.writes
     }
 
-    /// Makes these RISCs say that they are done before they close their main zone, some cycles
-    /// before.
+    /// Makes each RISC signal done the given number of cycles before it closes its main zone.
     pub(crate) fn set_late(&mut self, riscs: Vec<(usize, u64)>) {
         let bits = riscs.iter().fold(0_u32, |bits, &(index, _)| bits | 1 << index);
         self.set(mailbox::LATE, bits);
@@ -335,7 +335,7 @@ impl LaunchMessage {
     }
 }
 
-/// The words of the mailbox that describe the core.
+/// Returns the words of the mailbox that describe the core.
 fn core_words(chip: &ChipFacts, place: CorePlace) -> Vec<(u32, u32)> {
     let bank_count = chip.arch.facts().bank_count;
     let risc_count = u32::try_from(place.kind.risc_count()).unwrap_or(0);
@@ -360,7 +360,7 @@ fn core_words(chip: &ChipFacts, place: CorePlace) -> Vec<(u32, u32)> {
     words
 }
 
-/// A core's own coordinates as a NoC's registers take them: a byte each.
+/// Returns a core's coordinates in the format of a NoC's registers: a byte each.
 pub(crate) fn own_coordinates(chip: &ChipFacts, noc: usize, tile: TileCoord) -> u32 {
     let (x, y) = match chip.arch {
         Arch::WormholeB0 => chip.translation.mirrored(noc, tile.x, tile.y),
@@ -369,7 +369,7 @@ pub(crate) fn own_coordinates(chip: &ChipFacts, noc: usize, tile: TileCoord) -> 
     u32::from(x) | u32::from(y) << 8
 }
 
-/// A bank's coordinates on a NoC, as its request initiators take them.
+/// Returns a bank's coordinates on a NoC in the format of its request initiators.
 ///
 /// # Compatibility
 /// `dram_bank_to_noc_xy`.
@@ -384,12 +384,12 @@ pub(crate) fn bank_coordinates(chip: &ChipFacts, noc: u32, bank: u32) -> u16 {
     }
 }
 
-/// Returns the offset that is added to addresses in a bank, as a table of words has it.
+/// Returns the offset of addresses in a bank, as a table entry.
 pub(crate) fn bank_offset(arch: Arch, bank: u32) -> u32 {
     u32::try_from(arch.facts().bank_offset(bank)).unwrap_or(0)
 }
 
-/// The bytes as words; zeros fill the last one.
+/// Converts bytes to words; zeros fill the last word.
 fn words(bytes: &[u8]) -> Vec<u32> {
     let (whole, rest) = bytes.as_chunks();
     let mut words: Vec<u32> = whole.iter().map(|&word| u32::from_le_bytes(word)).collect();
@@ -401,12 +401,12 @@ fn words(bytes: &[u8]) -> Vec<u32> {
     words
 }
 
-/// The instruction `jal zero, address`, for address 0.
+/// Returns the instruction `jal zero, address`, to be stored at address 0.
 pub(crate) fn jump_to(address: u32) -> u32 {
     let bits = |high: u32, low: u32| address >> low & (u32::MAX >> (31 - (high - low)));
     bits(20, 20) << 31 | bits(10, 1) << 21 | bits(11, 11) << 20 | bits(19, 12) << 12 | 0x6F
 }
 
-/// Where kernels from files begin, each processor's in a region of its own.
+/// Start of the regions for kernels from files; each processor has its own region.
 const FILE_REGIONS: u32 = 0x10_0000;
 const FILE_REGION_BYTES: u32 = 0x1_0000;

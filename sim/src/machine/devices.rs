@@ -18,54 +18,54 @@ use crate::{
 use std::{collections::BTreeMap, ops::Range};
 use wire::risc::RISCS_PER_CORE;
 
-/// State of everything behind registers.
+/// State of all registers.
 #[derive(Clone, Debug)]
 pub(crate) struct Devices {
     registers: &'static Registers,
     pub(crate) noc: NocInterfaces,
-    /// One bit per RISC that is held in reset, as the register has them.
+    /// One bit per RISC that is held in reset, in the register's format.
     pub(crate) soft_reset: u32,
     reset_addresses: [u32; RISCS_PER_CORE],
     trisc_reset_override: u32,
     ncrisc_reset_override: u32,
     pub(crate) coprocessor: Coprocessor,
     queues: Queues,
-    /// Registers that keep what is written.
+    /// Registers that keep the written value.
     stored: BTreeMap<u32, u32>,
-    /// Space that is left in the buffer of each stream.
+    /// Free space in the buffer of each stream.
     stream_space: BTreeMap<u32, u32>,
     performance: PerformanceCounters,
-    /// Accesses to the counters of circular buffers, where waits of object code are recorded.
+    /// Accesses to counters of circular buffers; present if waits of object code are recorded.
     pub(crate) tile_watch: Option<TileWatch>,
     mover_parameters: [u32; 4],
-    /// NCRISC's, where the chip has one.
+    /// Instruction RAM of NCRISC, if the chip has one.
     pub(crate) instruction_ram: Vec<u8>,
-    /// Control and status registers of each RISC that keep what is written.
+    /// Control and status registers of each RISC that keep the written value.
     control_status: [BTreeMap<u32, u32>; RISCS_PER_CORE],
-    /// Code, which nobody may overwrite.
+    /// Code, which must not be overwritten.
     pub(crate) code: Range<u32>,
     pub(crate) mailbox: MailboxPlace,
     pub(crate) signals: Signals,
     /// Why the latest access was refused.
     pub(crate) refusal: Option<String>,
-    /// Memory that something else than a RISC has written.
+    /// Memory written by anything other than a RISC.
     pub(crate) overwritten: Vec<Range<u32>>,
     arch: Arch,
 }
 
-/// The words through which the firmware speaks, and which of them say what.
+/// Location of the firmware's mailbox and of its signals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MailboxPlace {
     pub(crate) address: u32,
     pub(crate) size_bytes: u32,
-    /// The byte that gets `done_value` when a launch is over.
+    /// Address of the byte that gets `done_value` when a launch is over.
     pub(crate) done_address: u32,
     pub(crate) done_value: u8,
-    /// Bytes with the progress of each RISC's kernel, if the firmware has such.
+    /// Address of the bytes with the progress of each RISC's kernel, if the firmware has them.
     pub(crate) stages: Option<u32>,
 }
 
-/// Signals of the firmware in this launch, given through the mailbox.
+/// Signals that the firmware has written to the mailbox in this launch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signals {
     /// Time of the last write to the mailbox in this turn, if any.
@@ -75,12 +75,12 @@ pub(crate) struct Signals {
     pub(crate) kernel_end: [Option<u64>; RISCS_PER_CORE],
 }
 
-/// Why a register did not do what it was asked for.
+/// Reason why a register access failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Not yet.
+    /// Not ready yet.
     Busy,
-    /// Never; why.
+    /// Refused for good, with the reason.
     Refused(String),
 }
 
@@ -106,7 +106,7 @@ pub(crate) enum Consequence {
     /// RISCs may have entered or left reset.
     Resets,
     Request(Request),
-    /// The mover copies or clears.
+    /// The mover copies or clears memory.
     Move,
 }
 
@@ -144,12 +144,12 @@ impl Devices {
         self.soft_reset & SOFT_RESET[risc_index] != 0
     }
 
-    /// Where somebody has said that a RISC is to begin.
+    /// Returns the entry address written for a RISC.
     pub(crate) const fn reset_address(&self, risc_index: usize) -> u32 {
         self.reset_addresses[risc_index]
     }
 
-    /// Where a RISC begins after its reset.
+    /// Returns the address at which a RISC begins after reset.
     pub(crate) const fn reset_pc(&self, risc_index: usize) -> u32 {
         let is_overridden = match risc_index {
             0 => return 0,
@@ -159,7 +159,7 @@ impl Devices {
         if is_overridden { self.reset_addresses[risc_index] } else { DEFAULT_RESET_PC[risc_index] }
     }
 
-    /// The register behind an address, if this RISC may access it so.
+    /// Returns the register at an address, if this RISC may access it in this direction.
     pub(crate) fn find(
         &self,
         risc_index: usize,
@@ -173,7 +173,8 @@ impl Devices {
         Err(format!("{} is not in this RISC's address space", found.named(address)))
     }
 
-    /// The register behind an address, if a host or another tile may access it so.
+    /// Returns the register at an address, if a host or another tile may access it in this
+    /// direction.
     pub(crate) fn find_from_outside(&self, address: u32, is_store: bool) -> Result<Found, String> {
         let found = self.find_modelled(address, is_store)?;
         if found.block.reach.has_noc() {
@@ -182,7 +183,7 @@ impl Devices {
         Err(format!("{} cannot be reached from outside of its tile", found.named(address)))
     }
 
-    /// The register behind an address, if it is modelled and can be accessed in this direction.
+    /// Returns the register at an address, if it is modelled and can be accessed in this direction.
     fn find_modelled(&self, address: u32, is_store: bool) -> Result<Found, String> {
         let arch = self.arch;
         let verb = if is_store { "written" } else { "read" };
@@ -201,7 +202,7 @@ impl Devices {
         Err(format!("{} cannot be {verb}", found.named(address)))
     }
 
-    /// Reads a register that only devices know.
+    /// Reads a register whose value comes from a device.
     pub(crate) fn load(
         &mut self,
         chip: &ChipFacts,
@@ -250,7 +251,7 @@ impl Devices {
         })
     }
 
-    /// Writes a register that only devices know.
+    /// Writes a register that belongs to a device.
     pub(crate) fn store(
         &mut self,
         chip: &ChipFacts,
@@ -308,12 +309,12 @@ impl Devices {
         Ok(Consequence::Nothing)
     }
 
-    /// Returns the counts that performance counters see, as of a cycle.
+    /// Returns the counts of the performance counters at a cycle.
     const fn reading(&self, cycle: u64) -> Reading {
         Reading { cycle, issued: self.coprocessor.issued() }
     }
 
-    /// Takes the times over which banks counted.
+    /// Takes the intervals in which banks counted.
     pub(crate) fn take_counter_windows(&mut self) -> Vec<Window> {
         self.performance.take_windows()
     }
@@ -383,22 +384,22 @@ impl Devices {
         [destination << 4, source << 4, (size & 0xFFFF) << 4, mode & 3]
     }
 
-    /// Another tile reads a register.
+    /// Reads a register for another tile.
     pub(crate) fn remote_load(&mut self, chip: &ChipFacts, address: u32, cycle: u64) -> u32 {
         let found = self.registers.find(address);
         let value = found.and_then(|found| self.load(chip, found, (address, 0), cycle).ok());
         value.unwrap_or(0)
     }
 
-    /// Another tile writes a register.
+    /// Writes a register for another tile.
     pub(crate) fn remote_store(&mut self, chip: &ChipFacts, address: u32, value: u32, cycle: u64) {
         if let Some(found) = self.registers.find(address) {
-            // What cannot be done was refused where the request was sent.
+            // Invalid writes were refused where the request was sent.
             let _ = self.store(chip, found, (address, 0), (value, cycle));
         }
     }
 
-    /// Reads and, if asked to, changes a control and status register of a RISC.
+    /// Reads and, if requested, changes a control and status register of a RISC.
     ///
     /// # Compatibility
     /// tt-isa-documentation, `BlackholeA0/TensixTile/BabyRISCV/CSRs.md`; a Wormhole has none.
@@ -433,7 +434,7 @@ impl Devices {
         Ok(value)
     }
 
-    /// Notes a store to the mailbox.
+    /// Records a store to the mailbox.
     pub(crate) fn note(&mut self, address: u32, value: u32, cycle: u64) {
         self.signals.written_at = Some(cycle);
         let value = value & 0xFF;
@@ -452,7 +453,7 @@ impl Devices {
     }
 }
 
-/// The thread and number of a general-purpose register, as a RISC sees them.
+/// Returns the thread and number of a general-purpose register, from a RISC's register address.
 fn gpr_place(risc_index: usize, word: usize) -> Result<(usize, usize), Fault> {
     match (risc_index, word / GPR_COUNT) {
         (0, thread @ 0..THREAD_COUNT) => Ok((thread, word % GPR_COUNT)),
@@ -461,7 +462,7 @@ fn gpr_place(risc_index: usize, word: usize) -> Result<(usize, usize), Fault> {
     }
 }
 
-/// The PC buffer at an address, as BRISC sees them.
+/// Returns the PC buffer at an address of BRISC.
 const fn pc_buffer(address: u32) -> usize {
     (address >> 16 & 3) as usize
 }
@@ -475,15 +476,15 @@ const ENDED: u32 = mailbox::stage::ENDED as u32;
 
 const SOFT_RESET: [u32; RISCS_PER_CORE] = [1 << 11, 1 << 18, 1 << 12, 1 << 13, 1 << 14];
 const SOFT_RESET_ALL: u32 = 0x4_7800;
-/// All but the RISC that leads its core.
+/// Reset bits of all RISCs but the one that leads its core.
 pub(super) const SOFT_RESET_OF_SUBORDINATES: u32 = SOFT_RESET_ALL & !SOFT_RESET[0];
-/// Where RISCs begin unless they are told otherwise.
+/// Default entry addresses of the RISCs.
 const DEFAULT_RESET_PC: [u32; RISCS_PER_CORE] = [0, 0x12000, 0x6000, 0xA000, 0xE000];
 const INSTRUCTION_RAM_BYTES: usize = 16 * 1024;
 const SECOND_INSTRUCTION_BUFFER: u32 = 0xFFE5_0000;
-/// Streams count modulo this.
+/// Modulus of the streams' counters, less one.
 const STREAM_MASK: u32 = 0x1_FFFF;
-/// Queues empty, four commands of room.
+/// Queues empty, space for four commands.
 const MOVER_IDLE: u32 = 1 << 3 | 1 << 5 | 4 << 8;
 const MOVER_COMMAND: u32 = 0x40;
 const MOVER_WAIT: u32 = 0x46;

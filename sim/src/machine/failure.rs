@@ -3,7 +3,7 @@
 use crate::{arch::TileCoord, riscv::Trap};
 use wire::Risc;
 
-/// Object code that did what no correct program does. Its core stopped; others went on.
+/// Object code that did what no correct program does. Its core stopped; other cores continued.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "chip {chip_id}, core {core}, {risc}, launch {launch_index}, cycle {chip_cycle}: {reason}, \
@@ -18,17 +18,17 @@ pub struct ExecutionFailure {
     pub risc: Risc,
     /// Number of the launch on its chip.
     pub launch_index: u64,
-    /// Cycle of the chip at which it was noticed.
+    /// Cycle of the chip at which the failure was detected.
     pub chip_cycle: u64,
     /// Address of the instruction.
     pub pc: u32,
-    /// The function that it belongs to, with the offset in bytes.
+    /// The function of the instruction, with the offset in bytes.
     pub symbol: Option<String>,
     /// Reason for the failure.
     pub reason: FailureReason,
 }
 
-/// Why object code was stopped.
+/// Reason why object code was stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FailureReason {
@@ -41,18 +41,18 @@ pub enum FailureReason {
     /// The launch took too long.
     #[error("still running after {budget_cycles} cycles; raise the cycle budget if that is right")]
     CycleBudget {
-        /// The most that was allowed.
+        /// The limit.
         budget_cycles: u64,
     },
-    /// All RISCs wait, and none is left to wake this one.
+    /// All RISCs wait, and none can wake this one.
     #[error("waits for a RISC that will never answer")]
     Deadlock,
-    /// An access to a register that the chip would not answer, or would not answer so.
+    /// An access to a register that the chip would not answer, at all or in this form.
     #[error("{reason} (address {:#010x}, instruction {:#010x})", trap.address, trap.instruction)]
     Refused {
         /// The attempted access, and the reason for its refusal.
         reason: String,
-        /// Where.
+        /// Location of the access.
         trap: Trap,
     },
     /// The launch cannot be handed to the firmware.

@@ -1,16 +1,16 @@
-//! The GO message of a launch, and the report on it.
+//! The GO message of a launch, and the report about the launch.
 
 use crate::{noc, program::KernelContext, random::Stream, truth::LaunchTruth};
 use wire::Risc;
 
-/// The GO message as a core gets it.
+/// The GO message as a core receives it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Go {
     pub(crate) arrival_cycle: u64,
 }
 
 impl Go {
-    /// A message that leaves the dispatcher at a cycle and takes its way to the core.
+    /// Creates a message that leaves the dispatcher at a cycle and travels to the core.
     pub(crate) fn arriving_at(context: &KernelContext, cycle: u64) -> Self {
         let coord = context.place.coord;
         let path = [
@@ -26,11 +26,11 @@ impl Go {
     }
 }
 
-/// Report of a core on a launch.
+/// A core's report about a launch.
 pub(crate) struct LaunchReport {
-    /// When the dispatcher was told that the core is done.
+    /// Cycle at which the dispatcher received the core's done signal.
     pub(crate) done_cycle: u64,
-    /// When every RISC of the core was idle again.
+    /// Cycle at which every RISC of the core was idle again.
     pub(crate) free_cycle: u64,
     /// True if no kernel ran here.
     pub(crate) is_idle: bool,

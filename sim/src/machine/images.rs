@@ -1,4 +1,4 @@
-//! The object code that is embedded: what `build.rs` has linked, as memory and symbols.
+//! The embedded object code: the images that `build.rs` has linked, as memory and symbols.
 
 use crate::{arch::Arch, riscv};
 use object::{Object, ObjectSection, ObjectSymbol};
@@ -34,7 +34,7 @@ static EMBEDDED: &[EmbeddedImage] = &include!(concat!(env!("OUT_DIR"), "/images.
 pub struct Image {
     /// Segments to load, and the function of each address.
     pub program: riscv::Image<'static>,
-    /// A hash of the file: two builds with the same one have the same code.
+    /// Hash of the file; two builds with the same hash have the same code.
     pub digest: u64,
     /// Texts of its zones, `name,file,line,KERNEL_PROFILER`.
     pub zones: Vec<String>,
@@ -44,20 +44,20 @@ pub struct Image {
 /// A name in an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol {
-    /// Where it is.
+    /// Address of the symbol.
     pub address: u32,
-    /// How long it is, 0 where the linker script says only an address.
+    /// Size in bytes; 0 if the linker script gives only an address.
     pub size_bytes: u32,
 }
 
-/// Which build of the code.
+/// Selects a build of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selection {
     /// Architecture.
     pub arch: Arch,
     /// True if sum zones are recorded.
     pub has_sums: bool,
-    /// Mode of the profiler; in any but the plain one, sum zones are not recorded.
+    /// Mode of the profiler; sum zones are recorded only in the plain mode.
     pub mode: Mode,
 }
 
@@ -67,21 +67,21 @@ pub enum Mode {
     /// Zones, data and events.
     #[default]
     Plain,
-    /// Waits as well, a total for each object.
+    /// Also waits, as a total for each object.
     WaitTotals,
-    /// Waits as well, each that blocked.
+    /// Also each wait that blocked.
     WaitEvents,
-    /// Waits as well, a total for each object, and in windows of time each that blocked.
+    /// Also waits: a total for each object and, in windows of time, each wait that blocked.
     WaitWindows,
-    /// Runs of several launches that share a push.
+    /// Several launches that share a push.
     Accumulate,
-    /// Hardware counters as well, of each launch.
+    /// Also hardware counters of each launch.
     Counters,
     /// One envelope for each replay of a trace, and nothing else.
     TraceOnly,
     /// RISCs whose lanes are full wait for the host; NoC events with addresses.
     DebugDump,
-    /// Kernels that dispatch, with their headroom and their pushes.
+    /// Dispatch kernels, with their headroom and their pushes.
     Dispatch,
     /// Records that are drained while kernels run.
     Stream,
@@ -104,14 +104,14 @@ impl Mode {
 }
 
 impl Selection {
-    /// The build for an architecture, with sum zones or without, in the plain mode.
+    /// Selects the plain mode for an architecture, with or without sum zones.
     #[must_use]
     pub const fn new(arch: Arch, has_sums: bool) -> Self {
         Self { arch, has_sums, mode: Mode::Plain }
     }
 }
 
-/// The name that images give the processor with this index on a core of a kind.
+/// Returns the name that images use for a processor, by its index on a kind of core.
 #[must_use]
 pub fn processor(kind: CoreKind, risc_index: usize) -> &'static str {
     const TENSIX: [&str; 5] = ["brisc", "ncrisc", "trisc0", "trisc1", "trisc2"];
@@ -122,8 +122,10 @@ pub fn processor(kind: CoreKind, risc_index: usize) -> &'static str {
     }
 }
 
-/// An image of a build: `part` is `firmware` or `kernels`; if the compiler for C++ was there, and
-/// in the plain mode, `cpp_kernels` too.
+/// Returns an image of a build.
+///
+/// `part` is `firmware`, `kernels` or, in the plain mode and if a C++ compiler was installed,
+/// `cpp_kernels`.
 #[must_use]
 pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'static Image> {
     let index = EMBEDDED.iter().position(|image| {
@@ -135,14 +137,14 @@ pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'stati
     parsed().get(index)
 }
 
-/// Texts of all zones in the embedded firmware and in the kernels of a part, sorted, each once;
-/// without those of kernels that dispatch.
+/// Returns the texts of all zones in the embedded firmware and in the kernels of a part, sorted and
+/// unique, without dispatch kernels.
 #[must_use]
 pub fn zones(kernels: &str) -> Vec<String> {
     zones_of(|image| [kernels, "firmware"].contains(&image.part) && image.mode != Mode::Dispatch)
 }
 
-/// Texts of all zones in the firmware and the kernels of cores that dispatch, sorted, each once.
+/// Returns the texts of all zones in firmware and kernels of dispatch cores, sorted and unique.
 pub(crate) fn dispatch_zones() -> Vec<String> {
     zones_of(|image| image.mode == Mode::Dispatch)
 }
@@ -163,10 +165,10 @@ fn parsed() -> &'static [Image] {
 }
 
 impl Image {
-    /// Reads an ELF that a build script has linked and hashed.
+    /// Parses an ELF file that a build script has linked and hashed.
     ///
     /// # Panics
-    /// If it is none: then this program was put together wrongly.
+    /// If the bytes are not an ELF file, which means that this program was built wrongly.
     #[must_use]
     pub fn parse(elf: &'static [u8], digest: u64) -> Self {
         let program = riscv::Image::parse(elf).expect("the linker wrote a program for RISC-V");
@@ -184,24 +186,24 @@ impl Image {
         }
     }
 
-    /// Where a name lies.
+    /// Returns the symbol with a name.
     #[must_use]
     pub fn symbol(&self, name: &str) -> Option<Symbol> {
         self.symbols.get(name).copied()
     }
 
-    /// Every name with its place.
+    /// Returns every name with its symbol.
     pub fn symbols(&self) -> impl Iterator<Item = (&'static str, Symbol)> {
         self.symbols.iter().map(|(name, symbol)| (*name, *symbol))
     }
 
-    /// Bytes of code and constants.
+    /// Returns the number of bytes of code and constants.
     #[must_use]
     pub fn loaded_bytes(&self) -> usize {
         self.program.segments().iter().map(|segment| segment.bytes.len()).sum()
     }
 
-    /// The first byte of code and constants and the one behind the last.
+    /// Returns the address of the first byte of code and constants, and the end address.
     #[must_use]
     pub fn bounds(&self) -> (u32, u32) {
         let loaded = self.program.segments().iter().filter(|segment| !segment.bytes.is_empty());
@@ -218,7 +220,7 @@ pub(crate) fn zone_texts(file: &object::File<'_>) -> Vec<String> {
     texts.map(|text| String::from_utf8_lossy(text).into_owned()).collect()
 }
 
-/// Addresses in these files have 32 bits.
+/// Narrows an address of these files to 32 bits.
 fn low_word(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }

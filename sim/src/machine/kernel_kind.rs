@@ -1,11 +1,11 @@
-//! Compilers that kernels of a simulation come from.
+//! Compilers for the kernels of a simulation.
 
 /// Language that the kernels of a simulation are compiled from; all are RV32IM object code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KernelKind {
     /// Rust.
     Riscv,
-    /// C++; only the kernels that exist in it, too.
+    /// C++, for the kernels that also exist in C++.
     Cpp,
 }
 
@@ -13,7 +13,7 @@ impl KernelKind {
     /// Every kind.
     pub const ALL: [Self; 2] = [Self::Riscv, Self::Cpp];
 
-    /// The images that its kernels are in.
+    /// Returns the part of the images that holds these kernels.
     pub(super) const fn image_part(self) -> &'static str {
         match self {
             Self::Riscv => "kernels",

@@ -1,8 +1,9 @@
-//! Linker scripts for kernels of other people, with what they share with the embedded firmware.
+//! Linker scripts for external kernels, with the symbols that they share with the embedded
+//! firmware.
 //!
-//! A kernel is linked with nothing but its script: the firmware's variables that the profiler's
-//! probes use are in it by name and address, so it belongs to one build of the firmware. A
-//! symbol says to which.
+//! A kernel is linked only with its script. The script contains the firmware's variables that the
+//! profiler's probes use, by name and address. A kernel therefore belongs to one build of the
+//! firmware; a symbol identifies that build.
 
 use super::{
     core_code::file_region,
@@ -12,10 +13,10 @@ use crate::riscv::LOCAL_RAM_BASE;
 use std::fmt::Write as _;
 use wire::CoreKind;
 
-/// The symbol whose value distinguishes firmware.
+/// The symbol whose value identifies the firmware.
 pub const MARK: &str = "__kprof_firmware";
 
-/// The script for kernels of a processor of a Tensix core; `None` if the build has no object
+/// Returns the script for kernels of a Tensix core's processor; `None` if the build has no object
 /// code.
 ///
 /// ```
@@ -47,12 +48,12 @@ pub fn link_script(selection: Selection, risc_index: usize) -> Option<String> {
     Some(script)
 }
 
-/// A value that differs from firmware to firmware.
+/// Returns a value that differs between builds of the firmware.
 pub(crate) fn mark(firmware: &Image) -> u32 {
     ((firmware.digest ^ firmware.digest >> 32) & 0xFFFF_FFFF) as u32
 }
 
-/// The firmware's variables and places, neither its functions nor its constants.
+/// Returns the firmware's variables and addresses, but neither its functions nor its constants.
 fn shared(firmware: &Image) -> Vec<(&str, u32)> {
     let (start, end) = firmware.bounds();
     let is_shared = |name: &str, address: u32| {
@@ -64,7 +65,7 @@ fn shared(firmware: &Image) -> Vec<(&str, u32)> {
     places.filter(|&(name, address)| is_shared(name, address)).collect()
 }
 
-/// Names that only say where the firmware's own parts begin and end.
+/// Names of the bounds of the firmware's own sections.
 const OWN: [&str; 3] = ["__bss_start", "__bss_end", "__stack_top"];
 
 const SECTIONS: &str = "\

@@ -1,4 +1,4 @@
-//! The words in L1 through which dispatcher, firmware and subordinates speak.
+//! The words in L1 through which dispatcher, firmware and subordinates communicate.
 //!
 //! Compiled into the simulator and into the firmware, so that both agree. Offsets are
 //! bytes from the mailbox's address, which the linker scripts name `__mailbox`.
@@ -19,48 +19,48 @@
 pub const GO: u32 = 0;
 /// One byte per RISC: the subordinates' signals.
 pub const SYNC: u32 = 4;
-/// One byte per RISC: how far its kernel is, see [`stage`].
+/// One byte per RISC: progress of its kernel, see [`stage`].
 pub const STAGE: u32 = 12;
 /// Program id of the launch.
 pub const PROGRAM_ID: u32 = 28;
 /// Bit r: RISC r has a kernel in this launch.
 pub const ENABLES: u32 = 32;
-/// Trace replays that have begun since the core's launch before.
+/// Trace replays begun since the core's previous launch.
 pub const REPLAYS_BEGUN: u32 = 36;
-/// Bit r: RISC r says that it is done before it closes its main zone.
+/// Bit r: RISC r signals done before it closes its main zone.
 pub const LATE: u32 = 40;
-/// One word per RISC: where its kernel begins.
+/// One word per RISC: entry address of its kernel.
 pub const ENTRIES: u32 = 44;
-/// Number of the launch on its chip; from here on, what a kernel is given.
+/// Number of the launch on its chip; first word of the kernel's parameters.
 pub const LAUNCH_INDEX: u32 = 64;
 /// Seed of the launch's random numbers, low word first.
 pub const SEED: u32 = 68;
-/// How many arguments follow.
+/// Number of arguments that follow.
 pub const ARG_COUNT: u32 = 76;
 /// The arguments, [`ARG_COUNT_MAX`] words.
 pub const ARGS: u32 = 80;
-/// Most arguments of a launch.
+/// Maximum number of arguments of a launch.
 pub const ARG_COUNT_MAX: u32 = 32;
-/// One word per RISC: where its kernel's own data lies, 0 if it has none.
+/// One word per RISC: address of its kernel's data, 0 if it has none.
 pub const DATA: u32 = ARGS + 4 * ARG_COUNT_MAX;
 
-/// One word per RISC: for how many cycles a late one keeps its main zone open.
+/// One word per RISC: cycles that a late RISC keeps its main zone open.
 pub const LATE_CYCLES: u32 = DATA + 4 * 5;
 
 /// RISCs of this core that have a vector.
 pub const RISC_COUNT: u32 = LATE_CYCLES + 4 * 5;
-/// Per NoC, two bytes: column and row of this core as the NoC's registers take them.
+/// Two bytes per NoC: column and row of this core in the format of the NoC's registers.
 pub const OWN_COORDINATES: u32 = RISC_COUNT + 4;
-/// DRAM banks.
+/// Number of DRAM banks.
 pub const BANK_COUNT: u32 = OWN_COORDINATES + 4;
-/// Per NoC, [`BANK_COUNT_MAX`] half words: each bank's coordinates as command buffers take them.
+/// Per NoC, [`BANK_COUNT_MAX`] half words: each bank's coordinates for command buffers.
 pub const BANK_COORDINATES: u32 = BANK_COUNT + 4;
-/// Per bank, a word: what is added to addresses in it.
+/// One word per bank: offset of its addresses.
 pub const BANK_OFFSETS: u32 = BANK_COORDINATES + 2 * 2 * BANK_COUNT_MAX;
-/// Most banks of a chip.
+/// Maximum number of banks of a chip.
 pub const BANK_COUNT_MAX: u32 = 16;
 
-/// Groups of hardware counters that are read in each launch, one bit each.
+/// Groups of hardware counters read in each launch, one bit each.
 pub const COUNTER_GROUPS: u32 = BANK_OFFSETS + 4 * BANK_COUNT_MAX;
 
 /// Bytes of the mailbox.
@@ -68,11 +68,11 @@ pub const SIZE_BYTES: u32 = COUNTER_GROUPS + 4;
 
 /// Values of [`GO`] and [`SYNC`].
 pub mod signal {
-    /// Nothing to do, or all of it done.
+    /// Idle, or done.
     pub const DONE: u8 = 0;
     /// Not booted yet.
     pub const INIT: u8 = 0x40;
-    /// Begin.
+    /// Start a launch.
     pub const GO: u8 = 0x80;
 }
 

@@ -1,17 +1,17 @@
-//! Requests between tiles, and reads of DRAM, on their way.
+//! Requests in flight between tiles, and reads of DRAM.
 
 use super::{Payload, tile_watch::Sender};
 use crate::arch::TileCoord;
 
-/// A request on its way.
+/// A request in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
-    /// Cycle of the chip at which it is there.
+    /// Cycle of the chip at which the request arrives.
     pub(crate) arrival: u64,
-    /// Which of the sender's messages it is.
+    /// Sequence number among the sender's messages.
     pub(crate) number: usize,
     pub(crate) sender: TileCoord,
-    /// RISC that sent it, and when; `None` for what no RISC has sent.
+    /// RISC that sent the request, and the time; `None` if no RISC has sent it.
     pub(crate) by: Option<Sender>,
     pub(crate) target: TileCoord,
     pub(crate) content: Content,
@@ -24,20 +24,20 @@ pub(crate) enum Content {
         payload: Payload,
         answer: Option<Answer>,
     },
-    /// An acknowledgement that was sent to a tile that did not write.
+    /// An acknowledgement that goes to a tile other than the writer.
     StrayAck {
         noc: usize,
         transaction_id: usize,
     },
 }
 
-/// Where what is read goes.
+/// Destination and time of the data that a read returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) cycle: u64,
     pub(crate) noc: usize,
     pub(crate) transaction_id: usize,
-    /// L1 of the sender.
+    /// L1 address at the sender.
     pub(crate) destination: u32,
     pub(crate) is_atomic: bool,
 }

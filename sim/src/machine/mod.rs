@@ -1,10 +1,9 @@
-//! Cores that run RV32IM object code: firmware and kernels as they would be on a chip.
+//! Cores that run RV32IM object code: firmware and kernels as on a chip.
 //!
-//! A machine is a core's harts with their local RAMs and devices; its L1 and clock are the
-//! tile's. One launch at a time is carried out on it: the launch
-//! message is written, GO given, and the harts run by turns until all of them wait again.
-//! The harts' own pipelines are [`crate::riscv`]'s job, what a write does to DRAM that of
-//! the stage.
+//! A machine holds a core's harts with their local RAMs and devices; L1 and clock belong to the
+//! tile. It runs one launch at a time: it writes the launch message, gives GO, and runs the harts
+//! in turns until all of them wait again. [`crate::riscv`] models the harts' pipelines, the stage
+//! applies writes to DRAM.
 //!
 //! # Memory map
 //!
@@ -12,37 +11,37 @@
 //! |---|---|---|
 //! | jump to the firmware | 0x0 | 0x0 |
 //! | [`mailbox`] | 0x10, Blackhole 0x60 | 0x3DD50 or, idle, 0x2000; Blackhole 0x100 |
-//! | control vector, vectors | where the description says | where the description says |
+//! | control vector, vectors | as in the description | as in the description |
 //! | firmware | 0x4000 12 KiB, then 8 KiB each | 0x4000, 12 KiB |
 //! | kernels | 0x10000, 32 KiB each | 0x10000, 32 KiB |
-//! | what kernels bring along | behind the kernels | behind the kernel |
+//! | data of kernels | after the kernels | after the kernel |
 //! | local RAM | 0xFFB00000 | 0xFFB00000 |
 //!
-//! One image per processor holds all kernels; a launch names the entry. NCRISC runs from
-//! L1 on both architectures. The linker scripts in `objects/link` are this map.
+//! One image per processor holds all kernels; a launch gives the entry address. NCRISC runs from L1
+//! on both architectures. The linker scripts in `objects/link` implement this map.
 //!
 //! # Model
 //!
-//! - A hart that waits for a byte of the mailbox is not executed until somebody writes it,
-//!   and then goes on at that time.
-//! - Harts take turns of [`TURN_CYCLES`]; what they do to each other within one may be seen
-//!   that much too early or too late. Where waits are recorded, turns are shorter than polls.
-//! - A fault that holds a read of the clock back does so between its two loads: a kernel
-//!   that only waits loads the low word alone.
-//! - A store is visible to the host, and a kernel said to begin, when the hart enters the
-//!   store, not when it leaves its queue.
-//! - Registers are those of `registers`, a table per architecture: anything else stops the hart
-//!   with the address, the pc and what was attempted, since a chip would hang or do something
-//!   else. What exists but is not modelled stops it too, and is named.
-//! - A NoC request is checked before it is sent: coordinates of its own NoC, the tile that
-//!   answers there, the range, alignment, and the tile that a write is acknowledged to. A write
-//!   that is acknowledged to another core never completes.
-//! - Tiles reach each other's L1 and registers, and DRAM both ways. Tiles run by windows of
-//!   time; what is sent within one may be seen by its receiver up to the window's length too
-//!   late. A window is as long as a turn while tiles talk to each other, else up to 16,384
-//!   cycles.
-//! - In the debug dump, a hart that rests between two looks at what the host has read goes on when
-//!   the host accesses the chip again, or within 2^20 cycles.
+//! - A hart that waits for a byte of the mailbox is not executed until the byte is written, and
+//!   continues at that time.
+//! - Harts take turns of [`TURN_CYCLES`]. An effect within a turn may be visible to another hart
+//!   too early or too late by as much. If waits are recorded, turns are shorter than polls.
+//! - A fault that delays a clock read acts between its two loads. A kernel that only waits loads
+//!   the low word alone.
+//! - A store is visible to the host, and a kernel counts as begun, when the hart enters the store,
+//!   not when the store leaves its queue.
+//! - The registers are those of `registers`, a table per architecture. An access to any other
+//!   address stops the hart with the address, the pc and the attempted access, since a chip would
+//!   hang or behave differently. A register that exists but is not modelled also stops the hart,
+//!   and is named.
+//! - A NoC request is checked before it is sent: coordinates of its own NoC, the tile that answers
+//!   there, the range, the alignment, and the tile that gets the acknowledgement. A write that is
+//!   acknowledged to another core never completes.
+//! - Tiles access each other's L1 and registers, and read and write DRAM. Tiles run in windows of
+//!   time; a request may be seen by its receiver up to the window's length too late. A window is as
+//!   long as a turn while tiles communicate, otherwise up to 16,384 cycles.
+//! - In the debug dump, a hart that rests between two looks at the host's read position continues
+//!   when the host accesses the chip again, or within 2^20 cycles.
 //! - The Tensix coprocessor takes and counts instructions; it computes nothing.
 
 mod arrival;
@@ -106,11 +105,11 @@ pub(crate) use stage::Stage;
 use std::sync::Arc;
 pub(crate) use tile_watch::{Sender, TileWatch};
 
-/// Cycles that a hart runs before the others catch up.
+/// Cycles that a hart runs before the other harts catch up.
 pub const TURN_CYCLES: u64 = 64;
 
 impl KernelKind {
-    /// Texts of the zones of its kernels, see [`crate::mesh::SimulatedMesh::zone_texts`].
+    /// Returns the texts of its kernels' zones, see [`crate::mesh::SimulatedMesh::zone_texts`].
     pub(crate) fn zone_texts(self) -> Vec<String> {
         images::zones(self.image_part())
     }
@@ -119,23 +118,23 @@ impl KernelKind {
 /// The target that object code is built for.
 pub const TARGET: &str = "riscv32im-unknown-none-elf";
 
-/// Returns true if this build has object code for the RISCs: what is shipped, or compiled with
-/// [`TARGET`] where its sources have changed.
+/// Returns true if this build has object code for the RISCs: shipped, or compiled with [`TARGET`]
+/// if its sources have changed.
 #[must_use]
 pub const fn has_object_code() -> bool {
     cfg!(object_code)
 }
 
-/// The version of gcc that compiled kernels in C++, `None` if it was not installed.
+/// Returns the version of the gcc that compiled the C++ kernels; `None` if gcc was not installed.
 #[must_use]
 pub const fn cpp_compiler_version() -> Option<&'static str> {
     option_env!("CPP_COMPILER_VERSION")
 }
 
-/// The harts of a core and what belongs to them.
+/// The harts of a core and their state.
 pub(crate) struct Machine {
     code: CoreCode,
-    /// tt-metal's firmware, where it runs in place of this project's own.
+    /// tt-metal's firmware, if it replaces this project's own.
     set: Option<Arc<FirmwareSet>>,
     processors: Vec<Processor>,
     devices: Devices,
@@ -148,7 +147,7 @@ pub(crate) struct Machine {
 struct Processor {
     hart: Hart,
     local_ram: Vec<u8>,
-    /// This project's own code, if it runs that.
+    /// This project's own code; `None` with tt-metal's firmware.
     code: Option<RiscCode>,
     state: HartState,
     rest: Rest,
@@ -164,13 +163,13 @@ enum HartState {
         address: u32,
         value: u8,
     },
-    /// Waits until somebody changes what it looks at again and again.
+    /// Waits until one of the polled words changes.
     Polling(Polled),
     Failed,
 }
 
 impl Machine {
-    /// A machine in reset; without processors if the build has no object code.
+    /// Creates a machine in reset; it has no processors if the build has no object code.
     pub(crate) fn new(chip: &ChipFacts, place: CorePlace) -> Self {
         if let Some(set) = &chip.modes.firmware {
             return Self::of_tt_metal(set, chip, place);
@@ -178,7 +177,7 @@ impl Machine {
         Self::of(CoreCode::new(chip, place), chip, place)
     }
 
-    /// A machine in reset for kernels that dispatch.
+    /// Creates a machine in reset for dispatch kernels.
     pub(crate) fn dispatching(chip: &ChipFacts, place: CorePlace) -> Self {
         Self::of(CoreCode::dispatching(chip, place), chip, place)
     }
@@ -202,12 +201,12 @@ impl Machine {
         }
     }
 
-    /// Instructions that the coprocessor has taken from each TRISC.
+    /// Returns the number of instructions that the coprocessor has taken from each TRISC.
     pub(crate) const fn tensix_instruction_counts(&self) -> [u64; 3] {
         self.devices.coprocessor.instruction_counts()
     }
 
-    /// Takes the times over which banks of performance counters counted.
+    /// Takes the intervals in which banks of performance counters counted.
     pub(crate) fn take_counter_windows(&mut self) -> Vec<performance::Window> {
         self.devices.take_counter_windows()
     }
@@ -217,7 +216,7 @@ impl Machine {
         &mut self.devices
     }
 
-    /// Starts code that somebody has put at address 0, without firmware.
+    /// Starts code at address 0, without firmware.
     #[cfg(object_code)]
     #[cfg(test)]
     pub(crate) fn start_bare(&mut self, chip: &ChipFacts, place: CorePlace) {
@@ -230,8 +229,8 @@ impl Machine {
         leader.state = HartState::Running;
     }
 
-    /// Notices what something else than a hart has done to the tile: code that changed, bytes
-    /// that harts wait for.
+    /// Handles changes of the tile by anything other than a hart: changed code, and bytes that
+    /// harts wait for.
     pub(crate) fn follow_arrivals(&mut self, tile: &Tile) {
         for range in self.devices.overwritten.drain(..) {
             self.front.invalidate(range);
@@ -241,7 +240,7 @@ impl Machine {
         }
     }
 
-    /// Lets harts go on that have got what they wait for.
+    /// Wakes harts whose awaited values have changed.
     fn wake(&mut self, tile: &Tile, cycle: u64) {
         for risc in &mut self.processors {
             let is_over = match &risc.state {
@@ -256,7 +255,7 @@ impl Machine {
         }
     }
 
-    /// Fills L1 with all code and with what the firmware must know about its core.
+    /// Fills L1 with all code and with the description of the core for the firmware.
     fn load(&self, l1: &mut L1) {
         l1.keep(u64::from(self.devices.code.end));
         for (address, words) in self.code.boot_writes() {
@@ -265,7 +264,7 @@ impl Machine {
     }
 }
 
-/// Devices as they are after a reset of the tile.
+/// Returns the devices after a reset of the tile.
 fn devices(chip: &ChipFacts, place: CorePlace, code: &CoreCode) -> Devices {
     let (start, end) = code.bounds();
     let mut devices = Devices::new(chip, place);
@@ -281,7 +280,7 @@ fn devices(chip: &ChipFacts, place: CorePlace, code: &CoreCode) -> Devices {
     devices
 }
 
-/// A byte of a tile's L1.
+/// Returns a byte of a tile's L1.
 fn byte(tile: &Tile, address: u32) -> u8 {
     (tile.load(u64::from(address & !3)) >> (8 * (address & 3)) & 0xFF) as u8
 }
@@ -302,19 +301,19 @@ impl Processor {
         }
     }
 
-    /// Where a name of this project's own firmware lies.
+    /// Returns the address of a symbol of this project's firmware.
     fn firmware_symbol(&self, name: &str) -> Option<u32> {
         self.code?.firmware.symbol(name).map(|symbol| symbol.address)
     }
 }
 
-/// The function that an address lies in, with the offset in it.
+/// Returns the function at an address, with the offset in it.
 fn symbol_at(image: &riscv::Image<'_>, pc: u32) -> Option<String> {
     let symbol = image.symbol_at(pc)?;
     Some(format!("{}+{:#x}", symbol.name, pc - symbol.address))
 }
 
-/// Local RAM of a RISC.
+/// Returns the size of a RISC's local RAM.
 ///
 /// # Compatibility
 /// tt-isa-documentation, `TensixTile/BabyRISCV/README.md`.

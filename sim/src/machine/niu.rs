@@ -1,7 +1,7 @@
-//! The registers of a tile's two NoC interfaces: request initiators, counters, identity.
+//! The registers of a tile's two NoC interfaces: request initiators, counters and identity.
 //!
-//! Requests are parsed in [`super::request`]; their effects on other tiles are the job of
-//! [`crate::chip::traffic`].
+//! [`super::request`] parses requests; [`crate::chip::traffic`] applies their effects to other
+//! tiles.
 //!
 //! # Compatibility
 //! tt-isa-documentation, `NoC/MemoryMap.md` and `NoC/Counters.md` of both architectures.
@@ -29,9 +29,9 @@ struct Interface {
     commands: [Command; INITIATOR_COUNT],
     busy_until: [u64; INITIATOR_COUNT],
     counters: [u32; COUNTER_COUNT],
-    /// Changes of counters that have yet to come, in no order.
+    /// Future changes of counters, unordered.
     changes: Vec<Change>,
-    /// The tiles of a transaction that is not complete.
+    /// The target tiles of an incomplete linked transaction.
     linked: Option<Vec<TileCoord>>,
     configuration: BTreeMap<u32, u32>,
 }
@@ -63,11 +63,11 @@ pub(crate) mod counter {
     pub(crate) const POSTED_WRITES_STARTED: usize = 13;
     pub(crate) const READS_STARTED: usize = 14;
     pub(crate) const ATOMICS_STARTED: usize = 15;
-    /// The first of sixteen.
+    /// First of sixteen counters.
     pub(crate) const OUTSTANDING: usize = 16;
-    /// The first of sixteen.
+    /// First of sixteen counters.
     pub(crate) const OUTGOING: usize = 32;
-    /// From here on they count what the tile was asked for.
+    /// First of the counters of requests that the tile received.
     pub(crate) const OF_RECEIVER: usize = 48;
 }
 
@@ -85,7 +85,7 @@ impl NocInterfaces {
         matches!(address, FIRST..=LAST)
     }
 
-    /// Reads a register; an error says why it cannot be read.
+    /// Reads a register; an error gives the reason.
     pub(crate) fn load(
         &mut self,
         chip: &ChipFacts,
@@ -109,7 +109,7 @@ impl NocInterfaces {
         })
     }
 
-    /// Writes a register; gives back the request that this sends, if any.
+    /// Writes a register; returns the request that this sends, if any.
     pub(crate) fn store(
         &mut self,
         chip: &ChipFacts,
@@ -156,17 +156,17 @@ impl NocInterfaces {
         Ok(request)
     }
 
-    /// Lets a counter of an interface change at its time.
+    /// Schedules a change of a counter.
     pub(crate) fn expect(&mut self, noc: usize, change: Change) {
         self.interfaces[noc].changes.push(change);
     }
 
-    /// Carries out the changes of counters that are due.
+    /// Applies the changes of counters that are due.
     pub(crate) fn settle(&mut self, cycle: u64) {
         self.interfaces.iter_mut().for_each(|interface| interface.settle(cycle));
     }
 
-    /// When the next counter changes.
+    /// Returns the cycle of the next change of a counter.
     pub(crate) fn next_change(&self) -> Option<u64> {
         let changes = self.interfaces.iter().flat_map(|interface| &interface.changes);
         changes.map(|change| change.cycle).min()
@@ -182,7 +182,7 @@ impl NocInterfaces {
         Place { noc, initiator: offset / stride % INITIATOR_COUNT, offset: offset % stride }
     }
 
-    /// Coordinates as this NoC counts, its size, and whether packets go along x first.
+    /// Returns the coordinates on this NoC, its size, and whether packets go along x first.
     fn node_id(&self, noc: usize) -> u32 {
         let (columns, rows) = self.arch.facts().grid;
         let TileCoord { x, y } = self.place.coord;
@@ -192,7 +192,7 @@ impl NocInterfaces {
     }
 }
 
-/// The translated coordinates of a tile, as one of its interfaces shows them.
+/// Returns the translated coordinates of a tile, as in one of its interfaces.
 fn logical_id(chip: &ChipFacts, tile: TileCoord) -> u32 {
     let (x, y) = chip.translation.logical(tile).unwrap_or((tile.x, tile.y));
     u32::from(x) | u32::from(y) << 6
@@ -215,7 +215,7 @@ impl Interface {
         let without = |lines: &[u16], count: u16| {
             (0..count).filter(|line| !lines.contains(line)).fold(0, |mask, line| mask | 1 << line)
         };
-        // What firmware of the chip has set up before any RISC runs.
+        // Values that the chip's firmware has set before any RISC runs.
         let configuration = BTreeMap::from([
             (NIU_CFG_0, TRANSLATION_ENABLED),
             (ROUTER_CFG_1, without(facts.tensix_columns, facts.grid.0)),
@@ -243,8 +243,8 @@ impl Interface {
         busy.fold(0, |bits, initiator| bits | 1 << initiator)
     }
 
-    /// A linked request must be followed by requests to the same tiles, the last of them not
-    /// linked; anything else stops the NoC.
+    /// Checks a linked request. It must be followed by requests to the same tiles, the last of them
+    /// not linked; anything else stops the NoC.
     fn follow_link(&mut self, request: &Request) -> Result<(), String> {
         let targets = request.targets();
         if let Some(linked) = &self.linked
@@ -334,9 +334,9 @@ impl Interface {
     }
 }
 
-/// Where the registers of NoC 0 begin.
+/// First address of NoC 0's registers.
 pub(super) const FIRST: u32 = 0xFFB2_0000;
-/// Where those of NoC 1 end.
+/// Last address of NoC 1's registers.
 const LAST: u32 = 0xFFB3_FFFF;
 const NOC_STRIDE: u32 = 0x1_0000;
 const INITIATOR_COUNT: usize = 4;

@@ -1,13 +1,12 @@
 //! A tile's performance counters: banks that count events of the coprocessor and of L1 between two
 //! writes to their control registers.
 //!
-//! This simulator knows two sorts of events: the instructions that each thread has issued, and the
-//! cycles in which FPU and SFPU work. Any other reads as counted over no cycles, as a bank does that
-//! was never started: a reader must take that for no reading.
+//! The model has two types of events: the instructions issued by each thread, and the cycles in
+//! which FPU and SFPU work. Any other event reads as counted over no cycles, like a bank that was
+//! never started: a reader must not take this for a measurement.
 //!
-//! # Compatibility
-//! tt-metal's `perf_counters/hw.h`, `registers.h` and `wormhole.h` or `blackhole.h`: the bits of
-//! control act as they rise, a start clears, and the event is chosen when it is read.
+//! tt-metal's `perf_counters/hw.h`, `registers.h` and `wormhole.h` or `blackhole.h`: control bits
+//! act when they rise, a start clears the counts, and the event is selected at the read.
 
 use crate::truth::{CounterBank, IssuedInstructions};
 
@@ -18,7 +17,7 @@ pub(crate) struct PerformanceCounters {
     windows: Vec<Window>,
 }
 
-/// Time over which a bank counted.
+/// Interval in which a bank counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
     pub(crate) bank: CounterBank,
@@ -29,21 +28,21 @@ pub(crate) struct Window {
 /// A register of a bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BankRegister {
-    /// Cycles after which a bank stops by itself in a mode that is not continuous.
+    /// Cycles after which a bank stops by itself in a non-continuous mode.
     Period,
-    /// Mode in the low byte, and above it the event that is read.
+    /// Mode in the low byte, and the selected event above.
     Mode,
     Control,
-    /// Cycles.
+    /// Count of cycles.
     Cycles,
-    /// Events.
+    /// Count of events.
     Events,
 }
 
 /// Number of a bank, in the order of tt-metal's tables.
 pub(crate) type BankIndex = usize;
 
-/// The banks whose events are modelled.
+/// The banks with modelled events.
 const INSTRUCTIONS: BankIndex = 0;
 const FPU: BankIndex = 1;
 const BANK_COUNT: usize = 5;
@@ -56,7 +55,7 @@ struct Bank {
     span: Span,
 }
 
-/// State of a bank's counting.
+/// State of a bank.
 #[derive(Clone, Copy, Debug, Default)]
 enum Span {
     #[default]
@@ -65,7 +64,7 @@ enum Span {
     Over(Reading),
 }
 
-/// Cycle and counts at once.
+/// Cycle and counts at one time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub(crate) cycle: u64,
@@ -73,7 +72,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Returns cycles and counts since an earlier reading.
+    /// Returns the cycles and counts since an earlier reading.
     fn since(self, start: Self) -> Self {
         Self { cycle: self.cycle - start.cycle, issued: self.issued.since(start.issued) }
     }
@@ -137,7 +136,7 @@ impl PerformanceCounters {
         Ok(())
     }
 
-    /// Takes the times over which banks counted since the last call.
+    /// Takes the intervals in which banks counted since the last call.
     pub(crate) fn take_windows(&mut self) -> Vec<Window> {
         std::mem::take(&mut self.windows)
     }
@@ -156,7 +155,7 @@ const fn modelled_bank(index: BankIndex) -> Option<CounterBank> {
     }
 }
 
-/// Returns the count of an event; `None` if it is not modelled.
+/// Returns the count of an event; `None` if the event is not modelled.
 const fn events(bank: BankIndex, select: u32, issued: IssuedInstructions) -> Option<u64> {
     let IssuedInstructions { by_thread, fpu, sfpu } = issued;
     match (bank, select) {
@@ -165,7 +164,7 @@ const fn events(bank: BankIndex, select: u32, issued: IssuedInstructions) -> Opt
         (INSTRUCTIONS, 272) => Some(by_thread[2]),
         (FPU, 0) => Some(fpu),
         (FPU, 1) => Some(sfpu),
-        // Either of them: no two instructions are issued in the same cycle here.
+        // Either of them: this model never issues two instructions in the same cycle.
         (FPU, 257) => Some(fpu + sfpu),
         _ => None,
     }
@@ -199,12 +198,13 @@ mod tests {
     #[test]
     fn a_bank_counts_from_its_start_to_its_stop() {
         let mut counters = PerformanceCounters::default();
-        // As TRISC 1 does: 0, then a start; and BRISC a stop, whose bit rises over the start's.
+        // As TRISC 1 does: 0, then a start. BRISC then writes a stop; its bit rises in addition to
+        // the start's.
         for (value, now) in [
             (0, at(90, [1, 1, 1])),
             (1, at(100, [10, 20, 30])),
             (2, at(350, [15, 20, 42])),
-            // A stop that does not rise changes nothing.
+            // A stop bit that does not rise has no effect.
             (2, at(400, [99; 3])),
         ] {
             for bank in [INSTRUCTIONS, FPU] {

@@ -1,8 +1,8 @@
-//! Harts that look at the same words again and again, whatever firmware they run.
+//! Detection of harts that poll memory, with any firmware.
 //!
-//! A hart whose registers and pc come back to what they were, while it stored nothing and
-//! touched nothing but memory, does the same for ever unless somebody changes a word that it
-//! read. Until then it needs not be executed.
+//! If a hart's registers and pc return to earlier values, while it stored nothing and accessed only
+//! memory, the hart repeats the same loop until one of the words that it reads changes. Until then
+//! it need not be executed.
 
 use super::{HartState, run::Run};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     tile::Tile,
 };
 
-/// The words that a hart looks at, and what they were.
+/// The words that a hart polls, with their last values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Polled {
     words: [(u32, u32); WORDS_MAX],
@@ -20,7 +20,7 @@ pub(super) struct Polled {
 impl Polled {
     const NONE: Self = Self { words: [(0, 0); WORDS_MAX], count: 0 };
 
-    /// The same with one more word; `None` if those are too many.
+    /// Adds a word; returns `None` if there are too many.
     fn with(mut self, address: u32, value: u32) -> Option<Self> {
         if !self.words[..self.count].contains(&(address, value)) {
             *self.words.get_mut(self.count)? = (address, value);
@@ -40,12 +40,12 @@ impl Polled {
 enum Effect {
     None,
     Loads(u32),
-    /// Something that may differ the next time, or that others see.
+    /// An effect that may differ the next time, or that is visible outside.
     Other,
 }
 
 impl Run<'_> {
-    /// Puts a hart aside that can only be woken by a change of memory.
+    /// Suspends a hart that only a change of memory can wake.
     pub(super) fn park_if_polling(&mut self, index: usize) {
         if self.machine.processors[index].state == HartState::Running
             && let Some(polled) = self.polled_words(index)
@@ -54,7 +54,7 @@ impl Run<'_> {
         }
     }
 
-    /// Executes one round of a loop that only looks at memory; `None` if it is none.
+    /// Executes one round of a polling loop; returns `None` if the hart does anything else.
     fn polled_words(&mut self, index: usize) -> Option<Polled> {
         let hart = &self.machine.processors[index].hart;
         let start = (hart.pc(), *hart.registers());
@@ -83,7 +83,7 @@ impl Run<'_> {
     fn next_effect(&self, index: usize) -> Effect {
         let hart = &self.machine.processors[index].hart;
         let pc = hart.pc();
-        // Code in a RAM of its own belongs to a kernel, which does not wait for ever.
+        // Code in a RAM of its own belongs to a kernel, and kernels do not wait forever.
         if pc >= LOCAL_RAM_BASE {
             return Effect::Other;
         }
@@ -107,11 +107,11 @@ impl Run<'_> {
     }
 }
 
-/// More words than a firmware waits for at once.
+/// Upper limit for the words that firmware polls at once.
 const WORDS_MAX: usize = 8;
-/// More instructions than a loop of waiting has.
+/// Upper limit for the instructions of a polling loop.
 const INSTRUCTIONS_MAX: usize = 64;
-/// Behind the largest private RAM.
+/// Address beyond the largest private RAM.
 const LOCAL_RAM_END: u32 = LOCAL_RAM_BASE + 0x2000;
 const _: () = assert!(LOCAL_RAM_END < INSTRUCTION_RAM_BASE);
 

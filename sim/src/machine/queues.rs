@@ -6,12 +6,12 @@
 use crate::riscv::Refusal;
 use std::collections::VecDeque;
 
-/// Mailboxes and PC buffers of a tile. NCRISC has part in none of them.
+/// Mailboxes and PC buffers of a tile. NCRISC uses none of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queues {
-    /// From a RISC to a RISC; BRISC is 0, the TRISCs 1 to 3.
+    /// Values from one RISC to another; BRISC is 0, the TRISCs are 1 to 3.
     mailboxes: [[VecDeque<u32>; MEMBER_COUNT]; MEMBER_COUNT],
-    /// From BRISC to each TRISC.
+    /// Values from BRISC to each TRISC.
     pc_buffers: [VecDeque<u32>; 3],
 }
 
@@ -46,24 +46,24 @@ impl Queues {
         Ok(())
     }
 
-    /// Takes a TRISC's next value.
+    /// Takes the next value of a TRISC's PC buffer.
     pub(crate) fn pop_pc(&mut self, thread: usize) -> Result<u32, Refusal> {
         self.pc_buffers[thread].pop_front().ok_or(Refusal::Busy)
     }
 
-    /// BRISC's read of a PC buffer, which waits until its TRISC has taken everything.
+    /// Reads a PC buffer for BRISC, which waits until the TRISC has taken everything.
     pub(crate) fn drained_pc(&self, thread: usize) -> Result<u32, Refusal> {
         if self.pc_buffers[thread].is_empty() { Ok(0) } else { Err(Refusal::Busy) }
     }
 }
 
-/// The number that a RISC has among those with mailboxes.
+/// Returns the index of a RISC among those with mailboxes.
 pub(crate) const fn member(risc_index: usize) -> usize {
     risc_index.saturating_sub(1)
 }
 
 const MEMBER_COUNT: usize = 4;
-/// Values that all mailboxes of one sender hold together.
+/// Total capacity of one sender's mailboxes.
 const MAILBOX_VALUES: usize = 4;
 const PC_BUFFER_VALUES: usize = 16;
 

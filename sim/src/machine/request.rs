@@ -1,11 +1,11 @@
-//! Meaning of a request initiator's registers: the request that they describe.
+//! Parser for the requests that a request initiator's registers describe.
 //!
-//! Everything that a request names is checked before it is sent, so that a message says what
-//! is wrong at the instruction that did it.
+//! Every field of a request is checked before it is sent, so that a message reports the error at
+//! the instruction that caused it.
 //!
 //! # Compatibility
-//! tt-isa-documentation, `NoC/MemoryMap.md`, `NoC/Atomics.md`, `NoC/Alignment.md`. What the
-//! chip leaves undefined is refused, as ttsim does.
+//! tt-isa-documentation, `NoC/MemoryMap.md`, `NoC/Atomics.md`, `NoC/Alignment.md`. Requests that
+//! the chip leaves undefined are refused, as in ttsim.
 
 use super::registers::{Registers, TileKind};
 use crate::{
@@ -30,11 +30,12 @@ pub(crate) struct Request {
     /// True if a response is expected.
     pub(crate) wants_response: bool,
     pub(crate) is_linked: bool,
-    /// The virtual channel that it names; `None` if routers choose.
+    /// The requested virtual channel; `None` if routers choose.
     pub(crate) virtual_channel: Option<u8>,
-    /// True if it goes to all tiles of a rectangle.
+    /// True if the request goes to all tiles of a rectangle.
     pub(crate) is_multicast: bool,
-    /// Coordinates of the tile that it names, or of a rectangle's end, and of its beginning.
+    /// Coordinates in the request: of a tile or of a rectangle's end, then of the rectangle's
+    /// beginning.
     pub(crate) coordinates: [(u16, u16); 2],
     pub(crate) action: Action,
 }
@@ -42,7 +43,7 @@ pub(crate) struct Request {
 /// The requested operation. Tiles are named by their coordinates on NoC 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// L1 of the sender goes to an address of other tiles.
+    /// Writes L1 of the sender to an address of other tiles.
     Write {
         source: u32,
         byte_count: u32,
@@ -50,16 +51,16 @@ pub(crate) enum Action {
         address: u64,
         acknowledge_to: TileCoord,
     },
-    /// Bytes of one word go to an address of a tile.
+    /// Writes bytes of one word to an address of a tile.
     Inline { target: [TileCoord; 1], address: u64, value: u32, byte_mask: u32 },
-    /// An address of a tile comes into the sender's L1.
+    /// Reads from an address of a tile into the sender's L1.
     Read { target: [TileCoord; 1], address: u64, destination: u32, byte_count: u32 },
-    /// Bits of a word in a tile's L1 are added to; the old word may come back.
+    /// Adds to bits of a word in a tile's L1; may return the old word.
     Increment { target: [TileCoord; 1], address: u64, amount: u32, mask: u32, reply: u32 },
 }
 
 impl Request {
-    /// The tiles that it goes to.
+    /// Returns the target tiles.
     pub(crate) fn targets(&self) -> &[TileCoord] {
         match &self.action {
             Action::Write { targets, .. } => targets,
@@ -69,7 +70,7 @@ impl Request {
         }
     }
 
-    /// Bytes that leave the sender with it.
+    /// Returns the number of bytes that leave the sender with the request.
     pub(crate) const fn payload_bytes(&self) -> u64 {
         match self.action {
             Action::Write { byte_count, .. } => byte_count as u64,
@@ -82,7 +83,7 @@ impl Request {
 #[derive(Clone, Copy)]
 struct Side {
     address: u64,
-    /// Twelve bits; a rectangle's end.
+    /// Twelve bits: coordinates of the tile, or of a rectangle's end.
     coordinates: u32,
     /// The other corner of a rectangle.
     start: u32,
@@ -167,7 +168,7 @@ impl Reader<'_> {
         self.command.side(self.chip.arch, RET_ADDR)
     }
 
-    /// Coordinates of the other side, as the registers have them.
+    /// Returns the coordinates of the other side in the format of the registers.
     fn named(&self, action: &Action) -> [(u16, u16); 2] {
         let side = match action {
             Action::Write { .. } => self.returned(),
@@ -180,7 +181,7 @@ impl Reader<'_> {
         self.command.word(CTRL) & CTRL_BROADCAST != 0
     }
 
-    /// The tile behind a side's coordinates.
+    /// Returns the tile at a side's coordinates.
     fn tile(&self, side: Side, role: &str) -> Result<TileCoord, String> {
         let (x, y) = split(side.coordinates);
         self.chip.translation.tile(self.noc, x, y).ok_or_else(|| {
@@ -207,7 +208,8 @@ impl Reader<'_> {
         Ok(Action::Write { source, byte_count, targets, address: to.address, acknowledge_to })
     }
 
-    /// Receiver of a write's acknowledgement: the coordinates beside the source address.
+    /// Returns the receiver of a write's acknowledgement: the coordinates next to the source
+    /// address.
     fn acknowledged(&self, source: Side) -> Result<TileCoord, String> {
         let register = match self.chip.arch {
             Arch::WormholeB0 => "NOC_TARG_ADDR_MID",
@@ -304,7 +306,7 @@ impl Reader<'_> {
         Ok(Action::Increment { target: [target], address, amount, mask, reply })
     }
 
-    /// Checks that what comes back does so to the sender.
+    /// Checks that the response goes to the sender.
     fn expect_own(&self, back: Side, what: &str) -> Result<(), String> {
         let tile = self.tile(back, "answer's tile")?;
         if tile == self.own.coord {
@@ -403,7 +405,7 @@ impl Reader<'_> {
         ))
     }
 
-    /// The Tensix tiles of a rectangle; the others take no broadcasts.
+    /// Returns the Tensix tiles of a rectangle; other tiles take no broadcasts.
     fn rectangle(&self, to: Side) -> Result<Vec<TileCoord>, String> {
         let corner = |bits| {
             let (x, y) = split(bits);
@@ -414,7 +416,7 @@ impl Reader<'_> {
         let (start, end) = (corner(to.start)?, corner(to.coordinates)?);
         let includes_own = self.command.word(CTRL) & CTRL_SOURCE_INCLUDED != 0;
         let is_within = |from: u16, at: u16, to: u16| {
-            // NoC 1 runs the other way.
+            // NoC 1 runs in the opposite direction.
             let (from, to) = if self.noc == 0 { (from, to) } else { (to, from) };
             if from <= to { (from..=to).contains(&at) } else { at >= from || at <= to }
         };
@@ -470,5 +472,5 @@ const CTRL_CHANNEL_SHIFT: u32 = 13;
 const CTRL_SOURCE_INCLUDED: u32 = 1 << 17;
 const ATOMIC_INCREMENT: u32 = 1;
 
-/// Addresses from here on are registers.
+/// Address from which registers begin.
 pub(crate) const FIRST_REGISTER: u64 = 0xFFB0_0000;

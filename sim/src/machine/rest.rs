@@ -1,24 +1,24 @@
-//! Harts that wait for the host, in the debug dump and where they stream.
+//! Harts that wait for the host, in the debug dump and in streaming.
 //!
-//! Such a hart looks at what the host has read, rests for some cycles, and looks again, for up to
-//! a second. As long as the host writes nothing, each look finds what the one before has found,
-//! so that the time until the host's next access needs not be executed.
+//! Such a hart checks how far the host has read, rests for some cycles, and checks again, for up to
+//! a second. As long as the host writes nothing, each check finds the same state, so the time until
+//! the host's next access need not be executed.
 
 use super::{HartState, core_code::RiscCode, images::Image, run::Run};
 use crate::chip::facts::ChipFacts;
 use std::ops::Range;
 
-/// Where a RISC rests between two looks, and for how long it was not executed.
+/// Code in which a RISC rests between two checks, and the cycles skipped.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rest {
     /// Code of the firmware and of the kernels.
     code: [Range<u32>; 2],
-    /// Cycles of the launch that were passed over.
+    /// Skipped cycles of the launch.
     pub(super) skipped_cycles: u64,
 }
 
 impl Rest {
-    /// Finds where a RISC rests; nowhere, unless it was built to wait for the host.
+    /// Finds the code in which a RISC rests; empty unless the RISC was built to wait for the host.
     pub(super) fn of(chip: &ChipFacts, risc: RiscCode) -> Self {
         if !chip.modes.waits_for_host() {
             return Self::default();
@@ -32,8 +32,9 @@ impl Rest {
     }
 }
 
-/// The function of an image in which a RISC rests, found by its instructions: images that are shipped
-/// have no names of functions.
+/// Returns the function of an image in which a RISC rests.
+///
+/// The function is found by its instructions, since shipped images have no function names.
 fn resting_code(image: &Image) -> Range<u32> {
     let found = image.program.segments().iter().find_map(|segment| {
         let words: Vec<u32> =
@@ -45,7 +46,7 @@ fn resting_code(image: &Image) -> Range<u32> {
     found.unwrap_or(0..0)
 }
 
-/// Returns true for a register that is set to the passes of a rest and counted down to zero.
+/// Returns true if a register is set to the passes of a rest and counted down to zero.
 fn is_rest(words: &[u32]) -> bool {
     let &[set, count, branch] = words else { return false };
     let register = set >> 7 & 31;
@@ -57,29 +58,29 @@ fn is_rest(words: &[u32]) -> bool {
 
 /// Passes of a rest in the runtime, `kernel-profiler/src/tensix/port.rs`.
 const REST_PASSES: u32 = 64;
-/// Bytes of a rest, with the return behind it.
+/// Bytes of a rest, including the return after it.
 const REST_BYTES: u32 = 16;
 
 impl Run<'_> {
-    /// Passes over the time in which a hart that rests would find nothing new.
+    /// Skips the time in which a resting hart would find nothing new.
     pub(super) fn skip_rest(&mut self, index: usize) {
         let risc = &mut self.machine.processors[index];
         if risc.state != HartState::Running || !risc.rest.contains(risc.hart.pc()) {
             return;
         }
         let cycle = risc.hart.cycle();
-        // The host may have written since the last look.
+        // The host may have written since the last check.
         if cycle < self.stage.tile.host_wrote_at.saturating_add(LOOK_CYCLES) {
             return;
         }
-        // To the same cycles on all cores, so that few windows of time suffice.
+        // The same cycles on all cores, so that few windows of time suffice.
         let goes_on = self.pause.min((cycle + 1).next_multiple_of(SKIPPED_CYCLES_MAX));
         risc.hart.advance_to(goes_on);
         risc.rest.skipped_cycles += goes_on.saturating_sub(cycle);
     }
 }
 
-/// More cycles than a look and a rest take.
+/// Upper limit for the cycles of a check and a rest.
 const LOOK_CYCLES: u64 = 8192;
-/// Most cycles that are passed over at once: another RISC of the core may end all waits.
+/// Maximum cycles skipped at once: another RISC of the core may end all waits.
 const SKIPPED_CYCLES_MAX: u64 = 1 << 20;

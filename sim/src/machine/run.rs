@@ -19,7 +19,7 @@ use crate::{
 };
 use wire::Risc;
 
-/// How far a launch on a core is.
+/// Progress of a launch on a core.
 #[derive(Debug)]
 pub(crate) struct Progress {
     phase: Phase,
@@ -27,25 +27,25 @@ pub(crate) struct Progress {
     failures: Vec<ExecutionFailure>,
 }
 
-/// Phases of a core's run, until no hart has anything left to do.
+/// Phases of a core's run, until no hart can continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Start,
-    /// Its firmware comes up.
+    /// The firmware boots.
     Boot,
     /// The launch runs.
     Launch,
-    /// Every hart waits for what another tile may still send.
+    /// Every hart waits for a request of another tile.
     Suspended,
     Done,
 }
 
 impl Progress {
-    /// A launch that arrives at a core.
+    /// Returns the progress of a launch that arrives at a core.
     pub(crate) fn new(stage: &Stage, go: &Go) -> Self {
         Self {
             phase: Phase::Start,
-            // Kernels that dispatch run as long as their queue was open.
+            // Dispatch kernels run as long as their queue was open.
             budget_end: match stage.is_dispatch {
                 true => u64::MAX,
                 false => go.arrival_cycle.saturating_add(stage.chip.modes.cycle_budget),
@@ -54,7 +54,7 @@ impl Progress {
         }
     }
 
-    /// Code without firmware, which runs until it stops.
+    /// Returns the progress of code without firmware, which runs until it stops.
     #[cfg(object_code)]
     #[cfg(test)]
     pub(crate) const fn bare(budget_end: u64) -> Self {
@@ -68,7 +68,7 @@ impl Progress {
         &self.failures
     }
 
-    /// The cycle at which the core goes on, `None` if nothing is left to do.
+    /// Returns the cycle at which the core continues; `None` if it has nothing left to do.
     pub(crate) fn next_cycle(&self, machine: &Machine, go: &Go) -> Option<u64> {
         let running = machine.processors.iter().filter(|risc| risc.state == HartState::Running);
         let next = running.map(|risc| risc.hart.cycle()).min();
@@ -76,7 +76,7 @@ impl Progress {
         next.or_else(|| goes_on.then_some(go.arrival_cycle))
     }
 
-    /// Goes on until a cycle; by `pause` the host does not access the core yet.
+    /// Runs the core up to a cycle; the host does not access the core before `pause`.
     pub(crate) fn advance(
         &mut self,
         (machine, stage): (&mut Machine, &mut Stage),
@@ -118,7 +118,7 @@ impl Progress {
         run.hand_waits_over();
         let report = run.report(go);
         if !self.failures.is_empty() {
-            // What is left of a core that failed is not a state to go on from.
+            // A failed core's state is unusable; it must boot again.
             machine.has_booted = false;
         }
         (report, self.failures)
@@ -151,15 +151,15 @@ pub(super) struct Run<'a> {
     pub(super) machine: &'a mut Machine,
     pub(super) stage: &'a mut Stage,
     pub(super) launch: &'a Launch,
-    /// The harts stop here, until other tiles have come as far.
+    /// Cycle at which the harts stop, until other tiles have caught up.
     until: u64,
-    /// Until then the host does not access the core.
+    /// Cycle until which the host does not access the core.
     pub(super) pause: u64,
     progress: &'a mut Progress,
 }
 
 impl Run<'_> {
-    /// Takes the core out of reset, early enough for it to wait when GO arrives.
+    /// Releases the core from reset, early enough for it to wait when GO arrives.
     fn boot(&mut self, arrival_cycle: u64) {
         self.progress.phase = Phase::Boot;
         if std::mem::replace(&mut self.machine.has_booted, true) {
@@ -206,7 +206,7 @@ impl Run<'_> {
         self.wake(cycle);
     }
 
-    /// Writes words as a host does, code among them.
+    /// Writes words, including code, as a host does.
     pub(super) fn write_words(&mut self, address: u32, words: &[u32], cycle: u64) {
         let end = u64::from(address) + 4 * words.len() as u64;
         self.stage.tile.l1.keep(end);
@@ -236,7 +236,7 @@ impl Run<'_> {
         (0..kind.risc_count()).filter_map(|index| Some((index, kind.risc(index)?))).collect()
     }
 
-    /// Lets the harts run by turns; returns whether none has anything left to do.
+    /// Runs the harts in turns; returns true if none can continue.
     fn take_turns(&mut self) -> bool {
         while let Some((index, until)) = self.next_turn() {
             self.take_turn(index, until);
@@ -252,11 +252,11 @@ impl Run<'_> {
         true
     }
 
-    /// The hart that is furthest behind, and until when it runs.
+    /// Returns the hart that is furthest behind, and the cycle until which it runs.
     fn next_turn(&self) -> Option<(usize, u64)> {
         let mut next: Option<(usize, u64)> = None;
         let mut second = u64::MAX;
-        // What another tile answers must be there before a hart asks for it.
+        // The answer of another tile must be present before a hart checks for it.
         let limit = self.until.min(self.stage.answer_due().unwrap_or(u64::MAX));
         for (index, risc) in self.machine.processors.iter().enumerate() {
             if risc.state != HartState::Running {
@@ -277,7 +277,7 @@ impl Run<'_> {
         Some((index, until.min(first + LONE_TURN_CYCLES).min(limit)))
     }
 
-    /// Cycles of a turn: few where harts wait for each other and the truth says for how long.
+    /// Returns the cycles of a turn: few if the truth records how long harts wait for each other.
     const fn turn_cycles(&self) -> u64 {
         if self.machine.devices.tile_watch.is_some() { EXACT_TURN_CYCLES } else { TURN_CYCLES }
     }
@@ -303,7 +303,7 @@ impl Run<'_> {
         }
         self.machine.follow_arrivals(&self.stage.tile);
         if self.machine.set.is_some() {
-            // Harts may poll any word, not only the mailbox's.
+            // Harts may poll any word, not only those of the mailbox.
             self.wake(self.machine.processors[index].hart.cycle());
         }
     }
@@ -317,7 +317,7 @@ impl Run<'_> {
         risc.hart.run_until(&mut bus, front, until)
     }
 
-    /// Lets a hart wait as long as a fault holds its read of the clock back, or for a queue.
+    /// Makes a hart wait for a queue, or for the end of a fault's delay of its clock read.
     fn wait_for_device(&mut self, index: usize) {
         let hart = &mut self.machine.processors[index].hart;
         let held_until = self.machine.clock_reads.held_until(index);
@@ -342,7 +342,7 @@ impl Run<'_> {
         }
     }
 
-    /// The cycle beyond which no hart of this launch goes.
+    /// Returns the cycle at which the harts of this launch stop at the latest.
     pub(super) const fn budget_end(&self) -> u64 {
         self.progress.budget_end
     }
@@ -355,7 +355,7 @@ impl Run<'_> {
         }
     }
 
-    /// Puts a hart aside that waits for a byte.
+    /// Suspends a hart that waits for a byte.
     fn park(&mut self, index: usize) {
         if self.machine.set.is_some() {
             return self.park_if_polling(index);
@@ -377,7 +377,7 @@ impl Run<'_> {
         self.machine.wake(&self.stage.tile, cycle);
     }
 
-    /// With every hart waiting, those of a launch that is over wait for the next one.
+    /// Reports a deadlock, unless the harts wait for the next launch.
     fn report_deadlock(&mut self) {
         let mailbox = self.machine.devices.mailbox.address;
         let is_idle_wait = |address: u32| address - mailbox == mailbox::GO;
@@ -421,7 +421,7 @@ impl Run<'_> {
         !self.progress.failures.is_empty()
     }
 
-    /// The function that an address lies in, of whatever a processor executes.
+    /// Returns the function at an address, in any code that a processor executes.
     fn symbol_at(&self, index: usize, pc: u32) -> Option<String> {
         let risc = self.stage.context().place.kind.risc(index)?;
         let kernel = self.launch.program.kernel(risc);
@@ -449,7 +449,7 @@ impl Run<'_> {
         self.stage.tile.store(word_address, word, cycle);
     }
 
-    /// Adds the waits that the bus has seen to the truth.
+    /// Adds the waits observed on the bus to the truth.
     fn hand_waits_over(&mut self) {
         let context = self.stage.context().clone();
         if let Some(watch) = &mut self.machine.devices.tile_watch {
@@ -469,11 +469,11 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the ground truth of each RISC that finished its part.
+    /// Returns the ground truth of each RISC that has finished.
     fn truths(&self) -> Vec<(Risc, LaunchTruth)> {
         let mut context = self.stage.context().clone();
         let program = &self.launch.program;
-        // What other people's firmware records is not known.
+        // The records of external firmware are unknown.
         if !program.runs_on(context.place.kind) || self.machine.set.is_some() {
             return Vec::new();
         }
@@ -507,9 +507,9 @@ impl Run<'_> {
     }
 }
 
-/// Cycles before GO at which the core comes out of reset, if it has not yet.
+/// Cycles before GO at which the core leaves reset, if it has not yet.
 const BOOT_CYCLES: u64 = 20_000;
-/// Cycles of a turn where waits are recorded: below those from one poll to the next.
+/// Cycles of a turn if waits are recorded: less than the interval between two polls.
 const EXACT_TURN_CYCLES: u64 = 4;
 /// Cycles that a hart runs while all others wait.
 const LONE_TURN_CYCLES: u64 = 256;

@@ -1,4 +1,4 @@
-//! A tile in a launch, and what its RISCs do to DRAM.
+//! A tile in a launch, and its RISCs' writes to DRAM.
 
 use super::{message::Message, tile_watch::WatchedRisc};
 use crate::{
@@ -22,18 +22,18 @@ pub(crate) struct Stage {
     /// Writes to DRAM that this launch issued.
     pub(crate) landings: Vec<Landing>,
     pub(crate) faults: Vec<AppliedFault>,
-    /// Requests of kernels to the NoCs, by index of the RISC, where the truth is to hold them.
+    /// NoC requests of kernels, by index of the RISC; filled only if the truth records them.
     pub(crate) noc_requests: Vec<(usize, NocRequest)>,
     /// Waits of each RISC, once the launch is over.
     pub(crate) watched: [WatchedRisc; RISCS_PER_CORE],
-    /// Requests to other tiles, and to DRAM for what is read there, that nobody has taken yet.
+    /// Requests to other tiles, and reads of DRAM, that are not delivered yet.
     pub(crate) outgoing: Vec<Message>,
-    /// When a request last reached each tile: those of one tile never overtake each other.
+    /// Arrival of the latest request at each tile: requests of one tile never overtake each other.
     pub(crate) last_arrival: BTreeMap<TileCoord, u64>,
-    /// True if the kernels dispatch.
+    /// True if the launch runs dispatch kernels.
     pub(crate) is_dispatch: bool,
     context: KernelContext,
-    /// The fault that holds the clock read of each hart back.
+    /// The fault that delays the clock read of each hart.
     held_clock: [Option<(u64, Arc<str>)>; RISCS_PER_CORE],
     pushes: [Pushes; RISCS_PER_CORE],
 }
@@ -69,12 +69,12 @@ impl Stage {
         }
     }
 
-    /// The core and the launch; its RISC is the first one.
+    /// Returns the core and the launch; its RISC is the first one.
     pub(crate) const fn context(&self) -> &KernelContext {
         &self.context
     }
 
-    /// For how many cycles a read of the clock at a cycle is held back.
+    /// Returns the cycles by which a clock read at a cycle is delayed.
     pub(crate) fn clock_stall_at(&mut self, risc_index: usize, chip_cycle: u64) -> u64 {
         if !self.rules.watches_clock() {
             return 0;
@@ -91,7 +91,7 @@ impl Stage {
         stall_cycles
     }
 
-    /// Logs two reads that belong together, if a fault or a wrap came between them.
+    /// Logs the two reads of a clock reading, if a fault or a wrap came between them.
     pub(crate) fn note_clock_pair(&mut self, risc_index: usize, low_at: u64, high_at: u64) {
         let [low, high] = [low_at, high_at].map(|cycle| self.tile.clock.value(cycle).high_word());
         let (is_torn, held) = (low != high, self.held_clock[risc_index].take());
@@ -102,7 +102,7 @@ impl Stage {
         }
     }
 
-    /// Issues a write to DRAM over a NoC at a cycle; returns when this and all before it are
+    /// Issues a write to DRAM over a NoC at a cycle; returns when this and all earlier writes are
     /// acknowledged.
     pub(crate) fn push_at(
         &mut self,
@@ -196,7 +196,8 @@ impl Stage {
         }
     }
 
-    /// For how many cycles a rule makes this subordinate late in a launch that arrives at a cycle, 0 if none does.
+    /// Returns the cycles by which a rule makes this subordinate late in a launch that arrives at a
+    /// cycle; 0 if no rule does.
     pub(crate) fn late_cycles(&mut self, risc_index: usize, cycle: u64) -> u64 {
         if self.rules.is_empty() {
             return 0;
@@ -227,7 +228,7 @@ impl Stage {
     }
 }
 
-/// Name in the fault log of an effect that no rule caused.
+/// Name in the fault log for effects without a rule.
 pub(crate) const BY_CHANCE: &str = "by-chance";
 
 #[cfg(test)]

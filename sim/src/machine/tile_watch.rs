@@ -1,12 +1,11 @@
-//! Waits of kernels for circular buffers and semaphores and at barriers of NoCs, as the bus sees
-//! them.
+//! Waits of kernels for circular buffers, semaphores and NoC barriers, as observed on the bus.
 //!
-//! A RISC that loads the same counter of a buffer again and again waits for it. It did not find
-//! what it waited for at first if there is more than one load, and found it with the last one; the
-//! latest store before that made it so. A semaphore is a word of L1, into which other tiles store,
-//! too. At a barrier a RISC loads a NoC's counter of answers, which nobody stores: it goes on with
-//! the last load. Nothing here knows what kernels record, but for the readings of the clock that
-//! decide whether a record lies in a window.
+//! A RISC that loads the same counter of a buffer repeatedly waits for it. If there is more than
+//! one load, the first one did not find the awaited value and the last one did; the latest store
+//! before the last load ended the wait. A semaphore is a word of L1, which other tiles also store
+//! to. At a barrier a RISC loads a NoC's counter of answers, which is never stored to: the wait
+//! ends with the last load. This module does not depend on the kernels' records, except for the
+//! clock readings that decide whether a record is in a window.
 
 use crate::{
     arch::{Arch, TileCoord, floorplan::CorePlace},
@@ -24,7 +23,7 @@ use wire::{
     wait::{SyncWindows, WaitKind},
 };
 
-/// Accesses of a tile's RISCs to what they wait for.
+/// Accesses of a tile's RISCs to the objects that they wait for.
 #[derive(Clone, Debug)]
 pub(crate) struct TileWatch {
     arch: Arch,
@@ -36,7 +35,7 @@ pub(crate) struct TileWatch {
     riscs: [RiscWatch; RISCS_PER_CORE],
 }
 
-/// A store that somebody may wait for.
+/// A store that may end a wait.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stored {
     cycle: u64,
@@ -48,7 +47,7 @@ struct Stored {
 pub(crate) struct Sender {
     pub(crate) core: TileCoord,
     pub(crate) risc: Risc,
-    /// When it was sent, on the clock of the sender's tile.
+    /// When the increment was sent, on the clock of the sender's tile.
     pub(crate) sent: Cycles,
 }
 
@@ -58,23 +57,23 @@ struct RiscWatch {
     poll: Option<Poll>,
     waits: Vec<Wait>,
     signal_count: u64,
-    /// Waits and signals of which some lies in a window.
+    /// Number of waits and signals that are at least partly in a window.
     windowed_count: u64,
-    /// True if the next reading of the clock is for the record of a signal.
+    /// True if the next clock reading is for the record of a signal.
     has_signalled: bool,
 }
 
-/// Loads of one word, one after the other.
+/// Consecutive loads of one word.
 #[derive(Clone, Copy, Debug)]
 struct Poll {
     address: u32,
     first: u64,
     is_repeated: bool,
-    /// The store that the latest load has seen.
+    /// The store that the latest load has observed.
     stored: Stored,
-    /// The clock when the kernel noted that the wait had begun.
+    /// Clock value that the kernel recorded as the begin of the wait.
     began: u32,
-    /// Readings of the clock since the latest load.
+    /// Clock readings since the latest load.
     readings: [u32; 3],
     reading_count: usize,
 }
@@ -88,7 +87,7 @@ struct Wait {
     released_by: Option<Sender>,
 }
 
-/// Waits of a RISC in a launch, and the records that it tried to leave of waits and signals.
+/// A RISC's waits in a launch, and the number of its records of waits and signals.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WatchedRisc {
     pub(crate) waits: Vec<WaitTruth>,
@@ -96,7 +95,7 @@ pub(crate) struct WatchedRisc {
 }
 
 impl TileWatch {
-    /// The watch of a core, where its kernels record waits.
+    /// Returns the watch of a core; `None` if its kernels do not record waits.
     pub(crate) fn of(chip: &ChipFacts, place: CorePlace) -> Option<Self> {
         let records = chip.modes.wait_records;
         (records != WaitRecords::Off).then(|| Self {
@@ -109,26 +108,26 @@ impl TileWatch {
         })
     }
 
-    /// Returns true if an address of L1 is one of a semaphore.
+    /// Returns true if an L1 address is that of a semaphore.
     #[inline]
     pub(crate) const fn is_semaphore(address: u32) -> bool {
         address >= WRITTEN_SEMAPHORE && address < SEMAPHORES_END
     }
 
-    /// Notes that a RISC loads a register of a stream or a semaphore.
+    /// Records that a RISC loads a register of a stream or a semaphore.
     pub(crate) fn note_load(&mut self, risc_index: usize, address: u32, cycle: u64) {
         let stored = self.stores.get(&address).copied().unwrap_or_default();
         self.note_poll(risc_index, (address, cycle), stored);
     }
 
-    /// Notes that a RISC loads a counter of a NoC.
+    /// Records that a RISC loads a counter of a NoC.
     pub(crate) fn note_counter_load(&mut self, risc_index: usize, address: u32, cycle: u64) {
         if barrier(address).is_some() {
             self.note_poll(risc_index, (address, cycle), Stored { cycle, by: None });
         }
     }
 
-    /// Notes a load of what a RISC may wait for.
+    /// Records a load of a word that a RISC may wait for.
     fn note_poll(&mut self, risc_index: usize, (address, cycle): (u32, u64), stored: Stored) {
         match &mut self.riscs[risc_index].poll {
             Some(poll) if poll.address == address => {
@@ -155,7 +154,7 @@ impl TileWatch {
         }
     }
 
-    /// Notes that a RISC stores to a register of a stream.
+    /// Records that a RISC stores to a register of a stream.
     pub(crate) fn note_store(&mut self, risc_index: usize, address: u32, cycle: u64) {
         self.end_poll(risc_index);
         self.stores.insert(address, Stored { cycle, by: None });
@@ -164,7 +163,7 @@ impl TileWatch {
         }
     }
 
-    /// Notes that a RISC stores to a semaphore of its own tile.
+    /// Records that a RISC stores to a semaphore of its own tile.
     pub(crate) fn note_increment(&mut self, risc_index: usize, address: u32, now: (u64, Cycles)) {
         self.end_poll(risc_index);
         let (cycle, sent) = now;
@@ -174,18 +173,18 @@ impl TileWatch {
         self.note_signal(risc_index);
     }
 
-    /// Notes that a semaphore has changed by what another tile has sent.
+    /// Records that a request of another tile has changed a semaphore.
     pub(crate) fn note_arrival(&mut self, address: u32, cycle: u64, by: Option<Sender>) {
         self.stores.insert(address, Stored { cycle, by });
     }
 
-    /// Notes a signal of a RISC.
+    /// Records a signal of a RISC.
     pub(crate) fn note_signal(&mut self, risc_index: usize) {
         self.riscs[risc_index].signal_count += 1;
         self.riscs[risc_index].has_signalled = true;
     }
 
-    /// Notes that a RISC reads the low word of the clock.
+    /// Records that a RISC reads the low word of the clock.
     pub(crate) fn note_clock(&mut self, risc_index: usize, low: u32) {
         let Some(windows) = self.windows else { return };
         let risc = &mut self.riscs[risc_index];
@@ -200,7 +199,7 @@ impl TileWatch {
         }
     }
 
-    /// Ends what a RISC was waiting for, if it was.
+    /// Ends a RISC's current wait, if any.
     fn end_poll(&mut self, risc_index: usize) {
         let poll = self.riscs[risc_index].poll.take().filter(|poll| poll.is_repeated);
         let Some(poll) = poll else { return };
@@ -211,8 +210,8 @@ impl TileWatch {
         let risc = &mut self.riscs[risc_index];
         risc.waits.push(Wait { kind, key, begin: first, cycles, released_by });
         if let Some(windows) = self.windows {
-            // At a barrier each poll reads the clock as well; then come the readings for the end of
-            // the wait and for its record.
+            // At a barrier each poll also reads the clock. The readings for the end of the wait and
+            // for its record follow.
             let of_poll = usize::from(barrier(address).is_some());
             let [_, ended, recorded] = match of_poll {
                 0 => [0, poll.readings[0], poll.readings[1]],
@@ -224,10 +223,11 @@ impl TileWatch {
         }
     }
 
-    /// Object that a RISC waits for by polling a word; `None` if kernels do not record that.
+    /// Returns the object that a RISC waits for by polling a word; `None` if kernels do not record
+    /// such waits.
     ///
     /// # Compatibility
-    /// `stream_io_map.h`: tiles that were received and acknowledged.
+    /// `stream_io_map.h`: tiles received and acknowledged.
     fn object(&self, address: u32) -> Option<(WaitKind, u32)> {
         if Self::is_semaphore(address) {
             return Some((WaitKind::SEM_WAIT, address));
@@ -275,7 +275,7 @@ impl TileWatch {
 }
 
 impl RiscWatch {
-    /// Records of waits and signals.
+    /// Returns the number of records of waits and signals.
     fn record_count(&self, records: WaitRecords, windows: Option<SyncWindows>) -> u64 {
         let objects: BTreeSet<_> = self.waits.iter().map(|wait| (wait.kind, wait.key)).collect();
         let totals = objects.len() as u64;
@@ -288,7 +288,7 @@ impl RiscWatch {
     }
 }
 
-/// Barrier that a RISC waits at by polling a counter of a NoC, and which NoC.
+/// Returns the barrier at which a RISC waits by polling a counter of a NoC, and that NoC.
 ///
 /// # Compatibility
 /// `noc_parameters.h`: `NIU_MST_RD_RESP_RECEIVED` and `NIU_MST_WR_ACK_RECEIVED`.

@@ -1,8 +1,8 @@
-//! How many records a kernel tries to leave: the truth that readers are measured by.
+//! Number of records that a kernel tries to leave: the truth that readers are compared with.
 
 use std::ops::{Add, AddAssign, Mul};
 
-/// Records by kind. A zone counts once, start and end together.
+/// Number of records by type. The start and end of a zone count as one record.
 ///
 /// ```
 /// use sim::program::Emission;
@@ -25,7 +25,7 @@ impl Emission {
     /// No records at all.
     pub const NONE: Self = Self { zones: 0, data: 0, events: 0, sums: 0 };
 
-    /// So many zones and nothing else.
+    /// Returns a number of zones and no other records.
     #[must_use]
     pub const fn zones(zones: u64) -> Self {
         Self { zones, ..Self::NONE }

@@ -1,7 +1,7 @@
-//! Programs, launches, and what a kernel declares about itself.
+//! Programs, launches, and the properties of kernels.
 //!
-//! A program says which code runs on which processor; a launch says where and under which
-//! id. Executing them is the job of [`crate::chip`].
+//! A program assigns code to processors; a launch gives its cores and its id. [`crate::chip`]
+//! executes launches.
 
 pub mod emission;
 
@@ -30,7 +30,7 @@ pub struct KernelContext {
     pub program_id: u32,
     /// Runtime arguments of the launch.
     pub args: Arc<[u32]>,
-    /// Trace replays that have begun since the core's launch before.
+    /// Trace replays begun since the core's previous launch.
     pub replays_begun: u32,
     /// True if sum zones are recorded.
     pub sums_enabled: bool,
@@ -41,10 +41,10 @@ pub struct KernelContext {
 }
 
 impl KernelContext {
-    /// Random numbers that only this RISC draws in this launch.
+    /// Returns random numbers that only this RISC draws in this launch.
     ///
-    /// The same numbers come again when it is called again, so a kernel and its
-    /// [`Kernel::emission`] can draw the same.
+    /// Each call returns the same sequence, so that a kernel and its [`Kernel::emission`] can draw
+    /// the same numbers.
     #[must_use]
     pub fn random(&self) -> Stream {
         let TileCoord { x, y } = self.place.coord;
@@ -58,7 +58,8 @@ impl KernelContext {
         Stream::new(self.seed, &path)
     }
 
-    /// The NoC that kernels of this RISC use, and record events of; `None` where they do neither.
+    /// Returns the NoC that kernels of this RISC use and record events of; `None` if they do
+    /// neither.
     #[must_use]
     pub const fn noc(&self) -> Option<u8> {
         match self.risc {
@@ -68,7 +69,7 @@ impl KernelContext {
         }
     }
 
-    /// The context of BRISC in a first launch, without arguments.
+    /// Returns the context of BRISC in a first launch, without arguments.
     #[cfg(test)]
     pub(crate) fn of_brisc(place: CorePlace, seed: u64) -> Self {
         Self {
@@ -85,47 +86,48 @@ impl KernelContext {
         }
     }
 
-    /// Runtime argument `index`, or 0 where the launch gives none.
+    /// Returns runtime argument `index`, or 0 if the launch has none.
     #[must_use]
     pub fn arg(&self, index: usize) -> u32 {
         self.args.get(index).copied().unwrap_or(0)
     }
 }
 
-/// Object code that runs on one RISC of a core: a function of the simulator's own, or a file.
+/// Object code for one RISC of a core: a function of the simulator's own, or a file.
 pub trait Kernel: Send + Sync {
-    /// How many records it tries to leave, known without running it.
+    /// Returns the records that the kernel tries to leave, without running it.
     fn emission(&self, context: &KernelContext) -> Emission;
 
-    /// Returns true if it waits for kernels of other cores of the launch.
+    /// Returns true if the kernel waits for kernels of other cores of the launch.
     fn couples_cores(&self) -> bool {
         false
     }
 
-    /// The function of the simulator's object code that it is.
+    /// Returns the name of the kernel's function in the simulator's object code.
     fn object_name(&self) -> Option<&str> {
         None
     }
 
-    /// The file of object code that it is, if somebody else has linked it. What it records is
-    /// then in no [`crate::truth::Truth`].
+    /// Returns the ELF file, if linked outside this build.
+    ///
+    /// The records of such a kernel are not in [`crate::truth::Truth`].
     fn object_file(&self) -> Option<&KernelFile> {
         None
     }
 
-    /// Words that a launch brings into L1 for it.
+    /// Returns words that a launch copies into L1 for the kernel.
     fn object_data(&self, context: &KernelContext) -> Cow<'_, [u32]> {
         let _ = context;
         Cow::Borrowed(&[])
     }
 
-    /// L1 that the host clears before a launch of it, for semaphores.
+    /// Returns the L1 range that the host clears before a launch, for semaphores.
     fn semaphores(&self) -> Range<u32> {
         0..0
     }
 }
 
-/// Object code of somebody else: what it records is not known before it runs.
+/// External object code: its records are unknown before it runs.
 impl Kernel for KernelFile {
     fn emission(&self, _: &KernelContext) -> Emission {
         Emission::NONE
@@ -136,7 +138,7 @@ impl Kernel for KernelFile {
     }
 }
 
-/// Which code runs on which processor.
+/// The kernels of the processors.
 #[derive(Clone, Default)]
 pub struct Program {
     name: String,
@@ -145,20 +147,22 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program without kernels: its launches run nothing anywhere.
+    /// Creates a program without kernels: its launches run nothing.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// The same program under another name.
+    /// Renames the program.
     #[must_use]
     pub fn named(self, name: impl Into<String>) -> Self {
         Self { name: name.into(), ..self }
     }
 
-    /// The same program with `kernel` on `risc`. An aggregate is no processor and is
-    /// taken as BRISC; a Quasar's processors are those of their index, as far as a core has one.
+    /// Assigns `kernel` to `risc`.
+    ///
+    /// An aggregate is not a processor and counts as BRISC. A Quasar's processors count as those
+    /// with their index, if the core has that index.
     #[must_use]
     pub fn with_kernel(mut self, risc: Risc, kernel: Arc<dyn Kernel>) -> Self {
         match risc {
@@ -172,7 +176,7 @@ impl Program {
         self
     }
 
-    /// The same program with `kernel` on all five processors of a Tensix core.
+    /// Assigns `kernel` to all five processors of a Tensix core.
     #[must_use]
     pub fn with_kernel_on_all(self, kernel: &Arc<dyn Kernel>) -> Self {
         let riscs = (0..RISCS_PER_CORE).filter_map(|index| CoreKind::Tensix.risc(index));
@@ -185,7 +189,7 @@ impl Program {
         &self.name
     }
 
-    /// The kernel of a processor, if it has one in this program.
+    /// Returns the kernel of a processor, if it has one in this program.
     #[must_use]
     pub fn kernel(&self, risc: Risc) -> Option<&Arc<dyn Kernel>> {
         match risc {
@@ -201,7 +205,7 @@ impl Program {
         kernels.any(|kernel| kernel.couples_cores())
     }
 
-    /// Texts of the zones of its kernels that are files.
+    /// Returns the zone texts of its kernels from files.
     pub(crate) fn file_zone_texts(&self) -> Vec<String> {
         let kernels = self.tensix.iter().chain([&self.erisc]).flatten();
         kernels.filter_map(|kernel| kernel.object_file()).flat_map(KernelFile::zone_texts).collect()
@@ -224,7 +228,7 @@ impl std::fmt::Debug for Program {
     }
 }
 
-/// On which cores a launch runs.
+/// Cores on which a launch runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CoreSelection {
     /// All worker cores.
@@ -234,7 +238,7 @@ pub enum CoreSelection {
     AllEthernet,
     /// All cores that can run kernels.
     All,
-    /// The cores at these places; places without a core are left out.
+    /// The cores at these coordinates; coordinates without a core are ignored.
     At(Vec<TileCoord>),
 }
 
@@ -251,13 +255,13 @@ impl CoreSelection {
     }
 }
 
-/// Part of a chip that runs programs of its own.
+/// Part of a chip that runs its own programs.
 ///
 /// # Compatibility
-/// Ids as tt-metal's `SubDeviceId` and `SubDeviceManagerId` number them.
+/// Ids are those of tt-metal's `SubDeviceId` and `SubDeviceManagerId`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubDevice {
-    /// Number among those of its manager.
+    /// Index among the sub-devices of its manager.
     pub id: u8,
     /// Number of the manager that split the chip.
     pub manager_id: u8,
@@ -268,15 +272,15 @@ pub struct SubDevice {
 pub struct Launch {
     /// The program.
     pub program: Arc<Program>,
-    /// Base id of the program, as reports number it; 0 means "no program".
+    /// Base id of the program, as in reports; 0 means "no program".
     pub program_id: u32,
-    /// Where.
+    /// Cores on which the launch runs.
     pub cores: CoreSelection,
-    /// True if its kernels dispatch others; they run on cores kept for that, beside all launches.
+    /// True for dispatch kernels; they run on reserved cores, in parallel with all launches.
     pub is_dispatch: bool,
-    /// Sub-device that runs it beside others; the whole chip if `None`.
+    /// Sub-device that runs the launch in parallel with others; the whole chip if `None`.
     pub sub_device: Option<SubDevice>,
-    /// Trace that it is replayed from.
+    /// Trace that the launch is replayed from.
     pub trace_id: Option<u64>,
     /// True if a trace replay begins with this launch.
     pub begins_trace_replay: bool,
@@ -287,7 +291,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// A launch on all worker cores, as soon as the chip is free.
+    /// Creates a launch on all worker cores, as soon as the chip is free.
     #[must_use]
     pub fn new(program: &Arc<Program>, program_id: u32) -> Self {
         Self {
@@ -303,47 +307,47 @@ impl Launch {
         }
     }
 
-    /// The same launch on other cores.
+    /// Sets the cores.
     #[must_use]
     pub fn on(self, cores: CoreSelection) -> Self {
         Self { cores, ..self }
     }
 
-    /// The same launch with runtime arguments.
+    /// Sets the runtime arguments.
     #[must_use]
     pub fn with_args(self, args: &[u32]) -> Self {
         Self { args: Arc::from(args), ..self }
     }
 
-    /// The same launch, not before a time.
+    /// Sets the earliest start.
     #[must_use]
     pub const fn not_before_ns(mut self, earliest_ns: u64) -> Self {
         self.earliest_ns = earliest_ns;
         self
     }
 
-    /// The same launch on the cores of a sub-device, beside launches of others.
+    /// Sets the sub-device, on whose cores the launch runs in parallel with those of others.
     #[must_use]
     pub const fn on_sub_device(mut self, sub_device: SubDevice) -> Self {
         self.sub_device = Some(sub_device);
         self
     }
 
-    /// The same launch of kernels that dispatch others.
+    /// Marks the launch as one of dispatch kernels.
     #[must_use]
     pub(crate) const fn dispatching(mut self) -> Self {
         self.is_dispatch = true;
         self
     }
 
-    /// The same launch as part of a trace.
+    /// Marks the launch as part of a trace.
     #[must_use]
     pub const fn of_trace(mut self, trace_id: u64) -> Self {
         self.trace_id = Some(trace_id);
         self
     }
 
-    /// The same launch as the first of a trace replay.
+    /// Marks the launch as the first of a trace replay.
     #[must_use]
     pub const fn beginning_trace_replay(mut self) -> Self {
         self.begins_trace_replay = true;

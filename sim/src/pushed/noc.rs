@@ -1,18 +1,19 @@
-//! NoC events that were pushed, against the requests that the NoC got.
+//! Comparison of pushed NoC events with the requests that the NoC received.
 //!
 //! # Compatibility
-//! `event_metadata.hpp` of tt-metal 0.81; read here byte by byte, once more.
+//! `event_metadata.hpp` of tt-metal 0.81; decoded independently here, byte by byte.
 
 use super::PushedRecord;
 use crate::truth::{NocOperation, NocRequest};
 
-/// Returns what is wrong with the first NoC event that no request explains.
+/// Returns the error of the first NoC event that no request explains.
 ///
-/// Each event must be followed by a request of the same operation, coordinates, bytes, network,
-/// virtual channel and acknowledgement, before the next event; a transfer that is longer than a
-/// packet is several requests. Where the event has addresses, they must be the first request's, and
-/// the counter must agree with the requests before. Requests without an event are fine where `may_lack_events`, since
-/// events can be lost. Events of kinds that are no transfers are left out.
+/// Each event must be followed, before the next event, by a request with the same operation,
+/// coordinates, bytes, network, virtual channel and acknowledgement. A transfer longer than a
+/// packet consists of several requests. If the event has addresses, they must be those of the first
+/// request, and the counter must agree with the earlier requests. Requests without an event are
+/// accepted if `may_lack_events`, since events can be lost. Events that are not transfers are
+/// ignored.
 ///
 /// ```
 /// use sim::pushed::{PushedRecord, unexplained_noc_event};
@@ -60,7 +61,7 @@ pub fn unexplained_noc_event<'a>(
     }
 }
 
-/// A transfer as an event tells it.
+/// A transfer as described by an event.
 #[derive(Debug)]
 struct Event {
     cycle: u64,
@@ -74,7 +75,7 @@ struct Event {
     trailer: Option<Trailer>,
 }
 
-/// Addresses and the counter of an event.
+/// Addresses and counter of an event.
 #[derive(Clone, Copy, Debug)]
 struct Trailer {
     there: u64,
@@ -83,8 +84,8 @@ struct Trailer {
 }
 
 impl Trailer {
-    /// Reads the fields one by one: 22 bits of an address in units of four, two of four bits of
-    /// what is below, twice, and twelve bits.
+    /// Decodes the fields: for each of two addresses, 22 bits in units of four and then four low
+    /// bits; finally twelve bits of a counter.
     fn of(bits: u64) -> Self {
         let field = |from: u32, width: u32| bits >> from & ((1 << width) - 1);
         Self {
@@ -95,7 +96,7 @@ impl Trailer {
     }
 }
 
-/// Requests so far, by what a NoC counts.
+/// Number of requests so far, by the NoC's counters.
 #[derive(Default)]
 struct Counts {
     reads: u64,
@@ -119,9 +120,9 @@ impl Counts {
     }
 }
 
-/// Values that a counter of an event has.
+/// Number of values of an event's counter.
 const COUNTER_VALUES: u64 = 1 << 12;
-/// Addresses of which one of an event is one.
+/// Number of addresses that an event can distinguish.
 const ADDRESSES: u64 = 1 << 24;
 
 const NOC_TRACING: u16 = 12345;
@@ -161,8 +162,7 @@ impl Event {
         })
     }
 
-    /// Returns true if a request does what the event says. An event without a channel leaves it
-    /// open.
+    /// Returns true if a request matches the event. An event without a channel matches any channel.
     fn is_of(&self, request: &NocRequest) -> bool {
         let has_channel =
             self.virtual_channel.is_none() || self.virtual_channel == request.virtual_channel;
@@ -176,10 +176,10 @@ impl Event {
 }
 
 impl Trailer {
-    /// Says what of it the request, with those before it, does not bear out.
+    /// Returns the first field that disagrees with the request or with those before it.
     ///
-    /// The NoC's counters count from before the first request. Posted writes are kernels' alone;
-    /// the profiler's pushes are acknowledged ones; answers to reads come later than the requests.
+    /// The NoC's counters began before the first request. Only kernels send posted writes; the
+    /// profiler's pushes are acknowledged. Answers to reads arrive later than the requests.
     fn disagreement(self, request: &NocRequest, before: &Counts) -> Option<String> {
         let here = request.local_address.map_or(0, u64::from);
         if (self.there, self.here) != (request.address % ADDRESSES, here % ADDRESSES) {

@@ -2,7 +2,7 @@
 //!
 //! # Compatibility
 //! The RISC-V bit-manipulation extensions 1.0.0; tt-isa-documentation,
-//! `BlackholeA0/TensixTile/BabyRISCV/README.md`. All take a cycle of the integer unit.
+//! `BlackholeA0/TensixTile/BabyRISCV/README.md`. All of them take one cycle of the integer unit.
 
 /// Returns the result of an instruction of these extensions for its two registers; `None` for other
 /// instruction words.
@@ -46,7 +46,7 @@ const IMMEDIATE: u32 = 0x13;
 mod tests {
     use super::*;
 
-    /// Words as GNU as 2.40 assembles them, `rd` a0, `rs1` a1, `rs2` a2.
+    /// Tests words as GNU as 2.40 assembles them, with `rd` a0, `rs1` a1, `rs2` a2.
     #[test]
     fn every_instruction_does_what_the_specification_says() {
         let (a, b) = (0x8000_01F0, 0x0000_0004);

@@ -1,8 +1,8 @@
-//! The bus of a hart: plain memory, mapped registers, and the kind of region behind an address.
+//! The bus of a hart: plain memory, mapped registers, and the region of each address.
 //!
-//! The tile model implements [`Bus`]; nothing here holds state. Plain memory is handed out as byte
-//! slices so that the interpreter reads and writes it without a call per access; everything else
-//! goes through the two MMIO hooks.
+//! The tile model implements [`Bus`]; this module has no state. The bus exposes plain memory as
+//! byte slices, so that the interpreter reads and writes it without a call per access. All other
+//! accesses use the two MMIO hooks.
 
 /// First address of the private data RAM of every baby RISC.
 ///
@@ -16,13 +16,14 @@ pub const LOCAL_RAM_BASE: u32 = 0xFFB0_0000;
 /// `MEM_NCRISC_IRAM_BASE`, tt-isa-documentation `WormholeB0/TensixTile/BabyRISCV/README.md`.
 pub const INSTRUCTION_RAM_BASE: u32 = 0xFFC0_0000;
 
-/// Answer to a store in a mapped register.
+/// Result of a store to a mapped register.
 pub type StoreResult = Result<Flow, Refusal>;
 
 /// Everything outside a hart that its loads, stores and fetches can reach.
 ///
 /// L1 starts at address 0 and the private RAM at [`LOCAL_RAM_BASE`]; both are little-endian bytes.
-/// An access that fits neither slice is asked of [`region`](Self::region) and then of an MMIO hook.
+/// For an access that fits in neither slice, the hart calls [`region`](Self::region) and then an
+/// MMIO hook.
 ///
 /// # Examples
 ///
@@ -63,14 +64,14 @@ pub type StoreResult = Result<Flow, Refusal>;
 /// }
 /// ```
 pub trait Bus {
-    /// The tile's L1, from address 0.
+    /// Returns the tile's L1, from address 0.
     fn l1(&self) -> &[u8];
 
-    /// The tile's L1, from address 0, for writing.
+    /// Returns the tile's L1, from address 0, for writing.
     fn l1_mut(&mut self) -> &mut [u8];
 
-    /// Called before a store to L1 takes effect, with the cycle in which the instruction
-    /// starts; bits of `value` above those that are stored are of no meaning.
+    /// Called before a store to L1 takes effect, with the cycle in which the instruction starts.
+    /// Bits of `value` beyond the store's width have no meaning.
     ///
     /// # Errors
     /// As [`mmio_store`](Self::mmio_store): the store is then not carried out.
@@ -86,15 +87,15 @@ pub trait Bus {
         let _ = (address, cycle);
     }
 
-    /// This hart's private data RAM, from [`LOCAL_RAM_BASE`].
+    /// Returns this hart's private data RAM, from [`LOCAL_RAM_BASE`].
     fn local_ram(&self) -> &[u8];
 
-    /// This hart's private data RAM, from [`LOCAL_RAM_BASE`], for writing.
+    /// Returns this hart's private data RAM, from [`LOCAL_RAM_BASE`], for writing.
     fn local_ram_mut(&mut self) -> &mut [u8];
 
-    /// This hart's instruction RAM, from [`INSTRUCTION_RAM_BASE`]; empty where there is none.
+    /// Returns this hart's instruction RAM, from [`INSTRUCTION_RAM_BASE`]; empty if it has none.
     ///
-    /// It can only be fetched from: loads and stores do not reach it.
+    /// Only fetches can access it, not loads and stores.
     fn instruction_ram(&self) -> &[u8] {
         &[]
     }
@@ -104,34 +105,33 @@ pub trait Bus {
         false
     }
 
-    /// The kind of region behind an address outside L1 and the private RAM, or `None` if no
-    /// region answers there.
+    /// Returns the region of an address outside L1 and the private RAM, or `None` if no region
+    /// answers there.
     fn region(&self, address: u32) -> Option<Region>;
 
     /// Reads a mapped register.
     ///
-    /// `cycle` is the modelled cycle at which the device processes the request; the value is taken
-    /// from the low bits and sign-extended by the hart where the instruction asks for it.
+    /// `cycle` is the modelled cycle at which the device processes the request. The hart takes the
+    /// value from the low bits, and sign-extends it if the instruction requires it.
     ///
     /// # Errors
-    /// [`Refusal::Busy`] makes the hart stall and try again in its next run; anything else becomes
-    /// a trap.
+    /// [`Refusal::Busy`] makes the hart stall and try again in its next run; any other refusal
+    /// becomes a trap.
     fn mmio_load(&mut self, address: u32, width: Width, cycle: u64) -> Result<u32, Refusal>;
 
     /// Writes a mapped register; bits of `value` above `width` are zero.
     ///
-    /// `cycle` is the modelled cycle at which the device processes the request, which is later
-    /// than the instruction's own when the store waits in the store queue.
+    /// `cycle` is the modelled cycle at which the device processes the request. If the store waits
+    /// in the store queue, that is later than the cycle of the instruction.
     ///
     /// # Errors
     /// As [`mmio_load`](Self::mmio_load).
     fn mmio_store(&mut self, address: u32, width: Width, value: u32, cycle: u64) -> StoreResult;
 
-    /// Reads and, if the access says so, changes a control and status register.
+    /// Reads and, if the access requests it, changes a control and status register.
     ///
     /// # Errors
-    /// A refusal makes the instruction illegal, which it is everywhere unless the tile says
-    /// otherwise.
+    /// A refusal makes the instruction illegal; the default implementation refuses every access.
     fn control_status(&mut self, access: ControlStatus, cycle: u64) -> Result<u32, Refusal> {
         let _ = (access, cycle);
         Err(Refusal::Unsupported)
@@ -151,7 +151,7 @@ pub trait Bus {
 pub struct ControlStatus {
     /// Number of the register.
     pub number: u32,
-    /// How it changes.
+    /// Type of the change.
     pub change: ControlStatusChange,
     /// Operand of the change.
     pub operand: u32,
@@ -160,13 +160,13 @@ pub struct ControlStatus {
 /// How an access changes a control and status register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ControlStatusChange {
-    /// Not at all.
+    /// No change.
     Nothing,
-    /// The operand takes its place.
+    /// Replaces the value by the operand.
     Write,
-    /// Bits of the operand are set.
+    /// Sets the bits of the operand.
     Set,
-    /// Bits of the operand are cleared.
+    /// Clears the bits of the operand.
     Clear,
 }
 
@@ -186,17 +186,17 @@ impl ControlStatus {
 /// Continuation of a hart after a store that a device accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Goes on.
+    /// Continues.
     Continue,
-    /// Hands control back to the caller of the run after this instruction, for example because
-    /// the store put a hart into reset.
+    /// Returns control to the caller of the run after this instruction, for example because the
+    /// store put a hart into reset.
     Yield,
 }
 
-/// Why a device did not perform an access.
+/// Reason why a device did not perform an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// Not yet: a FIFO is empty or full. The hart stalls on this instruction.
+    /// Not ready: a FIFO is empty or full. The hart stalls on this instruction.
     Busy,
     /// No register answers at this address.
     Unmapped,
@@ -216,14 +216,14 @@ pub enum Width {
 }
 
 impl Width {
-    /// The width in bytes.
+    /// Returns the width in bytes.
     #[inline(always)]
     pub const fn byte_count(self) -> u32 {
         1 << self as u32
     }
 }
 
-/// Kind of memory region, as far as its latency differs.
+/// Type of memory region; each has its own load latency.
 ///
 /// # Compatibility
 /// Rows of the load latency table of tt-isa-documentation `TensixTile/BabyRISCV/README.md`
@@ -249,9 +249,10 @@ pub enum Region {
 impl Region {
     pub(super) const COUNT: usize = 7;
 
-    /// The region of an address in a Tensix tile outside L1 and the private RAM.
+    /// Returns the region of an address in a Tensix tile outside L1 and the private RAM.
     ///
-    /// The tile model decides if the RISC at hand may use the region and if a register is there.
+    /// The tile model decides whether the current RISC may use the region, and whether a register
+    /// exists.
     ///
     /// # Compatibility
     /// Memory map of tt-isa-documentation `{WormholeB0,BlackholeA0}/TensixTile/BabyRISCV/README.md`.

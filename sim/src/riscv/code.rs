@@ -1,46 +1,46 @@
-//! Decoded code of one hart, kept by lines of L1 or instruction RAM.
+//! Decoded code of one hart, stored in lines of L1 or instruction RAM.
 //!
-//! Lines are filled lazily, one straight run at a time, and thrown away together whenever the
-//! tile's [`CodeWatch`] reports that decoded code was overwritten.
+//! Lines are decoded lazily, one straight-line run at a time. All lines are dropped when the tile's
+//! [`CodeWatch`] reports that decoded code was overwritten.
 
 use super::bus::{Bus, INSTRUCTION_RAM_BASE};
 use super::decode::{Code, Op, decode, decode_bits};
 use super::front::CodeWatch;
 use super::trap::TrapKind;
 
-/// Bytes of code that one line holds.
+/// Bytes of code in one line.
 pub(super) const LINE_BYTE_COUNT: u32 = 1 << LINE_SHIFT;
 const LINE_SHIFT: u32 = 10;
 const LINE_OP_COUNT: usize = LINE_BYTE_COUNT as usize / 4;
 
-/// L1 addresses that can hold code; both architectures' L1 is smaller.
+/// Upper limit of L1 addresses with code; both architectures' L1 is smaller.
 const L1_LIMIT: u32 = 1 << 21;
 /// Size of the window at [`INSTRUCTION_RAM_BASE`].
 const INSTRUCTION_RAM_LIMIT: u32 = 1 << 16;
 
-/// One line of decoded code; places not met yet are [`Code::Undecoded`].
+/// One line of decoded code; instructions that are not decoded yet are [`Code::Undecoded`].
 #[derive(Clone, Debug)]
 pub(super) struct Line([Op; LINE_OP_COUNT]);
 
 impl Line {
-    /// The instruction at a byte offset below [`LINE_BYTE_COUNT`].
+    /// Returns the instruction at a byte offset below [`LINE_BYTE_COUNT`].
     #[inline(always)]
     pub(super) fn at(&self, offset: u32) -> &Op {
         &self.0[(offset >> 2) as usize & (LINE_OP_COUNT - 1)]
     }
 }
 
-/// Lines by address.
+/// Decoded lines by address.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CodeCache {
     lines: Vec<Line>,
-    /// Index into `lines` plus one, by line number; 0 where there is none.
+    /// Index into `lines` plus one, by line number; 0 for no line.
     index: Vec<u16>,
     epoch: u64,
 }
 
 impl CodeCache {
-    /// Drops every line if decoded code was overwritten since the last call.
+    /// Drops all lines if decoded code was overwritten since the last call.
     pub(super) fn follow(&mut self, watch: &CodeWatch) {
         if self.epoch != watch.epoch() {
             self.lines.clear();
@@ -49,7 +49,7 @@ impl CodeCache {
         }
     }
 
-    /// The line that holds `pc`, created empty if need be, and its index.
+    /// Returns the index of the line that holds `pc`; creates the line if necessary.
     pub(super) fn open(&mut self, pc: u32) -> Result<usize, TrapKind> {
         let number = line_number(pc).ok_or(TrapKind::FetchOutside)?;
         if number >= self.index.len() {
@@ -68,7 +68,7 @@ impl CodeCache {
         &self.lines[index]
     }
 
-    /// Decodes from `pc` to the end of the straight run or of the line.
+    /// Decodes from `pc` to the end of the straight-line run or of the line.
     pub(super) fn fill<B: Bus>(
         &mut self,
         pc: u32,
@@ -98,7 +98,7 @@ impl CodeCache {
     }
 }
 
-/// The instruction word at an aligned address, if code can live there.
+/// Returns the instruction word at an aligned address, if code can be there.
 pub(super) fn fetch<B: Bus>(bus: &B, address: u32) -> Option<u32> {
     let (memory, offset) = match address.checked_sub(INSTRUCTION_RAM_BASE) {
         Some(offset) => (bus.instruction_ram(), offset),

@@ -1,7 +1,7 @@
-//! RV32IM instruction words to the compact form that the interpreter runs.
+//! Decoder of RV32IM instruction words into the compact form that the interpreter runs.
 //!
-//! Decoding happens once per word and place; what depends on the place (branch targets, `auipc`)
-//! is computed here. Executing and timing are not this module's job.
+//! Decoding happens once per word and address. Values that depend on the address (branch targets,
+//! `auipc`) are computed here. This module neither executes nor times instructions.
 
 use super::bits;
 
@@ -69,9 +69,9 @@ pub(super) enum Code {
 
 /// One decoded instruction, eight bytes.
 ///
-/// `rd` is [`SINK`] instead of `x0`, so that executing never has to protect the zero register;
-/// a register field that the instruction does not have is 0 (or [`SINK`] for `rd`), so that timing
-/// need not ask which fields exist.
+/// `rd` is [`SINK`] instead of `x0`, so that execution need not protect the zero register. A
+/// register field that the instruction lacks is 0 (or [`SINK`] for `rd`), so that timing need not
+/// know which fields exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Op {
     pub(super) code: Code,
@@ -98,14 +98,14 @@ impl Op {
     }
 }
 
-/// Slot of the register file that takes what is written to `x0`.
+/// Slot of the register file for writes to `x0`.
 pub(super) const SINK: u8 = 32;
 
-/// Number of slots of the register file: the registers, the sink, and room for every index that a
-/// byte can hold, so that the inner loop needs neither a bounds check nor a mask.
+/// Number of slots of the register file: the registers, the sink, and unused slots for every other
+/// byte value. The inner loop therefore needs neither a bounds check nor a mask.
 pub(super) const SLOT_COUNT: usize = 256;
 
-/// Decodes the word at `pc`; total, what RV32IM does not define is [`Code::Illegal`].
+/// Decodes the word at `pc`; every word that RV32IM does not define becomes [`Code::Illegal`].
 pub(super) fn decode(word: u32, pc: u32) -> Op {
     let funct3 = word >> 12 & 7;
     if word & 3 != 3 {
@@ -129,13 +129,14 @@ pub(super) fn decode(word: u32, pc: u32) -> Op {
     }
 }
 
-/// Decodes a word of Zba or Zbb; `None` if it is none.
+/// Decodes a word of Zba or Zbb; returns `None` for other words.
 pub(super) fn decode_bits(word: u32) -> Option<Op> {
     bits::result(word, 0, 0)?;
     Some(Op { rs1: field(word, 15), rs2: field(word, 20), ..writes(Code::Bits, word, word) })
 }
 
-/// `.ttinsn`: a Tensix instruction, rotated to the left by two bits. None begins with a byte 0.
+/// Decodes `.ttinsn`: a Tensix instruction, rotated left by two bits. No Tensix instruction begins
+/// with a byte 0.
 ///
 /// # Compatibility
 /// tt-isa-documentation, `TensixTile/BabyRISCV/PushTensixInstruction.md`.
@@ -147,7 +148,8 @@ fn push_tensix(word: u32) -> Op {
     }
 }
 
-/// An access to a control and status register; the forms with an immediate read no register.
+/// Decodes an access to a control and status register; the forms with an immediate read no
+/// register.
 fn control_status(word: u32) -> Op {
     let has_register = word >> 14 & 1 == 0;
     let rs1 = if has_register { field(word, 15) } else { 0 };
@@ -181,7 +183,8 @@ const BRANCHES: [Code; 8] = [
     Code::BranchNotLessUnsigned,
 ];
 
-/// Immediate arithmetic by `funct3`; the two shifts (1 and 5) are told apart by `funct7`.
+/// Immediate arithmetic by `funct3`; `funct7` distinguishes the variants of the two shifts (1 and
+/// 5).
 const IMMEDIATES: [Code; 8] = [
     Code::AddImmediate,
     ILL,
@@ -219,7 +222,7 @@ fn pick(codes: &[Code; 8], funct3: u32) -> Code {
     codes[(funct3 & 7) as usize]
 }
 
-/// Keeps the five bits of a register field.
+/// Returns the five bits of a register field.
 fn field(word: u32, shift: u32) -> u8 {
     (word >> shift & 0x1F) as u8
 }
@@ -298,7 +301,7 @@ fn jump_offset(word: u32) -> u32 {
         | (word >> 21 & 0x3FF) << 1
 }
 
-/// Shifts right and fills with the sign.
+/// Shifts right and fills with the sign bit.
 fn signed_shift(word: u32, shift: u32) -> u32 {
     (word.cast_signed() >> shift).cast_unsigned()
 }

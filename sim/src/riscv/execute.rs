@@ -1,9 +1,8 @@
 //! Executes decoded instructions: the inner loop of a run.
 //!
-//! The loop stays inside one line of decoded code until the pc leaves it. An instruction that
-//! must end the run leaves a [`Stop`] behind and returns [`STOP`] as its next pc; no line contains
-//! that address, so the ordinary check for leaving the line is the only one needed per
-//! instruction.
+//! The loop stays within one line of decoded code until the pc leaves it. An instruction that must
+//! end the run stores a [`Stop`] and returns [`STOP`] as its next pc. No line contains that
+//! address, so the check for leaving the line is the only one per instruction.
 
 use std::hint::cold_path;
 
@@ -36,7 +35,7 @@ pub(super) struct Surroundings<'a, B, T> {
     pub(super) trace: &'a mut T,
 }
 
-/// Runs until the next instruction would start at or after `until`, or something else ends the
+/// Runs until the next instruction would start at or after `until`, or until another event ends the
 /// run.
 pub(super) fn run<B: Bus, M: Meter, T: Recorder>(
     core: &mut Core,
@@ -58,7 +57,7 @@ pub(super) fn run<B: Bus, M: Meter, T: Recorder>(
     Ok(Pause::Cycle)
 }
 
-/// Runs one instruction after the other while they lie in the line of the pc.
+/// Executes instructions as long as the pc is in the same line.
 #[inline(always)]
 fn run_line<B: Bus, M: Meter, T: Recorder>(
     core: &mut Core,
@@ -110,7 +109,7 @@ fn trap<B: Bus>(kind: TrapKind, address: u32, pc: u32, bus: &B) -> Trap {
 /// Next pc of an instruction that ends the run.
 const STOP: u32 = u32::MAX;
 
-/// Why execution left a line, and the pc to go on at.
+/// Reason why execution left a line, and the pc to continue at.
 #[derive(Clone, Copy)]
 struct Stop {
     reason: Reason,
@@ -127,8 +126,8 @@ enum Reason {
     Trap(TrapKind, u32),
 }
 
-/// The way to mapped registers; kept apart from [`Engine`], so that a call to it does not force
-/// the engine's own state into memory.
+/// Access to mapped registers. It is separate from [`Engine`], so that a call does not force the
+/// engine's own state into memory.
 struct Outside<'e, 'a, B, T> {
     around: &'e mut Surroundings<'a, B, T>,
     counters: &'e mut Counters,
@@ -211,7 +210,7 @@ impl<B: Bus, T> Outside<'_, '_, B, T> {
     }
 }
 
-/// Kept out of the run loop, which it would only make longer.
+/// Computes a bit manipulation. It is outside of the run loop, to keep the loop short.
 #[inline(never)]
 fn manipulated_bits(operation: u32, a: u32, b: u32) -> u32 {
     bits::result(operation, a, b).unwrap_or(0)
@@ -225,8 +224,9 @@ fn reason(refusal: Refusal, address: u32, (outside, unsupported): (TrapKind, Tra
     }
 }
 
-/// Everything an instruction may touch. All methods are inlined into the run loop, so that the
-/// beat and the stop live in registers.
+/// State that an instruction may access.
+///
+/// All methods are inlined into the run loop, so that the beat and the stop stay in registers.
 struct Engine<'e, 'o, 'a, B, M: Meter, T> {
     registers: &'e mut [u32; SLOT_COUNT],
     meter: &'e mut M,
@@ -347,7 +347,7 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
         if !op.immediate.is_multiple_of(4) {
             return self.misaligned_jump(pc, op.immediate);
         }
-        // The front end knows the target from the word itself, so this is never mispredicted.
+        // The front end decodes the target from the word itself, so a misprediction is impossible.
         self.meter.arithmetic(&mut self.beat, op);
         self.put(op, pc.wrapping_add(4));
         op.immediate
@@ -509,7 +509,7 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
     }
 }
 
-/// Where a RISC pushes Tensix instructions.
+/// Address at which a RISC pushes Tensix instructions.
 const PUSH_TENSIX: u32 = 0xFFE4_0000;
 
 #[inline(always)]
@@ -572,7 +572,7 @@ fn signed(a: u32) -> i64 {
     i64::from(a.cast_signed())
 }
 
-/// Bits 63:32 of a product.
+/// Returns bits 63:32 of a product.
 #[inline(always)]
 fn high(product: i64) -> u32 {
     (product.cast_unsigned() >> 32) as u32
@@ -583,7 +583,8 @@ fn high_unsigned(a: u32, b: u32) -> u32 {
     ((u64::from(a) * u64::from(b)) >> 32) as u32
 }
 
-/// Signed quotient; -1 when dividing by zero, the dividend on overflow, as the M extension says.
+/// Returns the signed quotient; -1 for a division by zero, the dividend on overflow, as in the M
+/// extension.
 #[inline(always)]
 fn divide(a: u32, b: u32) -> u32 {
     match b {
@@ -592,7 +593,8 @@ fn divide(a: u32, b: u32) -> u32 {
     }
 }
 
-/// Signed remainder; the dividend when dividing by zero, 0 on overflow, as the M extension says.
+/// Returns the signed remainder; the dividend for a division by zero, 0 on overflow, as in the M
+/// extension.
 #[inline(always)]
 fn remainder(a: u32, b: u32) -> u32 {
     match b {

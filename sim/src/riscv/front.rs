@@ -1,4 +1,4 @@
-//! Shared front of L1 of a tile's five RISCs: access ports and the watch on decoded code.
+//! Shared L1 interface of a tile's five RISCs: access ports, and tracking of decoded code.
 
 use std::ops::Range;
 
@@ -12,10 +12,10 @@ pub struct L1Front {
     pub(super) watch: CodeWatch,
 }
 
-/// Access port of L1 that a RISC's loads and stores go through.
+/// Access port of L1 that a RISC's loads and stores use.
 ///
-/// Two RISCs on one port delay each other; on Blackhole silicon, stores of T0 alone take 5.97
-/// cycles while T1 and T2, running beside it, take 10.4 each.
+/// Two RISCs on one port delay each other. On Blackhole silicon, stores of T0 alone take 5.97
+/// cycles, while T1 and T2, running at the same time, take 10.4 cycles each.
 ///
 /// # Compatibility
 /// Port assignment of tt-isa-documentation `WormholeB0/TensixTile/L1.md` (diagram); the figures
@@ -29,15 +29,16 @@ pub enum L1Port {
 }
 
 impl L1Front {
-    /// A front with idle ports, before any code was decoded.
+    /// Creates a front with idle ports and no decoded code.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says that something other than a hart wrote these addresses of L1 (or of the instruction
-    /// RAM), so that harts decode again what they had decoded there.
+    /// Reports a write to these addresses of L1 (or of the instruction RAM) by anything other than
+    /// a hart, so that harts decode the code there again.
     ///
-    /// Stores of the tile's own harts need no such call. Cheap when no code was decoded there.
+    /// Stores of the tile's own harts need no such call. The call is cheap if no code was decoded
+    /// there.
     pub fn invalidate(&mut self, written: Range<u32>) {
         self.watch.overwrite(written);
     }
@@ -48,10 +49,10 @@ impl L1Front {
     }
 }
 
-/// Which words some hart has decoded, so that overwriting them is noticed.
+/// The set of decoded words, to detect that they are overwritten.
 ///
-/// One bit per word, because probes keep their data close behind their code. A hit forgets
-/// everything: self-modification is rare, and a second hit in the same place then costs nothing
+/// There is one bit per word, because probes keep their data close to their code. A hit clears the
+/// whole set: self-modification is rare, and a second hit at the same address then costs nothing
 /// until the code runs again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CodeWatch {
@@ -67,7 +68,7 @@ impl CodeWatch {
         self.epoch
     }
 
-    /// Notes that the word at `pc` was decoded.
+    /// Records that the word at `pc` was decoded.
     pub(super) fn cover(&mut self, pc: u32) {
         match pc.checked_sub(INSTRUCTION_RAM_BASE) {
             Some(offset) => self.instruction_ram.insert(offset),
@@ -105,7 +106,7 @@ struct WatchedWords {
     bits: Vec<u64>,
     /// Lowest byte address covered.
     low: u32,
-    /// Bytes from `low` to the end of the highest word covered; 0 if there is none.
+    /// Bytes from `low` to the end of the highest word covered; 0 if no word is covered.
     length: u32,
 }
 

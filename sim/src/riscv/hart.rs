@@ -1,4 +1,4 @@
-//! One hardware thread: registers, pc, decoded code, clock.
+//! One hardware thread: registers, pc, decoded code and clock.
 
 use super::bus::Bus;
 use super::code::CodeCache;
@@ -11,12 +11,12 @@ use super::timing::{Arch, Meter, OneEach, Timing};
 use super::trace::{Recorder, Trace, Untraced};
 use super::trap::{Pause, Trap};
 
-/// A baby RISC: RV32IM state and, if wanted, the timing of its pipeline.
+/// A baby RISC: RV32IM state and, optionally, the timing of its pipeline.
 ///
 /// A hart owns neither memory nor devices; each run borrows a [`Bus`] and the tile's [`L1Front`].
-/// The harts of a tile take turns: run the one whose [`cycle`](Self::cycle) is smallest for a few
-/// cycles, then look again. The shorter the turns, the more exactly harts meet in shared memory and
-/// at the L1 ports; harts that do not touch each other can take long ones.
+/// The harts of a tile take turns: run the hart with the smallest [`cycle`](Self::cycle) for a few
+/// cycles, then compare again. Shorter turns make accesses to shared memory and to the L1 ports
+/// more exact. Harts that do not share data can take long turns.
 ///
 /// # Examples
 ///
@@ -52,14 +52,14 @@ pub struct Hart {
     clock: Clock,
 }
 
-/// Counters of a hart since it was made or they were last cleared.
+/// Counters of a hart since its creation or the last clear.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counters {
-    /// Instructions executed; one that traps or ends a run is not.
+    /// Instructions executed, except those that trap or end a run.
     pub instruction_count: u64,
-    /// Cycles passed in runs; time that passed by [`Hart::advance_to`] is not.
+    /// Cycles passed in runs; time that passed by [`Hart::advance_to`] does not count.
     pub cycle_count: u64,
-    /// Branches and register jumps that went another way than predicted; 0 without timing.
+    /// Mispredicted branches and register jumps; 0 without timing.
     pub mispredict_count: u64,
     /// Loads from mapped registers.
     pub mmio_load_count: u64,
@@ -68,7 +68,8 @@ pub struct Counters {
 }
 
 impl Hart {
-    /// A hart in reset state at cycle 0, with its pc at 0, that reaches L1 through `port`.
+    /// Creates a hart in reset state at cycle 0, with its pc at 0 and its L1 accesses through
+    /// `port`.
     pub fn new(timing: Timing, port: L1Port) -> Self {
         let core = Core {
             registers: [0; SLOT_COUNT],
@@ -82,10 +83,10 @@ impl Hart {
 
     /// Runs until the next instruction would start at or after `cycle`.
     ///
-    /// The last instruction may reach beyond `cycle`; [`cycle`](Self::cycle) says how far.
+    /// The last instruction may end after `cycle`; [`cycle`](Self::cycle) returns the actual cycle.
     ///
     /// # Errors
-    /// A [`Trap`] if an instruction is not one that a correct program executes. The pc stays at it.
+    /// A [`Trap`] for an instruction that a correct program does not execute. The pc stays at it.
     pub fn run_until<B: Bus>(
         &mut self,
         bus: &mut B,
@@ -95,7 +96,7 @@ impl Hart {
         self.run(Surroundings { bus, front, trace: &mut Untraced }, cycle)
     }
 
-    /// As [`run_until`](Self::run_until), and records the instructions executed.
+    /// Runs like [`run_until`](Self::run_until), and records the executed instructions.
     ///
     /// # Errors
     /// As [`run_until`](Self::run_until).
@@ -136,7 +137,7 @@ impl Hart {
         result
     }
 
-    /// Earliest cycle in which the next instruction can start.
+    /// Returns the earliest cycle in which the next instruction can start.
     pub fn cycle(&self) -> u64 {
         self.clock.position().0
     }
@@ -148,28 +149,28 @@ impl Hart {
         self.clock.advance_to(cycle);
     }
 
-    /// Moves the hart and all that its pipeline has under way on by some cycles, as if it had
-    /// executed a loop whose rounds are all alike.
+    /// Advances the hart and its pipeline by some cycles, as if it had executed a loop with
+    /// identical rounds.
     pub(crate) fn move_on(&mut self, cycles: u64) {
         self.clock.move_on(cycles);
     }
 
-    /// Address of the next instruction.
+    /// Returns the address of the next instruction.
     pub fn pc(&self) -> u32 {
         self.core.pc
     }
 
-    /// Moves to another instruction; an address that is no multiple of four is rounded down.
+    /// Sets the pc; an address that is not a multiple of four is rounded down.
     pub fn set_pc(&mut self, pc: u32) {
         self.core.pc = pc & !3;
     }
 
-    /// Value of register `x0` to `x31`; 0 for an index beyond.
+    /// Returns the value of register `x0` to `x31`; 0 for a larger index.
     pub fn register(&self, index: usize) -> u32 {
         self.registers().get(index).copied().unwrap_or(0)
     }
 
-    /// Values of all registers.
+    /// Returns the values of all registers.
     pub fn registers(&self) -> &[u32; 32] {
         self.core.registers.first_chunk().unwrap_or(&[0; 32])
     }
@@ -181,8 +182,8 @@ impl Hart {
         }
     }
 
-    /// Takes the hart through reset: registers 0, an idle pipeline with nothing predicted, and the
-    /// pc at `pc`. Its clock and counters go on.
+    /// Resets the hart: registers 0, an idle pipeline without predictions, and the pc at `pc`. Its
+    /// clock and counters continue.
     pub fn reset(&mut self, pc: u32) {
         let mut fresh = Self::new(self.timing(), self.core.port);
         fresh.core.counters = self.core.counters;
@@ -201,13 +202,13 @@ impl Hart {
         self.core.counters = Counters::default();
     }
 
-    /// The timing chosen at the start.
+    /// Returns the timing chosen at creation.
     pub fn timing(&self) -> Timing {
         self.clock.timing()
     }
 }
 
-/// The meter behind a [`Timing`].
+/// The meter for a [`Timing`].
 #[derive(Clone, Debug)]
 enum Clock {
     Off(OneEach),
@@ -232,7 +233,7 @@ impl Clock {
         }
     }
 
-    /// The next cycle and the mispredictions so far.
+    /// Returns the next cycle and the mispredictions so far.
     fn position(&self) -> (u64, u64) {
         match self {
             Self::Off(meter) => position(meter),

@@ -1,7 +1,7 @@
-//! Linked programs: what an ELF file puts where, and which function a pc lies in.
+//! Linked programs: the contents of an ELF file by address, and the function at a pc.
 //!
-//! Borrows everything from the file's bytes and trusts none of them. Relocating and linking are
-//! not this module's job.
+//! All data is borrowed from the file's bytes, which are untrusted. This module neither relocates
+//! nor links.
 
 use object::elf::{EM_RISCV, FileHeader32};
 use object::read::elf::{ElfFile32, FileHeader};
@@ -28,29 +28,29 @@ pub struct Image<'file> {
     symbols: Vec<Symbol<'file>>,
 }
 
-/// A stretch of memory that a program starts with.
+/// A memory region that a program starts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<'file> {
     /// First address.
     pub address: u32,
-    /// Bytes from that address on.
+    /// Bytes from that address.
     pub bytes: &'file [u8],
     /// Zero bytes that follow.
     pub zero_byte_count: u32,
 }
 
-/// A name in code.
+/// A symbol in code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Symbol<'file> {
     /// First address.
     pub address: u32,
-    /// Bytes from there on; 0 if the file does not say.
+    /// Size in bytes; 0 if the file does not give it.
     pub byte_count: u32,
-    /// The name as the file has it, possibly mangled.
+    /// The name in the file, possibly mangled.
     pub name: &'file str,
 }
 
-/// Why a file is no program that can be loaded.
+/// Reason why a file is not a loadable program.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ImageError {
@@ -66,17 +66,17 @@ pub enum ImageError {
         /// Machine number in the file.
         machine: u16,
     },
-    /// A segment's contents lie outside the file, or its memory outside 32 bits.
+    /// A segment whose contents are outside the file, or whose memory exceeds 32 bits.
     #[error("segment {index} at address {address:#010x}: {reason}")]
     BadSegment {
-        /// Place among the loadable segments.
+        /// Index among the loadable segments.
         index: usize,
-        /// Address that the file gives it.
+        /// Address in the file.
         address: u64,
         /// The error, as a sentence.
         reason: String,
     },
-    /// A segment is for memory that the bus does not have.
+    /// A segment in memory that the bus does not have.
     #[error(
         "expected segments in L1 or private RAM, found {byte_count} bytes for address {address:#010x}"
     )]
@@ -91,10 +91,10 @@ pub enum ImageError {
 impl<'file> Image<'file> {
     /// Reads the headers, loadable segments and code symbols of an ELF file.
     ///
-    /// A symbol that cannot be read is left out: names only serve people.
+    /// Unreadable symbols are ignored: names are only for people.
     ///
     /// # Errors
-    /// [`ImageError`] if the file is not a 32-bit RISC-V program with sound segments.
+    /// [`ImageError`] if the file is not a 32-bit RISC-V program with valid segments.
     pub fn parse(file: &'file [u8]) -> Result<Self, ImageError> {
         type Elf<'file> = ElfFile32<'file, LittleEndian>;
         let elf =
@@ -114,7 +114,7 @@ impl<'file> Image<'file> {
         Ok(Self { entry: header.e_entry(LittleEndian), segments, symbols })
     }
 
-    /// Address of the first instruction.
+    /// Returns the address of the first instruction.
     pub fn entry(&self) -> u32 {
         self.entry
     }
@@ -124,12 +124,12 @@ impl<'file> Image<'file> {
         &self.segments
     }
 
-    /// Names in code, by address.
+    /// Returns the symbols in code, by address.
     pub fn symbols(&self) -> &[Symbol<'file>] {
         &self.symbols
     }
 
-    /// The function or label that an address lies in.
+    /// Returns the function or label at an address.
     pub fn symbol_at(&self, pc: u32) -> Option<&Symbol<'file>> {
         let after = self.symbols.partition_point(|symbol| symbol.address <= pc);
         let symbol = self.symbols[..after].last()?;
@@ -137,10 +137,10 @@ impl<'file> Image<'file> {
         is_inside.then_some(symbol)
     }
 
-    /// Writes all segments to the L1 and private RAM of a bus; nothing if one does not fit.
+    /// Writes all segments to the L1 and private RAM of a bus, or none if one does not fit.
     ///
     /// # Errors
-    /// [`ImageError::Outside`] if a segment is for other memory.
+    /// [`ImageError::Outside`] if a segment is in other memory.
     pub fn load<B: Bus>(&self, bus: &mut B, front: &mut L1Front) -> Result<(), ImageError> {
         for segment in &self.segments {
             let byte_count = segment.byte_count();
@@ -160,7 +160,7 @@ impl<'file> Image<'file> {
 }
 
 impl Segment<'_> {
-    /// Length in memory.
+    /// Returns the length in memory.
     fn byte_count(&self) -> u64 {
         self.bytes.len() as u64 + u64::from(self.zero_byte_count)
     }
@@ -170,7 +170,7 @@ impl Segment<'_> {
     }
 }
 
-/// The memory that a segment is for.
+/// Returns the memory that a segment is loaded into.
 fn memory<'bus, B: Bus>(bus: &'bus mut B, segment: &Segment<'_>) -> Option<&'bus mut [u8]> {
     let byte_count = usize::try_from(segment.byte_count()).ok()?;
     let (memory, offset) = match segment.address.checked_sub(LOCAL_RAM_BASE) {
@@ -202,7 +202,7 @@ fn code_symbol<'file>(symbol: &impl ObjectSymbol<'file>) -> Option<Symbol<'file>
     let is_code = matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Label);
     let name = symbol.name().ok().filter(|name| is_code && !name.is_empty())?;
     let address = u32::try_from(symbol.address()).ok()?;
-    // Bigger than any code; treated as unknown.
+    // Larger than any code; treated as unknown.
     let byte_count = u32::try_from(symbol.size()).unwrap_or(0);
     Some(Symbol { address, byte_count, name })
 }
@@ -218,7 +218,8 @@ mod tests {
     const HEADER_BYTE_COUNT: u32 = 52;
     const PROGRAM_HEADER_BYTE_COUNT: u32 = 32;
 
-    /// A file with one loadable segment of code at `address`, as the ELF specification lays it out.
+    /// Returns a file with one loadable segment of code at `address`, laid out as in the ELF
+    /// specification.
     fn file(address: u32, words: &[u32], memory_byte_count: u32) -> Vec<u8> {
         let byte_count = u32::try_from(words.len()).unwrap() * 4;
         let at = HEADER_BYTE_COUNT + PROGRAM_HEADER_BYTE_COUNT;

@@ -1,9 +1,9 @@
 //! The baby RISCs: an RV32IM interpreter with the pipeline timing of Wormhole and Blackhole.
 //!
 //! A [`Hart`] executes object code against a [`Bus`] that a tile model implements. It is
-//! deterministic, allocates only when it meets new code, and knows nothing of tiles, NoCs or
-//! markers. A correct program's results never depend on the [`Timing`]; what it reads from a clock
-//! does.
+//! deterministic, allocates only for new code, and does not depend on tiles, NoCs or markers. The
+//! results of a correct program do not depend on the [`Timing`], except for clock values that it
+//! reads.
 //!
 //! | question | module item |
 //! |---|---|
@@ -17,16 +17,16 @@
 //! # Order of accesses
 //!
 //! Loads and stores take effect in program order, in the order in which the caller runs the harts.
-//! The hardware lets loads overtake stores to other addresses and lets different regions complete
-//! out of order; the model charges the time of that but does not show its effects. Code that needs
-//! a read-back to be correct on a chip is not caught by running here.
+//! The hardware lets loads overtake stores to other addresses, and lets different regions complete
+//! out of order. The model includes the timing of this, but not its effects. It therefore does not
+//! detect code that needs a read-back to be correct on a chip.
 //!
 //! # Compatibility
 //!
 //! RV32IM as in tt-isa-documentation `{WormholeB0,BlackholeA0}/TensixTile/BabyRISCV/README.md`.
-//! `fence` does nothing, as on Wormhole. `.ttinsn` is a store to where Tensix instructions are pushed,
-//! CSRs are the bus's matter; both are illegal where the bus has neither. Zba and
-//! Zbb are there where the bus says so. `fence.i` and atomics trap as illegal.
+//! `fence` does nothing, as on Wormhole. `.ttinsn` is a store to the address at which Tensix
+//! instructions are pushed; the bus implements CSRs. Both are illegal if the bus does not support
+//! them. Zba and Zbb exist if the bus reports them. `fence.i` and atomics trap as illegal.
 
 #[cfg(test)]
 #[path = "../../tests/unit/asm.rs"]

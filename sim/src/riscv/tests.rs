@@ -1,4 +1,4 @@
-//! Behaviour of a hart as a caller sees it.
+//! Behaviour of a hart from a caller's view.
 
 use super::asm::{self, A0, A1, A2, A3, RA, T0, T1, ZERO};
 use super::*;
@@ -74,7 +74,7 @@ fn program(parts: &[&[u32]]) -> Vec<u32> {
     parts.concat()
 }
 
-/// Runs a program from address 0 to its end under every timing; the hart of the last.
+/// Runs a program from address 0 to its end with every timing; returns the hart of the last run.
 fn run_all(words: &[u32], check: impl Fn(&Hart, &TestTile, Result<Pause, Trap>)) {
     for timing in TIMINGS {
         let mut tile = TestTile::new(words);

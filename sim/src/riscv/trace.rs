@@ -1,4 +1,4 @@
-//! A bounded record of what a hart executed and when.
+//! A bounded record of the instructions that a hart executed, with their times.
 
 /// One executed instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -11,9 +11,9 @@ pub struct TraceEntry {
     pub start_cycle: u64,
 }
 
-/// The first instructions of a run, up to a capacity; those after it are counted.
+/// The first instructions of a run, up to a capacity; later ones are only counted.
 ///
-/// The cycles between two entries are what the first of them cost.
+/// The cycles between two entries are the cost of the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     entries: Vec<TraceEntry>,
@@ -22,29 +22,29 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// An empty trace for at most `entry_count` instructions.
+    /// Creates an empty trace for at most `entry_count` instructions.
     pub fn with_capacity(entry_count: usize) -> Self {
         Self { entries: Vec::new(), capacity: entry_count, dropped_count: 0 }
     }
 
-    /// The instructions recorded, in the order of execution.
+    /// Returns the recorded instructions, in the order of execution.
     pub fn entries(&self) -> &[TraceEntry] {
         &self.entries
     }
 
-    /// Instructions that were executed after the trace was full.
+    /// Returns the number of instructions executed after the trace was full.
     pub fn dropped_count(&self) -> u64 {
         self.dropped_count
     }
 
-    /// Forgets all entries and the count of dropped ones.
+    /// Removes all entries and the count of dropped ones.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.dropped_count = 0;
     }
 }
 
-/// Takes executed instructions; the run loop is compiled once per implementation.
+/// Receiver of executed instructions; the run loop is compiled once per implementation.
 pub(super) trait Recorder {
     const IS_ON: bool;
     fn record(&mut self, pc: u32, instruction: u32, start_cycle: u64);
@@ -62,7 +62,7 @@ impl Recorder for Trace {
     }
 }
 
-/// Records nothing and costs nothing.
+/// Records nothing, at no cost.
 pub(super) struct Untraced;
 
 impl Recorder for Untraced {

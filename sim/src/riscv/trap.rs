@@ -1,36 +1,37 @@
-//! Why a run of a hart ended: the pauses a caller plans for and the traps it did not.
+//! Reasons for the end of a hart's run: the pauses that a caller expects, and traps.
 
 use std::fmt;
 
 /// A planned end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// The hart's next instruction would start at or after the cycle asked for.
+    /// The hart's next instruction would start at or after the requested cycle.
     Cycle,
     /// `ecall`; the pc still points at it. The hardware stops the core as at a breakpoint.
     EnvironmentCall,
     /// `ebreak`; the pc still points at it. The hardware stops the core as at a breakpoint.
     Breakpoint,
-    /// A device is not ready for the access at the pc; the next run tries it again.
+    /// A device is not ready for the access at the pc; the next run repeats it.
     Blocked {
         /// Address of the access.
         address: u32,
     },
-    /// A device asked for control after the store before the pc.
+    /// A device requested control after the store before the pc.
     Yielded,
 }
 
 /// An instruction that a correct program does not execute.
 ///
-/// The hardware never traps: it rounds unaligned addresses down, hangs on unmapped ones and takes
-/// an undefined instruction for another. A simulator that did the same would hide the bug.
+/// The hardware never traps: it rounds unaligned addresses down, hangs on unmapped ones, and
+/// decodes an undefined instruction as another one. A simulator that did the same would hide the
+/// bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Trap {
     /// Kind of the trap.
     pub kind: TrapKind,
-    /// Address of the instruction; the hart is still at it.
+    /// Address of the instruction, which is still the hart's pc.
     pub pc: u32,
-    /// The offending address: of the data, of the jump's target, or the pc itself.
+    /// The invalid address: of the data, of the jump's target, or the pc itself.
     pub address: u32,
     /// The instruction word, 0 if it could not be fetched.
     pub instruction: u32,
@@ -41,19 +42,19 @@ pub struct Trap {
 pub enum TrapKind {
     /// Not an instruction of RV32IM; this includes `.ttinsn`.
     IllegalInstruction,
-    /// The pc lies neither in L1 nor in an instruction RAM.
+    /// The pc is neither in L1 nor in an instruction RAM.
     FetchOutside,
-    /// A jump or branch to an address that is no multiple of four.
+    /// A jump or branch to an address that is not a multiple of four.
     FetchMisaligned,
-    /// A load from an address where nothing answers.
+    /// A load from an unmapped address.
     LoadOutside,
-    /// A load from an address that is no multiple of its width.
+    /// A load from an address that is not a multiple of its width.
     LoadMisaligned,
     /// A load that the register does not support.
     LoadUnsupported,
-    /// A store to an address where nothing answers.
+    /// A store to an unmapped address.
     StoreOutside,
-    /// A store to an address that is no multiple of its width.
+    /// A store to an address that is not a multiple of its width.
     StoreMisaligned,
     /// A store that the register does not support.
     StoreUnsupported,

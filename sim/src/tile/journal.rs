@@ -1,12 +1,12 @@
-//! Stores that have been carried out but lie in the host's future.
+//! Stores that have been carried out but are in the host's future.
 //!
-//! A launch is executed in one go, or up to the end of an access, so a tile's memory runs ahead of the time at which
-//! the host looks. The journal keeps what each store replaced, and takes stores back for
-//! a reader that is not there yet.
+//! A launch is executed as a whole, or up to the end of an access, so a tile's memory is ahead of
+//! the host's time. The journal keeps the words that stores replaced, and undoes stores for a host
+//! that reads at an earlier time.
 
 /// Replaced words, in the order in which they were replaced.
 ///
-/// Stores up to the cycle that the host has seen are not kept, so a run that nobody looks
+/// Stores up to the cycle that the host has seen are not kept, so a run that the host does not look
 /// into costs nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Journal {
@@ -22,13 +22,13 @@ struct Entry {
 }
 
 impl Journal {
-    /// From now on the host will look only at this cycle or later.
+    /// Declares that the host will look only at this cycle or later.
     pub fn see_until(&mut self, chip_cycle: u64) {
         self.seen_until = chip_cycle;
         self.entries.retain(|entry| entry.chip_cycle > chip_cycle);
     }
 
-    /// Notes that a store at a cycle replaced `before`.
+    /// Records that a store at a cycle replaced `before`.
     #[inline]
     pub fn record(&mut self, address: u64, before: u32, chip_cycle: u64) {
         if chip_cycle > self.seen_until {
@@ -36,7 +36,7 @@ impl Journal {
         }
     }
 
-    /// Replaces in `words`, read from `address` on, what was stored after a cycle.
+    /// Undoes in `words`, read from `address`, all stores after a cycle.
     pub fn take_back(&self, address: u64, words: &mut [u32], chip_cycle: u64) {
         for entry in self.entries.iter().rev().filter(|entry| entry.chip_cycle > chip_cycle) {
             let index = entry.address.wrapping_sub(address) / 4;
@@ -46,7 +46,7 @@ impl Journal {
         }
     }
 
-    /// Writes a word beneath the stores that come after a cycle; `false` if there are none.
+    /// Writes a word before the stores that follow a cycle; returns `false` if there are none.
     pub fn write_beneath(&mut self, address: u64, value: u32, chip_cycle: u64) -> bool {
         let later = |entry: &&mut Entry| entry.address == address && entry.chip_cycle > chip_cycle;
         let first = self.entries.iter_mut().find(later);

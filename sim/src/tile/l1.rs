@@ -1,10 +1,10 @@
-//! The memory of a tile, which takes no room until it is touched.
+//! The memory of a tile, which is allocated as it is written.
 
 use std::mem;
 
 /// Little-endian bytes from address 0 up to a fixed size.
 ///
-/// Only the part below the highest address ever written is kept; the rest reads as zero.
+/// Only the part below the highest address ever written is allocated; the rest reads as zero.
 ///
 /// ```
 /// use sim::tile::l1::L1;
@@ -19,26 +19,26 @@ pub struct L1 {
 }
 
 impl L1 {
-    /// A memory of `size_bytes` zeros.
+    /// Creates a memory of `size_bytes` zeros.
     #[must_use]
     pub const fn new(size_bytes: u64) -> Self {
         Self { bytes: Vec::new(), size_bytes }
     }
 
-    /// Bytes from address 0 to the end.
+    /// Returns the size in bytes.
     #[must_use]
     pub const fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// Returns true if `word_count` words from `address` lie inside.
+    /// Returns true if `word_count` words from `address` are inside the memory.
     #[must_use]
     pub fn contains(&self, address: u64, word_count: usize) -> bool {
         let bytes = (word_count as u64).saturating_mul(4);
         address.is_multiple_of(4) && address.saturating_add(bytes) <= self.size_bytes
     }
 
-    /// The word at a multiple of four; 0 outside.
+    /// Returns the word at a multiple of four; 0 outside the memory.
     #[must_use]
     #[inline]
     pub fn word(&self, address: u64) -> u32 {
@@ -46,10 +46,10 @@ impl L1 {
         bytes.map_or(0, |&bytes| u32::from_le_bytes(bytes))
     }
 
-    /// Writes the word at a multiple of four and gives back the old one.
+    /// Writes the word at a multiple of four; returns the old word.
     ///
     /// # Panics
-    /// If the word lies outside: the simulator's own addresses never do.
+    /// If the word is outside the memory, which never happens for the simulator's own addresses.
     #[inline]
     pub fn replace_word(&mut self, address: u64, value: u32) -> u32 {
         let at = index(address);
@@ -60,7 +60,7 @@ impl L1 {
         word.map_or(0, |word| u32::from_le_bytes(mem::replace(word, value.to_le_bytes())))
     }
 
-    /// Writes words from a multiple of four on.
+    /// Writes words, starting at a multiple of four.
     ///
     /// # Panics
     /// As [`replace_word`](Self::replace_word).
@@ -76,7 +76,7 @@ impl L1 {
         }
     }
 
-    /// Copies words out; `false`, and nothing copied, if the range leaves the memory.
+    /// Reads words; returns `false` and copies nothing if the range exceeds the memory.
     #[must_use]
     pub fn read_words(&self, address: u64, words: &mut [u32]) -> bool {
         if !self.contains(address, words.len()) {
@@ -88,20 +88,21 @@ impl L1 {
         true
     }
 
-    /// The part that is kept, from address 0.
+    /// Returns the allocated part, from address 0.
     #[must_use]
     #[inline]
     pub fn kept(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The part that is kept, from address 0, for writing.
+    /// Returns the allocated part, from address 0, for writing.
     #[inline]
     pub fn kept_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
 
-    /// Keeps at least the first `size_bytes`, so that an interpreter finds them in one piece.
+    /// Allocates at least the first `size_bytes`, so that an interpreter can access them as one
+    /// slice.
     pub fn keep(&mut self, size_bytes: u64) {
         let size_bytes = index(size_bytes.min(self.size_bytes));
         if size_bytes > self.bytes.len() {
@@ -109,7 +110,7 @@ impl L1 {
         }
     }
 
-    /// All bytes, for an interpreter that needs them in one piece.
+    /// Allocates all bytes and returns them, for an interpreter that needs one slice.
     pub fn whole(&mut self) -> &mut [u8] {
         self.bytes.resize(index(self.size_bytes), 0);
         &mut self.bytes

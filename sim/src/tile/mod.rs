@@ -1,6 +1,6 @@
-//! One tile: its memory, its clock, and what the host may see of them when.
+//! One tile: its memory, its clock, and their visibility to the host over time.
 //!
-//! A tile holds state and applies effects; the code that runs on it is chosen elsewhere.
+//! A tile holds state and applies effects; other modules choose the code that runs on it.
 
 pub mod journal;
 pub mod l1;
@@ -17,9 +17,9 @@ use wire::{control::ControlLayout, vector::VECTOR_BYTES};
 /// State of one tile.
 #[derive(Clone, Debug)]
 pub struct Tile {
-    /// Which core this is.
+    /// The core of the tile.
     pub place: CorePlace,
-    /// Memory as the device sees it, ahead of the host by what the journal holds.
+    /// Memory as the device sees it; it is ahead of the host by the stores in the journal.
     pub l1: L1,
     /// Wall clock registers.
     pub clock: WallClock,
@@ -31,8 +31,8 @@ pub struct Tile {
     pub noc_random: Stream,
     /// Random stream of the fault rules of this tile.
     pub fault_random: Stream,
-    /// When this tile's latest write reached each DRAM bank: writes of one tile to one
-    /// bank never overtake each other.
+    /// Landing time of this tile's latest write to each DRAM bank. Writes of one tile to one bank
+    /// never overtake each other.
     pub last_landing: Vec<u64>,
     /// The control vector as it was when the latest launch began.
     pub stale_control: Vec<u32>,
@@ -40,7 +40,7 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// A tile that has just come out of reset.
+    /// Creates a tile that has just left reset.
     #[must_use]
     pub fn new(facts: &ArchFacts, place: CorePlace, epoch: u64, seed: u64, chip_id: u32) -> Self {
         let (x, y) = (u64::from(place.coord.x), u64::from(place.coord.y));
@@ -59,20 +59,20 @@ impl Tile {
         }
     }
 
-    /// The same tile with a firmware that has the profiler's block elsewhere.
+    /// Sets another address for the profiler's block in L1, as the firmware requires.
     #[must_use]
     pub const fn with_control_address(mut self, control_address: u64) -> Self {
         self.control_address = control_address;
         self
     }
 
-    /// L1 byte address of a word of the control vector.
+    /// Returns the L1 byte address of a word of the control vector.
     #[must_use]
     pub const fn control_word_address(&self, index: usize) -> u64 {
         self.control_address + 4 * index as u64
     }
 
-    /// L1 byte address of a word of a RISC's vector.
+    /// Returns the L1 byte address of a word of a RISC's vector.
     #[must_use]
     pub const fn vector_word_address(&self, risc_index: usize, index: usize) -> u64 {
         let first = self.control_address + ControlLayout::WORDS64.size_bytes() as u64;
@@ -93,7 +93,7 @@ impl Tile {
         self.journal.record(address, before, chip_cycle);
     }
 
-    /// Reads words as the host sees them at a cycle; `false` if the range leaves L1.
+    /// Reads words as the host sees them at a cycle; returns `false` if the range exceeds L1.
     #[must_use]
     pub fn host_read(&self, address: u64, words: &mut [u32], chip_cycle: u64) -> bool {
         let is_inside = self.l1.read_words(address, words);
@@ -103,9 +103,9 @@ impl Tile {
         is_inside
     }
 
-    /// Writes words of the host at a cycle; `false` if the range leaves L1.
+    /// Writes words of the host at a cycle; returns `false` if the range exceeds L1.
     ///
-    /// A word that the device has yet to overwrite keeps the device's later value.
+    /// If the device overwrites a word later, the device's value remains.
     pub fn host_write(&mut self, address: u64, words: &[u32], chip_cycle: u64) -> bool {
         if !self.l1.contains(address, words.len()) {
             return false;
@@ -120,7 +120,7 @@ impl Tile {
         true
     }
 
-    /// Keeps the control vector for rules that show the host an old one.
+    /// Saves the control vector, for rules that show the host an old one.
     pub fn remember_control(&mut self) {
         let is_inside = self.l1.read_words(self.control_address, &mut self.stale_control);
         debug_assert!(is_inside, "the profiler memory lies in L1");

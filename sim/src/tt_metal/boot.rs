@@ -1,7 +1,7 @@
 //! Host writes that prepare a core before BRISC leaves reset.
 //!
 //! # Compatibility
-//! The order and the contents of `llrt.cpp` and `risc_firmware_initializer.cpp`; the places are
+//! The order and the contents of `llrt.cpp` and `risc_firmware_initializer.cpp`; the addresses are
 //! those that the firmware was compiled with.
 
 use super::{
@@ -17,16 +17,16 @@ use crate::{
 use reader::firmware_elf::debug_info::Part;
 use wire::CoreKind;
 
-/// Facts that the firmware needs about its core and its chip.
+/// Description of a core and its chip for the firmware.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoreFacts {
-    /// Column and row among the worker cores.
+    /// Column and row in the grid of worker cores.
     pub logical: (u8, u8),
-    /// Coordinates of each DRAM bank on both NoCs, as command buffers take them.
+    /// Coordinates of each DRAM bank on both NoCs, in the format of command buffers.
     pub dram_banks: [Vec<u16>; 2],
     /// Offset added to addresses in each DRAM bank.
     pub dram_offsets: Vec<u32>,
-    /// Coordinates of each worker's L1 on both NoCs, as command buffers take them.
+    /// Coordinates of each worker's L1 on both NoCs, in the format of command buffers.
     pub l1_banks: [Vec<u16>; 2],
     /// Translated column of each logical column.
     pub virtual_columns: Vec<u8>,
@@ -35,7 +35,7 @@ pub struct CoreFacts {
 }
 
 impl CoreFacts {
-    /// Collects the facts that a host passes to the firmware about a core of a chip.
+    /// Collects the description that a host passes to the firmware.
     #[must_use]
     pub fn new(chip: &ChipFacts, place: CorePlace) -> Self {
         let banks = 0..chip.arch.facts().bank_count;
@@ -52,7 +52,7 @@ impl CoreFacts {
             let Some((x, y)) = chip.translation.logical(worker.coord) else { continue };
             let shift = if chip.arch == Arch::WormholeB0 { 4 } else { 0 };
             let coordinates = (x | y << 6) << shift;
-            // Translated coordinates mean the same tile on both NoCs.
+            // Translated coordinates identify the same tile on both NoCs.
             facts.l1_banks.iter_mut().for_each(|banks| banks.push(coordinates));
             put_at(&mut facts.virtual_columns, worker.logical.x, part(x));
             put_at(&mut facts.virtual_rows, worker.logical.y, part(y));
@@ -70,8 +70,8 @@ fn put_at(values: &mut Vec<u8>, index: u16, value: u8) {
 }
 
 impl FirmwareSet {
-    /// Everything that a core's L1 must hold when BRISC leaves its reset, in the host's order.
-    /// The profiler's block is the host's own business and stays as it is.
+    /// Returns everything that a core's L1 must contain when BRISC leaves reset, in the host's
+    /// order. The profiler's block is not changed, since the host manages it.
     #[must_use]
     pub fn boot_writes(&self, core: &CoreFacts) -> Vec<HostWrite> {
         let mut writes = Vec::new();
@@ -114,7 +114,7 @@ impl FirmwareSet {
         HostWrite { address: tables.virtual_address, bytes: whole_words(bytes) }
     }
 
-    /// Mailboxes before and behind the profiler's block.
+    /// Returns the writes of the mailboxes before and after the profiler's block.
     fn mailbox_writes(&self, core: &CoreFacts) -> Vec<HostWrite> {
         let mailboxes = &self.mailboxes;
         let mut bytes = vec![0; mailboxes.size_bytes as usize];
@@ -143,7 +143,7 @@ impl FirmwareSet {
 }
 
 impl Mailboxes {
-    /// L1 address of a part.
+    /// Returns the L1 address of a part.
     pub(crate) const fn address_of(&self, part: Part) -> u32 {
         self.address + part.offset
     }
@@ -153,7 +153,7 @@ impl Mailboxes {
 /// `WatcherDisabled` in `dev_msgs.h`.
 const WATCHER_DISABLED: u32 = 2;
 
-/// Writes a value of up to four bytes at its place.
+/// Writes a value of up to four bytes at the offset of a part.
 pub(super) fn put(bytes: &mut [u8], part: Part, value: u32) {
     let start = part.offset as usize;
     let size = (part.size_bytes as usize).min(4);
@@ -162,7 +162,7 @@ pub(super) fn put(bytes: &mut [u8], part: Part, value: u32) {
     }
 }
 
-/// The first `count` of some values, with zeros for those that are missing.
+/// Returns the first `count` values, padded with zeros.
 fn cut<T: Copy + Default>(values: &[T], count: usize) -> Vec<T> {
     values.iter().copied().chain(std::iter::repeat(T::default())).take(count).collect()
 }

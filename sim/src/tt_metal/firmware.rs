@@ -1,5 +1,5 @@
-//! A set of firmware: the files of a Tensix core's five processors, and what they say about
-//! themselves.
+//! A firmware set: the ELF files of a Tensix core's five processors, and the layouts in their debug
+//! information.
 
 use crate::{
     arch::Arch,
@@ -27,19 +27,19 @@ pub struct FirmwareSet {
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Firmware {
     file: Vec<u8>,
-    /// Where the host puts what its private RAM begins with.
+    /// Address at which the host writes the initial contents of its private RAM.
     pub(super) data_image_address: u32,
 }
 
-/// Where host and firmware speak.
+/// Locations of the data shared by host and firmware.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mailboxes {
-    /// L1 address of all of it.
+    /// L1 address of the mailboxes.
     pub(crate) address: u32,
     pub(crate) size_bytes: u32,
-    /// The profiler's control vector and what follows it.
+    /// Memory of the profiler, which begins with the control vector.
     pub(crate) profiler: ProfilerMemory,
-    /// Behind the last word through which firmware and host exchange their progress.
+    /// End of the words with which firmware and host exchange their progress.
     pub(crate) signals_end: u32,
     pub(crate) go_signal: Part,
     pub(super) go_index: Part,
@@ -60,7 +60,7 @@ pub(crate) struct Signals {
     pub(crate) done: u32,
 }
 
-/// Places in a launch message, from the begin of the mailboxes.
+/// Offsets of a launch message's fields, from the start of the mailboxes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LaunchParts {
     pub(super) whole: Part,
@@ -73,11 +73,12 @@ pub(crate) struct LaunchParts {
     pub(super) enables: Part,
     pub(super) ncrisc_size16: Part,
     pub(super) text_offsets: Vec<Part>,
-    /// Offsets of regions that a launch without them marks as absent.
+    /// Fields with offsets of regions, which are marked as absent in a launch without these
+    /// regions.
     pub(super) absent: Vec<Part>,
 }
 
-/// Where the host puts tables for the firmware, and how long they are.
+/// Addresses and lengths of the tables that the host writes for the firmware.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tables {
     pub(super) banks_address: u32,
@@ -85,7 +86,7 @@ pub(crate) struct Tables {
     pub(super) virtual_address: u32,
 }
 
-/// Why files are no set of firmware.
+/// Reason why files are not a firmware set.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FirmwareError {
@@ -99,23 +100,23 @@ pub enum FirmwareError {
         /// The system's error.
         source: io::Error,
     },
-    /// A file is no program for these processors.
+    /// A file is not a program for these processors.
     #[error("the firmware of {processor}: {source}")]
     NotFirmware {
-        /// Its processor.
+        /// Processor of the file.
         processor: &'static str,
         /// The error in the file.
         source: ImageError,
     },
-    /// A file does not say where it expects things.
+    /// A file without the required debug information.
     #[error("the firmware of {processor}: {source}")]
     Silent {
-        /// Its processor.
+        /// Processor of the file.
         processor: &'static str,
         /// The missing debug information.
         source: DebugInfoError,
     },
-    /// Firmware for a chip that is not simulated.
+    /// Firmware for a chip that the simulator does not support.
     #[error("expected firmware for a NoC of 10 or 17 columns, found a table for {columns}")]
     UnknownChip {
         /// Columns of its table.
@@ -127,7 +128,7 @@ impl FirmwareSet {
     /// Reads `brisc/brisc.elf` and its siblings from a folder, as tt-metal builds and ships them.
     ///
     /// # Errors
-    /// [`FirmwareError`] if a file is missing or is not what it should be.
+    /// [`FirmwareError`] if a file is missing or is not a valid firmware.
     pub fn open(folder: &Path) -> Result<Self, FirmwareError> {
         let mut files = Vec::new();
         for index in 0..RISCS_PER_CORE {
@@ -142,10 +143,10 @@ impl FirmwareSet {
         Self::from_files(files.try_into().unwrap_or_default())
     }
 
-    /// Takes the ELF files of BRISC, NCRISC and the three TRISCs.
+    /// Parses the ELF files of BRISC, NCRISC and the three TRISCs.
     ///
     /// # Errors
-    /// [`FirmwareError`] if a file is not what it should be.
+    /// [`FirmwareError`] if a file is not a valid firmware.
     pub fn from_files(files: [Vec<u8>; RISCS_PER_CORE]) -> Result<Self, FirmwareError> {
         let mut processors = Vec::new();
         let mut leader = None;
@@ -171,31 +172,31 @@ impl FirmwareSet {
         Ok(Self { arch: arch?, processors, mailboxes, tables })
     }
 
-    /// The chip that it was built for.
+    /// Returns the chip that the firmware was built for.
     #[must_use]
     pub const fn arch(&self) -> Arch {
         self.arch
     }
 
-    /// DRAM banks that it was built for.
+    /// Returns the number of DRAM banks that the firmware was built for.
     #[must_use]
     pub const fn dram_bank_count(&self) -> usize {
         self.tables.sizes.dram_bank_count
     }
 
-    /// L1 address of the profiler's control vector; the processors' vectors follow it.
+    /// Returns the L1 address of the profiler's control vector; the processors' vectors follow it.
     #[must_use]
     pub fn control_address(&self) -> u32 {
         narrow(self.mailboxes.profiler.control_address)
     }
 
-    /// L1 address of BRISC's vector.
+    /// Returns the L1 address of BRISC's vector.
     #[must_use]
     pub fn vector_address(&self) -> u32 {
         narrow(self.mailboxes.profiler.vector_address())
     }
 
-    /// The ELF file of a processor, by its index.
+    /// Returns the ELF file of a processor, by its index.
     #[must_use]
     pub fn file(&self, risc_index: usize) -> Option<&[u8]> {
         self.processors.get(risc_index).map(|firmware| firmware.file.as_slice())
@@ -234,7 +235,7 @@ impl fmt::Debug for FirmwareSet {
 }
 
 /// # Compatibility
-/// Names of `hostdev/dev_msgs.h`; layouts are the file's own.
+/// Names are those of `hostdev/dev_msgs.h`; layouts are from the file itself.
 impl Mailboxes {
     fn of(info: &DebugInfo) -> Result<Self, DebugInfoError> {
         let part = |path: &str| info.part("mailboxes", path);
@@ -271,7 +272,7 @@ impl LaunchParts {
         };
         let all = info.part("cb_interface", "")?.size_bytes;
         let one = info.part("cb_interface", "[0]")?.size_bytes;
-        // Releases without such a region have no member for it.
+        // Releases without such a region do not have this field.
         let absent = ["cross_node_dfb_offset", "prefetcher_pipe_offset"];
         Ok(Self {
             whole: info.part("mailboxes", "launch[0]")?,
@@ -302,12 +303,12 @@ impl Tables {
         })
     }
 
-    /// The chip whose NoC has the columns and rows that the tables have room for, in whole words.
+    /// Returns the chip whose numbers of NoC columns and rows fit the tables, in whole words.
     fn arch(&self) -> Option<Arch> {
         Arch::ALL.into_iter().find(|arch| self.sizes.fit_grid(arch.facts().grid))
     }
 
-    /// The first byte behind all that the host writes for the firmware's start.
+    /// Returns the end of everything that the host writes for the firmware's start.
     pub(super) fn end(&self) -> u32 {
         let size_bytes =
             u32::try_from(self.sizes.column_count + self.sizes.row_count).unwrap_or(u32::MAX);
@@ -315,14 +316,14 @@ impl Tables {
     }
 }
 
-/// `kernel_profiler::wIndex`, which every device profiler of tt-metal has.
+/// `kernel_profiler::wIndex`, a symbol of every device profiler of tt-metal.
 const PROFILER_STATE: &str = "_ZN15kernel_profiler6wIndexE";
 
 fn address(info: &DebugInfo, function: &str, parameter: &str) -> Result<u32, DebugInfoError> {
     info.argument(function, parameter).map(narrow)
 }
 
-/// Addresses and constants of these files have 32 bits.
+/// Narrows an address or constant of these files to 32 bits.
 pub(super) fn narrow(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }

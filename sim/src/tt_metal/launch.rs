@@ -1,4 +1,4 @@
-//! Host writes that launch kernels on a core, in the way of tt-metal's slow dispatch.
+//! Host writes that launch kernels on a core, as in tt-metal's slow dispatch.
 //!
 //! # Compatibility
 //! `dev_msgs.h` for the launch message, `llrt.cpp` for the order: kernels and arguments, the
@@ -19,7 +19,7 @@ use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 /// One launch on one core.
 #[derive(Clone, Copy, Debug)]
 pub struct CoreLaunch<'a> {
-    /// Id of the program, as the profiler's records carry it.
+    /// Id of the program in the profiler's records.
     pub program_id: u32,
     /// Runtime arguments, the same for every kernel.
     pub args: &'a [u32],
@@ -27,37 +27,37 @@ pub struct CoreLaunch<'a> {
     pub kernels: [Option<&'a KernelFile>; RISCS_PER_CORE],
 }
 
-/// Why a launch does not fit.
+/// Reason why a launch is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
     /// A kernel cannot be loaded.
     #[error(transparent)]
     Kernel(#[from] KernelFileError),
-    /// A kernel that was linked for this project's own firmware.
+    /// A kernel linked for this project's own firmware.
     #[error("the kernel of {risc} in {program} is no file that was linked against this firmware")]
     NoFile {
-        /// Its processor.
+        /// Processor of the kernel.
         risc: Risc,
-        /// The program that it belongs to.
+        /// Program of the kernel.
         program: String,
     },
-    /// The kernels are larger than what is left of L1.
+    /// The kernels are larger than the free part of L1.
     #[error("the kernels of a launch need {needed_bytes} bytes, L1 has room for {room_bytes}")]
     TooLarge {
         /// Bytes of kernels and arguments.
         needed_bytes: u32,
-        /// Bytes from where they may begin to the end of L1.
+        /// Free bytes, up to the end of L1.
         room_bytes: u32,
     },
 }
 
 impl FirmwareSet {
-    /// Kernels, arguments and the launch message, in the host's order; the go signal comes after
-    /// them, see [`FirmwareSet::go_write`].
+    /// Returns the writes of kernels, arguments and the launch message, in the host's order. The go
+    /// signal follows them, see [`FirmwareSet::go_write`].
     ///
     /// # Errors
-    /// [`LaunchError`] if a kernel cannot be loaded or there is no room.
+    /// [`LaunchError`] if a kernel cannot be loaded or does not fit.
     pub fn launch_writes(&self, launch: &CoreLaunch<'_>) -> Result<Vec<HostWrite>, LaunchError> {
         let parts = &self.mailboxes.launch;
         let base = self.tables.end().next_multiple_of(ALIGN_BYTES);
@@ -100,10 +100,10 @@ impl FirmwareSet {
         Ok(writes)
     }
 
-    /// Returns the result of [`FirmwareSet::launch_writes`] for a launch of a program on a core.
+    /// Returns the [`FirmwareSet::launch_writes`] for a launch of a program on a core.
     ///
     /// # Errors
-    /// As there, and if a kernel of the program is no file.
+    /// As for `launch_writes`, and if a kernel of the program is not a file.
     pub fn writes_for(
         &self,
         launch: &Launch,
@@ -121,7 +121,7 @@ impl FirmwareSet {
         self.launch_writes(&CoreLaunch { program_id, args, kernels })
     }
 
-    /// The go signal of a launch.
+    /// Returns the write of a launch's go signal.
     #[must_use]
     pub fn go_write(&self) -> HostWrite {
         let mailboxes = &self.mailboxes;
@@ -130,8 +130,7 @@ impl FirmwareSet {
         HostWrite { address: signal & !3, bytes: word.to_le_bytes().to_vec() }
     }
 
-    /// L1 address of the byte with BRISC's progress, and its value when a launch is
-    /// over.
+    /// Returns the L1 address of BRISC's progress byte, and its value when a launch is over.
     #[must_use]
     pub const fn done_signal(&self) -> (u32, u8) {
         let mailboxes = &self.mailboxes;

@@ -1,5 +1,5 @@
-//! tt-metal's own firmware on simulated cores: its files, where it expects what, and the host's
-//! part of a launch.
+//! tt-metal's own firmware on simulated cores: its files, its layouts, and the host's part of a
+//! launch.
 //!
 //! | question | module |
 //! |---|---|
@@ -9,9 +9,9 @@
 //! | what does a host write to launch kernels? | [`launch`] |
 //! | what are kernels linked against? | [`weaken`] |
 //!
-//! Everything here is a function of the files: no table of releases, no address of one. Who
-//! carries the writes to a core is somebody else: [`crate::mesh`] with
-//! [`crate::config::MeshConfig::with_firmware`], or another simulator.
+//! Everything here is derived from the files: there is no table of releases or of their addresses.
+//! These modules only create the writes. [`crate::mesh`] with
+//! [`crate::config::MeshConfig::with_firmware`], or another simulator, applies them to a core.
 
 pub mod boot;
 pub mod firmware;
@@ -28,7 +28,7 @@ pub struct HostWrite {
 }
 
 impl HostWrite {
-    /// The bytes as words.
+    /// Returns the bytes as words.
     #[must_use]
     pub fn words(&self) -> Vec<u32> {
         let words = self.bytes.chunks_exact(4);

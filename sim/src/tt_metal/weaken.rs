@@ -1,13 +1,13 @@
-//! Weakening: how an ELF of a firmware becomes what kernels are linked against.
+//! Weakening: conversion of a firmware ELF to the file that kernels are linked against.
 //!
-//! A kernel shall see the firmware's variables and nothing else of it: neither its functions nor
-//! symbols that lie in no loaded section, and a variable of its own takes the place of the
-//! firmware's without a clash.
+//! A kernel sees only the firmware's variables: neither its functions nor symbols outside of loaded
+//! sections. A variable of the kernel replaces the firmware's variable of the same name, without a
+//! conflict.
 //!
 //! # Compatibility
 //! `llrt/tt_elffile.cpp` of tt-metal, `ElfFile::WeakenDataSymbols`; the names that stay are those
-//! of `JitBuildState::weaken`. The result has the bytes of the `*_weakened.elf` that tt-metal
-//! ships beside its precompiled firmware.
+//! of `JitBuildState::weaken`. The result has the same bytes as the `*_weakened.elf` files that
+//! tt-metal ships with its precompiled firmware.
 
 use object::{
     LittleEndian as Le, SymbolIndex,
@@ -18,7 +18,7 @@ use object::{
     read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym},
 };
 
-/// Why a file cannot be weakened.
+/// Reason why a file cannot be weakened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a linked 32-bit ELF file of a firmware: {reason}")]
 pub struct WeakenError {
@@ -32,11 +32,13 @@ impl From<object::Error> for WeakenError {
     }
 }
 
-/// A firmware's file with the symbols that a kernel may see: variables of its data segment weak,
-/// what it exports as it is, all else local.
+/// Returns a firmware file with only the symbols that a kernel may see.
+///
+/// Variables of its data segment become weak, exported symbols stay unchanged, all other symbols
+/// become local.
 ///
 /// # Errors
-/// [`WeakenError`] if the file is no 32-bit little-endian ELF file with sound tables.
+/// [`WeakenError`] if the file is not a 32-bit little-endian ELF file with valid tables.
 pub fn weaken(file: &[u8]) -> Result<Vec<u8>, WeakenError> {
     let header = FileHeader32::<Le>::parse(file)?;
     let endian = header.endian()?;
@@ -56,7 +58,7 @@ pub fn weaken(file: &[u8]) -> Result<Vec<u8>, WeakenError> {
 /// Address and size of a loaded segment.
 type Span = (u32, u32);
 
-/// A symbol table's surroundings.
+/// Context of a symbol table.
 struct Table<'a> {
     endian: Le,
     file: &'a [u8],
@@ -66,18 +68,18 @@ struct Table<'a> {
 
 /// Symbols that were global, in their new order.
 struct Regrouped {
-    /// How many symbols were local before.
+    /// Number of symbols that were local before.
     first: usize,
     /// Symbols that become local.
     hidden: Vec<Sym32<Le>>,
     /// Symbols that stay visible, some of them weak.
     visible: Vec<Sym32<Le>>,
-    /// For each in the old order, its new place behind `first`.
+    /// For each global symbol in the old order, its new index after `first`.
     places: Vec<usize>,
 }
 
 impl Table<'_> {
-    /// The symbols of a table as kernels shall see them.
+    /// Returns the symbols of a table as kernels see them.
     fn regrouped(&self, section: &SectionHeader32<Le>) -> Result<Regrouped, WeakenError> {
         let bad = |what: &str| WeakenError { reason: format!("its symbol table has {what}") };
         let symbols: &[Sym32<Le>] = section.data_as_array(self.endian, self.file)?;
@@ -105,18 +107,18 @@ impl Table<'_> {
         Ok(Regrouped { first, hidden, visible, places })
     }
 
-    /// Returns true if a symbol lies in a segment behind the first, which holds code.
+    /// Returns true if a symbol is in a segment after the first, which holds code.
     fn is_variable(&self, symbol: &Sym32<Le>) -> bool {
         let index = usize::from(symbol.st_shndx(self.endian).0);
         let section = self.sections.iter().nth(index);
         let Some(section) = section.filter(|section| is_allocated(section)) else { return false };
         let end = section.sh_addr(self.endian).wrapping_add(section.sh_size(self.endian));
         let is_in = |&(address, size): &Span| end.wrapping_sub(address) <= size;
-        // The last segment that a section's end touches is the one that it belongs to.
+        // A section belongs to the last segment that the section's end touches.
         self.segments.iter().rposition(is_in).is_some_and(|index| index > 0)
     }
 
-    /// Puts the symbols, their count and the relocations that name them into the file.
+    /// Writes the symbols, their count and the relocations that refer to them into the file.
     fn write(
         &self,
         file: &mut [u8],
@@ -165,7 +167,7 @@ impl Table<'_> {
     }
 }
 
-/// Returns true if kernels see a symbol unweakened, wherever it lies.
+/// Returns true if kernels see a symbol unweakened, in any section.
 fn stays_strong(name: &[u8]) -> bool {
     name.starts_with(b"__fw_export_") || name == b"__global_pointer$"
 }
@@ -174,7 +176,8 @@ fn is_allocated(section: &SectionHeader32<Le>) -> bool {
     section.sh_flags(Le).contains(SHF_ALLOC)
 }
 
-/// Addresses and sizes of what is loaded, in the order of the file; sizes in whole words.
+/// Returns the addresses and sizes of loaded segments, in the order of the file; sizes in whole
+/// words.
 fn loaded_segments(
     header: &FileHeader32<Le>,
     endian: Le,

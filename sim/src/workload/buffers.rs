@@ -1,7 +1,7 @@
 //! Buffers that a host allocates around its ops.
 //!
-//! Each op reads the output of the one before and writes one of its own, in L1 or in DRAM, beside
-//! weights that stay. An output is given back when the op after it is enqueued.
+//! Each op reads the output of the previous op and writes its own, in L1 or in DRAM. The weights
+//! stay allocated. An output is freed when the next op is enqueued.
 
 use crate::random::Stream;
 
@@ -17,17 +17,17 @@ pub enum BufferMemory {
 /// Allocation or release of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferChange {
-    /// Where it lies.
+    /// Memory of the buffer.
     pub memory: BufferMemory,
-    /// Number among the buffers of the run.
+    /// Index among the buffers of the run.
     pub buffer: u64,
     /// Bytes over all banks.
     pub byte_count: u64,
-    /// True if it is allocated, false if it is given back.
+    /// True for an allocation, false for a release.
     pub is_allocated: bool,
 }
 
-/// Returns what the host allocates and gives back while it enqueues op `index`, in order.
+/// Returns the host's allocations and releases while it enqueues op `index`, in order.
 ///
 /// ```
 /// use sim::workload::{BufferChange, buffer_changes};

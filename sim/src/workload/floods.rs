@@ -1,4 +1,4 @@
-//! Workloads that fill buffers: more markers or more launches than there is room for.
+//! Workloads that fill buffers: more markers or more launches than fit.
 //!
 //! # Compatibility
 //! `tests/tt_metal/tools/profiler/test_device_profiler.py` and the programs it runs.
@@ -37,7 +37,7 @@ pub(super) fn long_kernel(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan 
     Plan::launching(&program, options.ops.unwrap_or(1), &[LONG_KERNEL_ZONES])
 }
 
-/// Launches of one kernel on every RISC.
+/// Returns launches of one kernel on every RISC.
 fn same_kernel(name: &str, kernel: &Arc<dyn Kernel>, ops: u32, options: &WorkloadOptions) -> Plan {
     let mut program = Program::new(name).with_kernel_on_all(kernel);
     let mut cores = CoreSelection::AllTensix;
@@ -83,7 +83,7 @@ pub(super) fn op_support_count(mesh: &SimulatedMesh, options: &WorkloadOptions) 
     Plan::of((1..=ops).map(|id| Launch::new(&program, id)).collect())
 }
 
-/// A program that reads and writes.
+/// Returns a program that reads and writes.
 fn data_movement() -> Program {
     let program = Program::new("multi-op").with_kernel(Risc::Brisc, short_kernel());
     program.with_kernel(Risc::Ncrisc, short_kernel())
@@ -96,7 +96,7 @@ impl Program {
     }
 }
 
-/// A kernel without zones of its own.
+/// Returns a kernel without zones of its own.
 fn short_kernel() -> Arc<dyn Kernel> {
     ObjectKernel::shared("short")
 }

@@ -1,4 +1,4 @@
-//! Workloads about time: long kernels, long pauses, clocks that wrap.
+//! Workloads about time: long kernels, long pauses and clock wraps.
 
 use super::{Phase, Plan, WorkloadOptions};
 use crate::{
@@ -25,8 +25,10 @@ const NS_PER_MINUTE: u64 = 60_000_000_000;
 const TWO_HOURS_MINUTES: u64 = 120;
 const TWO_HOUR_LAUNCHES: u32 = 24;
 
-/// One worker core's clock loses its 44th bit after an hour, in the middle of a launch;
-/// another one's low word wraps between the two loads of a read, in an earlier launch.
+/// Returns two hours of launches with two clock wraps.
+///
+/// The clock of one worker core wraps at 44 bits after an hour, in the middle of a launch. The low
+/// word of another core's clock wraps between the two loads of a read, in an earlier launch.
 pub(super) fn two_hour(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let ops = options.ops.unwrap_or(TWO_HOUR_LAUNCHES);
     let spacing_ns = TWO_HOURS_MINUTES * NS_PER_MINUTE / u64::from(ops.max(1));
@@ -37,7 +39,7 @@ pub(super) fn two_hour(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan 
         Launch::new(&program, op + 1).not_before_ns(start_ns)
     };
     let launches = (0..ops).map(launch).collect();
-    // Launches last about 100 us; 40 us after the start of one they are under way.
+    // Launches last about 100 us; each is in progress 40 us after its start.
     let within = |op: u32| u64::from(op) * spacing_ns + 40_000;
     let rules = clock_rules(mesh, within(ops / 2), within(ops / 4));
     Plan { phases: vec![Phase { launches }], rules }

@@ -1,8 +1,8 @@
 //! Matrix products, as a kernel author would profile them.
 //!
-//! The kernels do not exchange data; their times follow from the shape of the product as
-//! if they did, with a skew of their own on every core. Where NoC events are asked for, reader and
-//! writer move their tiles from and to DRAM.
+//! The kernels do not exchange data. Their times follow from the shape of the product as if they
+//! did, with a different skew on every core. If NoC events are requested, reader and writer move
+//! their tiles from and to DRAM.
 
 use super::{Plan, WorkloadOptions};
 use crate::{

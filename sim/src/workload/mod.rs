@@ -1,7 +1,7 @@
-//! Ready workloads: what a mesh can be made to run, by name.
+//! Ready-made workloads for a mesh, by name.
 //!
-//! Several mirror the device profiler's own tests in tt-metal, so that the same figures
-//! can be expected of a reader.
+//! Several correspond to tests of the device profiler in tt-metal, so that a reader should report
+//! the same figures.
 
 mod buffers;
 mod floods;
@@ -33,59 +33,58 @@ use wire::dram::DEFAULT_PROGRAM_SUPPORT_COUNT;
 /// Options of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkloadOptions {
-    /// How many launches, instead of the workload's own number; workloads of fixed shape
-    /// do not have such a choice.
+    /// Number of launches, in place of the workload's default. Workloads of fixed shape ignore it.
     pub ops: Option<u32>,
-    /// How often a trace is replayed, instead of the workload's own number.
+    /// Number of replays of a trace, in place of the workload's default.
     pub replays: Option<u32>,
-    /// True if Ethernet cores take part where that makes sense.
+    /// True if Ethernet cores take part, in workloads that support it.
     pub has_ethernet: bool,
-    /// Seed of what the workload draws.
+    /// Seed of the workload's random choices.
     pub seed: u64,
     /// Sizes and speeds of the workload `pipeline`.
     pub pipeline: PipelineShape,
-    /// True if kernels that read and write tiles move them over the NoC, and record that, instead
-    /// of spending the time alone.
+    /// True if kernels that read and write tiles move them over the NoC and record the transfers,
+    /// instead of only spending the time.
     pub moves_tiles: bool,
 }
 
 /// Launches that are read together.
 #[derive(Clone, Debug, Default)]
 pub struct Phase {
-    /// In order, each for every chip.
+    /// Launches in order, each for every chip.
     pub launches: Vec<Launch>,
 }
 
-/// Plan of a workload on a mesh.
+/// Launches and faults of a workload on a mesh.
 #[derive(Clone, Default)]
 pub struct Plan {
-    /// To be read one after the other: run a phase, read, run the next.
+    /// Phases in order: run a phase, read, run the next.
     pub phases: Vec<Phase>,
-    /// Faults that belong to the workload, to be added before anything runs.
+    /// Faults of the workload, to be added before anything runs.
     pub rules: Vec<Arc<dyn Rule>>,
 }
 
 impl Plan {
-    /// One phase without faults.
+    /// Returns a plan with one phase and no faults.
     fn of(launches: Vec<Launch>) -> Self {
         Self { phases: vec![Phase { launches }], rules: Vec::new() }
     }
 
-    /// So many launches of one program on all worker cores, numbered from 1, all with the same
-    /// arguments.
+    /// Returns a plan of `count` launches of one program on all worker cores, numbered from 1, with
+    /// the same arguments.
     #[must_use]
     pub fn launching(program: &Arc<Program>, count: u32, args: &[u32]) -> Self {
         Self::of((1..=count).map(|id| Launch::new(program, id).with_args(args)).collect())
     }
 
-    /// Returns true if a launch of it begins the replay of a trace.
+    /// Returns true if one of the launches begins the replay of a trace.
     #[must_use]
     pub fn replays_traces(&self) -> bool {
         let mut launches = self.phases.iter().flat_map(|phase| &phase.launches);
         launches.any(|launch| launch.begins_trace_replay)
     }
 
-    /// Launches in all phases.
+    /// Returns the number of launches in all phases.
     #[must_use]
     pub fn launch_count(&self) -> usize {
         self.phases.iter().map(|phase| phase.launches.len()).sum()
@@ -106,22 +105,22 @@ pub struct Workload {
     pub name: &'static str,
     /// Description in one line.
     pub description: &'static str,
-    /// Programs that DRAM is to be kept for, unless the user chooses otherwise.
+    /// Number of programs whose records fit in DRAM, unless the user chooses otherwise.
     pub program_support_count: u32,
     plan: fn(&SimulatedMesh, &WorkloadOptions) -> Plan,
 }
 
 impl Workload {
-    /// Every workload, the usual one first.
+    /// Returns every workload, the default one first.
     #[must_use]
     pub const fn all() -> &'static [Self] {
         ALL
     }
 
-    /// The workload with this name.
+    /// Returns the workload with this name.
     ///
     /// # Errors
-    /// If there is none; the error lists the existing ones.
+    /// If there is no such workload; the error lists the existing ones.
     ///
     /// ```
     /// use sim::workload::Workload;
@@ -141,11 +140,11 @@ impl Workload {
     }
 }
 
-/// There is no workload of this name.
+/// Error for a name without a workload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no workload `{name}`; choose from {}", known_names())]
 pub struct UnknownWorkload {
-    /// The name that was asked for.
+    /// The requested name.
     pub name: String,
 }
 
@@ -259,7 +258,7 @@ const ALL: &[Workload] = &[
 ];
 
 impl SimulatedMesh {
-    /// Hands the launches of a phase to every chip.
+    /// Enqueues the launches of a phase on every chip.
     pub fn enqueue_phase(&mut self, phase: &Phase) {
         for launch in &phase.launches {
             self.enqueue_everywhere(launch);

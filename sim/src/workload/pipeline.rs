@@ -1,4 +1,4 @@
-//! Reader, compute and writer over circular buffers that block.
+//! Reader, compute and writer kernels that block on circular buffers.
 //!
 //! | RISC | does for each tile |
 //! |---|---|
@@ -8,18 +8,18 @@
 //! | TRISC 2 | waits for room in buffer 16, has the tile packed, which pushes it |
 //! | BRISC, the writer | waits for the tile, writes, waits for the answers, pops |
 //!
-//! Where cores share a reader, the first of each group reads for all of it:
+//! If cores share a reader, the first core of each group reads for the whole group:
 //!
 //! | reader | does for each tile |
 //! |---|---|
 //! | first core | waits for room, reads, waits until each other core has asked, signals them, pushes |
 //! | other cores | waits for room, asks the first core, waits for its signal, pushes |
 //!
-//! The TRISCs stand for their engines, two tiles of which are under way between each two.
+//! The TRISCs stand for their engines. Up to two tiles are in progress between two engines.
 //!
 //! # Compatibility
-//! Groups are those of tt-metal's matrix products whose readers multicast a block, with semaphores
-//! that count in place of being reset.
+//! Groups are those of tt-metal's matrix products whose readers multicast a block. The semaphores
+//! here count, while tt-metal resets them.
 
 use super::{Plan, WorkloadOptions};
 use crate::{
@@ -45,7 +45,7 @@ pub const OUTPUT_BUFFER: u32 = 16;
 
 /// Sizes and speeds of the workload `pipeline`.
 ///
-/// As text they are `name=number`, with commas between them:
+/// Their text form is `name=number`, separated by commas:
 ///
 /// ```
 /// use sim::workload::PipelineShape;
@@ -56,33 +56,36 @@ pub const OUTPUT_BUFFER: u32 = 16;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PipelineShape {
-    /// Tiles of a core.
+    /// Tiles per core.
     pub tiles: u32,
-    /// Cycles of the reader for a tile.
+    /// Cycles of the reader per tile.
     pub reader: u32,
-    /// Cycles of the unpacker for a tile.
+    /// Cycles of the unpacker per tile.
     pub unpack: u32,
-    /// Cycles of the math engine for a tile.
+    /// Cycles of the math engine per tile.
     pub compute: u32,
-    /// Cycles of the packer for a tile.
+    /// Cycles of the packer per tile.
     pub pack: u32,
-    /// Cycles of the writer for a tile.
+    /// Cycles of the writer per tile.
     pub writer: u32,
-    /// Tiles that the input buffer has room for.
+    /// Capacity of the input buffer in tiles.
     pub input: u32,
-    /// Tiles that the output buffer has room for.
+    /// Capacity of the output buffer in tiles.
     pub output: u32,
-    /// Percent of the reader's and the writer's cycles that they wait at barriers.
+    /// Share of the reader's and the writer's cycles that is spent at barriers, in percent.
     pub barrier: u32,
-    /// Percent by which the last worker core of each chip has more tiles than the others.
+    /// Additional tiles of the last worker core of each chip, in percent of the other cores' tiles.
     pub straggler: u32,
-    /// Percent up to which cycles of a tile vary.
+    /// Maximum variation of a tile's cycles, in percent.
     pub jitter: u32,
-    /// Tiles that the reader may be ahead of the writer, by a semaphore; 0 for any number.
+    /// Maximum tiles that the reader may be ahead of the writer, enforced by a semaphore; 0 for no
+    /// limit.
     pub ahead: u32,
-    /// Cores of a row that share one reader; below 2 each has its own. None of them is a straggler.
+    /// Cores of a row that share one reader; below 2, each core has its own. Groups have no
+    /// straggler.
     pub group: u32,
-    /// How a reader signals those that share it: 0 by one multicast, else one after the other.
+    /// Signals from a reader to the cores that share it: 0 for one multicast, otherwise one after
+    /// the other.
     pub unicast: u32,
 }
 
@@ -107,30 +110,30 @@ impl Default for PipelineShape {
     }
 }
 
-/// Text that is no shape of a pipeline.
+/// Error of a text that is not a pipeline shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PipelineShapeError {
-    /// Unknown name.
+    /// Unknown parameter name.
     #[error("a pipeline has no `{name}`; choose from {known}")]
     UnknownName {
         /// The name.
         name: String,
-        /// Names of a pipeline.
+        /// Names of all parameters.
         known: String,
     },
-    /// Something else than a number in its range.
+    /// Not a number in the valid range.
     #[error("expected {name}=NUMBER with a number up to {most}, found `{found}`")]
     NoNumber {
-        /// The name before it.
+        /// Name of the parameter.
         name: String,
-        /// Largest number.
+        /// Largest valid number.
         most: u32,
         /// The text.
         found: String,
     },
 }
 
-/// Largest number of any name: a launch stays below a second.
+/// Largest valid number of any parameter: a launch stays below a second.
 const LARGEST: u32 = 100_000;
 
 impl PipelineShape {
@@ -197,22 +200,22 @@ pub(super) fn plan(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     Plan::launching(&Arc::new(program), options.ops.unwrap_or(DEFAULT_OPS), &[])
 }
 
-/// What a core does otherwise than one that has a reader of its own.
+/// Special part of a core, in contrast to a core with its own reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum CorePart {
-    /// It has more tiles.
+    /// The core has more tiles.
     Straggler,
-    /// The core at these coordinates reads for it.
+    /// The core at these coordinates reads for this core.
     Asks(u32),
-    /// It reads for the cores at these coordinates, which are those of a rectangle.
+    /// This core reads for the cores at these coordinates, and for their rectangle.
     Reads(Vec<u32>, u32),
 }
 
-/// Parts of cores, by chip and place.
+/// Special parts of cores, by chip and coordinates.
 type CoreParts = BTreeMap<(u32, TileCoord), CorePart>;
 
-/// The parts of all cores: neighbours in a row share a reader, or the last core of each chip is a
-/// straggler.
+/// Returns the special parts of all cores: neighbours in a row share a reader, or the last core of
+/// each chip is a straggler.
 fn cores(mesh: &SimulatedMesh, shape: &PipelineShape) -> CoreParts {
     let mut parts = CoreParts::new();
     let size = usize::try_from(shape.group).unwrap_or(usize::MAX);
@@ -236,7 +239,8 @@ fn cores(mesh: &SimulatedMesh, shape: &PipelineShape) -> CoreParts {
     parts
 }
 
-/// Worker cores of a chip that share a reader, the one that reads first: neighbours in a row.
+/// Returns the groups of a chip's worker cores that share a reader: neighbours in a row, the
+/// reading core first.
 fn groups(chip: &Chip, size: usize) -> Vec<Vec<TileCoord>> {
     let mut rows: BTreeMap<u16, Vec<TileCoord>> = BTreeMap::new();
     for core in chip.workers() {
@@ -245,14 +249,15 @@ fn groups(chip: &Chip, size: usize) -> Vec<Vec<TileCoord>> {
     rows.values().flat_map(|row| row.chunks(size)).map(<[TileCoord]>::to_vec).collect()
 }
 
-/// Coordinates by which kernels name a core's tile, the column's six bits below the row's.
+/// Returns the coordinates of a core's tile for kernels, the column in the low six bits and the row
+/// above.
 fn coordinates(chip: &ChipFacts, tile: TileCoord) -> u32 {
     let (x, y) = chip.translation.logical(tile).unwrap_or((tile.x, tile.y));
     u32::from(x) | u32::from(y) << 6
 }
 
-/// The rectangle of tiles as the reader's NoC, the second one, takes it: that NoC leads left and up,
-/// so that it ends at its first corner and begins at its last one.
+/// Returns the rectangle of tiles for the reader's NoC, the second one. That NoC leads left and up,
+/// so the rectangle begins at its last corner and ends at its first one.
 fn rectangle(chip: &Chip, tiles: &[TileCoord]) -> u32 {
     let all = || tiles.iter().map(|&tile| coordinates(chip.facts(), tile));
     let column = |at: u32| at & 0x3F;
@@ -306,7 +311,7 @@ impl Role {
 struct PipelineKernel {
     role: Role,
     shape: PipelineShape,
-    /// True if reader and writer move their tiles and record that.
+    /// True if reader and writer move their tiles and record the transfers.
     moves_tiles: bool,
     cores: Arc<CoreParts>,
 }
@@ -316,7 +321,7 @@ impl PipelineKernel {
         self.cores.get(&(context.chip_id, context.place.coord))
     }
 
-    /// Tiles of a core.
+    /// Returns the number of tiles of a core.
     fn tiles(&self, context: &KernelContext) -> u32 {
         let more = match self.part(context) {
             Some(CorePart::Straggler) => self.shape.straggler,
@@ -328,7 +333,7 @@ impl PipelineKernel {
 }
 
 impl Kernel for PipelineKernel {
-    /// Transfers, beside waits and signals, which the simulator counts.
+    /// Returns the number of transfers. The simulator counts waits and signals.
     fn emission(&self, context: &KernelContext) -> Emission {
         let asks = matches!(self.part(context), Some(CorePart::Asks(_)));
         let moves_tiles = match self.role {

@@ -1,4 +1,4 @@
-//! Workloads whose kernels are no examples of any: they measure probes, or go wrong.
+//! Workloads that are not examples of kernels: they measure probes, or fail.
 
 use super::{Plan, WorkloadOptions};
 use crate::{
@@ -11,15 +11,15 @@ use crate::{
 use std::sync::Arc;
 use wire::Risc;
 
-/// Launches of the calibration kernel on every RISC, those of Ethernet cores included.
+/// Returns launches of the calibration kernel on every RISC, including those of Ethernet cores.
 pub(super) fn probe_cost(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let program = Arc::new(on_every_risc("probe-cost", "calibration"));
     let ops = options.ops.unwrap_or(1);
     Plan::of((1..=ops).map(|id| Launch::new(&program, id).on(CoreSelection::All)).collect())
 }
 
-/// First each broken kernel on TRISC 1 of a worker core of its own; then a sound launch on
-/// all the other cores, and one on every core.
+/// Returns launches of each broken kernel on TRISC 1 of a different worker core, then a correct
+/// launch on all other cores, and one on every core.
 pub(super) fn broken_kernels(mesh: &SimulatedMesh, _: &WorkloadOptions) -> Plan {
     let sound = on_every_risc("sound", "steps");
     let mut cores = worker_coords(mesh);
@@ -43,7 +43,7 @@ fn on_every_risc(name: &str, kernel: &str) -> Program {
     Program::new(name).with_kernel_on_all(&kernel).with_kernel(Risc::Erisc, kernel)
 }
 
-/// Worker cores of the first chip.
+/// Returns the worker cores of the first chip.
 fn worker_coords(mesh: &SimulatedMesh) -> Vec<TileCoord> {
     mesh.chip(0).into_iter().flat_map(Chip::workers).map(|core| core.coord).collect()
 }

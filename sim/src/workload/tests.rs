@@ -1,4 +1,4 @@
-//! Every workload run to its end, and what it must leave in memory, computed by hand.
+//! Every workload run to its end, with its expected words in memory, computed by hand.
 
 use super::{Workload, WorkloadOptions};
 use crate::{
@@ -15,7 +15,7 @@ fn wormhole() -> Bench {
     Bench::new(&MeshConfig::wormhole(3))
 }
 
-/// Packet types of the markers that begin at these words.
+/// Returns the packet types of the markers that begin at these words.
 fn types_at(words: &[u32], at: impl IntoIterator<Item = usize>) -> Vec<u32> {
     at.into_iter().map(|index| words[index] >> 28).collect()
 }
@@ -41,7 +41,7 @@ fn every_workload_runs_on_every_architecture_and_is_described() {
     }
 }
 
-/// Zones, data and events of a RISC that found no room in L1.
+/// Returns the counts of zones, data and events of a RISC that did not fit in L1.
 fn lost(bench: &mut Bench, core: &CorePlace, risc: usize) -> [u32; 3] {
     let control = bench.control(core);
     [29, 34, 39].map(|word| control[word + risc])
@@ -138,7 +138,7 @@ fn loops_take_their_cycles_on_every_risc() {
     let cycles = |launch: &LaunchTruth| launch.kernel.map(|kernel| kernel.end.0 - kernel.start.0);
     for launches in truth.launches.values() {
         let cycles = cycles(&launches[0]).unwrap();
-        // Each pass ends up to a reading of the clock late, and has a few instructions beside it.
+        // Each pass ends up to one clock reading late, and has a few further instructions.
         assert!((104_000..140_000).contains(&cycles), "{cycles}");
     }
     let core = bench.worker(9);
@@ -170,7 +170,7 @@ fn two_hours_wrap_one_clock_and_tear_one_read() {
     let torn = starts(&bench, &bench.worker(1));
     assert_eq!(steps_back(&torn), 1);
     let at = torn.windows(2).position(|pair| pair[1] < pair[0]).unwrap();
-    // Its low word is of the 2 us before the wrap.
+    // Its low word is from the 2 us before the wrap.
     assert!(torn[at] & 0xFFFF_FFFF >= (1 << 32) - 2_700);
     assert!((torn[at] - torn[at + 1]) > (1 << 32) - 4_200);
     let torn_reads = bench.mesh.truth().faults;

@@ -1,4 +1,4 @@
-//! Traces that are replayed, and sub-devices that work side by side.
+//! Trace replays, and sub-devices that work in parallel.
 
 use super::{Plan, WorkloadOptions};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 use std::sync::Arc;
 use wire::Risc;
 
-/// Programs that the host has put into a trace, to be launched as a whole.
+/// Programs that the host has recorded as a trace, to be launched as a whole.
 ///
 /// ```
 /// use sim::{program::{Launch, Program}, workload::Trace};
@@ -28,13 +28,13 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// A trace of launches.
+    /// Creates a trace of launches.
     #[must_use]
     pub fn new(trace_id: u64, launches: impl IntoIterator<Item = Launch>) -> Self {
         Self { launches: launches.into_iter().map(|launch| launch.of_trace(trace_id)).collect() }
     }
 
-    /// The launches of one replay, the first of which begins it.
+    /// Returns the launches of one replay; the first one begins it.
     #[must_use]
     pub fn replay(&self) -> Vec<Launch> {
         let mut launches = self.launches.clone();
@@ -47,10 +47,10 @@ impl Trace {
 
 const DEFAULT_OPS: u32 = 100;
 const DEFAULT_REPLAYS: u32 = 5;
-/// Any number will do.
+/// An arbitrary number.
 const TRACE_ID: u64 = 1;
 
-/// One launch outside of the trace, as a host makes it to compile, and the replays.
+/// Returns one launch outside of the trace, as a host makes it to compile, and the replays.
 ///
 /// # Compatibility
 /// tt-metal's `test_device_trace_run`: 5 replays of 100 ops.
@@ -63,8 +63,10 @@ pub(super) fn trace_replay(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan
     Plan::of(std::iter::once(Launch::new(&program, 1)).chain(replayed).collect())
 }
 
-/// Three programs on two sub-devices that share the worker cores: the first on sub-device 1, the
-/// others on sub-device 0, so that the first two run side by side.
+/// Returns launches of three programs on two sub-devices that share the worker cores.
+///
+/// The first runs on sub-device 1, the others on sub-device 0, so that the first two run in
+/// parallel.
 ///
 /// # Compatibility
 /// tt-metal's `test_sub_device_profiler`.
@@ -84,7 +86,7 @@ pub(super) fn sub_devices(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Pl
     Plan::of(launches.collect())
 }
 
-/// Worker cores of the mesh in two halves, by column and row.
+/// Returns two halves of the mesh's worker cores, by column and row.
 fn halves(mesh: &SimulatedMesh) -> [Vec<TileCoord>; 2] {
     let workers = mesh.chips().flat_map(Chip::workers).map(|core| core.coord);
     let workers: std::collections::BTreeSet<_> = workers.collect();

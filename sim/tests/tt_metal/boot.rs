@@ -1,4 +1,4 @@
-//! Every set boots and takes launches, on a core whose memory held something else before.
+//! Every firmware set boots and takes launches, on a core whose memory contained other data before.
 
 use crate::package::sets;
 use reader::mesh::{Mesh, Noc0Coord};
@@ -12,7 +12,7 @@ use sim::{
 use std::{path::Path, sync::Arc};
 use wire::CoreKind;
 
-/// Returns the first failure of two launches without kernels on a set.
+/// Returns the first failure of two launches without kernels on a firmware set.
 fn failure(folder: &Path) -> Option<String> {
     let set = Arc::new(FirmwareSet::open(folder).unwrap());
     let config = MeshConfig::new(1)

@@ -1,4 +1,4 @@
-//! Tests of the files alone: weakened symbols, layouts, constants.
+//! Tests that need only the files: weakened symbols, layouts and constants.
 
 use crate::package::sets;
 use object::{Object as _, ObjectSymbol as _};
@@ -11,7 +11,7 @@ use sim::{
 use std::{fs, path::Path};
 use wire::risc::RISCS_PER_CORE;
 
-/// The package brings the result of tt-metal's own weakening beside each file.
+/// Checks weakened files against the package, which ships tt-metal's own result with each file.
 #[test]
 fn weakened_files_have_the_bytes_of_the_package() {
     let Some(sets) = sets() else { return };
@@ -35,7 +35,8 @@ fn info(set: &Path, processor: &str) -> DebugInfo {
     DebugInfo::parse(&file).unwrap()
 }
 
-/// Offsets that a hand-written loader used to boot these files on Tenstorrent's simulator.
+/// Checks the offsets that a hand-written loader used to boot these files on Tenstorrent's
+/// simulator.
 #[test]
 fn mailboxes_lie_where_another_loader_has_found_them() {
     let Some(sets) = sets() else { return };
@@ -112,8 +113,10 @@ fn constants_of_the_profiler_and_places_of_tables_are_in_the_files() {
     }
 }
 
-/// A kernel with the Rust runtime asks its firmware for these symbols, so that it cannot come under
-/// this firmware and into its dynamic-NoC mode, whose counters of writes the runtime does not keep.
+/// Checks that a kernel with the Rust runtime cannot be linked against this firmware.
+///
+/// The runtime requires symbols that the firmware lacks. It therefore cannot run in the firmware's
+/// dynamic-NoC mode, whose counters of writes the runtime does not maintain.
 #[test]
 fn the_rust_runtime_does_not_link_against_them() {
     let Some(sets) = sets() else { return };
@@ -140,7 +143,7 @@ fn what_is_missing_is_named() {
     assert!(stripped.contains("expected an ELF file with DWARF"), "{stripped}");
 }
 
-/// Neither panics nor endless loops, whatever a file says.
+/// Checks that no file contents cause a panic or an endless loop.
 #[test]
 fn damaged_files_are_refused_or_read() {
     let Some(sets) = sets() else { return };
@@ -153,7 +156,7 @@ fn damaged_files_are_refused_or_read() {
             let at = usize::try_from(random.below(file.len() as u64)).unwrap();
             file[at] = random.below(256).to_le_bytes()[0];
         }
-        // The headers are what is most often believed.
+        // The headers are the part that is most often trusted.
         if random.below(2) == 0 {
             let at = usize::try_from(random.below(200)).unwrap();
             file[at] = random.below(256).to_le_bytes()[0];

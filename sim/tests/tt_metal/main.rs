@@ -1,7 +1,7 @@
-//! tt-metal's own firmware, as its package `ttnn` carries it precompiled: files that nobody here
-//! has made.
+//! tt-metal's own precompiled firmware from its package `ttnn`: files that this project has not
+//! built.
 //!
-//! `KPROF_TTNN` names the folder of the package that `tt_metal` and `runtime` lie in.
+//! `KPROF_TTNN` gives the folder of the package that contains `tt_metal` and `runtime`.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 

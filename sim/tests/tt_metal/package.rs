@@ -1,11 +1,11 @@
-//! Where the package lies, and which sets of firmware are in it.
+//! Location of the package, and its firmware sets.
 
 use std::{
     env, fs,
     path::{Path, PathBuf},
 };
 
-/// Folders of the precompiled sets, sorted; `None` if there is no package.
+/// Returns the folders of the precompiled sets, sorted; `None` without a package.
 ///
 /// # Panics
 /// If `CI` is `true` and there is no package.

@@ -1,7 +1,7 @@
 //! Instruction words by mnemonic, for test programs.
 //!
-//! Operands come in the order of assembly text: destination, sources, immediate. Branches and
-//! jumps take byte offsets. Nothing is checked; a value that does not fit its field is cut.
+//! Operands are in the order of assembly text: destination, sources, immediate. Branches and jumps
+//! take byte offsets. Nothing is checked; a value that does not fit its field is truncated.
 
 #![allow(dead_code, reason = "each program uses its own part")]
 
@@ -125,7 +125,7 @@ pub(crate) const fn jalr(rd: u32, rs1: u32, offset: i32) -> u32 {
     immediate_type(0x67, 0, rd, rs1, offset)
 }
 
-/// `lui` and `addi` that load any constant.
+/// Returns the `lui` and `addi` that load a constant.
 pub(crate) const fn li(rd: u32, value: u32) -> [u32; 2] {
     let low = (value << 20).cast_signed() >> 20;
     [lui(rd, value.wrapping_sub(low.cast_unsigned())), addi(rd, rd, low)]

@@ -1,4 +1,4 @@
-//! Cores that run a few instructions without firmware, for tests of what a chip refuses.
+//! Cores that run a few instructions without firmware, to test which accesses a chip refuses.
 
 use super::{Core, Running, run_windows};
 use crate::{
@@ -21,7 +21,7 @@ pub(super) struct BareChip {
     pub(super) dram: Dram,
 }
 
-/// Instructions in the order in which they run.
+/// Instructions in the order of execution.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Script {
     words: Vec<u32>,
@@ -53,14 +53,14 @@ impl Script {
         self
     }
 
-    /// Lets some cycles pass.
+    /// Waits for `passes` rounds of a loop.
     pub(super) fn pause(mut self, passes: u32) -> Self {
         self.words.extend(li(A0, passes));
         self.words.extend([addi(A0, A0, -1), addi(A1, A1, 1), bne(A0, 0, -8)]);
         self
     }
 
-    /// Any instruction.
+    /// Adds any instruction.
     pub(super) fn instruction(mut self, word: u32) -> Self {
         self.words.push(word);
         self
@@ -72,20 +72,20 @@ impl Script {
         stores.iter().fold(self, |script, &(offset, value)| script.store(base + offset, value))
     }
 
-    /// Goes on with another script.
+    /// Appends another script.
     pub(super) fn then(mut self, other: Self) -> Self {
         self.words.extend(other.words);
         self
     }
 
-    /// The instructions, and the end.
+    /// Returns the instructions, with the end.
     pub(super) fn words(&self) -> Vec<u32> {
         [&self.words[..], &[EBREAK]].concat()
     }
 }
 
 impl BareChip {
-    /// A chip of which nothing is harvested.
+    /// Creates a chip without harvesting.
     pub(super) fn new(arch: Arch) -> Self {
         let plan = Floorplan::new(arch, &[], 0).unwrap();
         let modes = KernelModes { cycle_budget: 0, ..KernelModes::PLAIN };
@@ -112,7 +112,7 @@ impl BareChip {
         self.cores.iter_mut().find(|core| core.coord() == coord).unwrap()
     }
 
-    /// Puts words into L1.
+    /// Writes words into L1.
     pub(super) fn put(&mut self, coord: TileCoord, address: u64, words: &[u32]) {
         let tile = self.core(coord).tile_mut();
         for (at, &word) in (address..).step_by(4).zip(words) {
@@ -120,7 +120,7 @@ impl BareChip {
         }
     }
 
-    /// A word of L1.
+    /// Returns a word of L1.
     pub(super) fn word(&mut self, coord: TileCoord, address: u64) -> u32 {
         let core = self.core(coord);
         match &core.running {
@@ -129,7 +129,7 @@ impl BareChip {
         }
     }
 
-    /// Lets BRISC of cores run their scripts to the end; returns what went wrong, as text.
+    /// Runs the scripts of BRISC on some cores to the end; returns the failures as text.
     pub(super) fn run(&mut self, scripts: &[(TileCoord, &Script)]) -> Vec<String> {
         for (coord, script) in scripts {
             self.start(*coord, script);
@@ -178,5 +178,5 @@ impl BareChip {
     }
 }
 
-/// More than any of the scripts takes.
+/// Upper limit for the cycles of a script.
 const BUDGET_CYCLES: u64 = 60_000;

@@ -1,5 +1,5 @@
-//! The interpreter against another one (`rrs-lib`), and timing against no timing, on random
-//! programs.
+//! Comparison of the interpreter with another one (`rrs-lib`), and of runs with and without timing,
+//! on random programs.
 
 use proptest::prelude::*;
 use rrs_lib::instruction_executor::InstructionExecutor;
@@ -10,19 +10,19 @@ use super::asm;
 use super::tests::TestTile;
 use super::{Arch, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Timing};
 
-/// Instructions of a program, the end not counted.
+/// Number of instructions in a program, without its end.
 const LENGTH: usize = 200;
 /// Bytes of L1, the same for both interpreters.
 const MEMORY_BYTE_COUNT: usize = 0x1000;
-/// Loads and stores reach this far around the middle of a data window of the same size.
+/// Maximum distance of loads and stores from the middle of a data window of the same size.
 const REACH: i32 = 0x200;
 const L1_WINDOW: u32 = 0x800 + REACH.cast_unsigned();
 const LOCAL_WINDOW: u32 = LOCAL_RAM_BASE + REACH.cast_unsigned();
-/// A backward branch may make a loop without end; both interpreters stop after this many.
+/// Maximum steps of both interpreters, since a backward branch may make an endless loop.
 const STEP_COUNT: u64 = 1_000;
 
-/// Register that points into the program, never written, so that a register jump always knows
-/// where it lands.
+/// Register that points into the program. It is never written, so that the target of a register
+/// jump is always known.
 const CODE_POINTER: u32 = 29;
 const CODE_MIDDLE: i32 = 400;
 /// Register that points at the L1 window, never written.
@@ -112,7 +112,7 @@ fn piece() -> impl Strategy<Value = Piece> {
     ]
 }
 
-/// Lays pieces out from address 0; jumps and branches that would leave the program end it.
+/// Lays pieces out from address 0; jumps and branches that would leave the program go to its end.
 fn lay_out(pieces: &[Piece]) -> Vec<u32> {
     let mut words = Vec::with_capacity(LENGTH + 1);
     for piece in pieces {
@@ -135,7 +135,7 @@ fn lay_out(pieces: &[Piece]) -> Vec<u32> {
     words
 }
 
-/// The same memory as the tile's: L1 from 0 and private RAM at its base.
+/// Memory with the layout of the tile's: L1 from 0 and private RAM at its base.
 struct Oracle {
     l1: VecMemory,
     local: VecMemory,
@@ -157,7 +157,7 @@ impl Memory for Oracle {
     }
 }
 
-/// Final state, which must be equal.
+/// Final state, which must be the same for all runs.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     registers: Vec<u32>,
@@ -196,7 +196,7 @@ fn found(words: &[u32], registers: &[u32; 32], timing: Timing) -> Outcome {
     let mut hart = Hart::new(timing, L1Port::Port2);
     (0..32).for_each(|index| hart.set_register(index, registers[index]));
     while hart.counters().instruction_count < STEP_COUNT {
-        // With timing, no instruction is faster than one per cycle, so this never overshoots.
+        // With timing, no instruction takes less than one cycle, so this never overshoots.
         let rest = STEP_COUNT - hart.counters().instruction_count;
         let until = hart.cycle() + rest;
         assert_eq!(hart.run_until(&mut tile, &mut front, until), Ok(Pause::Cycle));

@@ -1,5 +1,5 @@
-//! The rules for what is linked into a kernel, held against the objects and images of firmware
-//! and kernels that `build.rs` has made.
+//! Tests that the objects and images of firmware and kernels built by `build.rs` follow the link
+//! rules.
 
 use super::object_rules::{broken_rules, file_name, is_loaded, kept_files};
 use object::{File, Object, ObjectSection};
@@ -13,8 +13,8 @@ fn objects_of_kernels_and_firmware_keep_the_rules() {
     let found = broken_rules(OUT, |_| true);
     assert_eq!(found.broken, [""; 0]);
     let in_cpp = if cfg!(cpp_code) { 4 } else { 0 };
-    // Firmware and kernels of 18 variants, each with the runtime's own objects; shipped images
-    // come without them.
+    // Firmware and kernels of 18 variants, each with the runtime's own objects; shipped images have
+    // no such objects.
     let in_rust = if cfg!(compiled_object_code) { 18 * 2 } else { 0 };
     assert!(found.object_count >= in_rust + in_cpp, "{}", found.object_count);
 }
@@ -37,7 +37,8 @@ fn images_of_kernels_have_neither_constants_nor_variables_nor_texts_in_memory() 
     assert!(count >= 18 * 7, "kernels of seven processors in 18 variants: {count}");
 }
 
-/// A few words that the compiler compares with are no table; they cost that much local RAM.
+/// Checks the size of constants. A few words that the compiler compares with are not a table; they
+/// take as many words of local RAM.
 #[test]
 fn images_of_firmware_have_next_to_no_constants() {
     let mut count = 0;
@@ -53,8 +54,10 @@ fn images_of_firmware_have_next_to_no_constants() {
     assert_eq!(count, 20 * 7);
 }
 
-/// The header needs nothing on the link line, and a call into the firmware would break: the loader
-/// moves a kernel, but not the distance of the call.
+/// Checks that a file with the header calls no function of another object.
+///
+/// The header needs nothing on the link line. A call into the firmware would break: the loader
+/// moves a kernel, but does not adjust the distance of the call.
 #[cfg(cpp_code)]
 #[test]
 fn what_includes_the_header_calls_nothing_elsewhere() {

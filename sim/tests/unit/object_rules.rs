@@ -1,8 +1,8 @@
 //! The rules for what is linked into a kernel.
 //!
-//! Upstream's loader makes kernels position independent after they are linked: it reads
-//! their relocations, and refuses those that it does not know. Nobody calls constructors,
-//! and constants would be copied into a RISC's few KiB of local RAM.
+//! tt-metal's loader makes kernels position-independent after linking. It reads their relocations
+//! and refuses unknown ones. Constructors are never called, and constants would be copied into a
+//! RISC's few KiB of local RAM.
 //!
 //! # Compatibility
 //! `llrt/tt_elffile.cpp` and `hw/toolchain/main.ld`.
@@ -17,7 +17,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Relocations that the loader knows, and the linker's own hints.
+/// Relocations that the loader supports, and the linker's own hints.
 const ALLOWED: [elf::RelocationType; 16] = [
     elf::R_RISCV_NONE,
     elf::R_RISCV_32,
@@ -37,10 +37,10 @@ const ALLOWED: [elf::RelocationType; 16] = [
     elf::R_RISCV_RELAX,
 ];
 
-/// Sections that may take memory; the zone texts lose theirs when they are linked.
+/// Sections that may take memory; linking removes the memory of the zone texts.
 const SECTIONS: [&str; 6] = [".text", ".bss", ".sbss", ".rodata", ".srodata", ".kprof_zones"];
 
-/// Lists the rules that an object breaks.
+/// Returns the rules that an object breaks.
 fn violations(file: &File<'_>) -> Vec<String> {
     let mut violations = Vec::new();
     for section in file.sections().filter(|section| is_loaded(section) && section.size() > 0) {
@@ -60,7 +60,7 @@ fn violations(file: &File<'_>) -> Vec<String> {
     violations
 }
 
-/// Relocations of a section that the loader would refuse.
+/// Returns the relocations of a section that the loader would refuse.
 fn wrong_relocations(file: &File<'_>, section: &object::Section<'_, '_>) -> Vec<String> {
     let mut relocations: Vec<_> = section
         .relocations()
@@ -100,7 +100,7 @@ fn wrong_relocations(file: &File<'_>, section: &object::Section<'_, '_>) -> Vec<
     wrong
 }
 
-/// Returns true if a symbol lies in code or in another object.
+/// Returns true if a symbol is in code or in another object.
 fn may_be_called(file: &File<'_>, symbol: SymbolIndex) -> bool {
     let symbol = file.symbol_by_index(symbol).unwrap();
     let section = symbol.section_index().map(|index| file.section_by_index(index).unwrap());
@@ -125,7 +125,7 @@ fn is_or_is_part_of(name: &str, known: &str) -> bool {
     name.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Files of every variant that a build script has kept in its folder, with this ending.
+/// Returns the files with this ending that a build script has kept for its variants.
 pub(crate) fn kept_files(out: &str, ending: &str) -> Vec<PathBuf> {
     let list = |directory: &Path| {
         let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
@@ -141,8 +141,8 @@ pub(crate) fn file_name(path: &Path) -> &str {
     path.file_name().unwrap().to_str().unwrap()
 }
 
-/// Calls `visit` with every member of an archive that was compiled from this repository, by
-/// the names that the compiler gives them.
+/// Calls `visit` with every member of an archive that was compiled from this repository, as
+/// recognised by the compiler's file names.
 fn for_each_member(path: &Path, mut visit: impl FnMut(&str, &File<'_>)) {
     const OURS: [&str; 5] = ["firmware-", "kernels-", "probes-", "kernel_profiler-", "wire-"];
     let bytes = fs::read(path).unwrap();
@@ -156,7 +156,7 @@ fn for_each_member(path: &Path, mut visit: impl FnMut(&str, &File<'_>)) {
     }
 }
 
-/// Functions that an object calls and does not have.
+/// Returns the functions that an object calls but does not define.
 fn called_elsewhere(file: &File<'_>) -> BTreeSet<String> {
     let relocations = file.sections().flat_map(|section| {
         section.relocations().map(|(_, relocation)| relocation).collect::<Vec<_>>()
@@ -171,7 +171,7 @@ fn called_elsewhere(file: &File<'_>) -> BTreeSet<String> {
     called.collect()
 }
 
-/// Finding in each object of a folder, with the number of objects that were looked at.
+/// Findings in each object of a folder, with the number of objects checked.
 pub(crate) struct Findings {
     pub(crate) object_count: usize,
     pub(crate) broken: Vec<String>,
@@ -186,8 +186,8 @@ impl Findings {
     }
 }
 
-/// Looks for broken rules in a build script's folder: in objects of this repository in its archives,
-/// and in objects from C++ whose names are checked.
+/// Finds broken rules in a build script's folder: in this repository's objects in archives, and in
+/// C++ objects whose names are checked.
 pub(crate) fn broken_rules(out: &str, is_checked: impl Fn(&str) -> bool) -> Findings {
     let mut findings = of_cpp_objects(out, is_checked, violations);
     for path in kept_files(out, ".a") {
@@ -198,7 +198,7 @@ pub(crate) fn broken_rules(out: &str, is_checked: impl Fn(&str) -> bool) -> Find
     findings
 }
 
-/// Looks for calls of functions that an object from C++ does not have.
+/// Finds calls of functions that a C++ object does not define.
 pub(crate) fn calls_elsewhere(out: &str, is_checked: impl Fn(&str) -> bool) -> Findings {
     of_cpp_objects(out, is_checked, called_elsewhere)
 }

@@ -1,4 +1,4 @@
-//! A prepared mesh for tests: what a host does before and after, without a reader.
+//! A prepared mesh for tests: the host's steps before and after a run, without a reader.
 
 use crate::{
     arch::floorplan::CorePlace,
@@ -16,7 +16,7 @@ use wire::{
     dram::DramGeometry,
 };
 
-/// The layout of the words that a core and its host share.
+/// The layout of the words shared by a core and its host.
 pub(crate) const CONTROL: ControlLayout = ControlLayout::WORDS64;
 
 /// A mesh of one chip, prepared as a host does.
@@ -68,7 +68,7 @@ impl Bench {
         cores.filter(|core| core.kind == CoreKind::Tensix).copied().collect()
     }
 
-    /// Words of a lane as they lie in DRAM, without the host looking.
+    /// Returns words of a lane in DRAM, without an access of the host.
     pub(crate) fn lane(&self, core: &CorePlace, risc: u32, from: u32, count: usize) -> Vec<u32> {
         let chip = self.mesh.chip(0).unwrap();
         let place = self.geometry.lane(core.flat_id, risc);
@@ -79,7 +79,7 @@ impl Bench {
         words
     }
 
-    /// Words of a lane as the host reads them.
+    /// Returns words of a lane as the host reads them.
     pub(crate) fn read_lane(&mut self, core: &CorePlace, risc: u32, count: usize) -> Vec<u32> {
         let place = self.geometry.lane(core.flat_id, risc);
         let region = self.mesh.chip(0).unwrap().facts().arch.facts().dram_align_bytes;
@@ -109,7 +109,7 @@ impl Bench {
         (coord, facts.control_address(core.kind))
     }
 
-    /// Says that everything has been read, as a host does after a read.
+    /// Marks everything as read, as a host does after a read.
     pub(crate) fn acknowledge(&mut self) {
         for core in self.workers() {
             let control = self.control(&core);
@@ -118,8 +118,8 @@ impl Bench {
     }
 }
 
-/// The word of a run header that names core and RISC, without a trace counter, in the first
-/// generation of lanes.
+/// Returns the word of a run header that identifies core and RISC, without a trace counter, in the
+/// first generation of lanes.
 pub(crate) fn id_word(core: &CorePlace, risc: u32) -> u32 {
     1 << 29 | core.flat_id << 5 | risc
 }

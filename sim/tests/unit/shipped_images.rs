@@ -1,4 +1,4 @@
-//! The object code that is shipped, compared with what a build from its sources gives.
+//! Comparison of the shipped object code with a build from its sources.
 
 use super::EMBEDDED;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
@@ -17,7 +17,7 @@ fn file(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("build").join(name)
 }
 
-/// The list and the bytes of the images in Rust that this build has compiled.
+/// Returns the list and the bytes of the Rust images that this build has compiled.
 fn compiled() -> (String, Vec<u8>) {
     let mut list = format!("inputs {INPUTS}\n");
     let mut bytes = Vec::new();
@@ -29,7 +29,7 @@ fn compiled() -> (String, Vec<u8>) {
     (list, bytes)
 }
 
-/// Compresses bytes with the program `zstd`, over a window that reaches every earlier image.
+/// Compresses bytes with the program `zstd`, using a window that contains every earlier image.
 fn compressed(bytes: &[u8]) -> Vec<u8> {
     let options = ["-19", "--long=24", "--quiet", "--stdout"];
     let mut zstd = Command::new("zstd");
@@ -44,8 +44,8 @@ fn compressed(bytes: &[u8]) -> Vec<u8> {
     output.stdout
 }
 
-/// Everything that a run reads of an image: the bytes of its sections, its symbols, and the texts
-/// of its zones, whose order changes with the folder of the repository.
+/// Returns everything that a run reads from an image: the bytes of its sections, its symbols, and
+/// the texts of its zones. The order of these texts depends on the repository's folder.
 fn contents(elf: &[u8]) -> Vec<String> {
     let file = object::File::parse(elf).unwrap();
     let mut lines = Vec::new();
@@ -60,7 +60,7 @@ fn contents(elf: &[u8]) -> Vec<String> {
             _ => lines.push(format!("{name} {:#x} {data:?}", section.address())),
         }
     }
-    // Names of Rust's functions end in a hash, which changes with the folder too.
+    // Names of Rust functions end in a hash, which also depends on the folder.
     lines.extend(file.symbols().map(|symbol| {
         format!(
             "{} {:#x} {}",
@@ -73,7 +73,7 @@ fn contents(elf: &[u8]) -> Vec<String> {
     lines
 }
 
-/// Set `BLESS=1` and `KPROF_OBJECT_CODE=compile` to ship what the sources give.
+/// Compares the images; set `BLESS=1` and `KPROF_OBJECT_CODE=compile` to ship the compiled ones.
 #[test]
 fn the_shipped_object_code_is_what_its_sources_give() {
     let (list, bytes) = compiled();

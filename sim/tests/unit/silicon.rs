@@ -1,4 +1,4 @@
-//! The model against numbers that others measured or documented.
+//! Comparison of the model with numbers that others measured or documented.
 //!
 //! Every expected value here is from a source outside this crate: tt-isa-documentation (ISA), one
 //! Blackhole card as measured in mesham/tt-sim (`docs/bh_arch.md`, `perfbench`), and the CI limits
@@ -9,7 +9,7 @@ use super::super::tests::{CLOCK_LOW, REGISTER, TestTile};
 use super::super::{Arch, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Timing};
 use super::Arch::{Blackhole, Wormhole};
 
-/// Rounds of a measured loop; long enough for its start to disappear in the average.
+/// Rounds of a measured loop; enough for the loop's start to be negligible in the average.
 const ROUND_COUNT: u32 = 200;
 
 fn hart(arch: Arch, port: L1Port) -> Hart {
@@ -19,7 +19,7 @@ fn hart(arch: Arch, port: L1Port) -> Hart {
     hart
 }
 
-/// Average cycles of `body` by repeating it in straight line, start and end cut off.
+/// Returns the average cycles of `body`, repeated in straight line, without the start and the end.
 fn cycles_per_body(arch: Arch, set_up: &[(usize, u32)], body: &[u32]) -> f64 {
     let mut marks = Vec::new();
     for rounds in [ROUND_COUNT, 3 * ROUND_COUNT] {
@@ -55,7 +55,7 @@ fn arithmetic_takes_one_cycle_dependent_or_not() {
 #[test]
 fn multiply_blocks_two_cycles_on_wormhole_and_is_pipelined_on_blackhole() {
     let (dependent, independent) = ([asm::mul(A0, A0, A0)], [asm::mul(A0, A1, A1)]);
-    // ISA: two cycles in the integer unit, which the next instruction cannot enter.
+    // ISA: two cycles in the integer unit, during which the next instruction cannot enter.
     assert_near(cycles_per_body(Wormhole, &[], &dependent), 2.0, 0.01);
     assert_near(cycles_per_body(Wormhole, &[], &independent), 2.0, 0.01);
     // Silicon: 1.985 and 0.999.
@@ -75,7 +75,7 @@ fn divide_takes_14_cycles_at_12_bits_and_33_at_29() {
 
 #[test]
 fn a_dependent_load_takes_the_latency_of_its_region() {
-    // A load of its own address, so that each waits for the one before. Silicon: 1.985 for the
+    // Loads its own address, so that each load waits for the one before. Silicon: 1.985 for the
     // private RAM, 7.93 to 8.10 for L1.
     let chase = [asm::lw(A0, A0, 0)];
     for (arch, base, expected, tolerance) in [
@@ -174,7 +174,7 @@ fn three_riscs_that_store_to_l1_share_two_ports() {
         hart.set_register(8, 0x4000 + index * 0x800);
     }
     let mut running = [true; 3];
-    // Always the one that lags: what a tile model does.
+    // Always runs the hart that lags, as a tile model does.
     while let Some(index) = (0..3).filter(|&i| running[i]).min_by_key(|&i| harts[i].cycle()) {
         let pause = harts[index].step(&mut tile, &mut front).unwrap();
         running[index] = pause == Pause::Cycle;
@@ -188,8 +188,8 @@ fn three_riscs_that_store_to_l1_share_two_ports() {
 
 #[test]
 fn a_mispredicted_branch_adds_its_bubble() {
-    // ISA: two cycles on Wormhole, four on Blackhole. A forward branch met first is not expected
-    // to be taken.
+    // ISA: two cycles on Wormhole, four on Blackhole. A forward branch that is executed for the
+    // first time is predicted as not taken.
     for (arch, bubble) in [(Wormhole, 2), (Blackhole, 4)] {
         let words = [asm::beq(ZERO, ZERO, 8), asm::EBREAK, asm::NOP, asm::EBREAK];
         let mut tile = TestTile::new(&words);
@@ -200,8 +200,8 @@ fn a_mispredicted_branch_adds_its_bubble() {
     }
 }
 
-/// Cycle in which a value loaded from `address` of private RAM was used, after a store to private
-/// RAM that waits behind two to L1.
+/// Returns the cycle in which a value loaded from `address` of private RAM is used, after a store
+/// to private RAM that waits for two stores to L1.
 fn use_after_stores(arch: Arch, address: i32) -> u64 {
     let words = [
         asm::sw(A0, ZERO, 0x200),
@@ -219,7 +219,7 @@ fn use_after_stores(arch: Arch, address: i32) -> u64 {
 
 #[test]
 fn a_load_waits_for_a_queued_store_to_its_address_and_for_no_other() {
-    // ISA: stores leave in order, to L1 five cycles apart; a load may overtake stores to other
+    // ISA: stores leave in order, five cycles apart to L1. A load may overtake stores to other
     // addresses and then takes 2 cycles.
     for arch in [Wormhole, Blackhole] {
         assert_eq!(use_after_stores(arch, 0x80), 3 + 2);
@@ -227,8 +227,10 @@ fn a_load_waits_for_a_queued_store_to_its_address_and_for_no_other() {
     }
 }
 
-/// LLK's zone around a loop of `10 * count` cycles, as a compiler renders it: START with its clock
-/// loads, room check and counters in private RAM, the loop, END. Returns the measured duration.
+/// Returns the measured duration of LLK's zone around a loop of `10 * count` cycles.
+///
+/// The code is as a compiler emits it: START with its clock loads, space check and counters in
+/// private RAM, the loop, END.
 fn llk_zone_cycles(arch: Arch, count: i32) -> u32 {
     // s0: private RAM with write index (0), open zones (4) and buffer address (8).
     // t0: clock low; the high word is read eight bytes above it.
@@ -266,7 +268,7 @@ fn llk_zone_cycles(arch: Arch, count: i32) -> u32 {
     words.push(asm::bltu(ZERO, S1, -36));
     words.extend(write_event(0xB123_4000));
     words.extend([asm::lw(A4, S0, 4), asm::addi(A4, A4, -1), asm::sw(A4, S0, 4)]);
-    // Once more, with the branches known and the counters where they were.
+    // A second pass, with the branches predicted and the counters reset.
     words.extend([asm::sw(ZERO, S0, 0), asm::addi(RA, RA, -1)]);
     let back = -4 * i32::try_from(words.len()).unwrap();
     words.extend([asm::bne(RA, ZERO, back), asm::EBREAK]);

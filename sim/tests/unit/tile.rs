@@ -1,10 +1,10 @@
-//! A tile of plain memory, with registers that a test gives it.
+//! A tile of plain memory, with registers supplied by a test.
 //!
-//! The module around this one imports `Bus`, `Refusal`, `Region`, `StoreResult` and `Width`.
+//! The parent module imports `Bus`, `Refusal`, `Region`, `StoreResult` and `Width`.
 
 use super::{Bus, Refusal, Region, StoreResult, Width};
 
-/// Memory around one RISC, and registers.
+/// Memory of one RISC, and registers.
 pub(crate) struct Tile<R> {
     pub(crate) l1: Vec<u8>,
     pub(crate) local: Vec<u8>,
@@ -12,11 +12,11 @@ pub(crate) struct Tile<R> {
     pub(crate) registers: R,
 }
 
-/// Registers of a tile, as a test answers for them.
+/// Registers of a tile, implemented by a test.
 pub(crate) trait Registers {
     fn load(&mut self, address: u32, width: Width, cycle: u64) -> Result<u32, Refusal>;
 
-    /// Stores a word with the cycle of the store; `l1` is the tile's.
+    /// Stores a word at a cycle; `l1` is the tile's L1.
     fn store(&mut self, l1: &[u8], address: u32, value: (Width, u32), cycle: u64) -> StoreResult;
 }
 

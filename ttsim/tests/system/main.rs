@@ -1,8 +1,8 @@
-//! Programs on ttsim, compared with the same on our own simulator.
+//! Programs on ttsim, compared with the same programs on our own simulator.
 //!
-//! `KPROF_TTSIM_WH` and `KPROF_TTSIM_BH` name the libraries of a Wormhole and of a Blackhole;
-//! without them a test says in one line that it was skipped. They are on no registry, so that
-//! is no failure.
+//! `KPROF_TTSIM_WH` and `KPROF_TTSIM_BH` give the paths of the libraries for a Wormhole and a
+//! Blackhole. Without them, a test reports in one line that it was skipped. The libraries are on no
+//! registry, so a skipped test is not a failure.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 

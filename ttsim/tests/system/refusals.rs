@@ -1,4 +1,4 @@
-//! Libraries that are none, and what ttsim does not let a chip do.
+//! Invalid libraries, and operations that ttsim does not let a chip perform.
 
 use crate::support::{child, config, libraries};
 use sim::arch::Arch;
@@ -17,7 +17,7 @@ fn a_file_that_is_no_library_is_named() {
 
 #[test]
 fn a_library_of_something_else_lacks_the_entry_points() {
-    // The C library of this process is one that surely is there.
+    // The C library of this process is a library that certainly exists.
     let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let paths = maps.lines().filter_map(|line| Some(&line[line.find('/')?..]));
     let Some(libc) = paths.map(PathBuf::from).find(|path| {
@@ -47,7 +47,7 @@ fn what_the_chip_lacks_is_told_in_one_sentence_and_again_for_whatever_comes_afte
         let mut simulator = Simulator::start(child(), &library).unwrap();
         let tile = Tile { x: 1, y: 2 };
         simulator.advance(7).unwrap();
-        // No register lies at the end of the debug registers.
+        // There is no register at the end of the debug registers.
         let error = simulator.write_words(tile, 0xFFB1_2FFC, &[1]).unwrap_err();
         let text = error.to_string();
         assert!(text.starts_with("ttsim refused what the chip was told, at clock 7: "), "{text}");

@@ -1,4 +1,4 @@
-//! Random scripts: kept, lost and read while they are pushed, as on our simulator.
+//! Random scripts: records kept, lost and read during pushes, as on our simulator.
 
 use crate::{
     accounting::assert_honest,
@@ -30,7 +30,7 @@ use std::sync::Arc;
 use ttsim::TtsimMesh;
 use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 
-/// Two seeds: one that is always the same, and one that nobody has seen before.
+/// Returns two seeds: a constant one and a new one.
 fn seeds() -> [u64; 2] {
     let fresh = tests::seed::fresh();
     eprintln!("seeds 1 and {fresh}");
@@ -41,12 +41,12 @@ fn riscs() -> impl Iterator<Item = Risc> {
     (0..RISCS_PER_CORE).filter_map(|index| CoreKind::Tensix.risc(index))
 }
 
-/// Six cores, spread over the chip.
+/// Returns six cores, spread over the chip.
 fn cores() -> Vec<TileCoord> {
     [(1, 2), (2, 3), (3, 9), (4, 5), (6, 11), (7, 8)].map(|(x, y)| TileCoord { x, y }).to_vec()
 }
 
-/// Launches of programs with another script on every RISC, each on one of the cores in turn.
+/// Returns launches of programs with a different script on every RISC, on the cores in turn.
 fn launches(seed: u64, count: u32, shape: &ScriptShape) -> Vec<Launch> {
     let mut random = Stream::new(seed, &[count.into()]);
     let launch = |(id, core): (u32, &TileCoord)| {
@@ -59,7 +59,7 @@ fn launches(seed: u64, count: u32, shape: &ScriptShape) -> Vec<Launch> {
     (1..=count).zip(cores.iter().cycle()).map(launch).collect()
 }
 
-/// Runs scripts here and there, with a read after each launch; returns what ttsim kept.
+/// Runs scripts on the cores, with a read after each launch; returns the records that ttsim kept.
 fn check(arch: Arch, library: &std::path::Path, seed: u64, launches: Vec<Launch>) -> Readout {
     let config = config(arch, seed).with_sums(seed.is_multiple_of(2));
     let plan = phases(launches);
@@ -104,7 +104,7 @@ fn four_hundred_scripts_that_push_within_a_launch_leave_the_same_records() {
     }
 }
 
-/// Sixty launches without a read, where DRAM is kept for 43 of the smallest.
+/// Tests sixty launches without a read, with DRAM for 43 of the smallest.
 #[test]
 fn launches_that_find_dram_full_are_counted_to_the_marker() {
     for (arch, library) in libraries() {
@@ -117,7 +117,7 @@ fn launches_that_find_dram_full_are_counted_to_the_marker() {
         let mut mesh = start(&config, &library);
         let found = run_on_ttsim(&mut mesh, &plan);
         assert_same(&found, &run_on_ours(&config, &plan));
-        // The zones of firmware and kernel: four markers on each RISC and launch.
+        // The zones of firmware and kernel: four markers per RISC and launch.
         let emitted = 60 * 4 * 5 * cores.len() as u64;
         let lost = found.losses.by_cause(LossCause::DramFull);
         let kept = found.record_count() as u64;
@@ -127,7 +127,7 @@ fn launches_that_find_dram_full_are_counted_to_the_marker() {
     }
 }
 
-/// Reads again and again while kernels run and pushes are under way.
+/// Reads repeatedly while kernels run and pushes are in progress.
 #[test]
 fn runs_that_are_read_while_they_are_pushed_come_once_each() {
     for (arch, library) in libraries() {
@@ -152,8 +152,10 @@ fn runs_that_are_read_while_they_are_pushed_come_once_each() {
     }
 }
 
-/// Reads all the time while a core gets its next launch at once, so that its lanes, which hold
-/// some twenty launches, are never handed back: nothing is lost, and nothing comes twice.
+/// Reads all the time while a core gets each launch without a pause.
+///
+/// Its lanes hold some twenty launches and are therefore never completely free. No record may be
+/// lost or duplicated.
 #[test]
 fn a_host_that_keeps_up_with_launches_loses_nothing_in_the_smallest_lanes() {
     for (arch, library) in libraries() {
@@ -189,7 +191,7 @@ fn a_host_that_keeps_up_with_launches_loses_nothing_in_the_smallest_lanes() {
     }
 }
 
-/// Gives each launch as soon as the one before is done, and reads in each.
+/// Starts each launch as soon as the previous one is done, and reads during each launch.
 fn read_without_a_pause(mesh: &mut TtsimMesh, core: TileCoord, launches: &[Launch]) -> Readout {
     mesh.set_access_clocks(10);
     let coord = Noc0Coord { x: core.x, y: core.y };
@@ -209,8 +211,8 @@ fn read_without_a_pause(mesh: &mut TtsimMesh, core: TileCoord, launches: &[Launc
     found
 }
 
-/// Gives each launch while the one before pushes, and reads its core all the time; returns
-/// what was read and how often.
+/// Starts each launch while the one before pushes, and reads its core all the time; returns the
+/// records and the number of reads.
 fn read_while_pushed(mesh: &mut TtsimMesh, seed: u64, launches: &[Launch]) -> (Readout, usize) {
     mesh.set_access_clocks(10);
     let mut reader = Reader::new(ReadOptions::default());
@@ -220,7 +222,7 @@ fn read_while_pushed(mesh: &mut TtsimMesh, seed: u64, launches: &[Launch]) -> (R
         let coord = Noc0Coord { x: core.x, y: core.y };
         reader.options_mut().cores = CoreSelection::at([coord]);
         mesh.begin(launch).unwrap();
-        // A kernel takes some 10,000 clocks, a push some hundred on each RISC.
+        // A kernel takes some 10,000 clocks, a push some hundred clocks per RISC.
         let mut reads_behind = random.below(60);
         loop {
             let is_done = mesh.is_done().unwrap();

@@ -1,4 +1,4 @@
-//! Libraries, meshes and readouts that the tests share.
+//! Libraries, meshes and readouts shared by the tests.
 
 use host_reader::{
     ProfilerOptions, ReadOptions, init_device_profiler,
@@ -25,7 +25,7 @@ use std::{
 use ttsim::TtsimMesh;
 use wire::{PacketKind, RunHostId, ZoneId};
 
-/// The available libraries; prints in one line which tests are skipped without.
+/// Returns the available libraries; prints in one line which tests are skipped.
 pub(crate) fn libraries() -> Vec<(Arch, PathBuf)> {
     if !machine::has_object_code() {
         let line = format!("skipped without object code; `rustup target add {}`", machine::TARGET);
@@ -44,17 +44,17 @@ pub(crate) fn libraries() -> Vec<(Arch, PathBuf)> {
     found.collect()
 }
 
-/// The command that starts the child process.
+/// Returns the command that starts the child process.
 pub(crate) fn child() -> Command {
     Command::new(env!("CARGO_BIN_EXE_ttsim-child"))
 }
 
-/// A mesh of the whole chip of an architecture, with kernels as object code.
+/// Returns a mesh of an architecture's whole chip, with kernels as object code.
 pub(crate) fn config(arch: Arch, seed: u64) -> MeshConfig {
     MeshConfig::new(seed).with_chip(TtsimMesh::chip(arch)).with_kernels(KernelKind::Riscv)
 }
 
-/// ttsim with its profiler initialised.
+/// Starts ttsim and initialises its profiler.
 pub(crate) fn start(config: &MeshConfig, library: &Path) -> TtsimMesh {
     let mut mesh = TtsimMesh::start(config, child(), library).unwrap();
     initialise(config, &mut mesh);
@@ -101,21 +101,21 @@ pub(crate) fn run_on_ours(config: &MeshConfig, plan: &Plan) -> Readout {
     readout
 }
 
-/// A plan that launches these programs in one phase.
+/// Returns a plan that launches these programs in one phase.
 pub(crate) fn plan(launches: Vec<Launch>) -> Plan {
     Plan { phases: vec![Phase { launches }], rules: Vec::new() }
 }
 
-/// A plan that launches these programs with a read after each.
+/// Returns a plan that launches these programs with a read after each.
 pub(crate) fn phases(launches: Vec<Launch>) -> Plan {
     let phases = launches.into_iter().map(|launch| Phase { launches: vec![launch] });
     Plan { phases: phases.collect(), rules: Vec::new() }
 }
 
-/// A record without its time: what ttsim and our simulator must agree about.
+/// A record without its time, for the comparison of ttsim with our simulator.
 pub(crate) type Shape = (RunHostId, u32, PacketKind, u32, Vec<u64>);
 
-/// Records of every lane of a Tensix core, in order; totals without their cycles.
+/// Returns the records of every lane of a Tensix core, in order; totals without their cycles.
 pub(crate) fn shapes(readout: &Readout) -> BTreeMap<LaneId, Vec<Shape>> {
     let lanes = readout.devices.iter().flat_map(|device| &device.lanes);
     let lanes = lanes.filter(|lane| lane.id.risc != wire::Risc::Erisc && lane.record_count() > 0);
@@ -141,11 +141,11 @@ fn lane_shapes(lane: &Lane) -> Vec<Shape> {
 /// Id of NoC events, which has no text.
 const NOC_TRACING: u32 = ZoneId::NOC_TRACING.0 as u32;
 
-/// Bits of both addresses, below those of the NoC's counter.
+/// Mask of both addresses, which are below the NoC's counter.
 const ADDRESSES: u64 = (1 << 52) - 1;
 
-/// Data of a record without the number of a NoC's reads that were answered, which depends on how
-/// soon each chip's memory answers.
+/// Returns the data of a record without the number of answered reads. That number depends on the
+/// latency of each simulator's memory.
 fn without_answers(id: u32, data: &[u64]) -> Vec<u64> {
     let mut data = data.to_vec();
     if let (true, [event, addresses]) = (id == NOC_TRACING, &mut data[..]) {
@@ -157,7 +157,8 @@ fn without_answers(id: u32, data: &[u64]) -> Vec<u64> {
     data
 }
 
-/// Asserts that both left the same records and losses, lane by lane; returns how many lanes.
+/// Asserts that both simulators left the same records and losses, lane by lane; returns the number
+/// of lanes.
 #[track_caller]
 pub(crate) fn assert_same(ttsim: &Readout, ours: &Readout) -> usize {
     let (found, expected) = (shapes(ttsim), shapes(ours));

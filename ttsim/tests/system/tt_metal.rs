@@ -1,4 +1,4 @@
-//! tt-metal's own firmware, as its package `ttnn` carries it precompiled, on ttsim.
+//! tt-metal's own precompiled firmware from its package `ttnn`, on ttsim.
 
 use crate::support::{child, config, libraries};
 use reader::mesh::{Mesh, Noc0Coord};
@@ -11,7 +11,7 @@ use sim::{
 use std::{env, fs, path::PathBuf, sync::Arc};
 use ttsim::TtsimMesh;
 
-/// Folders of the precompiled sets; says in one line where the package is missing.
+/// Returns the folders of the precompiled sets; prints one line if the package is missing.
 fn sets() -> Vec<PathBuf> {
     let Some(package) = env::var_os("KPROF_TTNN") else {
         eprintln!("skipped: KPROF_TTNN names no folder of the package ttnn");
@@ -26,7 +26,7 @@ fn sets() -> Vec<PathBuf> {
     sets
 }
 
-/// Every set of the package, on a core whose memory held something else before.
+/// Tests every set of the package, on a core whose memory contained other data before.
 #[test]
 fn every_precompiled_set_boots_and_takes_two_empty_launches() {
     let libraries = libraries();

@@ -1,4 +1,4 @@
-//! Waits of kernels in Rust over circular buffers.
+//! Waits of Rust kernels for circular buffers.
 
 use crate::support::{config, libraries, plan, run_on_ours, run_on_ttsim, start};
 use reader::{names::ZoneTable, readout::Readout};
@@ -18,7 +18,7 @@ use wire::{
 const TILES: u32 = 12;
 const CAPACITY: u32 = 3;
 const LAUNCHES: u32 = 3;
-/// The RISCs one behind the other, and cycles that each works for a tile.
+/// The RISCs in the order of the chain, with the cycles that each works on a tile.
 const CHAIN: [(Risc, u32); 5] = [
     (Risc::Ncrisc, 300),
     (Risc::Trisc0, 200),
@@ -40,7 +40,7 @@ fn chain() -> Program {
     program
 }
 
-/// Waits by kind and key, and signals, of a RISC in all launches.
+/// A RISC's waits by type and key, and its signals, in all launches.
 #[derive(Default)]
 struct Found {
     single: BTreeMap<(WaitKind, u32), (u64, u64)>,
@@ -79,8 +79,10 @@ fn found(readout: &Readout) -> BTreeMap<Risc, Found> {
     all
 }
 
-/// The RISCs in front of a slow one wait for room, those behind it for tiles, as often on both
-/// simulators; each sum is that of the single waits.
+/// Checks waits around a slow RISC.
+///
+/// RISCs before it wait for space, RISCs after it wait for tiles, equally often on both simulators.
+/// Each sum is that of the single waits.
 #[test]
 fn riscs_around_a_slow_one_wait_as_often_as_on_ours() {
     for (arch, library) in libraries() {
@@ -101,7 +103,7 @@ fn riscs_around_a_slow_one_wait_as_often_as_on_ours() {
                 assert_eq!(found.single, found.totals, "{what}");
                 let ends = u32::from(number > 0) + u32::from(number < 4);
                 assert_eq!(found.signal_count, ends * TILES * LAUNCHES, "{what}");
-                // A place becomes free, or a tile comes, only as the slow one goes on.
+                // Space becomes free, or a tile arrives, only when the slow RISC continues.
                 let (object, least, most) = match number {
                     0 => ((WaitKind::CB_RESERVE, 1), TILES - 2 * CAPACITY - 1, TILES - CAPACITY),
                     1 => ((WaitKind::CB_RESERVE, 2), TILES - CAPACITY - 1, TILES - CAPACITY),

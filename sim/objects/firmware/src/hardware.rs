@@ -5,7 +5,7 @@
 use crate::mailbox::{self, SIZE_BYTES};
 use core::{arch::naked_asm, panic::PanicInfo, ptr};
 
-/// The firmware's variables that the profiler's runtime asks for.
+/// Firmware variables that the profiler's runtime reads.
 #[cfg(feature = "enabled")]
 mod profiler {
     use super::{half_word, read, word};
@@ -15,7 +15,7 @@ mod profiler {
 
     kernel_profiler::firmware_state!();
 
-    /// Fills what the runtime reads, and takes over the NoCs' counts of acknowledgements.
+    /// Fills the variables that the runtime reads, and copies the NoCs' counts of acknowledgements.
     #[inline(always)]
     pub(super) fn boot(risc_index: u32) {
         let bank_count = word(BANK_COUNT);
@@ -37,7 +37,7 @@ mod profiler {
         }
     }
 
-    /// Writes an entry of a variable.
+    /// Writes an element of a variable.
     #[inline(always)]
     fn set<T>(variable: *mut T, index: u32, value: T) {
         // SAFETY: a variable of this RISC's own, with more entries than callers fill, before the
@@ -60,14 +60,14 @@ unsafe extern "C" {
 
 /// Returns once the byte at `address` is `value`.
 ///
-/// Its two instructions are where a RISC is idle, so the simulator can tell.
+/// A RISC that executes its two instructions is idle; the simulator recognises it by them.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 extern "C" fn __wait_for_byte(address: u32, value: u32) {
     naked_asm!("2: lbu t0, 0(a0)", "bne t0, a1, 2b", "ret")
 }
 
-/// An entry point: sets the stack up, zeroes the variables, goes on in Rust.
+/// An entry point: sets the stack up, zeroes the variables and jumps to Rust code.
 macro_rules! entry {
     ($symbol:ident, $section:literal, $main:path) => {
         #[unsafe(naked)]
@@ -125,7 +125,7 @@ pub(crate) fn boot(risc_index: u32) {
     let _ = risc_index;
 }
 
-/// Says where the subordinates of a Tensix core begin, and ends their reset.
+/// Sets the entry points of a Tensix core's subordinates, and ends their reset.
 pub(crate) fn release_subordinates() {
     let triscs = [&raw const __trisc0_base, &raw const __trisc1_base, &raw const __trisc2_base];
     for (register, base) in (TRISC_RESET_PC..).step_by(4).zip(triscs) {
@@ -137,13 +137,13 @@ pub(crate) fn release_subordinates() {
     write(SOFT_RESET, 0);
 }
 
-/// Lets cycles of the tile pass.
+/// Waits for a number of cycles of the tile.
 pub(crate) fn spin(cycles: u32) {
     let start = read(WALL_CLOCK_LOW);
     while read(WALL_CLOCK_LOW).wrapping_sub(start) < cycles {}
 }
 
-/// Runs a RISC's kernel; it gets its part of the launch message.
+/// Runs a RISC's kernel with its part of the launch message.
 #[inline(always)]
 pub(crate) fn call_kernel(risc: u32) {
     let entry = word(mailbox::ENTRIES + 4 * risc);
@@ -201,7 +201,7 @@ fn write(register: u32, value: u32) {
     unsafe { ptr::with_exposed_provenance_mut::<u32>(register as usize).write_volatile(value) }
 }
 
-/// Nothing here panics; if it did, the core would stop where a debugger sees it.
+/// Stops the core where a debugger sees it. Nothing here panics.
 #[panic_handler]
 fn stop(_: &PanicInfo<'_>) -> ! {
     loop {
@@ -213,8 +213,9 @@ fn stop(_: &PanicInfo<'_>) -> ! {
 const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
 const SOFT_RESET: u32 = 0xFFB1_21B0;
 
-/// Where the TRISCs begin after their reset, whether they do, and the same of NCRISC: registers of
-/// the configuration on a Wormhole, of debugging on a Blackhole.
+/// Registers with the TRISCs' entry points after reset and their enable bits, and the same two
+/// registers of NCRISC. They are configuration registers on a Wormhole, debug registers on a
+/// Blackhole.
 ///
 /// # Compatibility
 /// `cfg_defines.h` (`TRISC_RESET_PC_SEC0_PC_ADDR32` 158 and what follows) and `tensix.h`.
@@ -224,7 +225,7 @@ const TRISC_RESET_PC_OVERRIDE: u32 = TRISC_RESET_PC + 12;
 const NCRISC_RESET_PC: u32 = TRISC_RESET_PC + 16;
 const NCRISC_RESET_PC_OVERRIDE: u32 = TRISC_RESET_PC + 20;
 
-/// The address of a register of the configuration.
+/// Returns the address of a configuration register.
 const fn configuration(index: u32) -> u32 {
     0xFFEF_0000 + 4 * index
 }

@@ -10,16 +10,16 @@
 //! starts them ------------------------> main zone opens
 //! kernel in its zone                    kernel in its zone
 //! waits until all are done <----------- main zone closes, done
-//! done: the dispatcher goes on
+//! done: the dispatcher continues
 //! main zone closes: push
 //! ```
 //!
-//! One library holds the code of every processor; a linker script and an entry point make
-//! it the firmware of one.
+//! One library holds the code of every processor. A linker script and an entry point make it the
+//! firmware of one processor.
 //!
 //! # Compatibility
-//! The order of `brisc.cc`, `ncrisc.cc`, `trisc.cc` and `active_erisc.cc`, except that
-//! subordinates close their main zone before they say that they are done.
+//! The order of `brisc.cc`, `ncrisc.cc`, `trisc.cc` and `active_erisc.cc`, except that subordinates
+//! close their main zone before they signal that they are done.
 
 #![no_std]
 
@@ -39,7 +39,7 @@ use mailbox::{
     SYNC, signal, stage,
 };
 
-/// BRISC: leads a Tensix core.
+/// Firmware of BRISC, which leads a Tensix core.
 fn brisc() -> ! {
     boot(0);
     device_profiler_init!();
@@ -69,8 +69,8 @@ fn brisc() -> ! {
     }
 }
 
-/// Reads the hardware counters that TRISC 1 has started, if it has a kernel: else they would show
-/// what an earlier launch did.
+/// Reads the hardware counters if TRISC 1, which starts them, has a kernel. Otherwise they would
+/// show the counts of an earlier launch.
 #[inline(always)]
 fn read_counters(enables: u32) {
     let groups = word(COUNTER_GROUPS);
@@ -80,7 +80,7 @@ fn read_counters(enables: u32) {
     }
 }
 
-/// NCRISC: follows BRISC.
+/// Firmware of NCRISC, which follows BRISC.
 fn ncrisc() -> ! {
     boot(1);
     set_byte(SYNC + 1, signal::DONE);
@@ -98,7 +98,7 @@ fn ncrisc() -> ! {
     }
 }
 
-/// A TRISC: follows BRISC.
+/// Firmware of a TRISC, which follows BRISC.
 #[inline(always)]
 fn trisc(risc: u32) -> ! {
     boot(risc);
@@ -123,7 +123,7 @@ fn trisc(risc: u32) -> ! {
 /// The RISC that starts the hardware counters: TRISC 1.
 const COUNTING_RISC: u32 = 3;
 
-/// The only RISC of an Ethernet core with a link.
+/// Firmware of the only RISC of an Ethernet core with a link.
 fn erisc() -> ! {
     boot(0);
     device_profiler_init!();
@@ -134,7 +134,7 @@ fn erisc() -> ! {
     }
 }
 
-/// The only RISC of an Ethernet core without a link.
+/// Firmware of the only RISC of an Ethernet core without a link.
 fn idle_erisc() -> ! {
     boot(0);
     device_profiler_init!();
@@ -196,11 +196,11 @@ fn run_kernel(risc: u32, enables: u32, run: impl FnOnce()) {
     }
 }
 
-/// A fault that the simulator can ask for: the RISC says that it is done, and closes its main
-/// zone only some time later.
+/// Applies a fault that the simulator can request: the RISC signals that it is done, and closes its
+/// main zone only some time later.
 ///
 /// # Compatibility
-/// Upstream's subordinates do so in every launch, some cycles later.
+/// Subordinates of tt-metal do so in every launch, some cycles later.
 #[inline(always)]
 fn wait_if_late(risc: u32) {
     if word(LATE) >> risc & 1 != 0 {

@@ -1,4 +1,4 @@
-//! Kernels that go wrong, to see that the simulator says how.
+//! Kernels that fail, to test how the simulator reports it.
 
 #![allow(unsafe_code, reason = "going wrong is the purpose")]
 
@@ -16,7 +16,7 @@ extern "C" fn broken_endless(_: *const u32) {
     }
 }
 
-/// Stores behind the end of L1.
+/// Stores beyond the end of L1.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = ".text.kernel")]
 extern "C" fn broken_store(_: *const u32) {
@@ -41,7 +41,7 @@ extern "C" fn broken_overwrite(_: *const u32) {
     unsafe { ptr::with_exposed_provenance_mut::<u32>(0x4000).write_volatile(0) };
 }
 
-/// Executes something that is no instruction.
+/// Executes a word that is not an instruction.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = ".text.kernel")]
 extern "C" fn broken_instruction(_: *const u32) {
@@ -49,7 +49,7 @@ extern "C" fn broken_instruction(_: *const u32) {
     unsafe { asm!(".word 0") };
 }
 
-/// Stops as a panic does.
+/// Stops the core, as a panic does.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = ".text.kernel")]
 extern "C" fn broken_panic(_: *const u32) {

@@ -1,7 +1,7 @@
 //! The kernels of the dispatch cores.
 //!
-//! The launch brings the commands, and as its only argument the low word of the tile's clock when
-//! the queue was opened, from which the times of the commands count.
+//! The launch brings the commands. Its only argument is the low word of the tile's clock when the
+//! queue was opened; the commands' times count from then.
 
 use crate::{
     body::Environment,
@@ -17,7 +17,7 @@ use kernel_profiler::{device_timestamped_data, device_zone_scoped};
 struct Commands<'a> {
     launch: &'a Launch,
     next: u32,
-    /// The clock's low word from which times count.
+    /// Low word of the clock from which times count.
     since: u32,
     head: u32,
 }
@@ -38,8 +38,8 @@ impl Commands<'_> {
         (self.head >> DATA_SHIFT) as u64
     }
 
-    /// Waits for the time in the next word, after those that it lies behind by more than a word
-    /// is to hold.
+    /// Waits for the time in the next word. If the time is further away than a word can hold, waits
+    /// first for the multiples that the word before it gives.
     #[inline(always)]
     fn wait(&mut self, is_long: bool) {
         if is_long {
@@ -65,7 +65,7 @@ impl Commands<'_> {
         self.wait(self.head & HAS_LONG_ARRIVAL != 0);
     }
 
-    /// Waits until the command can be done at the earliest.
+    /// Waits for the earliest time at which the command can be done.
     #[inline(always)]
     fn await_done(&mut self) {
         if self.head & HAS_DONE != 0 {
@@ -74,14 +74,14 @@ impl Commands<'_> {
     }
 }
 
-/// Waits for so many cycles from a value of the clock. A function of its own keeps the loop to the
-/// instructions that the simulator passes over.
+/// Waits for a number of cycles after a value of the clock. The separate function keeps the loop to
+/// the instructions that the simulator skips.
 #[inline(never)]
 fn wait_from(since: u32, cycles: u32) {
     while wall_clock_low().wrapping_sub(since) < cycles {}
 }
 
-/// Does something for each command that the launch has brought.
+/// Calls a function for each command of the launch.
 #[inline(always)]
 fn for_each(launch: &Launch, action: impl Fn(&mut Commands<'_>)) {
     let mut commands = Commands { launch, next: 0, since: launch.arg(0), head: 0 };

@@ -1,7 +1,8 @@
 //! The simulator's kernels as object code: one exported function each.
 //!
-//! [`body`] and `script_body` have most of them, [`broken`], [`tiles`] and [`uncounted`] those that
-//! go wrong, wait for each other or use the NoC behind the profiler's back.
+//! Most of them are in [`body`] and `script_body`. [`broken`] has those that fail, [`tiles`] those
+//! that wait for each other, and [`uncounted`] those that use the NoC without the profiler's
+//! knowledge.
 
 #![no_std]
 

@@ -1,9 +1,9 @@
-//! A request initiator of the NoC, by its registers.
+//! A request initiator of the NoC, accessed by its registers.
 
 use crate::registers::{IS_BLACKHOLE, read, write};
 
-/// The second request initiator of a NoC, which tt-metal writes small things with. The profiler
-/// pushes through the first.
+/// The second request initiator of a NoC, which tt-metal uses for small writes. The profiler pushes
+/// through the first one.
 #[derive(Clone, Copy)]
 pub(crate) struct Initiator {
     registers: u32,
@@ -17,7 +17,7 @@ pub(crate) struct Remote {
 }
 
 impl Initiator {
-    /// The initiator of a RISC, as the simulator's firmware gives NoCs to RISCs.
+    /// Returns the initiator of a RISC, on the NoC that the simulator's firmware gives that RISC.
     #[inline(always)]
     pub(crate) const fn of(risc: u32) -> Self {
         Self { registers: NOC_REGISTERS + if risc == 1 { NOC_STRIDE } else { 0 } }
@@ -29,33 +29,34 @@ impl Initiator {
         read(self.registers + OWN_COORDINATES) & 0xFFF
     }
 
-    /// Reads, or acknowledged writes, that the NoC has sent for the tile, modulo 2^32.
+    /// Returns the count of reads or acknowledged writes that the NoC has sent for the tile, modulo
+    /// 2^32.
     #[inline(always)]
     pub(crate) fn sent(self, is_write: bool) -> u32 {
         read(self.registers + if is_write { WRITES_SENT } else { READS_SENT })
     }
 
-    /// Requests of these that were answered.
+    /// Returns the count of reads or acknowledged writes that were answered.
     #[inline(always)]
     pub(crate) fn answered(self, is_write: bool) -> u32 {
         read(self.registers + if is_write { WRITE_ACKS } else { READ_RESPONSES })
     }
 
-    /// Sends bytes of the tile's L1 elsewhere.
+    /// Writes bytes of the tile's L1 to another tile.
     #[inline(always)]
     pub(crate) fn write(self, from: u32, to: Remote, size_bytes: u32, control: u32) {
         let own = Remote { tile: self.own_tile(), address: from };
         self.send(own, to, size_bytes, control);
     }
 
-    /// Asks for bytes from elsewhere.
+    /// Requests bytes from another tile.
     #[inline(always)]
     pub(crate) fn read(self, from: Remote, to: u32, size_bytes: u32) {
         let own = Remote { tile: self.own_tile(), address: to };
         self.send(from, own, size_bytes, CTRL_READ);
     }
 
-    /// Writes bytes of the tile's L1 to all tiles of a rectangle; nobody acknowledges that.
+    /// Writes bytes of the tile's L1 to all tiles of a rectangle, without acknowledgement.
     #[inline(always)]
     pub(crate) fn write_to_all(self, from: u32, to: Remote, size_bytes: u32) {
         self.write(from, to, size_bytes, CTRL_POSTED_WRITE | CTRL_BROADCAST);
@@ -102,7 +103,8 @@ const CTRL: u32 = 0x1C;
 const AT_LEN_BE: u32 = 0x20;
 const CMD_CTRL: u32 = if IS_BLACKHOLE { 0x40 } else { 0x28 };
 const COORDINATE_SHIFT: u32 = if IS_BLACKHOLE { 0 } else { 4 };
-/// A Wormhole's node id, a Blackhole's translated one, as tt-metal's `noc_init` takes them.
+/// Register of the own coordinates, as tt-metal's `noc_init` uses it: a Wormhole's node id, a
+/// Blackhole's translated one.
 const OWN_COORDINATES: u32 = if IS_BLACKHOLE { 0x148 } else { 0x2C };
 
 /// Counters of a NoC interface: `NIU_MST_WR_ACK_RECEIVED` and others of `noc_parameters.h`.
@@ -113,17 +115,17 @@ const WRITES_SENT: u32 = 0x228;
 
 /// Operand of atomic operations.
 const AT_DATA: u32 = if IS_BLACKHOLE { 0x28 } else { 0x24 };
-/// An increment in `NOC_AT_LEN_BE`, of all 32 bits of a word.
+/// An atomic increment in `NOC_AT_LEN_BE`, of all 32 bits of a word.
 const ATOMIC_INCREMENT: u32 = 1 << 12;
 const ATOMIC_ALL_BITS: u32 = 31 << 2;
 
 const CTRL_READ: u32 = 1 << 4;
 const CTRL_ATOMIC: u32 = 1;
-/// To all tiles of a rectangle.
+/// Broadcast to all tiles of a rectangle.
 const CTRL_BROADCAST: u32 = 1 << 5;
-/// A write that nobody acknowledges.
+/// A write without acknowledgement.
 pub(crate) const CTRL_POSTED_WRITE: u32 = 1 << 1;
-/// A write whose arrival is acknowledged.
+/// A write with acknowledgement.
 pub(crate) const CTRL_ANSWERED_WRITE: u32 = CTRL_POSTED_WRITE | 1 << 4;
-/// On virtual channel 1.
+/// Virtual channel 1.
 pub(crate) const CTRL_CHANNEL_1: u32 = 1 << 7 | 1 << 13;

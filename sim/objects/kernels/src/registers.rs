@@ -1,4 +1,4 @@
-//! Registers and words behind addresses, read and written as the hardware has them.
+//! Volatile reads and writes of registers and memory words by address.
 
 #![allow(unsafe_code, reason = "registers of the NoC and of streams")]
 

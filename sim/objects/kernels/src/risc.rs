@@ -1,4 +1,4 @@
-//! The RISC that runs a kernel, and what the firmware calls.
+//! The RISC that runs a kernel, and the functions that the firmware calls.
 
 #![allow(unsafe_code, reason = "entry points, the wall clock and the launch message")]
 
@@ -16,9 +16,9 @@ use crate::{
 };
 use core::{panic::PanicInfo, ptr};
 
-/// A kernel's part of the launch message, and what it draws from the seed in it.
+/// A kernel's part of the launch message, and random numbers drawn from the seed in it.
 pub(crate) struct Launch {
-    /// The mailbox from the launch index on.
+    /// The mailbox, starting at the launch index.
     message: *const u32,
     data: *const u32,
     random: Stream,
@@ -42,13 +42,13 @@ impl Launch {
         self.risc
     }
 
-    /// L1 address of the data that the launch has brought.
+    /// L1 address of the launch's data.
     #[inline(always)]
     pub(crate) fn data_address(&self) -> u32 {
         self.data.addr() as u32
     }
 
-    /// A word of the mailbox, by its offset there.
+    /// Returns a word of the mailbox at an offset.
     #[inline(always)]
     fn word(&self, offset: u32) -> u32 {
         let word = self.message.wrapping_byte_add((offset - LAUNCH_INDEX) as usize);
@@ -127,7 +127,7 @@ impl Environment for Launch {
     }
 }
 
-/// Takes instructions of a TRISC's thread.
+/// Address to which a TRISC pushes instructions of its thread.
 ///
 /// # Compatibility
 /// tt-isa-documentation, `BabyRISCV/PushTensixInstruction.md`.
@@ -170,7 +170,7 @@ exported! { tiles: pass_tiles }
 #[cfg(feature = "dispatch")]
 exported! { dispatch: dispatch_prefetch dispatch_commands dispatch_announce }
 
-/// Nothing here panics; if it did, the core would stop where a debugger sees it.
+/// Stops the core where a debugger sees it. Nothing here panics.
 #[panic_handler]
 fn stop(_: &PanicInfo<'_>) -> ! {
     loop {

@@ -1,10 +1,10 @@
-//! A kernel that passes tiles on from one circular buffer to another, where cores share a reader
-//! also from one core to others.
+//! A kernel that moves tiles from one circular buffer to another and, if cores share a reader, from
+//! one core to others.
 //!
-//! The counters of a buffer are in registers of a stream, as those of tt-metal's are: its producer
-//! counts tiles that it has pushed, its consumer those that it has popped. A launch begins where the
-//! one before has ended, with as many popped as pushed. Semaphores are words of L1, which the host
-//! has cleared before the launch.
+//! The counters of a buffer are in registers of a stream, as in tt-metal: the producer counts the
+//! tiles that it has pushed, the consumer those that it has popped. A launch begins where the one
+//! before has ended, with as many tiles popped as pushed. Semaphores are words of L1, which the
+//! host has cleared before the launch.
 //!
 //! # Compatibility
 //! `stream_io_map.h` and `noc_overlay_parameters.h` of both chips, for the registers.
@@ -24,8 +24,8 @@ use crate::{
 use kernel_profiler::{device_signal, device_wait};
 use wire::wait::Signal;
 
-/// Takes tiles from a buffer, works on each, and puts them into another; either may be missing.
-/// The words of its data are those of `tile_words`.
+/// Takes tiles from a buffer, works on each, and puts them into another; either buffer may be
+/// missing. `tile_words` describes the words of the kernel's data.
 pub(crate) fn pass_tiles(launch: &mut Launch) {
     let mut input = Buffer::of(launch.data(INPUT), Buffer::popped);
     let mut output = Buffer::of(launch.data(OUTPUT), Buffer::pushed);
@@ -77,11 +77,11 @@ fn work(launch: &mut Launch, tile: u32, is_write: bool) {
     }
 }
 
-/// Cores that share a reader, as one of them sees them.
+/// Cores that share a reader, as seen from one of them.
 struct Group {
-    /// The tile of the core that reads for this one.
+    /// Coordinates of the core that reads for this one.
     reader: u32,
-    /// Cores that this one reads for.
+    /// Number of cores that this one reads for.
     others: u32,
     rectangle: u32,
 }
@@ -92,12 +92,12 @@ impl Group {
         Self { reader, others, rectangle }
     }
 
-    /// Asks the reader for a tile.
+    /// Requests a tile from the reader.
     fn ask(&self, launch: &Launch) {
         increment(launch, self.reader, ASKED_SEMAPHORE);
     }
 
-    /// Waits for the tile that was asked for, or signals it to the others once they have asked.
+    /// Waits for the requested tile, or signals it to the other cores once they have requested it.
     fn share(&self, launch: &Launch, tile: u32) {
         if self.reader != NO_TILE {
             wait_for_semaphore(SENT_SEMAPHORE, tile);
@@ -123,7 +123,7 @@ impl Group {
     }
 }
 
-/// L1 word that is written into the semaphores of a rectangle of cores.
+/// L1 word that is copied into the semaphores of a rectangle of cores.
 const SENT_COUNT: u32 = SEMAPHORES_END;
 
 /// Increments a semaphore of another tile.
@@ -134,7 +134,7 @@ fn increment(launch: &Launch, tile: u32, semaphore: u32) {
     device_signal!(SEM_SET_REMOTE, remote(launch, there));
 }
 
-/// The data of a signal to other tiles.
+/// Returns the data of a signal to other tiles.
 ///
 /// # Compatibility
 /// `NOC_XY_ADDR` and `NOC_MULTICAST_ADDR` of `noc_parameters.h`.
@@ -144,19 +144,19 @@ fn remote(launch: &Launch, there: Remote) -> u64 {
     Signal::Remote { noc, address }.to_data()
 }
 
-/// Waits until a semaphore of the own tile has a value or a larger one.
+/// Waits until a semaphore of the own tile has at least a value.
 #[inline(never)]
 fn wait_for_semaphore(semaphore: u32, value: u32) {
     device_wait!(SEM_WAIT, semaphore, read(semaphore) >= value);
 }
 
-/// Waits until the NoC has answered everything, and for the time that a tile's data takes.
+/// Waits until the NoC has answered all requests, and for the time that a tile's data takes.
 fn wait_at_barrier(launch: &Launch, is_write: bool, cycles: u32) {
     let noc = Initiator::of(launch.risc());
     let number = launch.noc().map_or(0, u32::from);
     let sent = noc.sent(is_write);
     let start = wall_clock_low();
-    // Both are looked at in each poll, so that the bus sees each.
+    // Each poll reads both counters, so that the bus sees each read.
     let is_over = || {
         let has_answers = noc.answered(is_write) == sent;
         has_answers & (wall_clock_low().wrapping_sub(start) >= cycles)
@@ -168,15 +168,15 @@ fn wait_at_barrier(launch: &Launch, is_write: bool, cycles: u32) {
     }
 }
 
-/// A circular buffer as one of its two users sees it.
+/// A circular buffer as seen by its producer or its consumer.
 struct Buffer {
     number: u32,
-    /// Tiles that this user has pushed or popped.
+    /// Tiles that this core has pushed or popped.
     count: u32,
 }
 
 impl Buffer {
-    /// The buffer with a number, with what `count` says of it; none for [`NO_BUFFER`].
+    /// Returns the buffer with a number and its current count; `None` for [`NO_BUFFER`].
     fn of(number: u32, count: fn(u32) -> u32) -> Option<Self> {
         (number != NO_BUFFER).then(|| Self { number, count: count(number) })
     }

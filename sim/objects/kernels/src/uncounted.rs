@@ -1,5 +1,5 @@
-//! A kernel that uses the NoC behind the back of the counters that barriers look at, as tt-metal's
-//! fabric does.
+//! A kernel whose NoC writes are missing from the counters that barriers read, as in tt-metal's
+//! fabric.
 
 use crate::{
     body::Environment,
@@ -8,9 +8,9 @@ use crate::{
 };
 use kernel_profiler::{device_zone_scoped, quick_push};
 
-/// Sends as many writes as argument 0 says, posted if argument 1 is not 0, from the first 16 bytes
-/// of its data to those behind, and counts none of them. Records a zone before them, one after
-/// them, and pushes in between.
+/// Sends argument 0 uncounted writes of its data's first 16 bytes, posted if argument 1 is not 0.
+///
+/// Records a zone before the writes to the following bytes and one after; pushes in between.
 pub(crate) fn uncounted_writes(launch: &mut Launch) {
     {
         device_zone_scoped!("BEFORE-WRITES");

@@ -1,5 +1,5 @@
-//! A whole launch, in images of its own: a second caller would change what the compiler inlines
-//! where the end of a launch is measured.
+//! A whole launch, in separate images: a second caller would change what the compiler inlines where
+//! the end of a launch is measured.
 
 use kernel_profiler::{
     device_increment_trace_count, device_profiler_init, device_record_event,
@@ -23,7 +23,7 @@ pub(crate) fn whole_launch(count: u32) {
     }
 }
 
-/// The kernel's zone again and again; in a launch it is there once.
+/// Repeats the kernel's zone; a launch has it only once.
 pub(crate) fn kernel_zone(count: u32) {
     for _ in 0..count {
         device_zone_scoped_main_child!("LONE-KERNEL");

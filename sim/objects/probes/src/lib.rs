@@ -1,8 +1,8 @@
-//! Every probe of the profiler in a function of its own, to read and to count.
+//! Every probe of the profiler in its own function, for inspection and for counting.
 //!
-//! Loops are where kernels spend their time, so each probe is in one; `nothing` is the
-//! loop without a probe. Call sites come in ones and eights, so that the difference is what
-//! seven more take.
+//! Kernels spend their time in loops, so each probe is in a loop; `nothing` is the loop without a
+//! probe. Call sites come in ones and eights: the difference between the two functions is the cost
+//! of seven more calls.
 
 #![no_std]
 
@@ -22,7 +22,7 @@ use risc::body;
 /// NoC address of a tile.
 const TILE: u64 = 18 << 36 | 25 << 42 | 0x1000;
 
-/// A function that does something a number of times.
+/// Defines a function that repeats an action a number of times.
 macro_rules! looped {
     ($($(#[$doc:meta])* $name:ident { $($probe:tt)* })*) => {
         $(
@@ -56,7 +56,7 @@ looped! {
     sum { device_zone_scoped_sum1!("SUM"); }
 }
 
-/// A function with one call site of a probe and a function with eight.
+/// Defines a function with one call site of a probe and a function with eight.
 macro_rules! sites {
     ($($one:ident $eight:ident { $($probe:tt)* })*) => {
         $(
@@ -104,7 +104,7 @@ pub(crate) fn open_main(_: u32) {
     kernel_profiler::init();
 }
 
-/// Closes what a launch has recorded.
+/// Ends a launch and its records.
 pub(crate) fn finish(_: u32) {
     kernel_profiler::finish();
 }

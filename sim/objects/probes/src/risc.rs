@@ -4,7 +4,7 @@
 
 use core::{arch::asm, panic::PanicInfo};
 
-/// Stands for what a zone measures: one store, which the probes' code must not move across.
+/// Stands for the measured code of a zone: one store, which the probes' code must not move across.
 #[inline(always)]
 pub(crate) fn body() {
     // SAFETY: an instruction without effect that the compiler cannot look into.
@@ -76,7 +76,7 @@ mod others {
         unsafe { kprof_begin_own() };
     }
 
-    /// Ends its launch.
+    /// Ends the launch of a RISC that does not aggregate.
     #[unsafe(no_mangle)]
     #[unsafe(link_section = ".text.probe.finish_own")]
     extern "C" fn finish_own(_: u32) {

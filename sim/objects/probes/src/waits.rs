@@ -1,4 +1,4 @@
-//! A wait, and the loop that it is without records of waits: both have to be the same code.
+//! A wait with the profiler's macros, and its plain loop: the same code if waits are not recorded.
 
 #![allow(unsafe_code, reason = "exported functions, a word that others change")]
 
@@ -13,7 +13,7 @@ extern "C" fn recorded_wait(address: u32) {
     device_signal!(SEM_SET, address);
 }
 
-/// Waits for it without them.
+/// Waits for a word without the profiler's macros.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = ".text.probe.unrecorded_wait")]
 extern "C" fn unrecorded_wait(address: u32) {

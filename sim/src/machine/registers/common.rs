@@ -42,7 +42,7 @@ static WALL_CLOCK: [Register; 4] = [
     unmodelled(0x1FC, 7, "the debug timestamper"),
 ];
 
-/// Registers of a bank of performance counters that set it up, side by side.
+/// Returns the consecutive registers that set up a bank of performance counters.
 const fn bank(offset: u32, index: BankIndex, names: [&'static str; 3]) -> [Register; 3] {
     [
         word(offset, names[0], ReadWrite, Performance(index, Period)),
@@ -51,7 +51,7 @@ const fn bank(offset: u32, index: BankIndex, names: [&'static str; 3]) -> [Regis
     ]
 }
 
-/// Registers of a bank that are read.
+/// Returns the registers that a bank of performance counters is read from.
 const fn readings(offset: u32, index: BankIndex, names: [&'static str; 2]) -> [Register; 2] {
     [
         word(offset, names[0], Read, Performance(index, Cycles)),
@@ -62,7 +62,7 @@ const fn readings(offset: u32, index: BankIndex, names: [&'static str; 2]) -> [R
 static DEBUG: [Register; 13] = [
     unmodelled(0x03C, 1, "RISCV_DEBUG_REG_PERF_CNT_ALL"),
     unmodelled(0x048, 8, "the debug bus (RISCV_DEBUG_REG_DBG_*)"),
-    // Its one documented bit chooses how the coprocessor reads Dst (Dst.md).
+    // The only documented bit selects how the coprocessor reads Dst (Dst.md).
     word(0x068, "RISCV_DEBUG_REG_DBG_FEATURE_DISABLE", ReadWrite, Stored),
     unmodelled(0x06C, 1, "RISCV_DEBUG_REG_DBG_ARRAY_RD_DATA"),
     unmodelled(0x070, 2, "clock gating (RISCV_DEBUG_REG_CG_CTRL_HYST*)"),
@@ -72,7 +72,7 @@ static DEBUG: [Register; 13] = [
     unmodelled(0x0A0, 8, "the debugger's instruction buffers (RISCV_DEBUG_REG_INSTRN_BUF_*)"),
     unmodelled(0x1D0, 2, "RISCV_DEBUG_REG_ECC_*"),
     unmodelled(0x1E0, 3, "the watchdog (RISCV_DEBUG_REG_WDT_*)"),
-    // Which part of L1 its counters count; none of that is modelled.
+    // Selects the part of L1 for its counters, none of which is modelled.
     word(0x218, "RISCV_DEBUG_REG_PERF_CNT_MUX_CTRL", ReadWrite, Stored),
     unmodelled(0x21C, 1, "RISCV_DEBUG_REG_DBG_L1_READBACK_OFFSET"),
 ];

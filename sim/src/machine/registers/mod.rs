@@ -1,7 +1,7 @@
-//! Every register that a tile has, as a table per architecture and kind of tile.
+//! The registers of a tile, as a table per architecture and kind of tile.
 //!
 //! A hart that accesses an unlisted register is stopped. A register that exists but is not modelled
-//! is listed as such, so that the message can name the difference.
+//! is listed as such, so that the message can distinguish the two cases.
 
 mod blackhole;
 mod common;
@@ -18,7 +18,7 @@ pub(crate) struct Reach(u8);
 impl Reach {
     /// Every RISC of the tile and the NoC.
     pub(crate) const ALL: Self = Self(0b11_1111);
-    /// The RISCs that the coprocessor serves: BRISC and the TRISCs.
+    /// The RISCs with access to the coprocessor: BRISC and the TRISCs.
     pub(crate) const COPROCESSOR: Self = Self(0b1_1101);
     /// BRISC.
     pub(crate) const BRISC: Self = Self(0b1);
@@ -36,7 +36,7 @@ impl Reach {
     }
 }
 
-/// In which directions a register can be accessed.
+/// Permitted directions of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
@@ -61,27 +61,27 @@ pub(crate) enum Effect {
     WallClockHigh,
     WallClockLatched,
     SoftReset,
-    /// Where the RISC with this index begins.
+    /// Entry address of the RISC with this index.
     ResetAddress(usize),
-    /// Bits that make the addresses of the TRISCs count.
+    /// Bits that enable the entry addresses of the TRISCs.
     TriscResetOverride,
-    /// A bit that makes the address of NCRISC count.
+    /// Bit that enables the entry address of NCRISC.
     NcriscResetOverride,
-    /// Keeps what is written.
+    /// Keeps the written value.
     Stored,
-    /// Takes what is written; nothing that is modelled depends on it.
+    /// Ignores the written value; no modelled state depends on it.
     Accepted,
     /// A register of a request initiator.
     Initiator,
-    /// Begins a request when its low bit is written.
+    /// Starts a request when its low bit is written.
     Send,
-    /// Which initiators are busy, one bit each.
+    /// One bit for each busy initiator.
     InitiatorsBusy,
     NodeId,
     LogicalId,
     Counter,
     ClearOutstanding,
-    /// Space of a stream's buffer, which the size sets and updates change.
+    /// Size of a stream's buffer. A write sets the free space, and updates change it.
     StreamSize,
     StreamSpaceUpdate,
     StreamSpace,
@@ -131,7 +131,7 @@ impl Effect {
     }
 }
 
-/// One register, or several of a kind side by side.
+/// One register, or several consecutive ones of the same type.
 #[derive(Debug)]
 pub(crate) struct Register {
     offset: u32,
@@ -141,10 +141,10 @@ pub(crate) struct Register {
     pub(crate) effect: Effect,
 }
 
-/// Registers that one page describes, possibly several times in the address space.
+/// Registers described by one page, possibly at several base addresses.
 #[derive(Debug)]
 pub(crate) struct Block {
-    /// The page of tt-isa-documentation, or the header of tt-metal.
+    /// The page of tt-isa-documentation, or the tt-metal header.
     pub(crate) source: &'static str,
     base: u32,
     instance_count: u32,
@@ -154,18 +154,18 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// A block that lies once in the address space of every RISC.
+    /// Creates a block that occurs once in the address space of every RISC.
     const fn single(source: &'static str, base: u32, registers: &'static [Register]) -> Self {
         Self { source, base, instance_count: 1, stride: 0, reach: Reach::ALL, registers }
     }
 
-    /// A block of each NoC, for every RISC.
+    /// Creates a block that occurs once per NoC, for every RISC.
     const fn of_nocs(source: &'static str, registers: &'static [Register]) -> Self {
         let (base, stride) = (0xFFB2_0000, 0x1_0000);
         Self { source, base, instance_count: 2, stride, reach: Reach::ALL, registers }
     }
 
-    /// Streams side by side, for every RISC.
+    /// Creates blocks of consecutive streams, for every RISC.
     const fn streams(
         source: &'static str,
         instance_count: u32,
@@ -176,19 +176,19 @@ impl Block {
     }
 }
 
-/// A register that was found behind an address.
+/// A register found at an address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
     pub(crate) register: &'static Register,
     pub(crate) block: &'static Block,
-    /// Which of the block's instances it is in.
+    /// Index of the block's instance.
     pub(crate) instance: u32,
-    /// Which of the words side by side it is.
+    /// Index among the consecutive words.
     pub(crate) word: u32,
 }
 
 impl Found {
-    /// The register's name with its address and source.
+    /// Returns the register's name with its address and source.
     pub(crate) fn named(&self, address: u32) -> String {
         format!("{} at {address:#010x} ({})", self.register.name, self.block.source)
     }
@@ -210,17 +210,17 @@ impl From<wire::CoreKind> for TileKind {
     }
 }
 
-/// The registers of a kind of tile, by address.
+/// The registers of a kind of tile, indexed by address.
 #[derive(Debug)]
 pub(crate) struct Registers {
-    /// Ascending, without overlap.
+    /// Sorted by address, without overlap.
     spans: Vec<Span>,
-    /// First word of the page that the first span begins in.
+    /// First word of the first span's page.
     first_word: usize,
-    /// Leaf of each page of words from there on; leaf 0 has no registers. Code that polls asks for
-    /// a register every few instructions, so that none is searched for.
+    /// Leaf of each page of words, starting at `first_word`; leaf 0 has no registers. Polling code
+    /// accesses a register every few instructions, so a lookup does not search.
     pages: Vec<usize>,
-    /// Number of each word's span, from 1 on; 0 where there is none.
+    /// Number of each word's span, counted from 1; 0 for no span.
     leaves: Vec<[u16; PAGE_WORD_COUNT]>,
 }
 
@@ -233,7 +233,7 @@ struct Span {
 }
 
 impl Registers {
-    /// The registers of a kind of tile of an architecture.
+    /// Returns the registers of a kind of tile of an architecture.
     pub(crate) fn of(arch: Arch, kind: TileKind) -> &'static Self {
         static TABLES: [OnceLock<Registers>; 4] = [const { OnceLock::new() }; 4];
         let index =
@@ -272,7 +272,7 @@ impl Registers {
         Self { spans, first_word, pages, leaves }
     }
 
-    /// The register that an address belongs to.
+    /// Returns the register at an address.
     pub(crate) fn find(&self, address: u32) -> Option<Found> {
         let at = (address as usize / 4).checked_sub(self.first_word)?;
         let leaf = &self.leaves[*self.pages.get(at / PAGE_WORD_COUNT)?];
@@ -282,7 +282,7 @@ impl Registers {
     }
 }
 
-/// The blocks of a kind of tile.
+/// Returns the blocks of a kind of tile.
 fn blocks(arch: Arch, kind: TileKind) -> impl Iterator<Item = &'static Block> {
     let (own, tensix): (&[Block], &[Block]) = match arch {
         Arch::WormholeB0 => (&wormhole::ALL_TILES, &wormhole::TENSIX),
@@ -315,7 +315,7 @@ const fn words(
     Register { offset, word_count, name, access, effect }
 }
 
-/// A register that exists, but is not modelled.
+/// Creates a register that exists, but is not modelled.
 const fn unmodelled(offset: u32, word_count: u32, name: &'static str) -> Register {
     words(offset, word_count, name, Access::ReadWrite, Effect::NotModelled)
 }
@@ -365,8 +365,8 @@ mod tests {
         }
     }
 
-    /// Registers of ttsim 1.10 (`tile_regs.json`) that distinguish the architectures: whether
-    /// a Wormhole and a Blackhole have them.
+    /// Registers of ttsim 1.10 (`tile_regs.json`) that distinguish the architectures: address, and
+    /// whether a Wormhole and a Blackhole have it.
     const WITNESSED: [(u32, bool, bool); 14] = [
         (0xFFB1_2228, false, true),
         (0xFFB1_223C, false, true),

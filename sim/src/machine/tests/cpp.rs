@@ -1,5 +1,4 @@
-//! Kernels in C++ leave what their twins in Rust leave: every word of L1 and of DRAM, the
-//! clock's values aside.
+//! C++ kernels and their Rust twins leave the same words in L1 and DRAM, except for clock values.
 
 use super::*;
 use crate::program::Emission;
@@ -11,7 +10,7 @@ type Words = BTreeMap<(TileCoord, usize), Vec<u32>>;
 /// RISCs that run both twins.
 const LANES: usize = 12;
 
-/// Words with the parts that the clock has written set to zero.
+/// Returns words with all clock-dependent bits set to zero.
 fn without_clock(words: &[u32]) -> Vec<u32> {
     let mut words = words.to_vec();
     let mut index = 0;
@@ -31,7 +30,7 @@ fn without_clock(words: &[u32]) -> Vec<u32> {
     words
 }
 
-/// The words of the vector of every RISC, as a launch has left them in L1.
+/// Returns the words of every RISC's vector in L1 after a launch.
 fn vectors(mesh: &SimulatedMesh, at: &[TileCoord]) -> Words {
     let chip = mesh.chip(0).unwrap();
     let arch = chip.facts().arch.facts();
@@ -48,12 +47,12 @@ fn vectors(mesh: &SimulatedMesh, at: &[TileCoord]) -> Words {
     vectors
 }
 
-/// Every word but the clock's.
+/// Returns all words without clock values.
 fn timeless_words(words: Words) -> Words {
     words.into_iter().map(|(key, words)| (key, without_clock(&words))).collect()
 }
 
-/// Runs both twins twice on a few cores of each architecture; returns the records of a run.
+/// Runs both twins twice on a few cores of each architecture; returns the records of one run.
 fn compare_words(name: &str, args: &[u32], sums: bool) -> Emission {
     let mut emitted = Emission::NONE;
     for arch in Arch::ALL {
@@ -128,7 +127,7 @@ fn nested_zones_leave_the_same_words() {
     compare_words("matmul_math", &[90, 4, 4], false);
 }
 
-/// The comparison is no use if it forgives more than the clock.
+/// Checks that the comparison ignores nothing but the clock.
 #[test]
 fn only_the_clock_is_set_aside() {
     let zone = [0x8FC0_D001, 0x1000, 0xB988_E001, 0x1380, 0x1122_3344, 0x8000_0001];

@@ -1,13 +1,13 @@
-//! When an access port of L1 is busy.
+//! Busy cycles of an access port of L1.
 //!
-//! Harts that share a port run one after the other, each for a stretch of cycles, so requests do
-//! not arrive here in the order of time. The calendar therefore keeps the recent past and lets a
-//! request of a hart that runs later take a gap that an earlier run left.
+//! Harts that share a port run one after the other, each for a number of cycles, so requests do not
+//! arrive here in order of time. The calendar therefore keeps the recent past. A request of a hart
+//! that runs later can take a gap that an earlier run left.
 
-/// Cycles that the calendar keeps, past and future together.
+/// Cycles in the calendar, past and future together.
 const WINDOW_CYCLES: u64 = 1024;
 const WORD_COUNT: usize = (WINDOW_CYCLES / 64) as usize;
-/// How far the window is moved past a request that lies beyond its end.
+/// Cycles by which the window is moved beyond a request that is after its end.
 const LOOKAHEAD_CYCLES: u64 = 256;
 
 /// Busy cycles of one port, one bit each.
@@ -17,12 +17,12 @@ pub(crate) struct Calendar {
     first: u64,
     /// Bit `c % 64` of word `c / 64 % WORD_COUNT` is cycle `c`.
     words: [u64; WORD_COUNT],
-    /// No cycle from here on is busy.
+    /// First cycle after all busy ones.
     idle_from: u64,
 }
 
 impl Calendar {
-    /// Takes `length` (at most 8) free cycles at or after `from` and says where they start.
+    /// Reserves `length` (at most 8) free cycles at or after `from`; returns the first of them.
     ///
     /// A request from before the window is granted at once: its contention is forgotten.
     #[inline]
@@ -35,7 +35,7 @@ impl Calendar {
         start
     }
 
-    /// First run of `length` free cycles at or after `from`.
+    /// Returns the start of the first `length` consecutive free cycles at or after `from`.
     fn gap(&self, mut from: u64, length: u32) -> u64 {
         while from < self.idle_from {
             let free = !self.bits(from);
@@ -43,13 +43,13 @@ impl Calendar {
             if runs != 0 {
                 return from + u64::from(runs.trailing_zeros());
             }
-            // Runs that begin in the last cycles of these 64 were not seen whole.
+            // Gaps that begin in the last of these 64 cycles were not fully visible.
             from += u64::from(65 - length);
         }
         from
     }
 
-    /// The 64 cycles from `from`, busy ones set; cycles beyond the window are free.
+    /// Returns the 64 cycles from `from` as bits, set if busy; cycles beyond the window are free.
     fn bits(&self, from: u64) -> u64 {
         let shift = from % 64;
         let low = self.word(from) >> shift;
@@ -88,7 +88,7 @@ impl Calendar {
     }
 }
 
-/// Index of the word that holds a cycle.
+/// Returns the index of the word that holds a cycle.
 #[inline(always)]
 fn slot(cycle: u64) -> usize {
     (cycle / 64 % WORD_COUNT as u64) as usize

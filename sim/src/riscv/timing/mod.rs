@@ -1,8 +1,8 @@
-//! How many cycles instructions take.
+//! Timing of instructions in cycles.
 //!
-//! A [`Meter`] is told of every instruction in program order and says when it starts and when its
-//! memory request reaches the device. It never changes what an instruction computes. The rules are
-//! in [`pipeline`], their numbers in [`rules`].
+//! A [`Meter`] gets every instruction in program order. It computes when the instruction starts and
+//! when its memory request reaches the device. It never changes the result of an instruction. The
+//! rules are in [`pipeline`], their numbers in [`rules`].
 
 pub(super) mod calendar;
 pub(super) mod pipeline;
@@ -31,11 +31,11 @@ pub enum Arch {
 pub enum Timing {
     /// Every instruction takes one cycle.
     Off,
-    /// The pipeline of a chip generation is modelled.
+    /// The modelled pipeline of a chip generation.
     On(Arch),
 }
 
-/// A data access, as far as timing needs to know it.
+/// The timing-relevant part of a data access.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
     pub(super) address: u32,
@@ -43,7 +43,7 @@ pub(super) struct Access {
     pub(super) region: Region,
 }
 
-/// Operands of a divide or remainder, which decide how long it takes.
+/// Operands of a divide or remainder, which determine its duration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Division {
     pub(super) dividend: u32,
@@ -51,7 +51,7 @@ pub(super) struct Division {
     pub(super) is_signed: bool,
 }
 
-/// When a memory instruction moves; computed before the access, committed after it succeeded.
+/// Times of a memory instruction; computed before the access, committed after its success.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     /// Cycle in which the instruction enters the integer unit.
@@ -64,22 +64,22 @@ pub(super) struct Slot {
 
 /// Counts cycles of instructions given in program order.
 ///
-/// State that changes with every instruction is the `Beat`, which the run loop holds in registers
-/// and writes back at the end of a stretch.
+/// State that changes with every instruction is in the `Beat`, which the run loop holds in
+/// registers and writes back when it leaves the loop.
 pub(super) trait Meter {
     type Beat: Copy;
 
     fn beat(&self) -> Self::Beat;
     fn set_beat(&mut self, beat: Self::Beat);
-    /// Earliest cycle in which the next instruction can start.
+    /// Returns the earliest cycle in which the next instruction can start.
     fn now(beat: &Self::Beat) -> u64;
-    /// Instructions metered so far.
+    /// Returns the number of instructions so far.
     fn instruction_count(beat: &Self::Beat) -> u64;
-    /// Cycle in which the last instruction started.
+    /// Returns the cycle in which the last instruction started.
     fn started(&self, beat: &Self::Beat) -> u64;
     /// Lets time pass without instructions.
     fn advance_to(&mut self, cycle: u64);
-    /// Branches and jumps that went another way than predicted.
+    /// Returns the number of mispredicted branches and jumps.
     fn mispredict_count(&self) -> u64;
 
     fn arithmetic(&mut self, beat: &mut Self::Beat, op: &Op);
@@ -118,7 +118,7 @@ pub(super) struct OneEach {
     beat: OneEachBeat,
 }
 
-/// Time and instructions differ only by the time that passed without instructions.
+/// State of [`OneEach`]. Time and instructions differ only by the time without instructions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OneEachBeat {
     now: u64,

@@ -11,10 +11,10 @@
 //! next   = issue, plus a bubble after a mispredicted branch
 //! ```
 //!
-//! Wormhole: a result is readable by the very next instruction as it enters the load/store unit,
-//! otherwise only from its leave on; every instruction waits for room in the store queue.
-//! Blackhole: a result is readable as soon as it exists; a place in the retire queue is taken at
-//! entry; only stores wait for the store queue.
+//! Wormhole: the next instruction can read a result when the producing instruction enters the
+//! load/store unit; later instructions can read it only from its `leave` on. Every instruction
+//! waits for space in the store queue. Blackhole: a result is readable as soon as it exists. An
+//! instruction takes its retire queue entry when it enters. Only stores wait for the store queue.
 //!
 //! Not modelled: instruction cache misses, L1 bank conflicts (the bank mapping is not documented),
 //! the 0.2 cycles that Blackhole silicon needs beyond 5 per L1 store, Blackhole's loss of
@@ -39,11 +39,12 @@ use crate::riscv::decode::{Op, SINK, SLOT_COUNT};
 pub(in super::super) struct Pipeline<R> {
     beat: Beat,
     last_entry: u64,
-    /// From when on each register is readable, forwarding from the integer unit aside.
+    /// Cycle from which each register is readable, without forwarding from the integer unit.
     readable: [u64; SLOT_COUNT],
-    /// When the last eight instructions leave, oldest at the place of the beat's `count`.
+    /// Cycles at which the last eight instructions leave, the oldest at the index of the beat's
+    /// `count`.
     leaves: [u64; RETIRE_QUEUE_LENGTH],
-    /// When the last four remote loads get their responses, oldest at `oldest_response`.
+    /// Cycles at which the last four remote loads get their responses, oldest at `oldest_response`.
     responses: [u64; REMOTE_LOADS_IN_FLIGHT],
     oldest_response: usize,
     stores: StoreQueue,
@@ -51,14 +52,14 @@ pub(in super::super) struct Pipeline<R> {
     rules: PhantomData<R>,
 }
 
-/// State that every instruction changes.
+/// State that changes with every instruction.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Beat {
     next_entry: u64,
     last_leave: u64,
     /// Register whose value the next instruction gets from the integer unit (Wormhole).
     forwarded: u8,
-    /// Instructions so far; modulo the length of the retire queue, the place of the oldest in it.
+    /// Instructions so far; modulo the length of the retire queue, the index of its oldest entry.
     count: usize,
 }
 
@@ -78,7 +79,7 @@ impl<R: Rules> Default for Pipeline<R> {
     }
 }
 
-/// Place in the retire queue of the instruction that comes next.
+/// Returns the retire queue index of the next instruction.
 #[inline(always)]
 fn retire_place(beat: &Beat) -> usize {
     beat.count % RETIRE_QUEUE_LENGTH
@@ -90,7 +91,7 @@ impl<R: Rules> Pipeline<R> {
         self.readable[usize::from(register)]
     }
 
-    /// First cycle in which the instruction can enter the integer unit.
+    /// Returns the first cycle in which the instruction can enter the integer unit.
     #[inline(always)]
     fn entry(&self, beat: &Beat, op: &Op) -> u64 {
         let (first, second) = (self.readable_from(op.rs1), self.readable_from(op.rs2));
@@ -98,8 +99,9 @@ impl<R: Rules> Pipeline<R> {
             let readable = beat.next_entry.max(first).max(second);
             return readable.max(self.retire_room_from(beat));
         }
-        // What the previous instruction forwards can be read in this one cycle, or later on with
-        // everything else; if another operand makes the instruction wait, the cycle is missed.
+        // A result forwarded by the previous instruction is readable in this one cycle, and later
+        // like every other result. If another operand makes the instruction wait, it misses that
+        // cycle.
         let has_first = first <= beat.next_entry || op.rs1 == beat.forwarded;
         let has_second = second <= beat.next_entry || op.rs2 == beat.forwarded;
         if has_first && has_second {
@@ -114,7 +116,7 @@ impl<R: Rules> Pipeline<R> {
         self.leaves[retire_place(beat)]
     }
 
-    /// First cycle from `cycle` on in which any instruction can leave the integer unit.
+    /// Returns the first cycle from `cycle` on in which any instruction can leave the integer unit.
     #[inline(always)]
     fn unblocked(&self, beat: &Beat, cycle: u64) -> u64 {
         if R::COMPLETES_OUT_OF_ORDER {
@@ -124,7 +126,7 @@ impl<R: Rules> Pipeline<R> {
         }
     }
 
-    /// Books an instruction that passes its result on at `result`.
+    /// Adds an instruction that passes its result on at `result`.
     #[inline(always)]
     fn retire(&mut self, beat: &mut Beat, op: &Op, slot: Slot, result: u64) {
         let rd = usize::from(op.rd);
@@ -141,7 +143,7 @@ impl<R: Rules> Pipeline<R> {
         beat.next_entry = slot.issue;
     }
 
-    /// Books an instruction of the integer unit.
+    /// Adds an instruction of the integer unit.
     #[inline(always)]
     fn compute(&mut self, beat: &mut Beat, op: &Op, (occupancy, latency): (u64, u64)) {
         let entry = self.entry(beat, op);
@@ -151,8 +153,8 @@ impl<R: Rules> Pipeline<R> {
         beat.forwarded = op.rd;
     }
 
-    /// Moves everything under way on by some cycles, stores aside: in a loop without any, those
-    /// before it have left.
+    /// Advances everything in progress by some cycles, except stores: a loop without stores begins
+    /// after the earlier ones have left.
     pub(in super::super) fn move_on(&mut self, cycles: u64) {
         self.beat.next_entry += cycles;
         self.beat.last_leave += cycles;

@@ -1,16 +1,16 @@
-//! Guess of where a branch goes.
+//! Branch and jump prediction.
 //!
-//! No document describes the predictor; silicon shows that branches that are never taken, always
+//! No document describes the predictor. Silicon shows that branches that are never taken, always
 //! taken or taken alternately cost nothing (mesham/tt-sim `docs/bh_arch.md` 1.4). The smallest
-//! predictor that does the same has a pair of two-bit counters per branch, chosen by its last
-//! outcome. A register jump is predicted to go where it went last time. There is no return-address
-//! stack: nothing shows that the hardware has one, and without it a probe that is called from
-//! several places is charged for its returns rather than excused.
+//! predictor with that property has a pair of two-bit counters per branch, selected by the branch's
+//! last outcome. A register jump is predicted to go to its last target. There is no return-address
+//! stack: nothing shows that the hardware has one. Without it, a probe that is called from several
+//! sites is charged for its returns, so the cost is not underestimated.
 
-/// Branches told apart; two branches whose addresses differ by a multiple of this many words
-/// share counters.
+/// Number of distinguished branches; two branches whose addresses differ by a multiple of this many
+/// words share counters.
 const BRANCH_COUNT: usize = 512;
-/// Register jumps told apart.
+/// Number of distinguished register jumps.
 const JUMP_COUNT: usize = 64;
 
 const LAST_TAKEN: u8 = 1;
@@ -19,10 +19,10 @@ const SEEN: u8 = 1 << 7;
 /// Tables of branch outcomes and jump targets.
 #[derive(Clone, Debug)]
 pub(super) struct Predictor {
-    /// Bit 0: last outcome; bits 2:1 and 4:3: counters after not taken and after taken; bit 7:
-    /// this branch was met before.
+    /// Bit 0: last outcome; bits 2:1 and 4:3: counters after not taken and after taken; bit 7: the
+    /// branch was executed before.
     branches: Box<[u8; BRANCH_COUNT]>,
-    /// Address of a register jump and where it went.
+    /// Address and last target of a register jump.
     jumps: Box<[(u32, u32); JUMP_COUNT]>,
     pub(super) mispredict_count: u64,
 }
@@ -31,7 +31,7 @@ impl Default for Predictor {
     fn default() -> Self {
         Self {
             branches: Box::new([0; BRANCH_COUNT]),
-            // No jump has an odd address, so that none matches an entry that was never written.
+            // No jump has an odd address, so an unused entry never matches.
             jumps: Box::new([(1, 0); JUMP_COUNT]),
             mispredict_count: 0,
         }
@@ -39,9 +39,9 @@ impl Default for Predictor {
 }
 
 impl Predictor {
-    /// Learns a branch's outcome; whether it had been predicted otherwise.
+    /// Records a branch's outcome; returns true if it was mispredicted.
     ///
-    /// A branch met for the first time is expected to be taken if it goes backward.
+    /// A branch executed for the first time is predicted as taken if it goes backward.
     #[inline(always)]
     pub(super) fn branch(&mut self, pc: u32, is_backward: bool, is_taken: bool) -> bool {
         let entry = &mut self.branches[(pc >> 2) as usize % BRANCH_COUNT];
@@ -55,7 +55,7 @@ impl Predictor {
         is_wrong
     }
 
-    /// Learns where a register jump went; whether it had been predicted elsewhere.
+    /// Records the target of a register jump; returns true if it was mispredicted.
     #[inline(always)]
     pub(super) fn jump(&mut self, pc: u32, target: u32) -> bool {
         let entry = &mut self.jumps[(pc >> 2) as usize % JUMP_COUNT];
@@ -66,7 +66,7 @@ impl Predictor {
     }
 }
 
-/// Both counters one step beyond the middle, towards the static guess.
+/// Returns both counters one step beyond the middle, towards the static prediction.
 fn first_state(is_backward: bool) -> u8 {
     let counter = if is_backward { 2 } else { 1 };
     SEEN | counter << 1 | counter << 3

@@ -1,10 +1,10 @@
-//! The numbers of the timing model and where each comes from.
+//! The numbers of the timing model, with their sources.
 //!
 //! "ISA" below is tenstorrent/tt-isa-documentation: `WormholeB0/TensixTile/BabyRISCV/README.md`
 //! and `MemoryOrdering.md`, `WormholeB0/TensixTile/L1.md`, and the pages of the same names under
 //! `BlackholeA0`. "Silicon" is one Blackhole card as measured in mesham/tt-sim,
-//! `docs/bh_arch.md` 1.1-1.8 and `perfbench/card-sessions/2026-08-18-bh-retirebench`. Where a
-//! document gives a bound, the model charges its low end.
+//! `docs/bh_arch.md` 1.1-1.8 and `perfbench/card-sessions/2026-08-18-bh-retirebench`. If a document
+//! gives a range, the model charges its low end.
 
 use super::super::bus::Region;
 use super::{Arch, Division};
@@ -29,16 +29,16 @@ pub(super) const NARROW_WRITE_CYCLES: u32 = 5;
 /// 0.999 per store for stores that fill blocks).
 pub(super) const WIDE_ACCESS_CYCLES: u32 = 1;
 
-/// Cycles for which Blackhole's store queue holds a block back for further stores to merge (the
-/// store merge timer in CSR cfg0 as TT-Metal leaves it).
+/// Cycles for which Blackhole's store queue holds a block so that further stores can merge (the
+/// store merge timer in CSR cfg0 as TT-Metal sets it).
 pub(super) const MERGE_CYCLES: u64 = 16;
 
-/// Furthest that the addresses of two stores that merge may lie apart (ISA Blackhole README).
+/// Maximum address distance of two stores that merge (ISA Blackhole README).
 pub(super) const MERGE_DISTANCE_BYTES: u32 = 4;
 
-/// Cycles for which a mapped register sees a request before half of the load latency is over.
+/// Returns the cycles from a load's issue until a register sees it: half of the load latency.
 ///
-/// The documents give round trips only; the split decides no duration, because it is the same for
+/// The documents give only round trips. The split affects no duration, because it is the same for
 /// every access to a region.
 pub(super) const fn one_way_cycles(latency_cycles: u64) -> u64 {
     (latency_cycles - 1) / 2
@@ -54,7 +54,7 @@ pub(in super::super) trait Rules {
     /// Cycles from a multiply's entry to the entry of an instruction that uses it (silicon 1.985
     /// on Blackhole).
     const MULTIPLY_LATENCY_CYCLES: u64;
-    /// Bubble after a branch that went another way than predicted.
+    /// Bubble after a mispredicted branch.
     const MISPREDICT_CYCLES: u64;
     /// Load latency by region, in the order of [`Region`].
     const LOAD_LATENCY_CYCLES: [u64; Region::COUNT];
@@ -76,7 +76,7 @@ impl Rules for Wormhole {
     const MULTIPLY_LATENCY_CYCLES: u64 = 2;
     const MISPREDICT_CYCLES: u64 = 2;
     /// Private RAM 2, mailboxes 3, Tensix 4, TDMA and tile control 7, L1 8. Wormhole has no alias
-    /// of the private RAM; the row is there for the table's sake.
+    /// of the private RAM; the entry only completes the table.
     const LOAD_LATENCY_CYCLES: [u64; Region::COUNT] = [2, 3, 4, 7, 7, 8, 8];
 }
 
@@ -90,15 +90,15 @@ impl Rules for Blackhole {
     const MULTIPLY_OCCUPANCY_CYCLES: u64 = 1;
     const MULTIPLY_LATENCY_CYCLES: u64 = 2;
     const MISPREDICT_CYCLES: u64 = 4;
-    /// As Wormhole, but TDMA 4 and an alias of the private RAM with 8.
+    /// Like Wormhole's, but TDMA has 4, and an alias of the private RAM has 8.
     const LOAD_LATENCY_CYCLES: [u64; Region::COUNT] = [2, 3, 4, 4, 7, 8, 8];
 }
 
 /// Divider cycles by number of significant bits of the dividend.
 ///
 /// ISA gives 6 to 33 "dependent upon the magnitude of the dividend"; Blackhole silicon shows 14.0
-/// for 12 bits and 33.0 for 29. Four bits per step, two cycles besides, and the documented maximum
-/// is the one simple rule through all four; the values between are inferred.
+/// for 12 bits and 33.0 for 29. One simple rule fits all four numbers: four bits per step, two
+/// additional cycles, and the documented maximum. The values between are inferred.
 const DIVIDE_CYCLES: [u64; 33] = {
     let mut table = [6; 33];
     let mut bits = 1;
@@ -123,8 +123,8 @@ pub(super) fn divide_cycles(division: Division) -> u64 {
 }
 
 impl Arch {
-    /// Cycles from a load's entry into the pipeline until its value can be used, without
-    /// contention.
+    /// Returns the cycles from a load's entry into the pipeline until its value can be used,
+    /// without contention.
     ///
     /// # Compatibility
     /// Load latency tables of tt-isa-documentation

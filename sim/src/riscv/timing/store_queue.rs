@@ -1,7 +1,7 @@
 //! Stores between the pipeline and the memory subsystem.
 //!
-//! Stores leave in order, one per cycle, and those to L1 additionally wait for their port. When a
-//! store is emitted is known as soon as it enters, except on Blackhole, where the youngest block
+//! Stores leave in order, one per cycle; stores to L1 also wait for their port. The emission time
+//! of a store is known as soon as it enters. The exception is Blackhole's youngest block, which
 //! stays open for a while so that further stores can merge with it.
 
 use super::Access;
@@ -11,16 +11,16 @@ use super::rules::{
 };
 use crate::riscv::bus::Region;
 
-/// The last four stores (or merged blocks of stores) and when each is emitted.
+/// The last four stores (or merged blocks of stores), with their emission times.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StoreQueue {
     entries: [Entry; STORE_QUEUE_LENGTH],
     /// Index of the oldest entry.
     oldest: usize,
-    /// When the oldest entry is emitted.
+    /// Emission time of the oldest entry.
     room_from: u64,
     last_emission: u64,
-    /// End of this queue's last write in the port's calendar; a search need not start before.
+    /// End of this queue's last write in the port's calendar; a search can start there.
     port_from: u64,
     open: OpenBlock,
 }
@@ -46,20 +46,20 @@ struct OpenBlock {
 }
 
 impl StoreQueue {
-    /// First cycle in which the queue has room for another store.
+    /// Returns the first cycle in which the queue has space for another store.
     #[inline(always)]
     pub(super) fn room_from(&self) -> u64 {
         self.room_from
     }
 
-    /// Cycle in which a store to a region other than L1 that enters at `issue` is emitted.
+    /// Returns the emission cycle of a store that enters at `issue`, to a region other than L1.
     #[inline(always)]
     pub(super) fn next_emission(&self, issue: u64) -> u64 {
         (issue + 1).max(self.last_emission + 1)
     }
 
-    /// First cycle from `issue` on in which a load may pass stores to the same start address
-    /// (Wormhole).
+    /// Returns the first cycle from `issue` on in which a load may pass stores to the same start
+    /// address (Wormhole).
     #[inline(always)]
     pub(super) fn after_same_address(&self, address: u32, issue: u64) -> u64 {
         if self.last_emission < issue {
@@ -72,8 +72,8 @@ impl StoreQueue {
         })
     }
 
-    /// First cycle from `issue` on in which a load may start, given that it waits for the whole
-    /// queue if it overlaps any store in it (Blackhole).
+    /// Returns the first cycle from `issue` on in which a load may start; it waits for the whole
+    /// queue if it overlaps any store there (Blackhole).
     #[inline(always)]
     pub(super) fn after_overlap(&self, access: Access, issue: u64) -> u64 {
         if self.last_emission < issue || !self.overlaps(access, issue) {
@@ -94,7 +94,7 @@ impl StoreQueue {
         self.open.until != 0 && is_overlap(access, self.open.address, self.open.bytes)
     }
 
-    /// Takes a store that enters at `issue`; when it is emitted is settled at once.
+    /// Adds a store that enters at `issue`; its emission time is determined at once.
     #[inline(always)]
     pub(super) fn push(&mut self, access: Access, issue: u64, port: &mut Calendar) {
         let bytes = byte_mask(access);
@@ -106,8 +106,8 @@ impl StoreQueue {
         }
     }
 
-    /// Takes a store to L1 that enters at `issue`: into the open block if it can merge, otherwise
-    /// into a new one, for which the last must have been closed.
+    /// Adds a store to L1 that enters at `issue`: to the open block if it can merge, otherwise to a
+    /// new block. The previous block must be closed before.
     #[inline(always)]
     pub(super) fn merge_or_open(&mut self, access: Access, issue: u64, port: &mut Calendar) {
         let bytes = byte_mask(access);
@@ -132,7 +132,7 @@ impl StoreQueue {
             && access.address.abs_diff(self.open.address) <= MERGE_DISTANCE_BYTES
     }
 
-    /// Emits the open block, if there is one, at `cycle` or when its timer ran out before.
+    /// Emits the open block, if any, at `cycle` or when its timer ran out before.
     #[inline(always)]
     pub(super) fn close(&mut self, cycle: u64, port: &mut Calendar) {
         if self.open.until == 0 {
