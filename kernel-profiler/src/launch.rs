@@ -107,9 +107,9 @@ impl State {
 
     /// Begins a launch on the aggregating RISC.
     ///
-    /// If the host has read everything, the core reuses all of its lanes from their beginning. A
-    /// host that does not support this keeps the lanes as they are until it zeroes the control
-    /// vector.
+    /// If the host has read everything, the core reuses all of its lanes from their beginning. With
+    /// a host that does not report its progress, the lanes stay in use until that host zeroes the
+    /// control vector.
     #[inline(always)]
     pub(crate) fn begin_core<P: Port + ?Sized>(&mut self, port: &mut P) {
         if port.is_streaming() {

@@ -41,9 +41,11 @@
 //!
 //! The figures are for RV32IM at `-O3` with fat LTO and this crate at `opt-level = "s"`, with zones
 //! and data in a loop. Cycles are those of the modelled pipelines of Wormhole and Blackhole,
-//! without the time of the NoC. Upstream's header, compiled by gcc 12 and run on the same model,
-//! takes 30 instructions and 52 or 49 cycles for a zone, 17 and 28 for data, 71 and 212 or 83 for
-//! the beginning of a launch, 690 and 1054 or 1017 for its end.
+//! without the time of the NoC.
+//!
+//! Upstream's header, compiled by gcc 12 and run on the same model, takes 30 instructions for a
+//! zone, 17 for data, 71 for the beginning of a launch and 690 for its end. These take 52, 28, 212
+//! and 1054 cycles on Wormhole, and 49, 28, 83 and 1017 on Blackhole.
 //!
 //! | probe | L1 words | instructions | cycles, Wormhole | cycles, Blackhole |
 //! |---|---|---|---|---|

@@ -145,8 +145,9 @@ pub trait Noc {
         true
     }
 
-    /// Prepares writes to an existing DRAM bank, after [`Noc::await_idle`]. Returns a value for the
-    /// other methods, so that it can stay in a register meanwhile.
+    /// Prepares writes to an existing DRAM bank, after [`Noc::await_idle`].
+    ///
+    /// Returns a value that the other methods take, so that it stays in a register between calls.
     fn begin_pushes(&mut self, bank: u32) -> Pushes;
 
     /// Starts an acknowledged write of `word_count` words from `place` on to the byte `address` of

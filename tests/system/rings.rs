@@ -53,7 +53,8 @@ impl Case {
         .that_ends()
     }
 
-    /// Returns the case with a host that reads, if kernels may wait for the host for a second.
+    /// Returns the case with a host that reads during the run, if kernels would otherwise wait a
+    /// second for the host.
     fn that_ends(self) -> Self {
         let waits_long = self.policy == Policy::Block { cycles_log2: 30 };
         let pause_ns = self.pause_ns.or(waits_long.then_some(1_000_000));

@@ -143,8 +143,8 @@ fn check(what: &str, launch: &LaunchCounters, truth: &CounterTruth) {
     }
 }
 
-/// The instruction counters, whose records exceed a ring: with both headers the same counters, each
-/// once per launch, with the coprocessor's true values.
+/// Both headers record the same instruction counters, each once per launch and with the true
+/// values. Their records exceed a ring.
 #[test]
 fn counters_of_tt_metals_firmware_are_what_the_coprocessor_did() {
     let Some(package) = ready_package() else { return };

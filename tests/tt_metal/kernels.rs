@@ -199,7 +199,7 @@ impl Job {
     }
 }
 
-/// Result for a kernel.
+/// Result of compiling a kernel.
 enum Verdict {
     /// gcc rejects the kernel with upstream's header, too; with the reason.
     Excluded(String),

@@ -171,9 +171,10 @@ impl Host {
     }
 }
 
-/// Launches a kernel on both data movers that reads and writes each address below [`ADDRESSES`]
-/// once. Checks that all events of both arrive in order, with the begins and ends of their
-/// barriers.
+/// Launches a kernel on both data movers that records a read and a write of each address below
+/// [`ADDRESSES`].
+///
+/// Checks that all events of both arrive in order, with the begins and ends of their barriers.
 pub(crate) fn follow_addresses(
     core: &mut Core<'_>,
     host: &mut Host,

@@ -1,7 +1,7 @@
 //! Debug dump: with a host that reads during the run, all events of 10,000 addresses arrive from
 //! both data movers, and waits show as zones.
 //!
-//! Each mover has 10,000 reads and 10,000 writes, with 20,000 begins and ends of each barrier.
+//! Each mover records 10,000 reads and 10,000 writes, with 20,000 begins and ends of each barrier.
 //! Without a host a launch still ends, and losses are counted.
 
 use crate::{

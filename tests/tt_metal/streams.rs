@@ -670,8 +670,8 @@ fn a_host_may_zero_the_control_vector() {
             session.check()?;
             session.prepare();
         }
-        // The host zeroes it during a launch, with any ring contents: everything read later was
-        // recorded later.
+        // The host zeroes the control vector during a launch, with different ring contents. Records
+        // drained afterwards must have been recorded after that.
         let mut turns = 0;
         for at in (300..9000).step_by(797) {
             let mut session = Session::new(built, Policy::DropNewest, Attendance::Never);

@@ -7,10 +7,10 @@
 /// The object may poll to the end by itself, since its result decides whether the loop polls again.
 /// If no transaction is outstanding, the barrier does the same as without the hook.
 ///
-/// The type in the hook's first argument determines the functions with which a barrier polls. The
-/// argument is a scoped name, which no macro can take apart. But followed by a parenthesis, its
-/// last part is a macro that this file defines. Elsewhere no parenthesis follows, and it remains a
-/// name.
+/// The event type in the hook's first argument determines the functions with which a barrier polls.
+/// The argument is a scoped name (`A::B`), which a macro cannot split. So the hook appends a
+/// parenthesis, which makes `B` a call of a macro that this file defines. Without a parenthesis,
+/// `B` remains a name.
 ///
 /// A wait for posted writes counts as `NOC_WRITE_FLUSH`. Barriers for one transaction id count as
 /// barriers for all ids.
@@ -161,8 +161,8 @@ struct LongBarrierWait {
     KERNEL_PROFILER_BARRIER_POLL(false, ncrisc_noc_nonposted_write_with_transaction_id_sent);
 #define KERNEL_PROFILER_NO_BARRIER(noc)
 
-// Upstream's names of the events that begin barriers, as macros that take effect before a
-// parenthesis.
+// Function-like macros under upstream's names of the events that begin barriers. They expand only
+// before a parenthesis.
 #define READ_BARRIER_START(_) ~, KERNEL_PROFILER_READ_BARRIER
 #define WRITE_BARRIER_START(_) ~, KERNEL_PROFILER_WRITE_BARRIER
 #define WRITE_FLUSH(_) ~, KERNEL_PROFILER_WRITE_FLUSH

@@ -28,7 +28,7 @@ constexpr bool ends_in(const char* name, const char* ending) {
     return true;
 }
 
-/// The type of a zone that requests fixed slots: the zones of the launch get them.
+/// Selects the type of a zone that requests fixed slots. The zones of the launch get the slots.
 template <uint32_t timer_id, uint32_t index, bool is_of_launch>
 struct FixedZone {
     using Scope = profileScopeGuaranteed<timer_id, index>;

@@ -19,8 +19,8 @@ constexpr uint32_t ID_LL_BYTES = 4 * ID_LL;
 constexpr uint32_t FIXED_SLOTS_BYTES = 4 * GUARANTEED_MARKER_1_H;
 /// First word of an empty slot and of padding.
 constexpr uint32_t EMPTY_SLOT = PROFILER_MARKER_VALID;
-/// Offset of the word behind the first word of the slot for the end of the firmware's zone, unused
-/// within a launch.
+/// Offset of the word in which a RISC marks a wait that timed out: the second word of the slot for
+/// the end of the firmware's zone, unused within a launch.
 constexpr uint32_t IN_VAIN_BYTES = 4 * (GUARANTEED_MARKER_2_H + 1);
 
 /// Maximum polls of the NoC, some ten milliseconds. The events take microseconds unless the chip is

@@ -56,7 +56,7 @@ constexpr uint32_t COORDINATE_SHIFT = IS_BLACKHOLE ? 0 : 4;
 /// Register with a tile's own coordinates, as in tt-metal's `noc_init`: the node id on a Wormhole,
 /// the translated id on a Blackhole.
 constexpr uint32_t OWN_COORDINATES = IS_BLACKHOLE ? 0x100 + 4 * 0x12 : 0x2C;
-/// Bits above the coordinates.
+/// Left shift that drops the register's bits above the coordinates.
 constexpr uint32_t OWN_COORDINATES_SHIFT = 20;
 
 /// The transaction id of pushes, the highest of a NoC's 16.
@@ -67,7 +67,7 @@ constexpr uint32_t OWN_COORDINATES_SHIFT = 20;
 /// before the kernel continues.
 constexpr uint32_t PUSH_TRANSACTION_ID = 15;
 constexpr uint32_t PUSH_PACKET_TAG = PUSH_TRANSACTION_ID << 10;
-/// Number of unacknowledged transactions of that id.
+/// Register with the number of unacknowledged transactions of that id.
 constexpr uint32_t PUSHES_OUTSTANDING = 0x200 + 4 * (0x10 + PUSH_TRANSACTION_ID);
 
 constexpr uint32_t CTRL_LINKED = 1 << 6;

@@ -57,7 +57,7 @@ static_assert(RING_BYTES == PROFILER_L1_BUFFER_SIZE, "expected a ring in the pla
 constexpr uint32_t OPEN = 4;
 /// Records were lost, and no cell reports them yet.
 constexpr uint32_t CLOSED_WITH_LOSS = 1;
-/// The launch runs no kernel here.
+/// The launch runs no kernel on this core.
 constexpr uint32_t CLOSED_AS_IDLE = 2;
 
 /// Returns the first word of a cell.

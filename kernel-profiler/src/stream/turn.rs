@@ -26,7 +26,7 @@ use wire::{
 pub(super) const OPEN: u32 = 4;
 /// Records were lost, and no cell reports them yet.
 pub(super) const CLOSED_WITH_LOSS: u32 = 1;
-/// The launch runs no kernel here.
+/// The launch runs no kernel on this core.
 pub(super) const CLOSED_AS_IDLE: u32 = 2;
 
 #[expect(clippy::cast_possible_truncation, reason = "8 and 256")]

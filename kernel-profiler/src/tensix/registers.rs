@@ -39,7 +39,7 @@ pub(super) const TRANSACTION_ID: u32 = 15;
 pub(super) const TRANSACTION_ID_SHIFT: u32 = 10;
 /// The first counter of a NoC's interface.
 pub(super) const STATUS: u32 = 0x200;
-/// Number of unacknowledged non-posted requests with that id.
+/// Register with the number of unacknowledged non-posted requests of that id.
 pub(super) const STATUS_REQUESTS_OUTSTANDING: u32 = STATUS + 4 * (0x10 + TRANSACTION_ID);
 
 pub(super) const COMMAND_BUFFER_MASK: u32 = 3;

@@ -1,6 +1,6 @@
 //! Texts of the runtime's own zones.
 //!
-//! They are not statics as in the macros. This crate is linked into firmware and kernels, and
+//! The texts are not statics as in the macros. This crate is linked into firmware and kernels, and
 //! kernels are linked against the firmware's symbols, where a duplicate symbol is an error. The
 //! section flags are the same as for statics.
 
