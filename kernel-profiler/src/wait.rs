@@ -11,7 +11,6 @@
 //!
 //! The totals have room for [`OBJECTS_MAX`] objects. A wait for a further object is counted as lost
 //! data, and so is a total without room in L1.
-//! is a total that finds no room in L1.
 
 pub use crate::port::WaitRecords;
 use crate::{

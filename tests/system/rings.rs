@@ -231,7 +231,7 @@ fn launches_of_a_stream_have_the_times_of_their_kernels() {
             assert_eq!(kernels.len(), 2 * with_kernel.len(), "{key:?}");
             for (found, truth) in kernels.chunks(2).zip(&with_kernel) {
                 let [start, end] = found else { panic!() };
-                // The truth's times are those around the zone.
+                // The true span encloses the recorded zone.
                 assert!(*start >= truth.start.0 && *start - truth.start.0 < 60, "{key:?}");
                 assert!(*end <= truth.end.0 && truth.end.0 - *end < 400, "{key:?}");
                 compared += 1;

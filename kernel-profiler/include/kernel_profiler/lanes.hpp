@@ -138,7 +138,6 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t id_of_core(uint32_t words, uint32_t gener
 ///
 /// The generation is written last, so that a host that reads in between finds no new words.
 /// Otherwise it would take the old ends for words of the new generation.
-/// ends as words of the new generation.
 inline __attribute__((noinline)) void take_lanes_back() {
     const uint32_t words = hidden(control_place());
     const uint32_t generation = read_word(words + 4 * GENERATION) + 1;
