@@ -1,9 +1,7 @@
 //! Figures of ops against the simulator's truth: figures shown are correct, and figures over a gap
 //! in the records are empty.
 //!
-//! A single failing run is repeated with
-//!
-//! A run that fails is repeated alone by
+//! A single failing run is repeated by
 //!
 //! ```text
 //! KPROF_FIGURES_SEED=7 cargo test -p tests --test system figures
