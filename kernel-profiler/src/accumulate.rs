@@ -1,7 +1,7 @@
 //! Accumulate mode: the runs of several launches share a push.
 //!
-//! Each launch leaves a whole run in the vectors of its RISCs, behind that of the launch before. All
-//! vectors are pushed once one of them might not take another launch like the last one:
+//! Each launch appends one run to the vector of each of its RISCs. All vectors are pushed when
+//! another launch as long as the last one might not fit into one of them:
 //!
 //! ```text
 //!            0        12                                      device_end        512
@@ -10,17 +10,19 @@
 //!            +--------+---------------+---------------+-------+-------------------+
 //! ```
 //!
-//! The zone `PROFILER-DRAM-PUSH` shows what the push before cost, its wait for the NoC among it. It
-//! is a run of no program at the beginning of BRISC's vector, so that it goes with the next push; where
-//! launches fill the vector by themselves it is left out.
-//! Runs that no push has taken when the last program ends stay in L1, where the host finds them.
+//! The zone `PROFILER-DRAM-PUSH` shows the cost of the previous push, its wait for the NoC
+//! included. The zone is a run without a program at the beginning of BRISC's vector, and leaves
+//! with the next push. It is left out if a single launch fills the vector. Runs that no push has
+//! taken when the last program ends stay in L1, where the host finds them.
 //!
-//! The end of a launch prepares the runs of the next one, where nobody waits for it. A RISC's
-//! `device_end` says how many words the vector holds, which is where the next run begins. Once that is
-//! published, the low half says where it ends and the high one how many words it has, until the
-//! launch ends. Free slots of BRISC's next run say that runs are prepared.
+//! The end of a launch prepares the runs of the next launch, outside of the time that the next
+//! launch measures. Between launches, a RISC's `device_end` holds the words in the vector, which is
+//! where the next run begins. When a RISC publishes its run, the low half of `device_end` holds the
+//! run's end and the high half its length in words, until the launch ends. Empty slots in BRISC's
+//! next run mark the runs as prepared.
 //!
-//! Nothing is pushed while a kernel runs. A lane takes what was accumulated whole or not at all.
+//! Nothing is pushed while a kernel runs. A lane takes either everything that has accumulated or
+//! nothing.
 //!
 //! # Compatibility
 //! `PROFILER_OPT_DO_ACCUMULATE` of `kernel_profiler.hpp`, in which the zones of firmware and kernels
@@ -45,24 +47,25 @@ use wire::{
 const LENGTH_SHIFT: u32 = 16;
 const END_MASK: u32 = (1 << LENGTH_SHIFT) - 1;
 
-/// Free words without which no launch begins, however short the last one was: the fixed slots and
+/// Minimum of free words for a launch to begin, however short the last one was: the fixed slots and
 /// 29 zones.
 pub const LEAST_FREE_WORDS: u32 = 128;
 
-/// The runtime's own zone around a push.
+/// Id of the runtime's own zone around a push.
 pub(crate) const PUSH_ZONE: ZoneId = ZoneId(names::zone_id(names::PUSH));
 
-/// Word of its vector at which a RISC's run begins, or would begin; `core` is the place of its first
-/// control word.
+/// Returns the index, in its vector, of the word at which a RISC's current or next run begins.
+///
+/// `core` is the location of the RISC's first control word.
 #[inline(always)]
 fn begin_of<P: Port + ?Sized>(port: &mut P, core: u32) -> u32 {
     const LAST: u32 = word_count(vector::VECTOR_WORDS) - LEAST_FREE_WORDS;
     let begin = port.load(core + DEVICE_END) & END_MASK;
-    // Nothing of ours: a word that somebody has spoilt.
+    // The word is not from this runtime: something else has overwritten it.
     if begin > LAST { 0 } else { begin }
 }
 
-/// Place of this RISC's run.
+/// Returns the location of this RISC's run.
 #[inline(always)]
 pub(crate) fn own_run<P: Port + ?Sized>(port: &mut P) -> u32 {
     let vector = port.own_vector();
@@ -73,21 +76,21 @@ pub(crate) fn own_run<P: Port + ?Sized>(port: &mut P) -> u32 {
     vector + 4 * begin_of(port, core)
 }
 
-/// Place of the run of a RISC of this core.
+/// Returns the location of the run of one RISC of this core.
 pub(crate) fn run_of<P: Port + ?Sized>(port: &mut P, risc_index: usize) -> u32 {
     let core = port.control_place(risc_index);
     let begin = if port.is_accumulating() { begin_of(port, core) } else { 0 };
     port.vector_place(risc_index) + 4 * begin
 }
 
-/// Returns true if no launch has left anything in the core's vectors since they were pushed.
+/// Returns true if no launch has recorded anything in the core's vectors since the last push.
 pub(crate) fn is_empty<P: Port + ?Sized>(port: &mut P) -> bool {
     let core = port.control_place(0);
     // BRISC takes part in every launch.
     port.load(core + DEVICE_END) & END_MASK <= GUARANTEED_WORDS
 }
 
-/// Says that this RISC's run ends at word `end` of its vector.
+/// Publishes this RISC's run, which ends at word `end` of its vector.
 #[inline(always)]
 pub(crate) fn publish<P: Port + ?Sized>(port: &mut P, end: u32) {
     let core = port.own_place();
@@ -95,16 +98,17 @@ pub(crate) fn publish<P: Port + ?Sized>(port: &mut P, end: u32) {
     port.store(core + DEVICE_END, end | length << LENGTH_SHIFT);
 }
 
-/// Ends a launch that ran no kernel here: the run that the firmware has begun is none.
+/// Ends a launch that ran no kernel here: discards the run that the firmware has begun.
 pub(crate) fn forget_launch<P: Port + ?Sized>(port: &mut P) {
     let run = own_run(port);
     launch::empty_slots(port, run);
 }
 
 impl State {
-    /// Begins a launch on the aggregating RISC with the runs that the launch before has prepared, or
-    /// prepares them: for the first launch, after a host has taken what the vectors held, and where
-    /// the generation or the count of replays is another one.
+    /// Begins a launch on the aggregating RISC, with the runs that the previous launch prepared.
+    ///
+    /// Prepares the runs itself in the first launch, after a host has read the vectors, and if the
+    /// generation or the replay count has changed.
     #[inline(always)]
     pub(crate) fn begin_runs<P: Port + ?Sized>(&self, port: &mut P) {
         let run = own_run(port);
@@ -133,8 +137,10 @@ impl State {
     }
 }
 
-/// Ends a launch on the aggregating RISC: waits for the runs of the others and pushes what has
-/// accumulated if another launch like this one might not fit. Prepares the next launch.
+/// Ends a launch on the aggregating RISC and prepares the next launch.
+///
+/// Waits for the runs of the other RISCs. Pushes what has accumulated if another launch of this
+/// length might not fit.
 pub(crate) fn end_launch<P: Port + ?Sized>(state: &State, port: &mut P) {
     port.forget_cached();
     let control = port.control_place(0);
@@ -157,7 +163,7 @@ pub(crate) fn end_launch<P: Port + ?Sized>(state: &State, port: &mut P) {
     state.prepare_runs(port);
 }
 
-/// Waits, within a bound, until a RISC has published its run; one that has not is counted.
+/// Waits, up to a limit, until a RISC has published its run; counts a run that is late.
 fn await_run<P: Port + ?Sized>(port: &mut P, core: u32) -> u32 {
     let mut polls = PUBLICATION_POLLS;
     loop {
@@ -174,8 +180,9 @@ fn await_run<P: Port + ?Sized>(port: &mut P, core: u32) -> u32 {
     }
 }
 
-/// Pushes all vectors, and leaves the zone of that in BRISC's if a launch of `longest` words finds
-/// room beside it.
+/// Pushes all vectors, and records the push as a zone in BRISC's vector.
+///
+/// Records no zone if a launch of `longest` words would not fit beside it.
 #[cold]
 #[inline(never)]
 fn push<P: Port + ?Sized>(port: &mut P, longest: u32) {
@@ -188,7 +195,7 @@ fn push<P: Port + ?Sized>(port: &mut P, longest: u32) {
     if longest > word_count(vector::VECTOR_WORDS) - GUARANTEED_WORDS {
         return;
     }
-    // Of the words of the header only the program is not what it has to be.
+    // The other ID words of this vector already have their values.
     let run = port.vector_place(0);
     port.store(run + offset(ID_LL), 0);
     launch::empty_slots(port, run);
@@ -203,15 +210,15 @@ fn write<P: Port + ?Sized>(port: &mut P, place: u32, kind: PacketKind, time: Clo
     port.store(place + 4, time.low);
 }
 
-/// Runs in a vector, as losses count them: the zone of a push is none.
+/// Runs in a vector, as losses count them. The zone of a push does not count as a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Runs {
     pub(crate) count: u32,
-    /// Markers behind the ID words, free guaranteed slots among them, padding not.
+    /// Markers behind the ID words, including empty fixed slots, without padding.
     pub(crate) markers: u32,
-    /// Program of the first.
+    /// Program of the first run.
     pub(crate) first: u32,
-    /// Program of the last.
+    /// Program of the last run.
     pub(crate) last: u32,
 }
 

@@ -1,11 +1,11 @@
-//! The hot path: room is taken, the clock is read, words are written.
+//! The hot path of a record: reserve room, read the clock, write words.
 //!
-//! Three rules make a marker cheap. Both clock words are loaded back to back, since two
-//! loads in flight cost hardly more than one. All stores come after the loads. And a
-//! close asks nothing: its words were set aside when its zone was opened.
+//! Three rules make a marker cheap. Both clock words are loaded back to back, since two loads in
+//! flight cost hardly more than one. All stores come after the loads. The close of a zone checks
+//! nothing: the room for the end was reserved when the zone was opened.
 //!
-//! A record that finds no room adds one to a word of the control vector, of its kind and of this
-//! RISC, and nothing else.
+//! A record without room only adds one to a counter in the control vector. There is one counter for
+//! each RISC and kind of record.
 
 use crate::{
     port::{ClockWords, Port},
@@ -13,24 +13,23 @@ use crate::{
 };
 use wire::{Header, PacketKind, ZoneId, loss::LossKind, marker, vector};
 
-/// Words that a dispatch kernel keeps free: the next command's parent zone, a push zone
-/// and two metadata records.
+/// Words that a dispatch kernel keeps free: the next command's parent zone, a push zone and two
+/// metadata records.
 ///
 /// # Compatibility
 /// `DISPATCH_HEADROOM_SIZE` of `kernel_profiler.hpp`.
 pub const DISPATCH_HEADROOM_WORDS: usize = 16;
 
-/// Words of that headroom that even metadata records leave.
+/// Words of the dispatch headroom that metadata records must leave free, too.
 ///
 /// # Compatibility
 /// `DISPATCH_META_DATA_UINT32_SIZE` of `kernel_profiler.hpp`.
 pub const DISPATCH_METADATA_HEADROOM_WORDS: usize = 4;
 
 impl State {
-    /// Opens a zone: writes its start and sets the words of its end aside.
+    /// Opens a zone: writes its start and reserves room for its end.
     ///
-    /// Returns whether there was room; if not, the zone is counted as lost and must not
-    /// be closed.
+    /// Returns whether there was room. If not, the zone is counted as lost and must not be closed.
     #[inline(always)]
     #[must_use = "a zone that found no room must not be closed"]
     pub fn open_zone<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId) -> bool {
@@ -85,7 +84,7 @@ impl State {
         }
     }
 
-    /// Records 64 bits of data with a time that was read before.
+    /// Records 64 bits of data with a time that was read earlier.
     pub(crate) fn record_data_at<P: Port + ?Sized>(
         &mut self,
         port: &mut P,
@@ -102,7 +101,7 @@ impl State {
         }
     }
 
-    /// Records 128 bits of data with a time that is not the present one.
+    /// Records 128 bits of data with a time other than the present.
     pub(crate) fn record_data_16b_at<P: Port + ?Sized>(
         &mut self,
         port: &mut P,
@@ -120,8 +119,10 @@ impl State {
         }
     }
 
-    /// Writes a marker of data with a time if the record finds room, else counts it; returns the
-    /// place of what follows.
+    /// Writes the marker of a data record with a given time, or counts the record if there is no
+    /// room.
+    ///
+    /// Returns the location of the words behind the marker.
     #[inline(always)]
     fn append_at<P: Port + ?Sized>(
         &mut self,
@@ -152,8 +153,9 @@ impl State {
         let _ = self.reserve(port, EVENT, Header::prefix(KIND, ZoneId(event)), LossKind::Event);
     }
 
-    /// Writes a record's marker if there is room, else counts the record; returns the place of
-    /// what follows the marker.
+    /// Writes a record's marker, or counts the record if there is no room.
+    ///
+    /// Returns the location of the words behind the marker.
     #[inline(always)]
     fn reserve<P: Port + ?Sized>(
         &mut self,
@@ -163,13 +165,13 @@ impl State {
         kind: LossKind,
     ) -> Option<u32> {
         self.make_room(port, record.room + headroom(port, record.headroom));
-        // What the clock's latency can hide comes behind its loads: the check for room. What
-        // would wait for them comes before: the loads from local RAM.
+        // The check for room follows the clock's loads, which hide its latency. Loads from local
+        // RAM precede the clock's loads, as they would otherwise wait for them.
         let (place, room) = (self.next(), self.room());
         let now = port.now();
         let left = room - record.room;
         if left < headroom(port, record.headroom) {
-            // Envelopes have no place for it, and nobody expects it there.
+            // Envelopes have no room for data or events, and no host expects any.
             if !port.is_trace_only() {
                 port.count_loss(kind);
             }
@@ -191,11 +193,11 @@ impl State {
     #[must_use]
     pub fn has_room<P: Port + ?Sized>(&self, port: &P, words: u32) -> bool {
         let room = self.room() - headroom(port, DISPATCH_HEADROOM);
-        // Streamed records find room, or are counted, when they are written.
+        // The ring checks the room of a streamed record when the record is written.
         port.is_streaming() || u32::try_from(room).is_ok_and(|room| room / 4 >= words)
     }
 
-    /// Takes `size` bytes of room if afterwards `headroom` bytes are left.
+    /// Reserves `size` bytes if `headroom` bytes are left afterwards.
     #[inline(always)]
     pub(crate) fn take(&mut self, size: i32, headroom: i32) -> bool {
         let left = self.room() - size;
@@ -206,17 +208,17 @@ impl State {
         true
     }
 
-    /// Appends a marker for which room has been taken.
+    /// Appends a marker whose room is reserved.
     #[inline(always)]
     pub(crate) fn append_marker<P: Port + ?Sized>(&mut self, port: &mut P, prefix: u32) {
-        // The next place first: a load from local RAM behind those of the clock waits for them.
+        // This load comes first: a load from local RAM after the clock's loads would wait for them.
         let place = self.next();
         let now = port.now();
         self.set_next(place.wrapping_add(MARKER_BYTES));
         write_marker(port, place, prefix, now);
     }
 
-    /// Appends two words for which room has been taken.
+    /// Appends two words whose room is reserved.
     pub(crate) fn append_pair<P: Port + ?Sized>(&mut self, port: &mut P, [high, low]: [u32; 2]) {
         let place = self.next();
         self.set_next(place.wrapping_add(8));
@@ -224,7 +226,7 @@ impl State {
         port.store(place.wrapping_add(4), low);
     }
 
-    /// Empties the optional part, once it has left; the ends of open zones keep their words.
+    /// Frees the optional part after its push; room for ends of open zones stays reserved.
     pub(crate) fn empty<P: Port + ?Sized>(&mut self, port: &P) {
         let first = port.own_vector().wrapping_add(FIRST_OPTIONAL_BYTES);
         let freed = self.next().wrapping_sub(first).cast_signed();
@@ -232,7 +234,7 @@ impl State {
         self.set_next(first);
     }
 
-    /// The rule of dispatch kernels: push once only the headroom is left.
+    /// Applies the rule of dispatch kernels: pushes once only the headroom is left.
     fn push_when_nearly_full<P: Port + ?Sized>(&mut self, port: &mut P) {
         const NEARLY_FULL: i32 = bytes(vector::VECTOR_WORDS - DISPATCH_HEADROOM_WORDS);
         if self.next().wrapping_sub(port.own_vector()) >= NEARLY_FULL.cast_unsigned() {
@@ -241,16 +243,16 @@ impl State {
     }
 }
 
-/// Room that a record takes in the ring.
+/// Room that a record needs in the vector.
 #[derive(Clone, Copy)]
 struct Reservation {
-    /// Bytes of room, those of what comes later included.
+    /// Bytes to reserve, including those that are written later.
     room: i32,
     /// Words that are written now.
     words: usize,
-    /// Bytes that must be left in a dispatch kernel.
+    /// Bytes that must stay free in a dispatch kernel.
     headroom: i32,
-    /// True if a second marker will follow, so that the compiler keeps what both need.
+    /// True if a second marker follows, so that the compiler keeps what both markers need.
     is_zone: bool,
 }
 
@@ -265,7 +267,7 @@ const MARKER_BYTES: u32 = offset(marker::MARKER_WORDS);
 const DISPATCH_HEADROOM: i32 = bytes(DISPATCH_HEADROOM_WORDS);
 const METADATA_HEADROOM: i32 = bytes(DISPATCH_METADATA_HEADROOM_WORDS);
 
-/// Bytes that a record must leave free: none outside of dispatch kernels.
+/// Returns the bytes that a record must leave free; 0 outside of dispatch kernels.
 #[inline(always)]
 fn headroom<P: Port + ?Sized>(port: &P, in_dispatch: i32) -> i32 {
     if port.is_dispatch() { in_dispatch } else { 0 }
@@ -279,7 +281,7 @@ fn write_marker<P: Port + ?Sized>(port: &mut P, place: u32, prefix: u32, now: Cl
     port.store(place.wrapping_add(4), now.low);
 }
 
-/// Writes data as the format has it, high word first.
+/// Writes data in the order of the format, high word first.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the two halves are what is written")]
 fn write_data<P: Port + ?Sized>(port: &mut P, place: u32, data: u64) {

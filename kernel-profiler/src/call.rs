@@ -1,12 +1,12 @@
-//! Probes as calls, for the feature `out-of-line`: what a call site passes is as small as it
-//! can be.
+//! Probes as calls, for the feature `out-of-line`. Call sites pass as few instructions as possible.
 //!
-//! Ids are passed shifted to where headers have them, so that one instruction loads each.
+//! Ids are passed already shifted to their position in a header, so that one instruction loads an
+//! id.
 
 use crate::processor::with;
 use wire::ZoneId;
 
-/// An id as the functions here take it.
+/// Returns an id in the form that the functions of this module take.
 #[inline(always)]
 pub(crate) const fn shifted(id: u16) -> u32 {
     (id as u32) << ID_SHIFT

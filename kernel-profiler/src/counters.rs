@@ -1,11 +1,11 @@
-//! Hardware counters: what a tile's coprocessor and L1 do between a start and a stop.
+//! Hardware counters: activity of a tile's coprocessor and L1 between a start and a stop.
 //!
-//! A tile has five banks of counters. Each counts all of its events at once; which one is read is
-//! chosen when it is read. The banks of L1 in [`wire::perf_counter`] are places of one bank's
-//! multiplexer, so that one of them counts at a time.
+//! A tile has five banks of counters. Each bank counts all of its events at once, and software
+//! selects one counter at each reading. The L1 banks of [`wire::perf_counter`] are settings of the
+//! multiplexer of one hardware bank, so that only one of them can count at a time.
 //!
-//! A record is 16 bytes of data under the id 9090, one for each counter. A bank that was never
-//! started reads as over no cycles, which hosts take for no reading.
+//! Each counter becomes one record of 16 bytes of data under the id 9090. A bank that was never
+//! started reads as 0 cycles, which hosts ignore.
 //!
 //! # Compatibility
 //! TT-Metal's `perf_counters.hpp` and its `perf_counters/` (`registers.h`, `hw.h`, `wormhole.h`,
@@ -21,23 +21,23 @@ use wire::{
     perf_counter::{FPU, INSTRUCTIONS, L1, PACK, UNPACK, countable, pack},
 };
 
-/// Counters whose numbers and selections are apart by steps.
+/// Counters whose numbers and selections rise by constant steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterRun {
-    /// Number and selection of the first one.
+    /// Number and selection of the first counter.
     pub first: (u16, u16),
-    /// Steps from one to the next.
+    /// Steps of number and selection between two counters.
     pub step: (u16, u16),
     /// Number of counters.
     pub count: u16,
 }
 
-/// Counters side by side.
+/// Returns counters with consecutive numbers and selections.
 const fn side_by_side(number: u16, select: u16, count: u16) -> CounterRun {
     CounterRun { first: (number, select), step: (1, 1), count }
 }
 
-/// Calls a function with all counters of a group, in the order in which they are recorded.
+/// Calls `visit` with all counters of a group, in recording order.
 #[inline(always)]
 pub fn for_each_run(group: u32, chip: CounterChip, mut visit: impl FnMut(CounterRun)) {
     let mut side_by_side = |number, select, count| visit(side_by_side(number, select, count));
@@ -73,7 +73,8 @@ pub fn for_each_run(group: u32, chip: CounterChip, mut visit: impl FnMut(Counter
     }
 }
 
-/// The waits of a thread lie three numbers apart and side by side in the hardware.
+/// Calls `visit` with the instruction counters, whose wait counters have numbers three apart for
+/// each thread but are adjacent in hardware.
 #[inline(always)]
 fn for_each_instruction_run(chip: CounterChip, mut visit: impl FnMut(CounterRun)) {
     let waits = |number, select, count| CounterRun { first: (number, select), step: (3, 1), count };
@@ -97,7 +98,7 @@ fn for_each_instruction_run(chip: CounterChip, mut visit: impl FnMut(CounterRun)
     visit(side_by_side(180, 283, 1));
 }
 
-/// Requests of eight ports, and behind them what was granted.
+/// Calls `visit` with the counters of an L1 group: the requests of eight ports, then the grants.
 #[inline(always)]
 fn for_each_l1_run(group: u32, chip: CounterChip, mut visit: impl FnMut(CounterRun)) {
     let mut side_by_side = |number, select, count| visit(side_by_side(number, select, count));
@@ -144,8 +145,10 @@ fn for_each_l1_run(group: u32, chip: CounterChip, mut visit: impl FnMut(CounterR
     }
 }
 
-/// Registers of a bank, as offsets in the tile's block of debug registers: the first of three that
-/// set it up, and the first of two that are read.
+/// Registers of a bank, as offsets in the tile's block of debug registers.
+///
+/// `setup` is the first of three registers that configure the bank, `readings` the first of two
+/// that are read.
 #[derive(Clone, Copy)]
 struct Bank {
     setup: u32,
@@ -184,7 +187,7 @@ impl Bank {
     }
 }
 
-/// Calls a function with each group that is counted.
+/// Calls `visit` with each group that can be counted.
 #[inline(always)]
 fn for_each_group(groups: u32, mut visit: impl FnMut(u32)) {
     let mut left = countable(groups) & ALL_GROUPS;
@@ -196,12 +199,12 @@ fn for_each_group(groups: u32, mut visit: impl FnMut(u32)) {
 }
 
 impl State {
-    /// Starts to count groups of counters anew, on a port that has them.
+    /// Resets and starts groups of counters, on a port that has counters.
     pub fn start_perf_counters<P: Port + ?Sized>(port: &mut P, groups: u32) {
         let Some(chip) = port.counter_chip() else { return };
         for_each_group(groups, |group| {
             if let Some(index) = L1.iter().position(|bit| *bit == group) {
-                // The other bits choose what the debug bus shows.
+                // The other bits of the register select what the debug bus shows.
                 let mask = l1_choice_mask(chip);
                 let others = port.load_debug_register(L1_CHOICE) & !mask;
                 let choice = word_count(index) << L1_CHOICE_SHIFT & mask;
@@ -210,13 +213,14 @@ impl State {
             let bank = Bank::of(group);
             port.store_debug_register(bank.period(), u32::MAX);
             port.store_debug_register(bank.mode(), 0);
-            // A bit acts as it rises.
+            // The control bits act on a rising edge.
             port.store_debug_register(bank.control(), 0);
             port.store_debug_register(bank.control(), START);
         });
     }
 
-    /// Stops all banks of these groups, before any of them is read, so that reading is not counted.
+    /// Stops all banks of these groups before any of them is read, so that the reading is not
+    /// counted.
     pub fn stop_perf_counters<P: Port + ?Sized>(port: &mut P, groups: u32) {
         if port.counter_chip().is_some() {
             for_each_group(groups, |group| {
@@ -225,8 +229,7 @@ impl State {
         }
     }
 
-    /// Records each counter of these groups; pushes first, where this RISC can, if there is no
-    /// room.
+    /// Records each counter of these groups. If there is no room, pushes first where this RISC can.
     pub fn read_perf_counters<P: Port + ?Sized>(&mut self, port: &mut P, groups: u32) {
         let Some(chip) = port.counter_chip() else { return };
         for_each_group(groups, |group| {
@@ -258,7 +261,7 @@ impl State {
         while port.load_debug_register(bank.mode()) != mode {
             polls -= 1;
             if polls == 0 {
-                // It would show another counter.
+                // The register would show another counter.
                 return port.count_loss(LossKind::Data);
             }
         }
@@ -277,16 +280,17 @@ const ALL_GROUPS: u32 =
 
 const START: u32 = 1;
 const STOP: u32 = 2;
-/// Place of the choice above the mode, of which 0 counts on until a stop.
+/// Bit position of the counter selection in the mode register. Mode 0, in the bits below, counts
+/// until a stop.
 const SELECT_SHIFT: u32 = 8;
-/// Reads of the mode, at most, until a choice is there.
+/// Maximum reads of the mode register until it shows the selection.
 const SELECT_POLLS: u32 = 1024;
 
-/// Register that chooses the ports of L1.
+/// Register that selects the L1 ports to count.
 const L1_CHOICE: u32 = 0x218;
 const L1_CHOICE_SHIFT: u32 = 4;
 
-/// Bits that choose among the ports of L1.
+/// Returns the mask of the bits that select the L1 ports.
 const fn l1_choice_mask(chip: CounterChip) -> u32 {
     match chip {
         CounterChip::Wormhole => 1 << L1_CHOICE_SHIFT,
@@ -316,7 +320,7 @@ mod tests {
 
     #[test]
     fn groups_have_as_many_counters_as_upstreams() {
-        // `std::array<Entry, N>` of `wormhole.h` and `blackhole.h`.
+        // The length N of `std::array<Entry, N>` in `wormhole.h` and `blackhole.h`.
         for (chip, expected) in [
             (CounterChip::Wormhole, [3, 14, 18, 16, 16, 59, 0, 0, 0, 0]),
             (CounterChip::Blackhole, [3, 5, 18, 16, 16, 59, 16, 16, 16, 4]),

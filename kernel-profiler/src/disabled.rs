@@ -1,7 +1,7 @@
-//! Functions that the macros call when the profiler is switched off: they do nothing and call no
-//! closures, so that arguments cost nothing.
+//! No-op probes, which the macros call when the profiler is switched off.
 //!
-//! Its twin `probe.rs` has the same names.
+//! They call no closures, so that arguments cost nothing. `probe.rs` has the real functions under
+//! the same names.
 
 use core::marker::PhantomData;
 use wire::{
@@ -9,11 +9,11 @@ use wire::{
     scoped_lock::LockEvent,
 };
 
-/// Stands where a guard would.
+/// No-op counterpart of a zone's guard.
 #[must_use = "a zone ends where its guard is dropped"]
 pub struct NoGuard(PhantomData<*const ()>);
 
-/// Stands where an open wait would.
+/// No-op counterpart of an open wait.
 #[must_use = "a wait is recorded when it ends"]
 pub struct NoWait(PhantomData<*const ()>);
 
@@ -47,7 +47,7 @@ pub fn open_zone_if<const ID: u16>(_: impl FnOnce() -> bool) -> NoGuard {
     NoGuard(PhantomData)
 }
 
-/// A zone of fixed slots, which is not recorded.
+/// A zone of fixed slots, not recorded.
 pub struct FixedZone<const ID: u16, const IS_MAIN: bool, const IS_OF_LAUNCH: bool>;
 
 impl<const ID: u16, const IS_MAIN: bool, const IS_OF_LAUNCH: bool>

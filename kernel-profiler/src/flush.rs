@@ -1,8 +1,7 @@
-//! Getting markers from L1 to DRAM: at the end of a launch, or in the middle of one.
+//! Transfer of markers from L1 to DRAM, at the end of a launch or during one.
 //!
-//! The order is always the same: words leave L1, DRAM acknowledges them, and only then
-//! do control words say that they are there. What is waited for ends within a bound, and what
-//! did not come by then is counted.
+//! The order is always the same: words leave L1, DRAM acknowledges them, and only then do control
+//! words announce them. Each wait has a limit. What has not arrived by then is counted.
 
 use crate::{
     accumulate::Runs,
@@ -19,16 +18,20 @@ use wire::{
 /// Words of a run without optional markers.
 pub(crate) const GUARANTEED_WORDS: u32 = word_count(vector::FIRST_OPTIONAL);
 
-/// How often the aggregating RISC looks for the run of a RISC that has not published it yet. Some
-/// ten cycles each time; a subordinate that says first that it is done needs some hundred.
+/// Maximum polls by the aggregating RISC for a run that is not published yet.
+///
+/// A poll takes some ten cycles. A subordinate that signals its completion before it publishes
+/// needs some hundred more.
 pub const PUBLICATION_POLLS: u32 = 4096;
 
 impl State {
-    /// Pushes the vector of every RISC that has published one: all of it, or the guaranteed
-    /// part, or nothing, whatever the lane can take. `own_words` are those of this RISC's run.
+    /// Pushes the vector of each RISC that has published a run.
     ///
-    /// Rare cases are behind the loop, in functions of their own, so that the loop has all
-    /// registers to itself.
+    /// Pushes all of the run, its guaranteed part or nothing, depending on the room in the lane.
+    /// `own_words` is the length of this RISC's run.
+    ///
+    /// Rare cases are handled after the loop, in separate functions, so that the loop can use all
+    /// registers.
     #[inline(always)]
     pub(crate) fn push_published<P: Port + ?Sized>(port: &mut P, control: u32, own_words: u32) {
         port.forget_cached();
@@ -84,12 +87,12 @@ impl State {
 
     /// Pushes what this RISC has recorded so far and starts a new run.
     ///
-    /// Does nothing where a push is not possible: on a TRISC, while the NoC holds a linked
-    /// transaction, when the lane could not take the end of the launch afterwards, in accumulate
-    /// mode. The markers then stay, and the launch's end decides about them.
+    /// Does nothing if a push is not possible: on a TRISC, while the NoC holds a linked
+    /// transaction, if the lane would have no room left for the end of the launch, and in
+    /// accumulate mode. The markers then stay in L1 until the end of the launch.
     ///
-    /// The zone `PROFILER-NOC-QUICK-PUSH` shows what the push cost; it is the first record
-    /// of the new run.
+    /// The zone `PROFILER-NOC-QUICK-PUSH` shows the cost of the push. It is the first record of the
+    /// new run.
     #[cold]
     #[inline(never)]
     pub fn quick_push<P: Port + ?Sized>(&mut self, port: &mut P) {
@@ -130,7 +133,7 @@ impl State {
         let has_arrived = has_started && port.wait_for_pushes(pushes);
         port.restore_command_buffer(&saved);
         if !has_arrived {
-            // All of it is still there, for the end of the launch.
+            // All words are still in L1, for the push at the end of the launch.
             return;
         }
         port.store(core + HOST_END, end - GUARANTEED_WORDS);
@@ -141,8 +144,8 @@ impl State {
         self.record_quick_push(port, started);
     }
 
-    /// Pushes if the caller is about to begin a linked transaction on `command_buffer`,
-    /// since no push is possible until that ends.
+    /// Pushes if the caller is about to begin a linked transaction on `command_buffer`, since no
+    /// push is possible until that transaction ends.
     pub fn quick_push_if_linked<P: Port + ?Sized>(
         &mut self,
         port: &mut P,
@@ -162,7 +165,7 @@ impl State {
         }
     }
 
-    /// Puts the zone of a push, ended only now, at the start of the new run.
+    /// Records the zone of a push, which ends now, at the start of the new run.
     fn record_quick_push<P: Port + ?Sized>(
         &mut self,
         port: &mut P,
@@ -172,7 +175,7 @@ impl State {
         names::QUICK_PUSH_SITE.register();
         const ZONE: i32 = bytes(2 * marker::MARKER_WORDS);
         if !self.take(ZONE, 0) {
-            return; // Only where hundreds of zones are open.
+            return; // Happens only if hundreds of zones are open.
         }
         let start = Header::prefix(PacketKind::ZoneStart, QUICK_PUSH_ZONE);
         self.append_pair(port, [start | (started.high & marker::TIME_HIGH_MASK), started.low]);
@@ -180,8 +183,10 @@ impl State {
     }
 }
 
-/// The words of a run together with its padding. What comes from another RISC's hands stays within
-/// two vectors, even nonsense.
+/// Returns the words of a run including its padding.
+///
+/// The length may come from another RISC. The result stays below the length of two vectors for any
+/// input.
 #[inline(always)]
 pub(crate) const fn padded(words: u32) -> u32 {
     const MASK: u32 = 2 * word_count(vector::VECTOR_WORDS) - word_count(vector::PUSH_ALIGN_WORDS);
@@ -198,8 +203,10 @@ pub(crate) fn pad<P: Port + ?Sized>(port: &mut P, next: u32, words: u32) {
     }
 }
 
-/// Pushes the runs that find no room behind the end of a lane that has not turned: all of a run, or
-/// its fixed slots, or nothing, whatever the lane can take. False if the NoC is stuck.
+/// Pushes the runs that do not fit behind the end of their lane, which may turn.
+///
+/// Pushes all of a run, its fixed slots or nothing, depending on the room in the lane. Returns
+/// false if the NoC is stuck.
 #[cold]
 #[inline(never)]
 fn push_to_full_lanes<P: Port + ?Sized>(
@@ -212,7 +219,7 @@ fn push_to_full_lanes<P: Port + ?Sized>(
     let mut core = port.control_place(0);
     let mut vector = port.vector_place(0);
     let mut lane = lanes.first_address;
-    // Not unrolled: this is to be small.
+    // The loop is not unrolled, to keep the code small.
     let mut risc_index = 0;
     while let Some(run) = runs.get_mut(risc_index as usize) {
         risc_index = port.opaque(risc_index + 1);
@@ -241,7 +248,7 @@ fn push_to_full_lanes<P: Port + ?Sized>(
     true
 }
 
-/// A run that is to be pushed: its words, and where its lane ends.
+/// A run to push: its length in words, and the end of its lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Published {
     pub(crate) words: u32,
@@ -249,8 +256,9 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    /// Says where the lane ends now, and that the vector is free. `core` is the place of the
-    /// RISC's first control word.
+    /// Publishes the new end of the lane and frees the vector.
+    ///
+    /// `core` is the location of the RISC's first control word.
     #[inline(always)]
     fn hand_over<P: Port + ?Sized>(self, port: &mut P, core: u32) {
         port.store(core + HOST_END, self.end);
@@ -258,14 +266,14 @@ impl Published {
     }
 }
 
-/// The runs of the core's RISCs; those of RISCs that the core does not have are of no words.
+/// Returns the runs of the core's RISCs; a RISC that the core does not have gets a run of 0 words.
 #[inline(always)]
 fn published_runs<P: Port + ?Sized>(
     port: &mut P,
     control: u32,
     own_words: u32,
 ) -> [Published; RISCS_PER_CORE] {
-    // Loads first, so that they wait together.
+    // All loads come first, so that their latencies overlap.
     let second = port.load(control + 4 + DEVICE_END);
     let third = port.load(control + 8 + DEVICE_END);
     let fourth = port.load(control + 12 + DEVICE_END);
@@ -285,15 +293,15 @@ fn published_runs<P: Port + ?Sized>(
         Published { words: fifth, end: ends[4] },
     ];
     let are_missing = second == 0 || third == 0 || fourth == 0 || fifth == 0;
-    // In accumulate mode they have been waited for.
+    // In accumulate mode the caller has waited already.
     if are_missing && !port.is_accumulating() {
         await_publications(port, &mut runs);
     }
     runs
 }
 
-/// Waits for the RISCs whose run is not there yet, if they run a kernel in this launch. A run that
-/// does not come is counted.
+/// Waits for the unpublished runs of the RISCs that run a kernel in this launch. Counts each run
+/// that is late.
 #[cold]
 #[inline(never)]
 fn await_publications<P: Port + ?Sized>(port: &mut P, runs: &mut [Published; RISCS_PER_CORE]) {
@@ -314,8 +322,10 @@ fn await_publications<P: Port + ?Sized>(port: &mut P, runs: &mut [Published; RIS
     }
 }
 
-/// Counts what the lanes have not taken of the runs, and everything that was sent and did not
-/// arrive in time, whose lanes end where they did.
+/// Counts what the lanes refused of the runs.
+///
+/// If the pushes have not all arrived in time, counts all runs and restores the ends of their
+/// lanes.
 #[cold]
 #[inline(never)]
 fn account<P: Port + ?Sized>(
@@ -335,7 +345,7 @@ fn account<P: Port + ?Sized>(
         if !has_arrived {
             *end = start;
         }
-        // Where the lane has turned, all of the run is stored, and the difference is larger.
+        // If the lane has turned, all of the run is stored, and the difference exceeds its length.
         let stored = if *end == start { ID_WORDS } else { end.wrapping_sub(start) };
         if stored >= *words {
             continue;
@@ -348,7 +358,7 @@ fn account<P: Port + ?Sized>(
             Runs { count: 1, markers, first: program, last: program }
         };
         if port.is_accumulating() && refused.count == 0 {
-            continue; // The zone of the push before, and nothing else.
+            continue; // Only the zone of the previous push.
         }
         lane::add(port, core + REFUSED_RUNS, refused.count);
         lane::add(port, core + REFUSED_MARKERS, refused.markers);
@@ -361,8 +371,8 @@ fn account<P: Port + ?Sized>(
     }
 }
 
-/// The runtime's own zone around a push within a launch. No kernel emitted it, so that it
-/// counts as no loss.
+/// Id of the runtime's own zone around a push within a launch. Its loss is not counted, since no
+/// kernel emitted it.
 pub(crate) const QUICK_PUSH_ZONE: ZoneId = ZoneId(names::zone_id(names::QUICK_PUSH));
 
 const ID_WORDS: u32 = word_count(wire::run::RUN_HEADER_WORDS);

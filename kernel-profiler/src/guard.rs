@@ -1,6 +1,6 @@
 //! Guards: a zone lasts as long as its guard.
 //!
-//! None can be sent to another thread, since a zone ends on the RISC where it began:
+//! No guard can be sent to another thread, since a zone ends on the RISC where it began:
 //!
 //! ```compile_fail
 //! let guard = kernel_profiler::__private::open_zone::<1>();
@@ -102,7 +102,7 @@ impl<const ID: u16, const IS_MAIN: bool> Drop for MainGuard<ID, IS_MAIN> {
             if !Port::is_streaming(port) {
                 launch::close_scope(port, Self::SCOPE, ZoneId(ID));
             } else if !(IS_MAIN && state.is_launch_idle()) {
-                // Of an idle launch there is nothing, and nothing is lost.
+                // An idle launch records nothing, so that no zone is lost.
                 state.end_measured_zone(port, ZoneId(ID), self.begun.time());
             }
         });
@@ -118,7 +118,7 @@ impl<const ID: u16, const IS_MAIN: bool> Drop for MainGuard<ID, IS_MAIN> {
     }
 }
 
-/// An open sum zone; without sums it is empty.
+/// An open sum zone; empty if sums are not recorded.
 #[must_use = "a zone ends where its guard is dropped"]
 pub struct SumGuard<const ID: u16, const ACCUMULATOR: usize> {
     started: Option<u32>,
@@ -143,7 +143,7 @@ impl<const ID: u16, const ACCUMULATOR: usize> Drop for SumGuard<ID, ACCUMULATOR>
     }
 }
 
-/// A wait whose first poll has found nothing.
+/// A wait whose first poll did not succeed.
 #[must_use = "a wait is recorded when it ends"]
 pub struct WaitGuard<const KIND: u8, const ID: u16, const TOTAL_ID: u16> {
     key: u32,
@@ -161,7 +161,7 @@ impl<const KIND: u8, const ID: u16, const TOTAL_ID: u16> WaitGuard<KIND, ID, TOT
         Self { key, started, on_this_risc: PhantomData }
     }
 
-    /// Ends the wait: a poll has found what it waited for.
+    /// Ends the wait: a poll has succeeded.
     #[inline(always)]
     pub fn end(self) {
         let Self { key, started, .. } = self;

@@ -1,30 +1,30 @@
 //! Known hazards of device profilers, and why they do not occur here.
 //!
-//! The numbers are those of a review of upstream's DRAM producer. A hazard with a
-//! sentence instead of a test cannot occur by construction or is not this crate's to do.
+//! The numbers come from a review of upstream's DRAM producer. A hazard with a sentence instead of
+//! a test cannot occur by construction, or is outside of this crate.
 //!
 //! | | hazard | here |
 //! |---|---|---|
 //! | H1 | a clock read high word first is 2^32 too early at a wrap | low first, live high second: at worst 2^32 too late, which the host sees as a step within the lane and repairs |
-//! | H2 | stamps wrap after 2^44 cycles | the format's; the host unwraps. A sum counts modulo 2^32, 3 seconds |
-//! | H3 | 16-bit ids collide | the format's; ids that look like padding or are reserved do not compile, the host reports collisions |
-//! | H4 | a subordinate publishes after the push | tested: the aggregating RISC waits for those that run a kernel, within a bound, and counts a run that does not come; it is never pushed under another program's id |
+//! | H2 | stamps wrap after 2^44 cycles | a property of the format; the host unwraps. A sum counts modulo 2^32, 3 seconds |
+//! | H3 | 16-bit ids collide | a property of the format; ids that look like padding or are reserved do not compile, the host reports collisions |
+//! | H4 | a subordinate publishes after the push | tested: the aggregating RISC waits, up to a limit, for those that run a kernel, and counts a late run; a late run is never pushed under another program's id |
 //! | H5 | stale markers are sent again | tested |
-//! | H6 | silent loss | tested: each record that finds no room is counted |
-//! | H7 | the end of an open zone lies beyond the vector | tested: the end's words are taken at the open |
+//! | H6 | silent loss | tested: each record without room is counted |
+//! | H7 | the end of an open zone lies beyond the vector | tested: room for the end is reserved at the open |
 //! | H8 | a debug word lies behind the control vector | no such word is used; indices are asserted in `wire` |
 //! | H9 | a quick push leaves no room for the end of the launch | tested |
-//! | H10 | records are dropped although a push would make room | tested: pushed by the record's true size |
-//! | H11 | the cost of a push is charged to the user's zone | tested: its zone ends after the transfer, at the start of the new run |
+//! | H10 | records are dropped although a push would make room | tested: the record's true size decides on the push |
+//! | H11 | the cost of a push is charged to the user's zone | tested: the push's zone ends after the transfer, at the start of the new run |
 //! | H12 | the push races a read after "done" | `PROFILER_DONE` is the last word written, after DRAM's acknowledgement; a host that reads earlier sees the lane's old end and loses nothing |
-//! | H13 | the end index is ahead of the data | tested; without a DRAM address it does not move |
+//! | H13 | the end index is ahead of the data | tested; without a DRAM address the index does not move |
 //! | H14 | five RISCs share the status word of trace-only mode | the status only moves forward, see [`crate::trace`] |
-//! | H15 | sums wrap, and a second name takes over the cycles | the format's: a total has 32 bits and one name, the last one's. Its room is reserved, so that it is never lost |
-//! | H16 | metadata of large transfers saturates | data words are the caller's; none are made here |
+//! | H15 | sums wrap, and a second name takes over the cycles | a property of the format: a total has 32 bits and one name, the last one. Room for the total is reserved, so that it is never lost |
+//! | H16 | metadata of large transfers saturates | data words come from the caller; the runtime makes none |
 //! | H17 | flat ids of more than 8 bits are cut | tested: such a core has no lane, and counts what it loses |
 //! | H18 | signed characters in the hash | bytes are unsigned in Rust |
-//! | H19 | the firmware's text is nearly full | the size is in the [crate documentation](crate#cost); what is not called is not linked |
-//! | H20 | `fence` does nothing on a Wormhole | none is needed: data is stored before the word that publishes it, and the port reads the last word back before it starts a push |
+//! | H19 | the firmware's text is nearly full | the size is in the [crate documentation](crate#cost); functions that are not called are not linked |
+//! | H20 | `fence` does nothing on a Wormhole | no fence is needed: data is stored before the word that publishes it, and the port reads the last word back before it starts a push |
 
 #[cfg(test)]
 mod tests {
@@ -37,7 +37,7 @@ mod tests {
 
     const NOTHING_LOST: [u32; 3] = [0; 3];
 
-    /// A launch in which NCRISC is enabled but has not closed its main zone when BRISC does.
+    /// Runs a launch in which NCRISC is enabled but has not closed its main zone when BRISC does.
     fn late_ncrisc(program: u32) -> Rig {
         let mut rig = Rig::new(12_000);
         rig.enables = 0b11;
@@ -132,8 +132,8 @@ mod tests {
         assert_eq!(rig.lost(0), [1, 0, 0]);
     }
 
-    /// One event makes the number of words odd in units of zones: upstream's rule then lets
-    /// the last end run into the next RISC's vector.
+    /// One event makes the number of words odd in units of zones: under upstream's rule, the last
+    /// end would then run into the next RISC's vector.
     #[test]
     fn h07_end_of_open_zone_never_overflows() {
         let mut rig = Rig::new(12_000);
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(rig.lost(0), [78, 0, 0]);
     }
 
-    /// A lane that takes the first push takes the end of the launch too.
+    /// A lane with room for the first push has room for the end of the launch, too.
     #[test]
     fn h09_a_quick_push_leaves_room_for_the_end_of_the_launch() {
         for lane_words in [12, 12 + 8, 16 + 12, 16 + 24, 16 + 28, 16 + 32, 512] {
@@ -180,7 +180,8 @@ mod tests {
             let runs = rig.runs(0);
             let last = runs.last().unwrap();
             assert!(last.fixed.iter().all(Option::is_some), "{lane_words} words");
-            // Fixed slots, two markers of each zone that L1 took, and of each push's own zone.
+            // Fixed slots, two markers of each zone that fitted into L1, and two of each push's own
+            // zone.
             let run_count = u32::try_from(runs.len()).unwrap();
             let recorded = 4 * run_count + 2 * (201 - rig.lost(0)[0]) + 2 * (run_count - 1);
             let stored: u32 = runs.iter().map(|run| run.slots).sum();
@@ -223,7 +224,7 @@ mod tests {
         assert!(rig.runs(0)[0].records.iter().all(|(.., time)| *time < start));
     }
 
-    /// The port of these tests refuses an end index that is ahead of its data, in any test.
+    /// In all tests, the port of these tests refuses an end index that is ahead of its data.
     #[test]
     fn h13_without_a_dram_address_nothing_is_pushed_and_all_is_counted() {
         let mut rig = Rig::new(12_000);
@@ -348,7 +349,7 @@ mod tests {
             rig.core.borrow_mut().trouble = Trouble::Nothing;
             rig.launch_brisc(8, body);
             assert_eq!(rig.runs(0).len(), 1);
-            // Of a run that DRAM would have taken in part, all is counted once.
+            // A run that DRAM would have taken in part is counted once, with all of its markers.
             rig.core.borrow_mut().trouble = trouble;
             rig.launch_brisc(9, body);
             assert_eq!(rig.refused(0), [2, 48]);
@@ -371,13 +372,13 @@ mod tests {
         }
     }
 
-    /// Every rig has a data cache that keeps what it has once seen.
+    /// Each rig has a data cache that never evicts.
     #[test]
     fn what_others_write_is_seen_behind_a_data_cache() {
         let mut rig = Rig::new(12_000);
         rig.enables = 0b11;
         rig.begin(1);
-        // A kernel that looks at the control vector itself.
+        // This kernel reads the control vector itself.
         for word in 0..64 {
             let _ = crate::port::Memory::control(&mut rig.riscs[0].port, word);
             let _ = crate::port::Memory::control(&mut rig.riscs[1].port, word);

@@ -1,4 +1,4 @@
-//! Kernels that run natively, in tests: the macros speak to the RISC that the thread has entered.
+//! Native execution of kernels, for tests: the macros act on the RISC that the thread has entered.
 //!
 //! ```
 //! # use kernel_profiler::{device_zone_scoped, hosted, port};
@@ -52,21 +52,21 @@ pub struct HostedRisc {
 }
 
 impl HostedRisc {
-    /// A RISC as after its reset.
+    /// Returns a RISC in its state after reset.
     #[must_use]
     pub fn new(port: Box<dyn Port>) -> Self {
         Self { port, state: State::new() }
     }
 
-    /// Returns the port that the RISC runs on.
+    /// Returns the port of this RISC.
     pub fn port_mut(&mut self) -> &mut dyn Port {
         &mut *self.port
     }
 }
 
-/// Runs `body` on `risc`: the macros on this thread speak to it until `body` returns.
+/// Runs `body` on `risc`: the macros on this thread act on it until `body` returns.
 ///
-/// Nests: an outer RISC is put aside and comes back, also when `body` panics.
+/// Calls can nest: the outer RISC is restored when `body` returns or panics.
 pub fn enter<R>(risc: HostedRisc, body: impl FnOnce() -> R) -> (HostedRisc, R) {
     let outer = Outer(CURRENT.replace(Some(risc)));
     let result = body();
@@ -75,22 +75,22 @@ pub fn enter<R>(risc: HostedRisc, body: impl FnOnce() -> R) -> (HostedRisc, R) {
     (risc, result)
 }
 
-/// Probes that ran on a thread that had entered no RISC; they recorded nothing.
+/// Returns how many probes ran on threads that had entered no RISC; those recorded nothing.
 #[must_use]
 pub fn stray_probe_count() -> u64 {
     STRAY_PROBES.load(Ordering::Relaxed)
 }
 
-/// The texts of all zones that native kernels have reached so far, sorted.
+/// Returns the texts of all zones that native kernels have reached so far, sorted.
 ///
-/// Each is `name,file,line,KERNEL_PROFILER`, as its id was computed from.
+/// Each text is `name,file,line,KERNEL_PROFILER`, from which the zone's id was computed.
 #[must_use]
 pub fn registered_zones() -> Vec<String> {
     let texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
     texts.iter().map(ToString::to_string).collect()
 }
 
-/// A place in the source that has a zone text.
+/// A call site with a zone text.
 #[doc(hidden)]
 pub struct Site {
     text: &'static str,
@@ -98,16 +98,16 @@ pub struct Site {
 }
 
 impl Site {
-    /// A site that nobody has reached.
+    /// Returns a site that has not been reached yet.
     #[must_use]
     pub const fn new(text: &'static str) -> Self {
         Self { text, is_registered: AtomicBool::new(false) }
     }
 
-    /// Registers the text if that has not happened.
+    /// Registers the text, unless it is registered already.
     #[inline(always)]
     pub fn register(&'static self) {
-        // Ordering: the flag guards nothing; to register twice does no harm.
+        // Ordering: the flag guards nothing; registering twice does no harm.
         if !self.is_registered.load(Ordering::Relaxed) {
             self.register_text();
         }
@@ -121,7 +121,7 @@ impl Site {
     }
 }
 
-/// Gives `probe` the entered RISC; without one the probe is a stray.
+/// Calls `probe` with the entered RISC; counts a stray probe if there is none.
 #[inline(always)]
 pub(crate) fn with<R: Default>(probe: impl FnOnce(&mut State, &mut dyn Port) -> R) -> R {
     CURRENT.with_borrow_mut(|current| match current {
@@ -151,7 +151,7 @@ pub(crate) fn finish() {
     });
 }
 
-/// Puts the outer RISC back.
+/// Restores the outer RISC when dropped.
 struct Outer(Option<HostedRisc>);
 
 impl Drop for Outer {

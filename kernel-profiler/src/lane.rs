@@ -1,4 +1,4 @@
-//! Where this core's lanes lie in DRAM, from what the host put into the control vector.
+//! Location of this core's lanes in DRAM, from the control words that the host wrote.
 
 use crate::{
     port::Port,
@@ -13,29 +13,28 @@ use wire::{
     vector,
 };
 
-/// The control vector that this runtime writes.
+/// Layout of the control vector that this runtime writes.
 pub(crate) const CONTROL: ControlLayout = ControlLayout::WORDS64;
 
-/// How the runtime packs the ID words.
+/// Packing of the ID words.
 pub(crate) const PACKING: IdPacking = IdPacking::RISC5;
 
-/// The lanes of one core, each as long as the others.
+/// The lanes of one core, all of the same length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lanes {
-    /// Words of one lane; 0 if the host has given the core none.
+    /// Words of one lane; 0 if the core has no lanes.
     pub(crate) words: u32,
-    /// The DRAM bank, one that exists.
+    /// DRAM bank, which exists.
     pub(crate) bank: u32,
     /// Byte address of the first lane's first word in that bank.
     pub(crate) first_address: u32,
 }
 
 impl Lanes {
-    /// Reads what the host has said.
+    /// Reads the location of the lanes from the control vector at `control`.
     ///
-    /// A core without a DRAM address, with a flat id beyond the format's eight bits or in a
-    /// bank that does not exist has lanes of no words: all that it records is refused. `control`
-    /// is the place of the control vector.
+    /// A core has lanes of 0 words, which refuse all records, if it has no DRAM address, if its
+    /// flat id exceeds the eight bits of the format, or if its bank does not exist.
     #[inline(always)]
     pub(crate) fn of<P: Port + ?Sized>(port: &mut P, control: u32) -> Self {
         const NONE: Lanes = Lanes { words: 0, bank: 0, first_address: 0 };
@@ -60,24 +59,24 @@ impl Lanes {
     }
 }
 
-/// Where words go in a lane.
+/// Position of a push in a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// First word.
+    /// Index of the first word in the lane.
     pub(crate) position: u32,
-    /// The lane's control word behind them; `None` if there is no room.
+    /// The lane's control word after the push; `None` if there is no room.
     pub(crate) end: Option<u32>,
-    /// Where the room behind the lane's end ends.
+    /// End of the room behind the lane's end.
     limit: u32,
 }
 
 impl Lanes {
-    /// Finds a place for `count` words in the lane of a RISC whose control word is `end`: behind
-    /// what it holds, or at its beginning if the host has read more words there.
+    /// Finds room for `count` words in the lane of a RISC whose control word is `end`.
     ///
-    /// A lane that has turned ends below the words that the host has not read of the time before,
-    /// and never reaches them; see [`LaneEnd`]. `core` is the place of the RISC's first control
-    /// word.
+    /// The room is behind the words in the lane, or at the beginning of the lane if the host has
+    /// read more than `count` words there. The end of a lane that has turned never reaches the
+    /// words that the host has not read yet; see [`LaneEnd`]. `core` is the location of the RISC's
+    /// first control word.
     #[cold]
     #[inline(never)]
     pub(crate) fn place<P: Port + ?Sized>(
@@ -107,13 +106,13 @@ impl Lanes {
 }
 
 impl Place {
-    /// Returns true if at least the fixed slots of the run find room behind the lane's end.
+    /// Returns true if there is room behind the lane's end for at least the fixed slots of a run.
     pub(crate) const fn has_room_for_slots(&self) -> bool {
         self.position.wrapping_add(word_count(vector::FIRST_OPTIONAL)) <= self.limit
     }
 }
 
-/// From the place of control word `r`, those of the words that RISC `r` has in blocks.
+/// Offset from control word `r` to the word of RISC `r` in a block of control words.
 pub(crate) const HOST_END: u32 = offset(CONTROL.host_end);
 /// See [`HOST_END`].
 pub(crate) const DEVICE_END: u32 = offset(CONTROL.device_end);
@@ -126,14 +125,14 @@ pub(crate) const CONSUMED: u32 = offset(ext::CONSUMED);
 /// See [`HOST_END`]; RISC 0 has none.
 pub(crate) const LATE_RUNS: u32 = offset(ext::LATE_RUNS - 1);
 
-/// The index or the number of RISCs as a word.
+/// Returns an index or a number of RISCs as a word.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "a core has five RISCs")]
 pub(crate) const fn index_word(risc_index: usize) -> u32 {
     risc_index as u32
 }
 
-/// Adds to the word at a place, modulo 2^32.
+/// Adds `count` to the word at `place`, modulo 2^32.
 #[inline(always)]
 pub(crate) fn add<P: Port + ?Sized>(port: &mut P, place: u32, count: u32) {
     let sum = port.load(place).wrapping_add(count);

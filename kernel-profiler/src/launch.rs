@@ -1,4 +1,4 @@
-//! The life of a launch: the firmware's zones, the program id, the start and the end.
+//! The life of a launch: the zones of the firmware, the program id, begin and end.
 //!
 //! ```text
 //! aggregating RISC                          the others
@@ -16,8 +16,8 @@
 //!   pushes all that is published
 //! ```
 //!
-//! Trace-only mode replaces the launch by the replay: [`crate::trace`]. In accumulate mode a push
-//! takes several launches: [`crate::accumulate`].
+//! In trace-only mode the replay takes the role of the launch: [`crate::trace`]. In accumulate mode
+//! one push covers several launches: [`crate::accumulate`].
 
 use crate::{
     accumulate, flush,
@@ -36,17 +36,17 @@ use wire::{
     vector::{self, VECTOR_BYTES},
 };
 
-/// One of the two zones with fixed places.
+/// One of the two zones with fixed slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The firmware's zone: begins with [`State::begin`], ends with [`State::finish`].
+    /// The firmware's zone, from [`State::begin`] to [`State::finish`].
     Main,
     /// The kernel's zone.
     MainChild,
 }
 
 impl Scope {
-    /// Place of the zone's start in a vector.
+    /// Returns the offset of the zone's start in a vector.
     pub(crate) const fn start(self) -> u32 {
         match self {
             Self::Main => offset(vector::MAIN_START),
@@ -54,7 +54,7 @@ impl Scope {
         }
     }
 
-    /// Place of the zone's end in a vector.
+    /// Returns the offset of the zone's end in a vector.
     pub(crate) const fn end(self) -> u32 {
         const _: () = assert!(vector::MAIN_END == vector::MAIN_START + marker::MARKER_WORDS);
         const _: () = assert!(vector::CHILD_END == vector::CHILD_START + marker::MARKER_WORDS);
@@ -63,7 +63,7 @@ impl Scope {
 }
 
 impl State {
-    /// Begins a launch with an empty ring; the aggregating RISC prepares all vectors.
+    /// Begins a launch and empties the ring; the aggregating RISC prepares all vectors.
     #[inline(always)]
     pub fn begin<P: Port + ?Sized>(&mut self, port: &mut P) {
         if port.risc_index() == 0 {
@@ -83,7 +83,7 @@ impl State {
         self.begin_ring(port, run);
     }
 
-    /// Empties the ring of a launch that begins.
+    /// Empties the ring at the begin of a launch.
     #[inline(always)]
     fn begin_ring<P: Port + ?Sized>(&mut self, port: &mut P, vector: u32) {
         self.set_next(vector + FIRST_OPTIONAL_BYTES);
@@ -107,8 +107,9 @@ impl State {
 
     /// Begins a launch on the aggregating RISC.
     ///
-    /// The lanes are taken back where the host has read everything, all at once. A host that
-    /// knows nothing of that leaves them alone until it zeroes the control vector.
+    /// If the host has read everything, the core reuses all of its lanes from their beginning. With
+    /// a host that does not report its progress, the lanes stay in use until that host zeroes the
+    /// control vector.
     #[inline(always)]
     pub(crate) fn begin_core<P: Port + ?Sized>(&mut self, port: &mut P) {
         if port.is_streaming() {
@@ -119,7 +120,7 @@ impl State {
         let seen_runs = port.load(control + offset(ext::SEEN_RUNS));
         port.store(control + offset(CONTROL.profiler_done), 0);
         if port.is_accumulating() {
-            // What waits in L1 is of the generation in which it was recorded.
+            // Runs that wait in L1 belong to the generation in which they were recorded.
             if runs == seen_runs && accumulate::is_empty(port) {
                 self.take_lanes_back(port);
             }
@@ -133,11 +134,12 @@ impl State {
         }
     }
 
-    /// Starts the core's lanes anew, and says so.
+    /// Resets the core's lanes and increments their generation.
     ///
-    /// The generation comes last. A host that reads in between finds ends below those that it
-    /// has read, or ends of the old generation that it has read already: nothing new. With the
-    /// new generation first it would take the old ends for words of the new one.
+    /// The generation is written last. A host that reads in between finds ends below those that it
+    /// has read already, or ends of the old generation that it has read already, and so takes no
+    /// new words. If the generation came first, the host would take the old ends for words of the
+    /// new generation.
     #[cold]
     #[inline(never)]
     pub(crate) fn take_lanes_back<P: Port + ?Sized>(&mut self, port: &mut P) {
@@ -162,7 +164,7 @@ impl State {
         self.stamp_ids(port);
     }
 
-    /// Writes the first three ID words of all vectors.
+    /// Writes the first three ID words of each vector.
     fn stamp_ids<P: Port + ?Sized>(&self, port: &mut P) {
         let id = self.id_word(port);
         for risc_index in 0..port.risc_count() {
@@ -173,7 +175,7 @@ impl State {
         }
     }
 
-    /// Third ID word of the first RISC's vector.
+    /// Returns the third ID word of the first RISC's vector.
     #[inline(always)]
     pub(crate) fn id_word<P: Port + ?Sized>(&self, port: &mut P) -> u32 {
         let control = port.opaque(port.control_place(0));
@@ -182,9 +184,9 @@ impl State {
         PACKING.pack(0, flat_id, self.trace_count()) | PACKING.generation_field(generation)
     }
 
-    /// Ends a launch: every RISC publishes, the aggregating one pushes.
+    /// Ends a launch: each RISC publishes its run, and the aggregating RISC pushes all runs.
     ///
-    /// A launch that ran no kernel here is counted, and leaves nothing else.
+    /// A launch that ran no kernel on this core is only counted.
     #[inline(always)]
     pub fn finish<P: Port + ?Sized>(&mut self, port: &mut P) {
         if port.risc_index() == 0 { self.finish_core(port) } else { self.finish_own(port) }
@@ -192,7 +194,8 @@ impl State {
 
     /// Ends a launch on a RISC that does not aggregate.
     ///
-    /// Publishes nothing if the aggregating RISC has stopped waiting, and has counted that.
+    /// Publishes nothing if the aggregating RISC has stopped waiting; that RISC has then counted
+    /// the run as late.
     #[inline(always)]
     pub(crate) fn finish_own<P: Port + ?Sized>(&mut self, port: &mut P) {
         if port.is_streaming() {
@@ -224,7 +227,7 @@ impl State {
         Self::push_published(port, control, words);
     }
 
-    /// Says that this RISC's vector is ready to be pushed, sums included; returns the run's words.
+    /// Publishes this RISC's vector, sums included; returns the run's words.
     #[inline(always)]
     fn publish<P: Port + ?Sized>(&mut self, port: &mut P) -> u32 {
         let mut next = self.next();
@@ -248,8 +251,8 @@ impl State {
         words
     }
 
-    /// Says which RISCs run a kernel on this core in this launch, bit by bit; if none does, the
-    /// launch leaves nothing behind but a count.
+    /// Sets which RISCs run a kernel on this core in this launch, one bit each. If no bit is set,
+    /// the launch is only counted.
     #[inline(always)]
     pub fn validate<P: Port + ?Sized>(port: &mut P, enables: u32) {
         port.set_control(ext::SCRATCH, enables);
@@ -268,7 +271,7 @@ impl State {
         }
     }
 
-    /// The firmware's boot.
+    /// Initialises the profiler when the firmware boots.
     #[inline(always)]
     pub fn init_profiler<P: Port + ?Sized>(&mut self, port: &mut P) {
         self.set_trace_count(0);
@@ -282,15 +285,16 @@ impl State {
     pub fn increment_trace_count<P: Port + ?Sized>(&mut self, port: &mut P) {
         if !port.is_trace_only() {
             self.set_trace_count(self.trace_count().wrapping_add(1));
-            // A launch begins its runs itself there, and those before keep their count.
+            // In these modes each launch writes the ID words of its own runs; earlier runs keep
+            // their count.
             if !port.is_accumulating() && !port.is_streaming() {
                 self.stamp_ids(port);
             }
         }
     }
 
-    /// Adds the cycles since the low word of the clock was `started` to an accumulator. The last
-    /// name that uses it names the total.
+    /// Adds the cycles since `started`, a low word of the clock, to an accumulator. The total takes
+    /// the name of the last zone that used the accumulator.
     #[inline(always)]
     pub fn add_to_sum<P: Port + ?Sized>(
         &mut self,
@@ -301,7 +305,7 @@ impl State {
     ) {
         let sum = self.sum(accumulator);
         let now = port.now_low();
-        // While the clock's load is under way.
+        // This runs while the clock's load is in flight.
         let sum_less_start = port.opaque(sum.wrapping_sub(started));
         self.set_sum(accumulator, sum_less_start.wrapping_add(now));
         if port.is_streaming() {
@@ -311,12 +315,12 @@ impl State {
     }
 }
 
-/// Statement of a launch or of a kernel about whose data is valid.
+/// Argument of the validate probe: enable bits of a launch, or the flag of one kernel.
 pub trait LaunchEnables: Copy {
-    /// Returns true if any RISC's is.
+    /// Returns true if at least one RISC is enabled.
     fn are_any(self) -> bool;
 
-    /// Writes it to the control vector.
+    /// Writes the enables to the control vector.
     fn validate<P: Port + ?Sized>(self, port: &mut P);
 }
 
@@ -338,7 +342,7 @@ impl LaunchEnables for bool {
         self
     }
 
-    /// Adds this RISC to those of the launch, or makes the whole launch leave nothing.
+    /// Adds this RISC to the launch's enables if true; marks the whole launch as idle if false.
     #[inline(always)]
     fn validate<P: Port + ?Sized>(self, port: &mut P) {
         if self {
@@ -349,7 +353,7 @@ impl LaunchEnables for bool {
     }
 }
 
-/// Opens a fixed zone; the main one begins the launch.
+/// Opens a zone of fixed slots.
 #[inline(always)]
 pub(crate) fn open_scope<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     if port.is_trace_only() {
@@ -359,7 +363,7 @@ pub(crate) fn open_scope<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneI
     mark(port, place, Header::prefix(PacketKind::ZoneStart, id));
 }
 
-/// Closes a fixed zone.
+/// Closes a zone of fixed slots.
 #[inline(always)]
 pub(crate) fn close_scope<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     if port.is_trace_only() {
@@ -369,7 +373,7 @@ pub(crate) fn close_scope<P: Port + ?Sized>(port: &mut P, scope: Scope, id: Zone
     mark(port, place, Header::prefix(PacketKind::ZoneEnd, id));
 }
 
-/// Writes a marker.
+/// Writes a marker with the present time.
 #[inline(always)]
 pub(crate) fn mark<P: Port + ?Sized>(port: &mut P, place: u32, prefix: u32) {
     let ClockWords { high, low } = port.now();
@@ -381,7 +385,8 @@ pub(crate) fn mark<P: Port + ?Sized>(port: &mut P, place: u32, prefix: u32) {
 #[inline(always)]
 fn empty_all_slots<P: Port + ?Sized>(port: &mut P, vector: u32) {
     const _: () = assert!(RISCS_PER_CORE == 5 && 2 * VECTOR_BYTES == 4096);
-    // A store reaches 2 KiB to either side, so that one address serves two vectors.
+    // The offset of a store reaches 2 KiB to either side, so that one address register serves two
+    // vectors.
     let first = port.opaque(vector + REACH);
     empty_slots(port, first - REACH);
     if port.opaque(lane::index_word(port.risc_count()) - 1) == 0 {
@@ -417,5 +422,6 @@ const CONTROL_BYTES: u32 = offset(CONTROL.word_count);
 #[expect(clippy::cast_possible_truncation, reason = "2 KiB")]
 const VECTOR: u32 = VECTOR_BYTES as u32;
 const TWO_VECTORS: u32 = 2 * VECTOR;
-/// From a vector to the address through which its fixed slots and those of the next are emptied.
+/// Offset from a vector to the base address of the stores that empty its fixed slots and those of
+/// the next vector.
 const REACH: u32 = VECTOR;

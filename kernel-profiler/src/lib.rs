@@ -1,4 +1,4 @@
-//! The device-side profiler runtime: what kernels link to say where their cycles go.
+//! The device-side profiler runtime, which kernels link to record where their cycles go.
 //!
 //! ```
 //! use kernel_profiler::{device_timestamped_data, device_zone_scoped};
@@ -13,11 +13,10 @@
 //! # kernel(2);
 //! ```
 //!
-//! The firmware does the rest: it opens the main zone ([`device_zone_scoped_main!`]) around
-//! every launch, says whether it is valid and which program it is, and when the main zone
-//! closes, the markers of all RISCs of the core go to DRAM, where the host reads them.
-//! The words are those of upstream's profiler ([`wire`]), so that either host can read
-//! them.
+//! The firmware does the rest. It opens the main zone ([`device_zone_scoped_main!`]) around every
+//! launch, and records the program id and which RISCs run a kernel. When the main zone closes, the
+//! markers of all RISCs of the core go to DRAM, where the host reads them. The words have the
+//! format of upstream's profiler ([`wire`]), so that upstream's host can read them, too.
 //!
 //! # Map
 //!
@@ -40,11 +39,13 @@
 //!
 //! # Cost
 //!
-//! On RV32IM at `-O3` with fat LTO and this crate at `opt-level = "s"`, zones and data in a
-//! loop; cycles of the modelled pipelines of Wormhole and Blackhole. The time of the NoC is not in
-//! these figures. Upstream's header, compiled by gcc 12 and run on the same model, takes 30
-//! instructions and 52 or 49 cycles for a zone, 17 and 28 for data, 71 and 212 or 83 for the
-//! beginning of a launch, 690 and 1054 or 1017 for its end.
+//! The figures are for RV32IM at `-O3` with fat LTO and this crate at `opt-level = "s"`, with zones
+//! and data in a loop. Cycles are those of the modelled pipelines of Wormhole and Blackhole,
+//! without the time of the NoC.
+//!
+//! Upstream's header, compiled by gcc 12 and run on the same model, takes 30 instructions for a
+//! zone, 17 for data, 71 for the beginning of a launch and 690 for its end. These take 52, 28, 212
+//! and 1054 cycles on Wormhole, and 49, 28, 83 and 1017 on Blackhole.
 //!
 //! | probe | L1 words | instructions | cycles, Wormhole | cycles, Blackhole |
 //! |---|---|---|---|---|
@@ -68,26 +69,26 @@
 //! | bytes in BRISC's firmware | 2840 |
 //! | bytes in NCRISC's firmware | 488 |
 //!
-//! Bytes in the firmware are what it has more than the same firmware with the profiler
-//! switched off. The stack is measured over full vectors, full lanes and late runs.
+//! The bytes in a firmware are its growth over the same firmware with the profiler switched off.
+//! The stack is measured over full vectors, full lanes and late runs.
 //!
 //! Give this crate `opt-level = "s"` in the profile of firmware and kernels
-//! (`[profile.release.package.kernel-profiler]`): what is inlined into a kernel follows the
-//! kernel's own level all the same, and the rest runs twice a launch.
+//! (`[profile.release.package.kernel-profiler]`). Code that is inlined into a kernel still has the
+//! kernel's own level, and the rest runs only twice a launch.
 //!
 //! Switched off, a probe costs nothing: its arguments are type-checked and not evaluated.
 //!
 //! # Markers as calls
 //!
-//! Where a kernel's text has to be small, or has hundreds of zones in code that hardly runs,
-//! the feature `out-of-line` makes every marker a call, at some 20 cycles more for a zone.
-//! Nothing else changes: the words in L1 are the same.
+//! The feature `out-of-line` turns every marker into a call, which makes a zone some 20 cycles
+//! slower. It suits kernels whose text must be small, or that have hundreds of zones in rarely
+//! executed code. The words in L1 are the same.
 //!
 //! # C++ kernels
 //!
-//! The folder `include` has the probes in C++ under upstream's names, as one header and nothing on the
-//! link line. In tt-metal it comes first on the include path and takes the place of upstream's
-//! header; elsewhere:
+//! The folder `include` has the probes in C++ under upstream's names, as one header that needs no
+//! library. In tt-metal the folder comes first on the include path, so that its header replaces
+//! upstream's. Elsewhere:
 //!
 //! ```text
 //! #include "kernel_profiler.hpp"
@@ -102,8 +103,8 @@
 //! riscv64-unknown-elf-ld -m elf32lriscv -T kernel.ld --just-symbols=firmware.elf kernel.o -o kernel.elf
 //! ```
 //!
-//! `include/kernel_profiler/header.hpp` says the rest. Firmware and kernels may mix Rust and C++: both
-//! write the same words and share one state, see [`state`].
+//! `include/kernel_profiler/header.hpp` has the details. Firmware and kernels may mix Rust and C++:
+//! both write the same words and share one state, see [`state`].
 //!
 //! | probe in C++, gcc 12 | instructions | cycles on Wormhole | on Blackhole |
 //! |---|---|---|---|
@@ -113,17 +114,17 @@
 //!
 //! # When there is no room
 //!
-//! | full | what happens | where it is counted |
+//! | full | what happens | how it is counted |
 //! |---|---|---|
 //! | the RISC's L1 vector: 500 words, as for 125 zones | the record is dropped; ends of open zones and totals of sums always fit | by RISC and kind of record |
-//! | the DRAM lane, but for a short run | the fixed markers go, the optional ones are refused | by RISC in markers, and the RISC's bit of `DROPPED_ZONES` |
-//! | the DRAM lane | nothing goes | likewise |
-//! | nothing, but the NoC is stuck | the push ends within a bound, and nothing of it counts as arrived | likewise, and as a push that timed out |
-//! | nothing, but a RISC publishes its run too late | the push goes without it | by RISC in runs |
+//! | the DRAM lane, except for a short run | the fixed markers are pushed, the optional markers are refused | by RISC in markers, and the RISC's bit of `DROPPED_ZONES` |
+//! | the DRAM lane | nothing is pushed | likewise |
+//! | nothing, but the NoC is stuck | the push ends after a time limit, and nothing of it counts as arrived | likewise, and as a push that timed out |
+//! | nothing, but a RISC publishes its run too late | the push leaves this run out | by RISC in runs |
 //!
-//! The counters are words of the control vector ([`wire::control::ext`]); nobody resets them. Every
-//! probe that finds no room counts one record of its kind, and a zone that is open counts once, so
-//! that kept and lost records add up to those that were emitted.
+//! The counters are words of the control vector ([`wire::control::ext`]) and are never reset. Every
+//! probe without room counts one record of its kind. A zone counts once, at its start. So the kept
+//! and the lost records add up to the emitted ones.
 //!
 //! # Features
 //!
@@ -135,31 +136,32 @@
 //! | `blackhole` | riscv32: Blackhole's NoC registers instead of Wormhole's |
 //! | `dispatch` | riscv32: a dispatch kernel, see [`port::Port::is_dispatch`] |
 //! | `debug-dump` | riscv32: a RISC whose lane is full waits for the host, see [`stall`] |
-//! | `noc-events` | NoC events are recorded, but for waits and operations on single words |
-//! | `noc-events-all` | those are recorded, too |
-//! | `noc-addresses` | all of them, each with two addresses and a counter of the NoC, and `scoped-locks` |
+//! | `noc-events` | NoC events are recorded, except waits and operations on single words |
+//! | `noc-events-all` | waits and operations on single words are recorded, too |
+//! | `noc-addresses` | all NoC events are recorded, each with two addresses and a counter of the NoC; includes `scoped-locks` |
 //! | `perf-counters` | riscv32: hardware counters are started, stopped and recorded, see [`counters`] |
-//! | `out-of-line` | markers are calls, see above |
+//! | `out-of-line` | markers are calls, see [above](#markers-as-calls) |
 //! | `scoped-locks` | locks of memory are recorded |
 //! | `stream` | riscv32: records are drained while kernels run, see [`stream`] |
 //! | `sums` | riscv32: sum zones are recorded |
-//! | `waits` | riscv32: the waits of a kernel that blocked are added up by object, see [`wait`] |
-//! | `sync-events` | riscv32: each of them is recorded, too, and so are signals |
-//! | `sync-windows` | riscv32: they are recorded in windows of time alone, see [`wait`] |
+//! | `waits` | riscv32: the cycles of blocked waits are added up by object, see [`wait`] |
+//! | `sync-events` | riscv32: each blocked wait and each signal is recorded, too |
+//! | `sync-windows` | riscv32: blocked waits and signals are recorded only in windows of time, see [`wait`] |
 //! | `trace-only` | riscv32: one envelope per trace replay, see [`trace`] |
 //!
-//! A native build without `hosted` has no core to speak to; its macros do nothing.
+//! A native build without `hosted` has no core to act on; its macros do nothing.
 //!
 //! # Limits
 //!
 //! - The main zone must be the outermost one of its RISC.
-//! - A launch that runs no kernel here ([`device_validate_profiler!`] with 0) leaves only its count.
-//! - Kernels leave the NoC's transaction id 15 alone.
+//! - A launch that runs no kernel on the core ([`device_validate_profiler!`] with 0) is only
+//!   counted.
+//! - Kernels must not use the NoC's transaction id 15.
 
 #![no_std]
-// Switched off, the modules that the map names are not there.
+// With the profiler switched off, the modules in the map do not exist.
 #![cfg_attr(not(feature = "enabled"), allow(rustdoc::broken_intra_doc_links))]
-// A host without `hosted` has no port that calls them.
+// A native build without `hosted` has no port that calls the items.
 #![cfg_attr(not(any(target_arch = "riscv32", feature = "hosted")), allow(dead_code))]
 #![cfg_attr(not(any(target_arch = "riscv32", doc)), forbid(unsafe_code))]
 #![cfg_attr(any(target_arch = "riscv32", doc), deny(unsafe_code))]
@@ -207,7 +209,7 @@ pub mod stall;
 pub mod state;
 #[cfg(feature = "enabled")]
 pub mod stream;
-// Documentation shows it on every host.
+// Documentation shows this module on every host.
 #[cfg(all(feature = "enabled", any(target_arch = "riscv32", doc)))]
 pub mod tensix;
 #[cfg(all(test, feature = "enabled"))]

@@ -1,16 +1,15 @@
-//! The probes: what a kernel author writes.
+//! The probes: macros for kernel authors.
 //!
-//! Each macro computes its id while compiling, leaves its text for the host and expands to
-//! one call. Nothing is decided here; with the profiler switched off the same macros call
-//! functions that do nothing, and their arguments are type-checked but not evaluated.
+//! Each macro computes its id at compile time, stores its text for the host and expands to one
+//! call. With the profiler switched off, the macros call functions that do nothing, and their
+//! arguments are type-checked but not evaluated.
 
 mod counters;
 mod noc;
 
-/// Measures from here to the end of the enclosing block.
+/// Records a zone from here to the end of the enclosing block.
 ///
-/// Two macros in one block nest; the later one ends first. A zone that finds no room is
-/// counted as lost.
+/// Two zones in one block nest; the later one ends first. A zone without room is counted as lost.
 ///
 /// ```
 /// use kernel_profiler::device_zone_scoped;
@@ -21,7 +20,7 @@ mod noc;
 /// ```
 ///
 /// # Cost
-/// 4 words of L1. Instructions and cycles stand in the [crate documentation](crate#cost).
+/// 4 words of L1. The [crate documentation](crate#cost) has instructions and cycles.
 ///
 /// # Compatibility
 /// `DeviceZoneScopedN`.
@@ -35,7 +34,7 @@ macro_rules! device_zone_scoped {
     };
 }
 
-/// Measures from here to the end of the enclosing block if a condition holds.
+/// Records a zone from here to the end of the enclosing block if a condition holds.
 ///
 /// ```
 /// use kernel_profiler::device_zone_scoped_if;
@@ -44,7 +43,7 @@ macro_rules! device_zone_scoped {
 /// ```
 ///
 /// # Cost
-/// As [`device_zone_scoped!`] and one branch.
+/// The cost of [`device_zone_scoped!`] and one branch.
 ///
 /// # Compatibility
 /// `DeviceZoneScopedNIf`, which on the DRAM producer ignores the condition.
@@ -58,11 +57,11 @@ macro_rules! device_zone_scoped_if {
     };
 }
 
-/// The firmware's zone around a whole launch: begins it here, ends and pushes it at the end
-/// of the enclosing block.
+/// Records the firmware's zone around a whole launch: begins the launch here, ends and pushes it at
+/// the end of the enclosing block.
 ///
-/// Must be the outermost zone: it empties the buffers. Its name ends in `FW`; one of another name, as
-/// kernels may have it, is an ordinary zone.
+/// This must be the outermost zone, as it empties the buffers. Its name ends in `FW`; under another
+/// name, as in kernels, the macro records an ordinary zone.
 ///
 /// # Cost
 /// No optional words. See the [crate documentation](crate#cost) for the push.
@@ -79,11 +78,12 @@ macro_rules! device_zone_scoped_main {
     };
 }
 
-/// The zone around the kernel within the firmware's zone. Its name ends in `KERNEL`; one of another
-/// name is an ordinary zone.
+/// Records the kernel's zone within the firmware's zone.
+///
+/// Its name ends in `KERNEL`; under another name the macro records an ordinary zone.
 ///
 /// # Cost
-/// No optional words; its place is fixed and always there.
+/// No optional words; the zone has fixed slots that always have room.
 ///
 /// # Compatibility
 /// `DeviceZoneScopedMainChildN`.
@@ -99,15 +99,14 @@ macro_rules! device_zone_scoped_main_child {
 
 /// Adds the cycles from here to the end of the enclosing block to the first accumulator.
 ///
-/// The total is one record per launch. The first name that uses the accumulator in a
-/// launch owns it; the total of another name is counted as lost. Only where the port
-/// records sums.
+/// The total is one record per launch, under the last name that used the accumulator in the launch.
+/// Sums are recorded only if the port enables them.
 ///
 /// # Cost
 /// 2 words of L1 per launch, however often the zone runs.
 ///
 /// # Compatibility
-/// `DeviceZoneScopedSumN1`, where the last name takes the cycles of all.
+/// `DeviceZoneScopedSumN1`, where the last name takes the cycles of all names, too.
 #[macro_export]
 macro_rules! device_zone_scoped_sum1 {
     ($name:expr $(,)?) => {
@@ -118,7 +117,7 @@ macro_rules! device_zone_scoped_sum1 {
     };
 }
 
-/// As [`device_zone_scoped_sum1!`], with the second accumulator.
+/// Adds cycles like [`device_zone_scoped_sum1!`], to the second accumulator.
 ///
 /// # Compatibility
 /// `DeviceZoneScopedSumN2`.
@@ -132,7 +131,7 @@ macro_rules! device_zone_scoped_sum2 {
     };
 }
 
-/// Records 64 bits and the time.
+/// Records 64 bits of data and the time.
 ///
 /// ```
 /// use kernel_profiler::device_timestamped_data;
@@ -152,7 +151,7 @@ macro_rules! device_timestamped_data {
     }};
 }
 
-/// Records 128 bits and the time.
+/// Records 128 bits of data and the time.
 ///
 /// ```
 /// use kernel_profiler::device_timestamped_data_16b;
@@ -172,7 +171,7 @@ macro_rules! device_timestamped_data_16b {
     }};
 }
 
-/// Records that an event happened, by a number of 16 bits.
+/// Records an event, identified by a 16-bit number.
 ///
 /// ```
 /// use kernel_profiler::{device_record_event, src_loc_name_to_hash};
@@ -192,12 +191,13 @@ macro_rules! device_record_event {
     };
 }
 
-/// Polls until a condition holds, and adds the cycles to those of the object that is waited for
-/// if the first poll has found nothing.
+/// Polls until a condition holds, and adds the cycles of the wait to the total of its object.
+///
+/// A wait whose first poll succeeds adds nothing.
 ///
 /// The kind is a constant of [`wire::wait::WaitKind`]: `CB_WAIT`, `CB_RESERVE`, `SEM_WAIT`,
 /// `NOC_READ_BARRIER`, `NOC_WRITE_BARRIER`, `NOC_ATOMIC_BARRIER`, `NOC_FULL_BARRIER` or
-/// `NOC_WRITE_FLUSH`; the key is the number of the circular buffer or NoC, or the semaphore's
+/// `NOC_WRITE_FLUSH`. The key is the number of the circular buffer or NoC, or the semaphore's
 /// address.
 ///
 /// ```
@@ -209,9 +209,9 @@ macro_rules! device_record_event {
 /// ```
 ///
 /// # Cost
-/// None where the first poll finds what it looks for; else two readings of the clock and a search
-/// among the objects that the kernel has waited for. At the kernel's end 6 words of L1 for each.
-/// Nothing without the feature `waits`; with `sync-events` 6 words for each wait that blocks.
+/// None if the first poll succeeds. Otherwise two readings of the clock and a search among the
+/// objects that the kernel has waited for, and 6 words of L1 for each object at the kernel's end.
+/// Nothing without the feature `waits`; with `sync-events`, 6 words for each wait that blocks.
 ///
 /// # Compatibility
 /// `SYNC_WAIT`, which upstream records around each wait, blocked or not.
@@ -226,9 +226,9 @@ macro_rules! device_wait {
     };
 }
 
-/// Begins a wait whose first poll has found nothing; its method `end` ends it.
+/// Begins a wait whose first poll did not succeed; the wait's method `end` ends it.
 ///
-/// For loops that [`device_wait!`] cannot express; kinds, keys and cost are the same.
+/// This is for loops that [`device_wait!`] cannot express. Kinds, keys and cost are the same.
 #[macro_export]
 macro_rules! device_blocked_wait {
     (CB_WAIT, $key:expr $(,)?) => {
@@ -245,8 +245,10 @@ macro_rules! device_blocked_wait {
     };
 }
 
-/// Records that what another RISC may be waiting for is there: `CB_PUSH`, `CB_POP`, `SEM_SET` or
-/// `SEM_SET_REMOTE`, and the number of the circular buffer or the semaphore's address.
+/// Records a signal that another RISC may be waiting for.
+///
+/// The kind is `CB_PUSH`, `CB_POP`, `SEM_SET` or `SEM_SET_REMOTE`; the key is the number of the
+/// circular buffer or the semaphore's address.
 ///
 /// # Cost
 /// 4 words of L1; nothing without the feature `sync-events`.
@@ -270,7 +272,7 @@ macro_rules! device_signal {
     };
 }
 
-/// Begins a wait under a name.
+/// Begins a wait under a zone name.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __wait {
@@ -287,7 +289,7 @@ macro_rules! __wait {
     }};
 }
 
-/// Records a signal under a name.
+/// Records a signal under a zone name.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __signal {
@@ -297,10 +299,10 @@ macro_rules! __signal {
     }};
 }
 
-/// Says which RISCs run a kernel on this core in this launch: bit r for RISC r.
+/// Sets which RISCs run a kernel on this core in this launch: bit r for RISC r.
 ///
-/// If none does, nothing of the launch is pushed. A kernel says `true`, which changes nothing, or `false`: then
-/// nothing of the launch is pushed, whatever ran.
+/// If no bit is set, nothing of the launch is pushed. A kernel may pass a `bool` instead: `true`
+/// changes nothing, and `false` prevents any push of the launch, even if kernels ran.
 ///
 /// # Compatibility
 /// `DeviceValidateProfiler`; the firmware passes the launch's enables.
@@ -344,7 +346,7 @@ macro_rules! device_increment_trace_count {
     };
 }
 
-/// Begins the envelope of a trace replay, in trace-only mode.
+/// Begins the envelope of a trace replay in trace-only mode.
 ///
 /// # Compatibility
 /// `DeviceTraceOnlyProfilerInit`.
@@ -355,7 +357,7 @@ macro_rules! device_trace_only_profiler_init {
     };
 }
 
-/// The id of a name at this place, whose text the host will know.
+/// Returns the id of a name at this call site, and stores its text for the host.
 ///
 /// ```
 /// use kernel_profiler::src_loc_name_to_hash;
@@ -373,10 +375,10 @@ macro_rules! src_loc_name_to_hash {
     }};
 }
 
-/// Variables that a firmware defines once per RISC, all of them in its local RAM.
+/// Defines the firmware's variables of one RISC, all of them in its local RAM.
 ///
 /// The firmware fills `noc_index`, `my_x`, `my_y` and the two tables of DRAM banks before the first
-/// launch. See [`tensix`](crate::tensix) for what it must provide besides.
+/// launch. [`tensix`](crate::tensix) lists what else the firmware must provide.
 #[cfg(all(feature = "enabled", any(target_arch = "riscv32", doc)))]
 #[macro_export]
 macro_rules! firmware_state {
@@ -408,7 +410,7 @@ macro_rules! firmware_state {
     };
 }
 
-/// Defines the waits of kernels, which the end of a kernel's zone records.
+/// Defines the waits of kernels, which are recorded at the end of a kernel's zone.
 #[cfg(feature = "waits")]
 #[doc(hidden)]
 #[macro_export]
@@ -420,7 +422,7 @@ macro_rules! __firmware_waits {
     };
 }
 
-/// Kernels record no waits.
+/// Defines nothing: kernels record no waits.
 #[cfg(not(feature = "waits"))]
 #[doc(hidden)]
 #[macro_export]
@@ -428,7 +430,7 @@ macro_rules! __firmware_waits {
     () => {};
 }
 
-/// The text of a zone at the place of the outermost macro call.
+/// Returns the zone text at the outermost macro call.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __zone_text {
@@ -437,7 +439,7 @@ macro_rules! __zone_text {
     };
 }
 
-/// Declares the id of a zone and keeps its text for the host.
+/// Declares the id of a zone and stores its text for the host.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site {
@@ -448,7 +450,7 @@ macro_rules! __site {
     };
 }
 
-/// Keeps a text in an ELF section.
+/// Stores a text in an ELF section.
 #[cfg(all(feature = "enabled", target_arch = "riscv32"))]
 #[doc(hidden)]
 #[macro_export]
@@ -474,7 +476,7 @@ macro_rules! __keep_name {
     };
 }
 
-/// Nobody will ask for the text.
+/// Discards the text, as no host reads it.
 #[cfg(not(any(
     all(feature = "enabled", target_arch = "riscv32"),
     all(feature = "hosted", not(target_arch = "riscv32"))

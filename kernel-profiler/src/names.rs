@@ -1,7 +1,7 @@
-//! Zone texts: how a name becomes an id, and where the text stays for the host.
+//! Zone texts: computation of ids from names, and storage of the texts for the host.
 //!
-//! A zone's text is `name,file,line,KERNEL_PROFILER`. Its id is computed while compiling;
-//! the text itself never reaches a core.
+//! A zone's text is `name,file,line,KERNEL_PROFILER`. Its id is computed at compile time; the text
+//! itself never reaches a core.
 //!
 //! # Kernels for a Tensix core
 //!
@@ -14,18 +14,18 @@
 //! }
 //! ```
 //!
-//! `(INFO)` takes the section's allocation flag away: the texts stay in the file and are
-//! never loaded. A host reads them from the kernel's ELF. Nothing refers to them, so they
-//! add no relocation. Texts of a library crate have global symbols; where such a library
-//! is linked both into the firmware and into kernels that link against the firmware's
-//! symbols, keep only the symbols that kernels need (`objcopy --keep-global-symbol`).
+//! `(INFO)` removes the section's allocation flag: the texts stay in the file and are never loaded.
+//! A host reads them from the kernel's ELF. No code refers to the texts, so they add no relocation.
+//! Texts of a library crate have global symbols. If such a library is linked both into the firmware
+//! and into kernels that link against the firmware's symbols, keep only the symbols that kernels
+//! need (`objcopy --keep-global-symbol`).
 //!
-//! Texts of C++ kernels are never loaded whatever the script says; the static library's one
-//! own text needs the line.
+//! Texts of C++ kernels are never loaded, with any linker script. The one text of the static
+//! library needs the line above.
 //!
 //! # Native kernels
 //!
-//! With the feature `hosted` every site registers its text when it is first reached:
+//! With the feature `hosted`, every call site registers its text when it is first reached:
 //! `hosted::registered_zones`.
 
 use wire::ZoneId;
@@ -33,13 +33,11 @@ use wire::ZoneId;
 /// The ELF section of the zone texts.
 pub const SECTION: &str = ".kprof_zones";
 
-/// The id of a zone text, refused at compile time where it could be taken for another
-/// thing.
+/// Returns the id of a zone text.
 ///
 /// # Panics
-/// If the id is 0, since the zone's start could then look like padding, or is one that the
-/// format reserves. In the macros that is an error while compiling; another line or
-/// another name solves it.
+/// If the id is 0, since the zone's start could then look like padding, or if the format reserves
+/// the id. In the macros this is a compile-time error; use another line or another name.
 #[must_use]
 pub const fn zone_id(text: &str) -> u16 {
     let id = ZoneId::of_text(text);
@@ -48,8 +46,10 @@ pub const fn zone_id(text: &str) -> u16 {
     id.0
 }
 
-/// Returns true if `name` is one that firmware gives the launch ("BRISC-FW") or the wrapper of a
-/// kernel gives that ("BRISC-KERNEL"): where nothing else has claimed the slots.
+/// Returns true if `name` is the usual name of a launch's zone ("BRISC-FW") or of a kernel's zone
+/// ("BRISC-KERNEL").
+///
+/// Only zones with these names use the fixed slots.
 #[must_use]
 pub const fn is_of_launch(name: &str, is_main: bool) -> bool {
     let ending = if is_main { b"FW".as_slice() } else { b"KERNEL".as_slice() };
@@ -65,22 +65,22 @@ pub const fn is_of_launch(name: &str, is_main: bool) -> bool {
     true
 }
 
-/// The text of the runtime's own zone, around a quick push. A constant, so that its id is the
-/// same in every build.
+/// The text of the runtime's own zone around a quick push, constant so that its id is the same in
+/// every build.
 macro_rules! quick_push_text {
     () => {
         "PROFILER-NOC-QUICK-PUSH,kernel-profiler/src/flush.rs,1,KERNEL_PROFILER"
     };
 }
 
-/// The text of the zone of a wait for the host, which is the same in every build, too.
+/// The text of the zone of a wait for the host, constant as well.
 macro_rules! stall_text {
     () => {
         "PROFILER-DRAM-STALL,kernel-profiler/src/stall.rs,1,KERNEL_PROFILER"
     };
 }
 
-/// The text of the zone of a push in accumulate mode, which is the same in every build, too.
+/// The text of the zone of a push in accumulate mode, constant as well.
 macro_rules! push_text {
     () => {
         "PROFILER-DRAM-PUSH,kernel-profiler/src/accumulate.rs,1,KERNEL_PROFILER"
@@ -94,16 +94,16 @@ pub(crate) use quick_push_text;
 #[cfg(all(any(feature = "debug-dump", feature = "stream"), target_arch = "riscv32"))]
 pub(crate) use stall_text;
 
-/// The text of the zone that shows what a quick push cost.
+/// The text of the zone that shows the cost of a quick push.
 pub const QUICK_PUSH: &str = quick_push_text!();
 
 /// The text of the zone in which a RISC waits for the host, in the debug dump.
 pub const STALL: &str = stall_text!();
 
-/// The text of the zone that shows what a push cost, in accumulate mode.
+/// The text of the zone that shows the cost of a push in accumulate mode.
 ///
 /// # Compatibility
-/// The name is that of `kernel_profiler.hpp`.
+/// The name is the one in `kernel_profiler.hpp`.
 pub const PUSH: &str = push_text!();
 
 #[cfg(all(feature = "hosted", not(target_arch = "riscv32")))]
@@ -115,7 +115,7 @@ pub(crate) static STALL_SITE: crate::hosted::Site = crate::hosted::Site::new(STA
 #[cfg(all(feature = "hosted", not(target_arch = "riscv32")))]
 pub(crate) static QUICK_PUSH_SITE: crate::hosted::Site = crate::hosted::Site::new(QUICK_PUSH);
 
-/// The bytes of a text followed by a NUL, for the ELF section.
+/// Returns a text followed by a NUL, for the ELF section.
 ///
 /// # Panics
 /// If `N` is not the length of the text plus one.

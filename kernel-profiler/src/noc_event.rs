@@ -1,10 +1,9 @@
-//! NoC events: what a kernel does to the networks, as records; and locks of memory.
+//! NoC events, which record what a kernel does on the NoCs, and memory locks.
 //!
-//! The macros `record_noc_event*` and `record_fabric_*` stand where a kernel calls the NoC. They
-//! record under the feature `noc-events`, on the RISCs that move data (BRISC, NCRISC, Ethernet
-//! RISCs) and nowhere else; waits and operations on single words under `noc-events-all` only. A
-//! record that finds no room is pushed for first, so that a reader of NoC traces misses none as
-//! long as DRAM takes them.
+//! The macros `record_noc_event*` and `record_fabric_*` belong next to a kernel's NoC calls. They
+//! record only with the feature `noc-events`, and only on the RISCs that move data (BRISC, NCRISC,
+//! Ethernet RISCs). Waits and operations on single words need `noc-events-all`. If a record has no
+//! room, the RISC pushes first, so that NoC traces are complete unless DRAM is full.
 //!
 //! # Compatibility
 //! `noc_event_profiler.hpp`, `fabric_event_profiler.hpp`, `noc_debugging_profiler.hpp`.
@@ -26,8 +25,8 @@ impl State {
         self.record_data_or_push(port, ZoneId::NOC_TRACING, event);
     }
 
-    /// Records an event of the tile's own NoC with two addresses, in the tile itself and in the
-    /// other, and the counter of its kind; pushes first if there is no room.
+    /// Records an event of the tile's own NoC with its local address, its remote address and the
+    /// NoC's counter of its kind; pushes first if there is no room.
     #[inline(always)]
     pub fn record_noc_event_with_addresses<P: Port + ?Sized>(
         &mut self,
@@ -38,7 +37,7 @@ impl State {
         const WORDS: u32 = word_count(PacketKind::TimestampedData16B.record_words());
         if port.can_quick_push() {
             self.flush_to_dram_if_full(port, WORDS);
-            // A push is a write, too.
+            // The counter is read after a possible push, since a push is a write, too.
             let counter = event.kind.counter(event.is_posted);
             let noc_counter = counter.map_or(0, |counter| port.noc_counter(counter));
             let trailer = NocTrailer { local_address, remote_address, noc_counter };
@@ -46,7 +45,7 @@ impl State {
         }
     }
 
-    /// Records an event of a lock; pushes first if there is no room.
+    /// Records a lock event; pushes first if there is no room.
     #[inline(always)]
     pub fn record_lock_event<P: Port + ?Sized>(&mut self, port: &mut P, event: LockEvent) {
         self.record_data_or_push(port, ZoneId::NOC_DEBUGGING, event.pack());
@@ -83,7 +82,8 @@ mod tests {
         LockEvent { kind: LockEventKind::CbLock, address: 0x2_0000, byte_count: 64 };
     const EVENTS: u32 = 300;
 
-    /// Values behind each marker of a type and id in a lane, whose words have no other meaning.
+    /// Returns the words behind each marker of one type and id in a lane in which no other words
+    /// match.
     fn values(lane: &[u32], prefix: u32, count: usize) -> Vec<&[u32]> {
         let starts = (0..lane.len()).filter(|&at| lane[at] & 0xFFFF_F000 == prefix);
         starts.map(|at| &lane[at + 2..at + 2 + count]).collect()
@@ -105,18 +105,19 @@ mod tests {
         assert_eq!(events.len(), EVENTS as usize);
         let mut counters = Vec::new();
         for (index, event) in (0..EVENTS).zip(events) {
-            // Written out from the format: 24 bits of each address, two of them apart.
+            // The format's 24 bits of each address, hard-coded again: the lowest two bits have
+            // their own field.
             let local = u64::from(index >> 2 | (index & 3) << 22);
             let trailer = u64::from(event[2]) << 32 | u64::from(event[3]);
             assert_eq!((event[0], event[1]), (0x0008_1100, 0x000B_000B));
             assert_eq!(trailer & ((1 << 52) - 1), local << 26 | u64::from(index), "{index}");
             counters.push(trailer >> 52);
         }
-        // The counter is read after the push that an event may need: it never stands still at one.
+        // The counter is read after the push that an event may need, so it never stays at one.
         assert!(counters.is_sorted() && counters.last() > Some(&4), "{counters:?}");
         let locks = values(&lane, 0xB5BA_0000, 2);
         assert_eq!(locks, [&[0x40, 0x0200_0000][..]].repeat(EVENTS as usize));
-        // A RISC without a NoC of its own records none, and loses none.
+        // A RISC without its own NoC records no events and loses none.
         assert_eq!((rig.lane(4).len(), rig.lost(0), rig.lost(4)), (12, [0; 3], [0; 3]));
     }
 }

@@ -1,7 +1,7 @@
-//! Interface of the algorithm to the hardware: a clock, two kinds of L1 words, a way to DRAM.
+//! Hardware interface of the runtime: a clock, two kinds of L1 words, and writes to DRAM.
 //!
-//! The traits separate the runtime from the chip, so that one algorithm runs on a Tensix
-//! core and natively, in tests. Nothing here decides anything.
+//! The traits separate the runtime from the chip, so that the same algorithm runs on a Tensix core
+//! and natively in tests. They contain no policy.
 
 use wire::{
     control::ControlLayout, loss::LossKind, marker::TIME_HIGH_MASK, noc_event::NocCounter,
@@ -10,25 +10,25 @@ use wire::{
 
 /// The tile's wall clock.
 pub trait Clock {
-    /// Reads the low word alone.
+    /// Reads the low word only.
     fn now_low(&mut self) -> u32 {
         self.now().low
     }
 
-    /// Reads the low and the live high word, back to back, low first.
+    /// Reads the low word and then the live high word, back to back.
     ///
-    /// A pair that is torn by a wrap of the low word is 2^32 cycles too large; the host
-    /// sees the step within the lane and repairs it.
+    /// A pair torn by a wrap of the low word is 2^32 cycles too large; the host sees the step
+    /// within the lane and repairs it.
     fn now(&mut self) -> ClockWords;
 
-    /// Called before a reading is used: what the program has stored until here is stored
-    /// while the clock's loads are under way.
+    /// Called before a reading is used: earlier stores of the program are issued while the clock's
+    /// loads are in flight.
     #[inline(always)]
     fn await_reading(&mut self, reading: ClockWords) -> ClockWords {
         reading
     }
 
-    /// As [`Clock::await_reading`], with as much of the high word as a marker keeps.
+    /// Acts like [`Clock::await_reading`], and masks the high word to the bits that a marker keeps.
     #[inline(always)]
     fn await_masked(&mut self, reading: ClockWords) -> ClockWords {
         ClockWords { high: reading.high & TIME_HIGH_MASK, ..reading }
@@ -46,9 +46,9 @@ pub struct ClockWords {
 
 /// The core's control vector and the L1 vectors of its RISCs.
 ///
-/// The runtime reaches a word by its *place*. A port whose places are addresses overrides the
-/// methods on places, and so spares every access the address arithmetic; in the places
-/// of any other port the control vector comes first and the vectors follow, four per word.
+/// The runtime addresses a word by its *place*. A port whose places are memory addresses overrides
+/// the methods on places, which saves the address arithmetic of each access. In other ports, places
+/// number the bytes of the control vector and then those of the vectors, four per word.
 pub trait Memory {
     /// Reads word `index` of the control vector.
     fn control(&mut self, index: usize) -> u32;
@@ -62,13 +62,13 @@ pub trait Memory {
     /// Writes word `index` of the L1 vector of the RISC `risc_index`.
     fn set_vector(&mut self, risc_index: usize, index: usize, value: u32);
 
-    /// The place of word `index` of the control vector.
+    /// Returns the place of word `index` of the control vector.
     fn control_place(&self, index: usize) -> u32 {
         word_count(index) * 4
     }
 
-    /// The place of word 0 of the L1 vector of the RISC `risc_index`. The other words follow,
-    /// four places apart.
+    /// Returns the place of word 0 of the L1 vector of the RISC `risc_index`. The other words
+    /// follow, four places apart.
     fn vector_place(&self, risc_index: usize) -> u32 {
         self.control_place(CONTROL.word_count) + word_count(risc_index * VECTOR_WORDS) * 4
     }
@@ -89,13 +89,15 @@ pub trait Memory {
         }
     }
 
-    /// Lets later loads see what others have written until now, where a data cache may be on.
+    /// Makes the writes of others visible to later loads, if a data cache may be on.
     #[inline(always)]
     fn forget_cached(&mut self) {}
 }
 
-/// The RISC, if any, in whose vector a place lies where places are no addresses, and the
-/// index of the word in that vector or in the control vector.
+/// Returns the location of a place that is no address: the RISC of its vector and the index of the
+/// word.
+///
+/// The RISC is `None` for a word of the control vector.
 ///
 /// ```
 /// use kernel_profiler::port::word_at;
@@ -113,92 +115,98 @@ pub const fn word_at(place: u32) -> (Option<usize>, usize) {
 
 /// The write path from L1 to DRAM.
 pub trait Noc {
-    /// Returns true if a command buffer that a push would use holds a linked transaction, so that
-    /// any other write would hang the NoC.
+    /// Returns true if a command buffer used by pushes holds a linked transaction, so that any
+    /// other write would hang the NoC.
     fn is_linked(&mut self) -> bool;
 
-    /// Returns true if this one command buffer holds a linked transaction.
+    /// Returns true if the given command buffer holds a linked transaction.
     fn is_command_buffer_linked(&mut self, command_buffer: u32) -> bool {
         let _ = command_buffer;
         self.is_linked()
     }
 
-    /// Saves what a kernel that goes on after the pushes has set up in the command buffer. At the
-    /// end of a launch there is no such kernel.
+    /// Saves the kernel's settings of the command buffer, for a kernel that continues after the
+    /// pushes. No kernel runs after the pushes at the end of a launch.
     fn save_command_buffer(&mut self, saved: &mut SavedRegisters) {
         let _ = saved;
     }
 
-    /// Puts back what [`Noc::save_command_buffer`] saved.
+    /// Restores what [`Noc::save_command_buffer`] saved.
     fn restore_command_buffer(&mut self, saved: &SavedRegisters) {
         let _ = saved;
     }
 
-    /// Waits until the command buffer of pushes takes a command. Returns whether it does, within a
-    /// bound; if not, the NoC is stuck, and no other method for pushes may be called.
+    /// Waits, up to a limit, until the command buffer of pushes accepts a command. Returns whether
+    /// it does.
+    ///
+    /// If not, the NoC is stuck, and no other method for pushes may be called.
     #[inline(always)]
     fn await_idle(&mut self) -> bool {
         true
     }
 
-    /// Prepares writes to a DRAM bank that exists, after [`Noc::await_idle`]. Returns what the
-    /// other methods ask for, so that it stays in a register meanwhile.
+    /// Prepares writes to an existing DRAM bank, after [`Noc::await_idle`].
+    ///
+    /// Returns a value that the other methods take, so that it stays in a register between calls.
     fn begin_pushes(&mut self, bank: u32) -> Pushes;
 
-    /// Starts a write, with acknowledgement, of `word_count` words from `place` on to the byte
-    /// `address` of the bank. A multiple of 4 words, to a multiple of 16 bytes.
+    /// Starts an acknowledged write of `word_count` words from `place` on to the byte `address` of
+    /// the bank.
     ///
-    /// Returns whether it has started; if not, the NoC is stuck, and nothing more is to be pushed
-    /// or waited for.
+    /// The length is a multiple of 4 words, and the address a multiple of 16 bytes. Returns whether
+    /// the write has started. If not, the NoC is stuck, and no further push or wait is allowed.
     fn push(&mut self, pushes: Pushes, place: u32, word_count: u32, address: u32) -> bool;
 
-    /// Reads a counter of the NoC of this RISC; 0 where a port has none, as the format has it.
+    /// Reads a counter of this RISC's NoC; returns 0 on a port without counters, as in the format.
     #[inline(always)]
     fn noc_counter(&mut self, counter: NocCounter) -> u32 {
         let _ = counter;
         0
     }
 
-    /// Counts `count` writes that have started where the kernel's barriers look.
+    /// Adds `count` started writes to the counters that the kernel's barriers read.
     #[inline(always)]
     fn count_pushes(&mut self, count: u32) {
         let _ = count;
     }
 
-    /// Waits until DRAM has acknowledged every write since [`Noc::begin_pushes`], and for nothing
-    /// else. Returns whether it has, within a bound.
+    /// Waits, up to a limit, until DRAM has acknowledged every write since [`Noc::begin_pushes`],
+    /// and for no other write. Returns whether it has.
     fn wait_for_pushes(&mut self, pushes: Pushes) -> bool;
 }
 
-/// Registers of a command buffer, in an order of the port's own.
+/// Saved registers of a command buffer, in a port-specific order.
 pub type SavedRegisters = [u32; 9];
 
-/// Writes to one DRAM bank that are prepared, as a port knows them.
+/// Prepared writes to one DRAM bank, in a port-specific form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pushes(pub u32);
 
-/// All that the runtime of one RISC stands on.
+/// The full hardware interface of one RISC's runtime.
 pub trait Port: Clock + Memory + Noc {
-    /// Index of this RISC in its core: 0 BRISC or ERISC, 1 NCRISC, 2 to 4 TRISCs.
+    /// Returns the index of this RISC in its core: 0 BRISC or ERISC, 1 NCRISC, 2 to 4 TRISCs.
     fn risc_index(&self) -> usize;
 
-    /// How many RISCs of this core have a vector: five on a Tensix core, else one.
+    /// Returns the number of RISCs of this core that have a vector: five on a Tensix core,
+    /// otherwise one.
     fn risc_count(&self) -> usize;
 
-    /// The place of the control word with the index of this RISC. From it, the RISC's word in
-    /// any block that has one per RISC is as far as that of RISC 0 from word 0.
+    /// Returns the place of the control word whose index is this RISC's index.
+    ///
+    /// In any block with one word per RISC, this RISC's word has the same distance from this place
+    /// as RISC 0's word has from word 0.
     #[inline(always)]
     fn own_place(&self) -> u32 {
         self.control_place(self.risc_index())
     }
 
-    /// The place of word 0 of this RISC's own vector.
+    /// Returns the place of word 0 of this RISC's own vector.
     #[inline(always)]
     fn own_vector(&self) -> u32 {
         self.vector_place(self.risc_index())
     }
 
-    /// Counts one record that found no room, in this RISC's word of its kind.
+    /// Counts one record without room, in this RISC's counter of the kind.
     fn count_loss(&mut self, kind: LossKind) {
         let place = self.own_place() + word_count(kind.control_word()) * 4;
         let lost = self.load(place);
@@ -208,43 +216,45 @@ pub trait Port: Clock + Memory + Noc {
     /// Returns true if sum zones are recorded.
     fn sums_enabled(&self) -> bool;
 
-    /// Records of waits that are made.
+    /// Returns which records of waits are made.
     #[inline(always)]
     fn wait_records(&self) -> WaitRecords {
         WaitRecords::Off
     }
 
-    /// The windows in which waits and signals are recorded one by one; `None` for all of the time.
+    /// Returns the windows in which single waits and signals are recorded; `None` to record them at
+    /// any time.
     #[inline(always)]
     fn sync_windows(&self) -> Option<SyncWindows> {
         None
     }
 
-    /// Chip whose hardware counters can be reached; `None` where none are recorded.
+    /// Returns the chip whose hardware counters are available; `None` if no counters are recorded.
     #[inline(always)]
     fn counter_chip(&self) -> Option<CounterChip> {
         None
     }
 
-    /// Reads one of the tile's debug registers, by its offset in their block.
+    /// Reads one of the tile's debug registers, given by its offset in their block.
     #[inline(always)]
     fn load_debug_register(&mut self, register: u32) -> u32 {
         let _ = register;
         0
     }
 
-    /// Writes one of the tile's debug registers, by its offset in their block.
+    /// Writes one of the tile's debug registers, given by its offset in their block.
     #[inline(always)]
     fn store_debug_register(&mut self, register: u32, value: u32) {
         let _ = (register, value);
     }
 
-    /// DRAM banks that pushes can reach; a core dealt to a bank beyond has no lane.
+    /// Returns the number of DRAM banks that pushes can reach; a core with a higher bank has no
+    /// lane.
     fn bank_count(&self) -> u32 {
         u32::MAX
     }
 
-    /// Returns the offset that is added to the addresses of pushes to a bank that exists.
+    /// Returns the offset that is added to the addresses of pushes to an existing bank.
     fn bank_offset(&self, bank: u32) -> u32 {
         let _ = bank;
         0
@@ -272,8 +282,10 @@ pub trait Port: Clock + Memory + Noc {
         false
     }
 
-    /// Returns true in the debug dump: a RISC whose lane is full waits for the host, see
-    /// `kernel_profiler::stall`, and one whose ring is full pushes.
+    /// Returns true in the debug dump, see `kernel_profiler::stall`.
+    ///
+    /// In this mode a RISC whose lane is full waits for the host, and a RISC whose ring is full
+    /// pushes.
     #[inline(always)]
     fn is_non_dropping(&self) -> bool {
         false
@@ -285,53 +297,57 @@ pub trait Port: Clock + Memory + Noc {
         false
     }
 
-    /// Cycles that a RISC waits for the host at most.
+    /// Returns the maximum cycles that a RISC waits for the host.
     #[inline(always)]
     fn stall_cycles(&self) -> u32 {
         STALL_CYCLES
     }
 
-    /// Lets some cycles pass between two looks at how far the host has read.
+    /// Pauses for some cycles between two reads of the host's progress.
     #[inline(always)]
     fn rest(&mut self) {}
 
-    /// Returns true if unused guaranteed slots are emptied by both of their words. Where each store
-    /// to L1 takes its time, the first one is enough: a reader looks at no other.
+    /// Returns true if both words of an unused fixed slot are emptied.
+    ///
+    /// Readers check only the first word, which is enough on chips where each store to L1 takes
+    /// time.
     fn empties_both_words(&self) -> bool {
         true
     }
 
-    /// The value itself, which a compiler for a RISC must not look through: it keeps this value in
-    /// a register instead of others from which it can compute it, and makes nothing of it in
-    /// advance. The runtime asks for that where the code gets smaller.
+    /// Returns `value` unchanged, opaque to the compiler of a RISC.
+    ///
+    /// The compiler then keeps this value in a register, instead of other values from which it
+    /// could be computed, and precomputes nothing from it. The runtime uses this where it makes the
+    /// code smaller.
     #[inline(always)]
     fn opaque(&self, value: u32) -> u32 {
         value
     }
 
-    /// Where the core sees itself on the NoC, `None` to leave the control words alone.
+    /// Returns the core's own coordinates on the NoC; `None` leaves the control words unchanged.
     fn noc_coordinates(&self) -> Option<NocCoordinates> {
         None
     }
 }
 
-/// Cycles that a RISC waits for the host at most in the debug dump: a second at 1 GHz. TT-Metal's
+/// Maximum cycles that a RISC waits for the host in the debug dump: a second at 1 GHz. TT-Metal's
 /// host reads every half a second, and a read takes time, too.
 pub const STALL_CYCLES: u32 = 1 << 30;
 
-/// Records of waits that are made.
+/// The records of waits that are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaitRecords {
-    /// None.
+    /// No records.
     Off,
     /// A total for each object, at the kernel's end.
     #[default]
     Totals,
-    /// Totals, blocked waits and signals.
+    /// Totals, and records of single blocked waits and of signals.
     Events,
 }
 
-/// Chips, as far as hardware counters differ.
+/// Chips that differ in their hardware counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterChip {
     /// Wormhole.
@@ -340,7 +356,7 @@ pub enum CounterChip {
     Blackhole,
 }
 
-/// A tile's place on the NoC as the tile itself sees it.
+/// A tile's coordinates on the NoC, as the tile itself sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NocCoordinates {
     /// Column.
@@ -351,7 +367,7 @@ pub struct NocCoordinates {
 
 const CONTROL: ControlLayout = ControlLayout::WORDS64;
 
-/// Words of a core's memory, of which there are some thousand.
+/// Converts a number of words in a core's memory, of which there are some thousand.
 #[expect(clippy::cast_possible_truncation, reason = "a core's memory has some thousand words")]
 const fn word_count(words: usize) -> u32 {
     words as u32

@@ -1,6 +1,6 @@
-//! Functions that the macros call: each acts on the RISC that runs this code.
+//! Functions that the macros call. Each acts on the RISC that runs this code.
 //!
-//! Its twin `disabled.rs` has the same names and does nothing.
+//! `disabled.rs` has functions of the same names that do nothing.
 
 use crate::{
     call,
@@ -28,11 +28,12 @@ pub fn open_zone_if<const ID: u16>(is_active: impl FnOnce() -> bool) -> ZoneGuar
     if is_active() { ZoneGuard::open() } else { ZoneGuard::unopened() }
 }
 
-/// A zone of fixed slots, by its name: the launch's own, or one that a kernel opens within it.
+/// A zone of fixed slots, given by its name: the zone of the launch, or one that a kernel opens
+/// within it.
 pub struct FixedZone<const ID: u16, const IS_MAIN: bool, const IS_OF_LAUNCH: bool>;
 
 impl<const ID: u16, const IS_MAIN: bool> FixedZone<ID, IS_MAIN, true> {
-    /// Opens the launch's own zone.
+    /// Opens the zone of the launch in its fixed slots.
     #[inline(always)]
     pub fn open() -> MainGuard<ID, IS_MAIN> {
         MainGuard::open()
@@ -40,7 +41,7 @@ impl<const ID: u16, const IS_MAIN: bool> FixedZone<ID, IS_MAIN, true> {
 }
 
 impl<const ID: u16, const IS_MAIN: bool> FixedZone<ID, IS_MAIN, false> {
-    /// Opens an ordinary zone: the slots are the firmware's.
+    /// Opens an ordinary zone, as the slots belong to the firmware.
     #[inline(always)]
     pub fn open() -> ZoneGuard<ID> {
         ZoneGuard::open()
@@ -80,7 +81,7 @@ pub fn record_event(event: impl FnOnce() -> u16) {
     with(|state, port| state.record_event(port, event));
 }
 
-/// Records the 64 bits of a NoC event, where such are recorded.
+/// Records the 64 bits of a NoC event, if such events are recorded.
 #[inline(always)]
 pub fn record_noc_event(kind: NocEventKind, event: impl FnOnce() -> u64) {
     if is_noc_event_recorded(kind) {
@@ -89,8 +90,10 @@ pub fn record_noc_event(kind: NocEventKind, event: impl FnOnce() -> u64) {
     }
 }
 
-/// Records an event of the tile's own NoC and its addresses in the tile itself and in the other,
-/// where such are recorded; the addresses if `HAS_ADDRESSES`, or if they always are.
+/// Records an event of the tile's own NoC, if such events are recorded.
+///
+/// Includes the local and the remote address if `HAS_ADDRESSES` or if addresses are always
+/// recorded.
 #[inline(always)]
 pub fn record_local_noc_event<const HAS_ADDRESSES: bool>(
     kind: NocEventKind,
@@ -107,14 +110,14 @@ pub fn record_local_noc_event<const HAS_ADDRESSES: bool>(
     }
 }
 
-/// Returns the address within a tile of a NoC address.
+/// Returns the part of a NoC address that is the address within a tile.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the coordinates stand above")]
 pub const fn low_word(address: u64) -> u32 {
     address as u32
 }
 
-/// Records an event of a lock, where such are recorded.
+/// Records a lock event, if lock events are recorded.
 #[inline(always)]
 pub fn record_lock_event(event: impl FnOnce() -> LockEvent) {
     if cfg!(feature = "scoped-locks") {
@@ -123,7 +126,7 @@ pub fn record_lock_event(event: impl FnOnce() -> LockEvent) {
     }
 }
 
-/// Starts hardware counters, where such are recorded.
+/// Starts hardware counters, if they are recorded.
 #[inline(always)]
 pub fn start_perf_counters(groups: impl FnOnce() -> u32) {
     if cfg!(feature = "perf-counters") {
@@ -132,7 +135,7 @@ pub fn start_perf_counters(groups: impl FnOnce() -> u32) {
     }
 }
 
-/// Stops hardware counters, where such are recorded.
+/// Stops hardware counters, if they are recorded.
 #[inline(always)]
 pub fn stop_perf_counters(groups: impl FnOnce() -> u32) {
     if cfg!(feature = "perf-counters") {
@@ -141,7 +144,7 @@ pub fn stop_perf_counters(groups: impl FnOnce() -> u32) {
     }
 }
 
-/// Records hardware counters, where such are.
+/// Reads and records hardware counters, if they are recorded.
 #[inline(always)]
 pub fn read_perf_counters(groups: impl FnOnce() -> u32) {
     if cfg!(feature = "perf-counters") {
@@ -150,7 +153,7 @@ pub fn read_perf_counters(groups: impl FnOnce() -> u32) {
     }
 }
 
-/// Begins a wait whose first poll has found nothing.
+/// Begins a wait whose first poll did not succeed.
 #[inline(always)]
 pub fn begin_wait<const KIND: u8, const ID: u16, const TOTAL_ID: u16>(
     key: impl FnOnce() -> u32,
@@ -158,7 +161,7 @@ pub fn begin_wait<const KIND: u8, const ID: u16, const TOTAL_ID: u16>(
     WaitGuard::begin(key())
 }
 
-/// Records a signal, where and when such are recorded.
+/// Records a signal, if signals are recorded at this time.
 #[inline(always)]
 pub fn record_signal<const ID: u16>(data: impl FnOnce() -> u64) {
     with(|state, port| {
@@ -174,7 +177,7 @@ const fn is_noc_event_recorded(kind: NocEventKind) -> bool {
     cfg!(feature = "noc-events-all") || (cfg!(feature = "noc-events") && !kind.is_debug_only())
 }
 
-/// Pushes before a linked transaction begins on a command buffer, where NoC events are recorded.
+/// Pushes before a linked transaction begins on a command buffer, if NoC events are recorded.
 #[inline(always)]
 pub fn quick_push_if_linked_for_noc_events(linked: impl FnOnce() -> (u32, bool)) {
     if cfg!(feature = "noc-events") {

@@ -1,16 +1,17 @@
-//! Debug dump: a RISC that finds its lane full waits until the host has read on.
+//! Debug dump: a RISC whose lane is full waits until the host has read more.
 //!
-//! A wait ends when the lane has room; when the host has read all of it and there is still none,
-//! since the lane is too small for the run; or after [`Port::stall_cycles`], and then no RISC waits again
-//! before the host has read on. What finds no room is counted as ever. So a host that keeps up
-//! loses nothing, and without one a kernel still ends.
+//! A wait ends when the lane has room. It also ends if the host has read all of the lane and the
+//! run still does not fit, or after [`Port::stall_cycles`]; after such a time-out, no RISC waits
+//! again before the host has read more. Records without room are counted as in other modes. So a
+//! host that keeps up loses nothing, and a kernel without a host still ends.
 //!
-//! The zone `PROFILER-DRAM-STALL` shows each wait. It lies in the run that follows it, or in the
-//! one that found no room; that of the launch's end lies behind the firmware's zone.
+//! The zone `PROFILER-DRAM-STALL` shows each wait. It is recorded in the run after the wait, or in
+//! the run that did not fit. The zone of a wait at the launch's end comes after the firmware's
+//! zone.
 //!
 //! # Compatibility
-//! `DEVICE_DEBUG_DUMP` of `kernel_profiler.hpp`, which waits without a bound and shows nothing, and
-//! whose host gives it another buffer instead of reading on.
+//! `DEVICE_DEBUG_DUMP` of `kernel_profiler.hpp`, whose wait has no limit and leaves no record.
+//! Upstream's host provides another buffer instead of reading on.
 
 use crate::{
     flush::{self, Published},
@@ -23,20 +24,22 @@ use wire::{
     Header, LaneEnd, PacketKind, ZoneId, control::ext, marker, risc::RISCS_PER_CORE, vector,
 };
 
-/// Bytes that a launch keeps for zones of stalls: of one within it, and of one at its end.
+/// Bytes that a launch reserves for zones of stalls: one within the launch, and one at its end.
 pub(crate) const STALL_BYTES: i32 = 2 * ZONE_BYTES;
 
-/// Place, in a vector, of the word in which a RISC remembers a wait in vain until its launch ends:
-/// behind the empty slot of the end of its firmware's zone.
+/// Offset, in a vector, of the word in which a RISC marks a wait that timed out, until its launch
+/// ends.
+///
+/// It is the second word of the slot for the end of the firmware's zone, empty until then.
 pub(crate) const IN_VAIN: u32 = offset(vector::MAIN_END + 1);
 
-/// Wait for the host.
+/// A wait for the host.
 pub(crate) struct Stall {
     started: ClockWords,
     ended: ClockWords,
-    /// How far the host had read when it was looked for last.
+    /// The host's progress at the last poll.
     progress: u32,
-    /// True if the bound was reached, or if an earlier wait was in vain.
+    /// True if the time limit was reached, or if an earlier wait timed out.
     is_over: bool,
     has_waited: bool,
 }
@@ -47,7 +50,7 @@ impl Stall {
         Self { started, ended: started, progress: 0, is_over: false, has_waited: false }
     }
 
-    /// Goes on where a lane is full.
+    /// Continues the wait while a lane is full.
     fn go_on<P: Port + ?Sized>(&mut self, port: &mut P) {
         self.progress = host_progress(port);
         self.is_over = port.load(port.control_place(ext::STALLED_IN_VAIN)) == self.progress;
@@ -61,7 +64,7 @@ impl Stall {
         port.forget_cached();
     }
 
-    /// Puts the zone of this wait at a place.
+    /// Writes the zone of this wait at `place`.
     fn write<P: Port + ?Sized>(&self, port: &mut P, place: u32) {
         #[cfg(all(feature = "hosted", not(target_arch = "riscv32")))]
         names::STALL_SITE.register();
@@ -76,14 +79,15 @@ impl Stall {
 }
 
 impl State {
-    /// Waits until this RISC's lane takes what it has recorded so far; `None` if it does not, and
-    /// then the zone of the wait is in the ring.
+    /// Waits until this RISC's lane has room for what it has recorded so far.
+    ///
+    /// Returns `None` if the lane stays full; the zone of the wait is then in the ring.
     #[cold]
     #[inline(never)]
     pub(crate) fn await_own_lane<P: Port + ?Sized>(&mut self, port: &mut P) -> Option<Stall> {
         port.forget_cached();
         let remembered = port.own_vector() + IN_VAIN;
-        // Full in this launch, waited for in vain, and the host has not read on since.
+        // In this launch, a wait has timed out already, and the host has not read anything since.
         if port.load(remembered) == host_progress(port) {
             return None;
         }
@@ -102,14 +106,15 @@ impl State {
         if port.risc_index() == 0 {
             port.store(port.control_place(ext::STALLED_IN_VAIN), stall.progress);
         }
-        // Room for one is kept; the host may have come and left again.
+        // Room for one such zone is reserved; it may be used up, if the host has read on and
+        // stopped again.
         if self.room() >= 0 {
             self.record_stall(port, &stall);
         }
         None
     }
 
-    /// Appends the zone of a wait, for which each launch keeps the room of one.
+    /// Appends the zone of a wait, for which each launch reserves room once.
     pub(crate) fn record_stall<P: Port + ?Sized>(&mut self, port: &mut P, stall: &Stall) {
         if stall.has_waited {
             let place = self.next();
@@ -119,7 +124,7 @@ impl State {
         }
     }
 
-    /// Pushes, where nothing is to be dropped, if a number of bytes finds no room.
+    /// Pushes if `size` bytes do not fit, in a mode that must not drop records.
     #[inline(always)]
     pub(crate) fn make_room<P: Port + ?Sized>(&mut self, port: &mut P, size: i32) {
         if port.is_non_dropping() && self.room() < size {
@@ -128,7 +133,7 @@ impl State {
     }
 }
 
-/// Waits until the lanes take the runs that have been published, and puts the zone of that into the
+/// Waits until the lanes have room for the published runs, and records the wait as a zone in the
 /// run of the aggregating RISC.
 #[cold]
 #[inline(never)]
@@ -168,8 +173,8 @@ pub(crate) fn await_lanes<P: Port + ?Sized>(
     }
 }
 
-/// Returns true if a lane has no room for a number of words although the host has not read all of
-/// it, so that there may be some.
+/// Returns true if a lane has no room for `count` words but may get room, as the host has not read
+/// all of it.
 fn is_full<P: Port + ?Sized>(port: &mut P, lanes: &Lanes, core: u32, count: u32) -> bool {
     let end = port.load(core + HOST_END);
     let place = lanes.place(port, core, (end, count));
@@ -177,14 +182,14 @@ fn is_full<P: Port + ?Sized>(port: &mut P, lanes: &Lanes, core: u32, count: u32)
     place.end.is_none() && read_to != LaneEnd::from_word(end, lanes.words).end
 }
 
-/// How far the host has read in all lanes, as one number that is not 0.
+/// Returns the host's progress in all lanes, as one number that is not 0.
 fn host_progress<P: Port + ?Sized>(port: &mut P) -> u32 {
     let first = port.control_place(0) + CONSUMED;
     let places = (0..port.risc_count()).map(|risc_index| first + 4 * lane::index_word(risc_index));
     places.fold(1, |sum, place| port.load(place).wrapping_add(sum))
 }
 
-/// Zone of a wait for the host. No kernel emitted it, so that it counts as no loss.
+/// Id of the zone of a wait for the host. Its loss is not counted, since no kernel emitted it.
 pub(crate) const STALL_ZONE: ZoneId = ZoneId(names::zone_id(names::STALL));
 
 const ZONE_BYTES: i32 = bytes(2 * marker::MARKER_WORDS);

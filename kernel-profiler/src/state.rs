@@ -1,19 +1,19 @@
 //! State of one RISC: its write position, its free room, and its sums.
 //!
-//! Nothing else is remembered. On a Tensix core these are upstream's variables, which Rust and
-//! C++ share (`tensix`); here they are fields.
+//! The runtime keeps no other state. On a Tensix core these are upstream's variables, which Rust
+//! and C++ share (`tensix`); in native builds they are fields.
 //!
 //! | variable | meaning |
 //! |---|---|
 //! | next | place of the next free word of this RISC's vector, see [`crate::port::Memory`] |
-//! | room | bytes left for records; the ends of open zones and the totals of sums are taken off |
+//! | room | bytes left for records, without the room reserved for ends of open zones and totals of sums |
 //! | sums | cycles of each accumulator, modulo 2^32 |
-//! | sum headers | first word of each total, 0 while nobody has used the accumulator |
-//! | waits | what the kernel has waited for, see [`crate::wait`]; a kernel's own where it is object code |
-//! | trace count | trace replays so far; counted by the aggregating RISC alone |
+//! | sum headers | first word of each total, 0 while the accumulator is unused |
+//! | waits | totals of the kernel's waits, see [`crate::wait`]; part of the kernel itself if it is linked as object code |
+//! | trace count | trace replays so far, counted only by the aggregating RISC |
 //!
-//! All zero is a valid state: nothing fits, and every record is counted as lost. At any time
-//! `next + room + 8 * open zones`, and 16 where sums are recorded, is the end of the vector.
+//! All zero is a valid state: no record fits, and every record is counted as lost. The sum `next +
+//! room + 8 * open zones`, plus 16 if sums are recorded, always equals the end of the vector.
 
 #[cfg(all(feature = "enabled", target_arch = "riscv32"))]
 pub use crate::tensix::State;
@@ -21,7 +21,7 @@ pub use crate::tensix::State;
 use crate::wait::WaitTotals;
 use wire::{dram::SUM_COUNT, marker::MARKER_WORDS, vector};
 
-/// The runtime's memory of one RISC.
+/// The runtime's state of one RISC.
 #[cfg(not(target_arch = "riscv32"))]
 #[derive(Clone, Debug, Default)]
 pub struct State {
@@ -35,7 +35,7 @@ pub struct State {
 
 #[cfg(not(target_arch = "riscv32"))]
 impl State {
-    /// The state before the firmware's first launch.
+    /// Returns the state before the firmware's first launch.
     #[must_use]
     pub const fn new() -> Self {
         let (sums, sum_headers) = ([0; SUM_COUNT], [0; SUM_COUNT]);
@@ -93,10 +93,10 @@ pub(crate) const FIRST_OPTIONAL_BYTES: u32 = offset(vector::FIRST_OPTIONAL);
 /// Bytes for optional markers.
 pub(crate) const OPTIONAL_BYTES: i32 = bytes(vector::VECTOR_WORDS - vector::FIRST_OPTIONAL);
 
-/// Bytes that a launch keeps for the totals of its sums.
+/// Bytes that a launch reserves for the totals of its sums.
 pub(crate) const TOTALS_BYTES: i32 = bytes(SUM_COUNT * MARKER_WORDS);
 
-/// Bytes of a number of words that lies within a vector.
+/// Returns the bytes of a number of words within a vector.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -107,14 +107,14 @@ pub(crate) const fn bytes(words: usize) -> i32 {
     (words * 4) as i32
 }
 
-/// A number of words that lies within a vector, as the control vector counts them.
+/// Returns a number of words within a vector, as the control vector counts them.
 #[expect(clippy::cast_possible_truncation, reason = "asserted to fit a vector")]
 pub(crate) const fn word_count(words: usize) -> u32 {
     assert!(words <= vector::VECTOR_WORDS);
     words as u32
 }
 
-/// As [`word_count`], for the distance of a word from the first one of a vector, in places.
+/// Returns the byte offset of a word in a vector, as a difference of places.
 #[inline(always)]
 pub(crate) const fn offset(words: usize) -> u32 {
     word_count(words) * 4

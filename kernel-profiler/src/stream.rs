@@ -1,32 +1,33 @@
 //! Streamed lanes: a ring of cells that is drained while kernels run.
 //!
-//! The format is [`wire::stream`]. A zone is one cell of two words, written when it ends; nothing is
-//! written when it begins. C++ and Rust share the state, which has other meanings here:
+//! [`wire::stream`] documents the format. A zone is one cell of two words, written when the zone
+//! ends; nothing is written at its begin. C++ and Rust share the state, whose variables have other
+//! meanings in this mode:
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | room | place of the end of the chunk that is being filled; 0 where the ring is full, and outside of a launch |
-//! | next | place of the next cell; where the ring is full, the chunk that has to be read before there is room; outside of a launch, bits that say how the last one ended |
-//! | sum headers | first word of each total, 0 while nobody has used the accumulator |
+//! | room | place of the end of the current chunk; 0 if the ring is full, and outside of a launch |
+//! | next | place of the next cell; if the ring is full, the chunk that must be read to make room; outside of a launch, bits that describe the end of the last launch |
+//! | sum headers | first word of each total, 0 while the accumulator is unused |
 //!
 //! All zero is a valid state: every record is counted as lost.
 //!
-//! A chunk is begun when all of its cells are free, and not cell by cell, so that one comparison
-//! covers room and publication. It is published by the record that finds it full.
+//! A chunk is begun only when all of its cells are free, so that one comparison checks both room
+//! and publication. The first record that does not fit into a full chunk publishes the chunk.
 //!
 //! | question | file |
 //! |---|---|
-//! | what does a record write? | this one |
-//! | what happens at the end of a chunk, and where the ring is full? | `stream/turn.rs` |
+//! | what does a record write? | this file |
+//! | what happens at the end of a chunk, and if the ring is full? | `stream/turn.rs` |
 //! | how does a launch begin and end? | `stream/lane.rs` |
 //!
 //! # Order of cells
-//! A cell with a time is not older than the one before it. So a record reads the clock first and takes
-//! its cells then.
+//! A cell with a time is not older than the cell before it. So a record reads the clock first and
+//! takes its cells afterwards.
 //!
 //! # Limits
-//! A zone is measured by the low word of the clock: one of 2^32 cycles and more (3 to 4 s) is
-//! recorded modulo that. The zones of a launch itself have 64 bits.
+//! A zone is measured by the low word of the clock: a length of 2^32 cycles or more (3 to 4 s) is
+//! recorded modulo 2^32. The zones of a launch itself have 64 bits.
 
 mod lane;
 mod turn;
@@ -46,10 +47,10 @@ const CELL_BYTES: u32 = offset(CELL_WORDS);
 const CHUNK_BYTES: u32 = offset(CELL_WORDS * CHUNK_CELLS);
 const _: () = assert!(CELL_WORDS * RING_CELLS == VECTOR_WORDS);
 
-/// From this low word on, a high one that is read right behind it could be that of the next time.
+/// From this low word on, a high word read right after it may belong to the next wrap.
 const NEAR_END: u32 = u32::MAX << 8;
 
-/// Reads both words of one time; near the end of the low one they are read again.
+/// Reads both words of the clock; repeats the reading near the end of the low word.
 pub(crate) fn whole_time<P: Port + ?Sized>(port: &mut P) -> ClockWords {
     loop {
         let now = port.now();
@@ -91,12 +92,12 @@ impl<T: Copy + Default> Begun<T> {
     }
 }
 
-/// First word of a cell.
+/// Returns the first word of a cell.
 const fn head(code: Code, field: u16) -> u32 {
     Cell::new(code, field, 0).head
 }
 
-/// First word of a total.
+/// Returns the first word of a total.
 pub(crate) const fn total_head(id: ZoneId) -> u32 {
     head(Code::TOTAL, id.0)
 }
@@ -110,7 +111,7 @@ impl State {
         self.set_room(place.cast_signed());
     }
 
-    /// Ends a zone that began at a low word of the clock.
+    /// Ends a zone, given the low word of the clock at its begin.
     #[inline(always)]
     pub(crate) fn end_zone<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, begun: u32) {
         let (place, limit) = (self.next(), self.limit());
@@ -129,7 +130,7 @@ impl State {
         write_cell(port, place, head(Code(id.0), 0).wrapping_add(cycles), ended);
     }
 
-    /// Ends a zone whose begin is known with both words of the clock.
+    /// Ends a zone, given both words of the clock at its begin.
     #[inline(never)]
     pub(crate) fn end_measured_zone<P: Port + ?Sized>(
         &mut self,
@@ -143,7 +144,7 @@ impl State {
         self.write_zone_with_care(port, id, [low, high], ended.low);
     }
 
-    /// Writes a zone of any length, low word of its cycles first.
+    /// Writes a zone of any length; the low word of its cycles comes first.
     #[cold]
     #[inline(never)]
     fn write_zone_with_care<P: Port + ?Sized>(
@@ -167,8 +168,9 @@ impl State {
         }
     }
 
-    /// Takes cells that follow each other in one chunk, for a record of a low time; `None` if the
-    /// record is lost.
+    /// Takes consecutive cells of one chunk for a record; returns `None` if the record is lost.
+    ///
+    /// `time` is the low word of the record's time.
     #[inline(always)]
     fn take_cells<P: Port + ?Sized>(
         &mut self,
@@ -186,7 +188,7 @@ impl State {
         self.take_behind_chunk(port, cells, kind, time)
     }
 
-    /// Writes data with the low word of a time; of 64 bits the first value.
+    /// Writes a data record with the low word of its time, and its first value if it has 64 bits.
     #[inline(always)]
     pub(crate) fn stream_data<P: Port + ?Sized>(
         &mut self,

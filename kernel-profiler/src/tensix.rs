@@ -9,9 +9,9 @@
 //! |---|---|
 //! | `__kprof_control` | address of the control vector, 64 words in L1, 16-byte aligned; the vectors of the core's RISCs, 512 words each, follow it |
 //! | `__kprof_own` | `__kprof_control` + 4 * index of the RISC |
-//! | `__kprof_vector` | `__kprof_control` + 256 + 2048 * index of the RISC: its own vector |
-//! | `__kprof_risc_count` | RISCs of the core that have a vector: 5 on a Tensix core, else 1 |
-//! | `__kprof_bank_count` | DRAM banks, and so entries of the two tables below |
+//! | `__kprof_vector` | address of the RISC's own vector: `__kprof_control` + 256 + 2048 * index of the RISC |
+//! | `__kprof_risc_count` | RISCs of the core that have a vector: 5 on a Tensix core, otherwise 1 |
+//! | `__kprof_bank_count` | number of DRAM banks, and of entries in the two tables below |
 //!
 //! These are variables in local RAM, zeroed at boot. [`crate::firmware_state!`] defines them;
 //! tt-metal's firmware has them under the same names, so that C++ and Rust can be mixed:
@@ -21,12 +21,12 @@
 //! | `kernel_profiler::wIndex`, `stackSize`, `sums`, `sumIDs`, `traceCount` | see [`crate::state`] |
 //! | `noc_index` | byte: the NoC of this RISC's pushes |
 //! | `my_x`, `my_y` | two bytes each: the tile's coordinates on each NoC |
-//! | `dram_bank_to_noc_xy` | per NoC and bank, a half word: the bank's coordinates as command buffers take them |
-//! | `bank_to_dram_offset` | per bank, a word: what is added to addresses in it |
-//! | `noc_nonposted_writes_num_issued`, `noc_nonposted_writes_acked` | two words each: what the kernel's barriers expect of each NoC |
-//! | `__kprof_waits` | waits of the kernel so far; with the feature `waits`, which firmware and kernels must share |
+//! | `dram_bank_to_noc_xy` | per NoC and bank, a half word: the bank's coordinates in the form of command buffers |
+//! | `bank_to_dram_offset` | per bank, a word: offset added to addresses in the bank |
+//! | `noc_nonposted_writes_num_issued`, `noc_nonposted_writes_acked` | two words each: the counts that the kernel's barriers expect for each NoC |
+//! | `__kprof_waits` | waits of the kernel so far; only with the feature `waits`, which firmware and kernels must share |
 //!
-//! And two names say what this firmware's RISC is; the linker is told so
+//! Two linker options define the RISC's role in this firmware
 //! (`--defsym=__kprof_begin=kprof_begin_core`):
 //!
 //! | symbol | BRISC, ERISC | the others |
@@ -34,42 +34,42 @@
 //! | `__kprof_begin` | `kprof_begin_core` | `kprof_begin_own` |
 //! | `__kprof_finish` | `kprof_finish_core` | `kprof_finish_own` |
 //!
-//! With the first pair alone the code of pushes is linked. Until the host has written a DRAM
+//! Only the values of the first column link the code of pushes. Until the host has written a DRAM
 //! address, everything is counted as refused and nothing is pushed.
 //!
 //! # What kernels must keep to
 //!
-//! TT-Metal's loader makes kernels position independent after they are linked, and knows few
-//! relocations; constants would go to the local RAM. So no tables of addresses (`-C
-//! jump-tables=no`), no texts to print, no constructors, nothing that panics, and sections
-//! linked with `--gc-sections`. This crate keeps to that.
+//! TT-Metal's loader makes kernels position independent after they are linked. It knows few
+//! relocations, and would place constants in local RAM. So kernels must have no tables of addresses
+//! (`-C jump-tables=no`), no texts to print, no constructors and no code that panics, and must be
+//! linked with `--gc-sections`. This crate follows these rules.
 //!
 //! # Assumptions
 //!
 //! - One thread per RISC and no interrupts: baby RISCs have neither.
-//! - The NoC's transaction id 15 is this runtime's: a push waits until no write with that id is
-//!   outstanding, and for nothing else. So it ends whatever the kernel has sent, counted or not.
-//! - Pushes use command buffer 0, that of large writes in dedicated mode, and leave its packet
-//!   tag at 0, as tt-metal expects it.
-//! - Firmware and kernels keep to dedicated NoCs: barriers look at the counters above. TT-Metal's
-//!   dynamic-NoC mode, whose counters lie in L1, is one of its own firmware, which lacks the
-//!   symbols that are named here: what links this crate does not link there. Kernels in C++ have
-//!   the header for it, `kernel-profiler/include`.
-//! - A Blackhole's data cache may be on: what others write is read after a `fence`.
-//! - Stores to L1 become visible in program order; the runtime publishes by storing the
-//!   data first. `fence` is not needed, and does nothing on a Wormhole.
+//! - The NoC's transaction id 15 is reserved for this runtime: a push waits only until no write
+//!   with that id is outstanding. So a push ends whatever the kernel has sent, counted or not.
+//! - Pushes use command buffer 0, which dedicated mode uses for large writes, and leave its packet
+//!   tag at 0, as tt-metal expects.
+//! - Firmware and kernels use dedicated NoCs, whose barriers read the counters above. TT-Metal's
+//!   dynamic-NoC mode keeps its counters in L1 and has its own firmware, which lacks the symbols
+//!   listed here. A kernel that links this crate does not link with that firmware. C++ kernels can
+//!   use the header in `kernel-profiler/include` there.
+//! - A Blackhole's data cache may be on: words written by others are read after a `fence`.
+//! - Stores to L1 become visible in program order; the runtime publishes by storing the data first.
+//!   Publication needs no `fence`, which does nothing on a Wormhole.
 //!
 //! # Compatibility
 //! Registers: `noc_parameters.h` of both architectures, `noc_nonblocking_api.h` (command buffers,
 //! coordinates); tt-isa-documentation, `NoC/MemoryMap.md` and `NoC/Counters.md`.
 //!
-//! # How the unsafe blocks are watched
+//! # Checks of the unsafe blocks
 //!
-//! Miri cannot run them: it interprets neither RV32IM assembly nor registers. In its place the
-//! simulator runs the object code of this module, instruction by instruction, and stops with
-//! the address at any access that is misaligned or hits nothing (`sim::riscv`, `TrapKind`). The
-//! simulator's tests compare the words that it leaves with what kernels were told to record, and
-//! with the words of the C++ header.
+//! Miri cannot run the unsafe blocks: it supports neither RV32IM assembly nor memory-mapped
+//! registers. Instead, the simulator executes the object code of this module, instruction by
+//! instruction. It stops at any access that is misaligned or outside of the memory map, and reports
+//! the address (`sim::riscv`, `TrapKind`). The simulator's tests compare the recorded words with
+//! what the kernels were told to record, and with the words of the C++ header.
 
 #![allow(unsafe_code, reason = "memory-mapped registers and the firmware's symbols")]
 
@@ -90,10 +90,10 @@ use crate::wait::WaitTotals;
 use firmware::{Word, variable};
 use wire::dram::SUM_COUNT;
 
-/// Most banks for which [`crate::firmware_state!`] has room.
+/// Maximum number of banks for which [`crate::firmware_state!`] has room.
 pub const BANK_COUNT_MAX: usize = 16;
 
-/// The firmware's variables that are the state of a RISC.
+/// The firmware's variables that hold the state of a RISC.
 mod variables {
     use super::{SUM_COUNT, WaitTotals};
 
@@ -114,11 +114,11 @@ mod variables {
     }
 }
 
-/// The runtime's memory of the RISC that executes this code: the firmware's variables.
+/// The runtime's state of the RISC that executes this code, in the firmware's variables.
 #[derive(Debug)]
 pub struct State(());
 
-/// A variable of the firmware, as a pair of functions.
+/// Defines a getter and a setter for each variable of the firmware.
 macro_rules! variables {
     ($($get:ident $set:ident $symbol:ident: $type:ty;)*) => {
         $(
@@ -176,10 +176,10 @@ impl State {
     }
 }
 
-/// The port of the RISC that executes this code. Only this crate can make one.
+/// The port of the RISC that executes this code. Only this crate can create it.
 pub(crate) struct Tensix(());
 
-/// Gives a probe the runtime's state and the port.
+/// Calls a probe with the runtime's state and the port.
 #[inline(always)]
 pub(crate) fn with<R>(probe: impl FnOnce(&mut State, &mut Tensix) -> R) -> R {
     probe(&mut State(()), &mut Tensix(()))

@@ -1,16 +1,16 @@
 //! Trace-only mode: one envelope per trace replay instead of runs per launch.
 //!
-//! All RISCs write into the vector of the aggregating one. A status word says how far the
-//! envelope has come:
+//! All RISCs write into the vector of the aggregating RISC. A status word holds the stage of the
+//! envelope:
 //!
 //! ```text
 //! replay begins --> FW_START --main opens--> KERNEL_START --a child opens--> ALL_ENDS
 //! ```
 //!
-//! From then on every close writes the end anew, so the last one stays. Only the
-//! aggregating RISC opens the main zone, so the status never goes back; that two RISCs
-//! see `KERNEL_START` at once does no harm, since both then write the same status and
-//! the kernel's start a few cycles apart.
+//! In the stage `ALL_ENDS` every close overwrites the end, so that the last end stays. Only the
+//! aggregating RISC opens the main zone, so the status never goes back. If two RISCs see
+//! `KERNEL_START` at once, both write the same status, and starts of the kernel a few cycles apart,
+//! which does no harm.
 //!
 //! Zones, data and events are not recorded in this mode, and not counted as lost.
 
@@ -28,18 +28,18 @@ use wire::{
     vector,
 };
 
-/// The replay has begun, the main zone has not.
+/// The replay has begun, but not the main zone.
 ///
 /// # Compatibility
-/// This and the two below: trace flags of `kernel_profiler.hpp`.
+/// This constant and the two below: trace flags of `kernel_profiler.hpp`.
 pub const FW_START: u32 = 1 << 31;
-/// The main zone has begun, no kernel has.
+/// The main zone has begun, but no kernel.
 pub const KERNEL_START: u32 = 1 << 30;
-/// A kernel has begun: every end counts.
+/// A kernel has begun: every close writes the end.
 pub const ALL_ENDS: u32 = 1 << 29;
 
 impl State {
-    /// Begins a replay: pushes the last one's envelope and opens a new one.
+    /// Begins a replay: pushes the previous replay's envelope and opens a new one.
     ///
     /// Does nothing unless the port is in trace-only mode.
     pub fn init_trace_only<P: Port + ?Sized>(&mut self, port: &mut P) {
@@ -61,7 +61,7 @@ impl State {
         }
         let vector = port.vector_place(ENVELOPE);
         launch::empty_slots(port, vector);
-        // The ID words of this mode have no trace count; the program id is the count.
+        // The ID words of this mode have no trace count, as the program id holds the count.
         let flat_id = port.load(control + offset(CONTROL.flat_id));
         let generation = port.load(control + offset(ext::GENERATION));
         let id = PACKING.pack(0, flat_id, 0) | PACKING.generation_field(generation);
@@ -72,7 +72,7 @@ impl State {
     }
 }
 
-/// Pushes the last replay's envelope, or counts it if no kernel has completed it.
+/// Pushes the previous replay's envelope, or counts it if no kernel has completed it.
 fn push_envelope<P: Port + ?Sized>(port: &mut P) {
     let control = port.control_place(0);
     if port.load(port.vector_place(ENVELOPE)) != 0 {
@@ -86,7 +86,7 @@ fn push_envelope<P: Port + ?Sized>(port: &mut P) {
     }
 }
 
-/// Opens a fixed zone of the envelope, if it is its turn.
+/// Opens a fixed zone of the envelope, if the status allows it.
 pub(crate) fn open<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     let (turn, next) = match scope {
         Scope::Main if port.risc_index() == 0 => (FW_START, KERNEL_START),
@@ -101,7 +101,7 @@ pub(crate) fn open<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     }
 }
 
-/// Writes an end of the envelope, in place of the one before.
+/// Writes an end of the envelope, over the previous end.
 pub(crate) fn close<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     let is_aggregator = port.risc_index() == 0;
     let control = port.control_place(0);

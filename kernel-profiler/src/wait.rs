@@ -1,16 +1,16 @@
-//! Waits that blocked: their cycles by object, and each of them where that is asked for.
+//! Blocked waits: their cycles by object and, on request, a record of each wait.
 //!
-//! A wait polls; if its first poll finds nothing, the clock is read, and read again when a later
-//! poll has found something. So a wait that does not block costs nothing. The cycles are added up
-//! in the RISC's local RAM by kind and key ([`wire::wait`]); the end of the kernel's zone writes a
-//! record for each, with the time of that end, and empties the sums. They are the firmware's, which
-//! zeroes them at boot: nobody clears variables of a kernel.
+//! A wait polls. If the first poll does not succeed, the clock is read, and read again after the
+//! poll that succeeds. So a wait that does not block costs nothing. The cycles are added up in the
+//! RISC's local RAM by kind and key ([`wire::wait`]). The end of the kernel's zone writes one
+//! record per object, with the time of that end, and clears the totals. The totals are variables of
+//! the firmware, which zeroes them at boot: the variables of a kernel are not cleared.
 //!
-//! Single waits and signals may be recorded in windows of time alone ([`Port::sync_windows`]): those
-//! outside are not lost, and sums hold all.
+//! Single waits and signals may be recorded in windows of time only ([`Port::sync_windows`]). Those
+//! outside of a window do not count as lost, and the totals include them.
 //!
-//! Sums have room for [`OBJECTS_MAX`] objects. A wait for one more is counted as lost data, and so
-//! is a total that finds no room in L1.
+//! The totals have room for [`OBJECTS_MAX`] objects. A wait for a further object is counted as lost
+//! data, and so is a total without room in L1.
 
 pub use crate::port::WaitRecords;
 use crate::{
@@ -25,20 +25,20 @@ use wire::{
     wait::{BlockedWait, WaitKind, WaitTotal, WindowedWait},
 };
 
-/// Objects whose waits one kernel can add up.
+/// Maximum number of objects whose waits one kernel can add up.
 pub const OBJECTS_MAX: usize = 16;
 
-/// Ids of the records of a wait.
+/// Ids of the records for a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitIds {
-    /// Id of the blocked wait.
+    /// Id of the record of a single blocked wait.
     pub blocked: ZoneId,
-    /// Id of the total.
+    /// Id of the total of the object.
     pub total: ZoneId,
 }
 
 /// Waits of a kernel so far, by object.
-// Firmware and kernels, which are built apart, share it by its symbol.
+// Firmware and kernels are built separately and share this variable by its symbol.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct WaitTotals {
@@ -48,14 +48,14 @@ pub struct WaitTotals {
 }
 
 impl WaitTotals {
-    /// No waits.
+    /// Returns totals without any waits.
     #[must_use]
     pub const fn new() -> Self {
         const NONE: WaitTotal = WaitTotal { kind: WaitKind(0), key: 0, cycles: 0, waits: 0 };
         Self { objects: [NONE; OBJECTS_MAX], count: 0, id: ZoneId(0) }
     }
 
-    /// Adds a wait; false if it is one for an object too many.
+    /// Adds a wait; returns false if there is no room for its object.
     #[must_use]
     fn add(&mut self, id: ZoneId, wait: BlockedWait) -> bool {
         self.id = id;
@@ -82,9 +82,9 @@ impl Default for WaitTotals {
 }
 
 impl State {
-    /// Adds a wait that blocked to its object's sum, and records it where each wait is recorded.
+    /// Adds a blocked wait to its object's total, and records it if single waits are recorded.
     pub fn add_wait<P: Port + ?Sized>(&mut self, port: &mut P, ids: WaitIds, wait: BlockedWait) {
-        // The record first: its time is the wait's end.
+        // The record comes first, since its time is the wait's end.
         if port.wait_records() == WaitRecords::Events {
             self.record_wait(port, ids.blocked, wait);
         }
@@ -93,7 +93,7 @@ impl State {
         }
     }
 
-    /// Records a wait, unless waits are recorded in windows alone and it lies in none.
+    /// Records a wait, unless only windows are recorded and the wait touches none.
     fn record_wait<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, wait: BlockedWait) {
         let Some(windows) = port.sync_windows() else {
             return self.record_data_16b(port, id, wait.to_data());
@@ -105,7 +105,7 @@ impl State {
         }
     }
 
-    /// Records a signal, unless signals are recorded in windows alone and none is open.
+    /// Records a signal, unless only windows are recorded and none is open.
     #[inline(always)]
     pub fn record_signal<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, data: u64) {
         let Some(windows) = port.sync_windows() else { return self.record_data(port, id, data) };
@@ -115,7 +115,7 @@ impl State {
         }
     }
 
-    /// Writes the sums of a kernel's waits and empties them.
+    /// Writes the totals of a kernel's waits and clears them.
     pub(crate) fn write_wait_totals<P: Port + ?Sized>(&mut self, port: &mut P) {
         let WaitTotals { count, id, .. } = *self.waits();
         for index in 0..count {
@@ -129,8 +129,10 @@ impl State {
     }
 }
 
-/// The time of the kernel's end, which lies in front of its totals: with a later one the end would
-/// step back in time. The time now where no kernel has ended.
+/// Returns the time of the kernel's end for its totals, or the present time if no kernel has ended.
+///
+/// The kernel's end precedes its totals in the lane; with a later time for the totals, the
+/// firmware's end would step back in time.
 fn kernels_end<P: Port + ?Sized>(port: &mut P) -> ClockWords {
     const END: u32 = Header::prefix(PacketKind::ZoneEnd, ZoneId(0));
     const KIND_MASK: u32 = 0xF000_0000;

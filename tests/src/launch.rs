@@ -1,4 +1,4 @@
-//! Memory of a chip after launches, word by word, for meshes that no simulator runs.
+//! Memory of a chip after launches, word by word, for meshes without a simulator.
 
 use host_reader::mesh::{CoreDescription, LogicalCoord, Noc0Coord};
 use wire::CoreKind;
@@ -6,7 +6,7 @@ use wire::CoreKind;
 /// L1 address of the control words of [`tensix`] cores.
 pub const CONTROL_ADDRESS: u64 = 0x100;
 
-/// A worker core.
+/// Returns a worker core.
 #[must_use]
 pub const fn tensix(flat_id: u32, noc0: Noc0Coord) -> CoreDescription {
     CoreDescription {
@@ -19,8 +19,8 @@ pub const fn tensix(flat_id: u32, noc0: Noc0Coord) -> CoreDescription {
     }
 }
 
-/// Adds what one launch leaves on one RISC: zones of firmware and kernel, and further ones inside
-/// of five names. A launch takes 100,000 cycles.
+/// Appends the words of one launch on one RISC: zones of firmware and kernel, and inner zones with
+/// five names. A launch takes 100,000 cycles.
 pub fn push_launch(words: &mut Vec<u32>, zone_count: u32, [flat_id, risc]: [u32; 2], launch: u32) {
     let start = launch * 100_000;
     words.extend([0, 0, risc | flat_id << 5, launch + 1]);

@@ -1,11 +1,11 @@
-//! Checks that hold for any input, for the fuzzers, the system tests and the long run.
+//! Checks that hold for any input, used by the fuzzers, the system tests and the long run.
 //!
 //! | question | module |
 //! |---|---|
-//! | What must hold, whatever bytes come in? | [`fuzz`] |
+//! | Which properties hold for arbitrary bytes? | [`fuzz`] |
 //! | Which bytes reach deep into the readers? | [`noise`] |
 //! | What does a launch leave on a chip? | [`launch`] |
-//! | Which seed has no run tried before? | [`seed`] |
+//! | Which seed is new? | [`seed`] |
 
 #![forbid(unsafe_code)]
 

@@ -1,17 +1,17 @@
-//! Bytes and words that reach deep into the readers: seeded, so that a run can be repeated.
+//! Bytes and words that reach deep into the readers, from seeds so that a run can be repeated.
 
-/// Numbers that look random (splitmix64).
+/// Generator of pseudo-random numbers (splitmix64).
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// The numbers of one seed.
+    /// Returns the generator for a seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub const fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -19,7 +19,7 @@ impl Dice {
         mixed ^ mixed >> 31
     }
 
-    /// A number from 0 on, below `end`; 0 if there is none.
+    /// Returns a number below `end`, or 0 if `end` is 0.
     #[expect(clippy::cast_possible_truncation, reason = "it is below a number of its type")]
     pub const fn below(&mut self, end: usize) -> usize {
         match end {
@@ -28,28 +28,28 @@ impl Dice {
         }
     }
 
-    /// The next byte.
+    /// Returns the next byte.
     pub const fn byte(&mut self) -> u8 {
         self.roll().to_le_bytes()[7]
     }
 
-    /// The next word.
+    /// Returns the next word.
     pub const fn word(&mut self) -> u32 {
         (self.roll() >> 32) as u32
     }
 
-    /// Some bytes.
+    /// Returns `count` bytes.
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.byte()).collect()
     }
 }
 
-/// Numbers at which readers go wrong, as the last bytes of a field.
+/// Edge cases for readers, used as the last bytes of a field.
 const EDGES: [u64; 10] =
     [0, 1, 7, 0x7F, 0xFF, 0xFFFF, 0x7FFF_FFFF, 0xFFFF_FFFF, u64::MAX >> 1, u64::MAX];
 
-/// Changes bytes in up to six places: bits, fields, pieces removed, repeated, moved, cut off.
-/// `telling` are bytes that mean something to the reader.
+/// Changes up to six parts of the bytes: flips bits, overwrites fields, or removes, repeats, moves
+/// or truncates pieces. `telling` are bytes that have a meaning for the reader.
 pub fn mutate(bytes: &mut Vec<u8>, telling: &[u8], dice: &mut Dice) {
     for _ in 0..1 + dice.below(6) {
         mutate_once(bytes, telling, dice);
@@ -84,11 +84,13 @@ fn mutate_once(bytes: &mut Vec<u8>, telling: &[u8], dice: &mut Dice) {
     }
 }
 
-/// Bytes of a script of [`damage`] for one change.
+/// Bytes of a [`damage`] script for one change.
 pub const DAMAGE_BYTES: usize = 8;
 
-/// Damages a capture as a script says, eight bytes a change: what is done, how much, where and, of
-/// pieces that are repeated or moved, to where. Half of the kinds of damage are of whole sections.
+/// Damages a capture according to a script of eight bytes per change.
+///
+/// The bytes are the kind, the amount, the position and, for pieces that are repeated or moved, the
+/// target position. Half of the kinds damage whole sections.
 pub fn damage(bytes: &mut Vec<u8>, script: &[u8]) {
     for &[kind, amount, a, b, c, d, e, f] in script.as_chunks().0 {
         let places = [u32::from_le_bytes([a, b, c, 0]), u32::from_le_bytes([d, e, f, 0])];
@@ -100,7 +102,7 @@ pub fn damage(bytes: &mut Vec<u8>, script: &[u8]) {
     }
 }
 
-/// Scales a place in a script, of 24 bits, to a place below `end`.
+/// Scales a 24-bit position in a script to a position below `end`.
 fn scaled(place: u32, end: usize) -> usize {
     usize::try_from((u64::from(place) * end as u64) >> 24).unwrap_or(0)
 }
@@ -124,7 +126,7 @@ fn damage_bytes(bytes: &mut Vec<u8>, kind: u8, amount: u8, [at, to]: [u32; 2]) {
     }
 }
 
-/// Removes, repeats or moves a section, or cuts the file before it.
+/// Removes, repeats or moves a section, or truncates the file before it.
 fn damage_sections(bytes: &mut Vec<u8>, kind: u8, [at, to]: [u32; 2]) {
     let bounds = section_bounds(bytes);
     let count = bounds.len() - 1;
@@ -148,17 +150,18 @@ fn damage_sections(bytes: &mut Vec<u8>, kind: u8, [at, to]: [u32; 2]) {
     }
 }
 
-/// Where sections begin, and the end of the file.
+/// Returns the begins of all sections, and the end of the file.
 fn section_bounds(bytes: &[u8]) -> Vec<usize> {
     let magic = b"\xABSECTION";
     let is_start = |at: &usize| bytes[*at..].starts_with(magic);
     (0..bytes.len()).step_by(8).filter(is_start).chain([bytes.len()]).collect()
 }
 
-/// Words that the decoder looks at: runs, whole and in part, of the lane with `id_word` and
-/// of others, markers of every type, trailers, zeros and noise. Appends at least `count`.
+/// Appends at least `count` words that are meaningful to the decoder.
 ///
-/// How much of it is damage differs from seed to seed, since damage costs the rest of a run.
+/// They are complete and partial runs of the lane with `id_word` and of other lanes, markers of
+/// every type, trailers, zeros and noise. The share of damage differs from seed to seed, since
+/// damage costs the rest of a run.
 pub fn telling_words(words: &mut Vec<u32>, count: usize, id_word: u32, dice: &mut Dice) {
     let end = words.len() + count;
     let mut clock = dice.roll() >> 20;
@@ -170,7 +173,7 @@ pub fn telling_words(words: &mut Vec<u32>, count: usize, id_word: u32, dice: &mu
             1 => words.extend([0, 0, id_word, dice.word() % 5]),
             2 => words.extend([0, 0, id_word ^ 1 << dice.below(32), 1]),
             3 => words.extend([1 << 31, dice.word() & 0xF000_001F]),
-            // An odd word hides all pairs up to the next odd one.
+            // An odd word misaligns all pairs up to the next odd word.
             4 if dice.below(4) == 0 => words.push(dice.word()),
             4 => words.extend([dice.word(), dice.word()]),
             5 => words.extend([0; 12]),
@@ -181,8 +184,8 @@ pub fn telling_words(words: &mut Vec<u32>, count: usize, id_word: u32, dice: &mu
     }
 }
 
-/// Cycles from one marker to the next: few, or enough that a stamp's low word or all of it
-/// wraps.
+/// Returns the cycles from one marker to the next: few, or so many that the low word or the whole
+/// time stamp wraps.
 const fn pause(rarity: usize, dice: &mut Dice) -> u64 {
     let bits = match dice.below(rarity) {
         0 => 44,
@@ -192,7 +195,7 @@ const fn pause(rarity: usize, dice: &mut Dice) -> u64 {
     dice.roll() >> (64 - bits)
 }
 
-/// A run header and its four guaranteed slots.
+/// Appends a run header and its four guaranteed slots.
 fn run(words: &mut Vec<u32>, id_word: u32, clock: u64, dice: &mut Dice) {
     words.extend([0, 0, id_word, dice.word() % 5]);
     for (kind, id) in [(0, 0xFC0D), (1, 0xFC0D), (0, 0xE427), (1, 0xE427)] {
@@ -218,14 +221,14 @@ const fn stamped(kind: u32, id: u32, clock: u64) -> [u32; 2] {
     [1 << 31 | kind << 28 | id << 12 | (clock >> 32) as u32 & 0xFFF, clock as u32]
 }
 
-/// A 32-bit ELF for RISC-V with one section besides that of the section names.
+/// Returns a 32-bit ELF for RISC-V with one section and the section of section names.
 #[must_use]
 pub fn elf(section_name: &str, section: &[u8]) -> Vec<u8> {
     let names = format!("\0{section_name}\0.shstrtab\0");
     let size = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap_or(u32::MAX);
     let (names_at, names_name) = (52 + size(section), 2 + size(section_name.as_bytes()));
     let mut bytes = b"\x7FELF\x01\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xF3\0".to_vec();
-    // Version, entry, no program headers, section headers, flags.
+    // Version, entry, no program headers, offset of the section headers, flags.
     for word in [1, 0, 0, names_at + size(names.as_bytes()), 0] {
         bytes.extend(word.to_le_bytes());
     }

@@ -1,7 +1,6 @@
-//! Seeds of runs that are different each time.
+//! Seeds that differ in each run.
 
-/// Returns a seed that the system has drawn, of twelve digits at most so that a person can give
-/// it again.
+/// Returns a random seed of at most twelve digits, so that a person can type it.
 ///
 /// # Panics
 /// If the system has no random numbers.

@@ -1,7 +1,7 @@
-//! The workloads that mirror upstream's own tests, with figures worked out by hand.
+//! Workloads that mirror upstream's own tests, with figures calculated by hand.
 //!
-//! A simulated Wormhole has 64 worker cores of five RISCs. Every launch of a kernel leaves
-//! two guaranteed zones per RISC, `-FW` and `-KERNEL`.
+//! A simulated Wormhole has 64 worker cores of five RISCs. Every launch of a kernel leaves two
+//! guaranteed zones per RISC, `-FW` and `-KERNEL`.
 
 use crate::{
     accounting::{assert_honest, kept, total},
@@ -19,14 +19,14 @@ use wire::{CoreKind, PacketKind, Risc};
 
 const CORES: u64 = 64;
 const RISCS: u64 = 5;
-/// Ethernet cores of a Wormhole, none of which has a link here.
+/// Ethernet cores of a Wormhole, all of them without a link here.
 const ETHERNET_CORES: u64 = 16;
 
 fn wormhole() -> MeshConfig {
     MeshConfig::wormhole(1)
 }
 
-/// Zones of one name, by RISC.
+/// Returns the number of zones with one name, by RISC.
 fn zones_named(outcome: &Outcome, name: &str) -> BTreeMap<Risc, u64> {
     let mut counts = BTreeMap::new();
     for lane in outcome.timeline.lanes() {
@@ -43,15 +43,15 @@ fn all_zones_named(outcome: &Outcome, name: &str) -> u64 {
     zones_named(outcome, name).values().sum()
 }
 
-/// Launches whose kernel zone was kept, on each of some cores alike.
+/// Returns the number of kernel zones kept per core, which must be equal on all cores.
 fn kernels_per_core(outcome: &Outcome, cores: u64, risc: Risc, name: &str) -> u64 {
     let count = zones_named(outcome, name).get(&risc).copied().unwrap_or(0);
     assert_eq!(count % cores, 0, "every core kept as many");
     count / cores
 }
 
-/// Runs a workload of thousands of launches on every eighth worker core: its size is in the lanes of
-/// each core.
+/// Runs a workload of thousands of launches on every eighth worker core, since the number of
+/// launches per lane is what matters.
 fn run_on_eight(config: &MeshConfig, workload: &str) -> Outcome {
     let mut session = Session::new(config, workload, &WorkloadOptions::default(), Vec::new());
     let cores = session.mesh.chip(0).unwrap().plan().cores().iter();
@@ -95,7 +95,7 @@ fn a_full_buffer_keeps_125_zones_and_counts_the_other_25() {
 #[test]
 fn timestamped_events_keep_every_record_that_500_words_hold() {
     let outcome = run(&wormhole(), "timestamped-events", None);
-    // A zone takes 4 words, data 4, an event 2: 500 / 10 = 50 rounds of 150 fit exactly.
+    // A zone takes 4 words, data 4, an event 2: 50 rounds of 10 words fit exactly into 500 words.
     let rounds = CORES * RISCS * 2 * 50;
     let fixed_zones = CORES * RISCS * 2 * 2;
     let expected = Emission { zones: rounds + fixed_zones, data: rounds, events: rounds, sums: 0 };
@@ -113,7 +113,8 @@ fn run_with_ethernet(workload: &str) -> Outcome {
     Session::new(&wormhole(), workload, &options, Vec::new()).run()
 }
 
-/// `test_full_buffer` counts Ethernet cores apart: more than none, and a multiple of 23 x 125.
+/// `test_full_buffer` counts Ethernet cores separately: the count is not 0, and a multiple of 23 x
+/// 125.
 #[test]
 fn ethernet_cores_keep_as_many_zones_as_a_risc_of_a_worker() {
     let outcome = run_with_ethernet("full-buffer");
@@ -125,7 +126,7 @@ fn ethernet_cores_keep_as_many_zones_as_a_risc_of_a_worker() {
     assert_sound(&outcome);
 }
 
-/// `test_timestamped_events`: of data and events together (T x 5 + E) x 2 x 100.
+/// `test_timestamped_events`: data and events together are (T x 5 + E) x 2 x 100.
 #[test]
 fn a_hundred_events_and_data_of_each_launch_are_kept_on_ethernet_cores_too() {
     let outcome = run_with_ethernet("timestamped-events");
@@ -157,8 +158,8 @@ fn an_overflow_keeps_a_thousand_launches_and_names_the_programs_of_the_rest() {
     let outcome = run(&wormhole(), "multi-op-overflow", None);
     assert_eq!(kernels_per_core(&outcome, CORES, Risc::Brisc, "BRISC-KERNEL"), 1000);
     assert_eq!(kernels_per_core(&outcome, CORES, Risc::Ncrisc, "NCRISC-KERNEL"), 1000);
-    // Upstream keeps 200: it sends a TRISC's old words again with every launch. Ours sends
-    // a lane only what ran, so the 280 compute launches fit.
+    // Upstream keeps 200, as it sends a TRISC's old words again with every launch. Our runtime
+    // sends only the runs of the launch, so the 280 compute launches fit.
     for risc in [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2] {
         assert_eq!(kernels_per_core(&outcome, CORES, risc, "TRISC-KERNEL"), 280);
     }
@@ -166,7 +167,7 @@ fn an_overflow_keeps_a_thousand_launches_and_names_the_programs_of_the_rest() {
         let programs = totals.programs.map(|span| [span.first.base(), span.last.base()]);
         let found = (key.cause, key.program, programs, totals.runs);
         assert_eq!(found, (LossCause::DramFull, None, Some([1001, 1400]), 400));
-        // Of each run two zones, the firmware's and the kernel's.
+        // Each run has two zones, the firmware's and the kernel's.
         assert_eq!((totals.unknown_markers, totals.is_lower_bound), (400 * 2 * 2, false));
     }
     assert_eq!(outcome.readout.losses.entries().count() as u64, CORES * 2);
@@ -187,7 +188,7 @@ fn ten_thousand_ops_are_kept_when_dram_is_made_for_them() {
 
 #[test]
 fn lanes_with_room_for_sums_hold_more_ops_that_have_none() {
-    // 64 bytes for each of 200 programs are 48 bytes for 266.
+    // The 64 bytes for each of 200 programs hold 266 programs of 48 bytes.
     assert_support_count(200, true, 266);
 }
 
@@ -224,7 +225,8 @@ fn counted_cycles_are_within_a_hundredth_of_the_truth() {
             checked += 1;
         }
     }
-    // `test_custom_cycle_count`: a tenth of 4 x 52,000 cycles to five times as many, of each RISC.
+    // `test_custom_cycle_count`: each RISC takes between a tenth of 4 x 52,000 cycles and five
+    // times as many.
     assert_eq!(of_riscs.len() as u64, RISCS);
     for (risc, cycles) in of_riscs {
         let average = cycles.iter().sum::<u64>() / cycles.len() as u64;

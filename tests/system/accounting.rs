@@ -1,7 +1,8 @@
 //! Kept, lost and emitted records: three tables with the same keys.
 //!
-//! Kept is counted from a readout, lost is taken from its ledger, emitted comes from the
-//! simulator's truth. A readout is honest when kept and lost add up to emitted.
+//! Kept records are counted in a readout, lost records come from its ledger, and emitted records
+//! from the simulator's truth. A readout is correct if kept and lost records add up to the emitted
+//! ones.
 
 use host_reader::{
     lane::{Lane, LaneId},
@@ -20,13 +21,13 @@ pub(crate) type Account = BTreeMap<(LaneId, RunHostId), Emission>;
 /// The zone that the runtime itself records around a push within a launch.
 pub(crate) const RUNTIMES_OWN_ZONE: &str = "PROFILER-NOC-QUICK-PUSH";
 
-/// The zone that it records around a push of several launches.
+/// The zone that the runtime records around a push of several launches.
 pub(crate) const SHARED_PUSH_ZONE: &str = "PROFILER-DRAM-PUSH";
 
-/// The zone that it records around a wait for the host, in the debug dump.
+/// The zone that the runtime records around a wait for the host, in the debug dump.
 pub(crate) const WAIT_FOR_HOST_ZONE: &str = "PROFILER-DRAM-STALL";
 
-/// Records in the lanes of a readout that kernels and firmware left; a zone counts if its
+/// Returns the records of kernels and firmware in the lanes of a readout. A zone counts if its
 /// start was read.
 pub(crate) fn kept(readout: &Readout, timeline: &Timeline) -> Account {
     let mut account = Account::new();
@@ -48,7 +49,7 @@ pub(crate) fn kept(readout: &Readout, timeline: &Timeline) -> Account {
     account
 }
 
-/// Launches that ran no kernel, by chip and core, as the ledger has them.
+/// Returns the ledger's launches without a kernel, by chip and core.
 pub(crate) fn left_out(readout: &Readout) -> BTreeMap<(u32, TileCoord), u64> {
     let entries = readout.losses.entries();
     let left_out = entries.filter(|(key, _)| key.cause == LossCause::ValidateOff);
@@ -60,8 +61,8 @@ pub(crate) fn left_out(readout: &Readout) -> BTreeMap<(u32, TileCoord), u64> {
     left_out.map(of_core).collect()
 }
 
-/// Records of the ledger that were to be kept; those whose program or kind is unknown come
-/// back apart.
+/// Returns the lost records of the ledger, except intended losses. Losses with an unknown program
+/// or kind are returned separately.
 pub(crate) fn lost(readout: &Readout) -> (Account, BTreeMap<LaneId, LossTotals>) {
     let mut known = Account::new();
     let mut unknown = BTreeMap::<LaneId, LossTotals>::new();
@@ -77,7 +78,7 @@ pub(crate) fn lost(readout: &Readout) -> (Account, BTreeMap<LaneId, LossTotals>)
     (known, unknown)
 }
 
-/// Returns the emitted records by the simulator's ground truth.
+/// Returns the emitted records according to the simulator's ground truth.
 pub(crate) fn emitted(truth: &Truth) -> Account {
     let mut account = Account::new();
     for ((key, program_id), emission) in truth.emitted() {
@@ -91,7 +92,7 @@ pub(crate) fn emitted(truth: &Truth) -> Account {
     account
 }
 
-/// The sum of two accounts.
+/// Returns the sum of two accounts.
 pub(crate) fn sum(left: &Account, right: &Account) -> Account {
     let mut sum = left.clone();
     for (&key, &emission) in right {
@@ -100,13 +101,15 @@ pub(crate) fn sum(left: &Account, right: &Account) -> Account {
     sum
 }
 
-/// Everything in an account.
+/// Returns the total of an account.
 pub(crate) fn total(account: &Account) -> Emission {
     account.values().fold(Emission::NONE, |sum, &emission| sum + emission)
 }
 
-/// Asserts that kept and lost add up to emitted in every lane: record by record where L1 was full,
-/// marker by marker where DRAM was; for every program where the ledger names all of them.
+/// Asserts that kept and lost records add up to the emitted ones in every lane.
+///
+/// The comparison is by record if L1 was full, and by marker if DRAM was full. It is by program if
+/// the ledger names all of them.
 #[track_caller]
 pub(crate) fn assert_honest(readout: &Readout, timeline: &Timeline, truth: &Truth) {
     let (known, unknown) = lost(readout);
@@ -127,14 +130,15 @@ pub(crate) fn assert_honest(readout: &Readout, timeline: &Timeline, truth: &Trut
     assert_eq!(left_out(readout), truth.idle_launches);
 }
 
-/// The part of an account that is of one lane.
+/// Returns the entries of one lane in an account.
 pub(crate) fn of_lane(account: &Account, lane: LaneId) -> Account {
-    // Not a filter: accounts hold hundreds of thousands of launches on hundreds of lanes.
+    // A range is faster than a filter: accounts hold hundreds of thousands of launches on hundreds
+    // of lanes.
     let of_lane = account.range((lane, RunHostId(0))..=(lane, RunHostId(u32::MAX)));
     of_lane.map(|(&key, &emission)| (key, emission)).collect()
 }
 
-/// Asserts that losses without a program or a kind are what was emitted and not found.
+/// Asserts that losses without a program or kind equal the emitted records that were not found.
 #[track_caller]
 fn assert_rest(lane: LaneId, lost: &LossTotals, emitted: Emission, found: Emission) {
     assert!(!lost.is_lower_bound, "{lane}: {lost:?}");
@@ -146,7 +150,7 @@ fn assert_rest(lane: LaneId, lost: &LossTotals, emitted: Emission, found: Emissi
     let data = rest(emitted.data, found.data, lost.data);
     let events = rest(emitted.events, found.events, lost.events);
     let sums = rest(emitted.sums, found.sums, lost.sums);
-    // Data take two markers or three; a run of a RISC without a kernel has two empty ones.
+    // A data record has two or three markers. A run of a RISC without a kernel has two empty ones.
     let least = 2 * zones + 2 * data + events + sums;
     let most = least + data + 2 * lost.runs;
     let markers = lost.unknown_markers;
@@ -162,7 +166,7 @@ fn assert_same(found: &Account, expected: &Account) {
     }
 }
 
-/// Records of each run of a lane that are no zones.
+/// Returns the records of each run of a lane, without zones.
 fn single_records(lane: &Lane) -> Vec<Emission> {
     let counts_of = |index| {
         let mut counts = Emission::NONE;

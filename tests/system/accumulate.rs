@@ -1,5 +1,5 @@
-//! Accumulate mode: launches share pushes, and what the reader
-//! finds in DRAM and in L1 together is what the simulator knows to have been recorded.
+//! Accumulate mode: launches share pushes, and DRAM and L1 together hold exactly what the simulator
+//! has recorded.
 
 use crate::{
     accounting::{SHARED_PUSH_ZONE, assert_honest, emitted, kept, total},
@@ -31,8 +31,8 @@ fn config(arch: Arch) -> MeshConfig {
     MeshConfig::new(23).with_chip(chip)
 }
 
-/// Launches of a program with one zone on all RISCs of some cores, numbered from `first` on. A run
-/// of it has 16 words.
+/// Returns launches of a program with one zone on all RISCs of some cores, numbered from `first`
+/// on. One of its runs has 16 words.
 fn launches(config: &MeshConfig, first: u32, count: u32, cores: usize) -> Vec<Launch> {
     let launch = |launch: Launch| {
         let cycles = 100 + launch.program_id % 97;
@@ -41,7 +41,7 @@ fn launches(config: &MeshConfig, first: u32, count: u32, cores: usize) -> Vec<La
     launches_of("work", config, first..first + count, cores).into_iter().map(launch).collect()
 }
 
-/// Launches of a kernel on all RISCs of some cores.
+/// Returns launches of a kernel on all RISCs of some cores.
 fn launches_of(kernel: &str, config: &MeshConfig, ids: Range<u32>, cores: usize) -> Vec<Launch> {
     let mesh = SimulatedMesh::new(config).unwrap();
     let workers = mesh.chip(0).unwrap().plan().cores().iter();
@@ -103,7 +103,7 @@ fn assert_whole(outcome: &Outcome) {
     assert!(odd.is_empty(), "{odd:?}");
 }
 
-/// Upstream's check of the mode: at least 20,000 rows of workers, and zones of pushes among them.
+/// Upstream's check of the mode: at least 20,000 rows of workers, including zones of pushes.
 #[test]
 fn twenty_thousand_rows_come_in_shared_pushes() {
     const CORES: usize = 8;
@@ -118,8 +118,8 @@ fn twenty_thousand_rows_come_in_shared_pushes() {
         assert_whole(&outcome);
         let rows: usize = outcome.readout.lanes().map(|lane| lane.record_count()).sum();
         assert!(rows >= 20_000, "{rows} rows");
-        // Less than 128 words are free behind 25 runs of 16 words, or behind 24 and the zone of
-        // the push before.
+        // Fewer than 128 words are free behind 25 runs of 16 words, or behind 24 runs and the zone
+        // of the previous push.
         let expected = (LAUNCHES as usize - 25) / 24 + 1;
         assert_eq!(shared_pushes(&outcome), CORES * expected);
         assert_eq!(outcome.readout.lanes().count(), CORES * RISCS);
@@ -127,7 +127,7 @@ fn twenty_thousand_rows_come_in_shared_pushes() {
             ops_of(&outcome.readout).iter().map(|op| op.run_host_id >> 10).collect();
         assert_eq!(programs, (1..=LAUNCHES).collect::<Vec<_>>(), "ops keep their ids");
 
-        // The same launches, each with a push of its own, record the same.
+        // The same launches with one push per launch record the same.
         let mut host = Host::new(&plain, CaptureMode::Workers);
         host.run(launches(&plain, 1, LAUNCHES, CORES));
         host.read(true);
@@ -148,7 +148,7 @@ fn reads_in_between_neither_repeat_nor_lose_what_waits_in_l1() {
         host.run(launches(&config, first, count, 2));
         first += count;
         host.read(is_last);
-        // A read with nothing new between gives nothing.
+        // A read without new records returns nothing.
         let before = host.readout.lanes().map(|lane| lane.record_count()).sum::<usize>();
         host.read(is_last);
         let after = host.readout.lanes().map(|lane| lane.record_count()).sum::<usize>();
@@ -161,10 +161,10 @@ fn reads_in_between_neither_repeat_nor_lose_what_waits_in_l1() {
 
 #[test]
 fn lanes_that_are_full_refuse_whole_pushes_and_count_them() {
-    // 43 programs: 516 words.
+    // 43 programs make lanes of 516 words.
     let config = config(Arch::WormholeB0).with_accumulation().with_program_support_count(43);
     let mut host = Host::new(&config, CaptureMode::Accumulate);
-    // Runs of more than 400 words.
+    // These runs have more than 400 words.
     host.run(launches_of("steps", &config, 1..61, 2));
     host.read(true);
     let outcome = host.outcome();
@@ -177,7 +177,7 @@ fn lanes_that_are_full_refuse_whole_pushes_and_count_them() {
 #[test]
 fn launches_that_a_look_finds_room_for_lose_nothing_and_many_more_do() {
     for (more, is_whole) in [(1, true), (4, false)] {
-        // 2,400 words: six pushes of 24 launches.
+        // These lanes have 2,400 words, for six pushes of 24 launches.
         let config = config(Arch::WormholeB0).with_accumulation().with_program_support_count(200);
         let mut host = Host::new(&config, CaptureMode::Accumulate);
         host.run(launches(&config, 1, 60, 2));
@@ -185,7 +185,8 @@ fn launches_that_a_look_finds_room_for_lose_nothing_and_many_more_do() {
         host.run(launches(&config, 61, 30, 2));
         let marks = host.reader.look(&mut host.mesh).unwrap().watermarks;
         let left = marks.lanes().filter_map(LaneWatermark::launches_left).min().unwrap();
-        // More than a push; pushes taken for launches would leave room for one or two.
+        // This is more than one push; if pushes counted as launches, there would be room for one or
+        // two.
         assert!(left > 30, "room for {left} launches");
         host.run(launches(&config, 91, left * more, 2));
         host.read(true);

@@ -1,5 +1,5 @@
-//! Clock synchronisation against the simulator's truth: epochs, drift and frequency steps
-//! that no reader is told.
+//! Clock synchronisation against the simulator's truth: epochs, drift and frequency steps that the
+//! reader does not know.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test reports")]
 
@@ -33,7 +33,7 @@ fn wormholes(seed: u64, chips: &[ChipConfig]) -> MeshConfig {
     chips.iter().fold(MeshConfig::new(seed), |mesh, chip| mesh.with_chip(chip.clone()))
 }
 
-/// A chip whose tiles have counted for longer than a marker's 44 bits.
+/// Returns a chip whose tiles have counted beyond a marker's 44 bits.
 fn old_chip() -> ChipConfig {
     ChipConfig::new(Arch::WormholeB0).with_epoch_max_cycles(1 << 47)
 }
@@ -45,13 +45,13 @@ fn host_origin_ns(mesh: &mut SimulatedMesh) -> f64 {
     (shown - now_ps / 1000) as f64
 }
 
-/// The full counter of a tile at a cycle of its chip.
+/// Returns the full counter of a tile at a cycle of its chip.
 fn counter(chip: &Chip, tile: Tile, chip_cycle: u64) -> u64 {
     let coord = TileCoord { x: u16::from(tile.x), y: u16::from(tile.y) };
     chip.tile(coord).unwrap().clock.value(chip_cycle).0
 }
 
-/// Converted time less true time of a tile's reading at a time, and the bound.
+/// Returns the error of a tile's converted reading at a true time, and the bound of the error.
 fn error_at(clock: &MeshClock, chip: &Chip, tile: Tile, ps: u64, origin_ns: f64) -> (f64, f64) {
     let chip_cycle = chip.clock().cycles_at(ps);
     let time = clock.map().to_host_ns(tile, counter(chip, tile, chip_cycle)).unwrap();
@@ -105,7 +105,7 @@ fn every_marker_of_eight_chips_has_its_host_time_within_the_bound() {
             marker_count += 1;
         }
     }
-    // Of each launch the firmware's, the kernel's and its own zone, each with two ends.
+    // Each launch has the zones of firmware and kernel and one of its own, with two ends each.
     assert_eq!(marker_count, 8 * 64 * 5 * 3 * 6);
 }
 
@@ -207,7 +207,7 @@ fn refreshes_while_kernels_run_keep_a_long_session_tied() {
     }
 }
 
-/// Simulated chips whose workers can send each other messages.
+/// Simulated chips whose workers can send messages to each other.
 struct LinkedMesh {
     mesh: SimulatedMesh,
     links: Vec<ChipLink>,
@@ -278,9 +278,10 @@ fn links_between_chips_are_used_and_every_loop_closes() {
     }
 }
 
-/// A chip on one of whose cores `SYNC-MAIN` runs: whenever the host writes its time to the control
-/// vector, it stores the low word of its clock and that time, the first of them behind the whole
-/// clock.
+/// A chip that runs `SYNC-MAIN` on one core.
+///
+/// Whenever the host writes its time to the control vector, the kernel stores the low word of its
+/// clock and that time. The first of these pairs follows a reading of the whole clock.
 ///
 /// # Compatibility
 /// `sync_kernel.cpp`: 250 pairs from the first optional word of BRISC's vector.

@@ -1,5 +1,7 @@
-//! Hardware counters from the registers to the host: every value that is read is what the simulated
-//! coprocessor did, in one run and over several, started by the firmware or by the kernel itself.
+//! Hardware counters from the registers to the host: every value read equals what the simulated
+//! coprocessor did.
+//!
+//! Counters are read in one run or over several, and started by the firmware or by the kernel.
 
 use crate::support::{Outcome, has_object_code, outcome};
 use host_reader::{
@@ -36,7 +38,8 @@ fn counter_arch(arch: Arch) -> CounterArch {
     }
 }
 
-/// The value of a counter, by a second list of those that the simulator models.
+/// Returns the expected value of a counter, from a second list of the counters that the simulator
+/// models.
 fn expected(name: &str, truths: &[&CounterTruth]) -> Option<(u64, u64)> {
     let of = |bank, count: fn(&CounterTruth) -> u64| {
         let truth = truths.iter().find(|truth| truth.bank == bank)?;
@@ -53,8 +56,8 @@ fn expected(name: &str, truths: &[&CounterTruth]) -> Option<(u64, u64)> {
     }
 }
 
-/// Asserts that each sample is the truth of its launch and core, and that what the simulator does
-/// not model has no value; returns how many had one.
+/// Asserts that each sample equals the truth of its launch and core, and that counters outside of
+/// the simulator's model have no value; returns the number of values.
 fn compare(samples: &[CounterSample], truths: &BTreeMap<TileCoord, Vec<&CounterTruth>>) -> usize {
     let mut known = 0;
     for CounterSample { lane, sample, .. } in samples {
@@ -67,7 +70,7 @@ fn compare(samples: &[CounterSample], truths: &BTreeMap<TileCoord, Vec<&CounterT
     known
 }
 
-/// Truths of one launch, by core.
+/// Returns the truths of one launch, by core.
 fn truths_of(outcome: &Outcome, program_id: u32) -> BTreeMap<TileCoord, Vec<&CounterTruth>> {
     let all = outcome.truth.counters.iter();
     all.map(|((_, core), truths)| {
@@ -76,7 +79,8 @@ fn truths_of(outcome: &Outcome, program_id: u32) -> BTreeMap<TileCoord, Vec<&Cou
     .collect()
 }
 
-/// Instructions on three TRISCs, as each launch says; one of them has no kernel in TRISC 1.
+/// Returns launches with the given numbers of instructions on three TRISCs; one launch has no
+/// kernel on TRISC 1.
 fn launches(random: &mut Stream, cores: &[TileCoord]) -> Vec<Launch> {
     let kernel: Arc<dyn Kernel> = Arc::new(ObjectKernel::named("instructions").unwrap());
     let idle: Arc<dyn Kernel> = Arc::new(ObjectKernel::named("empty").unwrap());
@@ -116,7 +120,7 @@ fn workers(config: &MeshConfig) -> Vec<TileCoord> {
     workers.take(CORES).collect()
 }
 
-/// Names of the counters that each core has, which are the same ones on all.
+/// Returns the names of the counters of each core, which must be the same on all cores.
 fn names_per_core(counters: &LaunchCounters) -> BTreeSet<String> {
     let mut of_cores: BTreeMap<_, Vec<String>> = BTreeMap::new();
     for sample in &counters.samples {
@@ -168,7 +172,7 @@ fn counters_of_all_passes_are_what_the_coprocessor_did() {
                 assert_eq!(of_groups, groups.iter().copied().collect());
             }
         }
-        // One table of all passes, each counter with the value of its own run.
+        // One table covers all passes, with each counter's value from its own run.
         let later: Vec<_> = outcomes.split_off(1);
         let first = outcomes.remove(0);
         let mut readout = first.readout.clone();
@@ -184,19 +188,20 @@ fn counters_of_all_passes_are_what_the_coprocessor_did() {
                     truths.entry(core).or_default().extend(of_pass);
                 }
             }
-            // A bank counts in one pass only.
+            // A bank counts in only one pass.
             assert_eq!(compare(&counters.samples, &truths), CORES * 6);
         }
     }
 }
 
-/// A kernel that counts itself; hardware counts, and no firmware takes part.
+/// Returns a kernel that operates the counters itself; the hardware counts, and the firmware does
+/// not take part.
 fn counted_kernel() -> ObjectKernel {
     let emission = Emission { data: 62, ..Emission::NONE };
     ObjectKernel::new("counted_instructions").with_emission(emission)
 }
 
-/// FPU and threads, as the kernel in C++ is compiled for.
+/// FPU and instruction counters, as compiled into the C++ kernel.
 const GROUPS: u32 = 1 | 1 << 5;
 
 #[test]
@@ -226,7 +231,7 @@ fn a_kernel_counts_itself_in_rust_and_in_cpp() {
             for (counters, (id, [fpu, sfpu, other])) in counters.iter().zip(amounts) {
                 let truths = truths_of(&outcome, id);
                 assert_eq!(compare(&counters.samples, &truths), CORES * 6, "{arch} {kind:?}");
-                // And the truth is what the kernel was told to do.
+                // The truth must equal the kernel's instructions.
                 for truth in truths.values().flatten() {
                     let issued = truth.issued;
                     let told = (u64::from(fpu), u64::from(sfpu), u64::from(fpu + sfpu + other));

@@ -1,4 +1,4 @@
-//! The picture of the crates in `docs/architecture.md`, drawn from what cargo knows.
+//! The graph of the crates in `docs/architecture.md`, drawn from cargo's metadata.
 
 use crate::structure::{own_dependencies, packages, repository, text};
 use std::{
@@ -11,7 +11,7 @@ const END: &str = "<!-- end of crate graph -->";
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// Set `BLESS=1` to draw the picture anew.
+/// Set `BLESS=1` to draw the graph again.
 #[test]
 fn the_picture_of_the_crates_is_current() {
     let page = repository().join("docs/architecture.md");
@@ -35,7 +35,7 @@ fn an_arrow_that_others_imply_is_not_drawn() {
     assert_eq!(reduced(&all), graph(&[("a", &["b"]), ("b", &["c"]), ("c", &[])]));
 }
 
-/// Dependencies of product crates on each other.
+/// Returns the dependencies of product crates on each other.
 fn graph() -> Graph {
     let of_tests = ["tests", "benches", "kprof-captures"];
     let product = packages().into_iter().filter(|package| {
@@ -47,7 +47,7 @@ fn graph() -> Graph {
         .collect()
 }
 
-/// The graph without arrows that longer ways already say.
+/// Returns the graph without edges that longer paths already imply.
 fn reduced(graph: &Graph) -> Graph {
     let reaches = |from: &str, to: &str| {
         let mut open = vec![from.to_owned()];

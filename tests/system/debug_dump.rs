@@ -1,6 +1,8 @@
 //! Debug dump on whole chips: RISCs whose lanes are full wait for a host that reads while kernels
-//! run, and what is read is what was pushed and emitted, record by record. A host that stops reading
-//! holds them up for a bounded time, and what they then drop is counted.
+//! run.
+//!
+//! The records read equal the pushed and emitted ones. If the host stops reading, RISCs wait for a
+//! limited time, and what they then drop is counted.
 
 use crate::{
     accounting::assert_honest,
@@ -30,27 +32,27 @@ use sim::{
 use std::{collections::BTreeMap, sync::Arc};
 use wire::{CoreKind, PacketKind, RunHostId};
 
-/// Words of a lane for each program that DRAM is kept for.
+/// Words of a lane for each program that DRAM has room for.
 const WORDS_PER_PROGRAM: u32 = 12;
 
-/// Cycles that a RISC waits for the host at most: a second at 1 GHz.
+/// Maximum cycles that a RISC waits for the host: a second at 1 GHz.
 const PATIENCE_CYCLES: u64 = 1 << 30;
 
-/// One run.
+/// Configuration of one run.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     arch: Arch,
     seed: u64,
     workload: &'static str,
     ops: u32,
-    /// The first worker cores alone, if not all.
+    /// Number of worker cores that take part; `None` for all.
     core_count: Option<usize>,
     support_count: u32,
-    /// Simulated time between two reads; `None` for a host that reads when all is over.
+    /// Simulated time between two reads; `None` for a host that reads after the run.
     pause_ns: Option<u64>,
 }
 
-/// Readout of a run, and pushed records of each RISC.
+/// Readout of a run, and the pushed records of each RISC.
 struct Run {
     outcome: Outcome,
     pushed: BTreeMap<RiscKey, Vec<PushedLaunch>>,
@@ -60,7 +62,7 @@ struct Run {
 }
 
 impl Case {
-    /// Long launches on the first cores, with lanes as TT-Metal's debug dump has them.
+    /// Returns a case of long launches on the first cores, with lanes as in TT-Metal's debug dump.
     fn of_long_kernels(arch: Arch, (ops, core_count): (u32, usize), pause_ns: Option<u64>) -> Self {
         Self {
             arch,
@@ -108,7 +110,7 @@ impl Case {
         Run { outcome, pushed, read_count, cycles }
     }
 
-    /// Returns true if lanes take pushes within a launch: they have twice the words of the largest
+    /// Returns true if lanes have room for pushes within a launch: twice the words of the largest
     /// run.
     const fn has_room_for_pushes(&self) -> bool {
         self.support_count * WORDS_PER_PROGRAM >= 1048
@@ -131,8 +133,8 @@ impl Case {
 }
 
 impl Run {
-    /// Every record that was pushed was read, in order, and no other; what was pushed and what found
-    /// no room in L1 is what was emitted.
+    /// Checks that exactly the pushed records were read, in order, and that pushed records and
+    /// those without room in L1 add up to the emitted ones.
     fn check(&self, case: &Case) {
         let failures: Vec<_> = self.outcome.failures.iter().map(ToString::to_string).collect();
         assert!(failures.is_empty(), "{case:?}: {failures:?}");
@@ -161,7 +163,7 @@ impl Run {
         assert_honest(&self.outcome.readout, &self.outcome.timeline, &self.outcome.truth);
     }
 
-    /// Nothing is lost but what a RISC that cannot push finds no room for in L1.
+    /// Checks that the only lost records are those without room in L1 on a RISC that cannot push.
     fn check_nothing_is_dropped(&self, case: &Case) {
         assert_eq!(self.outcome.timeline.anomalies.anomaly_count(), 0, "{case:?}");
         for (entry, totals) in self.outcome.readout.losses.entries() {
@@ -178,7 +180,7 @@ impl Run {
         self.outcome.readout.lanes().find(|lane| lane.id == id)
     }
 
-    /// Cycles of each wait for the host, by lane.
+    /// Returns the cycles of each wait for the host, by lane.
     fn waits(&self) -> BTreeMap<LaneId, Vec<u64>> {
         let zones = &self.outcome.readout.zones;
         let waits = self.outcome.readout.lanes().map(|lane| {
@@ -196,7 +198,7 @@ impl Run {
     }
 }
 
-/// A launch, as it was pushed or read.
+/// A launch, as pushed or read.
 #[derive(Debug, PartialEq, Eq)]
 struct Told {
     program: RunHostId,
@@ -295,7 +297,7 @@ fn ten_thousand_records_of_each_mover_arrive_and_waits_are_zones() {
             let numbers: Vec<u64> = numbers.map(|record| record.values[0] >> 32).collect();
             let expected: Vec<u64> = (0..5000).chain(0..5000).collect();
             assert_eq!(numbers, expected, "{case:?}, {key:?}");
-            // 40,000 words and more a launch, in a lane of 6,000.
+            // A launch has 40,000 words or more, and the lane has 6,000.
             let lane = run.lane(*key).unwrap().id;
             let waits = &waits[&lane];
             assert!(waits.len() >= 12, "{case:?}, {lane}: {waits:?}");
@@ -313,7 +315,7 @@ fn a_host_that_stops_reading_holds_kernels_up_once_and_losses_are_counted() {
         let case = Case::of_long_kernels(arch, (3, 2), None);
         let run = case.run();
         run.check(&case);
-        // All RISCs wait together, in vain and then no more.
+        // All RISCs wait at the same time until the time-out, and then never again.
         let within = PATIENCE_CYCLES..PATIENCE_CYCLES + PATIENCE_CYCLES / 20;
         assert!(within.contains(&run.cycles), "{case:?}: {} cycles", run.cycles);
         let losses = &run.outcome.readout.losses;

@@ -1,5 +1,5 @@
-//! Cores that dispatch: every command of the queue comes out, with its meaning, and upstream's own
-//! tests of them have their figures.
+//! Dispatch cores: every command of the queue is found with its meaning, and the figures of
+//! upstream's own tests are reproduced.
 //!
 //! # Compatibility
 //! `test_dispatch_cores`, `test_dispatch_cores_extended_worker` and `test_ethernet_dispatch_cores`
@@ -35,20 +35,20 @@ use std::{
 };
 use wire::{CoreKind, Risc};
 
-/// A chip whose tiles share an epoch, so that times of different cores can be compared.
+/// Returns a chip whose tiles share an epoch, so that times of different cores can be compared.
 fn config(arch: Arch, kind: DispatchCores) -> MeshConfig {
     let chip = ChipConfig::new(arch).with_epoch_max_cycles(1);
     MeshConfig::new(5).with_chip(chip).with_dispatch_cores(kind)
 }
 
-/// Launches of one program that runs a little on BRISC.
+/// Returns launches of one program with a short kernel on BRISC.
 fn launches(ids: impl IntoIterator<Item = u32>, cores: &CoreSelection) -> Vec<Launch> {
     let kernel: Arc<dyn Kernel> = Arc::new(ObjectKernel::named("short").unwrap());
     let program = Arc::new(Program::new("step").with_kernel(Risc::Brisc, kernel));
     ids.into_iter().map(|id| Launch::new(&program, id).on(cores.clone())).collect()
 }
 
-/// Runs launches, closes the queue, and reads as a host in this mode would.
+/// Runs launches, closes the queue, and reads like a host in this mode.
 fn run(config: &MeshConfig, launches: Vec<Launch>) -> (Outcome, SimulatedMesh) {
     let mut mesh = mesh_after(config, launches);
     mesh.close_command_queues();
@@ -61,7 +61,7 @@ fn run(config: &MeshConfig, launches: Vec<Launch>) -> (Outcome, SimulatedMesh) {
     (outcome, mesh)
 }
 
-/// Zones of commands, by core and RISC: their names without the part that all have.
+/// Returns the zones of commands, by core and RISC, with their names without the common part.
 fn commands(outcome: &Outcome) -> BTreeMap<(Noc0Coord, Risc), Vec<(String, Zone)>> {
     let mut commands = BTreeMap::new();
     for lane in outcome.timeline.lanes() {
@@ -83,7 +83,7 @@ fn repeated<'name>(names: &[&'name str], count: usize) -> Vec<&'name str> {
 
 const HOST: &str = "CMD_WRITE_LINEAR_H_HOST";
 const EVENT: &str = "CMD_WRITE_PACKED:CMD_PACKED_WRITE_FLAG_TYPE_EVENT";
-/// Commands of a program after the one that names it, and after a wait for room.
+/// Commands of a program after the command that sets its number, and after a wait for room.
 const OF_PROGRAM: [&str; 9] = [
     "CMD_WRITE_PACKED:CMD_PACKED_WRITE_FLAG_TYPE_RTA",
     "CMD_WRITE_PACKED:CMD_PACKED_WRITE_FLAG_TYPE_RTA",
@@ -96,8 +96,8 @@ const OF_PROGRAM: [&str; 9] = [
     "NOTIFY_SUBORDINATE_GO_SIGNAL",
 ];
 
-/// Names of all commands of a dispatcher: `CQ-DISPATCH`, then with each value the program and what
-/// the value says.
+/// Returns the names of all commands of a dispatcher: `CQ-DISPATCH`, then for each value the
+/// program and the value's meaning.
 fn dispatcher_names(programs: &[u32], cores: usize, banks: usize) -> Vec<String> {
     let name = |program: u32, command: &str| {
         let parts = command.split(':').map(|part| match part.strip_prefix("MCAST;") {
@@ -113,7 +113,7 @@ fn dispatcher_names(programs: &[u32], cores: usize, banks: usize) -> Vec<String>
     for (index, &program) in programs.iter().enumerate() {
         let offset = "CQ_DISPATCH_CMD_SET_WRITE_OFFSET";
         names.push(format!("CQ-DISPATCH:{before}:{offset}:{program}:{offset}"));
-        // A core has room for eight launch messages, one of which stays for a watcher.
+        // A core has room for eight launch messages, one of them for a watcher.
         names.extend((index >= 7).then(|| name(program, "CMD_WAIT")));
         names.extend(OF_PROGRAM.map(|command| name(program, command)));
         before = program;
@@ -131,7 +131,7 @@ fn subordinate_names(program_count: usize) -> Vec<String> {
     commands.map(|command| format!("CQ-DISPATCH-SUBORDINATE:CQ_DISPATCH_{command}")).collect()
 }
 
-/// Cores of a kind in the simulator's logical order, without those where programs run.
+/// Returns the cores of a kind in the simulator's logical order, without those that run programs.
 fn reserved(mesh: &SimulatedMesh, arch: Arch, kind: DispatchCores) -> Vec<TileCoord> {
     let plan = mesh.chip(0).unwrap().plan();
     let last = |line: fn(TileCoord) -> u16| {
@@ -153,7 +153,7 @@ fn reserved(mesh: &SimulatedMesh, arch: Arch, kind: DispatchCores) -> Vec<TileCo
 fn every_command_comes_out_with_its_meaning_in_its_order() {
     for (arch, banks) in [(Arch::WormholeB0, 12), (Arch::Blackhole, 8)] {
         let worker = DispatchCores::Worker;
-        // The host's accesses to 130 cores are more than lanes for 1000 programs hold.
+        // The host's accesses to 130 cores exceed lanes for 1000 programs.
         let config = config(arch, worker).with_program_support_count(2000);
         let config = config.with_dispatch_profiling();
         let some = CoreSelection::At(workers_of(&config, 3));
@@ -188,13 +188,13 @@ fn every_command_comes_out_with_its_meaning_in_its_order() {
     }
 }
 
-/// Coordinates of the first worker cores of the first chip.
+/// Returns the coordinates of the first worker cores of the first chip.
 fn workers_of(config: &MeshConfig, count: usize) -> Vec<TileCoord> {
     let mesh = SimulatedMesh::new(config).unwrap();
     mesh.chip(0).unwrap().workers().map(|core| core.coord).take(count).collect()
 }
 
-/// First and last cycle of each program.
+/// Returns the first and last cycle of each program.
 fn spans(outcome: &Outcome) -> BTreeMap<u32, (u64, u64)> {
     let mut spans: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     for (lane, paired) in outcome.readout.lanes().zip(outcome.timeline.lanes()) {
@@ -208,8 +208,11 @@ fn spans(outcome: &Outcome) -> BTreeMap<u32, (u64, u64)> {
     spans
 }
 
-/// Asserts that the commands of each program are over before its GO message leaves, and those of the
-/// next one begin only then; and that its workers begin at the message, the ones before being done.
+/// Asserts the order in time of each program's commands.
+///
+/// The commands are complete before the program's GO message leaves, and the next program's
+/// commands begin only then. The workers begin at the message, after the previous program's workers
+/// are done.
 fn assert_order_in_time(
     outcome: &Outcome,
     found: &BTreeMap<(Noc0Coord, Risc), Vec<(String, Zone)>>,
@@ -227,14 +230,14 @@ fn assert_order_in_time(
     for (index, (first, last)) in starts.into_values().enumerate() {
         assert!(notified[index].1 < sent[index].1, "{index} {begins:?} {notified:?} {sent:?}");
         assert!(before < sent[index].1, "{index} {before} {sent:?}");
-        // The end of the zone is recorded a little after the message has left.
+        // The end of the zone is recorded shortly after the message has left.
         assert!(sent[index].1 < first + 60, "{:?} {first}", sent[index]);
         assert!(index == 0 || begins[index].0 > sent[index - 1].1 - 60, "{index}");
         before = last;
     }
 }
 
-/// Asserts that every zone of a command is from the kernels that dispatch.
+/// Asserts that every zone of a command comes from the dispatch kernels.
 fn assert_source(outcome: &Outcome) {
     let of_commands = |(_, source): &(_, &ZoneSource)| source.name.starts_with("CQ-");
     let sources: Vec<_> = outcome.readout.zones.places().filter(of_commands).collect();
@@ -256,7 +259,7 @@ fn assert_source(outcome: &Outcome) {
     assert!(count > 0);
 }
 
-/// Zones and values of the kernels that dispatch, in their order, by the name of their zones.
+/// Returns the zones and values of the dispatch kernels in order, by the name of their zones.
 fn duties(outcome: &Outcome) -> BTreeMap<String, (Vec<Zone>, Vec<u64>)> {
     let mut duties = BTreeMap::new();
     for (lane, paired) in outcome.readout.lanes().zip(outcome.timeline.lanes()) {
@@ -271,8 +274,8 @@ fn duties(outcome: &Outcome) -> BTreeMap<String, (Vec<Zone>, Vec<u64>)> {
     duties
 }
 
-/// The commands of Ethernet cores have no texts, so that their values are held against those of
-/// worker cores, whose meaning is compared above.
+/// The commands of Ethernet cores have no texts. So their values are compared with those of worker
+/// cores, whose meaning is checked above.
 #[test]
 fn ethernet_cores_record_the_values_of_worker_cores() {
     for (arch, worker_count, with_dispatch) in
@@ -300,7 +303,7 @@ fn ethernet_cores_record_the_values_of_worker_cores() {
             assert_eq!(found[duty].0.len(), zones.len(), "{arch} {duty}");
             assert_eq!(&found[duty].1, values, "{arch} {duty}");
         }
-        // The first zone of the subordinate is that of its setting up, the last of its end.
+        // The subordinate's first zone is its setup, and the last is its end.
         let sent = &found["CQ-DISPATCH-SUBORDINATE"].0[1..11];
         let mut before = 0;
         for (zone, (first, last)) in sent.iter().zip(spans(&outcome).into_values()) {
@@ -310,7 +313,7 @@ fn ethernet_cores_record_the_values_of_worker_cores() {
     }
 }
 
-/// The kernels poll the clock all the time, which is passed over.
+/// The dispatch kernels poll the clock all the time; the simulator skips that time.
 #[test]
 fn a_queue_that_is_open_for_two_hours_is_closed_at_once() {
     let chip = ChipConfig::new(Arch::WormholeB0).with_epoch_max_cycles(1);
@@ -346,8 +349,8 @@ fn without_the_switch_these_cores_leave_nothing() {
     }
 }
 
-/// Names of `device_post_proc_config.py`'s analyses of `test_dispatch_cores`, each of which counts
-/// the zones of one name.
+/// Names of the analyses for `test_dispatch_cores` in `device_post_proc_config.py`; each analysis
+/// counts the zones of one name.
 const ANALYSES: [&str; 10] = [
     "CQ-DISPATCH:0:CQ_DISPATCH_CMD_SET_WRITE_OFFSET:0:CQ_DISPATCH_CMD_SET_WRITE_OFFSET",
     "CQ-DISPATCH:0:CQ_DISPATCH_CMD_TERMINATE",
@@ -363,7 +366,7 @@ const ANALYSES: [&str; 10] = [
     "CQ-DISPATCH:0:CQ_DISPATCH_NOTIFY_SUBORDINATE_GO_SIGNAL",
 ];
 
-/// Zones of these names on RISCs of a kind.
+/// Counts the zones with these names on RISCs of one kind.
 fn count(outcome: &Outcome, risc: Risc, names: &[&str]) -> u64 {
     let found = commands(outcome);
     let zones = found.iter().filter(|((_, of), _)| *of == risc).flat_map(|(_, zones)| zones);
@@ -377,8 +380,9 @@ fn one_program_leaves_as_many_commands_as_upstreams_test_expects() {
     let (outcome, _) = run(&config, launches([0], &CoreSelection::AllTensix));
     assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
     let dispatched = count(&outcome, Risc::Brisc, &ANALYSES);
-    // 65 to begin with; 10 of the program, of which 3 of arguments and 1 of its configuration
-    // have no analysis; 5 for each read of 56 cores and 12 banks and each write; the last one.
+    // 65 commands at the start. 10 of the program, of which 3 for arguments and 1 for its
+    // configuration have no analysis. 5 for each read of 56 cores and 12 banks, and for each write.
+    // 1 at the end.
     assert_eq!(dispatched, 65 + (10 - 4) + 5 * (56 + 12 + 56) + 1);
     let prefetched = count(&outcome, Risc::Brisc, &["CQ-PREFETCH"]);
     assert_eq!(prefetched, 65 + 10 + 5 * (56 + 12 + 56) + 1);
@@ -387,7 +391,7 @@ fn one_program_leaves_as_many_commands_as_upstreams_test_expects() {
     }
 }
 
-/// A Wormhole of 72 cores, 64 of which are workers, and 1000 programs for four of them.
+/// Runs 1000 programs on four of the 64 workers of a Wormhole with 72 cores.
 fn thousand_programs(kind: DispatchCores, support_count: u32) -> Outcome {
     let chip = ChipConfig::new(Arch::WormholeB0);
     let chip = chip.with_worker_core_count(72).with_epoch_max_cycles(1);
@@ -405,9 +409,10 @@ fn thousand_programs(kind: DispatchCores, support_count: u32) -> Outcome {
     outcome
 }
 
-/// Programs whose first command a dispatcher's lane holds, by the words of each command: a zone
-/// takes 4 words and a value 4. What is in the ring when 496 of its 512 words are written is pushed,
-/// if twelve words of the lane are left after it for the end of the launch.
+/// Returns the number of programs whose first command fits into a dispatcher's lane.
+///
+/// A zone takes 4 words and a value 4. The ring is pushed when 496 of its 512 words are written, if
+/// at least twelve words of the lane remain for the end of the launch.
 fn programs_that_fit(lane_words: usize) -> usize {
     let opening = std::iter::repeat_n((false, 8), 65);
     let programs = (0..1000).flat_map(|program| {
@@ -424,17 +429,18 @@ fn programs_that_fit(lane_words: usize) -> usize {
             }
             lane += ring;
             fit += in_ring;
-            // The next one begins with the zone of the push.
+            // The next ring begins with the zone of the push.
             (ring, in_ring) = (12 + 4, 0);
         }
     }
     fit
 }
 
-/// `test_dispatch_cores_extended_worker`: 1000 products of matrices.
+/// `test_dispatch_cores_extended_worker`: 1000 matrix products.
 ///
-/// Upstream's 87 are not its 1000 products: they are as many as the dispatcher's lane holds the
-/// commands of (103 in an earlier revision, whose programs took fewer).
+/// Upstream's figure of 87 is not the number of products. It is the number of products whose
+/// commands fit into the dispatcher's lane (103 in an earlier revision with fewer commands per
+/// program).
 #[test]
 fn lanes_for_a_thousand_programs_hold_the_commands_of_87() {
     let outcome = thousand_programs(DispatchCores::Worker, 1000);
@@ -465,7 +471,7 @@ fn lanes_for_a_thousand_programs_hold_the_commands_of_87() {
 #[test]
 fn a_thousand_programs_leave_as_many_commands_as_upstreams_tests_expect() {
     let outcome = thousand_programs(DispatchCores::Worker, 1500);
-    // Only commands before the first program are of none.
+    // Only commands before the first program belong to no program.
     let dispatched = count(&outcome, Risc::Brisc, &ANALYSES);
     assert_eq!(dispatched, 65);
     let prefetched = count(&outcome, Risc::Brisc, &["CQ-PREFETCH"]);

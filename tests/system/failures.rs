@@ -1,4 +1,4 @@
-//! Kernels that go wrong: each is named with its place, and everything else is read.
+//! Failing kernels: each failure is reported with its location, and everything else is read.
 
 use crate::{
     accounting::{Account, emitted, kept, lost, sum},
@@ -9,7 +9,8 @@ use sim::{config::MeshConfig, kernel::ObjectKernel, program::Kernel, workload::W
 use std::collections::BTreeSet;
 use wire::Risc;
 
-/// Six broken launches come first, then one on the other cores, then this one on all.
+/// The last program: six broken launches come first, then one on the other cores, then this one on
+/// all.
 const LAST_PROGRAM: u32 = 8;
 
 #[test]
@@ -31,7 +32,7 @@ fn kernels_that_go_wrong_are_named_and_the_rest_of_the_mesh_is_read() {
     {
         let name = kernel.object_name().unwrap();
         assert_eq!((failure.risc, failure.launch_index), (Risc::Trisc1, launch_index), "{name}");
-        // The kernels of TRISC 1 lie there.
+        // The kernels of TRISC 1 are in this address range.
         assert!((0x2_8000..0x3_0000).contains(&failure.pc), "{name}: {failure}");
         let symbol = failure.symbol.as_deref().unwrap();
         assert!(symbol.starts_with(&format!("{name}+0x")), "{symbol}");

@@ -1,7 +1,7 @@
-//! Figures of ops against the simulator's truth: what is shown is right, and what lies over a
-//! hole is empty.
+//! Figures of ops against the simulator's truth: figures shown are correct, and figures over a gap
+//! in the records are empty.
 //!
-//! A run that fails is repeated alone by
+//! A single failing run is repeated by
 //!
 //! ```text
 //! KPROF_FIGURES_SEED=7 cargo test -p tests --test system figures
@@ -38,17 +38,17 @@ use std::{
 
 const FIXED_SEEDS: u64 = 20;
 const FRESH_SEEDS: u64 = 30;
-/// Seeds that have failed once: an old payload that looked like a marker of the future made all
-/// that came after it late by 2^44 cycles.
+/// Seeds that failed in the past: an old payload looked like a marker of the future, and shifted
+/// all later times by 2^44 cycles.
 const MENDED_SEEDS: [u64; 5] =
     [795_357_502_075, 795_357_502_987, 795_357_503_174, 795_357_503_301, 795_357_503_342];
 
-/// Cycles around a kernel zone that the truth counts and the zone does not.
+/// Cycles around a kernel zone that the truth includes and the zone does not.
 const AROUND_ZONE: u64 = 1_000;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// When a launch ran its kernels, on the clock of its chip.
+/// Time span of a launch's kernels, on the clock of its chip.
 #[derive(Clone, Copy, Debug)]
 struct TrueSpan {
     program_id: u32,
@@ -56,7 +56,7 @@ struct TrueSpan {
     end: u64,
 }
 
-/// The launches with kernels of one chip, by start.
+/// Returns the launches with kernels of one chip, by start.
 fn true_spans(mesh: &SimulatedMesh, truth: &Truth, chip_id: u32) -> Vec<TrueSpan> {
     let chip = mesh.chip(chip_id).unwrap();
     let mut spans = BTreeMap::<u64, TrueSpan>::new();
@@ -76,7 +76,7 @@ fn true_spans(mesh: &SimulatedMesh, truth: &Truth, chip_id: u32) -> Vec<TrueSpan
     spans
 }
 
-/// Puts all times on the clocks of their chips.
+/// Converts all times to the clocks of their chips.
 pub(crate) fn align(readout: &mut Readout, mesh: &SimulatedMesh) {
     let mut origins = TileOrigins::default();
     let tiles: BTreeSet<(u32, Noc0Coord)> = readout
@@ -93,7 +93,7 @@ pub(crate) fn align(readout: &mut Readout, mesh: &SimulatedMesh) {
     origins.align(readout);
 }
 
-/// How many figures were shown and how many were not.
+/// Numbers of figures that were shown and that were empty.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shown {
     durations: usize,
@@ -101,7 +101,7 @@ struct Shown {
     empty: usize,
 }
 
-/// Compares every figure that is shown with the truth.
+/// Compares every figure shown with the truth.
 fn check(readout: &Readout, mesh: &SimulatedMesh, truth: &Truth) -> Result<Shown, String> {
     let mut shown = Shown::default();
     let chip_ids = truth.launches.keys().map(|key| key.chip_id);
@@ -169,7 +169,7 @@ fn faults(random: &mut Stream) -> Vec<Arc<dyn Rule>> {
     rules
 }
 
-/// A run with lost writes, full lanes and reads while it runs.
+/// Runs a workload with lost writes, full lanes and reads during the run.
 fn run(seed: u64) -> Result<Shown, String> {
     let mut random = Stream::new(seed, &[0x4649_4755]);
     let arch = [Arch::WormholeB0, Arch::Blackhole][usize::from(random.below(2) == 0)];
@@ -245,7 +245,7 @@ fn no_op_of_eight_hours_is_longer_than_it_was() {
     };
     let mut reader = Reader::new(ReadOptions::default());
     let mut readout = Readout::default();
-    // Ten minutes between launches, each of which reaches cores that none before did.
+    // Launches are ten minutes apart, and each runs on cores that were idle before.
     let count = u32::try_from(HOURS * 6).unwrap();
     for number in 1..=count {
         let reached = workers.len() * number as usize / count as usize;

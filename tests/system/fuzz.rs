@@ -9,7 +9,7 @@ use tests::{
 };
 use wire::run::IdPacking;
 
-/// One with NoC events, one with hardware counters.
+/// A log with NoC events and one with hardware counters.
 const LOGS: [&str; 2] = ["blackhole-noc-256", "wormhole-counters-elw"];
 
 const ZONE_LOG: &str = "a.cpp:1:1: note: '#pragma message: A,/k/k.cpp,10,KERNEL_PROFILER'\n\
@@ -22,8 +22,8 @@ fn sample(path: &str) -> Vec<u8> {
     std::fs::read(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("captures").join(path)).unwrap()
 }
 
-/// Noise of every small length, every sample cut everywhere (in at most 200 places), and
-/// each sample damaged in `rounds` ways.
+/// Runs `body` on noise of every small length, on every sample truncated at each position (at most
+/// 200), and on each sample damaged in `rounds` ways.
 fn run(body: fn(&[u8]), samples: &[Vec<u8>], telling: &[u8], rounds: u64) {
     let mut dice = Dice::new(1);
     for length in 0..200 {
@@ -109,7 +109,7 @@ fn any_bytes_are_a_kernel_or_refused() {
     run(fuzz::elf_names, &kernels, &[0, 1, 3, 8, 0xFF], 6000);
 }
 
-/// The committed seeds of a target.
+/// Returns the committed seeds of a target.
 fn seeds(target: &str) -> Vec<Vec<u8>> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds").join(target);
     let mut files: Vec<_> =

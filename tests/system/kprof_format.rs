@@ -1,13 +1,13 @@
-//! The format of captures, read by an outsider: nothing but the tables of `docs/kprof-format.md`.
+//! The format of captures, read with nothing but the tables of `docs/kprof-format.md`.
 //!
-//! The reader here knows the notation of the page and no field of any payload. What the sample
-//! captures hold is written down below as those who made them wrote it into them.
+//! This reader knows the notation of the page, but no field of any payload. The expected contents
+//! of the sample captures are listed below, as their authors wrote them.
 
 use crate::structure::repository;
 use host_reader::capture::SectionKind;
 use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 
-/// Rows of each table with fields, by the heading above it.
+/// Rows of each table of fields, by the heading above it.
 type Tables = BTreeMap<String, Vec<Row>>;
 
 /// A field of a record.
@@ -48,7 +48,7 @@ fn tables() -> Tables {
             continue;
         };
         let at = if at.is_empty() { None } else { Some(at.parse().unwrap()) };
-        // What follows a colon, a comma or a semicolon explains the field.
+        // Text after a colon, a comma or a semicolon only explains the field.
         let field = field.split([':', ',', ';']).next().unwrap().to_owned();
         tables.entry(heading.clone()).or_default().push(Row { at, form: Form::of(form), field });
     }
@@ -91,10 +91,10 @@ impl Form {
     }
 }
 
-/// A record's numbers by field, for the fields behind them that they count.
+/// A record's numbers by field name, for later fields whose length they give.
 type Numbers = BTreeMap<String, u64>;
 
-/// Reads records off a payload and writes down what they hold, one field a line.
+/// Parses records of a payload and prints their contents, one field a line.
 struct Outsider<'a> {
     tables: &'a Tables,
     bytes: &'a [u8],
@@ -115,7 +115,7 @@ impl Outsider<'_> {
         u64::from_le_bytes(whole)
     }
 
-    /// Reads a record of at most `size` bytes; fields beyond it are not there.
+    /// Reads a record of at most `size` bytes; later fields are absent.
     fn record(&mut self, name: &str, size: Option<usize>) -> Numbers {
         let tables = self.tables;
         let rows = tables.get(name).unwrap_or_else(|| panic!("the page has no table {name:?}"));
@@ -179,7 +179,7 @@ impl Outsider<'_> {
             }
             Form::Records { name, count, size } => {
                 let size = size.as_ref().map(|size| usize::try_from(numbers[size]).unwrap());
-                // Which record it is may depend on a field in front.
+                // The type of the record may depend on an earlier field.
                 let name = numbers
                     .get("what")
                     .map(|what| format!("{name}, what {what}"))
@@ -198,7 +198,7 @@ impl Outsider<'_> {
     }
 }
 
-/// Items that are listed; 0xFFFFFFFF means all, and lists none.
+/// Returns the number of listed items; 0xFFFFFFFF means all, and lists none.
 fn listed(count: u64) -> u64 {
     if count == u64::from(u32::MAX) { 0 } else { count }
 }
@@ -215,7 +215,7 @@ fn fixed(tables: &Tables, name: &str, bytes: &[u8]) -> (Numbers, usize, String) 
     (numbers, outsider.at, outsider.found)
 }
 
-/// Everything that a capture holds: the file header, then each section's kind and fields.
+/// Prints the contents of a capture: the file header, then each section's kind and fields.
 fn read(capture: &[u8]) -> String {
     let tables = tables();
     let checksum = |numbers: &Numbers, name: &str, bytes: &[u8]| {
@@ -254,7 +254,7 @@ fn read(capture: &[u8]) -> String {
     found
 }
 
-/// The number of the kind that a heading is about.
+/// Returns the number of the kind in a heading.
 fn kind_of(heading: &str) -> Option<u64> {
     heading.strip_prefix("Kind ")?.split_once(':')?.0.parse().ok()
 }
@@ -271,7 +271,7 @@ fn an_outsider_with_the_page_alone_reads_what_the_samples_hold() {
     let second = first.replacen("minor version = 0", "minor version = 1", 1) + end_mark;
     assert_holds("1.1", &second);
     let mut third = second.replacen("minor version = 1", "minor version = 2", 1);
-    // Of the five events, the first is orange and the second black.
+    // The first of the five events is orange and the second black.
     for color in [0x01FF_8040, 0x0100_0000] {
         third = third.replacen("colour = 0\n", &format!("colour = {color}\n"), 1);
     }

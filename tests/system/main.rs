@@ -1,5 +1,5 @@
-//! System tests: kernels on the simulator, read back by the host reader, compared with
-//! what the simulator knows and with figures worked out by hand.
+//! System tests: kernels run on the simulator and are read by the host reader. The results are
+//! compared with the simulator's truth and with figures calculated by hand.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 

@@ -1,5 +1,5 @@
-//! Modes of the profiler that upstream's own tests cover, with their figures: replays of traces,
-//! trace-only mode, sub-devices.
+//! Profiler modes that upstream's own tests cover, with their figures: trace replays, trace-only
+//! mode, sub-devices.
 
 use crate::{
     accounting::assert_honest,
@@ -42,13 +42,13 @@ fn wormhole() -> MeshConfig {
     MeshConfig::wormhole(11)
 }
 
-/// A chip whose tiles share an epoch, so that times of different cores can be compared.
+/// Returns a chip whose tiles share an epoch, so that times of different cores can be compared.
 fn in_one_epoch(arch: Arch) -> MeshConfig {
     let chip = ChipConfig::new(arch).with_epoch_max_cycles(1);
     MeshConfig::new(14).with_chip(chip)
 }
 
-/// Runs launches and reads them once, as a host in this mode would.
+/// Runs launches and reads them once, like a host in this mode.
 fn run(config: &MeshConfig, launches: Vec<Launch>, mode: CaptureMode) -> Outcome {
     let mut mesh = mesh_after(config, launches);
     let options = ReadOptions { mode, last_read: true, ..ReadOptions::default() };
@@ -56,7 +56,7 @@ fn run(config: &MeshConfig, launches: Vec<Launch>, mode: CaptureMode) -> Outcome
     outcome(readout, &mesh)
 }
 
-/// Book of a host that enqueued these launches.
+/// Returns the trace book of a host that enqueued these launches.
 fn book_of(launches: &[Launch]) -> TraceBook {
     let mut book = TraceBook::default();
     for launch in launches {
@@ -86,7 +86,7 @@ fn step_program() -> Arc<Program> {
     Arc::new(Program::new("step").with_kernel_on_all(&kernel))
 }
 
-/// Runs by the trace and replay that they are named with.
+/// Returns the number of runs by their trace and replay.
 fn runs_by_replay(readout: &Readout) -> BTreeMap<Option<TraceReplay>, usize> {
     let mut counts = BTreeMap::new();
     for run in readout.lanes().flat_map(|lane| &lane.runs) {
@@ -99,7 +99,7 @@ fn runs_by_replay(readout: &Readout) -> BTreeMap<Option<TraceReplay>, usize> {
 fn five_replays_of_a_hundred_ops_are_five_sessions_of_a_hundred() {
     let config = wormhole();
     let workers = workers(&config);
-    // Some cores are enough: all of them would take a minute.
+    // A few cores are enough: all of them would take a minute.
     let launches = launches_of_workload(&config, "trace-replay").into_iter();
     let launches: Vec<Launch> =
         launches.map(|launch| launch.on(CoreSelection::At(workers[..4].to_vec()))).collect();
@@ -125,15 +125,15 @@ fn five_replays_of_a_hundred_ops_are_five_sessions_of_a_hundred() {
     assert_eq!(sessions, expected.collect());
 }
 
-/// Asserts that the launches of two traces carry the number of their replay on every RISC, and
-/// those before and after none.
+/// Asserts that on every RISC the launches of two traces carry the number of their replay, and that
+/// launches before and after carry none.
 fn assert_replays(plain: u32, [first, second]: [u32; 2], replays: u64) {
     let program = step_program();
     let launch = |id| Launch::new(&program, id);
     let (of_first, of_second) = (101..101 + first, 201..201 + second);
     let traces =
         [Trace::new(4, of_first.clone().map(launch)), Trace::new(9, of_second.clone().map(launch))];
-    // A launch after the last replay is none.
+    // A launch after the last replay belongs to no replay.
     let mut launches: Vec<Launch> = (1..plain).map(launch).collect();
     for _ in 0..replays {
         launches.extend(traces.iter().flat_map(Trace::replay));
@@ -157,8 +157,8 @@ fn assert_replays(plain: u32, [first, second]: [u32; 2], replays: u64) {
     }
 }
 
-/// Upstream's `test_trace_run`: at most 4 launches outside of traces and 5 ops of traces, each
-/// replayed three times; then 12, 10 and two times.
+/// Upstream's `test_trace_run`: at most 4 launches outside of traces and 5 ops in traces, each
+/// replayed three times, and then 12, 10 and two times.
 #[test]
 fn each_of_two_traces_has_every_replay_once() {
     assert_replays(4, [3, 2], 3);
@@ -172,7 +172,7 @@ fn cores_count_replays_that_begin_on_others() {
     let workers = workers(&config);
     let on =
         |id, cores: &[TileCoord]| Launch::new(&program, id).on(CoreSelection::At(cores.to_vec()));
-    // The first op of the trace leaves all cores but one alone.
+    // The first op of the trace runs on one core only.
     let trace = Trace::new(3, [on(1, &workers[..1]), on(2, &workers[1..])]);
     let launches: Vec<Launch> = (0..4).flat_map(|_| trace.replay()).collect();
     let mut outcome = run(&config, launches.clone(), CaptureMode::Workers);
@@ -184,8 +184,8 @@ fn cores_count_replays_that_begin_on_others() {
     }
 }
 
-/// A program whose two RISCs that move data record more NoC events than they may keep until the end,
-/// and push on their way.
+/// Returns a program whose two data-movement RISCs record more NoC events than fit, and so push
+/// within the launch.
 fn noc_program() -> Arc<Program> {
     const EVENTS: usize = 24;
     let steps = (0..EVENTS).flat_map(|event| {
@@ -198,8 +198,8 @@ fn noc_program() -> Arc<Program> {
     Arc::new(program.with_kernel(Risc::Ncrisc, kernel))
 }
 
-/// Upstream's `test_quick_push_on_noc_profiler`: five ops, replayed 600 times, with NoC events. The
-/// parts of a run that were pushed on its way are of the same replay.
+/// Upstream's `test_quick_push_on_noc_profiler`: five ops with NoC events, replayed 600 times. All
+/// pushed parts of a run belong to the same replay.
 #[test]
 fn what_is_pushed_on_the_way_keeps_its_replay_on_both_riscs_that_move_data() {
     let config = wormhole();
@@ -259,7 +259,8 @@ fn what_is_pushed_on_the_way_keeps_its_replay_on_both_riscs_that_move_data() {
     assert!(starts.values().all(|&count| count == 2 * 5), "five kernels on each of two cores");
 }
 
-/// First kernel start and last kernel end of each replay on one core, as the simulator knows them.
+/// Returns the first kernel start and last kernel end of each replay on one core, from the
+/// simulator's truth.
 fn envelope_truth(outcome: &Outcome, core: TileCoord, first: u64, ops: u64) -> Vec<(u64, u64)> {
     let mut envelopes: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     for risc in (0..RISCS).filter_map(|index| CoreKind::Tensix.risc(index)) {
@@ -285,7 +286,7 @@ fn trace_only_mode_records_one_envelope_per_replay_and_core() {
         let config = in_one_epoch(arch).with_trace_only();
         let mut launches = launches_of_workload(&config, "trace-replay");
         let mut cores = workers(&config);
-        // All of them would take a minute.
+        // All cores would take a minute.
         cores.truncate(4);
         let few = |launch: Launch| launch.on(CoreSelection::At(cores.clone()));
         launches = launches.into_iter().map(few).collect();
@@ -312,7 +313,8 @@ fn trace_only_mode_records_one_envelope_per_replay_and_core() {
             assert_eq!((kernels.len(), truth.len()), (5, 5));
             for (zone, (start, end)) in kernels.into_iter().zip(truth) {
                 let end_cycle = zone.end_cycle;
-                // The probe reads the clock some cycles after the kernel began and before it ended.
+                // The probe reads the clock some cycles after the kernel's begin and before its
+                // end.
                 assert!((start..start + 80).contains(&zone.start_cycle), "{start} {zone:?}");
                 assert!((end - 80..=end).contains(&end_cycle), "{end} {zone:?}");
             }
@@ -347,7 +349,7 @@ fn sub_devices_run_side_by_side_on_disjoint_cores() {
     let [first, second, third] = [kernels[&1], kernels[&2], kernels[&3]];
     assert!(first.start_cycle < second.start_cycle && second.start_cycle < first.end_cycle);
     assert!(third.start_cycle > second.end_cycle);
-    // The chip is idle from when nothing runs any more, not from the end of the op before.
+    // The chip is idle from the time at which nothing runs, not from the end of the previous op.
     let idle_from = first.end_cycle.max(second.end_cycle);
     let latencies: Vec<_> = ops.iter().map(|op| op.op_to_op_latency_cycles).collect();
     assert_eq!(latencies, [Some(0), None, third.start_cycle.checked_sub(idle_from)]);

@@ -1,7 +1,7 @@
-//! Circles among modules: files that use each other lie in one folder.
+//! Cycles among modules: files that use each other must be in one folder.
 //!
-//! A file uses another if a path in it leads there, through re-exports to the file that defines
-//! the name. Passing a name on is no use of it, and tests may look anywhere.
+//! A file uses another file if a path in it resolves there, through re-exports to the file that
+//! defines the name. A re-export does not count as a use, and tests may use any module.
 
 use crate::structure::{packages, sources, text};
 use std::{
@@ -17,11 +17,11 @@ type ModulePath = Vec<String>;
 #[derive(Default)]
 struct Module {
     folder: String,
-    /// Code without its imports.
+    /// Code without imports.
     code: String,
-    /// Paths by the names that they bring in, passed on ones included.
+    /// Imported and re-exported paths, by name.
     names: BTreeMap<String, Vec<String>>,
-    /// Paths that the code follows.
+    /// Paths used in the code.
     paths: Vec<Vec<String>>,
 }
 
@@ -59,7 +59,7 @@ fn a_circle_is_found_through_a_re_export_and_within_one_folder_allowed() {
     let uses_c = ("a/b.rs", "use crate::c::Other;\nstruct Thing(Other);\n");
     let uses_thing = ("c.rs", "use crate::{\n    a::Thing,\n};\nstruct Other(Thing);\n");
     assert_eq!(circles(&[hub, uses_c, uses_thing]), [["a::b", "c"]]);
-    // The test of a module and a name that is only passed on are no uses.
+    // A module's test and a name that is only re-exported do not count as uses.
     let in_test =
         ("c.rs", "struct Other;\n#[cfg(test)]\nmod tests {\n    use crate::a::Thing;\n}\n");
     assert!(circles(&[hub, uses_c, in_test]).is_empty());
@@ -69,7 +69,7 @@ fn a_circle_is_found_through_a_re_export_and_within_one_folder_allowed() {
     assert!(circles(&in_folder).is_empty());
 }
 
-/// Modules of a crate, by the names of its files below `src` and their texts.
+/// Returns the modules of a crate, given its files' names below `src` and their texts.
 fn modules(files: impl Iterator<Item = (String, String)>) -> Modules {
     let mut modules = Modules::new();
     let mut only_for_tests = BTreeSet::new();
@@ -94,8 +94,8 @@ fn module_path(file: &str) -> ModulePath {
     path
 }
 
-/// Code without comments and without the module of tests; children that are only for tests are
-/// given to `on_test_module`.
+/// Returns code without comments and test modules; passes the names of child modules that are only
+/// for tests to `on_test_module`.
 fn without_tests(text: &str, mut on_test_module: impl FnMut(&str)) -> String {
     let mut code = String::new();
     let mut is_for_tests = false;
@@ -159,7 +159,7 @@ fn parsed(folder: String, text: &str) -> Module {
     module
 }
 
-/// Visibility and tree of an import, if the line begins one.
+/// Returns visibility and tree of an import, if the line begins an import.
 fn import(line: &str) -> Option<(&str, &str)> {
     let (before, tree) = line.split_once("use ")?;
     let visibility = before.trim_end();
@@ -169,7 +169,7 @@ fn import(line: &str) -> Option<(&str, &str)> {
     is_import.then_some((visibility, tree))
 }
 
-/// The paths of a tree such as `a::{b, c::{d, e}}`.
+/// Returns the paths of a tree such as `a::{b, c::{d, e}}`.
 fn expanded(tree: &str) -> Vec<String> {
     let Some((prefix, rest)) = tree.split_once('{') else { return vec![tree.trim().to_owned()] };
     let inner = rest.rsplit_once('}').map_or(rest, |(inner, _)| inner);
@@ -192,7 +192,7 @@ fn expanded(tree: &str) -> Vec<String> {
     below.map(|path| format!("{}{path}", prefix.trim())).collect()
 }
 
-/// Paths such as `crate::a::B` in code.
+/// Returns paths such as `crate::a::B` in code.
 fn inline_paths(code: &str) -> Vec<Vec<String>> {
     let is_outside = |c: char| !(c.is_alphanumeric() || c == '_' || c == ':');
     let words = code.split(is_outside).map(|word| word.trim_matches(':'));
@@ -200,7 +200,8 @@ fn inline_paths(code: &str) -> Vec<Vec<String>> {
     paths.map(|path| path.split("::").map(ToOwned::to_owned).collect()).collect()
 }
 
-/// The module that defines what a path in `module` leads to; `None` if it is of another crate.
+/// Returns the module that defines the target of a path in `module`; `None` if the target is in
+/// another crate.
 fn target(
     modules: &Modules,
     module: &[String],
@@ -244,12 +245,12 @@ fn target(
     Some(current)
 }
 
-/// Circles over more than one folder, each as the names of its modules.
+/// Returns the cycles over more than one folder, each as the names of its modules.
 fn circles(modules: &Modules) -> Vec<Vec<String>> {
     let mut edges: BTreeMap<&ModulePath, BTreeSet<ModulePath>> = BTreeMap::new();
     for (path, module) in modules {
         let targets = module.paths.iter().filter_map(|found| target(modules, path, found, 0));
-        // The root passes on what a crate offers; nothing depends on it.
+        // The root only re-exports the crate's interface; nothing depends on it.
         edges.insert(path, targets.filter(|target| target != path && !target.is_empty()).collect());
     }
     let reached = |from: &ModulePath| {

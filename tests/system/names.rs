@@ -1,5 +1,5 @@
-//! Zone names against captures from silicon: the id in a log is the hash of the text that
-//! the same line names.
+//! Zone names against captures from silicon: the id in a log is the hash of the text in the same
+//! line.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test reports")]
 
@@ -18,7 +18,7 @@ const CAPTURES: [&str; 5] = [
     "wormhole-noc-4096",
 ];
 
-/// A zone as one line of a device log has it: its id and its source location.
+/// Returns the id and source location of each zone in a device log.
 fn zones_of(capture: &str) -> BTreeSet<(u16, ZoneSource)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("captures/mesham-tt-sim");
     let log = std::fs::read_to_string(folder.join(capture).join("profile_log_device.csv")).unwrap();

@@ -1,4 +1,4 @@
-//! NoC events as the host reads them, against the requests that the simulated NoC got.
+//! NoC events as read by the host, against the requests to the simulated NoC.
 
 use crate::support::Session;
 use host_reader::{
@@ -16,7 +16,7 @@ use sim::{
 use std::collections::BTreeMap;
 use wire::ZoneId;
 
-/// A transfer as event and request have it: operation, network, bytes in units of 32, posted.
+/// A transfer in both event and request: operation, network, bytes in units of 32, posted.
 type Transfer = (NocOperation, u8, u32, bool);
 
 fn operation(kind: EventKind) -> Option<NocOperation> {
@@ -30,7 +30,7 @@ fn operation(kind: EventKind) -> Option<NocOperation> {
     }
 }
 
-/// Words of the NoC events of each lane, in order.
+/// Returns the words of the NoC events of each lane, in order.
 fn words(readout: &Readout) -> BTreeMap<LaneId, Vec<u64>> {
     let is_noc = |zone| readout.zones.id(zone) == u32::from(ZoneId::NOC_TRACING.0);
     let lanes = readout.devices.iter().flat_map(|device| &device.lanes);
@@ -54,7 +54,7 @@ fn event(word: u64, field: SizeField) -> Option<Transfer> {
 }
 
 fn request(request: &NocRequest) -> Transfer {
-    // A read is answered by its bytes: nothing of it is ever posted.
+    // A read is answered by its data, and so never posted.
     let is_posted = request.is_posted && request.operation != NocOperation::Read;
     (request.operation, request.noc, request.byte_count.div_ceil(32), is_posted)
 }
@@ -69,10 +69,11 @@ fn requests(truth: &Truth, lane: LaneId) -> &[NocRequest] {
     key.map_or(&[][..], |key| &truth.noc_requests[key])
 }
 
-/// Seeds of every run. Writes of exactly 8 KiB alone decide the width of sizes in the last.
+/// Seeds of every run. In the last one, only writes of exactly 8 KiB determine the width of the
+/// size field.
 const FIXED_SEEDS: [u64; 7] = [0, 1, 2, 3, 4, 5, 44_968_320_508];
 
-/// Transfers that were compared, and how many of them were posted.
+/// Returns the number of compared transfers, and of posted ones among them.
 fn compare(seed: u64) -> (usize, usize) {
     let arch = Arch::ALL[usize::from(seed % 2 == 1)];
     let config = MeshConfig::new(seed).with_chip(ChipConfig::new(arch)).with_noc_truth();
@@ -80,7 +81,7 @@ fn compare(seed: u64) -> (usize, usize) {
     let outcome = Session::new(&config, "quick-push", &options, Vec::new()).run();
     let words = words(&outcome.readout);
     let found = SizeField::of_events(words.values().flatten().copied(), Numbering::Newer);
-    // Sizes of 8 to 16 KiB alone leave the width open, which the reader must say.
+    // If all sizes are 8 to 16 KiB, the width is ambiguous, which the reader must report.
     assert_eq!(found.field == SizeField::Bits12, found.undecided_count == 0, "seed {seed}");
     let is_decided = found.undecided_count == 0;
     assert!(is_decided || !FIXED_SEEDS.contains(&seed), "seed {seed}");
@@ -89,7 +90,7 @@ fn compare(seed: u64) -> (usize, usize) {
         let events: Vec<Transfer> =
             words.iter().filter_map(|&word| event(word, SizeField::Bits12)).collect();
         let requests: Vec<Transfer> = requests(&outcome.truth, lane).iter().map(request).collect();
-        // A full buffer drops events; the truth test counts those.
+        // A full buffer drops events, which the truth test counts.
         if events.len() == requests.len() {
             assert_eq!(events, requests, "seed {seed}, {lane}");
             compared += events.len();

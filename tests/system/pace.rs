@@ -1,12 +1,13 @@
-//! First sentences of `explain` about random pipelines, against the same pipelines without one stage.
+//! First sentences of `explain` on random pipelines, compared with the same pipelines without one
+//! stage.
 //!
-//! A seed that fails is repeated alone, with what was found and what is true, by
+//! A single failing seed is repeated, with its findings and the truth, by
 //!
 //! ```text
 //! KPROF_PACE_SEED=7 cargo test -p tests --test system pace -- --nocapture
 //! ```
 //!
-//! `KPROF_PACE_COUNT` sets how many seeds are tried, half of them fresh.
+//! `KPROF_PACE_COUNT` sets the number of seeds, half of them fresh.
 
 use crate::support::{self, Outcome, Session};
 use host_reader::{
@@ -26,7 +27,7 @@ use wire::CoreKind;
 
 fn random_shape(random: &mut Stream) -> PipelineShape {
     let mut draw = |low, high| u32::try_from(random.between(low, high)).unwrap();
-    // Every eighth has a core with more tiles, and as many share readers.
+    // One in eight pipelines has a core with more tiles, and one in eight shares readers.
     let kind = draw(0, 7);
     let depth = |number: u32| if number < 4 { 1 + number } else { 2 };
     PipelineShape {
@@ -47,7 +48,7 @@ fn random_shape(random: &mut Stream) -> PipelineShape {
     }
 }
 
-/// Costs of probes as a launch of their own measures them.
+/// Returns the costs of probes, measured by a separate launch.
 fn probe_costs(arch: Arch) -> ProbeCosts {
     static COSTS: OnceLock<[ProbeCosts; 2]> = OnceLock::new();
     let measured = || {
@@ -64,8 +65,10 @@ fn probe_costs(arch: Arch) -> ProbeCosts {
     costs[usize::from(arch != Arch::ALL[0])].clone()
 }
 
-/// Cycles that the records of a wait and of a signal take, as the simulator has it: those by which
-/// a writer that waits at a barrier for each tile, and that all others wait for, is slower with them.
+/// Returns the cycles of the records of a wait and a signal, measured in the simulator.
+///
+/// The measure is the slowdown of a writer that waits at a barrier for each tile while all others
+/// wait for the writer.
 fn record_cycles(arch: Arch, records: WaitRecords) -> f64 {
     static CYCLES: OnceLock<[[f64; 2]; 2]> = OnceLock::new();
     let measured = || {
@@ -108,7 +111,7 @@ impl Case {
         Self { seed, shape: random_shape(&mut Stream::new(seed, &[0x7061_6365])) }
     }
 
-    /// The first of the findings about a recording with what its probes cost.
+    /// Runs `explain` on a recording, with the costs of its probes.
     fn explain(&self, records: WaitRecords) -> Explanation {
         let mut readout = self.run(records).readout;
         readout.probe_costs = probe_costs(self.arch());
@@ -134,7 +137,7 @@ impl Case {
         session.run()
     }
 
-    /// The last cores, of which one is the straggler; a row where they share readers.
+    /// Returns the last cores, one of them the straggler; a whole row if they share readers.
     fn cores(&self, session: &Session) -> Vec<TileCoord> {
         let cores = session.mesh.chip(0).unwrap().plan().cores();
         let workers = cores.iter().filter(|core| core.kind == CoreKind::Tensix);
@@ -147,7 +150,8 @@ impl Case {
         }
     }
 
-    /// Cycles from the first start of a kernel to the last end, as the simulator has it.
+    /// Returns the cycles from the first start of a kernel to the last end, from the simulator's
+    /// truth.
     fn length(&self, records: WaitRecords) -> f64 {
         let outcome = self.run(records);
         let times = outcome.truth.launches.values().flatten().filter_map(|launch| launch.kernel);
@@ -158,7 +162,7 @@ impl Case {
         (end - start) as f64
     }
 
-    /// Percent of the time that the pipeline takes less without something.
+    /// Returns the percentage by which the pipeline is faster after a change.
     fn gain(&self, whole: f64, change: impl Fn(&mut PipelineShape)) -> f64 {
         let mut other = *self;
         change(&mut other.shape);
@@ -166,7 +170,7 @@ impl Case {
     }
 }
 
-/// Percent of its time that a pipeline takes less without one of its parts.
+/// Percentage of its time that a pipeline saves without one of its parts.
 #[derive(Clone, Copy, Debug)]
 struct Gains {
     case: Case,
@@ -190,7 +194,7 @@ impl Gains {
             }),
             writer: case.gain(whole, |shape| shape.writer = 1),
             straggler: if case.shape.straggler > 0 {
-                // The same tiles on all of the four cores.
+                // All four cores get the same tiles.
                 case.gain(whole, |shape| {
                     shape.tiles += shape.tiles * shape.straggler / 400;
                     shape.straggler = 0;
@@ -201,7 +205,7 @@ impl Gains {
         }
     }
 
-    /// Cycles of the pipeline for a tile.
+    /// Returns the pipeline's cycles per tile.
     fn tile_cycles(&self) -> f64 {
         self.whole / f64::from(self.case.shape.tiles)
     }
@@ -210,7 +214,7 @@ impl Gains {
         [self.math, self.writer, self.straggler].into_iter().fold(self.reader, f64::max)
     }
 
-    /// Gain of the finding's cause; `None` if there is no truth of it.
+    /// Returns the gain of the finding's cause; `None` if its true gain is unknown.
     fn of_cause(&self, cause: Cause) -> Option<f64> {
         let gain = |change: fn(&mut PipelineShape)| self.case.gain(self.whole, change);
         Some(match cause {
@@ -230,31 +234,32 @@ impl Gains {
     }
 }
 
-/// Judgement of a first sentence, with points of the time as percent.
+/// Verdict on a first sentence; points are percent of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
-    /// The part that gains most within 3 points, with a bound from 3 below to 12 above the truth.
+    /// The part with the largest gain, within 3 points, and a bound between 3 points below and 12
+    /// above the truth.
     Right,
-    /// The right part, with a bound further above.
+    /// The right part, with a bound further above the truth.
     Loose,
     /// No sentence.
     Untold,
     /// Another part gains more.
     WrongCause,
-    /// The right part, with a bound further below than records of waits explain.
+    /// The right part, with a bound further below the truth than records of waits explain.
     WrongGain,
 }
 
-/// `record_percent` is by how much records of waits may lower the bound.
+/// Judges a finding; `record_percent` is by how much records of waits may lower the bound.
 fn judge(gains: &Gains, record_percent: f64, finding: Option<&Finding>) -> Verdict {
     let Some(finding) = finding else { return Verdict::Untold };
     let Some(truth) = gains.of_cause(finding.cause) else { return Verdict::WrongCause };
-    // Deeper buffers may gain less than one stage alone, for the price of a number.
+    // Deeper buffers may gain less than a change of one stage, as they only change a number.
     if finding.cause == Cause::Turns && truth < gains.most() / 2.0 {
         return Verdict::WrongCause;
     }
     let slack = if finding.cause == Cause::Balanced { 6.0 } else { 3.0 };
-    // An engine alone cannot gain what all of them do.
+    // One engine alone cannot gain as much as all of them.
     let part_of = match finding.cause {
         Cause::Unpack | Cause::Pack => gains.math,
         _ => truth,
@@ -279,9 +284,10 @@ fn judge_seed(seed: u64, is_told: bool, verdicts: &mut Verdicts) {
     for (form, records) in [("sums", WaitRecords::Totals), ("events", WaitRecords::Events)] {
         let explanation = case.explain(records);
         let finding = explanation.findings.first();
-        // A stage that others wait for does not wait, the next one does twice for each tile: for its
-        // buffer and at its barrier. So it is slower by the records of that, and the stage before is
-        // not: the gain of a recorded pipeline is smaller than that of one without records.
+        // A stage that others wait for does not wait. The next stage waits twice for each tile: for
+        // its buffer and at its barrier. So the records of these waits slow the next stage, but not
+        // the stage before it. The gain in a recorded pipeline is smaller than in one without
+        // records.
         let cycles = 2.0 * record_cycles(case.arch(), records);
         let verdict = judge(&gains, 100.0 * cycles / gains.tile_cycles(), finding);
         *verdicts.entry((form, verdict)).or_default() += 1;
@@ -299,7 +305,8 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|value| value.parse().unwrap())
 }
 
-/// Fixed seeds hold what was measured of them, fresh ones what holds for all but one run in a million.
+/// Fixed seeds must reproduce their measured verdicts; fresh seeds must satisfy bounds that hold in
+/// all but one run in a million.
 #[test]
 fn first_sentences_name_what_gains_most() {
     if let Some(seed) = number("KPROF_PACE_SEED") {

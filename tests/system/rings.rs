@@ -1,5 +1,5 @@
-//! Streamed records on whole chips: the host drains rings while kernels run, and what it kept, what found
-//! no room, what was skipped and what was written over is what was emitted.
+//! Streamed records on whole chips: the host drains rings while kernels run. Kept, lost, skipped
+//! and overwritten records add up to the emitted ones.
 
 use crate::{
     accounting::{assert_honest, emitted, kept, left_out, lost, of_lane, sum, total},
@@ -19,7 +19,7 @@ use sim::{
 };
 use wire::stream::Policy;
 
-/// One run.
+/// Configuration of one run.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     arch: Arch,
@@ -27,7 +27,7 @@ struct Case {
     workload: &'static str,
     ops: u32,
     policy: Policy,
-    /// Simulated time between two reads; `None` for a host that reads when all is over.
+    /// Simulated time between two reads; `None` for a host that reads after the run.
     pause_ns: Option<u64>,
 }
 
@@ -53,7 +53,8 @@ impl Case {
         .that_ends()
     }
 
-    /// The case, with a host that reads if kernels may wait for it for a second.
+    /// Returns the case with a host that reads during the run, if kernels would otherwise wait a
+    /// second for the host.
     fn that_ends(self) -> Self {
         let waits_long = self.policy == Policy::Block { cycles_log2: 30 };
         let pause_ns = self.pause_ns.or(waits_long.then_some(1_000_000));
@@ -85,7 +86,7 @@ impl Case {
     }
 }
 
-/// What was emitted was kept or is in the ledger, by program where it names one.
+/// Checks that emitted records were kept or are in the ledger, by program if the ledger names it.
 fn check(case: &Case, outcome: &Outcome) {
     let failures: Vec<_> = outcome.failures.iter().map(ToString::to_string).collect();
     assert!(failures.is_empty(), "{case:?}: {failures:?}");
@@ -118,13 +119,14 @@ fn check(case: &Case, outcome: &Outcome) {
         let missing = (emitted.zones + emitted.data + emitted.events)
             - (kept.zones + kept.data + kept.events)
             - (losses.zones + losses.data + losses.events);
-        // A record takes a cell at least; cells that were left out may have been none.
+        // A record takes at least one cell; skipped cells may have contained no records.
         assert!(missing <= losses.unknown_markers, "{case:?}, {lane}: {missing} of {losses:?}");
         let launches = outcome.truth.launches.iter().filter(|(key, _)| {
             (Noc0Coord { x: key.core.x, y: key.core.y }, key.risc) == (lane.core, lane.risc)
         });
         let launches: u64 = launches.map(|(_, launches)| launches.len() as u64).sum();
-        // Records of up to three cells, launches told again, and padding of less than a third.
+        // Records have up to three cells. Further cells repeat launches, and less than a third is
+        // padding.
         let most = 3 * missing + 8 * launches + losses.unknown_markers / 2 + 8;
         assert!(losses.unknown_markers <= most, "{case:?}, {lane}: {missing} of {losses:?}");
     }
@@ -188,7 +190,7 @@ fn a_host_that_never_reads_holds_no_kernel_up_for_longer_than_it_may() {
     };
     let (dropping, blocking) =
         (cycles(Policy::DropNewest), cycles(Policy::Block { cycles_log2: 20 }));
-    // Once each, one RISC after the other where one starts the others.
+    // Each RISC waits once; the waits follow each other if one RISC starts the others.
     let waited = blocking - dropping;
     assert!((1 << 20..5 << 20).contains(&waited), "{waited} ns");
 }
@@ -229,7 +231,7 @@ fn launches_of_a_stream_have_the_times_of_their_kernels() {
             assert_eq!(kernels.len(), 2 * with_kernel.len(), "{key:?}");
             for (found, truth) in kernels.chunks(2).zip(&with_kernel) {
                 let [start, end] = found else { panic!() };
-                // The truth's times are those around the zone.
+                // The true span encloses the recorded zone.
                 assert!(*start >= truth.start.0 && *start - truth.start.0 < 60, "{key:?}");
                 assert!(*end <= truth.end.0 && truth.end.0 - *end < 400, "{key:?}");
                 compared += 1;

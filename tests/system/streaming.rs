@@ -1,4 +1,4 @@
-//! Reads made often: when they are made, and that nothing is lost or repeated between them.
+//! Frequent reads: when they happen, and that nothing is lost or repeated between them.
 
 use crate::{
     accounting::{assert_honest, emitted, kept, total},
@@ -20,7 +20,7 @@ use sim::{
 };
 use wire::CoreKind;
 
-/// A chip whose lanes hold a number of the smallest launches.
+/// Returns a session whose lanes hold a given number of the smallest launches.
 fn session(workload: &str, ops: u32, support_count: u32) -> Session {
     let config = MeshConfig::wormhole(7).with_program_support_count(support_count);
     let options = WorkloadOptions { ops: Some(ops), seed: 7, ..WorkloadOptions::default() };
@@ -31,8 +31,8 @@ fn launches(session: &Session) -> Vec<Launch> {
     session.plan.phases.iter().flat_map(|phase| phase.launches.iter().cloned()).collect()
 }
 
-/// Runs one launch after the other, with what `between` wants after each, and a last read.
-/// Returns the number of reads.
+/// Runs one launch after the other, with the reads that `between` requests after each, and a last
+/// read. Returns the number of reads.
 fn run(mut session: Session, between: NextRead) -> (Outcome, usize) {
     let mut launches = launches(&session).into_iter();
     let next = |mesh: &mut SimulatedMesh| match launches.next() {
@@ -85,8 +85,8 @@ fn a_look_reads_control_vectors_only_and_says_what_a_read_then_finds() {
     let marks: Vec<_> = look.watermarks.lanes().filter(brisc).collect();
     assert_eq!(marks.len(), 64);
     for mark in marks {
-        // Fifty launches with a firmware and a kernel zone: twelve words each, of 12,000. One
-        // launch may fill a whole vector of 512 words.
+        // Fifty launches, each with a firmware and a kernel zone in twelve words, in lanes of
+        // 12,000. One launch may fill a whole vector of 512 words.
         assert_eq!((mark.used_words, mark.free_words(), mark.words_per_launch), (600, 11_400, 12));
         assert_eq!((mark.pushed_launches, mark.launches_left()), (50, Some((11_400 - 512) / 12)));
         assert_eq!(readout.watermarks.of_lane(mark.lane), Some(mark));
@@ -101,7 +101,7 @@ fn a_thousand_reads_that_race_pushes_lose_nothing_and_repeat_nothing() {
     let launches = launches(&session);
     let mut read_count = 0;
     let next = |mesh: &mut SimulatedMesh| {
-        // Twenty launches queue up, and reads go on while they run.
+        // Twenty launches are queued, and reads continue while they run.
         if read_count % 20 == 0 {
             let queued = launches.iter().skip(read_count).take(20);
             queued.for_each(|launch| mesh.enqueue_everywhere(launch));
@@ -130,15 +130,15 @@ fn a_thousand_reads_that_race_pushes_lose_nothing_and_repeat_nothing() {
     let (kept, emitted) =
         (total(&kept(&outcome.readout, &outcome.timeline)), total(&emitted(&outcome.truth)));
     assert!(kept.zones * 2 > emitted.zones, "kept {kept:?} of {emitted:?}");
-    // Else the reads were too rare to race anything.
+    // Otherwise the reads were too rare to race with anything.
     assert!(
         rests > 100 && empty_reads <= 900,
         "{rests} rests of launches, {empty_reads} empty reads"
     );
 }
 
-/// Launches follow each other at once, in lanes that hold some twenty of them; the host never has
-/// read everything when one begins, so that the lanes are never handed back.
+/// Launches follow each other without pause, in lanes that hold some twenty of them. The host has
+/// never read everything at the begin of a launch, so that the lanes are never reset.
 #[test]
 fn a_host_that_keeps_up_with_launches_loses_nothing_in_the_smallest_lanes() {
     for arch in [Arch::WormholeB0, Arch::Blackhole] {

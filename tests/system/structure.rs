@@ -1,4 +1,4 @@
-//! The shape of the workspace: who may know whom, and what every crate promises.
+//! The structure of the workspace: allowed dependencies, and the attributes of every crate.
 
 use serde_json::Value;
 use std::{
@@ -7,8 +7,9 @@ use std::{
     process::Command,
 };
 
-/// Crates of the workspace, by their short names, that each crate may depend on, beyond its tests:
-/// a crate is below all that may depend on it, which excludes circles.
+/// The workspace crates on which each crate may depend outside of its tests, by their short names.
+///
+/// The list excludes cycles: a crate comes before all crates that may depend on it.
 const ALLOWED: [(&str, &str); 22] = [
     ("kprof-wire", ""),
     ("kernel-profiler", "wire"),
@@ -37,7 +38,7 @@ const ALLOWED: [(&str, &str); 22] = [
     ("benches", "wire kernel-profiler host-reader sim tests"),
 ];
 
-/// A package's name as its folder is called.
+/// Returns a package's short name: that of its folder.
 fn short(package: &str) -> &str {
     package.strip_prefix("kprof-").unwrap_or(package)
 }
@@ -55,7 +56,7 @@ fn dependencies_point_only_where_the_design_lets_them() {
     }
 }
 
-/// Names of the workspace's crates that a package depends on, beyond its tests.
+/// Returns the workspace crates on which a package depends outside of its tests.
 pub(crate) fn own_dependencies(package: &Value) -> Vec<String> {
     let dependencies = package["dependencies"].as_array().into_iter().flatten();
     let product = dependencies.filter(|dependency| dependency["kind"] != "dev");
@@ -77,7 +78,7 @@ fn what_the_design_allows_has_no_circle() {
     }
 }
 
-/// Crates that a host links which does nothing but read.
+/// Crates that a read-only host links.
 const READING_ONLY: [&[&str]; 2] =
     [&["-p", "kprof-reader"], &["-p", "host-reader", "--no-default-features"]];
 
@@ -104,7 +105,7 @@ const OPTIONAL: [&str; 1] = ["kprof-ttsim"];
 
 #[test]
 fn back_ends_with_foreign_libraries_are_in_no_default_build() {
-    // The crate of the tests is part of no product.
+    // The test crate belongs to no product.
     for package in packages().into_iter().filter(|package| package["name"] != "tests") {
         let defaults = package["features"]["default"].as_array().cloned().unwrap_or_default();
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
@@ -127,14 +128,15 @@ fn every_crate_takes_the_shared_lints() {
 
 #[test]
 fn cargo_run_alone_runs_kprof() {
-    // With several programs in the workspace cargo refuses to choose, unless one is the default.
+    // If a workspace has several programs, cargo needs a default.
     let chosen = packages()
         .into_iter()
         .filter_map(|package| package["default_run"].as_str().map(ToOwned::to_owned));
     assert_eq!(chosen.collect::<Vec<_>>(), ["kprof"]);
 }
 
-/// Packages whose names are free on the registry though they are not `kprof` and a folder's name.
+/// Packages that are not named `kprof` plus the folder's name; their names are free on the
+/// registry.
 const NAMED_OTHERWISE: [&str; 2] = ["kernel-profiler", "host-reader"];
 
 #[test]
@@ -157,11 +159,11 @@ fn every_package_that_may_be_published_says_what_it_is_under_a_name_of_ours() {
     }
 }
 
-/// Crates for memory-mapped registers and for callers in C, which hold unsafe code throughout.
+/// Crates for memory-mapped registers and for C callers, which contain unsafe code throughout.
 const WHOLLY_UNSAFE: [&str; 2] = ["kernel-profiler", "kprof-pci-chip"];
 
-/// Files that may hold unsafe code, besides the device runtime's: each must allow it for
-/// single items, in a crate that denies it everywhere else.
+/// Files that may contain unsafe code, besides the device runtime's. Each must allow it for single
+/// items, in a crate that denies it everywhere else.
 const UNSAFE_FILES: [(&str, &[&str]); 3] = [
     (
         "kprof-c",
@@ -210,7 +212,7 @@ fn only_the_device_runtime_may_hold_unsafe_code() {
     }
 }
 
-/// Every Rust file below a folder.
+/// Returns every Rust file below a folder.
 pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -225,12 +227,12 @@ pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The repository's folder.
+/// Returns the repository's folder.
 pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Packages of the workspace, as cargo describes them.
+/// Returns the packages of the workspace, from cargo's metadata.
 pub(crate) fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
@@ -242,7 +244,7 @@ pub(crate) fn packages() -> Vec<Value> {
     metadata["packages"].as_array().unwrap().clone()
 }
 
-/// A JSON string's content.
+/// Returns the content of a JSON string.
 pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }

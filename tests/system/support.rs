@@ -1,4 +1,4 @@
-//! Running a workload and reading it, as a host runtime would.
+//! Runs a workload and reads it like a host runtime.
 
 use host_reader::{
     ProfilerOptions, ReadOptions, init_device_profiler, names::ZoneTable, read::Reader,
@@ -20,7 +20,7 @@ pub(crate) struct Outcome {
     pub(crate) readout: Readout,
     pub(crate) timeline: Timeline,
     pub(crate) truth: Truth,
-    /// Object code that went wrong.
+    /// Failures of object code.
     pub(crate) failures: Vec<ExecutionFailure>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Lays out the mesh, adds the faults and initialises the profiler.
+    /// Creates the mesh, adds the faults and initialises the profiler.
     pub(crate) fn new(
         config: &MeshConfig,
         workload: &str,
@@ -67,7 +67,7 @@ impl Session {
     }
 }
 
-/// Runs launches on a new mesh with the profiler initialised; nothing is read.
+/// Runs launches on a new mesh with the profiler initialised, and reads nothing.
 pub(crate) fn mesh_after(config: &MeshConfig, launches: Vec<Launch>) -> SimulatedMesh {
     let mut mesh = SimulatedMesh::new(config).unwrap();
     let options = ProfilerOptions {
@@ -80,13 +80,13 @@ pub(crate) fn mesh_after(config: &MeshConfig, launches: Vec<Launch>) -> Simulate
     mesh
 }
 
-/// Runs a workload with nothing special about it.
+/// Runs a workload without faults or special options.
 pub(crate) fn run(config: &MeshConfig, workload: &str, ops: Option<u32>) -> Outcome {
     let options = WorkloadOptions { ops, ..WorkloadOptions::default() };
     Session::new(config, workload, &options, Vec::new()).run()
 }
 
-/// Names the zones, pairs them, and asks the simulator what really happened.
+/// Names and pairs the zones, and gets the simulator's ground truth.
 pub(crate) fn outcome(mut readout: Readout, mesh: &SimulatedMesh) -> Outcome {
     readout.zones = ZoneTable::of_texts(mesh.zone_texts()).unwrap();
     let timeline = Timeline::of_readout(&readout);
@@ -94,8 +94,7 @@ pub(crate) fn outcome(mut readout: Readout, mesh: &SimulatedMesh) -> Outcome {
     Outcome { readout, timeline, truth: mesh.truth(), failures }
 }
 
-/// Returns true if the build has object code; otherwise prints what to install, which is a failure
-/// in CI.
+/// Returns true if the build has object code. Otherwise prints what to install, and fails in CI.
 pub(crate) fn has_object_code() -> bool {
     let has_object_code = machine::has_object_code();
     if !has_object_code {

@@ -1,15 +1,14 @@
-//! Hundreds of random runs with faults: what was read is what was pushed, record by record, and
-//! what was kept and what was lost add up to what was emitted.
+//! Hundreds of random runs with faults: the records read equal the pushed ones, and kept and lost
+//! records add up to the emitted ones.
 //!
-//! One seed decides everything of a run. A run that fails is repeated alone by
+//! One seed determines everything in a run. A single failing run is repeated by
 //!
 //! ```text
 //! KPROF_TRUTH_SEED=10063 cargo test -p tests --test system truth
 //! ```
 //!
-//! `KPROF_TRUTH_COUNT` sets how many fresh seeds are tried besides the fixed ones, and
-//! `KPROF_TRUTH_FIXED` how many fixed ones: `.ci/run` tries more fresh ones than `cargo test` alone,
-//! and `.ci/full` thousands.
+//! `KPROF_TRUTH_COUNT` sets the number of fresh seeds, and `KPROF_TRUTH_FIXED` the number of fixed
+//! ones. `.ci/run` uses more fresh seeds than `cargo test` alone, and `.ci/full` thousands.
 
 mod compare;
 mod mutants;
@@ -22,7 +21,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-/// So many that every fault happens with and without repeated reads.
+/// Number of fixed seeds, enough for every fault to happen with and without repeated reads.
 const FIXED_SEED_COUNT: u64 = 120;
 const FRESH_SEED_COUNT: u64 = 40;
 
@@ -50,7 +49,7 @@ fn what_is_read_is_what_was_pushed_in_fresh_runs() {
     run_all(first..first + count);
 }
 
-/// Runs the seed that the environment names, if it names one.
+/// Runs the seed in the environment variable, if it is set; returns whether it is.
 fn runs_one_seed() -> bool {
     let Some(seed) = number("KPROF_TRUTH_SEED") else { return false };
     let scenario = Scenario::of(seed);
@@ -72,7 +71,7 @@ struct Seen {
     archs: BTreeMap<String, usize>,
 }
 
-/// Runs every seed; what fails is told of all, by seed.
+/// Runs every seed, then reports all failures by seed.
 fn run_all(seeds: impl Iterator<Item = u64>) -> Seen {
     let (mut seen, mut failures) = (Seen::default(), Vec::new());
     for seed in seeds {
@@ -90,7 +89,7 @@ fn run_all(seeds: impl Iterator<Item = u64>) -> Seen {
     seen
 }
 
-/// Carries a run out and checks it; a panic is an error as well.
+/// Executes and checks a run; a panic is an error as well.
 fn run(scenario: &Scenario) -> Result<(), String> {
     let result = catch_unwind(AssertUnwindSafe(|| {
         let (outcome, pushed) = scenario.run();

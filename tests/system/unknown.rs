@@ -1,10 +1,10 @@
-//! Unreadable words are reported: captures that were cut, flipped, put together wrongly or never
+//! Unreadable words are reported: captures that were truncated, flipped, wrongly assembled or never
 //! finished, and banks that do not answer.
 //!
-//! Wherever records are missing, the ledger is not empty, and what was kept and what is known to
-//! be lost are never more than what there was. Losses are the same in every output. The seeds are
-//! fresh; `KPROF_UNKNOWN_SEED` runs one. `KPROF_UNKNOWN_COUNT` sets how many captures are put
-//! together wrongly: `.ci/full` tries thousands.
+//! If records are missing, the ledger is not empty, and kept records and known losses never exceed
+//! the emitted records. Losses are the same in every output. The seeds are fresh;
+//! `KPROF_UNKNOWN_SEED` runs one. `KPROF_UNKNOWN_COUNT` sets the number of wrongly assembled
+//! captures: `.ci/full` tries thousands.
 
 use crate::accounting;
 use host_reader::{
@@ -40,7 +40,7 @@ const WORKLOADS: [&str; 5] = ["random", "full-buffer", "multi-op-overflow", "mat
 const CUTS: usize = 100;
 const FLIPS: usize = 1_000;
 const DAMAGES: usize = 300;
-/// Captures that are damaged in turn.
+/// Number of damaged captures from one recording.
 const DAMAGES_OF_ONE: usize = 100;
 
 /// A recording in several reads, and its capture.
@@ -173,7 +173,8 @@ fn a_bank_that_dies_takes_no_figure_of_launches_that_were_read_before() {
     }
 }
 
-/// Damaged bytes of a recording: never more than there was, and never silent about the rest.
+/// Checks a damaged capture of a recording: no result exceeds the original, and all missing records
+/// are reported.
 fn check(recorded: &Recorded, bytes: Vec<u8>, what: impl Fn() -> String) {
     let Ok(capture) = Capture::from_bytes(bytes) else { return };
     assert!(!capture.check().is_clean(), "{}", what());
@@ -190,8 +191,8 @@ fn check(recorded: &Recorded, bytes: Vec<u8>, what: impl Fn() -> String) {
     check_unread_lanes(recorded, &capture, &readout, &what);
 }
 
-/// Asserts that losses are the same in the report as JSON, in the report of ops, and in the trace that
-/// exports and datasets are made of.
+/// Asserts that losses are equal in the JSON report, in the report of ops, and in the trace from
+/// which exports and datasets are made.
 fn assert_outputs_agree(bytes: Vec<u8>, what: impl Fn() -> String) {
     let Ok(capture) = Capture::from_bytes(bytes) else { return };
     for run in capture.runs(&Overrides::default()).unwrap_or_default() {
@@ -228,7 +229,7 @@ fn assert_outputs_of_run_agree(run: CapturedRun, what: &impl Fn() -> String) {
     assert_eq!(trace.uncounted, sources, "{}", what());
 }
 
-/// Where every section but those of memory is whole, each lane names its own loss.
+/// Checks that each lane names its own loss, if every section except those of memory is undamaged.
 fn check_unread_lanes(
     recorded: &Recorded,
     capture: &Capture,
@@ -257,7 +258,7 @@ fn check_unread_lanes(
     }
 }
 
-/// Kept and lost records of each lane; a zone counts its start and its end.
+/// Returns the kept and lost markers of each lane; a zone has a start and an end.
 fn accounted(readout: &Readout) -> BTreeMap<LaneId, u64> {
     let mut counts: BTreeMap<LaneId, u64> = BTreeMap::new();
     for lane in readout.lanes() {
@@ -290,8 +291,8 @@ fn assert_at_most_emitted(readout: &Readout, mesh: &SimulatedMesh, seed: u64) {
     }
 }
 
-/// Asserts that kept and lost markers are at most those that were emitted: of data, three each, and
-/// of runs that were lost, two that may be empty.
+/// Asserts that kept and lost markers do not exceed the emitted ones. A data record has at most
+/// three markers, and a lost run may have two empty ones.
 fn assert_at_most_emitted_markers(readout: &Readout, mesh: &SimulatedMesh, seed: u64) {
     let mut markers: BTreeMap<LaneId, u64> = BTreeMap::new();
     for ((lane, _), emission) in emitted(mesh) {
@@ -307,7 +308,7 @@ fn assert_at_most_emitted_markers(readout: &Readout, mesh: &SimulatedMesh, seed:
     }
 }
 
-/// The numbers of a fresh seed, which is printed.
+/// Returns the generator of a fresh seed, and prints the seed.
 fn dice(what: &str) -> (Dice, u64) {
     let named = std::env::var("KPROF_UNKNOWN_SEED").ok();
     let seed = named.map_or_else(tests::seed::fresh, |seed| seed.parse().unwrap());
@@ -315,7 +316,7 @@ fn dice(what: &str) -> (Dice, u64) {
     (Dice::new(seed), seed)
 }
 
-/// A plan that is run again and again.
+/// A plan that can be run repeatedly.
 struct Work {
     plan: sim::workload::Plan,
 }
@@ -350,7 +351,7 @@ fn recorded(what: &str) -> (Dice, Recorded) {
     let folder = std::env::temp_dir();
     let path = folder.join(format!("kprof-unknown-{}-{}.kprof", std::process::id(), dice.roll()));
     let writer = CaptureWriter::create(&path).unwrap().with_sync(SyncPolicy::Never);
-    // A few cores, so that a capture is decoded a thousand times in a few seconds.
+    // A few cores are used, so that a capture is decoded a thousand times in a few seconds.
     let cores = &mesh.device(0).unwrap().description().cores;
     let chosen: Vec<_> = (0..3).map(|_| cores[dice.below(cores.len())].noc0).collect();
     let cores = CoreSelection::at(chosen);
@@ -373,7 +374,7 @@ fn recorded(what: &str) -> (Dice, Recorded) {
     (dice, Recorded { bytes, whole, by_lane })
 }
 
-/// A mesh of one chip, of which one bank of DRAM does not answer.
+/// A mesh of one chip with one DRAM bank that does not answer.
 struct DeadBank<'a> {
     mesh: &'a mut SimulatedMesh,
     description: DeviceDescription,

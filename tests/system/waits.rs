@@ -1,12 +1,12 @@
-//! Records of waits as the host reads them, against what the simulated kernels waited for.
+//! Records of waits as read by the host, against the waits of the simulated kernels.
 //!
-//! A seed that fails is repeated alone by
+//! A single failing seed is repeated by
 //!
 //! ```text
 //! KPROF_WAITS_SEED=7 cargo test -p tests --test system waits
 //! ```
 //!
-//! `KPROF_WAITS_COUNT` sets how many seeds are tried, half of them fresh.
+//! `KPROF_WAITS_COUNT` sets the number of seeds, half of them fresh.
 
 use crate::support::{Outcome, Session};
 use host_reader::{
@@ -41,31 +41,31 @@ type Run = (RiscKey, RunHostId);
 /// Cycles and number of waits, by kind and key.
 type Totals = BTreeMap<(u8, u32), (u64, u64)>;
 
-/// Cycles from what a RISC waits for to the poll that finds it and the end of the loop: a load, 8
-/// cycles at most, a branch, and 4 cycles for a branch that went another way than the ones before.
+/// Cycles from the awaited event to the poll that detects it and the end of the loop: a load of at
+/// most 8 cycles, a branch, and 4 cycles for a mispredicted branch.
 const POLL_CYCLES: u64 = 16;
 
-/// Cycles that the four queued stores of a RISC keep its access port of L1, five for each. A reading
-/// of the clock comes behind the stores in front of it.
+/// Cycles for which four queued stores of a RISC occupy its access port of L1, five for each. A
+/// reading of the clock waits for earlier stores.
 const QUEUE_CYCLES: u64 = 4 * 5;
 
-/// Cycles from the reading of the clock for the end of a wait to that for its record: a call, the
+/// Cycles from the clock reading at the end of a wait to the reading for its record: a call, the
 /// comparison with the windows and the prologues of two functions, some 35 instructions.
 const RECORD_CYCLES: u64 = 36;
 
-/// Cycles by which two other RISCs may hold up a poll of L1, where semaphores are: BRISC, NCRISC and
+/// Cycles by which two other RISCs may delay a poll of L1, where semaphores are. BRISC, NCRISC and
 /// TRISC 0 share a port, and each stores a signal and a wait at once, ten words of five cycles.
 const PORT_CYCLES: u64 = 2 * 10 * 5;
 
-/// Cycles by which a wait may seem longer or shorter than it was.
+/// Usual maximum difference between the recorded and the true cycles of a wait.
 const USUAL_CYCLES: u64 = POLL_CYCLES + QUEUE_CYCLES;
 
-/// The same where others hold up the polls.
+/// Returns the maximum difference, including delays of polls by other RISCs.
 fn tolerance_cycles(kind: WaitKind) -> u64 {
     USUAL_CYCLES + if kind == WaitKind::SEM_WAIT { PORT_CYCLES } else { 0 }
 }
 
-/// Waits that blocked, and those among them whose polls others held up.
+/// Numbers of waits that blocked, and of those among them whose polls other RISCs delayed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Blocked {
     count: u64,
@@ -73,7 +73,7 @@ struct Blocked {
 }
 
 impl Blocked {
-    /// Judges the length of a wait as it was read.
+    /// Checks the recorded length of a wait.
     fn add(&mut self, kind: WaitKind, [found, truth]: [u64; 2], place: &str) {
         let off = found.abs_diff(truth);
         assert!(off <= tolerance_cycles(kind), "{kind:?}: {found} cycles for {truth}, {place}");
@@ -81,7 +81,7 @@ impl Blocked {
         self.held_up += u64::from(off > USUAL_CYCLES);
     }
 
-    /// Others hold up less than one wait in a hundred.
+    /// Asserts that other RISCs delay fewer than one wait in a hundred.
     #[track_caller]
     fn assert_seldom_held_up(&self) {
         println!("{self:?}");
@@ -180,7 +180,7 @@ fn play(seed: u64, records: WaitRecords, shape: PipelineShape) -> Outcome {
     run_pipeline(&config, seed, shape)
 }
 
-/// Runs a pipeline on the first row of worker cores and on the last, which has the straggler.
+/// Runs a pipeline on the first row of worker cores and on the last core, which has the straggler.
 fn run_pipeline(config: &MeshConfig, seed: u64, shape: PipelineShape) -> Outcome {
     let options =
         WorkloadOptions { ops: Some(2), seed, pipeline: shape, ..WorkloadOptions::default() };
@@ -213,7 +213,7 @@ fn random_records(random: &mut Stream) -> WaitRecords {
     if random.below(2) == 0 { WaitRecords::Totals } else { WaitRecords::Events }
 }
 
-/// Compares what was read with the truth.
+/// Compares the records read with the truth.
 fn compare_outcome(outcome: &Outcome, records: WaitRecords, of: &str, blocked: &mut Blocked) {
     assert!(outcome.failures.is_empty(), "{of}: {:?}", outcome.failures);
     assert!(outcome.readout.anomalies.is_empty(), "{of}: {:?}", outcome.readout.anomalies);
@@ -228,7 +228,7 @@ fn compare_outcome(outcome: &Outcome, records: WaitRecords, of: &str, blocked: &
             let sums = totals.entry((wait.kind.0, wait.key)).or_default();
             *sums = (sums.0 + wait.cycles, sums.1 + 1);
         }
-        // What the ring did not take is in the ledger; the truth test counts it.
+        // Records that did not fit into the ring are in the ledger; the truth test counts them.
         let lost = 250 < 4 + 3 * found.waits.len() + 2 * found.signal_count + 3 * totals.len();
         if !lost {
             assert!(found.totals.keys().eq(totals.keys()), "{}", place(&run));
@@ -236,7 +236,7 @@ fn compare_outcome(outcome: &Outcome, records: WaitRecords, of: &str, blocked: &
         for (object, &(cycles, count)) in &found.totals {
             let (true_cycles, true_count) = totals[object];
             assert_eq!(count, true_count, "{object:?}, {}", place(&run));
-            // Others hold up one in ten at most, or one of a few.
+            // Other RISCs delay at most one wait in ten, or one of a few.
             let most = USUAL_CYCLES * count
                 + (tolerance_cycles(WaitKind(object.0)) - USUAL_CYCLES) * count.div_ceil(10);
             assert!(
@@ -256,7 +256,7 @@ fn compare_outcome(outcome: &Outcome, records: WaitRecords, of: &str, blocked: &
     }
 }
 
-/// Compares the figures of waits with the records: sums where there are any, else single waits.
+/// Compares the figures of waits with the records: totals if there are any, otherwise single waits.
 fn compare_statistics(readout: &Readout, found: &BTreeMap<Run, Found>, of: &str) {
     #[derive(Default)]
     struct Group {
@@ -313,7 +313,7 @@ fn compare_waits(
     }
 }
 
-/// Returns true if a record's time can be that of a wait's end.
+/// Returns true if a record's time can be the time of a wait's end.
 fn is_at_end(wait: &sim::truth::WaitTruth, time: u64) -> bool {
     let end = (wait.begin.0 + wait.cycles) & ((1 << 44) - 1);
     time.abs_diff(end) <= tolerance_cycles(wait.kind) + RECORD_CYCLES
@@ -363,8 +363,8 @@ fn play_on_two_cores(seed: u64, records: WaitRecords, plan: impl FnOnce(&mut Ses
     session.run()
 }
 
-/// Five RISCs one behind the other, with a third one that is slow: the first ones wait for room,
-/// the last ones for tiles, and each leaves what it has waited for in every launch.
+/// Five RISCs in sequence with a slow third one: the first ones wait for room, the last ones for
+/// tiles, and each records its waits in every launch.
 #[test]
 fn every_risc_of_both_chips_records_its_waits() {
     const NONE: u32 = u32::MAX;
@@ -391,7 +391,7 @@ fn every_risc_of_both_chips_records_its_waits() {
         assert_eq!(found.len(), 2 * 3 * 5, "two cores, three launches");
         for ((key, _), found) in found {
             let number = chain.iter().position(|&risc| risc == key.risc).unwrap();
-            // What the slow one waits for is there but for the first tiles.
+            // All waits for the slow RISC are recorded, except those for the first tiles.
             let (kind, buffer, least) = match number {
                 0 | 1 => (WaitKind::CB_RESERVE, number + 1, 5),
                 2 => (WaitKind::CB_WAIT, number, 1),
@@ -407,14 +407,15 @@ fn every_risc_of_both_chips_records_its_waits() {
 /// Windows of a mesh that records waits in windows: one eighth of the time.
 const WINDOWS: SyncWindows = SyncWindows::DEFAULT;
 
-/// Waits that are told one by one, and those that only sums hold.
+/// Waits with a record, and waits that are only part of totals.
 #[derive(Debug, Default)]
 struct Windowed {
     told: Blocked,
     untold: u64,
 }
 
-/// Cycles of a wait that lie in windows, and to the nearest window if none do.
+/// Returns the cycles of a wait within windows, and the distance to the nearest window if there are
+/// none.
 fn in_windows(begin: u64, end: u64) -> (u64, u64) {
     let (length, period) = (u64::from(WINDOWS.length()), u64::from(WINDOWS.period()));
     let of_window = |opens: u64| end.min(opens + length).saturating_sub(begin.max(opens));
@@ -424,7 +425,7 @@ fn in_windows(begin: u64, end: u64) -> (u64, u64) {
     (inside.sum(), before.min((period - end % period) % period))
 }
 
-/// Records of waits and signals that the simulator counts.
+/// Returns the number of emitted records of waits and signals, from the simulator's count.
 fn emitted_data(truth: &Truth) -> u64 {
     truth.launches.values().flatten().map(|launch| launch.emitted.data).sum()
 }
@@ -449,13 +450,13 @@ fn compare_windows(seed: u64, windowed: &mut Windowed) {
         for wait in waits {
             let begin = wait.begin.0;
             let (inside, apart) = in_windows(begin, begin + wait.cycles);
-            // The record's time decides whether it is told.
+            // The record's time decides whether the wait is recorded.
             let late = tolerance_cycles(wait.kind) + RECORD_CYCLES;
             let same = |(record, time): &&(BlockedWait, u64)| {
                 (record.kind, record.key) == (wait.kind, wait.key) && is_at_end(wait, *time)
             };
             if let Some((record, _)) = next.filter(same) {
-                // Each that is told is one that was, and some of it may lie in a window.
+                // Each record matches a true wait, a part of which may be in a window.
                 windowed.told.add(wait.kind, [record.cycles.into(), wait.cycles], &of);
                 assert!(inside > 0 || apart <= late, "{wait:?}, {of}");
                 next = told.next();
@@ -475,7 +476,7 @@ fn compare_windows(seed: u64, windowed: &mut Windowed) {
     assert!(!is_whole || kept as u64 == emitted_data(&outcome.truth), "{kept}, {of}");
     let explanation = Explanation::of_recording(&Recording::of_readout(outcome.readout));
     for op in explanation.ops.iter().filter(|_| is_whole) {
-        // The sums hold the waits outside of windows, too.
+        // The totals include the waits outside of windows.
         for wait in &op.waits {
             for of_object in &wait.sums {
                 let is_object = |key: &&(u32, u8, u32, Risc)| {
@@ -518,8 +519,8 @@ fn waits_in_windows_are_told_and_those_outside_are_only_in_sums() {
     assert!(told.count > 100 && untold > told.count, "{told:?}, {untold} untold");
 }
 
-/// Joins of the critical paths of pipelines whose cores share readers, and of all of their waits
-/// for semaphores, against who sent each increment.
+/// Causes of waits in pipelines whose cores share readers: steps of the critical paths and waits
+/// for semaphores, against the true sender of each increment.
 #[derive(Default)]
 struct Joins {
     /// Steps of paths from one core to another.
@@ -531,7 +532,7 @@ struct Joins {
 fn compare_joins(seed: u64, joins: &mut Joins) {
     let mut random = Stream::new(seed, &[0x6A6F_696E]);
     let mut shape = random_shape(&mut random);
-    // Rings that hold all: each wait is in the recording.
+    // The rings hold all records, so that each wait is in the recording.
     (shape.tiles, shape.group) = (shape.tiles.min(12), 2 + shape.group);
     let outcome = play(seed, WaitRecords::Events, shape);
     let of = format!("seed {seed}, {shape:?}");
@@ -540,7 +541,7 @@ fn compare_joins(seed: u64, joins: &mut Joins) {
     let expected = expected(&outcome.truth);
     for op in &explanation.ops {
         let program = RunHostId(op.run_host_id);
-        // How often each RISC has ended a wait at a semaphore.
+        // Number of waits at semaphores that each RISC has ended.
         let mut released: BTreeMap<(u32, (u16, u16), Risc), u64> = BTreeMap::new();
         let of_op = || expected.iter().filter(|((_, of), _)| *of == program);
         let semaphores =
@@ -597,7 +598,7 @@ fn waits_for_other_cores_are_joined_to_who_has_ended_them() {
     let fresh = Stream::new(u64::from(std::process::id()), &[0x6A6F_696E]).below(1 << 40);
     println!("fresh seeds from {fresh}");
     (0..count / 2).chain(fresh..fresh + count / 2).for_each(|seed| compare_joins(seed, &mut joins));
-    // Fixed seeds until each sort of join has been seen.
+    // Fixed seeds are used until each kind of cause has occurred.
     let mut more = count / 2..400;
     while joins.on_paths < 20 || joins.unknown == 0 {
         compare_joins(more.next().unwrap(), &mut joins);

@@ -1,5 +1,5 @@
-//! Accumulate mode of our header in tt-metal's firmware, and of upstream's: launches share pushes,
-//! and what is in DRAM and in L1 in the end is what each launch leaves by itself.
+//! Accumulate mode of our header and of upstream's in tt-metal's firmware: launches share pushes,
+//! and DRAM and L1 together hold what each launch would leave with its own push.
 
 use crate::{
     firmware, kernels,
@@ -34,17 +34,19 @@ const CORES: [TileCoord; 4] = [
     TileCoord { x: 4, y: 3 },
 ];
 const RISCS: usize = 5;
-/// Words of a run of `reader_writer.cpp`: header and fixed slots, five passes of a zone and data,
+/// Words of a run of `reader_writer.cpp`: header and fixed slots, five passes with a zone and data,
 /// an event, padding.
 const RUN_WORDS: usize = 12 + 5 * (4 + 4) + 2 + 2;
-/// Rows of such a run: firmware's and kernel's zones, and what it records.
+/// Rows of such a run: the zones of firmware and kernel, and the kernel's records.
 const RUN_ROWS: usize = 4 + 5 * (2 + 1) + 1;
 
 /// tt-metal's firmware in accumulate mode, and a kernel for each RISC.
 type Built = (Arc<FirmwareSet>, Arc<Program>);
 
-/// Both, built once for all tests; `None` if the firmware is too large, as upstream's is for a
-/// Blackhole's BRISC with gcc 12.
+/// Returns firmware and program, built once for all tests.
+///
+/// Returns `None` if the firmware is too large, as upstream's is for a Blackhole's BRISC with gcc
+/// 12.
 fn built(package: &Package, chip: Chip, header: Header) -> Option<Built> {
     static BUILT: [OnceLock<Option<Built>>; 4] = [const { OnceLock::new() }; 4];
     let slot = &BUILT[2 * chip as usize + usize::from(header == Header::Ours)];
@@ -77,7 +79,7 @@ fn build(package: &Package, chip: Chip, header: Header) -> Option<Built> {
     Some((Arc::new(FirmwareSet::from_files(files).unwrap()), Arc::new(program)))
 }
 
-/// The id of the zone of a push, from the compiler's log, where tt-metal looks for texts.
+/// Returns the id of a push's zone, from the compiler's log, where tt-metal looks for texts.
 fn push_zone(package: &Package, chip: Chip, header: Header) -> u32 {
     let texts = firmware::zone_texts(package, chip, (header, Mode::Accumulate));
     let text = texts.iter().find(|text| text.starts_with("PROFILER-DRAM-PUSH,"));
@@ -85,7 +87,7 @@ fn push_zone(package: &Package, chip: Chip, header: Header) -> u32 {
     u32::from(ZoneId::of_text(text).0)
 }
 
-/// A host that launches a program on some cores and reads now and then.
+/// A host that launches a program on some cores and reads occasionally.
 struct Host {
     cores: &'static [TileCoord],
     machine: Machine,
@@ -95,7 +97,7 @@ struct Host {
 }
 
 impl Host {
-    /// `None` if the firmware does not fit.
+    /// Returns a host, or `None` if the firmware does not fit.
     fn new(
         package: &Package,
         chip: Chip,
@@ -127,7 +129,7 @@ impl Host {
     }
 }
 
-/// Hosts of both chips with our header, on each simulator that is at hand.
+/// Returns hosts of both chips with our header, on each available simulator.
 fn hosts(package: &Package, cores: &'static [TileCoord]) -> impl Iterator<Item = (Chip, Host)> {
     Simulator::of_all_chips().map(move |(chip, simulator)| {
         let host = Host::new(package, chip, Header::Ours, &simulator, cores);
@@ -135,8 +137,8 @@ fn hosts(package: &Package, cores: &'static [TileCoord]) -> impl Iterator<Item =
     })
 }
 
-/// Asserts that each RISC has left one run for each launch, in order, with all that its kernel
-/// records; returns how often each core has pushed.
+/// Asserts that each RISC has left one complete run for each launch, in order; returns the number
+/// of pushes of each core.
 fn check(readout: &Readout, push: u32, launches: u32) -> BTreeMap<TileCoord, usize> {
     assert!(readout.anomalies.is_empty(), "{:?}", readout.anomalies);
     assert_eq!(readout.losses.entries().count(), 0, "{:?}", readout.losses);
@@ -167,7 +169,7 @@ fn check(readout: &Readout, push: u32, launches: u32) -> BTreeMap<TileCoord, usi
     pushes
 }
 
-/// As upstream's check of the mode: at least 20,000 rows of workers, and zones of pushes among them.
+/// Upstream's check of the mode: at least 20,000 rows of workers, including zones of pushes.
 #[test]
 fn twenty_thousand_rows_come_in_shared_pushes() {
     const LAUNCHES: u32 = 55;
@@ -177,7 +179,7 @@ fn twenty_thousand_rows_come_in_shared_pushes() {
         host.read(true);
         let push = push_zone(package, chip, Header::Ours);
         let pushes = check(&host.readout, push, LAUNCHES);
-        // Fewer than 128 words are free behind so many runs, behind the zone of a push or not.
+        // Fewer than 128 words are free behind this many runs, with or without the zone of a push.
         let each = 1 + (512 - 128) / RUN_WORDS;
         assert_eq!(each, 1 + (512 - 128 - 12) / RUN_WORDS);
         let expected = LAUNCHES as usize / each;
@@ -188,7 +190,7 @@ fn twenty_thousand_rows_come_in_shared_pushes() {
     }
 }
 
-/// Reads between launches, the last kind among them, neither repeat nor lose anything.
+/// Reads between launches, final reads included, neither repeat nor lose anything.
 #[test]
 fn reads_in_between_neither_repeat_nor_lose_what_waits_in_l1() {
     let Some(package) = ready_package() else { return };
@@ -209,15 +211,17 @@ fn reads_in_between_neither_repeat_nor_lose_what_waits_in_l1() {
     }
 }
 
-/// A lane that is full refuses whole pushes, and what was in them is counted run by run.
+/// A full lane refuses whole pushes, and the refused records are counted run by run.
 #[test]
 fn full_lanes_refuse_whole_pushes_and_count_their_runs() {
     const LAUNCHES: u32 = 220;
-    // Seven runs a push, with the zone of the push before in BRISC's: 29 of these pushes of 392 or
-    // 404 words find room in 12,000, and 30 of the others' pushes of 392. The last three wait in L1.
+    // A push has seven runs, and on BRISC the zone of the previous push. A lane of 12,000 words has
+    // room for 29 of BRISC's pushes of 392 or 404 words, and for 30 of the others' pushes of 392.
+    // The last three runs wait in L1.
     const KEPT: [u32; 2] = [29 * 7, 30 * 7];
     const PUSHED: u32 = LAUNCHES / 7 * 7;
-    // Two zones of two slots each, and pairs of words of five zones, five data, an event.
+    // Two zones of two slots each, and the word pairs of five zones, five data records and an
+    // event.
     const MARKERS: u64 = 4 + 5 * 2 + 5 * 2 + 1;
     let Some(package) = ready_package() else { return };
     for (_, mut host) in hosts(package, &CORES[..1]) {
@@ -242,8 +246,8 @@ fn full_lanes_refuse_whole_pushes_and_count_their_runs() {
     }
 }
 
-/// Upstream's own header in the mode, as far as it goes: no program ids, no data, and zones that
-/// find no room are left out without a word.
+/// Upstream's own header in the mode, with its limits: no program ids and no data, and zones
+/// without room are dropped silently.
 #[test]
 fn upstreams_accumulated_records_are_read() {
     const LAUNCHES: u32 = 75;

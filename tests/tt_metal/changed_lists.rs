@@ -1,5 +1,5 @@
-//! Our header beside a `profiler_common.h` that has been changed: it does not compile, or a host
-//! that goes by the changed list reads what was recorded.
+//! Our header with a changed `profiler_common.h`: either it does not compile, or a host that uses
+//! the changed list reads what was recorded.
 
 use crate::{
     core::{CORES_PER_BANK, Core, FLAT_ID, LANES_ADDRESS, LAYOUT},
@@ -12,30 +12,30 @@ use crate::{
 use std::fs;
 use wire::control::ControlLayout;
 
-/// What becomes of a change.
+/// Expected result of a change.
 enum Outcome {
-    /// The compiler says this.
+    /// The compiler prints this message.
     Refused(&'static str),
     Read(Reading),
 }
 
-/// How a host reads that goes by the changed list.
+/// Parameters of a host that uses the changed list.
 struct Reading {
     layout: ControlLayout,
     /// Number of the first packet type.
     first_type: u32,
-    /// Where the run header has the core's flat id, and its mask.
+    /// Shift and mask of the core's flat id in the run header.
     flat_field: (u32, u32),
 }
 
-/// As without a change.
+/// Parameters of the unchanged list.
 const UNCHANGED: Reading = Reading { layout: LAYOUT, first_type: 0, flat_field: (5, 0xFF) };
 
 const fn read_at(layout: ControlLayout) -> Outcome {
     Outcome::Read(Reading { layout, ..UNCHANGED })
 }
 
-/// A text of the list, and what takes its place.
+/// A text of the list, and its replacement.
 struct Change {
     from: &'static str,
     to: &'static str,
@@ -95,7 +95,7 @@ const CHANGES: [Change; 27] = [
     read("PROFILER_L1_OPTIONAL_MARKER_COUNT = 250;", "PROFILER_L1_OPTIONAL_MARKER_COUNT = 248;", read_at(LAYOUT)),
 ];
 
-/// Writes the changed list to where the target's sources find it first.
+/// Writes the changed list to the folder in which the target's sources find it first.
 fn changed_target(package: &Package, number: usize, change: &Change) -> Result<Target, String> {
     let list = package.root.join("tt_metal/hw/inc/hostdev/profiler_common.h");
     let text = fs::read_to_string(&list).map_err(|error| error.to_string())?;
@@ -137,7 +137,7 @@ fn check(package: &Package, number: usize, change: &Change) -> Result<(), String
     }
 }
 
-/// Runs a launch twice and reads it as the list says.
+/// Runs a launch twice and reads it with the parameters of the list.
 fn check_reading(probes: &Probes, reading: &Reading) -> Result<(), String> {
     let Reading { layout, first_type, flat_field: (flat_shift, flat_mask) } = *reading;
     let inner = vec![Step::Data(0x1234), Step::Data16([5, 6]), Step::Event(7)];

@@ -1,7 +1,7 @@
-//! Our header under clang, in tt-metal's own sources: no error and no warning comes from it.
+//! Our header under clang, in tt-metal's own sources: it causes no error and no warning.
 //!
-//! tt-metal itself is built with gcc. What its headers have that clang refuses is taken out of the
-//! preprocessed sources; it stands in none of ours.
+//! tt-metal itself is built with gcc. Parts of its headers that clang rejects are removed from the
+//! preprocessed sources; none of them is in our header.
 
 use crate::{
     package::{Package, package, sources},
@@ -12,10 +12,10 @@ use std::{
     process::Command,
 };
 
-/// Meaningless to clang, and to gcc the same as nothing.
+/// A pragma that clang rejects, and that has no effect in gcc.
 const REFUSED_PRAGMA: &str = "#pragma GCC unroll 0";
 
-/// Sources to compile, each for a processor.
+/// Returns the sources to compile, each with its processor.
 fn list(package: &Package) -> Vec<(Chip, Processor, PathBuf)> {
     let firmware = package.root.join("tt_metal/hw/firmware/src/tt-1xx");
     let mut list = Vec::new();
@@ -30,7 +30,7 @@ fn list(package: &Package) -> Vec<(Chip, Processor, PathBuf)> {
     list
 }
 
-/// The major version of clang, if it is there and knows these processors.
+/// Returns the major version of clang, if it is installed and supports these processors.
 fn version() -> Option<u32> {
     let targets = Command::new(CLANG).arg("--print-targets").output().ok()?;
     let knows_riscv = String::from_utf8_lossy(&targets.stdout).contains("riscv32");
@@ -39,7 +39,7 @@ fn version() -> Option<u32> {
     knows_riscv.then_some(major)
 }
 
-/// Compiles one source; an error is what clang has to say.
+/// Compiles one source; returns clang's messages as an error.
 fn compile(
     package: &Package,
     chip: Chip,
@@ -60,7 +60,7 @@ fn compile(
     let kept: Vec<_> = preprocessed.lines().filter(is_kept).collect();
     std::fs::write(&text, kept.join("\n")).map_err(|error| error.to_string())?;
     let mut compile = target.clang(package, CLANG, major);
-    // Each zone prints its text, as tt-metal wants it.
+    // Each zone prints its text as a message, as tt-metal requires.
     compile.args(["-Werror", "-Wno-#pragma-messages", "-Wno-unused-command-line-argument"]);
     compile.args(["-x", "c++-cpp-output", "-c"]);
     run(compile.arg(&text).arg("-o").arg(&object)).map(drop)

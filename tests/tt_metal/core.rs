@@ -1,4 +1,4 @@
-//! Five RISCs with a tile around them, on which probes are called.
+//! A tile with five RISCs, on which tests call probes.
 
 use crate::{
     noc::{Noc, bank_count, bank_word},
@@ -39,9 +39,9 @@ impl std::ops::Add for Cost {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Returned,
-    /// At a `PAUSE`; [`Core::resume`] goes on.
+    /// At a `PAUSE`; [`Core::resume`] continues.
     Paused,
-    /// Did not return within the limit of instructions.
+    /// No return within the limit of instructions.
     Hangs,
     Trapped(String),
 }
@@ -53,7 +53,7 @@ pub(crate) struct Core<'a> {
     harts: Vec<Hart>,
     front: L1Front,
     tile: Tile,
-    /// Where the words of the control vector lie.
+    /// Layout of the control vector.
     layout: ControlLayout,
     /// Byte address of the control vector.
     profiler: u32,
@@ -61,20 +61,20 @@ pub(crate) struct Core<'a> {
 }
 
 struct Tile {
-    /// Registers whose values tests choose.
+    /// Registers whose values tests set.
     registers: BTreeMap<u32, ChangingRegister>,
-    /// Cycles at which words of L1 change, and how.
+    /// Future changes of L1 words: cycle, address and value.
     later_words: Vec<(u64, u32, u32)>,
-    /// What the clock shows when no cycle has gone by.
+    /// Value of the clock at cycle 0.
     clock_at_reset: u64,
-    /// Times at which the clock was read, where a test wants them.
+    /// Times at which the clock was read, if a test records them.
     clock_reads: Option<Vec<u64>>,
     l1: Vec<u8>,
     local: Vec<Vec<u8>>,
     noc: Noc,
 }
 
-/// A register that has one value before a cycle and another one from it on.
+/// A register that changes its value at a cycle.
 #[derive(Clone, Copy)]
 struct ChangingRegister {
     before: u32,
@@ -87,25 +87,25 @@ struct View<'a> {
     risc: usize,
 }
 
-/// Where a RISC's call returns to.
+/// Return address of a RISC's call.
 const RETURN: u32 = 0x1_F000;
 const EBREAK: u32 = 0x0010_0073;
 const STACK_TOP: u32 = LOCAL_RAM_BASE + 0x1000;
-/// Bytes that a board puts in front of the profiler's lanes.
+/// Bytes that a board reserves in front of the profiler's lanes.
 pub(crate) const LANES_ADDRESS: u32 = 0x40;
-/// Place of the core among those that share a bank, and those.
+/// Index of the core among those that share a bank, and their number.
 pub(crate) const FLAT_ID: u32 = 13;
 pub(crate) const CORES_PER_BANK: u32 = 2;
 const L1_BYTES: usize = 0x8_0000;
 const INSTRUCTIONS_MAX: u64 = 60_000_000;
 
 impl<'a> Core<'a> {
-    /// Loads the programs of as many RISCs as there are, and lets the host prepare the core.
+    /// Loads the programs of the available RISCs, and prepares the core like a host.
     pub(crate) fn new(chip: Chip, probes: &'a Probes) -> Self {
         Self::with_layout(chip, probes, LAYOUT)
     }
 
-    /// The same for a host that finds the words of the control vector elsewhere.
+    /// Prepares a core for a host with another layout of the control vector.
     pub(crate) fn with_layout(chip: Chip, probes: &'a Probes, layout: ControlLayout) -> Self {
         let pipeline = match chip {
             Chip::Wormhole => riscv::Arch::Wormhole,
@@ -173,7 +173,7 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// A constant of the first RISC's program.
+    /// Returns a constant of the first RISC's program.
     fn constant(&self, name: &str) -> u32 {
         self.tile.word(0, self.programs[0].symbol(name).address)
     }
@@ -192,7 +192,7 @@ impl<'a> Core<'a> {
         self.run(risc)
     }
 
-    /// Goes on behind a pause.
+    /// Continues after a pause.
     pub(crate) fn resume(&mut self, risc: usize) -> (End, Cost) {
         let behind = self.harts[risc].pc() + 4;
         self.harts[risc].set_pc(behind);
@@ -203,7 +203,7 @@ impl<'a> Core<'a> {
         self.run_beside(risc, u64::MAX, &mut |_| {})
     }
 
-    /// Goes on behind a pause, while a host does something every `period` cycles.
+    /// Continues after a pause, while a host acts every `period` cycles.
     pub(crate) fn resume_beside(
         &mut self,
         risc: usize,
@@ -221,7 +221,7 @@ impl<'a> Core<'a> {
         period: u64,
         host: &mut dyn FnMut(&mut Self),
     ) -> (End, Cost) {
-        // RISCs run one after the other here; time goes on for all.
+        // RISCs run one after the other here; time passes for all of them.
         let now = self.now();
         self.harts[risc].advance_to(now);
         let before = self.harts[risc].counters();
@@ -254,7 +254,7 @@ impl<'a> Core<'a> {
         (end, cost)
     }
 
-    /// A whole launch with a script in each RISC's kernel; the aggregating RISC's ends last.
+    /// Runs a launch with a script in each RISC's kernel; the aggregating RISC's kernel ends last.
     pub(crate) fn launch(&mut self, scripts: &[u32], program: u32) -> Result<Vec<Cost>, String> {
         let enables = (1 << scripts.len()) - 1;
         let place = self.constant("launch_enables_place");
@@ -281,7 +281,7 @@ impl<'a> Core<'a> {
         Ok(costs)
     }
 
-    /// Lets the NoC come to rest.
+    /// Completes all NoC transactions.
     pub(crate) fn settle(&mut self) {
         let Tile { l1, noc, .. } = &mut self.tile;
         noc.settle(l1, u64::MAX - 1);
@@ -291,24 +291,24 @@ impl<'a> Core<'a> {
         &mut self.tile.noc
     }
 
-    /// Lets a register change its value after a number of cycles, counted from now.
+    /// Makes a register change its value `after` cycles from now.
     pub(crate) fn change_register(&mut self, address: u32, after: u64, [before, then]: [u32; 2]) {
         let register = ChangingRegister { before, from: self.now() + after, then };
         self.tile.registers.insert(address, register);
     }
 
-    /// Lets a word of L1 have a value from a number of cycles on, counted from now.
+    /// Makes a word of L1 take a value `after` cycles from now.
     pub(crate) fn set_word_after(&mut self, address: u32, after: u64, value: u32) {
         self.tile.later_words.push((self.now() + after, address, value));
     }
 
-    /// Takes back the values of registers that a test has chosen, and a word of L1.
+    /// Resets the registers that a test has set, and a word of L1.
     pub(crate) fn reset_sources(&mut self, address: u32) {
         self.tile.registers.clear();
         self.tile.set_word(0, address, 0);
     }
 
-    /// The words that a RISC has recorded in L1, from the first optional one on.
+    /// Returns the words that a RISC has recorded in L1, from the first optional one on.
     pub(crate) fn ring(&self, risc: usize, words: u32) -> Vec<u32> {
         let vector = self.profiler + 4 * 64 + 2048 * word_index(risc) + 48;
         (0..words).map(|index| self.tile.word(0, vector + 4 * index)).collect()
@@ -330,7 +330,7 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// Writes words to L1 behind everything else and returns their address.
+    /// Writes words to L1 behind all other data and returns their address.
     pub(crate) fn place_script(&mut self, risc: usize, words: &[u32]) -> u32 {
         let at = SCRIPTS + 0x4000 * word_index(risc);
         for (address, word) in (at..).step_by(4).zip(words) {
@@ -339,7 +339,7 @@ impl<'a> Core<'a> {
         at
     }
 
-    /// The words that the lane of a RISC holds, as far as HOST_END says.
+    /// Returns the words in the lane of a RISC, up to its HOST_END.
     pub(crate) fn lane(&self, risc: usize) -> Vec<u32> {
         let lane_bytes = self.lane_bytes;
         let bank = FLAT_ID / CORES_PER_BANK;
@@ -352,8 +352,8 @@ impl<'a> Core<'a> {
         (0..end).map(|index| word(index).unwrap_or(UNWRITTEN)).collect()
     }
 
-    /// The unread words of a RISC's lane for a host that stands before word `read`, and where it
-    /// stands then. Bit positions are written out here again.
+    /// Returns the unread words of a RISC's lane for a host that has read up to word `read`, and
+    /// the host's new position. Bit positions are hard-coded again.
     pub(crate) fn read_on(&self, risc: usize, read: u32) -> (Vec<u32>, u32) {
         let riscs = u32::try_from(RISCS_PER_CORE).unwrap();
         let lanes_before = (FLAT_ID % CORES_PER_BANK) * riscs + word_index(risc);
@@ -368,27 +368,28 @@ impl<'a> Core<'a> {
         (words.map(|word| word.unwrap_or(UNWRITTEN)).collect(), end)
     }
 
-    /// The tile's clock.
+    /// Returns the tile's clock.
     pub(crate) fn cycle(&self) -> u64 {
         self.tile.clock_at_reset + self.now()
     }
 
-    /// Sets the tile's clock, as if it had run so long.
+    /// Sets the tile's clock to `time`.
     pub(crate) fn set_clock(&mut self, time: u64) {
         self.tile.clock_at_reset = time - self.now();
     }
 
-    /// Lets the clock go on at once by so many cycles.
+    /// Advances the clock by some cycles at once.
     pub(crate) const fn skip_time(&mut self, cycles: u64) {
         self.tile.clock_at_reset += cycles;
     }
 
-    /// Remembers from now on when the clock is read; returns when it was.
+    /// Returns the times at which the clock was read since the last call, and continues to record
+    /// them.
     pub(crate) fn take_clock_reads(&mut self) -> Vec<u64> {
         self.tile.clock_reads.replace(Vec::new()).unwrap_or_default()
     }
 
-    /// Words of a RISC's vector or ring, from `first` on.
+    /// Returns words of a RISC's vector or ring, from `first` on.
     pub(crate) fn vector_words<const COUNT: usize>(
         &self,
         risc: usize,
@@ -398,17 +399,18 @@ impl<'a> Core<'a> {
         std::array::from_fn(|index| self.tile.word(0, vector + 4 * word_index(first + index)))
     }
 
-    /// Zeroes the control vector, as a host does that prepares the core.
+    /// Zeroes the control vector, as a host does when it prepares the core.
     pub(crate) fn zero_control(&mut self) {
         (0..self.layout.word_count).for_each(|index| self.set_control(index, 0));
     }
 
-    /// Marks everything in the core of our runtime as read, as a host does.
+    /// Marks everything in a core with our runtime as read, as a host does.
     pub(crate) fn mark_as_read(&mut self) {
         self.set_control(SEEN_RUNS, self.control(self.layout.run_counter));
     }
 
-    /// Returns the memory that a host reads of this core: L1 and DRAM of a chip that has no other.
+    /// Returns the memory of this core as a host reads it: L1 and DRAM of a chip with a single
+    /// core.
     pub(crate) fn image(&self) -> MeshImage {
         let mut chip = DeviceImage::new(self.description(1));
         let (noc0, control_address) = (CORE, u64::from(self.profiler));
@@ -427,7 +429,7 @@ impl<'a> Core<'a> {
         MeshImage { devices: vec![chip] }
     }
 
-    /// A chip with this core alone, which keeps a number of regions of lanes.
+    /// Returns the description of a chip with only this core and a number of lane regions.
     pub(crate) fn description(&self, regions: u32) -> DeviceDescription {
         let control_address = u64::from(self.profiler);
         let core = CoreDescription {
@@ -452,12 +454,12 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// Bytes of the lanes of the cores that share a bank.
+    /// Returns the bytes of the lanes of all cores that share a bank.
     fn region_bytes(&self) -> u32 {
         self.lane_bytes * word_index(RISCS_PER_CORE) * CORES_PER_BANK
     }
 
-    /// A word of L1, as the NoC finds it.
+    /// Returns a word of L1 as the NoC reads it.
     pub(crate) fn l1_word(&self, address: u32) -> u32 {
         self.tile.word(0, address)
     }
@@ -466,7 +468,7 @@ impl<'a> Core<'a> {
         self.tile.set_word(0, address, word);
     }
 
-    /// A word of DRAM, if something has written it.
+    /// Returns a word of DRAM, if it has been written.
     pub(crate) fn dram_word(&self, bank: u32, address: u32) -> Option<u32> {
         self.tile.noc.dram.get(&(bank, address)).copied()
     }
@@ -476,12 +478,12 @@ impl<'a> Core<'a> {
     }
 }
 
-/// Word that the tests read where nothing was written.
+/// The value that tests read from words that were never written.
 pub(crate) const UNWRITTEN: u32 = 0xDEAD_BEEF;
-/// Coordinate of the core, as hosts name it.
+/// Coordinates of the core, in the form of hosts.
 const CORE: Noc0Coord = Noc0Coord { x: 1, y: 2 };
 const SCRIPTS: u32 = 0x6_0000;
-/// A word of ours: the runs that the host has read.
+/// Index of a control word of our runtime: the runs that the host has read.
 pub(crate) const SEEN_RUNS: usize = 8;
 pub(crate) const LAYOUT: ControlLayout = ControlLayout::WORDS64;
 
@@ -490,7 +492,7 @@ fn word_index(index: usize) -> u32 {
 }
 
 impl Tile {
-    /// Changes the words whose time has come; returns when the next one changes.
+    /// Applies the changes that are due; returns the cycle of the next one.
     fn change_words(&mut self, cycle: u64) -> u64 {
         let (due, later) = self.later_words.iter().partition(|change| change.0 <= cycle);
         let due: Vec<_> = due;
@@ -556,7 +558,8 @@ impl Bus for View<'_> {
                 self.tile.clock_reads.iter_mut().for_each(|reads| reads.push(time));
                 Ok((time & 0xFFFF_FFFF) as u32)
             }
-            // Latched by a read of the low word, which upstream's headers do right before.
+            // The high word is latched by a read of the low word, which upstream's headers do right
+            // before.
             WALL_CLOCK_HIGH | LATCHED_CLOCK_HIGH => Ok((time >> 32) as u32),
             _ if Noc::covers(address) => self.tile.noc.load(address, cycle),
             _ if STREAMS.contains(&address) => Ok(0),
@@ -580,15 +583,15 @@ impl Bus for View<'_> {
     }
 }
 
-/// Registers of the NoC overlay's streams, among them the counts of tiles of circular buffers.
+/// Registers of the NoC overlay's streams, including the tile counts of circular buffers.
 const STREAMS: std::ops::Range<u32> = 0xFFB4_0000..0xFFB8_0000;
 const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
 const WALL_CLOCK_HIGH: u32 = 0xFFB1_21F4;
 const LATCHED_CLOCK_HIGH: u32 = 0xFFB1_21F8;
-/// A clock that runs since the board was switched on.
+/// Value of a clock that has run since the board was switched on.
 const CLOCK_AT_RESET: u64 = 0x7_0001_0000;
 
-/// Probes of a header, for its messages.
+/// Names the probes' header, for messages.
 impl std::fmt::Display for Probes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { chip, header, .. } = self;

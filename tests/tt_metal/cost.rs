@@ -1,4 +1,4 @@
-//! Cost of each operation with either header, and the bars.
+//! Cost of each operation with either header, and the limits.
 
 use crate::{
     core::{Core, Cost, End, LAYOUT, SEEN_RUNS},
@@ -79,12 +79,13 @@ impl Row {
         }
     }
 
-    /// The bar of a chip: instructions and cycles; `None` where only upstream's cycles are one.
+    /// Returns the limit on a chip: instructions and cycles; `None` if only upstream's cycles are
+    /// the limit.
     const fn bar(self, chip: Chip) -> Option<(u64, u64)> {
         let [wormhole, blackhole] = match self {
             Self::Zone => [(23, 29), (23, 27)],
             Self::Data => [(15, 20), (15, 16)],
-            // The first use in a launch takes the room of the total.
+            // The first use in a launch reserves room for the total.
             Self::Sum => [(8, 13), (8, 12)],
             Self::KernelZone => [(12, 23), (12, 23)],
             Self::BeginOnBrisc => [(40, 110), (60, 70)],
@@ -110,7 +111,7 @@ impl Row {
     }
 }
 
-/// Bytes that one more zone may take of a kernel's text.
+/// Maximum bytes of kernel text for one more zone.
 const ZONE_SITE_BYTES: u32 = 128;
 
 /// Costs of a header on a chip.
@@ -118,16 +119,16 @@ const ZONE_SITE_BYTES: u32 = 128;
 pub(crate) struct Costs {
     pub(crate) rows: Vec<Cost>,
     pub(crate) zone_site_bytes: u32,
-    /// A begin after the host has read everything.
+    /// Cost of a begin after the host has read everything.
     pub(crate) first_begin: Cost,
 }
 
-/// Instructions and cycles of one pass of a probe's loop, without the loop.
+/// Returns instructions and cycles of one pass of a probe's loop, without the loop itself.
 pub(crate) fn per_pass(core: &mut Core<'_>, probe: &str) -> Cost {
     per_pass_on(core, 0, probe, "nothing")
 }
 
-/// The same on a RISC, without what another loop costs.
+/// Returns the cost of one pass on a RISC, without the cost of another loop, `bare`.
 pub(crate) fn per_pass_on(core: &mut Core<'_>, risc: usize, probe: &str, bare: &str) -> Cost {
     let mut slope = |name: &str| {
         let [short, long] = [8_u32, 24].map(|passes| {
@@ -154,7 +155,7 @@ pub(crate) fn returned((end, cost): (End, Cost)) -> Cost {
     cost
 }
 
-/// A core on which launches have ended and the host has read nothing.
+/// Returns a core on which launches have ended and the host has read nothing.
 fn used_core<'a>(chip: Chip, probes: &'a Probes) -> Core<'a> {
     let mut core = Core::new(chip, probes);
     for _ in 0..2 {
@@ -216,14 +217,15 @@ fn begin_on(core: &mut Core<'_>, risc: usize) -> Cost {
     returned(core.call(risc, "begin", &[]))
 }
 
-/// A push in the middle of a launch, with 116 zones in the ring: one more would push by itself.
+/// Returns the cost of a push during a launch, with 116 zones in the ring: one more zone would
+/// cause a push itself.
 fn push_of_a_full_ring(core: &mut Core<'_>) -> Cost {
     returned(core.call(0, "begin", &[]));
     returned(core.call(0, "zone", &[116]));
     returned(core.call(0, "quick_push", &[]))
 }
 
-/// The end of a launch in which all five have published the fixed slots alone.
+/// Returns the cost of a launch's end in which all five RISCs have published only the fixed slots.
 fn finish_of_five(core: &mut Core<'_>) -> Cost {
     returned(core.call(0, "begin", &[]));
     core.publish_others(12);
@@ -236,7 +238,8 @@ fn finish_of_another(core: &mut Core<'_>) -> Cost {
     returned(core.call(1, "finish", &[]))
 }
 
-/// Both headers on both chips, in the order of [`Chip::ALL`], upstream's first; measured once.
+/// Returns the costs of both headers on both chips, in the order of [`Chip::ALL`], upstream's
+/// first; measured once.
 fn all(package: &Package) -> &'static [[Result<Costs, String>; 2]] {
     static ALL: OnceLock<Vec<[Result<Costs, String>; 2]>> = OnceLock::new();
     ALL.get_or_init(|| {
@@ -246,7 +249,7 @@ fn all(package: &Package) -> &'static [[Result<Costs, String>; 2]] {
     })
 }
 
-/// The same, where every header compiles.
+/// Returns the costs, if every header compiles.
 pub(crate) fn all_measured(package: &Package) -> Vec<[Costs; 2]> {
     let costs = |costs: &Result<Costs, String>| match costs {
         Ok(costs) => costs.clone(),
@@ -312,7 +315,7 @@ fn table(all: &[[Result<Costs, String>; 2]]) -> String {
     table
 }
 
-/// Every cost is within its bar and never above upstream's in cycles.
+/// Checks that every cost is within its limit and never above upstream's in cycles.
 #[test]
 fn costs_are_within_the_bars_and_never_above_upstreams() {
     let Some(package) = package() else { return };

@@ -1,5 +1,5 @@
-//! Cost of each probe at every level of optimisation, on BRISC and on a TRISC, in a loop of
-//! which the compiler knows nothing and in one whose memory accesses it knows.
+//! Cost of each probe at every optimisation level, on BRISC and on a TRISC. One loop is opaque to
+//! the compiler, the other has memory accesses that the compiler can analyse.
 
 use crate::{
     core::{Core, Cost, LAYOUT, SEEN_RUNS},
@@ -15,11 +15,11 @@ use std::fmt::Write as _;
 const HEADING: &str = "| probe, instructions / cycles | Wormhole BRISC | TT-Metal's | Wormhole TRISC | TT-Metal's | Blackhole BRISC | TT-Metal's | Blackhole TRISC | TT-Metal's |";
 
 const LEVELS: [&str; 3] = ["O2", "O3", "Os"];
-/// BRISC's program stands first: it has the constants that the core asks for.
+/// BRISC's program comes first: it has the constants that the core reads.
 const PROCESSORS: [Processor; 2] = [Processor::Brisc, Processor::Trisc0];
 const HEADERS: [Header; 2] = [Header::Ours, Header::Upstream];
 
-/// Loops over a probe, and the loop that each is compared with.
+/// Loops over a probe, and the loop whose cost is subtracted from each.
 const LOOPS: [(&str, &str, &str); 10] = [
     ("zone", "zone", "nothing"),
     ("zone, known accesses", "zone_and_memory", "memory"),
@@ -36,7 +36,7 @@ const LOOPS: [(&str, &str, &str); 10] = [
 /// Labels of the calls.
 const CALLS: [&str; 3] = ["begin of a launch", "begin of a launch after a read", "end of a launch"];
 
-/// A program of each processor, in the order of [`PROCESSORS`].
+/// One program per processor, in the order of [`PROCESSORS`].
 struct Built {
     chip: Chip,
     level: &'static str,
@@ -59,7 +59,7 @@ fn build(package: &Package, chip: Chip, level: &'static str, header: Header) -> 
     Built { chip, level, header, probes: Probes { chip, header, has_sums: true, programs } }
 }
 
-/// Costs of a processor, by row.
+/// Returns the costs on a processor, by row.
 fn measure(built: &Built, risc: usize) -> Vec<Cost> {
     let mut core = Core::new(built.chip, &built.probes);
     core.set_control(LAYOUT.run_counter, 1);
@@ -80,7 +80,7 @@ fn labels() -> Vec<&'static str> {
     LOOPS.iter().map(|row| row.0).chain(CALLS).collect()
 }
 
-/// Columns of a level: chips, processors, headers.
+/// Columns of an optimisation level: chips, processors, headers.
 type Columns = Vec<Vec<Cost>>;
 
 fn columns(built: &[Built], level: &str) -> Columns {
@@ -112,7 +112,7 @@ fn table(levels: &[(&str, Columns)]) -> String {
     table
 }
 
-/// No probe costs more instructions or cycles than upstream's.
+/// Checks that no probe costs more instructions or cycles than upstream's.
 #[test]
 fn no_cost_is_above_upstreams_at_any_level() {
     let Some(package) = package() else { return };
@@ -144,7 +144,7 @@ fn faults(levels: &[(&str, Columns)]) -> Vec<String> {
     faults
 }
 
-/// Instructions and cycles by which a cost is above another.
+/// Returns the instructions and cycles by which a cost exceeds another.
 const fn above(ours: Cost, upstream: Cost) -> [u64; 2] {
     [
         ours.instructions.saturating_sub(upstream.instructions),

@@ -1,4 +1,4 @@
-// A kernel for the TRISCs: each issues Tensix instructions of its own, as many as the test says.
+// A kernel for the TRISCs: each issues its own Tensix instructions, in a number set by the test.
 
 #include "api/debug/kernel_profiler.hpp"
 

@@ -1,5 +1,5 @@
-//! Hardware counters that tt-metal's firmware starts, stops and reads, with either header: what the
-//! host shows is what the simulated coprocessor did, and what it cannot know is not shown.
+//! Hardware counters that tt-metal's firmware starts, stops and reads, with either header. The
+//! host's values equal the activity of the simulated coprocessor, and unknown values are not shown.
 
 use crate::{
     firmware, kernels,
@@ -33,7 +33,7 @@ const CORE: TileCoord = TileCoord { x: 2, y: 3 };
 const LAUNCHES: u32 = 3;
 /// Instructions that each TRISC issues in a launch.
 const INSTRUCTIONS: [u64; 3] = [410, 57, 230];
-/// Instructions at most that the firmware of a TRISC issues after its kernel.
+/// Maximum instructions that the firmware of a TRISC issues after its kernel.
 const OF_FIRMWARE_MAX: u64 = 8;
 const TRISCS: [(Processor, Risc); 3] = [
     (Processor::Trisc0, Risc::Trisc0),
@@ -41,7 +41,7 @@ const TRISCS: [(Processor, Risc); 3] = [
     (Processor::Trisc2, Risc::Trisc2),
 ];
 
-/// Counters that the simulator knows.
+/// Counters that the simulator models.
 const KNOWN: [&str; 3] =
     ["THREAD_INSTRUCTIONS_0", "THREAD_INSTRUCTIONS_1", "THREAD_INSTRUCTIONS_2"];
 
@@ -52,7 +52,7 @@ fn counter_arch(chip: Chip) -> CounterArch {
     }
 }
 
-/// Firmware whose BRISC stops and reads the counters of a mask; `None` if it does not fit.
+/// Returns firmware whose BRISC stops and reads the counters of a mask; `None` if it does not fit.
 fn firmware_set(
     package: &Package,
     chip: Chip,
@@ -80,7 +80,7 @@ fn firmware_set(
     Some(Arc::new(FirmwareSet::from_files(programs.map(|program| program.file)).unwrap()))
 }
 
-/// Counters of each launch as the host has read them, and the truth.
+/// Counters of each launch as read by the host, and the truth.
 struct Outcome {
     launches: Vec<LaunchCounters>,
     truth: Vec<CounterTruth>,
@@ -123,8 +123,8 @@ fn run(package: &Package, chip: Chip, header: Header, mask: u32) -> Option<Outco
     Some(Outcome { launches, truth })
 }
 
-/// Asserts that each counter that the simulator knows is what it did, and that no other has a
-/// value, in no table and no metric.
+/// Asserts that each counter in the simulator's model equals the truth, and that no other counter
+/// has a value, in any table or metric.
 fn check(what: &str, launch: &LaunchCounters, truth: &CounterTruth) {
     assert_eq!(launch.problems.len(), 0, "{what}: {:?}", launch.problems);
     for total in launch.totals() {
@@ -143,8 +143,8 @@ fn check(what: &str, launch: &LaunchCounters, truth: &CounterTruth) {
     }
 }
 
-/// The counters of instructions, whose records are more than a ring holds: with both headers the
-/// same ones, each once a launch, and what the coprocessor did.
+/// Both headers record the same instruction counters, each once per launch and with the true
+/// values. Their records exceed a ring.
 #[test]
 fn counters_of_tt_metals_firmware_are_what_the_coprocessor_did() {
     let Some(package) = ready_package() else { return };
@@ -159,7 +159,7 @@ fn counters_of_tt_metals_firmware_are_what_the_coprocessor_did() {
     for (&(chip, header), outcome) in jobs.iter().zip(&outcomes) {
         let what = format!("{chip} {header}");
         let Some(outcome) = outcome else {
-            // gcc 12 makes larger code than Tenstorrent's compiler.
+            // gcc 12 generates larger code than Tenstorrent's compiler.
             println!("{what}: firmware with counters does not fit");
             assert_eq!((chip, header), (Chip::Blackhole, Header::Upstream));
             continue;
@@ -168,7 +168,8 @@ fn counters_of_tt_metals_firmware_are_what_the_coprocessor_did() {
         assert_eq!(outcome.truth.len(), LAUNCHES as usize, "{what}");
         for (launch, truth) in outcome.launches.iter().zip(&outcome.truth) {
             check(&what, launch, truth);
-            // TRISC 1 starts the counters before its kernel; the others may have begun earlier.
+            // TRISC 1 starts the counters before its kernel; the other RISCs may have begun
+            // earlier.
             for (thread, count) in truth.issued.by_thread.into_iter().enumerate() {
                 let least = if thread == 1 { INSTRUCTIONS[1] } else { 1 };
                 let most = INSTRUCTIONS[thread] + OF_FIRMWARE_MAX;
@@ -189,7 +190,7 @@ fn counters_of_tt_metals_firmware_are_what_the_coprocessor_did() {
     }
 }
 
-/// Selections of a table of tt-metal's headers, with the number of each counter.
+/// Returns the selections in a table of tt-metal's headers, with the number of each counter.
 fn upstream_tables(package: &Package, chip: Chip) -> BTreeMap<String, Vec<(u16, u16)>> {
     let folder = package.root.join("tt_metal/tt-llk/tools/include/perf_counters");
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();

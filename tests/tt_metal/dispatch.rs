@@ -1,4 +1,4 @@
-//! The kernels of tt-metal's dispatch cores, as they are, with either header.
+//! The kernels of tt-metal's dispatch cores, unchanged, with either header.
 
 mod commands;
 mod definitions;
@@ -27,11 +27,11 @@ use sim::arch::TileCoord;
 use std::fmt::Write as _;
 use wire::{PacketKind, Risc};
 
-/// Zone of a push in the middle of a launch.
+/// Zone of a push during a launch.
 const PUSH: &str = "PROFILER-NOC-QUICK-PUSH";
 
-/// A kernel as tt-metal's host builds it for a worker core: with `-O2`, and its queue in the host's
-/// memory.
+/// Returns a kernel as tt-metal's host builds it for a worker core: with `-O2`, and its queue in
+/// the host's memory.
 fn job(package: &Package, chip: Chip, duty: Duty) -> Job {
     let places = Places {
         chip,
@@ -48,8 +48,8 @@ fn job(package: &Package, chip: Chip, duty: Duty) -> Job {
         .optimised("O2")
 }
 
-/// Every kernel links without a warning and without orphan sections, takes no more text and RAM than
-/// with upstream's header, and names the same zones.
+/// Every kernel links without warnings and orphan sections, takes at most the text and RAM that it
+/// takes with upstream's header, and names the same zones.
 #[test]
 fn kernels_of_dispatch_cores_link_and_are_no_larger_than_with_upstreams_header() {
     let Some(package) = package() else { return };
@@ -74,7 +74,7 @@ fn kernels_of_dispatch_cores_link_and_are_no_larger_than_with_upstreams_header()
         let [text, ram] = [Program::text_bytes, Program::ram_bytes]
             .map(|of: fn(&Program) -> u32| [of(&programs[0]), of(&programs[1])]);
         writeln!(table, "{name:<41} {text:?} {ram:?}").unwrap();
-        // Those that upstream's header makes itself are not the kernel's.
+        // Zones in upstream's header itself are not the kernel's.
         let is_kernels = |text: &&String| !text.contains("/kernel_profiler");
         let [theirs, ours] = [theirs, ours].map(|texts| {
             assert!(texts.iter().any(|text| text.starts_with(PUSH)), "{name}: {texts:?}");
@@ -96,8 +96,8 @@ fn kernels_of_dispatch_cores_link_and_are_no_larger_than_with_upstreams_header()
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Records of a lane: kind, name, data, without those of pushes and of the firmware's and wrapper's
-/// zones.
+/// Records of a lane: kind, name, data; without those of pushes and of the zones of firmware and
+/// wrapper.
 type Told = Vec<(PacketKind, String, Vec<u64>)>;
 
 fn told(readout: &Readout, tile: TileCoord, risc: Risc) -> Told {
@@ -114,7 +114,7 @@ fn told(readout: &Readout, tile: TileCoord, risc: Risc) -> Told {
     all.filter(|(_, name, _)| is_kernels(name)).collect()
 }
 
-/// Records of commands: a zone around the number and further data of each.
+/// Returns the records of commands: for each command a zone around its number and further data.
 fn records_of(duty: Duty, commands: &[Command]) -> Told {
     let number = match duty {
         Duty::Subordinate => "process_cmd_d_dispatch_subordinate",
@@ -140,16 +140,17 @@ fn zones(name: &str, count: usize) -> Told {
     std::iter::repeat_n(both, count).flatten().collect()
 }
 
-/// The first record in which two lists differ.
+/// Asserts that two lists are equal; reports the first record that differs.
 fn assert_same(what: &str, found: &Told, expected: &Told) {
     let first = found.iter().zip(expected).position(|(found, expected)| found != expected);
     let at = first.map(|at| (at, &found[at], &expected[at]));
     assert_eq!((at, found.len()), (None, expected.len()), "{what}");
 }
 
-/// tt-metal's own prefetcher, dispatcher and subordinate carry a queue of programs out: workers begin
-/// at their GO messages with all that was written for them, and each command has left its records.
-/// With upstream's header they leave the same ones.
+/// tt-metal's own prefetcher, dispatcher and subordinate execute a queue of programs.
+///
+/// Workers begin at their GO messages, after all writes for them, and each command has left its
+/// records. With upstream's header the records are the same.
 #[test]
 fn kernels_of_dispatch_cores_carry_a_queue_out_and_record_each_command() {
     let Some(package) = ready_package() else { return };
@@ -175,7 +176,7 @@ fn kernels_of_dispatch_cores_carry_a_queue_out_and_record_each_command() {
 
 /// Asserts that each core has recorded each of its commands.
 fn check_records(what: &str, readout: &Readout, session: &Session) {
-    // Each push in the middle of a launch repeats the markers that are in fixed slots.
+    // Each push during a launch repeats the markers in fixed slots.
     let is_repeated = |kind| kind == AnomalyKind::DuplicateGuaranteedMarker;
     let mut kinds = readout.anomalies.kept().iter().map(|anomaly| anomaly.kind);
     assert!(kinds.all(is_repeated), "{what}: {:?}", readout.anomalies);
@@ -191,8 +192,10 @@ fn check_records(what: &str, readout: &Readout, session: &Session) {
     }
 }
 
-/// `test_dispatch_cores_extended_worker`: of the list of commands that the simulator's own dispatcher
-/// carries out, tt-metal's leaves those of 87 programs in its lane, and all it records is kept or lost.
+/// `test_dispatch_cores_extended_worker`: commands of 87 programs fit into the dispatcher's lane.
+///
+/// tt-metal's dispatcher executes the list of commands of the simulator's own dispatcher. All
+/// records are kept or lost.
 #[test]
 fn lanes_for_a_thousand_programs_hold_what_tt_metals_dispatcher_records_of_87() {
     let Some(package) = ready_package() else { return };
@@ -212,13 +215,13 @@ fn lanes_for_a_thousand_programs_hold_what_tt_metals_dispatcher_records_of_87() 
     let kinds = [PacketKind::ZoneStart, PacketKind::TimestampedData];
     let kept = kinds.map(|kind| count(&found, kind)).into_iter().sum::<u64>();
     let emitted = kinds.map(|kind| count(&expected, kind)).into_iter().sum::<u64>();
-    // A ring that DRAM had no room for is lost in slots of 8 bytes: two for each zone and value, and
-    // two for the zone of the push before it.
+    // A ring without room in DRAM is lost in slots of 8 bytes: two for each zone and value, and two
+    // for the zone of the previous push.
     let in_ring = emitted - kept - lost.zones - lost.data;
     assert_eq!(lost.unknown_markers, 2 * in_ring + 2, "{:?}", readout.losses);
 }
 
-/// Asserts that all that commands write is where they write it.
+/// Asserts that all writes of commands have reached their addresses.
 fn check_memory(what: &str, mesh: &mut dyn Mesh, session: &Session) {
     let device = mesh.device(0).unwrap();
     let bytes_at = |words: Vec<u32>| words.into_iter().flat_map(u32::to_le_bytes);
@@ -247,7 +250,7 @@ fn check_memory(what: &str, mesh: &mut dyn Mesh, session: &Session) {
         device.read_dram(page % banks, at, &mut words).unwrap();
         assert_eq!(bytes_at(words.clone()).collect::<Vec<_>>(), expected, "{what}: page {page}");
     }
-    // What the host gets begins with the command.
+    // The data for the host begin with the command.
     let mut words = vec![0; 5016 / 4];
     device.read_dram(0, COMPLETION.into(), &mut words).unwrap();
     let found: Vec<u8> = bytes_at(words).skip(16).collect();

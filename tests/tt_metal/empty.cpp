@@ -1,4 +1,4 @@
-// A kernel that does nothing: its launch leaves the fixed slots alone.
+// A kernel that does nothing: its launch leaves only the fixed slots.
 
 #if defined(COMPILE_FOR_BRISC) || defined(COMPILE_FOR_NCRISC)
 #include "api/dataflow/dataflow_api.h"

@@ -14,7 +14,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// Firmware of a chip, with its source.
+/// Returns the firmware of a chip, with its sources.
 ///
 /// # Compatibility
 /// `srcs` of `hal_1xx_common.cpp`, `wh_hal.cpp` and `bh_hal.cpp`.
@@ -39,7 +39,7 @@ pub(crate) fn firmware_of(chip: Chip) -> Vec<(Processor, &'static str)> {
     list
 }
 
-/// Linked programs of one firmware, by profiler and mode. Each is built when it is first asked for.
+/// Linked programs of one firmware, by profiler and mode. Each is built at its first use.
 struct Row {
     chip: Chip,
     processor: Processor,
@@ -92,7 +92,7 @@ pub(crate) fn build(
     Ok(program)
 }
 
-/// Start-up code of the package, which is assembled and so independent of the compiler.
+/// Returns the package's start-up code, which is assembled and so independent of the compiler.
 fn start_of(package: &Package, target: &Target) -> Vec<PathBuf> {
     let objects = package.root.join("runtime/hw/lib").join(target.chip.folder());
     let names: &[&str] = match (target.chip, target.processor) {
@@ -103,7 +103,7 @@ fn start_of(package: &Package, target: &Target) -> Vec<PathBuf> {
     names.iter().map(|name| objects.join(name)).collect()
 }
 
-/// Sources that tt-metal ships as objects of its own compiler.
+/// Returns the sources that tt-metal ships as objects of its own compiler.
 fn library_of(target: &Target) -> Vec<&'static str> {
     let mut parts = vec!["tt_metal/hw/toolchain/substitutes.cpp"];
     match (target.chip, target.processor) {
@@ -127,7 +127,8 @@ fn library_of(target: &Target) -> Vec<&'static str> {
     parts
 }
 
-/// Compiles them. None knows of the profiler, so that every header meets the same ones.
+/// Compiles these sources. None includes the profiler, so that all headers link with the same
+/// objects.
 pub(crate) fn library_objects(
     package: &Package,
     target: &Target,
@@ -154,7 +155,7 @@ pub(crate) fn script(package: &Package, target: &Target) -> PathBuf {
     scripts.join(format!("{kind}_{}.ld", target.processor.script()))
 }
 
-/// All firmware, for all tests.
+/// Returns all firmware, built once for all tests.
 fn rows() -> &'static [Row] {
     static ROWS: OnceLock<Vec<Row>> = OnceLock::new();
     let row = |chip, (processor, source)| Row {
@@ -167,7 +168,7 @@ fn rows() -> &'static [Row] {
     ROWS.get_or_init(|| Chip::ALL.into_iter().flat_map(rows_of).collect())
 }
 
-/// The firmware that kernels of a processor meet.
+/// Returns the firmware against which kernels of a processor are linked.
 pub(crate) fn program(
     package: &Package,
     chip: Chip,
@@ -177,7 +178,7 @@ pub(crate) fn program(
     program_in(package, chip, processor, (header, Mode::Plain))
 }
 
-/// The same in a mode.
+/// Returns the firmware in a mode.
 pub(crate) fn program_in(
     package: &Package,
     chip: Chip,
@@ -192,12 +193,12 @@ pub(crate) fn program_in(
     )
 }
 
-/// The firmware of all five RISCs of a Tensix core, as a chip boots it.
+/// Returns the firmware of all five RISCs of a Tensix core, as a chip boots it.
 pub(crate) fn set(package: &Package, chip: Chip, header: Header) -> Arc<FirmwareSet> {
     set_in(package, chip, (header, Mode::Plain))
 }
 
-/// The same in a mode.
+/// Returns the firmware of all five RISCs in a mode.
 pub(crate) fn set_in(package: &Package, chip: Chip, profiler: (Header, Mode)) -> Arc<FirmwareSet> {
     let files = Processor::TENSIX.map(|processor| {
         let program = program_in(package, chip, processor, profiler);
@@ -206,12 +207,12 @@ pub(crate) fn set_in(package: &Package, chip: Chip, profiler: (Header, Mode)) ->
     Arc::new(FirmwareSet::from_files(files).unwrap())
 }
 
-/// Texts of the zones of the firmware of a chip's BRISC, from the compiler's log.
+/// Returns the texts of zones in the firmware of a chip's BRISC, from the compiler's log.
 pub(crate) fn zone_texts(package: &Package, chip: Chip, profiler: (Header, Mode)) -> Vec<String> {
     zone_texts_of(package, (chip, Processor::Brisc), profiler)
 }
 
-/// The same of any processor.
+/// Returns the texts of zones in the firmware of any processor.
 pub(crate) fn zone_texts_of(
     package: &Package,
     (chip, processor): (Chip, Processor),
@@ -255,9 +256,10 @@ fn table(package: &Package, rows: &[Row]) -> String {
     table
 }
 
-/// Every firmware compiles and links with our header, fits, and takes less text than upstream's
-/// and no more RAM, where dispatch cores are profiled, too; with sums, or where launches share
-/// pushes, it takes at most upstream's text.
+/// Every firmware compiles, links and fits with our header.
+///
+/// With or without profiled dispatch cores, it takes less text than with upstream's header and no
+/// more RAM. With sums, or with shared pushes, it takes at most upstream's text.
 #[test]
 fn firmware_fits_and_is_smaller_than_with_upstreams_header() {
     let Some(package) = package() else { return };
@@ -288,7 +290,7 @@ fn firmware_fits_and_is_smaller_than_with_upstreams_header() {
         let columns = [
             (ours, plain, "ours", [1, 0]),
             (with_sums, plain, "ours with sums", [0; 2]),
-            // gcc lays the variables of two NCRISCs out with a hole.
+            // On two NCRISCs, gcc leaves a gap between the variables.
             (ours_accumulating, accumulating, "ours, accumulating", [0, 4]),
             (ours_dispatching, dispatching, "ours, dispatch cores too", [1, 0]),
         ];

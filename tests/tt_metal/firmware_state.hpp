@@ -1,5 +1,5 @@
-// State that firmware defines and that the tests' functions are linked with: counters of the NoCs,
-// tables of banks, the profiler's state, and where the tests find its block and the launch message.
+// State that firmware defines and the tests' functions are linked against: counters of the NoCs,
+// tables of banks, the profiler's state, and the addresses of its block and of the launch message.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-//! A push ends, with all records in DRAM, whatever the kernel did to the NoC before.
+//! Checks that a push ends, with all records in DRAM, after any NoC use of the kernel.
 
 use crate::{
     core::{Core, End, LAYOUT},
@@ -31,7 +31,7 @@ fn all_uncounted() -> Vec<Uncounted> {
 
 const ZONES: u32 = 3;
 
-/// Calls that must return.
+/// Calls functions that must return.
 fn calls(core: &mut Core<'_>, risc: usize, list: &[(&str, &[u32])]) -> Result<(), String> {
     for (function, arguments) in list {
         let (end, _) = core.call(risc, function, arguments);
@@ -42,7 +42,7 @@ fn calls(core: &mut Core<'_>, risc: usize, list: &[(&str, &[u32])]) -> Result<()
     Ok(())
 }
 
-/// Records of a RISC: all of its zones, and nothing of what the kernel wrote is missing.
+/// Checks the records of a RISC: all of its zones are there, and no write of the kernel is missing.
 fn check(core: &mut Core<'_>, risc: usize, writes: u32) -> Result<(), String> {
     core.settle();
     let records = decode(&core.lane(risc))?;
@@ -60,7 +60,7 @@ fn check(core: &mut Core<'_>, risc: usize, writes: u32) -> Result<(), String> {
 
 const WRITTEN_BANK: u32 = 3;
 
-/// Begins a launch, records zones, writes, and forgets the core's own coordinates.
+/// Begins a launch, records zones, writes, and overwrites the core's own coordinates.
 fn record_and_write(core: &mut Core<'_>, risc: usize, case: Uncounted) -> Result<(), String> {
     let Uncounted { noc, writes, is_posted } = case;
     calls(
@@ -92,8 +92,8 @@ fn end_of_launch(probes: &Probes, case: Uncounted) -> Result<(), String> {
     Ok(())
 }
 
-/// The same with a push in the middle of a kernel; its own barrier must end afterwards where all
-/// writes were counted.
+/// Like [`end_of_launch`], with a push during the kernel; the kernel's own barrier must end
+/// afterwards if all writes were counted.
 fn quick_push(probes: &Probes, risc: usize, case: Uncounted) -> Result<(), String> {
     let writes = case.writes;
     let mut core = Core::new(probes.chip, probes);
@@ -107,7 +107,7 @@ fn quick_push(probes: &Probes, risc: usize, case: Uncounted) -> Result<(), Strin
     check(&mut core, risc, writes)
 }
 
-/// No packet leaves: the launch ends all the same, and what was lost is counted.
+/// No packet leaves: the launch still ends, and its losses are counted.
 fn stuck(probes: &Probes) -> Result<(), String> {
     let mut core = Core::new(probes.chip, probes);
     core.noc().answer_cycles = 700;
@@ -122,8 +122,8 @@ fn stuck(probes: &Probes) -> Result<(), String> {
     Ok(())
 }
 
-/// The command buffer takes some packets of a launch's end and then no more: one wait in vain, all
-/// of the launch counted as lost.
+/// The command buffer accepts some packets of a launch's end and then no more: one wait times out,
+/// and all of the launch is counted as lost.
 fn jammed_end(probes: &Probes, packets: usize) -> Result<(), String> {
     let mut core = Core::new(probes.chip, probes);
     core.noc().answer_cycles = 700;
@@ -149,7 +149,8 @@ fn jammed_end(probes: &Probes, packets: usize) -> Result<(), String> {
     one_wait(&mut core)
 }
 
-/// A push within a kernel that finds the command buffer busy leaves everything to the launch's end.
+/// A push within a kernel that finds the command buffer busy leaves all records for the launch's
+/// end.
 fn jammed_quick_push(probes: &Probes, packets: usize) -> Result<(), String> {
     let mut core = Core::new(probes.chip, probes);
     core.noc().answer_cycles = 700;
@@ -162,7 +163,7 @@ fn jammed_quick_push(probes: &Probes, packets: usize) -> Result<(), String> {
     one_wait(&mut core)
 }
 
-/// Checks that command buffers were asked no more often than one wait asks.
+/// Checks that command buffers were polled no more often than in one wait.
 fn one_wait(core: &mut Core<'_>) -> Result<(), String> {
     let polls = core.noc().busy_reads.get();
     if polls > NOC_POLLS + 8 {
@@ -172,7 +173,7 @@ fn one_wait(core: &mut Core<'_>) -> Result<(), String> {
 }
 
 const NOC_POLLS: u64 = 1 << 20;
-/// The length of the other RISCs' runs.
+/// Words of the other RISCs' runs.
 const OTHERS_WORDS: u32 = 12 + 4;
 
 /// # Compatibility

@@ -1,4 +1,4 @@
-// A kernel that fills its RISC's ring, as tt-metal's test_full_buffer does, or does nothing.
+// A kernel that either fills its RISC's ring, like tt-metal's test_full_buffer, or does nothing.
 
 #include "api/debug/kernel_profiler.hpp"
 

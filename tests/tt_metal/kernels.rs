@@ -1,5 +1,5 @@
-//! Kernels of tt-metal's tree that name the profiler, compiled with either header; and kernels of
-//! ours, linked against firmware as tt-metal links them.
+//! Kernels in tt-metal's tree that use the profiler, compiled with either header, and our own
+//! kernels, linked against firmware as tt-metal links them.
 
 use crate::{
     firmware,
@@ -34,12 +34,13 @@ const NAMES: [&str; 9] = [
     "SYNC_SIGNAL",
 ];
 
-/// Sources of kernels that name the profiler, below the package's root; Quasar's aside.
+/// Returns the sources of kernels that use the profiler, below the package's root, without
+/// Quasar's.
 fn kernels_that_name_the_profiler(package: &Package) -> Vec<PathBuf> {
     kernels_that(package, &NAMES)
 }
 
-/// Sources of kernels that contain one of some texts, Quasar's aside.
+/// Returns the sources of kernels that contain one of some texts, without Quasar's.
 fn kernels_that(package: &Package, texts: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in ["ttnn/cpp", "tt_metal/impl", "tt_metal/fabric", "tt_metal/tools"] {
@@ -70,7 +71,7 @@ fn visit(folder: &Path, action: &mut impl FnMut(&Path)) {
     }
 }
 
-/// Compute kernels run on the TRISCs, the others on the RISCs that move data.
+/// Returns the processors of a kernel: TRISCs for compute kernels, data movers for the others.
 fn processors(chip: Chip, kernel: &Path) -> Vec<Processor> {
     if kernel.to_string_lossy().contains("compute") {
         return vec![Processor::Trisc0, Processor::Trisc1, Processor::Trisc2];
@@ -81,21 +82,21 @@ fn processors(chip: Chip, kernel: &Path) -> Vec<Processor> {
     }
 }
 
-/// A kernel on a processor, with what the JIT generates for it.
+/// A kernel on a processor, with the files that the JIT generates for it.
 pub(crate) struct Job {
     chip: Chip,
     processor: Processor,
     kernel: PathBuf,
     folder: PathBuf,
-    /// Further definitions, without the dash.
+    /// Further definitions, without `-D`.
     defines: Vec<String>,
     mode: Mode,
-    /// As [`Target::optimisation`].
+    /// Like [`Target::optimisation`].
     optimisation: Option<&'static str>,
 }
 
 impl Job {
-    /// In a folder of its own, since jobs of the same kernel run side by side.
+    /// Returns a job with its own folder, since jobs of the same kernel run in parallel.
     pub(crate) fn new(chip: Chip, processor: Processor, kernel: PathBuf) -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -174,19 +175,19 @@ impl Job {
         if let Some(parent) = self.kernel.parent() {
             command.arg("-I").arg(parent);
         }
-        // gcc before 13 refuses `static_assert(false)` in templates that nobody instantiates.
+        // gcc before 13 rejects `static_assert(false)` in templates that are never instantiated.
         command.arg("-Dstatic_assert(...)=");
         command.args(["-x", "c++"]).arg(self.wrapper(package));
         command
     }
 
-    /// Compiles to nothing, as far as asked.
+    /// Compiles without output, or up to the stage in `flags`.
     fn compile(&self, package: &Package, header: Header, flags: &[&str]) -> Result<(), String> {
         let mut command = self.command(package, header);
         run(command.args(flags).args(["-o", "/dev/null"])).map(drop)
     }
 
-    /// Texts of the zones in the compiler's log.
+    /// Returns the texts of the zones in the compiler's log.
     pub(crate) fn zone_texts(&self, package: &Package, header: Header) -> Vec<String> {
         let mut command = self.command(package, header);
         zone_texts(&run(command.arg("-fsyntax-only")).unwrap())
@@ -198,14 +199,14 @@ impl Job {
     }
 }
 
-/// Verdict on a kernel.
+/// Result of compiling a kernel.
 enum Verdict {
-    /// gcc refuses it with upstream's header too, and why.
+    /// gcc rejects the kernel with upstream's header, too; with the reason.
     Excluded(String),
     Compiles,
-    /// With warnings that upstream's header gets too.
+    /// The kernel compiles with warnings that upstream's header causes, too.
     CompilesWithWarnings,
-    /// With upstream's header only.
+    /// The kernel compiles only with upstream's header.
     Fault(String),
 }
 
@@ -220,7 +221,7 @@ fn judge(package: &Package, job: &Job) -> Verdict {
         Err(_) if job.compile(package, Header::Ours, &["-S"]).is_ok() => {
             Verdict::CompilesWithWarnings
         }
-        // With optimisation upstream's does not compile either.
+        // With optimisation, the kernel does not compile with upstream's header either.
         Err(_) if job.compile(package, Header::Upstream, &["-S"]).is_err() => {
             Verdict::Excluded(first_error(&error).to_owned())
         }
@@ -237,7 +238,7 @@ fn kernels_that_compile_with_upstreams_header_compile_with_ours() {
     compile_all(package, &kernels, &jobs, 40, "kernels.txt");
 }
 
-/// So they do where NoC events are recorded, and kernels that send over the fabric with them.
+/// The same with recorded NoC events, including kernels that send over the fabric.
 #[test]
 fn kernels_that_record_noc_events_compile_with_ours() {
     let Some(package) = package() else { return };
@@ -252,7 +253,7 @@ fn kernels_that_record_noc_events_compile_with_ours() {
     compile_all(package, &kernels, &jobs, 20, "noc_event_kernels.txt");
 }
 
-/// So they do where waits are recorded, one by one or as sums beside NoC events.
+/// The same with recorded waits, one by one or as totals together with NoC events.
 #[test]
 fn kernels_that_record_waits_compile_with_ours() {
     let Some(package) = package() else { return };
@@ -264,12 +265,12 @@ fn kernels_that_record_waits_compile_with_ours() {
     compile_all(package, &kernels, &jobs, KERNELS_WITH_WAITS, "wait_kernels.txt");
 }
 
-/// Kernels with waits that are tried.
+/// Number of kernels with waits to try.
 const KERNELS_WITH_WAITS: usize = 8;
-/// Kernels of the fabric that are tried.
+/// Number of fabric kernels to try.
 const FABRIC_KERNELS: usize = 8;
 
-/// Each kernel on each of its processors, with further definitions.
+/// Returns each kernel on each of its processors, with further definitions.
 fn jobs_of(kernels: &[PathBuf], defines: &[&str]) -> Vec<Job> {
     let defines: Vec<String> = defines.iter().map(|&define| define.to_owned()).collect();
     kernels
@@ -283,7 +284,7 @@ fn jobs_of(kernels: &[PathBuf], defines: &[&str]) -> Vec<Job> {
         .collect()
 }
 
-/// Compiles with both headers; at least `least` builds must compile with upstream's.
+/// Compiles with both headers; at least `least` builds must compile with upstream's header.
 fn compile_all(package: &Package, kernels: &[PathBuf], jobs: &[Job], least: usize, name: &str) {
     let verdicts = in_parallel(jobs, |job| judge(package, job));
     let (mut list, mut excluded, mut faults) = (String::new(), String::new(), Vec::new());
@@ -314,12 +315,12 @@ fn compile_all(package: &Package, kernels: &[PathBuf], jobs: &[Job], least: usiz
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// A kernel of ours, linked against its firmware.
+/// One of our kernels, linked against its firmware.
 struct Linked {
     chip: Chip,
     processor: Processor,
     is_blank: bool,
-    /// Without the profiler, with upstream's, with ours.
+    /// The program without the profiler, with upstream's header, with our header.
     programs: [Result<Program, String>; 3],
 }
 
@@ -356,14 +357,14 @@ pub(crate) fn link(
     Program::read(&program)
 }
 
-/// Makes firmware something that kernels are linked against.
+/// Converts firmware to a file that kernels can be linked against.
 fn weaken(firmware: &Program, into: &Path) -> Result<(), String> {
     let weakened = weaken::weaken(&firmware.file).map_err(|error| error.to_string())?;
     fs::write(into, weakened).map_err(|error| error.to_string())
 }
 
-/// Kernels link against weakened firmware, have no orphan sections, and take no more text than
-/// with upstream's header.
+/// Kernels link against weakened firmware, have no orphan sections, and take no more text than with
+/// upstream's header.
 #[test]
 fn kernels_link_and_are_no_larger_than_with_upstreams_header() {
     let Some(package) = package() else { return };

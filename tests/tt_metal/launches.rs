@@ -1,5 +1,5 @@
 //! tt-metal's firmware, compiled with our header, on simulated cores: launches of kernels on all
-//! five RISCs, read as a host reads a chip.
+//! five RISCs, read by the host reader.
 
 use crate::{
     firmware, kernels,
@@ -30,7 +30,7 @@ const LAUNCHES: u32 = 10;
 /// A record without its time: kind, id, values.
 type Told = (PacketKind, u32, Vec<u64>);
 
-/// The chip's name in our header.
+/// The chip's macro in our header.
 const ARCH_DEFINE: [&str; 2] = ["-DARCH_WORMHOLE", "-DARCH_BLACKHOLE"];
 
 pub(crate) const fn arch(chip: Chip) -> Arch {
@@ -40,7 +40,7 @@ pub(crate) const fn arch(chip: Chip) -> Arch {
     }
 }
 
-/// A program with one kernel per RISC, each linked against tt-metal's firmware.
+/// Returns a program with one kernel per RISC, each linked against tt-metal's firmware.
 fn program_of_tt_metal(package: &Package, chip: Chip) -> Program {
     let mut program = Program::new("reader-writer");
     for (index, processor) in Processor::TENSIX.into_iter().enumerate() {
@@ -55,7 +55,7 @@ fn program_of_tt_metal(package: &Package, chip: Chip) -> Program {
     program
 }
 
-/// The same kernels, each linked for the simulator's own firmware.
+/// Returns the same kernels, each linked for the simulator's own firmware.
 fn program_of_ours(package: &Package, chip: Chip) -> Program {
     let folder = folder("launches");
     let mut program = Program::new("reader-writer");
@@ -78,7 +78,7 @@ fn program_of_ours(package: &Package, chip: Chip) -> Program {
     program
 }
 
-/// Records that launches have left.
+/// Records left by launches.
 struct Outcome {
     readout: Readout,
     /// The words that BRISC has written to DRAM.
@@ -110,7 +110,7 @@ fn launches(program: &Program) -> impl Iterator<Item = Launch> {
     (1..=LAUNCHES).map(move |id| Launch::new(&program, id).on(CoreSelection::At(vec![CORE])))
 }
 
-/// Records of each RISC in each launch.
+/// Returns the records of each RISC in each launch.
 fn told(readout: &Readout) -> BTreeMap<(Risc, u32), Vec<Told>> {
     let mut told = BTreeMap::new();
     for lane in readout.lanes() {
@@ -125,8 +125,8 @@ fn told(readout: &Readout) -> BTreeMap<(Risc, u32), Vec<Told>> {
     told
 }
 
-/// Records between the beginning of a kernel's own code and its end: the firmware's and the
-/// kernel's zones are around them.
+/// Returns the records between the begin and the end of a kernel's own code, without the
+/// surrounding zones of firmware and kernel.
 fn inner(records: &[Told]) -> &[Told] {
     assert!(records.len() > 4, "{records:?}");
     assert!(records[..2].iter().all(|record| record.0 == PacketKind::ZoneStart), "{records:?}");
@@ -136,7 +136,7 @@ fn inner(records: &[Told]) -> &[Told] {
     &records[2..records.len() - 2]
 }
 
-/// Asserts that launches under tt-metal's firmware have left what they leave under ours.
+/// Asserts that launches leave the same records under tt-metal's firmware as under ours.
 fn check(chip: Chip, theirs: &Outcome, ours: &Outcome) {
     for readout in [&theirs.readout, &ours.readout] {
         assert!(readout.anomalies.is_empty(), "{chip}: {:?}", readout.anomalies);
@@ -150,7 +150,7 @@ fn check(chip: Chip, theirs: &Outcome, ours: &Outcome) {
         let there = told_there.get(key).unwrap_or_else(|| panic!("{chip}: no {key:?}"));
         record_count += there.len();
         let (here, there) = (inner(here), inner(there));
-        // Five zones, five data, an event, all of them from the same lines.
+        // Five zones, five data records and an event, with the same line numbers.
         assert_eq!(here.len(), 5 * 3 + 1, "{chip} {key:?}");
         assert_eq!(here, there, "{chip} {key:?}");
     }
@@ -167,7 +167,7 @@ struct Bench {
     ours: Outcome,
 }
 
-/// Firmware and kernels of the launches, or `None` after a line that names what is missing.
+/// Returns the package for the launches, or prints what is missing and returns `None`.
 pub(crate) fn ready_package() -> Option<&'static Package> {
     let package = package()?;
     if machine::has_object_code() {
@@ -191,8 +191,8 @@ fn benches(package: &Package) -> &'static [Bench] {
     BENCHES.get_or_init(|| Chip::ALL.map(bench).into())
 }
 
-/// Ten launches under tt-metal's firmware leave what the same kernels leave under our own; on
-/// Tenstorrent's simulator, too.
+/// Ten launches leave the same records under tt-metal's firmware as under our own, on Tenstorrent's
+/// simulator, too.
 #[test]
 fn launches_under_tt_metals_firmware_leave_the_same_records_as_under_ours() {
     let Some(package) = ready_package() else { return };
@@ -205,16 +205,17 @@ fn launches_under_tt_metals_firmware_leave_the_same_records_as_under_ours() {
     }
 }
 
-/// Asserts that what the kernels moved has arrived, so the launches did more than to record.
+/// Asserts that the data moved by the kernels has arrived, so that the launches did more than
+/// record.
 fn check_transfers(chip: Chip, outcome: &Outcome) {
     let numbered = |first: u32| (0..16).map(|word| first + word).collect::<Vec<u32>>();
     assert_eq!(outcome.written, numbered(0x600D_0400), "{chip}: the last of five passes");
-    // The reader does not wait for the writer, so any pass may be the one that it met.
+    // The reader does not wait for the writer, so the data may come from any pass.
     let read = &outcome.read;
     assert!((0..5).any(|pass| *read == numbered(0x600D_0000 + 0x100 * pass)), "{chip}: {read:x?}");
 }
 
-/// As in `reader_writer.cpp`.
+/// The bank in `reader_writer.cpp`.
 const BANK: u32 = 3;
 const WRITTEN: u64 = 0x1000_0000;
 const DESTINATION: u64 = 0x9_1000;

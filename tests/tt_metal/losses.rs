@@ -9,7 +9,7 @@ use crate::{
     toolchain::{Chip, Header},
 };
 
-/// First words of the counters of RISC 0: whole zones, data and events that found no room in L1.
+/// Indices of the loss counters of RISC 0: whole zones, data and events without room in L1.
 ///
 /// # Compatibility
 /// `docs/wire-extensions.md`.
@@ -18,7 +18,7 @@ const REFUSED_RUNS: usize = 9;
 const REFUSED_MARKERS: usize = 14;
 const REFUSED_PROGRAMS: [usize; 2] = [19, 20];
 
-/// Zones, data and events.
+/// Numbers of zones, data and events.
 type Counts = [u32; 3];
 
 fn emitted(said: &[Said]) -> Counts {
@@ -31,8 +31,8 @@ fn emitted(said: &[Said]) -> Counts {
     ]
 }
 
-/// Counts the records that a run kept, except the firmware's and the kernel's zone; every zone that
-/// began has ended.
+/// Counts the records that a run kept, without the zones of firmware and kernel; every zone that
+/// began must have ended.
 fn kept(records: &[Record]) -> Result<Counts, String> {
     let said: Vec<_> = records.iter().skip(4).map(|record| record.said.clone()).collect();
     let starts = said.iter().filter(|one| **one == Said::Start).count();
@@ -43,7 +43,7 @@ fn kept(records: &[Record]) -> Result<Counts, String> {
     Ok(emitted(&said))
 }
 
-/// A ring that is filled up to a slot, and then everything that a kernel can do.
+/// Returns a script that fills a ring up to a slot, and then makes every kind of record.
 fn around_full(fill: usize) -> Vec<Step> {
     let mut steps: Vec<Step> = vec![Step::Event(1); fill];
     let inner =
@@ -55,7 +55,7 @@ fn around_full(fill: usize) -> Vec<Step> {
     steps
 }
 
-/// Fills rings to every level and compares counts.
+/// Fills rings to every level and compares the counts.
 fn fill_rings(chip: Chip, probes: &Probes) -> Result<(), String> {
     let mut core = Core::new(chip, probes);
     core.noc().answer_cycles = 60;
@@ -76,7 +76,7 @@ fn fill_rings(chip: Chip, probes: &Probes) -> Result<(), String> {
             let said = script::said(&steps[risc], probes.has_sums);
             let (kept, emitted) = (kept(&records)?, emitted(&said));
             let lost = [0, 1, 2].map(|kind| after[risc][kind].wrapping_sub(before[risc][kind]));
-            // A total that finds no room counts as a zone.
+            // A total without room counts as a zone.
             let found = totals(records.iter().map(|record| &record.said));
             let lost_totals = totals(said.iter()) - found;
             let all = [0, 1, 2].map(|kind| kept[kind] + lost[kind]);
@@ -94,7 +94,7 @@ fn fill_rings(chip: Chip, probes: &Probes) -> Result<(), String> {
     Ok(())
 }
 
-/// Totals of sums among contents of records.
+/// Returns the number of totals of sums among the contents of records.
 fn totals<'a>(said: impl Iterator<Item = &'a Said>) -> u32 {
     u32::try_from(said.filter(|one| **one == Said::Total).count()).unwrap()
 }
@@ -103,7 +103,7 @@ fn counters(core: &Core<'_>, riscs: usize) -> Vec<Counts> {
     (0..riscs).map(|risc| LOST.map(|word| core.control(word + risc))).collect()
 }
 
-/// Launches without a read until lanes are full, and some more.
+/// Launches without a read until lanes are full, and a few times more.
 fn fill_lanes(chip: Chip, probes: &Probes, seed: u64) -> Result<u32, String> {
     let mut core = Core::new(chip, probes);
     core.noc().answer_cycles = 60;
@@ -137,9 +137,9 @@ fn fill_lanes(chip: Chip, probes: &Probes, seed: u64) -> Result<u32, String> {
             let lost = [0, 1, 2].map(|kind| lost_after[risc][kind] - lost_before[risc][kind]);
             let said = script::said(&steps[risc], probes.has_sums);
             let emitted: u32 = 4 + said.iter().map(slots).sum::<u32>();
-            // Data of both sizes share a counter; a launch with losses in L1 is only bounded.
+            // Data of both sizes share a counter, so that losses in L1 only give bounds.
             let lost_most = 2 * lost[0] + 3 * lost[1] + lost[2];
-            // A lost total is one slot of the two of a zone.
+            // A lost total has one slot, a zone two.
             let lost_least = lost_most - lost[1] - lost[0].min(totals(said.iter()));
             if !(kept + refused + lost_least..=kept + refused + lost_most).contains(&emitted) {
                 let kinds = self::kept(&records)?;
@@ -174,7 +174,7 @@ fn slots(said: &Said) -> u32 {
     }
 }
 
-/// Refused runs and markers of each RISC.
+/// Returns the refused runs and markers of each RISC.
 fn refusals(core: &Core<'_>, riscs: usize) -> Vec<(u32, u32)> {
     (0..riscs)
         .map(|risc| (core.control(REFUSED_RUNS + risc), core.control(REFUSED_MARKERS + risc)))
@@ -201,7 +201,7 @@ fn kept_and_lost_are_what_was_emitted_at_every_fill() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Data records that a ring of 500 words holds by themselves, and with a total of two words.
+/// Number of data records that fit into a ring of 500 words, without and with a total of two words.
 #[test]
 fn room_for_totals_is_kept_where_a_sum_is_used() {
     let Some(package) = package() else { return };

@@ -1,4 +1,4 @@
-//! Simulated chips that launch programs: ours, and Tenstorrent's where its library is at hand.
+//! Simulated chips that run launches: our simulator, and Tenstorrent's if its library is available.
 
 use crate::{launches::arch, toolchain::Chip};
 use host_reader::{ProfilerOptions, init_device_profiler, mesh::Mesh};
@@ -15,12 +15,12 @@ use ttsim::TtsimMesh;
 #[derive(Clone, Debug)]
 pub(crate) enum Simulator {
     Ours,
-    /// With the file of its library.
+    /// Tenstorrent's simulator, with the file of its library.
     Ttsim(OsString),
 }
 
 impl Simulator {
-    /// Ttsim, or `None` and one line where no variable names its library.
+    /// Returns ttsim, or prints a line and returns `None` if no variable names its library.
     pub(crate) fn ttsim(chip: Chip) -> Option<Self> {
         let variable = match chip {
             Chip::Wormhole => "KPROF_TTSIM_WH",
@@ -33,17 +33,18 @@ impl Simulator {
         library.map(Self::Ttsim)
     }
 
-    /// Both, as far as they are at hand.
+    /// Returns the available simulators of a chip.
     pub(crate) fn all(chip: Chip) -> impl Iterator<Item = Self> {
         [Self::Ours].into_iter().chain(Self::ttsim(chip))
     }
 
-    /// All, with the chips that they run.
+    /// Returns the available simulators, with the chips that they run.
     pub(crate) fn of_all_chips() -> impl Iterator<Item = (Chip, Self)> {
         Chip::ALL.into_iter().flat_map(|chip| Self::all(chip).map(move |one| (chip, one)))
     }
 
-    /// A chip with its profiler prepared, for a mesh of no chip yet; on our simulator it is `own`.
+    /// Starts a chip with its profiler prepared, for a mesh without chips; our simulator uses the
+    /// chip `own`.
     pub(crate) fn start(&self, chip: Chip, config: MeshConfig, own: ChipConfig) -> Machine {
         match self {
             Self::Ours => Machine::of_ours(&config.with_chip(own)),
@@ -66,7 +67,7 @@ impl fmt::Display for Simulator {
     }
 }
 
-/// Coordinates of a tile as kernels on a whole chip name it, valid on both NoCs.
+/// Returns the coordinates of a tile as kernels on a whole chip use them, valid on both NoCs.
 pub(crate) fn logical(chip: Chip, tile: TileCoord) -> (u16, u16) {
     let whole = ChipConfig::new(arch(chip)).with_harvested(&[]);
     let mesh = SimulatedMesh::new(&MeshConfig::new(5).with_chip(whole)).unwrap();
@@ -80,7 +81,7 @@ pub(crate) enum Machine {
 }
 
 impl Machine {
-    /// One of our simulator, with its profiler prepared.
+    /// Returns a chip of our simulator, with its profiler prepared.
     pub(crate) fn of_ours(config: &MeshConfig) -> Self {
         Self::Ours(Box::new(SimulatedMesh::new(config).unwrap())).prepared()
     }
@@ -90,7 +91,7 @@ impl Machine {
         self
     }
 
-    /// Carries launches out, one after the other.
+    /// Executes launches in sequence.
     pub(crate) fn launch(&mut self, launches: impl IntoIterator<Item = Launch>) {
         match self {
             Self::Ours(mesh) => {
@@ -105,7 +106,7 @@ impl Machine {
         }
     }
 
-    /// Our simulator, if that is it.
+    /// Returns our simulator, if this is it.
     pub(crate) fn ours(&self) -> Option<&SimulatedMesh> {
         match self {
             Self::Ours(mesh) => Some(mesh),
@@ -113,7 +114,7 @@ impl Machine {
         }
     }
 
-    /// The chip as a host reads it.
+    /// Returns the chip as a host reads it.
     pub(crate) fn mesh(&mut self) -> &mut dyn Mesh {
         match self {
             Self::Ours(mesh) => &mut **mesh,

@@ -1,5 +1,5 @@
-//! No program calls `memcpy` or `memset` because of our header: kernels are linked with no library
-//! that has them, and gcc makes such calls of its own accord, of loops and of copies of structures.
+//! No program calls `memcpy` or `memset` because of our header. Kernels are linked without a
+//! library that has them, and gcc generates such calls for loops and for copies of structures.
 
 use crate::{
     package::{Package, package, sources},
@@ -18,7 +18,7 @@ const WAYS: [(Mode, &[&str]); 5] = [
     (Mode::Dispatch, &["DISPATCH_KERNEL"]),
 ];
 
-/// Processors of a chip that differ in what the header does on them, and in tt-metal's flags.
+/// Returns the processors of a chip on which the header's code or tt-metal's flags differ.
 const fn processors(chip: Chip) -> [Processor; 5] {
     use Processor::{ActiveErisc, Brisc, Erisc, IdleErisc, Ncrisc, Trisc0};
     match chip {
@@ -27,12 +27,12 @@ const fn processors(chip: Chip) -> [Processor; 5] {
     }
 }
 
-/// Links the probes; the linker refuses what is in no library.
+/// Links the probes; the linker rejects functions that are in no library.
 fn link(package: &Package, number: usize, target: &Target) -> Result<(), String> {
     let folder = folder("memory_functions");
     let object = folder.join(format!("{number}.o"));
     let mut command = target.compiler(package);
-    // Without the flag that tt-metal gives most processors, so that nothing hangs on it.
+    // Overrides the flag against such calls that tt-metal gives most processors.
     command.args(["-ftree-loop-distribute-patterns", "-flto", "-x", "c++", "-c"]);
     command.arg(sources().join("probes.cpp")).arg("-o").arg(&object);
     run(&mut command)?;
@@ -48,8 +48,8 @@ fn nothing_calls_functions_of_memory_at_any_level_on_any_processor() {
             for (level, (mode, defines)) in
                 LEVELS.into_iter().flat_map(|level| WAYS.map(|way| (level, way)))
             {
-                // BRISC has all that a way brings along; the way that calls the most stands for
-                // the others.
+                // BRISC has all functions of a way; on the others, the way with the most calls
+                // stands for all ways.
                 if processor != Processor::Brisc && !defines.contains(&"DEVICE_DEBUG_DUMP=1") {
                     continue;
                 }

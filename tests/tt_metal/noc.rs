@@ -1,8 +1,8 @@
 //! The registers of a tile's NoC interfaces, and the DRAM that they write to.
 //!
-//! Refuses what a chip refuses: registers that it lacks, packets that are too long, targets that
-//! are no DRAM tile on this NoC. A write whose answer goes to another tile is never answered. Data
-//! are taken from L1 when the packet leaves, not when it is asked for.
+//! The model rejects what a chip rejects: nonexistent registers, packets that are too long, and
+//! targets that are not a DRAM tile on this NoC. A write whose acknowledgement goes to another tile
+//! is never acknowledged. Data are read from L1 when the packet leaves, not when it is requested.
 //!
 //! # Compatibility
 //! tt-isa-documentation `NoC/MemoryMap.md` and `NoC/Counters.md` of both architectures;
@@ -12,22 +12,22 @@ use crate::toolchain::Chip;
 use sim::riscv::Refusal;
 use std::{cell::Cell, collections::BTreeMap};
 
-/// Words of DRAM that were written, by bank and address.
+/// Written words of DRAM, by bank and address.
 pub(crate) type Dram = BTreeMap<(u32, u32), u32>;
 
-/// Both interfaces of a tile.
+/// Both NoC interfaces of a tile.
 #[derive(Clone, Debug)]
 pub(crate) struct Noc {
     chip: Chip,
     interfaces: [Interface; 2],
     pub(crate) dram: Dram,
-    /// Cycles from a packet's last flit to its answer.
+    /// Cycles from a packet's last flit to its acknowledgement.
     pub(crate) answer_cycles: u64,
-    /// Packets leave their command buffer, but no farther.
+    /// True if packets leave their command buffer but go no further.
     pub(crate) is_stuck: bool,
-    /// Packets that command buffers still take; the last of them never leaves its own.
+    /// Packets that command buffers still accept; the last of them never leaves its buffer.
     pub(crate) packets_until_jam: Option<usize>,
-    /// Loads that found a command buffer busy.
+    /// Number of loads that found a command buffer busy.
     pub(crate) busy_reads: Cell<u64>,
     /// Requests that a chip cannot carry out.
     pub(crate) faults: Vec<String>,
@@ -41,17 +41,18 @@ struct Interface {
     posted_sent: u32,
     answered_sent: u32,
     answers: u32,
-    /// By transaction id: packets that have not left, and answers that have not come.
+    /// By transaction id: packets that have not left yet. The next field has the outstanding
+    /// acknowledgements.
     leaving: [u32; 16],
     outstanding: [u32; 16],
 }
 
-/// A packet under way.
+/// A packet in flight.
 #[derive(Clone, Debug)]
 struct Packet {
     leaves_at: u64,
     has_left: bool,
-    /// `None` if no answer will come.
+    /// Cycle of the acknowledgement; `None` if there will be none.
     answered_at: Option<u64>,
     is_posted: bool,
     id: usize,
@@ -83,7 +84,7 @@ impl Noc {
         self.interfaces.iter().all(|interface| interface.packets.is_empty())
     }
 
-    /// Leaves coordinates of tile 0,0 beside the source address, as a kernel may that has read
+    /// Sets the coordinates next to the source address to tile 0,0, as a kernel may do that reads
     /// through the same command buffers.
     pub(crate) fn forget_own_coordinates(&mut self) {
         for buffer in self.interfaces.iter_mut().flat_map(|interface| &mut interface.buffers) {
@@ -92,7 +93,7 @@ impl Noc {
         }
     }
 
-    /// Lets everything happen that happens until a cycle.
+    /// Executes all events up to a cycle.
     pub(crate) fn settle(&mut self, l1: &[u8], cycle: u64) {
         for interface in &mut self.interfaces {
             for packet in &mut interface.packets {
@@ -223,7 +224,7 @@ impl Noc {
         let own = [own_place(self.chip, noc), translated_place(self.chip)];
         let is_answered = own.iter().any(|place| coordinate_word(*place) == answer & 0xFFF);
         let is_posted = control & CTRL_ANSWERED == 0;
-        // One flit a cycle.
+        // One flit leaves per cycle.
         let leaves_at = cycle + u64::from(size_bytes.div_ceil(self.flit_bytes()));
         let leaves_at = if self.answer_cycles == 0 { cycle } else { leaves_at };
         let answered_at = (!is_posted).then_some(leaves_at + self.answer_cycles);
@@ -241,7 +242,7 @@ impl Noc {
         })
     }
 
-    /// Which register of which command buffer lies at an offset, if the chip has it.
+    /// Returns the register and its command buffer at an offset, if the chip has it.
     fn register(&self, offset: u32) -> Option<(usize, u32)> {
         let stride = match self.chip {
             Chip::Wormhole => 0x400,
@@ -304,7 +305,7 @@ impl Packet {
 
 impl Interface {
     /// # Compatibility
-    /// Numbers as `NIU_MST_*` of `noc_parameters.h`.
+    /// Numbers of `NIU_MST_*` in `noc_parameters.h`.
     fn status(&self, index: u32) -> Option<u32> {
         Some(match index {
             0x0 | 0x2 => 0,
@@ -333,7 +334,8 @@ pub(crate) const fn bank_count(chip: Chip) -> u32 {
     }
 }
 
-/// Where a bank answers. A Wormhole's NoC 1 counts from the other corner; a Blackhole translates.
+/// Returns the coordinates of a bank. A Wormhole's NoC 1 counts from the opposite corner; a
+/// Blackhole translates.
 pub(crate) const fn bank_place(chip: Chip, noc: usize, bank: u32) -> (u32, u32) {
     match (chip, noc) {
         (Chip::Wormhole, 0) => (5 * (bank % 2), bank / 2),
@@ -342,7 +344,7 @@ pub(crate) const fn bank_place(chip: Chip, noc: usize, bank: u32) -> (u32, u32) 
     }
 }
 
-/// A bank as `dram_bank_to_noc_xy` has it.
+/// Returns a bank's entry in `dram_bank_to_noc_xy`.
 pub(crate) const fn bank_word(chip: Chip, noc: usize, bank: u32) -> u32 {
     let word = coordinate_word(bank_place(chip, noc, bank));
     match chip {
@@ -351,7 +353,7 @@ pub(crate) const fn bank_word(chip: Chip, noc: usize, bank: u32) -> u32 {
     }
 }
 
-/// The tile's own place as its node id register has it.
+/// Returns the tile's own coordinates, as in its node id register.
 const fn own_place(chip: Chip, noc: usize) -> (u32, u32) {
     match (chip, noc) {
         (Chip::Wormhole, 0) => (1, 2),

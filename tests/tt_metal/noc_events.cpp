@@ -1,12 +1,12 @@
-// A kernel for the RISCs that move data: every way to read, write and signal that tt-metal records
-// as a transfer, with real transfers behind it. TARGET_* and RECTANGLE_* come from the test.
+// A kernel for the data movers: it reads, writes and signals in every way that tt-metal records as
+// a transfer, with real transfers. The test defines TARGET_* and RECTANGLE_*.
 
 #include "api/dataflow/dataflow_api.h"
 #include "api/debug/kernel_profiler.hpp"
 
 namespace {
 
-// Both RISCs at once: each has its own part of L1.
+// Both RISCs run at the same time, each with its own part of L1.
 #if defined(COMPILE_FOR_NCRISC)
 constexpr uint32_t OWN = 0xB0000;
 #else
@@ -20,7 +20,7 @@ inline void unicasts(uint64_t there) {
     noc_async_write(OWN, there, 64);
     noc_async_write_one_packet(OWN, there, 1000);
     noc_async_write<NOC_MAX_BURST_SIZE + 1, true, true>(OWN, there, 2048);
-    // More than a packet.
+    // This is larger than one packet.
     noc_async_write(OWN, there, 20000);
     noc_async_read(get_noc_addr_from_bank_id<true>(3, 0x10000000), OWN, 4096);
     noc_async_read_one_packet(there, OWN, 33);

@@ -1,5 +1,5 @@
-//! NoC events of tt-metal's own dataflow functions: with both headers the same, and what the
-//! simulated NoC really did.
+//! NoC events of tt-metal's own dataflow functions: equal with both headers, and equal to the
+//! requests on the simulated NoC.
 
 use crate::{
     firmware, kernels,
@@ -24,8 +24,8 @@ use sim::{
 use std::{collections::BTreeMap, sync::Arc};
 use wire::{Risc, ZoneId, control::ControlLayout};
 
-/// Where the kernel runs, where its writes go, and the rectangle of its multicasts: Tensix tiles of
-/// both chips.
+/// Tile of the kernel, target of its writes, and rectangle of its multicasts: Tensix tiles on both
+/// chips.
 const CORE: TileCoord = TileCoord { x: 2, y: 3 };
 const TARGET: TileCoord = TileCoord { x: 3, y: 2 };
 const RECTANGLE: [TileCoord; 2] = [TileCoord { x: 3, y: 2 }, TileCoord { x: 4, y: 3 }];
@@ -34,15 +34,15 @@ const RECTANGLE_TILES: usize = 4;
 const MOVERS: [(Processor, Risc); 2] =
     [(Processor::Brisc, Risc::Brisc), (Processor::Ncrisc, Risc::Ncrisc)];
 const PASSES: usize = 12;
-/// Kinds of the events of one pass, as `event_metadata.hpp` numbers them: four writes, three
-/// reads, reads and a write by state, two multicasts, semaphores of a rectangle and of a tile.
+/// Kinds of the events in one pass, numbered as in `event_metadata.hpp`: four writes, three reads,
+/// reads and a write with stored state, two multicasts, semaphores of a rectangle and of a tile.
 const PASS: [u8; 17] = [11, 11, 11, 11, 1, 1, 1, 2, 4, 2, 4, 16, 17, 15, 15, 31, 30];
 
 /// Form of the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Plain,
-    /// With addresses, as upstream's header records them in its debug dump and ours on request.
+    /// With addresses, as upstream's header records them in its debug dump, and ours on request.
     Addresses,
 }
 
@@ -56,7 +56,7 @@ impl Form {
     }
 }
 
-/// Places as the kernel names them, valid on both NoCs.
+/// Returns definitions of the coordinates in the kernel's form, valid on both NoCs.
 fn places(chip: Chip) -> Vec<String> {
     let named = [("TARGET", TARGET), ("RECTANGLE", RECTANGLE[0]), ("RECTANGLE_END", RECTANGLE[1])];
     let mut defines = vec![format!("RECTANGLE_TILES={RECTANGLE_TILES}")];
@@ -67,8 +67,8 @@ fn places(chip: Chip) -> Vec<String> {
     defines
 }
 
-/// Data of each record under the id of NoC events, in order, and what the NoC was asked for, which
-/// ttsim does not say.
+/// Data of each record under the id of NoC events, in order, and the requests to the NoC, which
+/// ttsim does not provide.
 struct Outcome {
     events: BTreeMap<Risc, Vec<PushedRecord>>,
     requests: BTreeMap<RiscKey, Vec<NocRequest>>,
@@ -115,8 +115,8 @@ fn run(
     Outcome { events, requests: truth.map(|truth| truth.noc_requests).unwrap_or_default() }
 }
 
-/// Writes the address of the lanes where pushes of a kernel in the debug dump look for it, one word
-/// per RISC.
+/// Writes the address of the lanes to the word of each RISC in which pushes in the debug dump look
+/// for it.
 fn give_lanes_of_the_dump(mesh: &mut dyn Mesh) {
     const OF_BRISC: u64 = 60;
     let layout = ControlLayout::WORDS64;
@@ -133,14 +133,15 @@ fn give_lanes_of_the_dump(mesh: &mut dyn Mesh) {
 
 const NOC_TRACING: u32 = 12345;
 
-/// Asserts that every event is a request, and that every pass has left all of its events.
+/// Asserts that every event matches a request, and that every pass has left all of its events.
 fn check(chip: Chip, header: Header, outcome: &Outcome) {
     for (_, risc) in MOVERS {
         let events = &outcome.events[&risc];
         let kinds: Vec<u8> = events.iter().map(|event| event.values[0].to_le_bytes()[0]).collect();
         assert_eq!(kinds, PASS.repeat(PASSES), "{chip} {header} {risc:?}");
         let key = RiscKey { chip_id: 0, core: CORE, risc };
-        // Requests by state, increments and those of the firmware have no event of a transfer.
+        // Requests with stored state, increments and the firmware's requests have no transfer
+        // event.
         let error = unexplained_noc_event(events, &outcome.requests[&key], true);
         assert_eq!(error, None, "{chip} {header} {risc:?}");
         let noc = u8::from(risc == Risc::Ncrisc);
@@ -149,8 +150,8 @@ fn check(chip: Chip, header: Header, outcome: &Outcome) {
     }
 }
 
-/// tt-metal's dataflow functions leave the same events with our header as with upstream's, and
-/// each says what the NoC did.
+/// tt-metal's dataflow functions leave the same events with our header as with upstream's, and each
+/// event matches a request to the NoC.
 #[test]
 fn dataflow_functions_leave_the_same_noc_events_and_the_noc_did_what_they_say() {
     let Some(package) = ready_package() else { return };
@@ -174,8 +175,10 @@ fn dataflow_functions_leave_the_same_noc_events_and_the_noc_did_what_they_say() 
     }
 }
 
-/// The events that both headers record, as upstream's leaves out no wait in its debug dump; values
-/// without the NoC's counter, in which upstream's posted pushes count and our acknowledged ones.
+/// Returns the events that both headers record, since upstream's debug dump records all waits, too.
+///
+/// The values omit the NoC's counter: upstream's header counts posted pushes, ours acknowledged
+/// ones.
 fn transfers(events: &[PushedRecord]) -> Vec<(u8, Vec<u64>)> {
     const COUNTER: u64 = 0xFFF << 52;
     let is_transfer = |event: &&PushedRecord| PASS.contains(&event.values[0].to_le_bytes()[0]);
@@ -186,8 +189,8 @@ fn transfers(events: &[PushedRecord]) -> Vec<(u8, Vec<u64>)> {
     events.iter().filter(is_transfer).map(value).collect()
 }
 
-/// With addresses, too: those of upstream's debug dump are the same, and the NoC's requests have
-/// them.
+/// The events with addresses are equal to those of upstream's debug dump, and match the NoC's
+/// requests.
 #[test]
 fn events_with_addresses_are_those_of_upstreams_debug_dump() {
     let Some(package) = ready_package() else { return };
@@ -211,7 +214,7 @@ fn events_with_addresses_are_those_of_upstreams_debug_dump() {
     }
 }
 
-/// On Tenstorrent's simulator our header leaves the events that it leaves on ours.
+/// With our header, both simulators produce the same events.
 #[test]
 fn ttsim_leaves_the_same_noc_events() {
     let Some(package) = ready_package() else { return };

@@ -1,4 +1,4 @@
-//! More launches than DRAM was made for, with upstream's header and with ours.
+//! More launches than DRAM has room for, with upstream's header and with ours.
 //!
 //! # Compatibility
 //! `test_device_profiler.py`, `test_multi_op_buffer_overflow`.
@@ -21,13 +21,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use wire::{CoreKind, Risc};
 
-/// A Tensix tile of both chips.
+/// A Tensix tile that exists on both chips.
 const CORE: TileCoord = TileCoord { x: 2, y: 3 };
 const LAUNCHES: u32 = 1400;
-/// Launches to one that computes.
+/// One in this many launches computes.
 const COMPUTES_EVERY: u32 = 5;
 
-/// Kernel zones that are kept of each RISC.
+/// Returns the number of kept kernel zones of each RISC.
 fn kept(package: &Package, chip: Chip, header: Header) -> BTreeMap<Risc, usize> {
     let mut texts = BTreeSet::new();
     texts.extend(firmware::zone_texts(package, chip, (header, Mode::Plain)));
@@ -68,8 +68,8 @@ fn kept(package: &Package, chip: Chip, header: Header) -> BTreeMap<Risc, usize> 
     counts
 }
 
-/// 1,000 launches of the RISCs that move data, and 200 of the TRISCs, whose lanes upstream fills with
-/// every launch. Ours fills a lane with what ran, so that all 280 fit.
+/// 1,000 launches of the data movers, and 200 of the TRISCs. Upstream's header fills the TRISCs'
+/// lanes at every launch. Our header writes only the runs of a launch, so that all 280 fit.
 #[test]
 fn upstreams_lanes_hold_a_thousand_launches_and_ours_those_that_ran() {
     let Some(package) = ready_package() else { return };

@@ -1,7 +1,7 @@
-//! Where the PyPI package `ttnn` lies, and the compiler that reads it.
+//! Locations of the PyPI package `ttnn` and of the compiler.
 //!
 //! # Compatibility
-//! `ttnn` 0.81.1. What is used of it: `tt_metal/`, `runtime/hw/` and `ttnn/cpp/`.
+//! `ttnn` 0.81.1, of which `tt_metal/`, `runtime/hw/` and `ttnn/cpp/` are used.
 
 use std::{
     path::{Path, PathBuf},
@@ -9,16 +9,16 @@ use std::{
     sync::OnceLock,
 };
 
-/// The package and the compiler, once for all tests.
+/// The package and the compiler, shared by all tests.
 pub(crate) struct Package {
     pub(crate) root: PathBuf,
     pub(crate) compiler: String,
     /// Version of the compiler.
     pub(crate) version: String,
-    /// The folders of libstdc++ of the compiler's own version.
+    /// The folders of libstdc++ for the compiler's version.
     pub(crate) library: [PathBuf; 2],
-    /// libgcc for these processors. Left to itself, the compiler takes that of its 64-bit ones, since
-    /// no variant of it is for `rv32im_zicsr`.
+    /// libgcc for these processors. The compiler's default is that of its 64-bit processors, since
+    /// it has no variant for `rv32im_zicsr`.
     pub(crate) libgcc: PathBuf,
 }
 
@@ -65,7 +65,7 @@ fn find() -> Result<Package, String> {
     Ok(Package { root, compiler, version, library, libgcc })
 }
 
-/// The C++ library's headers of a version of gcc, as Debian installs them for the host.
+/// Returns the C++ library's headers for a version of gcc, which Debian installs for the host.
 fn library(major: &str) -> Option<[PathBuf; 2]> {
     let common = Path::new("/usr/include/c++").join(major);
     let targets = std::fs::read_dir("/usr/include").ok()?;
@@ -75,9 +75,9 @@ fn library(major: &str) -> Option<[PathBuf; 2]> {
     common.is_dir().then_some([common, target])
 }
 
-/// The folder that comes first on the include path where our header is tested.
+/// Returns the first folder of the include path in tests of our header.
 ///
-/// `KPROF_HEADER` names another one.
+/// `KPROF_HEADER` names another folder.
 pub(crate) fn our_include() -> PathBuf {
     std::env::var_os("KPROF_HEADER").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernel-profiler/include"),
@@ -85,7 +85,7 @@ pub(crate) fn our_include() -> PathBuf {
     )
 }
 
-/// The tests' own folder.
+/// Returns the folder of these tests.
 pub(crate) fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tt_metal")
 }

@@ -1,7 +1,7 @@
-// A pipeline of a tile over two circular buffers: NCRISC fills the first one, the unpacker empties
-// it, the packer fills the second one, BRISC empties that, writes to DRAM and tells NCRISC by a
-// semaphore. How long each works for a tile, the host has written before; how long each has waited,
-// it finds behind that.
+// A pipeline over two circular buffers. NCRISC fills the first buffer, and the unpacker empties it.
+// The packer fills the second buffer. BRISC empties that, writes to DRAM and signals NCRISC with a
+// semaphore. The host writes each RISC's work per tile to WORK before the launch. The kernels write
+// their measured waits to CLOCKED behind it.
 
 #include "api/debug/kernel_profiler.hpp"
 #if defined(COMPILE_FOR_TRISC)
@@ -30,7 +30,7 @@ namespace {
 [[maybe_unused]] constexpr uint32_t BANK = 3;
 [[maybe_unused]] constexpr uint32_t WRITTEN = 0x10000000;
 
-// As the firmware does it where the host gives buffers.
+// Sets up a buffer like the firmware does for buffers of the host.
 [[maybe_unused]] void set_up(uint32_t number, uint32_t unit) {
     auto& buffer = get_local_cb_interface(number);
     const uint32_t first = (PAGES + number * CAPACITY * PAGE_BYTES) / unit;
@@ -43,7 +43,7 @@ namespace {
     buffer.tiles_acked_received_init = 0;
 }
 
-// Works for a tile, as long as the RISC's word says.
+// Works for a tile: as many passes as the RISC's word in WORK.
 [[maybe_unused]] void work(uint32_t risc) {
     const uint32_t passes = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(WORK)[risc];
     for (uint32_t pass = 0; pass < passes; ++pass) {
@@ -51,7 +51,7 @@ namespace {
     }
 }
 
-// Adds up the cycles of a wait, by the tile's clock before and after all of it.
+// Adds the cycles of a wait, measured with the tile's clock, to a word of CLOCKED.
 template <typename Wait>
 [[maybe_unused]] void clocked(uint32_t number, Wait wait) {
     const auto clock = reinterpret_cast<volatile uint32_t*>(RISCV_DEBUG_REG_WALL_CLOCK_L);

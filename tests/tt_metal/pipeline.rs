@@ -1,5 +1,5 @@
-//! Waits and signals of a pipeline over circular buffers in tt-metal's firmware, through its own
-//! functions of buffers and semaphores, on our simulator and on Tenstorrent's.
+//! Waits and signals of a pipeline over circular buffers in tt-metal's firmware, through tt-metal's
+//! functions for buffers and semaphores, on our simulator and on Tenstorrent's.
 
 use crate::{
     firmware, kernels,
@@ -26,20 +26,21 @@ use wire::{
 
 const CORE: TileCoord = TileCoord { x: 2, y: 3 };
 const LAUNCHES: u32 = 3;
-/// As in `pipeline.cpp`.
+/// Constants of `pipeline.cpp`.
 const IN: u32 = 0;
 const OUT: u32 = 16;
 const TILES: usize = 20;
 const CAPACITY: u64 = 2;
 const SEMAPHORE: u32 = 0x9_8000;
 
-/// Where the host writes how many passes of a loop NCRISC, the unpacker, the packer and BRISC work
-/// for each tile.
+/// L1 address of the numbers of loop passes that NCRISC, the unpacker, the packer and BRISC work
+/// for each tile; written by the host.
 const WORK: u64 = 0x9_7000;
 
-/// Where kernels add up how long each of their waits took, by the tile's clock around it.
+/// L1 address at which kernels add up the time of each of their waits, measured with the tile's
+/// clock.
 const CLOCKED: u64 = WORK + 0x40;
-/// The waits in that order.
+/// The waits, in the order of these words.
 const CLOCKED_WAITS: [(Risc, WaitKind, u32); 6] = [
     (Risc::Ncrisc, WaitKind::CB_RESERVE, IN),
     (Risc::Trisc0, WaitKind::CB_WAIT, IN),
@@ -48,13 +49,14 @@ const CLOCKED_WAITS: [(Risc, WaitKind, u32); 6] = [
     (Risc::Ncrisc, WaitKind::SEM_WAIT, SEMAPHORE),
     (Risc::Brisc, WaitKind::NOC_WRITE_BARRIER, 0),
 ];
-/// Most cycles of a call that are no waiting: its record, and where it does not block, all of it.
+/// Maximum cycles of a call outside of its wait: those of its record or, if it does not block, all
+/// of the call.
 const CALL_CYCLES: u64 = 250;
 
-/// How often a RISC has blocked for an object in a launch.
+/// Number of blocked waits for an object in a launch, by RISC.
 type Blocked = BTreeMap<(Risc, WaitKind, u32), u64>;
 
-/// Waits of a RISC by kind and key, one by one and summed, and its signals.
+/// Waits of a RISC by kind and key, both single and in total, and its signals.
 #[derive(Default)]
 struct Found {
     single: BTreeMap<(WaitKind, u32), Vec<u64>>,
@@ -62,7 +64,7 @@ struct Found {
     signals: BTreeMap<(SignalKind, u64), usize>,
 }
 
-/// The kernels and the texts of their zones.
+/// Returns the kernels and the texts of their zones.
 fn program(package: &Package, chip: Chip) -> (Arc<Program>, BTreeSet<String>) {
     let linked = in_parallel(&Processor::TENSIX, |&processor| {
         let source = sources().join("pipeline.cpp");
@@ -85,7 +87,7 @@ fn program(package: &Package, chip: Chip) -> (Arc<Program>, BTreeSet<String>) {
     (Arc::new(program), texts)
 }
 
-/// Waits and signals of each RISC in each launch.
+/// Returns the waits and signals of each RISC in each launch.
 fn found(readout: &Readout) -> BTreeMap<(Risc, u32), Found> {
     assert!(readout.anomalies.is_empty(), "{:?}", readout.anomalies);
     assert_eq!(readout.losses.entries().count(), 0, "{:?}", readout.losses);
@@ -119,8 +121,8 @@ fn found(readout: &Readout) -> BTreeMap<(Risc, u32), Found> {
     all
 }
 
-/// Asserts that blocked cycles are those that a clock around each wait has counted, but for what the
-/// calls themselves take.
+/// Asserts that blocked cycles equal those measured by the clock around each wait, within the cost
+/// of the calls themselves.
 fn check_cycles(what: &str, all: &BTreeMap<(Risc, u32), Found>, clocked: [u32; 6]) {
     for (object, clocked) in CLOCKED_WAITS.into_iter().zip(clocked) {
         let (risc, kind, key) = object;
@@ -137,8 +139,8 @@ fn check_cycles(what: &str, all: &BTreeMap<(Risc, u32), Found>, clocked: [u32; 6
     }
 }
 
-/// Asserts that sums are those of the single waits, and that every signal is there; returns how
-/// often each RISC has blocked for each object.
+/// Asserts that totals equal the sums of the single waits, and that every signal is recorded;
+/// returns the number of blocked waits of each RISC for each object.
 fn check(what: &str, all: BTreeMap<(Risc, u32), Found>) -> BTreeMap<u32, Blocked> {
     let mut blocked: BTreeMap<u32, Blocked> = BTreeMap::new();
     assert_eq!(all.len(), 5 * LAUNCHES as usize, "{what}");
@@ -167,9 +169,9 @@ fn check(what: &str, all: BTreeMap<(Risc, u32), Found>) -> BTreeMap<u32, Blocked
     blocked
 }
 
-/// Asserts of a launch whose unpacker and writer are far slower than the others.
+/// Checks a launch whose unpacker and writer are far slower than the other stages.
 fn check_slow_ends(what: &str, of: impl Fn(Risc, WaitKind, u32) -> u64) {
-    // Room for the first tiles is there.
+    // The first tiles find room.
     let refused = TILES as u64 - CAPACITY;
     assert_eq!(of(Risc::Ncrisc, WaitKind::CB_RESERVE, IN), refused, "{what}");
     assert_eq!(of(Risc::Trisc2, WaitKind::CB_RESERVE, OUT), refused, "{what}");
@@ -178,7 +180,7 @@ fn check_slow_ends(what: &str, of: impl Fn(Risc, WaitKind, u32) -> u64) {
     assert_eq!(of(Risc::Ncrisc, WaitKind::SEM_WAIT, SEMAPHORE), 1, "{what}");
 }
 
-/// The same of one whose reader and packer are.
+/// Checks a launch whose reader and packer are far slower than the other stages.
 fn check_slow_sources(what: &str, of: impl Fn(Risc, WaitKind, u32) -> u64) {
     assert_eq!(of(Risc::Trisc0, WaitKind::CB_WAIT, IN), TILES as u64, "{what}");
     assert_eq!(of(Risc::Brisc, WaitKind::CB_WAIT, OUT), TILES as u64, "{what}");
@@ -186,8 +188,8 @@ fn check_slow_sources(what: &str, of: impl Fn(Risc, WaitKind, u32) -> u64) {
     assert_eq!(of(Risc::Trisc2, WaitKind::CB_RESERVE, OUT), 0, "{what}");
 }
 
-/// The RISC in front of a slow one waits for room again and again, the one behind it for tiles,
-/// on both simulators alike.
+/// The RISC before a slow one waits for room repeatedly, and the one after it for tiles, equally on
+/// both simulators.
 #[test]
 fn a_slow_risc_lets_its_neighbours_wait_on_each_simulator() {
     let Some(package) = ready_package() else { return };

@@ -1,7 +1,7 @@
-// Functions that the tests call on one RISC, with whichever profiler header comes first.
+// Functions that the tests call on one RISC, with the first profiler header on the include path.
 //
-// Only names that tt-metal's own sources use: macros and kernel_profiler:: functions. What firmware
-// defines is in `firmware_state.hpp`.
+// They use only names that tt-metal's own sources use: macros and kernel_profiler:: functions. The
+// firmware's definitions are in `firmware_state.hpp`.
 
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +34,7 @@ uint8_t noc_mode __attribute__((used)) = DM_DEDICATED_NOC;
 #endif
 
 #define STEP() __asm__ volatile("nop")
-// The tests go on from here when they have done what they want in between.
+// Stops the program, so that the test can act and then resume.
 #define PAUSE() __asm__ volatile("ebreak" : : : "memory")
 
 PROBE nothing(uint32_t passes) {
@@ -43,7 +43,7 @@ PROBE nothing(uint32_t passes) {
     }
 }
 
-// What stands for a kernel's own memory accesses: loads and stores in local RAM.
+// Simulates a kernel's own memory accesses: loads and stores in local RAM.
 static volatile uint32_t memory_words[4];
 
 #define USE_MEMORY(pass)                                              \
@@ -132,7 +132,7 @@ PROBE signal(uint32_t passes) {
 #if defined(KERNEL_PROFILER_HAS_WAITS) && KERNEL_PROFILER_HAS_WAITS
         SYNC_SIGNAL("signal", pass);
 #else
-        // Upstream's release has only the name; the same as data is what it would record.
+        // Upstream's release defines only the macro's name; data have the same cost as its record.
         DeviceTimestampedData("signal", pass);
 #endif
         STEP();
@@ -201,11 +201,11 @@ PROBE nothing_sites_8() {
     STEP();
 }
 
-// A script in L1, one word for an opcode, which the tests write. Numbers as in `script.rs`.
+// Opcodes of a script that the tests write to L1, one word each. Numbers as in `script.rs`.
 enum Op : uint32_t { END, ZONE_A, ZONE_B, ZONE_IF, DATA, DATA_16B, EVENT, SUM_1, SUM_2, TRANSFERS };
 
 #if defined(DEVICE_DEBUG_DUMP) && !defined(COMPILE_FOR_TRISC)
-// A read and a write of each address below a number, each with its barrier, as the NoC sees them.
+// Records a read and a write of each address below a number, each with its barrier.
 static void transfers(uint32_t count) __attribute__((noinline));
 
 static void transfers(uint32_t count) {
@@ -287,7 +287,7 @@ static const volatile uint32_t* run_script(const volatile uint32_t* at) {
     }
 }
 
-// A launch as firmware and a kernel's wrapper do it. `script` 0: one zone in the kernel.
+// Runs a launch like firmware and a kernel's wrapper. `script` 0: one zone in the kernel.
 extern "C" __attribute__((used, noinline)) void launch(const uint32_t* script, uint32_t enables, uint32_t program) {
     DeviceZoneScopedMainN("FW");
 #if defined(COMPILE_FOR_BRISC)
@@ -309,7 +309,7 @@ extern "C" __attribute__((used, noinline)) void launch(const uint32_t* script, u
 
 #if !defined(COMPILE_FOR_TRISC)
 
-// Once after a reset. Kernels that count in L1 have buffers of their own.
+// Called once after a reset. Kernels whose NoC counters are in L1 have their own buffers.
 PROBE boot() {
     risc_init();
 #if defined(KERNEL_BUILD)
@@ -323,7 +323,7 @@ PROBE boot() {
     }
 }
 
-// Firmware's at each launch: the kernel's NoC, and what that NoC has counted until now.
+// Does the firmware's setup at each launch: the kernel's NoC, and the NoC's present counts.
 PROBE choose_noc(uint32_t noc) {
 #if !defined(KERNEL_BUILD)
     noc_index = noc;
@@ -337,7 +337,7 @@ constexpr uint8_t MODE = NOC_MODE;
 constexpr uint8_t MODE = DM_DEDICATED_NOC;
 #endif
 
-// Writes of 16 bytes that the kernel's counters do not see, as fabric sends them.
+// Sends writes of 16 bytes that the kernel's counters do not include, like the fabric.
 PROBE write_uncounted(uint32_t count, uint32_t is_posted, uint32_t bank) {
     for (uint32_t write = 0; write < count; ++write) {
         const uint64_t xy = dram_bank_to_noc_xy[noc_index][bank];
@@ -349,7 +349,7 @@ PROBE write_uncounted(uint32_t count, uint32_t is_posted, uint32_t bank) {
     }
 }
 
-// What a kernel does before it ends: waits until the NoC has sent and answered what it counted.
+// Waits like a kernel before its end, until the NoC has sent and acknowledged all counted writes.
 PROBE barrier() {
 #if defined(KERNEL_BUILD)
     while (!ncrisc_dynamic_noc_nonposted_writes_sent(noc_index)) {

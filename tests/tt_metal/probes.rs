@@ -13,7 +13,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-/// The programs of a core's RISCs, BRISC's first.
+/// The programs of a core's RISCs, BRISC first.
 pub(crate) struct Probes {
     pub(crate) chip: Chip,
     pub(crate) header: Header,
@@ -21,16 +21,16 @@ pub(crate) struct Probes {
     pub(crate) programs: Vec<Program>,
 }
 
-/// How probes are built.
+/// Build variant of the probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variant {
     /// As firmware, -O2.
     Plain,
-    /// The same with sums recorded.
+    /// As firmware, with sums recorded.
     Sums,
-    /// In the debug dump; the number is the bound of a wait in cycles.
+    /// In the debug dump; the number is the limit of a wait in cycles.
     DebugDump(u32),
-    /// In upstream's debug dump, for which our header gives way to upstream's.
+    /// In upstream's debug dump, for which our header includes upstream's.
     UpstreamsDump,
     /// As firmware, with addresses of NoC events and hardware counters.
     Wide,
@@ -38,13 +38,13 @@ pub(crate) enum Variant {
     Dispatch,
     /// As a kernel whose waits and signals are recorded.
     SyncEvents,
-    /// As a kernel in dynamic-NoC mode, which writes on one of the NoCs.
+    /// As a kernel in dynamic-NoC mode that writes on the given NoC.
     DynamicNoc(usize),
-    /// With records streamed, by either header's own mode.
+    /// With records streamed, in either header's own mode.
     Stream,
-    /// The same with sums recorded.
+    /// With records streamed and sums recorded.
     StreamSums,
-    /// With records streamed, and sites that call.
+    /// With records streamed, and call sites that call a function.
     StreamCalls,
 }
 
@@ -67,7 +67,7 @@ impl Variant {
     }
 }
 
-/// Builds the probes of BRISC and as many other RISCs as wanted.
+/// Builds the probes of BRISC and of the requested number of other RISCs.
 pub(crate) fn build(
     package: &Package,
     chip: Chip,
@@ -84,8 +84,8 @@ pub(crate) fn build(
     Ok(Probes { chip, header, has_sums: variant.mode().has_sums(), programs })
 }
 
-/// Builds the probes that leave every kind of record, for both chips: of all RISCs, and with sums of
-/// one. Returns the faults that `judge` finds, or why there are none to judge.
+/// Builds the probes that leave every kind of record, for both chips: for all RISCs, and with sums
+/// for one. Returns the faults that `judge` finds, or the reason why nothing could be built.
 pub(crate) fn faults_of_recording(
     package: &Package,
     judge: impl Fn(Chip, &Probes) -> Vec<String> + Sync,
@@ -109,7 +109,7 @@ pub(crate) fn target(chip: Chip, processor: Processor, header: Header, variant: 
         ..Target::new(chip, processor, header)
     };
     match variant {
-        // Used where a probe asks for it alone.
+        // This is used only if a probe requests it.
         Variant::Plain => target.defines = vec!["PROFILE_NOC_EVENTS=1".to_owned()],
         Variant::Sums => {}
         Variant::Dispatch => target.defines = vec!["DISPATCH_KERNEL".to_owned()],
@@ -117,7 +117,7 @@ pub(crate) fn target(chip: Chip, processor: Processor, header: Header, variant: 
             target.defines = vec![
                 "PROFILE_NOC_EVENTS=1".to_owned(),
                 "KERNEL_PROFILER_DEBUG_DUMP".to_owned(),
-                // Upstream's functions record barriers in its debug dump alone.
+                // Upstream's functions record barriers only in its debug dump.
                 "DEVICE_DEBUG_DUMP=1".to_owned(),
                 format!("KERNEL_PROFILER_STALL_CYCLES={cycles}u"),
             ];
@@ -139,7 +139,7 @@ pub(crate) fn target(chip: Chip, processor: Processor, header: Header, variant: 
             target.defines = defines.map(str::to_owned).into();
         }
         Variant::StreamSums => {}
-        // Upstream's sites call unless they are told not to.
+        // Upstream's call sites call a function by default.
         Variant::Stream => target.defines = vec!["PROFILE_INLINE_ENABLED".to_owned()],
         Variant::StreamCalls => {
             target.defines = vec!["KERNEL_PROFILER_STREAM_CALLS".to_owned()];
@@ -151,7 +151,7 @@ pub(crate) fn target(chip: Chip, processor: Processor, header: Header, variant: 
     target
 }
 
-/// Texts of the zones of BRISC's probes, from the compiler's log.
+/// Returns the texts of the zones of BRISC's probes, from the compiler's log.
 pub(crate) fn zone_texts(package: &Package, chip: Chip, variant: Variant) -> Vec<String> {
     let target = target(chip, Processor::Brisc, Header::Ours, variant);
     let mut command = target.compiler(package);
@@ -168,7 +168,7 @@ pub(crate) fn program_of(
     name: &str,
     risc: usize,
 ) -> Result<Program, String> {
-    // Tests that run at once build the same probes; each build has files of its own.
+    // Tests that run in parallel build the same probes, so each build has its own files.
     static BUILDS: AtomicUsize = AtomicUsize::new(0);
     let name = format!("{name}-{}", BUILDS.fetch_add(1, Ordering::Relaxed));
     let folder = folder("probes");
@@ -179,7 +179,7 @@ pub(crate) fn program_of(
     Program::read(&program)
 }
 
-/// Links an object for the tests' core, with no library but the compiler's own.
+/// Links an object for the tests' core, with no library except the compiler's own.
 pub(crate) fn link(
     package: &Package,
     target: &Target,

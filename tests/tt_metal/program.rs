@@ -14,14 +14,14 @@ pub(crate) struct Program {
     pub(crate) sections: Vec<Section>,
 }
 
-/// A named place.
+/// A symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Symbol {
     pub(crate) address: u32,
     pub(crate) size_bytes: u32,
 }
 
-/// A stretch of memory or of the file.
+/// A range of memory or of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
     pub(crate) name: String,
@@ -56,18 +56,18 @@ impl Program {
         self.size(".text")
     }
 
-    /// Initialised data and zeroes.
+    /// Returns the bytes of initialised and zeroed data.
     pub(crate) fn ram_bytes(&self) -> u32 {
         self.size(".data") + self.size(".bss")
     }
 
-    /// The limit of text that the linker script writes down, if it does.
+    /// Returns the limit of text in the linker script, if it has one.
     pub(crate) fn text_limit(&self) -> Option<u32> {
         let segments = self.sections.iter().find(|section| section.name == ".segments")?;
         segments.words.get(2).copied()
     }
 
-    /// Loaded sections that no rule of tt-metal's scripts names.
+    /// Returns the loaded sections that no rule of tt-metal's scripts names.
     pub(crate) fn orphans(&self) -> Vec<&str> {
         self.sections
             .iter()

@@ -1,5 +1,5 @@
-// A kernel for every RISC of a core: BRISC writes to DRAM, NCRISC reads from there, the TRISCs
-// only compute. It leaves the same records outside of tt-metal, where it moves nothing.
+// A kernel for every RISC of a core: BRISC writes to DRAM, NCRISC reads these data, and the TRISCs
+// only compute. Outside of tt-metal the kernel moves no data, but leaves the same records.
 
 #if defined(KERNEL_BUILD)
 #include "api/debug/kernel_profiler.hpp"

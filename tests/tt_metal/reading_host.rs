@@ -1,4 +1,4 @@
-//! A host of one core that reads it with our reader while it runs.
+//! A host that reads a single core with our reader while the core runs.
 
 use crate::{
     core::{Core, End},
@@ -14,15 +14,16 @@ use host_reader::{
 };
 use wire::{PacketKind, Risc, risc::RISCS_PER_CORE};
 
-/// As in `profiler_common.h`: the address of each RISC's buffer in upstream's debug dump, and what
-/// stands there when it is full; which RISCs have dropped something.
+/// Control words and values of `profiler_common.h`: the address of each RISC's buffer in upstream's
+/// debug dump, the value of that word when the buffer is full, and the RISCs that have dropped
+/// records.
 const BUFFER_ADDRESS: usize = 60;
 const STALLED: u32 = 0xFFFF_FFFF;
 const DROPPED: usize = 56;
 /// RISCs that move data.
 pub(crate) const MOVERS: [Risc; 2] = [Risc::Brisc, Risc::Ncrisc];
 
-/// A core as its host sees it while it runs.
+/// A running core as its host sees it.
 struct HostView<'view, 'probes> {
     core: &'view mut Core<'probes>,
     description: DeviceDescription,
@@ -60,7 +61,7 @@ impl Device for HostView<'_, '_> {
 
     fn read_dram(&mut self, bank: u32, at: u64, words: &mut [u32]) -> Result<(), AccessError> {
         for (word, address) in words.iter_mut().zip(word_addresses(at)) {
-            // A host that asks for what nobody has written reads past an end.
+            // A host that reads words that were never written reads beyond an end.
             *word = self.core.dram_word(bank, address).unwrap_or(0xDEAD_BEEF);
         }
         Ok(())
@@ -85,14 +86,14 @@ impl Mesh for HostView<'_, '_> {
     }
 }
 
-/// A host that reads all along.
+/// A host that reads continuously.
 pub(crate) struct Host {
     options: ReadOptions,
     reader: Reader,
-    /// True if each read is one of a reader that knows of no other.
+    /// True if each read uses a new reader without earlier state.
     forgets: bool,
     pub(crate) whole: Readout,
-    /// How often upstream's runtime was found waiting.
+    /// How often upstream's runtime was found waiting, by RISC.
     pub(crate) waits: [usize; RISCS_PER_CORE],
 }
 
@@ -101,7 +102,8 @@ impl Host {
     pub(crate) fn new(core: &mut Core<'_>, has_two_buffers: bool, zones: ZoneTable) -> Self {
         let options = ProfilerOptions { has_two_buffers, ..ProfilerOptions::default() };
         init_device_profiler(&mut HostView::new(core), &options).unwrap();
-        // Upstream's pushes wait for all that their NoC has sent, so that each mover needs its own.
+        // Upstream's pushes wait for everything sent on their NoC, so that each data mover needs
+        // its own NoC.
         assert_eq!(core.call(1, "choose_noc", &[1]).0, End::Returned);
         let options = ReadOptions { zones, ..ReadOptions::default() };
         Self {
@@ -113,7 +115,7 @@ impl Host {
         }
     }
 
-    /// The same host with a new reader for each read.
+    /// Returns the host with `forgets` set, so that each read uses a new reader.
     pub(crate) const fn that_forgets(mut self, forgets: bool) -> Self {
         self.forgets = forgets;
         self
@@ -129,7 +131,7 @@ impl Host {
         self.whole.append(self.reader.read(&mut HostView::new(core)).unwrap());
     }
 
-    /// Launches scripts, and reads whenever a number of cycles has gone by.
+    /// Launches scripts, and reads every `period` cycles.
     pub(crate) fn launch(
         &mut self,
         core: &mut Core<'_>,
@@ -169,8 +171,10 @@ impl Host {
     }
 }
 
-/// Launches a kernel on both movers that reads and writes each address below [`ADDRESSES`] once;
-/// all of them arrive in order from both, with the begins and ends of their barriers.
+/// Launches a kernel on both data movers that records a read and a write of each address below
+/// [`ADDRESSES`].
+///
+/// Checks that all events of both arrive in order, with the begins and ends of their barriers.
 pub(crate) fn follow_addresses(
     core: &mut Core<'_>,
     host: &mut Host,

@@ -1,4 +1,5 @@
-//! The tables of what the C++ header costs, in docs/costs.md and in a sentence of the README, have today's figures, upstream's beside ours.
+//! Checks that the cost tables of the C++ header, in docs/costs.md and in a sentence of the README,
+//! have the current figures, with upstream's for comparison.
 
 use crate::{
     cost::{self, Costs, Row},
@@ -11,7 +12,7 @@ use std::{fs, path::Path, sync::Mutex};
 
 /// First line of the table.
 const HEADING: &str = "| through the C++ header, instructions / cycles | Wormhole | upstream's | Blackhole | upstream's |";
-/// The version of gcc that the table's figures are of.
+/// The version of gcc for the table's figures.
 const COMMITTED_VERSION: &str = "12.2.0";
 
 fn table(package: &Package, all: &[[Costs; 2]]) -> Result<String, String> {
@@ -45,13 +46,13 @@ fn table(package: &Package, all: &[[Costs; 2]]) -> Result<String, String> {
     Ok(lines.join("\n") + "\n")
 }
 
-/// Compares a table, found by its first line, with that of docs/costs.md, or with `BLESS=1` puts it there.
-/// Figures are those of one version of the compiler.
+/// Compares a table, found by its first line, with that of docs/costs.md; with `BLESS=1` writes it
+/// there. The figures are those of one version of the compiler.
 pub(crate) fn compare(package: &Package, heading: &str, table: &str) {
     compare_in(package, "docs/costs.md", heading, table);
 }
 
-/// The same with the table of another file.
+/// Compares a table with that of another file.
 pub(crate) fn compare_in(package: &Package, file: &str, heading: &str, table: &str) {
     if package.version != COMMITTED_VERSION {
         println!("not compared: the figures of {file} are of gcc {COMMITTED_VERSION}");
@@ -72,7 +73,7 @@ pub(crate) fn compare_in(package: &Package, file: &str, heading: &str, table: &s
     }
 }
 
-/// Replaces the table that begins with a line in a text, or fails without one.
+/// Replaces the table that begins with a line in a text; returns `None` if there is none.
 fn replaced(text: &str, heading: &str, table: &str) -> Option<String> {
     let start = text.find(heading)?;
     let rows = text[start..].lines().take_while(|line| line.starts_with('|'));

@@ -16,14 +16,15 @@ pub(crate) struct Record {
     pub(crate) said: Said,
 }
 
-/// The records of a lane that holds one run, those of the fixed slots first.
+/// Decodes a lane that holds one run, the records of the fixed slots first.
 ///
-/// Written for these tests alone, from `profiler_common.h`: the reader is judged too.
+/// This decoder is written only for these tests, from `profiler_common.h`, since the reader is
+/// under test, too.
 pub(crate) fn decode(words: &[u32]) -> Result<Vec<Record>, String> {
     decode_types_from(words, 0)
 }
 
-/// The same where packet types are numbered from `first` on.
+/// Decodes a lane whose packet types are numbered from `first` on.
 pub(crate) fn decode_types_from(words: &[u32], first: u32) -> Result<Vec<Record>, String> {
     let mut records = Vec::new();
     let mut at = ID_WORDS;
@@ -60,7 +61,7 @@ pub(crate) fn decode_types_from(words: &[u32], first: u32) -> Result<Vec<Record>
             _ => return Err(format!("packet type {kind}")),
         };
         let time = u64::from(high & 0xFFF) << 32 | u64::from(low);
-        // Slots of the fixed part are in the order of their names.
+        // The slots of the fixed part are in the order of their names.
         if at > FIXED_WORDS + 2 && kind != 2 {
             if time < last {
                 return Err(format!("word {}: time runs backwards", at - 2));
@@ -101,7 +102,7 @@ fn run(probes: &Probes, scripts: &[Vec<Step>]) -> Result<Outcome, String> {
     Ok(Outcome { records, reader })
 }
 
-/// Each RISC's records, and what the reader had to say.
+/// Each RISC's records, and the reader's result.
 struct Outcome {
     records: Vec<Vec<Record>>,
     reader: Result<(), String>,
@@ -109,7 +110,7 @@ struct Outcome {
 
 const PROGRAM: u32 = 0x1234_5678;
 
-/// The reader finds the same number of records, nothing lost and nothing odd.
+/// Checks that the reader finds the same number of records, and no loss or anomaly.
 fn check_reader(core: &Core<'_>, probes: &Probes, records: &[Vec<Record>]) -> Result<(), String> {
     let options = ReadOptions { sums_enabled: probes.has_sums, ..ReadOptions::default() };
     let readout = read_device_profiler_with(&mut core.image(), &options)
@@ -126,7 +127,7 @@ fn check_reader(core: &Core<'_>, probes: &Probes, records: &[Vec<Record>]) -> Re
     Ok(())
 }
 
-/// Slots of a script's records, of which a ring takes 250.
+/// Returns the slots of a script's records; a ring has 250.
 fn slots(said: &[Said]) -> usize {
     let of = |said: &Said| match said {
         Said::Data(values) => 1 + values.len(),
@@ -170,7 +171,7 @@ fn compare(package: &Package, chip: Chip, variant: Variant, riscs: usize) -> Vec
     faults
 }
 
-/// Compares the records of both, and what ours say with what the script did.
+/// Compares the records of both headers, and ours with the script.
 fn check(
     name: &str,
     upstream: &[Record],

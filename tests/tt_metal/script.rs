@@ -1,6 +1,6 @@
-//! Scripts of a kernel's calls to the profiler, as the words that `probes.cpp` runs.
+//! Scripts of a kernel's profiler calls, encoded as words that `probes.cpp` interprets.
 
-/// One thing after another, zones with what is in them.
+/// A step of a script; a zone contains its inner steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Zone(Name, Vec<Self>),
@@ -19,7 +19,7 @@ pub(crate) enum Name {
     B,
 }
 
-/// Content of a record besides its time.
+/// Content of a record without its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
     Start,
@@ -29,7 +29,7 @@ pub(crate) enum Said {
     Total,
 }
 
-/// The words of a script, numbers as in `probes.cpp`.
+/// Encodes a script as words, with the numbers of `probes.cpp`.
 pub(crate) fn words(steps: &[Step]) -> Vec<u32> {
     let mut words = Vec::new();
     for step in steps {
@@ -63,8 +63,8 @@ const fn halves(value: u64) -> [u32; 2] {
     [(value >> 32) as u32, (value & 0xFFFF_FFFF) as u32]
 }
 
-/// The same script with every condition true: upstream's classic back end asks for none, and ours
-/// honours them as upstream's streaming back end does.
+/// Returns the script with every condition true: upstream's classic back end ignores conditions,
+/// while ours honours them like upstream's streaming back end.
 pub(crate) fn unconditional(steps: &[Step]) -> Vec<Step> {
     let step = |step: &Step| match step {
         Step::Zone(name, inner) => Step::Zone(*name, unconditional(inner)),
@@ -75,7 +75,7 @@ pub(crate) fn unconditional(steps: &[Step]) -> Vec<Step> {
     steps.iter().map(step).collect()
 }
 
-/// Returns the contents of a script's records, in their order; totals of sums come at the end.
+/// Returns the contents of a script's records in order; totals of sums come at the end.
 pub(crate) fn said(steps: &[Step], has_sums: bool) -> Vec<Said> {
     let mut list = Vec::new();
     let mut is_summed = [false; 2];
@@ -105,7 +105,7 @@ fn collect(steps: &[Step], list: &mut Vec<Said>, is_summed: &mut [bool; 2]) {
     }
 }
 
-/// Numbers that look random, the same for the same seed (SplitMix64).
+/// Generator of pseudo-random numbers (SplitMix64).
 #[derive(Clone, Debug)]
 pub(crate) struct Seed(pub(crate) u64);
 
@@ -117,18 +117,18 @@ impl Seed {
         mixed ^ mixed >> 31
     }
 
-    /// A number below a limit.
+    /// Returns a number below a limit.
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
 
-    /// A seed that no run had before.
+    /// Returns a fresh seed.
     pub(crate) fn fresh() -> Self {
         Self(tests::seed::fresh())
     }
 }
 
-/// A random script of about `length` steps.
+/// Returns a random script of about `steps` steps.
 pub(crate) fn random(seed: &mut Seed, steps: u64, depth: u32) -> Vec<Step> {
     (0..steps)
         .map(|_| {

@@ -1,6 +1,8 @@
-//! Debug dump: with a host that reads as it goes, 10,000 addresses each way arrive from both movers
-//! of data, with 20,000 begins and ends of each barrier, and waits show as zones; without a host a launch still ends, and what is lost is
-//! counted.
+//! Debug dump: with a host that reads during the run, all events of 10,000 addresses arrive from
+//! both data movers, and waits show as zones.
+//!
+//! Each mover records 10,000 reads and 10,000 writes, with 20,000 begins and ends of each barrier.
+//! Without a host a launch still ends, and losses are counted.
 
 use crate::{
     core::{Core, End},
@@ -20,8 +22,8 @@ use host_reader::{
 };
 use wire::PacketKind;
 
-/// First words of what the host has read, and of what the device has counted: data that found no
-/// room in a ring, runs and markers that DRAM did not take.
+/// First control words of the host's progress, and of the device's counters: data without room in a
+/// ring, and runs and markers that DRAM refused.
 ///
 /// # Compatibility
 /// `docs/wire-extensions.md`.
@@ -30,19 +32,19 @@ const LOST_DATA: usize = 34;
 const REFUSED: [usize; 2] = [9, 14];
 
 /// # Compatibility
-/// As in the debugger's test of tt-metal's `test_device_profiler.py`.
+/// The number in the debugger's test of tt-metal's `test_device_profiler.py`.
 pub(crate) const ADDRESSES: u32 = 10_000;
 pub(crate) const TRANSFERS: u32 = 9;
 const EMPTY_SLOT: u32 = 0x8000_0000;
 const MOVERS: usize = 2;
-/// Types of events, as `event_metadata.hpp` numbers them.
+/// Types of events, numbered as in `event_metadata.hpp`.
 ///
-/// A read, its barrier's begin and end, and the same of a write.
+/// A read, its barrier's begin and end, and the same for a write.
 pub(crate) const KINDS: [u64; 6] = [1, 6, 7, 11, 20, 21];
-/// Barriers name no place.
+/// Types whose events have an address; barriers have none.
 pub(crate) const NAMES_ITS_ADDRESS: [u64; 2] = [1, 11];
 
-/// Lanes as the host has read them.
+/// Lanes as read by the host.
 #[derive(Default)]
 struct Host {
     stands_at: [u32; MOVERS],
@@ -62,7 +64,7 @@ impl Host {
     }
 }
 
-/// Launches a kernel on both movers that names each address below a number twice.
+/// Launches a kernel on both data movers that records each address below a number twice.
 fn launch(
     core: &mut Core<'_>,
     program: u32,
@@ -93,11 +95,11 @@ fn expect(found: End, expected: End) -> Result<(), String> {
 struct Told {
     /// Kind and address of each event, in order.
     events: Vec<(u64, u64)>,
-    /// Begin and end of each zone that the runtime has put there itself.
+    /// Number of begins and ends of the runtime's own zones.
     own_zones: usize,
 }
 
-/// Reads runs one after the other; `decode` takes one.
+/// Decodes consecutive runs; `decode` takes one.
 fn told(words: &[u32]) -> Result<Told, String> {
     let mut told = Told::default();
     let begins: Vec<usize> = run_begins(words)?;
@@ -120,7 +122,7 @@ fn told(words: &[u32]) -> Result<Told, String> {
     Ok(told)
 }
 
-/// Where runs begin: records are skipped by their size.
+/// Returns the begins of runs, found by skipping records by their size.
 fn run_begins(words: &[u32]) -> Result<Vec<usize>, String> {
     let mut begins = Vec::new();
     let mut at = 0;
@@ -144,12 +146,12 @@ fn counted(core: &Core<'_>, first: usize) -> u32 {
     (0..MOVERS).map(|risc| core.control(first + risc)).sum()
 }
 
-/// All addresses arrive in order, and waits take time.
+/// Checks that all addresses arrive in order, and that waits take time.
 fn keep_up(chip: Chip, probes: &Probes) -> Result<(), String> {
     let mut core = Core::new(chip, probes);
     core.noc().answer_cycles = 60;
     let mut host = Host::default();
-    // Rarely enough for lanes to be full each time.
+    // The host reads so rarely that lanes are full each time.
     launch(&mut core, 5, ADDRESSES, (400_000, &mut host))?;
     host.read(&mut core);
     let lost = [counted(&core, LOST_DATA), counted(&core, REFUSED[0]), counted(&core, REFUSED[1])];
@@ -168,7 +170,8 @@ fn keep_up(chip: Chip, probes: &Probes) -> Result<(), String> {
             let at = told.events.iter().zip(&expected).position(|(found, told)| found != told);
             return Err(format!("RISC {risc}: {} events, first other {at:?}", told.events.len()));
         }
-        // 360,000 words in a lane of 12,000, with the zone of each push and of at least 29 waits.
+        // There are 360,000 words for a lane of 12,000, with the zone of each push and of at least
+        // 29 waits.
         let pushes = run_begins(words)?.len() - 1;
         if told.own_zones < pushes + 29 {
             return Err(format!("RISC {risc}: {} zones for {pushes} pushes", told.own_zones));
@@ -177,7 +180,8 @@ fn keep_up(chip: Chip, probes: &Probes) -> Result<(), String> {
     Ok(())
 }
 
-/// Nobody reads: every launch ends, waits come once, and each event was kept or is counted.
+/// Checks launches without a host: each one ends, RISCs wait only once, and each event is kept or
+/// counted.
 fn be_left_alone(chip: Chip, probes: &Probes, patience: u64) -> Result<(), String> {
     const LAUNCHES: u32 = 4;
     const EACH: u32 = 1000;
@@ -189,7 +193,7 @@ fn be_left_alone(chip: Chip, probes: &Probes, patience: u64) -> Result<(), Strin
         launch(&mut core, program, EACH, (u64::MAX, &mut host))?;
         cycles.push(core.cycle() - before);
     }
-    // Each RISC waits in vain in the first launch, and none later.
+    // Each RISC times out in the first launch, and does not wait later.
     let has_waited = (2 * patience..3 * patience).contains(&cycles[0]);
     if !has_waited || cycles[1..].iter().any(|cycles| *cycles > patience / 4) {
         return Err(format!("launches of {cycles:?} cycles"));
@@ -201,13 +205,13 @@ fn be_left_alone(chip: Chip, probes: &Probes, patience: u64) -> Result<(), Strin
     }
     let emitted = LAUNCHES * EACH * u32::try_from(KINDS.len() * MOVERS).unwrap();
     let [runs, markers] = REFUSED.map(|first| counted(&core, first));
-    // Three pairs of words an event; of a run also its four slots and the zones of waits.
+    // An event has three word pairs. A run also has its four slots and the zones of waits.
     let missing = emitted - kept - counted(&core, LOST_DATA);
     let others = markers.checked_sub(3 * missing).ok_or("more is missing than was counted")?;
     if others > 4 * runs + 2 * 3 * u32::try_from(MOVERS).unwrap() || runs == 0 {
         return Err(format!("{missing} events are missing, {markers} markers of {runs} runs"));
     }
-    // When the host has come after all, it is waited for again.
+    // After the host has read, RISCs wait for it again.
     let lost = counted(&core, LOST_DATA);
     let mut host = Host { stands_at: host.stands_at, ..Host::default() };
     launch(&mut core, LAUNCHES + 1, EACH, (400_000, &mut host))?;
@@ -243,7 +247,7 @@ fn nothing_is_lost_with_a_host_and_nothing_hangs_without() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Waits as the records say, added up here.
+/// Adds up the waits in the records.
 fn waits_of(readout: &Readout) -> Result<OwnTime, String> {
     let mut found = OwnTime::default();
     for risc in MOVING_RISCS {
@@ -264,7 +268,7 @@ fn waits_of(readout: &Readout) -> Result<OwnTime, String> {
     Ok(found)
 }
 
-/// Reads all along with our reader; returns the waits and the cycles of the launch.
+/// Reads continuously with our reader; returns the waits and the cycles of the launch.
 fn follow_with_our_reader(
     (chip, probes): (Chip, &Probes),
     texts: &[String],
@@ -277,7 +281,7 @@ fn follow_with_our_reader(
     follow_addresses(&mut core, &mut host, period)?;
     let cycles = core.cycle() - before;
     let found = waits_of(&host.whole)?;
-    // As `kprof report` adds them up, of the chip and of the log that is written of it.
+    // `kprof report` adds them up in the same way, from the chip and from a log written of it.
     let mut log = Vec::new();
     write_device_log(&host.whole, &mut log).map_err(|error| error.to_string())?;
     let log = read_device_log(log.as_slice(), "the log").map_err(|error| error.to_string())?;
@@ -305,7 +309,8 @@ fn our_reader_takes_all_of_the_debug_dump_and_the_waits_are_the_time_that_it_too
             let probes = probes.map_err(|error| first_error(&error).to_owned())?;
             let rare = follow_with_our_reader((chip, &probes), &texts, 400_000)?;
             let frequent = follow_with_our_reader((chip, &probes), &texts, 50_000)?;
-            // 360,000 words of each mover in lanes of 12,000; nobody waits for a host that keeps up.
+            // Each data mover has 360,000 words for a lane of 12,000; no RISC waits for a host that
+            // keeps up.
             if rare.0.count < 58 || frequent.0 != OwnTime::default() {
                 return Err(format!("{rare:?} and {frequent:?}"));
             }

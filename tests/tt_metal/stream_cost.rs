@@ -1,4 +1,4 @@
-//! Costs of streamed records beside upstream's streaming header, and the bars.
+//! Costs of streamed records compared with upstream's streaming header, and the limits.
 
 use crate::{
     core::{Core, Cost},
@@ -16,15 +16,15 @@ use wire::stream::{Policy, words};
 const HEADING: &str =
     "| streamed, instructions / cycles | Wormhole | upstream's | Blackhole | upstream's |";
 
-/// Passes of a loop: whole chunks of every record.
+/// Passes of a loop, enough to fill whole chunks with any record.
 const PASSES: u32 = 32;
-/// Words of the control vector in which upstream's ring ends and begins for the first RISC.
+/// Control words of the tail and head of upstream's ring for the first RISC.
 ///
 /// # Compatibility
 /// `SPSC_RING_TAIL_0` and `SPSC_RING_HEAD_0` of `streaming_profiler_common.h`.
 const UPSTREAMS_ENDS: [usize; 2] = [24, 0];
 
-/// A row of the table, with the bars of both chips where it has some.
+/// A row of the table, with the limits on both chips if it has limits.
 struct Row {
     label: &'static str,
     bar: Option<[(u64, u64); 2]>,
@@ -99,17 +99,17 @@ const ROWS: [Row; 17] = [
     },
 ];
 
-/// A core with a header's probes, and one whose sites call.
+/// A core with a header's probes, and one whose call sites call a function.
 struct Measured<'a> {
     header: Header,
     core: Core<'a>,
     calls: Core<'a>,
-    /// Bytes of a site of each.
+    /// Bytes of a call site of each core's probes.
     sites: [u32; 2],
 }
 
 impl Measured<'_> {
-    /// Lets the ring be empty, as a drain does.
+    /// Empties the ring, as a drain does.
     fn drain(core: &mut Core<'_>, header: Header) {
         let [tail, head] = match header {
             Header::Ours => [words::WRITTEN, words::READ],
@@ -122,7 +122,7 @@ impl Measured<'_> {
         Self::per_pass_on(&mut self.core, self.header, probe, true)
     }
 
-    /// One pass of a probe's loop, without the loop.
+    /// Returns the cost of one pass of a probe's loop, without the loop itself.
     fn per_pass_on(core: &mut Core<'_>, header: Header, probe: &str, drains: bool) -> Cost {
         let mut slope = |name: &str| {
             let [short, long] = [8, 8 + PASSES].map(|passes| {
@@ -150,7 +150,8 @@ impl Measured<'_> {
         }
     }
 
-    /// One more record of a ring that has been full for long. Upstream's waits for ever, or overwrites.
+    /// Returns the cost of one more record in a ring that has long been full. Upstream's header
+    /// waits forever or overwrites.
     fn lost(&mut self, probe: &str) -> Option<Cost> {
         if self.header != Header::Ours {
             return None;
@@ -163,7 +164,7 @@ impl Measured<'_> {
         Some(cost)
     }
 
-    /// One pass in the middle of a launch.
+    /// Returns the cost of one pass during a launch.
     fn per_pass_within(core: &mut Core<'_>, probe: &str) -> Cost {
         const MANY: u32 = 512;
         let mut slope = |name: &str| {
@@ -190,14 +191,14 @@ impl Measured<'_> {
             Self::drain(&mut self.core, self.header);
             cost
         } else {
-            // As many as eight chunks, so that each is met as often as it comes.
+            // The passes fill eight chunks, so that each case has its usual weight.
             Self::per_pass_over(&mut self.core, self.header, probe)
         };
         self.core.set_control(words::POLICY, Policy::DropNewest.to_word());
         Some(cost)
     }
 
-    /// One pass of as many as fill the ring once.
+    /// Returns the mean cost of as many passes as fill the ring once.
     fn per_pass_over(core: &mut Core<'_>, header: Header, probe: &str) -> Cost {
         const MANY: u32 = 192;
         let mut slope = |name: &str| {
@@ -220,20 +221,20 @@ impl Measured<'_> {
         Some(Self::per_pass_on(&mut self.calls, self.header, "zone", true))
     }
 
-    /// Begin and end of a launch, with something between that lets all stores arrive: the mean of launches
-    /// that begin at any cell of a chunk at which these do.
+    /// Returns the costs of begin and end of a launch, with code between that lets all stores
+    /// complete. They are means over launches that begin at each possible cell of a chunk.
     fn launch(&mut self, risc: usize) -> (Cost, Cost) {
         const LAUNCHES: u64 = 24;
         let mut costs = (Cost::default(), Cost::default());
         for launch in 0..=LAUNCHES {
-            // The first RISC says which launch it is.
+            // The first RISC announces the launch.
             if risc != 0 {
                 returned(self.core.call(0, "begin", &[1]));
             }
             let begin = returned(self.core.call(risc, "begin", &[1]));
             returned(self.core.call(risc, "nothing", &[50]));
             let end = returned(self.core.call(risc, "finish", &[]));
-            // The first one finds a core that has not streamed yet.
+            // The first launch runs on a core that has not streamed yet.
             if launch > 0 {
                 costs = (costs.0 + begin, costs.1 + end);
             }
@@ -260,7 +261,7 @@ impl Measured<'_> {
     }
 }
 
-/// Costs of a header on a chip, by row.
+/// Returns the costs of a header on a chip, by row.
 fn measure(package: &Package, chip: Chip, header: Header) -> Result<Vec<Option<Cost>>, String> {
     let probes = probes::build(package, chip, header, Variant::Stream, 2)?;
     let calls = probes::build(package, chip, header, Variant::StreamCalls, 1)?;
@@ -285,7 +286,7 @@ fn text(cost: Option<Cost>) -> String {
     )
 }
 
-/// Every cost is within its bar and below upstream's in cycles.
+/// Checks that every cost is within its limit and below upstream's in cycles.
 #[test]
 fn streamed_records_cost_less_than_upstreams() {
     let Some(package) = package() else { return };
@@ -303,7 +304,7 @@ fn streamed_records_cost_less_than_upstreams() {
             write!(table, " {} | {} |", text(ours), text(upstream)).unwrap();
             let ours = ours.unwrap();
             let (instructions, cycles) = row.bar.map_or((u64::MAX, u64::MAX), |bars| bars[chip]);
-            // Upstream's tells no launch, and its kernel's zone is one of any.
+            // Upstream's header records no launch, and its kernel zone is an ordinary one.
             let is_of_launch = row.label.contains(" of a launch") || row.label.contains("kernel's");
             let is_above = upstream.is_some_and(|upstream| ours.cycles > upstream.cycles);
             if ours.instructions > instructions || ours.cycles > cycles || is_above && !is_of_launch

@@ -1,4 +1,4 @@
-//! A host that drains one ring of a core, with a decoder of its own.
+//! A host that drains one ring of a core, with its own decoder.
 
 use crate::{core::Core, stream_script::Name, stream_script::Said};
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use wire::{
     stream::{CHUNK_CELLS, Cell, Code, LaunchCell, RING_CELLS, STABLE_CELLS, words},
 };
 
-/// What ids mean.
+/// Meaning of ids.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ids {
     zones: BTreeMap<u16, Name>,
@@ -16,7 +16,7 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    /// Those of texts from the compiler's log.
+    /// Returns the ids of texts from the compiler's log.
     pub(crate) fn of_texts(texts: &[String]) -> Self {
         let id_of = |name: &str| {
             let text = texts.iter().find(|text| text.split(',').next() == Some(name));
@@ -32,33 +32,33 @@ impl Ids {
     }
 }
 
-/// What a lane tells.
+/// An entry of a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     Record(Record),
-    /// A launch runs: its number, program, trace counter and time.
+    /// A launch: its number, program, trace counter and time.
     Launch {
         number: u16,
         program: u32,
         trace_counter: u16,
         time: u64,
     },
-    /// So many records were lost so far.
+    /// Number of records lost so far.
     Lost(u32),
-    /// So many cells were skipped so far.
+    /// Number of cells skipped so far.
     Skipped(u32),
-    /// So many cells were overwritten here.
+    /// Number of cells overwritten here.
     Overwritten(u32),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) said: Said,
-    /// Number of the launch that was told last.
+    /// Number of the last launch in the lane.
     pub(crate) launch: Option<u16>,
-    /// When it ended; a total has no time.
+    /// Time of the record's end; a total has none.
     pub(crate) time: Option<u64>,
-    /// Of a zone and of a total.
+    /// Cycles of a zone or a total.
     pub(crate) cycles: Option<u64>,
 }
 
@@ -72,9 +72,9 @@ pub(crate) struct Lane {
     /// True if cells may be overwritten before they are read.
     is_overwritten: bool,
     launch: Option<u16>,
-    /// Of the last cell with one.
+    /// Time of the last cell that has one.
     time: Option<u64>,
-    /// What was told, with the number of its first cell.
+    /// Decoded entries, with the number of their first cell.
     pub(crate) entries: Vec<(u32, Entry)>,
 }
 
@@ -84,13 +84,13 @@ impl Lane {
         Self { risc, ids, read: 0, is_overwritten, launch: None, time: None, entries: Vec::new() }
     }
 
-    /// Begins anew, as the control vector has been zeroed.
+    /// Restarts after the control vector has been zeroed.
     pub(crate) const fn restart(&mut self) {
         self.read = 0;
         self.launch = None;
     }
 
-    /// Reads all cells there are, and says so.
+    /// Reads all published cells, and writes the progress.
     pub(crate) fn drain(&mut self, core: &mut Core<'_>) -> Result<(), String> {
         let written = core.control(words::WRITTEN + self.risc);
         let ring = u32::try_from(RING_CELLS).unwrap();
@@ -101,7 +101,7 @@ impl Lane {
             let passed = stable.wrapping_sub(self.read);
             if passed <= u32::MAX / 2 && passed != 0 {
                 self.entries.push((self.read, Entry::Overwritten(passed)));
-                // What has told the high word may be gone.
+                // The cell with the high word may have been overwritten.
                 self.time = self.time.or(Some(core.cycle() >> 32 << 32));
                 self.read = stable;
             }
@@ -138,7 +138,7 @@ impl Lane {
         Ok(())
     }
 
-    /// The time of a low word that is not before the one of the cell before.
+    /// Returns the time of a low word, not before the previous cell's time.
     fn time(&mut self, low: u32) -> Result<u64, String> {
         let before = self.time.ok_or("a time without a launch before it")?;
         let time = before & !0xFFFF_FFFF | u64::from(low);

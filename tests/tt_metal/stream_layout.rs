@@ -1,38 +1,39 @@
-//! In which cells a launch's records lie where a ring is never full: a model of its own.
+//! A model of the cells in which a launch's records are stored if the ring is never full.
 
 use crate::stream_script::{Expected, Name, Said};
 use wire::stream::CHUNK_CELLS;
 
-/// What begins in a cell.
+/// The entry that begins in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
-    /// A launch is told, by its number.
+    /// A launch, with its number.
     Launch(u16),
-    /// The record with a number among those of all launches.
+    /// A record, with its number among those of all launches.
     Record(usize),
-    /// So many cells were skipped so far.
+    /// Number of cells skipped so far.
     Skipped(u32),
 }
 
-/// Cells of a lane, of which one of so many chunks is kept.
+/// Cells of a lane in which one of `kept_of` chunks is kept.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
     kept_of: usize,
-    /// Chunks that have ended, skipped ones among them.
+    /// Number of completed chunks, including skipped ones.
     chunks: usize,
     pub(crate) skipped: u32,
-    /// Cells that are published.
+    /// Number of published cells.
     written: usize,
     records: usize,
-    /// What the chunk holds that is being filled, by cell, and how much of it is in use and published.
+    /// Entries in the current chunk, by cell. The next two fields are its used and its published
+    /// cells.
     chunk: Vec<(usize, Slot)>,
     used: usize,
     published: usize,
-    /// What is published, with the number of its first cell.
+    /// Published entries, with the number of their first cell.
     pub(crate) slots: Vec<(u32, Slot)>,
 }
 
-/// Cells of a record whose zone is no longer than a cell can say.
+/// Returns the cells of a record whose zone is short enough for one cell.
 fn cells(said: &Said) -> usize {
     match said {
         Said::Zone(Name::Escape) => 2,
@@ -48,7 +49,7 @@ impl Layout {
 
     /// Adds a launch.
     pub(crate) fn launch(&mut self, number: u16, records: &[Expected]) {
-        // It is published at once, and so never the last of its chunk.
+        // A launch is published at once, and so never the last entry of its chunk.
         if self.used + 3 > CHUNK_CELLS {
             self.used = CHUNK_CELLS;
             self.end_chunk();

@@ -1,9 +1,9 @@
-//! Scripts of a kernel whose records are streamed, as the words that `streams.cpp` runs, and the records
-//! that they make.
+//! Scripts of a kernel whose records are streamed, encoded as words that `streams.cpp` interprets,
+//! and their records.
 
 use crate::script::Seed;
 
-/// One thing after another, zones with what is in them.
+/// A step of a script; a zone contains its inner steps.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Zone(Name, Vec<Self>),
@@ -14,10 +14,10 @@ pub(crate) enum Step {
     Event(u16),
     /// One of the two sums.
     Sum(usize, Vec<Self>),
-    /// Passes of an empty loop, at least two cycles each.
+    /// An empty loop with this many passes of at least two cycles each.
     Wait(u32),
     Repeat(u32, Vec<Self>),
-    /// The launch says that it is none.
+    /// Marks the launch as idle.
     Invalid,
 }
 
@@ -26,16 +26,16 @@ pub(crate) enum Name {
     A,
     B,
     If,
-    /// With an id that means something else as a code.
+    /// An id that has another meaning as a code.
     Escape,
     Kernel,
     Firmware,
-    /// Of a wait for room.
+    /// The zone of a wait for room.
     Stall,
 }
 
 impl Name {
-    /// The name in the text of the zone, where it has one.
+    /// Returns the name in the text of the zone, if it has one.
     pub(crate) const fn text(self) -> Option<&'static str> {
         match self {
             Self::A => Some("zone A"),
@@ -49,7 +49,7 @@ impl Name {
     }
 }
 
-/// Content of a record besides its time.
+/// Content of a record without its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
     Zone(Name),
@@ -62,11 +62,11 @@ pub(crate) enum Said {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
     pub(crate) said: Said,
-    /// The least that a zone or a total takes.
+    /// Minimum cycles of a zone or a total.
     pub(crate) least_cycles: u64,
 }
 
-/// The words of a script, numbers as in `streams.cpp`.
+/// Encodes a script as words, with the numbers of `streams.cpp`.
 pub(crate) fn words(steps: &[Step]) -> Vec<u32> {
     let mut words = Vec::new();
     for step in steps {
@@ -102,7 +102,7 @@ pub(crate) fn words(steps: &[Step]) -> Vec<u32> {
     words
 }
 
-/// The records of a launch that runs a script, in the order in which they end.
+/// Returns the records of a launch that runs a script, in the order of their ends.
 pub(crate) fn expected(steps: &[Step]) -> Vec<Expected> {
     let mut list = Vec::new();
     let mut sums = [None; 2];
@@ -117,7 +117,7 @@ pub(crate) fn expected(steps: &[Step]) -> Vec<Expected> {
     list
 }
 
-/// Adds what steps record; returns the least cycles that they take.
+/// Adds the records of steps; returns the minimum cycles of the steps.
 fn collect(steps: &[Step], list: &mut Vec<Expected>, sums: &mut [Option<u64>; 2]) -> u64 {
     let mut cycles = 0;
     for step in steps {
@@ -155,7 +155,7 @@ fn collect(steps: &[Step], list: &mut Vec<Expected>, sums: &mut [Option<u64>; 2]
     cycles
 }
 
-/// A random script. Only a patient one waits so long that a zone takes two cells.
+/// Returns a random script. Only a patient script may wait so long that a zone takes two cells.
 pub(crate) fn random(seed: &mut Seed, steps: u64, depth: u32, is_patient: bool) -> Vec<Step> {
     let inner = |seed: &mut Seed| {
         let steps = if depth == 0 { 0 } else { seed.below(4) };

@@ -1,8 +1,8 @@
-// Functions that the tests call on one RISC where records are streamed: with our header, or with
-// upstream's own streaming one.
+// Functions that the tests call on one RISC with streamed records, with our header or with
+// upstream's own streaming header.
 //
-// Only names that tt-metal's own sources use, but for those of our mode alone. What firmware defines is in
-// `firmware_state.hpp`.
+// They use only names that tt-metal's own sources use, except names of our mode. The firmware's
+// definitions are in `firmware_state.hpp`.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +32,7 @@ uint8_t noc_mode __attribute__((used)) = DM_DEDICATED_NOC;
 #endif
 
 #define STEP() __asm__ volatile("nop")
-// The tests go on from here when they have done what they want in between.
+// Stops the program, so that the test can act and then resume.
 #define PAUSE() __asm__ volatile("ebreak" : : : "memory")
 
 PROBE nothing(uint32_t passes) {
@@ -116,7 +116,7 @@ PROBE nothing_sites_8() {
     STEP();
 }
 
-// A launch's begin and end as firmware has them, without its zones.
+// Begins a launch like firmware, without its zones; the next function ends it.
 PROBE begin(uint32_t program) {
     kernel_profiler::init_profiler();
 #if PROCESSOR_INDEX == 0
@@ -129,7 +129,7 @@ PROBE finish() { kernel_profiler::finish_profiler(); }
 
 #if !defined(PROFILE_STREAMING)
 
-// A script in L1, one word for an opcode, which the tests write. Numbers as in `stream_script.rs`.
+// Opcodes of a script that the tests write to L1, one word each. Numbers as in `stream_script.rs`.
 enum Op : uint32_t { END, ZONE_A, ZONE_B, ZONE_IF, DATA, DATA_16B, EVENT, SUM_1, SUM_2, ESCAPE, WAIT, REPEAT, INVALID };
 
 static const volatile uint32_t* run_script(const volatile uint32_t* at) __attribute__((noinline));
@@ -157,7 +157,7 @@ static const volatile uint32_t* run_script(const volatile uint32_t* at) {
                 at = run_script(at);
                 break;
             }
-            // The id of a text may be one that means something else as a code.
+            // The id of a text may have another meaning as a code.
             case ESCAPE: {
                 kernel_profiler::profileScope<0xFFF3> zone;
                 at = run_script(at);
@@ -210,7 +210,7 @@ static const volatile uint32_t* run_script(const volatile uint32_t* at) {
     }
 }
 
-// A launch as firmware and a kernel's wrapper do it. Without RISCs that run a kernel it is an idle one.
+// Runs a launch like firmware and a kernel's wrapper. Without enabled RISCs the launch is idle.
 extern "C" __attribute__((used, noinline)) void launch(const uint32_t* script, uint32_t enables, uint32_t program) {
     DeviceZoneScopedMainN("FW");
 #if defined(COMPILE_FOR_BRISC)
@@ -225,7 +225,7 @@ extern "C" __attribute__((used, noinline)) void launch(const uint32_t* script, u
     PAUSE();
 }
 
-// A record where no launch runs.
+// Emits a record outside of a launch.
 PROBE stray() { DeviceRecordEvent(9); }
 
 PROBE replay() { DeviceIncrementTraceCount(); }
@@ -234,7 +234,7 @@ PROBE replay() { DeviceIncrementTraceCount(); }
 
 #if !defined(COMPILE_FOR_TRISC)
 
-// Once after a reset.
+// Called once after a reset.
 PROBE boot() {
     risc_init();
     noc_init(MEM_NOC_ATOMIC_RET_VAL_ADDR);

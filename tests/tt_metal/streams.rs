@@ -1,4 +1,4 @@
-//! Records that are streamed: each of a script's arrives, or is counted, whatever the host does.
+//! Streamed records: each record of a script arrives or is counted, whatever the host does.
 
 use crate::{
     core::{Core, End},
@@ -14,16 +14,16 @@ use std::sync::OnceLock;
 use wire::stream::{Policy, words};
 
 const RISCS: usize = 5;
-/// Firmware's, in the control vector.
+/// Control word of the firmware's signature.
 const SIGNATURE: usize = 5;
 
-/// When a host comes.
+/// Times at which a host drains.
 #[derive(Clone, Copy, Debug)]
 enum Attendance {
-    /// Whenever so many cycles have gone by.
+    /// Every so many cycles.
     Every(u64),
     Never,
-    /// As [`Self::Every`], but so often only.
+    /// Like [`Self::Every`], but only a number of times.
     Leaves {
         period: u64,
         visits: u32,
@@ -39,22 +39,22 @@ impl Attendance {
     }
 }
 
-/// A launch as it was made.
+/// A launch as it was executed.
 struct Launch {
     program: u32,
     trace_counter: u16,
-    /// By RISC.
+    /// Expected records, by RISC.
     records: Vec<Vec<Expected>>,
 }
 
-/// A core with its drains and what it has been told to record.
+/// A core with its drains and the expected records.
 struct Session<'a> {
     core: Core<'a>,
     lanes: Vec<Lane>,
     attendance: Attendance,
     visits: u32,
     fault: Option<String>,
-    /// Those with a kernel, which count from 1.
+    /// Launches with a kernel, which are numbered from 1.
     launches: Vec<Launch>,
     trace_counter: u16,
     idle: u32,
@@ -84,7 +84,7 @@ impl<'a> Session<'a> {
         session
     }
 
-    /// Prepares the core as a host does, which may have been used before.
+    /// Prepares the core like a host; the core may have been used before.
     fn prepare(&mut self) {
         self.core.zero_control();
         for lane in &mut self.lanes {
@@ -154,7 +154,7 @@ impl<'a> Session<'a> {
         ))
     }
 
-    /// A launch that runs no kernel here.
+    /// Runs a launch without a kernel on the core.
     fn launch_nothing(&mut self) -> Result<(), String> {
         self.idle += 1;
         let end = self.core.call(0, "launch", &[0, 0, 77]).0;
@@ -176,7 +176,7 @@ impl<'a> Session<'a> {
             .map(|first| self.core.control(first + risc))
     }
 
-    /// All records of a RISC, with the numbers of their launches.
+    /// Returns all expected records of a RISC, with the numbers of their launches.
     fn expected(&self, risc: usize) -> Vec<(u16, &Expected)> {
         let numbered = (1..).zip(&self.launches);
         numbered
@@ -186,7 +186,7 @@ impl<'a> Session<'a> {
             .collect()
     }
 
-    /// Compares all that was told with what was recorded; what is missing must have been counted.
+    /// Compares everything drained with the expected records; missing records must be counted.
     fn check(&mut self) -> Result<Vec<Found>, String> {
         self.drain()?;
         self.reads.sort_unstable();
@@ -269,7 +269,8 @@ impl<'a> Session<'a> {
         Ok(found)
     }
 
-    /// A time is one at which the clock was read, as is a zone's begin.
+    /// Checks that the times of a record, and of a zone's begin, are times at which the clock was
+    /// read.
     fn check_times(&self, record: &Record) -> Result<(), String> {
         let Some(time) = record.time else { return Ok(()) };
         let cycles = record.cycles.unwrap_or_default();
@@ -281,7 +282,7 @@ impl<'a> Session<'a> {
         Err(format!("the clock was not read at the ends of {record:x?}"))
     }
 
-    /// Compares a lane with the cells in which a model lays out its records.
+    /// Compares a lane with the cells in which the model stores its records.
     fn check_layout(&mut self, kept_of: usize) -> Result<Vec<usize>, String> {
         self.drain()?;
         self.reads.sort_unstable();
@@ -331,13 +332,13 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What was found in a lane; kinds are zones with totals, data, events.
+/// Results for a lane; the kinds are zones with totals, data, events.
 #[derive(Clone, Debug, Default)]
 struct Found {
     emitted: [u32; 3],
     delivered: [u32; 3],
     lost: [u32; 3],
-    /// How often a launch was told.
+    /// How often a launch was announced in the lane.
     launches: usize,
     stalls: Vec<u64>,
     longest: u64,
@@ -353,7 +354,7 @@ const fn kind(said: &Said) -> usize {
 
 type Built = (Probes, Ids);
 
-/// The probes of all RISCs of a chip, with sums, for all tests.
+/// Returns the probes of all RISCs of a chip, with sums, for all tests.
 fn built(chip: Chip) -> Option<&'static Built> {
     static BUILT: [OnceLock<Built>; 2] = [const { OnceLock::new() }; 2];
     let package = package()?;
@@ -365,7 +366,7 @@ fn built(chip: Chip) -> Option<&'static Built> {
     }))
 }
 
-/// Judges both chips and reports all faults.
+/// Runs a check on both chips and reports all faults.
 fn judge(judge: impl Fn(&'static Built) -> Result<(), String> + Sync) {
     if package().is_none() {
         return;
@@ -390,7 +391,7 @@ fn random_scripts(seed: &mut Seed, is_patient: bool) -> Vec<Vec<Step>> {
     (0..RISCS).map(script).collect()
 }
 
-/// A host that comes often enough for a ring of 256 cells.
+/// A host that drains often enough for a ring of 256 cells.
 const DILIGENT: Attendance = Attendance::Every(1500);
 
 #[test]
@@ -422,13 +423,13 @@ fn every_record_arrives_where_a_host_keeps_up() {
     });
 }
 
-/// A zone of 2^16 cycles and more, one of each length around that, and a launch of more than 2^32.
+/// Zones of all lengths around 2^16 cycles and longer ones, and a launch of more than 2^32 cycles.
 #[test]
 fn zones_of_every_length_are_right() {
     judge(|built| {
         let mut session = Session::new(built, Policy::DropNewest, DILIGENT);
         let wait = |passes| Step::Zone(Name::A, vec![Step::Wait(passes)]);
-        // Passes of three cycles, around 2^16 of them.
+        // Each pass takes three cycles, which gives lengths around 2^16 cycles.
         let steps: Vec<_> = (21_780..21_850).map(wait).chain([wait(0), wait(100_000)]).collect();
         session.launch(&[steps], 1)?;
         let found = &session.check()?[0];
@@ -444,8 +445,8 @@ fn zones_of_every_length_are_right() {
         {
             return Err(format!("{short:?} and {long:?}, {found:?}"));
         }
-        // The clock goes on by more than its low word can tell while the kernel runs: the first zone behind that
-        // is long enough to look at the high one.
+        // The clock advances by more than its low word can represent while the kernel runs. The
+        // next zone is long enough to make the runtime read the high word.
         let skipped = 5 << 32;
         let steps = [vec![wait(33_000)], zones(40)].concat();
         let script = session.core.place_script(0, &stream_script::words(&steps));
@@ -474,7 +475,7 @@ fn a_zone_takes_little_more_than_a_cell() {
         session.launch(&[zones(3000)], 1)?;
         session.check()?;
         let bytes = 8 * session.core.control(words::WRITTEN);
-        // 8.4 bytes, with the launch and its own zones.
+        // The limit is 8.4 bytes per record, including the launch and its own zones.
         if bytes * 10 > 3000 * 84 { Err(format!("{bytes} bytes")) } else { Ok(()) }
     });
 }
@@ -496,12 +497,13 @@ fn times_go_on_where_the_low_word_of_the_clock_wraps() {
                     session.launch(&[zones(700)], 2)?;
                     let found = session.check()?;
                     let told = &found[0];
-                    // Again when the next chunk begins behind the wrap.
+                    // The launch is announced again when the next chunk begins after the wrap.
                     let again = session.lanes[0].entries.iter().filter(|(_, entry)| {
                         matches!(entry, Entry::Launch { number, .. } if usize::from(*number) == launches)
                     });
                     let again = again.count();
-                    // Near the wrap the launch waits for it. Near that, it may be told before or behind it.
+                    // Right before the wrap, the launch waits for it. A little earlier, the launch
+                    // may be announced before or after the wrap.
                     let expected = match before {
                         0..256 => 1..=1,
                         256..500 => 1..=2,
@@ -546,7 +548,7 @@ fn what_finds_no_room_is_counted_and_told() {
                         return Err(format!("{found:?}"));
                     }
                 }
-                // With room again, the next launch is told, and first what was lost.
+                // With room again, the losses are reported first, and then the next launch.
                 session.attendance = DILIGENT;
                 let before = session.lost(0);
                 session.launch(&[zones(30)], 9)?;
@@ -569,7 +571,7 @@ fn what_finds_no_room_is_counted_and_told() {
 fn a_risc_waits_for_room_within_its_bound_and_not_in_vain_twice() {
     const BOUND_LOG2: u8 = 15;
     judge(|built| {
-        // A host that is late loses nothing, and the waits are there.
+        // With a late host nothing is lost, and the waits are recorded.
         let policy = Policy::Block { cycles_log2: 18 };
         let mut session = Session::new(built, policy, Attendance::Every(120_000));
         session.launch(&vec![zones(3000); RISCS], 1)?;
@@ -581,7 +583,7 @@ fn a_risc_waits_for_room_within_its_bound_and_not_in_vain_twice() {
                 return Err(format!("{found:?}"));
             }
         }
-        // Without a host a RISC waits once, and ends.
+        // Without a host a RISC waits once, and the launch ends.
         let policy = Policy::Block { cycles_log2: BOUND_LOG2 };
         let mut session = Session::new(built, policy, Attendance::Never);
         let alone = session.launch(&[zones(1000)], 1)?[0];
@@ -597,14 +599,14 @@ fn a_risc_waits_for_room_within_its_bound_and_not_in_vain_twice() {
             return Err("that a wait was in vain is not remembered".to_owned());
         }
         session.check()?;
-        // After it has read, it is waited for again.
+        // After the host has read, the RISC waits for it again.
         let third = session.launch(&[zones(1000)], 3)?[0].saturating_sub(without);
         session.check()?;
         if third < (1 << BOUND_LOG2) - 400 { Err(format!("{third} cycles")) } else { Ok(()) }
     });
 }
 
-/// Scripts whose launches are short enough that all zones take a cell.
+/// Returns scripts whose launches are short enough that all zones take one cell.
 fn short_scripts(seed: &mut Seed) -> Vec<Vec<Step>> {
     (0..RISCS)
         .map(|_| {
@@ -662,13 +664,14 @@ fn cells_lie_where_a_model_of_the_policy_puts_them() {
 fn a_host_may_zero_the_control_vector() {
     judge(|built| {
         let mut session = Session::new(built, Policy::DropNewest, Attendance::Never);
-        // Between launches, after losses and without.
+        // The host zeroes the control vector between launches, with and without losses before.
         for count in [20, 900, 30] {
             session.launch(&vec![zones(count); RISCS], count)?;
             session.check()?;
             session.prepare();
         }
-        // While one runs, whatever is in the ring: what is read then was recorded after that.
+        // The host zeroes the control vector during a launch, with different ring contents. Records
+        // drained afterwards must have been recorded after that.
         let mut turns = 0;
         for at in (300..9000).step_by(797) {
             let mut session = Session::new(built, Policy::DropNewest, Attendance::Never);
@@ -694,7 +697,7 @@ fn a_host_may_zero_the_control_vector() {
             session.reads.sort_unstable();
             let is_stale =
                 |entry: &(u32, Entry)| matches!(entry.1, Entry::Launch { number: 1, .. });
-            // The RISC had looked at the count of cells, and was about to write it.
+            // The RISC had read the count of cells, and was about to write it.
             let was_turning = session.lanes[0].entries.iter().any(is_stale);
             turns += u32::from(was_turning);
             let mut records = 0;
@@ -702,7 +705,7 @@ fn a_host_may_zero_the_control_vector() {
                 if let Entry::Record(record) = entry {
                     session.check_times(record)?;
                     records += 1;
-                    // The chunk that was being filled may be read where it fits.
+                    // Cells of the current chunk may be read if they follow the published cells.
                     if !was_turning && record.time < zeroed_at.map(|time| time - 8 * 200) {
                         return Err(format!("{at}: {record:x?} is older than {zeroed_at:x?}"));
                     }
@@ -712,7 +715,7 @@ fn a_host_may_zero_the_control_vector() {
                 return Err(format!("{at}: {records} records, {:?}", session.fault));
             }
         }
-        // That takes a few cycles of each chunk.
+        // This window is a few cycles of each chunk.
         if turns > 2 {
             return Err(format!("old records in {turns} of 11 cases"));
         }
@@ -750,7 +753,7 @@ fn what_is_recorded_outside_of_launches_is_counted() {
     });
 }
 
-/// A kernel that says that its launch is none: what was recorded before stays, what comes is counted.
+/// A kernel marks its launch as idle: earlier records stay, later ones are counted as lost.
 #[test]
 fn a_launch_can_be_left() {
     judge(|built| {
@@ -762,7 +765,7 @@ fn a_launch_can_be_left() {
         session.drain()?;
         let entries = &session.lanes[0].entries;
         let records = entries.iter().filter(|(_, entry)| matches!(entry, Entry::Record(_))).count();
-        // Four zones and the kernel's own are lost; the firmware's is not there.
+        // Four zones and the kernel's own are lost; the firmware's is not recorded.
         let words = [words::IDLE_LAUNCHES, words::TOLD].map(|word| session.core.control(word));
         if (records, session.lost(0), words) != (20, [5, 0, 0], [1, 0x1_8007]) {
             return Err(format!("{records} records, {:?}, {words:?}", session.lost(0)));
@@ -780,7 +783,8 @@ fn a_launch_can_be_left() {
     });
 }
 
-/// Any script, policy that loses nothing by itself, and host: what was emitted was delivered or counted.
+/// With any script and host, and any policy that loses nothing silently, each emitted record is
+/// delivered or counted.
 #[test]
 fn nothing_is_lost_that_is_not_counted() {
     let Seed(fresh) = Seed::fresh();

@@ -1,11 +1,11 @@
-//! Command lines as tt-metal's JIT writes them, for Debian's gcc in place of Tenstorrent's.
+//! Command lines of tt-metal's JIT, for Debian's gcc instead of Tenstorrent's.
 //!
 //! # Compatibility
 //! Flags, defines, include paths and link lines: tt-metal's `jit_build/build.cpp` and
-//! `llrt/hal/tt-1xx/{wormhole/wh,blackhole/bh}_hal.cpp`; `--param=min-pagesize=0` stands in the
-//! `DW_AT_producer` of the package's precompiled firmware. What only Tenstorrent's compiler has is
-//! replaced: its `-mcpu`, `.ttinsn` and `lltt.h` (folder `shims`), its C library (declarations in
-//! `shims`) and its C++ library (the host's headers of the same version of gcc).
+//! `llrt/hal/tt-1xx/{wormhole/wh,blackhole/bh}_hal.cpp`; `--param=min-pagesize=0` is in the
+//! `DW_AT_producer` of the package's precompiled firmware. Features that only Tenstorrent's
+//! compiler has are replaced: its `-mcpu`, `.ttinsn` and `lltt.h` (folder `shims`), its C library
+//! (declarations in `shims`) and its C++ library (the host's headers of the same version of gcc).
 
 use crate::package::{Package, our_include, sources};
 use std::{
@@ -26,7 +26,7 @@ pub(crate) enum Chip {
 impl Chip {
     pub(crate) const ALL: [Self; 2] = [Self::Wormhole, Self::Blackhole];
 
-    /// Name of its folders under `runtime/hw` and `hw/inc`.
+    /// Returns the name of the chip's folders under `runtime/hw` and `hw/inc`.
     pub(crate) const fn folder(self) -> &'static str {
         match self {
             Self::Wormhole => "wormhole",
@@ -34,7 +34,7 @@ impl Chip {
         }
     }
 
-    /// Name of its folders under `ckernels` and `tt-llk`.
+    /// Returns the name of the chip's folders under `ckernels` and `tt-llk`.
     const fn kernels_folder(self) -> &'static str {
         match self {
             Self::Wormhole => "wormhole_b0",
@@ -42,7 +42,8 @@ impl Chip {
         }
     }
 
-    /// The macro that Tenstorrent's `-mcpu=tt-*-tensix` defines, which is passed for TRISCs only.
+    /// Returns the macro that Tenstorrent's `-mcpu=tt-*-tensix` defines, which is passed only for
+    /// TRISCs.
     ///
     /// # Compatibility
     /// `ckernel_ops.h` of both chips: without it, the macros of Tensix instructions are errors of
@@ -54,7 +55,7 @@ impl Chip {
         }
     }
 
-    /// A board's banks and places, as tt-metal passes them.
+    /// Returns a board's banks and addresses, as tt-metal defines them.
     const fn defines(self) -> &'static [&'static str] {
         match self {
             Self::Wormhole => &[
@@ -85,7 +86,7 @@ impl fmt::Display for Chip {
     }
 }
 
-/// Something that firmware or a kernel is compiled for.
+/// A processor for which firmware or a kernel is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Processor {
     Brisc,
@@ -95,11 +96,11 @@ pub(crate) enum Processor {
     Trisc2,
     IdleErisc,
     SubordinateIdleErisc,
-    /// Wormhole's, which shares its RISC with the base firmware.
+    /// Wormhole's active Ethernet RISC, shared with the base firmware.
     Erisc,
-    /// Blackhole's, on the RISC that the base firmware leaves alone.
+    /// Blackhole's active Ethernet RISC that the base firmware does not use.
     ActiveErisc,
-    /// Blackhole's, where both RISCs run our code.
+    /// Blackhole's main Ethernet RISC, if both RISCs run our code.
     MainErisc,
     SubordinateErisc,
 }
@@ -128,7 +129,7 @@ impl Processor {
         matches!(self, Self::Trisc0 | Self::Trisc1 | Self::Trisc2)
     }
 
-    /// Returns the name of its linker scripts.
+    /// Returns the name of the processor's linker scripts.
     pub(crate) const fn script(self) -> &'static str {
         match self {
             Self::IdleErisc => "ierisc",
@@ -230,10 +231,10 @@ impl fmt::Display for Processor {
     }
 }
 
-/// Which profiler the sources meet.
+/// The profiler header that the sources include.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Header {
-    /// Upstream's, with the profiler switched off.
+    /// Upstream's header, with the profiler switched off.
     Off,
     Upstream,
     Ours,
@@ -259,14 +260,14 @@ pub(crate) enum Mode {
     Accumulate,
     /// Dispatch kernels are profiled as well.
     Dispatch,
-    /// Records are streamed, in the header's own way.
+    /// Records are streamed, in the header's own mode.
     Stream,
-    /// The same with sums.
+    /// Records are streamed, with sums.
     StreamSums,
 }
 
 impl Mode {
-    /// Value of `PROFILE_KERNEL`.
+    /// Returns the value of `PROFILE_KERNEL`.
     ///
     /// # Compatibility
     /// `PROFILER_OPT_*` of `profiler_common.h`.
@@ -279,7 +280,7 @@ impl Mode {
         }
     }
 
-    /// True if sums are recorded, too.
+    /// Returns true if sums are recorded, too.
     pub(crate) const fn has_sums(self) -> bool {
         matches!(self, Self::Sums | Self::StreamSums)
     }
@@ -288,7 +289,7 @@ impl Mode {
         matches!(self, Self::Stream | Self::StreamSums)
     }
 
-    /// Ending of names.
+    /// Returns the suffix of file names.
     pub(crate) const fn suffix(self) -> &'static str {
         match self {
             Self::Plain => "",
@@ -309,10 +310,10 @@ pub(crate) struct Target {
     pub(crate) header: Header,
     pub(crate) mode: Mode,
     pub(crate) is_kernel: bool,
-    /// Without the dash; `None` for tt-metal's own choice.
+    /// Optimisation level without the dash; `None` for tt-metal's own choice.
     pub(crate) optimisation: Option<&'static str>,
     pub(crate) defines: Vec<String>,
-    /// Folder whose files stand for the package's.
+    /// Folder whose files replace the package's.
     pub(crate) instead: Option<PathBuf>,
 }
 
@@ -330,7 +331,8 @@ impl Target {
         }
     }
 
-    /// A name for its files, different from that of every other target in the same folder.
+    /// Returns a name for the target's files, different from that of every other target in the same
+    /// folder.
     pub(crate) fn stem(&self) -> String {
         format!("{}-{}-{}{}", self.chip, self.processor, self.header, self.mode.suffix())
     }
@@ -340,7 +342,8 @@ impl Target {
         self.optimisation.unwrap_or(own)
     }
 
-    /// Flags that compiling and linking share, since whole programs are compiled while linking.
+    /// Returns the flags for both compiling and linking, since whole programs are compiled at link
+    /// time.
     pub(crate) fn code_flags(&self) -> Vec<String> {
         let mut flags: Vec<String> =
             ["-march=rv32im_zicsr", "-mabi=ilp32"].map(str::to_owned).to_vec();
@@ -391,7 +394,7 @@ impl Target {
         defines
     }
 
-    /// Include folders, ours first where our header is tested.
+    /// Returns the include folders, ours first in tests of our header.
     fn includes(&self, package: &Package) -> Vec<PathBuf> {
         let (chip, kernels) = (self.chip.folder(), self.chip.kernels_folder());
         let mut folders = Vec::new();
@@ -426,7 +429,7 @@ impl Target {
         folders
     }
 
-    /// The compiler with everything but a source and what to do with it.
+    /// Returns the compiler's command without a source and output.
     pub(crate) fn compiler(&self, package: &Package) -> Command {
         let mut command = Command::new(&package.compiler);
         command.args(self.code_flags()).args(WARNINGS);
@@ -434,10 +437,10 @@ impl Target {
         command
     }
 
-    /// The same with clang, as far as it knows the flags.
+    /// Returns the command for clang, with the flags that clang supports.
     pub(crate) fn clang(&self, package: &Package, clang: &str, major: u32) -> Command {
         let mut command = Command::new(clang);
-        // Older ones count the instructions of Zicsr among those of I, and do not know the name.
+        // Older versions treat the instructions of Zicsr as part of I, and do not know the name.
         let architecture = if major < 16 { "-march=rv32im" } else { "-march=rv32im_zicsr" };
         command.args(["--target=riscv32-unknown-elf", architecture, "-ffreestanding"]);
         let is_gccs = |flag: &String| {
@@ -465,7 +468,7 @@ impl Target {
         }
     }
 
-    /// Compiles a whole program's part, to be optimised while linking.
+    /// Compiles a part of a whole program, to be optimised at link time.
     pub(crate) fn object(
         &self,
         package: &Package,
@@ -473,7 +476,7 @@ impl Target {
         object: &Path,
     ) -> Result<(), String> {
         let mut command = self.compiler(package);
-        // The simulator takes layouts from the DWARF, as it does with tt-metal's own files.
+        // The simulator takes layouts from the DWARF, as with tt-metal's own files.
         command.args(["-g", "-flto", "-Werror", "-x", "c++", "-c"]);
         run(command.arg(source).arg("-o").arg(object)).map(drop)
     }
@@ -493,17 +496,18 @@ impl Target {
             command.arg("-Wl,--emit-relocs");
         }
         if self.processor == Processor::MainErisc {
-            // Of a C library, which Debian's compiler lacks; this program is only measured.
+            // These belong to a C library, which Debian's compiler lacks; this program is only
+            // measured.
             command.args(["-Wl,--defsym=setjmp=0", "-Wl,--defsym=longjmp=0"]);
         }
-        // The scripts of Wormhole's Ethernet RISC include others.
+        // The scripts of Wormhole's Ethernet RISC include other scripts.
         command.arg("-L").arg(package.root.join("tt_metal/hw/toolchain"));
         command.arg("-T").arg(script).args(objects).arg(&package.libgcc).arg("-o").arg(program);
         run(&mut command).map(drop)
     }
 }
 
-/// Runs a command and returns its output, or what it complained about.
+/// Runs a command and returns its output, or its error messages.
 pub(crate) fn run(command: &mut Command) -> Result<Output, String> {
     let _turn = Turn::take();
     let output = command
@@ -516,7 +520,7 @@ pub(crate) fn run(command: &mut Command) -> Result<Output, String> {
     Err(text)
 }
 
-/// Texts of zones in a compiler's log, where tt-metal looks for them.
+/// Returns the texts of zones in a compiler's log, where tt-metal looks for them.
 pub(crate) fn zone_texts(output: &Output) -> Vec<String> {
     let log = String::from_utf8_lossy(&output.stderr);
     let texts = log.split("'#pragma message: ").skip(1).filter_map(|text| text.split_once('\''));
@@ -524,7 +528,7 @@ pub(crate) fn zone_texts(output: &Output) -> Vec<String> {
     zones.map(str::to_owned).collect()
 }
 
-/// The first line of a compiler's output that says what is wrong.
+/// Returns the first line of a compiler's output that reports an error.
 pub(crate) fn first_error(output: &str) -> &str {
     let is_error = |line: &&str| {
         ["error", "undefined reference", "region", "overflow"]
@@ -534,7 +538,7 @@ pub(crate) fn first_error(output: &str) -> &str {
     output.lines().find(is_error).or_else(|| output.lines().next()).unwrap_or("no output")
 }
 
-/// One of the compilers that may run at the same time.
+/// A slot for one of the compilers that may run in parallel.
 struct Turn;
 
 static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
@@ -558,7 +562,7 @@ impl Drop for Turn {
     }
 }
 
-/// Applies a function to each item on as many threads as compilers may run.
+/// Applies a function to each item, on as many threads as compilers may run.
 pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let results: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();
@@ -577,19 +581,20 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R 
     results.into_iter().map(|result| result.into_inner().unwrap().expect("all were done")).collect()
 }
 
-/// A folder of its own for what a test builds.
+/// Returns a separate folder for a test's build.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tt_metal").join(name);
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }
 
-/// Bytes of a RISC's lane in DRAM, as compiled in: room for tt-metal's default of programs.
+/// Returns the bytes of a RISC's lane in DRAM, as compiled in: tt-metal's default number of
+/// programs.
 pub(crate) const fn lane_bytes(has_sums: bool) -> u32 {
     DEFAULT_PROGRAM_SUPPORT_COUNT * bytes_per_program(has_sums)
 }
 
-/// tt-metal's, and that attributes of Tenstorrent's compiler are not known here.
+/// tt-metal's warning flags, and the one for attributes of Tenstorrent's compiler, unknown here.
 const WARNINGS: [&str; 9] = [
     "-Wall",
     "-Wno-unknown-pragmas",

@@ -1,5 +1,5 @@
-// Kernels for the RISCs that move data, whose NoC traces upstream's own tests count. CASE says which;
-// places come from the test.
+// Kernels for the data movers; upstream's own tests count the objects in their NoC traces. CASE
+// selects the kernel, and the test defines the coordinates.
 
 #include "api/dataflow/dataflow_api.h"
 #include "api/debug/kernel_profiler.hpp"
@@ -8,7 +8,7 @@
 namespace {
 
 constexpr uint32_t OWN = 0x90000;
-// In a router's memory, too.
+// This address exists in a router's memory, too.
 [[maybe_unused]] constexpr uint32_t THERE = 0x30000;
 
 #define COPY 1
@@ -18,8 +18,8 @@ constexpr uint32_t OWN = 0x90000;
 #define LINKED 5
 
 #if CASE == LINE || CASE == MESH || CASE == PASS_ON
-// What a packet's sender does: records its header, and writes it to a router or to the core that
-// passes it on.
+// Acts like the sender of a packet: records its header, and writes the packet to a router or to the
+// core that forwards it.
 template <typename Record>
 inline void send(uint32_t packets, Record record) {
     const uint64_t next = get_noc_addr(NEXT_X, NEXT_Y, THERE);
@@ -50,7 +50,7 @@ void kernel_main() {
 #endif
     send(PACKETS, [&] { RECORD_FABRIC_HEADER(header); });
 #elif CASE == MESH
-    // As headers before 0.81.1 recorded a packet and its route; that one leaves the hops out.
+    // Records a packet and its route like headers before 0.81.1; 0.81.1 omits the hops.
     send(PACKETS, [] {
         using Metadata = KernelProfilerNocEventMetadata;
         Metadata packet;

@@ -1,5 +1,5 @@
-//! NoC traces of upstream's own tests: a copy, packets of the fabric, linked multicasts, with their
-//! numbers of objects in the files.
+//! NoC traces of upstream's own tests: a copy, fabric packets, linked multicasts, with the expected
+//! number of objects in the files.
 //!
 //! # Compatibility
 //! Programs and figures: `test_device_profiler.py`, `test_noc_event_profiler` and the tests of the
@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use wire::Risc;
 
-/// Tensix tiles of both chips: senders, the core that passes packets on, a multicast's rectangle.
+/// Tensix tiles on both chips: senders, the core that forwards packets, a multicast's rectangle.
 const SENDERS: [TileCoord; 4] = [
     TileCoord { x: 2, y: 3 },
     TileCoord { x: 6, y: 3 },
@@ -39,7 +39,7 @@ const SENDERS: [TileCoord; 4] = [
 const PASSES_ON: TileCoord = TileCoord { x: 4, y: 5 };
 const RECTANGLE: [TileCoord; 2] = [TileCoord { x: 3, y: 2 }, TileCoord { x: 4, y: 3 }];
 
-/// Definitions of a kernel.
+/// Definitions for a kernel.
 type Defines = Vec<String>;
 
 /// A simulated chip with tt-metal's firmware and our header, and the kernels that it has run.
@@ -60,7 +60,7 @@ impl<'a> Bench<'a> {
         Self { package, chip, machine, zone_texts }
     }
 
-    /// Names the coordinates of a tile.
+    /// Returns definitions of a tile's coordinates.
     fn place(&self, name: &str, tile: TileCoord) -> Defines {
         let (x, y) = logical(self.chip, tile);
         vec![format!("{name}_X={x}"), format!("{name}_Y={y}")]
@@ -86,15 +86,15 @@ impl<'a> Bench<'a> {
         self.machine.launch([launch]);
     }
 
-    /// The one file of the chip, read as JSON, and how many NoC events were lost.
+    /// Returns the chip's only file, read as JSON, and the number of lost NoC events.
     fn trace(mut self) -> (Vec<Value>, u64) {
         let mut readout = read_device_profiler(self.machine.mesh()).unwrap();
-        // Each push in the middle of a launch repeats the markers that are in the fixed slots.
+        // Each push during a launch repeats the markers in the fixed slots.
         let anomalies = readout.anomalies.kept().iter().map(|anomaly| anomaly.kind);
         let is_expected = |kind| kind == AnomalyKind::DuplicateGuaranteedMarker;
         assert!(anomalies.into_iter().all(is_expected), "{:?}", readout.anomalies);
         readout.zones = ZoneTable::of_texts(&self.zone_texts).unwrap();
-        // As 0.81.1's header writes sizes; of a few events that cannot be told.
+        // The header of 0.81.1 writes this size field; a few events do not determine the field.
         let size_field = Some(SizeField::Bits12);
         let options = TraceOptions { size_field, ..TraceOptions::default() };
         let traces = NocTraces::of_readout(&readout, |_, _| None, &options);
@@ -108,7 +108,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// How often each value of some fields of a packet's route is there; each has a channel.
+/// Counts each combination of values in some fields of a packet's route; each must have a channel.
 fn routes(objects: &[Value], fields: &[&str]) -> BTreeMap<Vec<String>, usize> {
     let mut counts = BTreeMap::new();
     for object in objects {
@@ -124,8 +124,8 @@ fn routes(objects: &[Value], fields: &[&str]) -> BTreeMap<Vec<String>, usize> {
     counts
 }
 
-/// `test_noc_event_profiler`: exactly eight. Since 0.81.1 barriers are recorded in the debug dump
-/// alone, so that four are left without it.
+/// `test_noc_event_profiler`: exactly eight events. Since 0.81.1 barriers are recorded only in the
+/// debug dump, so that four events are left without it.
 #[test]
 fn a_copy_is_eight_objects_and_four_without_its_barriers() {
     let Some(package) = ready_package() else { return };
@@ -157,7 +157,7 @@ fn a_copy_is_eight_objects_and_four_without_its_barriers() {
     }
 }
 
-/// `test_fabric_event_profiler_1d`: by distance and range 10, 100 and 100.
+/// `test_fabric_event_profiler_1d`: 10, 100 and 100 events, by distance and range.
 #[test]
 fn packets_along_a_line_have_their_distance_and_range() {
     let Some(package) = ready_package() else { return };
@@ -175,7 +175,7 @@ fn packets_along_a_line_have_their_distance_and_range() {
     }
 }
 
-/// `test_fabric_event_profiler_fabric_mux`: 400, each with the core that passed it on.
+/// `test_fabric_event_profiler_fabric_mux`: 400 events, each with the core that forwarded it.
 #[test]
 fn four_hundred_packets_name_the_core_that_passed_them_on() {
     let Some(package) = ready_package() else { return };
@@ -194,12 +194,12 @@ fn four_hundred_packets_name_the_core_that_passed_them_on() {
     assert_eq!(lost, 0);
 }
 
-/// `test_fabric_event_profiler_2d`, the tests for every board and the four that need a 6U, as headers
-/// before 0.81.1 recorded routes on a mesh.
+/// `test_fabric_event_profiler_2d`, with the tests for every board and the four that need a 6U,
+/// with routes on a mesh recorded as by headers before 0.81.1.
 #[test]
 fn packets_on_a_mesh_have_their_hops() {
     let Some(package) = ready_package() else { return };
-    // Hops north or south, east and west, to all on the way or not, packets.
+    // Hops north or south, east and west; whether all tiles on the way are targets; packets.
     let tests: [&[([u32; 3], bool, usize)]; 7] = [
         &[([0, 3, 0], false, 10)],
         &[([0, 0, 1], false, 100), ([0, 2, 0], true, 100)],
@@ -232,8 +232,8 @@ fn packets_on_a_mesh_have_their_hops() {
     }
 }
 
-/// `test_noc_event_profiler_linked_multicast_hang`: the kernel ends, though nothing can be pushed
-/// while transactions are linked, and what found no room is counted.
+/// `test_noc_event_profiler_linked_multicast_hang`: the kernel ends, although no push is possible
+/// while transactions are linked, and events without room are counted.
 #[test]
 fn linked_multicasts_end_and_what_they_lose_is_counted() {
     const TRANSFERS: usize = 1_000;
@@ -248,7 +248,7 @@ fn linked_multicasts_end_and_what_they_lose_is_counted() {
         let multicasts = objects.iter().filter(|object| object["type"] == "WRITE_MULTICAST");
         let kept = multicasts.count();
         assert_eq!(kept + usize::try_from(lost).unwrap(), TRANSFERS, "{chip} on {simulator}");
-        // A ring has 500 words, 16 of which such events leave free; each takes four.
+        // A ring has 500 words, 16 of which such events must leave free; each event takes four.
         assert_eq!(kept, (500 - 16) / 4, "{chip} on {simulator}");
     }
 }

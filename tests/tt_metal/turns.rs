@@ -1,5 +1,6 @@
-//! A host that reads while launches follow each other finds every record once and in order, while
-//! lanes turn several times; what a lane takes while it does not read, it finds afterwards.
+//! A host that reads during a sequence of launches finds every record once and in order, while
+//! lanes turn several times. Records that a lane takes during a pause of the host are found
+//! afterwards.
 
 use crate::{
     core::Core,
@@ -11,23 +12,25 @@ use crate::{
 };
 use wire::risc::RISCS_PER_CORE;
 
-/// First words of what the host has read, and of the runs and markers that DRAM did not take.
+/// First control words of the host's progress, and of the runs and markers that DRAM refused.
 ///
 /// # Compatibility
 /// `docs/wire-extensions.md`.
 const CONSUMED: usize = 59;
 const REFUSED: [usize; 2] = [9, 14];
 
-/// How many launches ago the host's words were written that a device sees.
+/// Number of launches by which the device sees the host's words late.
 const LATE_LAUNCHES: usize = 6;
-/// Launches in which the host does not read, too many for a lane.
+/// Launches without a read, too many for a lane.
 const PAUSE: std::ops::Range<u32> = 100..240;
-/// Turns that each lane makes before the launches end, and the launches that are enough for them
-/// whatever the kernels leave: a kernel leaves 12 words at least, and a lane holds 12,000.
+/// Turns that each lane makes before the launches end, and the maximum number of launches.
+///
+/// The maximum is sufficient for any kernels: a kernel leaves at least 12 words, and a lane holds
+/// 12,000.
 const TURNS: usize = 3;
 const MOST_LAUNCHES: u32 = 4000;
 
-/// A kernel that leaves up to a full vector, mostly of one size.
+/// Returns a kernel that leaves up to a full vector, mostly of records of one size.
 fn kernel(seed: &mut Seed) -> Vec<Step> {
     match seed.below(3) {
         0 => script::random(seed, 12, 2),
@@ -35,13 +38,14 @@ fn kernel(seed: &mut Seed) -> Vec<Step> {
     }
 }
 
-/// A run that a lane took: its program and what it says, nothing if its fixed slots alone.
+/// A run that a lane took: its program and its records; no records if only its fixed slots were
+/// taken.
 struct Expected {
     program: u32,
     said: Vec<Said>,
 }
 
-/// Words of a run that says this, without padding.
+/// Returns the words of a run with these records, without padding.
 fn run_words(said: &[Said]) -> u32 {
     let words = |said: &Said| match said {
         Said::Data(values) => 2 + 2 * values.len(),
@@ -50,7 +54,7 @@ fn run_words(said: &[Said]) -> u32 {
     12 + u32::try_from(said.iter().map(words).sum::<usize>()).unwrap()
 }
 
-/// One RISC's lane, as a host follows it.
+/// One RISC's lane, as followed by a host.
 #[derive(Default)]
 struct Lane {
     stands_at: u32,
@@ -60,7 +64,7 @@ struct Lane {
 }
 
 impl Lane {
-    /// Takes in a launch, of which the device may have refused all or all but the fixed slots.
+    /// Adds a launch; the device may have refused all of it, or all but the fixed slots.
     fn add(&mut self, program: u32, said: Vec<Said>, refused: [u32; 2]) -> Result<(), String> {
         let [runs, markers] = [0, 1].map(|index| refused[index] - self.refused[index]);
         self.refused = refused;
@@ -76,7 +80,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Reads on and compares.
+    /// Reads the new words and compares them.
     fn read(&mut self, core: &Core<'_>, risc: usize) -> Result<(), String> {
         let (words, now) = core.read_on(risc, self.stands_at);
         self.turns += usize::from(now < self.stands_at);
@@ -120,7 +124,7 @@ fn follow(chip: Chip, probes: &Probes, seed: u64) -> Result<(), String> {
             let named = |error| format!("launch {program}, RISC {risc}: {error}");
             let refused = REFUSED.map(|word| core.control(word + risc));
             lane.add(program, script::said(steps, probes.has_sums), refused).map_err(named)?;
-            // Some launches at once, so that there is something before and behind a turn.
+            // Several launches are read at once, so that there are runs before and after a turn.
             if program.is_multiple_of(5) && !PAUSE.contains(&program) {
                 lane.read(&core, risc).map_err(named)?;
             }
@@ -130,7 +134,7 @@ fn follow(chip: Chip, probes: &Probes, seed: u64) -> Result<(), String> {
             stand[risc] = lane.stands_at;
         }
         stands.push(stand);
-        // The host never has read the launch before when one begins.
+        // At the begin of a launch, the host has never read the previous launch.
         let told = stands[stands.len().saturating_sub(LATE_LAUNCHES)];
         for (risc, word) in told.into_iter().enumerate() {
             core.set_control(CONSUMED + risc, word);

@@ -1,5 +1,5 @@
-//! Upstream's debug dump, in upstream's own object code: our reader hands its two buffers over, so
-//! that nothing is lost, of the last RISC neither, to which upstream's host gives no buffer.
+//! Upstream's debug dump, in upstream's own object code: our reader hands over its two buffers, so
+//! that nothing is lost, even on the last RISC, to which upstream's host gives no buffer.
 
 use crate::{
     core::Core,
@@ -12,12 +12,12 @@ use crate::{
 use host_reader::names::ZoneTable;
 use wire::{PacketKind, risc::RISCS_PER_CORE};
 
-/// All addresses arrive in order from both movers.
+/// Checks that all addresses arrive in order from both data movers.
 fn address_by_address(chip: Chip, probes: &Probes) -> Result<(), String> {
     let mut core = Core::new(chip, probes);
     let mut host = Host::new(&mut core, true, ZoneTable::new());
     follow_addresses(&mut core, &mut host, 100_000)?;
-    // 360,000 words in buffers of 12,000.
+    // There are 360,000 words for buffers of 12,000.
     let [brisc, ncrisc, ..] = host.waits;
     if brisc.min(ncrisc) < 29 {
         return Err(format!("the movers waited {brisc} and {ncrisc} times"));
@@ -25,7 +25,8 @@ fn address_by_address(chip: Chip, probes: &Probes) -> Result<(), String> {
     Ok(())
 }
 
-/// Launches follow each other; each RISC's records are those of its kernels, the last one's too.
+/// Runs launches in sequence and checks that each RISC's records are those of its kernels, the last
+/// RISC included.
 fn launch_by_launch(
     chip: Chip,
     probes: &Probes,
@@ -40,7 +41,7 @@ fn launch_by_launch(
     for program in 1..=LAUNCHES {
         let mut scripts = Vec::new();
         for (risc, expected) in expected.iter_mut().enumerate() {
-            // Mostly of one size, so that none is by chance as long as what was there before.
+            // Kernels have random lengths, so that new data rarely has the length of the old.
             let count = 60 + seed.below(180);
             let numbers: Vec<u16> =
                 (0..count).map(|_| u16::try_from(1 + seed.below(60_000)).unwrap()).collect();
@@ -84,7 +85,7 @@ fn our_reader_hands_over_the_buffers_of_upstreams_debug_dump() {
     let jobs = [
         (Header::Upstream, MOVERS.len()),
         (Header::Upstream, RISCS_PER_CORE),
-        // Behind ours, it is upstream's.
+        // Our header includes upstream's in this mode.
         (Header::Ours, RISCS_PER_CORE),
     ];
     let jobs = |chip| jobs.map(|(header, riscs)| (chip, header, riscs));

@@ -1,4 +1,4 @@
-//! Single waits and signals of kernels in C++ that are recorded in windows of time alone.
+//! Single waits and signals of C++ kernels, recorded only in windows of time.
 
 use crate::{
     core::Core,
@@ -12,12 +12,12 @@ use wire::wait::{WaitTotal, WindowedWait};
 /// Windows of a build: binary logarithms of their length and period.
 const WINDOW_LOG2: (u32, u32) = (8, 12);
 
-/// Returns true if a window is open at some cycle of an interval, told cycle by cycle.
+/// Returns true if a window is open at some cycle of an interval, tested cycle by cycle.
 fn touches_a_window(first: u64, last: u64) -> bool {
     (first..=last).any(|cycle| cycle % (1 << WINDOW_LOG2.1) < 1 << WINDOW_LOG2.0)
 }
 
-/// Builds that record single waits and signals in windows.
+/// Returns builds that record single waits and signals in windows.
 fn windowed(package: &Package) -> Vec<Probes> {
     const DEFINES: [&str; 4] = [
         "NOC_MODE=0",
@@ -31,7 +31,7 @@ fn windowed(package: &Package) -> Vec<Probes> {
     })
 }
 
-/// A wait is recorded if some of it lies in a window, and with it which windows those are.
+/// A wait is recorded if a part of it is in a window, together with the parameters of the windows.
 #[test]
 fn waits_outside_of_windows_are_in_the_sums_alone() {
     let Some(package) = package() else { return };
@@ -52,7 +52,8 @@ fn waits_outside_of_windows_are_in_the_sums_alone() {
             let found = wide_records(&core, site.processor);
             let total = found.last().and_then(|&data| WaitTotal::from_data(data)).unwrap();
             assert_eq!((total.kind, total.waits), (site.kind, 1));
-            // The wait begins a few cycles behind the kernel and ends as much behind its cause.
+            // The wait begins a few cycles after the kernel and ends a few cycles after the awaited
+            // event.
             let surely = touches_a_window(begun + 100, begun + after);
             let possibly = touches_a_window(begun, begun + after + 200);
             match found.as_slice() {
@@ -81,14 +82,14 @@ fn waits_outside_of_windows_are_in_the_sums_alone() {
     }
 }
 
-/// Signals are recorded while a window is open, all of them, and at no other time.
+/// All signals are recorded while a window is open, and none at other times.
 #[test]
 fn signals_outside_of_windows_are_not_recorded() {
     let Some(package) = package() else { return };
     for probes in windowed(package) {
         let mut core = Core::new(probes.chip, &probes);
         set_up(&mut core, SITES[2]);
-        // Over several periods; of each call the semaphore's last value is known.
+        // The signals cover several periods, and the semaphore's last value is known for each call.
         let begun = core.cycle();
         call(&mut core, "signals", &[1800]);
         let ended = core.cycle();
@@ -103,7 +104,7 @@ fn signals_outside_of_windows_are_not_recorded() {
         for window in (first..last).map(|number| (number * period) & 0xFFFF_FFFF) {
             let of_window: Vec<_> =
                 times.iter().filter(|&&time| time / period == window / period).collect();
-            // One follows the other, so that none is missing between a window's ends.
+            // The gaps are small, so that no signal is missing between a window's ends.
             let gaps = of_window.windows(2).map(|pair| pair[1] - pair[0]);
             assert!(
                 of_window.len() > 2 && gaps.max() < Some(128),

@@ -30,7 +30,7 @@
 
 CBInterface cb_interface[NUM_CIRCULAR_BUFFERS] __attribute__((used));
 #if defined(COMPILE_FOR_TRISC)
-// The tests fill it for every RISC that they take for the first one.
+// The tests fill this table for every RISC that they run as the first one.
 bank_noc_xy_t dram_bank_to_noc_xy[NUM_NOCS][NUM_DRAM_BANKS] __attribute__((used));
 #endif
 
@@ -38,7 +38,7 @@ PROBE boot() {}
 
 PROBE begin() { kernel_profiler::init_profiler(); }
 
-// Gives every buffer room for some tiles, of which some have been pushed.
+// Gives every buffer room for `tiles` tiles, `pushed` of them pushed already.
 PROBE set_up(uint32_t tiles, uint32_t pushed) {
     for (CBInterface& buffer : cb_interface) {
         buffer.local_cb_interface.fifo_num_pages = tiles;
@@ -86,7 +86,7 @@ PROBE wait_min() {
 #if !defined(COMPILE_FOR_TRISC)
 constexpr uint32_t TRANSACTION_ID = 3;
 
-// Lets as much be under way on both NoCs.
+// Makes `count` requests of each kind outstanding on both NoCs.
 PROBE issue(uint32_t count) {
     for (uint32_t noc = 0; noc < NUM_NOCS; ++noc) {
 #if NOC_MODE == 1
@@ -115,7 +115,7 @@ PROBE write_barrier_of_id() { noc_async_write_barrier_with_trid(TRANSACTION_ID);
 PROBE write_flushed_of_id() { noc_async_write_flushed_with_trid(TRANSACTION_ID, 1); }
 #endif
 
-// A kernel that waits in one way, by the number that the tests give it.
+// Runs a kernel with one wait; `way` is the number of its function.
 PROBE kernel(uint32_t way) {
     DeviceZoneScopedMainChildN("KERNEL");
     switch (way) {

@@ -1,4 +1,4 @@
-//! Waits through tt-metal's own functions: cost where nothing blocks, and what is recorded.
+//! Waits through tt-metal's own functions: their cost if they do not block, and their records.
 
 use crate::{
     core::{Core, Cost, End},
@@ -26,25 +26,25 @@ impl Records {
     }
 }
 
-/// A function of tt-metal that waits, and the RISC that it runs on.
+/// A waiting function of tt-metal, and the RISC on which it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Site {
     function: &'static str,
-    /// Number that the tests' program has for the function.
+    /// Number of the function in the tests' program.
     pub(crate) way: u32,
     pub(crate) processor: Processor,
     pub(crate) kind: WaitKind,
     source: Source,
 }
 
-/// Place where that what a wait waits for becomes visible.
+/// Location of the awaited event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    /// Counts of tiles in the stream of a circular buffer.
+    /// Tile counts in the stream of a circular buffer.
     Stream,
     /// A word of L1.
     Word,
-    /// Counters of a NoC that reach what was issued.
+    /// Counters of a NoC that reach the number of issued requests.
     Reached { noc: u32, counters: &'static [u32] },
     /// The counter of a NoC that falls to 0.
     Emptied { noc: u32, counter: u32 },
@@ -66,7 +66,7 @@ impl Site {
     }
 }
 
-/// Counters of a NoC, and one of them per transaction id.
+/// Numbers of a NoC's counters; one of them exists per transaction id.
 ///
 /// # Compatibility
 /// `noc_parameters.h` of both chips: `NIU_MST_ATOMIC_RESP_RECEIVED` and so on.
@@ -139,13 +139,13 @@ pub(crate) const SITES: [Site; 14] = {
     ]
 };
 
-/// The number of the circular buffer that is waited for, and a semaphore's address.
+/// Number of the awaited circular buffer, and address of the semaphore.
 pub(crate) const BUFFER: u32 = 5;
 const SEMAPHORE: u32 = 0x7_F000;
-/// Tiles that every buffer has room for.
+/// Number of tiles for which every buffer has room.
 pub(crate) const CAPACITY: u32 = 8;
 
-/// Registers of a buffer's stream: tiles received and acknowledged.
+/// Returns the registers of a buffer's stream: tiles received and acknowledged.
 ///
 /// # Compatibility
 /// `stream_io_map.h` and `noc_overlay_parameters.h` of both chips.
@@ -194,7 +194,7 @@ pub(crate) fn call(core: &mut Core<'_>, function: &str, arguments: &[u32]) -> Co
     cost
 }
 
-/// Lets what a site waits for be there after a number of cycles.
+/// Makes the event that a site waits for happen after a number of cycles.
 pub(crate) fn provide(core: &mut Core<'_>, site: Site, after: u64) {
     let [received, acknowledged] = stream_registers(core.chip);
     match site.source {
@@ -206,7 +206,7 @@ pub(crate) fn provide(core: &mut Core<'_>, site: Site, after: u64) {
             core.change_register(acknowledged, after, [0, 1]);
         }
         Source::Word => core.set_word_after(SEMAPHORE, after, 1),
-        // One after the other, the last one at the end.
+        // The counters change one after the other, the last one after `after` cycles.
         Source::Reached { noc, counters } => {
             for (&counter, left) in counters.iter().zip((0..counters.len()).rev()) {
                 let after = after >> left;
@@ -219,14 +219,14 @@ pub(crate) fn provide(core: &mut Core<'_>, site: Site, after: u64) {
     }
 }
 
-/// Requests under way in the tests' program.
+/// Outstanding requests in the tests' program.
 const ISSUED: u32 = 7;
 
 const fn noc_counter(noc: u32, counter: u32) -> u32 {
     0xFFB2_0200 + 0x1_0000 * noc + 4 * counter
 }
 
-/// Begins a launch with empty buffers, but that the packer has filled its own.
+/// Begins a launch with empty buffers; the packer's own buffer is full.
 pub(crate) fn set_up(core: &mut Core<'_>, site: Site) {
     let pushed = if site.processor == Processor::Trisc2 { CAPACITY } else { 0 };
     call(core, "set_up", &[CAPACITY, pushed]);
@@ -244,19 +244,19 @@ fn key(site: Site) -> u32 {
     }
 }
 
-/// Cost of a wait that finds what it waits for, called again and again.
+/// Returns the cost of a wait that does not block, after repeated calls.
 fn ready(probes: &Probes, site: Site) -> Cost {
     let mut core = Core::new(probes.chip, probes);
     set_up(&mut core, site);
     provide(&mut core, site, 0);
-    // As in a kernel's loop: the branch predictor knows it.
+    // Repeated calls train the branch predictor, as in a kernel's loop.
     for _ in 0..8 {
         call(&mut core, site.function, &[]);
     }
     call(&mut core, site.function, &[])
 }
 
-/// Cycles by which a wait ends after what it waits for is there, averaged over moments.
+/// Returns the cycles from the awaited event to the end of a wait, averaged over several moments.
 fn overhead(probes: &Probes, site: Site) -> f64 {
     let mut sum = 0;
     for after in MOMENTS {
@@ -275,7 +275,7 @@ fn overhead(probes: &Probes, site: Site) -> f64 {
 
 const MOMENTS: std::ops::Range<u64> = 300..340;
 
-/// Cost of a site, and what it would be if waits were not recorded.
+/// Cost of a site, with and without recorded waits.
 struct Row {
     chip: Chip,
     level: &'static str,
@@ -287,7 +287,7 @@ struct Row {
 }
 
 impl Row {
-    /// Returns true if a site is cheap enough.
+    /// Returns true if the cost of a site is within the limits.
     fn is_cheap(&self) -> bool {
         let Self { without, with, blocked_adds, bytes, .. } = *self;
         with.instructions <= without.instructions + 3
@@ -297,7 +297,7 @@ impl Row {
     }
 }
 
-/// Costs of every site in every build; measured once for all tests.
+/// Returns the costs of every site in every build; measured once for all tests.
 fn measured(package: &Package) -> &'static [Row] {
     static ROWS: OnceLock<Vec<Row>> = OnceLock::new();
     ROWS.get_or_init(|| {
@@ -401,9 +401,10 @@ fn documented_costs_of_waits_are_the_measured_ones() {
     readme::compare(package, HEADING, &(lines.join("\n") + "\n"));
 }
 
-/// Values of the 16-byte records that a RISC has left in its ring.
+/// Returns the values of the 16-byte records in a RISC's ring.
 pub(crate) fn wide_records(core: &Core<'_>, processor: Processor) -> Vec<[u64; 2]> {
-    // The tests' core takes any program for its first RISC; the program knows which one it is for.
+    // The tests' core runs any program as its first RISC; the program itself uses its processor's
+    // vector.
     let risc = Processor::TENSIX.iter().position(|&one| one == processor).unwrap();
     let words = core.ring(risc, 60);
     let word = |at: usize| u64::from(words[at]) << 32 | u64::from(words[at + 1]);
@@ -411,11 +412,12 @@ pub(crate) fn wide_records(core: &Core<'_>, processor: Processor) -> Vec<[u64; 2
     (0..used.count()).map(|record| [word(6 * record + 2), word(6 * record + 4)]).collect()
 }
 
-/// Cycles of a call that are not in its record, at most: the zone and the function before the first
-/// poll, and one poll.
+/// Maximum cycles of a call outside of its record: the zone and the function before the first poll,
+/// and one poll.
 const UNSEEN_CYCLES: u64 = 60;
 
-/// A kernel whose wait blocks leaves its cycles, and one that need not wait leaves nothing.
+/// A kernel whose wait blocks leaves its cycles, and a kernel whose wait does not block leaves
+/// nothing.
 #[test]
 fn sums_and_blocked_waits_say_how_long_a_kernel_waited() {
     let Some(package) = package() else { return };
@@ -453,7 +455,7 @@ fn sums_and_blocked_waits_say_how_long_a_kernel_waited() {
     }
 }
 
-/// Records of a kernel whose one wait ends after a number of cycles.
+/// Returns the records of a kernel whose only wait ends after a number of cycles.
 fn records_of(probes: &Probes, site: Site, after: u64) -> Vec<[u64; 2]> {
     let mut core = Core::new(probes.chip, probes);
     set_up(&mut core, site);
@@ -462,7 +464,7 @@ fn records_of(probes: &Probes, site: Site, after: u64) -> Vec<[u64; 2]> {
     wide_records(&core, site.processor)
 }
 
-/// Compares the records of a kernel with the one wait that it has had.
+/// Compares the records of a kernel with its only wait.
 fn compare(site: Site, after: u64, has_events: bool, found: &[[u64; 2]]) -> Result<(), String> {
     let expected = if after == 0 { 0 } else { 1 + usize::from(has_events) };
     if found.len() != expected {

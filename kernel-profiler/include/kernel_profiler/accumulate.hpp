@@ -1,26 +1,28 @@
 /// \file
 /// Accumulate mode: the runs of several launches share a push.
 ///
-/// launch.hpp includes this file in place of plain.hpp. Each launch leaves a whole run in the vectors of its RISCs, behind
-/// that of the launch before. All vectors are pushed once one of them might not take another launch
-/// like the last one:
+/// launch.hpp includes this file instead of plain.hpp. Each launch appends one run to the vector of
+/// each of its RISCs. All vectors are pushed when another launch as long as the last one might not
+/// fit into one of them:
 ///
 ///              0        12                                      DEVICE_END       512
 ///              +--------+---------------+---------------+-------+-------------------+
 ///     BRISC's  | push   | run           | run           | run   | free              |
 ///              +--------+---------------+---------------+-------+-------------------+
 ///
-/// The zone PROFILER-DRAM-PUSH shows what the push before cost, its wait for the NoC among it. It is
-/// a run of no program at the beginning of BRISC's vector, so that it goes with the next push; where
-/// launches fill the vector by themselves it is left out. Runs that no push has taken when the last
-/// program ends stay in L1, where the host finds them.
+/// The zone PROFILER-DRAM-PUSH shows the cost of the previous push, its wait for the NoC included.
+/// The zone is a run without a program at the beginning of BRISC's vector, and leaves with the next
+/// push. It is left out if a single launch fills the vector. Runs that no push has taken when the
+/// last program ends stay in L1, where the host finds them.
 ///
-/// The end of a launch prepares the runs of the next one, where nobody waits for it. DEVICE_END says
-/// how many words a RISC's vector holds, which is where its next run begins; from when a run is
-/// published until its launch ends, its high half has the words of that run. So a host of upstream's,
-/// which reads L1 between launches, finds what its own firmware leaves there: a number of words.
+/// The end of a launch prepares the runs of the next launch, when no RISC waits for it. DEVICE_END
+/// holds the words in a RISC's vector, which is where its next run begins. From the publication of
+/// a run until its launch ends, the high half of DEVICE_END holds the words of that run. So
+/// upstream's host, which reads L1 between launches, finds there what upstream's firmware leaves: a
+/// number of words.
 ///
-/// Nothing is pushed while a kernel runs. A lane takes what was accumulated whole or not at all.
+/// Nothing is pushed while a kernel runs. A lane takes either everything that has accumulated or
+/// nothing.
 ///
 /// # Compatibility
 /// PROFILER_OPT_DO_ACCUMULATE of upstream's `kernel_profiler.hpp`, in which the zones of firmware and
@@ -34,7 +36,8 @@
 namespace kernel_profiler {
 namespace detail {
 
-/// Says that this RISC's run ends at a place, `words` words behind the beginning of its vector.
+/// Publishes this RISC's run, which ends at `place`, `words` words behind the beginning of its
+/// vector.
 KERNEL_PROFILER_ALWAYS_INLINE void publish_run(uint32_t place, uint32_t words) {
     if ((words & 2) != 0) {
         write_word(place, EMPTY_SLOT);
@@ -45,10 +48,10 @@ KERNEL_PROFILER_ALWAYS_INLINE void publish_run(uint32_t place, uint32_t words) {
     write_word(own_place() + 4 * DEVICE_BUFFER_END_INDEX_BR_ER, words | length << RUN_WORDS_SHIFT);
 }
 
-/// Empties the slots of a run that the firmware has begun and that is none.
+/// Empties the slots of a run that the firmware has begun but no kernel has filled.
 KERNEL_PROFILER_ALWAYS_INLINE void leave_no_run() { empty_slots(own_run()); }
 
-/// Another RISC has said where this one's run begins.
+/// Makes the begin of this RISC's run visible, which another RISC has written.
 KERNEL_PROFILER_ALWAYS_INLINE void prepare_own_run() { forget_cached(); }
 
 #if KERNEL_PROFILER_HAS_NOC
@@ -69,17 +72,17 @@ inline __attribute__((noinline)) void prepare_runs(uint32_t words) {
     }
 }
 
-/// Begins a launch on the aggregating RISC with the runs that the launch before has prepared, or
-/// prepares them: for the first launch, after a host has taken what the vectors held, and where the
-/// generation or the count of replays is another one.
+/// Begins a launch on the aggregating RISC, with the runs that the previous launch prepared.
+/// Prepares the runs itself in the first launch, after a host has read the vectors, and if the
+/// generation or the replay count has changed.
 inline __attribute__((noinline)) void begin_launch() {
     const uint32_t words = hidden(control_place());
     const uint32_t runs = read_word(words + 4 * RUN_COUNTER);
     const uint32_t seen_runs = read_word(words + 4 * SEEN_RUNS);
     const uint32_t before = bytes_before_run(words);
     write_word(words + 4 * PROFILER_DONE, 0);
-    // What waits in L1 is of the generation in which it was recorded. This RISC takes part in every
-    // launch, so that nothing waits where it has nothing.
+    // Runs that wait in L1 belong to the generation in which they were recorded. This RISC takes
+    // part in every launch: if its vector is empty, no run waits.
     if (runs == seen_runs && before <= 4 * CUSTOM_MARKERS) {
         take_lanes_back();
     }
@@ -90,16 +93,16 @@ inline __attribute__((noinline)) void begin_launch() {
     }
 }
 
-/// Words of vectors at the end of a launch.
+/// Words in the vectors at the end of a launch.
 struct Filled {
-    /// Words of the vector that holds most.
+    /// Words of the fullest vector.
     uint32_t fullest;
-    /// Words of the launch's longest run, or what any launch wants.
+    /// Words of the launch's longest run, but at least the minimum for any launch.
     uint32_t longest;
 };
 
-/// Waits, within a bound, until every RISC with a kernel in this launch has published its run. One
-/// that has not is counted.
+/// Waits, up to a limit, until each RISC with a kernel in this launch has published its run. Counts
+/// each run that is late.
 KERNEL_PROFILER_ALWAYS_INLINE Filled await_runs(uint32_t words) {
     const uint32_t enables = read_word(words + 4 * SCRATCH) | 1;
     Filled filled = {0, LEAST_FREE_WORDS};
@@ -123,8 +126,8 @@ KERNEL_PROFILER_ALWAYS_INLINE Filled await_runs(uint32_t words) {
     return filled;
 }
 
-/// Writes the zone of a push that began at a time to the beginning of this RISC's vector, which was
-/// pushed. Of its ID words only the program is not what it has to be.
+/// Writes the zone of a push that began at `started` to the beginning of this RISC's vector, which
+/// has been pushed. The other ID words already have their values.
 KERNEL_PROFILER_ALWAYS_INLINE void write_push_zone(Clock started) {
     const uint32_t vector = hidden(first_vector());
     write_word(vector + ID_LL_BYTES, 0);
@@ -133,9 +136,10 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_push_zone(Clock started) {
     write_word(control_place() + 4 * DEVICE_BUFFER_END_INDEX_BR_ER, CUSTOM_MARKERS);
 }
 
-/// Counts the runs in the first `count` words of a RISC's vector, which DRAM did not take, and their
-/// markers: free slots among them, padding not. The zone of a push is no run. `core` is the address
-/// of the RISC's first control word, `words` that of the control vector.
+/// Counts the runs in the first `count` words of a RISC's vector, which DRAM did not take, and
+/// their markers. Empty slots count as markers, padding does not. The zone of a push does not count
+/// as a run. `core` is the address of the RISC's first control word, `words` that of the control
+/// vector.
 inline __attribute__((noinline)) void refuse_runs(uint32_t words, uint32_t core, uint32_t count) {
     constexpr uint32_t SLOTS = (CUSTOM_MARKERS - GUARANTEED_MARKER_1_H) / PROFILER_L1_MARKER_UINT32_SIZE;
     const uint32_t risc = (core - words) / 4;
@@ -169,15 +173,15 @@ inline __attribute__((noinline)) void refuse_runs(uint32_t words, uint32_t core,
     }
 }
 
-/// Nobody is waited for here: `await_runs` has.
+/// Does nothing: `await_runs` has waited already.
 KERNEL_PROFILER_ALWAYS_INLINE void await_publication(uint32_t, uint32_t, uint32_t&) {}
 
 KERNEL_PROFILER_ALWAYS_INLINE void refuse(uint32_t words, uint32_t core, uint32_t run, uint32_t) {
     refuse_runs(words, core, run);
 }
 
-/// Pushes all vectors, and leaves the zone of that in this RISC's if a launch of `longest` words
-/// finds room beside it.
+/// Pushes all vectors, and records the push as a zone in this RISC's vector. Records no zone if a
+/// launch of `longest` words would not fit beside it.
 inline __attribute__((noinline)) void push_runs(uint32_t longest) {
     Clock started = Clock::now(TILE_REGISTERS);
     push_published();
@@ -186,8 +190,8 @@ inline __attribute__((noinline)) void push_runs(uint32_t longest) {
     }
 }
 
-/// Ends a launch on the aggregating RISC: waits for the runs of the others, and pushes what has
-/// accumulated if another launch like this one might not fit. Prepares the next launch.
+/// Ends a launch on the aggregating RISC and prepares the next launch. Waits for the runs of the
+/// other RISCs. Pushes what has accumulated if another launch of this length might not fit.
 inline __attribute__((noinline)) void end_launch() {
     const uint32_t words = hidden(control_place());
     Filled filled = await_runs(words);

@@ -1,23 +1,25 @@
 /// \file
-/// Waits at barriers of the NoC, through upstream's hook `RECORD_NOC_EVENT`.
 ///
-/// The hook stands in a barrier's function, in front of the loop that polls. As in waits.hpp it
-/// declares objects with the names of the functions that the loop calls, so that each poll asks the
-/// object. The function says by its result whether it has to be called again, so that an object can
-/// poll to the end by itself: a barrier that finds nothing under way does what it did before.
+/// Waits at NoC barriers, measured through upstream's hook `RECORD_NOC_EVENT`.
 ///
-/// Which functions a barrier polls with, its type in the hook's first argument says. The argument is
-/// a name in a scope, which no macro can take apart; but followed by a parenthesis, the name is a
-/// macro that this file defines. Elsewhere nothing follows it, and it remains a name.
+/// The hook is in a barrier's function, before the polling loop. As in waits.hpp, it declares
+/// objects with the names of the functions that the loop calls, so that each poll calls the object.
+/// The object may poll to the end by itself, since its result decides whether the loop polls again.
+/// If no transaction is outstanding, the barrier does the same as without the hook.
 ///
-/// A posted write that is waited for counts as `NOC_WRITE_FLUSH`, and barriers for one transaction id
-/// as those for all.
+/// The event type in the hook's first argument determines the functions with which a barrier polls.
+/// The argument is a scoped name (`A::B`), which a macro cannot split. So the hook appends a
+/// parenthesis, which makes `B` a call of a macro that this file defines. Without a parenthesis,
+/// `B` remains a name.
 ///
-/// Not measured: barriers of builds that record NoC events and include upstream's
-/// `noc_event_profiler.hpp` before this header, which then has the last word.
+/// A wait for posted writes counts as `NOC_WRITE_FLUSH`. Barriers for one transaction id count as
+/// barriers for all ids.
+///
+/// Barriers are not measured in builds that record NoC events and include upstream's
+/// `noc_event_profiler.hpp` before this header, since upstream's hook then stays in effect.
 ///
 /// # Compatibility
-/// `dataflow_api.h` of tt-metal 0.81: each barrier calls the hook once in front of its loop, in the
+/// `dataflow_api.h` of tt-metal 0.81: each barrier calls the hook once, before its loop and in the
 /// same block.
 
 #pragma once
@@ -35,7 +37,7 @@ template <WaitKind KIND, uint32_t ID>
 struct BarrierWait {
     const uint32_t noc;
 
-    /// Polls to the end. What NoCs in dynamic mode are compared with stands in L1.
+    /// Polls to the end. In dynamic mode, the NoCs' expected counts are in L1.
     template <bool IS_IN_L1, typename IsDone>
     KERNEL_PROFILER_ALWAYS_INLINE bool poll(IsDone is_done) const {
         if (__builtin_expect(is_done(), 1)) {
@@ -52,7 +54,7 @@ struct BarrierWait {
     }
 };
 
-/// Polls until something is done.
+/// Polls until `is_done` returns true.
 template <bool IS_IN_L1, typename IsDone>
 KERNEL_PROFILER_ALWAYS_INLINE void poll_until(IsDone is_done) {
     while (!is_done()) {
@@ -62,7 +64,8 @@ KERNEL_PROFILER_ALWAYS_INLINE void poll_until(IsDone is_done) {
     }
 }
 
-/// Waits until a NoC has nothing under way, out of a site that would grow with each of its loops.
+/// Waits until a NoC has no outstanding transactions. A separate function, as each loop would
+/// enlarge the call site.
 template <WaitKind KIND, uint32_t ID, bool IS_IN_L1>
 inline __attribute__((noinline)) void wait_until_idle(uint32_t noc) {
     const uint32_t started = clock_where_it_stands();
@@ -82,8 +85,8 @@ inline __attribute__((noinline)) void wait_until_idle(uint32_t noc) {
     end_wait<KIND, ID>(noc, started);
 }
 
-/// A barrier that polls with one function after the other. It is one wait: the first of them that
-/// finds something under way waits for them all, and the rest need not ask.
+/// A barrier that polls with several functions in sequence, as one wait. The first function that
+/// finds an outstanding transaction waits for all of them, and the others need not poll.
 template <WaitKind KIND, uint32_t ID>
 struct LongBarrierWait {
     const uint32_t noc;
@@ -107,14 +110,14 @@ struct LongBarrierWait {
 }  // namespace detail
 }  // namespace kernel_profiler
 
-/// Declares a barrier's wait.
+/// Declares the wait of a barrier.
 #define KERNEL_PROFILER_BARRIER(structure, kind, noc)                                                          \
     KERNEL_PROFILER_SYNC_SITE(KERNEL_PROFILER_NOC_BARRIER_ZONE)                                                              \
     ::kernel_profiler::detail::structure<                                                                      \
         ::kernel_profiler::detail::WaitKind::kind, KERNEL_PROFILER_SYNC_ID(KERNEL_PROFILER_NOC_BARRIER_ZONE)>                \
         kernel_profiler_barrier{static_cast<uint32_t>(noc)}
 
-/// Declares what takes the place of a function that the loop polls with.
+/// Declares the replacement of a function with which the loop polls.
 #define KERNEL_PROFILER_BARRIER_POLL(is_in_l1, function)                                                       \
     [[maybe_unused]] const auto function = [&kernel_profiler_barrier](auto... arguments)                       \
         __attribute__((always_inline)) {                                                                       \
@@ -122,7 +125,7 @@ struct LongBarrierWait {
                 [=]() __attribute__((always_inline)) { return ::function(arguments...); });                    \
         }
 
-/// The two functions of a barrier, for NoCs in either mode.
+/// Declares the replacements of a barrier's two functions, for both modes of the NoCs.
 #define KERNEL_PROFILER_BARRIER_POLLS(condition)                        \
     KERNEL_PROFILER_BARRIER_POLL(false, ncrisc_noc_##condition);        \
     KERNEL_PROFILER_BARRIER_POLL(true, ncrisc_dynamic_noc_##condition)
@@ -158,7 +161,8 @@ struct LongBarrierWait {
     KERNEL_PROFILER_BARRIER_POLL(false, ncrisc_noc_nonposted_write_with_transaction_id_sent);
 #define KERNEL_PROFILER_NO_BARRIER(noc)
 
-// Upstream's names of the events that begin barriers, where a parenthesis follows.
+// Function-like macros under upstream's names of the events that begin barriers. They expand only
+// before a parenthesis.
 #define READ_BARRIER_START(_) ~, KERNEL_PROFILER_READ_BARRIER
 #define WRITE_BARRIER_START(_) ~, KERNEL_PROFILER_WRITE_BARRIER
 #define WRITE_FLUSH(_) ~, KERNEL_PROFILER_WRITE_FLUSH
@@ -172,7 +176,7 @@ struct LongBarrierWait {
 #define KERNEL_PROFILER_SECOND_OF(...) KERNEL_PROFILER_SECOND(__VA_ARGS__)
 
 #if defined(RECORD_NOC_EVENT_IMPL_)
-/// An event as upstream records it.
+/// Records an event as upstream does.
 #define KERNEL_PROFILER_RECORD_NOC_EVENT(type, posted, noc)                     \
     {                                                                           \
         using NocEventType = KernelProfilerNocEventMetadata::NocEventType;      \
@@ -184,8 +188,8 @@ struct LongBarrierWait {
 #define KERNEL_PROFILER_RECORD_NOC_EVENT(type, posted, noc)
 #endif
 
-/// Measures the wait of the loop that follows in the block, where `type` is a barrier's, and
-/// records the event as upstream does.
+/// Measures the wait of the loop that follows in the block if `type` is a barrier's, and records
+/// the event as upstream does.
 #undef RECORD_NOC_EVENT
 #define RECORD_NOC_EVENT(type, posted, noc)                                                 \
     KERNEL_PROFILER_SECOND_OF(type(~), KERNEL_PROFILER_NO_BARRIER, ~)(noc)                  \

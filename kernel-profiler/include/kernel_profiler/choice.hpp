@@ -1,16 +1,18 @@
 /// \file
-/// Where this header stands, and whether a build is for it or for upstream's own.
 ///
-/// `KERNEL_PROFILER_IN_TT_METAL` is 1 where tt-metal's headers are on the include path.
-/// `KERNEL_PROFILER_IS_UPSTREAMS` is 1 for builds that upstream's header behind this one on the
-/// include path serves: profiler off, streaming, Quasar, the DRAM processor, trace-only,
-/// accumulate on dispatch cores, and the debug dump where upstream's host reads.
-/// `KERNEL_PROFILER_IS_ACCUMULATING` is 1 where launches share pushes: see accumulate.hpp. Ethernet
-/// cores push each launch by itself in that mode, too, as upstream's.
-/// `KERNEL_PROFILER_IS_STREAMING` is 1 where KERNEL_PROFILER_STREAM is defined: records leave the core while
-/// kernels run, and no launch is pushed. See stream.hpp; upstream's PROFILE_STREAMING is something else.
-/// `KERNEL_PROFILER_IS_NON_DROPPING` is 1 for the debug dump of this header, in which a RISC waits
-/// for the host instead of dropping: see stall.hpp.
+/// The choice between this header and upstream's header, by location and build options.
+///
+/// - `KERNEL_PROFILER_IN_TT_METAL` is 1 if tt-metal's headers are on the include path.
+/// - `KERNEL_PROFILER_IS_UPSTREAMS` is 1 for builds that use upstream's header, which comes later
+///   on the include path: profiler off, streaming, Quasar, the DRAM processor, trace-only,
+///   accumulate on dispatch cores, and the debug dump with upstream's host.
+/// - `KERNEL_PROFILER_IS_ACCUMULATING` is 1 if launches share pushes: see accumulate.hpp. In that
+///   mode, Ethernet cores push each launch separately, as with upstream's header.
+/// - `KERNEL_PROFILER_IS_STREAMING` is 1 if KERNEL_PROFILER_STREAM is defined: records leave the
+///   core while kernels run, and no launch is pushed. See stream.hpp; upstream's PROFILE_STREAMING
+///   is a different mode.
+/// - `KERNEL_PROFILER_IS_NON_DROPPING` is 1 for the debug dump of this header, in which a RISC
+///   waits for the host instead of dropping records: see stall.hpp.
 
 #pragma once
 
@@ -39,7 +41,7 @@
 #define KERNEL_PROFILER_IS_STREAMING 0
 #endif
 
-// tt-metal defines DEVICE_DEBUG_DUMP where its own host polls, whose handshake this header lacks.
+// tt-metal defines DEVICE_DEBUG_DUMP for its own polling host, whose handshake this header lacks.
 #if KERNEL_PROFILER_IS_STREAMING
 #define KERNEL_PROFILER_IS_NON_DROPPING 0
 #elif defined(KERNEL_PROFILER_DEBUG_DUMP) || (!KERNEL_PROFILER_IN_TT_METAL && defined(DEVICE_DEBUG_DUMP))
@@ -73,7 +75,7 @@
 #define KERNEL_PROFILER_MODE_IS_BUILT 0
 #elif KERNEL_PROFILER_IS_ON && ((PROFILE_KERNEL) & PROFILER_OPT_DO_TRACE_ONLY) != 0
 #define KERNEL_PROFILER_MODE_IS_BUILT 0
-// A dispatch kernel pushes from its vector's beginning, behind the back of the firmware.
+// A dispatch kernel pushes from the beginning of its vector, unknown to the firmware.
 #elif KERNEL_PROFILER_IS_ASKED_TO_ACCUMULATE && \
     (((PROFILE_KERNEL) & PROFILER_OPT_DO_DISPATCH_CORES) != 0 || KERNEL_PROFILER_IS_NON_DROPPING)
 #define KERNEL_PROFILER_MODE_IS_BUILT 0

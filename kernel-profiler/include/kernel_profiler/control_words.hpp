@@ -1,10 +1,11 @@
 /// \file
-/// Words of the control vector and fields of markers and run headers: upstream's and this project's,
-/// and that they are not the same.
 ///
-/// What upstream's `profiler_common.h` names comes from there, or outside of tt-metal from
-/// profiler_common.hpp. This project's own words and bits are in constants.hpp. A list of upstream's
-/// that needs one of them, or that is built otherwise than the code expects, does not compile.
+/// Words of the control vector and fields of markers and run headers, from upstream and from this
+/// project, with checks that they do not overlap.
+///
+/// Names in upstream's `profiler_common.h` come from that file or, outside of tt-metal, from
+/// profiler_common.hpp. This project's own words and bits are in constants.hpp. Compilation fails
+/// if upstream's list uses one of these words or has another structure than this code expects.
 ///
 /// # Compatibility
 /// `ControlBuffer`, `BufferIndex` and `PROFILER_ID_*` of `profiler_common.h`.
@@ -17,8 +18,8 @@
 namespace kernel_profiler {
 namespace detail {
 
-/// Returns true if upstream's list has a name for a word. The compiler spells out a value that has
-/// none as a cast.
+/// Returns true if upstream's list has a name for a word. The compiler prints a value without a
+/// name as a cast.
 template <ControlBuffer WORD>
 constexpr bool is_named() {
     const char* text = __PRETTY_FUNCTION__;
@@ -31,7 +32,7 @@ constexpr bool is_named() {
     return *value != '(' && !(*value >= '0' && *value <= '9');
 }
 
-/// Returns true if upstream's list names none of some words that follow each other.
+/// Returns true if upstream's list names none of `COUNT` consecutive words.
 template <uint32_t FIRST, uint32_t COUNT = 1>
 constexpr bool are_free() {
     if constexpr (COUNT == 0) {
@@ -53,14 +54,14 @@ static_assert(
         are_free<LOST_EVENTS, RISCS_PER_CORE>() && are_free<LATE_RUNS, RISCS_PER_CORE - 1>(),
     "upstream's ControlBuffer names a word from 29 to 47, which this header uses");
 
-// Words of upstream's modes that are not built here, and of its host in them.
+// Words of upstream's modes that this header does not build, and of upstream's host in these modes.
 static_assert(
     STALLED_IN_VAIN == TRACE_REPLAY_STATUS && CONSUMED == PROFILER_DISPATCH_CORE &&
         CONSUMED + 1 == DRAM_PROFILER_ADDRESS_BR_ER_0 && CONSUMED + 4 == DRAM_PROFILER_ADDRESS_T1_0 &&
         CONSUMED + RISCS_PER_CORE <= PROFILER_L1_CONTROL_VECTOR_SIZE,
     "upstream's ControlBuffer has moved words 58 to 63, which this header shares with modes of upstream's");
 
-// One word of each RISC follows another.
+// The words of the RISCs are consecutive.
 static_assert(
     HOST_BUFFER_END_INDEX_T2 == HOST_BUFFER_END_INDEX_BR_ER + RISCS_PER_CORE - 1 &&
         HOST_BUFFER_END_INDEX_NC == HOST_BUFFER_END_INDEX_BR_ER + 1 &&
@@ -85,7 +86,7 @@ static_assert(
         PROFILER_ID_TRACE_SHIFT + PROFILER_ID_TRACE_BITS <= GENERATION_SHIFT,
     "upstream's ID_LH needs bits 29 to 31, which this header uses");
 
-/// Bits above a marker's packet type, and above its id.
+/// Bit positions of a marker's packet type and id.
 constexpr uint32_t PACKET_TYPE_SHIFT = PROFILER_MARKER_TIMER_ID_SHIFT + PROFILER_TIMER_PACKET_TYPE_SHIFT;
 
 static_assert(

@@ -1,13 +1,15 @@
 /// \file
-/// Hardware counters outside of tt-metal: what a tile's coprocessor and L1 do between a start and a
-/// stop.
 ///
-/// header.hpp includes this file. PROFILE_PERF_COUNTERS is a mask of groups, with the bits that
-/// tt-metal gives them: FPU 0, packers 1, unpackers 2, banks of L1 3, 4, 6 to 9, instructions 5. Of
-/// several banks of L1 the lowest is counted. Without it the macros do nothing.
+/// Hardware counters outside of tt-metal: activity of a tile's coprocessor and L1 between a start
+/// and a stop.
 ///
-/// In tt-metal TRISC 1 starts the counters and BRISC stops and reads them. Here each macro acts on the
-/// RISC that runs it: a tile has one set of counters, so that one kernel of it may use them.
+/// header.hpp includes this file. PROFILE_PERF_COUNTERS is a mask of groups, with tt-metal's bits:
+/// FPU 0, packers 1, unpackers 2, banks of L1 3, 4, 6 to 9, instructions 5. Of several banks of L1
+/// the lowest is counted. Without PROFILE_PERF_COUNTERS the macros do nothing.
+///
+/// In tt-metal, TRISC 1 starts the counters, and BRISC stops and reads them. Here each macro acts
+/// on the RISC that runs it. A tile has one set of counters, so that only one of its kernels may
+/// use them.
 
 #pragma once
 
@@ -17,29 +19,30 @@ namespace kernel_profiler {
 namespace detail {
 
 constexpr uint32_t DEBUG_REGISTERS = 0xFFB12000;
-/// Register that chooses the ports of L1, and its bits that do.
+/// Register that selects the L1 ports to count, and the mask of the selection.
 constexpr uint32_t L1_CHOICE = DEBUG_REGISTERS + 0x218;
 constexpr uint32_t L1_CHOICE_MASK = (IS_BLACKHOLE ? 7u : 1u) << 4;
 constexpr uint32_t COUNTER_START = 1;
 constexpr uint32_t COUNTER_STOP = 2;
 constexpr uint32_t SELECT_SHIFT = 8;
-/// Reads of the mode, at most, until a choice is there.
+/// Maximum reads of the mode register until it shows the selection.
 constexpr uint32_t SELECT_POLLS = 1024;
 
 constexpr uint32_t GROUP_COUNT = 10;
 
-/// The bank of L1 of a group.
+/// Returns the L1 bank of a group.
 constexpr uint32_t l1_bank(uint32_t group) { return group < GROUP_INSTRUCTIONS ? group - 3 : group - 4; }
 constexpr bool is_l1(uint32_t group) { return (GROUPS_OF_L1 >> group & 1) != 0; }
 
-/// Returns true if a group is asked for, and can be counted with those below it.
+/// Returns true if a group is requested and can be counted together with the groups below it.
 constexpr bool is_counted(uint32_t group) {
     constexpr uint32_t GROUPS = PROFILE_PERF_COUNTERS;
     const uint32_t below = GROUPS & GROUPS_OF_L1 & ((1u << group) - 1);
     return (GROUPS >> group & 1) != 0 && !(is_l1(group) && below != 0);
 }
 
-/// Registers of a group's bank: three that set it up, and two that are read.
+/// Returns the first of the three registers that configure a group's bank; `readings_of` the first
+/// of the two that are read.
 constexpr uint32_t setup_of(uint32_t group) {
     return DEBUG_REGISTERS + (group == GROUP_FPU            ? 0x018
                               : group == GROUP_PACK         ? 0x0F0
@@ -55,13 +58,13 @@ constexpr uint32_t readings_of(uint32_t group) {
                                                             : 0x118);
 }
 
-/// A group as a type, so that nothing of it is a table in memory.
+/// A group as a type, so that none of its data becomes a table in memory.
 template <uint32_t value>
 struct Group {
     static constexpr uint32_t number = value;
 };
 
-/// Calls a function with each group that is counted.
+/// Calls `visit` with each group that is counted.
 template <uint32_t group = 0, typename Visit>
 KERNEL_PROFILER_ALWAYS_INLINE void for_each_group(Visit visit) {
     if constexpr (group < GROUP_COUNT) {
@@ -72,7 +75,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void for_each_group(Visit visit) {
     }
 }
 
-/// Records counters whose numbers and selections are apart by steps.
+/// Records counters whose numbers and selections rise by constant steps.
 inline __attribute__((noinline)) void record_counters(
     uint32_t mode_register, uint32_t readings, uint32_t number, uint32_t select, uint32_t count, uint32_t number_step,
     uint32_t select_step) {
@@ -92,7 +95,7 @@ inline __attribute__((noinline)) void record_counters(
             timeStampedData<PERF_COUNTER_ID, DoingDispatch::NOT_DISPATCH, TS_DATA_16B>(
                 static_cast<uint64_t>(cycles) << 32 | events, static_cast<uint64_t>(number));
         } else {
-            // It would show another counter.
+            // The register would show another counter.
             lose<LOST_DATA>();
         }
         number += number_step;
@@ -100,7 +103,7 @@ inline __attribute__((noinline)) void record_counters(
     }
 }
 
-/// Records the counters of a group, in the order in which tt-metal does.
+/// Records the counters of a group, in tt-metal's order.
 template <uint32_t group>
 inline void record_group() {
     const auto record = [](uint32_t number, uint32_t select, uint32_t count, uint32_t number_step = 1, uint32_t select_step = 1) {
@@ -136,7 +139,7 @@ inline void record_group() {
             record(30, 12, 16);
             record(46, 30, 4, 1, 3);
         }
-        // The waits of a thread lie three numbers apart.
+        // The wait counters of a thread have numbers three apart.
         constexpr uint32_t WAITS = IS_BLACKHOLE ? 32 : 40;
         record(52, WAITS, 8, 3, 1);
         record(50, WAITS + 8, 9, 3, 1);
@@ -172,32 +175,32 @@ inline void record_group() {
 
 }  // namespace detail
 
-/// Starts to count anew.
+/// Resets and starts the counters.
 KERNEL_PROFILER_ALWAYS_INLINE void start_perf_counter() {
     using namespace detail;
     for_each_group([](auto of) {
         constexpr uint32_t group = decltype(of)::number;
         if constexpr (is_l1(group)) {
-            // The other bits choose what the debug bus shows.
+            // The other bits of the register select what the debug bus shows.
             write_word(L1_CHOICE, (read_word(L1_CHOICE) & ~L1_CHOICE_MASK) | (l1_bank(group) << 4 & L1_CHOICE_MASK));
         }
         constexpr uint32_t setup = setup_of(group);
         write_word(setup, ~0u);
         write_word(setup + 4, 0);
-        // A bit acts as it rises.
+        // The control bits act on a rising edge.
         write_word(setup + 8, 0);
         write_word(setup + 8, COUNTER_START);
     });
 }
 
-/// Stops all banks before any of them is read, so that reading is not counted.
+/// Stops all banks before any of them is read, so that the reading is not counted.
 KERNEL_PROFILER_ALWAYS_INLINE void stop_perf_counter() {
     using namespace detail;
     for_each_group([](auto of) { write_word(setup_of(decltype(of)::number) + 8, COUNTER_STOP); });
 }
 
-/// Records every counter if TRISC 1 has a kernel in this launch, by the bits of the RISCs that have:
-/// without one nothing was started.
+/// Records every counter if TRISC 1 has a kernel in this launch; otherwise no counter was started.
+/// `enables` has one bit for each RISC with a kernel.
 inline void read_perf_counters(uint32_t enables) {
     using namespace detail;
     if ((enables >> 3 & 1) != 0) {

@@ -1,5 +1,7 @@
 /// \file
-/// Which zones are a launch's own: the firmware's and that of the kernel in it, by their names.
+///
+/// The zones with fixed slots, chosen by name: the firmware's zone and the kernel's zone of a
+/// launch.
 
 #pragma once
 
@@ -7,8 +9,8 @@ namespace kernel_profiler {
 
 namespace detail {
 
-/// Returns true if a name ends in `ending`: as a firmware's of the launch ("BRISC-FW") or a wrapper's
-/// of the kernel ("BRISC-KERNEL"), whose slots nothing else has taken.
+/// Returns true if a name ends in `ending`, like the usual names of a launch's zone ("BRISC-FW")
+/// and of its kernel's zone ("BRISC-KERNEL"). Only zones with such names use the fixed slots.
 constexpr bool ends_in(const char* name, const char* ending) {
     size_t length = 0;
     while (name[length] != '\0') {
@@ -26,13 +28,14 @@ constexpr bool ends_in(const char* name, const char* ending) {
     return true;
 }
 
-/// The kind of a zone for which a fixed place is asked: the launch's own zones have it.
+/// Selects the type of a zone that requests fixed slots. The zones of the launch get the slots.
 template <uint32_t timer_id, uint32_t index, bool is_of_launch>
 struct FixedZone {
     using Scope = profileScopeGuaranteed<timer_id, index>;
 };
 
-/// A kernel's zone is an ordinary one: in the fixed place it would end the launch's own early.
+/// Any other zone is an ordinary one, since in the fixed slots it would end the launch's zone
+/// early.
 template <uint32_t timer_id, uint32_t index>
 struct FixedZone<timer_id, index, false> {
     using Scope = profileScope<timer_id, DoingDispatch::NOT_DISPATCH>;
@@ -40,7 +43,7 @@ struct FixedZone<timer_id, index, false> {
 
 }  // namespace detail
 
-/// As profileScopeGuaranteed, which knows of accumulate mode.
+/// Upstream's name of the zone in accumulate mode, which profileScopeGuaranteed handles itself.
 template <uint32_t timer_id, uint32_t index>
 struct profileScopeMainAccumulate : profileScopeGuaranteed<timer_id, index> {};
 

@@ -1,5 +1,6 @@
 /// \file
-/// The profiler's probes for C++ kernels and firmware: takes the place of tt-metal's
+///
+/// The profiler's probes for C++ kernels and firmware, a replacement for tt-metal's
 /// `kernel_profiler.hpp`.
 ///
 ///     #include "api/debug/kernel_profiler.hpp"   // or tools/profiler/, or just kernel_profiler.hpp
@@ -12,56 +13,57 @@
 ///     }
 ///
 /// # How to use it
-/// Put the folder `include` first on the include path, for firmware and kernels alike, and build
-/// as before: nothing is added to the link line, no other file changes. C++17, gcc 12 and newer,
-/// clang. Everything that upstream's header offers is there under the same names; its options
-/// (`PROFILE_KERNEL` and others) mean the same. Firmware and kernels of a chip must be built with
-/// the same header, since they share the variables that ring.hpp and stream.hpp explain.
+/// Put the folder `include` first on the include path, for both firmware and kernels, and build as
+/// before: the link line and all other files stay the same. The header needs C++17 with gcc 12 or
+/// newer, or clang. All names of upstream's header exist, and its options (`PROFILE_KERNEL` and
+/// others) have the same meaning. Firmware and kernels of a chip must be built with the same
+/// header, since they share the variables described in ring.hpp and stream.hpp.
 ///
-/// Builds that this header does not serve get upstream's own, which stands behind it on the include
-/// path: see choice.hpp. Outside of tt-metal see standalone.hpp, and define ARCH_WORMHOLE or
-/// ARCH_BLACKHOLE.
+/// Builds that this header does not support get upstream's own header, which comes later on the
+/// include path: see choice.hpp. Outside of tt-metal, see standalone.hpp, and define ARCH_WORMHOLE
+/// or ARCH_BLACKHOLE.
 ///
-/// # What differs from upstream's
-/// - Fewer cycles, fewer bytes.
-/// - A record that finds no room is counted, per RISC and kind, and so are runs that DRAM does not
-///   take: the host shows how many were lost. The end of an open zone always has its room.
-/// - A push waits for its own writes alone, and not forever.
-/// - A lane in DRAM begins anew only when the host says that it has read it; upstream's host, which
-///   does not know of that, finds everything as before.
-/// - A zone of `DeviceZoneScopedMainN` or `DeviceZoneScopedMainChildN` in a kernel leaves the slots of the
-///   firmware's zones alone, which have names that end in FW and KERNEL; saying `true` of validity
-///   leaves the other RISCs of the launch valid.
-/// - `DeviceZoneScopedNIf` honours its condition, as upstream's does when it streams.
-/// - Several zones may stand in one block.
-/// - Sums keep 32 bits, as upstream's; a total is written for each accumulator that was used, which
-///   takes its room when it is used first. One that finds none counts as a lost zone.
-/// - A quick push puts its own zone at the beginning of the next run, with the time that it took.
-/// - Waits for circular buffers and semaphores and at barriers of the NoC can be added up
+/// # Differences from upstream's header
+/// - Probes take fewer cycles and fewer bytes.
+/// - A record without room is counted, per RISC and kind, and so are runs that DRAM does not take.
+///   The host shows how many were lost. The end of an open zone always has room.
+/// - A push waits only for its own writes, up to a limit.
+/// - A lane in DRAM restarts only after the host has reported that it has read the lane. For
+///   upstream's host, which does not do that, nothing changes.
+/// - A zone of `DeviceZoneScopedMainN` or `DeviceZoneScopedMainChildN` in a kernel does not use the
+///   slots of the firmware's zones. Only names that end in FW and KERNEL use those.
+///   `DeviceValidateProfiler(true)` keeps the other RISCs of the launch valid.
+/// - `DeviceZoneScopedNIf` honours its condition, as upstream's header does when it streams.
+/// - A block may contain several zones.
+/// - Sums keep 32 bits, as upstream's. A total is written for each accumulator that was used, and
+///   its room is reserved at the first use. A total without room counts as a lost zone.
+/// - A quick push records its own zone, with its duration, at the beginning of the next run.
+/// - Waits for circular buffers and semaphores and at NoC barriers can be added up
 ///   (`KERNEL_PROFILER_WAITS=1`) or recorded one by one (`PROFILE_SYNC_EVENTS`), on both chips and
 ///   without streaming: see waits.hpp and barriers.hpp.
 ///
-/// As upstream's, it pushes from BRISC, idle Ethernet RISCs and a Blackhole's active ones; a
-/// Wormhole's active Ethernet RISC only fills its ring.
+/// As in upstream's header, BRISC, idle Ethernet RISCs and a Blackhole's active Ethernet RISCs
+/// push. A Wormhole's active Ethernet RISC only fills its ring.
 ///
-/// - In accumulate mode each launch keeps its program id, its data and its sums, and one without
-///   kernels leaves nothing: see accumulate.hpp.
+/// - In accumulate mode each launch keeps its program id, its data and its sums. A launch without
+///   kernels records nothing: see accumulate.hpp.
 /// - In the debug dump (DEVICE_DEBUG_DUMP outside of tt-metal, KERNEL_PROFILER_DEBUG_DUMP within) a
-///   RISC waits for a host that reads as it goes, for a bounded time, and shows that as a zone: see
-///   stall.hpp.
+///   RISC waits, up to a time limit, for a host that reads meanwhile. The wait is recorded as a
+///   zone: see stall.hpp.
 ///
-/// - With KERNEL_PROFILER_STREAM records leave the core while its kernels run, on both chips: see
-///   stream.hpp. It is this project's own.
+/// - With KERNEL_PROFILER_STREAM, which upstream does not have, records leave the core while its
+///   kernels run, on both chips: see stream.hpp.
 ///
-/// # What is not there
-/// Where upstream's header is not behind this one: trace-only mode, accumulate mode on dispatch
-/// cores and in the debug dump, streaming, headers of fabric packets.
+/// # Unsupported without upstream's header
+/// Without upstream's header on the include path there is no trace-only mode, no accumulate mode on
+/// dispatch cores or in the debug dump, no upstream streaming, and no support for headers of fabric
+/// packets.
 ///
 /// # Zone names
-/// The text of a zone is `name,file,line,KERNEL_PROFILER`; its id is computed from that while
-/// compiling. In tt-metal each site prints its text as a #pragma message, where tt-metal looks for
-/// it. Outside, the text goes into the section .kprof_zones, which is never loaded: keep the
-/// kernel's ELF; with KERNEL_PROFILER_LOG_NAMES it is printed too.
+/// The text of a zone is `name,file,line,KERNEL_PROFILER`. Its id is computed from the text at
+/// compile time. In tt-metal each call site prints its text as a #pragma message, where tt-metal
+/// looks for it. Elsewhere the text goes into the section .kprof_zones, which is never loaded: keep
+/// the kernel's ELF. KERNEL_PROFILER_LOG_NAMES prints the text there, too.
 
 #pragma once
 
@@ -81,7 +83,7 @@
 #define MakeString(M, L) M(L)
 #define KERNEL_PROFILER_LINE MakeString(Stringize, __LINE__)
 
-/// The text of this place; that of a zone here.
+/// The text of a zone at this line, without and with its name.
 #define PROFILER_MSG __FILE__ "," KERNEL_PROFILER_LINE ",KERNEL_PROFILER"
 #define PROFILER_MSG_NAME(name) name "," PROFILER_MSG
 
@@ -101,7 +103,7 @@
 
 #define KERNEL_PROFILER_ID(name) ::kernel_profiler::Hash16_CT(PROFILER_MSG_NAME(name))
 
-/// Makes the text of a zone known to the host.
+/// Makes the text of a zone available to the host.
 #if KERNEL_PROFILER_IN_TT_METAL
 #define KERNEL_PROFILER_SITE(name) KERNEL_PROFILER_LOG(name)
 #else
@@ -121,8 +123,8 @@
 #define KERNEL_PROFILER_JOIN_(left, right) left##right
 #define KERNEL_PROFILER_JOIN(left, right) KERNEL_PROFILER_JOIN_(left, right)
 
-/// Declares something that lives to the end of the block. Not `const`: gcc would keep the members
-/// of a constant on the stack.
+/// Declares an object that lives to the end of the block. The object is not `const`, since gcc
+/// would keep the members of a constant on the stack.
 #define KERNEL_PROFILER_GUARD(name, ...) \
     KERNEL_PROFILER_SITE(name)           \
     __VA_ARGS__ KERNEL_PROFILER_JOIN(kernel_profiler_zone_, __COUNTER__)
@@ -135,27 +137,28 @@
 #define KERNEL_PROFILER_METADATA ::kernel_profiler::DoingDispatch::NOT_DISPATCH
 #endif
 
-/// Declares `hash`, the id of a name at this place, whose text the host will know.
+/// Declares `hash`, the id of a name at this line, and makes its text available to the host.
 #define SrcLocNameToHash(name) \
     KERNEL_PROFILER_SITE(name) \
     auto constexpr hash = KERNEL_PROFILER_ID(name);
 
-/// Measures from here to the end of the enclosing block.
+/// Records a zone from here to the end of the enclosing block.
 #define DeviceZoneScopedN(name) \
     KERNEL_PROFILER_GUARD(name, ::kernel_profiler::profileScope<KERNEL_PROFILER_ID(name), KERNEL_PROFILER_ORDINARY>);
 
-/// Measures from here to the end of the enclosing block if a condition holds.
+/// Records a zone from here to the end of the enclosing block if a condition holds.
 #define DeviceZoneScopedNIf(name, active) \
     KERNEL_PROFILER_GUARD(name, ::kernel_profiler::profileScopeIf<KERNEL_PROFILER_ID(name), KERNEL_PROFILER_ORDINARY>) \
     (static_cast<bool>(active));
 
-/// The firmware's zone around a launch: begins it here, ends and pushes it at the end of the block.
-/// Its name ends in FW; one of another name, as a kernel's, is an ordinary zone.
+/// Records the firmware's zone around a launch: begins the launch here, ends and pushes it at the
+/// end of the block. The name ends in FW; under another name, as in kernels, the macro records an
+/// ordinary zone.
 #define DeviceZoneScopedMainN(name) \
     KERNEL_PROFILER_GUARD(name, ::kernel_profiler::detail::FixedZone<KERNEL_PROFILER_ID(name), 0, ::kernel_profiler::detail::ends_in(name, "FW")>::Scope);
 
-/// The zone around the kernel within the firmware's zone. Its name ends in KERNEL; one of another name
-/// is an ordinary zone.
+/// Records the kernel's zone within the firmware's zone. The name ends in KERNEL; under another
+/// name the macro records an ordinary zone.
 #define DeviceZoneScopedMainChildN(name) \
     KERNEL_PROFILER_GUARD(name, ::kernel_profiler::detail::FixedZone<KERNEL_PROFILER_ID(name), 1, ::kernel_profiler::detail::ends_in(name, "KERNEL")>::Scope);
 
@@ -163,18 +166,18 @@
 #define DeviceZoneScopedSumN1(name) \
     KERNEL_PROFILER_GUARD(name, ::kernel_profiler::profileScopeAccumulate<KERNEL_PROFILER_ID(name), 0>);
 
-/// As DeviceZoneScopedSumN1, with the second accumulator.
+/// Adds cycles like DeviceZoneScopedSumN1, to the second accumulator.
 #define DeviceZoneScopedSumN2(name) \
     KERNEL_PROFILER_GUARD(name, ::kernel_profiler::profileScopeAccumulate<KERNEL_PROFILER_ID(name), 1>);
 
-/// Records 64 bits and the time.
+/// Records 64 bits of data and the time.
 #define DeviceTimestampedData(name, data)                                                                     \
     {                                                                                                         \
         KERNEL_PROFILER_SITE(name)                                                                            \
         ::kernel_profiler::timeStampedData<KERNEL_PROFILER_ID(name), KERNEL_PROFILER_METADATA>(data);         \
     }
 
-/// Records 128 bits and the time. This project's own.
+/// Records 128 bits of data and the time; not in upstream's header.
 #define DeviceTimestampedData16B(name, first, second)                                                         \
     {                                                                                                         \
         KERNEL_PROFILER_SITE(name)                                                                            \
@@ -182,11 +185,11 @@
             ::kernel_profiler::TS_DATA_16B>(first, static_cast<uint64_t>(second));                            \
     }
 
-/// Records that an event happened, by a number of 16 bits.
+/// Records an event, identified by a 16-bit number.
 #define DeviceRecordEvent(event_id) ::kernel_profiler::recordEvent<KERNEL_PROFILER_ORDINARY>(event_id);
 
-/// Says which RISCs run a kernel in this launch. If none, nothing of it is pushed. A kernel says true,
-/// or false, so that nothing of the launch is pushed.
+/// Sets which RISCs run a kernel in this launch; without any, nothing of the launch is pushed. A
+/// kernel may pass true, which changes nothing, or false, which prevents any push of the launch.
 #define DeviceValidateProfiler(condition) ::kernel_profiler::set_profiler_zone_valid(condition);
 
 /// Sets the program id of this launch for all RISCs of the core.
@@ -199,7 +202,7 @@
 #define DeviceProfilerInit()
 #endif
 
-/// Begins the envelope of a trace replay in trace-only mode, which is upstream's.
+/// Begins the envelope of a trace replay in trace-only mode, which only upstream's header has.
 #define DeviceTraceOnlyProfilerInit() ::kernel_profiler::trace_only_init();
 
 /// Counts a trace replay.

@@ -1,5 +1,6 @@
 /// \file
-/// A core's vectors and its lanes in DRAM: how a launch finds and prepares them.
+///
+/// The vectors of a core and its lanes in DRAM: location, and preparation for a launch.
 
 #pragma once
 
@@ -8,23 +9,25 @@
 namespace kernel_profiler {
 namespace detail {
 
-// Bits of HOST_END: where the lane ends, and above that where it ended when it began anew.
+// Fields of HOST_END: the low bits are the lane's end, the high bits its end before it last
+// restarted.
 constexpr uint32_t TURN_MASK = (1u << TURN_SHIFT) - 1;
 
-// Words of a vector.
+// Byte offsets of words in a vector.
 constexpr uint32_t ID_LH_BYTES = 4 * ID_LH;
 constexpr uint32_t ID_LL_BYTES = 4 * ID_LL;
 constexpr uint32_t FIXED_SLOTS_BYTES = 4 * GUARANTEED_MARKER_1_H;
 /// First word of an empty slot and of padding.
 constexpr uint32_t EMPTY_SLOT = PROFILER_MARKER_VALID;
-/// Behind the slot of the end of the firmware's zone, which is empty within a launch.
+/// Offset of the word in which a RISC marks a wait that timed out: the second word of the slot for
+/// the end of the firmware's zone, unused within a launch.
 constexpr uint32_t IN_VAIN_BYTES = 4 * (GUARANTEED_MARKER_2_H + 1);
 
-/// Polls of the NoC at most, some ten milliseconds of them. What they wait for takes microseconds
-/// unless the chip is stuck.
+/// Maximum polls of the NoC, some ten milliseconds. The events take microseconds unless the chip is
+/// stuck.
 constexpr uint32_t NOC_POLLS = 1 << 20;
-/// Polls at most of a word in which another RISC publishes its ring. It does so some hundred cycles
-/// after it has said that its kernel is done.
+/// Maximum polls of a word in which another RISC publishes its ring. The RISC publishes some
+/// hundred cycles after it has signalled the end of its kernel.
 constexpr uint32_t PUBLICATION_POLLS = 1 << 12;
 
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t control(uint32_t index) { return read_word(control_place() + 4 * index); }
@@ -33,7 +36,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void set_control(uint32_t index, uint32_t value) {
     write_word(control_place() + 4 * index, value);
 }
 
-/// Waits until a word at a place is (or is not) 0, not forever. Returns what stands there.
+/// Waits, up to a limit, until the word at `place` is (or is not) 0. Returns the word.
 template <bool IS_ZERO_WANTED, uint32_t POLLS>
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t await_word(uint32_t place) {
     uint32_t word = read_word(place);
@@ -44,8 +47,8 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t await_word(uint32_t place) {
     return word;
 }
 
-/// Waits until a register at a place is 0, not forever. Returns what stands there. Smaller than
-/// `await_word`, and slower where it is 0 at once.
+/// Waits, up to a limit, until the register at `place` is 0. Returns the register's value. The code
+/// is smaller than `await_word`, but slower if the register is 0 at once.
 template <uint32_t POLLS>
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t await_zero(uint32_t place) {
     uint32_t polls = POLLS;
@@ -59,7 +62,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t await_zero(uint32_t place) {
     return word;
 }
 
-// Loops over RISCs: unrolled where a kernel or firmware is built to be fast.
+// Loops over RISCs are unrolled in fast builds of kernels or firmware.
 #if defined(__OPTIMIZE_SIZE__)
 constexpr int UNROLLED_RISCS = 1;
 #else
@@ -67,7 +70,7 @@ constexpr int UNROLLED_RISCS = 5;
 #endif
 
 #if defined(COMPILE_FOR_BRISC)
-/// The firmware of a Blackhole's BRISC has room for the unrolled loop at -Os, too.
+/// At -Os, the firmware of a Blackhole's BRISC has room for the unrolled loop, too.
 constexpr int UNROLLED_LANES = IS_BLACKHOLE ? 5 : UNROLLED_RISCS;
 #else
 constexpr int UNROLLED_LANES = UNROLLED_RISCS;
@@ -75,15 +78,16 @@ constexpr int UNROLLED_LANES = UNROLLED_RISCS;
 
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t trace_field() {
     if constexpr (HAS_TRACE_COUNT) {
-        // Shifts, and not a mask that takes an instruction to load.
+        // Shifts are used, since a mask would take an instruction to load.
         constexpr uint32_t ABOVE = 32 - PROFILER_ID_TRACE_BITS;
         return hidden(traceCount << ABOVE) >> (ABOVE - PROFILER_ID_TRACE_SHIFT);
     }
     return 0;
 }
 
-/// Empties the fixed slots of a run. A Wormhole takes five cycles for each word, so that it gets
-/// the first of each slot alone, which says that it is empty; on a Blackhole, neighbours merge.
+/// Empties the fixed slots of a run. On a Wormhole each store takes five cycles, so only the first
+/// word of each slot is written, which marks the slot as empty. On a Blackhole, adjacent stores
+/// merge.
 KERNEL_PROFILER_ALWAYS_INLINE void empty_slots(uint32_t run) {
     constexpr uint32_t STEP_BYTES = IS_BLACKHOLE ? 4 : 8;
 #pragma GCC unroll 8
@@ -92,8 +96,9 @@ KERNEL_PROFILER_ALWAYS_INLINE void empty_slots(uint32_t run) {
     }
 }
 
-/// The address from which a loop over RISCs finds their vectors. Where the loop is unrolled, one
-/// address serves two of them: an instruction's offset reaches from the second back to the first.
+/// The base address with which a loop over RISCs addresses their vectors. In an unrolled loop, one
+/// base address serves two vectors, since an instruction's offset reaches back from the second to
+/// the first.
 template <int UNROLLED>
 struct Vectors {
     static constexpr bool IS_OF_TWO = UNROLLED > 1;
@@ -122,17 +127,17 @@ KERNEL_PROFILER_ALWAYS_INLINE void empty_fixed_slots() {
 
 #if KERNEL_PROFILER_HAS_NOC
 
-/// The third word of the vector of the core's first RISC.
+/// Returns the third word of the vector of the core's first RISC.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t id_of_core(uint32_t words, uint32_t generation) {
-    // Hidden, so that the mask is that of the low bits.
+    // The value is hidden from the compiler, so that the mask stays the one of the low bits.
     const uint32_t flat = hidden(read_word(words + 4 * FLAT_ID) & PROFILER_ID_FLAT_MASK);
     return generation << GENERATION_SHIFT | trace_field() | flat << PROFILER_ID_FLAT_SHIFT;
 }
 
-/// Hands the core's lanes back to the device: the host has read everything that is in them.
+/// Resets the core's lanes, after the host has read everything in them.
 ///
-/// The generation comes last: a host that reads in between then finds nothing new, and not the old
-/// ends as words of the new generation.
+/// The generation is written last, so that a host that reads in between finds no new words.
+/// Otherwise it would take the old ends for words of the new generation.
 inline __attribute__((noinline)) void take_lanes_back() {
     const uint32_t words = hidden(control_place());
     const uint32_t generation = read_word(words + 4 * GENERATION) + 1;
@@ -161,18 +166,18 @@ inline __attribute__((noinline)) void take_lanes_back() {
     write_word(words + 4 * GENERATION, generation);
 }
 
-/// Where a core's lanes lie in DRAM.
+/// Location of a core's lanes in DRAM.
 struct Lanes {
-    /// Words of each; 0 if the host has given the core none.
+    /// Words of each lane; 0 if the core has no lanes.
     uint32_t words;
     uint32_t bank;
-    /// Address of the lane of the core's first RISC; the other lanes follow.
+    /// Address of the lane of the core's first RISC; the other lanes follow it.
     uint32_t address;
 };
 
-/// Reads the lanes that the host has set up: a core without a DRAM address, with a flat id beyond
-/// the format's eight bits or in a bank that does not exist has no lanes. `control` is the address
-/// of the control vector.
+/// Reads the location of the lanes from the control vector at `control`. A core has no lanes if it
+/// has no DRAM address, if its flat id exceeds the eight bits of the format, or if its bank does
+/// not exist.
 KERNEL_PROFILER_ALWAYS_INLINE Lanes lanes_of_core(uint32_t control) {
     const uint32_t region = read_word(control + 4 * DRAM_PROFILER_ADDRESS_DEFAULT);
     const uint32_t flat = read_word(control + 4 * FLAT_ID);
@@ -189,25 +194,25 @@ KERNEL_PROFILER_ALWAYS_INLINE Lanes lanes_of_core(uint32_t control) {
     return {words, bank, hidden(region + before + bank_offset(bank))};
 }
 
-/// Where words go in a lane.
+/// Position of a push in a lane.
 struct Place {
     uint32_t position;
-    /// Words that they add to HOST_END; 0 if there is no room for them.
+    /// Increment of HOST_END for the push; 0 if there is no room.
     uint32_t advance;
-    /// Where the room at the lane's end ends.
+    /// End of the room at the lane's end.
     uint32_t limit;
 };
 
-/// Finds a place in a lane of `capacity` words, behind its end or, where the host has read so many
-/// words at its beginning, there. `end` is its HOST_END, `core` the address of the RISC's first
-/// control word.
+/// Finds room for `count` words in a lane of `capacity` words: behind its end or, if the host has
+/// read enough words there, at its beginning. `end` is the lane's HOST_END, `core` the address of
+/// the RISC's first control word.
 ///
-/// A lane that began anew ends below the words that the host has not read of the time before. It
-/// never reaches them, so that a host that has read them stands at or before the lane's end.
+/// The end of a lane that has restarted never reaches the words that the host has not read yet, so
+/// that a host that has read everything is at or before the lane's end.
 KERNEL_PROFILER_ALWAYS_INLINE Place place_in_lane(uint32_t core, uint32_t end, uint32_t count, uint32_t capacity) {
     const bool can_turn = lane_words() <= TURNING_LANE_WORDS_MAX;
     const uint32_t position = can_turn ? end & TURN_MASK : end;
-    // Upstream's host writes a 1 to the first such word of a dispatch core in accumulate mode.
+    // In accumulate mode, upstream's host writes a 1 to the first such word of a dispatch core.
     const uint32_t consumed = read_word(core + 4 * CONSUMED) & (DO_ACCUMULATE ? ~3u : ~0u);
     if (consumed > capacity) {
         return {position, 0, 0};
@@ -218,7 +223,8 @@ KERNEL_PROFILER_ALWAYS_INLINE Place place_in_lane(uint32_t core, uint32_t end, u
         return {position, count, limit};
     }
     if (can_turn && !is_behind && count < consumed) {
-        // The place is a multiple of four, so that its bits begin where those of the end are over.
+        // The position is a multiple of four, so that its lowest set bit is above the bits of the
+        // end.
         return {0, (position << (32 - TURN_SHIFT) | count) - end, limit};
     }
     return {position, 0, limit};

@@ -1,8 +1,9 @@
 /// \file
+///
 /// The begin and the end of a launch.
 ///
-/// Every RISC begins with an empty ring and publishes how far it is filled. The aggregating one
-/// (BRISC, the first Ethernet RISC) also prepares the vectors of all and pushes them.
+/// Each RISC begins with an empty ring and publishes the end of its records. The aggregating RISC
+/// (BRISC or the first Ethernet RISC) also prepares the vectors of all RISCs and pushes them.
 ///
 /// | what | file |
 /// |---|---|
@@ -42,8 +43,8 @@ static inline void init_profiler(uint16_t = 0, uint16_t = 0, uint16_t = 0) {
     stackSize = OPTIONAL_BYTES - before;
     forget_stalls();
     if constexpr (DO_SUM) {
-        // No instruction: gcc lays variables out by where they are named first, and would leave a
-        // hole before these.
+        // This emits no instruction. gcc lays variables out in the order of their first use, and
+        // would leave a gap before these.
         __asm__ volatile("" : : "i"(sums), "i"(sumIDs));
     }
 #if KERNEL_PROFILER_HAS_NOC && !KERNEL_PROFILER_IS_ACCUMULATING
@@ -53,14 +54,14 @@ static inline void init_profiler(uint16_t = 0, uint16_t = 0, uint16_t = 0) {
 #endif
 }
 
-/// Says which RISCs have a kernel in this launch; if none, nothing of it is pushed.
+/// Sets which RISCs have a kernel in this launch; without any, nothing of the launch is pushed.
 template <typename Enables>
 KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(Enables enables) {
     detail::set_control(PROFILER_DONE, static_cast<uint32_t>(enables) == 0);
     detail::set_control(detail::SCRATCH, static_cast<uint32_t>(enables));
 }
 
-/// Adds this RISC to those of the launch, or makes the whole launch leave nothing.
+/// Adds this RISC to the launch's enables if true; marks the whole launch as idle if false.
 KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(bool is_valid) {
     using namespace detail;
     if (is_valid) {
@@ -98,12 +99,12 @@ KERNEL_PROFILER_ALWAYS_INLINE void increment_trace_count() {
     }
 }
 
-/// Nothing: trace-only mode is upstream's.
+/// Does nothing: only upstream's header has trace-only mode.
 KERNEL_PROFILER_ALWAYS_INLINE void trace_only_init() {}
 
 namespace detail {
 
-/// Returns 0 if no accumulator is in use.
+/// Returns 0 if no accumulator is in use, otherwise another value.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t accumulators_in_use() {
     if constexpr (!DO_SUM) {
         return 0;
@@ -116,10 +117,10 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t accumulators_in_use() {
     return loaded(used);
 }
 
-/// Writes the totals of the accumulators in use to a place, as far as the vector has room for them,
-/// and empties them; returns the place behind.
+/// Writes the totals of the accumulators in use, as long as the vector has room, and clears the
+/// accumulators. Returns the place behind the totals.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_totals(uint32_t place) {
-    // The debug dump keeps room for the zone of a wait at the launch's end.
+    // The debug dump reserves room for the zone of a wait at the launch's end.
     constexpr uint32_t KEPT_BYTES = STALL_BYTES / 2;
     const uint32_t last = own_vector() + PROFILER_L1_BUFFER_SIZE - MARKER_BYTES - KEPT_BYTES;
     for (int index = 0; index < SUM_COUNT; ++index) {
@@ -142,16 +143,16 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_totals(uint32_t place) {
 
 }  // namespace detail
 
-/// Ends a launch on this RISC: publishes its ring; the aggregating RISC pushes.
+/// Ends a launch on this RISC: publishes its ring. The aggregating RISC pushes.
 ///
-/// A RISC that comes after the push publishes no more: its markers would look like the next
-/// launch's.
+/// A RISC that is late for the push does not publish, since its markers would look like those of
+/// the next launch.
 static inline void finish_profiler(bool = false) {
     using namespace detail;
     uint32_t place = load_cursor();
     const uint32_t used = accumulators_in_use();
-    // Read before what does not need it: L1 takes its time. Not earlier, since loads from local RAM
-    // would wait behind it.
+    // This load precedes code that does not need its result, as L1 is slow. An earlier load would
+    // delay the loads from local RAM.
     const uint32_t done = control(PROFILER_DONE);
     if (__builtin_expect(used != 0, 0)) {
         place = write_totals(place);
@@ -181,14 +182,14 @@ namespace kernel_profiler {
 
 namespace detail {
 
-/// Writes what a kernel has added up. Defined behind the probes that it needs.
+/// Writes the totals of a kernel's waits. Defined after the probes that it needs.
 template <uint32_t index>
 KERNEL_PROFILER_ALWAYS_INLINE void end_kernel();
 
 }  // namespace detail
 
-/// The firmware's zone (index 0), which begins and ends the launch, or the kernel's within it:
-/// their markers have slots of their own.
+/// The zone of the firmware (index 0), which begins and ends the launch, or of the kernel within
+/// it. Their markers have fixed slots.
 template <uint32_t timer_id, uint32_t index>
 struct profileScopeGuaranteed {
     static_assert(index < 2, "index 0 or 1");

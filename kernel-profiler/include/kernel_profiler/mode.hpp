@@ -1,6 +1,7 @@
 /// \file
-/// Where records go: into a vector that is pushed when the launch has ended, or into a ring that is drained
-/// while it runs.
+///
+/// Selects the destination of records: a vector that is pushed at the end of the launch, or a ring
+/// that is drained during the launch.
 
 #pragma once
 

@@ -1,5 +1,6 @@
 /// \file
-/// Records that find no room are dropped and counted: nobody waits for the host.
+///
+/// Records without room are dropped and counted: no RISC waits for the host.
 ///
 /// launch.hpp includes this file, or stall.hpp in the debug dump.
 
@@ -14,7 +15,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void forget_stalls() {}
 
 #if KERNEL_PROFILER_HAS_NOC
 
-/// No wait.
+/// An empty stand-in for a wait.
 struct Stall {};
 
 KERNEL_PROFILER_ALWAYS_INLINE void await_host(uint32_t) {}

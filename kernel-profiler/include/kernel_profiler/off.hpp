@@ -1,6 +1,7 @@
 /// \file
-/// The probes outside of tt-metal where the profiler is switched off: arguments are type-checked
-/// and not evaluated.
+///
+/// The probes outside of tt-metal with the profiler switched off: arguments are type-checked and
+/// not evaluated.
 
 #pragma once
 

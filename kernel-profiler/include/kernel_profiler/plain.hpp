@@ -1,7 +1,8 @@
 /// \file
-/// Launches that are pushed one by one: the usual mode.
 ///
-/// launch.hpp includes this file, or accumulate.hpp in its place.
+/// The usual mode, in which each launch is pushed separately.
+///
+/// launch.hpp includes this file, or accumulate.hpp instead.
 
 #pragma once
 
@@ -10,15 +11,15 @@
 namespace kernel_profiler {
 namespace detail {
 
-/// Says that this RISC's run ends `words` words behind the beginning of its vector.
+/// Publishes this RISC's run, which ends `words` words behind the beginning of its vector.
 KERNEL_PROFILER_ALWAYS_INLINE void publish_run(uint32_t, uint32_t words) {
     write_word(own_place() + 4 * DEVICE_BUFFER_END_INDEX_BR_ER, words);
 }
 
-/// Nothing: a launch without kernels leaves the slots as the next one finds them.
+/// Does nothing: a launch without kernels leaves the slots as the next launch expects them.
 KERNEL_PROFILER_ALWAYS_INLINE void leave_no_run() {}
 
-/// Nothing: a vector has one run.
+/// Does nothing: a vector has only one run.
 KERNEL_PROFILER_ALWAYS_INLINE void prepare_own_run() {}
 
 #if KERNEL_PROFILER_HAS_NOC
@@ -34,7 +35,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void await_publication(uint32_t words, uint32_t co
 
 KERNEL_PROFILER_ALWAYS_INLINE void refuse(uint32_t words, uint32_t core, uint32_t run, uint32_t stored) {
     add_to_word(core + 4 * REFUSED_RUNS, 1);
-    // The ID words are no markers, stored or not.
+    // The ID words are not markers, stored or not.
     add_to_word(core + 4 * REFUSED_MARKERS, (run - (stored == 0 ? 4 : stored)) / 2);
     const uint32_t risc = (core - words) / 4;
     const uint32_t program = read_word(first_vector() + PROFILER_L1_BUFFER_SIZE * risc + ID_LL_BYTES);
@@ -46,7 +47,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void refuse(uint32_t words, uint32_t core, uint32_
     write_word(words + 4 * DROPPED_ZONES, dropped | 1u << risc);
 }
 
-/// Prepares the vectors of all RISCs, and takes the lanes back if the host has read them.
+/// Prepares the vectors of all RISCs, and resets the lanes if the host has read them.
 KERNEL_PROFILER_ALWAYS_INLINE void begin_launch() {
     const uint32_t runs = control(RUN_COUNTER);
     const uint32_t seen_runs = control(SEEN_RUNS);

@@ -1,8 +1,9 @@
 /// \file
-/// Pushes to DRAM through the NoC, and that of a launch's end.
+///
+/// Pushes to DRAM through the NoC, and the push at the end of a launch.
 ///
 /// # Compatibility
-/// The order of stores that the host relies on: data in DRAM, HOST_END, counters, RUN_COUNTER,
+/// The order of stores on which the host relies: data in DRAM, HOST_END, counters, RUN_COUNTER,
 /// PROFILER_DONE.
 
 #pragma once
@@ -14,24 +15,25 @@
 namespace kernel_profiler {
 namespace detail {
 
-// Defined by the mode: in plain.hpp or accumulate.hpp, and in stall.hpp or no_stall.hpp.
+// These are defined by the mode, in plain.hpp or accumulate.hpp, and in stall.hpp or no_stall.hpp.
 
-/// Waits, within a bound, for the run of a RISC that has published nothing, if it has a kernel in
-/// this launch; `run` becomes the words of its vector. `core` is the address of the RISC's first
-/// control word, `words` that of the control vector.
+/// Waits, up to a limit, for the run of a RISC that has not published it, if the RISC has a kernel
+/// in this launch. Sets `run` to the words of the RISC's vector. `core` is the address of the
+/// RISC's first control word, `words` that of the control vector.
 KERNEL_PROFILER_ALWAYS_INLINE void await_publication(uint32_t words, uint32_t core, uint32_t& run);
-/// Counts what DRAM did not take of `run` words of a RISC's vector; it took the first `stored` ones.
+/// Counts what DRAM refused of the `run` words in a RISC's vector; it took the first `stored`
+/// words.
 KERNEL_PROFILER_ALWAYS_INLINE void refuse(uint32_t words, uint32_t core, uint32_t run, uint32_t stored);
-/// Waits for a host that has not read on, where nothing is to be dropped.
+/// Waits for a host that has not read on, in a mode that must not drop records.
 KERNEL_PROFILER_ALWAYS_INLINE void await_host(uint32_t words);
 
-/// Returns true as soon as a command buffer takes commands, and false if it does not.
+/// Returns true once a command buffer accepts commands, and false if it does not within a limit.
 KERNEL_PROFILER_ALWAYS_INLINE bool is_ready(uint32_t buffer) {
     return __builtin_expect(await_word<true, NOC_POLLS>(buffer + CMD_CTRL) == 0, 1);
 }
 
-/// Makes an idle command buffer write to a bank of DRAM, with answers to this tile and under an id
-/// of our own.
+/// Prepares an idle command buffer for acknowledged writes to a DRAM bank, under this runtime's
+/// transaction id.
 KERNEL_PROFILER_ALWAYS_INLINE void begin_pushes(uint32_t noc, uint32_t buffer, uint32_t bank) {
     write_word(buffer + PACKET_TAG, PUSH_PACKET_TAG);
     write_word(buffer + CTRL, CTRL_ANSWERED_WRITE);
@@ -44,7 +46,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void begin_pushes(uint32_t noc, uint32_t buffer, u
     }
 }
 
-/// Sends through an idle command buffer.
+/// Starts a write through an idle command buffer.
 KERNEL_PROFILER_ALWAYS_INLINE void push(uint32_t buffer, uint32_t from, uint32_t to, uint32_t word_count) {
     write_word(buffer + TARG_ADDR_LO, from);
     write_word(buffer + RET_ADDR_LO, to);
@@ -52,18 +54,19 @@ KERNEL_PROFILER_ALWAYS_INLINE void push(uint32_t buffer, uint32_t from, uint32_t
     write_word(buffer + CMD_CTRL, 1);
 }
 
-/// Waits for the answers to our pushes and to nothing else. False if they do not come.
+/// Waits for the acknowledgements of the runtime's pushes only. Returns false if they do not arrive
+/// within a limit.
 KERNEL_PROFILER_ALWAYS_INLINE bool await_pushes(uint32_t noc) {
     return await_word<true, NOC_POLLS>(noc + PUSHES_OUTSTANDING) == 0;
 }
 
-/// Returns when the store to a place and those before it are in L1: one to a register may overtake
-/// them, but not a load of them that is consumed.
+/// Waits until the store to `place` and all earlier stores have reached L1. A store to a register
+/// may overtake them, but not a load from `place` whose result is consumed.
 KERNEL_PROFILER_ALWAYS_INLINE void settle(uint32_t place) {
     __asm__ volatile("mv zero, %0" : : "r"(read_word(place)) : "memory");
 }
 
-/// Pads a run, of which so many words are there, to a whole number of pushed units.
+/// Pads a run of `word_count` words to a multiple of the push alignment.
 KERNEL_PROFILER_ALWAYS_INLINE void pad(uint32_t vector, uint32_t word_count) {
     if ((word_count & 2) != 0) {
         const uint32_t place = vector + 4 * word_count;
@@ -75,17 +78,17 @@ KERNEL_PROFILER_ALWAYS_INLINE void pad(uint32_t vector, uint32_t word_count) {
 
 constexpr uint32_t padded(uint32_t word_count) { return (word_count + 2) & ~3u; }
 
-/// Writes that were sent.
+/// The writes that were sent.
 struct Sent {
     uint32_t writes;
-    /// True if the command buffer stayed busy, so that some were not.
+    /// True if the command buffer stayed busy, so that some writes were not sent.
     bool is_stuck;
 };
 
-/// Sends what the RISCs of this core have published: all of a run, or the fixed slots, or nothing,
-/// whatever its lane can take; nothing any more once the command buffer has stayed busy. Leaves in
-/// `stored` what that adds to HOST_END: the words, or more where the lane begins anew; 0 of a RISC
-/// that has published nothing.
+/// Sends the published runs of this core's RISCs: all of a run, its fixed slots or nothing,
+/// depending on the room in its lane. Stops if the command buffer stays busy. Sets `stored` to the
+/// increments of HOST_END: the words sent, or more if the lane has restarted, and 0 for a RISC that
+/// has published nothing.
 KERNEL_PROFILER_ALWAYS_INLINE Sent send_published(uint32_t noc, uint32_t buffer, uint32_t words, uint32_t* stored) {
     Lanes lanes = lanes_of_core(words);
     uint32_t capacity = lanes.words;
@@ -139,7 +142,7 @@ KERNEL_PROFILER_ALWAYS_INLINE Sent send_published(uint32_t noc, uint32_t buffer,
     return {writes, is_stuck};
 }
 
-/// Pushes what the RISCs of this core have published and says so to the host.
+/// Pushes the published runs of this core's RISCs and publishes the new ends of the lanes.
 KERNEL_PROFILER_ALWAYS_INLINE void push_published() {
     forget_cached();
     const uint32_t noc = hidden(noc_place());
@@ -156,7 +159,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void push_published() {
             sent = 0;
         }
     }
-    // A command buffer that is still busy belongs to its packet.
+    // The registers of a command buffer that is still busy belong to the packet in it.
     if (__builtin_expect(has_arrived || read_word(buffer + CMD_CTRL) == 0, 1)) {
         write_word(buffer + PACKET_TAG, 0);
     }

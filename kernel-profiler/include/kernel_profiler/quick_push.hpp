@@ -1,5 +1,6 @@
 /// \file
-/// Pushes in the middle of a launch.
+///
+/// Pushes during a launch.
 
 #pragma once
 
@@ -7,10 +8,10 @@ namespace kernel_profiler {
 
 /// Pushes what this RISC has recorded so far and begins a new run.
 ///
-/// Does nothing where a push is not possible: on a TRISC, in accumulate mode, while the NoC holds a linked
-/// transaction, while an earlier push is stuck, when the lane could not take the end of the launch
-/// afterwards. The markers then stay, and the launch's end decides about them. The zone
-/// PROFILER-NOC-QUICK-PUSH shows what the push cost; it is the first record of the new run.
+/// Does nothing if a push is not possible: on a TRISC, in accumulate mode, while the NoC holds a
+/// linked transaction, while an earlier push is stuck, or if the lane would have no room left for
+/// the end of the launch. The markers then stay in L1 until the end of the launch. The zone
+/// PROFILER-NOC-QUICK-PUSH shows the cost of the push. It is the first record of the new run.
 inline __attribute__((noinline, cold)) void quick_push() {
 #if KERNEL_PROFILER_HAS_NOC && !KERNEL_PROFILER_IS_ACCUMULATING
     using namespace detail;
@@ -51,7 +52,8 @@ inline __attribute__((noinline, cold)) void quick_push() {
     pad(vector, run);
     const uint32_t end_behind = hidden(end + in_lane.advance - CUSTOM_MARKERS);
     const uint32_t to = hidden(lanes.address + (core - words) * lanes.words + 4 * in_lane.position);
-    // Another RISC may be pushing through the same NoC; but if a push is stuck, no call waits long.
+    // Another RISC may be pushing through the same NoC. The limit is short, so that no call waits
+    // long for a stuck push.
     if (await_zero<PUBLICATION_POLLS>(noc + PUSHES_OUTSTANDING) != 0) {
         return;
     }
@@ -60,7 +62,7 @@ inline __attribute__((noinline, cold)) void quick_push() {
     if (await_zero<NOC_POLLS>(buffer + CMD_CTRL) != 0) {
         return;
     }
-    // The kernel may be in the middle of preparing a transaction of its own.
+    // The kernel may have set up part of its own transaction.
     constexpr uint32_t REGISTERS = AT_LEN_BE / 4 + 1;
     const auto exists = [](uint32_t index) {
         return IS_BLACKHOLE || (4 * index != TARG_ADDR_HI && 4 * index != RET_ADDR_HI);
@@ -96,7 +98,7 @@ inline __attribute__((noinline, cold)) void quick_push() {
     place += stall_bytes;
     room -= stall_bytes;
     if (room >= ZONE_BYTES) {  // Else hundreds of zones are open.
-        // On one line, as the log names it.
+        // Both macros must be on one line, since they name the same line number.
         KERNEL_PROFILER_SITE("PROFILER-NOC-QUICK-PUSH") constexpr uint32_t ID = KERNEL_PROFILER_ID("PROFILER-NOC-QUICK-PUSH");
         write_zone(place, ID, started, Clock::now(TILE_REGISTERS));
         place += ZONE_BYTES;
@@ -107,7 +109,8 @@ inline __attribute__((noinline, cold)) void quick_push() {
 #endif
 }
 
-/// Pushes before a linked transaction begins on a command buffer: while it lasts, none is possible.
+/// Pushes before a linked transaction begins on a command buffer, since no push is possible during
+/// it.
 inline void quick_push_if_linked(uint32_t cmd_buf, bool linked) {
 #if KERNEL_PROFILER_HAS_NOC
     using namespace detail;

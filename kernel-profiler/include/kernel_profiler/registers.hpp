@@ -48,46 +48,48 @@ constexpr uint32_t CTRL = 0x1C;
 constexpr uint32_t AT_LEN_BE = 0x20;
 constexpr uint32_t CMD_CTRL = IS_BLACKHOLE ? 0x40 : 0x28;
 
-/// A Wormhole keeps the coordinates above the address bits, a Blackhole by themselves.
+/// A Wormhole has the coordinates above the address bits, a Blackhole in a separate register.
 constexpr uint32_t TARG_COORDINATE = IS_BLACKHOLE ? TARG_ADDR_HI : TARG_ADDR_MID;
 constexpr uint32_t RET_COORDINATE = IS_BLACKHOLE ? RET_ADDR_HI : RET_ADDR_MID;
 constexpr uint32_t COORDINATE_SHIFT = IS_BLACKHOLE ? 0 : 4;
 
-/// Where a tile reads its own coordinates, as tt-metal's `noc_init` does: a Wormhole's node id,
-/// a Blackhole's translated one.
+/// Register with a tile's own coordinates, as in tt-metal's `noc_init`: the node id on a Wormhole,
+/// the translated id on a Blackhole.
 constexpr uint32_t OWN_COORDINATES = IS_BLACKHOLE ? 0x100 + 4 * 0x12 : 0x2C;
-/// Bits above them.
+/// Left shift that drops the register's bits above the coordinates.
 constexpr uint32_t OWN_COORDINATES_SHIFT = 20;
 
-/// The transaction id of pushes, the highest of a NoC's 16. Kernels use it too: rings of ids, the
-/// fabric's routers, and some that name it. Requests of theirs that are under way delay a push,
-/// since their answers are waited for as well, and a push that waits in vain is counted as timed
-/// out. A kernel's own wait for the id cannot end early: a push has ended before it goes on.
+/// The transaction id of pushes, the highest of a NoC's 16.
+///
+/// Kernels use the id, too: rings of ids, the fabric's routers, and some kernels that name it.
+/// Their outstanding requests delay a push, which waits for their acknowledgements as well. A push
+/// that times out is counted. A kernel's own wait for the id cannot end early, since a push ends
+/// before the kernel continues.
 constexpr uint32_t PUSH_TRANSACTION_ID = 15;
 constexpr uint32_t PUSH_PACKET_TAG = PUSH_TRANSACTION_ID << 10;
-/// How many transactions of that id have not been answered.
+/// Register with the number of unacknowledged transactions of that id.
 constexpr uint32_t PUSHES_OUTSTANDING = 0x200 + 4 * (0x10 + PUSH_TRANSACTION_ID);
 
 constexpr uint32_t CTRL_LINKED = 1 << 6;
-/// Bits of CTRL that read as anything and are written as 0.
+/// Reserved bits of CTRL, undefined when read and written as 0.
 constexpr uint32_t CTRL_RESERVED = 0x87FC0000;
-/// A write on static virtual channel 1 whose arrival is answered. Many tiles that write to one
-/// DRAM channel on dynamic channels get a third of its bandwidth.
+/// An acknowledged write on static virtual channel 1. Many tiles that write to one DRAM channel on
+/// dynamic channels get a third of its bandwidth.
 constexpr uint32_t CTRL_ANSWERED_WRITE = 1 << 1 | 1 << 4 | 1 << 7 | 1 << 13;
 
 #pragma GCC diagnostic push
-// gcc 12 takes addresses below 4,096 for offsets from a null pointer; L1 begins at 0.
+// gcc 12 treats addresses below 4,096 as offsets from a null pointer, but L1 begins at 0.
 #pragma GCC diagnostic ignored "-Warray-bounds"
 
-/// A word of L1 or of registers, as part of something that is larger than a variable in local RAM: so
-/// the compiler knows that an access leaves those alone, and may keep them in registers.
+/// A word of L1 or of a register, within a type larger than any variable in local RAM. So the
+/// compiler knows that an access does not alias these variables, and may keep them in registers.
 struct Memory {
     uint32_t word;
     uint32_t following[3];
 };
 
-/// A word that is certainly none of a variable's, since so many words stand before it: with it, a loop
-/// need not store to the variables in the order of the text.
+/// A word with four words before it, so that it cannot be part of a variable. A loop that writes
+/// through it need not store the variables in program order.
 struct MemoryBehind {
     uint32_t before[4];
     uint32_t word;
@@ -101,14 +103,14 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_word(uint32_t place, uint32_t value) {
     reinterpret_cast<volatile Memory*>(place)->word = value;
 }
 
-/// As `write_word`, for words of the ring.
+/// Writes a word of the ring, without ordering against the variables.
 KERNEL_PROFILER_ALWAYS_INLINE void write_ring(uint32_t place, uint32_t value) {
     reinterpret_cast<volatile MemoryBehind*>(place - offsetof(MemoryBehind, word))->word = value;
 }
 
 #pragma GCC diagnostic pop
 
-/// A value that the compiler no longer knows, so that it addresses from a register.
+/// Returns a value opaque to the compiler, so that it addresses relative to a register.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t hidden(uint32_t value) {
     __asm__("" : "+r"(value));
     return value;

@@ -1,32 +1,35 @@
 /// \file
-/// The debug dump: a RISC that finds its lane full waits until the host has read on.
 ///
-/// launch.hpp includes this file, or no_stall.hpp in its place. A wait ends when the lane has room;
-/// when the host has read all of it and there is still none, since the lane is too small for the
-/// run; or after KERNEL_PROFILER_STALL_CYCLES, and then no RISC waits again before the host has read
-/// on: how far it had come is remembered, by the aggregating RISC in control word STALLED_IN_VAIN, by
-/// the others in their vector until the launch ends. What finds no room is counted as ever. So a
-/// host that keeps up loses nothing, and without one a kernel still ends.
+/// The debug dump: a RISC whose lane is full waits until the host has read more.
 ///
-/// The zone PROFILER-DRAM-STALL shows each wait. It lies in the run that follows it, or in the one
-/// that found no room; that of the launch's end lies behind the firmware's zone.
+/// launch.hpp includes this file, or no_stall.hpp instead. A wait ends when the lane has room. It
+/// also ends if the host has read all of the lane and the run still does not fit, or after
+/// KERNEL_PROFILER_STALL_CYCLES. After such a time-out, no RISC waits again before the host has
+/// read more. For this, the aggregating RISC stores the host's progress in the control word
+/// STALLED_IN_VAIN; the others store it in their vector until the launch ends. Records without room
+/// are counted as in other modes. So a host that keeps up loses nothing, and a kernel without a
+/// host still ends.
 ///
-/// Records of BRISC, NCRISC and Ethernet RISCs are pushed as soon as their ring is full. A TRISC
-/// does not push, so that what its ring does not take in one launch is counted as lost.
+/// The zone PROFILER-DRAM-STALL shows each wait. It is recorded in the run after the wait, or in
+/// the run that did not fit. The zone of a wait at the launch's end comes after the firmware's
+/// zone.
+///
+/// BRISC, NCRISC and Ethernet RISCs push their records as soon as their ring is full. A TRISC does
+/// not push, so that records beyond one ring per launch are counted as lost.
 
 #pragma once
 
 #include "push.hpp"
 
 #if !defined(KERNEL_PROFILER_STALL_CYCLES)
-/// Cycles that a RISC waits for the host at most: a second at 1 GHz.
+/// Maximum cycles that a RISC waits for the host: a second at 1 GHz.
 #define KERNEL_PROFILER_STALL_CYCLES (1u << 30)
 #endif
 
 namespace kernel_profiler {
 namespace detail {
 
-/// Forgets waits of the launch before.
+/// Clears the mark of a time-out in the previous launch.
 KERNEL_PROFILER_ALWAYS_INLINE void forget_stalls() { write_word(own_vector() + IN_VAIN_BYTES, 0); }
 
 #if KERNEL_PROFILER_HAS_NOC
@@ -35,7 +38,7 @@ inline __attribute__((noinline)) void write_stall(uint32_t place, Clock started,
     KERNEL_PROFILER_SITE("PROFILER-DRAM-STALL") write_zone(place, KERNEL_PROFILER_ID("PROFILER-DRAM-STALL"), started, ended);
 }
 
-/// How far the host has read in all lanes, as one number that is not 0.
+/// Returns the host's progress in all lanes, as one number that is not 0.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t host_progress(uint32_t words) {
     uint32_t sum = 1;
     for (uint32_t risc = 0; risc < risc_count(); ++risc) {
@@ -44,16 +47,16 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t host_progress(uint32_t words) {
     return sum;
 }
 
-/// Returns true if a run of so many words finds no room in a lane that the host has not read to its
-/// end, so that there may be some.
+/// Returns true if a run of `count` words does not fit into a lane but may fit later, as the host
+/// has not read all of it.
 KERNEL_PROFILER_ALWAYS_INLINE bool is_full(uint32_t core, uint32_t count, uint32_t capacity) {
     const uint32_t end = read_word(core + 4 * HOST_BUFFER_END_INDEX_BR_ER);
     Place place = place_in_lane(core, end, count, capacity);
     return place.advance == 0 && read_word(core + 4 * CONSUMED) != place.position;
 }
 
-/// Returns true if this RISC has found its lane full in this launch, waited in vain, and the host
-/// has not read on since.
+/// Returns true if a wait of this RISC has timed out in this launch, and the host has not read
+/// anything since.
 KERNEL_PROFILER_ALWAYS_INLINE bool has_given_up() {
     forget_cached();
     return read_word(own_vector() + IN_VAIN_BYTES) == host_progress(control_place());
@@ -62,15 +65,15 @@ KERNEL_PROFILER_ALWAYS_INLINE bool has_given_up() {
 /// A wait for the host. Passed by reference: gcc copies it with `memcpy`, which kernels do not have.
 struct Stall {
     Clock started;
-    /// How far the host had read when it was looked for last.
+    /// The host's progress at the last poll.
     uint32_t progress;
-    /// True if the wait has come to its bound, or if one before was in vain.
+    /// True if the time limit was reached, or if an earlier wait timed out.
     bool is_over;
     bool has_waited;
 
     KERNEL_PROFILER_ALWAYS_INLINE static Stall begin() { return {Clock::now(TILE_REGISTERS), 0, false, false}; }
 
-    /// Called where a lane is full. `words` is the address of the control vector.
+    /// Continues the wait while a lane is full. `words` is the address of the control vector.
     KERNEL_PROFILER_ALWAYS_INLINE void go_on(uint32_t words) {
         progress = host_progress(words);
         is_over = progress == read_word(words + 4 * STALLED_IN_VAIN);
@@ -82,7 +85,7 @@ struct Stall {
     }
 };
 
-/// Waits until this RISC's lane takes so many words.
+/// Waits until this RISC's lane has room for `count` words.
 inline __attribute__((noinline)) Stall await_own_lane(uint32_t words, uint32_t core, uint32_t count, uint32_t capacity) {
     Stall stall = Stall::begin();
     while (!stall.is_over && is_full(core, count, capacity)) {
@@ -97,8 +100,8 @@ inline __attribute__((noinline)) Stall await_own_lane(uint32_t words, uint32_t c
     return stall;
 }
 
-/// Waits until the lanes take what the RISCs of this core have published, and puts the zone of that
-/// into the run of this one.
+/// Waits until the lanes have room for the published runs of this core's RISCs, and records the
+/// wait as a zone in this RISC's run.
 inline __attribute__((noinline)) void await_lanes(uint32_t words) {
     const uint32_t capacity = lanes_of_core(words).words;
     const uint32_t end_of_cores = words + 4 * risc_count();
@@ -131,8 +134,8 @@ inline __attribute__((noinline)) void await_lanes(uint32_t words) {
 
 KERNEL_PROFILER_ALWAYS_INLINE void await_host(uint32_t words) { await_lanes(words); }
 
-/// Leaves the zone of a wait in vain in a ring that is not pushed, if there is room; false if there
-/// was no such wait.
+/// Records the zone of a wait that timed out in a ring that is not pushed, if there is room.
+/// Returns false if the wait did not time out.
 KERNEL_PROFILER_ALWAYS_INLINE bool leave_vain_stall(const Stall& stall, uint32_t place) {
     if (!stall.is_over || !stall.has_waited || load_room() < 0) {
         return false;
@@ -143,7 +146,7 @@ KERNEL_PROFILER_ALWAYS_INLINE bool leave_vain_stall(const Stall& stall, uint32_t
     return true;
 }
 
-/// Begins a ring with the zone of the wait before a push; returns its bytes.
+/// Begins a ring with the zone of the wait before a push; returns the zone's bytes.
 KERNEL_PROFILER_ALWAYS_INLINE int32_t record_stall(const Stall& stall, uint32_t place, Clock ended) {
     if (!stall.has_waited) {
         return 0;

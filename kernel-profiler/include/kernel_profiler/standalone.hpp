@@ -1,8 +1,9 @@
 /// \file
-/// The runtime's surroundings outside of tt-metal: what the firmware provides.
 ///
-/// Symbols with the names that the module `kernel_profiler::tensix` of the Rust runtime explains:
-/// either runtime works on either's firmware.
+/// The runtime's environment outside of tt-metal: what the firmware provides.
+///
+/// The module `kernel_profiler::tensix` of the Rust runtime documents the symbols. The C++ and the
+/// Rust runtime work on each other's firmware.
 
 #pragma once
 
@@ -11,7 +12,7 @@
 #define KERNEL_PROFILER_HAS_NOC 1
 
 extern "C" {
-// Numbers in place of addresses, from the linker script.
+// Numbers from the linker script, stored as addresses of symbols.
 extern uint8_t __kprof_control[];
 extern uint8_t __kprof_own[];
 extern uint8_t __kprof_vector[];
@@ -28,8 +29,8 @@ extern uint32_t bank_to_dram_offset[];
 extern uint32_t noc_nonposted_writes_num_issued[2];
 extern uint32_t noc_nonposted_writes_acked[2];
 
-/// Variables of the profiler and of its pushes that a firmware in C++ defines, once per RISC, in
-/// zeroed local RAM.
+/// Defines the variables of the profiler and its pushes, once per RISC in a C++ firmware, in zeroed
+/// local RAM.
 #define KERNEL_PROFILER_FIRMWARE_STATE                            \
     namespace kernel_profiler {                                   \
     uint32_t wIndex, stackSize, traceCount;                       \
@@ -44,7 +45,7 @@ extern uint32_t noc_nonposted_writes_acked[2];
 namespace kernel_profiler {
 namespace detail {
 
-/// Ids that the format keeps for records that are no zones, and 0, as of padding.
+/// Returns false for ids that the format reserves for other records, and for 0, the id of padding.
 constexpr bool is_free(uint32_t id) { return id != 0 && id != NOC_TRACING_STATIC_ID && id != NOC_DEBUGGING_STATIC_ID && id != PERF_COUNTER_ID; }
 
 /// Returns true if the assembler accepts a text without escapes.
@@ -70,14 +71,14 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t own_place() { return number(__kprof_own);
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t own_vector() { return number(__kprof_vector); }
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t first_vector() { return control_place() + 4 * PROFILER_L1_CONTROL_VECTOR_SIZE; }
 
-/// The RISC that gathers what all RISCs of its core have recorded, and pushes it. Hidden, since the
-/// compiler takes two symbols for two places.
+/// Returns true on the RISC that collects the records of all RISCs of its core and pushes them. The
+/// address is hidden, since the compiler assumes that two symbols have different addresses.
 KERNEL_PROFILER_ALWAYS_INLINE bool is_aggregator() { return hidden(own_place()) == control_place(); }
 
-/// True on the RISC whose firmware is told what it launches.
+/// Returns true on the RISC whose firmware receives the launch.
 KERNEL_PROFILER_ALWAYS_INLINE bool is_first_risc() { return is_aggregator(); }
 
-/// As the host says, or by default what it gives a lane for 1,000 programs.
+/// Returns the words of a lane: the host's value, or by default the host's size for 1,000 programs.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t lane_words() {
     constexpr bool HAS_SUMS = ((PROFILE_KERNEL) & PROFILER_OPT_DO_SUM) != 0;
     constexpr uint32_t DEFAULT_WORDS = HAS_SUMS ? DEFAULT_LANE_WORDS_WITH_SUMS : DEFAULT_LANE_WORDS;
@@ -85,7 +86,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t lane_words() {
     return (words != 0 ? words : DEFAULT_WORDS) & ~(PUSH_ALIGN_WORDS - 1);
 }
 
-/// Lets later loads see what other RISCs and the NoC have written, where a data cache is on.
+/// Makes the writes of other RISCs and of the NoC visible to later loads, if a data cache is on.
 KERNEL_PROFILER_ALWAYS_INLINE void forget_cached() {
     if (IS_BLACKHOLE) {
         __asm__ volatile("fence" : : : "memory");

@@ -1,6 +1,7 @@
 /// \file
-/// What classic and streamed lanes have in common: the variables that are remembered of a RISC, ids of
-/// texts, the clock, and counters of records that found no room.
+///
+/// Common parts of classic and streamed lanes: a RISC's variables, ids of texts, the clock, and
+/// counters of records without room.
 
 #pragma once
 
@@ -20,25 +21,26 @@ constexpr bool DO_SUM = true;
 constexpr bool DO_SUM = false;
 #endif
 
-// Names by which upstream's siblings ask for a mode; it serves the first one itself.
+// Names with which upstream's other headers query the mode; this header supports only the first
+// one.
 constexpr bool TRACE_ON_TENSIX = false;
 constexpr bool DO_ACCUMULATE = KERNEL_PROFILER_IS_ACCUMULATING != 0;
 
-/// True if NoC events have addresses: the name by which upstream's `noc_event_profiler.hpp` asks.
-/// They have in the debug dump, and where PROFILE_NOC_EVENTS is 3.
+/// True if NoC events have addresses, under the name that upstream's `noc_event_profiler.hpp` uses.
+/// Events have addresses in the debug dump, and if PROFILE_NOC_EVENTS is 3.
 #if defined(PROFILE_NOC_EVENTS)
 constexpr bool NON_DROPPING = KERNEL_PROFILER_IS_NON_DROPPING != 0 || (PROFILE_NOC_EVENTS + 0) > 2;
 #else
 constexpr bool NON_DROPPING = KERNEL_PROFILER_IS_NON_DROPPING != 0;
 #endif
 
-/// Words behind the clock's base that upstream's names speak of.
+/// Word indices from the clock's base, under upstream's names.
 constexpr int WALL_CLOCK_LOW_INDEX = 0;
 constexpr int WALL_CLOCK_HIGH_INDEX = 1;
 
-/// Which limit a record of a dispatch kernel keeps.
+/// The room that a record of a dispatch kernel may use.
 enum class DoingDispatch {
-    /// Leaves the headroom free.
+    /// Must leave the headroom free.
     DISPATCH,
     /// Metadata: may use most of the headroom.
     DISPATCH_META,
@@ -46,7 +48,7 @@ enum class DoingDispatch {
     NOT_DISPATCH,
 };
 
-/// The format's hash of a text: FNV-1a.
+/// Returns the format's hash of a text: FNV-1a.
 constexpr uint32_t Hash32_CT(const char* text, size_t length, uint32_t basis = UINT32_C(2166136261)) {
     for (size_t index = 0; index < length; ++index) {
         basis = (basis ^ static_cast<unsigned char>(text[index])) * UINT32_C(16777619);
@@ -54,7 +56,7 @@ constexpr uint32_t Hash32_CT(const char* text, size_t length, uint32_t basis = U
     return basis;
 }
 
-/// The id of a text: the halves of its hash, combined.
+/// Returns the id of a text: the two halves of its hash, combined.
 template <size_t SIZE>
 constexpr uint32_t Hash16_CT(const char (&text)[SIZE]) {
     const uint32_t hash = Hash32_CT(text, SIZE - 1);
@@ -64,11 +66,11 @@ constexpr uint32_t Hash16_CT(const char (&text)[SIZE]) {
 void quick_push();
 
 #if defined(DISPATCH_KERNEL)
-/// A step that few launches take. A dispatch kernel calls it: most of its sites stand in one large
-/// function, where the steps would lie out of reach of the sites' branches.
+/// Marks a rare step. In a dispatch kernel the step is a call: most call sites are in one large
+/// function, where inlined steps would be out of range of the sites' branches.
 #define KERNEL_PROFILER_RARE inline __attribute__((noinline, cold))
 #else
-/// A step that few launches take.
+/// Marks a rare step.
 #define KERNEL_PROFILER_RARE KERNEL_PROFILER_ALWAYS_INLINE
 #endif
 
@@ -83,8 +85,8 @@ struct Clock {
     uint32_t low;
     uint32_t high;
 
-    /// Reads the low and the live high word, back to back, low first; the host repairs a pair
-    /// that is torn by a wrap.
+    /// Reads the low word and then the live high word, back to back; the host repairs a pair that
+    /// is torn by a wrap.
     KERNEL_PROFILER_ALWAYS_INLINE static Clock now(uint32_t registers) {
         const uint32_t low = read_word(registers + WALL_CLOCK_LOW);
         const uint32_t high = read_word(registers + WALL_CLOCK_HIGH);
@@ -92,15 +94,16 @@ struct Clock {
     }
 };
 
-// Accesses to the state stand in the order of the text: what the clock's loads would delay comes
-// before them, what their latency can hide comes after. They are not volatile, so that a loop may
-// keep the state in registers.
+// Accesses to the state are in program order: accesses that the clock's loads would delay come
+// before the loads, and accesses that their latency can hide come after. The accesses are not
+// volatile, so that a loop may keep the state in registers.
 
-/// Keeps instructions on their side of this place. Unlike a volatile access and a clobber of memory,
-/// it says nothing of memory, so that what a loop keeps in registers stays there.
+/// Prevents the compiler from moving instructions across this point. Unlike a volatile access or a
+/// memory clobber, it has no effect on memory, so that a loop can still keep variables in
+/// registers.
 KERNEL_PROFILER_ALWAYS_INLINE void keep_order() { __asm__ volatile("" : :); }
 
-/// Has a value in a register here.
+/// Forces a value into a register at this point.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t loaded(uint32_t value) {
     __asm__ volatile("" : : "r"(value));
     return value;
@@ -112,12 +115,12 @@ KERNEL_PROFILER_ALWAYS_INLINE void store_cursor(uint32_t place) {
     keep_order();
 }
 
-/// Adds to a word.
+/// Adds to the word at `place`.
 KERNEL_PROFILER_ALWAYS_INLINE void add_to_word(uint32_t place, uint32_t amount) {
     write_word(place, read_word(place) + amount);
 }
 
-/// Counts a record that found no room.
+/// Counts a record without room.
 template <uint32_t KIND>
 KERNEL_PROFILER_RARE void lose() {
     const uint32_t counter = own_place() + 4 * KIND;

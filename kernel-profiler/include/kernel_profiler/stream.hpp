@@ -1,32 +1,36 @@
 /// \file
-/// A RISC's ring of cells that are drained while it runs, and the hot paths that fill it.
 ///
-/// docs/streaming.md has the format; `wire::stream` is the same in Rust. A zone is one cell of two words,
-/// written when it ends; nothing is written when it begins.
+/// A RISC's ring of cells, which is drained while the RISC runs, and the hot paths that fill it.
+///
+/// docs/streaming.md documents the format; `wire::stream` defines the same in Rust. A zone is one
+/// cell of two words, written when the zone ends; nothing is written at its begin.
 ///
 /// # State
-/// The variables of ring.hpp, with other meanings. Everything else is in the control vector.
+/// The state uses the variables of ring.hpp with other meanings. Everything else is in the control
+/// vector.
 ///
 /// | variable | meaning |
 /// |---|---|
-/// | `stackSize` | address of the end of the chunk that is being filled, where turn.hpp takes over; 0 where the ring is full, and outside of a launch |
-/// | `wIndex` | address of the next cell; where the ring is full, `blocking_chunk`; outside of a launch, `CLOSED` bits |
-/// | `sums[2]`, `sumIDs[2]` | as in ring.hpp; an accumulator in use has the first word of its total |
+/// | `stackSize` | address of the end of the current chunk, where turn.hpp takes over; 0 if the ring is full, and outside of a launch |
+/// | `wIndex` | address of the next cell; `blocking_chunk` if the ring is full; `CLOSED` bits outside of a launch |
+/// | `sums[2]`, `sumIDs[2]` | as in ring.hpp; `sumIDs` has the first word of the total of an accumulator in use |
 ///
 /// All zero is a valid state: every record is counted as lost.
 ///
-/// A chunk is begun when all of its cells are free, and not cell by cell, so that one comparison covers
-/// room and publication. It is published by the record that finds it full: its cells have been stored
-/// some time before the count of cells is.
+/// A chunk is begun only when all of its cells are free, so that one comparison checks both room
+/// and publication. The first record that does not fit into a full chunk publishes the chunk. The
+/// chunk's cells have been stored some time before the count of cells is.
 ///
 /// # Order of cells
-/// A cell with a time is not older than the one before it. So a record reads the clock first and takes its
-/// cells then, and what is written while it waits for room is placed behind it.
+/// A cell with a time is not older than the cell before it. So a record reads the clock first and
+/// takes its cells afterwards. Cells that are written while the record waits for room are placed
+/// behind it.
 ///
 /// # Limits
-/// A zone of a kernel is measured by the low word of the clock: one of 2^32 cycles and more (3 to 4 s) is
-/// recorded modulo that. The zones of a launch itself have 64 bits. Where nothing at all is recorded for so long,
-/// and then something short, the times of the rest of the chunk are too early by so many times 2^32 cycles.
+/// A zone of a kernel is measured by the low word of the clock: a length of 2^32 cycles or more (3
+/// to 4 s) is recorded modulo 2^32. The zones of a launch itself have 64 bits. If nothing is
+/// recorded for as long, and then something short, the times in the rest of the chunk are too early
+/// by the same multiple of 2^32 cycles.
 
 #pragma once
 
@@ -34,7 +38,7 @@
 #include "stream_constants.hpp"
 
 #if defined(KERNEL_PROFILER_STREAM_CALLS)
-/// What a site does in place of its record: calls a function that all sites share.
+/// Marks the code of a record as a function that all call sites share.
 #define KERNEL_PROFILER_AT_SITE inline __attribute__((noinline))
 #else
 #define KERNEL_PROFILER_AT_SITE KERNEL_PROFILER_ALWAYS_INLINE
@@ -48,19 +52,20 @@ constexpr uint32_t CHUNK_BYTES = STREAM_CELL_BYTES * STREAM_CHUNK_CELLS;
 constexpr uint32_t RING_BYTES = STREAM_CELL_BYTES * STREAM_RING_CELLS;
 static_assert(RING_BYTES == PROFILER_L1_BUFFER_SIZE, "expected a ring in the place of a vector");
 
-/// The cursor is at or above this while a launch runs. Below it, its bits say more.
+/// While a launch runs, the cursor is at least this value. Below it, the cursor's bits describe the
+/// end of the last launch.
 constexpr uint32_t OPEN = 4;
-/// Records were lost, and no cell says so yet.
+/// Records were lost, and no cell reports them yet.
 constexpr uint32_t CLOSED_WITH_LOSS = 1;
-/// The launch runs no kernel here.
+/// The launch runs no kernel on this core.
 constexpr uint32_t CLOSED_AS_IDLE = 2;
 
-/// First word of a cell.
+/// Returns the first word of a cell.
 constexpr uint32_t cell_head(StreamCode code, uint32_t field = 0) {
     return static_cast<uint32_t>(code) << STREAM_CODE_SHIFT | (field & 0xFFFF);
 }
 
-/// First word of data or of a total.
+/// Returns the first word of a data record or of a total.
 constexpr uint32_t prefix(PacketTypes type, uint32_t id) {
     return cell_head(
         type == TS_DATA_16B  ? StreamCode::DATA_16B
@@ -69,16 +74,16 @@ constexpr uint32_t prefix(PacketTypes type, uint32_t id) {
         id);
 }
 
-/// True if the id of a zone can be the code of a cell.
+/// Returns true if the id of a zone can be the code of a cell.
 constexpr bool is_code(uint32_t id) { return id < STREAM_FIRST_ESCAPE; }
 
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t load_limit() { return loaded(stackSize); }
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t clock_low() { return read_word(TILE_REGISTERS + WALL_CLOCK_LOW); }
 
-/// From this low word on, a high one that is read right behind it could be that of the next time.
+/// From this low word on, a high word read right after it may belong to the next wrap.
 constexpr uint32_t NEAR_END = ~0u << 8;
 
-/// Reads both words of one time; near the end of the low one they are read again.
+/// Reads both words of the clock; repeats the reading near the end of the low word.
 KERNEL_PROFILER_ALWAYS_INLINE Clock whole_time() {
     Clock now = Clock::now(TILE_REGISTERS);
     while (__builtin_expect(now.low >= NEAR_END, 0)) {
@@ -92,21 +97,22 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_cell(uint32_t place, uint32_t head, uin
     write_word(place + 4, value);
 }
 
-/// Writes 64 bits as a cell has them, low word first; returns the place behind.
+/// Writes 64 bits in the order of a cell, low word first; returns the place behind them.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_data(uint32_t place, uint64_t data) {
     write_cell(place, static_cast<uint32_t>(data), static_cast<uint32_t>(data >> 32));
     return place + CELL_BYTES;
 }
 
-// Defined in turn.hpp.
+// The following functions are defined in turn.hpp.
 
-/// Takes cells where the chunk has no room for them: for a record of a kind, given by the control word that
-/// counts it where it is lost, and of a time. Returns their place, or 0 if the record is lost.
+/// Takes cells for a record when the current chunk has no room for them. `kind` is the control word
+/// that counts the record if it is lost, `time` the low word of its time. Returns the place of the
+/// cells, or 0 if the record is lost.
 uint32_t take_behind_chunk(uint32_t bytes, uint32_t kind, uint32_t time);
-/// Ends a zone where the chunk has no room for it; `place` is what the cursor holds.
+/// Ends a zone when the current chunk has no room for it; `place` is the value of the cursor.
 void end_zone_behind_chunk(uint32_t code, uint32_t begun, uint32_t place, uint32_t ended);
 
-/// Takes so many bytes of cells that follow each other in one chunk; 0 if the record is lost.
+/// Takes `bytes` bytes of consecutive cells in one chunk; returns 0 if the record is lost.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t take(uint32_t bytes, uint32_t kind, uint32_t time) {
     const uint32_t place = load_cursor();
     if (__builtin_expect(place + bytes <= load_limit(), 1)) {
@@ -116,8 +122,9 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t take(uint32_t bytes, uint32_t kind, uint3
     return take_behind_chunk(bytes, kind, time);
 }
 
-/// Writes a zone that has two cells if it must. The high word of the clock may have changed several times while
-/// it was open, from what `told` says: if so, the next chunk begins with it, and that it has changed.
+/// Writes a zone in one cell, or in two cells if necessary. The clock's high word may have changed
+/// several times since `told` was written. In that case the zone goes into the next chunk, which
+/// begins with the new high word.
 inline __attribute__((noinline)) void write_measured_zone(
     uint32_t id, uint32_t high_cycles, uint32_t cycles, uint32_t ended, uint32_t high, uint32_t told) {
     const bool is_short = is_code(id) && (cycles >> 16 | high_cycles) == 0;
@@ -135,13 +142,13 @@ inline __attribute__((noinline)) void write_measured_zone(
     }
 }
 
-/// Writes a zone that may not fit a cell.
+/// Writes a zone that may not fit into one cell.
 inline __attribute__((noinline, cold)) void write_long_zone(uint32_t id, uint32_t high_cycles, uint32_t cycles, uint32_t ended) {
     const uint32_t told = read_word(own_place() + 4 * STREAM_TOLD);
     write_measured_zone(id, high_cycles, cycles, ended, read_word(TILE_REGISTERS + WALL_CLOCK_HIGH), told);
 }
 
-/// Ends a zone; `code` is its id in the place of a code.
+/// Ends a zone; `code` is its id, shifted to the position of a code.
 KERNEL_PROFILER_AT_SITE void end_zone(uint32_t code, uint32_t begun) {
     const uint32_t place = load_cursor();
     const uint32_t limit = load_limit();
@@ -160,7 +167,7 @@ KERNEL_PROFILER_AT_SITE void end_zone(uint32_t code, uint32_t begun) {
     write_cell(place, code + cycles, ended);
 }
 
-/// Ends a zone with an id.
+/// Ends a zone, given its id.
 template <uint32_t ID>
 KERNEL_PROFILER_ALWAYS_INLINE void close_zone(uint32_t begun) {
     if constexpr (is_code(ID)) {
@@ -171,8 +178,9 @@ KERNEL_PROFILER_ALWAYS_INLINE void close_zone(uint32_t begun) {
     }
 }
 
-/// Takes cells for a record of a time that was read before, and writes its first one; `place` becomes the
-/// place behind that. False, and the record is lost, if there was no room.
+/// Takes cells for a record with a time that was read earlier, and writes the first cell. Sets
+/// `place` to the place behind that cell. Returns false, and the record is lost, if there is no
+/// room.
 KERNEL_PROFILER_ALWAYS_INLINE bool append_at(uint32_t head, uint32_t bytes, Clock time, uint32_t& place) {
     place = take(bytes, LOST_DATA, time.low);
     if (place == 0) {
@@ -183,13 +191,13 @@ KERNEL_PROFILER_ALWAYS_INLINE bool append_at(uint32_t head, uint32_t bytes, Cloc
     return true;
 }
 
-/// Nothing: whether a record waits for room is the lane's policy.
+/// Does nothing: the lane's policy decides whether a record waits for room.
 KERNEL_PROFILER_ALWAYS_INLINE void make_room(int32_t) {}
 
-/// A time that is not before the end of the kernel's zone.
+/// Returns a time that is not before the end of the kernel's zone.
 KERNEL_PROFILER_ALWAYS_INLINE Clock end_of_kernel() { return Clock::now(TILE_REGISTERS); }
 
-/// Records 64 bits.
+/// Records 64 bits of data.
 KERNEL_PROFILER_AT_SITE void record_data(uint32_t head, uint64_t data) {
     const uint32_t time = clock_low();
     const uint32_t place = take(2 * CELL_BYTES, LOST_DATA, time);
@@ -199,7 +207,7 @@ KERNEL_PROFILER_AT_SITE void record_data(uint32_t head, uint64_t data) {
     }
 }
 
-/// Records 128 bits.
+/// Records 128 bits of data.
 KERNEL_PROFILER_AT_SITE void record_data(uint32_t head, uint64_t first, uint64_t second) {
     const uint32_t time = clock_low();
     const uint32_t place = take(3 * CELL_BYTES, LOST_DATA, time);
@@ -220,17 +228,17 @@ KERNEL_PROFILER_AT_SITE void record_event(uint32_t head) {
 
 }  // namespace detail
 
-/// Nothing: a drain takes what is there.
+/// Does nothing: a drain takes the published cells.
 inline void quick_push() {}
 inline void quick_push_if_linked(uint32_t, bool) {}
 template <DoingDispatch = DoingDispatch::NOT_DISPATCH>
 KERNEL_PROFILER_ALWAYS_INLINE void flush_to_dram_if_full(uint32_t = 0) {}
 
-/// True: room is found, or a loss counted, when the record is written.
+/// Returns true: the record itself checks the room when it is written, or is counted as lost.
 template <DoingDispatch = DoingDispatch::NOT_DISPATCH>
 KERNEL_PROFILER_ALWAYS_INLINE constexpr bool bufferHasRoom(uint32_t = 0) { return true; }
 
-/// A zone, open as long as it lives.
+/// A zone that is open as long as the object lives.
 template <uint32_t timer_id, DoingDispatch = DoingDispatch::NOT_DISPATCH>
 struct profileScope {
     uint32_t begun = detail::clock_low();
@@ -242,7 +250,7 @@ struct profileScope {
     profileScope& operator=(const profileScope&) = delete;
 };
 
-/// A zone that is there only if a condition holds.
+/// A zone that is recorded only if a condition holds.
 template <uint32_t timer_id, DoingDispatch = DoingDispatch::NOT_DISPATCH>
 struct profileScopeIf {
     const bool is_active;
@@ -260,7 +268,7 @@ struct profileScopeIf {
     profileScopeIf& operator=(const profileScopeIf&) = delete;
 };
 
-/// A zone whose cycles are added up. Its accumulator keeps the name of the last one that used it.
+/// A zone whose cycles are added up. The accumulator keeps the name of the last zone that used it.
 template <uint32_t timer_id, uint32_t index>
 struct profileScopeAccumulate {
     uint32_t started = 0;
@@ -283,7 +291,7 @@ struct profileScopeAccumulate {
     profileScopeAccumulate& operator=(const profileScopeAccumulate&) = delete;
 };
 
-/// Records data under an id, with the time: 64 bits, or 128.
+/// Records 64 or 128 bits of data under an id with the time.
 template <
     uint32_t data_id,
     DoingDispatch dispatch = DoingDispatch::NOT_DISPATCH,

@@ -1,12 +1,15 @@
 /// \file
+///
 /// The begin and the end of a launch whose records are streamed.
 ///
-/// Every RISC says in its own lane which program it runs: the first one when it is told, the others when
-/// their firmware's zone begins, which the first one lets them do after that. The end publishes what is there.
-/// Nothing is pushed, and no RISC waits for another one.
+/// Each RISC writes the program that it runs into its own lane. The first RISC does so when it gets
+/// the program id. The other RISCs do so when their firmware's zone begins, which is after that.
+/// The end of a launch publishes the cells written so far. Nothing is pushed, and no RISC waits for
+/// another.
 ///
 /// # Compatibility
-/// The order of `brisc.cc`: the zone, who runs a kernel, the program, and then the other RISCs.
+/// The order in `brisc.cc`: the zone, the enables, the program id, and then the start of the other
+/// RISCs.
 
 #pragma once
 
@@ -15,13 +18,14 @@
 namespace kernel_profiler {
 namespace detail {
 
-/// Begins a launch in this RISC's lane in every case that there is.
+/// Begins a launch in this RISC's lane; handles all cases.
 inline __attribute__((noinline, cold)) void open_lane_with_care(uint32_t core, uint32_t written) {
     const uint32_t time = clock_low();
     const First first = (wIndex & CLOSED_WITH_LOSS) != 0 ? First::LOST_BEFORE : First::NOTHING;
     const uint32_t place = place_of_cell(written);
     const uint32_t rest = -written % STREAM_CHUNK_CELLS;
-    // A launch never ends a chunk: that would be published before it is found full.
+    // A launch cell never ends a chunk, since the chunk would then be published before it is found
+    // full.
     if (rest >= (first == First::NOTHING ? 3 : 4)) {
         stackSize = place + rest * CELL_BYTES;
         wIndex = write_first_cells(core, place, first, time);
@@ -34,14 +38,14 @@ inline __attribute__((noinline, cold)) void open_lane_with_care(uint32_t core, u
     begin_chunk(core, 0, first, time);
 }
 
-/// What decides how a lane is opened.
+/// Inputs of the decision how to open a lane.
 struct Opening {
     uint32_t core;
     uint32_t written;
     uint32_t read;
     Clock time;
 
-    /// Reads it all at once.
+    /// Reads all inputs together.
     KERNEL_PROFILER_ALWAYS_INLINE static Opening begin() {
         const uint32_t core = hidden(own_place());
         const uint32_t written = read_word(core + 4 * STREAM_WRITTEN);
@@ -51,13 +55,14 @@ struct Opening {
 
     /// Begins a launch in this RISC's lane.
     KERNEL_PROFILER_ALWAYS_INLINE void open(uint32_t launches, uint32_t program, uint32_t replays) const {
-        // A launch never ends a chunk: that would be published before it is found full.
+        // A launch cell never ends a chunk, since the chunk would then be published before it is
+        // found full.
         const uint32_t rest = -written % STREAM_CHUNK_CELLS;
         const bool is_cut = rest - 1 < 2;
         const uint32_t first = is_cut ? written + rest : written;
         const uint32_t in_chunk = first % STREAM_CHUNK_CELLS;
         const bool has_room = in_chunk != 0 || !is_full(first, read);
-        // Near the end of the low word, the high one could be that of the time behind.
+        // Near the end of the low word, the high word may belong to the next wrap.
         if (__builtin_expect(wIndex != 0 || !has_room || time.low >= NEAR_END, 0)) {
             open_lane_with_care(core, written);
             return;
@@ -71,7 +76,7 @@ struct Opening {
     }
 };
 
-/// Publishes what is there and takes no records until the next launch.
+/// Publishes the cells written so far and stops recording until the next launch.
 KERNEL_PROFILER_ALWAYS_INLINE void close_lane() {
     const uint32_t core = hidden(own_place());
     const uint32_t written = read_word(core + 4 * STREAM_WRITTEN);
@@ -84,7 +89,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void close_lane() {
     if (limit != 0) {
         publish(core, written, place);
     }
-    // 0 where a host has zeroed it.
+    // The word is 0 if a host has zeroed it.
     if (told != 0) {
         write_word(core + 4 * STREAM_TOLD, told | STREAM_TOLD_ENDED);
     }
@@ -92,7 +97,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void close_lane() {
     wIndex = limit == 0 ? CLOSED_WITH_LOSS : 0;
 }
 
-/// Writes the totals of the accumulators in use and empties them.
+/// Writes the totals of the accumulators in use and clears them.
 KERNEL_PROFILER_ALWAYS_INLINE void write_totals() {
     for (int index = 0; index < SUM_COUNT; ++index) {
         const uint32_t total = sumIDs[index];
@@ -108,12 +113,12 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_totals() {
     }
 }
 
-/// The launch leaves nothing from here on.
+/// Marks the launch as idle: it records nothing from here on.
 inline __attribute__((noinline)) void leave_launch() {
     close_lane();
     wIndex = wIndex | CLOSED_AS_IDLE;
     if (is_first_risc()) {
-        // A core may have no other launches.
+        // The signature is needed here, too, as the core may never run another launch.
         write_word(control_place() + 4 * SIGNATURE, STREAM_SIGNATURE_VALUE);
         add_to_word(control_place() + 4 * STREAM_IDLE_LAUNCHES, 1);
     }
@@ -126,7 +131,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t trace_count() {
     return 0;
 }
 
-/// Tells the other RISCs which launch begins, and begins it on the first one.
+/// Announces the launch to the other RISCs, and begins it on the first RISC.
 inline __attribute__((noinline)) void begin_launch(uint32_t program) {
     if (__builtin_expect((wIndex & CLOSED_AS_IDLE) != 0, 0)) {
         return;
@@ -138,10 +143,10 @@ inline __attribute__((noinline)) void begin_launch(uint32_t program) {
     const uint32_t told_replays = read_word(words + 4 * STREAM_TRACE_COUNT);
     const uint32_t replays = trace_count();
     Opening opening = Opening::begin();
-    // In this order, which a drain relies on.
+    // A drain relies on this order.
     write_word(words + 4 * STREAM_LAUNCHES, launches);
     write_word(words + 4 * STREAM_PROGRAM, program);
-    // A store to L1 costs more than a look at what is there.
+    // A store to L1 costs more than a comparison with the old value.
     if (__builtin_expect(told_replays != replays, 0)) {
         write_word(words + 4 * STREAM_TRACE_COUNT, replays);
     }
@@ -151,7 +156,7 @@ inline __attribute__((noinline)) void begin_launch(uint32_t program) {
     opening.open(launches, program, replays);
 }
 
-/// Begins a launch on a RISC that the first one has started.
+/// Begins a launch on a RISC that the first RISC has started.
 inline __attribute__((noinline)) void open_lane_of_others() {
     forget_cached();
     Opening opening = Opening::begin();
@@ -164,7 +169,7 @@ inline __attribute__((noinline)) void open_lane_of_others() {
 
 }  // namespace detail
 
-/// Begins a launch on this RISC. The first one does not know yet which.
+/// Begins a launch on this RISC. The first RISC does not know the program yet.
 KERNEL_PROFILER_ALWAYS_INLINE void init_profiler(uint16_t = 0, uint16_t = 0, uint16_t = 0) {
     using namespace detail;
     if (is_first_risc()) {
@@ -173,20 +178,21 @@ KERNEL_PROFILER_ALWAYS_INLINE void init_profiler(uint16_t = 0, uint16_t = 0, uin
         open_lane_of_others();
     }
     if constexpr (DO_SUM) {
-        // No instruction: gcc lays variables out by where they are named first, and would leave a
-        // hole before these.
+        // This emits no instruction. gcc lays variables out in the order of their first use, and
+        // would leave a gap before these.
         __asm__ volatile("" : : "i"(sums), "i"(sumIDs));
     }
 }
 
-/// Sets the program id of this launch for all RISCs of the core. Nothing on other RISCs than the first.
+/// Sets the program id of this launch for all RISCs of the core. Does nothing on RISCs other than
+/// the first.
 KERNEL_PROFILER_ALWAYS_INLINE void set_host_counter(uint32_t program_id) {
     if (detail::is_first_risc()) {
         detail::begin_launch(program_id);
     }
 }
 
-/// Says which RISCs have a kernel in this launch; if none, it leaves nothing.
+/// Sets which RISCs have a kernel in this launch; without any, the launch is idle.
 template <typename Enables>
 KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(Enables enables) {
     if (static_cast<uint32_t>(enables) == 0) {
@@ -194,7 +200,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(Enables enables) {
     }
 }
 
-/// True on whether this RISC's launch leaves nothing.
+/// Returns true if this RISC's launch is idle.
 KERNEL_PROFILER_ALWAYS_INLINE bool get_profiler_zone_invalid() {
     return detail::load_cursor() < detail::OPEN && (detail::load_cursor() & detail::CLOSED_AS_IDLE) != 0;
 }
@@ -202,7 +208,7 @@ KERNEL_PROFILER_ALWAYS_INLINE bool get_profiler_zone_invalid() {
 /// Counts a trace replay.
 KERNEL_PROFILER_ALWAYS_INLINE void increment_trace_count() { traceCount = traceCount + 1; }
 
-/// Nothing: trace-only mode is upstream's.
+/// Does nothing: only upstream's header has trace-only mode.
 KERNEL_PROFILER_ALWAYS_INLINE void trace_only_init() {}
 
 /// Ends a launch on this RISC.
@@ -215,7 +221,7 @@ static inline void finish_profiler(bool = false) {
 
 namespace detail {
 
-/// Writes what a kernel has added up. Defined behind the probes that it needs.
+/// Writes the totals of a kernel's waits. Defined after the probes that it needs.
 template <uint32_t index>
 KERNEL_PROFILER_ALWAYS_INLINE void end_kernel();
 
@@ -229,7 +235,8 @@ inline __attribute__((noinline)) void end_measured_zone(uint32_t id, uint32_t be
 
 }  // namespace detail
 
-/// The firmware's zone (index 0), which begins and ends the launch, or the kernel's within it.
+/// The zone of the firmware (index 0), which begins and ends the launch, or of the kernel within
+/// it.
 template <uint32_t timer_id, uint32_t index>
 struct profileScopeGuaranteed {
     static_assert(index < 2, "index 0 or 1");
@@ -242,7 +249,7 @@ struct profileScopeGuaranteed {
     }
 
     KERNEL_PROFILER_ALWAYS_INLINE ~profileScopeGuaranteed() {
-        // Of an idle launch there is nothing, and nothing is lost.
+        // An idle launch records nothing, so that no zone is lost.
         if (index != 0 || !get_profiler_zone_invalid()) {
             detail::end_measured_zone(timer_id, begun.low, begun.high);
         }

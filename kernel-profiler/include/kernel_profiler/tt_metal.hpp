@@ -1,9 +1,10 @@
 /// \file
-/// The runtime's surroundings in tt-metal: addresses, NoC, counters, from its own headers.
+///
+/// The runtime's environment in tt-metal: addresses, NoC and counters from tt-metal's headers.
 
 #pragma once
 
-// What upstream's header includes: whoever includes it relies on that.
+// Upstream's header includes these files, and files that include it rely on them.
 #if defined(COMPILE_FOR_NCRISC) || defined(COMPILE_FOR_BRISC) || defined(COMPILE_FOR_ERISC) || \
     defined(COMPILE_FOR_IDLE_ERISC) || defined(COMPILE_FOR_AERISC)
 #define KERNEL_PROFILER_HAS_NOC 1
@@ -29,9 +30,9 @@ constexpr uint32_t PROFILER_FULL_HOST_VECTOR_SIZE_PER_RISC = PROFILER_FULL_HOST_
 
 namespace detail {
 
-/// The RISC that gathers what all RISCs of its core have recorded, and pushes it. As upstream's, a
-/// Wormhole's active Ethernet RISC, which is built without COMPILE_FOR_AERISC, publishes its ring
-/// and pushes nothing.
+/// Returns true on the RISC that collects the records of all RISCs of its core and pushes them. As
+/// in upstream's header, a Wormhole's active Ethernet RISC, which is built without
+/// COMPILE_FOR_AERISC, publishes its ring and pushes nothing.
 KERNEL_PROFILER_ALWAYS_INLINE constexpr bool is_aggregator() {
 #if defined(COMPILE_FOR_BRISC)
     return true;
@@ -42,10 +43,10 @@ KERNEL_PROFILER_ALWAYS_INLINE constexpr bool is_aggregator() {
 #endif
 }
 
-/// True on the RISC whose firmware is told what it launches.
+/// Returns true on the RISC whose firmware receives the launch.
 KERNEL_PROFILER_ALWAYS_INLINE constexpr bool is_first_risc() { return PROCESSOR_INDEX == 0; }
 
-/// Idle Ethernet firmware counts no trace replays.
+/// The firmware of idle Ethernet cores counts no trace replays.
 #if defined(COMPILE_FOR_IDLE_ERISC)
 constexpr bool HAS_TRACE_COUNT = false;
 #else
@@ -60,7 +61,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t control_place() {
     return reinterpret_cast<uint32_t>(GET_MAILBOX_ADDRESS_DEV(profiler.control_vector));
 }
 
-/// The place of this RISC's first control word.
+/// Returns the address of this RISC's first control word.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t own_place() { return control_place() + 4 * PROCESSOR_INDEX; }
 
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t first_vector() {
@@ -73,10 +74,11 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t own_vector() {
 
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t lane_words() { return PROFILER_FULL_HOST_VECTOR_SIZE_PER_RISC; }
 
-/// Lets later loads see what other RISCs and the NoC have written, where a data cache is on.
+/// Makes the writes of other RISCs and of the NoC visible to later loads, if a data cache is on.
 KERNEL_PROFILER_ALWAYS_INLINE void forget_cached() { invalidate_l1_cache(); }
 
-/// Which RISCs have a kernel in this launch, as bits. The firmware of Ethernet cores tells nobody.
+/// Returns a bit for each RISC that has a kernel in this launch. The firmware of Ethernet cores
+/// does not provide these bits.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t launch_enables() {
     const uint32_t index = *GET_MAILBOX_ADDRESS_DEV(launch_msg_rd_ptr);
     return GET_MAILBOX_ADDRESS_DEV(launch)[0][index].kernel_config.enables;
@@ -93,7 +95,7 @@ constexpr bool IS_TOLD_ENABLES = true;
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t noc_x() { return my_x[0]; }
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t noc_y() { return my_y[0]; }
 
-/// The registers of the NoC that this launch was given.
+/// Returns the address of the registers of the NoC that this launch uses.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t noc_place() {
     return NOC_REGISTERS + (static_cast<uint32_t>(noc_index) << NOC_REGISTERS_SHIFT);
 }
@@ -104,20 +106,20 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t command_buffer_place() {
 
 KERNEL_PROFILER_ALWAYS_INLINE constexpr uint32_t bank_count() { return NUM_DRAM_BANKS; }
 
-/// The coordinates of a DRAM bank as the register takes them.
+/// Returns the coordinates of a DRAM bank in the form of the register.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t bank_coordinates(uint32_t bank) { return dram_bank_to_noc_xy[noc_index][bank]; }
 
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t bank_offset(uint32_t bank) {
     return static_cast<uint32_t>(bank_to_dram_offset[bank]);
 }
 
-/// Counts answered writes where the barriers of kernels and firmware look.
+/// Adds acknowledged writes to the counters that the barriers of kernels and firmware read.
 KERNEL_PROFILER_ALWAYS_INLINE void count_writes(uint32_t writes) {
 #if defined(KERNEL_BUILD)
     constexpr bool IS_IN_L1 = noc_mode == DM_DYNAMIC_NOC;
     constexpr bool IS_LOCAL = !IS_IN_L1;
 #elif defined(COMPILE_FOR_AERISC) && defined(ENABLE_2_ERISC_MODE)
-    // Base firmware shares the NoC and has its counters in L1.
+    // The base firmware shares the NoC and has its counters in L1.
     constexpr bool IS_IN_L1 = true;
     constexpr bool IS_LOCAL = true;
 #else

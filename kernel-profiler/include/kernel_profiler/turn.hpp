@@ -1,16 +1,17 @@
 /// \file
-/// The end of a chunk, and the begin of the next one: what is published, what comes first in it, and what
-/// happens where the ring is full.
 ///
-/// | policy | where the ring is full |
+/// The end of a chunk and the begin of the next: publication, first cells, and a full ring.
+///
+/// | policy | if the ring is full |
 /// |---|---|
-/// | drop newest | records are counted as lost until a whole chunk is free; the first cell then says how many |
-/// | overwrite oldest | it never is: what has been read is not looked at |
-/// | block | the RISC waits, for a bounded time, and records that as the zone PROFILER-DRAM-STALL; when it has waited in vain it drops, and waits no more until something has been read |
-/// | keep one of N | as drop newest; of N chunks N - 1 are not published but filled anew |
+/// | drop newest | records are counted as lost until a whole chunk is free; its first cell then holds their number |
+/// | overwrite oldest | does not occur: the runtime ignores what has been read |
+/// | block | the RISC waits, up to a time limit, and records the wait as the zone PROFILER-DRAM-STALL; after a time-out it drops records, and does not wait again until something has been read |
+/// | keep one of N | as in drop newest; of N chunks, N - 1 are not published but overwritten |
 ///
 /// # Compatibility
-/// Stores of a RISC to L1 are carried out in order, so that a count is never there before its cells.
+/// Stores of a RISC to L1 are carried out in order, so that a count is never visible before its
+/// cells.
 
 #pragma once
 
@@ -19,8 +20,8 @@
 namespace kernel_profiler {
 namespace detail {
 
-/// What comes first in a chunk besides the launch: how many records were lost, in this launch or before it, or
-/// how many cells were skipped.
+/// The first cell of a chunk, apart from the launch: the number of records lost in this launch or
+/// before it, or the number of skipped cells.
 enum class First { NOTHING, LOST, LOST_BEFORE, SKIPPED };
 
 constexpr uint32_t POLICY_KIND_MASK = (1u << STREAM_POLICY_KIND_BITS) - 1;
@@ -29,27 +30,28 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t place_of_cell(uint32_t number) {
     return own_vector() + number % STREAM_RING_CELLS * CELL_BYTES;
 }
 
-/// Returns true if not all cells of the chunk are free that begins with cell number `first`.
+/// Returns true if a cell of the chunk that begins with cell number `first` is not free.
 constexpr bool is_full(uint32_t first, uint32_t read) { return first + STREAM_CHUNK_CELLS - read > STREAM_RING_CELLS; }
 
-/// What the cursor holds while the ring is full: a number that says which chunk has to be read before there is
-/// room. It is none of those outside of a launch.
+/// Returns the cursor's value while the ring is full: a number for the chunk that must be read
+/// before there is room. It differs from the values outside of a launch.
 constexpr uint32_t blocking_chunk(uint32_t read) { return read | (STREAM_CHUNK_CELLS - 1); }
 static_assert(blocking_chunk(0) >= OPEN, "expected chunks that are told from what the cursor holds outside of launches");
 
 KERNEL_PROFILER_ALWAYS_INLINE void count_lost(uint32_t core, uint32_t kind) { add_to_word(core + 4 * kind, 1); }
 
-/// The clock's high word at a time that was its low word less than 2^32 cycles ago.
+/// Returns the clock's high word at a time, given its low word, less than 2^32 cycles ago.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t high_word_at(uint32_t time) {
     Clock now = whole_time();
     return now.high - (now.low < time);
 }
 
-/// What STREAM_TOLD holds when a launch has been told at a time with this high word.
+/// Returns the value of STREAM_TOLD for a launch announced at a time with this high word.
 constexpr uint32_t told_of(uint32_t launches, uint32_t high) { return launches << 16 | (high & (STREAM_TOLD_ENDED - 1)); }
 
-/// Writes that a launch runs, in the cell with a number and the next one, publishes them, and says so: whoever
-/// finds that a launch is told finds its cells published. Returns the place behind.
+/// Writes the launch into the cell with the given number and the next one, publishes both cells,
+/// and marks the launch as announced. A reader of the mark thus finds the cells published. Returns
+/// the place behind the cells.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_launch(
     uint32_t core, uint32_t place, uint32_t number, uint32_t launches, uint32_t program, uint32_t replays, Clock time) {
     write_cell(place, cell_head(StreamCode::LAUNCH, launches), time.low);
@@ -59,14 +61,14 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_launch(
     return place + 2 * CELL_BYTES;
 }
 
-/// Writes how many records the RISC has lost; returns the place behind.
+/// Writes the number of records that the RISC has lost; returns the place behind the cell.
 inline __attribute__((noinline, cold)) uint32_t write_lost(uint32_t core, uint32_t place) {
     const uint32_t lost = read_word(core + 4 * LOST_ZONES) + read_word(core + 4 * LOST_DATA) + read_word(core + 4 * LOST_EVENTS);
     write_cell(place, cell_head(StreamCode::LOST), lost);
     return place + CELL_BYTES;
 }
 
-/// Writes what comes first in a chunk, or first of a launch; returns the place behind.
+/// Writes the first cells of a chunk or launch; returns the place behind them.
 inline __attribute__((noinline, cold)) uint32_t write_first_cells(uint32_t core, uint32_t place, First first, uint32_t time) {
     if (first == First::LOST_BEFORE) {
         place = write_lost(core, place);
@@ -90,8 +92,8 @@ inline __attribute__((noinline, cold)) uint32_t write_first_cells(uint32_t core,
     return place;
 }
 
-/// Publishes the cells before a place. Not if they do not lie behind those that are published: a host has
-/// zeroed the control vector meanwhile, and what it would read is not what was written there.
+/// Publishes the cells before a place. Publishes nothing if they do not follow the published cells:
+/// a host has then zeroed the control vector, and would read cells that were not written there.
 KERNEL_PROFILER_ALWAYS_INLINE void publish(uint32_t core, uint32_t written, uint32_t place) {
     const uint32_t cells = ((place - own_vector()) / CELL_BYTES - written) % STREAM_RING_CELLS;
     if (cells <= STREAM_CHUNK_CELLS) {
@@ -99,8 +101,8 @@ KERNEL_PROFILER_ALWAYS_INLINE void publish(uint32_t core, uint32_t written, uint
     }
 }
 
-/// Skips the chunk that ends at a place if the policy does not keep it. One of which a part is published, as
-/// where a launch begins, is kept.
+/// Skips the chunk that ends at a place if the policy discards it. A chunk that is partly
+/// published, as at the begin of a launch, is kept.
 inline bool skip_chunk(uint32_t core, uint32_t end, uint32_t policy) {
     const uint32_t written = read_word(core + 4 * STREAM_WRITTEN);
     const uint32_t skipped = read_word(core + 4 * STREAM_SKIPPED);
@@ -113,8 +115,9 @@ inline bool skip_chunk(uint32_t core, uint32_t end, uint32_t policy) {
     return true;
 }
 
-/// Waits until the chunk that begins with a cell is free, at most 2^`cycles_log2` cycles and not where the last
-/// wait was in vain and nothing was read since. Returns how many cells had been read at the end.
+/// Waits until the chunk that begins with cell `first` is free, at most 2^`cycles_log2` cycles.
+/// Does not wait if the last wait timed out and nothing was read since. Returns the number of cells
+/// that have been read.
 inline uint32_t await_room(uint32_t core, uint32_t first, uint32_t read, uint32_t cycles_log2, uint32_t begun) {
     if (read_word(core + 4 * STREAM_WAITED_IN_VAIN) == read + 1) {
         return read;
@@ -130,9 +133,9 @@ inline uint32_t await_room(uint32_t core, uint32_t first, uint32_t read, uint32_
     return read;
 }
 
-/// Writes the zone of a wait; returns the place behind.
+/// Writes the zone of a wait; returns the place behind it.
 inline uint32_t write_stall(uint32_t place, uint32_t begun) {
-    // On one line, as the log names it.
+    // Both macros must be on one line, since they name the same line number.
     KERNEL_PROFILER_SITE("PROFILER-DRAM-STALL") constexpr uint32_t ID = KERNEL_PROFILER_ID("PROFILER-DRAM-STALL");
     const uint32_t ended = clock_low();
     const uint32_t cycles = ended - begun;
@@ -145,8 +148,8 @@ inline uint32_t write_stall(uint32_t place, uint32_t begun) {
     return place + 2 * CELL_BYTES;
 }
 
-/// Begins the next chunk, with `first` and what the clock asks for, and takes so many bytes behind that for a
-/// record of a time. Returns their place, or 0 if the ring is full.
+/// Begins the next chunk with its first cells, and takes `bytes` bytes behind them for a record.
+/// Returns the place of the record's cells, or 0 if the ring is full.
 inline __attribute__((noinline, cold)) uint32_t begin_chunk(uint32_t core, uint32_t bytes, First first, uint32_t time) {
     const uint32_t written = read_word(core + 4 * STREAM_WRITTEN) & ~(STREAM_CHUNK_CELLS - 1);
     const uint32_t begin = place_of_cell(written);
@@ -162,7 +165,7 @@ inline __attribute__((noinline, cold)) uint32_t begin_chunk(uint32_t core, uint3
         }
         if (kind != static_cast<uint32_t>(StreamPolicy::OVERWRITE_OLDEST) && is_full(written, read)) {
             stackSize = 0;
-            // Of what was looked at: something may have been read since.
+            // This uses the value read above, since the host may have read more meanwhile.
             wIndex = blocking_chunk(read);
             return 0;
         }
@@ -177,7 +180,7 @@ inline __attribute__((noinline, cold)) uint32_t begin_chunk(uint32_t core, uint3
     return place;
 }
 
-/// Takes cells behind a chunk in every case that there is.
+/// Takes cells behind a chunk; handles all cases.
 inline __attribute__((noinline, cold)) uint32_t take_with_care(uint32_t bytes, uint32_t kind, uint32_t time) {
     const uint32_t core = hidden(own_place());
     const uint32_t limit = stackSize;
@@ -208,7 +211,7 @@ inline __attribute__((noinline, cold)) uint32_t take_with_care(uint32_t bytes, u
     return place;
 }
 
-/// Writes a zone behind a chunk in every case that there is.
+/// Writes a zone behind a chunk; handles all cases.
 inline __attribute__((noinline, cold)) void write_zone_with_care(uint32_t code, uint32_t begun, uint32_t ended) {
     const uint32_t cycles = ended - begun;
     if (cycles > STREAM_ZONE_CYCLES_MAX) {
@@ -221,11 +224,12 @@ inline __attribute__((noinline, cold)) void write_zone_with_care(uint32_t code, 
     }
 }
 
-/// By how much the clock's high word is shifted so that the bits remain that STREAM_TOLD has.
+/// Left shift of the clock's high word that keeps only the bits stored in STREAM_TOLD.
 constexpr uint32_t TIME_ABOVE_TOLD = 17;
 static_assert(STREAM_TOLD_ENDED == 1u << (31 - TIME_ABOVE_TOLD + 1), "expected 15 bits of the time");
 
-/// The usual turn: the next chunk is free, the high word of the clock is the same, and the policy keeps all chunks.
+/// The usual turn: the next chunk is free, the clock's high word is unchanged, and the policy keeps
+/// all chunks.
 struct UsualTurn {
     uint32_t written;
     uint32_t told;
@@ -233,7 +237,7 @@ struct UsualTurn {
     uint32_t read;
     uint32_t high;
 
-    /// Reads what decides, all at once.
+    /// Reads all inputs together.
     KERNEL_PROFILER_ALWAYS_INLINE static UsualTurn begin(uint32_t core, uint32_t read) {
         const uint32_t written = read_word(core + 4 * STREAM_WRITTEN);
         const uint32_t told = read_word(core + 4 * STREAM_TOLD);
@@ -242,17 +246,18 @@ struct UsualTurn {
         return {written, told, policy, read, high};
     }
 
-    /// The number of the first cell of the next chunk. A part of the one that ends may be published.
+    /// Returns the number of the first cell of the next chunk. The ending chunk may be partly
+    /// published.
     KERNEL_PROFILER_ALWAYS_INLINE uint32_t next() const { return (written | (STREAM_CHUNK_CELLS - 1)) + 1; }
 
     KERNEL_PROFILER_ALWAYS_INLINE bool is_it() const {
-        // Nothing is told where a host has zeroed the control vector meanwhile.
+        // `told` is 0 if a host has zeroed the control vector meanwhile.
         static_assert(static_cast<uint32_t>(StreamPolicy::KEEP_ONE_OF) == 3, "expected the kind with both bits");
         const uint32_t skips = policy & policy >> 1 & 1;
         return (skips | (high ^ told) << TIME_ABOVE_TOLD) == 0 && told != 0 && !is_full(next(), read);
     }
 
-    /// Publishes the chunk, begins the next one and takes so many bytes there.
+    /// Publishes the chunk, begins the next one and takes `bytes` bytes in it.
     KERNEL_PROFILER_ALWAYS_INLINE uint32_t take(uint32_t core, uint32_t bytes) const {
         const uint32_t place = hidden(place_of_cell(next()));
         write_word(core + 4 * STREAM_WRITTEN, next());
@@ -262,18 +267,19 @@ struct UsualTurn {
     }
 };
 
-/// Counts a record of a kind that finds the ring as full as the one before did.
+/// Counts a lost record, if the ring is as full as at the previous loss.
 KERNEL_PROFILER_ALWAYS_INLINE void count_lost_again(uint32_t core, uint32_t kind, uint32_t lost) {
     write_word(core + 4 * kind, lost + 1);
-    // On a Blackhole, what others write is not seen before the cache is emptied, which would cost each of many
-    // lost records. For one of sixteen is enough.
+    // On a Blackhole, the writes of others become visible only after the cache is emptied. That is
+    // too expensive for each lost record; once per sixteen is enough.
     if (IS_BLACKHOLE && __builtin_expect(lost % 16 == 0, 0)) {
         forget_cached();
     }
 }
 
-// Both read at once what a lost record needs and what a turn needs, so that either waits once for L1. The
-// cursor alone tells whether the ring is as full as it was: an address is never `blocking_chunk`.
+// Both functions first load all inputs of a lost record, then all inputs of a turn, so that either
+// case waits for L1 once. The cursor alone shows whether the ring is as full as before: an address
+// never equals `blocking_chunk`.
 
 inline __attribute__((noinline)) uint32_t take_behind_chunk(uint32_t bytes, uint32_t kind, uint32_t time) {
     const uint32_t core = hidden(own_place());

@@ -1,22 +1,23 @@
 /// \file
-/// Waits of kernels: upstream's hooks `SYNC_WAIT`, `SYNC_SIGNAL` and `SYNC_SIGNAL_NOC_ADDR`.
 ///
-/// Barriers of the NoC have a hook of their own: see barriers.hpp.
+/// Waits of kernels, measured through upstream's hooks `SYNC_WAIT`, `SYNC_SIGNAL` and
+/// `SYNC_SIGNAL_NOC_ADDR`.
 ///
-/// The hook stands in front of the loop that polls. It declares an object with the name of the
-/// function that the loop calls, so that each poll asks the object: the first poll does what the
-/// function does and nothing else, the second one reads the clock, and the end of the block adds
-/// up if there was a second one. A wait that finds at once what it waits for costs next to
-/// nothing.
+/// NoC barriers have a separate hook: see barriers.hpp.
+///
+/// The hook is before the polling loop. It declares an object with the name of the function that
+/// the loop calls, so that each poll calls the object. The first poll only does what the function
+/// does, and the second poll reads the clock. The end of the block adds up the cycles if there was
+/// a second poll. A wait whose first poll succeeds costs next to nothing.
 ///
 /// | macro | effect |
 /// |---|---|
 /// | `KERNEL_PROFILER_WAITS=1` | adds up, per kernel and object, the cycles and number of waits that blocked; one record of 16 bytes each at the kernel's end |
-/// | `PROFILE_SYNC_EVENTS` | this, and each wait that blocked (16 bytes) and each signal (8 bytes) |
-/// | `KERNEL_PROFILER_SYNC_WINDOW=14` | of those only what lies in a window of 2^14 cycles, which opens whenever the tile's clock reaches a multiple of 2^17; `KERNEL_PROFILER_SYNC_PERIOD` is the latter's logarithm |
+/// | `PROFILE_SYNC_EVENTS` | the same, and records each wait that blocked (16 bytes) and each signal (8 bytes) |
+/// | `KERNEL_PROFILER_SYNC_WINDOW=14` | restricts these records to windows of 2^14 cycles; a window opens whenever the tile's clock reaches a multiple of 2^17; `KERNEL_PROFILER_SYNC_PERIOD` sets the exponent 17 |
 ///
-/// docs/wire-extensions.md has the format of the records. Sums are in the kernel's local RAM:
-/// 256 bytes on a Wormhole's TRISC 0 and 2.
+/// docs/wire-extensions.md documents the format of the records. The totals are in the kernel's
+/// local RAM: 256 bytes on a Wormhole's TRISC 0 and 2.
 
 #pragma once
 
@@ -41,7 +42,7 @@
 #define KERNEL_PROFILER_WAITS KERNEL_PROFILER_SYNC_EVENTS
 #endif
 
-// Firmware waits for no object of a kernel; dispatch kernels wait all the time.
+// Firmware does not wait for objects of a kernel; dispatch kernels wait all the time.
 #if (KERNEL_PROFILER_WAITS || KERNEL_PROFILER_SYNC_EVENTS) && !defined(DISPATCH_KERNEL) && \
     (defined(KERNEL_BUILD) || !KERNEL_PROFILER_IN_TT_METAL)
 #define KERNEL_PROFILER_HAS_WAITS 1
@@ -76,13 +77,13 @@ constexpr uint32_t BUFFERS = 32;
 #endif
 static_assert((BUFFERS & (BUFFERS - 1)) == 0, "numbers of buffers are masked");
 
-/// Waits for one object.
+/// Total of the waits for one object.
 struct WaitSum {
     uint32_t cycles;
     uint32_t waits;
 };
 
-/// Waits for one semaphore.
+/// Total of the waits for one semaphore.
 struct SemaphoreWaits {
     uint32_t address;
     WaitSum sum;
@@ -95,15 +96,15 @@ constexpr uint32_t NOCS = 2;
 inline WaitSum waits_for_tiles[BUFFERS];
 inline WaitSum waits_for_room[BUFFERS];
 inline SemaphoreWaits waits_for_semaphores[SEMAPHORES];
-/// By kind, and by NoC within a kind.
+/// Totals by kind, and by NoC within a kind.
 inline WaitSum waits_at_barriers[BARRIER_KINDS * NOCS];
 
-/// Place of a barrier's first NoC among `waits_at_barriers`.
+/// Returns the index of a barrier's first NoC in `waits_at_barriers`.
 constexpr uint32_t first_barrier(WaitKind kind) {
     return (static_cast<uint32_t>(kind) - static_cast<uint32_t>(WaitKind::NOC_READ_BARRIER)) * NOCS;
 }
 
-// On one line, since its number is part of the text that both of them name.
+// Both macros must be on one line, since they name the same line number.
 KERNEL_PROFILER_SITE(KERNEL_PROFILER_WAIT_TOTAL_ZONE) constexpr uint32_t WAIT_TOTAL_ID = KERNEL_PROFILER_ID(KERNEL_PROFILER_WAIT_TOTAL_ZONE);
 
 constexpr uint64_t wait_words(WaitKind kind, uint32_t key) {
@@ -114,8 +115,8 @@ constexpr uint64_t wait_words(WaitKind kind, uint32_t key) {
 constexpr int32_t DATA_BYTES = MARKER_BYTES + sizeof(uint64_t);
 constexpr int32_t DATA_16B_BYTES = MARKER_BYTES + 2 * sizeof(uint64_t);
 
-/// Writes a sum with the time of the kernel's end, which lies in front of it: with a later one the
-/// end would step back in time.
+/// Writes a total with the time of the kernel's end. The kernel's end precedes the total in the
+/// lane; with a later time for the total, time would step back at the firmware's end.
 inline __attribute__((noinline)) void record_wait_total(WaitKind kind, uint32_t key, WaitSum sum) {
     uint32_t place = 0;
     if (append_at(prefix(TS_DATA_16B, WAIT_TOTAL_ID), DATA_16B_BYTES, end_of_kernel(), place)) {
@@ -124,14 +125,15 @@ inline __attribute__((noinline)) void record_wait_total(WaitKind kind, uint32_t 
     }
 }
 
-/// Adds a wait to a sum, which stays at its largest value.
+/// Adds a wait to a total, which saturates.
 KERNEL_PROFILER_ALWAYS_INLINE void add_to_sum(WaitSum& sum, uint32_t cycles) {
     const uint32_t now = sum.cycles + cycles;
     sum.waits += 1;
     sum.cycles = now < cycles ? UINT32_MAX : now;
 }
 
-/// Adds a wait for a semaphore other than the first; one for a semaphore too many is lost data.
+/// Adds a wait for a semaphore other than the first; counts lost data if there is no room for the
+/// semaphore.
 inline __attribute__((noinline)) void add_semaphore_wait(uint32_t address, uint32_t cycles) {
     for (SemaphoreWaits& entry : waits_for_semaphores) {
         if (entry.sum.waits == 0 || entry.address == address) {
@@ -143,8 +145,8 @@ inline __attribute__((noinline)) void add_semaphore_wait(uint32_t address, uint3
     lose<LOST_DATA>();
 }
 
-/// Reads the clock in a way that the compiler leaves where it stands: out of the path of a wait
-/// that does not block.
+/// Reads the clock with instructions that the compiler does not move, so that they stay out of the
+/// path of a wait that does not block.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t clock_where_it_stands() {
     uint32_t low;
     __asm__ volatile("lui %0, %1\n\tlw %0, %2(%0)" : "=r"(low) : "i"(TILE_REGISTERS >> 12), "i"(WALL_CLOCK_LOW));
@@ -153,8 +155,8 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t clock_where_it_stands() {
 
 static_assert(offsetof(WaitSum, cycles) == 0 && offsetof(WaitSum, waits) == 4, "the next function writes there");
 
-/// Adds the cycles from t2 to now to the sum at t1 and leaves them in t2; returns to t0. Not a
-/// function of the language: a call would cost the sites registers where nothing blocks.
+/// Adds the cycles from t2 to now to the total at t1 and leaves them in t2; returns to t0. This is
+/// not an ordinary call, which would cost the call sites registers even if no wait blocks.
 inline __attribute__((naked, noinline)) void add_cycles_to_sum() {
     __asm__(
         "lui t3, %0\n\t"
@@ -165,7 +167,7 @@ inline __attribute__((naked, noinline)) void add_cycles_to_sum() {
         "add t4, t4, t2\n\t"
         "addi t5, t5, 1\n\t"
         "sw t5, 4(t1)\n\t"
-        // A sum stays at its largest value.
+        // The total saturates.
         "bgeu t4, t2, 1f\n\t"
         "li t4, -1\n"
         "1:\n\t"
@@ -175,7 +177,7 @@ inline __attribute__((naked, noinline)) void add_cycles_to_sum() {
         : "i"(TILE_REGISTERS >> 12), "i"(WALL_CLOCK_LOW));
 }
 
-/// Ends a wait that began at a time, adds it to a sum and returns its cycles.
+/// Ends a wait that began at `begun`, adds it to a total and returns its cycles.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t add_since(uint32_t begun, WaitSum* sum) {
     register WaitSum* place __asm__("t1") = sum;
     register uint32_t cycles __asm__("t2") = begun;
@@ -186,11 +188,11 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t add_since(uint32_t begun, WaitSum* sum) {
     return cycles;
 }
 
-/// The sums at an address that the compiler finds out where they are used: else it would be in a
-/// register before the first poll.
+/// Loads the address of the totals at the point of use. Otherwise the compiler would load it before
+/// the first poll.
 #define KERNEL_PROFILER_FIND_SUMS(pointer, sums) __asm__ volatile("la %0, %1" : "=r"(pointer) : "i"(sums))
 
-/// Ends a wait that began at a time, adds it up and returns its cycles.
+/// Ends a wait that began at `begun`, adds it to its object's total and returns its cycles.
 template <WaitKind KIND>
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t add_wait(uint32_t key, uint32_t begun) {
     if constexpr (KIND == WaitKind::SEM_WAIT) {
@@ -215,7 +217,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t add_wait(uint32_t key, uint32_t begun) {
             KERNEL_PROFILER_FIND_SUMS(sums, waits_at_barriers);
             WaitSum* sum = &sums[first_barrier(KIND) + (key & (NOCS - 1))];
             if constexpr (KIND == WaitKind::NOC_FULL_BARRIER) {
-                // It has a function of its own, which need not call another one.
+                // This barrier already has a separate function, which need not call another one.
                 const uint32_t cycles = clock_where_it_stands() - begun;
                 add_to_sum(*sum, cycles);
                 return cycles;
@@ -235,7 +237,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_buffer_totals(WaitSum* sums) {
     }
 }
 
-/// Writes the sums of a kernel's waits and empties them.
+/// Writes the totals of a kernel's waits and clears them.
 KERNEL_PROFILER_ALWAYS_INLINE void write_wait_totals() {
 #if !defined(COMPILE_FOR_TRISC) || COMPILE_FOR_TRISC == 0
     write_buffer_totals<WaitKind::CB_WAIT>(waits_for_tiles);
@@ -264,8 +266,8 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_wait_totals() {
 
 #if KERNEL_PROFILER_HAS_SYNC_WINDOWS
 
-/// Windows of time in which waits and signals are recorded one by one: the same on all RISCs of a
-/// tile, which share its clock.
+/// Windows of time in which single waits and signals are recorded. They are the same on all RISCs
+/// of a tile, which share its clock.
 struct SyncWindows {
     static constexpr uint32_t LENGTH_LOG2 = KERNEL_PROFILER_SYNC_WINDOW;
     static constexpr uint32_t PERIOD_LOG2 = KERNEL_PROFILER_SYNC_PERIOD;
@@ -273,21 +275,21 @@ struct SyncWindows {
         LENGTH_LOG2 < PERIOD_LOG2 && PERIOD_LOG2 <= SYNC_PERIOD_LOG2_MAX,
         "expected KERNEL_PROFILER_SYNC_WINDOW below KERNEL_PROFILER_SYNC_PERIOD, and that 20 at most");
 
-    /// Cycles since a window opened last.
+    /// Returns the cycles since the last window opened.
     static constexpr uint32_t phase(uint32_t time) { return time & ((UINT32_C(1) << PERIOD_LOG2) - 1); }
 
     static constexpr bool is_open(uint32_t time) { return phase(time) >> LENGTH_LOG2 == 0; }
 
-    /// True if some of a wait lies in a window.
+    /// Returns true if a part of a wait is in a window.
     static constexpr bool has_wait(uint32_t begun, uint32_t ended) {
         return is_open(begun) || (begun ^ ended) >> PERIOD_LOG2 != 0;
     }
 
-    /// The word by which the record of a wait tells the windows.
+    /// Returns the word of a wait's record that describes the windows.
     static constexpr uint32_t word(uint32_t ended) { return phase(ended) | LENGTH_LOG2 << SYNC_LENGTH_SHIFT | PERIOD_LOG2 << SYNC_PERIOD_SHIFT; }
 };
 
-/// Records a wait that blocked, if some of it lies in a window.
+/// Records a wait that blocked, if a part of it is in a window.
 template <uint32_t ID>
 inline __attribute__((noinline)) void record_blocked_wait(WaitKind kind, uint32_t key, uint32_t cycles) {
     make_room(DATA_16B_BYTES);
@@ -322,7 +324,8 @@ inline __attribute__((noinline)) void record_blocked_wait(WaitKind kind, uint32_
 
 #endif
 
-/// Ends a wait that blocked since a time: adds it up, and records it where each one is recorded.
+/// Ends a wait that blocked and began at `begun`: adds it up, and records it if single waits are
+/// recorded.
 template <WaitKind KIND, uint32_t ID>
 KERNEL_PROFILER_ALWAYS_INLINE void end_wait(uint32_t key, uint32_t begun) {
     const uint32_t cycles = add_wait<KIND>(key, begun);
@@ -331,11 +334,11 @@ KERNEL_PROFILER_ALWAYS_INLINE void end_wait(uint32_t key, uint32_t begun) {
     }
 }
 
-/// A wait, in the place of the function that its loop polls with: a read of a register, or what lets
-/// the next load see what others have written.
+/// A wait, as a replacement of the function with which its loop polls. That function is a read of a
+/// register, or the one that makes the writes of others visible to the next load.
 template <WaitKind KIND, uint32_t ID>
 struct Wait {
-    // Numbers that are told apart by comparing them with 0.
+    // The states are chosen so that comparisons with 0 tell them apart.
     static constexpr int32_t UNPOLLED = -1;
     static constexpr int32_t POLLED = 0;
     static constexpr int32_t BLOCKED = 1;
@@ -377,8 +380,7 @@ struct Wait {
     Wait& operator=(const Wait&) = delete;
 };
 
-/// Stands in the place of a function that a loop calls and that is not the one that tells polls
-/// apart.
+/// Replaces a function that the loop calls, if polls are not detected by it.
 struct NoWait {
     KERNEL_PROFILER_ALWAYS_INLINE explicit constexpr NoWait(uint32_t) {}
     KERNEL_PROFILER_ALWAYS_INLINE uint32_t operator()(uint32_t address) const { return read_word(address); }
@@ -394,9 +396,9 @@ struct PollOf<true, KIND, ID> {
     using Type = Wait<KIND, ID>;
 };
 
-/// Returns true if the polls of a kind are told apart by their reads of a register, and false if by
-/// what lets the next load see what others have written. On a Blackhole's BRISC and NCRISC a wait for
-/// room does both, and the compiler would make two copies of the latter, a fence.
+/// Returns true if polls of a kind are detected by their register reads, and false if by the
+/// function that makes the writes of others visible. On a Blackhole's BRISC and NCRISC, a wait for
+/// room calls both functions, and the compiler would duplicate the latter, a fence.
 ///
 /// # Compatibility
 /// `cb_reserve_back` in `dataflow_api.h` of tt-metal 0.81.
@@ -409,7 +411,7 @@ constexpr bool is_told_by_address(WaitKind kind) {
     return kind == WaitKind::CB_WAIT || (kind == WaitKind::CB_RESERVE && !IS_ROOM_FENCED);
 }
 
-/// The one of the two polled functions that tells polls of a kind apart.
+/// The type that replaces one of the two polled functions: it detects the polls, or does nothing.
 template <bool IS_ADDRESSED, WaitKind KIND, uint32_t ID>
 using Poll = typename PollOf<
     KIND != WaitKind::NONE && IS_ADDRESSED == is_told_by_address(KIND), KIND, ID>::Type;
@@ -452,7 +454,8 @@ using Poll = typename PollOf<
 #else
 #define SYNC_SIGNAL(name, key) DeviceTimestampedData(name, static_cast<uint64_t>(key))
 #endif
-/// Records a signal to other tiles: their NoC address, with bit 63 set and the NoC in bit 62.
+/// Records a signal to other tiles; the key is their NoC address, with bit 63 set and the NoC in
+/// bit 62.
 #define SYNC_SIGNAL_NOC_ADDR(name, addr, noc) \
     SYNC_SIGNAL(name, static_cast<uint64_t>(addr) | static_cast<uint64_t>((noc) & 1) << 62 | UINT64_C(1) << 63)
 #else

@@ -1,7 +1,8 @@
 //! The macros of hardware counters.
 
-/// Starts to count groups of hardware counters anew: bits of [`wire::perf_counter`], which are
-/// those of TT-Metal's `TT_METAL_PROFILE_PERF_COUNTERS`.
+/// Resets and starts groups of hardware counters, given as bits of [`wire::perf_counter`].
+///
+/// The bits are those of TT-Metal's `TT_METAL_PROFILE_PERF_COUNTERS`.
 ///
 /// ```
 /// use kernel_profiler::{read_perf_counters, start_perf_counters, stop_perf_counters};
@@ -12,14 +13,14 @@
 /// read_perf_counters!(FPU | INSTRUCTIONS);
 /// ```
 ///
-/// A tile has one set of counters for all of its RISCs: where the firmware counts launches, kernels
-/// leave it to that. Of several banks of L1 the lowest is counted.
+/// All RISCs of a tile share one set of counters. If the firmware counts launches, kernels must not
+/// use these macros. If several banks of L1 are given, the lowest one is counted.
 ///
 /// # Cost
 /// 4 stores to registers for each group; nothing without the feature `perf-counters`, and natively.
 ///
 /// # Compatibility
-/// `StartPerfCounters`, which TT-Metal carries out on TRISC 1 alone. `RecordPerfCounters` is the
+/// `StartPerfCounters`, which TT-Metal executes on TRISC 1 only. `RecordPerfCounters` does the
 /// same.
 #[macro_export]
 macro_rules! start_perf_counters {
@@ -28,13 +29,13 @@ macro_rules! start_perf_counters {
     };
 }
 
-/// Stops groups of hardware counters: from here on they keep what they have counted.
+/// Stops groups of hardware counters, which keep their values from here on.
 ///
 /// # Cost
 /// A store to a register for each group; nothing without the feature `perf-counters`.
 ///
 /// # Compatibility
-/// `StopPerfCounters`, which TT-Metal carries out on BRISC alone.
+/// `StopPerfCounters`, which TT-Metal executes on BRISC only.
 #[macro_export]
 macro_rules! stop_perf_counters {
     ($groups:expr $(,)?) => {
@@ -42,15 +43,15 @@ macro_rules! stop_perf_counters {
     };
 }
 
-/// Records each counter of some groups, 16 bytes under the id 9090. A group that was never started
-/// reads as counted over no cycles.
+/// Records each counter of some groups as 16 bytes under the id 9090. A group that was never
+/// started reads as 0 cycles.
 ///
 /// # Cost
-/// 6 words of L1 for each counter, of which a group has 3 to 59; nothing without the feature
+/// 6 words of L1 for each counter; a group has 3 to 59 counters. Nothing without the feature
 /// `perf-counters`.
 ///
 /// # Compatibility
-/// `ReadPerfCounters`, which TT-Metal carries out on BRISC alone.
+/// `ReadPerfCounters`, which TT-Metal executes on BRISC only.
 #[macro_export]
 macro_rules! read_perf_counters {
     ($groups:expr $(,)?) => {

@@ -1,8 +1,8 @@
-//! The probes of the NoCs and of locks.
+//! The probes of NoCs and locks.
 
-/// Records an event of the NoC that has no target: a wait.
+/// Records a NoC event without a target: a wait.
 ///
-/// The kind is a variant of [`NocEventKind`](crate::NocEventKind), its name alone.
+/// The kind is the bare name of a variant of [`NocEventKind`](crate::NocEventKind).
 ///
 /// ```
 /// use kernel_profiler::record_noc_event;
@@ -27,8 +27,10 @@ macro_rules! record_noc_event {
     };
 }
 
-/// Records a transfer to or from a NoC address: bits 36 to 47 are the tile; of a multicast, those
-/// and the twelve above are the corners of a rectangle.
+/// Records a transfer to or from a NoC address.
+///
+/// Bits 36 to 47 are the tile. For a multicast, bits 36 to 59 are two corners of a rectangle of
+/// tiles.
 ///
 /// ```
 /// use kernel_profiler::record_noc_event_with_addr;
@@ -40,7 +42,7 @@ macro_rules! record_noc_event {
 /// [`record_noc_event_with_addresses!`](crate::record_noc_event_with_addresses) does so.
 ///
 /// # Cost
-/// As [`record_noc_event!`].
+/// The cost of [`record_noc_event!`].
 ///
 /// # Compatibility
 /// `RECORD_NOC_EVENT_WITH_ADDR`.
@@ -51,8 +53,10 @@ macro_rules! record_noc_event_with_addr {
     };
 }
 
-/// As [`record_noc_event_with_addr!`], with both addresses and the NoC's counter of such
-/// transfers, of 12 bits. 24 bits of an address are recorded.
+/// Records like [`record_noc_event_with_addr!`], with both addresses and the NoC's counter of such
+/// transfers.
+///
+/// The counter has 12 bits. 24 bits of each address are recorded.
 ///
 /// ```
 /// use kernel_profiler::record_noc_event_with_addresses;
@@ -61,7 +65,7 @@ macro_rules! record_noc_event_with_addr {
 /// ```
 ///
 /// # Cost
-/// 6 words of L1, of transfers a reading of a NoC register; nothing without the feature
+/// 6 words of L1 and, for a transfer, a read of a NoC register; nothing without the feature
 /// `noc-events`.
 ///
 /// # Compatibility
@@ -73,7 +77,7 @@ macro_rules! record_noc_event_with_addresses {
     };
 }
 
-/// Records a transfer, with addresses or in the form that the features say.
+/// Records a transfer, with or without addresses depending on the features.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __noc_transfer {
@@ -100,8 +104,10 @@ macro_rules! __noc_transfer {
     };
 }
 
-/// Records that a kernel begins or ends to use memory of its tile: a variant of
-/// [`LockEventKind`](crate::LockEventKind), the first address and the bytes.
+/// Records that a kernel begins or ends to use memory of its tile.
+///
+/// The arguments are a variant of [`LockEventKind`](crate::LockEventKind), the first address and
+/// the number of bytes.
 ///
 /// ```
 /// use kernel_profiler::record_scoped_lock_event;
@@ -111,7 +117,7 @@ macro_rules! __noc_transfer {
 /// ```
 ///
 /// # Cost
-/// 4 words of L1; nothing without the feature `scoped-locks`, and on RISCs that move no data.
+/// 4 words of L1; nothing without the feature `scoped-locks`, or on RISCs that move no data.
 ///
 /// # Compatibility
 /// `RECORD_SCOPED_LOCK_EVENT`; `RECORD_DFB_REGION_CLEAR` is the kind `DfbRegionClear` with zeros.
@@ -126,7 +132,7 @@ macro_rules! record_scoped_lock_event {
     };
 }
 
-/// As [`record_noc_event_with_addr!`], at page `id` of something that has a method
+/// Records like [`record_noc_event_with_addr!`], at page `id` of a value with a method
 /// `get_noc_addr(id, offset, noc)`.
 ///
 /// # Compatibility
@@ -149,8 +155,8 @@ macro_rules! record_noc_event_with_id {
     };
 }
 
-/// Pushes before a transaction that is to be linked begins on a command buffer: while it lasts,
-/// no push is possible. Where NoC events are not recorded it does nothing.
+/// Pushes before a linked transaction begins on a command buffer, since no push is possible during
+/// such a transaction. Does nothing if NoC events are not recorded.
 ///
 /// # Compatibility
 /// `NOC_TRACE_QUICK_PUSH_IF_LINKED`.
@@ -161,8 +167,8 @@ macro_rules! noc_trace_quick_push_if_linked {
     };
 }
 
-/// Records a packet of the fabric to the tile of a NoC address, or to a rectangle of tiles by its
-/// corners. The route follows as an event of its own.
+/// Records a fabric packet to the tile of a NoC address, or to a rectangle of tiles given by its
+/// corners. The route follows as a separate event.
 ///
 /// ```
 /// use kernel_profiler::{FabricRoute, record_fabric_event, record_fabric_route};
@@ -194,8 +200,9 @@ macro_rules! record_fabric_event {
     };
 }
 
-/// Records one target of a fabric packet that writes to several places: its bytes, 0 for the last
-/// target, and how many there are.
+/// Records one target of a fabric packet that writes to several addresses.
+///
+/// The arguments are the target's bytes, 0 for the last target, and the number of targets.
 ///
 /// # Compatibility
 /// `recordFabricScatterEvent`.
@@ -209,7 +216,8 @@ macro_rules! record_fabric_scatter_event {
     };
 }
 
-/// Records the route of the fabric packet before: `line` and its word, or `unavailable` on a mesh.
+/// Records the route of the previous fabric packet: `line` and its word, or `unavailable` on a
+/// mesh.
 ///
 /// # Compatibility
 /// `recordRoutingFields1D` and `recordRoutingMetadataUnavailable2D`.

@@ -1,8 +1,9 @@
-//! The begin and the end of a launch whose records are streamed.
+//! Begin and end of a launch whose records are streamed.
 //!
-//! Every RISC says in its own lane which program it runs: the first one when it is told, the others
-//! when their firmware's zone begins, which the first one lets them do after that. The end publishes
-//! what is there. Nothing is pushed, and no RISC waits for another one.
+//! Each RISC writes the program that it runs into its own lane. The first RISC does so when it gets
+//! the program id. The other RISCs do so when their firmware's zone begins, which is after that.
+//! The end of a launch publishes the cells written so far. Nothing is pushed, and no RISC waits for
+//! another.
 
 use super::{
     CELL_BYTES, CHUNK_BYTES, total_head,
@@ -32,7 +33,7 @@ use wire::{
 };
 
 impl State {
-    /// Begins a launch. The first RISC does not know yet which.
+    /// Begins a launch. The first RISC does not know the program yet.
     pub(crate) fn begin_stream<P: Port + ?Sized>(&mut self, port: &mut P) {
         if port.risc_index() == 0 {
             self.set_next(self.next() & CLOSED_WITH_LOSS);
@@ -43,7 +44,7 @@ impl State {
         }
     }
 
-    /// Tells the other RISCs which launch begins, and begins it on the first one.
+    /// Announces the launch to the other RISCs, and begins it on the first RISC.
     pub(crate) fn begin_streamed_launch<P: Port + ?Sized>(&mut self, port: &mut P, program: u32) {
         if port.risc_index() != 0 || self.next() & CLOSED_AS_IDLE != 0 {
             return;
@@ -53,7 +54,7 @@ impl State {
         let number = port.load(words + offset(LAUNCHES)).wrapping_add(1);
         let replays = self.trace_count();
         port.store(words + offset(ext::SIGNATURE), SIGNATURE_VALUE);
-        // In this order, which a drain relies on.
+        // A drain relies on this order.
         port.store(words + offset(LAUNCHES), number);
         port.store(words + offset(PROGRAM), program);
         port.store(words + offset(TRACE_COUNT), replays);
@@ -82,7 +83,8 @@ impl State {
         let first = if has_lost { First::LostBefore } else { First::Nothing };
         let place = place_of(port, written);
         let rest = cells_to_next_chunk(written);
-        // A launch never ends a chunk: that would be published before it is found full.
+        // A launch cell never ends a chunk, since the chunk would then be published before it is
+        // found full.
         if rest >= if has_lost { 4 } else { 3 } {
             self.set_limit(place + rest * CELL_BYTES);
             self.set_next(write_first_cells(port, place, first, time));
@@ -95,7 +97,7 @@ impl State {
         let _ = self.begin_chunk(port, 0, first, time);
     }
 
-    /// Ends a launch: writes the totals of its sums and publishes what is there.
+    /// Ends a launch: writes the totals of its sums and publishes the cells written so far.
     pub(crate) fn finish_stream<P: Port + ?Sized>(&mut self, port: &mut P) {
         if port.sums_enabled() {
             self.write_streamed_totals(port);
@@ -103,7 +105,7 @@ impl State {
         self.close_lane(port);
     }
 
-    /// Publishes what is there and takes no records until the next launch.
+    /// Publishes the cells written so far and stops recording until the next launch.
     fn close_lane<P: Port + ?Sized>(&mut self, port: &mut P) {
         let (place, limit) = (self.next(), self.limit());
         if place < OPEN {
@@ -120,7 +122,7 @@ impl State {
         self.set_next(if limit == 0 { CLOSED_WITH_LOSS } else { 0 });
     }
 
-    /// Writes the totals of the accumulators in use and empties them.
+    /// Writes the totals of the accumulators in use and clears them.
     fn write_streamed_totals<P: Port + ?Sized>(&mut self, port: &mut P) {
         for accumulator in 0..SUM_COUNT {
             let head = self.sum_header(accumulator);
@@ -136,24 +138,24 @@ impl State {
         }
     }
 
-    /// The launch leaves nothing from here on.
+    /// Marks the launch as idle: it records nothing from here on.
     pub(crate) fn leave_streamed_launch<P: Port + ?Sized>(&mut self, port: &mut P) {
         self.close_lane(port);
         self.set_next(self.next() | CLOSED_AS_IDLE);
         if port.risc_index() == 0 {
             let words = port.control_place(0);
-            // A core may have no other launches.
+            // The signature is needed here, too, as the core may never run another launch.
             port.store(words + offset(ext::SIGNATURE), SIGNATURE_VALUE);
             lane::add(port, words + offset(IDLE_LAUNCHES), 1);
         }
     }
 
-    /// Returns true if this RISC's launch leaves nothing.
+    /// Returns true if this RISC's launch is idle.
     pub(crate) fn is_launch_idle(&self) -> bool {
         self.next() < OPEN && self.next() & CLOSED_AS_IDLE != 0
     }
 
-    /// Names the total of an accumulator.
+    /// Sets the name of an accumulator's total.
     pub(crate) fn name_streamed_sum(&mut self, accumulator: usize, id: ZoneId) {
         self.set_sum_header(accumulator, total_head(id));
     }

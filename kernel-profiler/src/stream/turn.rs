@@ -1,12 +1,11 @@
-//! The end of a chunk, and the begin of the next one: what is published, what comes first in it, and
-//! what happens where the ring is full.
+//! The end of a chunk and the begin of the next: publication, first cells, and a full ring.
 //!
-//! | policy | where the ring is full |
+//! | policy | if the ring is full |
 //! |---|---|
-//! | drop newest | records are counted as lost until a whole chunk is free; a cell then says how many |
-//! | overwrite oldest | it never is: what has been read is not looked at |
-//! | block | the RISC waits, for a bounded time, and records that as the zone of a stall; when it has waited in vain it drops, and waits no more until something has been read |
-//! | keep one of N | as drop newest; of N chunks N - 1 are not published but filled anew |
+//! | drop newest | records are counted as lost until a whole chunk is free; a cell then holds their number |
+//! | overwrite oldest | does not occur: the runtime ignores what has been read |
+//! | block | the RISC waits, up to a time limit, and records the wait as the zone of a stall; after a time-out it drops records, and does not wait again until something has been read |
+//! | keep one of N | as in drop newest; of N chunks, N - 1 are not published but overwritten |
 
 use super::{CELL_BYTES, CHUNK_BYTES, NEAR_END, head, whole_time, write_cell};
 use crate::{
@@ -23,11 +22,11 @@ use wire::{
     },
 };
 
-/// What `next` holds outside of launches is below this.
+/// Outside of launches, `next` is below this value.
 pub(super) const OPEN: u32 = 4;
-/// Records were lost, and no cell says so yet.
+/// Records were lost, and no cell reports them yet.
 pub(super) const CLOSED_WITH_LOSS: u32 = 1;
-/// The launch runs no kernel here.
+/// The launch runs no kernel on this core.
 pub(super) const CLOSED_AS_IDLE: u32 = 2;
 
 #[expect(clippy::cast_possible_truncation, reason = "8 and 256")]
@@ -35,19 +34,19 @@ pub(super) const CHUNK: u32 = CHUNK_CELLS as u32;
 #[expect(clippy::cast_possible_truncation, reason = "8 and 256")]
 const RING: u32 = RING_CELLS as u32;
 
-/// What comes first in a chunk besides the launch.
+/// The first cell of a chunk, apart from the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum First {
     Nothing,
-    /// How many records were lost, in this launch.
+    /// Number of records lost in this launch.
     Lost,
-    /// The same, before this launch.
+    /// Number of records lost before this launch.
     LostBefore,
-    /// How many cells were skipped.
+    /// Number of skipped cells.
     Skipped,
 }
 
-/// A launch as its cells tell of it.
+/// A launch, as described in its cells.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Launch {
     pub(super) number: u32,
@@ -56,7 +55,7 @@ pub(super) struct Launch {
 }
 
 impl Launch {
-    /// The launch that runs, as the first RISC has told the others.
+    /// Reads the current launch, as announced by the first RISC.
     pub(super) fn read<P: Port + ?Sized>(port: &mut P) -> Self {
         let words = port.control_place(0);
         let number = port.load(words + offset(LAUNCHES));
@@ -65,29 +64,30 @@ impl Launch {
     }
 }
 
-/// Reads a word of this RISC's.
+/// Reads this RISC's word of a block.
 pub(super) fn own<P: Port + ?Sized>(port: &mut P, word: usize) -> u32 {
     let place = port.own_place() + offset(word);
     port.load(place)
 }
 
-/// Writes a word of this RISC's.
+/// Writes this RISC's word of a block.
 pub(super) fn set_own<P: Port + ?Sized>(port: &mut P, word: usize, value: u32) {
     let place = port.own_place() + offset(word);
     port.store(place, value);
 }
 
-/// The place of a cell.
+/// Returns the place of a cell.
 pub(super) fn place_of<P: Port + ?Sized>(port: &P, number: u32) -> u32 {
     port.own_vector() + number % RING * CELL_BYTES
 }
 
-/// Returns true if not all cells of the chunk are free that begins with cell `first`.
+/// Returns true if a cell of the chunk that begins with cell `first` is not free.
 pub(super) const fn is_full(first: u32, read: u32) -> bool {
     first.wrapping_add(CHUNK).wrapping_sub(read) > RING
 }
 
-/// The chunk that has to be read before there is room: a number that is no place.
+/// Returns the chunk that must be read before there is room, as a number that differs from every
+/// place.
 const fn blocking_chunk(read: u32) -> u32 {
     read | (CHUNK - 1)
 }
@@ -97,14 +97,16 @@ const fn told(number: u32, high: u32) -> u32 {
     ToldLaunch { number: number as u16, has_ended: false, time_high: high as u16 }.to_word()
 }
 
-/// The clock's high word at a time that was its low word less than 2^32 cycles ago.
+/// Returns the clock's high word at a time, given its low word, less than 2^32 cycles ago.
 fn high_word_at<P: Port + ?Sized>(port: &mut P, time: u32) -> u32 {
     let now = whole_time(port);
     now.high.wrapping_sub((now.low < time).into())
 }
 
-/// Writes that a launch runs, publishes that and then says so: whoever finds that a launch is told finds
-/// its cells published. Returns the place behind.
+/// Writes the cells of the current launch and publishes them; returns the place behind them.
+///
+/// The launch is marked as announced only after publication, so that a reader of the mark finds the
+/// cells published.
 #[expect(clippy::cast_possible_truncation, reason = "halves of words")]
 pub(super) fn write_launch<P: Port + ?Sized>(
     port: &mut P,
@@ -133,7 +135,7 @@ fn write_lost<P: Port + ?Sized>(port: &mut P, place: u32) -> u32 {
     place + CELL_BYTES
 }
 
-/// Writes what comes first in a chunk, or first of a launch; returns the place behind.
+/// Writes the first cells of a chunk or launch; returns the place behind them.
 #[cold]
 #[inline(never)]
 pub(super) fn write_first_cells<P: Port + ?Sized>(
@@ -161,8 +163,10 @@ pub(super) fn write_first_cells<P: Port + ?Sized>(
     }
 }
 
-/// Publishes the cells before a place. Not if they do not lie behind those that are published: a
-/// host has zeroed the control vector meanwhile, and what it would read is not what was written there.
+/// Publishes the cells before a place.
+///
+/// Publishes nothing if they do not follow the published cells. A host has then zeroed the control
+/// vector, and would read cells that were not written there.
 pub(super) fn publish<P: Port + ?Sized>(port: &mut P, place: u32) {
     let written = own(port, WRITTEN);
     let number = place.wrapping_sub(port.own_vector()) / CELL_BYTES;
@@ -172,8 +176,8 @@ pub(super) fn publish<P: Port + ?Sized>(port: &mut P, place: u32) {
     }
 }
 
-/// Skips the chunk that ends at a place if the policy does not keep it. One of which a part is published,
-/// as where a launch begins, is kept.
+/// Skips the chunk that ends at a place if the policy discards it. A chunk that is partly
+/// published, as at the begin of a launch, is kept.
 fn skip_chunk<P: Port + ?Sized>(port: &mut P, end: u32, policy: u32) -> bool {
     let (written, skipped) = (own(port, WRITTEN), own(port, SKIPPED));
     let chunk = written.wrapping_add(skipped) / CHUNK;
@@ -186,8 +190,10 @@ fn skip_chunk<P: Port + ?Sized>(port: &mut P, end: u32, policy: u32) -> bool {
     true
 }
 
-/// Waits until the chunk that begins with a cell is free, at most 2^`cycles_log2` cycles and not where
-/// the last wait was in vain and nothing was read since. Returns how many cells had been read.
+/// Waits until the chunk that begins with cell `first` is free, at most 2^`cycles_log2` cycles.
+///
+/// Does not wait if the last wait timed out and nothing was read since. Returns the number of cells
+/// that have been read.
 fn await_room<P: Port + ?Sized>(
     port: &mut P,
     first: u32,
@@ -212,7 +218,7 @@ fn await_room<P: Port + ?Sized>(
     read
 }
 
-/// Writes the zone of a wait; returns the place behind.
+/// Writes the zone of a wait; returns the place behind it.
 fn write_stall<P: Port + ?Sized>(port: &mut P, place: u32, begun: u32) -> u32 {
     let ended = port.now_low();
     let cycles = ended.wrapping_sub(begun);
@@ -226,8 +232,9 @@ fn write_stall<P: Port + ?Sized>(port: &mut P, place: u32, begun: u32) -> u32 {
 }
 
 impl State {
-    /// Begins the next chunk, with `first` and what the clock asks for, and takes cells behind that
-    /// for a record of a time. Returns their place; `None` if the ring is full.
+    /// Begins the next chunk with its first cells, and takes the cells behind them for a record.
+    ///
+    /// Returns the place of the record's cells; `None` if the ring is full.
     #[cold]
     #[inline(never)]
     pub(super) fn begin_chunk<P: Port + ?Sized>(
@@ -253,7 +260,7 @@ impl State {
             }
             if policy != Some(Policy::OverwriteOldest) && is_full(written, read) {
                 self.set_limit(0);
-                // Of what was looked at: something may have been read since.
+                // This uses the value read above, since the host may have read more meanwhile.
                 self.set_next(blocking_chunk(read));
                 return None;
             }
@@ -268,7 +275,8 @@ impl State {
         Some(place)
     }
 
-    /// Takes cells where the chunk has no room for them; `None` if the record is lost.
+    /// Takes cells when the current chunk has no room for them; returns `None` if the record is
+    /// lost.
     #[inline(never)]
     pub(super) fn take_behind_chunk<P: Port + ?Sized>(
         &mut self,
@@ -300,7 +308,8 @@ impl State {
         place
     }
 
-    /// As [`Self::take_behind_chunk`] where there was no room before, or no launch runs.
+    /// Takes cells when the ring was full before or no launch runs; returns `None` if the record is
+    /// lost.
     fn take_where_full<P: Port + ?Sized>(
         &mut self,
         port: &mut P,
@@ -324,7 +333,7 @@ impl State {
         place
     }
 
-    /// Ends a zone where the chunk has no room for it.
+    /// Ends a zone when the current chunk has no room for it.
     #[inline(never)]
     pub(super) fn end_zone_behind_chunk<P: Port + ?Sized>(
         &mut self,
@@ -337,7 +346,7 @@ impl State {
     }
 }
 
-/// Returns true if a high word read with a low one may be of the time behind.
+/// Returns true if the high word of a reading may belong to the next wrap of the low word.
 pub(super) const fn may_be_torn(time: ClockWords) -> bool {
     time.low >= NEAR_END
 }

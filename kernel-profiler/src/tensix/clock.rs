@@ -34,8 +34,8 @@ impl Clock for Tensix {
         ClockWords { high, low }
     }
 
-    /// With the mask in a register, which a loop keeps; the compiler by itself would take two
-    /// shifts each time.
+    /// Keeps the mask in a register across a loop; the compiler alone would use two shifts each
+    /// time.
     #[inline(always)]
     fn await_masked(&mut self, reading: ClockWords) -> ClockWords {
         let ClockWords { mut high, low } = reading;

@@ -1,15 +1,15 @@
-//! Values of what the firmware provides besides the state.
+//! Access to what the firmware provides, apart from the state.
 
 use super::symbols;
 
-/// The value of a constant that the linker knows.
+/// Returns the value of a link-time constant.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "addresses have 32 bits here")]
 pub(super) fn constant(symbol: *const u8) -> u32 {
     symbol.addr() as u32
 }
 
-/// A word of a variable that the firmware provides.
+/// Returns the address of a word of a variable that the firmware provides.
 #[inline(always)]
 pub(super) const fn variable<const N: usize>(variable: *mut [u32; N], index: usize) -> *mut u32 {
     variable.cast::<u32>().wrapping_add(index)
@@ -21,7 +21,7 @@ pub(super) fn noc_index() -> u8 {
     unsafe { (&raw const symbols::noc_index).read() }
 }
 
-/// The tile's coordinates on a NoC.
+/// Returns the tile's coordinates on a NoC.
 #[inline(always)]
 pub(super) fn coordinates_on(noc_index: u8) -> [u32; 2] {
     let x = (&raw const symbols::my_x).cast::<u8>().wrapping_add(noc_index as usize);
@@ -33,7 +33,7 @@ pub(super) fn coordinates_on(noc_index: u8) -> [u32; 2] {
     [u32::from(x), u32::from(y)]
 }
 
-/// A word of local RAM that the firmware provides for as long as the program runs.
+/// A word of local RAM that the firmware provides as long as the program runs.
 #[derive(Clone, Copy)]
 pub(super) struct Word(pub(super) *mut u32);
 

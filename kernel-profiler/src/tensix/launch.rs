@@ -1,4 +1,4 @@
-//! Beginning and end of a launch: the two entries of a firmware.
+//! Begin and end of a launch: the entry points for firmware.
 
 use super::{symbols, with};
 

@@ -1,4 +1,4 @@
-//! Pushes over the NoC: its first command buffer, and its counters.
+//! Pushes over the NoC, through its first command buffer, and the NoC's counters.
 
 use super::{
     Tensix,
@@ -43,7 +43,7 @@ impl Noc for Tensix {
         is_ready(noc())
     }
 
-    /// Coordinates stand above the address bits on a Wormhole, by themselves on a Blackhole.
+    /// Coordinates are above the address bits on a Wormhole, in separate registers on a Blackhole.
     /// Addresses in DRAM banks and in L1 have 32 bits on both.
     #[inline(always)]
     fn begin_pushes(&mut self, bank: u32) -> Pushes {
@@ -97,7 +97,7 @@ impl Noc for Tensix {
     fn wait_for_pushes(&mut self, pushes: Pushes) -> bool {
         let Pushes(noc) = pushes;
         let has_arrived = is_zero_soon(noc + STATUS_REQUESTS_OUTSTANDING);
-        // A command buffer that is still busy belongs to its packet.
+        // The registers of a command buffer that is still busy belong to the packet in it.
         if has_arrived || Register(noc + CMD_CTRL).read() == 0 {
             Register(noc + PACKET_TAG).write(0);
         }
@@ -117,7 +117,7 @@ impl Noc for Tensix {
     #[inline(always)]
     fn restore_command_buffer(&mut self, saved: &SavedRegisters) {
         if Register(noc() + CMD_CTRL).read() != 0 {
-            return; // It belongs to the packet that it still holds.
+            return; // The registers belong to the packet in the command buffer.
         }
         for (register, &word) in (noc()..).step_by(4).zip(saved) {
             if has_register(register) {
@@ -127,20 +127,20 @@ impl Noc for Tensix {
     }
 }
 
-/// The registers of the NoC through which this RISC pushes. Its command buffer 0 comes first, the
-/// one for large writes.
+/// Returns the address of the registers of the NoC on which this RISC pushes. Command buffer 0, for
+/// large writes, comes first.
 #[inline(always)]
 fn noc() -> u32 {
     NOC_REGISTERS + u32::from(noc_index()) * NOC_STRIDE
 }
 
-/// Returns true if command buffer 0 takes a command, within a bound.
+/// Returns true if command buffer 0 accepts a command within a time limit.
 #[inline(always)]
 fn is_ready(noc: u32) -> bool {
     is_zero_soon(noc + CMD_CTRL)
 }
 
-/// Waits until a register is 0, within a bound.
+/// Waits, up to a limit, until a register is 0.
 #[inline(always)]
 fn is_zero_soon(register: u32) -> bool {
     if Register(register).read() == 0 {
@@ -158,11 +158,11 @@ fn is_zero_soon(register: u32) -> bool {
     }
 }
 
-/// Waits until the store before a load of the same place has reached L1; `loaded` is what was
-/// loaded.
+/// Waits until a store has reached L1; `loaded` is the result of a load of the same address after
+/// the store.
 ///
-/// A store to a NoC register may overtake a store to L1, but not a load that has been
-/// consumed, and a load waits for the earlier store to its own address.
+/// A store to a NoC register may overtake a store to L1, but not a load whose result has been
+/// consumed. A load waits for the earlier store to its own address.
 #[inline(always)]
 fn settle(loaded: u32) {
     // SAFETY: an instruction that only reads a register; it makes the core wait for the
@@ -170,14 +170,14 @@ fn settle(loaded: u32) {
     unsafe { asm!("mv zero, {}", in(reg) loaded, options(nostack, preserves_flags)) }
 }
 
-/// The tile's coordinates on the NoC of its pushes, which acknowledgements go to.
+/// Returns the tile's coordinates on the NoC of its pushes, to which acknowledgements are sent.
 #[inline(always)]
 fn own_coordinates() -> u32 {
     let [x, y] = coordinates_on(noc_index());
     x | y << COORDINATE_BITS
 }
 
-/// The coordinates of a DRAM bank that exists, as a command buffer takes them.
+/// Returns the coordinates of an existing DRAM bank, in the form of a command buffer.
 #[inline(always)]
 fn bank_coordinates(bank: u32) -> u32 {
     let row = u32::from(noc_index()) * Tensix(()).bank_count();

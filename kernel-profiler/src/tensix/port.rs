@@ -1,4 +1,4 @@
-//! The RISC's place in its core, and what its binary was built for.
+//! The port of a RISC: its position in the core, and the build's features.
 
 use super::{
     Tensix,
@@ -35,8 +35,8 @@ impl Port for Tensix {
         constant(&raw const symbols::__kprof_vector)
     }
 
-    /// A call with a convention of its own: a probe must not grow by saving registers for the
-    /// rare case that nothing fits.
+    /// Calls a function with its own calling convention, so that a probe does not save registers
+    /// for the rare case of no room.
     #[inline(always)]
     fn count_loss(&mut self, kind: LossKind) {
         macro_rules! call {
@@ -142,8 +142,8 @@ impl Port for Tensix {
         }
     }
 
-    /// A store to L1 blocks its bank on a Wormhole for five cycles; a Blackhole merges those
-    /// that lie side by side.
+    /// On a Wormhole, a store to L1 blocks its bank for five cycles; a Blackhole merges adjacent
+    /// stores.
     ///
     /// # Compatibility
     /// tt-isa-documentation, `BabyRISCV/README.md` of both architectures.
@@ -167,10 +167,11 @@ impl Port for Tensix {
     }
 }
 
-/// Lets more than a hundred cycles pass, in which L1 is left to the other RISCs of the core.
+/// Pauses for more than a hundred cycles without accesses to L1, which stays free for the core's
+/// other RISCs.
 ///
-/// A function of its own: a simulator that finds a RISC here knows that it waits for the host, and
-/// passes over the time in which the host writes nothing.
+/// This is a separate function so that a simulator can recognise the wait for the host from the
+/// RISC's address, and skip the time in which the host writes nothing.
 #[cold]
 #[inline(never)]
 fn rest_between_looks() {
@@ -186,5 +187,5 @@ fn rest_between_looks() {
     }
 }
 
-/// Passes of a rest, two instructions each.
+/// Iterations of a pause, two instructions each.
 const REST_PASSES: u32 = 64;

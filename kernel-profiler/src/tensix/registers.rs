@@ -31,15 +31,15 @@ pub(super) const WALL_CLOCK_HIGH: Register = Register(0xFFB1_21F4);
 pub(super) const NOC_REGISTERS: u32 = 0xFFB2_0000;
 pub(super) const NOC_STRIDE: u32 = 0x1_0000;
 
-/// How often a stuck NoC is asked: some milliseconds.
+/// Maximum polls of a stuck NoC: some milliseconds.
 pub(super) const NOC_POLLS: u32 = 1 << 18;
 
-/// The transaction id of pushes, which kernels leave alone.
+/// The transaction id of pushes, which kernels must not use.
 pub(super) const TRANSACTION_ID: u32 = 15;
 pub(super) const TRANSACTION_ID_SHIFT: u32 = 10;
 /// The first counter of a NoC's interface.
 pub(super) const STATUS: u32 = 0x200;
-/// Non-posted requests with that id that nobody has acknowledged yet.
+/// Register with the number of unacknowledged non-posted requests of that id.
 pub(super) const STATUS_REQUESTS_OUTSTANDING: u32 = STATUS + 4 * (0x10 + TRANSACTION_ID);
 
 pub(super) const COMMAND_BUFFER_MASK: u32 = 3;
@@ -48,18 +48,18 @@ pub(super) const COMMAND_BUFFER_STRIDE: u32 =
 
 pub(super) const TARG_ADDR_LO: u32 = 0x00;
 pub(super) const TARG_ADDR_MID: u32 = 0x04;
-/// On a Blackhole alone.
+/// Blackhole only.
 pub(super) const TARG_ADDR_HI: u32 = 0x08;
 pub(super) const RET_ADDR_LO: u32 = 0x0C;
 pub(super) const RET_ADDR_MID: u32 = 0x10;
-/// On a Blackhole alone.
+/// Blackhole only.
 pub(super) const RET_ADDR_HI: u32 = 0x14;
 pub(super) const PACKET_TAG: u32 = 0x18;
 pub(super) const CTRL: u32 = 0x1C;
 pub(super) const AT_LEN_BE: u32 = 0x20;
 pub(super) const CMD_CTRL: u32 = if cfg!(feature = "blackhole") { 0x40 } else { 0x28 };
 
-/// Registers from the first one of a command buffer to the last one that a push changes.
+/// Saved are the registers of a command buffer up to `AT_LEN_BE`, the last one that a push changes.
 const _: () = assert!(size_of::<SavedRegisters>() == AT_LEN_BE as usize + 4);
 
 /// Returns true if the chip has a register of a command buffer.
@@ -74,6 +74,6 @@ pub(super) const WORMHOLE_COORDINATE_SHIFT: u32 = 4;
 
 pub(super) const CTRL_LINKED: u32 = 1 << 6;
 
-/// A write on static virtual channel 1 whose arrival is acknowledged. Many tiles that write
-/// to one DRAM channel on dynamic channels get a third of its bandwidth.
+/// An acknowledged write on static virtual channel 1. Many tiles that write to one DRAM channel on
+/// dynamic channels get a third of its bandwidth.
 pub(super) const CTRL_WRITE_ACKNOWLEDGED: u32 = 1 << 1 | 1 << 4 | 1 << 7 | 1 << 13;

@@ -1,5 +1,5 @@
-//! Symbols that the firmware provides besides the state. Those that begin with `__kprof` are numbers
-//! in place of an address.
+//! Symbols that the firmware provides, apart from the state. The addresses of symbols that begin
+//! with `__kprof` are numbers.
 
 #![allow(non_upper_case_globals, reason = "upstream's names")]
 

@@ -1,10 +1,10 @@
 //! Texts of the runtime's own zones.
 //!
-//! Not statics as in the macros: this crate is linked into firmware and kernels, and kernels are
-//! linked against the firmware's symbols, where a second one of a name is an error. The flags are
-//! those that the statics' section has.
+//! The texts are not statics as in the macros. This crate is linked into firmware and kernels, and
+//! kernels are linked against the firmware's symbols, where a duplicate symbol is an error. The
+//! section flags are the same as for statics.
 
-/// Puts a text into the section of zones' texts.
+/// Puts a text into the section of zone texts.
 #[cfg(target_arch = "riscv32")]
 macro_rules! zone_text {
     ($text:ident) => {

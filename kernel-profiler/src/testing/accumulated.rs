@@ -1,4 +1,4 @@
-//! Accumulate mode: what launches leave in DRAM and in L1 together is what they recorded.
+//! Accumulate mode: DRAM and L1 together hold exactly what the launches recorded.
 
 use super::{Rig, Run, TestRisc, oracle, rig::Body};
 use std::{boxed::Box, vec, vec::Vec};
@@ -18,14 +18,14 @@ fn rig(lane_words: u32) -> Rig {
 }
 
 impl Rig {
-    /// Words that wait in a RISC's vector.
+    /// Number of words that wait in a RISC's vector.
     fn waiting(&self, risc: usize) -> usize {
         let word = self.control(DEVICE_END + risc);
         assert_eq!(word & 0x7FFF_0000, 0, "{word:#x} between launches");
         (word & 0xFFFF) as usize
     }
 
-    /// Takes what waits, as a host does at its last read.
+    /// Clears the waiting words, as a host does at its last read.
     fn take_waiting(&self) {
         (0..5).for_each(|risc| self.set_control(DEVICE_END + risc, 0));
     }
@@ -35,7 +35,8 @@ fn zones(count: u32) -> Body {
     Box::new(move |risc: &mut TestRisc| (0..count).for_each(|_| risc.zone(1)))
 }
 
-/// Runs of a RISC, those in DRAM and then those in L1, and how many zones of pushes are among them.
+/// Returns the runs of a RISC, first those in DRAM and then those in L1, and the number of push
+/// zones among them.
 fn runs(rig: &Rig, risc: usize) -> (Vec<Run>, u32) {
     let waiting = rig.waiting(risc);
     let in_l1 = rig.core.borrow().vectors[risc][..waiting].to_vec();
@@ -116,7 +117,7 @@ fn what_a_lane_refuses_is_counted_by_run_and_marker() {
     assert_eq!(rig.refused(0), [refused.len() as u32, markers]);
     assert!(refused.len() > 20);
     assert_eq!([rig.control(19), rig.control(20)], [refused[0], *refused.last().unwrap()]);
-    // A lane of 1,000 words takes two pushes of TRISC 2 more.
+    // A lane of 1,000 words has room for two more pushes of TRISC 2.
     let kept = runs(&rig, 4).0.len() as u32;
     assert_eq!(rig.refused(4), [100 - kept, 6 * (100 - kept)]);
     assert_eq!(rig.control(56) & 1, 1, "the dropped bit");
@@ -142,7 +143,7 @@ fn lanes_are_handed_back_when_nothing_waits_in_l1() {
     let mut found = Vec::new();
     for program in 1..=300 {
         rig.launch(program, &mut [(0, zones(program % 9))]);
-        // A host that reads all the time.
+        // This host reads after each launch.
         found.extend(rig.read_on(0));
         rig.acknowledge();
     }
@@ -159,7 +160,7 @@ fn lanes_are_handed_back_when_nothing_waits_in_l1() {
 
 #[test]
 fn kept_and_lost_zones_are_those_that_were_emitted() {
-    // Park and Miller's generator.
+    // Park and Miller's random number generator.
     let mut state = 1_u64;
     let mut below = |limit: u64| {
         state = state * 48_271 % 0x7FFF_FFFF;

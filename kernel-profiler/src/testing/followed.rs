@@ -1,12 +1,14 @@
-//! A host that reads while launches follow each other: lanes turn, and nothing is lost.
+//! A host that reads during a sequence of launches: lanes turn, and nothing is lost.
 
 use super::{Rig, oracle};
 use crate::launch::Scope;
 use proptest::prelude::{Strategy, prop_assert, prop_assert_eq, proptest};
 use std::{vec, vec::Vec};
 
-/// Launches one kernel after the other on BRISC, each of a number of events. The host reads while
-/// every `read_every`-th of them runs, so that it has never read everything when one begins.
+/// Launches kernels in sequence on BRISC, each with the given number of events.
+///
+/// The host reads during each `read_every`-th kernel, so that it has never read everything at the
+/// begin of a launch.
 fn follow(lane_words: u32, launches: &[usize], read_every: usize) -> (Vec<(u32, usize)>, [u32; 2]) {
     let mut rig = Rig::new(lane_words);
     let mut found = Vec::new();
@@ -31,7 +33,7 @@ fn follow(lane_words: u32, launches: &[usize], read_every: usize) -> (Vec<(u32, 
 }
 
 proptest! {
-    /// The smallest lane has 516 words; two launches of 212 words and their slots fit.
+    /// The smallest lane has 516 words, enough for two launches of 212 words and their slots.
     #[test]
     fn a_host_that_keeps_up_loses_nothing(
         lane_words in (129_u32..200).prop_map(|n| n * 4),
@@ -43,7 +45,7 @@ proptest! {
         prop_assert_eq!(found, emitted);
     }
 
-    /// Kept runs come once and in order, whatever the host misses.
+    /// Kept runs are found once and in order, whatever the host misses.
     #[test]
     fn a_host_that_is_late_finds_what_was_kept(
         lane_words in (3_u32..200).prop_map(|n| n * 4),
@@ -63,7 +65,7 @@ proptest! {
 #[test]
 fn a_lane_that_no_host_reads_is_filled_once() {
     let (found, [runs, _]) = follow(516, &[4; 100], usize::MAX);
-    // Twenty words each; of the run behind them the fixed slots still fit.
+    // Each run has twenty words; of the next run the fixed slots still fit.
     assert_eq!((found.len(), runs), (26, 75));
     let (found, refused) = follow(516, &vec![4; 100], 20);
     assert_eq!((found.len(), refused), (100, [0, 0]));

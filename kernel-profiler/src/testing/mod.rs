@@ -1,5 +1,5 @@
-//! A core for tests: five RISCs on one control vector, with a NoC that is as late as it may
-//! be, and a decoder that shares no code with the runtime.
+//! A core for tests: five RISCs on one control vector, a NoC with maximum delay, and a decoder that
+//! shares no code with the runtime.
 
 #![expect(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "tests, as a whole")]
 

@@ -1,8 +1,8 @@
-//! A decoder of one lane, as naive as can be: bit positions are written out here again.
+//! A simple decoder of one lane that defines all bit positions itself.
 
 use std::vec::Vec;
 
-/// Records that a run kept, by kind. Zones count by their starts.
+/// Records that a run kept, by kind. Zones are counted by their starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kept {
     pub(crate) zones: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Run {
     pub(crate) fixed: [Option<u64>; 4],
     /// (type, id, time or cycles) of every optional record.
     pub(crate) records: Vec<(u32, u16, u64)>,
-    /// Pairs of words behind the ID words, padding aside.
+    /// Number of word pairs behind the ID words, without padding.
     pub(crate) slots: u32,
 }
 
@@ -42,7 +42,7 @@ impl Run {
         }
     }
 
-    /// Zones of the runtime around a quick push; no kernel emitted them.
+    /// Returns the number of the runtime's quick push zones, which no kernel emitted.
     pub(crate) fn push_zones(&self) -> u32 {
         let id = u32::from(crate::flush::QUICK_PUSH_ZONE.0);
         self.records.iter().filter(|(kind, of, ..)| *kind == 0 && u32::from(*of) == id).count()
@@ -50,7 +50,7 @@ impl Run {
     }
 }
 
-/// Decodes a lane; panics on anything that no run looks like.
+/// Decodes a lane; panics on words that no run can contain.
 pub(crate) fn decode(words: &[u32]) -> Vec<Run> {
     assert!(words.len().is_multiple_of(4));
     let mut runs = Vec::<Run>::new();

@@ -1,7 +1,7 @@
-//! Whatever kernels, hosts and a stuck NoC do: nothing is written where it does not belong, no end
-//! of an open zone is lost, and what was emitted was kept or counted.
+//! Properties under any sequence of kernels, hosts and NoC faults: no write goes to a wrong
+//! location, no end of an open zone is lost, and each emitted record is kept or counted.
 //!
-//! That no vector and no lane is left is asserted by the ports themselves.
+//! The ports themselves assert that all writes stay within vectors and lanes.
 
 use super::{
     Rig, Run, TestRisc, oracle,
@@ -11,7 +11,7 @@ use crate::launch::Scope;
 use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 use std::{collections::BTreeMap, vec::Vec};
 
-/// RISCs that take part: two that push quickly, one that does not.
+/// RISCs under test: two that can quick-push, one that cannot.
 const RISCS: [usize; 3] = [0, 1, 4];
 /// Deeper nesting would leave no room for the zone of a quick push.
 const DEPTH_MAX: usize = 100;
@@ -58,15 +58,16 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// Records that one RISC emitted, and those that the host has found.
 #[derive(Default)]
 struct Lane {
-    /// Zones, data and events.
+    /// Numbers of zones, data records and events.
     emitted: [u64; 3],
-    /// Pairs of words that records took in the ring, fixed ones and those of push zones included.
+    /// Number of word pairs that records took in the ring, including those of fixed slots and push
+    /// zones.
     recorded_slots: u64,
     found: [u64; 3],
     found_slots: u64,
     open: Vec<u16>,
     is_running: bool,
-    /// Starts and ends that the host has seen, for launches that are whole.
+    /// Starts and ends that the host has found, by complete launch.
     balance: BTreeMap<u32, (u32, u32)>,
 }
 
@@ -121,7 +122,8 @@ impl Story {
         self.lanes.get_mut(&risc).unwrap()
     }
 
-    /// Runs a probe, in which the RISC may push: then a run more has fixed slots and a push's zone.
+    /// Runs a probe, and accounts for a push in it: fixed slots of one more run, and the push's
+    /// zone.
     fn probe<R>(&mut self, risc: usize, probe: impl FnOnce(&mut TestRisc) -> R) -> R {
         let before = self.rig.control(C.host_end + risc);
         let result = probe(&mut self.rig.riscs[risc]);
@@ -131,7 +133,7 @@ impl Story {
         result
     }
 
-    /// Runs a probe that records a number of slots or counts one loss of its kind.
+    /// Runs a probe that either records `slots` word pairs or counts one loss of its kind.
     fn record(&mut self, risc: usize, kind: usize, slots: u64, probe: impl FnOnce(&mut TestRisc)) {
         self.lane(risc).emitted[kind] += 1;
         let before = self.rig.lost(risc);
@@ -216,7 +218,8 @@ impl Story {
 }
 
 impl Lane {
-    /// Adds a run. Where something was refused, ends may be missing: a zone counts by its start.
+    /// Adds a run. If something was refused, ends may be missing: zones are counted by their
+    /// starts.
     fn find(&mut self, run: &Run, is_whole: bool) {
         let kept = run.kept();
         let zones = [kept.zones - run.push_zones(), kept.data, kept.events];

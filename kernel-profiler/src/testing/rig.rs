@@ -20,7 +20,7 @@ pub(crate) const CORES_PER_BANK: u32 = 3;
 pub(crate) const FW: ZoneId = ZoneId(0xFC0D);
 pub(crate) const KERNEL: ZoneId = ZoneId(0xE427);
 
-/// All that the RISCs of a core share.
+/// The state shared by the RISCs of a core.
 pub(crate) struct Core {
     pub(crate) control: [u32; 64],
     pub(crate) vectors: [[u32; 512]; 5],
@@ -29,7 +29,7 @@ pub(crate) struct Core {
     pub(crate) is_linked: bool,
     pub(crate) push_cycles: u64,
     pub(crate) trouble: Trouble,
-    /// Waits that ended at their bound.
+    /// Number of waits that timed out.
     pub(crate) waits_in_vain: u32,
     pub(crate) pushes: Vec<Push>,
     pub(crate) host: Option<Host>,
@@ -39,33 +39,34 @@ pub(crate) struct Core {
     is_saved: bool,
 }
 
-/// Host that reads on at regular times.
+/// A host that reads at regular times.
 pub(crate) struct Host {
     pub(crate) period: u64,
     pub(crate) next: u64,
-    /// Words that it has found, by RISC.
+    /// Words found so far, by RISC.
     pub(crate) found: [Vec<u32>; 5],
 }
 
-/// Host that drains rings at regular times, and cells that it has found, by RISC.
+/// A host that drains rings at regular times, and the cells found so far, by RISC.
 #[derive(Default)]
 pub(crate) struct Drain {
     pub(crate) period: u64,
     pub(crate) next: u64,
     pub(crate) found: [Vec<[u32; 2]>; 5],
-    /// Cells that were written over before they were found.
+    /// Number of cells overwritten before they were found.
     pub(crate) overwritten: [u32; 5],
 }
 
 impl Core {
-    /// Takes the cells of all rings. Positions are written out here again.
+    /// Takes the new cells of all rings. Control words and positions are hard-coded again.
     pub(crate) fn drain(&mut self) {
         let Some(mut drain) = self.drain.take() else { return };
         for risc_index in 0..5 {
             let (written, read) = (self.control[24 + risc_index], self.control[59 + risc_index]);
             let mut first = read;
             if written.wrapping_sub(read) > 248 && self.control[9 + risc_index] == 1 {
-                // The ring's last chunk may be in writing; reading goes on where a chunk begins.
+                // The oldest chunk may be in writing; reading resumes at the begin of the next
+                // chunk.
                 let oldest = written.wrapping_sub(248);
                 first = oldest.wrapping_add(7) & !7;
                 drain.overwritten[risc_index] += first.wrapping_sub(read);
@@ -91,7 +92,7 @@ impl Core {
         }
     }
 
-    /// Reads on in a RISC's lane. Bit positions are written out here again.
+    /// Reads the new words of a RISC's lane. Bit positions are hard-coded again.
     fn read_on(&mut self, risc_index: usize) -> Vec<u32> {
         let lane_words = self.control[6] as usize;
         let start = ((FLAT_ID % CORES_PER_BANK) as usize * 5 + risc_index) * lane_words;
@@ -125,15 +126,15 @@ impl Core {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
     Nothing,
-    /// No command is taken.
+    /// No command is accepted.
     Busy,
-    /// So many commands are taken, and no more.
+    /// The given number of commands is accepted, and no further command.
     BusyAfter(usize),
     /// Nothing is acknowledged.
     Silent,
 }
 
-/// A write to DRAM: from which place, how many words, to which address.
+/// A write to DRAM: source place, number of words, target address.
 pub(crate) type Push = (u32, u32, u32);
 
 /// A RISC's view of the core.
@@ -145,16 +146,16 @@ pub(crate) struct TestPort {
     pub(crate) is_trace_only: bool,
     pub(crate) is_accumulating: bool,
     pub(crate) is_streaming: bool,
-    /// Cycles of a wait for the host at most, in the debug dump.
+    /// Maximum cycles of a wait for the host, in the debug dump.
     pub(crate) stall_cycles: Option<u32>,
-    /// Windows of single waits and signals; `None` if neither is recorded.
+    /// Windows of single waits and signals; `None` to record neither.
     pub(crate) sync_windows: Option<SyncWindows>,
-    /// A data cache that never evicts a line, as far as the RISC has read.
+    /// A data cache that never evicts a line: the words that the RISC has read.
     cached: BTreeMap<(Option<usize>, usize), u32>,
 }
 
 impl TestPort {
-    /// A word as this RISC sees it. Its neighbours come along into the cache.
+    /// Returns a word as this RISC sees it. Loads its whole cache line.
     fn cached_word(&mut self, of: Option<usize>, index: usize) -> u32 {
         let core = self.core.borrow();
         let words = of.map_or(&core.control[..], |risc_index| &core.vectors[risc_index][..]);
@@ -165,7 +166,7 @@ impl TestPort {
         self.cached[&(of, index)]
     }
 
-    /// Keeps the cache in step with the RISC's own store.
+    /// Updates the cache with the RISC's own store.
     fn store_cached(&mut self, of: Option<usize>, index: usize, value: u32) {
         if let Some(word) = self.cached.get_mut(&(of, index)) {
             *word = value;
@@ -251,13 +252,13 @@ impl Noc for TestPort {
         true
     }
 
-    /// As many writes as pushes; of anything else none.
+    /// Returns the number of pushes for the counter of writes, 0 for other counters.
     fn noc_counter(&mut self, counter: NocCounter) -> u32 {
         let pushes = self.core.borrow().pushes.len() as u32;
         if counter == NocCounter::WritesSent { pushes } else { 0 }
     }
 
-    /// Drops writes under way if the NoC has got stuck.
+    /// Drops the writes in flight if the NoC has got stuck.
     fn count_pushes(&mut self, count: u32) {
         let mut core = self.core.borrow_mut();
         assert_eq!(core.in_flight.len(), count as usize);
@@ -266,7 +267,7 @@ impl Noc for TestPort {
         }
     }
 
-    /// Only now do the words leave L1: whoever has changed them since, has spoilt them.
+    /// Moves the words out of L1 only now, so that an earlier change of the words shows up in DRAM.
     fn wait_for_pushes(&mut self, _: Pushes) -> bool {
         let core = &mut *self.core.borrow_mut();
         assert!(core::mem::replace(&mut core.is_pushing, false));
@@ -364,19 +365,19 @@ pub(crate) struct TestRisc {
     pub(crate) port: TestPort,
 }
 
-/// Body of a kernel.
+/// The body of a kernel.
 pub(crate) type Body = Box<dyn FnMut(&mut TestRisc)>;
 
 /// A core with its firmware.
 pub(crate) struct Rig {
     pub(crate) core: Rc<RefCell<Core>>,
     pub(crate) riscs: Vec<TestRisc>,
-    /// Enable bits that the firmware of the next launch sets for its RISCs.
+    /// Enable bits that the firmware of the next launch sets.
     pub(crate) enables: u32,
 }
 
 impl Rig {
-    /// A core that the host has set up with lanes of `lane_words` words.
+    /// Returns a core that the host has set up with lanes of `lane_words` words.
     pub(crate) fn new(lane_words: u32) -> Self {
         let mut control = [0; 64];
         control[C.dram_address] = REGION;
@@ -435,7 +436,7 @@ impl Rig {
         self.core.borrow_mut().is_linked = is_linked;
     }
 
-    /// The beginning of a launch on BRISC, as its firmware has it.
+    /// Begins a launch on BRISC, as its firmware does.
     pub(crate) fn begin(&mut self, program_id: u32) {
         let brisc = &mut self.riscs[0];
         brisc.open_scope(Scope::Main);
@@ -443,8 +444,8 @@ impl Rig {
         State::set_counter(&mut brisc.port, program_id);
     }
 
-    /// One launch in which the given RISCs run a body each, then end in the given order,
-    /// BRISC last.
+    /// Runs one launch with a body on each given RISC; the RISCs end in the given order, BRISC
+    /// last.
     pub(crate) fn launch(&mut self, program_id: u32, bodies: &mut [(usize, Body)]) {
         self.enables = bodies.iter().map(|(risc_index, _)| 1 << risc_index).sum();
         self.begin(program_id);
@@ -463,7 +464,7 @@ impl Rig {
         self.riscs[0].close_scope(Scope::Main);
     }
 
-    /// One launch with a kernel on BRISC alone.
+    /// Runs one launch with a kernel on BRISC alone.
     pub(crate) fn launch_brisc(
         &mut self,
         program_id: u32,
@@ -472,7 +473,7 @@ impl Rig {
         self.launch(program_id, &mut [(0, Box::new(body))]);
     }
 
-    /// The words of a RISC's lane that the device says it has filled.
+    /// Returns the words of a RISC's lane up to the end that the device published.
     pub(crate) fn lane(&self, risc_index: usize) -> Vec<u32> {
         let core = self.core.borrow();
         let lane_words = core.control[6] as usize;
@@ -483,28 +484,29 @@ impl Rig {
         core.bank[start..start + end].to_vec()
     }
 
-    /// Reads on in a RISC's lane as a host does that knows nothing but the control words, and says
-    /// how far it has come.
+    /// Reads the new words of a RISC's lane, as a host does that knows only the control words, and
+    /// writes its progress.
     pub(crate) fn read_on(&self, risc_index: usize) -> Vec<u32> {
         self.core.borrow_mut().read_on(risc_index)
     }
 
-    /// The runs of a RISC's lane.
+    /// Returns the decoded runs of a RISC's lane.
     pub(crate) fn runs(&self, risc_index: usize) -> Vec<Run> {
         oracle::decode(&self.lane(risc_index))
     }
 
-    /// Zones, data and events of a RISC that found no room in L1.
+    /// Returns the numbers of a RISC's zones, data records and events without room in L1.
     pub(crate) fn lost(&self, risc_index: usize) -> [u32; 3] {
         [29, 34, 39].map(|word| self.control(word + risc_index))
     }
 
-    /// Runs of a RISC that DRAM did not take whole, and markers of them.
+    /// Returns the number of a RISC's runs that DRAM did not take whole, and of their refused
+    /// markers.
     pub(crate) fn refused(&self, risc_index: usize) -> [u32; 2] {
         [9, 14].map(|word| self.control(word + risc_index))
     }
 
-    /// Acknowledges a read as the host does: it writes how far it has read.
+    /// Acknowledges a read as the host does, by writing how far it has read.
     pub(crate) fn acknowledge(&self) {
         self.set_control(8, self.control(C.run_counter));
     }
@@ -514,7 +516,7 @@ impl TestRisc {
     pub(crate) fn open_scope(&mut self, scope: Scope) {
         let id = if scope == Scope::Main { FW } else { KERNEL };
         if scope == Scope::Main && !self.port.is_trace_only {
-            // As TT-Metal's firmware does before it looks for a launch.
+            // TT-Metal's firmware does this, too, before it looks for a launch.
             self.port.forget_cached();
             self.state.begin(&mut self.port);
         }
@@ -551,7 +553,7 @@ impl TestRisc {
         self.state.record_event(&mut self.port, event);
     }
 
-    /// A sum zone that ends now and takes a number of cycles.
+    /// Records a sum zone that ends now, with the given cycles.
     pub(crate) fn sum(&mut self, accumulator: usize, id: u16, cycles: u32) {
         let ends = self.port.core.borrow().clock as u32 + 1;
         let started = ends.wrapping_sub(cycles);

@@ -1,17 +1,17 @@
-//! Debug dump: RISCs wait for a host that reads on, and nothing is lost; without one they wait
-//! once, and all that is lost is counted.
+//! Debug dump: RISCs wait for a host that reads, and nothing is lost. Without a host they wait
+//! once, and all losses are counted.
 
 use super::{Kept, Rig, oracle, rig::Host};
 use proptest::prelude::{ProptestConfig, Strategy, prop_assert, prop_assert_eq, proptest};
 use std::{boxed::Box, collections::BTreeMap, vec::Vec};
 
-/// RISCs with a kernel: two that push within a launch, one that does not.
+/// RISCs with a kernel: two that can push within a launch, one that cannot.
 const RISCS: [usize; 3] = [0, 1, 4];
-/// More than the ring of a RISC takes in one launch, and what it always does.
+/// More events than fit into the ring of a RISC in one launch.
 const MANY: usize = 1500;
 const FEW: usize = 100;
 
-/// As the text `PROFILER-DRAM-STALL,kernel-profiler/src/stall.rs,1,KERNEL_PROFILER` hashes.
+/// Computes the hash of `PROFILER-DRAM-STALL,kernel-profiler/src/stall.rs,1,KERNEL_PROFILER`.
 fn stall_id() -> u16 {
     let text = b"PROFILER-DRAM-STALL,kernel-profiler/src/stall.rs,1,KERNEL_PROFILER";
     let step = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(16_777_619);
@@ -20,7 +20,7 @@ fn stall_id() -> u16 {
 }
 
 struct Outcome {
-    /// By RISC: numbers of the events and zones that the host found, in their order.
+    /// Numbers of the events and zones that the host found, by RISC, in order.
     found: BTreeMap<usize, Vec<u16>>,
     /// Cycles of each wait.
     stalls: Vec<u64>,
@@ -30,7 +30,7 @@ struct Outcome {
     clock: u64,
 }
 
-/// Launches kernels that record events, each nested in a zone if its number is a multiple of seven.
+/// Launches kernels that record numbered events; each multiple of seven is nested in a zone.
 fn run(lane_words: u32, launches: &[[usize; 3]], period: Option<u64>, patience: u32) -> Outcome {
     let mut rig = Rig::new(lane_words);
     let start = rig.core.borrow().clock;
@@ -107,7 +107,7 @@ fn numbers(launches: &[[usize; 3]], index: usize) -> Vec<u16> {
 }
 
 proptest! {
-    // Each case runs some thousand records.
+    // Each case runs several thousand records.
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
@@ -139,12 +139,12 @@ proptest! {
         let all = |risc| emitted(risc).len() as u64 + zones(risc);
         let total: u64 = (0..3).map(all).sum();
         let kept: u64 = outcome.kept.values().map(|kept| u64::from(kept.events + kept.zones)).sum();
-        // Of a refused run, markers are counted, so that records lie between.
+        // Of a refused run only the markers are counted, which bounds the number of records.
         let [runs, markers] = outcome.refused;
         prop_assert!(kept + u64::from(outcome.lost) <= total);
         prop_assert!(total <= kept + u64::from(outcome.lost) + u64::from(markers));
         prop_assert_eq!(markers == 0, runs == 0);
-        // BRISC waits in vain once, and NCRISC at most once before that.
+        // BRISC times out once, and NCRISC at most once before that.
         let busy = 40 * total + 4000 * launches.len() as u64;
         prop_assert!(outcome.clock <= 2 * u64::from(PATIENCE) + busy, "{}", outcome.clock);
     }
@@ -157,7 +157,7 @@ fn ten_thousand_events_go_through_a_lane_of_two_thousand_words() {
     assert_eq!((outcome.lost, outcome.refused), (0, [0, 0]));
     assert_eq!(outcome.found[&0], numbers(&launches, 0));
     assert_eq!(outcome.found[&1], numbers(&launches, 1));
-    // Each lane is filled more than ten times, and the host is late each time.
+    // Each lane fills up more than ten times, and the host is late each time.
     assert!(outcome.stalls.len() > 20, "{:?}", outcome.stalls);
     let total: u64 = outcome.stalls.iter().sum();
     assert!(total < outcome.clock, "{total} of {} cycles", outcome.clock);
@@ -165,7 +165,7 @@ fn ten_thousand_events_go_through_a_lane_of_two_thousand_words() {
 
 #[test]
 fn a_host_that_comes_late_is_waited_for_again() {
-    // It reads only after a first wait has been in vain.
+    // The host reads only after a first wait has timed out.
     let mut rig = Rig::new(1100);
     for risc in &mut rig.riscs {
         risc.port.stall_cycles = Some(500);
@@ -181,7 +181,7 @@ fn a_host_that_comes_late_is_waited_for_again() {
     rig.core.borrow_mut().host = Some(host);
     rig.launch_brisc(2, |risc| (1..=2000).for_each(|number| risc.event(number)));
     assert_eq!(rig.lost(0).iter().sum::<u32>(), lost);
-    // What is written last is written by the device when the host has taken the lanes' words.
+    // The device writes its last words after the host's last read.
     let words = rig.core.borrow_mut().host.take().unwrap().found[0].clone();
     let words = [words, rig.read_on(0)].concat();
     let events = oracle::decode(&words).into_iter().filter(|run| run.program_id == 2);

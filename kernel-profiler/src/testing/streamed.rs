@@ -1,5 +1,5 @@
-//! Streamed lanes: whatever kernels and drains do, what was emitted was found as it was or is counted,
-//! and no RISC waits longer than it may.
+//! Streamed lanes under any sequence of kernels and drains: each emitted record is found unchanged
+//! or counted, and no RISC waits longer than its limit.
 
 use super::{
     Rig, TestRisc,
@@ -12,7 +12,7 @@ use proptest::prelude::{
 use std::{vec, vec::Vec};
 use wire::{ZoneId, stream::Policy};
 
-/// RISCs that take part.
+/// RISCs under test.
 const RISCS: [usize; 3] = [0, 1, 4];
 
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ enum Step {
 
 fn steps(drains: u32) -> impl Strategy<Value = Vec<Step>> {
     let risc = || (0_usize..3).prop_map(|index| RISCS[index]);
-    // The id of a stall would be taken for one.
+    // A record under the id of a stall would be mistaken for a stall.
     let is_own = |id: &u16| *id != crate::stall::STALL_ZONE.0;
     let id = || prop_oneof![any::<u16>(), 0xFFE8_u16..=0xFFFF].prop_filter("own", is_own);
     let pause = prop_oneof![20 => 1_u64..500, 2 => 60_000_u64..70_000, 1 => 1_u64 << 28..1 << 29];
@@ -51,7 +51,7 @@ fn steps(drains: u32) -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..2500)
 }
 
-/// A record, as it was emitted or found: kind, id, start, end, values.
+/// An emitted or found record: kind, id, start, end, values.
 type Told = (u16, u16, u64, u64, Vec<u64>);
 
 const ZONE: u16 = 0;
@@ -59,7 +59,7 @@ const DATA: u16 = 1;
 const EVENT: u16 = 2;
 const TOTAL: u16 = 3;
 
-/// One RISC's story.
+/// The history of one RISC.
 #[derive(Default)]
 struct Lane {
     open: Vec<(u16, u32, u64)>,
@@ -118,11 +118,11 @@ impl Story {
         self.lanes[risc_index].emitted.push((self.program, told));
     }
 
-    /// Ends a zone whose start is remembered with both words.
+    /// Ends a zone whose start is given by both words of the clock.
     fn end_fixed(&mut self, risc_index: usize, id: ZoneId, (begun, start): (ClockWords, u64)) {
         let risc = &mut self.rig.riscs[risc_index];
         risc.state.end_measured_zone(&mut risc.port, id, begun);
-        // The clock is read more than once where it is near a wrap, or where there is no room: the end is
+        // The clock is read several times near a wrap or if there is no room, so that the end is
         // not compared.
         let end = self.clock();
         self.emit(risc_index, (ZONE, id.0, start, end, vec![]));
@@ -154,7 +154,7 @@ impl Story {
         let end = self.clock() + 1;
         let risc = &mut self.rig.riscs[risc_index];
         risc.state.end_zone(&mut risc.port, ZoneId(id), begun);
-        // A zone is measured by the low word.
+        // A zone is measured by the low word of the clock.
         let start = end - (end - start) % (1 << 32);
         self.emit(risc_index, (ZONE, id, start, end, vec![]));
     }
@@ -210,8 +210,8 @@ fn whole(time: ClockWords) -> u64 {
     u64::from(time.high) << 32 | u64::from(time.low)
 }
 
-/// Records of a lane's cells, by program; and how many cells were no records. Positions are written out
-/// here again.
+/// Returns the records of a lane's cells with their programs, and the number of cells that are not
+/// records. Bit positions are hard-coded again.
 fn decode(cells: &[[u32; 2]], first: u32) -> (Vec<(u32, Told)>, u32) {
     let (mut records, mut others) = (Vec::new(), 0);
     let (mut program, mut now) = (0, 0_u64);
@@ -271,8 +271,8 @@ fn decode(cells: &[[u32; 2]], first: u32) -> (Vec<(u32, Told)>, u32) {
     (records, others)
 }
 
-/// Returns true if two records are the same but for the end of one that the firmware measures, whose
-/// clock is read more than once.
+/// Returns true if two records are equal. The end of a firmware-measured record is ignored, as its
+/// clock is read several times.
 fn are_same(emitted: &(u32, Told), found: &(u32, Told)) -> bool {
     let is_fixed = emitted.1.1 == FW.0 || emitted.1.1 == KERNEL.0;
     let (emitted, found) = ((emitted.0, &emitted.1), (found.0, &found.1));
@@ -294,7 +294,8 @@ fn tell(steps: &[Step], policy: Policy, timing: (u64, u64), has_sums: bool) -> S
     story
 }
 
-/// Records that were emitted and not found, by kind, if those that were found are some of them in order.
+/// Returns the number of missing records by kind, or `None` if the found records are not a
+/// subsequence of the emitted ones.
 fn missing(story: &Story, risc_index: usize) -> Option<[u32; 4]> {
     let core = story.rig.core.borrow();
     let (found, _) = decode(&core.drain.as_ref().unwrap().found[risc_index], 0);
@@ -361,7 +362,7 @@ proptest! {
         let policy = Policy::Block { cycles_log2: 14 };
         let steps: Vec<_> = steps.into_iter().filter(|step| !matches!(step, Step::Drain | Step::Pause(_) | Step::NextLaunch(_))).collect();
         let story = tell(&steps, policy, (u64::MAX, 1000), false);
-        // At most a wait for each RISC, and as much again for looks.
+        // At most one wait for each RISC, and the same again for polls.
         prop_assert!(story.clock() < 1000 + 3 * 2 * (1 << 14) + 100 * (steps.len() as u64 + 20));
         for risc_index in RISCS {
             let [zones, data, events, totals] = missing(&story, risc_index).expect("a record that nobody emitted");

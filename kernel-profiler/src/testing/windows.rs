@@ -1,5 +1,5 @@
-//! Single waits and signals in windows of time: those that touch one are there, with what tells the
-//! windows, and no other.
+//! Single waits and signals in windows of time: only those that touch a window are recorded, with
+//! the parameters of the windows.
 
 use super::Rig;
 use crate::wait::WaitIds;
@@ -9,7 +9,7 @@ use wire::{
     wait::{BlockedWait, SyncWindows, WaitKind},
 };
 
-/// Windows of 8 in 64 cycles, told cycle by cycle.
+/// Returns true if a window is open, for windows of 8 in 64 cycles.
 fn is_open(cycle: u64) -> bool {
     cycle % 64 < 8
 }
@@ -27,7 +27,7 @@ fn single_waits_and_signals_outside_of_windows_leave_no_record() {
             let now = |ahead: u64| {
                 let mut core = risc.port.core.borrow_mut();
                 core.clock += ahead;
-                // The probe's own reading comes one cycle later.
+                // The probe's own reading of the clock comes one cycle later.
                 core.clock + 1
             };
             let ended = now(u64::from(step * 5 % 37));

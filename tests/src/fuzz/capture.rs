@@ -3,11 +3,12 @@
 use super::{check_anomalies, check_columns};
 use host_reader::capture::{Capture, FILE_HEADER_BYTES, Overrides};
 
-/// Reads bytes as a capture: as they are, and once more with every checksum put right, since
-/// else whatever is changed in a payload is noticed before the payload is looked at.
+/// Reads bytes as a capture, first as they are and then with all checksums corrected.
+///
+/// With a wrong checksum, the reader would reject a changed payload before parsing it.
 ///
 /// # Panics
-/// If reading a capture breaks a promise.
+/// If the reader violates a property.
 pub fn capture(data: &[u8]) {
     check(data.to_vec());
     let resealed = resealed(data);
@@ -30,7 +31,7 @@ fn check(bytes: Vec<u8>) {
     }
 }
 
-/// Sections and problems lie within the file, and every section is counted once.
+/// Checks that sections and problems are within the file, and that every section is counted once.
 fn check_extents(capture: &Capture) {
     let check = capture.check();
     let payloads: usize = capture.sections().map(|section| section.payload.len()).sum();
@@ -53,7 +54,7 @@ fn check_anomalies_of_reads(capture: &Capture) {
     }
 }
 
-/// A copy in which the checksums of the file and of each section fit what they cover.
+/// Returns a copy with correct checksums of the file and of each section.
 #[must_use]
 pub fn resealed(data: &[u8]) -> Vec<u8> {
     let mut bytes = data.to_vec();
@@ -66,7 +67,7 @@ pub fn resealed(data: &[u8]) -> Vec<u8> {
 }
 
 const SECTION_MAGIC: [u8; 8] = *b"\xABSECTION";
-/// Bytes of a section before its payload, the checksum of them last.
+/// Bytes of a section before its payload; the last of them are the header's checksum.
 const SECTION_HEADER_BYTES: usize = 32;
 
 fn next_section(bytes: &[u8], from: usize) -> Option<usize> {
@@ -74,7 +75,7 @@ fn next_section(bytes: &[u8], from: usize) -> Option<usize> {
     Some(from + found)
 }
 
-/// Returns where the section ends, if it is all there.
+/// Corrects a section's checksums; returns the section's end, or `None` if it is truncated.
 fn seal_section(bytes: &mut [u8], start: usize) -> Option<usize> {
     seal(bytes, start, start + SECTION_HEADER_BYTES - 4);
     let header = bytes.get(start..start + SECTION_HEADER_BYTES)?;
@@ -89,7 +90,7 @@ fn seal_section(bytes: &mut [u8], start: usize) -> Option<usize> {
     Some(end)
 }
 
-/// Puts the checksum of `start..end` behind them, if they and it lie in `bytes`.
+/// Writes the checksum of `start..end` behind that range, if both are within `bytes`.
 fn seal(bytes: &mut [u8], start: usize, end: usize) {
     let Some(covered) = bytes.get(start..end) else { return };
     let checksum = crc32fast::hash(covered).to_le_bytes();

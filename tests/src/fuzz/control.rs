@@ -1,4 +1,4 @@
-//! Control vectors and DRAM of a mesh that says anything.
+//! Control vectors and DRAM of a mesh with arbitrary contents.
 
 use super::{check_anomalies, check_columns};
 use host_reader::{
@@ -16,16 +16,16 @@ use wire::CoreKind;
 const CORES: u16 = 3;
 const CONTROL_BYTES: usize = 256;
 const REGION: u64 = 64;
-/// 12,000 words for each lane of two banks.
+/// Bytes of the lanes of a region: 12,000 words for each lane of two banks.
 const REGION_BYTES: u64 = 2 * 5 * 48_000;
 
 /// Reads a mesh twice.
 ///
-/// The first byte decides the options; the rest is cut in two halves, one for each read: the
-/// control vectors of three cores, and words of DRAM behind each other.
+/// The first byte selects the options. The rest is split into two halves, one for each read: the
+/// control vectors of three cores, followed by words of DRAM.
 ///
 /// # Panics
-/// If more words are read than there are, or columns do not match.
+/// If more words are read than exist, or if columns do not match.
 pub fn control(data: &[u8]) {
     let &[choice, ref rest @ ..] = data else { return };
     let mut mesh = MeshImage { devices: vec![DeviceImage::new(chip())] };
@@ -42,7 +42,7 @@ pub fn control(data: &[u8]) {
         let Ok(readout) = reader.read(&mut mesh) else { continue };
         readout.lanes().for_each(check_columns);
         check_anomalies(&readout.anomalies);
-        // The region, its gaps read again, and what the cores keep in L1.
+        // The region, its gaps read again, and the words that the cores keep in L1.
         assert!(readout.words_read < 4 * 2 * REGION_BYTES / 4, "{} words", readout.words_read);
     }
 }
@@ -80,7 +80,7 @@ fn put(mesh: &mut MeshImage, bytes: &[u8]) {
     let rest = bytes.get(usize::from(CORES) * CONTROL_BYTES..).unwrap_or(&[]);
     let (one, other) = rest.split_at(rest.len() / 2);
     for (bank, bytes) in [(0, one), (1, other)] {
-        // What lies beyond the region is refused.
+        // Writes beyond the region are refused.
         let _ = chip.write_dram(bank, REGION, &words_of(bytes));
     }
 }

@@ -1,12 +1,12 @@
-//! Damage of whole captures: results are those of the whole one, or say that they are not.
+//! Damaged captures: results must equal those of the undamaged capture, or report the damage.
 
 use crate::noise;
 use host_reader::capture::{Capture, CaptureError, CapturedRun, Overrides};
 
-/// The sample that a fuzzer damages.
+/// The sample capture that a fuzzer damages.
 const SAMPLE: &[u8] = include_bytes!("../../captures/kprof/v1.3.kprof");
 
-/// A whole capture with its results.
+/// An undamaged capture with its results.
 #[derive(Debug)]
 pub struct WholeCapture {
     bytes: Vec<u8>,
@@ -14,13 +14,13 @@ pub struct WholeCapture {
 }
 
 impl WholeCapture {
-    /// Reads a whole capture.
+    /// Reads an undamaged capture.
     ///
     /// # Errors
-    /// If it is no capture.
+    /// If the bytes are not a capture.
     ///
     /// # Panics
-    /// If it is damaged or has nothing to read.
+    /// If the capture is damaged or has nothing to read.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, CaptureError> {
         let capture = Capture::from_bytes(bytes.clone())?;
         assert!(capture.check().is_clean(), "{:?}", capture.check().problems);
@@ -29,7 +29,7 @@ impl WholeCapture {
         Ok(Self { bytes, runs })
     }
 
-    /// Returns a copy that is damaged as a script says; see [`noise::damage`].
+    /// Returns a copy damaged according to a script; see [`noise::damage`].
     #[must_use]
     pub fn damaged(&self, script: &[u8]) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
@@ -37,11 +37,11 @@ impl WholeCapture {
         bytes
     }
 
-    /// Checks that a damaged copy is refused, gives the results of the whole capture, or says in
-    /// every result that the capture is damaged or unfinished.
+    /// Checks that a damaged copy is refused, or gives the results of the undamaged capture, or
+    /// reports in every result that the capture is damaged or unfinished.
     ///
     /// # Panics
-    /// If it does not.
+    /// If none of these holds.
     pub fn judge(&self, damaged: Vec<u8>) {
         let is_same_file = damaged == self.bytes;
         let Ok(capture) = Capture::from_bytes(damaged) else { return };
@@ -59,10 +59,10 @@ impl WholeCapture {
     }
 }
 
-/// Damages a sample capture as the bytes say, and judges what is read of it.
+/// Damages a sample capture according to the bytes, and checks what is read from it.
 ///
 /// # Panics
-/// If a wrong result is given without a word.
+/// If a wrong result does not report the damage.
 pub fn damaged_capture(data: &[u8]) {
     let whole = WholeCapture::from_bytes(SAMPLE.to_vec()).expect("the sample is a capture");
     whole.judge(whole.damaged(data));

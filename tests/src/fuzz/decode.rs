@@ -1,4 +1,4 @@
-//! The decoder of lanes.
+//! The lane decoder.
 
 use super::{check_anomalies, check_columns};
 use host_reader::{
@@ -9,16 +9,16 @@ use host_reader::{
 };
 use wire::{Risc, generation, marker::HeaderLayout};
 
-/// The core number that run headers must carry to be taken for the lane's own.
+/// The core number in run headers of the lane's own runs.
 const FLAT_ID: u32 = 7;
 
-/// Decodes words as two reads of one lane would.
+/// Decodes words like two reads of one lane.
 ///
-/// The first byte chooses the lane's context, the second where the first read ends, in
-/// 256ths of the words; the rest are little-endian words.
+/// The first byte selects the lane's context, the second the end of the first read, in 256ths of
+/// the words. The rest are little-endian words.
 ///
 /// # Panics
-/// If the decoder breaks a promise.
+/// If the decoder violates a property.
 pub fn decode(data: &[u8]) {
     let &[choice, cut, ref rest @ ..] = data else { return };
     let (words, _) = rest.as_chunks();
@@ -35,7 +35,7 @@ pub fn decode(data: &[u8]) {
     }
 }
 
-/// Returns the context that a lane's words are decoded in, chosen by the bits of a byte.
+/// Returns the decoding context of a lane, selected by the bits of a byte.
 #[must_use]
 pub fn lane_context(choice: u8) -> LaneContext {
     let bit = |bit: u8| choice & 1 << bit != 0;
@@ -60,16 +60,16 @@ pub fn lane_context(choice: u8) -> LaneContext {
     }
 }
 
-/// Checks what `word_count` words from `first_word` on became.
+/// Checks the result of decoding `word_count` words from `first_word` on.
 ///
 /// # Panics
-/// If there is more of anything than the words can hold, or columns do not match.
+/// If there is more of anything than the words can hold, or if columns do not match.
 pub fn check_lane(decoded: &DecodedLane, word_count: usize, first_word: u64) {
     let lane = &decoded.lane;
     check_columns(lane);
     check_anomalies(&decoded.anomalies);
     let words = word_count as u64;
-    // A record has two words, and two more for each value but a total's.
+    // A record has two words, and two more for each value, except the value of a total.
     assert!(lane.record_count() <= word_count / 2, "{} records", lane.record_count());
     assert!(lane.data.len() <= word_count / 2, "{} values", lane.data.len());
     assert!(lane.runs.len() <= word_count / 12, "{} runs", lane.runs.len());

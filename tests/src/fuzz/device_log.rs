@@ -6,10 +6,10 @@ use host_reader::{
     readout::Readout,
 };
 
-/// Reads bytes as a device log, writes what they gave as another one and reads that back.
+/// Reads bytes as a device log, writes the result as another log and reads that back.
 ///
 /// # Panics
-/// If there are more rows than lines, or writing and reading loses or changes any.
+/// If there are more rows than lines, or if writing and reading back loses or changes a row.
 pub fn device_log(data: &[u8]) {
     let Ok(readout) = read_device_log(data, "log") else { return };
     check(&readout, data);

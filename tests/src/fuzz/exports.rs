@@ -1,4 +1,4 @@
-//! Captures, to every report and export.
+//! Captures as input of every report and export.
 
 use super::resealed;
 use host_reader::{
@@ -15,7 +15,8 @@ use host_reader::{
 };
 use wire::RunHostId;
 
-/// Reads bytes as a capture with right checksums, and writes everything that is written of its runs.
+/// Reads bytes as a capture with corrected checksums, and writes every report and export of its
+/// runs.
 ///
 /// # Panics
 /// If an output cannot be written.

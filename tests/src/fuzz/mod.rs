@@ -1,8 +1,8 @@
-//! Properties that hold for any bytes: one function for each untrusted input.
+//! Properties that hold for arbitrary bytes: one function for each untrusted input.
 //!
-//! Each reads its bytes as the reader does and panics where a promise is broken. That the
-//! readers neither abort, nor hang, nor take memory out of proportion is for the caller to
-//! see: a fuzzer has limits for it.
+//! Each function reads its bytes with the real reader and panics if a property is violated. The
+//! caller must detect aborts, hangs and excessive memory use of the readers: a fuzzer has limits
+//! for these.
 
 mod capture;
 mod control;
@@ -32,13 +32,14 @@ use host_reader::{
 };
 use std::collections::BTreeMap;
 
-/// Two numbers that the bytes decide, for options of readers of text: texts have no bytes to spare.
+/// Returns two numbers derived from the bytes, for options of text readers, whose inputs have no
+/// spare bytes.
 fn numbers_of(data: &[u8]) -> [u64; 2] {
     let checksum = u64::from(crc32fast::hash(data));
     [checksum, checksum >> 16]
 }
 
-/// Columns of one length, runs in order and inside of the lane.
+/// Checks that columns have the same length, and that runs are in order and within the lane.
 fn check_columns(lane: &Lane) {
     assert_eq!(lane.heads.len(), lane.times.len(), "times of {}", lane.id);
     let value_count: usize = lane.heads.iter().map(|head| head.data_count()).sum();
@@ -50,7 +51,7 @@ fn check_columns(lane: &Lane) {
     assert!(lane.metadata.iter().all(|(record, _)| *record < lane.record_count()));
 }
 
-/// Every anomaly counted, few of one kind kept, and none with a long text.
+/// Checks that every anomaly is counted, that few of each kind are kept, and that no text is long.
 fn check_anomalies(anomalies: &AnomalyLog) {
     let mut kept = BTreeMap::new();
     for anomaly in anomalies.kept() {
@@ -63,5 +64,5 @@ fn check_anomalies(anomalies: &AnomalyLog) {
     }
 }
 
-/// Room for four paths of the longest that a zone text may hold.
+/// Room for four paths of the maximum length in a zone text.
 const LONGEST_DETAIL_BYTES: usize = 1 << 20;

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// Reads bytes as a zone log.
 ///
 /// # Panics
-/// If there are more names than bytes can hold, or a written log reads back differently.
+/// If there are more names than the bytes can hold, or if a written log reads back differently.
 pub fn zone_log(data: &[u8]) {
     let (zones, added) = read_log(data);
     assert!(added <= data.len() / SHORTEST_TEXT_BYTES, "{added} names");
@@ -20,7 +20,7 @@ pub fn zone_log(data: &[u8]) {
 /// Reads bytes as a kernel's ELF.
 ///
 /// # Panics
-/// As [`zone_log`]. Sections may overlap, so that each byte may count once per section.
+/// Like [`zone_log`]. Sections may overlap, so that each byte may count once per section.
 pub fn elf_names(data: &[u8]) {
     let mut names = ZoneNames::new();
     let added = names.add_elf("fuzz.elf", data).unwrap_or(0);
@@ -31,9 +31,9 @@ pub fn elf_names(data: &[u8]) {
     check_written(&zones);
 }
 
-/// `,,0,KERNEL_PROFILER`
+/// Bytes of `,,0,KERNEL_PROFILER`.
 const SHORTEST_TEXT_BYTES: usize = 19;
-/// Bytes of a section header of a 32-bit ELF.
+/// Bytes of a section header in a 32-bit ELF.
 const SECTION_HEADER_BYTES: usize = 40;
 
 fn read_log(data: &[u8]) -> (ZoneTable, usize) {
@@ -47,7 +47,8 @@ fn read_log(data: &[u8]) -> (ZoneTable, usize) {
     (zones, added)
 }
 
-/// Every zone is written or named as left out, and what is written is read again.
+/// Checks that every zone is written or reported as omitted, and that the written zones are read
+/// back.
 fn check_written(zones: &ZoneTable) {
     let mut log = Vec::new();
     let report = write_zone_log(zones, &mut log);

@@ -1,4 +1,4 @@
-//! Ops CSVs, to every output of the performance report.
+//! Ops CSVs as input of every output of the performance report.
 
 use super::numbers_of;
 use host_reader::{
@@ -9,11 +9,11 @@ use host_reader::{
     },
 };
 
-/// Reads bytes as an ops CSV, judges its ops and writes all that is written of them. The bytes
-/// decide the options, too.
+/// Reads bytes as an ops CSV, classifies its ops and writes every output. The bytes also select the
+/// options.
 ///
 /// # Panics
-/// If there are more rows than lines, or an output cannot be written.
+/// If there are more rows than lines, or if an output cannot be written.
 pub fn ops_csv(data: &[u8]) {
     let Ok(csv) = read_ops_csv(data, "ops.csv") else { return };
     let line_count = data.split(|&byte| byte == b'\n' || byte == b'\r').count();

@@ -1,4 +1,4 @@
-//! Logs of TT-Metal's host and device, to the ops report.
+//! Logs of TT-Metal's host and device as input of the ops report.
 
 use super::numbers_of;
 use host_reader::report::{DeviceData, OpsOptions, OpsReport, ProgramAnalyses};
@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// The byte that parts the files.
+/// Byte that separates the files.
 const PART: u8 = 0x0C;
 
 const FILES: [&str; 4] = [
@@ -17,10 +17,10 @@ const FILES: [&str; 4] = [
     "cpp_device_perf_report.csv",
 ];
 
-/// Reads bytes as the files of a folder of logs, with a form feed between two of them.
+/// Reads bytes as the files of a folder of logs, separated by form feeds.
 ///
-/// The files: messages of ops with their JSON, times of ops, the device log, the device's perf
-/// report, and the JSON of analyses. The bytes decide the options, too.
+/// The files are: messages of ops with their JSON, times of ops, the device log, the device's perf
+/// report, and the JSON of analyses. The bytes also select the options.
 ///
 /// # Panics
 /// If a report has more rows than its inputs have lines.
@@ -54,7 +54,7 @@ pub fn ops_logs(data: &[u8]) {
     assert!(report.device_op_count <= line_count, "{} launches", report.device_op_count);
 }
 
-/// A folder that goes away.
+/// A folder that is deleted when dropped.
 struct Folder(PathBuf);
 
 impl Folder {

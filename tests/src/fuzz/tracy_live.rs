@@ -1,4 +1,4 @@
-//! Bytes that a viewer of Tracy, or anything in its place, may send.
+//! Bytes that a Tracy viewer, or another client, may send.
 
 use host_reader::{
     export::{
@@ -26,13 +26,13 @@ static RECORDING: LazyLock<Recording> = LazyLock::new(|| {
     Recording::of_readout(readout.unwrap_or_else(|error| panic!("a sound log: {error}")))
 });
 
-/// Sends bytes to a server, which must come to an end with who connects.
+/// Sends bytes to a server, whose connection must end.
 ///
-/// They are sent as they are, or behind a greeting of the version that the second byte names, where
-/// the first one is odd.
+/// If the first byte is odd, the bytes follow a greeting with the version in the second byte.
+/// Otherwise they are sent unchanged.
 ///
 /// # Panics
-/// If the server does.
+/// If the server panics.
 pub fn tracy_live(data: &[u8]) {
     let &[choice, version, ref rest @ ..] = data else { return };
     let mut sent = Vec::new();
@@ -48,7 +48,7 @@ pub fn tracy_live(data: &[u8]) {
     thread::scope(|scope| {
         scope.spawn(|| server.serve_next(&trace, &TracyOptions::default(), viewers).is_ok());
         let Ok(mut stream) = TcpStream::connect(address) else { return };
-        // Who is refused may have its connection closed before everything was sent.
+        // A refused client's connection may be closed before all bytes were sent.
         let _ = stream.write_all(&sent);
         let _ = stream.shutdown(Shutdown::Write);
         let _ = stream.read_to_end(&mut Vec::new());

@@ -19,7 +19,7 @@ use sim::{
 use std::collections::{BTreeMap, BTreeSet};
 use wire::RunHostId;
 
-/// Checks everything; the error says what differs.
+/// Checks everything; the error describes the difference.
 pub(super) fn check(scenario: &Scenario, outcome: &Outcome, pushed: &Pushed) -> Result<(), String> {
     let failures: Vec<_> = outcome.failures.iter().map(ToString::to_string).collect();
     ensure(failures.is_empty(), || format!("object code failed: {failures:?}"))?;
@@ -42,12 +42,12 @@ pub(super) fn check(scenario: &Scenario, outcome: &Outcome, pushed: &Pushed) -> 
     Ok(())
 }
 
-/// Checks that every NoC event that was pushed says what the NoC did, in order.
+/// Checks that every pushed NoC event matches the NoC's requests, in order.
 fn check_noc_events(outcome: &Outcome, pushed: &Pushed) -> Result<(), String> {
     for (key, launches) in pushed {
         let records = launches.iter().flat_map(|launch| &launch.records);
         let requests = outcome.truth.noc_requests.get(key).map_or(&[][..], Vec::as_slice);
-        // Records that found no room in L1 or in DRAM were never pushed.
+        // Records without room in L1 or DRAM were never pushed.
         if let Some(error) = unexplained_noc_event(records, requests, true) {
             return Err(format!("{key:?}: {error}"));
         }
@@ -64,11 +64,11 @@ fn key_of(id: LaneId) -> RiscKey {
     RiscKey { chip_id: id.chip_id, core, risc: id.risc }
 }
 
-/// Launches whose words something happened to, by chip, core and launch.
+/// Launches whose words were damaged, by chip, core and launch.
 struct Damage {
     lost: BTreeSet<(u32, (u16, u16), u64)>,
     flipped: BTreeSet<(u32, (u16, u16), u64)>,
-    /// Launches that a RISC ended later than the one that pushes waits for.
+    /// Launches that a RISC ended after the aggregating RISC had stopped waiting.
     late: BTreeSet<(RiscKey, u64)>,
 }
 
@@ -109,7 +109,7 @@ struct LaneCheck<'a> {
     key: RiscKey,
     read: Vec<ReadLaunch>,
     pushed: &'a [PushedLaunch],
-    /// Entries of the ledger, by cause and program.
+    /// Entries of the ledger: cause, program and losses.
     losses: Vec<(LossCause, Option<RunHostId>, LossTotals)>,
 }
 
@@ -141,9 +141,11 @@ impl<'a> LaneCheck<'a> {
         }
     }
 
-    /// Checks the lane: to the record where nothing happened to the words of its core. Where words
-    /// were lost or flipped, what differs must at least be noticed; a flipped bit may also make
-    /// another record that is as good.
+    /// Checks the lane.
+    ///
+    /// If the words of its core are undamaged, the records must be equal. If words were lost or
+    /// flipped, any difference must at least be reported. A flipped bit may also produce another
+    /// valid record.
     fn check(&self) -> Result<(), String> {
         let exact = self.match_launches().and_then(|kept| self.check_accounts(&kept));
         let core = (self.key.chip_id, (self.key.core.x, self.key.core.y));
@@ -163,8 +165,8 @@ impl<'a> LaneCheck<'a> {
         set.contains(&(self.key.chip_id, (self.key.core.x, self.key.core.y), launch.launch_index))
     }
 
-    /// Finds every launch that was read among those that were pushed, in order, and all the
-    /// others among those that something happened to; gives the numbers of those found.
+    /// Matches every launch that was read with a pushed launch, in order; all other pushed launches
+    /// must be damaged or lost. Returns the numbers of the matched launches.
     fn match_launches(&self) -> Result<BTreeSet<usize>, String> {
         let mut kept = BTreeSet::new();
         let mut next = 0;
@@ -176,7 +178,7 @@ impl<'a> LaneCheck<'a> {
                 next = found + 1;
                 continue;
             }
-            // A flipped bit makes another record, id or run of what it hits, and nothing else.
+            // A flipped bit only changes a record, id or run into another.
             let flipped = self.pushed[next..]
                 .iter()
                 .position(|launch| self.is_damaged(&self.damage.flipped, launch));
@@ -194,7 +196,7 @@ impl<'a> LaneCheck<'a> {
             }
             let is_lost = self.is_damaged(&self.damage.lost, launch);
             let is_flipped = self.is_damaged(&self.damage.flipped, launch);
-            // What a RISC pushed itself may time out, and what it ends with come too late.
+            // A RISC's own push may time out, and the end of its launch may come too late.
             let is_late = self.damage.late.contains(&(self.key, launch.launch_index));
             let is_said = match (is_lost, is_flipped) {
                 (false, false) if is_late && has_loss(&[LossCause::NotPublished]) => true,
@@ -239,7 +241,7 @@ impl<'a> LaneCheck<'a> {
         may_lack && read.records.iter().all(|record| rest.any(|pushed| pushed == record))
     }
 
-    /// The oddities of the lane, in short.
+    /// Returns the anomalies of the lane as short texts.
     fn anomalies(&self) -> Vec<String> {
         let kept = self.outcome.readout.anomalies.kept().iter();
         let of_lane = kept.filter(|anomaly| anomaly.lane == Some(self.id));
@@ -266,13 +268,13 @@ impl<'a> LaneCheck<'a> {
         )
     }
 
-    /// Checks that what was kept and what was lost add up to what kernels emitted.
+    /// Checks that kept and lost records add up to those that kernels emitted.
     fn check_accounts(&self, kept: &BTreeSet<usize>) -> Result<(), String> {
         let has_flips = self.pushed.iter().any(|l| self.is_damaged(&self.damage.flipped, l));
         let kept_records = Counts::of_records(self.read.iter().flat_map(|launch| &launch.records));
         let launches = self.outcome.truth.launches.get(&self.key).map_or(&[][..], Vec::as_slice);
         let mut emitted = launches.iter().fold(Emission::NONE, |sum, launch| sum + launch.emitted);
-        // The runtime's own zones around pushes within a launch are in what was pushed alone.
+        // The runtime's own zones around pushes within a launch are only among the pushed records.
         let pushed = Counts::of_records(self.pushed.iter().flat_map(|launch| &launch.records));
         let own = self.pushed.iter().flat_map(|launch| &launch.records);
         let is_own = |record: &&PushedRecord| record.kind == 0 && self.is_runtimes_own(record);
@@ -301,7 +303,8 @@ impl<'a> LaneCheck<'a> {
             self.total_of(|cause| matches!(cause, LossCause::DramFull | LossCause::PushTimedOut));
         ensure(!exact.is_lower_bound, || format!("DRAM is counted exactly: {}", context()))?;
         let least = 2 * rest.zones + 2 * rest.data + rest.events + rest.sums;
-        // A push within a launch leaves starts whose ends may be refused later, and zones of its own.
+        // A push within a launch leaves zone starts whose ends may be refused later, and zones of
+        // its own.
         let most = match self.scenario.has_own_zones() {
             true => u64::MAX,
             false => least + rest.data + 4 * exact.runs,
@@ -322,7 +325,7 @@ impl<'a> LaneCheck<'a> {
         self.check_programs()
     }
 
-    /// Checks that no program is said to have lost in L1 more than it emitted.
+    /// Checks that no program has more losses in L1 than emitted records.
     fn check_programs(&self) -> Result<(), String> {
         let launches = self.outcome.truth.launches.get(&self.key).map_or(&[][..], Vec::as_slice);
         let mut emitted = BTreeMap::<RunHostId, Emission>::new();
@@ -345,8 +348,7 @@ impl<'a> LaneCheck<'a> {
         Ok(())
     }
 
-    /// Returns true if a record is of the zone that the runtime records around a push within a
-    /// launch.
+    /// Returns true if a record belongs to the runtime's own zone around a push within a launch.
     fn is_runtimes_own(&self, record: &PushedRecord) -> bool {
         let zone = ZoneIndex(record.id.into());
         self.outcome.readout.zones.name(zone) == RUNTIMES_OWN_ZONE
@@ -362,7 +364,7 @@ impl<'a> LaneCheck<'a> {
     }
 }
 
-/// The records of each launch of a lane.
+/// Returns the records of each launch of a lane.
 fn launches_of(lane: &Lane) -> Vec<ReadLaunch> {
     let records: Vec<_> = lane
         .records()
@@ -381,7 +383,7 @@ fn launches_of(lane: &Lane) -> Vec<ReadLaunch> {
     lane.runs.iter().enumerate().map(launch).collect()
 }
 
-/// Returns true if these are the records of a launch's guaranteed slots alone.
+/// Returns true if these records are exactly a launch's guaranteed slots.
 fn is_guaranteed_part(read: &[PushedRecord], pushed: &[PushedRecord]) -> bool {
     let ends = read.len() / 2;
     read.len().is_multiple_of(2)
@@ -391,7 +393,7 @@ fn is_guaranteed_part(read: &[PushedRecord], pushed: &[PushedRecord]) -> bool {
         && read[ends..] == pushed[pushed.len() - ends..]
 }
 
-/// Records by kind; a zone counts by its start.
+/// Numbers of records by kind; zones are counted by their starts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     zones: u64,

@@ -1,6 +1,6 @@
-//! Wrong readouts that the comparison must notice: what a wrong reader would give.
+//! Wrong readouts that the comparison must detect, as faulty readers would produce.
 //!
-//! Wrong code is tried by hand, see `tests/mutants`.
+//! Faulty code is tested by hand, see `tests/mutants`.
 
 use super::{check, scenario::Scenario};
 use host_reader::{
@@ -10,7 +10,7 @@ use host_reader::{
 };
 use wire::{PacketKind, Risc};
 
-/// A change to a readout, and what it does.
+/// Description of a change to a readout, and the function that makes it.
 type Mutant = (&'static str, fn(&mut Readout));
 
 const MUTANTS: [Mutant; 12] = [

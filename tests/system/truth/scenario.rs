@@ -1,4 +1,4 @@
-//! One random run: its chip, kernels, faults and reads, all drawn from one seed.
+//! One random run: its chip, kernels, faults and reads, all derived from one seed.
 
 use crate::support::{Outcome, Session, outcome};
 use host_reader::{ReadOptions, read::Reader, readout::Readout};
@@ -20,7 +20,7 @@ use sim::{
 };
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-/// Everything that a seed decides.
+/// Everything that a seed determines.
 #[derive(Clone, Debug)]
 pub(super) struct Scenario {
     pub(super) seed: u64,
@@ -29,7 +29,7 @@ pub(super) struct Scenario {
     has_sums: bool,
     workload: &'static str,
     ops: u32,
-    /// Cores that take part; all if `None`.
+    /// Number of cores that take part; `None` for all.
     core_count: Option<usize>,
     has_ethernet: bool,
     chip_count: usize,
@@ -37,14 +37,14 @@ pub(super) struct Scenario {
     rereads: Option<Rereads>,
 }
 
-/// How often a mesh is read while launches are under way.
+/// Frequency of reads while launches are in progress.
 #[derive(Clone, Copy, Debug)]
 struct Rereads {
     every: u32,
     wait_ns: u64,
 }
 
-/// A cause of faults.
+/// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FaultKind {
     LoseWrite,
@@ -83,7 +83,8 @@ impl FaultKind {
                 }
             })),
             Self::CorruptWord => {
-                // A quarter of them flip the run header or the guaranteed markers behind it.
+                // A quarter of the faults flip bits of the run header or of the guaranteed markers
+                // behind it.
                 let word = if random.chance(250_000) {
                     WordChoice::At(usize::try_from(random.below(6)).unwrap())
                 } else {
@@ -110,7 +111,7 @@ impl FaultKind {
 }
 
 impl Scenario {
-    /// Draws a scenario from the seed.
+    /// Returns the scenario of a seed.
     pub(super) fn of(seed: u64) -> Self {
         let mut random = Stream::new(seed, &[0x7247_0001]);
         let mut pick = |count: usize| usize::try_from(random.below(count as u64)).unwrap();
@@ -118,13 +119,13 @@ impl Scenario {
         for _ in 0..[0, 1, 1, 1, 2, 3][pick(6)] {
             faults.push(FaultKind::ALL[pick(FaultKind::ALL.len())]);
         }
-        // Clocks can be placed once.
+        // Clocks can be set only once.
         let mut has_placed = false;
         let is_placement = |fault: &FaultKind| {
             matches!(fault, FaultKind::WrapClock32 | FaultKind::WrapClock44 | FaultKind::TearClock)
         };
         faults.retain(|fault| !is_placement(fault) || !std::mem::replace(&mut has_placed, true));
-        // Lanes fill up over many launches, for which a few cores are enough.
+        // Lanes fill up over many launches; a few cores are enough for that.
         let core_count = [Some(4), Some(8), Some(16), None][pick(4)];
         let ops = if core_count.is_some() { 6 + pick(20) } else { 3 + pick(4) };
         Self {
@@ -153,7 +154,7 @@ impl Scenario {
         self.rereads.is_some()
     }
 
-    /// Returns true if the runtime pushes within launches, with zones of its own around the pushes.
+    /// Returns true if the runtime pushes within launches, and records zones around these pushes.
     pub(super) fn has_own_zones(&self) -> bool {
         self.workload == "quick-push"
     }
@@ -162,7 +163,7 @@ impl Scenario {
         self.arch
     }
 
-    /// Carries the run out; gives what was read and what was pushed.
+    /// Executes the run; returns the readout and the pushed records.
     pub(super) fn run(&self) -> (Outcome, Pushed) {
         let mut config = MeshConfig::new(self.seed)
             .with_program_support_count(self.support_count)
@@ -189,7 +190,7 @@ impl Scenario {
         (outcome, pushed)
     }
 
-    /// Leaves the launches only those of their cores that take part.
+    /// Removes the cores that do not take part from the launches.
     fn choose_cores(&self, session: &mut Session) {
         let Some(count) = self.core_count else { return };
         let mut random = Stream::new(self.seed, &[0x7247_0003]);
@@ -211,7 +212,7 @@ impl Scenario {
 pub(super) type Pushed = BTreeMap<RiscKey, Vec<PushedLaunch>>;
 
 impl Rereads {
-    /// Reads again and again while launches and pushes are under way.
+    /// Reads repeatedly while launches and pushes are in progress.
     fn run(self, session: Session) -> Outcome {
         let Session { mut mesh, plan } = session;
         let mut reader = Reader::new(ReadOptions::default());

@@ -1,4 +1,4 @@
-//! Commands of the command queue, with what the dispatcher records of each.
+//! Commands of the command queue, and the dispatcher's records of each command.
 //!
 //! # Compatibility
 //! `cq_commands.hpp` of 0.81.1.
@@ -9,18 +9,18 @@ use super::definitions::STREAM;
 #[derive(Clone, Debug)]
 pub(super) struct Command {
     pub(super) bytes: Vec<u8>,
-    /// Data that it leaves behind its number: name, value.
+    /// Data recorded after the command's number: name, value.
     pub(super) detail: Option<(&'static str, u64)>,
 }
 
 impl Command {
-    /// Returns its number.
+    /// Returns the command's number.
     pub(super) fn id(&self) -> u64 {
         self.bytes[0].into()
     }
 }
 
-/// Bytes of fields, padded to a size.
+/// Returns the bytes padded to a size.
 fn padded(mut bytes: Vec<u8>, to: usize) -> Vec<u8> {
     bytes.resize(bytes.len().next_multiple_of(to), 0);
     bytes
@@ -34,28 +34,28 @@ fn fields(head: [u8; 4], words: &[u32]) -> Vec<u8> {
     head.into_iter().chain(words.iter().flat_map(|word| word.to_le_bytes())).collect()
 }
 
-/// Writes bytes to an address of a tile, or of several.
+/// Writes bytes to the same address of one or several tiles.
 pub(super) fn write_linear(xy: u32, dests: u8, address: u32, data: &[u8]) -> Command {
     let length = u32::try_from(data.len()).unwrap();
     let bytes = fields([1, dests, 0, 0], &[xy, address, 0, length, 0]);
     plain([padded(bytes, 2 * COMMAND_BYTES), data.to_vec()].concat())
 }
 
-/// Writes pages of 64 bytes, one behind the other, to the banks of DRAM in turns.
+/// Writes consecutive pages of 64 bytes to the banks of DRAM, round robin.
 pub(super) fn write_paged(address: u32, data: &[u8]) -> Command {
     let page_count = u32::try_from(data.len() / PAGED_BYTES as usize).unwrap();
     let bytes = fields([4, 1, 0, 0], &[address, PAGED_BYTES, page_count]);
     plain([padded(bytes, COMMAND_BYTES), data.to_vec()].concat())
 }
 
-/// Sends bytes to the host, the command among them.
+/// Sends bytes to the host, including the command itself.
 pub(super) fn write_host(is_event: bool, data: &[u8]) -> Command {
     let length = u32::try_from(COMMAND_BYTES + data.len()).unwrap();
     let bytes = fields([3, u8::from(is_event), 0, 0], &[0, length, 0]);
     plain([padded(bytes, COMMAND_BYTES), data.to_vec()].concat())
 }
 
-/// Says which program the next commands are for, and what to add to addresses.
+/// Sets the program of the next commands, and the offsets to add to addresses.
 pub(super) fn set_write_offset(program: u16, offsets: &[u32]) -> Command {
     let [low, high] = program.to_le_bytes();
     let head = fields([12, u8::try_from(offsets.len()).unwrap(), low, high], &[]);
@@ -65,21 +65,22 @@ pub(super) fn set_write_offset(program: u16, offsets: &[u32]) -> Command {
     Command { detail, ..plain(bytes) }
 }
 
-/// Waits until workers have finished so often, or just until all writes have arrived.
+/// Waits until workers have finished `worker_count` times or, if it is `None`, only until all
+/// writes have arrived.
 pub(super) fn wait(worker_count: Option<u32>) -> Command {
     let flags = 1 | if worker_count.is_some() { 0x10 } else { 0 };
     let [low, high, ..] = STREAM.to_le_bytes();
     plain(fields([7, flags, low, high], &[0, worker_count.unwrap_or(0)]))
 }
 
-/// Sort of small writes.
+/// Kind of small writes.
 #[derive(Clone, Copy)]
 pub(super) enum Packed {
     Arguments = 1,
     Launch = 2,
 }
 
-/// Writes as many bytes to the same address of each of some tiles.
+/// Writes blocks of the same length to the same address of several tiles, one block per tile.
 pub(super) fn write_packed(sort: Packed, xys: &[u32], address: u32, data: &[Vec<u8>]) -> Command {
     packed(sort, false, xys, address, data)
 }
@@ -112,7 +113,7 @@ fn packed(
     Command { detail: Some(("packed_data_dispatch", value)), ..plain([head, data].concat()) }
 }
 
-/// Sort of large writes.
+/// Kind of large writes.
 #[derive(Clone, Copy)]
 pub(super) enum Large {
     Configuration = 1,
@@ -142,12 +143,12 @@ pub(super) fn write_packed_large(
     Command { detail: Some(("packed_large_data_dispatch", sort as u64)), ..plain(bytes) }
 }
 
-/// Lets the subordinate send the next GO message, once all writes have arrived.
+/// Makes the subordinate send the next GO message after all writes have arrived.
 pub(super) fn notify_subordinate() -> Command {
     plain(fields([15, 1, 1, 0], &[0]))
 }
 
-/// Sends a GO message to all workers, once they have finished so often.
+/// Sends a GO message to all workers after they have finished `worker_count` times.
 pub(super) fn send_go(signal: u32, worker_count: u32) -> Command {
     plain(fields([14, 0, 0, 0], &[signal, worker_count, STREAM]))
 }
@@ -160,7 +161,8 @@ pub(super) fn terminate() -> Command {
     plain(vec![13])
 }
 
-/// A command of the prefetcher that hands another one on, to the subordinate if so.
+/// Returns a prefetcher command that forwards another command, to the subordinate if
+/// `is_subordinate`.
 pub(super) fn relayed(command: &Command, is_subordinate: bool) -> Vec<u8> {
     let length = u32::try_from(command.bytes.len()).unwrap();
     let size = (COMMAND_BYTES + command.bytes.len()).next_multiple_of(FETCH_BYTES);
@@ -169,7 +171,7 @@ pub(super) fn relayed(command: &Command, is_subordinate: bool) -> Vec<u8> {
     padded([padded(head, COMMAND_BYTES), command.bytes.clone()].concat(), FETCH_BYTES)
 }
 
-/// The prefetcher's last command.
+/// Returns the prefetcher's last command.
 pub(super) fn prefetch_terminate() -> Vec<u8> {
     padded(vec![11], FETCH_BYTES)
 }
@@ -177,5 +179,5 @@ pub(super) fn prefetch_terminate() -> Vec<u8> {
 const COMMAND_BYTES: usize = 16;
 const ALIGN_BYTES: u32 = 16;
 pub(super) const PAGED_BYTES: u32 = 64;
-/// Alignment of reads of DRAM that suits both chips.
+/// Alignment of DRAM reads that is valid on both chips.
 const FETCH_BYTES: usize = 64;

@@ -1,9 +1,9 @@
 //! Definitions with which tt-metal's host compiles the kernels of its dispatch cores.
 //!
 //! # Compatibility
-//! Names: the kernels' own sources of 0.81.1. Values: `kernel_config/{prefetch,dispatch,
-//! dispatch_s}.cpp` for a chip without a fabric, `dispatch_settings.hpp` for sizes of pages. Places
-//! in L1 are this test's.
+//! Names: the kernels' own sources of 0.81.1. Values:
+//! `kernel_config/{prefetch,dispatch,dispatch_s}.cpp` for a chip without a fabric,
+//! `dispatch_settings.hpp` for sizes of pages. Addresses in L1 are chosen by this test.
 
 use crate::{
     package::Package,
@@ -30,7 +30,7 @@ impl Duty {
         }
     }
 
-    /// Name of the zone around each of its commands.
+    /// Returns the name of the zone around each of its commands.
     pub(super) const fn zone(self) -> &'static str {
         match self {
             Self::Prefetch => "CQ-PREFETCH",
@@ -51,7 +51,7 @@ impl Duty {
     }
 }
 
-/// Coordinates of the tiles that take part, as kernels name them.
+/// Coordinates of the tiles that take part, in the form of kernels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places {
     pub(super) chip: Chip,
@@ -86,7 +86,7 @@ impl Places {
     }
 }
 
-/// Places in the L1 of the prefetcher's core.
+/// Addresses in the L1 of the prefetcher's core.
 pub(super) const PREFETCH_Q: u32 = 0x4_0000;
 pub(super) const PREFETCH_Q_BYTES: u32 = 0x1000;
 const PREFETCH_Q_READ: u32 = 0x4_2000;
@@ -94,7 +94,7 @@ const COMMANDS: u32 = 0x5_0000;
 const COMMANDS_BYTES: u32 = 0x1_0000;
 const SCRATCH: u32 = 0x6_0000;
 const SCRATCH_BYTES: u32 = 0x2_0000;
-/// Places in the L1 of the dispatcher's core.
+/// Addresses in the L1 of the dispatcher's core.
 const PAGES: u32 = 0x4_0000;
 const PAGE_LOG: u32 = 12;
 pub(super) const PAGE_COUNT: u32 = 32;
@@ -111,17 +111,17 @@ const TELEMETRY_CONTROL: u32 = 0x7_3800;
 pub(super) const COMPLETION_WRITE: u32 = 0x7_5000;
 pub(super) const COMPLETION_READ: u32 = 0x7_5010;
 const PROGRESS: u32 = 0x7_5020;
-/// A word of each worker: the program that it may begin.
+/// A word of each worker: the program that the worker may begin.
 pub(super) const GO: u32 = 0x7_6000;
 
-/// Places in the first bank of DRAM, which is the host's memory here.
+/// Addresses in the first bank of DRAM, which replaces the host's memory here.
 pub(super) const QUEUE: u32 = 0x1000_0000;
 pub(super) const QUEUE_BYTES: u32 = 0x10_0000;
 pub(super) const COMPLETION: u32 = 0x1020_0000;
 const COMPLETION_BYTES: u32 = 0x1_0000;
 const HOST_COMPLETION_WRITE: u32 = 0x30_0000;
 
-/// Stream that counts what workers have finished, and its semaphores.
+/// Stream that counts finished workers, and its semaphores.
 ///
 /// # Compatibility
 /// `DispatchMemMap::get_dispatch_stream_index(0)`: the stream of tt-metal's
@@ -129,7 +129,7 @@ const HOST_COMPLETION_WRITE: u32 = 0x30_0000;
 pub(super) const STREAM: u32 = 48;
 const SUB_DEVICES: u32 = 8;
 
-/// Semaphores, whose numbers are apart because all cores begin with the same values.
+/// Initial values of the semaphores, which are the same on all cores: each use has its own number.
 pub(super) const SEMAPHORES: [u32; 7] = [0, 0, 0, PAGE_COUNT, 0, SUBORDINATE_PAGE_COUNT, 0];
 const OF_DISPATCHER: u32 = 0;
 const OF_SUBORDINATE: u32 = 1;
@@ -139,7 +139,7 @@ const SYNC: u32 = 4;
 const SUBORDINATE_CREDITS: u32 = 5;
 const UPSTREAM: u32 = 6;
 
-/// Returns what the host defines for a kernel, with its queue in its own memory or in DRAM.
+/// Returns the host's definitions for a kernel, with the queue in the host's memory or in DRAM.
 pub(super) fn definitions(duty: Duty, places: &Places, is_in_dram: bool) -> Vec<(String, u64)> {
     let mut all: Vec<(&str, u64)> = vec![
         ("DISPATCH_KERNEL", 1),
@@ -261,7 +261,7 @@ fn of_subordinate(places: &Places) -> Vec<(&'static str, u64)> {
     list
 }
 
-/// Returns the definitions of both kernels of one core: the dispatcher's and its subordinate's.
+/// Returns the definitions of both kernels on one core: the dispatcher and its subordinate.
 fn of_both(places: &Places, noc: usize) -> [(&'static str, u64); 10] {
     [
         ("DISPATCH_D_SHUTDOWN_SEM_ID", SHUTDOWN.into()),

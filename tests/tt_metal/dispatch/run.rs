@@ -1,8 +1,8 @@
-//! The three kernels on cores of a simulated chip, over a command queue in DRAM, and workers that
-//! begin at their GO messages.
+//! The three dispatch kernels on cores of a simulated chip, with a command queue in DRAM, and
+//! workers that begin at their GO messages.
 //!
-//! All cores of a launch have the same program, so that prefetcher, dispatcher and worker are one
-//! file, of which each core takes its part.
+//! All cores of a launch run the same program. So prefetcher, dispatcher and worker are one file,
+//! in which each core selects its part.
 
 use super::{
     commands::{self, Command, Large, Packed},
@@ -35,7 +35,7 @@ use std::{
 };
 use wire::Risc;
 
-/// Tensix tiles of both chips.
+/// Tensix tiles that exist on both chips.
 pub(super) const PREFETCHER: TileCoord = TileCoord { x: 2, y: 5 };
 pub(super) const DISPATCHER: TileCoord = TileCoord { x: 6, y: 5 };
 pub(super) const WORKERS: [TileCoord; 4] = [
@@ -45,25 +45,25 @@ pub(super) const WORKERS: [TileCoord; 4] = [
     TileCoord { x: 4, y: 3 },
 ];
 
-/// Places of what commands write.
+/// Addresses that commands write.
 pub(super) const ARGUMENTS: u32 = 0x4_0000;
 pub(super) const LAUNCHES: u32 = 0x5_0000;
 pub(super) const CONFIGURATIONS: u32 = 0x6_0000;
-/// Added to addresses of large writes.
+/// Offset that is added to addresses of large writes.
 pub(super) const OFFSET: u32 = 0x8000;
 pub(super) const LINEAR: u32 = 0x9_0000;
 pub(super) const PAGED: u32 = 0x1040_0000;
 
-/// Commands of a queue, and what the dispatcher and its subordinate leave of each.
+/// Commands of a queue, and the expected records of the dispatcher and its subordinate.
 pub(super) struct Session {
     pub(super) programs: Vec<u16>,
     pub(super) dispatched: Vec<Command>,
     pub(super) announced: Vec<Command>,
-    /// The prefetcher's, in their order.
+    /// The prefetcher's commands, in order.
     fetched: Vec<Vec<u8>>,
 }
 
-/// Bytes by a seed, which tells their place and program.
+/// Returns bytes derived from a seed, which identify their position and program.
 pub(super) fn bytes_of(seed: u32, count: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9) | 1;
     let mut next = || {
@@ -76,7 +76,7 @@ pub(super) fn bytes_of(seed: u32, count: usize) -> Vec<u8> {
 }
 
 impl Session {
-    /// Every sort of command, in the order in which tt-metal sends them.
+    /// Returns a session with every kind of command, in tt-metal's order.
     pub(super) fn of_every_sort(places: &Places, programs: Vec<u16>) -> Self {
         let mut session = Self::empty(programs);
         let rectangle = places.multicast(0);
@@ -96,7 +96,7 @@ impl Session {
         session.close(places)
     }
 
-    /// The commands of the simulator's own dispatcher.
+    /// Returns a session with the commands of the simulator's own dispatcher.
     pub(super) fn of_model(places: &Places, programs: Vec<u16>) -> Self {
         let mut session = Self::empty(programs);
         let rectangle = places.multicast(0);
@@ -139,7 +139,7 @@ impl Session {
         Self { programs, dispatched: Vec::new(), announced: Vec::new(), fetched: Vec::new() }
     }
 
-    /// The host's reads behind the last program, and the end.
+    /// Adds the host's reads after the last program, and the end.
     fn close(mut self, places: &Places) -> Self {
         let finished = places.worker_count * self.program_count();
         self.dispatch(commands::wait(Some(finished)));
@@ -151,7 +151,7 @@ impl Session {
         self
     }
 
-    /// The commands of a program, up to the one that lets its GO message leave.
+    /// Adds the commands of a program, up to the one that triggers its GO message.
     fn dispatch_program(&mut self, places: &Places, (index, program): (u32, u16)) {
         let seed = 0x1000 * u32::from(program);
         let tiles = WORKERS.map(|tile| places.unicast(logical(places.chip, tile)));
@@ -203,9 +203,9 @@ pub(super) fn places(chip: Chip) -> Places {
     }
 }
 
-/// Source of a kernel in which each core takes its part.
+/// Returns the source of a kernel in which each core selects its part.
 fn source(package: &Package, places: &Places, processor: Processor) -> String {
-    // Tables of jumps hold addresses that the simulator's loader does not move.
+    // Jump tables contain addresses that the simulator's loader does not relocate.
     let mut text = String::from("#pragma GCC optimize(\"no-jump-tables\")\n");
     for header in HEADERS {
         writeln!(text, "#include {header}").unwrap();
@@ -232,7 +232,8 @@ fn source(package: &Package, places: &Places, processor: Processor) -> String {
     text
 }
 
-/// Work of the other cores: they begin when their GO word says so, and tell the dispatcher.
+/// Returns the code of the other cores: they begin when their GO word allows it, and notify the
+/// dispatcher.
 ///
 /// # Compatibility
 /// `notify_dispatch_core_done` of `firmware_common.h` for the last step.
@@ -254,7 +255,8 @@ fn worker(places: &Places) -> String {
     )
 }
 
-/// Headers of all kernels, taken before any of them so that none is in their namespaces.
+/// Headers of all kernels, included before the kernels so that no header is inside their
+/// namespaces.
 const HEADERS: [&str; 17] = [
     "<array>",
     "<climits>",
@@ -275,7 +277,8 @@ const HEADERS: [&str; 17] = [
     "\"tt_metal/impl/dispatch/kernels/realtime_profiler.hpp\"",
 ];
 
-/// Arguments: every fourth word is a semaphore, since both begin where the launch's data do.
+/// Returns the arguments: every fourth word is a semaphore, since both arrays begin at the launch's
+/// data.
 fn arguments(session: &Session) -> Vec<u32> {
     let mut arguments: Vec<u32> = SEMAPHORES.iter().flat_map(|&value| [value, 0, 0, 0]).collect();
     arguments.push(session.program_count());
@@ -330,7 +333,7 @@ impl Kernels {
         Self { chip, header, program: Arc::new(program), loader: Arc::new(loader), texts }
     }
 
-    /// Carries a session out; returns the chip and its records.
+    /// Executes a session; returns the chip and its records.
     pub(super) fn run(
         &self,
         package: &Package,
@@ -350,7 +353,7 @@ impl Kernels {
         (machine, readout)
     }
 
-    /// Puts the queue into DRAM and tells the prefetcher of it, as the host does.
+    /// Writes the queue to DRAM and notifies the prefetcher, as the host does.
     fn load_queue(&self, machine: &mut Machine, session: &Session) {
         let coord = |tile: TileCoord| Noc0Coord { x: tile.x, y: tile.y };
         let queue: Vec<u32> = words(&session.fetched.concat());
@@ -381,16 +384,16 @@ impl Kernels {
     }
 }
 
-/// Returns words of bytes.
+/// Converts bytes to words.
 fn words(bytes: &[u8]) -> Vec<u32> {
     let padded = [bytes, &[0; 3]].concat();
     padded.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
 }
 
-/// Where the loader finds what it puts into DRAM.
+/// L1 address at which the loader finds the data for DRAM.
 const LOADED: u32 = 0x8_0000;
 
-/// Kernel that writes the first bank of DRAM: source, destination, bytes are its arguments.
+/// Kernel that writes the first bank of DRAM; its arguments are source, destination and bytes.
 const LOADER: &str = r#"
 #include "api/dataflow/dataflow_api.h"
 void kernel_main() {

@@ -1,4 +1,4 @@
-// What tt-metal's JIT writes beside each kernel: formats and tiles of the circular buffers.
+// The file that tt-metal's JIT generates for each kernel: formats and tiles of circular buffers.
 // Here every buffer holds bfloat16 tiles of 32 x 32.
 
 #pragma once

@@ -1,4 +1,4 @@
-// The replay buffer's functions, which come with Tenstorrent's compiler.
+// Functions of the replay buffer, which Tenstorrent's compiler provides.
 //
 // REPLAY: tt-isa-documentation, TensixCoprocessor/REPLAY.md; INSTRN_BUF_BASE: tensix.h.
 

@@ -1,4 +1,4 @@
-// The compiler's own integer types, without a C library's header in front of them.
+// The compiler's own integer types, without the header of a C library.
 
 #pragma once
 #if __has_include(<stdint-gcc.h>)

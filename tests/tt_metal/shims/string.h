@@ -1,5 +1,5 @@
-// What string.h declares, for tt-metal's sources on a compiler that comes without a C library.
-// Declarations only: nothing here may be called by code that is linked.
+// Declarations of string.h, for tt-metal's sources on a compiler without a C library.
+// There are no definitions, so linked code must not call these functions.
 
 #pragma once
 #include <stddef.h>

@@ -1,5 +1,5 @@
-// What wchar.h declares, for tt-metal's sources on a compiler that comes without a C library.
-// Declarations only: nothing here may be called by code that is linked.
+// Declarations of wchar.h, for tt-metal's sources on a compiler without a C library.
+// There are no definitions, so linked code must not call these functions.
 
 #pragma once
 #include <stdarg.h>

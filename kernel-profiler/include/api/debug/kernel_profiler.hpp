@@ -1,5 +1,6 @@
 /// \file
-/// Upstream's spelling of 2026; see kernel_profiler/header.hpp.
+///
+/// Upstream's path of this header as of 2026; see kernel_profiler/header.hpp.
 
 #pragma once
 

@@ -1,3 +1,3 @@
-// libstdc++ asks for these facts of a processor; the defaults do.
+// libstdc++ includes this file for facts about the processor; its defaults are sufficient.
 
 #pragma once

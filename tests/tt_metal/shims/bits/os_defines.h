@@ -1,3 +1,3 @@
-// libstdc++ asks for these facts of an operating system; there is none.
+// libstdc++ includes this file for facts about the operating system; there is none.
 
 #pragma once
