@@ -657,9 +657,7 @@ enum KprofStatus kprof_periodic_stop(struct KprofPeriodicReader *reader,
 ///
 /// # Safety
 /// `file` must be null or a text, and `recording` must point to memory for a pointer.
-enum KprofStatus kprof_load(const char *file,
-                            size_t run,
-                            struct KprofRecording **recording);
+enum KprofStatus kprof_load(const char *file, size_t run, struct KprofRecording **recording);
 
 /// Frees a recording with all its texts and columns; null is allowed.
 ///
