@@ -44,6 +44,8 @@ pub(crate) enum Variant {
     Stream,
     /// With records streamed and sums recorded.
     StreamSums,
+    /// The same where the firmware of all RISCs but the first has no lane.
+    StreamKernels,
     /// With records streamed, and call sites that call a function.
     StreamCalls,
 }
@@ -53,7 +55,7 @@ impl Variant {
         match self {
             Self::Sums => Mode::Sums,
             Self::Stream | Self::StreamCalls => Mode::Stream,
-            Self::StreamSums => Mode::StreamSums,
+            Self::StreamSums | Self::StreamKernels => Mode::StreamSums,
             Self::Dispatch => Mode::Dispatch,
             _ => Mode::Plain,
         }
@@ -61,7 +63,9 @@ impl Variant {
 
     const fn source(self) -> &'static str {
         match self {
-            Self::Stream | Self::StreamSums | Self::StreamCalls => "streams.cpp",
+            Self::Stream | Self::StreamSums | Self::StreamKernels | Self::StreamCalls => {
+                "streams.cpp"
+            }
             _ => "probes.cpp",
         }
     }
@@ -138,9 +142,15 @@ pub(crate) fn target(chip: Chip, processor: Processor, header: Header, variant: 
             let defines = ["NOC_MODE=0", "NOC_INDEX=0", "PROFILE_SYNC_EVENTS"];
             target.defines = defines.map(str::to_owned).into();
         }
-        Variant::StreamSums => {}
+        Variant::StreamSums => {
+            target.defines = vec!["KERNEL_PROFILER_STREAM_FIRMWARE".to_owned()];
+        }
+        Variant::StreamKernels => {}
         // Upstream's call sites call a function by default.
-        Variant::Stream => target.defines = vec!["PROFILE_INLINE_ENABLED".to_owned()],
+        Variant::Stream => {
+            let defines = ["PROFILE_INLINE_ENABLED", "KERNEL_PROFILER_STREAM_FIRMWARE"];
+            target.defines = defines.map(str::to_owned).into();
+        }
         Variant::StreamCalls => {
             target.defines = vec!["KERNEL_PROFILER_STREAM_CALLS".to_owned()];
         }

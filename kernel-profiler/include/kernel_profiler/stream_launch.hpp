@@ -235,28 +235,47 @@ inline __attribute__((noinline)) void end_measured_zone(uint32_t id, uint32_t be
 
 }  // namespace detail
 
-/// The zone of the firmware (index 0), which begins and ends the launch, or of the kernel within
-/// it.
+namespace detail {
+
+/// True on RISCs whose firmware has no lane, so that the kernel's zone begins and ends the launch there.
+/// tt-metal's linker scripts leave the firmware of NCRISC and of the TRISCs some 500 to 1,300 bytes, and a
+/// lane takes 2,000. Firmware with more room defines KERNEL_PROFILER_STREAM_FIRMWARE, as do its kernels.
+#if KERNEL_PROFILER_IN_TT_METAL && !defined(KERNEL_PROFILER_STREAM_FIRMWARE) && \
+    (defined(COMPILE_FOR_NCRISC) || defined(COMPILE_FOR_TRISC))
+constexpr bool IS_LANE_OF_KERNEL = true;
+#else
+constexpr bool IS_LANE_OF_KERNEL = false;
+#endif
+
+/// The index of the zone that begins and ends the launch in the RISC's lane.
+constexpr uint32_t LAUNCH_ZONE = IS_LANE_OF_KERNEL ? 1 : 0;
+
+}  // namespace detail
+
+/// The zone of the firmware (index 0) or of the kernel within it. One of the two begins and ends the launch.
+/// Where that is the kernel's, the firmware's is not recorded.
 template <uint32_t timer_id, uint32_t index>
 struct profileScopeGuaranteed {
     static_assert(index < 2, "index 0 or 1");
-    detail::Clock begun = detail::whole_time();
+    static constexpr bool IS_RECORDED = index >= detail::LAUNCH_ZONE;
+    detail::Clock begun = IS_RECORDED ? detail::whole_time() : detail::Clock{0, 0};
 
     KERNEL_PROFILER_ALWAYS_INLINE profileScopeGuaranteed() {
-        if constexpr (index == 0) {
+        if constexpr (index == detail::LAUNCH_ZONE) {
             init_profiler();
         }
     }
 
     KERNEL_PROFILER_ALWAYS_INLINE ~profileScopeGuaranteed() {
         // An idle launch records nothing, so that no zone is lost.
-        if (index != 0 || !get_profiler_zone_invalid()) {
+        if (IS_RECORDED && (index != 0 || !get_profiler_zone_invalid())) {
             detail::end_measured_zone(timer_id, begun.low, begun.high);
         }
-        if constexpr (index == 0) {
-            finish_profiler();
-        } else {
+        if constexpr (index == 1) {
             detail::end_kernel<index>();
+        }
+        if constexpr (index == detail::LAUNCH_ZONE) {
+            finish_profiler();
         }
     }
 
