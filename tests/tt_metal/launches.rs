@@ -5,9 +5,9 @@ use crate::{
     firmware, kernels,
     machine::{Machine, Simulator},
     package::{Package, our_include, package, sources},
-    toolchain::{Chip, Header, Processor, folder, run},
+    toolchain::{Chip, Header, Mode, Processor, folder, run},
 };
-use host_reader::{mesh::Noc0Coord, read_device_profiler, readout::Readout};
+use host_reader::{ReadOptions, Reader, mesh::Noc0Coord, read_device_profiler, readout::Readout};
 use sim::{
     arch::{Arch, TileCoord},
     config::{ChipConfig, MeshConfig},
@@ -41,11 +41,11 @@ pub(crate) const fn arch(chip: Chip) -> Arch {
 }
 
 /// Returns a program with one kernel per RISC, each linked against tt-metal's firmware.
-fn program_of_tt_metal(package: &Package, chip: Chip) -> Program {
+fn program_of_tt_metal(package: &Package, chip: Chip, mode: Mode) -> Program {
     let mut program = Program::new("reader-writer");
     for (index, processor) in Processor::TENSIX.into_iter().enumerate() {
         let source = sources().join("reader_writer.cpp");
-        let job = kernels::Job::new(chip, processor, source);
+        let job = kernels::Job::new(chip, processor, source).in_mode(mode);
         let linked = kernels::link(package, &job, false, Header::Ours);
         let linked = linked.unwrap_or_else(|error| panic!("{chip} {processor}: {error}"));
         let kernel = KernelFile::new(processor.name(), linked.file).unwrap();
@@ -186,7 +186,7 @@ fn benches(package: &Package) -> &'static [Bench] {
         let machine = Machine::of_ours(&config.with_kernels(KernelKind::Riscv));
         let ours = Outcome::of(machine, &program_of_ours(package, chip));
         let firmware = firmware::set(package, chip, Header::Ours);
-        Bench { chip, firmware, program: program_of_tt_metal(package, chip), ours }
+        Bench { chip, firmware, program: program_of_tt_metal(package, chip, Mode::Plain), ours }
     };
     BENCHES.get_or_init(|| Chip::ALL.map(bench).into())
 }
@@ -201,6 +201,34 @@ fn launches_under_tt_metals_firmware_leave_the_same_records_as_under_ours() {
             let config = MeshConfig::new(11).with_firmware(firmware);
             let machine = simulator.start(*chip, config, ChipConfig::new(arch(*chip)));
             check(*chip, &Outcome::of(machine, program), ours);
+        }
+    }
+}
+
+/// Firmware and kernels of tt-metal that stream leave the records that they leave where they push; of RISCs
+/// whose firmware has no room for a lane, those of the kernel.
+#[test]
+fn streams_under_tt_metals_firmware_hold_the_same_records() {
+    let Some(package) = ready_package() else { return };
+    for Bench { chip, ours, .. } in benches(package) {
+        let firmware = firmware::set_in(package, *chip, (Header::Ours, Mode::Stream));
+        let program = program_of_tt_metal(package, *chip, Mode::Stream);
+        let config = MeshConfig::new(11).with_firmware(&firmware);
+        let mut machine = Simulator::Ours.start(*chip, config, ChipConfig::new(arch(*chip)));
+        let (mut reader, mut readout) = (Reader::new(ReadOptions::default()), Readout::default());
+        for launch in launches(&program) {
+            machine.launch([launch]);
+            readout.append(reader.read(machine.mesh()).unwrap());
+        }
+        assert!(readout.anomalies.is_empty(), "{chip}: {:?}", readout.anomalies);
+        assert_eq!(readout.losses.entries().count(), 0, "{chip}");
+        let (streamed, pushed) = (told(&readout), told(&ours.readout));
+        assert_eq!(streamed.len(), 5 * LAUNCHES as usize, "{chip}: a run per RISC and launch");
+        for ((risc, launch), there) in &pushed {
+            let here = &streamed[&(*risc, *launch)];
+            let fixed = if *risc == Risc::Brisc { 2 } else { 1 };
+            let here = &here[fixed..here.len() - fixed];
+            assert_eq!(here, inner(there), "{chip} {risc} {launch}");
         }
     }
 }
