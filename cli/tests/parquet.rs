@@ -64,7 +64,7 @@ fn ask(folder: &Path, statements: &[impl AsRef<str>]) -> Vec<Value> {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// What makes the views of a dataset, then the five questions of the page.
+/// Statements that create a dataset's views, then the page's five queries.
 fn statements(folder: &Path) -> Vec<String> {
     let views = kprof(folder, &["schema", "--views", "duckdb"]);
     assert!(views.status.success(), "{}", String::from_utf8_lossy(&views.stderr));

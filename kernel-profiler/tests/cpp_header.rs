@@ -210,7 +210,7 @@ fn names_are_printed_on_request() {
     assert!(output.status.success() && messages.contains(expected), "{messages}");
 }
 
-/// A tt-metal tree whose header says what it was asked for; ours stands before it on the include path.
+/// A tt-metal tree whose header defines `IS_UPSTREAMS`; our header precedes it on the include path.
 const UPSTREAMS_TREE: [(&str, &str); 2] = [
     (
         "hostdev/profiler_common.h",

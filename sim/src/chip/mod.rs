@@ -202,7 +202,7 @@ impl Chip {
         self.dram.land_until(self.clock.cycles_at(now));
     }
 
-    /// Carries out every launch that has begun by `now`; the host does not look until `seen`.
+    /// Carries out every launch begun by `now`; the host's next look is not before `seen`.
     fn begin_until(&mut self, now: Picoseconds, seen: Picoseconds) {
         let (now_cycle, seen_until) = (self.clock.cycles_at(now), self.clock.cycles_at(seen));
         if self.keeps_pace() {

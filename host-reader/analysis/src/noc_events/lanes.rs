@@ -232,7 +232,7 @@ pub(super) fn numbering_of(lanes: &[NocLane]) -> Option<Numbering> {
     all.numbering()
 }
 
-/// The width of sizes that explains the events of lanes; events that it leaves open are noted.
+/// Size-field width that explains the lanes' events; notes how many it leaves undecided.
 pub(super) fn size_field_of(
     lanes: &[NocLane],
     numbering: Numbering,
