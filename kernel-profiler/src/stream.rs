@@ -117,13 +117,7 @@ impl State {
         let (place, limit) = (self.next(), self.limit());
         let ended = port.now_low();
         let cycles = ended.wrapping_sub(begun);
-        if !Code(id.0).is_zone() {
-            return self.write_zone_with_care(port, id, [cycles, 0], ended);
-        }
-        if place >= limit {
-            return self.end_zone_behind_chunk(port, id, cycles, ended);
-        }
-        if cycles > ZONE_CYCLES_MAX {
+        if place >= limit || cycles > ZONE_CYCLES_MAX || !Code(id.0).is_zone() {
             return self.write_zone_with_care(port, id, [cycles, 0], ended);
         }
         self.set_next(place.wrapping_add(CELL_BYTES));

@@ -23,6 +23,17 @@ const OWN_KERNELS: &str = "Own kernels (docs/kernels.md)";
 /// Heading of options for what is recorded.
 const RECORDS: &str = "Records";
 
+/// Options for which no kernels are built that the host reads while they run.
+const NO_LIVE_READS: [&str; 7] = [
+    "enable_sum_profiling",
+    "enable_accumulate_profiling",
+    "device_trace_profiler",
+    "profile_dispatch_cores",
+    "profiler_capture_perf_counters",
+    "kernel",
+    "firmware",
+];
+
 /// Run a workload on the simulator and show the tables of its profile.
 ///
 /// TT-Metal's variables are the defaults of these options: docs/variables.md.
@@ -148,15 +159,7 @@ pub(crate) struct WorkloadArgs {
     #[arg(
         help_heading = RECORDS,
         long,
-        conflicts_with_all = [
-            "enable_sum_profiling",
-            "enable_accumulate_profiling",
-            "device_trace_profiler",
-            "profile_dispatch_cores",
-            "profiler_capture_perf_counters",
-            "kernel",
-            "firmware",
-        ]
+        conflicts_with_all = NO_LIVE_READS
     )]
     pub(crate) noc_debug_dump: bool,
     /// Stream records: each RISC writes them into a ring that the host drains while kernels run, so
@@ -171,16 +174,8 @@ pub(crate) struct WorkloadArgs {
         require_equals = true,
         default_missing_value = "drop",
         value_parser = stream_policy,
-        conflicts_with_all = [
-            "enable_sum_profiling",
-            "enable_accumulate_profiling",
-            "device_trace_profiler",
-            "profile_dispatch_cores",
-            "profiler_capture_perf_counters",
-            "noc_debug_dump",
-            "kernel",
-            "firmware",
-        ]
+        conflicts_with_all = NO_LIVE_READS,
+        conflicts_with = "noc_debug_dump"
     )]
     pub(crate) stream: Option<Policy>,
     /// Groups of hardware counters to read in each launch: fpu, pack, unpack, instrn, l1_0 to l1_5,

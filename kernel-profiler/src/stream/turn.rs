@@ -14,7 +14,6 @@ use crate::{
     state::{State, offset},
 };
 use wire::{
-    ZoneId,
     loss::LossKind,
     stream::{
         CHUNK_CELLS, Cell, Code, LaunchCell, Policy, RING_CELLS, ToldLaunch, ZONE_CYCLES_MAX,
@@ -331,18 +330,6 @@ impl State {
             port.count_loss(kind);
         }
         place
-    }
-
-    /// Ends a zone when the current chunk has no room for it.
-    #[inline(never)]
-    pub(super) fn end_zone_behind_chunk<P: Port + ?Sized>(
-        &mut self,
-        port: &mut P,
-        id: ZoneId,
-        cycles: u32,
-        ended: u32,
-    ) {
-        self.write_zone_with_care(port, id, [cycles, 0], ended);
     }
 }
 
