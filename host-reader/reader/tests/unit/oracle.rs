@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 const EMPTY: u32 = 0x8000_0000;
 const TEAR: u64 = 1 << 32;
 const RANGE: u64 = 1 << 44;
+/// Id of a hardware counter, which TT-Metal's firmware reads after the KERNEL end.
+const COUNTER: u32 = 9090;
 
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Truth {
@@ -35,6 +37,8 @@ pub(super) struct Oracle<'a> {
     first_optional: Option<(u32, u32)>,
     starts: [Option<u64>; 2],
     slots: [(u32, u32); 4],
+    /// True if the KERNEL end of the run is a record already.
+    has_kernel_end: bool,
     truth: Truth,
 }
 
@@ -61,6 +65,7 @@ pub(super) fn truth(
         first_optional,
         starts: [None; 2],
         slots,
+        has_kernel_end: false,
         truth,
     };
     oracle.all();
@@ -154,11 +159,15 @@ impl Oracle<'_> {
         for slot in if ends_first { vec![4, 8, 10, 6] } else { vec![4, 8] } {
             self.slot(i, slot);
         }
+        self.has_kernel_end = ends_first;
         let program = self.program;
-        let next = self.optional_records(i + 12);
+        let next = self.optional_records(i, i + 12);
         let wait = if ends_first { vec![] } else { self.wait_behind_ends(end) };
-        for slot in if ends_first { vec![] } else { vec![10, 6] } {
-            self.slot(i, slot);
+        if !self.has_kernel_end {
+            self.slot(i, 10);
+        }
+        if !ends_first {
+            self.slot(i, 6);
         }
         for record in wait {
             self.last = record.2;
@@ -274,7 +283,8 @@ impl Oracle<'_> {
         }
     }
 
-    fn optional_records(&mut self, mut i: usize) -> usize {
+    /// Decodes the records at `i`, which belong to the run at `run`; returns the index after them.
+    fn optional_records(&mut self, run: usize, mut i: usize) -> usize {
         while i < self.words.len() {
             match (self.words[i], self.words[i + 1]) {
                 (0, 0) => return i,
@@ -296,12 +306,24 @@ impl Oracle<'_> {
                         self.lost_runs(LossCause::NeverArrived, next - i);
                         return next;
                     }
+                    self.kernel_end_before_counter(run, i);
                     self.record(i);
                 }
             }
             i += self.size(i);
         }
         i
+    }
+
+    /// Takes the KERNEL end before a counter that was read after it.
+    fn kernel_end_before_counter(&mut self, run: usize, i: usize) {
+        let is_counter = matches!(self.kind(i), 3 | 5) && self.words[i] >> 12 & 0xFFFF == COUNTER;
+        let end = self.slot_stamp(run + 10);
+        let is_later = end.is_some_and(|end| self.before(end, self.stamp(i)));
+        if is_counter && is_later && !self.has_kernel_end {
+            self.has_kernel_end = true;
+            self.slot(run, 10);
+        }
     }
 
     fn record(&mut self, i: usize) {

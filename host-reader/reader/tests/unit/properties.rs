@@ -115,12 +115,18 @@ impl Stream {
             self.words.extend(&head);
             self.optional();
         }
+        // TT-Metal's firmware reads counters after the KERNEL end.
+        let kernel_end_first = self.dice.below(4) == 0;
+        if kernel_end_first {
+            let end = self.marker(1, 0xE427);
+            head[10..12].copy_from_slice(&end);
+        }
         let first = self.words.len();
         self.pushes.push(first);
         self.words.extend(&head);
         self.optional();
         for (slot, id) in [(10, 0xE427), (6, 0xFC0D)] {
-            if self.dice.below(8) != 0 {
+            if self.dice.below(8) != 0 && !(slot == 10 && kernel_end_first) {
                 let end = self.marker(1, id);
                 self.words[first + slot..first + slot + 2].copy_from_slice(&end);
             }
@@ -142,7 +148,8 @@ impl Stream {
     fn optional(&mut self) {
         for _ in 0..self.dice.below(24) {
             let kind = [0, 1, 0, 1, 0, 1, 2, 3, 4, 5][self.dice.below(10) as usize];
-            let id = self.dice.below(3) as u32;
+            // The last is a hardware counter, which may be later than the KERNEL end.
+            let id = self.dice.one_of(&[0, 1, 2, 9090]);
             let marker = self.marker(kind, id);
             self.words.extend(marker);
             let payload = [0, 0, 0, 2, 0, 4][kind as usize];
