@@ -13,7 +13,7 @@ use chip::{
 use reader::mesh::{Device as _, Mesh};
 use sim::{arch::Arch, mesh::SimulatedMesh, random::Stream};
 use std::{env, fs, path::Path};
-use support::{SimulatedChip, assert_same, facts, is_reached, layout, ran, ran_with_links, read};
+use support::{SimulatedChip, assert_same, is_reached, ran, ran_with_links, read};
 use wire::CoreKind;
 
 /// Chips, workloads and seeds, including workloads with losses and with faults.
@@ -26,25 +26,21 @@ const RUNS: [(Arch, u32, &str, u64); 6] = [
     (Arch::WormholeB0, 80, "random", 6),
 ];
 
-fn open<'a>(
-    chip: &'a SimulatedChip,
-    mesh: &SimulatedMesh,
-    writes: Writes,
-) -> Result<ChipMesh<&'a SimulatedChip>, OpenError> {
+fn open(chip: &SimulatedChip, writes: Writes) -> Result<ChipMesh<&SimulatedChip>, OpenError> {
     let options = OpenOptions { writes, ..OpenOptions::default() };
-    let device = ChipDevice::open(chip, &facts(mesh), &layout(mesh), &options)?;
+    let device = ChipDevice::open(chip, &chip.facts(), &chip.layout(), &options)?;
     Ok(ChipMesh { devices: vec![device] })
 }
 
 #[test]
 fn readouts_are_those_of_the_simulators_own_mesh() {
     for (arch, cores, workload, seed) in RUNS {
-        let run = || ran(arch, cores, workload, seed);
+        let mut direct = ran(arch, cores, workload, seed);
+        let chip = SimulatedChip::new(ran(arch, cores, workload, seed));
+        // A read without writes leaves both as they were.
         for writes in [Writes::Refused, Writes::ControlVectors] {
             let read_only = writes == Writes::Refused;
-            let mut direct = run();
-            let chip = SimulatedChip::new(run());
-            let mut mesh = open(&chip, &direct, writes).unwrap();
+            let mut mesh = open(&chip, writes).unwrap();
             assert_same_chip(&mut mesh, &mut direct);
             let (expected, found) = (read(&mut direct, read_only), read(&mut mesh, read_only));
             assert!(expected.record_count() > 1000, "{workload} leaves records");
@@ -68,13 +64,13 @@ fn assert_same_chip(mesh: &mut dyn Mesh, direct: &mut dyn Mesh) {
 #[test]
 fn every_access_takes_noc_1_and_stays_within_what_was_named() {
     for (arch, cores, workload, seed) in RUNS {
+        let chip = SimulatedChip::new(ran(arch, cores, workload, seed));
         for writes in [Writes::Refused, Writes::ControlVectors] {
-            let direct = ran(arch, cores, workload, seed);
-            let chip = SimulatedChip::new(ran(arch, cores, workload, seed));
-            let mut mesh = open(&chip, &direct, writes).unwrap();
+            let before = chip.noted().len();
+            let mut mesh = open(&chip, writes).unwrap();
             read(&mut mesh, writes == Writes::Refused);
             let named: Vec<_> = mesh.devices[0].rails().named().collect();
-            let noted = chip.noted();
+            let noted = chip.noted().split_off(before);
             for &(is_write, noc, tile, address, bytes) in &noted {
                 assert_eq!(noc, 1);
                 let end = address + bytes as u64;
@@ -96,19 +92,16 @@ fn every_access_takes_noc_1_and_stays_within_what_was_named() {
 fn a_chip_that_vanishes_is_left_alone_and_what_was_read_is_kept() {
     let seed = env::var("KPROF_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
     let mut random = Stream::new(seed, &[0]);
-    let whole = {
-        let mut direct = ran(Arch::WormholeB0, 64, "matmul", 1);
-        read(&mut direct, true)
-    };
+    let whole = read(&mut ran(Arch::WormholeB0, 64, "matmul", 1), true);
+    let chip = SimulatedChip::new(ran(Arch::WormholeB0, 64, "matmul", 1));
     for _ in 0..12 {
-        let direct = ran(Arch::WormholeB0, 64, "matmul", 1);
-        let chip = SimulatedChip::new(ran(Arch::WormholeB0, 64, "matmul", 1));
-        let mut mesh = open(&chip, &direct, Writes::Refused).unwrap();
-        let opened = chip.noted().len() as u64;
-        let life = opened + 128 + random.below(150);
+        chip.revive();
+        let mut mesh = open(&chip, Writes::Refused).unwrap();
+        let life = 128 + random.below(150);
+        let end = chip.noted().len() as u64 + life;
         chip.die_after(life);
         let found = read(&mut mesh, true);
-        let after = chip.noted().len() as u64 - life;
+        let after = chip.noted().len() as u64 - end;
         assert!((1..=3).contains(&after), "{after} accesses after its end");
         assert!(mesh.devices[0].rails().stopped().is_some());
         let lanes = |readout: &reader::readout::Readout| readout.devices[0].lanes.clone();
@@ -121,10 +114,9 @@ fn a_chip_that_vanishes_is_left_alone_and_what_was_read_is_kept() {
 
 #[test]
 fn a_chip_that_is_gone_from_the_start_is_asked_for_one_word() {
-    let direct = ran(Arch::Blackhole, 140, "matmul", 1);
     let chip = SimulatedChip::new(ran(Arch::Blackhole, 140, "matmul", 1));
     chip.die_after(0);
-    let error = open(&chip, &direct, Writes::ControlVectors).unwrap_err();
+    let error = open(&chip, Writes::ControlVectors).unwrap_err();
     assert!(error.to_string().contains("gave 0xffffffff"), "{error}");
     assert_eq!(chip.noted().len(), 1);
 }
@@ -133,18 +125,17 @@ fn a_chip_that_is_gone_from_the_start_is_asked_for_one_word() {
 fn a_chip_without_a_profiler_is_told_from_one_that_does_not_answer() {
     let config = sim::config::MeshConfig::wormhole(1);
     let chip = SimulatedChip::new(SimulatedMesh::new(&config).unwrap());
-    let error = open(&chip, &SimulatedMesh::new(&config).unwrap(), Writes::Refused).unwrap_err();
+    let error = open(&chip, Writes::Refused).unwrap_err();
     assert!(error.to_string().contains("TT_METAL_DEVICE_PROFILER=1"), "{error}");
 }
 
 /// Opens a chip whose controller does not report which Ethernet channels have a link.
 fn open_untold<'a>(
     chip: &'a SimulatedChip,
-    direct: &SimulatedMesh,
     layout: &FirmwareLayout,
     writes: Writes,
 ) -> ChipDevice<&'a SimulatedChip> {
-    let facts = ChipFacts { active_ethernet: None, ..facts(direct) };
+    let facts = ChipFacts { active_ethernet: None, ..chip.facts() };
     let options = OpenOptions { writes, ..OpenOptions::default() };
     ChipDevice::open(chip, &facts, layout, &options).unwrap()
 }
@@ -157,12 +148,11 @@ fn control_vectors_tell_which_firmware_ethernet_cores_run() {
         (Arch::WormholeB0, 80, "full-buffer", 4, 0),
         (Arch::Blackhole, 140, "full-buffer", 2, 6),
     ] {
+        let run = || ran_with_links(arch, cores, workload, seed, links);
+        let (mut direct, chip) = (run(), SimulatedChip::new(run()));
         for writes in [Writes::Refused, Writes::ControlVectors] {
             let read_only = writes == Writes::Refused;
-            let run = || ran_with_links(arch, cores, workload, seed, links);
-            let mut direct = run();
-            let chip = SimulatedChip::new(run());
-            let device = open_untold(&chip, &direct, &layout(&direct), writes);
+            let device = open_untold(&chip, &chip.layout(), writes);
             assert_eq!(device.untold_ethernet_cores(), 0);
             let mut mesh = ChipMesh { devices: vec![device] };
             let whole = direct.device(0).unwrap().description().clone();
@@ -193,21 +183,20 @@ fn control_vectors_tell_which_firmware_ethernet_cores_run() {
 
 #[test]
 fn ethernet_cores_are_left_alone_and_counted_where_nothing_is_announced_to_them() {
-    let run = || ran_with_links(Arch::WormholeB0, 64, "full-buffer", 1, 5);
-    let (direct, chip) = (run(), SimulatedChip::new(run()));
-    let whole = layout(&direct);
+    let chip = SimulatedChip::new(ran_with_links(Arch::WormholeB0, 64, "full-buffer", 1, 5));
+    let whole = chip.layout();
     let kinds = |device: &ChipDevice<_>, kind| {
         device.description().cores.iter().filter(|core| core.kind == kind).count()
     };
     // Without the files of one firmware, cores that run it cannot be identified.
     let no_active = FirmwareLayout { active_ethernet: None, ..whole };
-    let device = open_untold(&chip, &direct, &no_active, Writes::Refused);
+    let device = open_untold(&chip, &no_active, Writes::Refused);
     assert_eq!((kinds(&device, CoreKind::IdleEth), device.untold_ethernet_cores()), (11, 5));
     let no_idle = FirmwareLayout { idle_ethernet: None, ..whole };
-    let device = open_untold(&chip, &direct, &no_idle, Writes::Refused);
+    let device = open_untold(&chip, &no_idle, Writes::Refused);
     assert_eq!((kinds(&device, CoreKind::ActiveEth), device.untold_ethernet_cores()), (5, 11));
     let no_file = FirmwareLayout { active_ethernet: None, ..no_idle };
-    let device = open_untold(&chip, &direct, &no_file, Writes::Refused);
+    let device = open_untold(&chip, &no_file, Writes::Refused);
     let kinds = |kind| kinds(&device, kind);
     assert_eq!((kinds(CoreKind::Tensix), kinds(CoreKind::IdleEth)), (64, 0));
     assert_eq!(device.untold_ethernet_cores(), 16);

@@ -51,9 +51,25 @@ impl SimulatedChip {
         }
     }
 
-    /// Makes the chip disappear from the bus after this number of accesses.
+    /// Makes the chip disappear from the bus after this number of further accesses.
     pub(crate) fn die_after(&self, accesses: u64) {
-        self.life.store(accesses, Ordering::Relaxed);
+        let so_far = self.noted.lock().unwrap().len() as u64;
+        self.life.store(so_far.saturating_add(accesses), Ordering::Relaxed);
+    }
+
+    /// Makes a chip that has disappeared answer again.
+    pub(crate) fn revive(&self) {
+        self.life.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    /// Returns the facts that a controller would report about the chip.
+    pub(crate) fn facts(&self) -> ChipFacts {
+        facts(&self.mesh.lock().unwrap())
+    }
+
+    /// Returns the simulator's default addresses, used without firmware files.
+    pub(crate) fn layout(&self) -> FirmwareLayout {
+        layout(&self.mesh.lock().unwrap())
     }
 
     /// Returns all accesses so far.
