@@ -131,6 +131,9 @@ impl<S: Station> Bus for TileBus<'_, S> {
     }
 
     fn mmio_load(&mut self, address: u32, width: Width, cycle: u64) -> Result<u32, Refusal> {
+        if width == Width::Word && self.devices.is_clock_low(self.risc_index, address) {
+            return Ok(self.read_clock_low(cycle));
+        }
         if u64::from(address) < self.stage.tile().l1.size_bytes() {
             let word = self.stage.tile().l1.word(u64::from(address & !3));
             return Ok(word >> (8 * (address & 3)));
@@ -140,7 +143,6 @@ impl<S: Station> Bus for TileBus<'_, S> {
             Err(reason) => return Err(self.refuse(reason)),
         };
         match found.register.effect {
-            Effect::WallClockLow if width == Width::Word => return Ok(self.read_clock_low(cycle)),
             Effect::WallClockHigh if width == Width::Word => return self.read_clock_high(cycle),
             Effect::WallClockLatched => return Ok(self.stage.tile().clock.latched_high()),
             _ => {}

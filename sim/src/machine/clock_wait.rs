@@ -5,7 +5,7 @@
 //! last few need not be executed: the hart and its pipeline advance by the same number of cycles,
 //! as if the rounds had been executed.
 
-use super::run::Run;
+use super::{registers::WALL_CLOCK_LOW, run::Run};
 use crate::riscv::{LOCAL_RAM_BASE, Pause};
 
 /// A loop that reads a word, subtracts a start value, and repeats while the difference is below a
@@ -146,7 +146,6 @@ impl Run<'_> {
 /// Minimum wait worth skipping, in cycles. Skipping shifts the turns of the other harts.
 const LONG_WAIT_CYCLES: u32 = 16_384;
 const LOOP_BYTES: u32 = 12;
-const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
 /// Rounds executed at the end of a wait.
 const ROUNDS_LEFT: u64 = 2;
 /// Equal rounds after which the pipeline has no memory of earlier instructions: it remembers eight

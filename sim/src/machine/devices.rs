@@ -6,7 +6,7 @@ use super::{
     niu::NocInterfaces,
     performance::{PerformanceCounters, Reading, Window},
     queues::{Queues, member},
-    registers::{Effect, Found, Registers, TileKind},
+    registers::{Effect, Found, Registers, TileKind, WALL_CLOCK_LOW},
     request::Request,
     tile_watch::TileWatch,
 };
@@ -22,6 +22,8 @@ use wire::risc::RISCS_PER_CORE;
 #[derive(Clone, Debug)]
 pub(crate) struct Devices {
     registers: &'static Registers,
+    /// Whether each RISC reads the low word of the wall clock at [`WALL_CLOCK_LOW`].
+    reads_clock: [bool; RISCS_PER_CORE],
     pub(crate) noc: NocInterfaces,
     /// One bit per RISC that is held in reset, in the register's format.
     pub(crate) soft_reset: u32,
@@ -114,8 +116,13 @@ impl Devices {
     pub(crate) fn new(chip: &ChipFacts, place: CorePlace) -> Self {
         let kind = TileKind::from(place.kind);
         let has_instruction_ram = chip.arch == Arch::WormholeB0 && kind == TileKind::Tensix;
+        let registers = Registers::of(chip.arch, kind);
+        let clock = registers.find(WALL_CLOCK_LOW);
+        let clock = clock.filter(|found| found.register.effect == Effect::WallClockLow);
+        let reads_clock = |risc| clock.is_some_and(|found| found.block.reach.has_risc(risc));
         Self {
-            registers: Registers::of(chip.arch, kind),
+            registers,
+            reads_clock: std::array::from_fn(reads_clock),
             noc: NocInterfaces::new(chip, place),
             soft_reset: SOFT_RESET_ALL,
             reset_addresses: [0; RISCS_PER_CORE],
@@ -157,6 +164,14 @@ impl Devices {
             _ => self.trisc_reset_override >> (risc_index - 2) & 1 != 0,
         };
         if is_overridden { self.reset_addresses[risc_index] } else { DEFAULT_RESET_PC[risc_index] }
+    }
+
+    /// Returns true if a RISC reads the low word of the wall clock at an address.
+    ///
+    /// Most reads of registers are such reads, so they need not search for the register.
+    #[inline]
+    pub(crate) const fn is_clock_low(&self, risc_index: usize, address: u32) -> bool {
+        address == WALL_CLOCK_LOW && self.reads_clock[risc_index]
     }
 
     /// Returns the register at an address, if this RISC may access it in this direction.

@@ -11,6 +11,9 @@ use super::performance::{BankIndex, BankRegister};
 use crate::arch::Arch;
 use std::sync::OnceLock;
 
+/// Address of the low word of the wall clock, on both architectures.
+pub(crate) const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
+
 /// Users of a register: one bit per RISC of a Tensix tile, and one for the NoC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reach(u8);
