@@ -91,7 +91,7 @@ impl Run<'_> {
             _ => return None,
         };
         let head = pc.checked_sub(back)?;
-        ClockLoop::of(head, [0, 4, 8].map(|offset| word(head + offset)))
+        ClockLoop::of(head, [word(head), word(head + 4), word(head + 8)])
     }
 
     /// Returns true if the loop loads the low word of the wall clock.

@@ -149,6 +149,8 @@ struct Processor {
     local_ram: Vec<u8>,
     /// This project's own code; `None` with tt-metal's firmware.
     code: Option<RiscCode>,
+    /// Address of the loop in which this project's firmware waits for a byte.
+    wait_loop: Option<u32>,
     state: HartState,
     rest: Rest,
 }
@@ -292,18 +294,15 @@ impl Processor {
             Arch::Blackhole => riscv::Arch::Blackhole,
         });
         let port = if risc_index < 3 { L1Port::Port2 } else { L1Port::Port3 };
+        let wait_loop = code.and_then(|code| code.firmware.symbol("__wait_for_byte"));
         Self {
             hart: Hart::new(timing, port),
             local_ram: vec![0; local_ram_bytes(arch, risc_index)],
             code,
+            wait_loop: wait_loop.map(|symbol| symbol.address),
             state: HartState::InReset,
             rest: Rest::default(),
         }
-    }
-
-    /// Returns the address of a symbol of this project's firmware.
-    fn firmware_symbol(&self, name: &str) -> Option<u32> {
-        self.code?.firmware.symbol(name).map(|symbol| symbol.address)
     }
 }
 

@@ -361,7 +361,7 @@ impl Run<'_> {
             return self.park_if_polling(index);
         }
         let risc = &mut self.machine.processors[index];
-        let Some(wait) = risc.firmware_symbol("__wait_for_byte") else { return };
+        let Some(wait) = risc.wait_loop else { return };
         let is_polling = risc.hart.pc().wrapping_sub(wait) < WAIT_LOOP_BYTES;
         if !is_polling || risc.state != HartState::Running {
             return;

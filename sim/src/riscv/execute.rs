@@ -524,13 +524,14 @@ fn bytes_at<const N: usize>(memory: &[u8], offset: usize) -> Option<[u8; N]> {
 
 #[inline(always)]
 fn low_bytes<const N: usize>(value: u32) -> [u8; N] {
-    let bytes = value.to_le_bytes();
-    std::array::from_fn(|at| bytes[at])
+    value.to_le_bytes().first_chunk().copied().unwrap_or([0; N])
 }
 
 #[inline(always)]
 fn padded<const N: usize>(bytes: [u8; N]) -> [u8; 4] {
-    std::array::from_fn(|at| bytes.get(at).copied().unwrap_or(0))
+    let mut padded = [0; 4];
+    padded[..N].copy_from_slice(&bytes);
+    padded
 }
 
 #[inline(always)]

@@ -138,6 +138,7 @@ impl Hart {
     }
 
     /// Returns the earliest cycle in which the next instruction can start.
+    #[inline]
     pub fn cycle(&self) -> u64 {
         self.clock.position().0
     }
@@ -156,6 +157,7 @@ impl Hart {
     }
 
     /// Returns the address of the next instruction.
+    #[inline]
     pub fn pc(&self) -> u32 {
         self.core.pc
     }
@@ -166,11 +168,13 @@ impl Hart {
     }
 
     /// Returns the value of register `x0` to `x31`; 0 for a larger index.
+    #[inline]
     pub fn register(&self, index: usize) -> u32 {
         self.registers().get(index).copied().unwrap_or(0)
     }
 
     /// Returns the values of all registers.
+    #[inline]
     pub fn registers(&self) -> &[u32; 32] {
         self.core.registers.first_chunk().unwrap_or(&[0; 32])
     }
@@ -234,6 +238,7 @@ impl Clock {
     }
 
     /// Returns the next cycle and the mispredictions so far.
+    #[inline]
     fn position(&self) -> (u64, u64) {
         match self {
             Self::Off(meter) => position(meter),
@@ -259,6 +264,7 @@ impl Clock {
     }
 }
 
+#[inline]
 fn position<M: Meter>(meter: &M) -> (u64, u64) {
     (M::now(&meter.beat()), meter.mispredict_count())
 }
