@@ -99,12 +99,15 @@ fn a_look_reads_control_vectors_only_and_says_what_a_read_then_finds() {
 fn a_thousand_reads_that_race_pushes_lose_nothing_and_repeat_nothing() {
     let mut session = session("quick-push", 1_000, 2_000);
     let launches = launches(&session);
+    let cores = session.mesh.chip(0).unwrap().plan().cores();
+    let workers = cores.iter().filter(|core| core.kind == CoreKind::Tensix);
+    let few = program::CoreSelection::At(workers.take(16).map(|core| core.coord).collect());
     let mut read_count = 0;
     let next = |mesh: &mut SimulatedMesh| {
         // Twenty launches are queued, and reads continue while they run.
         if read_count % 20 == 0 {
             let queued = launches.iter().skip(read_count).take(20);
-            queued.for_each(|launch| mesh.enqueue_everywhere(launch));
+            queued.for_each(|launch| mesh.enqueue(0, launch.clone().on(few.clone())).unwrap());
         }
         read_count += 1;
         mesh.wait_ns(500);
