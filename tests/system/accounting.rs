@@ -109,7 +109,7 @@ pub(crate) fn total(account: &Account) -> Emission {
 /// Asserts that kept and lost records add up to the emitted ones in every lane.
 ///
 /// The comparison is by record if L1 was full, and by marker if DRAM was full. It is by program if
-/// the ledger names all of them.
+/// the ledger names all of them; otherwise no program has more than it emitted.
 #[track_caller]
 pub(crate) fn assert_honest(readout: &Readout, timeline: &Timeline, truth: &Truth) {
     let (known, unknown) = lost(readout);
@@ -123,7 +123,10 @@ pub(crate) fn assert_honest(readout: &Readout, timeline: &Timeline, truth: &Trut
         let [found, emitted] = &accounts;
         match unknown.get(&lane) {
             None => assert_same(found, emitted),
-            Some(unknown) => assert_rest(lane, unknown, total(emitted), total(found)),
+            Some(unknown) => {
+                assert_part(found, emitted);
+                assert_rest(lane, unknown, total(emitted), total(found));
+            }
         }
     }
     assert_eq!(compared, [found.len(), emitted.len()], "every launch belongs to one lane");
@@ -136,6 +139,19 @@ pub(crate) fn of_lane(account: &Account, lane: LaneId) -> Account {
     // of lanes.
     let of_lane = account.range((lane, RunHostId(0))..=(lane, RunHostId(u32::MAX)));
     of_lane.map(|(&key, &emission)| (key, emission)).collect()
+}
+
+/// Asserts that no program has more kept and lost records than it emitted.
+#[track_caller]
+pub(crate) fn assert_part(found: &Account, emitted: &Account) {
+    for ((lane, program), found) in found {
+        let emitted = emitted.get(&(*lane, *program)).copied().unwrap_or(Emission::NONE);
+        let is_part = found.zones <= emitted.zones
+            && found.data <= emitted.data
+            && found.events <= emitted.events
+            && found.sums <= emitted.sums;
+        assert!(is_part, "{lane}, {program}: {found:?} of {emitted:?}");
+    }
 }
 
 /// Asserts that losses without a program or kind equal the emitted records that were not found.

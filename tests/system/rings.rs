@@ -2,7 +2,7 @@
 //! and overwritten records add up to the emitted ones.
 
 use crate::{
-    accounting::{assert_honest, emitted, kept, left_out, lost, of_lane, sum, total},
+    accounting::{assert_honest, assert_part, emitted, kept, left_out, lost, of_lane, sum, total},
     support::{Outcome, has_object_code, outcome},
 };
 use host_reader::{
@@ -13,7 +13,6 @@ use sim::{
     arch::Arch,
     config::{ChipConfig, MeshConfig},
     mesh::SimulatedMesh,
-    program::Emission,
     random::Stream,
     workload::{Workload, WorkloadOptions},
 };
@@ -101,17 +100,7 @@ fn check(case: &Case, outcome: &Outcome) {
     let (kept, emitted) = (kept(readout, timeline), emitted(truth));
     let (known, unknown) = lost(readout);
     let kept = sum(&kept, &known);
-    for ((lane, program), emission) in &kept {
-        let of_program = emitted.get(&(*lane, *program)).copied().unwrap_or(Emission::NONE);
-        let is_part = emission.zones <= of_program.zones
-            && emission.data <= of_program.data
-            && emission.events <= of_program.events;
-        assert!(
-            is_part,
-            "{case:?}, {lane}, {program}: {emission:?} of {of_program:?} {:?}",
-            readout.losses.entries().filter(|(key, _)| key.lane == *lane).collect::<Vec<_>>()
-        );
-    }
+    assert_part(&kept, &emitted);
     let lanes: std::collections::BTreeSet<_> = emitted.keys().map(|(lane, _)| *lane).collect();
     for lane in lanes {
         let [kept, emitted] = [&kept, &emitted].map(|account| total(&of_lane(account, lane)));

@@ -13,6 +13,7 @@
 //! | how does the device learn what was read? | `acknowledge` |
 //! | how is TT-Metal's debug dump read, with two buffers per lane? | `two_buffers` |
 //! | how are streaming cores read? | `rings` |
+//! | which launches may have lost the records that a streaming RISC counts? | `open_launches` |
 //! | how full are the lanes? | `watermark` |
 //! | how is a mesh read repeatedly? | `stream` |
 //! | how is a mesh read from a separate thread? | `periodic` |
@@ -38,6 +39,7 @@ mod control;
 mod counters;
 mod dram;
 mod memory;
+mod open_launches;
 mod options;
 mod pending;
 mod periodic;
@@ -320,11 +322,14 @@ impl Reader {
         };
         let undecoded = self.undecoded(session, &cores, &generation, &pieces);
         let mut lanes = self.decode(session, undecoded);
-        lanes.extend(streams.iter().flat_map(|core| self.rings.read(session, core)));
+        let mut discarded_launches: u64 =
+            cores.iter().map(|core| u64::from(core.idle_launches)).sum();
+        for core in &streams {
+            let (streamed, idle_launches) = self.rings.read(session, core);
+            lanes.extend(streamed);
+            discarded_launches = discarded_launches.saturating_add(idle_launches.into());
+        }
         lanes.sort_by_key(|lane| lane.id);
-        let idle = streams.iter().map(|core| self.rings.idle_launches(session, core));
-        let discarded_launches = idle.chain(cores.iter().map(|core| core.idle_launches));
-        let discarded_launches = discarded_launches.map(u64::from).sum();
         if mode == CaptureMode::Accumulate {
             self.count_accumulated(session, &cores, &lanes);
         }
@@ -477,7 +482,8 @@ impl Reader {
 
     /// Returns the time of the last record that was read from a lane.
     fn last_time_of(&self, id: LaneId) -> Option<u64> {
-        self.lanes.get(&id).map(|memory| memory.decode.last_time()).filter(|&time| time > 0)
+        let decoded = self.lanes.get(&id).map(|memory| memory.decode.last_time());
+        decoded.filter(|&time| time > 0).or_else(|| self.rings.last_time_of(id))
     }
 }
 

@@ -4,12 +4,15 @@
 //! the number of read cells is acknowledged to the core, and only then are the cells decoded. A
 //! launch's records are returned when the RISC has ended the launch, another launch has begun, or
 //! no more records will come.
+//!
+//! Cells that cannot be read wait in their ring for the next read. Meanwhile the RISC counts what
+//! finds no room, and these counters are read all the same.
 
-use super::{control::WORDS, prepare::CoreId, session::Session};
+use super::{control::WORDS, open_launches::OpenLaunches, prepare::CoreId, session::Session};
 use crate::{
     anomaly::AnomalyKind,
     lane::{Lane, LaneId},
-    ledger::{LossCause, LossKey, LossTotals, LossWindow},
+    ledger::{LossCause, LossKey, LossTotals, LossWindow, ProgramSpan},
     mesh::{AccessError, CoreDescription},
     stream::{CellReader, CellWords, Damage, LaneAssembly, Launch, Piece, StreamRecord},
 };
@@ -36,7 +39,8 @@ pub(super) struct StreamingCore {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rings {
     lanes: BTreeMap<LaneId, Ring>,
-    idle_launches: BTreeMap<CoreId, u32>,
+    /// The control vectors of the last read.
+    vectors: BTreeMap<CoreId, [u32; WORDS]>,
 }
 
 /// State of one RISC's ring.
@@ -49,8 +53,8 @@ struct Ring {
     told: u32,
     counts: LossCounts,
     skipped: u32,
-    /// Number of launches that the core had begun at the last read.
-    launches: u32,
+    /// The launches that may have lost records since the last read.
+    open: OpenLaunches,
     /// True if the RISC had ended its last launch at the last read.
     was_at_rest: bool,
     cells: CellReader,
@@ -62,11 +66,12 @@ struct Ring {
 /// Cells read from one ring, with the related control words.
 struct Batch {
     id: LaneId,
-    risc_index: usize,
     cells: Vec<CellWords>,
     /// Number of the first cell.
     first: u32,
-    overwritten: u32,
+    /// Number of cells before the first that were not read before, and why they are missing.
+    missing: u32,
+    cause: LossCause,
     counts: LossCounts,
     skipped: u32,
     /// The last launch that the RISC had announced before the cells were read.
@@ -78,61 +83,58 @@ struct Batch {
 }
 
 impl Rings {
-    /// Reads all rings of a core; returns its lanes with the finished launches.
-    pub(super) fn read(&mut self, session: &mut Session<'_>, core: &StreamingCore) -> Vec<Lane> {
-        let batches = self.read_cells(session, core);
+    /// Reads all rings of a core; returns its lanes with the finished launches, and the number of
+    /// launches since the last read without a kernel on the core.
+    ///
+    /// The firmware leaves out the zones of launches without a kernel.
+    pub(super) fn read(
+        &mut self,
+        session: &mut Session<'_>,
+        core: &StreamingCore,
+    ) -> (Vec<Lane>, u32) {
+        let core_id = (session.device.description().chip_id, core.core.noc0);
+        let before = self.vectors.insert(core_id, core.words);
+        let before = before.filter(|before| !was_zeroed(before, &core.words));
+        let idle_launches = idle_launches(session, core, before.as_ref());
+        let batches = self.read_cells(session, core, before.is_some());
         let read_at = session.device.read_wall_clock(core.core.noc0).ok();
         let lanes = batches.into_iter().map(|batch| self.decode(session, batch, read_at));
-        lanes.filter(|lane| lane.record_count() > 0).collect()
+        (lanes.filter(|lane| lane.record_count() > 0).collect(), idle_launches)
     }
 
-    /// Returns the launches since the last read without a kernel on the core.
-    ///
-    /// The firmware leaves out the zones of these launches.
-    pub(super) fn idle_launches(&mut self, session: &mut Session<'_>, core: &StreamingCore) -> u32 {
-        let chip_id = session.device.description().chip_id;
-        let now = word(&core.words, words::IDLE_LAUNCHES);
-        let before = self.idle_launches.insert((chip_id, core.core.noc0), now).unwrap_or(0);
-        let count = now.wrapping_sub(before);
-        if let Some(risc) = core.core.kind.risc(0).filter(|_| count > 0) {
-            let lane = LaneId { chip_id, core: core.core.noc0, risc };
-            let totals = LossTotals { zones: count.into(), ..LossTotals::default() };
-            session.lose(lane, LossCause::ValidateOff, None, totals);
-        }
-        count
+    /// Returns the time of the last record that was read from a ring.
+    pub(super) fn last_time_of(&self, id: LaneId) -> Option<u64> {
+        self.lanes.get(&id)?.last_time
     }
 
-    fn read_cells(&mut self, session: &mut Session<'_>, core: &StreamingCore) -> Vec<Batch> {
+    /// Reads the cells of all rings of a core; `is_known` is false if the core was not read since
+    /// its vector was zeroed.
+    fn read_cells(
+        &mut self,
+        session: &mut Session<'_>,
+        core: &StreamingCore,
+        is_known: bool,
+    ) -> Vec<Batch> {
         let chip_id = session.device.description().chip_id;
         let mut batches = Vec::new();
-        let mut read: [u32; RISCS_PER_CORE] =
+        let before: [u32; RISCS_PER_CORE] =
             std::array::from_fn(|risc| word(&core.words, words::READ.saturating_add(risc)));
-        let before = read;
+        let mut read = before;
         for (risc_index, told) in (0..core.core.kind.risc_count()).zip(&mut read) {
             let Some(risc) = core.core.kind.risc(risc_index) else { continue };
             let id = LaneId { chip_id, core: core.core.noc0, risc };
-            let ring = self.ring(id, core, risc_index);
-            match read_ring(session, core, (id, risc_index), ring.next) {
-                Ok(batch) => {
-                    *told = batch.first.wrapping_add(count(&batch.cells));
-                    batches.push(batch);
-                }
-                Err(error) => {
-                    session.note(AnomalyKind::UnreadableCore, Some(id), 0, || error.to_string());
-                }
-            }
+            let ring = self.ring(id, core, risc_index, is_known);
+            let batch = read_ring(session, core, (id, risc_index), ring.next);
+            *told = batch.first.wrapping_add(count(&batch.cells));
+            ring.next = *told;
+            batches.push(batch);
         }
-        if read != before && !session.options.read_only {
-            session.write_control(&core.core, words::READ, &read);
-        }
-        for batch in &batches {
-            if let (Some(ring), Some(&told)) =
-                (self.lanes.get_mut(&batch.id), read.get(batch.risc_index))
-            {
-                ring.next = told;
-                if !session.options.read_only {
-                    ring.told = told;
-                }
+        let is_told = read != before
+            && !session.options.read_only
+            && session.write_control(&core.core, words::READ, &read);
+        for batch in batches.iter().filter(|_| is_told) {
+            if let Some(ring) = self.lanes.get_mut(&batch.id) {
+                ring.told = ring.next;
             }
         }
         batches
@@ -140,12 +142,21 @@ impl Rings {
 
     /// Returns the state of a ring; a new state if another host has read the ring or reset its
     /// core.
-    fn ring(&mut self, id: LaneId, core: &StreamingCore, risc_index: usize) -> &mut Ring {
+    fn ring(
+        &mut self,
+        id: LaneId,
+        core: &StreamingCore,
+        risc_index: usize,
+        is_known: bool,
+    ) -> &mut Ring {
         let told = word(&core.words, words::READ.saturating_add(risc_index));
-        let ring = self.lanes.entry(id).or_insert_with(|| Ring::new(id, core, risc_index, told));
-        if ring.told != told {
+        let ring = self.lanes.entry(id).or_insert_with(|| Ring::new(core, id, risc_index, told));
+        // A write that was reported as failed may have arrived all the same.
+        if is_known && [ring.told, ring.next].contains(&told) {
+            ring.told = told;
+        } else {
             let ready = ring.lane.abandon();
-            *ring = Ring::new(id, core, risc_index, told);
+            *ring = Ring::new(core, id, risc_index, told);
             ring.lane = ready;
         }
         ring
@@ -159,7 +170,7 @@ impl Rings {
     ) -> Lane {
         let Some(ring) = self.lanes.get_mut(&batch.id) else { return Lane::new(batch.id) };
         let mut decoding = Decoding { session, ring, id: batch.id, lost_after: None };
-        decoding.overwritten(&mut batch, read_at);
+        decoding.missing_cells(&mut batch, read_at);
         decoding.pieces(&batch, read_at);
         decoding.count_losses(&batch, read_at);
         let may_close = ring.was_at_rest || session.options.last_read;
@@ -172,7 +183,7 @@ impl Rings {
 
 impl Ring {
     /// Returns the state of a ring with `told` cells read by other readers, and none by this one.
-    fn new(id: LaneId, core: &StreamingCore, risc_index: usize, told: u32) -> Self {
+    fn new(core: &StreamingCore, id: LaneId, risc_index: usize, told: u32) -> Self {
         // Losses before another reader's read are reported by that reader.
         let is_first = told == 0;
         let counts = if is_first { LossCounts::default() } else { lost(core, risc_index) };
@@ -183,7 +194,7 @@ impl Ring {
             told,
             counts,
             skipped,
-            launches: if is_first { 0 } else { word(&core.words, words::LAUNCHES) },
+            open: OpenLaunches::ALL,
             was_at_rest: is_first,
             cells: CellReader::default(),
             last_time: None,
@@ -202,26 +213,26 @@ struct Decoding<'a, 'session> {
 }
 
 impl Decoding<'_, '_> {
-    /// Records the loss of cells that were overwritten before they could be read.
+    /// Records the loss of cells that cannot be read any more.
     ///
     /// The cells after them are dropped too, if their time and launch are unknown.
-    fn overwritten(&mut self, batch: &mut Batch, read_at: Option<u64>) {
-        if batch.overwritten == 0 {
+    fn missing_cells(&mut self, batch: &mut Batch, read_at: Option<u64>) {
+        if batch.missing == 0 {
             return;
         }
         let unknown = self.unknown_cells(batch, read_at);
         batch.cells.drain(..unknown);
         let count = u32::try_from(unknown).unwrap_or(0);
         batch.first = batch.first.wrapping_add(count);
-        let gone = batch.overwritten.saturating_add(count);
+        let gone = batch.missing.saturating_add(count);
         // A record may have several cells, and a cell need not be a record.
         let totals = LossTotals { unknown_markers: gone.into(), ..LossTotals::default() };
-        self.lose(LossCause::Overwritten, None, totals);
+        self.lose(batch.cause, None, totals);
         self.lost_after = Some(self.ring.last_time);
         self.ring.read_count = self.ring.read_count.saturating_add(gone.into());
     }
 
-    /// Returns the number of cells of unknown launches after overwritten cells.
+    /// Returns the number of cells of unknown launches after missing cells.
     ///
     /// For the other cells, the known launch and time are set.
     fn unknown_cells(&mut self, batch: &Batch, read_at: Option<u64>) -> usize {
@@ -255,13 +266,13 @@ impl Decoding<'_, '_> {
             let position = first.saturating_add(batch.cells.len().saturating_sub(rest) as u64);
             let Some(piece) = pieces.next() else { break };
             rest = pieces.cells_left();
-            self.piece(&piece, position);
+            self.piece(batch, &piece, position);
         }
         self.ring.cells = cells;
         self.ring.read_count = first.saturating_add(batch.cells.len() as u64);
     }
 
-    fn piece(&mut self, piece: &Piece<'_>, position: u64) {
+    fn piece(&mut self, batch: &Batch, piece: &Piece<'_>, position: u64) {
         if let Some((first, last)) = span_of(piece) {
             self.end_window(Some(first));
             self.ring.last_time = Some(last);
@@ -276,13 +287,13 @@ impl Decoding<'_, '_> {
             Piece::Record(StreamRecord::Lost(_) | StreamRecord::Skipped(_)) => {
                 self.lost_after = Some(self.ring.last_time);
             }
-            Piece::Damage(damage) => self.damage(damage, position),
+            Piece::Damage(damage) => self.damage(batch, damage, position),
             Piece::Zones(_) | Piece::Record(_) => {}
         }
         self.ring.lane.add(piece, position);
     }
 
-    fn damage(&mut self, damage: &Damage, position: u64) {
+    fn damage(&mut self, batch: &Batch, damage: &Damage, position: u64) {
         let (kind, cells, detail) = match damage {
             Damage::UnknownCode { code, cells } => {
                 (AnomalyKind::UnknownPacketType, *cells, format!("code {:#06x}", code.0))
@@ -296,38 +307,43 @@ impl Decoding<'_, '_> {
         };
         self.session.anomalies.record(kind, Some(self.id), position, || detail);
         let totals = LossTotals::at_least_markers(cells as u64);
-        self.lose(LossCause::Damaged, self.ring.lane.program(), totals);
+        // Damaged cells may have announced another launch, unless none has begun.
+        let launch = batch.launch.filter(|launch| self.ring.lane.is_in(launch));
+        self.lose(LossCause::Damaged, launch.map(|launch| launch.program), totals);
         self.lost_after = Some(self.ring.last_time);
     }
 
     /// Adds the losses that the RISC has counted since the last read.
     fn count_losses(&mut self, batch: &Batch, read_at: Option<u64>) {
-        let program = self.program_of_losses(batch);
         let lost = batch.counts.since(self.ring.counts);
         if !lost.is_zero() {
-            self.lose(LossCause::RingFull, program, LossTotals::of_counts(lost));
+            self.lose_counted(LossCause::RingFull, batch, LossTotals::of_counts(lost));
             self.lost_after.get_or_insert(self.ring.last_time);
         }
         let skipped = batch.skipped.wrapping_sub(self.ring.skipped);
         if skipped != 0 {
             let unknown_markers = skipped.into();
             let totals = LossTotals { unknown_markers, ..LossTotals::default() };
-            self.lose(LossCause::Skipped, program, totals);
+            self.lose_counted(LossCause::Skipped, batch, totals);
         }
         (self.ring.counts, self.ring.skipped) = (batch.counts, batch.skipped);
-        self.ring.launches = batch.launches;
+        let lane = &self.ring.lane;
+        let program_of = |number| lane.program().filter(|_| lane.launch_number() == Some(number));
+        self.ring.open = self.ring.open.after_read(batch.told, batch.launches, program_of);
         self.ring.was_at_rest = batch.told.is_none_or(|told| told.has_ended);
         self.end_window(read_at);
     }
 
-    /// Returns the program that lost the records counted since the last read, if only one is
-    /// possible.
-    ///
-    /// A launch that the RISC has not announced may have lost all of them.
-    fn program_of_losses(&self, batch: &Batch) -> Option<RunHostId> {
-        let begun = batch.launches.wrapping_sub(self.ring.launches);
-        let is_one = begun == 0 || begun == 1 && self.ring.was_at_rest;
-        batch.launch.filter(|_| is_one).map(|launch| launch.program)
+    /// Adds losses since the last read, for their program if only one launch can have them.
+    fn lose_counted(&mut self, cause: LossCause, batch: &Batch, totals: LossTotals) {
+        let open = self.ring.open;
+        let last = batch.launch.map(|launch| launch.program);
+        if open.is_only(batch.launches) && last.is_some() {
+            return self.lose(cause, last, totals);
+        }
+        let programs = open.first_program().zip(last);
+        let programs = programs.map(|(first, last)| ProgramSpan { first, last });
+        self.lose(cause, None, LossTotals { programs, ..totals });
     }
 
     fn lose(&mut self, cause: LossCause, program: Option<RunHostId>, totals: LossTotals) {
@@ -343,24 +359,73 @@ impl Decoding<'_, '_> {
     }
 }
 
-/// Reads the cells of a ring from cell `next` on.
+/// Reads a ring from cell `next` on.
 fn read_ring(
     session: &mut Session<'_>,
     core: &StreamingCore,
     (id, risc_index): (LaneId, usize),
     next: u32,
-) -> Result<Batch, AccessError> {
+) -> Batch {
     let of_risc = |first: usize| word(&core.words, first.saturating_add(risc_index));
-    let policy = Policy::from_word(of_risc(words::POLICY)).unwrap_or_default();
-    let mut unread = Unread::between(next, of_risc(words::WRITTEN));
-    if unread.overwritten() > 0 && policy != Policy::OverwriteOldest {
-        let Unread { count, .. } = unread;
-        session.note(AnomalyKind::ImplausibleControlWord, Some(id), words::WRITTEN, || {
-            format!("{count} cells are said to wait in a ring of {RING_CELLS}")
-        });
-        session.lose(id, LossCause::Damaged, None, LossTotals::at_least_markers(0));
-        unread = Unread { first: unread.first.wrapping_add(unread.count), count: 0 };
+    let unread = plausible_unread(session, core, (id, risc_index), next);
+    let (cells, missing, cause) = match read_cells(session, core, risc_index, &unread) {
+        Ok((cells, overwritten)) => {
+            session.unread.remove(&id);
+            (cells, overwritten, LossCause::Overwritten)
+        }
+        Err(error) => {
+            session.note(AnomalyKind::UnreadableCore, Some(id), 0, || error.to_string());
+            if error.is_final() {
+                (Vec::new(), unread.count, LossCause::Unreadable)
+            } else {
+                let waiting = u64::from(unread.count).min(RING_CELLS as u64);
+                session.note_unread(id, waiting);
+                (Vec::new(), 0, LossCause::Unread)
+            }
+        }
+    };
+    Batch {
+        id,
+        first: unread.first.wrapping_add(missing),
+        cells,
+        missing,
+        cause,
+        counts: lost(core, risc_index),
+        skipped: skipped(core, risc_index),
+        told: ToldLaunch::from_word(of_risc(words::TOLD)),
+        launches: word(&core.words, words::LAUNCHES),
+        launch: launch(session, core, id.chip_id, of_risc(words::TOLD)),
     }
+}
+
+/// Returns the cells that wait in a ring; none if the core states more than there can be.
+fn plausible_unread(
+    session: &mut Session<'_>,
+    core: &StreamingCore,
+    (id, risc_index): (LaneId, usize),
+    next: u32,
+) -> Unread {
+    let unread =
+        Unread::between(next, word(&core.words, words::WRITTEN.saturating_add(risc_index)));
+    if unread.overwritten() == 0 || policy(core, risc_index) == Policy::OverwriteOldest {
+        return unread;
+    }
+    let Unread { first, count } = unread;
+    session.note(AnomalyKind::ImplausibleControlWord, Some(id), words::WRITTEN, || {
+        format!("{count} cells are said to wait in a ring of {RING_CELLS}")
+    });
+    session.lose(id, LossCause::Damaged, None, LossTotals::at_least_markers(0));
+    Unread { first: first.wrapping_add(count), count: 0 }
+}
+
+/// Reads cells from a ring; returns them, and the number of cells before them that were
+/// overwritten.
+fn read_cells(
+    session: &mut Session<'_>,
+    core: &StreamingCore,
+    risc_index: usize,
+    unread: &Unread,
+) -> Result<(Vec<CellWords>, u32), AccessError> {
     let mut cells = Vec::with_capacity(RING_CELLS);
     for range in unread.places() {
         let mut words = vec![0; range.len().saturating_mul(CELL_WORDS)];
@@ -371,29 +436,13 @@ fn read_ring(
         let (whole, _) = words.as_chunks::<CELL_WORDS>();
         cells.extend_from_slice(whole);
     }
-    let mut overwritten = unread.overwritten();
-    if policy == Policy::OverwriteOldest && !cells.is_empty() {
-        let gone = overwritten_meanwhile(session, core, risc_index, &unread)?;
-        let gone = gone.min(unread.count);
-        cells.drain(..(gone.saturating_sub(overwritten) as usize).min(cells.len()));
-        overwritten = gone;
+    let overwritten = unread.overwritten();
+    if cells.is_empty() || policy(core, risc_index) != Policy::OverwriteOldest {
+        return Ok((cells, overwritten));
     }
-    Ok(Batch {
-        id,
-        risc_index,
-        cells,
-        first: unread.first.wrapping_add(overwritten),
-        overwritten,
-        counts: lost(core, risc_index),
-        skipped: if matches!(policy, Policy::KeepOneOf { .. }) {
-            skipped(core, risc_index)
-        } else {
-            0
-        },
-        told: ToldLaunch::from_word(of_risc(words::TOLD)),
-        launches: word(&core.words, words::LAUNCHES),
-        launch: launch(session, core, id.chip_id, of_risc(words::TOLD)),
-    })
+    let gone = overwritten_meanwhile(session, core, risc_index, unread)?.min(unread.count);
+    cells.drain(..(gone.saturating_sub(overwritten) as usize).min(cells.len()));
+    Ok((cells, gone))
 }
 
 /// Returns the launch that a RISC has announced, if it is the last launch of its core.
@@ -450,8 +499,45 @@ fn lost(core: &StreamingCore, risc_index: usize) -> LossCounts {
     LossCounts { zones, data, events }
 }
 
+/// Returns the number of cells that a RISC has skipped; 0 under policies that skip none.
 fn skipped(core: &StreamingCore, risc_index: usize) -> u32 {
-    word(&core.words, words::SKIPPED.saturating_add(risc_index))
+    match policy(core, risc_index) {
+        Policy::KeepOneOf { .. } => word(&core.words, words::SKIPPED.saturating_add(risc_index)),
+        _ => 0,
+    }
+}
+
+fn policy(core: &StreamingCore, risc_index: usize) -> Policy {
+    let word = word(&core.words, words::POLICY.saturating_add(risc_index));
+    Policy::from_word(word).unwrap_or_default()
+}
+
+/// Returns the launches since the last read that ran no kernel on a core, and adds their zones to
+/// the ledger.
+fn idle_launches(
+    session: &mut Session<'_>,
+    core: &StreamingCore,
+    before: Option<&[u32; WORDS]>,
+) -> u32 {
+    let count_in = |words: &[u32; WORDS]| word(words, words::IDLE_LAUNCHES);
+    let count = count_in(&core.words).wrapping_sub(before.map_or(0, count_in));
+    if let Some(risc) = core.core.kind.risc(0).filter(|_| count > 0) {
+        let chip_id = session.device.description().chip_id;
+        let lane = LaneId { chip_id, core: core.core.noc0, risc };
+        let totals = LossTotals { zones: count.into(), ..LossTotals::default() };
+        session.lose(lane, LossCause::ValidateOff, None, totals);
+    }
+    count
+}
+
+/// Returns true if a host has zeroed a core's vector between two reads: a count has gone back.
+fn was_zeroed(before: &[u32; WORDS], now: &[u32; WORDS]) -> bool {
+    let of_riscs = |first: usize| first..first.saturating_add(RISCS_PER_CORE);
+    let counts =
+        [words::WRITTEN, words::LOST_ZONES, words::LOST_DATA, words::LOST_EVENTS, words::READ];
+    let mut counts =
+        counts.into_iter().flat_map(of_riscs).chain([words::LAUNCHES, words::IDLE_LAUNCHES]);
+    counts.any(|index| word(now, index).wrapping_sub(word(before, index)).cast_signed() < 0)
 }
 
 fn word(words: &[u32; WORDS], index: usize) -> u32 {

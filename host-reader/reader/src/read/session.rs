@@ -75,15 +75,22 @@ impl<'a> Session<'a> {
         self.device.read_dram(bank, address, words)
     }
 
-    /// Writes words of a core's control vector, from `first` on.
-    pub(super) fn write_control(&mut self, core: &CoreDescription, first: usize, words: &[u32]) {
+    /// Writes words of a core's control vector, from `first` on; returns false if it failed.
+    pub(super) fn write_control(
+        &mut self,
+        core: &CoreDescription,
+        first: usize,
+        words: &[u32],
+    ) -> bool {
         let address = address_of(core.control_address, first);
-        if let Err(error) = self.device.write_l1(core.noc0, address, words) {
+        let result = self.device.write_l1(core.noc0, address, words);
+        if let Err(error) = &result {
             let core = core.noc0;
             self.note(AnomalyKind::UnreadableCore, None, first, || {
                 format!("core {core} cannot be told what was read: {error}")
             });
         }
+        result.is_ok()
     }
 
     pub(super) fn note(
@@ -169,13 +176,18 @@ impl<'a> Session<'a> {
         at_least: u64,
         window: LossWindow,
     ) {
-        let totals = LossTotals::at_least_markers(at_least);
         if is_final {
             self.losses.note_window(lane, window);
+            let totals = LossTotals::at_least_markers(at_least);
             self.lose_in_windows(lane, LossCause::Unreadable, None, totals);
-            return;
+        } else {
+            self.note_unread(lane, at_least);
         }
-        let known = self.unread.entry(lane).or_insert(totals);
+    }
+
+    /// Notes that a lane has at least so many markers that a later read may find.
+    pub(super) fn note_unread(&mut self, lane: LaneId, at_least: u64) {
+        let known = self.unread.entry(lane).or_insert(LossTotals::at_least_markers(0));
         known.unknown_markers = known.unknown_markers.max(at_least);
     }
 

@@ -69,6 +69,11 @@ impl LaneAssembly {
         self.launch.map(|launch| launch.number)
     }
 
+    /// Returns true if the next records are known to be of this launch.
+    pub(crate) fn is_in(&self, launch: &Launch) -> bool {
+        self.launch_number() == Some(launch.number)
+    }
+
     /// Adds the content of cells; `cell` is the number of the first cell.
     pub(crate) fn add(&mut self, piece: &Piece<'_>, cell: u64) {
         match piece {

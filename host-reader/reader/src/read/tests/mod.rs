@@ -44,18 +44,24 @@ enum Access {
 
 type Script = Box<dyn FnMut(&mut DeviceImage, &Access)>;
 
+/// Returns the error of an access that fails.
+type Refusal = Box<dyn FnMut(&Access) -> Option<AccessError>>;
+
 /// A chip with a scripted event before an access.
 struct Scripted {
     image: DeviceImage,
     accesses: Vec<Access>,
     script: Script,
     broken: BTreeSet<Noc0Coord>,
+    refusal: Refusal,
 }
 
 impl Scripted {
-    fn before(&mut self, access: Access) {
+    fn before(&mut self, access: Access) -> AccessResult {
         (self.script)(&mut self.image, &access);
+        let refusal = (self.refusal)(&access);
         self.accesses.push(access);
+        refusal.map_or(Ok(()), Err)
     }
 
     fn check(&self, core: Noc0Coord) -> AccessResult {
@@ -74,23 +80,23 @@ impl Device for Scripted {
 
     fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
         self.check(core)?;
-        self.before(Access::ReadL1 { core, address, words: words.len() });
+        self.before(Access::ReadL1 { core, address, words: words.len() })?;
         self.image.read_l1(core, address, words)
     }
 
     fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
         self.check(core)?;
-        self.before(Access::WriteL1 { core, address, words: words.to_vec() });
+        self.before(Access::WriteL1 { core, address, words: words.to_vec() })?;
         self.image.write_l1(core, address, words)
     }
 
     fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult {
-        self.before(Access::ReadDram { bank, address, words: words.len() });
+        self.before(Access::ReadDram { bank, address, words: words.len() })?;
         self.image.read_dram(bank, address, words)
     }
 
     fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
-        self.before(Access::Clock);
+        self.before(Access::Clock)?;
         self.image.read_wall_clock(core)
     }
 
@@ -151,7 +157,8 @@ impl Bench {
         });
         let script: Script = Box::new(|_, _| ());
         let accesses = Vec::new();
-        let mut bench = Self(Scripted { image, accesses, script, broken: BTreeSet::new() });
+        let (broken, refusal): (_, Refusal) = (BTreeSet::new(), Box::new(|_| None));
+        let mut bench = Self(Scripted { image, accesses, script, broken, refusal });
         crate::init_device_profiler(&mut bench, &crate::ProfilerOptions::default()).unwrap();
         bench.0.image.set_wall_clock(1 << 40);
         bench.0.accesses.clear();

@@ -2,6 +2,9 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "fields are parts of words")]
 
+mod launches;
+mod unreadable;
+
 use super::*;
 use proptest::prelude::*;
 use wire::{
@@ -68,8 +71,9 @@ struct Producer {
     /// Time of the last cell.
     last_cell: u64,
     open: Vec<(u16, u64)>,
-    /// Numbers of zones, data and events without room.
+    /// Numbers of zones, data and events without room, in all and by program.
     lost: [u32; 3],
+    lost_of_programs: BTreeMap<u32, [u64; 3]>,
     /// Records of the current launch, and totals of its sums.
     records: Vec<Told>,
     totals: Vec<(u16, u32)>,
@@ -97,6 +101,7 @@ impl Producer {
             last_cell: now,
             open: Vec::new(),
             lost: [0; 3],
+            lost_of_programs: BTreeMap::new(),
             records: Vec::new(),
             totals: Vec::new(),
             launches: Vec::new(),
@@ -189,6 +194,7 @@ impl Producer {
 
     fn lose(&mut self, image: &mut DeviceImage, kind: usize) {
         self.lost[kind] += 1;
+        self.lost_of_programs.entry(self.program).or_default()[kind] += 1;
         self.tell(
             image,
             [words::LOST_ZONES, words::LOST_DATA, words::LOST_EVENTS][kind],
@@ -395,6 +401,13 @@ proptest! {
         let mut counted = LossTotals::default();
         for (key, &totals) in whole.losses.entries() {
             prop_assert_eq!((key.lane.risc, key.cause), (risc, LossCause::RingFull));
+            if let Some(program) = key.program {
+                let lost = producer.lost_of_programs.get(&program.base()).copied();
+                let [zones, data, events] = lost.unwrap_or_default();
+                let is_part =
+                    totals.zones <= zones && totals.data <= data && totals.events <= events;
+                prop_assert!(is_part, "{program}: {totals:?} of {lost:?}");
+            }
             counted.add(totals);
         }
         let [zones, data, events] = producer.lost.map(u64::from);

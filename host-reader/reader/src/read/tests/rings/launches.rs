@@ -1,0 +1,141 @@
+//! Tests: the programs of losses when launches begin and end between reads, and during reads.
+
+use super::*;
+use std::{cell::RefCell, collections::VecDeque, rc::Rc};
+
+/// What happens on the core, or a read.
+#[derive(Clone, Debug)]
+enum Act {
+    /// Events, until so many were lost.
+    Lose(u32),
+    /// The launch ends, which needs room for a zone, and the next one begins.
+    Next,
+    /// The launch ends.
+    End,
+    Begin,
+    /// The word with the number of launches is already that of the next one.
+    AnnounceNext,
+    /// A read; the acts happen after the control vector was read, and before the cells are.
+    Read(Vec<Act>),
+}
+
+use Act::{AnnounceNext, Begin, End, Lose, Next, Read};
+
+/// The zones and events lost by a program, and the programs that may have lost them.
+type Lost = (Option<u32>, [u64; 2], Option<ProgramSpan>);
+
+fn act(producer: &mut Producer, image: &mut DeviceImage, act: &Act) {
+    match *act {
+        Lose(count) => {
+            let until = producer.lost[EVENTS] + count;
+            while producer.lost[EVENTS] < until {
+                producer.step(image, &Step::Event(1));
+            }
+        }
+        Next => producer.step(image, &Step::NextLaunch { totals: vec![], pause: 100 }),
+        End => producer.end_launch(image, &[]),
+        Begin => producer.begin_launch(image),
+        AnnounceNext => set(image, 0, words::LAUNCHES, &[producer.launch + 1]),
+        Read(_) => panic!("a read within a read"),
+    }
+}
+
+/// Returns the ledger of all reads. The programs of the launches are 7, 8 and so on.
+fn ledger_after(acts: &[Act]) -> Vec<Lost> {
+    let mut bench = Bench::new();
+    let producer = Producer::new(&mut bench.0.image, 0, Policy::DropNewest, 100);
+    let producer = Rc::new(RefCell::new(producer));
+    let meanwhile = Rc::new(RefCell::new(VecDeque::<Act>::new()));
+    let (writer, waiting) = (Rc::clone(&producer), Rc::clone(&meanwhile));
+    bench.on_access(move |image, access| {
+        if matches!(access, Access::ReadL1 { address, .. } if *address >= VECTOR) {
+            for next in waiting.borrow_mut().drain(..) {
+                act(&mut writer.borrow_mut(), image, &next);
+            }
+        }
+    });
+    let mut reader = Reader::new(ReadOptions::default());
+    let mut whole = Readout::default();
+    for next in acts {
+        if let Read(during) = next {
+            meanwhile.borrow_mut().extend(during.iter().cloned());
+            let now = producer.borrow().now + 1000;
+            read_all(&mut bench, &mut reader, &mut whole, (now, false));
+            assert!(meanwhile.borrow().is_empty(), "no cells were read");
+        } else {
+            act(&mut producer.borrow_mut(), &mut bench.0.image, next);
+        }
+    }
+    assert_eq!(whole.anomalies.anomaly_count(), 0, "{:?}", whole.anomalies.kept());
+    let entries = whole.losses.entries();
+    let lost = entries.map(|(key, totals)| {
+        assert_eq!(
+            (key.cause, totals.data, totals.is_lower_bound),
+            (LossCause::RingFull, 0, false)
+        );
+        let program = key.program.map(RunHostId::base);
+        (program, [totals.zones, totals.events], totals.programs)
+    });
+    lost.collect()
+}
+
+#[test]
+fn losses_of_one_launch_have_its_program() {
+    assert_eq!(ledger_after(&[Lose(3), Read(vec![])]), [(Some(7), [0, 3], None)]);
+    let during = [Lose(3), Read(vec![Lose(2)]), Lose(4), Read(vec![])];
+    assert_eq!(ledger_after(&during), [(Some(7), [0, 9], None)]);
+}
+
+#[test]
+fn losses_of_the_launch_that_ran_when_the_next_began_are_not_those_of_the_next() {
+    // The first launch loses events until the first read has made room.
+    let acts = [Lose(3), Read(vec![Lose(5)]), Next, Lose(2), End, Read(vec![])];
+    let both = (None, [1, 7], span(7, 8));
+    assert_eq!(ledger_after(&acts), [both, (Some(7), [0, 3], None)]);
+}
+
+#[test]
+fn losses_after_a_launch_that_was_read_to_its_end_are_those_of_the_next() {
+    let acts = [End, Read(vec![]), Begin, Lose(2), Read(vec![]), End, Read(vec![])];
+    assert_eq!(ledger_after(&acts), [(Some(8), [0, 2], None)]);
+}
+
+#[test]
+fn a_launch_that_could_not_be_announced_gets_no_losses_of_the_next() {
+    // The second launch finds no room until it has ended.
+    let acts = [
+        Lose(1),
+        Next,
+        Lose(2),
+        Read(vec![Lose(4), Next]),
+        Read(vec![]),
+        Read(vec![]),
+        Lose(1),
+        Read(vec![]),
+    ];
+    let first = [Lose(1), Next, Lose(2), Read(vec![Lose(4), Next])];
+    // Two launches: 1 event and the zone of the first one, 2 events of the second.
+    assert_eq!(ledger_after(&first), [(None, [1, 3], None)]);
+    // The second read counts the 4 events and the zone of the second launch. When the third read
+    // begins, the third launch is the only one left to lose an event.
+    assert_eq!(ledger_after(&acts), [(None, [2, 7], None), (Some(9), [0, 1], None)]);
+}
+
+#[test]
+fn a_launch_that_is_announced_late_is_not_given_what_an_unannounced_one_lost() {
+    let acts = [Lose(1), Next, Read(vec![Lose(4), Next]), Lose(2), Read(vec![])];
+    assert_eq!(ledger_after(&acts), [(None, [2, 7], None)]);
+}
+
+#[test]
+fn a_launch_that_is_announced_late_gets_its_own_losses() {
+    let acts = [Lose(1), Next, Read(vec![Lose(4)]), Lose(2), Read(vec![])];
+    // The first read: 1 event and the zone of the first launch, where two had begun.
+    assert_eq!(ledger_after(&acts), [(None, [1, 1], None), (Some(8), [0, 6], None)]);
+}
+
+#[test]
+fn a_launch_that_begins_while_the_vector_is_read_gets_no_losses_of_the_one_before() {
+    let acts = [Lose(1), AnnounceNext, Read(vec![Lose(4)]), Next, Lose(2), Read(vec![])];
+    assert_eq!(ledger_after(&acts), [(None, [0, 7], span(7, 8))]);
+}
