@@ -1,13 +1,21 @@
 //! Streamed records on whole chips: the host drains rings while kernels run. Kept, lost, skipped
 //! and overwritten records add up to the emitted ones.
+//!
+//! `KPROF_RINGS_COUNT` sets the number of random runs, and `KPROF_RINGS_FIRST` the first seed.
+//! `.ci/full` makes thousands.
 
 use crate::{
     accounting::{assert_honest, assert_part, emitted, kept, left_out, lost, of_lane, sum, total},
     support::{Outcome, has_object_code, outcome},
 };
 use host_reader::{
-    ProfilerOptions, ReadOptions, init_device_profiler, ledger::LossCause, mesh::Noc0Coord,
-    read::Reader, readout::Readout,
+    ProfilerOptions, ReadOptions,
+    anomaly::AnomalyKind,
+    init_device_profiler,
+    ledger::LossCause,
+    mesh::{AccessError, AccessResult, Device, DeviceDescription, Mesh, Noc0Coord},
+    read::Reader,
+    readout::Readout,
 };
 use sim::{
     arch::Arch,
@@ -28,6 +36,65 @@ struct Case {
     policy: Policy,
     /// Simulated time between two reads; `None` for a host that reads after the run.
     pause_ns: Option<u64>,
+    /// Share of the host's accesses that fail while kernels run, in parts per million.
+    failures_ppm: u32,
+}
+
+/// One chip, of which some accesses fail.
+struct Unreliable<'a> {
+    mesh: &'a mut SimulatedMesh,
+    description: DeviceDescription,
+    random: &'a mut Stream,
+    failures_ppm: u32,
+}
+
+impl Unreliable<'_> {
+    fn access<T>(
+        &mut self,
+        access: impl FnOnce(&mut dyn Device) -> Result<T, AccessError>,
+    ) -> Result<T, AccessError> {
+        if self.random.chance(self.failures_ppm) {
+            let chip_id = self.description.chip_id;
+            return Err(AccessError::Unreachable { chip_id, reason: "asleep".into() });
+        }
+        access(self.mesh.device(0).unwrap())
+    }
+}
+
+impl Mesh for Unreliable<'_> {
+    fn device_count(&self) -> usize {
+        1
+    }
+
+    fn device(&mut self, _: usize) -> Option<&mut dyn Device> {
+        Some(self)
+    }
+}
+
+impl Device for Unreliable<'_> {
+    fn description(&self) -> &DeviceDescription {
+        &self.description
+    }
+
+    fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
+        self.access(|device| device.read_l1(core, address, words))
+    }
+
+    fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
+        self.access(|device| device.write_l1(core, address, words))
+    }
+
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult {
+        self.access(|device| device.read_dram(bank, address, words))
+    }
+
+    fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
+        self.access(|device| device.read_wall_clock(core))
+    }
+
+    fn host_time_ns(&mut self) -> u64 {
+        self.mesh.device(0).unwrap().host_time_ns()
+    }
 }
 
 impl Case {
@@ -48,6 +115,7 @@ impl Case {
             ops: 8,
             policy: policy[pick(5)],
             pause_ns: [None, Some(5_000), Some(100_000), Some(2_000_000)][pick(4)],
+            failures_ppm: [0, 20_000][pick(2)],
         }
         .that_ends()
     }
@@ -74,9 +142,17 @@ impl Case {
         }
         let mut reader = Reader::new(ReadOptions::default());
         let mut readout = Readout::default();
+        let mut random = Stream::new(self.seed, &[0x57_0002]);
         while let Some(pause_ns) = self.pause_ns.filter(|_| mesh.has_launches_to_run()) {
             mesh.wait_ns(pause_ns);
-            readout.append(reader.read(&mut mesh).unwrap());
+            let description = mesh.device(0).unwrap().description().clone();
+            let (random, failures_ppm) = (&mut random, self.failures_ppm);
+            let mesh = &mut mesh;
+            // A read of no core fails as a whole, and changes nothing.
+            let read = reader.read(&mut Unreliable { mesh, description, random, failures_ppm });
+            if let Ok(read) = read {
+                readout.append(read);
+            }
         }
         mesh.run_to_completion();
         readout.append(reader.read(&mut mesh).unwrap());
@@ -91,7 +167,10 @@ fn check(case: &Case, outcome: &Outcome) {
     assert!(failures.is_empty(), "{case:?}: {failures:?}");
     let anomalies = &outcome.readout.anomalies;
     let overwrites = case.policy == Policy::OverwriteOldest;
-    assert_eq!(anomalies.anomaly_count(), 0, "{case:?}: {:?}", anomalies.kept());
+    let others = anomalies.anomaly_count() - anomalies.count(AnomalyKind::UnreadableCore);
+    assert_eq!(others, 0, "{case:?}: {:?}", anomalies.kept());
+    let has_unreadable = anomalies.count(AnomalyKind::UnreadableCore) > 0;
+    assert!(case.failures_ppm > 0 || !has_unreadable, "{case:?}: {:?}", anomalies.kept());
     let (readout, timeline, truth) = (&outcome.readout, &outcome.timeline, &outcome.truth);
     if !overwrites && !matches!(case.policy, Policy::KeepOneOf { .. }) {
         return assert_honest(readout, timeline, truth);
@@ -126,16 +205,20 @@ fn what_was_emitted_was_kept_or_is_counted() {
     if !has_object_code() {
         return;
     }
-    let fresh = tests::seed::fresh();
-    eprintln!("fresh seeds from {fresh}");
-    let mut full = 0;
-    for seed in (0..8).chain([822209088262, 244093057840]).chain(fresh..fresh + 10) {
+    let number = |name| std::env::var(name).ok().map(|text: String| text.parse::<u64>().unwrap());
+    let fresh = number("KPROF_RINGS_FIRST").unwrap_or_else(tests::seed::fresh);
+    let count = number("KPROF_RINGS_COUNT").unwrap_or(10);
+    eprintln!("{count} fresh seeds from {fresh} on");
+    let (mut full, mut unreadable) = (0, 0);
+    for seed in (0..8).chain([822209088262, 244093057840]).chain(fresh..fresh + count) {
         let case = Case::random(seed);
         let (outcome, _) = case.run();
         check(&case, &outcome);
         let ring_full = outcome.readout.losses.by_cause(LossCause::RingFull);
         full += u32::from(ring_full.record_count() > 0);
+        unreadable += outcome.readout.anomalies.count(AnomalyKind::UnreadableCore);
     }
+    assert!(unreadable > 0, "no access failed");
     assert!(full > 0, "no ring was full");
 }
 
@@ -152,6 +235,7 @@ fn kernels_that_wait_for_a_host_that_reads_lose_nothing() {
             ops: 2,
             policy: Policy::Block { cycles_log2: 30 },
             pause_ns: Some(100_000),
+            failures_ppm: 0,
         };
         let (outcome, _) = case.run();
         check(&case, &outcome);
@@ -171,6 +255,7 @@ fn a_host_that_never_reads_holds_no_kernel_up_for_longer_than_it_may() {
         ops: 3,
         policy: Policy::DropNewest,
         pause_ns: None,
+        failures_ppm: 0,
     };
     let cycles = |policy| {
         let (outcome, mesh) = Case { policy, ..case }.run();
@@ -197,6 +282,7 @@ fn launches_of_a_stream_have_the_times_of_their_kernels() {
             ops: 5,
             policy: Policy::DropNewest,
             pause_ns: Some(20_000),
+            failures_ppm: 0,
         };
         let (outcome, _) = case.run();
         assert!(outcome.readout.losses.is_empty());
