@@ -8,10 +8,11 @@ use crate::{
 };
 use host_reader::{
     export::{HiddenLaunches, Trace, TraceFilter},
+    packed_bytes::PackedMemory,
     readout::Readout,
-    recording::{Loaded, Opened, Recording, open, open_log},
+    recording::{Loaded, Opened, Recording, open_log, open_within},
 };
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 /// Contents of a file or folder.
 pub(crate) struct Input {
@@ -19,14 +20,14 @@ pub(crate) struct Input {
     pub(crate) runs: Vec<Recording>,
 }
 
-/// Like [`Input::open`], but leaves a device log packed.
-pub(crate) fn open_packed(path: &Path) -> Result<Opened, Failure> {
+/// Like [`Input::open`], but leaves a device log packed, within `memory`.
+pub(crate) fn open_packed(path: &Path, memory: &Arc<PackedMemory>) -> Result<Opened, Failure> {
     let _busy = Busy::new(format!("reading {}", path.display()));
     let opened = if path == Path::new("-") {
-        let opened = open_log(std::io::stdin().lock(), "standard input");
+        let opened = open_log(std::io::stdin().lock(), "standard input", memory);
         opened.map_err(|error| Failure::from_error(&error))
     } else {
-        open(path).map_err(|error| Failure::of_file(path, &error))
+        open_within(path, memory).map_err(|error| Failure::of_file(path, &error))
     };
     let opened = opened.map_err(|failure| instead_of_recording(path, failure))?;
     if let Opened::Capture(Loaded { problem_count: count @ 1.., .. }) = opened {
@@ -35,6 +36,11 @@ pub(crate) fn open_packed(path: &Path) -> Result<Opened, Failure> {
         note!("kprof: {path}: {problems}, the rest is used; `kprof check {path}` lists them");
     }
     Ok(opened)
+}
+
+/// Unpacks a log.
+pub(crate) fn unpacked(opened: Opened) -> Result<Loaded, Failure> {
+    opened.into_loaded().map_err(|error| Failure::from_error(&error))
 }
 
 /// Returns the trace of a run, limited by all filters together.
@@ -80,9 +86,9 @@ impl Input {
     /// Reads the file or folder at the path; the content determines the format. `-` is a device log
     /// from standard input.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        let opened = open_packed(path)?;
+        let opened = open_packed(path, &PackedMemory::unlimited())?;
         let _busy = Busy::new(format!("reading {}", path.display()));
-        Ok(Self { runs: opened.into_loaded().recordings })
+        Ok(Self { runs: unpacked(opened)?.recordings })
     }
 
     /// Returns the only run, or the run with this number, from 1.

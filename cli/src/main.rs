@@ -18,6 +18,7 @@ mod input;
 mod json;
 mod layout;
 mod losses;
+mod memory;
 mod numbers;
 mod op_names;
 mod output;

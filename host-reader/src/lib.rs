@@ -67,7 +67,7 @@ pub use ::tables;
 pub use ::tracy;
 pub use reader::{
     InitError, ProfilerOptions, ReadError, ReadOptions, Reader, anomaly, architecture, clock,
-    decode, init, init_device_profiler, lane, ledger, mesh, names, origins, read,
+    decode, init, init_device_profiler, lane, ledger, mesh, names, origins, packed_bytes, read,
     read_device_profiler, read_device_profiler_with, readout, role, stream, timeline, traces,
     watermark,
 };

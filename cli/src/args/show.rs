@@ -1,6 +1,6 @@
 //! Options of commands that print what was recorded.
 
-use crate::{folders::measurements, harvesting::Harvesting};
+use crate::{folders::measurements, harvesting::Harvesting, memory::MemoryArgs};
 use clap::{Args, ValueEnum};
 use host_reader::export::TraceFilter;
 use std::path::PathBuf;
@@ -29,6 +29,8 @@ pub(crate) struct ReportArgs {
     pub(crate) filters: Vec<TraceFilter>,
     #[command(flatten)]
     pub(crate) show: ShowArgs,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
 }
 
 /// Show what kernels moved over the NoCs, and write tt-metal's noc_trace files.

@@ -4,8 +4,9 @@ use super::perf;
 use crate::{
     failure::Failure,
     folders::measurements,
-    input::{describe, joined, open_packed, retain},
+    input::{describe, joined, open_packed, retain, unpacked},
     layout::{table, write_table},
+    memory::MemoryArgs,
     numbers::{counted, grouped, optional},
     progress::Busy,
     terminal::{LONGEST_NAME, Style, printable, styled},
@@ -72,6 +73,8 @@ pub(crate) struct ExplainArgs {
     /// Exit with code 1 on any unintended loss.
     #[arg(long)]
     fail_on_loss: bool,
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
 
 /// Part of a recording to explain.
@@ -113,16 +116,17 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut has_failures = false;
-    match open_packed(&args.input)? {
+    match open_packed(&args.input, &args.memory.packed())? {
         Opened::Log(log) if joined(&args.filters).is_empty() => {
             let busy = Busy::new("looking for causes");
-            let (run, explanation) = Explanation::of_log_window(*log, args.window.into());
+            let explained = Explanation::of_log_window(*log, args.window.into());
             drop(busy);
+            let (run, explanation) = explained.map_err(|error| Failure::from_error(&error))?;
             show_run(args, 1, &run.readout, &explanation)?;
             has_failures = run.readout.losses.has_failures();
         }
         opened => {
-            for (number, mut run) in (1..).zip(opened.into_loaded().recordings) {
+            for (number, mut run) in (1..).zip(unpacked(opened)?.recordings) {
                 retain(&mut run, &args.filters)?;
                 let explanation = Explanation::of_recording_window(&run, args.window.into());
                 show_run(args, number, &run.readout, &explanation)?;

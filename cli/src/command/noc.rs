@@ -5,7 +5,7 @@ use crate::{
     args::NocArgs,
     failure::{Failure, note},
     harvesting::Harvesting,
-    input::{Input, joined, open_packed, retain},
+    input::{Input, joined, open_packed, retain, unpacked},
     layout::{table, write_table},
     numbers::{counted, grouped},
     op_names::OpNames,
@@ -20,6 +20,7 @@ use host_reader::{
         Pair, ProgramTrace, TraceNotes, TraceOptions, Traffic, UnplacedPair, read_json,
     },
     output::write_noc_folder,
+    packed_bytes::PackedMemory,
     readout::Readout,
     recording::{DEVICE_LOG, Opened, Recording, logs_folder, noc_of_log},
 };
@@ -173,14 +174,14 @@ impl Events {
         filters: &[TraceFilter],
         harvesting: &[Harvesting],
     ) -> Result<Self, Failure> {
-        let opened = open_packed(file)?;
+        let opened = open_packed(file, &PackedMemory::unlimited())?;
         let _busy = Busy::new(format!("reading {}", file.display()));
         let (mut recording, lanes) = match opened {
             Opened::Log(log) if joined(filters).is_empty() && matches!(run, None | Some(1)) => {
-                noc_of_log(*log)
+                noc_of_log(*log).map_err(|error| Failure::from_error(&error))?
             }
             opened => {
-                let input = Input { runs: opened.into_loaded().recordings };
+                let input = Input { runs: unpacked(opened)?.recordings };
                 let mut recording = input.into_run(file, run)?;
                 retain(&mut recording, filters)?;
                 let lanes = NocLanes::of_readout(&recording.readout);

@@ -4,7 +4,7 @@ use crate::{
     args::ReportArgs,
     clocks::chip_clocks,
     failure::Failure,
-    input::{describe, joined, open_packed, retain},
+    input::{describe, joined, open_packed, retain, unpacked},
     json::{HostCounts, Source},
     numbers::grouped,
     op_names::OpNames,
@@ -22,17 +22,18 @@ use wire::ZoneId;
 
 /// Reads the log or capture and prints it; runs of a capture are printed one after the other.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
-    let opened = match open_packed(&args.file)? {
+    let opened = match open_packed(&args.file, &args.memory.packed())? {
         Opened::Log(log) if is_whole(args) && !has_counters(&log.log) => {
             let busy = Busy::new("computing figures");
-            let (Recording { readout, ops, .. }, report) = report_of_log(*log);
+            let figures = report_of_log(*log).map_err(|error| Failure::from_error(&error));
             drop(busy);
+            let (Recording { readout, ops, .. }, report) = figures?;
             let findings = Findings::of_report(readout, report).with_names(OpNames::new(&ops));
             return show(args, findings, HostCounts::default(), "", HiddenLaunches::default());
         }
         opened => opened,
     };
-    let runs = opened.into_loaded().recordings;
+    let runs = unpacked(opened)?.recordings;
     let run_count = runs.len() as u64;
     let mut code = ExitCode::SUCCESS;
     for (number, mut run) in (1..).zip(runs) {

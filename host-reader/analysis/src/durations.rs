@@ -4,8 +4,10 @@
 
 use super::{
     CycleStatistics,
-    ranks::{Counts, Pieces},
+    ranks::{Counts, KeptNumbers, Pieces},
 };
+use reader::packed_bytes::{PackedBytes, PackedMemory};
+use std::sync::Arc;
 
 /// Durations of each size apart.
 #[derive(Debug, Default)]
@@ -14,8 +16,13 @@ pub(super) struct Durations {
     short: Shorts,
     /// Fewer than 2^32 cycles: nearly all others.
     medium: Chunks<u32>,
+    /// Earlier ones of them, many in each piece, in memory or in the temporary file.
+    kept: Vec<PackedBytes>,
     long: Chunks<u64>,
 }
+
+/// Full chunks of medium durations that become one piece.
+const KEPT_CHUNKS: usize = 32;
 
 /// Short durations: each of few, else how often each value is, which takes the same memory however
 /// many there are.
@@ -78,19 +85,32 @@ impl Shorts {
 }
 
 impl Durations {
+    /// Adds a duration; very many are kept in `memory`.
     #[inline]
-    pub(super) fn push(&mut self, cycles: u32) {
+    pub(super) fn push(&mut self, cycles: u32, memory: &Arc<PackedMemory>) {
         match u16::try_from(cycles) {
             Ok(cycles) => self.short.push(cycles),
-            Err(_) => self.medium.push(cycles),
+            Err(_) => {
+                self.medium.push(cycles);
+                if self.medium.full.len() >= KEPT_CHUNKS {
+                    self.keep(memory);
+                }
+            }
         }
     }
 
-    pub(super) fn push_any(&mut self, cycles: u64) {
+    pub(super) fn push_any(&mut self, cycles: u64, memory: &Arc<PackedMemory>) {
         match u32::try_from(cycles) {
-            Ok(cycles) => self.push(cycles),
+            Ok(cycles) => self.push(cycles, memory),
             Err(_) => self.long.push(cycles),
         }
+    }
+
+    #[cold]
+    fn keep(&mut self, memory: &Arc<PackedMemory>) {
+        let full = std::mem::take(&mut self.medium.full);
+        let bytes = full.iter().flatten().flat_map(|cycles| cycles.to_le_bytes()).collect();
+        self.kept.push(memory.keep(bytes));
     }
 
     pub(super) const fn is_empty(&self) -> bool {
@@ -99,7 +119,10 @@ impl Durations {
 
     /// Computes the statistics over several collections.
     pub(super) fn statistics(parts: &[&Self], aiclk_mhz: u32) -> CycleStatistics {
-        let mediums = Pieces(parts.iter().flat_map(|part| part.medium.pieces()).collect());
+        let mediums = KeptNumbers {
+            pieces: Pieces(parts.iter().flat_map(|part| part.medium.pieces()).collect()),
+            kept: parts.iter().flat_map(|part| &part.kept).collect(),
+        };
         let longs = Pieces(parts.iter().flat_map(|part| part.long.pieces()).collect());
         let each = parts.iter().map(|part| part.short.each());
         if let Some(shorts) = each.collect::<Option<Vec<_>>>() {
@@ -172,11 +195,14 @@ mod tests {
             is_counted in any::<bool>(),
         ) {
             let mut parts = [Durations::default(), Durations::default()];
+            let memory = PackedMemory::unlimited();
             for &(is_second, cycles) in &halves {
-                parts[usize::from(is_second)].push_any(cycles);
+                parts[usize::from(is_second)].push_any(cycles, &memory);
             }
             if is_counted {
                 parts[0].short.count();
+                parts[0].medium.begin_chunk();
+                parts[0].keep(&memory);
             }
             let all: Vec<u64> = halves.iter().map(|&(_, cycles)| cycles).collect();
             let [one, other] = &parts;
@@ -186,10 +212,30 @@ mod tests {
     }
 
     #[test]
+    fn many_medium_durations_are_in_the_file_and_have_exact_statistics() {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = PackedMemory::new(300_000, folder.path());
+        let mut durations = Durations::default();
+        // A step that meets each of 1,000,003 values once, a prime number of them.
+        for number in 0..1_000_003_u64 {
+            let cycles = 70_000 + number * 7_919 % 1_000_003;
+            durations.push(u32::try_from(cycles).unwrap(), &memory);
+        }
+        assert!(memory.written_bytes() > 3_000_000, "{}", memory.written_bytes());
+        let statistics = Durations::statistics(&[&durations], 1000);
+        memory.check().unwrap();
+        let total = 70_000 * 1_000_003 + 1_000_002 * 1_000_003 / 2;
+        assert_eq!((statistics.count, statistics.total_cycles), (1_000_003, total));
+        assert_eq!((statistics.min_cycles, statistics.max_cycles), (70_000, 1_070_002));
+        assert_eq!((statistics.median_cycles, statistics.p99_cycles), (570_001, 1_060_002));
+    }
+
+    #[test]
     fn many_short_durations_take_no_more_memory_than_a_count_of_each() {
         let mut durations = Durations::default();
+        let memory = PackedMemory::unlimited();
         for number in 0..1_000_000_u32 {
-            durations.push(number % 60_000);
+            durations.push(number % 60_000, &memory);
         }
         assert!(matches!(durations.short, Shorts::Counted(_)));
         let statistics = Durations::statistics(&[&durations], 1000);

@@ -14,8 +14,10 @@ use super::{
     zones::Pairer,
 };
 use rayon::prelude::*;
-use reader::{lane::Lane, names::ZoneTable, readout::Readout, role::RoleTable};
-use std::collections::BTreeMap;
+use reader::{
+    lane::Lane, names::ZoneTable, packed_bytes::PackedMemory, readout::Readout, role::RoleTable,
+};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Names of zones and data of chips that the figures of a lane need.
 #[derive(Debug)]
@@ -25,6 +27,7 @@ pub struct LaneContext<'readout> {
     sync: SyncNames,
     /// Indices of chips in the readout.
     chips: BTreeMap<u32, usize>,
+    memory: Arc<PackedMemory>,
 }
 
 impl<'readout> LaneContext<'readout> {
@@ -37,7 +40,15 @@ impl<'readout> LaneContext<'readout> {
             roles: RoleTable::of_names(&readout.zones),
             sync: SyncNames::of_names(&readout.zones),
             chips: chips.map(|(index, device)| (device.chip.chip_id, index)).collect(),
+            memory: PackedMemory::unlimited(),
         }
+    }
+
+    /// Keeps runs in `memory`, beyond its limit in its temporary file.
+    #[must_use]
+    pub fn within(mut self, memory: &Arc<PackedMemory>) -> Self {
+        self.memory = Arc::clone(memory);
+        self
     }
 }
 
@@ -62,7 +73,7 @@ impl LaneFigures {
         let Some(&chip) = context.chips.get(&lane.id.chip_id) else { return };
         self.counts.add_lane(lane);
         let group = GroupKey::new(chip, lane.id, ZoneGrouping::ByRisc);
-        self.pairer.add(group, lane, context.names);
+        self.pairer.add(group, lane, (context.names, &context.memory));
         self.runs.add(context, lane);
         self.sums.add_lane(lane);
         self.waits.add_lane(lane, &context.sync);
@@ -119,7 +130,7 @@ impl Report {
     /// let PackedLog { mut readout, lanes } = PackedLog::read(log.as_bytes(), "my log")?;
     /// let context = LaneContext::new(&readout);
     /// let add = |figures: &mut LaneFigures, lane| figures.add(&context, &lane);
-    /// let (figures, anomalies) = lanes.unpack(add);
+    /// let (figures, anomalies) = lanes.unpack(add)?;
     /// readout.anomalies.merge(anomalies);
     /// let report = Report::of_lanes(&readout, figures);
     /// assert_eq!(report.zones[0].cycles.total_cycles, 60);
@@ -170,7 +181,7 @@ impl LaneRuns {
             return;
         }
         let runs = self.0.entry(lane.id.chip_id).or_default();
-        runs.add(lane.id, lane_runs(lane, &context.roles));
+        runs.add(lane.id, lane_runs(lane, &context.roles), &context.memory);
     }
 
     /// Adds the runs of other lanes.

@@ -18,6 +18,7 @@ use super::{
 use rayon::prelude::*;
 use reader::{
     lane::LaneId,
+    packed_bytes::PackedMemory,
     readout::{ChipSummary, DeviceReadout, Readout},
     role::RoleTable,
 };
@@ -219,9 +220,10 @@ pub fn ops_of(readout: &Readout) -> Vec<Op> {
 #[must_use]
 pub fn launches_of(readout: &Readout) -> Vec<Launch> {
     let roles = RoleTable::of_names(&readout.zones);
+    let memory = PackedMemory::unlimited();
     let launches = |device: &DeviceReadout| {
         let lanes = device.lanes.par_iter().fold(ChipRuns::default, |mut runs, lane| {
-            runs.add(lane.id, lane_runs(lane, &roles));
+            runs.add(lane.id, lane_runs(lane, &roles), &memory);
             runs
         });
         let runs = lanes.reduce(ChipRuns::default, |mut runs, other| {

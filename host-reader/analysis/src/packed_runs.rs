@@ -1,25 +1,34 @@
-//! Runs of lanes packed into about twenty bytes each, since a report holds the runs of all launches
-//! at once.
+//! Runs of lanes packed into about twenty bytes each, since a report needs the runs of all launches
+//! at once. Those beyond the limit of memory are in a temporary file.
 
-use super::figures::{Extent, LaneExtents, LaneRun, OpKey};
+use super::{
+    figures::{Extent, LaneExtents, LaneRun, OpKey},
+    own_zones::OwnTime,
+};
 use reader::{
     lane::{LaneId, TraceReplay},
     mesh::Noc0Coord,
+    packed_bytes::{PackedBytes, PackedMemory, PackedWindow},
     packed_numbers::{fold_sign, push, take, unfold_sign},
 };
-use std::{collections::BTreeSet, slice};
+use std::{collections::BTreeSet, slice, sync::Arc};
 
 /// Runs of the lanes of one chip.
 #[derive(Debug, Default)]
 pub(super) struct ChipRuns {
-    lanes: Vec<PackedRuns>,
+    lanes: Vec<KeptRuns>,
     /// Cores with dispatch kernels, whose runs belong to no op.
     dispatch_cores: BTreeSet<Noc0Coord>,
 }
 
 impl ChipRuns {
-    /// Adds the runs of a lane.
-    pub(super) fn add(&mut self, lane: LaneId, runs: impl Iterator<Item = LaneRun>) {
+    /// Adds the runs of a lane, and keeps them in `memory`.
+    pub(super) fn add(
+        &mut self,
+        lane: LaneId,
+        runs: impl Iterator<Item = LaneRun>,
+        memory: &Arc<PackedMemory>,
+    ) {
         let dispatch_cores = &mut self.dispatch_cores;
         let of_ops = runs.filter(|run| {
             if run.is_dispatch {
@@ -29,7 +38,7 @@ impl ChipRuns {
         });
         let packed = PackedRuns::new(lane, of_ops);
         if packed.run_count > 0 {
-            self.lanes.push(packed);
+            self.lanes.push(packed.kept(memory));
         }
     }
 
@@ -47,7 +56,7 @@ impl ChipRuns {
     /// program.
     pub(super) fn pieces(&mut self) -> Pieces<'_> {
         self.lanes.sort_by_key(|runs| runs.lane);
-        let lanes: Vec<_> = self.lanes.iter().map(PackedRuns::runs).collect();
+        let lanes: Vec<_> = self.lanes.iter().map(KeptRuns::runs).collect();
         let next_keys = lanes.iter().map(Runs::next_key).collect();
         Pieces { lanes, next_keys }
     }
@@ -96,8 +105,20 @@ struct PackedRuns {
     lane: LaneId,
     bytes: Vec<u8>,
     run_count: usize,
-    /// Extents of the runs with [`Shape::IS_FAR`], in order.
-    far: Vec<LaneExtents>,
+}
+
+/// Packed runs of one lane in memory or in the temporary file.
+#[derive(Debug)]
+struct KeptRuns {
+    lane: LaneId,
+    bytes: PackedBytes,
+    run_count: usize,
+}
+
+impl KeptRuns {
+    fn runs(&self) -> Runs<'_> {
+        Runs::new(self.lane, self.run_count, self.bytes.window())
+    }
 }
 
 /// Flags for the fields of a run. Missing fields are not stored.
@@ -147,7 +168,12 @@ impl PackedRuns {
     }
 
     const fn empty(lane: LaneId) -> Self {
-        Self { lane, bytes: Vec::new(), run_count: 0, far: Vec::new() }
+        Self { lane, bytes: Vec::new(), run_count: 0 }
+    }
+
+    fn kept(self, memory: &Arc<PackedMemory>) -> KeptRuns {
+        let Self { lane, bytes, run_count } = self;
+        KeptRuns { lane, bytes: memory.keep(bytes), run_count }
     }
 
     fn push(&mut self, run: &LaneRun, before: Before) {
@@ -172,21 +198,13 @@ impl PackedRuns {
         push(bytes, fold_sign(difference(*start, before.start)));
         push(bytes, end.wrapping_sub(*start));
         match near {
-            None => self.far.push(*extents),
+            None => push_far(bytes, extents),
             Some((_, numbers)) => numbers.into_iter().flatten().for_each(|time| push(bytes, time)),
         }
     }
 
     fn runs(&self) -> Runs<'_> {
-        Runs {
-            lane: self.lane,
-            bytes: self.bytes.iter(),
-            left: self.run_count,
-            far: self.far.iter(),
-            before: Before::default(),
-            next: None,
-        }
-        .advanced()
+        Runs::new(self.lane, self.run_count, PackedWindow::new(&self.bytes))
     }
 }
 
@@ -225,60 +243,98 @@ fn near_extent(extent: &Extent, (start, end): (u64, u64)) -> Option<[u64; 3]> {
     ])
 }
 
+/// Appends extents with all their times.
+fn push_far(bytes: &mut Vec<u8>, extents: &LaneExtents) {
+    let LaneExtents { firmware, kernel, data_movement, own_kernel, stall } = extents;
+    for extent in [firmware, kernel, data_movement, own_kernel] {
+        for time in [extent.first_start, extent.last_start, extent.last_end] {
+            push(bytes, time.is_some().into());
+            time.into_iter().for_each(|time| push(bytes, time));
+        }
+    }
+    push(bytes, stall.is_some().into());
+    if let Some(OwnTime { count, cycles, longest_cycles }) = *stall {
+        [count, cycles, longest_cycles].into_iter().for_each(|number| push(bytes, number));
+    }
+}
+
+/// Reads what [`push_far`] has appended.
+fn take_far(bytes: &mut slice::Iter<'_, u8>) -> LaneExtents {
+    let mut time = || (take(bytes) != 0).then(|| take(bytes));
+    let mut extent = || Extent { first_start: time(), last_start: time(), last_end: time() };
+    let (firmware, kernel) = (extent(), extent());
+    let (data_movement, own_kernel) = (extent(), extent());
+    let stall = (take(bytes) != 0).then(|| OwnTime {
+        count: take(bytes),
+        cycles: take(bytes),
+        longest_cycles: take(bytes),
+    });
+    LaneExtents { firmware, kernel, data_movement, own_kernel, stall }
+}
+
 /// Iterator over the runs of one lane.
 struct Runs<'runs> {
     lane: LaneId,
-    bytes: slice::Iter<'runs, u8>,
+    window: PackedWindow<'runs>,
     left: usize,
-    far: slice::Iter<'runs, LaneExtents>,
     before: Before,
     /// Shape and program of the next run, which are read before the rest of it.
     next: Option<(u64, OpKey)>,
 }
 
-impl Runs<'_> {
+/// Upper estimate of the bytes of two packed runs.
+const TWO_RUNS_BYTES: usize = 512;
+
+impl<'runs> Runs<'runs> {
+    fn new(lane: LaneId, run_count: usize, window: PackedWindow<'runs>) -> Self {
+        let mut runs =
+            Self { lane, window, left: run_count, before: Before::default(), next: None };
+        let ahead = runs.window.ahead(TWO_RUNS_BYTES);
+        let mut bytes = ahead.iter();
+        runs.next = next_head(&mut bytes, &mut runs.left, 0);
+        let taken = ahead.len().saturating_sub(bytes.len());
+        runs.window.advance(taken);
+        runs
+    }
+
     /// The program of the next run.
     fn next_key(&self) -> Option<OpKey> {
         self.next.map(|(_, key)| key)
     }
+}
 
-    fn advanced(mut self) -> Self {
-        self.advance();
-        self
-    }
+/// Reads shape and program of a run, if there is one; `program` is that of the run before.
+#[inline]
+fn next_head(
+    bytes: &mut slice::Iter<'_, u8>,
+    left: &mut usize,
+    program: u32,
+) -> Option<(u64, OpKey)> {
+    *left = left.checked_sub(1)?;
+    let shape = take(bytes);
+    let program = program.wrapping_add(u32::try_from(take(bytes)).unwrap_or(0));
+    let trace = (shape & Shape::HAS_TRACE != 0)
+        .then(|| TraceReplay { trace_id: take(bytes), counter: take(bytes) });
+    Some((shape, OpKey { program, trace }))
+}
 
-    fn advance(&mut self) {
-        let Some(left) = self.left.checked_sub(1) else { return };
-        self.left = left;
-        let shape = self.take();
-        let step = u32::try_from(self.take()).unwrap_or(0);
-        let program = self.before.program.wrapping_add(step);
-        let trace = (shape & Shape::HAS_TRACE != 0)
-            .then(|| TraceReplay { trace_id: self.take(), counter: self.take() });
-        self.next = Some((shape, OpKey { program, trace }));
-    }
+#[inline]
+fn take_near(bytes: &mut slice::Iter<'_, u8>, (start, end): (u64, u64)) -> Extent {
+    let mut number = || take(bytes).checked_sub(1);
+    let first_start = number().map(|since| start.wrapping_add(since));
+    let last_start = number().map(|since| first_start.unwrap_or(start).wrapping_add(since));
+    let last_end = number().map(|before| end.wrapping_sub(before));
+    Extent { first_start, last_start, last_end }
+}
 
-    fn take(&mut self) -> u64 {
-        take(&mut self.bytes)
+fn take_extents(bytes: &mut slice::Iter<'_, u8>, shape: u64, bounds: (u64, u64)) -> LaneExtents {
+    if shape & Shape::IS_FAR != 0 {
+        return take_far(bytes);
     }
-
-    fn near_extent(&mut self, (start, end): (u64, u64)) -> Extent {
-        let mut number = || self.take().checked_sub(1);
-        let first_start = number().map(|since| start.wrapping_add(since));
-        let last_start = number().map(|since| first_start.unwrap_or(start).wrapping_add(since));
-        let last_end = number().map(|before| end.wrapping_sub(before));
-        Extent { first_start, last_start, last_end }
-    }
-
-    fn extents(&mut self, shape: u64, bounds: (u64, u64)) -> Option<LaneExtents> {
-        if shape & Shape::IS_FAR != 0 {
-            return self.far.next().copied();
-        }
-        let (firmware, kernel) = (self.near_extent(bounds), self.near_extent(bounds));
-        let kernel_if = |bit: u64| if shape & bit != 0 { kernel } else { Extent::default() };
-        let (data_movement, own_kernel) = (kernel_if(Shape::MOVES_DATA), kernel_if(Shape::IS_OWN));
-        Some(LaneExtents { firmware, kernel, data_movement, own_kernel, stall: None })
-    }
+    let (firmware, kernel) = (take_near(bytes, bounds), take_near(bytes, bounds));
+    let kernel_if = |bit: u64| if shape & bit != 0 { kernel } else { Extent::default() };
+    let (data_movement, own_kernel) = (kernel_if(Shape::MOVES_DATA), kernel_if(Shape::IS_OWN));
+    LaneExtents { firmware, kernel, data_movement, own_kernel, stall: None }
 }
 
 impl Iterator for Runs<'_> {
@@ -287,21 +343,23 @@ impl Iterator for Runs<'_> {
     fn next(&mut self) -> Option<LaneRun> {
         let (shape, key) = self.next.take()?;
         let before = self.before;
+        let ahead = self.window.ahead(TWO_RUNS_BYTES);
+        let mut bytes = ahead.iter();
         let sub_device_id = (shape & Shape::HAS_SUB_DEVICE != 0)
-            .then(|| u8::try_from(self.take()).unwrap_or(u8::MAX));
-        let index = before.index.wrapping_add_signed(unfold_sign(self.take()));
-        let start = before.start.wrapping_add_signed(unfold_sign(self.take()));
-        let end = start.wrapping_add(self.take());
-        let extents = self.extents(shape, (start, end))?;
+            .then(|| u8::try_from(take(&mut bytes)).unwrap_or(u8::MAX));
+        let index = before.index.wrapping_add_signed(unfold_sign(take(&mut bytes)));
+        let start = before.start.wrapping_add_signed(unfold_sign(take(&mut bytes)));
+        let end = start.wrapping_add(take(&mut bytes));
+        let extents = take_extents(&mut bytes, shape, (start, end));
         self.before = Before { program: key.program, index, start };
-        self.advance();
-        let bounds = (start, end);
-        let index = usize::try_from(index).unwrap_or(usize::MAX);
+        self.next = next_head(&mut bytes, &mut self.left, key.program);
+        let taken = ahead.len().saturating_sub(bytes.len());
+        self.window.advance(taken);
         Some(LaneRun {
             key,
             lane: self.lane,
-            index,
-            bounds,
+            index: usize::try_from(index).unwrap_or(usize::MAX),
+            bounds: (start, end),
             extents,
             is_dispatch: false,
             sub_device_id,
@@ -311,7 +369,7 @@ impl Iterator for Runs<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::own_zones::OwnTime, *};
+    use super::*;
     use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, proptest};
     use wire::Risc;
 
@@ -375,7 +433,11 @@ mod tests {
         #[test]
         fn runs_come_back_as_they_were_by_program_and_lane(
             mut runs in prop::collection::vec(any_run(), 0..60),
+            is_written in any::<bool>(),
         ) {
+            let folder = tempfile::tempdir().unwrap();
+            let limit_bytes = if is_written { 0 } else { u64::MAX };
+            let memory = PackedMemory::new(limit_bytes, folder.path());
             let mut chip = ChipRuns::default();
             for (index, run) in runs.iter_mut().enumerate() {
                 run.index = index;
@@ -386,14 +448,17 @@ mod tests {
             // The last lane is first: pieces do not depend on the order of lanes.
             for &lane in lanes.iter().rev() {
                 let mut other = ChipRuns::default();
-                other.add(lane, runs.iter().copied().filter(|run| run.lane == lane));
+                let of_lane = runs.iter().copied().filter(|run| run.lane == lane);
+                other.add(lane, of_lane, &memory);
                 chip.merge(other);
             }
             let dispatch = runs.iter().filter(|run| run.is_dispatch).map(|run| run.lane.core);
             prop_assert_eq!(chip.dispatch_cores(), &dispatch.collect());
             runs.retain(|run| !run.is_dispatch);
             runs.sort_by_key(|run| (run.key, run.lane, run.index));
-            prop_assert_eq!(chip.pieces().flatten().collect::<Vec<_>>(), runs);
+            prop_assert_eq!(chip.pieces().flatten().collect::<Vec<_>>(), runs.clone());
+            prop_assert_eq!(memory.written_bytes() > 0, is_written && !runs.is_empty());
+            memory.check().unwrap();
         }
     }
 
@@ -424,9 +489,8 @@ mod tests {
 
     #[test]
     fn a_run_takes_seventeen_bytes() {
-        let mut chip = ChipRuns::default();
-        chip.add(run(0, 1).lane, (0..1000).map(|program| run(program, 1)));
-        assert!(chip.lanes[0].bytes.len() < 17_100, "{}", chip.lanes[0].bytes.len());
+        let runs = PackedRuns::new(run(0, 1).lane, (0..1000).map(|program| run(program, 1)));
+        assert!(runs.bytes.len() < 17_100, "{}", runs.bytes.len());
     }
 
     #[test]
@@ -438,7 +502,8 @@ mod tests {
                 run.lane.chip_id = number;
                 run
             };
-            chip.add(place(run(0, 1)).lane, (0..programs).map(|program| place(run(program, 1))));
+            let runs = (0..programs).map(|program| place(run(program, 1)));
+            chip.add(place(run(0, 1)).lane, runs, &PackedMemory::unlimited());
         }
         let counts: Vec<usize> = chip.pieces().map(|piece| piece.len()).collect();
         // Nine programs are the fewest with more runs than `PIECE_RUN_COUNT`.

@@ -6,6 +6,9 @@
     reason = "indices and counts are those of lists in memory"
 )]
 
+use reader::packed_bytes::PackedBytes;
+use std::collections::BTreeMap;
+
 /// Numbers of 16, 32 or 64 bits.
 pub(super) trait Cycles: Copy + Ord + Into<u64> {
     /// Returns the sum, saturated to 64 bits.
@@ -67,6 +70,74 @@ impl<T: Cycles> Values for Pieces<'_, T> {
     }
 }
 
+/// Numbers of 32 bits, most of them packed.
+pub(super) struct KeptNumbers<'a> {
+    pub(super) pieces: Pieces<'a, u32>,
+    /// Numbers of four bytes each.
+    pub(super) kept: Vec<&'a PackedBytes>,
+}
+
+/// Number of bytes of a kept number.
+const KEPT_BYTES: usize = 4;
+
+impl KeptNumbers<'_> {
+    /// Visits all numbers. Those that cannot be read are left out; their memory keeps the error.
+    fn for_each(&self, mut visit: impl FnMut(u32)) {
+        self.pieces.0.iter().copied().flatten().for_each(|&number| visit(number));
+        for bytes in self.kept.iter().filter_map(|kept| kept.read().ok()) {
+            let (numbers, _) = bytes.as_chunks::<KEPT_BYTES>();
+            numbers.iter().for_each(|number| visit(u32::from_le_bytes(*number)));
+        }
+    }
+}
+
+/// Splits a number into its upper and its lower half.
+const fn halves(number: u32) -> (u16, u16) {
+    let [a, b, c, d] = number.to_le_bytes();
+    (u16::from_le_bytes([c, d]), u16::from_le_bytes([a, b]))
+}
+
+impl Values for KeptNumbers<'_> {
+    fn count(&self) -> usize {
+        let kept: usize = self.kept.iter().map(|kept| kept.byte_count() / KEPT_BYTES).sum();
+        self.pieces.count() + kept
+    }
+
+    fn total(&self) -> u64 {
+        let mut total = 0_u64;
+        self.for_each(|number| total = total.saturating_add(number.into()));
+        total
+    }
+
+    fn extremes(&self) -> (u64, u64) {
+        let (mut least, mut most) = (u32::MAX, 0);
+        self.for_each(|number| (least, most) = (least.min(number), most.max(number)));
+        if self.count() == 0 { (0, 0) } else { (least.into(), most.into()) }
+    }
+
+    /// Counts the upper halves, then the lower halves with the upper half of a rank.
+    fn at_ranks(&self, ranks: [usize; 3]) -> [u64; 3] {
+        if self.kept.is_empty() {
+            return self.pieces.at_ranks(ranks);
+        }
+        let mut uppers = Counts::default();
+        self.for_each(|number| uppers.add(halves(number).0));
+        let places = ranks.map(|rank| uppers.of_rank(rank));
+        let mut lowers: BTreeMap<u64, Counts> =
+            places.iter().map(|&(upper, _)| (upper, Counts::default())).collect();
+        self.for_each(|number| {
+            let (upper, lower) = halves(number);
+            if let Some(counts) = lowers.get_mut(&upper.into()) {
+                counts.add(lower);
+            }
+        });
+        places.map(|(upper, left)| {
+            let lower = lowers.get(&upper).map_or(0, |counts| counts.of_rank(left).0);
+            (upper << u16::BITS) + lower
+        })
+    }
+}
+
 /// How often each number of 16 bits is there.
 #[derive(Debug)]
 pub(super) struct Counts(Box<[u64]>);
@@ -89,6 +160,18 @@ impl Counts {
 
     pub(super) fn merge(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(count, more)| *count += more);
+    }
+
+    /// Returns the value with this rank, and the rank among those with the same value.
+    fn of_rank(&self, rank: usize) -> (u64, usize) {
+        let mut left = rank as u64;
+        let mut at_rank = 0;
+        for (value, count) in self.found() {
+            at_rank = value;
+            let Some(rest) = left.checked_sub(count) else { break };
+            left = rest;
+        }
+        (at_rank, usize::try_from(left).unwrap_or(usize::MAX))
     }
 
     /// Each value that is there, with how often.
@@ -116,16 +199,7 @@ impl Values for Counts {
     }
 
     fn at_ranks(&self, ranks: [usize; 3]) -> [u64; 3] {
-        ranks.map(|rank| {
-            let mut left = rank as u64;
-            let mut at_rank = 0;
-            for (value, count) in self.found() {
-                at_rank = value;
-                let Some(rest) = left.checked_sub(count) else { break };
-                left = rest;
-            }
-            at_rank
-        })
+        ranks.map(|rank| self.of_rank(rank).0)
     }
 }
 

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use reader::{
     lane::{LaneId, ZoneIndex},
     names::ZoneTable,
+    packed_bytes::PackedMemory,
     readout::ChipSummary,
     role::ZoneRole,
     timeline::{WholeZone, Zones},
@@ -18,6 +19,7 @@ use reader::{
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashMap},
+    sync::Arc,
 };
 use wire::Risc;
 
@@ -71,6 +73,7 @@ pub(super) struct Group<'tally> {
     zones: &'tally mut ZoneNumbers,
     durations: &'tally mut Vec<ZoneDurations>,
     around: &'tally mut Vec<Frame>,
+    memory: &'tally Arc<PackedMemory>,
 }
 
 /// Zone whose inner zones are being processed.
@@ -92,9 +95,14 @@ struct ZoneDurations {
 }
 
 impl Tally {
-    pub(super) fn group(&mut self, key: GroupKey) -> Group<'_> {
+    /// Returns the part for a group, whose durations are kept in `memory`.
+    pub(super) fn group<'tally>(
+        &'tally mut self,
+        key: GroupKey,
+        memory: &'tally Arc<PackedMemory>,
+    ) -> Group<'tally> {
         let Self { zones, groups, around } = self;
-        Group { zones, durations: groups.entry(key).or_default(), around }
+        Group { zones, durations: groups.entry(key).or_default(), around, memory }
     }
 }
 
@@ -120,7 +128,7 @@ impl Group<'_> {
         for zone in zones {
             let number = self.number(zone.zone);
             let entry = &mut self.durations[number];
-            entry.durations.push(zone.duration_cycles);
+            entry.durations.push(zone.duration_cycles, self.memory);
             entry.add_self(zone.self_cycles.into());
         }
     }
@@ -131,7 +139,7 @@ impl Group<'_> {
         while self.around.len() > depth
             && let Some(frame) = self.around.pop()
         {
-            self.durations[frame.number].add(&frame);
+            self.durations[frame.number].add(&frame, self.memory);
         }
     }
 
@@ -164,12 +172,12 @@ impl ZoneNumbers {
 
 impl ZoneDurations {
     #[inline]
-    fn add(&mut self, zone: &Frame) {
+    fn add(&mut self, zone: &Frame, memory: &Arc<PackedMemory>) {
         if zone.is_open {
             self.open_zone_count += 1;
             return;
         }
-        self.durations.push_any(zone.duration_cycles);
+        self.durations.push_any(zone.duration_cycles, memory);
         self.add_self(zone.duration_cycles.saturating_sub(zone.covered_cycles));
     }
 

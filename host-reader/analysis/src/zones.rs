@@ -9,9 +9,11 @@ use reader::{
     anomaly::AnomalyLog,
     lane::{Lane, LaneId},
     names::ZoneTable,
+    packed_bytes::PackedMemory,
     readout::Readout,
     timeline::{DeviceTimeline, LaneLengths, RunLengths, Timeline},
 };
+use std::sync::Arc;
 use wire::Risc;
 
 /// RISCs over which durations of one zone are combined.
@@ -63,8 +65,9 @@ pub fn zone_statistics(
     let lanes = devices.flat_map(|(chip, device)| {
         device.lanes.par_iter().map(move |lane| (GroupKey::new(chip, lane.id, grouping), lane))
     });
+    let memory = PackedMemory::unlimited();
     let tallies = lanes.fold(Tally::default, |mut tally, (group, lane)| {
-        tally.group(group).add(&lane.zones);
+        tally.group(group, &memory).add(&lane.zones);
         tally
     });
     let tallies: Vec<_> = tallies.collect();
@@ -110,8 +113,9 @@ pub fn paired_zone_statistics(
     let lanes = devices.flat_map(|(chip, device)| {
         device.lanes.par_iter().map(move |lane| (GroupKey::new(chip, lane.id, grouping), lane))
     });
+    let memory = PackedMemory::unlimited();
     let pairers = lanes.fold(Pairer::default, |mut pairer, (group, lane)| {
-        pairer.add(group, lane, &readout.zones);
+        pairer.add(group, lane, (&readout.zones, &memory));
         pairer
     });
     Pairer::finish(pairers.collect(), readout)
@@ -127,10 +131,15 @@ pub(super) struct Pairer {
 }
 
 impl Pairer {
-    /// Adds the zones of a lane to those of a group.
-    pub(super) fn add(&mut self, group: GroupKey, lane: &Lane, names: &ZoneTable) {
+    /// Adds the zones of a lane to those of a group; very many durations are kept in `memory`.
+    pub(super) fn add(
+        &mut self,
+        group: GroupKey,
+        lane: &Lane,
+        (names, memory): (&ZoneTable, &Arc<PackedMemory>),
+    ) {
         let mut anomalies = AnomalyLog::default();
-        let mut group = self.tally.group(group);
+        let mut group = self.tally.group(group, memory);
         self.lengths.of_lane(lane, names, &mut anomalies, |run| match run {
             RunLengths::Nested(zones) => group.add_whole(zones),
             RunLengths::Paired(zones) => group.add(zones),

@@ -109,7 +109,7 @@ fn a_log_reported_lane_by_lane_has_the_figures_of_its_readout() {
         let PackedLog { mut readout, lanes } = PackedLog::read(log.as_bytes(), "log").unwrap();
         let context = LaneContext::new(&readout);
         let add = |figures: &mut LaneFigures, lane| figures.add(&context, &lane);
-        let (figures, anomalies) = lanes.unpack(add);
+        let (figures, anomalies) = lanes.unpack(add).unwrap();
         readout.anomalies.merge(anomalies);
         let whole = read_device_log(log.as_bytes(), "log").unwrap();
         assert_eq!(Report::of_lanes(&readout, figures), report_of(&whole));

@@ -125,7 +125,7 @@ proptest! {
         let expected = of_traces(&readout);
         let PackedLog { readout, lanes } = PackedLog::read(log.as_bytes(), "log").unwrap();
         let add = |noc: &mut NocLanes, lane| noc.add(&readout.zones, &lane);
-        let (mut parts, _) = lanes.unpack(add);
+        let (mut parts, _) = lanes.unpack(add).unwrap();
         parts.reverse();
         prop_assert_eq!(of_programs(&NocLanes::joined(parts), &readout), expected);
     }

@@ -6,10 +6,14 @@ use rayon::prelude::*;
 use reader::{
     lane::{Lane, LaneId, ZoneIndex},
     names::ZoneTable,
+    packed_bytes::PackedMemory,
     readout::Readout,
     role::{RoleTable, ZoneRole},
 };
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 use wire::{PacketKind, ZoneId};
 
 /// Substrings, in lower case, of the names of setup zones.
@@ -49,6 +53,11 @@ impl<'readout> EvidenceContext<'readout> {
             lost: LostRuns::of_ledger(&readout.losses),
             zones: &readout.zones,
         }
+    }
+
+    /// Keeps runs in `memory`, beyond its limit in its temporary file.
+    pub(crate) fn within(self, memory: &Arc<PackedMemory>) -> Self {
+        Self { lanes: self.lanes.within(memory), ..self }
     }
 
     /// Returns true if a dispatch kernel ran on the lane.

@@ -16,9 +16,10 @@ use crate::{
     timeline::{DeviceTime, device_time},
 };
 use analysis::{Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
+use reader::packed_bytes::PackedError;
 use recording::{OpenedLog, Recording, device_log::PackedLog, host_ops::LaunchedPrograms};
 use reports::perf::{OpReport, PerfOptions, RowKind, WindowOptions};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 use wire::{RunHostId, ZoneId};
 
 /// Version of the serialised form of an [`Explanation`]. It grows when a field changes its meaning
@@ -38,7 +39,7 @@ const MAX_FINDINGS: usize = 10;
 /// 0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START
 /// 0,1,2,BRISC,7,160,0,1024,BRISC-KERNEL,ZONE_END
 /// ";
-/// let (_, explanation) = Explanation::of_log(PackedLog::read(log.as_bytes(), "my log")?);
+/// let (_, explanation) = Explanation::of_log(PackedLog::read(log.as_bytes(), "my log")?)?;
 /// let time = &explanation.devices[0].time;
 /// assert_eq!(time.percent(causes::TimeClass::DataMovement), 100.0);
 /// // One launch without waits does not tell why it takes so long.
@@ -89,36 +90,42 @@ impl Explanation {
 
     /// Explains a log, unpacking one lane per thread at a time if that suffices. The returned
     /// recording contains its lanes only if they were needed.
-    #[must_use]
-    pub fn of_log(log: impl Into<OpenedLog>) -> (Recording, Self) {
+    ///
+    /// # Errors
+    /// If records beyond the limit of memory cannot be written to the temporary file, or read back.
+    pub fn of_log(log: impl Into<OpenedLog>) -> Result<(Recording, Self), PackedError> {
         Self::of_log_window(log.into(), Window::Steady)
     }
 
     /// Explains a window of a log, like [`Self::of_log`].
-    #[must_use]
-    pub fn of_log_window(log: OpenedLog, window: Window) -> (Recording, Self) {
+    ///
+    /// # Errors
+    /// As [`Self::of_log`].
+    pub fn of_log_window(log: OpenedLog, window: Window) -> Result<(Recording, Self), PackedError> {
         let markers = [ZoneId::PERF_COUNTER, ZoneId::NOC_TRACING];
         let needs_lanes = markers.into_iter().any(|id| log.log.lanes.has_marker(id));
         if needs_lanes || are_described(&log.host.ops) {
-            let recording = log.into_recording();
+            let recording = log.into_recording()?;
             let explanation = Self::of_recording_window(&recording, window);
-            return (recording, explanation);
+            return Ok((recording, explanation));
         }
         let OpenedLog { log: PackedLog { mut readout, lanes }, host, ops_csv, .. } = log;
-        let context = EvidenceContext::new(&readout);
+        let memory = Arc::clone(lanes.memory());
+        let context = EvidenceContext::new(&readout).within(&memory);
         let (parts, anomalies) =
             lanes.unpack(|(evidence, launched): &mut (Evidence, LaunchedPrograms), lane| {
                 evidence.add(&context, &lane);
                 if host.has_ops() {
                     launched.add(&lane);
                 }
-            });
+            })?;
         readout.anomalies.merge(anomalies);
         let (parts, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let evidence = parts.into_iter().fold(Evidence::default(), Evidence::merged);
         let recording = Recording { ops_csv, ..host.attach(readout, launched) };
         let explanation = Self::of_evidence(&recording, evidence, window);
-        (recording, explanation)
+        memory.check()?;
+        Ok((recording, explanation))
     }
 
     fn of_evidence(recording: &Recording, mut evidence: Evidence, window: Window) -> Self {

@@ -31,7 +31,7 @@ fn explain(folder: &Path) -> Explanation {
     let loaded = recording::load(folder).unwrap();
     let explanation = Explanation::of_recording(&loaded.recordings[0]);
     let recording::Opened::Log(log) = recording::open(folder).unwrap() else { panic!() };
-    let (_, by_lanes) = Explanation::of_log(*log);
+    let (_, by_lanes) = Explanation::of_log(*log).unwrap();
     assert_eq!(explanation, by_lanes);
     explanation
 }
@@ -118,7 +118,7 @@ fn a_csv_that_cannot_be_read_is_said() {
     let log = PackedLog::read(device_log_of(&ops).as_bytes(), "log").unwrap();
     let recording = Recording {
         ops_csv: Some(folder.path().join("gone.csv")),
-        ..Recording::of_readout(log.into_readout())
+        ..Recording::of_readout(log.into_readout().unwrap())
     };
     let untold = Explanation::of_recording(&recording).untold;
     assert!(untold.last().unwrap().reason.starts_with("gone.csv cannot be read ("), "{untold:?}");

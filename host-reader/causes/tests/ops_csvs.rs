@@ -110,12 +110,12 @@ fn every_recording_there_is_is_explained_in_order_and_within_its_classes() {
     for log in std::fs::read_dir(capture_path("mesham-tt-sim")).unwrap() {
         let log: PathBuf = log.unwrap().path().join("profile_log_device.csv");
         if log.exists() {
-            let (_, explanation) = Explanation::of_log(PackedLog::open(&log).unwrap());
+            let (_, explanation) = Explanation::of_log(PackedLog::open(&log).unwrap()).unwrap();
             assert_honest(&explanation, &log.display().to_string());
         }
     }
     let json = PackedLog::read(log_of_json().as_bytes(), "json").unwrap();
-    assert_honest(&Explanation::of_log(json).1, "json");
+    assert_honest(&Explanation::of_log(json).unwrap().1, "json");
     for capture in ["v1.0", "v1.1", "v1.2", "v1.3"] {
         let path = capture_path(&format!("kprof/{capture}.kprof"));
         for recording in recording::load(&path).unwrap().recordings {
@@ -152,7 +152,8 @@ fn the_first_three_sentences_of_each_real_recording_are_those_written_down() {
         writeln!(found, "# {path}\n{}", told(&explain_csv(path))).unwrap();
     }
     for log in ["wormhole-counters-elw", "wormhole-noc-4096", "blackhole-noc-256"] {
-        let (_, explanation) = Explanation::of_log(PackedLog::open(log_path(log)).unwrap());
+        let (_, explanation) =
+            Explanation::of_log(PackedLog::open(log_path(log)).unwrap()).unwrap();
         writeln!(found, "# {log}\n{}", told(&explanation)).unwrap();
     }
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/first_sentences.txt");

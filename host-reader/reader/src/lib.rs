@@ -14,6 +14,7 @@
 //! | To which replay of which trace does a run belong? | [`traces`] |
 //! | How far apart are the clocks of a chip's tiles? | [`origins`] |
 //! | What does a probe itself cost? | [`probe_cost`] |
+//! | Where are more records kept than memory should hold? | [`packed_bytes`], [`temporary_file`] |
 //!
 //! Start with the example of [`read_device_profiler`].
 
@@ -39,12 +40,14 @@ pub mod ledger;
 pub mod mesh;
 pub mod names;
 pub mod origins;
+pub mod packed_bytes;
 pub mod packed_numbers;
 pub mod probe_cost;
 pub mod read;
 pub mod readout;
 pub mod role;
 pub mod stream;
+pub mod temporary_file;
 pub mod timeline;
 pub mod traces;
 pub mod watermark;

@@ -42,7 +42,8 @@ pub use dispatch::name_dispatch_commands;
 pub use filter::{FilterError, TraceFilter};
 pub use load::{
     DEVICE_CAPTURE_PREFIX, DEVICE_LOG, LoadError, Loaded, Opened, OpenedLog, device_captures,
-    is_capture, load, logs_folder, newest_ops_csv, noc_of_log, open, open_log, report_of_log,
+    is_capture, load, logs_folder, newest_ops_csv, noc_of_log, open, open_log, open_within,
+    report_of_log,
 };
 pub use selection::HiddenLaunches;
 pub use sub_devices::{SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES};

@@ -9,11 +9,16 @@ use crate::{
     zone_names::{ZoneNames, ZoneNamesError},
 };
 use analysis::{LaneContext, LaneFigures, Report, noc_events::NocLanes};
-use reader::{lane::ZoneIndex, read::ReadError};
+use reader::{
+    lane::ZoneIndex,
+    packed_bytes::{PackedError, PackedMemory},
+    read::ReadError,
+};
 use std::{
     fs::File,
     io::Read,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 use wire::ZoneId;
 
@@ -43,11 +48,15 @@ pub enum Opened {
 
 impl Opened {
     /// Unpacks a log.
-    #[must_use]
-    pub fn into_loaded(self) -> Loaded {
+    ///
+    /// # Errors
+    /// If records cannot be read back from the temporary file.
+    pub fn into_loaded(self) -> Result<Loaded, PackedError> {
         match self {
-            Self::Log(log) => Loaded { recordings: vec![log.into_recording()], problem_count: 0 },
-            Self::Capture(loaded) => loaded,
+            Self::Log(log) => {
+                Ok(Loaded { recordings: vec![log.into_recording()?], problem_count: 0 })
+            }
+            Self::Capture(loaded) => Ok(loaded),
         }
     }
 }
@@ -67,16 +76,18 @@ pub struct OpenedLog {
 
 impl OpenedLog {
     /// Unpacks all lanes.
-    #[must_use]
-    pub fn into_recording(self) -> Recording {
+    ///
+    /// # Errors
+    /// If records cannot be read back from the temporary file.
+    pub fn into_recording(self) -> Result<Recording, PackedError> {
         let Self { log, host, noc_traces, ops_csv } = self;
-        let mut readout = log.into_readout();
+        let mut readout = log.into_readout()?;
         harvesting::add_traces(&mut readout, &noc_traces);
         let mut launched = LaunchedPrograms::default();
         if host.has_ops() {
             readout.lanes().for_each(|lane| launched.add(lane));
         }
-        Recording { ops_csv, ..host.attach(readout, [launched]) }
+        Ok(Recording { ops_csv, ..host.attach(readout, [launched]) })
     }
 }
 
@@ -97,27 +108,31 @@ impl From<PackedLog> for OpenedLog {
 /// 0,1,2,BRISC,7,100,0,1024,BRISC-FW,ZONE_START
 /// 0,1,2,BRISC,7,160,0,1024,BRISC-FW,ZONE_END
 /// ";
-/// let (recording, report) = recording::report_of_log(PackedLog::read(log.as_bytes(), "my log")?);
+/// let (recording, report) = recording::report_of_log(PackedLog::read(log.as_bytes(), "my log")?)?;
 /// assert_eq!(report.zones[0].cycles.total_cycles, 60);
 /// assert_eq!(recording.readout.record_count(), 0);
 /// # Ok::<(), recording::device_log::LogError>(())
 /// ```
-#[must_use]
-pub fn report_of_log(log: impl Into<OpenedLog>) -> (Recording, Report) {
+///
+/// # Errors
+/// If records beyond the limit of memory cannot be written to the temporary file, or read back.
+pub fn report_of_log(log: impl Into<OpenedLog>) -> Result<(Recording, Report), PackedError> {
     let OpenedLog { log: PackedLog { mut readout, lanes }, host, .. } = log.into();
-    let context = LaneContext::new(&readout);
+    let memory = Arc::clone(lanes.memory());
+    let context = LaneContext::new(&readout).within(&memory);
     let (parts, anomalies) =
         lanes.unpack(|(figures, launched): &mut (LaneFigures, LaunchedPrograms), lane| {
             figures.add(&context, &lane);
             if host.has_ops() {
                 launched.add(&lane);
             }
-        });
+        })?;
     readout.anomalies.merge(anomalies);
     let (figures, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
     let recording = host.attach(readout, launched);
     let report = Report::of_lanes(&recording.readout, figures);
-    (recording, report)
+    memory.check()?;
+    Ok((recording, report))
 }
 
 /// Extracts the NoC events of a log; each thread has one lane unpacked at a time.
@@ -131,13 +146,15 @@ pub fn report_of_log(log: impl Into<OpenedLog>) -> (Recording, Report) {
 /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
 /// 0,1,2,BRISC,12345,100,2270491512279307,1024,,TS_DATA
 /// ";
-/// let (recording, lanes) = recording::noc_of_log(PackedLog::read(log.as_bytes(), "my log")?);
+/// let (recording, lanes) = recording::noc_of_log(PackedLog::read(log.as_bytes(), "my log")?)?;
 /// let programs = NocPrograms::new(&lanes, &recording.readout, &TraceOptions::default());
 /// assert_eq!(programs.traffic(|_, _| None).0.activities[0].event_count, 1);
 /// # Ok::<(), recording::device_log::LogError>(())
 /// ```
-#[must_use]
-pub fn noc_of_log(log: impl Into<OpenedLog>) -> (Recording, NocLanes) {
+///
+/// # Errors
+/// If records cannot be read back from the temporary file.
+pub fn noc_of_log(log: impl Into<OpenedLog>) -> Result<(Recording, NocLanes), PackedError> {
     let OpenedLog { log: PackedLog { mut readout, lanes }, host, noc_traces, ops_csv } = log.into();
     let (parts, anomalies) =
         lanes.unpack(|(noc, launched): &mut (NocLanes, LaunchedPrograms), lane| {
@@ -145,12 +162,12 @@ pub fn noc_of_log(log: impl Into<OpenedLog>) -> (Recording, NocLanes) {
             if host.has_ops() {
                 launched.add(&lane);
             }
-        });
+        })?;
     readout.anomalies.merge(anomalies);
     let (parts, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
     let lanes = NocLanes::joined(parts);
     harvesting::add_traces_beside(&mut readout, &lanes, &noc_traces);
-    (Recording { ops_csv, ..host.attach(readout, launched) }, lanes)
+    Ok((Recording { ops_csv, ..host.attach(readout, launched) }, lanes))
 }
 
 /// Reason why nothing could be loaded.
@@ -166,6 +183,9 @@ pub enum LoadError {
     /// No read of a capture returned data.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// Records beyond the limit of memory cannot be kept in the temporary file.
+    #[error(transparent)]
+    Packed(#[from] PackedError),
     /// The zone logs next to a device log cannot be read.
     #[error(transparent)]
     ZoneNames(#[from] ZoneNamesError),
@@ -204,7 +224,7 @@ pub enum LoadError {
 /// If the path has no such file, or nothing in it can be read. Damage within a capture is counted
 /// instead.
 pub fn load(path: &Path) -> Result<Loaded, LoadError> {
-    Ok(open(path)?.into_loaded())
+    Ok(open(path)?.into_loaded()?)
 }
 
 /// Opens the file or folder at the path, as [`load`] does.
@@ -212,9 +232,18 @@ pub fn load(path: &Path) -> Result<Loaded, LoadError> {
 /// # Errors
 /// As [`load`].
 pub fn open(path: &Path) -> Result<Opened, LoadError> {
+    open_within(path, &PackedMemory::unlimited())
+}
+
+/// Opens the file or folder at the path; records of a log beyond the limit of `memory` go to its
+/// file.
+///
+/// # Errors
+/// As [`load`], or if the temporary file cannot be written.
+pub fn open_within(path: &Path, memory: &Arc<PackedMemory>) -> Result<Opened, LoadError> {
     if path.is_dir() {
         return match &device_captures(path)[..] {
-            [] => Ok(Opened::Log(Box::new(open_folder(path)?))),
+            [] => Ok(Opened::Log(Box::new(open_folder(path, memory)?))),
             captures => {
                 let mut loaded = load_captures(captures)?;
                 let ops_csv = newest_ops_csv(path);
@@ -228,7 +257,7 @@ pub fn open(path: &Path) -> Result<Opened, LoadError> {
     if is_capture(path) {
         return Ok(Opened::Capture(load_capture(path)?));
     }
-    let mut log = PackedLog::open(path)?.into();
+    let mut log = PackedLog::open_within(path, memory)?.into();
     if path.is_file() {
         add_harvesting(&mut log, path.parent().unwrap_or(Path::new("")));
     }
@@ -242,12 +271,16 @@ fn add_harvesting(log: &mut OpenedLog, folder: &Path) {
     log.noc_traces = harvesting::noc_trace_files(folder);
 }
 
-/// Opens a device log from a stream; errors name it as `source`.
+/// Opens a device log from a stream, as [`open_within`] does; errors name it as `source`.
 ///
 /// # Errors
-/// If it is no device log.
-pub fn open_log(log: impl Read, source: &str) -> Result<Opened, LoadError> {
-    Ok(Opened::Log(Box::new(PackedLog::read(log, source)?.into())))
+/// If it is no device log, or if the temporary file cannot be written.
+pub fn open_log(
+    log: impl Read,
+    source: &str,
+    memory: &Arc<PackedMemory>,
+) -> Result<Opened, LoadError> {
+    Ok(Opened::Log(Box::new(PackedLog::read_within(log, source, memory)?.into())))
 }
 
 /// Returns the folder of logs that holds the file: `folder` or its `.logs`, or `None`.
@@ -322,12 +355,14 @@ fn load_captures(paths: &[PathBuf]) -> Result<Loaded, LoadError> {
     Ok(all)
 }
 
-fn open_folder(folder: &Path) -> Result<OpenedLog, LoadError> {
+fn open_folder(folder: &Path, memory: &Arc<PackedMemory>) -> Result<OpenedLog, LoadError> {
     let Some(logs) = logs_folder(folder, DEVICE_LOG) else {
         return Err(LoadError::NoDeviceLog { folder: folder.to_owned() });
     };
-    let (log, host) =
-        rayon::join(|| PackedLog::open(logs.join(DEVICE_LOG)), || HostOps::of_folder(&logs));
+    let (log, host) = rayon::join(
+        || PackedLog::open_within(logs.join(DEVICE_LOG), memory),
+        || HostOps::of_folder(&logs),
+    );
     let mut log = log?;
     name_unknown_zones(&mut log, &logs)?;
     let ops_csv = newest_ops_csv(folder);

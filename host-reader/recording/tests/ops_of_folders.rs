@@ -95,7 +95,7 @@ fn launches_have_the_names_of_the_messages_and_what_does_not_fit_is_said() {
     assert_eq!(said(&recording.readout.anomalies), expected);
 
     let Opened::Log(packed) = open(&folder.path().join(".logs")).unwrap() else { panic!("a log") };
-    let (lean, report) = report_of_log(*packed);
+    let (lean, report) = report_of_log(*packed).unwrap();
     assert_eq!(lean.ops, recording.ops);
     assert_eq!(lean.readout.anomalies, recording.readout.anomalies);
     assert_eq!(report.summary.anomaly_count, 4);

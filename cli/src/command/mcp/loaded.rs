@@ -3,7 +3,7 @@
 use crate::{
     command::{diff::measurements_of, explain, perf},
     failure::Failure,
-    input::{describe, open_packed},
+    input::{describe, open_packed, unpacked},
     losses::lost_line,
     numbers::counted,
     op_names::OpNames,
@@ -13,6 +13,7 @@ use host_reader::{
     causes::Explanation,
     diff::Measurements,
     ledger::LossLedger,
+    packed_bytes::PackedMemory,
     perf::{PerfOptions, PerfReport},
     recording::{Opened, Recording},
 };
@@ -83,14 +84,14 @@ impl Loaded {
             let content = Content::OpsCsv(Box::new(figures));
             return Ok(Self { path: name, problem_count, content });
         }
-        let opened = open_packed(path)?;
+        let opened = open_packed(path, &PackedMemory::unlimited())?;
         let problem_count = match &opened {
             Opened::Capture(loaded) => loaded.problem_count,
             Opened::Log(_) => 0,
         };
         let mut measurements = Measurements::default();
         let mut runs = Vec::new();
-        for recording in opened.into_loaded().recordings {
+        for recording in unpacked(opened)?.recordings {
             measurements.append(measurements_of(&recording));
             runs.push(RunFigures::new(recording));
         }

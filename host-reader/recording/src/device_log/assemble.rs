@@ -15,15 +15,19 @@ use reader::{
     ledger::{LossLedger, UncountedSource},
     mesh::Noc0Coord,
     names::{ZoneSource, ZoneTable},
+    packed_bytes::PackedMemory,
     readout::{ChipSummary, DeviceReadout, Readout},
     role::ZoneRole,
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 use wire::ZoneId;
 
 /// Everything read so far, with numbers that are valid for the whole log.
 pub(super) struct Assembly {
     lanes: BTreeMap<LaneId, PackedLane>,
+    memory: Arc<PackedMemory>,
+    /// Memory that the lanes take.
+    packed_bytes: u64,
     chunks: Vec<ChunkNumbers>,
     places: Places,
     launches: Launches,
@@ -35,9 +39,11 @@ pub(super) struct Assembly {
 
 impl Assembly {
     /// Starts after the header, whose lines are already counted.
-    pub(super) fn new(header_line_count: u64) -> Self {
+    pub(super) fn new(header_line_count: u64, memory: Arc<PackedMemory>) -> Self {
         Self {
             lanes: BTreeMap::new(),
+            memory,
+            packed_bytes: 0,
             chunks: Vec::new(),
             places: Places::new(),
             launches: Launches::default(),
@@ -57,7 +63,8 @@ impl Assembly {
         });
     }
 
-    /// Appends the next chunk. Its records are not copied or changed.
+    /// Appends the next chunk. Its records are not copied or changed, and are written to the
+    /// temporary file if there are too many.
     pub(super) fn append(&mut self, chunk: ChunkTables) {
         let first_line = self.line_count.saturating_add(1);
         let mut places = Vec::with_capacity(chunk.places.kept().len());
@@ -69,7 +76,12 @@ impl Assembly {
         let number = u32::try_from(self.chunks.len()).unwrap_or(u32::MAX);
         self.chunks.push(numbers);
         for (id, segment) in chunk.lanes.into_lanes() {
-            self.lanes.entry(id).or_insert_with(|| PackedLane::new(id)).push(number, segment);
+            let lane = self.lanes.entry(id).or_insert_with(|| PackedLane::new(id));
+            self.packed_bytes = self.packed_bytes.saturating_add(lane.push(number, segment));
+        }
+        if self.memory.is_too_small_for(self.packed_bytes) {
+            self.lanes.values_mut().for_each(|lane| lane.write(&self.memory));
+            self.packed_bytes = 0;
         }
         self.add_faults(AnomalyKind::MalformedLine, first_line, chunk.malformed);
         self.add_faults(AnomalyKind::StrayValue, first_line, chunk.stray_values);
@@ -96,7 +108,8 @@ impl Assembly {
         let names = self.places.kept().iter().map(|place| &place.name);
         let role_of = |name: &[u8]| ZoneRole::of_name(&String::from_utf8_lossy(name));
         let is_firmware = names.map(|name| role_of(name).is_firmware()).collect();
-        let lanes: Vec<_> = self.lanes.into_values().collect();
+        let mut lanes: Vec<_> = self.lanes.into_values().collect();
+        lanes.iter_mut().for_each(|lane| lane.hold(&self.memory));
         let mut losses = LossLedger::default();
         losses.note_uncounted(UncountedSource::TtMetalLog);
         let mut devices = devices_of(&lanes, chip);
@@ -118,7 +131,7 @@ impl Assembly {
         add_nameless(&mut late, self.places.nameless_count);
         PackedLog {
             readout: Readout { devices, zones, losses, anomalies, ..Readout::default() },
-            lanes: PackedLanes { lanes, numbers, late },
+            lanes: PackedLanes { lanes, numbers, late, memory: self.memory },
         }
     }
 }

@@ -21,7 +21,10 @@ use wire::Risc;
 #[derive(Default)]
 pub(super) struct Launches {
     pub(super) keys: Vec<LaunchKey>,
+    /// Numbers of the first keys; the others are not looked up yet.
     numbers: HashMap<LaunchKey, u32>,
+    /// The greatest key.
+    greatest: Option<LaunchKey>,
     last: Option<(LaunchKey, u32)>,
 }
 
@@ -46,13 +49,27 @@ impl Launches {
         next
     }
 
+    /// Returns the number of a launch that may be new.
+    ///
+    /// Programs are numbered upwards, so that most new launches are greater than all known ones.
     fn look_up(&mut self, key: LaunchKey) -> u32 {
-        let number = *self.numbers.entry(key).or_insert_with(|| {
+        let known = match self.greatest {
+            Some(greatest) if key <= greatest => self.known(key),
+            _ => None,
+        };
+        let number = known.unwrap_or_else(|| {
+            self.greatest = self.greatest.max(Some(key));
             self.keys.push(key);
             u32::try_from(self.keys.len().saturating_sub(1)).unwrap_or(u32::MAX)
         });
         self.last = Some((key, number));
         number
+    }
+
+    fn known(&mut self, key: LaunchKey) -> Option<u32> {
+        let new = (0_u32..).zip(&self.keys).skip(self.numbers.len());
+        self.numbers.extend(new.map(|(number, &key)| (key, number)));
+        self.numbers.get(&key).copied()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reason why a device log cannot be read or written at all.
 
+use reader::packed_bytes::PackedError;
 use std::io;
 
 /// An error that leaves nothing to report. Single bad lines are anomalies instead.
@@ -65,4 +66,7 @@ pub enum LogError {
         /// Cause of the failure.
         source: io::Error,
     },
+    /// Records beyond the limit of memory cannot be kept in the temporary file.
+    #[error(transparent)]
+    Packed(#[from] PackedError),
 }

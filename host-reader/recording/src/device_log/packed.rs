@@ -4,12 +4,15 @@
 //! since the previous record, and the value if its kind has one; each is a packed number. The head
 //! holds the source location and the kind. One bit of the head is set if line and launch follow the
 //! head, which is the case unless the record is on the next line of the same launch.
+//!
+//! Segments beyond a limit of memory are written to a temporary file, all those of a lane together.
 
 use reader::{
     lane::{LaneId, RecordHead, ZoneIndex},
+    packed_bytes::{HeldBytes, PackedBytes, PackedError, PackedMemory},
     packed_numbers::{push, take},
 };
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 use wire::PacketKind;
 
 /// One record of a chunk; `place`, `launch` and `line` are numbers local to the chunk.
@@ -90,6 +93,56 @@ impl Segment {
     fn records(&self) -> Records<'_> {
         Records { bytes: self.bytes.iter(), left: self.record_count, last: Latest::NONE }
     }
+
+    /// Returns the memory that the segment takes.
+    fn byte_count(&self) -> u64 {
+        let of_text = |(_, text): &(usize, Box<str>)| {
+            text.len().saturating_add(size_of::<(usize, Box<str>)>())
+        };
+        let texts = self.metadata.iter().map(of_text).fold(0, usize::saturating_add);
+        let own = self.bytes.len().saturating_add(size_of::<(u32, Self)>());
+        own.saturating_add(texts) as u64
+    }
+
+    /// Appends the segment to `out`; [`Self::take`] reads it back.
+    fn write(&self, out: &mut Vec<u8>) {
+        push(out, self.record_count as u64);
+        push_text(out, &self.bytes);
+        push(out, self.metadata.len() as u64);
+        for (record, text) in &self.metadata {
+            push(out, *record as u64);
+            push_text(out, text.as_bytes());
+        }
+    }
+
+    /// Reads the next segment.
+    fn take(bytes: &mut std::slice::Iter<'_, u8>) -> Self {
+        let record_count = take_index(bytes);
+        let mut segment = Self { bytes: take_text(bytes).to_vec(), record_count, ..Self::new() };
+        for _ in 0..take(bytes) {
+            let record = take_index(bytes);
+            let text = String::from_utf8_lossy(take_text(bytes));
+            segment.metadata.push((record, text.into()));
+        }
+        segment
+    }
+}
+
+fn take_index(bytes: &mut std::slice::Iter<'_, u8>) -> usize {
+    usize::try_from(take(bytes)).unwrap_or(usize::MAX)
+}
+
+fn push_text(out: &mut Vec<u8>, text: &[u8]) {
+    push(out, text.len() as u64);
+    out.extend_from_slice(text);
+}
+
+fn take_text<'bytes>(bytes: &mut std::slice::Iter<'bytes, u8>) -> &'bytes [u8] {
+    let byte_count = take_index(bytes);
+    let left = bytes.as_slice();
+    let (text, rest) = left.split_at_checked(byte_count).unwrap_or((left, &[]));
+    *bytes = rest.iter();
+    text
 }
 
 /// Returns true if lines of this kind carry a value.
@@ -163,40 +216,116 @@ impl Segments {
 #[derive(Debug)]
 pub(super) struct ChunkNumbers {
     pub(super) places: Vec<u32>,
-    pub(super) launches: Vec<u32>,
+    pub(super) launches: LaunchNumbers,
     /// Line number in the log of the chunk's line 0.
     pub(super) first_line: u64,
+}
+
+/// Numbers of launches in the log, by their numbers in a chunk.
+///
+/// Most chunks have launches that follow each other in the log, too, so that only the first is kept.
+#[derive(Debug, Default)]
+pub(super) struct LaunchNumbers {
+    /// Number in the chunk and number in the log, where the latter does not follow.
+    firsts: Vec<(u32, u32)>,
+}
+
+impl FromIterator<u32> for LaunchNumbers {
+    fn from_iter<I: IntoIterator<Item = u32>>(numbers: I) -> Self {
+        let mut firsts = Vec::new();
+        let mut next = None;
+        for (of_chunk, of_log) in (0_u32..).zip(numbers) {
+            if next != Some(of_log) {
+                firsts.push((of_chunk, of_log));
+            }
+            next = of_log.checked_add(1);
+        }
+        firsts.shrink_to_fit();
+        Self { firsts }
+    }
+}
+
+impl LaunchNumbers {
+    /// Returns the number in the log of a launch of the chunk.
+    fn of_log(&self, of_chunk: u32) -> u32 {
+        let after = self.firsts.partition_point(|&(first, _)| first <= of_chunk);
+        let first = after.checked_sub(1).and_then(|last| self.firsts.get(last));
+        first.map_or(u32::MAX, |&(first, of_log)| {
+            of_log.saturating_add(of_chunk.saturating_sub(first))
+        })
+    }
 }
 
 /// Packed records of one lane.
 #[derive(Debug)]
 pub(super) struct PackedLane {
     pub(super) id: LaneId,
+    /// Earlier segments in the temporary file, with their number of records.
+    written: Vec<(PackedBytes, usize)>,
     /// Segments, each with the number of its chunk.
     segments: Vec<(u32, Segment)>,
+    /// Memory that the segments take, once all are there.
+    held: Option<HeldBytes>,
 }
 
 impl PackedLane {
     pub(super) const fn new(id: LaneId) -> Self {
-        Self { id, segments: Vec::new() }
+        Self { id, written: Vec::new(), segments: Vec::new(), held: None }
     }
 
-    pub(super) fn push(&mut self, chunk: u32, segment: Segment) {
+    /// Adds a segment; returns the memory that it takes.
+    pub(super) fn push(&mut self, chunk: u32, segment: Segment) -> u64 {
+        let byte_count = segment.byte_count();
         self.segments.push((chunk, segment));
+        byte_count
+    }
+
+    /// Moves the segments in memory to the temporary file.
+    pub(super) fn write(&mut self, memory: &Arc<PackedMemory>) {
+        if self.segments.is_empty() {
+            return;
+        }
+        let mut bytes = Vec::new();
+        for (chunk, segment) in &self.segments {
+            push(&mut bytes, u64::from(*chunk));
+            segment.write(&mut bytes);
+        }
+        let record_count = record_count(&self.segments);
+        self.segments = Vec::new();
+        self.written.push((memory.write(&bytes), record_count));
+    }
+
+    /// Counts the segments in memory as used.
+    pub(super) fn hold(&mut self, memory: &Arc<PackedMemory>) {
+        let byte_counts = self.segments.iter().map(|(_, segment)| segment.byte_count());
+        self.held = Some(memory.hold(byte_counts.fold(0, u64::saturating_add)));
     }
 
     /// Unpacks the records to columns, in line order.
-    pub(super) fn unpack(self, chunks: &[ChunkNumbers]) -> LaneColumns {
-        let mut columns = LaneColumns::new(self.id);
-        let counts = self.segments.iter().map(|(_, segment)| segment.record_count);
-        columns.reserve(counts.fold(0, usize::saturating_add));
-        for (chunk, segment) in self.segments {
-            if let Some(numbers) = chunks.get(chunk as usize) {
-                columns.append(segment, numbers);
+    pub(super) fn unpack(self, chunks: &[ChunkNumbers]) -> Result<LaneColumns, PackedError> {
+        let Self { id, written, segments, held } = self;
+        let mut columns = LaneColumns::new(id);
+        let written_counts = written.iter().map(|(_, count)| *count);
+        let count = written_counts.fold(record_count(&segments), usize::saturating_add);
+        columns.reserve(count);
+        for (packed, _) in written {
+            let bytes = packed.read()?;
+            let mut bytes = bytes.iter();
+            while bytes.len() > 0 {
+                let chunk = take_index(&mut bytes);
+                columns.append_segment(Segment::take(&mut bytes), chunks.get(chunk));
             }
         }
-        columns
+        for (chunk, segment) in segments {
+            columns.append_segment(segment, chunks.get(chunk as usize));
+        }
+        drop(held);
+        Ok(columns)
     }
+}
+
+fn record_count(segments: &[(u32, Segment)]) -> usize {
+    segments.iter().map(|(_, segment)| segment.record_count).fold(0, usize::saturating_add)
 }
 
 /// A record whose launch or line does not follow from the previous record.
@@ -240,12 +369,18 @@ impl LaneColumns {
         self.times.reserve_exact(record_count);
     }
 
-    fn append(&mut self, segment: Segment, numbers: &ChunkNumbers) {
+    fn append_segment(&mut self, segment: Segment, numbers: Option<&ChunkNumbers>) {
+        let Some(numbers) = numbers else { return };
         let first_record = self.heads.len();
+        let mut latest = None;
         for record in segment.records() {
             let ChunkRecord { kind, place, launch, line, time, value } = record;
             let place = numbers.places.get(place as usize).copied().unwrap_or(u32::MAX);
-            let launch = numbers.launches.get(launch as usize).copied().unwrap_or(u32::MAX);
+            let launch = match latest {
+                Some((of_chunk, of_log)) if of_chunk == launch => of_log,
+                _ => numbers.launches.of_log(launch),
+            };
+            latest = Some((record.launch, launch));
             self.note(launch, numbers.first_line.saturating_add(line));
             self.heads.push(RecordHead::new(kind, ZoneIndex(place)));
             self.times.push(time);
@@ -339,7 +474,7 @@ impl LaneColumns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::{Strategy, any, prop, prop_assert_eq, proptest};
+    use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
     use reader::mesh::Noc0Coord;
     use wire::Risc;
 
@@ -365,6 +500,46 @@ mod tests {
             let mut segment = Segment::new();
             records.iter().for_each(|record| segment.push(record));
             prop_assert_eq!(segment.records().collect::<Vec<_>>(), records);
+        }
+
+        #[test]
+        fn a_written_segment_comes_back_as_it_was(
+            records in prop::collection::vec((any_record(), prop::option::weighted(0.2, ".{0,9}")), 0..20),
+        ) {
+            let mut segment = Segment::new();
+            for (record, text) in &records {
+                text.iter().for_each(|text| segment.attach(text.as_str().into()));
+                segment.push(record);
+            }
+            let mut bytes = Vec::new();
+            segment.write(&mut bytes);
+            segment.write(&mut bytes);
+            let mut left = bytes.iter();
+            for _ in 0..2 {
+                let read = Segment::take(&mut left);
+                prop_assert_eq!(read.metadata, segment.metadata.clone());
+                prop_assert_eq!(read.bytes, segment.bytes.clone());
+                prop_assert_eq!(read.record_count, records.len());
+            }
+            prop_assert_eq!(left.len(), 0);
+        }
+
+        #[test]
+        fn each_launch_of_a_chunk_has_its_number_of_the_log(
+            steps in prop::collection::vec(prop_oneof![Just(1_u32), 0_u32..5], 0..60),
+        ) {
+            let mut next = 0_u32;
+            let numbers: Vec<u32> = steps
+                .iter()
+                .map(|step| {
+                    next = (next + step) % 100;
+                    next
+                })
+                .collect();
+            let found: LaunchNumbers = numbers.iter().copied().collect();
+            let of_log: Vec<u32> =
+                (0_u32..).zip(&numbers).map(|(number, _)| found.of_log(number)).collect();
+            prop_assert_eq!(of_log, numbers);
         }
 
         #[test]

@@ -9,12 +9,15 @@ use super::{
     text::shown,
     unpack::PackedLog,
 };
-use reader::readout::Readout;
+use reader::{packed_bytes::PackedMemory, readout::Readout};
 use std::{
     collections::BTreeMap,
     io::Read,
     path::Path,
-    sync::mpsc::{Receiver, Sender, TryRecvError, channel},
+    sync::{
+        Arc,
+        mpsc::{Receiver, Sender, TryRecvError, channel},
+    },
     time::Duration,
 };
 
@@ -46,7 +49,7 @@ use std::{
 /// # Ok::<(), recording::device_log::LogError>(())
 /// ```
 pub fn read_device_log(input: impl Read, file: &str) -> Result<Readout, LogError> {
-    Ok(PackedLog::read(input, file)?.into_readout())
+    Ok(PackedLog::read(input, file)?.into_readout()?)
 }
 
 /// Reads a device log from a file.
@@ -54,16 +57,21 @@ pub fn read_device_log(input: impl Read, file: &str) -> Result<Readout, LogError
 /// # Errors
 /// As [`read_device_log`], or if the file cannot be opened.
 pub fn read_device_log_file(path: impl AsRef<Path>) -> Result<Readout, LogError> {
-    Ok(PackedLog::open(path)?.into_readout())
+    Ok(PackedLog::open(path)?.into_readout()?)
 }
 
-pub(super) fn read_packed(input: impl Read, file: &str) -> Result<PackedLog, LogError> {
-    read_blocks(Blocks::new(input, BLOCK_BYTES, LINE_BYTES_MAX), file)
+pub(super) fn read_packed(
+    input: impl Read,
+    file: &str,
+    memory: &Arc<PackedMemory>,
+) -> Result<PackedLog, LogError> {
+    read_blocks(Blocks::new(input, BLOCK_BYTES, LINE_BYTES_MAX), file, memory)
 }
 
 pub(super) fn read_blocks<R: Read>(
     mut blocks: Blocks<R>,
     file: &str,
+    memory: &Arc<PackedMemory>,
 ) -> Result<PackedLog, LogError> {
     let io_error = |source| LogError::Io { file: file.to_owned(), action: "read", source };
     let first = blocks.first().map_err(io_error)?;
@@ -75,8 +83,9 @@ pub(super) fn read_blocks<R: Read>(
     let mut lines = first.text.as_slice();
     let header = Header::take(&mut lines, file)?;
     first.text = lines.to_vec();
-    let mut assembly = Assembly::new(header.line_count);
+    let mut assembly = Assembly::new(header.line_count, Arc::clone(memory));
     read_chunks(&mut blocks, first, &header.shape, &mut assembly).map_err(io_error)?;
+    memory.check()?;
     Ok(assembly.finish(&header.chip))
 }
 

@@ -12,7 +12,7 @@ use reader::{
 use wire::{PacketKind, Risc};
 
 /// Key that distinguishes the lines of different launches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct LaunchKey {
     pub(super) program: u32,
     pub(super) trace: Option<TraceReplay>,

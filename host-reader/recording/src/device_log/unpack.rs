@@ -11,9 +11,10 @@ use rayon::prelude::*;
 use reader::{
     anomaly::{AnomalyKind, AnomalyLog},
     lane::{Lane, LaneId, RecordHead, ZoneIndex},
+    packed_bytes::{PackedError, PackedMemory},
     readout::Readout,
 };
-use std::{collections::BTreeSet, fs::File, io::Read, path::Path};
+use std::{collections::BTreeSet, fs::File, io::Read, path::Path, sync::Arc};
 use wire::ZoneId;
 
 /// A device log with packed records of a few bytes each.
@@ -32,7 +33,7 @@ use wire::ZoneId;
 /// let log = PackedLog::read(log.as_bytes(), "my log")?;
 /// let (counts, anomalies) = log.lanes.unpack(|count: &mut usize, lane| {
 ///     *count += lane.record_count();
-/// });
+/// })?;
 /// assert_eq!(counts.into_iter().sum::<usize>(), 3);
 /// assert!(anomalies.is_empty());
 /// # Ok::<(), recording::device_log::LogError>(())
@@ -51,7 +52,19 @@ impl PackedLog {
     /// # Errors
     /// As [`read_device_log`](crate::device_log::read_device_log).
     pub fn read(input: impl Read, file: &str) -> Result<Self, LogError> {
-        read_packed(input, file)
+        Self::read_within(input, file, &PackedMemory::unlimited())
+    }
+
+    /// Reads a device log from a stream; records beyond the limit of `memory` go to its file.
+    ///
+    /// # Errors
+    /// As [`Self::read`], or if the file cannot be written.
+    pub fn read_within(
+        input: impl Read,
+        file: &str,
+        memory: &Arc<PackedMemory>,
+    ) -> Result<Self, LogError> {
+        read_packed(input, file, memory)
     }
 
     /// Reads a device log from a file.
@@ -59,19 +72,32 @@ impl PackedLog {
     /// # Errors
     /// As [`read_device_log_file`](crate::device_log::read_device_log_file).
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LogError> {
+        Self::open_within(path, &PackedMemory::unlimited())
+    }
+
+    /// Reads a device log from a file, like [`Self::read_within`].
+    ///
+    /// # Errors
+    /// As [`Self::open`], or if the temporary file cannot be written.
+    pub fn open_within(
+        path: impl AsRef<Path>,
+        memory: &Arc<PackedMemory>,
+    ) -> Result<Self, LogError> {
         let path = path.as_ref();
         let file = path.display().to_string();
         match File::open(path) {
-            Ok(input) => Self::read(input, &file),
+            Ok(input) => Self::read_within(input, &file, memory),
             Err(source) => Err(LogError::Io { file, action: "open", source }),
         }
     }
 
     /// Unpacks all lanes.
-    #[must_use]
-    pub fn into_readout(self) -> Readout {
+    ///
+    /// # Errors
+    /// If records cannot be read back from the temporary file.
+    pub fn into_readout(self) -> Result<Readout, PackedError> {
         let Self { mut readout, lanes } = self;
-        let (lanes, anomalies) = lanes.unpack(|lanes: &mut Vec<Lane>, lane| lanes.push(lane));
+        let (lanes, anomalies) = lanes.unpack(|lanes: &mut Vec<Lane>, lane| lanes.push(lane))?;
         let mut lanes: Vec<_> = lanes.into_iter().flatten().collect();
         lanes.sort_by_key(|lane| lane.id);
         let mut lanes = lanes.into_iter().peekable();
@@ -82,7 +108,7 @@ impl PackedLog {
             }
         }
         readout.anomalies.merge(anomalies);
-        readout
+        Ok(readout)
     }
 }
 
@@ -94,6 +120,7 @@ pub struct PackedLanes {
     pub(super) numbers: LogNumbers,
     /// Anomalies to be listed after those of unpacking.
     pub(super) late: AnomalyLog,
+    pub(super) memory: Arc<PackedMemory>,
 }
 
 /// Meaning of the numbers in packed records.
@@ -122,27 +149,35 @@ impl PackedLanes {
         self.late.merge(anomalies);
     }
 
+    /// Returns the memory in which the lanes are kept, for other packed records of the same log.
+    #[must_use]
+    pub const fn memory(&self) -> &Arc<PackedMemory> {
+        &self.memory
+    }
+
     /// Unpacks the lanes on all threads and calls `take` for each lane, with an accumulator.
     ///
     /// Returns several accumulators, each with some of the lanes, and the anomalies in lane order.
-    #[must_use]
+    ///
+    /// # Errors
+    /// If records cannot be read back from the temporary file.
     pub fn unpack<A: Default + Send>(
         self,
         take: impl Fn(&mut A, Lane) + Sync,
-    ) -> (Vec<A>, AnomalyLog) {
-        let Self { lanes, numbers, late } = self;
+    ) -> Result<(Vec<A>, AnomalyLog), PackedError> {
+        let Self { lanes, numbers, late, memory: _memory } = self;
         let lanes = lanes.into_par_iter();
-        let unpacked = lanes.fold(
+        let unpacked = lanes.try_fold(
             || (A::default(), Vec::new()),
             |(mut accumulator, mut relabelled), lane| {
-                let (lane, count) = numbers.finish_lane(lane);
+                let (lane, count) = numbers.finish_lane(lane)?;
                 relabelled.extend((count > 0).then_some((lane.id, count)));
                 take(&mut accumulator, lane);
-                (accumulator, relabelled)
+                Ok((accumulator, relabelled))
             },
         );
         let (accumulators, relabelled): (Vec<_>, Vec<_>) =
-            unpacked.collect::<Vec<_>>().into_iter().unzip();
+            unpacked.collect::<Result<Vec<_>, PackedError>>()?.into_iter().unzip();
         let mut relabelled: Vec<_> = relabelled.into_iter().flatten().collect();
         relabelled.sort_unstable();
         let mut anomalies = AnomalyLog::default();
@@ -150,7 +185,7 @@ impl PackedLanes {
             add_relabelled(&mut anomalies, lane, count);
         }
         anomalies.merge(late);
-        (accumulators, anomalies)
+        Ok((accumulators, anomalies))
     }
 }
 
@@ -158,8 +193,8 @@ impl LogNumbers {
     /// Sorts a lane by time, splits it into runs and sets its zone indices.
     ///
     /// Also returns the number of records that were put back into their launch.
-    fn finish_lane(&self, lane: PackedLane) -> (Lane, u64) {
-        let mut lane = lane.unpack(&self.chunks).in_time_order();
+    fn finish_lane(&self, lane: PackedLane) -> Result<(Lane, u64), PackedError> {
+        let mut lane = lane.unpack(&self.chunks)?.in_time_order();
         let SplitRuns { runs, relabelled_count } = split_runs(&lane, &self.keys, &self.is_firmware);
         for head in &mut lane.heads {
             let zone = self.zone_of.get(head.zone().0 as usize).copied();
@@ -167,7 +202,7 @@ impl LogNumbers {
         }
         let (id, heads, times) = (lane.id, lane.heads, lane.times);
         let (data, metadata) = (lane.data, lane.metadata);
-        (Lane { runs, heads, times, data, metadata, ..Lane::new(id) }, relabelled_count)
+        Ok((Lane { runs, heads, times, data, metadata, ..Lane::new(id) }, relabelled_count))
     }
 }
 

@@ -1,54 +1,17 @@
 //! Files that appear under their name only when complete.
 
+use reader::temporary_file::TemporaryFile;
+pub use reader::temporary_file::remove_unfinished_files;
 use std::{
-    collections::BTreeSet,
-    fs::File,
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
 };
-
-/// Temporary files of this process that do not have their final names yet.
-static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-
-fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Removes the temporary files of all writes in progress; for signal handlers that are about to end
-/// the process.
-///
-/// The writes themselves continue until then, but can no longer publish their files.
-pub fn remove_unfinished_files() {
-    for path in std::mem::take(&mut *unfinished()) {
-        // Errors are ignored: the process is exiting.
-        let _ = std::fs::remove_file(path);
-    }
-}
-
-/// An entry in the list of unfinished files; dropping it removes the entry.
-#[derive(Debug)]
-struct Unfinished(PathBuf);
-
-impl Unfinished {
-    fn new(path: &Path) -> Self {
-        unfinished().insert(path.to_owned());
-        Self(path.to_owned())
-    }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        unfinished().remove(&self.0);
-    }
-}
 
 /// A complete file on disk, under a temporary name.
 #[derive(Debug)]
 pub struct WholeFile {
-    file: tempfile::NamedTempFile,
+    file: TemporaryFile,
     path: PathBuf,
-    entry: Unfinished,
 }
 
 impl WholeFile {
@@ -57,10 +20,8 @@ impl WholeFile {
     /// # Errors
     /// If the file cannot be renamed.
     pub fn publish(self) -> io::Result<()> {
-        let Self { file, path, entry } = self;
-        file.persist(path)?;
-        drop(entry);
-        Ok(())
+        let Self { file, path } = self;
+        file.persist(&path)
     }
 }
 
@@ -69,9 +30,8 @@ impl WholeFile {
 /// The file is removed unless it is finished and published.
 #[derive(Debug)]
 pub struct OpenFile {
-    out: BufWriter<tempfile::NamedTempFile>,
+    out: BufWriter<TemporaryFile>,
     path: PathBuf,
-    entry: Unfinished,
 }
 
 impl OpenFile {
@@ -82,10 +42,8 @@ impl OpenFile {
     pub fn create(path: &Path) -> io::Result<Self> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
-        remove_abandoned_files(folder);
-        let file = temporary_file(folder)?;
-        let entry = Unfinished::new(file.path());
-        Ok(Self { out: BufWriter::new(file), path: path.to_owned(), entry })
+        let file = TemporaryFile::create(folder)?;
+        Ok(Self { out: BufWriter::new(file), path: path.to_owned() })
     }
 
     /// Writes all data to disk.
@@ -93,10 +51,10 @@ impl OpenFile {
     /// # Errors
     /// If the data cannot be written.
     pub fn finish(self) -> io::Result<WholeFile> {
-        let Self { out, path, entry } = self;
+        let Self { out, path } = self;
         let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.as_file().sync_all()?;
-        Ok(WholeFile { file, path, entry })
+        Ok(WholeFile { file, path })
     }
 }
 
@@ -139,73 +97,10 @@ pub fn prepare_whole_file<T>(
     Ok((file.finish()?, result))
 }
 
-const PREFIX: &str = ".kprof-";
-const SUFFIX: &str = ".tmp";
-
-/// Creates a temporary file that stays locked while this process writes it.
-fn temporary_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(PREFIX).suffix(SUFFIX);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    const ATTEMPTS: usize = 8;
-    for _ in 0..ATTEMPTS {
-        let file = builder.tempfile_in(folder).map_err(|error| refusal(folder, &error))?;
-        // On a file system without locks, abandoned files are not removed.
-        let _ = file.as_file().try_lock();
-        // Another process may have removed the file as abandoned before it was locked.
-        if file.path().exists() {
-            return Ok(file);
-        }
-    }
-    Err(io::Error::other(format!("temporary files in {} go away", folder.display())))
-}
-
-/// Removes the temporary files of killed processes, which are the files without a lock.
-///
-/// Each folder is searched once.
-fn remove_abandoned_files(folder: &Path) {
-    static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-    if !SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned()) {
-        return;
-    }
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let is_temporary =
-            name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
-        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-        if is_temporary && is_file {
-            remove_if_abandoned(&entry.path());
-        }
-    }
-}
-
-fn remove_if_abandoned(path: &Path) {
-    let Ok(file) = File::options().write(true).open(path) else { return };
-    if file.try_lock().is_ok() {
-        // Errors are ignored: the write itself reports a folder that cannot be written to.
-        let _ = std::fs::remove_file(path);
-    }
-}
-
-/// Returns the error of a folder in which no file can be created.
-///
-/// The message leaves out the temporary name, which means nothing to the user.
-fn refusal(folder: &Path, error: &io::Error) -> io::Error {
-    let text = error.to_string();
-    let reason = match error.kind() {
-        io::ErrorKind::NotFound => format!("there is no folder {}", folder.display()),
-        _ => text.split(" at path ").next().unwrap_or(&text).to_owned(),
-    };
-    io::Error::new(error.kind(), reason)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
 
     #[test]
     fn a_failed_write_leaves_the_old_file_and_nothing_else() {

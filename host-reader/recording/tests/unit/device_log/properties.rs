@@ -11,6 +11,7 @@ use reader::{
     lane::{Lane, LaneId, RecordHead, Run, TraceReplay, ZoneIndex},
     mesh::Noc0Coord,
     names::{ZoneSource, ZoneTable},
+    packed_bytes::PackedMemory,
     readout::{ChipSummary, DeviceReadout, Readout},
 };
 use wire::{PacketKind, Risc, RunHostId, ZoneId};
@@ -209,7 +210,8 @@ proptest! {
         let text = written(&readout);
         let whole = read_device_log(text.as_slice(), "log").unwrap();
         let blocks = Blocks::new(text.as_slice(), block_bytes, 3000);
-        prop_assert_eq!(read_blocks(blocks, "log").unwrap().into_readout(), whole);
+        let log = read_blocks(blocks, "log", &PackedMemory::unlimited()).unwrap();
+        prop_assert_eq!(log.into_readout().unwrap(), whole);
     }
 
     #[test]

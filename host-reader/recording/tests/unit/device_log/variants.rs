@@ -10,6 +10,7 @@ use reader::{
     anomaly::AnomalyKind,
     lane::{Lane, TraceReplay},
     ledger::UncountedSource,
+    packed_bytes::PackedMemory,
     readout::Readout,
 };
 use wire::{PacketKind, Risc};
@@ -336,7 +337,8 @@ fn a_line_longer_than_a_block_is_one_bad_line() {
     text.push_str(&"x".repeat(5000));
     text.push_str("\n0,1,2,BRISC,9,60,0,0,,,A,TS_EVENT,4,/k.cpp,\nbad\n");
     let blocks = Blocks::new(text.as_bytes(), 1024, 1024);
-    let readout = read_blocks(blocks, "test.csv").unwrap().into_readout();
+    let log = read_blocks(blocks, "test.csv", &PackedMemory::unlimited()).unwrap();
+    let readout = log.into_readout().unwrap();
     assert_eq!(readout.record_count(), 2);
     let positions: Vec<_> = readout.anomalies.kept().iter().map(|a| a.position).collect();
     assert_eq!(positions, [4, 6]);

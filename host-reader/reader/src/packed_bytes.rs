@@ -1,0 +1,350 @@
+//! Packed records of many lanes: in memory up to a limit, in a temporary file beyond it.
+//!
+//! ```
+//! use reader::packed_bytes::PackedMemory;
+//! let folder = tempfile::tempdir()?;
+//! let memory = PackedMemory::new(4, folder.path());
+//! let near = memory.keep(vec![1, 2, 3]);
+//! let far = memory.keep(vec![4, 5]);
+//! assert_eq!((near.read()?.as_ref(), far.read()?.as_ref()), (&[1, 2, 3][..], &[4, 5][..]));
+//! assert_eq!(memory.written_bytes(), 2);
+//! memory.check()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use crate::temporary_file::TemporaryFile;
+use std::{
+    borrow::Cow,
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+/// Error of the temporary file for packed records.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error(
+    "expected room for a temporary file in {}, where records beyond --memory are kept, found: \
+     {reason}; free some, name another folder by TMPDIR, or raise --memory",
+    folder.display()
+)]
+pub struct PackedError {
+    folder: PathBuf,
+    reason: String,
+}
+
+/// Memory for packed bytes with a limit. Bytes beyond the limit go to one temporary file.
+///
+/// The first error of the file is kept, and all later reads and writes do nothing; who uses what was
+/// read asks [`Self::check`] afterwards.
+#[derive(Debug)]
+pub struct PackedMemory {
+    limit_bytes: u64,
+    used_bytes: AtomicU64,
+    folder: PathBuf,
+    written: Mutex<Written>,
+}
+
+/// The temporary file, if there is one.
+#[derive(Debug, Default)]
+struct Written {
+    file: Option<TemporaryFile>,
+    end: u64,
+    error: Option<PackedError>,
+}
+
+impl PackedMemory {
+    /// Creates a memory whose temporary file is in `folder`.
+    #[must_use]
+    pub fn new(limit_bytes: u64, folder: &Path) -> Arc<Self> {
+        Arc::new(Self {
+            limit_bytes,
+            used_bytes: AtomicU64::new(0),
+            folder: folder.to_owned(),
+            written: Mutex::default(),
+        })
+    }
+
+    /// Creates a memory without a limit, which needs no file.
+    #[must_use]
+    pub fn unlimited() -> Arc<Self> {
+        Self::new(u64::MAX, Path::new(""))
+    }
+
+    /// Returns true if `more_bytes` would exceed the limit.
+    #[must_use]
+    pub fn is_too_small_for(&self, more_bytes: u64) -> bool {
+        self.used_bytes.load(Ordering::Relaxed).saturating_add(more_bytes) > self.limit_bytes
+    }
+
+    /// Counts bytes that the caller keeps in memory, until the returned value is dropped.
+    #[must_use]
+    pub fn hold(self: &Arc<Self>, byte_count: u64) -> HeldBytes {
+        self.used_bytes.fetch_add(byte_count, Ordering::Relaxed);
+        HeldBytes { memory: Arc::clone(self), byte_count }
+    }
+
+    /// Keeps bytes in memory if the limit allows it, else in the file.
+    #[must_use]
+    pub fn keep(self: &Arc<Self>, bytes: Vec<u8>) -> PackedBytes {
+        let byte_count = bytes.len() as u64;
+        if self.is_too_small_for(byte_count) {
+            return self.write(&bytes);
+        }
+        PackedBytes { place: Place::Memory(bytes), held: self.hold(byte_count) }
+    }
+
+    /// Keeps bytes in the file.
+    #[must_use]
+    pub fn write(self: &Arc<Self>, bytes: &[u8]) -> PackedBytes {
+        let mut written = self.written();
+        let offset = written.end;
+        match written.append(bytes, &self.folder) {
+            Ok(()) => written.end = offset.saturating_add(bytes.len() as u64),
+            Err(error) => self.note(&mut written, &error),
+        }
+        let place = Place::File { offset, byte_count: bytes.len() };
+        PackedBytes { place, held: self.hold(0) }
+    }
+
+    /// Returns the number of bytes in the file.
+    #[must_use]
+    pub fn written_bytes(&self) -> u64 {
+        self.written().end
+    }
+
+    /// Returns the first error of the file.
+    ///
+    /// # Errors
+    /// If anything could not be written or read back.
+    pub fn check(&self) -> Result<(), PackedError> {
+        self.written().error.clone().map_or(Ok(()), Err)
+    }
+
+    fn written(&self) -> MutexGuard<'_, Written> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, written: &mut Written, error: &io::Error) {
+        let new = || PackedError { folder: self.folder.clone(), reason: error.to_string() };
+        written.error.get_or_insert_with(new);
+    }
+
+    /// Fills `bytes` from the file; returns false after an error.
+    fn fill(&self, bytes: &mut [u8], offset: u64) -> bool {
+        let mut written = self.written();
+        if written.error.is_some() {
+            return false;
+        }
+        let Err(error) = written.read(bytes, offset) else { return true };
+        self.note(&mut written, &error);
+        false
+    }
+}
+
+impl Written {
+    fn append(&mut self, bytes: &[u8], folder: &Path) -> io::Result<()> {
+        if self.error.is_some() {
+            return Ok(());
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => {
+                let mut file = TemporaryFile::create(folder)?;
+                file.take_name_off()?;
+                self.file.insert(file)
+            }
+        };
+        file.as_file().seek(SeekFrom::Start(self.end))?;
+        file.write_all(bytes)
+    }
+
+    fn read(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        let Some(file) = &self.file else { return Err(io::ErrorKind::UnexpectedEof.into()) };
+        let mut file = file.as_file();
+        file.seek(SeekFrom::Start(offset))?;
+        file.read_exact(bytes)
+    }
+}
+
+/// Bytes that count as used in a [`PackedMemory`].
+#[derive(Debug)]
+pub struct HeldBytes {
+    memory: Arc<PackedMemory>,
+    byte_count: u64,
+}
+
+impl Drop for HeldBytes {
+    fn drop(&mut self) {
+        self.memory.used_bytes.fetch_sub(self.byte_count, Ordering::Relaxed);
+    }
+}
+
+/// Bytes in memory or in the temporary file.
+#[derive(Debug)]
+pub struct PackedBytes {
+    place: Place,
+    held: HeldBytes,
+}
+
+#[derive(Debug)]
+enum Place {
+    Memory(Vec<u8>),
+    File { offset: u64, byte_count: usize },
+}
+
+/// Bytes that are read from the file at once.
+const WINDOW_BYTES: usize = 1 << 14;
+
+impl PackedBytes {
+    /// Returns all bytes.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or a write had failed.
+    pub fn read(&self) -> Result<Cow<'_, [u8]>, PackedError> {
+        let (offset, byte_count) = match &self.place {
+            Place::Memory(bytes) => return Ok(Cow::Borrowed(bytes)),
+            Place::File { offset, byte_count } => (*offset, *byte_count),
+        };
+        let memory = &self.held.memory;
+        memory.check()?;
+        let mut bytes = vec![0; byte_count];
+        if !memory.fill(&mut bytes, offset) {
+            memory.check()?;
+        }
+        Ok(Cow::Owned(bytes))
+    }
+
+    /// Returns the number of bytes.
+    #[must_use]
+    pub const fn byte_count(&self) -> usize {
+        match &self.place {
+            Place::Memory(bytes) => bytes.len(),
+            Place::File { byte_count, .. } => *byte_count,
+        }
+    }
+
+    /// Reads the bytes from the first to the last, few of them at a time.
+    #[must_use]
+    pub fn window(&self) -> PackedWindow<'_> {
+        match &self.place {
+            Place::Memory(bytes) => PackedWindow::new(bytes),
+            Place::File { offset, byte_count } => PackedWindow {
+                memory: Some(&self.held.memory),
+                bytes: Cow::Owned(Vec::new()),
+                at: 0,
+                next: *offset,
+                left: *byte_count,
+            },
+        }
+    }
+}
+
+/// A part of [`PackedBytes`] that moves forward.
+#[derive(Debug)]
+pub struct PackedWindow<'bytes> {
+    /// The memory with the file, if there are bytes in it.
+    memory: Option<&'bytes PackedMemory>,
+    bytes: Cow<'bytes, [u8]>,
+    /// Index in `bytes` of the next byte.
+    at: usize,
+    /// Offset in the file of the byte after `bytes`, and number of bytes from there on.
+    next: u64,
+    left: usize,
+}
+
+impl<'bytes> PackedWindow<'bytes> {
+    /// Shows bytes that are in memory.
+    #[must_use]
+    pub const fn new(bytes: &'bytes [u8]) -> Self {
+        Self { memory: None, bytes: Cow::Borrowed(bytes), at: 0, next: 0, left: 0 }
+    }
+
+    /// Returns the next bytes: at least `least`, or all that are left.
+    #[inline]
+    pub fn ahead(&mut self, least: usize) -> &[u8] {
+        if self.left > 0 && self.bytes.len().saturating_sub(self.at) < least {
+            self.fill(least);
+        }
+        self.bytes.get(self.at..).unwrap_or(&[])
+    }
+
+    /// Leaves `count` bytes behind.
+    #[inline]
+    pub const fn advance(&mut self, count: usize) {
+        self.at = self.at.saturating_add(count);
+    }
+
+    #[cold]
+    fn fill(&mut self, least: usize) {
+        let bytes = self.bytes.to_mut();
+        bytes.drain(..self.at.min(bytes.len()));
+        self.at = 0;
+        let known = bytes.len();
+        let more = WINDOW_BYTES.max(least).saturating_sub(known).min(self.left);
+        bytes.resize(known.saturating_add(more), 0);
+        let new = bytes.get_mut(known..).zip(self.memory);
+        let is_read = new.is_some_and(|(new, memory)| memory.fill(new, self.next));
+        if !is_read {
+            bytes.clear();
+            self.left = 0;
+            return;
+        }
+        self.next = self.next.saturating_add(more as u64);
+        self.left = self.left.saturating_sub(more);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_beyond_the_limit_go_to_a_file_and_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = PackedMemory::new(10_000, folder.path());
+        let parts: Vec<Vec<u8>> =
+            (0..40_u8).map(|part| vec![part; 1000 * usize::from(part)]).collect();
+        let kept: Vec<PackedBytes> = parts.iter().map(|part| memory.keep(part.clone())).collect();
+        assert_eq!(memory.used_bytes.load(Ordering::Relaxed), 10_000);
+        assert_eq!(memory.written_bytes(), 780_000 - 10_000);
+        for (part, kept) in parts.iter().zip(&kept) {
+            assert_eq!(kept.read().unwrap().as_ref(), part);
+            let mut window = kept.window();
+            let mut read = Vec::new();
+            loop {
+                let ahead = window.ahead(7);
+                if ahead.is_empty() {
+                    break;
+                }
+                assert!(ahead.len() >= 7.min(part.len() - read.len()));
+                let taken = ahead.len().min(5);
+                read.extend_from_slice(&ahead[..taken]);
+                window.advance(taken);
+            }
+            assert_eq!(&read, part);
+        }
+        drop(kept);
+        assert_eq!(memory.used_bytes.load(Ordering::Relaxed), 0);
+        memory.check().unwrap();
+        // Where an open file can lose its name, nothing of it stays even after a kill.
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), usize::from(!cfg!(unix)));
+        drop(memory);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_without_room_is_one_sentence_and_no_wrong_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("none");
+        let memory = PackedMemory::new(0, &missing);
+        let kept = memory.keep(vec![1, 2, 3]);
+        let error = kept.read().unwrap_err().to_string();
+        assert!(error.starts_with("expected room for a temporary file in "), "{error}");
+        assert!(error.contains("there is no folder"), "{error}");
+        assert_eq!(kept.window().ahead(1), &[] as &[u8]);
+        assert!(memory.check().is_err());
+    }
+}
