@@ -1,27 +1,92 @@
 //! Counters over time: the number of kernels that a chip runs, its lost records and its moved
 //! bytes.
 
-use super::{Trace, TraceDevice, TraceNames, trace::kind_of};
+use super::{Trace, TraceDevice, TraceLane, TraceNames, ZoneEdge, trace::kind_of};
 use analysis::noc_events::{Noc, TraceObject};
 use rayon::prelude::*;
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, binary_heap::PeekMut},
+};
 
 /// Nanoseconds since the trace's origin, and the value from that time on; each time appears once.
 pub(super) type CounterPoints = Vec<(u64, i64)>;
 
 /// Returns the number of kernels that run at the same time, over all lanes of a chip.
-pub(super) fn kernels_running(device: &TraceDevice<'_>, names: &TraceNames<'_>) -> CounterPoints {
-    let is_kernel: Vec<bool> = names.as_slice().iter().map(|name| name.is_kernel).collect();
-    let mut steps = Vec::new();
-    for lane in &device.lanes {
-        let zones = &lane.zones;
-        let times = zones.start_ns().iter().zip(zones.end_ns());
-        for (name, (&start, &end)) in zones.names().iter().zip(times) {
-            if is_kernel.get(name.index()).copied().unwrap_or(false) {
-                steps.extend([(start, 1), (end, -1)]);
+///
+/// # Cost
+/// Lanes are merged as they are read: no step is stored.
+pub(super) fn kernels_running<'t>(
+    device: &'t TraceDevice<'_>,
+    names: &'t TraceNames<'_>,
+) -> impl Iterator<Item = (u64, i64)> + 't {
+    let lanes = device.lanes.iter().map(|lane| kernel_steps(lane, names));
+    MergedSteps::new(lanes.collect())
+}
+
+/// Steps of a counter on one lane, ordered by time.
+type LaneSteps<'t> = Box<dyn Iterator<Item = (u64, i64)> + 't>;
+
+/// Returns a step up for the start of each kernel of a lane, and a step down for its end.
+fn kernel_steps<'t>(lane: &'t TraceLane<'_>, names: &'t TraceNames<'_>) -> LaneSteps<'t> {
+    let zones = &lane.zones;
+    let step = move |edge| {
+        let (index, times, step) = match edge {
+            ZoneEdge::Begin(index) => (index, zones.start_ns(), 1),
+            ZoneEdge::End(index) => (index, zones.end_ns(), -1),
+        };
+        let name = names.get(*zones.names().get(index)?)?;
+        name.is_kernel.then_some((*times.get(index)?, step))
+    };
+    let steps = move || zones.edges().filter_map(step);
+    // A clock with several pieces may step back by a nanosecond.
+    if steps().is_sorted_by_key(|(time_ns, _)| time_ns) {
+        return Box::new(steps());
+    }
+    let mut steps: Vec<_> = steps().collect();
+    steps.sort_unstable();
+    Box::new(steps.into_iter())
+}
+
+/// Cumulative sum of the steps of many lanes, at each time.
+struct MergedSteps<'t> {
+    lanes: Vec<LaneSteps<'t>>,
+    /// Next step of each lane, with the lane's index.
+    next: BinaryHeap<Reverse<(u64, usize, i64)>>,
+    sum: i64,
+}
+
+impl<'t> MergedSteps<'t> {
+    fn new(mut lanes: Vec<LaneSteps<'t>>) -> Self {
+        let firsts = lanes.iter_mut().enumerate();
+        let firsts = firsts.filter_map(|(lane, steps)| {
+            let (time_ns, step) = steps.next()?;
+            Some(Reverse((time_ns, lane, step)))
+        });
+        let next = firsts.collect();
+        Self { lanes, next, sum: 0 }
+    }
+}
+
+impl Iterator for MergedSteps<'_> {
+    type Item = (u64, i64);
+
+    fn next(&mut self) -> Option<(u64, i64)> {
+        let Reverse((time_ns, ..)) = *self.next.peek()?;
+        while let Some(mut first) = self.next.peek_mut()
+            && first.0.0 == time_ns
+        {
+            let Reverse((_, lane, step)) = *first;
+            self.sum = self.sum.saturating_add(step);
+            match self.lanes.get_mut(lane).and_then(Iterator::next) {
+                Some((time_ns, step)) => *first = Reverse((time_ns, lane, step)),
+                None => {
+                    PeekMut::pop(first);
+                }
             }
         }
+        Some((time_ns, self.sum))
     }
-    running_sum(steps)
 }
 
 /// Returns the cumulative number of lost records, over all lanes of a chip.
@@ -62,6 +127,23 @@ fn running_sum(mut steps: Vec<(u64, i64)>) -> CounterPoints {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::{Just, prop, prop_assert_eq, prop_oneof, proptest};
+
+    proptest! {
+        #[test]
+        fn steps_of_lanes_are_those_of_all_together(
+            mut lanes in prop::collection::vec(
+                prop::collection::vec((0_u64..20, prop_oneof![Just(1_i64), Just(-1)]), 0..12),
+                0..5,
+            ),
+        ) {
+            lanes.iter_mut().for_each(|steps| steps.sort_unstable());
+            let all = lanes.concat();
+            let of_lanes = lanes.into_iter().map(|steps| Box::new(steps.into_iter()) as LaneSteps<'_>);
+            let merged: Vec<_> = MergedSteps::new(of_lanes.collect()).collect();
+            prop_assert_eq!(merged, running_sum(all));
+        }
+    }
 
     #[test]
     fn a_counter_has_one_value_for_each_instant() {

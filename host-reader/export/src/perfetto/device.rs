@@ -18,19 +18,23 @@ use analysis::{
     counters::{Limit, MetricSummary},
     noc_events::Noc,
 };
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
 use tables::Value;
 
 /// First process number, above those of real processes.
 const FIRST_PID: i32 = 900_000;
 
-/// Encodes everything of a chip except its lanes.
-pub(super) fn packets(
+/// Writes everything of a chip except its lanes.
+pub(super) fn write(
     context: &Context<'_, '_>,
     device_index: usize,
     tracks: &Tracks,
     sequence_id: u32,
-) -> Vec<u8> {
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let sequence = Sequence::begin(sequence_id, TracePacket::default(), 1 << 16);
     let device = &context.trace.devices[device_index];
     let base_ns = context.base_ns;
@@ -44,14 +48,15 @@ pub(super) fn packets(
     for row in 0..tracks.row_count {
         for op in device.ops.iter().filter(|op| op.row == row) {
             packets.op_slice(op);
+            packets.sequence.write_many(out)?;
         }
     }
-    packets.count_kernels();
+    packets.count_kernels(out)?;
     packets.count_losses();
     packets.count_bytes();
     packets.draw_metrics();
     causes::draw(&mut packets.sequence, context, device_index, tracks);
-    packets.sequence.into_bytes()
+    out.write_all(&packets.sequence.into_bytes())
 }
 
 /// Packets of a chip, in progress.
@@ -218,9 +223,12 @@ impl DevicePackets<'_, '_> {
         });
     }
 
-    fn count_kernels(&mut self) {
-        let points = counters::kernels_running(self.device, &self.context.trace.names);
-        self.counter(self.tracks.kernel_counter, points);
+    fn count_kernels(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        for point in counters::kernels_running(self.device, &self.context.trace.names) {
+            self.counter_point(self.tracks.kernel_counter, point);
+            self.sequence.write_many(out)?;
+        }
+        Ok(())
     }
 
     /// Draws lost records as a counter; without losses, the counter is 0.
@@ -273,12 +281,14 @@ impl DevicePackets<'_, '_> {
     }
 
     fn counter(&mut self, track: u64, points: CounterPoints) {
-        for (time_ns, value) in points {
-            self.sequence.event(self.base_ns + time_ns, COUNTER, |event| {
-                event.track_uuid = Some(track);
-                event.counter_value = Some(value);
-            });
-        }
+        points.into_iter().for_each(|point| self.counter_point(track, point));
+    }
+
+    fn counter_point(&mut self, track: u64, (time_ns, value): (u64, i64)) {
+        self.sequence.event(self.base_ns + time_ns, COUNTER, |event| {
+            event.track_uuid = Some(track);
+            event.counter_value = Some(value);
+        });
     }
 }
 

@@ -53,7 +53,7 @@ fn write_placed(
     let mut sequence_id = placement.first_sequence.saturating_add(1);
     for (device_index, device) in trace.devices.iter().enumerate() {
         let tracks = Tracks::new(placement.first_device + device_index, device, first_lane);
-        out.write_all(&device::packets(&context, device_index, &tracks, sequence_id))?;
+        device::write(&context, device_index, &tracks, sequence_id, out)?;
         first_lane += device.lanes.len();
         sequence_id = sequence_id.saturating_add(1);
     }

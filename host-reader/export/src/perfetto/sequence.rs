@@ -5,6 +5,10 @@ use super::message::{
     ZoneEvent, ZonePacket,
 };
 use prost::encoding;
+use std::io::{self, Write};
+
+/// Bytes after which a long sequence is written in part.
+const MANY_BYTES: usize = 1 << 20;
 
 /// Encoded packets of one sequence.
 pub(super) struct Sequence {
@@ -66,6 +70,16 @@ impl Sequence {
         *event = ZoneEvent { kind: Some(kind), debug_annotations, ..ZoneEvent::default() };
         fill(event);
         encoding::message::encode(TRACE_PACKET_TAG, &self.zone, &mut self.bytes);
+    }
+
+    /// Writes the bytes so far if there are many, so that they need no memory.
+    pub(super) fn write_many(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        if self.bytes.len() < MANY_BYTES {
+            return Ok(());
+        }
+        out.write_all(&self.bytes)?;
+        self.bytes.clear();
+        Ok(())
     }
 
     pub(super) fn into_bytes(self) -> Vec<u8> {

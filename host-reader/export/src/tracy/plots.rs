@@ -16,7 +16,10 @@ pub(super) struct Plot {
 pub(super) fn of_device(device: &TraceDevice<'_>, names: &TraceNames<'_>) -> Vec<Plot> {
     let chip = device.chip.chip_id;
     let plots = [
-        (format!("Device {chip}: kernels running"), counters::kernels_running(device, names)),
+        (
+            format!("Device {chip}: kernels running"),
+            counters::kernels_running(device, names).collect(),
+        ),
         (format!("Device {chip}: lost records"), counters::records_lost(device)),
     ];
     #[expect(clippy::cast_precision_loss, reason = "a plot is drawn, not counted with")]

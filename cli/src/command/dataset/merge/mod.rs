@@ -202,12 +202,13 @@ impl Merge<'_> {
         let stem = path.file_stem().filter(|_| path.is_file());
         let stem = stem.map_or_else(|| "profile_log_device".into(), |stem| stem.to_string_lossy());
         for run in runs {
+            // Before the trace, which needs as much memory again.
+            let report = ops_report(path, run, TraceFilter::default());
             let trace = Trace::new(run, &TraceFilter::default());
             let recording = format!("{stem}-{}", trace.recording_id());
             let relation = Relation::new(trace.origin_host_ns, &host.clock, |origin_ns| {
                 host.clock.offset(origin_ns, trace.end_ns())
             });
-            let report = ops_report(path, run, TraceFilter::default());
             let added = self.dataset.add(&AddedRecording {
                 key: RecordingKey { host: &host.name, recording: &recording },
                 machine: machine_clock(path, &trace),
