@@ -16,7 +16,7 @@ enum Act {
     /// The word with the number of launches is already that of the next one.
     AnnounceNext,
     /// A read; the acts happen after the control vector was read, and before the cells are.
-    Read(Vec<Act>),
+    Read(Vec<Self>),
 }
 
 use Act::{AnnounceNext, Begin, End, Lose, Next, Read};
