@@ -6,12 +6,14 @@
 //! - `copy`: copies the cells;
 //! - `look`: decodes the cells in place, as for a consumer that only forwards them;
 //! - `add_up`: decodes the cells and sums their cycles by zone;
-//! - `columns`: decodes the cells to columns of id, start and end, reusing the same memory.
+//! - `columns`: decodes the cells to columns of id, start and end, 72 MiB, reusing the same memory;
+//! - `batches`: does the same, but the columns are taken after every few thousand zones, as by a
+//!   consumer of live batches, and stay in the cache.
 //!
 //! Each bench also asserts its result. Throughput is in zones per second.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use host_reader::stream::{CellReader, CellWords, Piece, Span, StreamRecord};
+use host_reader::stream::{CellReader, CellWords, Piece, Span, StreamRecord, ZoneColumns};
 use std::{hint::black_box, time::Duration};
 use wire::{
     Cycles, ZoneId,
@@ -20,6 +22,7 @@ use wire::{
 
 const ZONES: usize = 4 << 20;
 const ZONE_IDS: u64 = 200;
+const BATCH_ZONES: usize = 4096;
 
 fn roll(dice: &mut u64) -> u64 {
     *dice ^= *dice << 13;
@@ -78,6 +81,26 @@ fn look(cells: &[CellWords]) -> usize {
     reader.pieces(cells, 0, None).map(count).sum()
 }
 
+/// Decodes cells to columns, which are taken whenever they have `most` zones; returns the number of
+/// zones.
+fn columns(cells: &[CellWords], zones: &mut ZoneColumns, most: usize) -> usize {
+    let mut taken = 0;
+    zones.clear();
+    let mut reader = CellReader::default();
+    for piece in reader.pieces(cells, 0, None) {
+        match piece {
+            Piece::Zones(found) => zones.extend(&found),
+            Piece::Record(StreamRecord::LongZone(span)) => zones.push(span),
+            other => unreachable!("{other:?}"),
+        }
+        if zones.len() >= most {
+            taken += black_box(&*zones).len();
+            zones.clear();
+        }
+    }
+    taken + black_box(&*zones).len()
+}
+
 fn bench_cells(criterion: &mut Criterion) {
     let (cells, cycles) = lane();
     let mut group = criterion.benchmark_group("cells");
@@ -99,29 +122,12 @@ fn bench_cells(criterion: &mut Criterion) {
         });
     });
     group.bench_function("columns", |bench| {
-        let (mut ids, mut starts, mut ends) = (Vec::new(), Vec::new(), Vec::new());
-        bench.iter(|| {
-            ids.clear();
-            starts.clear();
-            ends.clear();
-            let mut reader = CellReader::default();
-            for piece in reader.pieces(&cells, 0, None) {
-                match piece {
-                    Piece::Zones(zones) => {
-                        ids.extend(zones.iter().map(|zone| zone.id));
-                        starts.extend(zones.iter().map(|zone| zone.start));
-                        ends.extend(zones.iter().map(|zone| zone.end));
-                    }
-                    Piece::Record(StreamRecord::LongZone(Span { id, start, end })) => {
-                        ids.push(id);
-                        starts.push(start);
-                        ends.push(end);
-                    }
-                    other => unreachable!("{other:?}"),
-                }
-            }
-            assert_eq!((ids.len(), starts.len(), ends.len()), (ZONES, ZONES, ZONES));
-        });
+        let mut zones = ZoneColumns::default();
+        bench.iter(|| assert_eq!(columns(&cells, &mut zones, usize::MAX), ZONES));
+    });
+    group.bench_function("batches", |bench| {
+        let mut zones = ZoneColumns::default();
+        bench.iter(|| assert_eq!(columns(&cells, &mut zones, BATCH_ZONES), ZONES));
     });
     group.finish();
 }

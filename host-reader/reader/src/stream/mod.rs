@@ -10,6 +10,8 @@
 mod launch;
 mod pieces;
 
-pub use pieces::{CellReader, CellWords, Damage, Piece, Pieces, Span, StreamRecord, Zones};
+pub use pieces::{
+    CellReader, CellWords, Damage, Piece, Pieces, Span, StreamRecord, ZoneColumns, Zones,
+};
 
 pub(crate) use launch::{LaneAssembly, Launch};
