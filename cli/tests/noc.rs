@@ -34,6 +34,40 @@ fn the_files_of_a_log_are_those_that_tt_metal_wrote() {
     }
 }
 
+/// A log without NoC events has those of the files next to it, and the same figures.
+#[test]
+fn a_log_without_events_has_those_of_the_files_next_to_it() {
+    for run in ["blackhole-noc-256", "blackhole-noc-4096", "wormhole-noc-256", "wormhole-noc-4096"]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let name = "noc_trace_dev0_ID0.json";
+        let capture = captures().join("mesham-tt-sim").join(run);
+        std::fs::copy(capture.join(name), path(name)).unwrap();
+        let text = std::fs::read_to_string(log(run)).unwrap();
+        let kept: Vec<_> = text.lines().filter(|line| !line.contains(",12345,")).collect();
+        std::fs::write(path("profile_log_device.csv"), kept.join("\n")).unwrap();
+        let json = |input: &str| {
+            let output = noc(&[input, "--json", "--utilization"]);
+            assert!(output.status.success(), "{output:?}");
+            let mut document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert_eq!(document["notes"], serde_json::json!([]));
+            (document["source"].take(), document)
+        };
+        let (with, without) = (json(&log(run)), json(&path("")));
+        assert_eq!(without.1, with.1, "{run}");
+        let same = "NoC events: from the device log; 1 noc_trace file next to it has the same";
+        assert_eq!(with.0, serde_json::json!(same), "{run}");
+        let source = "NoC events: 50 events from 1 noc_trace file next to the device log, which has \
+                      none itself";
+        assert_eq!(without.0, serde_json::json!(source), "{run}");
+        assert!(noc(&[&path(""), "-o", &path("written")]).status.success());
+        let [ours, theirs] = [&path("written"), &capture.display().to_string()]
+            .map(|of| std::fs::read(Path::new(of).join(name)).unwrap());
+        assert!(ours == theirs, "{run}");
+    }
+}
+
 /// Where chips are in a cluster: what is known beside the log, that nothing is, or what is there.
 #[test]
 fn coordinates_in_a_cluster_come_along_and_are_unknown_without() {

@@ -6,7 +6,10 @@ use crate::{
         write_atomically,
     },
     log::write_device_log,
-    noc_events::{NocLanes, NocPrograms, NocTraces, ProgramTrace, TraceNotes, TraceOptions},
+    noc_events::{
+        NocLanes, NocPrograms, NocTraces, ProgramLanes, ProgramTrace, TraceFileCounts, TraceFiles,
+        TraceNotes, TraceOptions,
+    },
     recording::{Recording, logs_folder},
     report::{OpsOptions, OpsReport},
     sync::write_sync_info,
@@ -210,10 +213,22 @@ fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputEr
     let lanes = NocLanes::of_readout(&recording.readout);
     let programs = NocPrograms::new(&lanes, &recording.readout, &TraceOptions::default());
     if programs.is_empty() {
-        return Err(OutputError::Empty { expected: "NoC events" });
+        return write_traces_beside(recording, folder);
     }
     let mut notes = TraceNotes::default();
     write_noc_folder(folder, programs.traces(name, &mut notes), None).map(drop)
+}
+
+/// Writes the events of the NoC traces next to a log without events.
+fn write_traces_beside(recording: &Recording, folder: &Path) -> Result<(), OutputError> {
+    let lanes = ProgramLanes::of_readout(&recording.readout);
+    let files = TraceFiles::new(recording.noc_traces.unrepeated(), &lanes);
+    let mut counts = TraceFileCounts::default();
+    let mut traces = files.traces(&mut counts).peekable();
+    if traces.peek().is_none() {
+        return Err(OutputError::Empty { expected: "NoC events" });
+    }
+    write_noc_folder(folder, traces, None).map(drop)
 }
 
 /// Writes TT-Metal's `noc_trace_*.json` files, replacing existing ones; returns how many.

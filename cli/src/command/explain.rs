@@ -207,6 +207,9 @@ fn write_explanation(
     if let Some(sentence) = &explanation.described_by {
         writeln!(out, "{}\n", printable(sentence, LONGEST_SENTENCE))?;
     }
+    if let Some(sentences) = &explanation.noc_events {
+        writeln!(out, "{}.\n", printable(sentences, LONGEST_SENTENCE))?;
+    }
     if explanation.findings.is_empty() {
         writeln!(out, "{}", explanation.without_findings())?;
     }
@@ -302,7 +305,7 @@ fn write_devices(explanation: &Explanation, rows: usize, out: &mut impl Write) -
     let titles = titles_with(&["chip", "total ns"]);
     let mut shown = table(&titles);
     for device in explanation.devices.iter().take(rows) {
-        let mut row = vec![device.chip_id.to_string(), optional(device.time.total_ns)];
+        let mut row = vec![optional(device.chip_id.map(u64::from)), optional(device.time.total_ns)];
         row.extend(cells(&device.time));
         shown.add_row(row);
     }

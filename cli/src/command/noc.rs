@@ -17,7 +17,8 @@ use host_reader::{
     export::TraceFilter,
     noc_events::{
         Activity, HeldMemory, LinkLoad, LockEventKind, NocChip, NocLanes, NocPrograms, NocTraces,
-        Pair, ProgramTrace, TraceNotes, TraceOptions, Traffic, UnplacedPair, read_json,
+        Pair, ProgramLanes, ProgramTrace, TileMap, TraceFileCounts, TraceFiles, TraceNotes,
+        TraceOptions, Traffic, UnplacedPair, read_json,
     },
     output::write_noc_folder,
     packed_bytes::PackedMemory,
@@ -37,7 +38,7 @@ use std::{
 pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
     let events = Events::read(&args.file, args.run, &[], &args.harvesting)?;
     let (traffic, notes) = events.traffic();
-    for note in &notes {
+    for note in events.source_sentence.iter().chain(&notes) {
         note!("kprof: {}: {note}", args.file.display());
     }
     if events.is_empty() && events.held.as_ref().is_none_or(Vec::is_empty) {
@@ -59,6 +60,7 @@ pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
     if args.json {
         let mut document = Document::new(&traffic, held, &notes);
         document.utilization = programs;
+        document.source = events.source_sentence.as_deref();
         serde_json::to_writer(&mut out, &document).map_err(std::io::Error::from)?;
         writeln!(out)?;
     } else {
@@ -89,14 +91,17 @@ pub(super) struct Events {
     chips: BTreeMap<u32, NocChip>,
     /// Memory that kernels held; `None` for noc_trace files, which do not record it.
     held: Option<Vec<HeldMemory>>,
+    /// Sentence on the file that the events are from, if there are two kinds of files.
+    source_sentence: Option<String>,
     /// Sentences on what else cannot be used.
     notes: Vec<String>,
 }
 
 /// Where events come from.
 enum Source {
-    /// noc_trace files.
-    Files(Vec<ProgramTrace>),
+    /// noc_trace files, with columns and rows of each chip's tiles. Files alone do not say the
+    /// architecture, so that no link is known.
+    Files(Vec<ProgramTrace>, BTreeMap<u32, (u16, u16)>),
     /// A log or a capture.
     Recorded(Box<Recorded>),
 }
@@ -177,13 +182,21 @@ impl Events {
         let opened = open_packed(file, &PackedMemory::unlimited())?;
         let _busy = Busy::new(format!("reading {}", file.display()));
         let (mut recording, lanes) = match opened {
-            Opened::Log(log) if joined(filters).is_empty() && matches!(run, None | Some(1)) => {
+            Opened::Log(log)
+                if joined(filters).is_empty()
+                    && matches!(run, None | Some(1))
+                    && log.noc_trace_files().unrepeated().is_empty() =>
+            {
                 noc_of_log(*log).map_err(|error| Failure::from_error(&error))?
             }
             opened => {
                 let input = Input { runs: unpacked(opened)?.recordings };
                 let mut recording = input.into_run(file, run)?;
                 retain(&mut recording, filters)?;
+                if !recording.noc_traces.unrepeated().is_empty() {
+                    Harvesting::apply(harvesting, &mut recording.readout)?;
+                    return Ok(Self::beside(&recording, &topology_beside(file)));
+                }
                 let lanes = NocLanes::of_readout(&recording.readout);
                 recording.readout.devices.iter_mut().for_each(|device| device.lanes.clear());
                 (recording, lanes)
@@ -194,23 +207,46 @@ impl Events {
     }
 
     fn from_lanes(recording: Recording, mut lanes: NocLanes, topology: &[u8]) -> Self {
+        let source_sentence = recording.noc_traces.sentence_of_log();
         let Recording { readout, ops, .. } = recording;
         let names = OpNames::new(&ops);
-        let chips = readout.devices.iter().filter_map(|device| {
-            let chip = NocChip::from_arch(&device.chip.arch)?;
-            Some((device.chip.chip_id, chip.with_topology(topology)))
-        });
-        let chips = chips.collect();
+        let chips = chips_of(&readout, topology);
         let locks = lanes.take_locks();
         let notes = locks.notes.sentences().chain(missing_records(&readout)).collect();
         let source = Source::Recorded(Box::new(Recorded { readout, names, lanes }));
-        Self { source, chips, held: Some(locks.held), notes }
+        Self { source, chips, held: Some(locks.held), source_sentence, notes }
+    }
+
+    /// Takes the events of the noc_trace files next to a log without events.
+    fn beside(recording: &Recording, topology: &[u8]) -> Self {
+        let readout = &recording.readout;
+        let programs = ProgramLanes::of_readout(readout);
+        let files = TraceFiles::new(recording.noc_traces.unrepeated(), &programs);
+        let mut counts = TraceFileCounts::default();
+        let mut traces: Vec<_> = files.traces(&mut counts).collect();
+        let names = OpNames::new(&recording.ops);
+        for trace in &mut traces {
+            if let Some(name) = names.of_program(trace.chip_id, trace.program) {
+                name.clone_into(&mut trace.op_name);
+            }
+        }
+        let mut lanes = NocLanes::of_readout(readout);
+        let locks = lanes.take_locks();
+        let notes = counts.left_out_sentences().chain(locks.notes.sentences());
+        let notes = notes.chain(missing_records(readout)).collect();
+        let chips = chips_of(readout, topology);
+        let grids = readout.devices.iter().filter_map(|device| {
+            Some((device.chip.chip_id, TileMap::unharvested(&device.chip.arch)?.grid()))
+        });
+        let source = Source::Files(traces, grids.collect());
+        let source_sentence = Some(counts.source_sentence());
+        Self { source, chips, held: Some(locks.held), source_sentence, notes }
     }
 
     /// Returns true if there is no program with events.
     pub(super) fn is_empty(&self) -> bool {
         match &self.source {
-            Source::Files(traces) => traces.is_empty(),
+            Source::Files(traces, _) => traces.is_empty(),
             Source::Recorded(recorded) => recorded.programs().is_empty(),
         }
     }
@@ -218,8 +254,10 @@ impl Events {
     /// The traffic of all programs, and sentences on what cannot be used.
     pub(super) fn traffic(&self) -> (Traffic, Vec<String>) {
         match &self.source {
-            // The files do not say the architecture, so that no link is known.
-            Source::Files(traces) => (Traffic::of_traces(traces, |_| None), self.notes.clone()),
+            Source::Files(traces, grids) => {
+                let grid = |chip_id| grids.get(&chip_id).copied();
+                (Traffic::of_traces(traces, grid), self.notes.clone())
+            }
             Source::Recorded(recorded) => {
                 let name = |chip, program| recorded.names.of_program(chip, program);
                 let (traffic, notes) = recorded.programs().traffic(name);
@@ -231,7 +269,7 @@ impl Events {
     /// Hands over the trace of each program.
     pub(super) fn for_each_trace(&self, mut take: impl FnMut(&ProgramTrace)) {
         match &self.source {
-            Source::Files(traces) => traces.iter().for_each(take),
+            Source::Files(traces, _) => traces.iter().for_each(take),
             Source::Recorded(recorded) => {
                 let name = |chip, program| recorded.names.of_program(chip, program);
                 let mut notes = TraceNotes::default();
@@ -249,7 +287,7 @@ impl Events {
         let mut object_count = 0_u64;
         let mut count = |trace: &ProgramTrace| object_count += trace.objects.len() as u64;
         let written = match &self.source {
-            Source::Files(traces) => {
+            Source::Files(traces, _) => {
                 write_noc_folder(folder, traces.iter().inspect(|trace| count(trace)), input)
             }
             Source::Recorded(recorded) => {
@@ -285,8 +323,18 @@ impl Events {
             notes.extend(read.problems.iter().map(|problem| format!("{of_file}{problem}")));
             traces.extend(ProgramTrace::of_objects(read.objects, &name));
         }
-        Ok(Self { source: Source::Files(traces), chips: BTreeMap::new(), held: None, notes })
+        let source = Source::Files(traces, BTreeMap::new());
+        Ok(Self { source, chips: BTreeMap::new(), held: None, source_sentence: None, notes })
     }
+}
+
+/// Returns the models of chips whose speeds are known.
+fn chips_of(readout: &Readout, topology: &[u8]) -> BTreeMap<u32, NocChip> {
+    let chips = readout.devices.iter().filter_map(|device| {
+        let chip = NocChip::from_arch(&device.chip.arch)?;
+        Some((device.chip.chip_id, chip.with_topology(topology)))
+    });
+    chips.collect()
 }
 
 /// Returns the text of the file next to a recording that names the board; empty if there is none.
@@ -561,6 +609,8 @@ struct Document<'a> {
     unknown_count: u64,
     /// Kind and source of the first unknown event.
     first_unknown: Option<&'a str>,
+    /// Sentence on the file that the events are from; `None` if there is only one kind of files.
+    source: Option<&'a str>,
     notes: &'a [String],
 }
 
@@ -712,6 +762,7 @@ impl<'a> Document<'a> {
             open_wait_count: traffic.open_wait_count,
             unknown_count: traffic.unknown_count,
             first_unknown: traffic.first_unknown.as_deref(),
+            source: None,
             notes,
         }
     }

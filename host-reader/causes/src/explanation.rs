@@ -62,6 +62,8 @@ pub struct Explanation {
     /// Sentence about the ops CSV in the folder that describes the launches; `None` without such a
     /// CSV.
     pub described_by: Option<String>,
+    /// Sentences about NoC traces next to the log; `None` without such files.
+    pub noc_events: Option<String>,
     /// Device ops by op code, those with most time first; empty if nothing describes the tensors.
     pub groups: Vec<OpCodeGroup>,
     /// Time of each chip by class.
@@ -109,6 +111,7 @@ impl Explanation {
             let explanation = Self::of_recording_window(&recording, window);
             return Ok((recording, explanation));
         }
+        let noc_traces = log.noc_trace_files();
         let OpenedLog { log: PackedLog { mut readout, lanes }, host, ops_csv, .. } = log;
         let memory = Arc::clone(lanes.memory());
         let context = EvidenceContext::new(&readout).within(&memory);
@@ -122,7 +125,7 @@ impl Explanation {
         readout.anomalies.merge(anomalies);
         let (parts, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let evidence = parts.into_iter().fold(Evidence::default(), Evidence::merged);
-        let recording = Recording { ops_csv, ..host.attach(readout, launched) };
+        let recording = Recording { ops_csv, noc_traces, ..host.attach(readout, launched) };
         let explanation = Self::of_evidence(&recording, evidence, window);
         memory.check()?;
         Ok((recording, explanation))
@@ -157,10 +160,7 @@ impl Explanation {
         let phases = phases_of(recording, &pairs);
         let [own_ops, all_ops] =
             [&own, &pairs].map(|of| of.iter().map(|(op, _)| *op).collect::<Vec<&OpCauses>>());
-        let uses = match evidence.has_noc_events {
-            true => noc_uses(readout, &launches),
-            false => NocUses::new(),
-        };
+        let (uses, noc_events) = noc_uses(recording, &launches, evidence.has_noc_events);
         let facts = OpFacts {
             devices: &devices,
             ops: &own_ops,
@@ -180,6 +180,7 @@ impl Explanation {
             steady,
             window: sentence.or_else(|| sentence_without_part(&ops, window)),
             described_by: described.described_by.clone(),
+            noc_events,
             groups: Vec::new(),
             devices,
             phases,

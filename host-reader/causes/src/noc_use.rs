@@ -4,11 +4,17 @@ use crate::{finding::share, threshold::NOC};
 use analysis::{
     Launch,
     noc_events::{
-        Link, NocLanes, NocPrograms, ProgramTrace, TileMap, TraceNotes, TraceOptions, Traffic,
+        Link, NocLanes, NocPrograms, ProgramLanes, ProgramTrace, TileMap, TraceFileCounts,
+        TraceFiles, TraceNotes, TraceOptions, Traffic,
     },
 };
-use reader::readout::Readout;
-use std::collections::BTreeMap;
+use reader::{lane::TraceReplay, readout::Readout};
+use recording::Recording;
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    path::PathBuf,
+};
+use wire::RunHostId;
 
 /// Use of the busiest link by one program, during its kernels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,26 +38,82 @@ impl NocUse {
 /// absent.
 pub(crate) type NocUses = BTreeMap<(u32, u32), NocUse>;
 
-/// Returns the NoC use of all programs of a readout.
-pub(crate) fn noc_uses(readout: &Readout, launches: &[Launch]) -> NocUses {
+/// Returns the NoC use of all programs of a recording, and sentences about NoC traces next to it.
+pub(crate) fn noc_uses(
+    recording: &Recording,
+    launches: &[Launch],
+    has_own_events: bool,
+) -> (NocUses, Option<String>) {
+    let (readout, files) = (&recording.readout, &recording.noc_traces);
+    if has_own_events {
+        return (uses_of_readout(readout, launches), files.sentence_of_log());
+    }
+    match files.unrepeated() {
+        [] => (NocUses::new(), files.sentence_of_log()),
+        paths => {
+            let (uses, counts) = uses_of_files(readout, launches, paths);
+            (uses, Some(counts.sentences().collect::<Vec<_>>().join(". ")))
+        }
+    }
+}
+
+fn uses_of_readout(readout: &Readout, launches: &[Launch]) -> NocUses {
     let lanes = NocLanes::of_readout(readout);
     let programs = NocPrograms::new(&lanes, readout, &TraceOptions::default());
     if programs.is_empty() {
         return NocUses::new();
     }
-    let devices = readout.devices.iter();
-    let chips = devices.filter_map(|device| {
-        let chip = &device.chip;
-        let grid = TileMap::of_device(device)?.grid();
-        Some((chip.chip_id, Chip { grid, link_bytes: link_bytes(&chip.arch)? }))
-    });
-    let chips = chips.collect();
     let cycles = kernel_cycles(launches);
     let mut notes = TraceNotes::default();
-    let mut uses = uses_of(programs.traces(|_, _| None, &mut notes), &chips, &cycles);
+    let mut uses = uses_of(programs.traces(|_, _| None, &mut notes), &chips_of(readout), &cycles);
     let is_partial = readout.losses.has_failures() || notes.count() > 0;
     uses.values_mut().for_each(|of| of.is_lower_bound |= is_partial);
     uses
+}
+
+/// Returns the NoC use of the programs whose events are in files next to the log.
+fn uses_of_files(
+    readout: &Readout,
+    launches: &[Launch],
+    paths: &[PathBuf],
+) -> (NocUses, TraceFileCounts) {
+    let mut programs = ProgramLanes::default();
+    let mut launch_counts: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    for Launch { op, runs, .. } in launches {
+        let replay = op.trace_id.zip(op.trace_replay);
+        let replay = replay.map(|(trace_id, counter)| TraceReplay { trace_id, counter });
+        let program = RunHostId(op.run_host_id);
+        runs.iter().for_each(|run| programs.add(run.lane, program, replay));
+        let count = launch_counts.entry((op.chip_id, op.run_host_id)).or_default();
+        *count = count.saturating_add(1);
+    }
+    let mut counts = TraceFileCounts::default();
+    let mut kernels: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    let files = TraceFiles::new(paths, &programs);
+    let traces = files.traces(&mut counts).inspect(|trace| {
+        let count = kernels.entry((trace.chip_id, trace.program.0)).or_default();
+        *count = count.saturating_add(trace.kernel_count());
+    });
+    let mut uses = uses_of(traces, &chips_of(readout), &kernel_cycles(launches));
+    let is_partial = readout.losses.has_failures() || counts.left_out_count() > 0;
+    uses.retain(|program, of| {
+        let [traced, launched] = [&kernels, &launch_counts].map(|of| of.get(program).copied());
+        // The length of the traced launches is unknown if the log lacks some of them.
+        let is_known = traced.unwrap_or(0) <= launched.unwrap_or(0);
+        of.is_lower_bound |= is_partial || traced < launched;
+        is_known
+    });
+    (uses, counts)
+}
+
+fn chips_of(readout: &Readout) -> BTreeMap<u32, Chip> {
+    let devices = readout.devices.iter();
+    let chips = devices.filter_map(|device| {
+        let chip = &device.chip;
+        let grid = TileMap::unharvested(&chip.arch)?.grid();
+        Some((chip.chip_id, Chip { grid, link_bytes: link_bytes(&chip.arch)? }))
+    });
+    chips.collect()
 }
 
 /// Capacity of the links of a chip.
@@ -101,7 +163,18 @@ fn uses_of(
         }
         let chip = chips.get(&program.0).zip(cycles.get(&program));
         let noc_use = chip.and_then(|(chip, &cycles)| noc_use(&of_program, chip, cycles));
-        uses.extend(noc_use.map(|noc_use| (program, noc_use)));
+        match (noc_use, uses.entry(program)) {
+            (Some(noc_use), Entry::Vacant(unknown)) => {
+                unknown.insert(noc_use);
+            }
+            // A file of another program has more of this one.
+            (Some(noc_use), Entry::Occupied(mut known)) => {
+                let known = known.get_mut();
+                let more = if noc_use.percent > known.percent { noc_use } else { *known };
+                *known = NocUse { is_lower_bound: true, ..more };
+            }
+            (None, _) => {}
+        }
     }
     uses
 }

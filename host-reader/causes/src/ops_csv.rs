@@ -172,7 +172,7 @@ fn waiting(
         percent: percent(most),
         total_ns: total_ns(most),
         parts: if class == TimeClass::Collective { ops.collect() } else { gaps.collect() },
-        chip_id: Some(most.chip_id).filter(|_| devices.len() > 1),
+        chip_id: most.chip_id.filter(|_| devices.len() > 1),
         iterations,
     })
 }
@@ -194,14 +194,14 @@ pub(crate) fn model_facts(
     .collect()
 }
 
-/// Returns the device number of a row; 0 if it has none.
-fn device_of(row: &OpReport) -> u32 {
-    row.device.and_then(|device| u32::try_from(device).ok()).unwrap_or(0)
+/// Returns the device number of a row.
+fn device_of(row: &OpReport) -> Option<u32> {
+    row.device.and_then(|device| u32::try_from(device).ok())
 }
 
 fn gap_facts(rows: &[OpReport]) -> GapFacts {
     let mut facts = GapFacts::default();
-    let mut walls: BTreeMap<u32, f64> = BTreeMap::new();
+    let mut walls: BTreeMap<Option<u32>, f64> = BTreeMap::new();
     for row in rows {
         match row.kind {
             RowKind::Device => {
@@ -214,14 +214,15 @@ fn gap_facts(rows: &[OpReport]) -> GapFacts {
             RowKind::Signpost => {}
         }
     }
-    facts.chip_count = walls.len().max(1);
+    // Rows without a number may be of any of the chips.
+    facts.chip_count = walls.keys().flatten().count().max(1);
     facts.wall_ns = walls.into_values().fold(0.0, f64::max);
     facts
 }
 
 /// Returns the time of each device: kernels by category, gaps as dispatch and late host.
 fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
-    let mut by_device: BTreeMap<u32, (ClassTimes, u64, f64)> = BTreeMap::new();
+    let mut by_device: BTreeMap<Option<u32>, (ClassTimes, u64, f64)> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
         let (times, count, kernels) = by_device.entry(device_of(row)).or_default();
         *count = count.saturating_add(1);
@@ -236,7 +237,7 @@ fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
             times.add(TimeClass::HostLate, gap - TRACED_GAP.value * 1000.0);
         }
     }
-    let device = |(chip_id, (times, op_count, kernels)): (u32, (ClassTimes, u64, f64))| {
+    let device = |(chip_id, (times, op_count, kernels)): (Option<u32>, (ClassTimes, u64, f64))| {
         let whole = |ns: f64| {
             #[expect(
                 clippy::cast_possible_truncation,
@@ -275,6 +276,18 @@ fn untold(report: &PerfReport) -> Vec<Untold> {
         reason: "an ops CSV has one figure for each op".to_owned(),
         record_with: "the device log or capture that it was made of",
     }];
+    let is_unknown = |row: &&OpReport| row.kind == RowKind::Device && device_of(row).is_none();
+    let unknown = report.rows.iter().filter(is_unknown).count();
+    if unknown > 0 {
+        untold.push(Untold {
+            question: "which chip ran an op",
+            reason: match unknown {
+                1 => "1 op has no device number".to_owned(),
+                count => format!("{count} ops have no device number"),
+            },
+            record_with: "an ops CSV with the column DEVICE ID",
+        });
+    }
     let invalid = report.totals.invalid_duration_count;
     if invalid > 0 {
         untold.push(Untold {

@@ -72,7 +72,7 @@ impl HostWait {
     pub(crate) fn of_devices(devices: &[DeviceTime]) -> Self {
         let longest = devices.iter().max_by_key(|device| device.time.total_ns);
         longest.map_or_else(Self::default, |device| Self {
-            chip_id: Some(device.chip_id).filter(|_| devices.len() > 1),
+            chip_id: device.chip_id.filter(|_| devices.len() > 1),
             total_ns: device.time.total_ns.unwrap_or(0) as f64,
             late_percent: device.time.percent(TimeClass::HostLate),
         })

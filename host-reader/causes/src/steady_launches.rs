@@ -66,7 +66,7 @@ impl SteadyLaunches {
     ) -> Option<(SteadyPart, String)> {
         let [all_wait, own_wait] = [all, own].map(HostWait::of_devices);
         let longest = own.iter().max_by_key(|device| device.time.total_ns)?;
-        let [of_chip, steady] = self.chips.get(&longest.chip_id)?;
+        let [of_chip, steady] = self.chips.get(&longest.chip_id?)?;
         let gaps = |range: Range<usize>| -> Vec<f64> {
             let own = launches.get(range).unwrap_or(&[]);
             own.iter().filter_map(|(op, _)| Some(op.gap_ns? as f64)).collect()

@@ -11,8 +11,8 @@ use analysis::Launch;
 /// Time of one chip by class.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct DeviceTime {
-    /// Number of the chip.
-    pub chip_id: u32,
+    /// Number of the chip; `None` for the rows of an ops CSV that do not give it.
+    pub chip_id: Option<u32>,
     /// Cycles of its first and last record.
     pub window: (u64, u64),
     /// Number of launches in the window.
@@ -69,7 +69,7 @@ pub(crate) fn device_time(
         analysis::cycles_to_ns(sum, aiclk_mhz)
     };
     DeviceTime {
-        chip_id,
+        chip_id: Some(chip_id),
         window,
         op_count: ops.len() as u64,
         time: TimeSplit::new(&times, window.1.saturating_sub(window.0), aiclk_mhz),

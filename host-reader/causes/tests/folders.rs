@@ -65,7 +65,7 @@ fn shapes_of_the_csv_and_cycles_of_the_log_are_one_list() {
     assert_eq!(together.findings[2].sentence, "1 op runs on the host");
     let names: Vec<_> = together.ops.iter().filter_map(|op| op.name.as_deref()).collect();
     assert_eq!(names, ["Matmul", "BinaryNg", "Matmul", "BinaryNg"]);
-    assert_eq!((&together.untold, &together.devices[0].chip_id), (&alone.untold, &0));
+    assert_eq!((&together.untold, together.devices[0].chip_id), (&alone.untold, Some(0)));
     let [group, _] = together.groups.as_slice() else { panic!("{:?}", together.groups) };
     assert_eq!((group.op_count, group.duration_ns), (1, 100_000.0));
     assert_eq!((group.bound, group.noc_percent), (Some(GroupBound::Neither), None));
@@ -146,6 +146,70 @@ fn the_use_of_the_noc_in_a_real_log_is_that_of_its_trace() {
     assert!(
         !group.is_noc_lower_bound && explanation.findings.iter().all(|of| of.cause != Cause::Noc)
     );
+}
+
+/// Writes TT-Metal's trace of a program that writes these bytes from core (1,2) to the next tile.
+fn write_trace(folder: &Path, program: u32, bytes: u64) {
+    let part = |rest: &str| {
+        format!(
+            r#"{{"proc":"BRISC","src_device_id":0,"run_host_id":{program},"sx":1,"sy":2,{rest}}}"#
+        )
+    };
+    let zone = |phase: &str, time: u64| {
+        part(&format!(r#""zone":"BRISC-KERNEL","zone_phase":"{phase}","timestamp":{time}"#))
+    };
+    let write = part(&format!(
+        r#""type":"WRITE_","noc":"NOC_0","dx":2,"dy":2,"num_bytes":{bytes},"timestamp":20"#
+    ));
+    let text = format!("[{},{write},{}]", zone("ZONE_START", 10), zone("ZONE_END", 90));
+    let name = format!(".logs/noc_trace_dev0_Op_ID{program}.json");
+    std::fs::write(folder.join(name), text).unwrap();
+}
+
+/// By hand: a matmul takes 100,000 cycles, in which a link of 32 bytes carries 3,200,000 bytes.
+#[test]
+fn traces_next_to_a_log_give_the_use_of_the_noc() {
+    let ops = model();
+    let folder = folder(&ops, Some(&ops));
+    // Both iterations of the matmul, and a program that the log does not have.
+    for (program, bytes) in [(1024, 3_000_000), (3072, 2_240_000), (9216, 1)] {
+        write_trace(folder.path(), program, bytes);
+    }
+    let explanation = explain(folder.path());
+    assert_eq!(
+        explanation.noc_events.as_deref(),
+        Some(
+            "NoC events: 2 events from 2 noc_trace files next to the device log, which has none \
+             itself. noc_trace files: left out 1 event of programs that the recording does not have"
+        )
+    );
+    let [matmul, add] = explanation.groups.as_slice() else { panic!("{explanation:#?}") };
+    // Of the last iteration; the event that is left out may belong to it.
+    assert_eq!((matmul.bound, matmul.is_noc_lower_bound), (Some(GroupBound::Noc), true));
+    assert!((matmul.noc_percent.unwrap() - 70.0).abs() < 1e-9, "{matmul:?}");
+    assert_eq!((add.bound, add.noc_percent), (None, None));
+    assert!(causes(&explanation).contains(&Cause::Noc), "{:#?}", explanation.findings);
+    std::fs::remove_file(folder.path().join(".logs/noc_trace_dev0_Op_ID9216.json")).unwrap();
+    assert!(!explain(folder.path()).groups[0].is_noc_lower_bound);
+}
+
+/// The trace of one launch says too little of two, and that of two too much of one.
+#[test]
+fn traces_of_fewer_launches_are_lower_bounds_and_of_more_launches_no_use() {
+    let (ops, folder) = (model(), folder(&model(), Some(&model())));
+    let matmul = |folder: &Path| explain(folder).groups[0].clone();
+    write_trace(folder.path(), 3072, 2_240_000);
+    let path = folder.path().join(".logs/noc_trace_dev0_Op_ID3072.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let twice = text.replace("[", "").replace("]", "");
+    std::fs::write(&path, format!("[{twice},{twice}]")).unwrap();
+    assert_eq!(matmul(folder.path()).noc_percent, None);
+    let same = ops.map(|op| Op { program: if op.code == "Matmul" { 3072 } else { 2048 }, ..op });
+    let folder = self::folder(&same, Some(&same));
+    write_trace(folder.path(), 3072, 2_240_000);
+    let found = matmul(folder.path());
+    assert!((found.noc_percent.unwrap() - 35.0).abs() < 1e-9, "{found:?}");
+    assert!(found.is_noc_lower_bound);
 }
 
 /// Explains a pipeline whose reader sets the pace, with or without a CSV row about the same launch.

@@ -163,3 +163,38 @@ fn the_first_three_sentences_of_each_real_recording_are_those_written_down() {
     let expected = std::fs::read_to_string(golden).unwrap();
     assert_eq!(found, expected, "BLESS=1 writes the sentences down");
 }
+
+/// Explains ops of 10 us, 20 us apart, on these chips.
+fn explain_chips(title: &str, chips: &[&str]) -> Explanation {
+    let mut text =
+        format!("OP CODE,OP TYPE,{title},DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]\n");
+    for (number, chip) in chips.iter().enumerate() {
+        writeln!(text, "Op{number},tt_dnn_device,{chip},10000,20000").unwrap();
+    }
+    let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+    let report = PerfReport::new(vec![csv], &Explanation::report_options()).unwrap();
+    Explanation::of_perf_window(&report, Window::All)
+}
+
+/// The chip of rows without a device number is unknown, and is not chip 0.
+#[test]
+fn a_chip_without_a_number_is_unknown() {
+    let chips = |explanation: &Explanation| -> Vec<_> {
+        explanation.devices.iter().map(|of| (of.chip_id, of.op_count)).collect()
+    };
+    let question = |explanation: &Explanation| {
+        let untold = explanation.untold.iter().find(|of| of.question == "which chip ran an op");
+        untold.map(|of| of.reason.clone())
+    };
+    let numbered = explain_chips("DEVICE ID", &["0", "0", "0"]);
+    assert_eq!((chips(&numbered), question(&numbered)), (vec![(Some(0), 3)], None));
+    let unnumbered = explain_chips("X", &["", "", ""]);
+    let reason = Some("3 ops have no device number".to_owned());
+    assert_eq!((chips(&unnumbered), question(&unnumbered)), (vec![(None, 3)], reason));
+    assert_eq!(unnumbered.findings[0].sentence, numbered.findings[0].sentence);
+    assert!(unnumbered.findings.iter().all(|of| of.place.chip_id.is_none()));
+    let mixed = explain_chips("DEVICE ID", &["0", "0", "", "1"]);
+    let expected = vec![(None, 1), (Some(0), 2), (Some(1), 1)];
+    let reason = Some("1 op has no device number".to_owned());
+    assert_eq!((chips(&mixed), question(&mixed)), (expected, reason));
+}

@@ -77,12 +77,13 @@ fn read_descriptor(path: &Path) -> Result<BTreeMap<u32, u32>, String> {
     Ok(descriptor.harvesting.into_iter().map(mask).collect())
 }
 
-/// Returns the paths of TT-Metal's NoC traces in the folder, sorted by name.
-pub(crate) fn noc_trace_files(folder: &Path) -> Vec<PathBuf> {
+/// Returns the paths of TT-Metal's NoC traces in the folder, sorted by name, without those that
+/// tt-npe merged from them.
+pub fn noc_trace_files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let is_trace = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        ProgramTrace::is_file_name(&name)
+        ProgramTrace::is_file_name(&name) && !name.contains("merged.json")
     };
     let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(is_trace).collect();
     files.sort_unstable();

@@ -40,6 +40,7 @@ pub mod zone_names;
 pub use clock::{DeviceClock, clocks_of};
 pub use dispatch::name_dispatch_commands;
 pub use filter::{FilterError, TraceFilter};
+pub use harvesting::noc_trace_files;
 pub use load::{
     DEVICE_CAPTURE_PREFIX, DEVICE_LOG, LoadError, Loaded, Opened, OpenedLog, device_captures,
     is_capture, load, logs_folder, newest_ops_csv, noc_of_log, open, open_log, open_within,
@@ -77,6 +78,43 @@ pub struct Recording {
     pub profiler_launch_count: u64,
     /// Newest ops CSV in the recording's folder; its rows may describe the launches.
     pub ops_csv: Option<PathBuf>,
+    /// TT-Metal's NoC traces in the folder of a device log.
+    pub noc_traces: NocTraceFiles,
+}
+
+/// TT-Metal's `noc_trace_*.json` in the folder of a device log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NocTraceFiles {
+    /// Paths, sorted by name.
+    pub paths: Vec<PathBuf>,
+    /// True if the log itself has NoC events. The files then contain the same events.
+    pub repeat_log: bool,
+}
+
+impl NocTraceFiles {
+    /// Returns the files that hold NoC events which the log does not have.
+    #[must_use]
+    pub fn unrepeated(&self) -> &[PathBuf] {
+        if self.repeat_log { &[] } else { &self.paths }
+    }
+
+    /// Returns the sentence that the log is the source of NoC events, not the files next to it.
+    ///
+    /// ```
+    /// let one = recording::NocTraceFiles { paths: vec!["noc_trace_dev0_ID0.json".into()], repeat_log: true };
+    /// let expected = "NoC events: from the device log; 1 noc_trace file next to it has the same";
+    /// assert_eq!(one.sentence_of_log().as_deref(), Some(expected));
+    /// assert_eq!(recording::NocTraceFiles::default().sentence_of_log(), None);
+    /// ```
+    #[must_use]
+    pub fn sentence_of_log(&self) -> Option<String> {
+        let files = match self.paths.len() {
+            0 => return None,
+            1 => "1 noc_trace file next to it has the same".to_owned(),
+            count => format!("{count} noc_trace files next to it have the same"),
+        };
+        self.repeat_log.then(|| format!("NoC events: from the device log; {files}"))
+    }
 }
 
 /// Metadata key which states that launches of program 0 are the profiler's own.

@@ -1,7 +1,7 @@
 //! Loading of a device log, a capture, or the folder in which TT-Metal stores its logs.
 
 use crate::{
-    Recording,
+    NocTraceFiles, Recording,
     capture::{Capture, CaptureError, FILE_MAGIC, Overrides},
     device_log::{LogError, PackedLog},
     harvesting,
@@ -68,7 +68,8 @@ pub struct OpenedLog {
     pub log: PackedLog,
     /// Ops that the host announced; empty for a log without its folder.
     pub host: HostOps,
-    /// TT-Metal's NoC traces in the log's folder, which show harvested rows or columns.
+    /// TT-Metal's NoC traces in the log's folder. They show harvested rows or columns, and hold the
+    /// NoC events if the log has none.
     pub noc_traces: Vec<PathBuf>,
     /// Newest ops CSV in the folder from which the log was opened.
     pub ops_csv: Option<PathBuf>,
@@ -80,6 +81,7 @@ impl OpenedLog {
     /// # Errors
     /// If records cannot be read back from the temporary file.
     pub fn into_recording(self) -> Result<Recording, PackedError> {
+        let files = self.noc_trace_files();
         let Self { log, host, noc_traces, ops_csv } = self;
         let mut readout = log.into_readout()?;
         harvesting::add_traces(&mut readout, &noc_traces);
@@ -87,7 +89,14 @@ impl OpenedLog {
         if host.has_ops() {
             readout.lanes().for_each(|lane| launched.add(lane));
         }
-        Ok(Recording { ops_csv, ..host.attach(readout, [launched]) })
+        Ok(Recording { ops_csv, noc_traces: files, ..host.attach(readout, [launched]) })
+    }
+
+    /// Returns the NoC traces, for the recording that the log becomes.
+    #[must_use]
+    pub fn noc_trace_files(&self) -> NocTraceFiles {
+        let repeat_log = self.log.lanes.has_marker(ZoneId::NOC_TRACING);
+        NocTraceFiles { paths: self.noc_traces.clone(), repeat_log }
     }
 }
 
@@ -155,7 +164,9 @@ pub fn report_of_log(log: impl Into<OpenedLog>) -> Result<(Recording, Report), P
 /// # Errors
 /// If records cannot be read back from the temporary file.
 pub fn noc_of_log(log: impl Into<OpenedLog>) -> Result<(Recording, NocLanes), PackedError> {
-    let OpenedLog { log: PackedLog { mut readout, lanes }, host, noc_traces, ops_csv } = log.into();
+    let log = log.into();
+    let files = log.noc_trace_files();
+    let OpenedLog { log: PackedLog { mut readout, lanes }, host, noc_traces, ops_csv } = log;
     let (parts, anomalies) =
         lanes.unpack(|(noc, launched): &mut (NocLanes, LaunchedPrograms), lane| {
             noc.add(&readout.zones, &lane);
@@ -167,7 +178,7 @@ pub fn noc_of_log(log: impl Into<OpenedLog>) -> Result<(Recording, NocLanes), Pa
     let (parts, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
     let lanes = NocLanes::joined(parts);
     harvesting::add_traces_beside(&mut readout, &lanes, &noc_traces);
-    Ok((Recording { ops_csv, ..host.attach(readout, launched) }, lanes))
+    Ok((Recording { ops_csv, noc_traces: files, ..host.attach(readout, launched) }, lanes))
 }
 
 /// Reason why nothing could be loaded.
@@ -205,7 +216,8 @@ pub enum LoadError {
 /// In a folder, captures of profiled processes have priority: a log next to them was made from them
 /// and contains less. Zones without a name in the log get their names from the zone logs next to
 /// it, and ops from the host's messages there. Harvested rows or columns are taken from a
-/// `cluster_descriptor.yaml` or from TT-Metal's `noc_trace_*.json` in the folder of the log.
+/// `cluster_descriptor.yaml` or from TT-Metal's `noc_trace_*.json` in the folder of the log. A log
+/// without NoC events has those of these files, too.
 ///
 /// ```
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000

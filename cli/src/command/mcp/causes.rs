@@ -52,7 +52,7 @@ const SHARES: [Column; 9] = [
 ];
 
 const DEVICES: [Column; 15] = joined(&[
-    &[Column::new("chip_id"), Column::new("op_count")],
+    &[Column::or_null("chip_id", "the rows do not give it"), Column::new("op_count")],
     &SHARES,
     &[
         Column::or_null("overlap_at_least_percent", NO_OVERLAP),
@@ -154,10 +154,15 @@ fn findings(explanation: &Explanation) -> Table<'_> {
         ]
     });
     let table = table.with_note("untold_count", explanation.untold.len());
-    let table = match &explanation.window {
-        Some(window) => table.with_note("window", window.as_str()),
+    let sentences = [
+        ("window", &explanation.window),
+        ("described_by", &explanation.described_by),
+        ("noc_events", &explanation.noc_events),
+    ];
+    let table = sentences.into_iter().fold(table, |table, (name, sentence)| match sentence {
+        Some(sentence) => table.with_note(name, sentence.as_str()),
         None => table,
-    };
+    });
     if explanation.findings.is_empty() {
         table.with_note("reason", "no cause stands out")
     } else {

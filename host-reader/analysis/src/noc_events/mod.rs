@@ -11,6 +11,8 @@
 //! | which lines of tiles are harvested? | [`lines_without`], [`lines_of_traces`] |
 //! | what happened in each program? | [`NocTraces::of_readout`] |
 //! | how is it written in TT-Metal's format, and read? | [`ProgramTrace::to_json`], [`read_json`] |
+//! | to which programs of a log do the traces next to it belong? | [`TraceFiles`] |
+//! | at which times of the log did their events happen? | [`KernelStarts`] |
 //! | how are addresses stored in a device log? | [`describe_addresses`] |
 //! | how many bytes moved between which tiles, over which links? | [`Traffic`] |
 //! | how busy were links and DRAM, and what did congestion cost? | [`NocFigures`] |
@@ -33,6 +35,7 @@ mod describe;
 mod fabric;
 mod harvesting;
 mod json;
+mod kernel_starts;
 mod kind;
 mod lanes;
 mod locks;
@@ -44,6 +47,7 @@ mod route;
 mod size_field;
 mod tile;
 mod trace;
+mod trace_files;
 mod traffic;
 mod traffic_sums;
 mod transfer;
@@ -51,6 +55,7 @@ mod transfer;
 pub use describe::describe_addresses;
 pub use harvesting::{HarvestingError, lines_of_traces, lines_without, lines_without_mask};
 pub use json::{ReadTrace, TraceProblem, read_json};
+pub use kernel_starts::KernelStarts;
 pub use kind::{EventKind, Numbering};
 pub use lanes::NocLanes;
 pub use locks::{HeldMemory, Locks};
@@ -65,5 +70,6 @@ pub use route::Direction;
 pub use size_field::{FoundSizeField, SizeField};
 pub use tile::TileMap;
 pub use trace::{NocTraces, ProgramTrace, TraceNotes, TraceOptions};
+pub use trace_files::{ProgramLanes, TraceFileCounts, TraceFiles};
 pub use traffic::{Activity, Link, LinkLoad, Pair, Traffic, UnplacedPair};
 pub use wire::scoped_lock::LockEventKind;

@@ -98,6 +98,15 @@ pub struct TraceObject {
     pub zone_phase: Option<String>,
 }
 
+impl TraceObject {
+    /// Returns true if a kernel begins here.
+    #[must_use]
+    pub fn is_kernel_start(&self) -> bool {
+        let is_start = matches!(self.zone_phase.as_deref(), Some("ZONE_START" | "begin"));
+        is_start && self.zone.as_deref().is_some_and(|zone| zone.ends_with("-KERNEL"))
+    }
+}
+
 /// One target of a fabric packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Destination {

@@ -107,6 +107,29 @@ impl ProgramTrace {
         traces.into_values().collect()
     }
 
+    /// Returns the number of events, which excludes zone ends.
+    #[must_use]
+    pub fn event_count(&self) -> u64 {
+        self.objects.iter().filter(|object| object.zone.is_none()).count() as u64
+    }
+
+    /// Returns the number of launches: the most kernels that began in one RISC.
+    #[must_use]
+    pub fn kernel_count(&self) -> u64 {
+        let mut counts: BTreeMap<_, u64> = BTreeMap::new();
+        for object in self.objects.iter().filter(|object| object.is_kernel_start()) {
+            let count = counts.entry((object.sx, object.sy, &object.proc)).or_default();
+            *count = count.saturating_add(1);
+        }
+        counts.into_values().max().unwrap_or(0)
+    }
+
+    /// Returns the chip, the program and the replay in a file's name; `None` for each that is
+    /// missing.
+    pub(super) fn key_of_file_name(name: &str) -> (Option<u32>, Option<u32>, Option<TraceReplay>) {
+        (number_of_name(name, "_dev"), number_of_name(name, "_ID"), replay_of_name(name))
+    }
+
     /// Returns true if the file's name has TT-Metal's form for traces.
     #[must_use]
     pub fn is_file_name(name: &str) -> bool {

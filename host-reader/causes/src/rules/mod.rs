@@ -195,7 +195,7 @@ fn is_collective(op: &OpCauses) -> bool {
 fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     let percent = |device: &DeviceTime| device.time.percent(class);
     let most = of.devices.iter().max_by(|one, other| percent(one).total_cmp(&percent(other)))?;
-    let own = of.ops.iter().copied().filter(|op| op.chip_id == most.chip_id);
+    let own = of.ops.iter().copied().filter(|op| Some(op.chip_id) == most.chip_id);
     let part = |op: &OpCauses| {
         let ns = match class {
             TimeClass::HostLate | TimeClass::Dispatch => op.gap_ns.filter(|gap| *gap > 0)? as f64,
@@ -217,7 +217,7 @@ fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
         percent: percent(most),
         total_ns: most.time.total_ns? as f64,
         parts: own.filter_map(part).collect(),
-        chip_id: Some(most.chip_id).filter(|_| of.devices.len() > 1),
+        chip_id: most.chip_id.filter(|_| of.devices.len() > 1),
         iterations: of.iterations,
     })
 }

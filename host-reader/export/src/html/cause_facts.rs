@@ -17,13 +17,15 @@ pub(super) struct CauseFacts<'a> {
     window: Option<&'a str>,
     /// Sentence about the ops CSV whose rows describe the launches.
     described_by: Option<&'a str>,
+    /// Sentences about NoC traces next to the log.
+    noc_events: Option<&'a str>,
     findings: Vec<FindingRow<'a>>,
     /// Open questions: the question, why it has no answer, and how to record the answer.
     untold: Vec<(&'static str, &'a str, &'static str)>,
     /// Names of the classes of time.
     classes: Vec<&'static str>,
-    /// Each chip's id and its shares of time in percent, by class.
-    devices: Vec<(u32, Vec<f64>)>,
+    /// Each chip's id, if known, and its shares of time in percent, by class.
+    devices: Vec<(Option<u32>, Vec<f64>)>,
     /// Shares of each op's time in percent, by class; `None` if unknown.
     op_times: Vec<Option<Vec<f64>>>,
     /// The stage that sets each op's pace.
@@ -103,6 +105,7 @@ impl<'a> CauseFacts<'a> {
         Self {
             window: explanation.window.as_deref(),
             described_by: explanation.described_by.as_deref(),
+            noc_events: explanation.noc_events.as_deref(),
             findings: findings(explanation, place),
             untold: explanation
                 .untold

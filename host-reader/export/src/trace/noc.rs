@@ -1,7 +1,8 @@
 //! NoC events of a trace that a filter selects.
 
 use analysis::noc_events::{
-    EventKind, NocTraces, ProgramTrace, TileMap, TraceObject, TraceOptions, Traffic,
+    EventKind, KernelStarts, NocTraces, ProgramLanes, ProgramTrace, TileMap, TraceFileCounts,
+    TraceFiles, TraceObject, TraceOptions, Traffic,
 };
 use reader::{
     lane::LaneId,
@@ -37,13 +38,35 @@ impl TraceNoc {
         let op_name = |chip: u32, program: RunHostId| names.get(&(chip, program.0)).copied();
         let traces = NocTraces::of_readout(readout, op_name, &TraceOptions::default());
         if traces.programs.is_empty() && traces.notes.count() == 0 {
+            return Self::of_files(recording, op_name);
+        }
+        let notes = traces.notes.sentences().chain(recording.noc_traces.sentence_of_log());
+        Self { programs: traces.programs, notes: notes.collect(), grids: grids_of(readout) }
+    }
+
+    /// Takes the events of the NoC traces next to a log without events, at the times of the log.
+    fn of_files<'n>(
+        recording: &Recording,
+        op_name: impl Fn(u32, RunHostId) -> Option<&'n str>,
+    ) -> Self {
+        let (readout, paths) = (&recording.readout, recording.noc_traces.unrepeated());
+        if paths.is_empty() {
             return Self::default();
         }
-        Self {
-            programs: traces.programs,
-            notes: traces.notes.sentences().collect(),
-            grids: grids_of(readout),
+        let (lanes, starts) =
+            (ProgramLanes::of_readout(readout), KernelStarts::of_readout(readout));
+        let mut counts = TraceFileCounts::default();
+        let files = TraceFiles::new(paths, &lanes);
+        let mut programs: Vec<_> = files.traces(&mut counts).collect();
+        for trace in &mut programs {
+            counts.leave_out_without_time(starts.align(trace));
+            let host_name = op_name(trace.chip_id, trace.program).filter(|name| !name.is_empty());
+            if let Some(name) = host_name {
+                name.clone_into(&mut trace.op_name);
+            }
         }
+        programs.retain(|trace| !trace.objects.is_empty());
+        Self { programs, notes: counts.sentences().collect(), grids: grids_of(readout) }
     }
 
     /// Returns true if there are neither events nor notes about them.

@@ -13,11 +13,8 @@ use crate::problem::ProblemLog;
 use analysis::noc_events::{NocChip, NocFigures, NocTraces, ProgramTrace, TraceOptions, read_json};
 use rayon::prelude::*;
 use reader::{lane::TraceReplay, readout::Readout};
-use std::{
-    collections::BTreeMap,
-    fmt,
-    path::{Path, PathBuf},
-};
+use recording::noc_trace_files;
+use std::{collections::BTreeMap, fmt, path::Path};
 
 /// Message about how to record NoC events.
 const HOW_TO_RECORD: &str = "expected NoC events, found none; tt-metal records them with TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1";
@@ -37,7 +34,7 @@ impl NocInput {
     /// Reads the noc_trace files of a folder of logs.
     pub(super) fn of_folder(logs: &Path, problems: &mut ProblemLog) -> Self {
         let mut input = Self { topology: topology_of(logs), ..Self::default() };
-        for path in trace_files(logs) {
+        for path in noc_trace_files(logs) {
             let file = path.display().to_string();
             let text = match std::fs::read(&path) {
                 Ok(text) => text,
@@ -127,18 +124,6 @@ impl NocInput {
 
 fn key_of(op: &DeviceOp) -> Key {
     (op.device_id, op.run_host_id, op.trace_id.zip(op.session_id))
-}
-
-/// Returns the noc_trace files of a folder by name, without those that tt-npe merged from them.
-fn trace_files(logs: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(logs).into_iter().flatten().flatten();
-    let is_trace = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        ProgramTrace::is_file_name(&name) && !name.contains("merged.json")
-    };
-    let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(is_trace).collect();
-    files.sort_unstable();
-    files
 }
 
 /// Reads the file next to the traces that names the board; empty without such a file.

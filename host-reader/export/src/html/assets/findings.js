@@ -5,7 +5,7 @@ function buildFindings() {
   const { causes } = facts;
   if (!causes) return;
   const section = byId('summary');
-  for (const sentence of [causes.window, causes.described_by]) if (sentence) section.append(h('p.window', {}, visible(sentence)));
+  for (const sentence of [causes.window, causes.described_by, causes.noc_events]) if (sentence) section.append(h('p.window', {}, visible(sentence)));
   const shown = causes.findings.slice(0, 3), rest = causes.findings.slice(3);
   if (shown.length) section.append(h('ol.findings', {}, shown.map(findingItem)));
   const more = [
@@ -56,7 +56,7 @@ async function showNamedZone(op, name) {
 
 /** Where the time of each chip went. */
 function deviceClasses() {
-  const known = facts.causes.devices.map(([chip, percents]) => h('div', {}, devices.length > 1 && h('span.muted', {}, `device ${chip} `), classBar(percents)));
+  const known = facts.causes.devices.map(([chip, percents]) => h('div', {}, devices.length > 1 && h('span.muted', {}, `device ${chip ?? 'unknown'} `), classBar(percents)));
   return h('div.device-classes', {}, known.slice(0, 4));
 }
 
