@@ -11,13 +11,16 @@ use reader::{
 use std::collections::{BTreeMap, HashMap};
 use wire::{PacketKind, Risc, RunHostId};
 
+/// A replay, and the time at which its first kernel began.
+type Start = (Option<TraceReplay>, u64);
+
 /// Times at which the first kernel of each program began, by lane.
 ///
 /// TT-Metal shifts and scales the times of its NoC traces to the clock of one chip, and older
 /// releases count them from the first one. Those of a log are the tile's own.
 #[derive(Clone, Debug, Default)]
 pub struct KernelStarts {
-    starts: BTreeMap<(LaneId, RunHostId), Vec<(Option<TraceReplay>, u64)>>,
+    starts: BTreeMap<(LaneId, RunHostId), Vec<Start>>,
 }
 
 impl KernelStarts {
