@@ -13,9 +13,11 @@ use crate::{
     steady::{SteadyPart, Window},
     steady_launches::{Explained, SteadyLaunches},
     threshold::LEAST_GAIN,
+    time_class::TimeClass,
     timeline::{DeviceTime, device_time},
 };
 use analysis::{Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
+use rayon::prelude::*;
 use reader::packed_bytes::PackedError;
 use recording::{OpenedLog, Recording, device_log::PackedLog, host_ops::LaunchedPrograms};
 use reports::perf::{OpReport, PerfOptions, RowKind, WindowOptions};
@@ -205,6 +207,8 @@ impl Explanation {
             "Nothing was recorded, so there is nothing to explain."
         } else if self.devices.iter().all(|device| device.op_count == 0) {
             "No op was recorded, so there is nothing to explain."
+        } else if self.devices.iter().all(has_no_length) {
+            "The length of no op is known, so no cause can be found."
         } else {
             "No cause stands out."
         }
@@ -303,6 +307,11 @@ impl Explanation {
     }
 }
 
+/// Returns true if no op of a chip has a known length.
+fn has_no_length(device: &DeviceTime) -> bool {
+    device.kernel_sum_ns.unwrap_or(0) == 0 && device.time.percent(TimeClass::Unknown) >= 100.0
+}
+
 /// Sentence about launches without repetition.
 const NOTHING_REPEATS: &str = "Nothing repeats in these launches, so warm-up and compilation cannot be \
     told from the model: all of the time is explained.";
@@ -369,7 +378,7 @@ fn op_causes(
         });
         bounds.collect::<BTreeMap<_, _>>()
     });
-    let mut counted = counters_of(readout, launches).into_iter().peekable();
+    let counted = counters_of(readout, launches);
     let cause = |(number, launch): (usize, &Launch)| {
         let op = &launch.op;
         // Groups of ops use the op codes of rows as names.
@@ -380,12 +389,13 @@ fn op_causes(
         let mut view = OpView::new(launch, evidence, (name, clock), &readout.probe_costs);
         view.tiles = tiles.get(&op.chip_id);
         view.clock_bounds = clock_bounds.as_ref();
-        let counters = counted.next_if(|counters| counters.launch == number);
+        let counters = counted.binary_search_by_key(&number, |of| of.launch).ok();
+        let counters = counters.and_then(|at| counted.get(at));
         view.fpu_percent = counters.and_then(|of| {
             let mut summaries = of.counters.summaries(false);
             summaries.find(|summary| summary.metric.label() == "FPU Util").map(|fpu| fpu.mean)
         });
         OpCauses::new(&view)
     };
-    launches.iter().enumerate().map(cause).collect()
+    launches.par_iter().enumerate().map(cause).collect()
 }

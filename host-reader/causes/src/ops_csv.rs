@@ -7,7 +7,7 @@ use crate::{
     op_code_group::op_code_groups,
     rules::{self, GapFacts, Iterations, ModelFacts, Waiting},
     steady::{HostWait, SteadyPart, Window, steps_of_rows},
-    threshold::{LAUNCH_GAP, TRACED_GAP},
+    threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
     time_class::{ClassTimes, TimeClass, TimeSplit},
     timeline::DeviceTime,
 };
@@ -84,7 +84,7 @@ impl Explanation {
             None => (chips_mean(kernels_ns, facts.chip_count), GainOf::Kernels),
         };
         let mut kernels = self.group_findings(rows, facts.chip_count);
-        kernels.extend(rules::small_ops(&facts));
+        kernels.extend(rules::small_ops(&facts).map(|of| at_rows(of, &small_rows(rows))));
         // The other chips wait for the extra time of the slow chip.
         kernels.extend(rules::slow_chips(rows));
         kernels.extend(rules::collective_skew(rows));
@@ -96,7 +96,8 @@ impl Explanation {
             .map(|class| rules::waiting(&waiting(rows, &self.devices, (class, iterations))?));
         self.findings.extend(waits.into_iter().flatten());
         self.findings.extend(kernels);
-        self.findings.extend(rules::host_ops(&facts));
+        let host_rows = rows.iter().filter(|row| row.kind == RowKind::Host).collect::<Vec<_>>();
+        self.findings.extend(rules::host_ops(&facts).map(|of| at_rows(of, &host_rows)));
         self.rank();
     }
 
@@ -122,6 +123,22 @@ impl Explanation {
 /// Classes of time that each have a sentence if their share is large.
 const WAITING_CLASSES: [TimeClass; 3] =
     [TimeClass::HostLate, TimeClass::Dispatch, TimeClass::Collective];
+
+/// Returns the ops below the limit of short ops, the longest first.
+fn small_rows(rows: &[OpReport]) -> Vec<&OpReport> {
+    let us = |row: &OpReport| row.device_time_us.unwrap_or(f64::INFINITY);
+    let is_small = |row: &&OpReport| row.kind == RowKind::Device && us(row) < SMALL_OP.value;
+    let mut small: Vec<_> = rows.iter().filter(is_small).collect();
+    small.sort_by(|one, other| us(other).total_cmp(&us(one)));
+    small
+}
+
+/// Places a finding at the first of these rows, and names up to three of them.
+fn at_rows(mut finding: Finding, rows: &[&OpReport]) -> Finding {
+    finding.rows = rows.iter().take(3).map(|row| row.id).collect();
+    finding.place.row = finding.rows.first().copied();
+    finding
+}
 
 /// Removes the gap before each chip's first op from the rows of an iteration, as it precedes the
 /// iteration.

@@ -164,6 +164,28 @@ fn the_first_three_sentences_of_each_real_recording_are_those_written_down() {
     assert_eq!(found, expected, "BLESS=1 writes the sentences down");
 }
 
+/// Gaps of launches are everywhere; each other sentence names its first row.
+#[test]
+fn each_sentence_says_where() {
+    for path in CSVS {
+        for finding in explain_csv(path).findings {
+            let has_rows = finding.place.row.is_some()
+                && (finding.rows.is_empty() || finding.place.row == finding.rows.first().copied());
+            assert!(has_rows || finding.cause == Cause::Dispatch, "{path}: {finding:#?}");
+        }
+    }
+    let host = explain_csv(CSVS[6]).findings.into_iter().find(|of| of.cause == Cause::HostOps);
+    // The first three rows of the file with the type `python_fallback`.
+    assert_eq!(host.unwrap().rows, host_rows(CSVS[6])[..3]);
+}
+
+/// Returns the rows of a file's ops on the host, as a spreadsheet counts them.
+fn host_rows(path: &str) -> Vec<u64> {
+    let text = std::fs::read_to_string(capture_path(path)).unwrap();
+    let rows = (1..).zip(text.lines());
+    rows.filter(|(_, row)| row.contains(",python_fallback,")).map(|(row, _)| row).collect()
+}
+
 /// Explains ops of 10 us, 20 us apart, on these chips.
 fn explain_chips(title: &str, chips: &[&str]) -> Explanation {
     let mut text =

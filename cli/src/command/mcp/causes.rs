@@ -164,7 +164,7 @@ fn findings(explanation: &Explanation) -> Table<'_> {
         None => table,
     });
     if explanation.findings.is_empty() {
-        table.with_note("reason", "no cause stands out")
+        table.with_note("reason", explanation.without_findings())
     } else {
         table
     }

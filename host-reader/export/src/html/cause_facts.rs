@@ -20,6 +20,8 @@ pub(super) struct CauseFacts<'a> {
     /// Sentences about NoC traces next to the log.
     noc_events: Option<&'a str>,
     findings: Vec<FindingRow<'a>>,
+    /// Sentence for a page without findings.
+    without_findings: &'static str,
     /// Open questions: the question, why it has no answer, and how to record the answer.
     untold: Vec<(&'static str, &'a str, &'static str)>,
     /// Names of the classes of time.
@@ -107,6 +109,7 @@ impl<'a> CauseFacts<'a> {
             described_by: explanation.described_by.as_deref(),
             noc_events: explanation.noc_events.as_deref(),
             findings: findings(explanation, place),
+            without_findings: explanation.without_findings(),
             untold: explanation
                 .untold
                 .iter()

@@ -15,7 +15,7 @@ function buildFindings() {
   if (!more.length) return;
   const words = [rest.length && counted(rest.length, 'more finding'), causes.untold.length && `${counted(causes.untold.length, 'question')} that this recording cannot answer`].filter(Boolean);
   const text = listed(words);
-  section.append(h('details.untold', {}, h('summary', {}, shown.length ? text : `No cause stands out; ${text}`), more));
+  section.append(h('details.untold', {}, h('summary', {}, shown.length ? text : `${causes.without_findings} ${text}`), more));
 }
 
 function findingItem(finding) {
