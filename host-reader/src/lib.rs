@@ -11,6 +11,7 @@
 //! | What can a host do to a chip? | [`mesh`] |
 //! | What is the result of a read? | [`readout`], [`lane`], [`ledger`], [`anomaly`] |
 //! | How do words become records? | [`decode`] |
+//! | Which records do kernels stream, while they run? | [`stream`] |
 //! | Which zone is id 30530? | [`names`], `zone_names` |
 //! | Is a zone from firmware, a kernel, or the user? | [`role`] |
 //! | When did a zone begin and end, and which zone encloses it? | [`timeline`] |
@@ -68,6 +69,13 @@ pub use ::tracy;
 pub use reader::{
     InitError, ProfilerOptions, ReadError, ReadOptions, Reader, anomaly, architecture, clock,
     decode, init, init_device_profiler, lane, ledger, mesh, names, origins, packed_bytes, read,
-    read_device_profiler, read_device_profiler_with, readout, role, stream, timeline, traces,
-    watermark,
+    read_device_profiler, read_device_profiler_with, readout, role, timeline, traces, watermark,
 };
+
+/// Streamed lanes: their cells and records, and reads of them while kernels run.
+pub mod stream {
+    pub use reader::{
+        read::{Backpressure, LiveRead, LiveReader},
+        stream::*,
+    };
+}

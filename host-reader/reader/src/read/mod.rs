@@ -14,6 +14,7 @@
 //! | how is TT-Metal's debug dump read, with two buffers per lane? | `two_buffers` |
 //! | how are streaming cores read? | `rings` |
 //! | which launches may have lost the records that a streaming RISC counts? | `open_launches` |
+//! | how do streamed records reach a consumer while their launches go on? | `live` |
 //! | how full are the lanes? | `watermark` |
 //! | how is a mesh read repeatedly? | `stream` |
 //! | how is a mesh read from a separate thread? | `periodic` |
@@ -38,6 +39,7 @@ mod acknowledge;
 mod control;
 mod counters;
 mod dram;
+mod live;
 mod memory;
 mod open_launches;
 mod options;
@@ -55,6 +57,7 @@ mod two_buffers;
 mod watermark;
 
 pub use crate::watermark::{LaneWatermark, Watermarks};
+pub use live::{Backpressure, LiveRead, LiveReader};
 pub use options::{GenerationChoice, ReadError, ReadOptions};
 pub use periodic::{PeriodicReader, PeriodicThread};
 pub use stream::{NextRead, Reads, StreamedRead};

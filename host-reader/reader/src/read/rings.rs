@@ -14,7 +14,7 @@ use crate::{
     lane::{Lane, LaneId},
     ledger::{LossCause, LossKey, LossTotals, LossWindow, ProgramSpan},
     mesh::{AccessError, CoreDescription},
-    stream::{CellReader, CellWords, Damage, LaneAssembly, Launch, Piece, StreamRecord},
+    stream::{Batch, CellReader, CellWords, Damage, LaneAssembly, Launch, Piece, StreamRecord},
 };
 use std::collections::BTreeMap;
 use wire::{
@@ -41,6 +41,8 @@ pub(super) struct Rings {
     lanes: BTreeMap<LaneId, Ring>,
     /// The control vectors of the last read.
     vectors: BTreeMap<CoreId, [u32; WORDS]>,
+    /// The batches of this read; `None` if its records become lanes.
+    batches: Option<Vec<Batch>>,
 }
 
 /// State of one RISC's ring.
@@ -53,6 +55,8 @@ struct Ring {
     told: u32,
     counts: LossCounts,
     skipped: u32,
+    /// All losses that this reader has found.
+    losses: LossTotals,
     /// The launches that may have lost records since the last read.
     open: OpenLaunches,
     /// True if the RISC had ended its last launch at the last read.
@@ -64,7 +68,7 @@ struct Ring {
 }
 
 /// Cells read from one ring, with the related control words.
-struct Batch {
+struct RingRead {
     id: LaneId,
     cells: Vec<CellWords>,
     /// Number of the first cell.
@@ -96,10 +100,20 @@ impl Rings {
         let before = self.vectors.insert(core_id, core.words);
         let before = before.filter(|before| !was_zeroed(before, &core.words));
         let idle_launches = idle_launches(session, core, before.as_ref());
-        let batches = self.read_cells(session, core, before.is_some());
+        let readings = self.read_cells(session, core, before.is_some());
         let read_at = session.device.read_wall_clock(core.core.noc0).ok();
-        let lanes = batches.into_iter().map(|batch| self.decode(session, batch, read_at));
+        let lanes = readings.into_iter().map(|reading| self.decode(session, reading, read_at));
         (lanes.filter(|lane| lane.record_count() > 0).collect(), idle_launches)
+    }
+
+    /// From now on, records become batches, until [`Self::take_batches`].
+    pub(super) fn begin_batches(&mut self) {
+        self.batches = Some(Vec::new());
+    }
+
+    /// Returns the batches since [`Self::begin_batches`].
+    pub(super) fn take_batches(&mut self) -> Vec<Batch> {
+        self.batches.take().unwrap_or_default()
     }
 
     /// Returns the time of the last record that was read from a ring.
@@ -114,9 +128,9 @@ impl Rings {
         session: &mut Session<'_>,
         core: &StreamingCore,
         is_known: bool,
-    ) -> Vec<Batch> {
+    ) -> Vec<RingRead> {
         let chip_id = session.device.description().chip_id;
-        let mut batches = Vec::new();
+        let mut readings = Vec::new();
         let before: [u32; RISCS_PER_CORE] =
             std::array::from_fn(|risc| word(&core.words, words::READ.saturating_add(risc)));
         let mut read = before;
@@ -124,20 +138,20 @@ impl Rings {
             let Some(risc) = core.core.kind.risc(risc_index) else { continue };
             let id = LaneId { chip_id, core: core.core.noc0, risc };
             let ring = self.ring(id, core, risc_index, is_known);
-            let batch = read_ring(session, core, (id, risc_index), ring.next);
-            *told = batch.first.wrapping_add(count(&batch.cells));
+            let reading = read_ring(session, core, (id, risc_index), ring.next);
+            *told = reading.first.wrapping_add(count(&reading.cells));
             ring.next = *told;
-            batches.push(batch);
+            readings.push(reading);
         }
         let is_told = read != before
             && !session.options.read_only
             && session.write_control(&core.core, words::READ, &read);
-        for batch in batches.iter().filter(|_| is_told) {
-            if let Some(ring) = self.lanes.get_mut(&batch.id) {
+        for reading in readings.iter().filter(|_| is_told) {
+            if let Some(ring) = self.lanes.get_mut(&reading.id) {
                 ring.told = ring.next;
             }
         }
-        batches
+        readings
     }
 
     /// Returns the state of a ring; a new state if another host has read the ring or reset its
@@ -155,9 +169,8 @@ impl Rings {
         if is_known && [ring.told, ring.next].contains(&told) {
             ring.told = told;
         } else {
-            let ready = ring.lane.abandon();
-            *ring = Ring::new(core, id, risc_index, told);
-            ring.lane = ready;
+            let (lane, losses) = (ring.lane.abandon(), ring.losses);
+            *ring = Ring { lane, losses, ..Ring::new(core, id, risc_index, told) };
         }
         ring
     }
@@ -165,15 +178,20 @@ impl Rings {
     fn decode(
         &mut self,
         session: &mut Session<'_>,
-        mut batch: Batch,
+        mut reading: RingRead,
         read_at: Option<u64>,
     ) -> Lane {
-        let Some(ring) = self.lanes.get_mut(&batch.id) else { return Lane::new(batch.id) };
-        let mut decoding = Decoding { session, ring, id: batch.id, lost_after: None };
-        decoding.missing_cells(&mut batch, read_at);
-        decoding.pieces(&batch, read_at);
-        decoding.count_losses(&batch, read_at);
-        let may_close = ring.was_at_rest || session.options.last_read;
+        let Some(ring) = self.lanes.get_mut(&reading.id) else { return Lane::new(reading.id) };
+        let (id, batches) = (reading.id, self.batches.as_mut());
+        let losses_before = ring.losses;
+        let mut decoding = Decoding { session, ring, id, batches, lost_after: None };
+        decoding.missing_cells(&mut reading, read_at);
+        decoding.pieces(&reading, read_at);
+        decoding.count_losses(&reading, read_at);
+        if let Some(batches) = &mut self.batches {
+            add_losses(batches, ring, losses_before);
+        }
+        let may_close = ring.was_at_rest || session.options.last_read || self.batches.is_some();
         if may_close {
             ring.lane.close();
         }
@@ -194,6 +212,7 @@ impl Ring {
             told,
             counts,
             skipped,
+            losses: LossTotals::default(),
             open: OpenLaunches::ALL,
             was_at_rest: is_first,
             cells: CellReader::default(),
@@ -203,11 +222,12 @@ impl Ring {
     }
 }
 
-/// State for decoding one batch.
+/// State for decoding what was read from one ring.
 struct Decoding<'a, 'session> {
     session: &'a mut Session<'session>,
     ring: &'a mut Ring,
     id: LaneId,
+    batches: Option<&'a mut Vec<Batch>>,
     /// Time of the last record before a loss; `None` if no loss is waiting for its next record.
     lost_after: Option<Option<u64>>,
 }
@@ -216,18 +236,18 @@ impl Decoding<'_, '_> {
     /// Records the loss of cells that cannot be read any more.
     ///
     /// The cells after them are dropped too, if their time and launch are unknown.
-    fn missing_cells(&mut self, batch: &mut Batch, read_at: Option<u64>) {
-        if batch.missing == 0 {
+    fn missing_cells(&mut self, reading: &mut RingRead, read_at: Option<u64>) {
+        if reading.missing == 0 {
             return;
         }
-        let unknown = self.unknown_cells(batch, read_at);
-        batch.cells.drain(..unknown);
+        let unknown = self.unknown_cells(reading, read_at);
+        reading.cells.drain(..unknown);
         let count = u32::try_from(unknown).unwrap_or(0);
-        batch.first = batch.first.wrapping_add(count);
-        let gone = batch.missing.saturating_add(count);
+        reading.first = reading.first.wrapping_add(count);
+        let gone = reading.missing.saturating_add(count);
         // A record may have several cells, and a cell need not be a record.
         let totals = LossTotals { unknown_markers: gone.into(), ..LossTotals::default() };
-        self.lose(batch.cause, None, totals);
+        self.lose(reading.cause, None, totals);
         self.lost_after = Some(self.ring.last_time);
         self.ring.read_count = self.ring.read_count.saturating_add(gone.into());
     }
@@ -235,44 +255,44 @@ impl Decoding<'_, '_> {
     /// Returns the number of cells of unknown launches after missing cells.
     ///
     /// For the other cells, the known launch and time are set.
-    fn unknown_cells(&mut self, batch: &Batch, read_at: Option<u64>) -> usize {
-        let Some(told) = batch.told else { return 0 };
+    fn unknown_cells(&mut self, reading: &RingRead, read_at: Option<u64>) -> usize {
+        let Some(told) = reading.told else { return 0 };
         let is_same = self.ring.lane.launch_number() == Some(told.number)
             && self.ring.cells.has_time_high(told.time_high.into(), TOLD_RANGE);
         if is_same {
             return 0;
         }
         let mut pieces = self.ring.cells;
-        let mut pieces = pieces.pieces(&batch.cells, batch.first, None);
+        let mut pieces = pieces.pieces(&reading.cells, reading.first, None);
         let mut before = 0;
         while let Some(piece) = pieces.next() {
             if matches!(piece, Piece::Record(StreamRecord::Launch { .. })) {
                 return before;
             }
-            before = batch.cells.len().saturating_sub(pieces.cells_left());
+            before = reading.cells.len().saturating_sub(pieces.cells_left());
         }
-        let Some(launch) = batch.launch else { return batch.cells.len() };
+        let Some(launch) = reading.launch else { return reading.cells.len() };
         self.ring.lane.enter(launch);
         self.ring.cells = CellReader::from_time_high(told.time_high.into(), TOLD_RANGE, read_at);
         0
     }
 
-    fn pieces(&mut self, batch: &Batch, read_at: Option<u64>) {
+    fn pieces(&mut self, reading: &RingRead, read_at: Option<u64>) {
         let mut cells = std::mem::take(&mut self.ring.cells);
         let first = self.ring.read_count;
-        let mut rest = batch.cells.len();
-        let mut pieces = cells.pieces(&batch.cells, batch.first, read_at);
+        let mut rest = reading.cells.len();
+        let mut pieces = cells.pieces(&reading.cells, reading.first, read_at);
         loop {
-            let position = first.saturating_add(batch.cells.len().saturating_sub(rest) as u64);
+            let position = first.saturating_add(reading.cells.len().saturating_sub(rest) as u64);
             let Some(piece) = pieces.next() else { break };
             rest = pieces.cells_left();
-            self.piece(batch, &piece, position);
+            self.piece(reading, &piece, position);
         }
         self.ring.cells = cells;
-        self.ring.read_count = first.saturating_add(batch.cells.len() as u64);
+        self.ring.read_count = first.saturating_add(reading.cells.len() as u64);
     }
 
-    fn piece(&mut self, batch: &Batch, piece: &Piece<'_>, position: u64) {
+    fn piece(&mut self, reading: &RingRead, piece: &Piece<'_>, position: u64) {
         if let Some((first, last)) = span_of(piece) {
             self.end_window(Some(first));
             self.ring.last_time = Some(last);
@@ -287,13 +307,32 @@ impl Decoding<'_, '_> {
             Piece::Record(StreamRecord::Lost(_) | StreamRecord::Skipped(_)) => {
                 self.lost_after = Some(self.ring.last_time);
             }
-            Piece::Damage(damage) => self.damage(batch, damage, position),
+            Piece::Damage(damage) => self.damage(reading, damage, position),
             Piece::Zones(_) | Piece::Record(_) => {}
         }
-        self.ring.lane.add(piece, position);
+        self.keep(piece, position);
     }
 
-    fn damage(&mut self, batch: &Batch, damage: &Damage, position: u64) {
+    /// Adds a piece to the current batch, or to the lane.
+    fn keep(&mut self, piece: &Piece<'_>, position: u64) {
+        let Some(batches) = self.batches.as_deref_mut() else {
+            return self.ring.lane.add(piece, position);
+        };
+        if !piece.has_records() {
+            return;
+        }
+        let launch = self.ring.lane.launch();
+        let number = launch.map(|launch| launch.number);
+        let is_same = |batch: &Batch| batch.lane == self.id && batch.launch == number;
+        if !batches.last().is_some_and(is_same) {
+            batches.push(Batch::new(self.id, launch, self.ring.losses));
+        }
+        if let Some(batch) = batches.last_mut() {
+            batch.add(piece);
+        }
+    }
+
+    fn damage(&mut self, reading: &RingRead, damage: &Damage, position: u64) {
         let (kind, cells, detail) = match damage {
             Damage::UnknownCode { code, cells } => {
                 (AnomalyKind::UnknownPacketType, *cells, format!("code {:#06x}", code.0))
@@ -308,37 +347,37 @@ impl Decoding<'_, '_> {
         self.session.anomalies.record(kind, Some(self.id), position, || detail);
         let totals = LossTotals::at_least_markers(cells as u64);
         // Damaged cells may have announced another launch, unless none has begun.
-        let launch = batch.launch.filter(|launch| self.ring.lane.is_in(launch));
+        let launch = reading.launch.filter(|launch| self.ring.lane.is_in(launch));
         self.lose(LossCause::Damaged, launch.map(|launch| launch.program), totals);
         self.lost_after = Some(self.ring.last_time);
     }
 
     /// Adds the losses that the RISC has counted since the last read.
-    fn count_losses(&mut self, batch: &Batch, read_at: Option<u64>) {
-        let lost = batch.counts.since(self.ring.counts);
+    fn count_losses(&mut self, reading: &RingRead, read_at: Option<u64>) {
+        let lost = reading.counts.since(self.ring.counts);
         if !lost.is_zero() {
-            self.lose_counted(LossCause::RingFull, batch, LossTotals::of_counts(lost));
+            self.lose_counted(LossCause::RingFull, reading, LossTotals::of_counts(lost));
             self.lost_after.get_or_insert(self.ring.last_time);
         }
-        let skipped = batch.skipped.wrapping_sub(self.ring.skipped);
+        let skipped = reading.skipped.wrapping_sub(self.ring.skipped);
         if skipped != 0 {
             let unknown_markers = skipped.into();
             let totals = LossTotals { unknown_markers, ..LossTotals::default() };
-            self.lose_counted(LossCause::Skipped, batch, totals);
+            self.lose_counted(LossCause::Skipped, reading, totals);
         }
-        (self.ring.counts, self.ring.skipped) = (batch.counts, batch.skipped);
+        (self.ring.counts, self.ring.skipped) = (reading.counts, reading.skipped);
         let lane = &self.ring.lane;
         let program_of = |number| lane.program().filter(|_| lane.launch_number() == Some(number));
-        self.ring.open = self.ring.open.after_read(batch.told, batch.launches, program_of);
-        self.ring.was_at_rest = batch.told.is_none_or(|told| told.has_ended);
+        self.ring.open = self.ring.open.after_read(reading.told, reading.launches, program_of);
+        self.ring.was_at_rest = reading.told.is_none_or(|told| told.has_ended);
         self.end_window(read_at);
     }
 
     /// Adds losses since the last read, for their program if only one launch can have them.
-    fn lose_counted(&mut self, cause: LossCause, batch: &Batch, totals: LossTotals) {
+    fn lose_counted(&mut self, cause: LossCause, reading: &RingRead, totals: LossTotals) {
         let open = self.ring.open;
-        let last = batch.launch.map(|launch| launch.program);
-        if open.is_only(batch.launches) && last.is_some() {
+        let last = reading.launch.map(|launch| launch.program);
+        if open.is_only(reading.launches) && last.is_some() {
             return self.lose(cause, last, totals);
         }
         let programs = open.first_program().zip(last);
@@ -347,6 +386,7 @@ impl Decoding<'_, '_> {
     }
 
     fn lose(&mut self, cause: LossCause, program: Option<RunHostId>, totals: LossTotals) {
+        self.ring.losses.add(LossTotals { programs: None, ..totals });
         self.session.losses.add_in_windows(LossKey { lane: self.id, cause, program }, totals);
     }
 
@@ -359,13 +399,25 @@ impl Decoding<'_, '_> {
     }
 }
 
+/// Sets the losses so far in the batches of a lane, which are the last ones; adds an empty batch if
+/// there is none and the losses have grown.
+fn add_losses(batches: &mut Vec<Batch>, ring: &Ring, before: LossTotals) {
+    let id = ring.lane.id();
+    if ring.losses != before && batches.last().is_none_or(|batch| batch.lane != id) {
+        batches.push(Batch::new(id, ring.lane.launch(), ring.losses));
+    }
+    for batch in batches.iter_mut().rev().take_while(|batch| batch.lane == id) {
+        batch.losses = ring.losses;
+    }
+}
+
 /// Reads a ring from cell `next` on.
 fn read_ring(
     session: &mut Session<'_>,
     core: &StreamingCore,
     (id, risc_index): (LaneId, usize),
     next: u32,
-) -> Batch {
+) -> RingRead {
     let of_risc = |first: usize| word(&core.words, first.saturating_add(risc_index));
     let unread = plausible_unread(session, core, (id, risc_index), next);
     let (cells, missing, cause) = match read_cells(session, core, risc_index, &unread) {
@@ -384,7 +436,7 @@ fn read_ring(
             }
         }
     };
-    Batch {
+    RingRead {
         id,
         first: unread.first.wrapping_add(missing),
         cells,

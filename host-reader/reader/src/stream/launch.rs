@@ -69,6 +69,16 @@ impl LaneAssembly {
         self.launch.map(|launch| launch.number)
     }
 
+    /// Returns the lane's identity.
+    pub(crate) const fn id(&self) -> LaneId {
+        self.id
+    }
+
+    /// Returns the launch of the next records, if known.
+    pub(crate) const fn launch(&self) -> Option<Launch> {
+        self.launch
+    }
+
     /// Returns true if the next records are known to be of this launch.
     pub(crate) fn is_in(&self, launch: &Launch) -> bool {
         self.launch_number() == Some(launch.number)

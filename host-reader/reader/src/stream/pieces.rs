@@ -215,6 +215,18 @@ pub enum Piece<'a> {
     Damage(Damage),
 }
 
+impl Piece<'_> {
+    /// Returns true if the piece has records of a kernel or of its firmware.
+    pub(crate) const fn has_records(&self) -> bool {
+        !matches!(
+            self,
+            Self::Record(
+                StreamRecord::Launch { .. } | StreamRecord::Lost(_) | StreamRecord::Skipped(_)
+            ) | Self::Damage(_)
+        )
+    }
+}
+
 /// Parses the cells of one lane, batch by batch, and keeps the time reached so far.
 ///
 /// # Cost

@@ -3,6 +3,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "fields are parts of words")]
 
 mod launches;
+mod live;
 mod unreadable;
 
 use super::*;
@@ -77,6 +78,9 @@ struct Producer {
     /// Records of the current launch, and totals of its sums.
     records: Vec<Told>,
     totals: Vec<(u16, u32)>,
+    /// All stored zones in the order of their ends, and totals, with their programs.
+    ended: Vec<(u32, u16, u64, u64)>,
+    all_totals: Vec<(u32, u16, u32)>,
     /// Stored records of finished launches, by program.
     launches: Vec<(u32, Vec<Told>)>,
 }
@@ -104,6 +108,8 @@ impl Producer {
             lost_of_programs: BTreeMap::new(),
             records: Vec::new(),
             totals: Vec::new(),
+            ended: Vec::new(),
+            all_totals: Vec::new(),
             launches: Vec::new(),
         };
         producer.begin_launch(image);
@@ -210,6 +216,7 @@ impl Producer {
             None => vec![Cell::new(Code::LONG_ZONE, id, end as u32), Cell::of_bits(end - start)],
         };
         if self.append(image, &cells) {
+            self.ended.push((self.program, id, start, end));
             self.records.push((PacketKind::ZoneStart, id.into(), start, vec![]));
             self.records.push((PacketKind::ZoneEnd, id.into(), end, vec![]));
         } else {
@@ -251,6 +258,7 @@ impl Producer {
         for &(id, cycles) in totals {
             if self.append(image, &[Cell::new(Code::TOTAL, id, cycles)]) {
                 self.totals.push((id, cycles));
+                self.all_totals.push((self.program, id, cycles));
             } else {
                 self.lose(image, ZONES);
             }

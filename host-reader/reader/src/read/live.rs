@@ -1,0 +1,295 @@
+//! Batches of streamed lanes while kernels run, with a bounded queue to the consumer.
+
+use super::{PeriodicThread, ReadError, Reader};
+use crate::{mesh::Mesh, readout::Readout, stream::Batch};
+use std::{
+    collections::VecDeque,
+    io,
+    ops::ControlFlow,
+    panic::resume_unwind,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// The result of one live read.
+#[derive(Clone, Debug, Default)]
+pub struct LiveRead {
+    /// The new records of streamed lanes, lane by lane.
+    pub batches: Vec<Batch>,
+    /// All other results: the ledger, anomalies, and records of lanes that are not streamed.
+    pub readout: Readout,
+}
+
+impl LiveRead {
+    /// Returns true if the read found nothing new.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let Readout { losses, anomalies, .. } = &self.readout;
+        let has_records = !self.batches.is_empty() || self.readout.record_count() > 0;
+        !has_records && losses.is_empty() && anomalies.anomaly_count() == 0
+    }
+}
+
+impl Reader {
+    /// Reads like [`Reader::read`], but returns the records of streamed lanes in batches, without
+    /// waiting for the ends of their launches.
+    ///
+    /// # Errors
+    /// The same as for [`Reader::read`].
+    ///
+    /// # Cost
+    /// The reader keeps no record, however long a launch takes.
+    pub fn read_live<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<LiveRead, ReadError> {
+        self.rings.begin_batches();
+        let readout = self.read(mesh);
+        let batches = self.rings.take_batches();
+        Ok(LiveRead { batches, readout: readout? })
+    }
+}
+
+/// State of the queue between the reading thread and the consumer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backpressure {
+    /// Number of batches in the queue.
+    pub waiting_batches: usize,
+    /// Number of reads that were put off since the queue was full.
+    ///
+    /// Records then wait in the rings. If these are full, the policy of the lane decides, and the
+    /// device counts what it loses.
+    pub put_off_reads: u64,
+}
+
+/// Reads streamed lanes repeatedly from its own thread; an iterator over the reads that found
+/// something.
+///
+/// The thread reads only while fewer than the given number of batches wait. The records of one more
+/// read then wait at most. Nothing is dropped on the host. A failed read is an error item; the
+/// thread reads on.
+///
+/// ```
+/// use reader::{ReadOptions, Reader, init_device_profiler, mesh::*, read::LiveReader};
+/// use std::{ops::ControlFlow, time::Duration};
+/// use wire::{control::ext, stream::{Cell, Code, LaunchCell, ToldLaunch, words}};
+///
+/// // One core, whose first RISC is in the middle of a launch of program 7.
+/// let noc0 = Noc0Coord { x: 1, y: 1 };
+/// let core = CoreDescription {
+///     noc0,
+///     logical: LogicalCoord { x: 0, y: 0 },
+///     kind: wire::CoreKind::Tensix,
+///     flat_id: 0,
+///     control_address: 0,
+///     vector_address: 256,
+/// };
+/// let dram = DramDescription { bank_count: 1, region_address: 64, region_bytes: 240_000 };
+/// let chip = DeviceDescription {
+///     chip_id: 0,
+///     arch: "wormhole_b0".into(),
+///     aiclk_mhz: 1000,
+///     max_compute_cores: 1,
+///     cores: vec![core],
+///     dram,
+/// };
+/// let mut mesh = MeshImage { devices: vec![DeviceImage::new(chip)] };
+/// init_device_profiler(&mut mesh, &Default::default())?;
+/// let device = &mut mesh.devices[0];
+/// let launch = LaunchCell { program: 7, trace_counter: 0, time_high: 0 };
+/// let cells = [
+///     Cell::new(Code::LAUNCH, 1, 0x100),
+///     launch.to_cell(),
+///     Cell::new(Code(9), 0x40, 0x180), // a zone of 0x40 cycles that ended at 0x180
+/// ];
+/// device.write_l1(noc0, 256, &cells.map(|cell| [cell.head, cell.value]).concat())?;
+/// let told = ToldLaunch { number: 1, has_ended: false, time_high: 0 };
+/// for (word, value) in [
+///     (ext::SIGNATURE, words::SIGNATURE_VALUE),
+///     (words::LAUNCHES, 1),
+///     (words::PROGRAM, 7),
+///     (words::TOLD, told.to_word()),
+///     (words::WRITTEN, 3),
+/// ] {
+///     device.write_l1(noc0, word as u64 * 4, &[value])?;
+/// }
+/// device.set_wall_clock(0x200);
+///
+/// let reader = Reader::new(ReadOptions::default());
+/// let mut live = LiveReader::start(mesh, reader, Duration::from_millis(1), 1000)?;
+/// live.for_each_batch(|batch| {
+///     assert_eq!(batch.program.map(|program| program.base()), Some(7));
+///     assert_eq!((batch.zones.starts[0], batch.zones.ends[0]), (0x140, 0x180));
+///     ControlFlow::Break(())
+/// })?;
+/// let mesh = live.stop();
+/// assert!(mesh.is_some() && live.next().is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct LiveReader<M> {
+    thread: Option<PeriodicThread<Reading<M>>>,
+    queue: Arc<Queue>,
+}
+
+/// What the thread owns.
+#[derive(Debug)]
+struct Reading<M> {
+    mesh: M,
+    reader: Reader,
+    queue: EndOnDrop,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    state: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    reads: VecDeque<Result<LiveRead, ReadError>>,
+    pressure: Backpressure,
+    has_ended: bool,
+}
+
+/// Ends the queue when the thread ends, also by a panic, so that no consumer waits for ever.
+#[derive(Debug)]
+struct EndOnDrop(Arc<Queue>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.0.lock().has_ended = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true if there is room for a read; otherwise counts that it is put off.
+    fn has_room(&self, most_batches: usize) -> bool {
+        let mut waiting = self.lock();
+        // A failed read, or one without batches, takes a place as well.
+        let taken = waiting.pressure.waiting_batches.max(waiting.reads.len());
+        let has_room = taken < most_batches.max(1);
+        if !has_room {
+            waiting.pressure.put_off_reads = waiting.pressure.put_off_reads.saturating_add(1);
+        }
+        has_room
+    }
+
+    fn push(&self, read: Result<LiveRead, ReadError>) {
+        if read.as_ref().is_ok_and(LiveRead::is_empty) {
+            return;
+        }
+        let mut waiting = self.lock();
+        let count = waiting.pressure.waiting_batches.saturating_add(batch_count(&read));
+        waiting.pressure.waiting_batches = count;
+        waiting.reads.push_back(read);
+        self.changed.notify_all();
+    }
+}
+
+fn batch_count(read: &Result<LiveRead, ReadError>) -> usize {
+    read.as_ref().map_or(0, |read| read.batches.len())
+}
+
+impl Waiting {
+    fn pop(&mut self) -> Option<Result<LiveRead, ReadError>> {
+        let read = self.reads.pop_front()?;
+        let count = self.pressure.waiting_batches.saturating_sub(batch_count(&read));
+        self.pressure.waiting_batches = count;
+        Some(read)
+    }
+}
+
+impl<M: Mesh + Send + 'static> LiveReader<M> {
+    /// Starts a read every `period`, the first one immediately, as long as fewer than `most_batches`
+    /// batches wait.
+    ///
+    /// # Errors
+    /// If the system cannot create a thread.
+    pub fn start(
+        mesh: M,
+        reader: Reader,
+        period: Duration,
+        most_batches: usize,
+    ) -> io::Result<Self> {
+        let queue = Arc::new(Queue::default());
+        let reading = Reading { mesh, reader, queue: EndOnDrop(Arc::clone(&queue)) };
+        let thread = PeriodicThread::start(period, reading, move |reading, is_last| {
+            let Reading { mesh, reader, queue: EndOnDrop(queue) } = reading;
+            if is_last {
+                reader.options_mut().last_read = true;
+            } else if !queue.has_room(most_batches) {
+                return;
+            }
+            queue.push(reader.read_live(mesh));
+        })?;
+        Ok(Self { thread: Some(thread), queue })
+    }
+
+    /// Stops after a last read, with [`last_read`](super::ReadOptions::last_read), and returns the
+    /// mesh; `None` if it was stopped before.
+    ///
+    /// The iterator then returns the reads that still wait, and ends.
+    ///
+    /// # Panics
+    /// If the reading thread has panicked; the panic is passed on.
+    pub fn stop(&mut self) -> Option<M> {
+        let stopped = self.thread.take()?.stop();
+        Some(stopped.unwrap_or_else(|panic| resume_unwind(panic)).mesh)
+    }
+}
+
+impl<M> LiveReader<M> {
+    /// Returns how many batches wait, and how many reads were put off.
+    #[must_use]
+    pub fn backpressure(&self) -> Backpressure {
+        self.queue.lock().pressure
+    }
+
+    /// Returns the next read without waiting; `None` if none is there.
+    pub fn try_next(&mut self) -> Option<Result<LiveRead, ReadError>> {
+        self.queue.lock().pop()
+    }
+
+    /// Passes each batch to `take`, until it breaks or the reader has stopped.
+    ///
+    /// A break takes effect after the batches of the same read.
+    ///
+    /// # Errors
+    /// The first failed read; a repeated call continues after it.
+    pub fn for_each_batch(
+        &mut self,
+        mut take: impl FnMut(&Batch) -> ControlFlow<()>,
+    ) -> Result<(), ReadError> {
+        for read in self {
+            let read = read?;
+            let breaks = read.batches.iter().filter(|batch| take(batch).is_break()).count();
+            if breaks > 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<M> Iterator for LiveReader<M> {
+    type Item = Result<LiveRead, ReadError>;
+
+    /// Waits for the next read that finds something; `None` if the reader was stopped.
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut waiting = self.queue.lock();
+        loop {
+            if let Some(read) = waiting.pop() {
+                return Some(read);
+            }
+            if waiting.has_ended {
+                return None;
+            }
+            let changed = self.queue.changed.wait(waiting);
+            waiting = changed.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
