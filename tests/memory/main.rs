@@ -1,7 +1,12 @@
 //! Memory over many reads, as the allocator counts it. By itself, since other tests in the
-//! same program would be counted along.
+//! same program would be counted along; the tests in here wait for each other.
+//!
+//! `KPROF_LIVE_ZONES` sets how many zones of launches that never end are read live; `.ci/full` reads
+//! a billion.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+mod live;
 
 use host_reader::{
     ProfilerOptions, ReadOptions, init_device_profiler,
@@ -10,12 +15,19 @@ use host_reader::{
     readout::Readout,
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
-use std::{alloc::System, cell::Cell};
+use std::{
+    alloc::System,
+    cell::Cell,
+    sync::{Mutex, PoisonError},
+};
 use tests::launch::{self, CONTROL_ADDRESS};
 use wire::{control::ext, run::IdPacking};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Held by the test that runs.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 const CORES: u32 = 4;
 const REGION: u64 = 0x1000;
@@ -136,6 +148,7 @@ const FLAT_BYTES: i64 = 16 << 10;
 
 #[test]
 fn memory_stays_flat_over_a_thousand_reads_and_the_check_sees_leaks() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let flat = read_a_thousand_times(drop);
     assert!(flat.grown_bytes() < FLAT_BYTES, "{flat:?}");
     // Words and columns are 20 bytes for each record, and are not taken anew.

@@ -6,6 +6,9 @@ use wire::CoreKind;
 /// L1 address of the control words of [`tensix`] cores.
 pub const CONTROL_ADDRESS: u64 = 0x100;
 
+/// L1 address of the first vector, or ring, of [`tensix`] cores.
+pub const VECTOR_ADDRESS: u64 = 0x200;
+
 /// Returns a worker core.
 #[must_use]
 pub const fn tensix(flat_id: u32, noc0: Noc0Coord) -> CoreDescription {
@@ -15,7 +18,7 @@ pub const fn tensix(flat_id: u32, noc0: Noc0Coord) -> CoreDescription {
         kind: CoreKind::Tensix,
         flat_id,
         control_address: CONTROL_ADDRESS,
-        vector_address: 0x200,
+        vector_address: VECTOR_ADDRESS,
     }
 }
 
