@@ -12,10 +12,13 @@ use host_reader::{
     ProfilerOptions, ReadOptions,
     anomaly::AnomalyKind,
     init_device_profiler,
-    ledger::LossCause,
+    lane::LaneId,
+    ledger::{LossCause, LossLedger},
     mesh::{AccessError, AccessResult, Device, DeviceDescription, Mesh, Noc0Coord},
     read::Reader,
     readout::Readout,
+    stream::Batch,
+    timeline::Timeline,
 };
 use sim::{
     arch::Arch,
@@ -24,7 +27,8 @@ use sim::{
     random::Stream,
     workload::{Workload, WorkloadOptions},
 };
-use wire::stream::Policy;
+use std::collections::BTreeMap;
+use wire::{PacketKind, RunHostId, stream::Policy};
 
 /// Configuration of one run.
 #[derive(Clone, Copy, Debug)]
@@ -128,7 +132,8 @@ impl Case {
         Self { pause_ns, ..self }
     }
 
-    fn run(self) -> (Outcome, SimulatedMesh) {
+    /// Returns a mesh with the launches of the case waiting.
+    fn mesh(self) -> SimulatedMesh {
         let config =
             MeshConfig::new(self.seed).with_chip(ChipConfig::new(self.arch)).with_streaming();
         let mut mesh = SimulatedMesh::new(&config).unwrap();
@@ -140,24 +145,36 @@ impl Case {
         for launch in plan.phases.iter().flat_map(|phase| &phase.launches) {
             mesh.enqueue_everywhere(launch);
         }
-        let mut reader = Reader::new(ReadOptions::default());
+        mesh
+    }
+
+    fn run(self) -> (Outcome, SimulatedMesh) {
         let mut readout = Readout::default();
+        let mesh = self.read(|reader, mesh| {
+            // A read of no core fails as a whole, and changes nothing.
+            if let Ok(read) = reader.read(mesh) {
+                readout.append(read);
+            }
+        });
+        let outcome = outcome(readout, &mesh);
+        (outcome, mesh)
+    }
+
+    /// Reads the whole run with a function, also while it goes on.
+    fn read(self, mut read: impl FnMut(&mut Reader, &mut dyn Mesh)) -> SimulatedMesh {
+        let mut mesh = self.mesh();
+        let mut reader = Reader::new(ReadOptions::default());
         let mut random = Stream::new(self.seed, &[0x57_0002]);
         while let Some(pause_ns) = self.pause_ns.filter(|_| mesh.has_launches_to_run()) {
             mesh.wait_ns(pause_ns);
             let description = mesh.device(0).unwrap().description().clone();
             let (random, failures_ppm) = (&mut random, self.failures_ppm);
             let mesh = &mut mesh;
-            // A read of no core fails as a whole, and changes nothing.
-            let read = reader.read(&mut Unreliable { mesh, description, random, failures_ppm });
-            if let Ok(read) = read {
-                readout.append(read);
-            }
+            read(&mut reader, &mut Unreliable { mesh, description, random, failures_ppm });
         }
         mesh.run_to_completion();
-        readout.append(reader.read(&mut mesh).unwrap());
-        let outcome = outcome(readout, &mesh);
-        (outcome, mesh)
+        read(&mut reader, &mut mesh);
+        mesh
     }
 }
 
@@ -313,5 +330,84 @@ fn launches_of_a_stream_have_the_times_of_their_kernels() {
             }
         }
         assert!(compared > 1000, "{compared}");
+    }
+}
+
+/// Zones and single records by lane and program: id, and start and end, or time and values.
+type Records = BTreeMap<(LaneId, RunHostId), Vec<(u32, u64, u64, Vec<u64>)>>;
+
+fn records_of(readout: &Readout) -> Records {
+    let mut records = Records::new();
+    let timeline = Timeline::of_readout(readout);
+    for (lane, paired) in readout.lanes().zip(timeline.lanes()) {
+        let program = |run: usize| (lane.id, lane.runs[run].program);
+        for zone in paired.zones.iter() {
+            let of_program = records.entry(program(zone.run as usize)).or_default();
+            of_program.push((zone.zone.0, zone.start_cycle, zone.end_cycle, vec![]));
+        }
+        let mut all = lane.records();
+        for (index, run) in lane.runs.iter().enumerate() {
+            let of_program = records.entry((lane.id, run.program)).or_default();
+            for record in all.by_ref().take(lane.run_records(index).len()) {
+                use PacketKind::{ZoneEnd, ZoneStart};
+                if !matches!(record.kind, ZoneStart | ZoneEnd) {
+                    let time = record.time;
+                    of_program.push((record.zone.0, time, time, record.data.to_vec()));
+                }
+            }
+        }
+    }
+    sorted(records)
+}
+
+fn add_batch(records: &mut Records, batch: &Batch) {
+    if batch.record_count() == 0 {
+        return; // Only the losses have grown.
+    }
+    let of_program = records.entry((batch.lane, batch.program.unwrap())).or_default();
+    let Batch { zones, data, events, totals, .. } = batch;
+    let rows = zones.ids.iter().zip(&zones.starts).zip(&zones.ends);
+    of_program.extend(rows.map(|((id, &start), &end)| (id.0.into(), start, end, vec![])));
+    let rows = data.ids.iter().zip(&data.times).zip(&data.values);
+    of_program.extend(rows.map(|((id, &time), &(first, second))| {
+        (id.0.into(), time, time, [first].into_iter().chain(second).collect())
+    }));
+    let rows = events.ids.iter().zip(&events.times);
+    of_program.extend(rows.map(|(id, &time)| (id.0.into(), time, time, vec![])));
+    assert!(totals.ids.is_empty(), "the workload sums nothing");
+}
+
+fn sorted(mut records: Records) -> Records {
+    records.values_mut().for_each(|records| records.sort());
+    records
+}
+
+#[test]
+fn batches_of_a_run_have_the_records_and_losses_of_its_recording() {
+    if !has_object_code() {
+        return;
+    }
+    for (arch, failures_ppm) in Arch::ALL.into_iter().zip([0, 20_000]) {
+        let case = Case {
+            arch,
+            seed: 11,
+            workload: "full-buffer",
+            ops: 3,
+            policy: Policy::DropNewest,
+            pause_ns: Some(50_000),
+            failures_ppm,
+        };
+        let (outcome, _) = case.run();
+        let (mut live, mut losses, mut unfinished) = (Records::new(), LossLedger::default(), 0);
+        case.read(|reader, mesh| {
+            let Ok(read) = reader.read_live(mesh) else { return };
+            assert_eq!(read.readout.record_count(), 0);
+            losses.append_read(&read.readout.losses);
+            read.batches.iter().for_each(|batch| add_batch(&mut live, batch));
+            unfinished += u32::from(read.batches.iter().any(|batch| batch.zones.len() > 100));
+        });
+        assert_eq!(losses, outcome.readout.losses);
+        assert_eq!(sorted(live), records_of(&outcome.readout));
+        assert!(losses.by_cause(LossCause::RingFull).zones > 0 && unfinished > 0);
     }
 }

@@ -39,7 +39,8 @@ pub struct TotalColumns {
 /// Records of one launch in one lane, found by one read.
 ///
 /// The launch may go on: its next records are in a later batch of the lane. A zone is in the batch
-/// of the read after its end.
+/// of the read after its end. If a read finds more losses but no records in a lane, the batch is
+/// without records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     /// The lane.
