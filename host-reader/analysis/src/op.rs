@@ -270,10 +270,18 @@ pub(super) fn chip_launches(
         }
         launches
     };
-    let mut launches = Vec::new();
-    for piece in runs.pieces() {
+    let of_piece = |piece: &[LaneRun]| -> Vec<Launch> {
         let programs: Vec<_> = piece.chunk_by(|one, other| one.key == other.key).collect();
-        launches.par_extend(programs.into_par_iter().flat_map_iter(of_program));
+        programs.into_par_iter().flat_map_iter(of_program).collect()
+    };
+    let mut launches = Vec::new();
+    let mut pieces = runs.pieces();
+    let mut next = pieces.next();
+    while let Some(piece) = next {
+        // Runs are unpacked by one thread, and joined meanwhile by the others.
+        let (after, joined) = rayon::join(|| pieces.next(), || of_piece(&piece));
+        launches.extend(joined);
+        next = after;
     }
     launches.sort_by_key(|launch| launch.first_cycle);
     add_latencies(&mut launches, (&holes, &hidden), clock);

@@ -62,9 +62,9 @@ impl ChipRuns {
     }
 }
 
-/// Number of runs after which a piece ends with the current program. Unpacked, they take some
-/// megabytes.
-const PIECE_RUN_COUNT: usize = 1 << 15;
+/// Number of runs after which a piece ends with the current program. Unpacked, they take about a
+/// megabyte, so that they are still cached when they are joined.
+const PIECE_RUN_COUNT: usize = 1 << 12;
 
 /// Iterator over the runs of a chip, piece by piece.
 pub(super) struct Pieces<'runs> {
@@ -77,7 +77,9 @@ impl Iterator for Pieces<'_> {
     type Item = Vec<LaneRun>;
 
     fn next(&mut self) -> Option<Vec<LaneRun>> {
-        let mut piece: Vec<LaneRun> = Vec::new();
+        // One program more than the count at most, if each lane ran it once.
+        let mut piece: Vec<LaneRun> =
+            Vec::with_capacity(PIECE_RUN_COUNT.saturating_add(self.lanes.len()));
         // Most lanes have the same programs, so that there are few to look for.
         while let Some(key) = self.next_keys.iter().flatten().min().copied() {
             if piece.len() >= PIECE_RUN_COUNT {
@@ -506,7 +508,7 @@ mod tests {
             chip.add(place(run(0, 1)).lane, runs, &PackedMemory::unlimited());
         }
         let counts: Vec<usize> = chip.pieces().map(|piece| piece.len()).collect();
-        // Nine programs are the fewest with more runs than `PIECE_RUN_COUNT`.
-        assert_eq!(counts, [36_000, 36_000, 8_000]);
+        // Two programs are the fewest with more runs than `PIECE_RUN_COUNT`.
+        assert_eq!(counts, [8_000; 10]);
     }
 }

@@ -94,6 +94,11 @@ impl Assembly {
         self.line_count = self.line_count.saturating_add(chunk.line_count);
     }
 
+    /// Returns false if records could not be written to the temporary file.
+    pub(super) fn has_room(&self) -> bool {
+        self.memory.check().is_ok()
+    }
+
     fn add_faults(&mut self, kind: AnomalyKind, first_line: u64, faults: Faults) {
         let unkept = faults.count.saturating_sub(faults.kept.len() as u64);
         for (line, detail) in faults.kept {

@@ -163,7 +163,8 @@ struct Parsed {
 }
 
 impl Parsed {
-    /// Waits for the next block of the log and appends it; returns false if its parsing panicked.
+    /// Waits for the next block of the log and appends it; returns false if its parsing panicked,
+    /// or if there is no room for its records.
     fn append_next(&mut self, assembly: &mut Assembly) -> bool {
         let block = loop {
             if let Some(block) = self.early.remove(&self.next) {
@@ -179,7 +180,7 @@ impl Parsed {
         assembly.append(tables);
         self.memory.push(text);
         self.next = self.next.saturating_add(1);
-        true
+        assembly.has_room()
     }
 
     /// Waits for any block. A pool thread runs other jobs meanwhile, as it may be the only thread.
