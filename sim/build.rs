@@ -25,7 +25,7 @@ use std::{fmt::Write as _, fs, path::PathBuf, thread};
 use target::Hindrance;
 
 /// Features that firmware and kernels share, with their names in the list of images.
-const MODES: [(&str, &str); 9] = [
+const MODES: [(&str, &str); 10] = [
     ("waits", "WaitTotals"),
     ("sync-events", "WaitEvents"),
     ("sync-windows", "WaitWindows"),
@@ -35,6 +35,7 @@ const MODES: [(&str, &str); 9] = [
     ("debug-dump", "DebugDump"),
     ("dispatch", "Dispatch"),
     ("stream", "Stream"),
+    ("relay", "Relay"),
 ];
 
 fn main() -> Result<()> {
@@ -98,7 +99,7 @@ fn rust_images(build: &Build) -> Result<Vec<Linked>> {
 fn images_of_chip(build: &Build, arch: &'static str) -> Result<Vec<Linked>> {
     let mut images = Vec::new();
     let plain = Variant::plain(arch);
-    let modes = MODES.map(|(feature, _)| Variant { mode: Some(feature), ..plain });
+    let modes = MODES.map(|(feature, _)| plain.in_mode(Some(feature)));
     for variant in [plain, Variant { sums: true, ..plain }].into_iter().chain(modes) {
         let libraries = build.compile(&variant, &["firmware", "kernels"])?;
         for processor in PROCESSORS {
@@ -111,7 +112,8 @@ fn images_of_chip(build: &Build, arch: &'static str) -> Result<Vec<Linked>> {
 
 /// Links kernels for each processor against the variant's firmware.
 fn kernels(build: &Build, variant: &Variant, name: &str, input: PathBuf) -> Result<Vec<Linked>> {
-    let part = Part { name, script: "kernels", entry: "empty" };
+    let entry = if variant.mode == Some("relay") { "relay" } else { "empty" };
+    let part = Part { name, script: "kernels", entry };
     let input = [input];
     PROCESSORS.iter().map(|processor| build.link(variant, processor, &part, &input)).collect()
 }

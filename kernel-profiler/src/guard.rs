@@ -10,7 +10,7 @@
 use crate::{
     call,
     launch::{self, Scope},
-    port::{Clock, ClockWords, Port},
+    port::{self, Clock, ClockWords, Port},
     processor::{self, with},
     stream::{self, Begun},
     wait::{WaitIds, WaitRecords},
@@ -81,8 +81,7 @@ impl<const ID: u16, const IS_MAIN: bool> MainGuard<ID, IS_MAIN> {
 
     #[inline(always)]
     pub(crate) fn open() -> Self {
-        let begun =
-            with(|_, port| Begun::now(Port::is_streaming(port), || stream::whole_time(port)));
+        let begun = with(|_, port| Begun::now(Port::is_streaming(port), || port::whole_time(port)));
         if IS_MAIN {
             processor::begin();
         }

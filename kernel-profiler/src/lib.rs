@@ -30,6 +30,7 @@
 //! | When does what go to DRAM? | [`launch`], [`flush`], [`trace`] |
 //! | What if nothing is to be dropped? | [`stall`] |
 //! | How do records leave while a kernel runs? | [`stream`] |
+//! | Who gathers them on the chip? | [`relay`] |
 //! | What if there is no room? | [below](#when-there-is-no-room) |
 //! | How does the host learn the names? | [`names`] |
 //! | What must firmware provide? | `tensix` (for riscv32) |
@@ -203,6 +204,10 @@ mod probe;
 mod probe;
 #[cfg(all(feature = "hosted", not(target_arch = "riscv32")))]
 use hosted as processor;
+#[cfg(any(target_arch = "riscv32", doc))]
+#[cfg_attr(not(feature = "enabled"), allow(dead_code))]
+mod registers;
+pub mod relay;
 #[cfg(feature = "enabled")]
 pub mod stall;
 #[cfg(feature = "enabled")]

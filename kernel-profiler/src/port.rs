@@ -44,6 +44,19 @@ pub struct ClockWords {
     pub low: u32,
 }
 
+/// From this low word on, a high word read right after it may belong to the next wrap.
+pub(crate) const NEAR_END: u32 = u32::MAX << 8;
+
+/// Reads both words of the clock; repeats the reading near the end of the low word.
+pub(crate) fn whole_time<C: Clock + ?Sized>(clock: &mut C) -> ClockWords {
+    loop {
+        let now = clock.now();
+        if now.low < NEAR_END {
+            return now;
+        }
+    }
+}
+
 /// The core's control vector and the L1 vectors of its RISCs.
 ///
 /// The runtime addresses a word by its *place*. A port whose places are memory addresses overrides

@@ -33,7 +33,7 @@ mod lane;
 mod turn;
 
 use crate::{
-    port::{ClockWords, Port},
+    port::{ClockWords, Port, whole_time},
     state::{State, offset},
 };
 use wire::{
@@ -46,19 +46,6 @@ use wire::{
 const CELL_BYTES: u32 = offset(CELL_WORDS);
 const CHUNK_BYTES: u32 = offset(CELL_WORDS * CHUNK_CELLS);
 const _: () = assert!(CELL_WORDS * RING_CELLS == VECTOR_WORDS);
-
-/// From this low word on, a high word read right after it may belong to the next wrap.
-const NEAR_END: u32 = u32::MAX << 8;
-
-/// Reads both words of the clock; repeats the reading near the end of the low word.
-pub(crate) fn whole_time<P: Port + ?Sized>(port: &mut P) -> ClockWords {
-    loop {
-        let now = port.now();
-        if now.low < NEAR_END {
-            return now;
-        }
-    }
-}
 
 /// When a zone began, where records are streamed. It takes no room where they never are.
 #[derive(Clone, Copy, Default)]

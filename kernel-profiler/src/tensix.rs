@@ -80,7 +80,6 @@ mod losses;
 mod memory;
 mod noc;
 mod port;
-mod registers;
 mod symbols;
 mod zone_texts;
 

@@ -118,7 +118,7 @@ fn unpack_image(build: &Build, line: &str, stream: &mut impl std::io::Read) -> R
     };
     let mode = MODES.iter().find(|(_, name)| *name == mode).map(|(feature, _)| *feature);
     let plain = Variant::plain(known(&ARCHITECTURES, arch)?);
-    let variant = Variant { sums: sums == "true", mode, ..plain };
+    let variant = Variant { sums: sums == "true", ..plain.in_mode(mode) };
     let processor = known(&PROCESSORS, processor)?;
     let mut bytes = vec![0; length.parse()?];
     stream.read_exact(&mut bytes)?;

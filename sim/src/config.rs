@@ -64,6 +64,47 @@ pub enum ConfigError {
         /// The firmware's architecture.
         firmware: Arch,
     },
+    /// Relays that would leave no core to kernels.
+    #[error(
+        "chip {chip_id} has {worker_count} cores that run kernels, and {relay_count} relays would \
+         leave none of them to kernels; choose fewer relays"
+    )]
+    NoRoomForRelays {
+        /// Number of the chip.
+        chip_id: usize,
+        /// The requested relays.
+        relay_count: u32,
+        /// Cores that run kernels.
+        worker_count: usize,
+    },
+    /// Relays for kernels that do not stream.
+    #[error(
+        "relays gather streamed records, and these kernels do not stream; choose streaming, too"
+    )]
+    RelaysWithoutStreaming,
+    /// A size that no ring of a relay can have.
+    #[error(
+        "the ring of a relay has a power of two of bytes, at least {}, but {ring_bytes} were asked \
+         for",
+        wire::relay::RING_BYTES_MIN
+    )]
+    RelayRing {
+        /// The requested size.
+        ring_bytes: u32,
+    },
+    /// Rings of relays that do not fit into a bank.
+    #[error(
+        "chip {chip_id}: the rings of its relays need {needed_bytes} bytes of a DRAM bank, which has \
+         {bank_bytes}; choose fewer relays or smaller rings"
+    )]
+    RelayRings {
+        /// Number of the chip.
+        chip_id: usize,
+        /// Bytes of the bank up to the end of the last ring.
+        needed_bytes: u64,
+        /// Bytes of a bank.
+        bank_bytes: u64,
+    },
     /// A profiler region that no bank can hold.
     #[error("chip {chip_id}: {source}")]
     Geometry {
@@ -223,6 +264,10 @@ pub struct MeshConfig {
     pub dispatch_cores: Option<DispatchCores>,
     /// True if dispatch kernels are built with probes.
     pub profiles_dispatch_cores: bool,
+    /// Number of relays per chip.
+    pub relays: u32,
+    /// Bytes of each relay's ring in DRAM.
+    pub relay_ring_bytes: u32,
     /// Modes of all other kernels.
     pub modes: KernelModes,
     /// Durations of the host's accesses.
@@ -239,6 +284,8 @@ impl MeshConfig {
             program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
             dispatch_cores: None,
             profiles_dispatch_cores: false,
+            relays: 0,
+            relay_ring_bytes: 1 << 24,
             modes: KernelModes::PLAIN,
             host: HostTiming::PCIE,
         }
@@ -311,6 +358,21 @@ impl MeshConfig {
     #[must_use]
     pub const fn with_streaming(mut self) -> Self {
         self.modes.is_streaming = true;
+        self
+    }
+
+    /// Makes the last `count` worker cores of each chip relays, which gather streamed records while
+    /// kernels run, see [`wire::relay`]. They run no kernels.
+    #[must_use]
+    pub const fn with_relays(mut self, count: u32) -> Self {
+        self.relays = count;
+        self
+    }
+
+    /// Sets the size of each relay's ring in DRAM, a power of two.
+    #[must_use]
+    pub const fn with_relay_ring_bytes(mut self, ring_bytes: u32) -> Self {
+        self.relay_ring_bytes = ring_bytes;
         self
     }
 
@@ -392,6 +454,9 @@ impl MeshConfig {
 
     /// Refuses combinations of modes without object code.
     pub(crate) fn check_modes(&self) -> Result<(), ConfigError> {
+        if self.relays > 0 && !self.modes.is_streaming {
+            return Err(ConfigError::RelaysWithoutStreaming);
+        }
         let has_counters = self.modes.counter_groups != 0;
         let has_own_code = has_counters || self.modes.is_trace_only || self.modes.waits_for_host();
         let has_waits = self.modes.wait_records != WaitRecords::Off;

@@ -55,7 +55,8 @@
 //!
 //! - A launch is carried out as a whole once it begins. The host sees each of its stores at the
 //!   store's time, but a write of the host in the meantime affects only the next launch.
-//! - The NoC has distances, order and jitter, but no contention.
+//! - The NoC has distances, order and jitter, but no contention. Its reads of another tile's L1 delay
+//!   the loads and stores of that tile's RISCs.
 
 #![forbid(unsafe_code)]
 

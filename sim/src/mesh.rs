@@ -244,6 +244,9 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
     if let Some(commands) = commands {
         chip.reserve_for(commands);
     }
+    if config.relays > 0 {
+        chip.keep_relays(config.relays, config.relay_ring_bytes)?;
+    }
     Ok(chip)
 }
 

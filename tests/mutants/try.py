@@ -51,7 +51,7 @@ CLOCK = ["cargo", "test", "--offline", "-q", "-p", "kprof-reader", "clock"]
 
 FIRMWARE = "sim/objects/firmware/src/hardware.rs"
 RUNTIME = "kernel-profiler/src/tensix/noc.rs"
-REGISTERS = "kernel-profiler/src/tensix/registers.rs"
+REGISTERS = "kernel-profiler/src/registers.rs"
 INCLUDE = "kernel-profiler/include/"
 HEADER = INCLUDE + "kernel_profiler/"
 TABLES = "sim/src/machine/core_code.rs"

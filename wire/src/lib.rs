@@ -20,6 +20,8 @@
 //! | How are lost records counted? | [`loss`], [`control::ext`] |
 //! | How does a zone's name become a 16-bit id? | [`zone`] |
 //! | How is a wait for a buffer, a semaphore or a NoC recorded? | [`wait`] |
+//! | What do records that leave a core while its kernels run look like? | [`stream`] |
+//! | Who gathers them on the chip, and in which form? | [`relay`], [`frame`] |
 //! | Which processors does a core have? | [`risc`] |
 //! | How do time stamps wrap? | [`cycles`] |
 //! | What differs between upstream's versions? | [`generation`] |
@@ -51,6 +53,7 @@
 pub mod control;
 pub mod cycles;
 pub mod dram;
+pub mod frame;
 pub mod generation;
 pub mod host_id;
 pub mod lane_end;
@@ -59,6 +62,7 @@ pub mod marker;
 pub mod noc_event;
 pub mod packet;
 pub mod perf_counter;
+pub mod relay;
 pub mod risc;
 pub mod run;
 pub mod scoped_lock;

@@ -7,9 +7,9 @@
 //! | block | the RISC waits, up to a time limit, and records the wait as the zone of a stall; after a time-out it drops records, and does not wait again until something has been read |
 //! | keep one of N | as in drop newest; of N chunks, N - 1 are not published but overwritten |
 
-use super::{CELL_BYTES, CHUNK_BYTES, NEAR_END, head, whole_time, write_cell};
+use super::{CELL_BYTES, CHUNK_BYTES, head, write_cell};
 use crate::{
-    port::{ClockWords, Port},
+    port::{ClockWords, NEAR_END, Port, whole_time},
     stall::STALL_ZONE,
     state::{State, offset},
 };

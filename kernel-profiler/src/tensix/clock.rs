@@ -1,10 +1,10 @@
 //! The tile's wall clock.
 
-use super::{
-    Tensix,
+use super::Tensix;
+use crate::{
+    port::{Clock, ClockWords},
     registers::{WALL_CLOCK_HIGH, WALL_CLOCK_LOW},
 };
-use crate::port::{Clock, ClockWords};
 use core::arch::asm;
 use wire::marker;
 

@@ -3,6 +3,10 @@
 use super::{
     Tensix,
     firmware::{Word, coordinates_on, noc_index, variable},
+    symbols,
+};
+use crate::{
+    port::{Memory, Noc, Port, Pushes, SavedRegisters},
     registers::{
         AT_LEN_BE, CMD_CTRL, COMMAND_BUFFER_MASK, COMMAND_BUFFER_STRIDE, COORDINATE_BITS, CTRL,
         CTRL_LINKED, CTRL_WRITE_ACKNOWLEDGED, NOC_POLLS, NOC_REGISTERS, NOC_STRIDE, PACKET_TAG,
@@ -10,9 +14,7 @@ use super::{
         TARG_ADDR_HI, TARG_ADDR_LO, TARG_ADDR_MID, TRANSACTION_ID, TRANSACTION_ID_SHIFT,
         WORMHOLE_COORDINATE_SHIFT, has_register,
     },
-    symbols,
 };
-use crate::port::{Memory, Noc, Port, Pushes, SavedRegisters};
 use core::arch::asm;
 use wire::noc_event::NocCounter;
 

@@ -4,11 +4,11 @@ use super::{
     Tensix,
     firmware::{constant, coordinates_on},
     losses::{lose_data, lose_event, lose_zone},
-    registers::{DEBUG_REGISTERS, Register},
     symbols,
 };
 use crate::{
     port::{CounterChip, Memory, NocCoordinates, Port},
+    registers::{DEBUG_REGISTERS, Register},
     wait::WaitRecords,
 };
 use core::arch::asm;

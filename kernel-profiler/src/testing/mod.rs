@@ -7,6 +7,7 @@ mod accumulated;
 mod followed;
 pub(crate) mod oracle;
 mod properties;
+mod relayed;
 pub(crate) mod rig;
 mod stalled;
 mod streamed;

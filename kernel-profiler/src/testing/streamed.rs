@@ -5,7 +5,10 @@ use super::{
     Rig, TestRisc,
     rig::{Drain, FW, KERNEL},
 };
-use crate::{port::ClockWords, state::State, stream};
+use crate::{
+    port::{self, ClockWords},
+    state::State,
+};
 use proptest::prelude::{
     Just, ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest,
 };
@@ -102,12 +105,12 @@ impl Story {
         self.program += 1;
         for risc_index in RISCS {
             let risc = &mut self.rig.riscs[risc_index];
-            let fw = stream::whole_time(&mut risc.port);
+            let fw = port::whole_time(&mut risc.port);
             risc.state.begin(&mut risc.port);
             if risc_index == 0 {
                 risc.state.begin_streamed_launch(&mut risc.port, self.program);
             }
-            let kernel = stream::whole_time(&mut risc.port);
+            let kernel = port::whole_time(&mut risc.port);
             let lane = &mut self.lanes[risc_index];
             lane.fw = Some((fw, whole(fw)));
             lane.kernel = Some((kernel, whole(kernel)));

@@ -17,7 +17,7 @@ use crate::{
     dram::{Dram, Landing},
     fault::{AppliedFault, RuleSet},
     machine::{Devices, ExecutionFailure, Go, LaunchReport, Machine, Progress, Stage, TURN_CYCLES},
-    program::{KernelContext, Launch},
+    program::{CoreUse, KernelContext, Launch},
     tile::Tile,
     truth::{CounterTruth, LaunchTruth, NocRequest, RiscKey, Truth, WaitTruth},
 };
@@ -33,8 +33,7 @@ pub(crate) struct Core {
     /// Present while a launch runs here; its stage then holds the tile.
     running: Option<Running>,
     coord: TileCoord,
-    /// True if only dispatch kernels run here.
-    is_reserved: bool,
+    core_use: CoreUse,
     free_at_cycle: u64,
     launches: Vec<(Risc, Vec<LaunchTruth>)>,
     /// By index of the RISC.
@@ -104,6 +103,8 @@ pub(crate) fn end(cores: &mut [Core], job: &Job<'_>) -> Vec<Outcome> {
 /// Within a window the cores run in parallel; the requests between them are delivered between
 /// windows.
 ///
+/// Without a time at which the host looks, relays run as long as anything else does.
+///
 /// As long as nothing is sent, the windows grow. Within a window, the receiver of a request may see
 /// it up to the window's length too late, its sender never. If kernels wait for other cores, all
 /// windows are short, and a request is seen only once it has arrived.
@@ -116,6 +117,9 @@ pub(crate) fn run_windows(
     let couples_cores = launches.iter().any(|(_, launch)| launch.program.couples_cores());
     let mut window_cycles = if couples_cores { COUPLED_CYCLES } else { FIRST_WINDOW_CYCLES };
     loop {
+        if pause == u64::MAX && !cores.iter().any(Core::keeps_launch_running) {
+            return;
+        }
         let next = cores.iter().filter_map(Core::next_cycle).min().filter(|next| *next < pause);
         let until = next.map(|next| next.saturating_add(window_cycles).min(pause));
         if let Some(until) = until {
@@ -155,7 +159,7 @@ impl Core {
         let riscs = (0..kind.risc_count()).filter_map(|index| kind.risc(index));
         Self {
             coord: tile.place.coord,
-            is_reserved: false,
+            core_use: CoreUse::Programs,
             machine: None,
             running: None,
             launches: riscs.map(|risc| (risc, Vec::new())).collect(),
@@ -169,14 +173,14 @@ impl Core {
         }
     }
 
-    /// Reserves the core for dispatch kernels.
-    pub(crate) const fn reserve(&mut self) {
-        self.is_reserved = true;
+    /// Keeps the core for a use.
+    pub(crate) const fn keep_for(&mut self, core_use: CoreUse) {
+        self.core_use = core_use;
     }
 
-    /// Returns true if the core is reserved for dispatch kernels.
-    pub(crate) const fn is_reserved(&self) -> bool {
-        self.is_reserved
+    /// Returns what the core is kept for.
+    pub(crate) const fn core_use(&self) -> CoreUse {
+        self.core_use
     }
 
     /// Records that a trace replay begins; the core counts the replay at its next launch.
@@ -204,8 +208,7 @@ impl Core {
     }
 
     pub(crate) fn takes_part_in(&self, launch: &Launch) -> bool {
-        let is_kept_for = launch.is_dispatch == self.is_reserved;
-        is_kept_for && launch.cores.includes(&self.tile().place)
+        launch.core_use == self.core_use && launch.cores.includes(&self.tile().place)
     }
 
     /// Begins a launch.
@@ -219,14 +222,20 @@ impl Core {
     }
 
     fn machine_or_new(&mut self, chip: &ChipFacts, place: CorePlace) -> &mut Machine {
-        let new = if self.is_reserved { Machine::dispatching } else { Machine::new };
-        self.machine.get_or_insert_with(|| Box::new(new(chip, place)))
+        let core_use = self.core_use;
+        self.machine.get_or_insert_with(|| Box::new(Machine::for_use(core_use, chip, place)))
     }
 
     /// Returns the cycle at which this core continues its launch.
     fn next_cycle(&self) -> Option<u64> {
         let running = self.running.as_ref()?;
         running.progress.next_cycle(self.machine.as_ref()?, &running.go)
+    }
+
+    /// Returns true if something is left to do here, but for a relay, which never ends by itself.
+    fn keeps_launch_running(&self) -> bool {
+        let sends = || self.running.as_ref().is_some_and(|running| running.stage.has_requests());
+        self.core_use != CoreUse::Relay && (self.next_cycle().is_some() || sends())
     }
 
     fn advance(&mut self, launches: &[Numbered<'_>], times: (u64, u64)) {
@@ -337,9 +346,9 @@ impl Core {
             risc: place.kind.risc(0).unwrap_or(Risc::Brisc),
             launch_index: job.launch_index,
             program_id: job.launch.program_id,
-            args: match job.launch.is_dispatch {
-                true => Arc::from([clock_low(&tile, job.go_cycle)]),
-                false => Arc::clone(&job.launch.args),
+            args: match job.launch.core_use {
+                CoreUse::Dispatch => Arc::from([clock_low(&tile, job.go_cycle)]),
+                CoreUse::Programs | CoreUse::Relay => Arc::clone(&job.launch.args),
             },
             replays_begun: std::mem::take(&mut self.replays_begun),
             sums_enabled: job.chip.modes.sums_enabled,
@@ -349,7 +358,7 @@ impl Core {
         let go = Go::arriving_at(&context, job.go_cycle.max(self.free_at_cycle));
         let (chip, rules) = (Arc::clone(job.chip), Arc::clone(job.rules));
         let mut stage = Box::new(Stage::new(tile, chip, rules, context));
-        stage.is_dispatch = job.launch.is_dispatch;
+        stage.core_use = job.launch.core_use;
         (stage, go)
     }
 

@@ -10,6 +10,7 @@ mod dispatch;
 pub(crate) mod facts;
 mod host_access;
 mod pacing;
+mod relays;
 pub(crate) mod traffic;
 
 use crate::{
@@ -22,7 +23,7 @@ use crate::{
     dram::Dram,
     fault::{AppliedFault, FaultEffect, Rule, RuleSet},
     machine::ExecutionFailure,
-    program::Launch,
+    program::{CoreUse, Launch},
     random::Stream,
     tile::Tile,
     truth::Truth,
@@ -32,6 +33,7 @@ use dispatch::Dispatch;
 pub use facts::ChipFacts;
 pub use host_access::Unreached;
 use pacing::Pacing;
+use relays::Relays;
 use std::{
     collections::{BTreeSet, VecDeque},
     sync::Arc,
@@ -55,6 +57,7 @@ pub struct Chip {
     file_zones: BTreeSet<String>,
     dispatch: Dispatch,
     pacing: Pacing,
+    relays: Option<Relays>,
     /// Present if dispatch cores are simulated.
     commands: Option<CommandQueue>,
     faults: Vec<AppliedFault>,
@@ -94,6 +97,7 @@ impl Chip {
             file_zones: BTreeSet::new(),
             dispatch: Dispatch::default(),
             pacing: Pacing::default(),
+            relays: None,
             commands: None,
             faults: Vec::new(),
             failures: Vec::new(),
@@ -193,6 +197,7 @@ impl Chip {
         if let Some(commands) = &mut self.commands {
             commands.open(queued_at_cycle);
         }
+        self.begin_relays(queued_at_cycle);
         self.queue.push_back(Queued { launch, queued_at_cycle });
     }
 
@@ -298,7 +303,7 @@ impl Chip {
     pub(crate) fn reserve_for(&mut self, commands: CommandQueue) {
         let reserved = commands.reserved();
         for core in self.cores.iter_mut().filter(|core| reserved.contains(&core.coord())) {
-            core.reserve();
+            core.keep_for(CoreUse::Dispatch);
         }
         self.commands = Some(commands);
     }
@@ -311,7 +316,7 @@ impl Chip {
     /// Returns the Tensix cores available to launches of programs, in the order of their
     /// coordinates.
     pub fn workers(&self) -> impl DoubleEndedIterator<Item = &CorePlace> {
-        let cores = self.cores.iter().filter(|core| !core.is_reserved());
+        let cores = self.cores.iter().filter(|core| core.core_use() == CoreUse::Programs);
         cores.map(|core| &core.tile().place).filter(|place| place.kind == CoreKind::Tensix)
     }
 

@@ -9,6 +9,7 @@
 use super::{
     Chip, Queued,
     core::{self, Job, Numbered},
+    relays::Relays,
     traffic,
 };
 use crate::program::{Launch, SubDevice};
@@ -61,15 +62,18 @@ impl Chip {
             let running = self.cores.iter_mut().filter(|core| core.runs(*launch_index));
             running.for_each(|core| core.tile_mut().journal.see_until(seen_until));
         }
+        self.see_relays_until(seen_until);
         loop {
             while let Some(go_cycle) = self.next_go_cycle().filter(|go_cycle| *go_cycle <= until) {
                 self.begin_next(go_cycle, seen_until);
             }
             let under_way = self.pacing.under_way.iter();
+            let relays = self.relays.iter().filter_map(Relays::running);
             let launches: Vec<Numbered<'_>> =
-                under_way.map(|one| (one.launch_index, &one.launch)).collect();
+                under_way.map(|one| (one.launch_index, &one.launch)).chain(relays).collect();
             core::run_windows((&mut self.cores, &mut self.dram), &self.facts, &launches, until);
             traffic::issue_landings(&mut self.cores, &mut self.dram);
+            self.end_relays();
             if !self.end_finished(on_launch) {
                 break;
             }

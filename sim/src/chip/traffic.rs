@@ -12,11 +12,13 @@ use crate::{
     arch::TileCoord,
     dram::Dram,
     machine::{
-        Action, Change, Devices, Payload, Request, Sender, Stage, TileWatch, carry_out, counter,
+        Action, Change, Devices, FIRST_REGISTER, Payload, Request, Sender, Stage, TileWatch,
+        carry_out, counter,
         message::{Answer, Content, Message},
         read_bytes, write_bytes,
     },
     noc,
+    riscv::NocRead,
     truth::{NocOperation, NocRequest},
 };
 use wire::vector::VECTOR_BYTES;
@@ -342,6 +344,7 @@ fn deliver_one(cores: &mut [Core], dram: &Dram, chip: &ChipFacts, message: &Mess
                 {
                     watch.note_arrival(address, arrival.max(seen_at), message.by);
                 }
+                devices.noc_reads.extend(noc_read(chip, payload, arrival.max(seen_at)));
                 carry_out(payload, (tile, devices), chip, arrival)
             })
         }),
@@ -350,6 +353,15 @@ fn deliver_one(cores: &mut [Core], dram: &Dram, chip: &ChipFacts, message: &Mess
     if let (Some(answer), Some(core)) = (answer, sender) {
         core.receive(chip, answer, &bytes);
     }
+}
+
+/// Returns the read of another tile's L1 that a request makes.
+fn noc_read(chip: &ChipFacts, payload: &Payload, cycle: u64) -> Option<NocRead> {
+    let &Payload::Read { address, byte_count } = payload else { return None };
+    let address =
+        u32::try_from(address).ok().filter(|address| u64::from(*address) < FIRST_REGISTER)?;
+    let cycle_bytes = u32::try_from(chip.arch.facts().noc_flit_bytes).ok()?;
+    Some(NocRead { cycle, address, byte_count, cycle_bytes })
 }
 
 fn core_at(cores: &mut [Core], coord: TileCoord) -> Option<&mut Core> {

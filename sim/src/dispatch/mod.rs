@@ -17,7 +17,7 @@ use crate::{
         HarvestAxis, TileCoord,
         floorplan::{CorePlace, Floorplan},
     },
-    program::{CoreSelection, Kernel, Launch, Program},
+    program::{CoreSelection, CoreUse, Kernel, Launch, Program},
 };
 use kernels::{Duty, QueueKernel};
 use std::sync::Arc;
@@ -155,7 +155,7 @@ impl CommandQueue {
         };
         let launch = |(program, &core): (Program, &TileCoord)| {
             let cores = CoreSelection::At(vec![core]);
-            Launch::new(&Arc::new(program), 0).on(cores).dispatching()
+            Launch::new(&Arc::new(program), 0).on(cores).for_use(CoreUse::Dispatch)
         };
         programs.into_iter().zip(&self.reserved).map(launch).collect()
     }

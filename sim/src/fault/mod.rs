@@ -8,6 +8,7 @@
 //! | a subordinate has run its kernel | [`Rule::subordinate_delay_cycles`] | let it close late |
 //! | the host reads L1 | [`Rule::on_host_read`] | show it something else |
 //! | the rule is added | [`Rule::chip_loss_ns`] | end a chip at a time |
+//! | the relays begin | [`Rule::relay_death_ns`] | stop a relay for good |
 //!
 //! Ready rules are in [`rules`]; any other implementation of [`Rule`] works as well.
 
@@ -145,6 +146,11 @@ pub trait Rule: Send + Sync {
         None
     }
 
+    /// Returns when a relay of a chip stops for good, in nanoseconds since the simulation began.
+    fn relay_death_ns(&self, _chip_id: u32, _relay: u32) -> Option<u64> {
+        None
+    }
+
     /// Decides about a write to DRAM.
     fn on_push(&self, _push: &PushPoint<'_>, _fate: &mut PushFate, _random: &mut Stream) {}
 
@@ -243,6 +249,8 @@ pub enum FaultEffect {
     },
     /// The chip stopped answering.
     ChipLost,
+    /// A relay stopped for good.
+    RelayDied,
 }
 
 /// One entry of the log of faults.
@@ -322,6 +330,14 @@ impl RuleSet {
             .map(|named| (named.rule.clock_stall_cycles(read, random), &named.name));
         let (cycles, name) = asked.max_by_key(|&(cycles, _)| cycles)?;
         (cycles > 0).then(|| (cycles, Arc::clone(name)))
+    }
+
+    /// Returns when a relay of a chip stops for good, and the name of the rule that stops it first.
+    pub(crate) fn relay_death(&self, chip_id: u32, relay: u32) -> Option<(u64, Arc<str>)> {
+        let deaths = self.rules.iter().filter_map(|NamedRule { name, rule }| {
+            Some((rule.relay_death_ns(chip_id, relay)?, Arc::clone(name)))
+        });
+        deaths.min_by_key(|(at_ns, _)| *at_ns)
     }
 
     /// Returns the delay and name of the first rule that makes a subordinate late.

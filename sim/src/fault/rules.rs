@@ -295,6 +295,27 @@ impl Rule for LoseChip {
     }
 }
 
+/// Stops a relay for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KillRelay {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// Number of the relay on its chip.
+    pub relay: u32,
+    /// Time of its death, in nanoseconds since the simulation began.
+    pub at_ns: u64,
+}
+
+impl Rule for KillRelay {
+    fn name(&self) -> &'static str {
+        "kill-relay"
+    }
+
+    fn relay_death_ns(&self, chip_id: u32, relay: u32) -> Option<u64> {
+        ((chip_id, relay) == (self.chip_id, self.relay)).then_some(self.at_ns)
+    }
+}
+
 /// A closure that decides about writes to DRAM.
 ///
 /// ```

@@ -368,3 +368,13 @@ fn store_tiles<E: Environment, const MOVES: bool>(environment: &mut E, shape: Ma
     }
     work_about(environment, shape.tiles_out * 80);
 }
+
+/// Records argument 0 zones, with argument 1 reads of L1 in each.
+pub fn reads<E: Environment>(environment: &mut E) {
+    for _ in 0..environment.arg(0) {
+        device_zone_scoped!("READS");
+        for _ in 0..environment.arg(1) {
+            let _ = environment.arg(2);
+        }
+    }
+}

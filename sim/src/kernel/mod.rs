@@ -56,6 +56,7 @@ const ALL: &[ObjectKernel] = &[
     ObjectKernel::ready("calibration", |_| {
         (Emission::zones(6) + DATA + DATA + EVENT) * body::CALIBRATION_PASSES.into()
     }),
+    ObjectKernel::ready("reads", |context| times(context, Emission::zones(1))),
     ObjectKernel::ready("numbers", |context| times(context, Emission::zones(1) + DATA)),
     ObjectKernel::ready("sums", |context| sums(context, 2)),
     ObjectKernel::ready("matmul_reader", |context| {

@@ -64,6 +64,13 @@ impl CoreCode {
         Self::of(Selection { mode: Mode::Dispatch, ..selection }, part, chip, place)
     }
 
+    /// Returns the code for a core that runs a relay.
+    pub(crate) fn relaying(chip: &ChipFacts, place: CorePlace) -> Self {
+        let selection = Selection::new(chip.arch, false);
+        let part = KernelKind::Riscv.image_part();
+        Self::of(Selection { mode: Mode::Relay, ..selection }, part, chip, place)
+    }
+
     fn of(selection: Selection, kernels: &str, chip: &ChipFacts, place: CorePlace) -> Self {
         let code = |index| {
             let name = images::processor(place.kind, index);

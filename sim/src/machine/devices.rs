@@ -13,7 +13,7 @@ use super::{
 use crate::{
     arch::{Arch, floorplan::CorePlace},
     chip::facts::ChipFacts,
-    riscv::Refusal,
+    riscv::{NocRead, Refusal},
 };
 use std::{collections::BTreeMap, ops::Range};
 use wire::risc::RISCS_PER_CORE;
@@ -52,6 +52,8 @@ pub(crate) struct Devices {
     pub(crate) refusal: Option<String>,
     /// Memory written by anything other than a RISC.
     pub(crate) overwritten: Vec<Range<u32>>,
+    /// Reads of L1 by other tiles that the front has not been told of.
+    pub(crate) noc_reads: Vec<NocRead>,
     arch: Arch,
 }
 
@@ -142,6 +144,7 @@ impl Devices {
             signals: Signals::default(),
             refusal: None,
             overwritten: Vec::new(),
+            noc_reads: Vec::new(),
             arch: chip.arch,
         }
     }

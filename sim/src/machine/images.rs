@@ -85,11 +85,13 @@ pub enum Mode {
     Dispatch,
     /// Records that are drained while kernels run.
     Stream,
+    /// A relay, and firmware without a profiler.
+    Relay,
 }
 
 impl Mode {
     /// Every mode.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Plain,
         Self::WaitTotals,
         Self::WaitEvents,
@@ -100,6 +102,7 @@ impl Mode {
         Self::DebugDump,
         Self::Dispatch,
         Self::Stream,
+        Self::Relay,
     ];
 }
 

@@ -83,6 +83,7 @@ mod tt_metal;
 use crate::{
     arch::{Arch, floorplan::CorePlace},
     chip::facts::ChipFacts,
+    program::CoreUse,
     riscv::{self, Hart, L1Front, L1Port, Timing},
     tile::{Tile, l1::L1},
     tt_metal::firmware::FirmwareSet,
@@ -98,7 +99,7 @@ pub use kernel_kind::KernelKind;
 pub(crate) use message::Answer;
 pub(crate) use niu::{Change, counter};
 use polling::Polled;
-pub(crate) use request::{Action, Request};
+pub(crate) use request::{Action, FIRST_REGISTER, Request};
 use rest::Rest;
 pub(crate) use run::Progress;
 pub(crate) use stage::Stage;
@@ -179,9 +180,20 @@ impl Machine {
         Self::of(CoreCode::new(chip, place), chip, place)
     }
 
-    /// Creates a machine in reset for dispatch kernels.
-    pub(crate) fn dispatching(chip: &ChipFacts, place: CorePlace) -> Self {
-        Self::of(CoreCode::dispatching(chip, place), chip, place)
+    /// Creates a machine in reset for the kernels of a use.
+    pub(crate) fn for_use(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
+        match core_use {
+            CoreUse::Programs => Self::new(chip, place),
+            CoreUse::Dispatch => Self::of(CoreCode::dispatching(chip, place), chip, place),
+            CoreUse::Relay => Self::of(CoreCode::relaying(chip, place), chip, place),
+        }
+    }
+
+    /// Stops all harts for good.
+    fn stop(&mut self) {
+        for risc in &mut self.processors {
+            risc.state = HartState::InReset;
+        }
     }
 
     fn of(code: CoreCode, chip: &ChipFacts, place: CorePlace) -> Self {
@@ -231,11 +243,14 @@ impl Machine {
         leader.state = HartState::Running;
     }
 
-    /// Handles changes of the tile by anything other than a hart: changed code, and bytes that
-    /// harts wait for.
+    /// Handles what anything other than a hart does with the tile: changed code, reads that take banks
+    /// of L1, and bytes that harts wait for.
     pub(crate) fn follow_arrivals(&mut self, tile: &Tile) {
         for range in self.devices.overwritten.drain(..) {
             self.front.invalidate(range);
+        }
+        for read in self.devices.noc_reads.drain(..) {
+            self.front.note_noc_read(read);
         }
         if let Some(cycle) = self.devices.signals.written_at.take() {
             self.wake(tile, cycle);

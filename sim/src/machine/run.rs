@@ -13,7 +13,7 @@ use super::{
     symbol_at,
 };
 use crate::{
-    program::{Emission, Launch},
+    program::{CoreUse, Emission, Launch},
     riscv::{Image, Pause, Trap},
     truth::{KernelTimes, LaunchTruth},
 };
@@ -45,10 +45,10 @@ impl Progress {
     pub(crate) fn new(stage: &Stage, go: &Go) -> Self {
         Self {
             phase: Phase::Start,
-            // Dispatch kernels run as long as their queue was open.
-            budget_end: match stage.is_dispatch {
-                true => u64::MAX,
-                false => go.arrival_cycle.saturating_add(stage.chip.modes.cycle_budget),
+            // Dispatch kernels run as long as their queue was open, relays until they are told to end.
+            budget_end: match stage.core_use {
+                CoreUse::Dispatch | CoreUse::Relay => u64::MAX,
+                CoreUse::Programs => go.arrival_cycle.saturating_add(stage.chip.modes.cycle_budget),
             },
             failures: Vec::new(),
         }
@@ -87,6 +87,11 @@ impl Progress {
             if std::mem::replace(&mut self.phase, Phase::Done) == Phase::Start {
                 self.refuse(machine, stage, go.arrival_cycle);
             }
+            return;
+        }
+        if stage.dies_at.is_some_and(|dies_at| dies_at < until) {
+            self.phase = Phase::Done;
+            machine.stop();
             return;
         }
         let mut run = Run { machine, stage, launch, until, pause, progress: self };
@@ -473,8 +478,9 @@ impl Run<'_> {
     fn truths(&self) -> Vec<(Risc, LaunchTruth)> {
         let mut context = self.stage.context().clone();
         let program = &self.launch.program;
-        // The records of external firmware are unknown.
-        if !program.runs_on(context.place.kind) || self.machine.set.is_some() {
+        // The records of external firmware are unknown; a relay's firmware makes none.
+        let is_relay = self.stage.core_use == CoreUse::Relay;
+        if !program.runs_on(context.place.kind) || self.machine.set.is_some() || is_relay {
             return Vec::new();
         }
         let has_failed =

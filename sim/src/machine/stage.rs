@@ -7,7 +7,7 @@ use crate::{
     dram::Landing,
     fault::{AppliedFault, ClockReadPoint, FaultEffect, PushPoint, RuleSet, Site},
     noc,
-    program::KernelContext,
+    program::{CoreUse, KernelContext},
     tile::Tile,
     truth::NocRequest,
 };
@@ -30,8 +30,10 @@ pub(crate) struct Stage {
     pub(crate) outgoing: Vec<Message>,
     /// Arrival of the latest request at each tile: requests of one tile never overtake each other.
     pub(crate) last_arrival: BTreeMap<TileCoord, u64>,
-    /// True if the launch runs dispatch kernels.
-    pub(crate) is_dispatch: bool,
+    /// What the core is kept for.
+    pub(crate) core_use: CoreUse,
+    /// Cycle at which a fault stops the core for good.
+    pub(crate) dies_at: Option<u64>,
     context: KernelContext,
     /// The fault that delays the clock read of each hart.
     held_clock: [Option<(u64, Arc<str>)>; RISCS_PER_CORE],
@@ -62,11 +64,17 @@ impl Stage {
             watched: Default::default(),
             outgoing: Vec::new(),
             last_arrival: BTreeMap::new(),
-            is_dispatch: false,
+            core_use: CoreUse::Programs,
+            dies_at: None,
             context,
             held_clock: Default::default(),
             pushes: Default::default(),
         }
+    }
+
+    /// Returns true if a request of the tile has not been delivered yet.
+    pub(crate) const fn has_requests(&self) -> bool {
+        !self.outgoing.is_empty()
     }
 
     /// Returns the core and the launch; its RISC is the first one.

@@ -267,6 +267,18 @@ pub struct SubDevice {
     pub manager_id: u8,
 }
 
+/// What a core is kept for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CoreUse {
+    /// Kernels of programs.
+    #[default]
+    Programs,
+    /// Dispatch kernels, in parallel with all launches.
+    Dispatch,
+    /// A relay, in parallel with all launches.
+    Relay,
+}
+
 /// One run of a program on one chip.
 #[derive(Clone, Debug)]
 pub struct Launch {
@@ -276,8 +288,8 @@ pub struct Launch {
     pub program_id: u32,
     /// Cores on which the launch runs.
     pub cores: CoreSelection,
-    /// True for dispatch kernels; they run on reserved cores, in parallel with all launches.
-    pub is_dispatch: bool,
+    /// The cores that run it: those kept for this use.
+    pub core_use: CoreUse,
     /// Sub-device that runs the launch in parallel with others; the whole chip if `None`.
     pub sub_device: Option<SubDevice>,
     /// Trace that the launch is replayed from.
@@ -298,7 +310,7 @@ impl Launch {
             program: Arc::clone(program),
             program_id,
             cores: CoreSelection::AllTensix,
-            is_dispatch: false,
+            core_use: CoreUse::Programs,
             sub_device: None,
             trace_id: None,
             begins_trace_replay: false,
@@ -333,10 +345,10 @@ impl Launch {
         self
     }
 
-    /// Marks the launch as one of dispatch kernels.
+    /// Runs the launch on cores that are kept for a use.
     #[must_use]
-    pub(crate) const fn dispatching(mut self) -> Self {
-        self.is_dispatch = true;
+    pub(crate) const fn for_use(mut self, core_use: CoreUse) -> Self {
+        self.core_use = core_use;
         self
     }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::bus::INSTRUCTION_RAM_BASE;
-use super::timing::calendar::Calendar;
+use super::timing::{calendar::Calendar, noc_reads::NocRead};
 
 /// The shared part of a tile's L1 interface; one per tile, passed to every run of its harts.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +41,13 @@ impl L1Front {
     /// there.
     pub fn invalidate(&mut self, written: Range<u32>) {
         self.watch.overwrite(written);
+    }
+
+    /// Reports a read of L1 by the NoC, which delays loads and stores to the banks that it reads.
+    pub(crate) fn note_noc_read(&mut self, read: NocRead) {
+        for port in &mut self.ports {
+            port.noc_reads.add(read);
+        }
     }
 
     #[inline(always)]

@@ -55,6 +55,7 @@ pub use bus::{
 pub use front::{L1Front, L1Port};
 pub use hart::{Counters, Hart};
 pub use image::{Image, ImageError, Segment, Symbol};
+pub(crate) use timing::noc_reads::NocRead;
 pub use timing::{Arch, Timing};
 pub use trace::{Trace, TraceEntry};
 pub use trap::{Pause, Trap, TrapKind};

@@ -31,7 +31,9 @@ fn images_of_kernels_have_neither_constants_nor_variables_nor_texts_in_memory() 
         let names: Vec<String> = loaded.map(|section| section.name().unwrap().to_owned()).collect();
         assert_eq!(names, [".text"], "{}", path.display());
         let texts = file.section_by_name(kernel_profiler::names::SECTION).unwrap();
-        assert!(texts.size() > 0 && !is_loaded(&texts), "{}", path.display());
+        let is_relay = path.to_string_lossy().contains("-relay/");
+        assert_eq!(texts.size() == 0, is_relay, "{}", path.display());
+        assert!(!is_loaded(&texts), "{}", path.display());
         count += 1;
     }
     assert!(count >= 18 * 7, "kernels of seven processors in 18 variants: {count}");
@@ -51,7 +53,7 @@ fn images_of_firmware_have_next_to_no_constants() {
             count += 1;
         }
     }
-    assert_eq!(count, 22 * 7);
+    assert_eq!(count, 24 * 7);
 }
 
 /// Checks that a file with the header calls no function of another object.

@@ -14,7 +14,7 @@ use crate::{
     random::Stream,
     script_body, tiles, uncounted,
 };
-use core::{panic::PanicInfo, ptr};
+use core::ptr;
 
 /// A kernel's part of the launch message, and random numbers drawn from the seed in it.
 pub(crate) struct Launch {
@@ -156,7 +156,7 @@ macro_rules! exported {
 
 exported! {
     body: empty short work full_buffer timestamped_events wide_data calibration instructions
-    counted_instructions cycle_count steps sums numbers
+    counted_instructions cycle_count steps sums numbers reads
     matmul_reader matmul_unpack matmul_math matmul_pack matmul_writer
     matmul_tile_reader matmul_tile_writer
 }
@@ -169,12 +169,3 @@ exported! { tiles: pass_tiles }
 
 #[cfg(feature = "dispatch")]
 exported! { dispatch: dispatch_prefetch dispatch_commands dispatch_announce }
-
-/// Stops the core where a debugger sees it. Nothing here panics.
-#[panic_handler]
-fn stop(_: &PanicInfo<'_>) -> ! {
-    loop {
-        // SAFETY: stops the core.
-        unsafe { core::arch::asm!("ebreak") };
-    }
-}

@@ -4,6 +4,8 @@
 //! arrive here in order of time. The calendar therefore keeps the recent past. A request of a hart
 //! that runs later can take a gap that an earlier run left.
 
+use super::noc_reads::NocReads;
+
 /// Cycles in the calendar, past and future together.
 const WINDOW_CYCLES: u64 = 1024;
 const WORD_COUNT: usize = (WINDOW_CYCLES / 64) as usize;
@@ -19,14 +21,24 @@ pub(crate) struct Calendar {
     words: [u64; WORD_COUNT],
     /// First cycle after all busy ones.
     idle_from: u64,
+    /// Reads of L1 by the NoC, which take banks, but no port.
+    pub(crate) noc_reads: NocReads,
 }
 
 impl Calendar {
+    /// Reserves `length` (at most 8) free cycles for an access to an address, at or after `from`;
+    /// returns the first of them.
+    #[inline]
+    pub(super) fn reserve_at(&mut self, address: u32, from: u64, length: u32) -> u64 {
+        let from = self.noc_reads.free_from(address, from);
+        self.reserve(from, length)
+    }
+
     /// Reserves `length` (at most 8) free cycles at or after `from`; returns the first of them.
     ///
     /// A request from before the window is granted at once: its contention is forgotten.
     #[inline]
-    pub(super) fn reserve(&mut self, from: u64, length: u32) -> u64 {
+    fn reserve(&mut self, from: u64, length: u32) -> u64 {
         if from < self.first {
             return from;
         }

@@ -5,6 +5,7 @@
 //! rules are in [`pipeline`], their numbers in [`rules`].
 
 pub(super) mod calendar;
+pub(crate) mod noc_reads;
 pub(super) mod pipeline;
 mod predictor;
 pub(super) mod rules;

@@ -269,7 +269,7 @@ impl<R: Rules> Meter for Pipeline<R> {
         }
         let mut result = slot.issue - 1 + R::load_latency_cycles(access.region);
         if access.region == Region::L1 {
-            result += port.reserve(slot.issue, WIDE_ACCESS_CYCLES) - slot.issue;
+            result += port.reserve_at(access.address, slot.issue, WIDE_ACCESS_CYCLES) - slot.issue;
         }
         if access.region != Region::LocalRam {
             self.responses[self.oldest_response % REMOTE_LOADS_IN_FLIGHT] = result;

@@ -147,7 +147,7 @@ impl StoreQueue {
         let is_whole = bytes == u16::MAX;
         let length = if is_whole { WIDE_ACCESS_CYCLES } else { NARROW_WRITE_CYCLES };
         let earliest = earliest.max(self.last_emission + 1).max(self.port_from);
-        let emission = port.reserve(earliest, length);
+        let emission = port.reserve_at(address, earliest, length);
         self.port_from = emission + u64::from(length);
         self.emit(address, bytes, emission);
     }

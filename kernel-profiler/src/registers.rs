@@ -1,0 +1,86 @@
+//! Registers of the tile: addresses and access.
+
+#![allow(unsafe_code, reason = "memory-mapped registers")]
+
+use crate::port::SavedRegisters;
+use core::ptr;
+
+/// A 32-bit register of the tile.
+#[derive(Clone, Copy)]
+pub(crate) struct Register(pub(super) u32);
+
+impl Register {
+    #[inline(always)]
+    pub(crate) fn read(self) -> u32 {
+        // SAFETY: ports make registers of the addresses below alone, which exist and are
+        // aligned on Wormhole and Blackhole alike; reading one has no effect on the program's memory.
+        unsafe { ptr::with_exposed_provenance::<u32>(self.0 as usize).read_volatile() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn write(self, value: u32) {
+        // SAFETY: as in `read`. A write to CMD_CTRL makes the NoC read and write L1 and
+        // DRAM, of which the program holds no references to what is read or written.
+        unsafe { ptr::with_exposed_provenance_mut::<u32>(self.0 as usize).write_volatile(value) }
+    }
+}
+
+/// The tile's block of debug registers.
+pub(crate) const DEBUG_REGISTERS: u32 = 0xFFB1_2000;
+pub(crate) const WALL_CLOCK_LOW: Register = Register(0xFFB1_21F0);
+pub(crate) const WALL_CLOCK_HIGH: Register = Register(0xFFB1_21F4);
+
+pub(crate) const NOC_REGISTERS: u32 = 0xFFB2_0000;
+pub(crate) const NOC_STRIDE: u32 = 0x1_0000;
+
+/// Maximum polls of a stuck NoC: some milliseconds.
+pub(crate) const NOC_POLLS: u32 = 1 << 18;
+
+/// The transaction id of pushes, which kernels must not use.
+pub(crate) const TRANSACTION_ID: u32 = 15;
+pub(crate) const TRANSACTION_ID_SHIFT: u32 = 10;
+/// The first counter of a NoC's interface.
+pub(crate) const STATUS: u32 = 0x200;
+/// Register with the number of unanswered requests of id 0; those of the other ids follow.
+pub(crate) const STATUS_REQUESTS_OF_ID: u32 = STATUS + 4 * 0x10;
+/// Register with the number of unacknowledged pushes.
+pub(crate) const STATUS_REQUESTS_OUTSTANDING: u32 = STATUS_REQUESTS_OF_ID + 4 * TRANSACTION_ID;
+
+pub(crate) const COMMAND_BUFFER_MASK: u32 = 3;
+pub(crate) const COMMAND_BUFFER_STRIDE: u32 =
+    if cfg!(feature = "blackhole") { 0x800 } else { 0x400 };
+
+pub(crate) const TARG_ADDR_LO: u32 = 0x00;
+pub(crate) const TARG_ADDR_MID: u32 = 0x04;
+/// Blackhole only.
+pub(crate) const TARG_ADDR_HI: u32 = 0x08;
+pub(crate) const RET_ADDR_LO: u32 = 0x0C;
+pub(crate) const RET_ADDR_MID: u32 = 0x10;
+/// Blackhole only.
+pub(crate) const RET_ADDR_HI: u32 = 0x14;
+pub(crate) const PACKET_TAG: u32 = 0x18;
+pub(crate) const CTRL: u32 = 0x1C;
+pub(crate) const AT_LEN_BE: u32 = 0x20;
+pub(crate) const CMD_CTRL: u32 = if cfg!(feature = "blackhole") { 0x40 } else { 0x28 };
+
+/// Saved are the registers of a command buffer up to `AT_LEN_BE`, the last one that a push changes.
+const _: () = assert!(size_of::<SavedRegisters>() == AT_LEN_BE as usize + 4);
+
+/// Returns true if the chip has a register of a command buffer.
+#[inline(always)]
+pub(crate) const fn has_register(register: u32) -> bool {
+    let offset = register % COMMAND_BUFFER_STRIDE;
+    cfg!(feature = "blackhole") || (offset != TARG_ADDR_HI && offset != RET_ADDR_HI)
+}
+
+pub(crate) const COORDINATE_BITS: u32 = 6;
+pub(crate) const WORMHOLE_COORDINATE_SHIFT: u32 = 4;
+
+pub(crate) const CTRL_LINKED: u32 = 1 << 6;
+
+/// An acknowledged write on static virtual channel 1. Many tiles that write to one DRAM channel on
+/// dynamic channels get a third of its bandwidth.
+pub(crate) const CTRL_WRITE_ACKNOWLEDGED: u32 = 1 << 1 | 1 << 4 | 1 << 7 | 1 << 13;
+
+/// A read, and its response.
+pub(crate) const CTRL_READ: u32 = 1 << 4;

@@ -1,0 +1,214 @@
+//! Relays: worker cores that gather streamed records in place of running kernels.
+//!
+//! They begin with the first launch and run until a host tells them to end. What they are set up with
+//! is what a program on a real chip would write: see [`wire::relay`].
+
+use super::{
+    Chip,
+    core::{self, Core, Job},
+    facts::ChipFacts,
+};
+use crate::{
+    arch::{Arch, TileCoord},
+    clock::PS_PER_NS,
+    config::ConfigError,
+    fault::FaultEffect,
+    machine::core_code::{bank_coordinates, bank_offset, own_coordinates},
+    program::{CoreSelection, CoreUse, Emission, Kernel, KernelContext, Launch, Program},
+};
+use std::{borrow::Cow, sync::Arc};
+use wire::{
+    CoreKind, Risc,
+    frame::ALIGN_BYTES,
+    relay::{BUFFERS_BYTES, RING_BYTES_MIN, setup},
+};
+
+/// L1 address of a relay's buffers: behind the code of all RISCs and the words that it is set up with.
+const BUFFERS: u32 = 0x4_0000;
+
+/// Number of the relays' launch: launches of programs count from 0.
+const LAUNCH_INDEX: u64 = u64::MAX;
+
+/// The relays of a chip.
+#[derive(Clone, Debug)]
+pub(super) struct Relays {
+    launch: Launch,
+    cores: Vec<TileCoord>,
+    has_begun: bool,
+}
+
+impl Relays {
+    /// The relays' launch while it is in progress.
+    pub(super) fn running(&self) -> Option<core::Numbered<'_>> {
+        self.has_begun.then_some((LAUNCH_INDEX, &self.launch))
+    }
+}
+
+/// The relay, as the kernel of BRISC.
+#[derive(Clone, Debug)]
+struct RelayKernel {
+    /// Per core, what its relay is set up with.
+    setups: Vec<(TileCoord, Vec<u32>)>,
+}
+
+impl Kernel for RelayKernel {
+    fn emission(&self, _: &KernelContext) -> Emission {
+        Emission::NONE
+    }
+
+    fn object_name(&self) -> Option<&str> {
+        Some("relay")
+    }
+
+    fn object_data(&self, context: &KernelContext) -> Cow<'_, [u32]> {
+        let setup = self.setups.iter().find(|(core, _)| *core == context.place.coord);
+        setup.map_or(Cow::Borrowed(&[]), |(_, words)| Cow::Borrowed(words))
+    }
+}
+
+impl Chip {
+    /// Keeps the last worker cores for relays.
+    ///
+    /// # Errors
+    /// If this leaves no core to kernels, or if DRAM has no room for the rings.
+    pub(crate) fn keep_relays(&mut self, count: u32, ring_bytes: u32) -> Result<(), ConfigError> {
+        let chip_id = self.facts.chip_id as usize;
+        let mut workers: Vec<TileCoord> = self.workers().map(|place| place.coord).collect();
+        let Some(first) = workers.len().checked_sub(count as usize).filter(|rest| *rest > 0) else {
+            let worker_count = workers.len();
+            return Err(ConfigError::NoRoomForRelays { chip_id, relay_count: count, worker_count });
+        };
+        if !ring_bytes.is_power_of_two() || ring_bytes < RING_BYTES_MIN {
+            return Err(ConfigError::RelayRing { ring_bytes });
+        }
+        let relays = workers.split_off(first);
+        let setups: Result<_, _> = (0..)
+            .zip(&relays)
+            .map(|(index, relay)| {
+                let own = (0..count).cycle().zip(&workers).filter(|(of, _)| *of == index);
+                let own: Vec<TileCoord> = own.map(|(_, producer)| *producer).collect();
+                Ok((*relay, setup_words(&self.facts, index, ring_bytes, &own)?))
+            })
+            .collect();
+        let kernel: Arc<dyn Kernel> = Arc::new(RelayKernel { setups: setups? });
+        let program = Program::new("relay").with_kernel(Risc::Brisc, kernel);
+        let launch = Launch::new(&Arc::new(program), 0)
+            .on(CoreSelection::At(relays.clone()))
+            .for_use(CoreUse::Relay);
+        for core in self.cores.iter_mut().filter(|core| relays.contains(&core.coord())) {
+            core.keep_for(CoreUse::Relay);
+        }
+        self.relays = Some(Relays { launch, cores: relays, has_begun: false });
+        Ok(())
+    }
+
+    /// Begins the relays, unless they have begun.
+    pub(super) fn begin_relays(&mut self, cycle: u64) {
+        let Some(relays) = self.relays.as_mut().filter(|relays| !relays.has_begun) else { return };
+        relays.has_begun = true;
+        let job = Job {
+            launch: &relays.launch,
+            launch_index: LAUNCH_INDEX,
+            go_cycle: cycle,
+            seen_until: 0,
+            chip: &self.facts,
+            rules: &self.rules,
+        };
+        core::begin(&mut self.cores, &job);
+        let mut deaths = Vec::new();
+        for (index, core) in (0..).zip(relays.cores.clone()) {
+            let Some((at_ns, rule)) = self.rules.relay_death(self.facts.chip_id, index) else {
+                continue;
+            };
+            let dies_at = self.clock.cycles_at(at_ns.saturating_mul(PS_PER_NS));
+            let stage = self.core_index(core).and_then(|index| self.cores[index].stage_mut());
+            if let Some(stage) = stage {
+                stage.dies_at = Some(dies_at);
+                deaths.push((rule, core, dies_at));
+            }
+        }
+        for (rule, core, dies_at) in deaths {
+            self.log(&rule, Some(core), dies_at, FaultEffect::RelayDied);
+        }
+    }
+
+    /// Takes what relays leave that have ended.
+    pub(super) fn end_relays(&mut self) {
+        let Some(relays) = self.relays.as_ref().filter(|relays| relays.has_begun) else { return };
+        let mut running = self.cores.iter().filter(|core| core.runs(LAUNCH_INDEX));
+        if !running.all(Core::is_at_rest) {
+            return;
+        }
+        let job = Job {
+            launch: &relays.launch,
+            launch_index: LAUNCH_INDEX,
+            go_cycle: 0,
+            seen_until: 0,
+            chip: &self.facts,
+            rules: &self.rules,
+        };
+        let outcomes = core::end(&mut self.cores, &job);
+        self.take(outcomes, 0);
+    }
+
+    /// Declares to the journals of the relays' tiles that the host looks only at this cycle or later.
+    pub(super) fn see_relays_until(&mut self, cycle: u64) {
+        for core in self.cores.iter_mut().filter(|core| core.runs(LAUNCH_INDEX)) {
+            core.tile_mut().journal.see_until(cycle);
+        }
+    }
+}
+
+/// Returns what a relay is set up with.
+fn setup_words(
+    chip: &ChipFacts,
+    index: u32,
+    ring_bytes: u32,
+    producers: &[TileCoord],
+) -> Result<Vec<u32>, ConfigError> {
+    let facts = chip.arch.facts();
+    let (control, _) = chip.profiler_addresses(CoreKind::Tensix);
+    let bank = index % facts.bank_count;
+    let behind_region = facts.dram_align_bytes + chip.region_bytes;
+    let in_front = u64::from(index / facts.bank_count) * u64::from(ring_bytes);
+    let address = behind_region.next_multiple_of(ALIGN_BYTES.into()) + in_front;
+    let end = address + u64::from(ring_bytes);
+    if end > facts.bank_bytes {
+        let (chip_id, bank_bytes) = (chip.chip_id as usize, facts.bank_bytes);
+        return Err(ConfigError::RelayRings { chip_id, needed_bytes: end, bank_bytes });
+    }
+    let low = |address: u64| u32::try_from(address).unwrap_or(u32::MAX);
+    let mut words = vec![0; setup::LIST];
+    for (word, value) in [
+        (setup::CONTROL, low(control)),
+        (setup::PRODUCER_CONTROL, low(control)),
+        (setup::BUFFERS, BUFFERS),
+        (setup::DRAM_TILE, dram_tile(chip, bank)),
+        (setup::DRAM_ADDRESS, low(address) + bank_offset(chip.arch, bank)),
+        (setup::BANK, bank),
+        (setup::RING_ADDRESS, low(address)),
+        (setup::RING_BYTES, ring_bytes),
+        (setup::PRODUCERS, low(producers.len() as u64)),
+    ] {
+        words[word] = value;
+    }
+    for &producer in producers {
+        let first = words.len();
+        words.resize(first + setup::PRODUCER_WORDS, 0);
+        let own = own_coordinates(chip, 0, producer);
+        words[first + setup::TILE] = own & 0x3F | (own >> 8 & 0x3F) << 6;
+        words[first + setup::LABEL] = u32::from(producer.x) | u32::from(producer.y) << 16;
+    }
+    Ok(words)
+}
+
+/// Returns the coordinates of a bank on NoC 0: column, and row from bit 6 on.
+fn dram_tile(chip: &ChipFacts, bank: u32) -> u32 {
+    let coordinates = u32::from(bank_coordinates(chip, 0, bank));
+    match chip.arch {
+        Arch::WormholeB0 => coordinates >> 4,
+        Arch::Blackhole => coordinates,
+    }
+}
+
+const _: () = assert!(BUFFERS.is_multiple_of(16) && BUFFERS + BUFFERS_BYTES < 0x11_0000);

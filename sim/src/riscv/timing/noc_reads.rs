@@ -1,0 +1,105 @@
+//! Reads of L1 by the NoC, and the loads and stores that they delay.
+//!
+//! The NoC has ports of its own, but a bank of L1 serves one access of 16 bytes in a cycle. So a load or
+//! a store to a bank that the NoC reads in that cycle takes place a cycle later.
+//!
+//! # Compatibility
+//! Banks and ports: tt-isa-documentation, `WormholeB0/TensixTile/L1.md`. Which addresses share a bank is
+//! not documented; the model gives consecutive blocks of 16 bytes to consecutive banks. The NoC may wait
+//! for a store in progress, which the model neglects.
+
+use std::collections::VecDeque;
+
+/// Bytes that a bank serves in a cycle.
+const BLOCK_BYTES: u32 = 16;
+const BANK_COUNT: u32 = 16;
+/// Reads that are remembered.
+const READS_MAX: usize = 64;
+
+/// Recent and coming reads.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NocReads {
+    reads: VecDeque<NocRead>,
+    /// First cycle after all reads.
+    until: u64,
+}
+
+/// A read of consecutive addresses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NocRead {
+    /// Cycle of its first bytes.
+    pub(crate) cycle: u64,
+    /// Address.
+    pub(crate) address: u32,
+    /// Number of bytes.
+    pub(crate) byte_count: u32,
+    /// Bytes that are read in a cycle.
+    pub(crate) cycle_bytes: u32,
+}
+
+impl NocRead {
+    const fn end(&self) -> u64 {
+        self.cycle + self.byte_count.div_ceil(self.cycle_bytes) as u64
+    }
+
+    /// Returns true if the read takes a bank in a cycle.
+    fn takes(&self, bank: u32, cycle: u64) -> bool {
+        if !(self.cycle..self.end()).contains(&cycle) {
+            return false;
+        }
+        let per_cycle = self.cycle_bytes / BLOCK_BYTES;
+        let passed = u32::try_from(cycle - self.cycle).unwrap_or(0) * per_cycle;
+        let first = self.address / BLOCK_BYTES + passed;
+        bank.wrapping_sub(first) % BANK_COUNT < per_cycle
+    }
+}
+
+impl NocReads {
+    /// Adds a read.
+    pub(crate) fn add(&mut self, read: NocRead) {
+        self.until = self.until.max(read.end());
+        if self.reads.len() == READS_MAX {
+            self.reads.pop_front();
+        }
+        self.reads.push_back(read);
+    }
+
+    /// Returns the first cycle, from `cycle` on, in which the bank of an address is not read.
+    #[inline]
+    pub(super) fn free_from(&self, address: u32, cycle: u64) -> u64 {
+        if cycle >= self.until { cycle } else { self.search(address, cycle) }
+    }
+
+    fn search(&self, address: u32, mut cycle: u64) -> u64 {
+        let bank = address / BLOCK_BYTES;
+        while self.reads.iter().any(|read| read.takes(bank, cycle)) {
+            cycle += 1;
+        }
+        cycle
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bank_is_taken_in_the_cycle_in_which_its_bytes_are_read() {
+        let mut reads = NocReads::default();
+        // 64 blocks, two a cycle, from bank 2 on: banks 2 and 3, 4 and 5, ...
+        reads.add(NocRead { cycle: 100, address: 0x1020, byte_count: 1024, cycle_bytes: 32 });
+        let free = |bank: u32, cycle| reads.free_from(0x4000 + 16 * bank, cycle);
+        assert_eq!([free(2, 99), free(2, 100), free(2, 101)], [99, 101, 101]);
+        assert_eq!([free(3, 100), free(4, 100), free(4, 101)], [101, 100, 102]);
+        assert_eq!([free(2, 108), free(1, 131), free(2, 132), free(1, 132)], [109, 132, 132, 132]);
+    }
+
+    #[test]
+    fn reads_that_follow_each_other_add_up() {
+        let mut reads = NocReads::default();
+        for cycle in [100, 101, 102] {
+            reads.add(NocRead { cycle, address: 0, byte_count: 16, cycle_bytes: 64 });
+        }
+        assert_eq!([reads.free_from(3, 100), reads.free_from(16 * 4, 100)], [103, 100]);
+    }
+}

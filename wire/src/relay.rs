@@ -1,0 +1,194 @@
+//! Relays: cores without kernels of a program that gather the cells of streaming cores.
+//!
+//! A relay reads the rings of its producers over the NoC while their kernels run, and pushes what it
+//! finds as frames ([`crate::frame`]) into a ring in DRAM. The host reads the frames. The firmware of a
+//! relay's core has no profiler, so the core's control vector belongs to the relay: [`words`].
+//!
+//! # Who may lose what
+//! A relay tells a producer that cells were read ([`crate::stream::words::READ`]) after the frame with
+//! them is in DRAM and [`words::WRITTEN`] counts it. So a relay that dies loses nothing: what it has not
+//! told is still in the producer's ring. Some of it may be in a frame, too.
+//!
+//! A ring in DRAM that is full makes the relay wait, and nobody else: producers then do what their
+//! policy says.
+
+use crate::{
+    frame::{ALIGN_BYTES, CRC_ENTRIES, FRAME_BYTES_MAX},
+    risc::RISCS_PER_CORE,
+};
+
+/// The most producers of a relay.
+pub const PRODUCERS_MAX: u32 = 256;
+/// The smallest ring: two frames that the host may not read yet, a filler, and the next frame always
+/// find room in it. Sizes are powers of two.
+pub const RING_BYTES_MIN: u32 = (4 * FRAME_BYTES_MAX).next_power_of_two();
+/// Frames under way at a time.
+pub const BUFFER_COUNT: u32 = 4;
+/// Bytes of a buffer: how far the cells of its frame go, and the frame.
+pub const BUFFER_BYTES: u32 = BUFFER_ENDS_BYTES + FRAME_BYTES_MAX;
+/// Bytes in front of the frame in a buffer.
+pub const BUFFER_ENDS_BYTES: u32 = 32;
+/// Where a filler is, from the first buffer on: behind all of them.
+pub const FILLER_OFFSET: u32 = BUFFER_COUNT * BUFFER_BYTES;
+/// Where the table of the CRC is, from the first buffer on.
+pub const CRC_OFFSET: u32 = FILLER_OFFSET + ALIGN_BYTES;
+/// Bytes of all of that.
+#[expect(clippy::cast_possible_truncation, reason = "1024 entries")]
+pub const BUFFERS_BYTES: u32 = CRC_OFFSET + 4 * CRC_ENTRIES as u32;
+
+/// Words of the control vector of a relay's core.
+///
+/// They mean something only where word [`crate::control::ext::SIGNATURE`] holds
+/// [`words::SIGNATURE_VALUE`]. A host that zeroes the vector ends the relay.
+///
+/// | word | writer | meaning |
+/// |---|---|---|
+/// | 5 | relay | signature and version |
+/// | 14 | relay | heartbeat: changes at least once in a core's visit, and while the relay waits for the host |
+/// | 15 | relay | state, see [`super::State`] |
+/// | 16 | relay | DRAM bank of the ring |
+/// | 17 | relay | address of the ring in the bank |
+/// | 18 | relay | bytes of the ring, a power of two |
+/// | 19 | relay | bytes written, modulo 2^32 |
+/// | 20 | relay | sweeps over all producers whose frames are written |
+/// | 21 | relay | how often the ring had no room for a frame |
+/// | 22 | relay | number of producers |
+/// | 23 | relay | L1 address of the list of producers, see [`super::setup`] |
+/// | 59 | host | bytes read, modulo 2^32 |
+/// | 60 | host | 1: the relay is to end |
+pub mod words {
+    use crate::control::ext;
+
+    /// `KR` and the version of the format.
+    pub const SIGNATURE_VALUE: u32 = 0x4B52_1000;
+    /// A number that changes as long as the relay lives.
+    pub const HEARTBEAT: usize = 14;
+    /// What the relay does.
+    pub const STATE: usize = 15;
+    /// DRAM bank of the ring.
+    pub const BANK: usize = 16;
+    /// Address of the ring in its bank.
+    pub const RING_ADDRESS: usize = 17;
+    /// Bytes of the ring.
+    pub const RING_BYTES: usize = 18;
+    /// Bytes written.
+    pub const WRITTEN: usize = 19;
+    /// Sweeps whose frames are written.
+    pub const SWEEPS: usize = 20;
+    /// How often the ring was full.
+    pub const FULL_WAITS: usize = 21;
+    /// Number of producers.
+    pub const PRODUCERS: usize = 22;
+    /// Address of the list of producers.
+    pub const PRODUCER_LIST: usize = 23;
+    /// Bytes read.
+    pub const READ: usize = ext::CONSUMED;
+    /// Not 0 if the relay is to end.
+    pub const STOP: usize = READ + 1;
+}
+
+/// What a relay does: [`words::STATE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It gathers cells.
+    Runs,
+    /// It was told to end, and has.
+    Stopped,
+    /// The NoC has not answered it in time.
+    NocSilent,
+    /// What it was set up with is no setup: it has done nothing.
+    BadSetup,
+}
+
+impl State {
+    /// The word that says so.
+    #[must_use]
+    pub const fn to_word(self) -> u32 {
+        match self {
+            Self::Runs => 1,
+            Self::Stopped => 2,
+            Self::NocSilent => 3,
+            Self::BadSetup => 4,
+        }
+    }
+
+    /// What a word says; `None` if it is no state.
+    ///
+    /// ```
+    /// use wire::relay::State;
+    /// assert_eq!(State::from_word(3), Some(State::NocSilent));
+    /// assert_eq!(State::from_word(0), None);
+    /// ```
+    #[must_use]
+    pub const fn from_word(word: u32) -> Option<Self> {
+        match word {
+            1 => Some(Self::Runs),
+            2 => Some(Self::Stopped),
+            3 => Some(Self::NocSilent),
+            4 => Some(Self::BadSetup),
+            _ => None,
+        }
+    }
+}
+
+/// Words that a relay is set up with, in its L1 at a multiple of 16 bytes.
+///
+/// The relay keeps in them how far it has planned to read each producer.
+pub mod setup {
+    use super::RISCS_PER_CORE;
+
+    /// L1 address of the relay's control vector.
+    pub const CONTROL: usize = 0;
+    /// L1 address of each producer's control vector, which its rings follow.
+    pub const PRODUCER_CONTROL: usize = 1;
+    /// L1 address of [`BUFFERS_BYTES`](super::BUFFERS_BYTES) for frames, a multiple of 16.
+    pub const BUFFERS: usize = 2;
+    /// The tile of the ring's DRAM on the NoC of the relay: column, and row from bit 6 on.
+    pub const DRAM_TILE: usize = 3;
+    /// NoC address of the ring there.
+    pub const DRAM_ADDRESS: usize = 4;
+    /// Bank of the ring, for the host.
+    pub const BANK: usize = 5;
+    /// Address of the ring in the bank, for the host.
+    pub const RING_ADDRESS: usize = 6;
+    /// Bytes of the ring.
+    pub const RING_BYTES: usize = 7;
+    /// Number of producers.
+    pub const PRODUCERS: usize = 8;
+    /// First word of the list of producers; three words before it are free.
+    pub const LIST: usize = 12;
+
+    /// Words of a producer in the list.
+    pub const PRODUCER_WORDS: usize = 8;
+    /// In the list: the producer's tile on the NoC of the relay, as [`DRAM_TILE`].
+    pub const TILE: usize = 0;
+    /// In the list: what frames call the producer, see [`crate::frame::header::PRODUCER`].
+    pub const LABEL: usize = 1;
+    /// In the list: 0, until the relay has read the producer's control vector.
+    pub const IS_KNOWN: usize = 2;
+    /// In the list: per RISC, the number of the next cell.
+    pub const NEXT: usize = 3;
+
+    const _: () = assert!(NEXT + RISCS_PER_CORE == PRODUCER_WORDS);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_sizes_are_those_of_the_documentation() {
+        assert_eq!((words::READ, words::STOP), (59, 60));
+        assert_eq!((RING_BYTES_MIN, BUFFER_BYTES), (65_536, 10_656));
+        assert!(BUFFER_BYTES.is_multiple_of(16));
+    }
+
+    #[test]
+    fn a_state_is_in_its_word() {
+        for word in 0..10 {
+            assert!(State::from_word(word).is_none_or(|state| state.to_word() == word));
+        }
+        let states = [State::Runs, State::Stopped, State::NocSilent, State::BadSetup];
+        assert_eq!(states.map(|state| State::from_word(state.to_word())), states.map(Some));
+    }
+}
