@@ -36,7 +36,7 @@ pub use port::{RelayPort, Request};
 use visit::{Visit, bytes};
 use wire::{
     control::ext,
-    frame::{ALIGN_BYTES, CRC_ENTRIES, FILLER, header, next_crc_entry},
+    frame::{ALIGN_BYTES, CRC_ENTRIES, FILLER, next_crc_entry},
     relay::{
         BUFFER_BYTES, BUFFER_COUNT, CRC_OFFSET, FILLER_OFFSET, PRODUCERS_MAX, RING_BYTES_MIN,
         State,
@@ -232,11 +232,7 @@ impl<'a, P: RelayPort + ?Sized> Relay<'a, P> {
     #[inline(never)]
     fn push_filler(&mut self, visit: &Visit, filler_bytes: u32) -> Result<(), State> {
         let filler = self.buffers.wrapping_add(FILLER_OFFSET);
-        self.port.store(filler.wrapping_add(bytes(header::PRODUCER)), FILLER);
-        for word in [header::TIME_LOW, header::TIME_HIGH, header::SUM] {
-            self.port.store(filler.wrapping_add(bytes(word)), 0);
-        }
-        self.seal(filler, filler_bytes);
+        self.seal(filler, filler_bytes, [FILLER, 0, 0, 0]);
         self.push_bytes(visit, filler, ALIGN_BYTES)?;
         self.pushed = self.pushed.wrapping_add(filler_bytes.wrapping_sub(ALIGN_BYTES));
         Ok(())

@@ -20,6 +20,7 @@ mod module_circles;
 mod names;
 mod noc;
 mod pace;
+mod relays;
 mod rings;
 mod streaming;
 mod structure;

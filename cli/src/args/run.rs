@@ -178,6 +178,16 @@ pub(crate) struct WorkloadArgs {
         conflicts_with = "noc_debug_dump"
     )]
     pub(crate) stream: Option<Policy>,
+    /// Number of cores of each chip that gather streamed records over the NoC while kernels run, and
+    /// run no kernels themselves. The host then reads DRAM in place of rings.
+    #[arg(
+        help_heading = RECORDS,
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..),
+        requires = "stream"
+    )]
+    pub(crate) relays: Option<u32>,
     /// Groups of hardware counters to read in each launch: fpu, pack, unpack, instrn, l1_0 to l1_5,
     /// or all. What one run cannot read together takes several runs, whose counters are put side by
     /// side.

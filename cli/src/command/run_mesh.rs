@@ -95,7 +95,7 @@ pub(super) fn with_kernels(
     }
     if args.stream.is_some() {
         check_host(args, work, "streaming (--stream)")?;
-        return Ok(config.with_streaming());
+        return Ok(config.with_streaming().with_relays(args.relays.unwrap_or(0)));
     }
     Ok(config)
 }
@@ -135,5 +135,5 @@ pub(super) fn core_counts(mesh: &SimulatedMesh, config: &MeshConfig) -> (u32, u3
     let workers = mesh.chip(0).map_or(0, |chip| chip.workers().count());
     let workers = u32::try_from(workers).unwrap_or(u32::MAX);
     let all = config.chips.first().map_or(0, |chip| chip.worker_core_count);
-    (workers, all.saturating_sub(workers))
+    (workers, all.saturating_sub(workers).saturating_sub(config.relays))
 }

@@ -1,7 +1,7 @@
 //! The port of a relay on a Tensix core: its L1, its clock and NoC 0.
 //!
-//! The relay is alone on its core, so it keeps what does not change in the registers of two command
-//! buffers: number 0 writes, number 1 reads.
+//! The relay is alone on its core, so it keeps what does not change in the registers of command buffers.
+//! Number 1 reads. The others write in turn, since one is busy as long as a frame leaves the core.
 //!
 //! # Compatibility
 //! As in `tensix`. NoC reads and acknowledged writes of one transaction id are counted together
@@ -29,24 +29,31 @@ use wire::relay::State;
 /// # Safety
 /// `setup` must be the address of such words in the core's L1. From now on the program must not refer
 /// to the words or to the memory that they name.
+#[inline]
 pub unsafe fn run(setup: u32, own_tile: u32) -> State {
     super::run(&mut TensixRelay::new(own_tile), setup)
 }
 
-struct TensixRelay(());
+struct TensixRelay {
+    /// Registers of the command buffer of the next write.
+    writes: u32,
+}
 
 impl TensixRelay {
     fn new(own_tile: u32) -> Self {
-        for (buffer, own, control) in
-            [(WRITES, TARG_ADDR_MID, CTRL_WRITE_ACKNOWLEDGED), (READS, RET_ADDR_MID, CTRL_READ)]
-        {
+        for (buffer, own, control) in [
+            (WRITES[0], TARG_ADDR_MID, CTRL_WRITE_ACKNOWLEDGED),
+            (WRITES[1], TARG_ADDR_MID, CTRL_WRITE_ACKNOWLEDGED),
+            (WRITES[2], TARG_ADDR_MID, CTRL_WRITE_ACKNOWLEDGED),
+            (READS, RET_ADDR_MID, CTRL_READ),
+        ] {
             for register in [TARG_ADDR_MID, RET_ADDR_MID] {
                 Register(buffer + register).write(0);
             }
             write_tile(buffer + own, own_tile);
             Register(buffer + CTRL).write(control);
         }
-        Self(())
+        Self { writes: WRITES[0] }
     }
 }
 
@@ -118,7 +125,13 @@ impl RelayPort for TensixRelay {
 
     #[inline(always)]
     fn send(&mut self, request: &Request) -> bool {
-        issue(WRITES, [RET_ADDR_LO, TARG_ADDR_LO], request)
+        let buffer = self.writes;
+        self.writes = match buffer {
+            buffer if buffer == WRITES[0] => WRITES[1],
+            buffer if buffer == WRITES[1] => WRITES[2],
+            _ => WRITES[0],
+        };
+        issue(buffer, [RET_ADDR_LO, TARG_ADDR_LO], request)
     }
 
     #[inline(always)]
@@ -143,7 +156,11 @@ impl RelayPort for TensixRelay {
     }
 }
 
-const WRITES: u32 = NOC_REGISTERS;
+const WRITES: [u32; 3] = [
+    NOC_REGISTERS,
+    NOC_REGISTERS + 2 * COMMAND_BUFFER_STRIDE,
+    NOC_REGISTERS + 3 * COMMAND_BUFFER_STRIDE,
+];
 const READS: u32 = NOC_REGISTERS + COMMAND_BUFFER_STRIDE;
 
 const _: () = assert!(RET_ADDR_MID - RET_ADDR_LO == TARG_ADDR_MID - TARG_ADDR_LO);

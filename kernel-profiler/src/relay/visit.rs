@@ -84,8 +84,15 @@ impl<P: RelayPort + ?Sized> Relay<'_, P> {
         let rings = self.producer_control.wrapping_add(CONTROL_BYTES);
         let mut end = visit.frame().wrapping_add(bytes(FIRST_CELL_WORD));
         let mut is_due = false;
-        for risc in 0..RISCS_PER_CORE {
-            let (span, is_lost) = self.span(producer, control, risc);
+        let next: [u32; RISCS_PER_CORE] = core::array::from_fn(|risc| {
+            self.port.load(producer.wrapping_add(bytes(setup::NEXT + risc)))
+        });
+        let written: [u32; RISCS_PER_CORE] = core::array::from_fn(|risc| {
+            self.port.load(control.wrapping_add(bytes(words::WRITTEN + risc)))
+        });
+        for (risc, (next, written)) in next.into_iter().zip(written).enumerate() {
+            let (span, is_lost) = self.span(control, risc, (next, written));
+            self.port.store(producer.wrapping_add(bytes(setup::NEXT + risc)), written);
             is_due |= is_lost || span.count != 0;
             self.port.store(control.wrapping_add(bytes(words::READ + risc)), span.first);
             let after = span.first.wrapping_add(span.count);
@@ -122,12 +129,11 @@ impl<P: RelayPort + ?Sized> Relay<'_, P> {
         const KIND_MASK: u32 = (1 << Policy::KIND_BITS) - 1;
         const OVERWRITE: u32 = Policy::OverwriteOldest.to_word();
         let signature = self.port.load(control.wrapping_add(bytes(ext::SIGNATURE)));
-        let mut is_left = signature != words::SIGNATURE_VALUE;
-        for risc in 0..RISCS_PER_CORE {
-            let policy = self.port.load(control.wrapping_add(bytes(words::POLICY + risc)));
-            is_left |= policy & KIND_MASK == OVERWRITE;
-        }
-        !is_left
+        let policies: [u32; RISCS_PER_CORE] = core::array::from_fn(|risc| {
+            self.port.load(control.wrapping_add(bytes(words::POLICY + risc)))
+        });
+        let overwrites = policies.into_iter().any(|policy| policy & KIND_MASK == OVERWRITE);
+        signature == words::SIGNATURE_VALUE && !overwrites
     }
 
     /// Begins where a drain before this one has ended.
@@ -147,17 +153,14 @@ impl<P: RelayPort + ?Sized> Relay<'_, P> {
     /// Returns the cells to take from a RISC, and whether the relay has lost its place before them: a
     /// host has zeroed the control vector.
     #[inline(always)]
-    fn span(&mut self, producer: u32, control: u32, risc: usize) -> (CellSpan, bool) {
-        let next = producer.wrapping_add(bytes(setup::NEXT + risc));
-        let mut first = self.port.load(next);
-        let written = self.port.load(control.wrapping_add(bytes(words::WRITTEN + risc)));
+    fn span(&mut self, control: u32, risc: usize, (next, written): (u32, u32)) -> (CellSpan, bool) {
+        let mut first = next;
         let is_lost = written.wrapping_sub(first) > RING;
         if is_lost {
             let read = self.port.load(control.wrapping_add(bytes(words::READ + risc)));
             let is_possible = written.wrapping_sub(read) <= RING;
             first = if is_possible { read } else { written };
         }
-        self.port.store(next, written);
         (CellSpan { first, count: written.wrapping_sub(first) }, is_lost)
     }
 
@@ -171,33 +174,49 @@ impl<P: RelayPort + ?Sized> Relay<'_, P> {
     /// Writes what a frame begins and ends with.
     #[inline(always)]
     pub(super) fn write_header(&mut self, visit: &Visit) {
-        let (frame, control) = (visit.frame(), visit.control());
+        let frame = visit.frame();
+        let sum = self.sum(visit.control());
+        let producer = self.producer(visit.producer);
+        let label = self.port.load(producer.wrapping_add(bytes(setup::LABEL)));
+        let [time_low, time_high] = [header::TIME_LOW, header::TIME_HIGH]
+            .map(|word| self.port.load(frame.wrapping_add(bytes(word))));
+        let last = frame.wrapping_add(visit.frame_bytes).wrapping_sub(4);
+        self.port.store(last, self.sequence.wrapping_add(1));
+        self.seal(frame, visit.frame_bytes, [label, time_low, time_high, sum]);
+    }
+
+    /// Returns the sum of the control words that a header covers.
+    ///
+    /// Loads come in groups: a RISC waits for a load that is used at once.
+    #[inline(always)]
+    fn sum(&mut self, control: u32) -> u32 {
         let mut sum = 0_u32;
         for range in SUMMED {
-            for index in range {
+            let mut index = range.start;
+            while index + GROUP <= range.end {
+                let group: [u32; GROUP] = core::array::from_fn(|of_group| {
+                    self.port.load(control.wrapping_add(bytes(index + of_group)))
+                });
+                sum = group.into_iter().fold(sum, u32::wrapping_add);
+                index += GROUP;
+            }
+            for index in index..range.end {
                 sum = sum.wrapping_add(self.port.load(control.wrapping_add(bytes(index))));
             }
         }
-        let label = self.producer(visit.producer).wrapping_add(bytes(setup::LABEL));
-        let label = self.port.load(label);
-        self.port.store(frame.wrapping_add(bytes(header::PRODUCER)), label);
-        self.port.store(frame.wrapping_add(bytes(header::SUM)), sum);
-        let last = frame.wrapping_add(visit.frame_bytes).wrapping_sub(4);
-        self.port.store(last, self.sequence.wrapping_add(1));
-        self.seal(frame, visit.frame_bytes);
+        sum
     }
 
-    /// Numbers a frame, and writes the checksum of its header.
+    /// Numbers a frame and writes its header, given the words from the producer to the sum.
     #[inline(always)]
-    pub(super) fn seal(&mut self, frame: u32, frame_bytes: u32) {
+    pub(super) fn seal(&mut self, frame: u32, frame_bytes: u32, rest: [u32; 4]) {
         self.sequence = self.sequence.wrapping_add(1);
-        self.port.store(frame.wrapping_add(bytes(header::MAGIC)), MAGIC);
-        self.port.store(frame.wrapping_add(bytes(header::SEQUENCE)), self.sequence);
-        self.port.store(frame.wrapping_add(bytes(header::BYTES)), frame_bytes);
+        let [producer, time_low, time_high, sum] = rest;
+        let words = [MAGIC, self.sequence, frame_bytes, producer, time_low, time_high, sum];
         let table = self.buffers.wrapping_add(CRC_OFFSET);
         let mut crc = u32::MAX;
-        for index in 0..header::CRC {
-            let word = self.port.load(frame.wrapping_add(bytes(index)));
+        for (index, word) in (frame..).step_by(4).zip(words) {
+            self.port.store(index, word);
             crc = crc_step(crc, word, |entry| self.port.load(table.wrapping_add(bytes(entry))));
         }
         let checksum = frame.wrapping_add(bytes(header::CRC));
@@ -229,7 +248,10 @@ pub(super) const fn bytes(words: usize) -> u32 {
 
 /// Cells of a ring.
 const RING: u32 = bytes(RING_CELLS) / 4;
+/// Loads that are under way at a time.
+const GROUP: usize = 4;
 const CELL_BYTES: u32 = bytes(CELL_WORDS);
 const CONTROL_BYTES: u32 = bytes(ControlLayout::WORDS64.word_count);
 
 const _: () = assert!(setup::TILE == 0);
+const _: () = assert!(header::SUM == header::PRODUCER + 3 && header::CRC == header::SUM + 1);

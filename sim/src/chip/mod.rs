@@ -247,6 +247,7 @@ impl Chip {
         let earliest = self.clock.cycles_at(launch.earliest_ns.saturating_mul(PS_PER_NS));
         let free_at = self.dispatch.free_at(launch.sub_device);
         let ready_at = self.commands.as_ref().map_or(0, CommandQueue::ready_at);
+        let ready_at = ready_at.max(self.relays.as_ref().map_or(0, Relays::ready_at));
         let go = (queued_at_cycle + DISPATCH_CYCLES).max(free_at).max(earliest).max(ready_at);
         let go =
             if self.keeps_pace() { go.max(self.pacing.free_at(launch.sub_device)?) } else { go };

@@ -26,6 +26,9 @@ use wire::{
 /// L1 address of a relay's buffers: behind the code of all RISCs and the words that it is set up with.
 const BUFFERS: u32 = 0x4_0000;
 
+/// Cycles in which relays get ready: they fill the table of their checksum.
+const START_CYCLES: u64 = 100_000;
+
 /// Number of the relays' launch: launches of programs count from 0.
 const LAUNCH_INDEX: u64 = u64::MAX;
 
@@ -34,13 +37,18 @@ const LAUNCH_INDEX: u64 = u64::MAX;
 pub(super) struct Relays {
     launch: Launch,
     cores: Vec<TileCoord>,
-    has_begun: bool,
+    begun_at: Option<u64>,
 }
 
 impl Relays {
     /// The relays' launch while it is in progress.
     pub(super) fn running(&self) -> Option<core::Numbered<'_>> {
-        self.has_begun.then_some((LAUNCH_INDEX, &self.launch))
+        self.begun_at.is_some().then_some((LAUNCH_INDEX, &self.launch))
+    }
+
+    /// Returns the first cycle at which a launch can begin: programs wait for their relays.
+    pub(super) fn ready_at(&self) -> u64 {
+        self.begun_at.map_or(0, |begun_at| begun_at + START_CYCLES)
     }
 }
 
@@ -98,14 +106,15 @@ impl Chip {
         for core in self.cores.iter_mut().filter(|core| relays.contains(&core.coord())) {
             core.keep_for(CoreUse::Relay);
         }
-        self.relays = Some(Relays { launch, cores: relays, has_begun: false });
+        self.relays = Some(Relays { launch, cores: relays, begun_at: None });
         Ok(())
     }
 
     /// Begins the relays, unless they have begun.
     pub(super) fn begin_relays(&mut self, cycle: u64) {
-        let Some(relays) = self.relays.as_mut().filter(|relays| !relays.has_begun) else { return };
-        relays.has_begun = true;
+        let relays = self.relays.as_mut().filter(|relays| relays.begun_at.is_none());
+        let Some(relays) = relays else { return };
+        relays.begun_at = Some(cycle);
         let job = Job {
             launch: &relays.launch,
             launch_index: LAUNCH_INDEX,
@@ -134,7 +143,7 @@ impl Chip {
 
     /// Takes what relays leave that have ended.
     pub(super) fn end_relays(&mut self) {
-        let Some(relays) = self.relays.as_ref().filter(|relays| relays.has_begun) else { return };
+        let Some(relays) = self.relays.as_ref() else { return };
         let mut running = self.cores.iter().filter(|core| core.runs(LAUNCH_INDEX));
         if !running.all(Core::is_at_rest) {
             return;

@@ -5,7 +5,7 @@ use wire::{
     Generation, LaneEnd,
     control::{ControlLayout, ext},
     dram::DramGeometry,
-    generation,
+    generation, relay,
     run::GENERATIONS,
     stream,
 };
@@ -185,6 +185,11 @@ fn fit(words: &[u32; WORDS], layout: &ControlLayout, expected: [u32; 3]) -> usiz
 /// Returns true if the core uses streaming.
 pub(super) fn streams(words: &[u32; WORDS]) -> bool {
     words[ext::SIGNATURE] == stream::words::SIGNATURE_VALUE
+}
+
+/// Returns true if the core runs a relay.
+pub(super) fn relays(words: &[u32; WORDS]) -> bool {
+    words[ext::SIGNATURE] == relay::words::SIGNATURE_VALUE
 }
 
 fn has_signature(words: &[u32; WORDS]) -> bool {

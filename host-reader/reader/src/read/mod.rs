@@ -15,6 +15,7 @@
 //! | how are streaming cores read? | `rings` |
 //! | which launches may have lost the records that a streaming RISC counts? | `open_launches` |
 //! | how do streamed records reach a consumer while their launches go on? | `live` |
+//! | how are the frames of relays read? what if a relay ends? | `relays` |
 //! | how full are the lanes? | `watermark` |
 //! | how is a mesh read repeatedly? | `stream` |
 //! | how is a mesh read from a separate thread? | `periodic` |
@@ -48,6 +49,7 @@ mod periodic;
 mod plan;
 mod pool;
 mod prepare;
+mod relays;
 mod rings;
 mod session;
 mod stream;
@@ -76,6 +78,7 @@ use plan::{CoreRead, LaneRead};
 use pool::Pool;
 use prepare::CoreId;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use relays::Relays;
 use rings::Rings;
 use session::Session;
 use std::{collections::BTreeMap, sync::Arc};
@@ -161,6 +164,7 @@ pub struct Reader {
     /// Lanes that could not be read yet, with a lower bound of their content.
     unread: BTreeMap<LaneId, LossTotals>,
     rings: Rings,
+    relays: Relays,
     pool: Arc<Pool>,
 }
 
@@ -304,7 +308,7 @@ impl Reader {
         geometry: &DramGeometry,
     ) -> Result<DeviceReadout, ReadError> {
         let planned = self.plan(session, geometry, prepare::Care::Whole)?;
-        let prepare::Planned { chip, generation, mut cores, streams } = planned;
+        let prepare::Planned { chip, generation, mut cores, streams, relays } = planned;
         let mode = session.options.mode;
         session.watermarks = watermark::of_cores(&cores, mode, |id| self.fill(id));
         let mut pieces = dram::read_lanes(session, &mut cores, &self.pool);
@@ -325,10 +329,12 @@ impl Reader {
         };
         let undecoded = self.undecoded(session, &cores, &generation, &pieces);
         let mut lanes = self.decode(session, undecoded);
+        let relayed = self.relays.read(session, &relays, &mut self.rings);
         let mut discarded_launches: u64 =
             cores.iter().map(|core| u64::from(core.idle_launches)).sum();
         for core in &streams {
-            let (streamed, idle_launches) = self.rings.read(session, core);
+            let is_relayed = relayed.contains(&core.core.noc0);
+            let (streamed, idle_launches) = self.rings.read(session, core, is_relayed);
             lanes.extend(streamed);
             discarded_launches = discarded_launches.saturating_add(idle_launches.into());
         }

@@ -25,6 +25,11 @@ impl OpenLaunches {
     /// The launches of a core that has not begun any.
     pub(super) const ALL: Self = Self { first: 1, program: None, begun: 0 };
 
+    /// Returns the number of launches that the core had begun at the last read.
+    pub(super) const fn begun(self) -> u32 {
+        self.begun
+    }
+
     /// Returns the program of the first launch, if it is known.
     pub(super) const fn first_program(self) -> Option<RunHostId> {
         self.program

@@ -5,6 +5,7 @@ use super::{
     control::{self, ControlVector, WORDS},
     memory::CoreMemory,
     plan::{self, CoreRead},
+    relays::RelayCore,
     rings::StreamingCore,
     session::Session,
 };
@@ -21,6 +22,8 @@ pub(super) struct Planned {
     pub(super) cores: Vec<CoreRead>,
     /// Cores that use streaming and have no lanes in DRAM.
     pub(super) streams: Vec<StreamingCore>,
+    /// Cores that gather the cells of others.
+    pub(super) relays: Vec<RelayCore>,
 }
 
 /// Effort for reading consistent control vectors.
@@ -43,10 +46,14 @@ pub(super) fn plan(
     let vectors = read_vectors(session, &chip)?;
     let generation = choose_generation(session, &chip, geometry, &vectors)?;
     let mut cores = Vec::with_capacity(vectors.len());
-    let mut streams = Vec::new();
+    let (mut streams, mut relays) = (Vec::new(), Vec::new());
     for (core, words) in vectors {
         if control::streams(&words) && generation == wire::generation::CURRENT {
             streams.push(StreamingCore { core, words });
+            continue;
+        }
+        if control::relays(&words) {
+            relays.push(RelayCore { core, words });
             continue;
         }
         let control = ControlVector { words, layout: generation.control };
@@ -62,7 +69,7 @@ pub(super) fn plan(
             Err(error) => session.note_unreadable(&core, &error),
         }
     }
-    Ok(Planned { chip, generation, cores, streams })
+    Ok(Planned { chip, generation, cores, streams, relays })
 }
 
 /// Returns the layouts of all chips, computed before any chip is accessed.

@@ -7,6 +7,10 @@
 //!
 //! Cells that cannot be read wait in their ring for the next read. Meanwhile the RISC counts what
 //! finds no room, and these counters are read all the same.
+//!
+//! Rings that a relay reads are left to it: their cells are in its frames, which [`frames`] adds.
+
+mod frames;
 
 use super::{control::WORDS, open_launches::OpenLaunches, prepare::CoreId, session::Session};
 use crate::{
@@ -53,6 +57,8 @@ struct Ring {
     read_count: u64,
     /// Value of [`words::READ`] that this reader wrote last.
     told: u32,
+    /// True if the last cells came from a relay, which writes [`words::READ`].
+    is_relayed: bool,
     counts: LossCounts,
     skipped: u32,
     /// All losses that this reader has found.
@@ -90,19 +96,31 @@ impl Rings {
     /// Reads all rings of a core; returns its lanes with the finished launches, and the number of
     /// launches since the last read without a kernel on the core.
     ///
-    /// The firmware leaves out the zones of launches without a kernel.
+    /// The firmware leaves out the zones of launches without a kernel. Rings that a relay reads are
+    /// not read.
     pub(super) fn read(
         &mut self,
         session: &mut Session<'_>,
         core: &StreamingCore,
+        is_relayed: bool,
     ) -> (Vec<Lane>, u32) {
+        let newest = self.newest(session, core, is_relayed);
+        let core = newest.as_ref().unwrap_or(core);
         let core_id = (session.device.description().chip_id, core.core.noc0);
         let before = self.vectors.insert(core_id, core.words);
         let before = before.filter(|before| !was_zeroed(before, &core.words));
         let idle_launches = idle_launches(session, core, before.as_ref());
-        let readings = self.read_cells(session, core, before.is_some());
+        let readings = if is_relayed && !overwrites(core) {
+            self.counts_behind_frames(session, core)
+        } else {
+            self.read_cells(session, core, before.is_some())
+        };
         let read_at = session.device.read_wall_clock(core.core.noc0).ok();
-        let lanes = readings.into_iter().map(|reading| self.decode(session, reading, read_at));
+        for reading in readings {
+            self.decode(session, reading, read_at);
+        }
+        let ids = lanes_of(core_id.0, &core.core).map(|(_, id)| id);
+        let lanes = ids.filter_map(|id| Some(self.lanes.get_mut(&id)?.lane.take_ready()));
         (lanes.filter(|lane| lane.record_count() > 0).collect(), idle_launches)
     }
 
@@ -134,11 +152,15 @@ impl Rings {
         let before: [u32; RISCS_PER_CORE] =
             std::array::from_fn(|risc| word(&core.words, words::READ.saturating_add(risc)));
         let mut read = before;
-        for (risc_index, told) in (0..core.core.kind.risc_count()).zip(&mut read) {
-            let Some(risc) = core.core.kind.risc(risc_index) else { continue };
-            let id = LaneId { chip_id, core: core.core.noc0, risc };
+        for (risc_index, id) in lanes_of(chip_id, &core.core) {
+            let Some(told) = read.get_mut(risc_index) else { continue };
             let ring = self.ring(id, core, risc_index, is_known);
-            let reading = read_ring(session, core, (id, risc_index), ring.next);
+            let missing = ring.take_over(*told);
+            let mut reading = read_ring(session, core, (id, risc_index), ring.next);
+            if missing > 0 {
+                reading.missing = reading.missing.saturating_add(missing);
+                reading.cause = LossCause::Damaged;
+            }
             *told = reading.first.wrapping_add(count(&reading.cells));
             ring.next = *told;
             readings.push(reading);
@@ -168,20 +190,15 @@ impl Rings {
         // A write that was reported as failed may have arrived all the same.
         if is_known && [ring.told, ring.next].contains(&told) {
             ring.told = told;
-        } else {
+        } else if !ring.is_relayed {
             let (lane, losses) = (ring.lane.abandon(), ring.losses);
             *ring = Ring { lane, losses, ..Ring::new(core, id, risc_index, told) };
         }
         ring
     }
 
-    fn decode(
-        &mut self,
-        session: &mut Session<'_>,
-        mut reading: RingRead,
-        read_at: Option<u64>,
-    ) -> Lane {
-        let Some(ring) = self.lanes.get_mut(&reading.id) else { return Lane::new(reading.id) };
+    fn decode(&mut self, session: &mut Session<'_>, mut reading: RingRead, read_at: Option<u64>) {
+        let Some(ring) = self.lanes.get_mut(&reading.id) else { return };
         let (id, batches) = (reading.id, self.batches.as_mut());
         let losses_before = ring.losses;
         let mut decoding = Decoding { session, ring, id, batches, lost_after: None };
@@ -195,29 +212,66 @@ impl Rings {
         if may_close {
             ring.lane.close();
         }
-        ring.lane.take_ready()
     }
 }
 
 impl Ring {
     /// Returns the state of a ring with `told` cells read by other readers, and none by this one.
     fn new(core: &StreamingCore, id: LaneId, risc_index: usize, told: u32) -> Self {
+        if told == 0 {
+            return Self::first(id);
+        }
         // Losses before another reader's read are reported by that reader.
-        let is_first = told == 0;
-        let counts = if is_first { LossCounts::default() } else { lost(core, risc_index) };
-        let skipped = if is_first { 0 } else { skipped(core, risc_index) };
         Self {
             next: told,
             read_count: told.into(),
             told,
-            counts,
-            skipped,
+            counts: lost(core, risc_index),
+            skipped: skipped(core, risc_index),
+            was_at_rest: false,
+            ..Self::first(id)
+        }
+    }
+
+    /// Returns the state of a ring that nobody has read.
+    fn first(id: LaneId) -> Self {
+        Self {
+            next: 0,
+            read_count: 0,
+            told: 0,
+            is_relayed: false,
+            counts: LossCounts::default(),
+            skipped: 0,
             losses: LossTotals::default(),
             open: OpenLaunches::ALL,
-            was_at_rest: is_first,
+            was_at_rest: true,
             cells: CellReader::default(),
             last_time: None,
             lane: LaneAssembly::new(id),
+        }
+    }
+}
+
+impl RingRead {
+    /// Returns what the control words state about a RISC whose next cell is `first`, without cells.
+    fn without_cells(
+        session: &Session<'_>,
+        core: &StreamingCore,
+        (id, risc_index): (LaneId, usize),
+        first: u32,
+    ) -> Self {
+        let told = word(&core.words, words::TOLD.saturating_add(risc_index));
+        Self {
+            id,
+            cells: Vec::new(),
+            first,
+            missing: 0,
+            cause: LossCause::Overwritten,
+            counts: lost(core, risc_index),
+            skipped: skipped(core, risc_index),
+            told: ToldLaunch::from_word(told),
+            launches: word(&core.words, words::LAUNCHES),
+            launch: launch(session, core, id.chip_id, told),
         }
     }
 }
@@ -418,7 +472,6 @@ fn read_ring(
     (id, risc_index): (LaneId, usize),
     next: u32,
 ) -> RingRead {
-    let of_risc = |first: usize| word(&core.words, first.saturating_add(risc_index));
     let unread = plausible_unread(session, core, (id, risc_index), next);
     let (cells, missing, cause) = match read_cells(session, core, risc_index, &unread) {
         Ok((cells, overwritten)) => {
@@ -436,18 +489,9 @@ fn read_ring(
             }
         }
     };
-    RingRead {
-        id,
-        first: unread.first.wrapping_add(missing),
-        cells,
-        missing,
-        cause,
-        counts: lost(core, risc_index),
-        skipped: skipped(core, risc_index),
-        told: ToldLaunch::from_word(of_risc(words::TOLD)),
-        launches: word(&core.words, words::LAUNCHES),
-        launch: launch(session, core, id.chip_id, of_risc(words::TOLD)),
-    }
+    let first = unread.first.wrapping_add(missing);
+    let without_cells = RingRead::without_cells(session, core, (id, risc_index), first);
+    RingRead { cells, missing, cause, ..without_cells }
 }
 
 /// Returns the cells that wait in a ring; none if the core states more than there can be.
@@ -543,6 +587,22 @@ fn span_of(piece: &Piece<'_>) -> Option<(u64, u64)> {
         }
         _ => None,
     }
+}
+
+/// Returns the RISCs of a core, each with its index and its lane.
+fn lanes_of(chip_id: u32, core: &CoreDescription) -> impl Iterator<Item = (usize, LaneId)> + use<> {
+    let CoreDescription { noc0, kind, .. } = *core;
+    (0..kind.risc_count()).filter_map(move |risc_index| {
+        let risc = kind.risc(risc_index)?;
+        Some((risc_index, LaneId { chip_id, core: noc0, risc }))
+    })
+}
+
+/// Returns true if a RISC of the core overwrites its oldest cells: a relay leaves such a core to the
+/// host.
+fn overwrites(core: &StreamingCore) -> bool {
+    let mut riscs = 0..core.core.kind.risc_count();
+    riscs.any(|risc_index| policy(core, risc_index) == Policy::OverwriteOldest)
 }
 
 fn lost(core: &StreamingCore, risc_index: usize) -> LossCounts {

@@ -1,0 +1,347 @@
+//! Reads the frames of relays, and replaces relays that no longer work.
+//!
+//! A relay gathers the cells of its producers and pushes them into a ring in DRAM. As long as it works,
+//! it alone tells its producers what was read. The host takes the frames out of the ring. When a relay has
+//! ended, the host reads the frames that are left, and from then on the rings of the producers: they still
+//! hold every cell that is in no frame.
+
+use super::{
+    control::WORDS,
+    prepare::CoreId,
+    rings::{Rings, StreamingCore},
+    session::Session,
+};
+use crate::{
+    anomaly::AnomalyKind,
+    mesh::{CoreDescription, Noc0Coord},
+    stream::{FrameFault, Header},
+};
+use std::collections::{BTreeMap, BTreeSet};
+use wire::{
+    frame::ALIGN_BYTES,
+    relay::{self, State, setup, words},
+};
+
+/// The control vector of a core that runs a relay.
+pub(super) struct RelayCore {
+    pub(super) core: CoreDescription,
+    pub(super) words: [u32; WORDS],
+}
+
+/// State of all relays between two reads.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Relays {
+    relays: BTreeMap<CoreId, Relay>,
+}
+
+/// State of one relay.
+#[derive(Clone, Debug)]
+struct Relay {
+    /// Bytes read from its ring, modulo 2^32.
+    read: u32,
+    /// Number of the next frame; `None` before the first one.
+    next: Option<u32>,
+    heartbeat: u32,
+    has_ended: bool,
+    producers: BTreeSet<Noc0Coord>,
+}
+
+/// A relay's ring during one read.
+struct Ring<'a> {
+    core: &'a CoreDescription,
+    bank: u32,
+    address: u64,
+    byte_count: u32,
+    written: u32,
+}
+
+impl Relays {
+    /// Reads the frames of all relays; returns the cores whose rings relays go on reading.
+    pub(super) fn read(
+        &mut self,
+        session: &mut Session<'_>,
+        relays: &[RelayCore],
+        rings: &mut Rings,
+    ) -> BTreeSet<Noc0Coord> {
+        let mut relayed = BTreeSet::new();
+        for relay in relays {
+            let id = (session.device.description().chip_id, relay.core.noc0);
+            let mut known = match self.relays.remove(&id) {
+                Some(known) => known,
+                None => {
+                    let new = Relay::new(session, relay);
+                    if word(&relay.words, words::READ) == 0 {
+                        for core in
+                            new.producers.iter().filter_map(|core| known_core(session, *core))
+                        {
+                            rings.expect_frames(id.0, &core);
+                        }
+                    }
+                    new
+                }
+            };
+            known.read(session, relay, rings);
+            if !known.has_ended {
+                relayed.extend(&known.producers);
+            }
+            self.relays.insert(id, known);
+        }
+        relayed
+    }
+}
+
+impl Relay {
+    fn new(session: &mut Session<'_>, relay: &RelayCore) -> Self {
+        Self {
+            read: word(&relay.words, words::READ),
+            next: None,
+            // A heartbeat that the relay does not have, so that it counts as alive.
+            heartbeat: word(&relay.words, words::HEARTBEAT).wrapping_sub(1),
+            has_ended: false,
+            producers: producers(session, relay),
+        }
+    }
+
+    fn read(&mut self, session: &mut Session<'_>, relay: &RelayCore, rings: &mut Rings) {
+        let control = if self.has_ended { relay.words } else { self.look(session, relay) };
+        let ring = Ring {
+            core: &relay.core,
+            bank: word(&control, words::BANK),
+            address: word(&control, words::RING_ADDRESS).into(),
+            byte_count: word(&control, words::RING_BYTES),
+            written: word(&control, words::WRITTEN),
+        };
+        let unread = ring.written.wrapping_sub(self.read);
+        let is_possible = ring.byte_count.is_power_of_two()
+            && ring.byte_count >= relay::RING_BYTES_MIN
+            && unread <= ring.byte_count
+            && unread.is_multiple_of(ALIGN_BYTES);
+        if !is_possible {
+            session.note(AnomalyKind::ImplausibleControlWord, None, words::WRITTEN, || {
+                let (core, bytes) = (relay.core.noc0, ring.byte_count);
+                format!("relay {core}: {unread} bytes are said to wait in a ring of {bytes}")
+            });
+            self.read = ring.written;
+            return;
+        }
+        while self.read != ring.written {
+            if !self.read_piece(session, &ring, rings) {
+                return;
+            }
+        }
+    }
+
+    /// Finds out whether the relay still works; returns its newest control vector.
+    ///
+    /// A last read tells it to end.
+    fn look(&mut self, session: &mut Session<'_>, relay: &RelayCore) -> [u32; WORDS] {
+        let mut control = relay.words;
+        let ends = session.options.last_read && !session.options.read_only;
+        let is_silent = word(&control, words::HEARTBEAT) == self.heartbeat;
+        if ends || is_silent && state(&control) == Some(State::Runs) {
+            if ends {
+                session.write_control(&relay.core, words::STOP, &[1]);
+            }
+            control = await_change(session, relay, &control, ends);
+            self.has_ended = state(&control) == Some(State::Runs)
+                && (ends || word(&control, words::HEARTBEAT) == self.heartbeat);
+            if self.has_ended {
+                note_end(session, &relay.core, "no longer shows a sign of life");
+                if !session.options.read_only {
+                    // It must not go on if it was only held up.
+                    session.write_control(&relay.core, words::STOP, &[1]);
+                }
+            }
+        }
+        self.heartbeat = word(&control, words::HEARTBEAT);
+        match state(&control) {
+            Some(State::Runs) => {}
+            Some(State::Stopped) => self.has_ended = true,
+            Some(State::NocSilent) => {
+                self.has_ended = true;
+                note_end(session, &relay.core, "has ended because the NoC did not answer");
+            }
+            Some(State::BadSetup) | None => {
+                self.has_ended = true;
+                note_end(session, &relay.core, "was not set up as a relay has to be");
+            }
+        }
+        control
+    }
+
+    /// Reads some frames and tells the relay so; returns false if DRAM cannot be read.
+    fn read_piece(
+        &mut self,
+        session: &mut Session<'_>,
+        ring: &Ring<'_>,
+        rings: &mut Rings,
+    ) -> bool {
+        let place = self.read & ring.byte_count.wrapping_sub(1);
+        let to_end = ring.byte_count.wrapping_sub(place);
+        let unread = ring.written.wrapping_sub(self.read);
+        let byte_count = unread.min(to_end).min(PIECE_BYTES);
+        let mut piece = vec![0; (byte_count / 4) as usize];
+        let address = ring.address.saturating_add(place.into());
+        if let Err(error) = session.read_dram(ring.bank, address, &mut piece) {
+            let core = ring.core.noc0;
+            session.note(AnomalyKind::UnreadableCore, None, 0, || {
+                format!("the frames of relay {core} cannot be read: {error}")
+            });
+            return false;
+        }
+        let is_whole = byte_count < PIECE_BYTES;
+        let done = self.add_frames(session, ring, rings, (&piece, is_whole));
+        self.read = self.read.wrapping_add(done);
+        if !session.options.read_only {
+            session.write_control(ring.core, words::READ, &[self.read]);
+        }
+        true
+    }
+
+    /// Adds the frames of a piece; returns their bytes. Only a piece that is whole ends with a frame.
+    fn add_frames(
+        &mut self,
+        session: &mut Session<'_>,
+        ring: &Ring<'_>,
+        rings: &mut Rings,
+        (piece, is_whole): (&[u32], bool),
+    ) -> u32 {
+        let mut clocks = BTreeMap::new();
+        let mut rest = piece;
+        while !rest.is_empty() {
+            let header = Header::parse(rest).filter(|header| self.is_next(header));
+            let length = header.map_or(0, |header| (header.byte_count / 4) as usize);
+            let Some(words) = rest.get(..length).filter(|_| length > 0) else {
+                if header.is_some() && !is_whole {
+                    break;
+                }
+                rest = self.skip_damage(session, ring, rest, FrameFault::Header);
+                continue;
+            };
+            let Some(header) = header else { break };
+            self.next = Some(header.sequence.wrapping_add(1));
+            match header.frame(words) {
+                Ok(None) => {}
+                Ok(Some(frame)) => {
+                    let core = known_core(session, frame.producer);
+                    if let Some(core) = core.filter(|_| self.producers.contains(&frame.producer)) {
+                        let device = &mut *session.device;
+                        let clock = clocks
+                            .entry(core.noc0)
+                            .or_insert_with(|| device.read_wall_clock(core.noc0).ok());
+                        let streaming = StreamingCore { core, words: frame.control };
+                        rings.add_frame(session, &streaming, &frame, *clock);
+                    } else {
+                        note_damage(
+                            session,
+                            ring,
+                            "a frame names a core that the relay does not read",
+                        );
+                    }
+                }
+                Err(fault) => note_damage(session, ring, fault),
+            }
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        let done = piece.len().saturating_sub(rest.len()).saturating_mul(4);
+        u32::try_from(done).unwrap_or(0)
+    }
+
+    /// Returns true if a frame is not one that was in the ring before.
+    fn is_next(&self, header: &Header) -> bool {
+        let next = self.next.unwrap_or(header.sequence);
+        header.sequence.wrapping_sub(next) < FRAMES_MISSING_MAX
+    }
+
+    /// Skips words up to the next header.
+    fn skip_damage<'a>(
+        &self,
+        session: &mut Session<'_>,
+        ring: &Ring<'_>,
+        words: &'a [u32],
+        fault: FrameFault,
+    ) -> &'a [u32] {
+        note_damage(session, ring, fault);
+        let step = (ALIGN_BYTES / 4) as usize;
+        let mut rest = words.get(step..).unwrap_or_default();
+        while !rest.is_empty() && !Header::parse(rest).is_some_and(|header| self.is_next(&header)) {
+            rest = rest.get(step..).unwrap_or_default();
+        }
+        rest
+    }
+}
+
+/// Waits until a relay shows a sign of life or, if it is told to end, has ended; at most
+/// [`LIFE_NS`].
+fn await_change(
+    session: &mut Session<'_>,
+    relay: &RelayCore,
+    before: &[u32; WORDS],
+    ends: bool,
+) -> [u32; WORDS] {
+    let mut control = *before;
+    for _ in 0..LIFE_NS / LOOK_NS {
+        if session.read_control(&relay.core, &mut control).is_err() {
+            return *before;
+        }
+        let is_changed = word(&control, words::HEARTBEAT) != word(before, words::HEARTBEAT);
+        if state(&control) != Some(State::Runs) || is_changed && !ends {
+            break;
+        }
+        session.device.wait_ns(LOOK_NS);
+    }
+    control
+}
+
+/// Reads which cores a relay reads.
+fn producers(session: &mut Session<'_>, relay: &RelayCore) -> BTreeSet<Noc0Coord> {
+    let count = word(&relay.words, words::PRODUCERS).min(relay::PRODUCERS_MAX) as usize;
+    let mut list = vec![0; count.saturating_mul(setup::PRODUCER_WORDS)];
+    let address = word(&relay.words, words::PRODUCER_LIST).into();
+    if let Err(error) = session.device.read_l1(relay.core.noc0, address, &mut list) {
+        let core = relay.core.noc0;
+        session.note(AnomalyKind::UnreadableCore, None, words::PRODUCER_LIST, || {
+            format!("the cores that relay {core} reads are unknown: {error}")
+        });
+        return BTreeSet::new();
+    }
+    let (producers, _) = list.as_chunks::<{ setup::PRODUCER_WORDS }>();
+    let coordinate = |bits: u32| u16::try_from(bits & 0xFFFF).unwrap_or(0);
+    let labels = producers.iter().map(|words| words[setup::LABEL]);
+    labels.map(|label| Noc0Coord { x: coordinate(label), y: coordinate(label >> 16) }).collect()
+}
+
+/// Returns a selected core of the chip.
+fn known_core(session: &Session<'_>, core: Noc0Coord) -> Option<CoreDescription> {
+    let chip = session.device.description();
+    let found = chip.cores.iter().find(|known| known.noc0 == core)?;
+    session.options.cores.contains(chip.chip_id, found).then(|| found.clone())
+}
+
+fn note_end(session: &mut Session<'_>, core: &CoreDescription, reason: &str) {
+    let core = core.noc0;
+    session.note(AnomalyKind::UnreadableCore, None, words::STATE, || {
+        format!("relay {core} {reason}; the host reads its cores instead")
+    });
+}
+
+fn note_damage(session: &mut Session<'_>, ring: &Ring<'_>, reason: impl std::fmt::Display) {
+    let core = ring.core.noc0;
+    session.note(AnomalyKind::TruncatedRecord, None, 0, || format!("relay {core}: {reason}"));
+}
+
+fn state(control: &[u32; WORDS]) -> Option<State> {
+    State::from_word(word(control, words::STATE))
+}
+
+fn word(words: &[u32; WORDS], index: usize) -> u32 {
+    words.get(index).copied().unwrap_or(0)
+}
+
+/// Bytes of frames that are read at once.
+const PIECE_BYTES: u32 = 1 << 19;
+/// How many frames may be missing in front of one; a frame of an earlier round is further away.
+const FRAMES_MISSING_MAX: u32 = 1 << 30;
+/// How long a relay may show no sign of life: a visit takes some microseconds.
+const LIFE_NS: u64 = 2_000_000;
+const LOOK_NS: u64 = 20_000;

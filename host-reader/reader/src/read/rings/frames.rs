@@ -1,0 +1,133 @@
+//! Cells of rings that a relay reads, and rings that the host takes over from a relay.
+
+use super::{Ring, RingRead, Rings, StreamingCore, count, lanes_of, word};
+use crate::{
+    anomaly::AnomalyKind, lane::LaneId, ledger::LossCause, mesh::CoreDescription,
+    read::session::Session, stream::Frame,
+};
+use wire::stream::{RING_CELLS, words};
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "256")]
+const RING_CELLS_SIGNED: i32 = RING_CELLS as i32;
+
+impl Rings {
+    /// Expects all cells of a core, from the first on, in the frames of a relay that no host has
+    /// read.
+    pub(in crate::read) fn expect_frames(&mut self, chip_id: u32, core: &CoreDescription) {
+        for (_, id) in lanes_of(chip_id, core) {
+            let first = || Ring { is_relayed: true, ..Ring::first(id) };
+            self.lanes.entry(id).or_insert_with(first);
+        }
+    }
+
+    /// Adds the cells of a frame; `read_at` is the clock of its tile, read after the frame.
+    pub(in crate::read) fn add_frame(
+        &mut self,
+        session: &mut Session<'_>,
+        core: &StreamingCore,
+        frame: &Frame<'_>,
+        read_at: Option<u64>,
+    ) {
+        let chip_id = session.device.description().chip_id;
+        for (risc_index, id) in lanes_of(chip_id, &core.core) {
+            let (first, cells) = frame.cells(risc_index);
+            // Without cells, the words may be older than what is known of the RISC.
+            if !cells.is_empty()
+                && let Some(reading) = self.framed(session, core, (id, risc_index), (first, cells))
+            {
+                self.decode(session, reading, read_at);
+            }
+        }
+    }
+
+    /// Returns the cells of a frame that are new, with what is missing before them.
+    fn framed(
+        &mut self,
+        session: &Session<'_>,
+        core: &StreamingCore,
+        (id, risc_index): (LaneId, usize),
+        (first, mut cells): (u32, Vec<super::CellWords>),
+    ) -> Option<RingRead> {
+        let new = || Ring::new(core, id, risc_index, first);
+        let ring = self.lanes.entry(id).or_insert_with(new);
+        let begun = word(&core.words, words::LAUNCHES).wrapping_sub(ring.open.begun());
+        let mut ahead = first.wrapping_sub(ring.next).cast_signed();
+        if begun.cast_signed() < 0 || ahead < -RING_CELLS_SIGNED {
+            let (lane, losses) = (ring.lane.abandon(), ring.losses);
+            *ring = Ring { lane, losses, ..new() };
+            ahead = 0;
+        }
+        // A relay that succeeds another one repeats what that one could not tell the producer.
+        let repeated = ahead.min(0).unsigned_abs().min(count(&cells));
+        cells.drain(..repeated as usize);
+        if cells.is_empty() {
+            return None;
+        }
+        let first = first.wrapping_add(repeated);
+        ring.next = first.wrapping_add(count(&cells));
+        ring.is_relayed = true;
+        let (missing, cause) = (ahead.max(0).unsigned_abs(), LossCause::Damaged);
+        let without_cells = RingRead::without_cells(session, core, (id, risc_index), first);
+        Some(RingRead { cells, missing, cause, ..without_cells })
+    }
+
+    /// Reads the control vector of a core again if a relay reads or has read its rings: the vector
+    /// that was read before the frames is older than they are.
+    pub(super) fn newest(
+        &self,
+        session: &mut Session<'_>,
+        core: &StreamingCore,
+        is_relayed: bool,
+    ) -> Option<StreamingCore> {
+        let chip_id = session.device.description().chip_id;
+        let was_relayed = lanes_of(chip_id, &core.core)
+            .any(|(_, id)| self.lanes.get(&id).is_some_and(|ring| ring.is_relayed));
+        if !is_relayed && !was_relayed {
+            return None;
+        }
+        let mut newest = StreamingCore { core: core.core.clone(), words: core.words };
+        if let Err(error) = session.read_control(&core.core, &mut newest.words) {
+            session.note(AnomalyKind::UnreadableCore, None, 0, || error.to_string());
+        }
+        Some(newest)
+    }
+
+    /// Returns readings without cells for the RISCs of which every cell was in a frame.
+    ///
+    /// What such a RISC has lost or ended since then is only in its control vector.
+    pub(super) fn counts_behind_frames(
+        &mut self,
+        session: &Session<'_>,
+        core: &StreamingCore,
+    ) -> Vec<RingRead> {
+        let chip_id = session.device.description().chip_id;
+        let mut readings = Vec::new();
+        for (risc_index, id) in lanes_of(chip_id, &core.core) {
+            // Cells of an unknown lane may be in frames that have not been read yet.
+            let Some(ring) = self.lanes.get_mut(&id) else { continue };
+            ring.is_relayed = true;
+            let next = ring.next;
+            if next == word(&core.words, words::WRITTEN.saturating_add(risc_index)) {
+                readings.push(RingRead::without_cells(session, core, (id, risc_index), next));
+            }
+        }
+        readings
+    }
+}
+
+impl Ring {
+    /// Takes a ring over from a relay that has told the RISC that `told` cells were read; returns
+    /// how many of them were in no frame that arrived.
+    pub(super) fn take_over(&mut self, told: u32) -> u32 {
+        if !std::mem::take(&mut self.is_relayed) {
+            return 0;
+        }
+        self.told = told;
+        let missing = told.wrapping_sub(self.next);
+        if missing.cast_signed() <= 0 {
+            return 0;
+        }
+        self.next = told;
+        missing
+    }
+}
