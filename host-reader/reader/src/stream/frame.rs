@@ -127,7 +127,7 @@ mod tests {
         for (first, cells) in lanes.iter().filter(|(_, cells)| !cells.is_empty()) {
             let mut padded = vec![[0xDEAD, 0xBEEF]; (*first % 2) as usize];
             padded.extend(cells);
-            if padded.len() % 2 != 0 {
+            if !padded.len().is_multiple_of(2) {
                 padded.push([0xAAAA, 0xBBBB]);
             }
             words.extend(padded.into_flattened());
