@@ -5,8 +5,6 @@ use super::{
     control::{self, ControlVector, WORDS},
     memory::CoreMemory,
     plan::{self, CoreRead},
-    relays::RelayCore,
-    rings::StreamingCore,
     session::Session,
 };
 use crate::mesh::{CoreDescription, DeviceDescription, Mesh, Noc0Coord};
@@ -24,6 +22,18 @@ pub(super) struct Planned {
     pub(super) streams: Vec<StreamingCore>,
     /// Cores that gather the cells of others.
     pub(super) relays: Vec<RelayCore>,
+}
+
+/// The control vector of a streaming core.
+pub(super) struct StreamingCore {
+    pub(super) core: CoreDescription,
+    pub(super) words: [u32; WORDS],
+}
+
+/// The control vector of a core that runs a relay.
+pub(super) struct RelayCore {
+    pub(super) core: CoreDescription,
+    pub(super) words: [u32; WORDS],
 }
 
 /// Effort for reading consistent control vectors.

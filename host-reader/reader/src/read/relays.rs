@@ -7,8 +7,8 @@
 
 use super::{
     control::WORDS,
-    prepare::CoreId,
-    rings::{Rings, StreamingCore},
+    prepare::{CoreId, RelayCore, StreamingCore},
+    rings::Rings,
     session::Session,
 };
 use crate::{
@@ -21,12 +21,6 @@ use wire::{
     frame::ALIGN_BYTES,
     relay::{self, State, setup, words},
 };
-
-/// The control vector of a core that runs a relay.
-pub(super) struct RelayCore {
-    pub(super) core: CoreDescription,
-    pub(super) words: [u32; WORDS],
-}
 
 /// State of all relays between two reads.
 #[derive(Clone, Debug, Default)]

@@ -1,9 +1,13 @@
 //! Cells of rings that a relay reads, and rings that the host takes over from a relay.
 
-use super::{Ring, RingRead, Rings, StreamingCore, count, lanes_of, word};
+use super::{CellWords, Ring, RingRead, Rings, count, lanes_of, word};
 use crate::{
-    anomaly::AnomalyKind, lane::LaneId, ledger::LossCause, mesh::CoreDescription,
-    read::session::Session, stream::Frame,
+    anomaly::AnomalyKind,
+    lane::LaneId,
+    ledger::LossCause,
+    mesh::CoreDescription,
+    read::{prepare::StreamingCore, session::Session},
+    stream::Frame,
 };
 use wire::stream::{RING_CELLS, words};
 
@@ -46,7 +50,7 @@ impl Rings {
         session: &Session<'_>,
         core: &StreamingCore,
         (id, risc_index): (LaneId, usize),
-        (first, mut cells): (u32, Vec<super::CellWords>),
+        (first, mut cells): (u32, Vec<CellWords>),
     ) -> Option<RingRead> {
         let new = || Ring::new(core, id, risc_index, first);
         let ring = self.lanes.entry(id).or_insert_with(new);

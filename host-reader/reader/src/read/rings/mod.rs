@@ -12,7 +12,12 @@
 
 mod frames;
 
-use super::{control::WORDS, open_launches::OpenLaunches, prepare::CoreId, session::Session};
+use super::{
+    control::WORDS,
+    open_launches::OpenLaunches,
+    prepare::{CoreId, StreamingCore},
+    session::Session,
+};
 use crate::{
     anomaly::AnomalyKind,
     lane::{Lane, LaneId},
@@ -32,12 +37,6 @@ use wire::{
 
 /// Range of the time in [`words::TOLD`].
 const TOLD_RANGE: u64 = 1 << 47;
-
-/// The control vector of a streaming core.
-pub(super) struct StreamingCore {
-    pub(super) core: CoreDescription,
-    pub(super) words: [u32; WORDS],
-}
 
 /// State of all streaming cores between two reads.
 #[derive(Clone, Debug, Default)]
