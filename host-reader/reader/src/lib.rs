@@ -14,7 +14,6 @@
 //! | To which replay of which trace does a run belong? | [`traces`] |
 //! | How far apart are the clocks of a chip's tiles? | [`origins`] |
 //! | What does a probe itself cost? | [`probe_cost`] |
-//! | Where are more records kept than memory should hold? | [`packed_bytes`], [`temporary_file`] |
 //!
 //! Start with the example of [`read_device_profiler`].
 
@@ -40,6 +39,7 @@ pub mod ledger;
 pub mod mesh;
 pub mod names;
 pub mod origins;
+#[cfg(feature = "packed-bytes")]
 pub mod packed_bytes;
 pub mod packed_numbers;
 pub mod probe_cost;
@@ -47,6 +47,7 @@ pub mod read;
 pub mod readout;
 pub mod role;
 pub mod stream;
+#[cfg(feature = "packed-bytes")]
 pub mod temporary_file;
 pub mod timeline;
 pub mod traces;
