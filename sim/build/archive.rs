@@ -126,3 +126,10 @@ fn unpack_image(build: &Build, line: &str, stream: &mut impl std::io::Read) -> R
     fs::write(&path, &bytes)?;
     Ok(Linked { variant, part: part.to_owned(), processor, path, digest: digest(&bytes) })
 }
+
+impl Variant {
+    /// Returns the variant for a mode. The core of a relay has firmware without a profiler.
+    pub(crate) fn in_mode(self, mode: Option<&'static str>) -> Self {
+        Self { mode, enabled: mode != Some("relay"), ..self }
+    }
+}

@@ -252,11 +252,6 @@ impl Variant {
         Self { arch, sums: false, enabled: true, out_of_line: false, mode: None }
     }
 
-    /// Returns the variant for a mode. The core of a relay has firmware without a profiler.
-    pub(crate) fn in_mode(self, mode: Option<&'static str>) -> Self {
-        Self { mode, enabled: mode != Some("relay"), ..self }
-    }
-
     fn features(&self, crates: &[&str]) -> String {
         let wanted = [
             ("enabled", self.enabled),
