@@ -12,7 +12,7 @@ use crate::{
     launch::{self, Scope},
     port::{self, Clock, ClockWords, Port},
     processor::{self, with},
-    stream::{self, Begun},
+    stream::Begun,
     wait::{WaitIds, WaitRecords},
 };
 use core::marker::PhantomData;

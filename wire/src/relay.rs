@@ -45,7 +45,7 @@ pub const BUFFERS_BYTES: u32 = CRC_OFFSET + 4 * CRC_ENTRIES as u32;
 /// |---|---|---|
 /// | 5 | relay | signature and version |
 /// | 14 | relay | heartbeat: changes at least once in a core's visit, and while the relay waits for the host |
-/// | 15 | relay | state, see [`super::State`] |
+/// | 15 | relay | state, see [`crate::relay::State`] |
 /// | 16 | relay | DRAM bank of the ring |
 /// | 17 | relay | address of the ring in the bank |
 /// | 18 | relay | bytes of the ring, a power of two |
@@ -53,7 +53,7 @@ pub const BUFFERS_BYTES: u32 = CRC_OFFSET + 4 * CRC_ENTRIES as u32;
 /// | 20 | relay | sweeps over all producers whose frames are written |
 /// | 21 | relay | how often the ring had no room for a frame |
 /// | 22 | relay | number of producers |
-/// | 23 | relay | L1 address of the list of producers, see [`super::setup`] |
+/// | 23 | relay | L1 address of the list of producers, see [`crate::relay::setup`] |
 /// | 59 | host | bytes read, modulo 2^32 |
 /// | 60 | host | 1: the relay is to end |
 pub mod words {
