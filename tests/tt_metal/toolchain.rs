@@ -455,10 +455,6 @@ impl Target {
 
     fn add_sources_flags(&self, package: &Package, command: &mut Command) {
         command.args(["-fno-use-cxa-atexit", "-fno-rtti", "-nostdinc++"]);
-        // A zone's id is a hash of its file's path, and what it costs to load depends on the id.
-        for (folder, name) in [(sources(), "tests"), (package.root.clone(), "ttnn")] {
-            command.arg(format!("-fmacro-prefix-map={}={name}", folder.display()));
-        }
         let shims = sources().join("shims");
         for folder in [&package.library[0], &shims, &package.library[1]] {
             command.arg("-isystem").arg(folder);
