@@ -323,7 +323,7 @@ impl Policy {
 /// | 5 | device | signature and version |
 /// | 8 | device | launches that ran no kernel here |
 /// | 9..14 | host | policy of each RISC |
-/// | 14..19 | RISC r | the launch that it has told, in the upper half, and bits 32 to 47 of the time, in the lower; 0 outside of launches |
+/// | 14..19 | RISC r | the launch that it has announced, in the upper half; bits 32 to 46 of the time, in the lower; bit 15 once it has ended the launch; 0 before the first launch |
 /// | 19..24 | RISC r | cells skipped; while a RISC may wait, the number of cells read at its last wait in vain, and 1 |
 /// | 24..29 | RISC r | cells written |
 /// | 29..34 | RISC r | zones that found no room |

@@ -32,7 +32,7 @@ thresholds! {
     CHIP_LAUNCHES: "slow-chip-launches", 3.0, "launches", "proposal: chance hits another chip each time";
     WORK: "uneven-work", 5.0, "%", "tt-metal issue 55766: 165 steps on one core against 153.6 on average";
     WORK_FIT: "work-fit", 3.0, "%", "proposal: time follows steps as closely as this";
-    WORK_STEPS: "work-steps", 16.0, "zones", "proposal: fewer steps cannot be uneven by 5 %";
+    WORK_STEPS: "work-steps", 16.0, "zones", "proposal: with fewer steps, a single one more is above `uneven-work`";
     WAITING: "waiting-share", 20.0, "%", "proposal: a class of waiting above a fifth of the time has its sentence";
     SKEW: "collective-skew", 20.0, "%", "proposal: as `waiting-share`, of the time of collectives";
     LONG_GAP: "long-gap", 10.0, "ms", "proposal: such gaps are rather those of a compiler than of a program that runs";
