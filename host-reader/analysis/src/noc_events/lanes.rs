@@ -32,12 +32,12 @@ pub(super) type ProgramKey = (RunHostId, Option<TraceReplay>);
 /// 0,1,2,BRISC,12345,100,2270491512279307,1024,,TS_DATA
 /// ";
 /// let PackedLog { readout, lanes } = PackedLog::read(log.as_bytes(), "my log")?;
-/// let (parts, _) = lanes.unpack(|noc: &mut NocLanes, lane| noc.add(&readout.zones, &lane));
+/// let (parts, _) = lanes.unpack(|noc: &mut NocLanes, lane| noc.add(&readout.zones, &lane))?;
 /// let noc = NocLanes::joined(parts);
 /// let programs = NocPrograms::new(&noc, &readout, &TraceOptions::default());
 /// let (traffic, notes) = programs.traffic(|_, _| None);
 /// assert_eq!((traffic.activities[0].byte_count, notes.count()), (256, 0));
-/// # Ok::<(), recording::device_log::LogError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct NocLanes {
