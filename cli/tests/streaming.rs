@@ -1,0 +1,113 @@
+//! `kprof run --stream`: records leave the cores while kernels run, and each that does not is
+//! counted.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+mod object_code;
+mod program;
+
+use program::kprof;
+use serde_json::Value;
+use std::{fs, path::Path, process::Output};
+
+const CORES: u64 = 64;
+
+fn run(folder: &Path, options: &str) -> Output {
+    let args = format!("run --workload long-kernel --json {options}");
+    kprof(folder, &args.split_whitespace().collect::<Vec<_>>())
+}
+
+fn tables(options: &str) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), options);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{options}: {errors}"))
+}
+
+/// Records of `long-kernel` on some cores: on two RISCs of each, 5,000 zones, as many data, and
+/// the zones of firmware and kernel.
+const fn emitted(cores: u64) -> u64 {
+    cores * 2 * (2 * 5000 + 2)
+}
+
+/// Zones and data that were kept, without the waits for a host.
+fn kept(tables: &Value) -> u64 {
+    let of = |kind: &str| tables["kept"][kind].as_u64().unwrap();
+    of("zones") + of("data") - count_of(tables, "PROFILER-DRAM-STALL")
+}
+
+fn count_of(tables: &Value, name: &str) -> u64 {
+    let zones = tables["zones"].as_array().unwrap().iter();
+    zones.filter(|zone| zone["name"] == name).map(|zone| zone["count"].as_u64().unwrap()).sum()
+}
+
+fn lost(tables: &Value) -> u64 {
+    tables["lost"]["other"].as_u64().unwrap()
+}
+
+#[test]
+fn a_record_is_kept_or_counted_whoever_reads_the_rings() {
+    if !object_code::is_there() {
+        return;
+    }
+    for (options, cores) in
+        [("--stream --read-every 100us", CORES), ("--stream=drop --relays 2", CORES - 2)]
+    {
+        let tables = tables(options);
+        assert_eq!(kept(&tables) + lost(&tables), emitted(cores), "{options}");
+        assert!(lost(&tables) > 0, "{options}: such rings are too small for that host");
+        let causes = tables["losses"].as_array().unwrap().iter();
+        assert!(causes.into_iter().all(|loss| loss["cause"] == "ring full"), "{options}");
+    }
+}
+
+#[test]
+fn kernels_that_wait_lose_nothing_and_their_waits_are_zones() {
+    if !object_code::is_there() {
+        return;
+    }
+    for (options, cores, has_waits) in [
+        ("--stream=block=16777216 --read-every 1ms", CORES, true),
+        // Eight relays read faster than kernels record.
+        ("--stream=block=16777216 --relays 8", CORES - 8, false),
+    ] {
+        let tables = tables(options);
+        assert_eq!((kept(&tables), lost(&tables)), (emitted(cores), 0), "{options}");
+        assert_eq!(count_of(&tables, "NUMBERED"), cores * 2 * 5000, "{options}");
+        assert_eq!(count_of(&tables, "PROFILER-DRAM-STALL") > 0, has_waits, "{options}");
+    }
+}
+
+#[test]
+fn cells_that_a_policy_gives_up_are_counted_as_that() {
+    if !object_code::is_there() {
+        return;
+    }
+    for (policy, cause) in [("overwrite", "overwritten"), ("sample=4", "skipped")] {
+        let tables = tables(&format!("--stream={policy} --read-every 100us"));
+        let losses = tables["losses"].as_array().unwrap().iter();
+        let cells = losses.filter(|loss| loss["cause"] == cause);
+        let cells: u64 = cells.map(|loss| loss["unknown_markers"].as_u64().unwrap()).sum();
+        assert!(cells > 0, "{policy}");
+        assert!(kept(&tables) > 0 && kept(&tables) < emitted(CORES), "{policy}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    for (options, sentence) in [
+        ("--relays 2", "--stream"),
+        ("--stream --relays 0", "0 is not in 1.."),
+        ("--stream --relays 64", "64 relays would leave none of them to kernels"),
+        ("--stream=never", "expected drop, overwrite, block=CYCLES or sample=N"),
+        ("--stream=block=20", "with a power of two"),
+        ("--stream --noc-debug-dump", "cannot be used with"),
+    ] {
+        let output = run(folder.path(), options);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{options}: {said}");
+        assert!(said.contains(sentence), "{options}: {said}");
+    }
+    assert!(fs::read_dir(folder.path()).unwrap().next().is_none(), "nothing is written");
+}
