@@ -28,7 +28,7 @@ const FLAT_BYTES: i64 = 1 << 20;
 /// Reads until all memory is there that is ever needed.
 const WARM_UP: u64 = 100;
 
-/// Returns id, start and end of a lane's zone.
+/// Returns the id, start and end of the zone with this number in its lane.
 fn zone(number: u64) -> (ZoneId, u64, u64) {
     let end = FIRST_TIME + (number + 1) * STEP;
     let id = ZoneId(u16::try_from(1 + number % 200).unwrap());

@@ -44,7 +44,7 @@ impl<'readout> LaneContext<'readout> {
         }
     }
 
-    /// Keeps runs in `memory`, beyond its limit in its temporary file.
+    /// Keeps runs in `memory`. Runs beyond its limit go to its temporary file.
     #[must_use]
     pub fn within(mut self, memory: &Arc<PackedMemory>) -> Self {
         self.memory = Arc::clone(memory);

@@ -260,7 +260,7 @@ fn push_far(bytes: &mut Vec<u8>, extents: &LaneExtents) {
     }
 }
 
-/// Reads what [`push_far`] has appended.
+/// Returns the extents that [`push_far`] has appended.
 fn take_far(bytes: &mut slice::Iter<'_, u8>) -> LaneExtents {
     let mut time = || (take(bytes) != 0).then(|| take(bytes));
     let mut extent = || Extent { first_start: time(), last_start: time(), last_end: time() };

@@ -55,7 +55,7 @@ impl<'readout> EvidenceContext<'readout> {
         }
     }
 
-    /// Keeps runs in `memory`, beyond its limit in its temporary file.
+    /// Keeps runs in `memory`. Runs beyond its limit go to its temporary file.
     pub(crate) fn within(self, memory: &Arc<PackedMemory>) -> Self {
         Self { lanes: self.lanes.within(memory), ..self }
     }

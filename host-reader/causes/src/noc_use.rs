@@ -167,7 +167,7 @@ fn uses_of(
             (Some(noc_use), Entry::Vacant(unknown)) => {
                 unknown.insert(noc_use);
             }
-            // A file of another program has more of this one.
+            // Another file has further events of this program.
             (Some(noc_use), Entry::Occupied(mut known)) => {
                 let known = known.get_mut();
                 let more = if noc_use.percent > known.percent { noc_use } else { *known };

@@ -32,6 +32,20 @@ fn ten_events() -> (Bench, Producer) {
 
 const RINGS: std::ops::Range<u64> = VECTOR..VECTOR + 5 * 2048;
 
+/// Ends the launch, reads again without failing accesses, and compares the lane with what was
+/// written.
+fn assert_nothing_is_lost_once_all_answers(
+    bench: &mut Bench,
+    producer: &mut Producer,
+    (reader, whole): (&mut Reader, &mut Readout),
+) {
+    answer(bench);
+    producer.end_launch(&mut bench.0.image, &[]);
+    read_all(bench, reader, whole, (1000, false));
+    assert_eq!(losses(whole), []);
+    assert_eq!(lane_of(whole, Risc::Brisc), producer.launches);
+}
+
 #[test]
 fn cells_that_cannot_be_read_yet_are_unread_until_they_are() {
     let (mut bench, mut producer) = ten_events();
@@ -45,11 +59,7 @@ fn cells_that_cannot_be_read_yet_are_unread_until_they_are() {
         assert_eq!(bench.control(0)[words::READ], 0);
     }
     assert_eq!(whole.anomalies.count(AnomalyKind::UnreadableCore), 2);
-    answer(&mut bench);
-    producer.end_launch(&mut bench.0.image, &[]);
-    read_all(&mut bench, &mut reader, &mut whole, (1000, false));
-    assert_eq!(losses(&whole), []);
-    assert_eq!(lane_of(&whole, Risc::Brisc), producer.launches);
+    assert_nothing_is_lost_once_all_answers(&mut bench, &mut producer, (&mut reader, &mut whole));
 }
 
 #[test]
@@ -118,11 +128,7 @@ fn lanes_of_a_vector_that_cannot_be_read_are_unread_until_it_is() {
     read_all(&mut bench, &mut reader, &mut whole, (1000, false));
     let unread = (LossCause::Unread, None, LossTotals::at_least_markers(0));
     assert_eq!(losses(&whole), [unread; 5]);
-    answer(&mut bench);
-    producer.end_launch(&mut bench.0.image, &[]);
-    read_all(&mut bench, &mut reader, &mut whole, (1000, false));
-    assert_eq!(losses(&whole), []);
-    assert_eq!(lane_of(&whole, Risc::Brisc), producer.launches);
+    assert_nothing_is_lost_once_all_answers(&mut bench, &mut producer, (&mut reader, &mut whole));
 }
 
 #[test]
