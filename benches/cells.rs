@@ -44,7 +44,7 @@ fn lane() -> (Vec<CellWords>, u64) {
         clock += duration;
         cycles += duration;
         let end = Cycles(clock);
-        if let Some(cell) = Cell::of_zone(id, end, duration) {
+        if let Some(cell) = Cell::from_zone(id, end, duration) {
             put(cell);
             place += 1;
             continue;
@@ -54,7 +54,7 @@ fn lane() -> (Vec<CellWords>, u64) {
             place += 1;
         }
         put(Cell::new(Code::LONG_ZONE, id.0, end.low_word()));
-        put(Cell::of_bits(duration));
+        put(Cell::from_bits(duration));
         place += 2;
     }
     (cells, cycles)

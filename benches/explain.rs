@@ -41,7 +41,7 @@ fn repeated(model: &str) -> String {
 fn explain(text: &str) -> Explanation {
     let csv = read_ops_csv(text.as_bytes(), MODEL).expect("an ops CSV");
     let report = PerfReport::new(vec![csv], &Explanation::report_options()).expect("a known chip");
-    Explanation::of_perf_report(&report)
+    Explanation::from_perf_report(&report)
 }
 
 fn explanations(criterion: &mut Criterion) {

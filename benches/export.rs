@@ -26,7 +26,7 @@ fn with_trace<T>(recording: &Recording, with: impl FnOnce(&Trace<'_>) -> T) -> T
 }
 
 fn read_recording(log: &[u8]) -> Recording {
-    Recording::of_readout(read_device_log(log, "generated").expect("a log of our own"))
+    Recording::from_readout(read_device_log(log, "generated").expect("a log of our own"))
 }
 
 /// Counts the bytes written.
@@ -65,7 +65,7 @@ fn written_rows(trace: &Trace<'_>) -> u64 {
 fn exports(criterion: &mut Criterion) {
     let readout = generated_readout(SIZE);
     let text = written(&readout, SIZE);
-    let recording = Recording::of_readout(readout);
+    let recording = Recording::from_readout(readout);
     let counts = |trace: &Trace<'_>| (trace.zone_count() as u64, trace.doubts().len());
     assert_eq!(with_trace(&recording, counts), (SIZE.line_count() / 2, 0));
     let mut group = criterion.benchmark_group("export of 1.87 M lines");

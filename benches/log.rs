@@ -47,7 +47,7 @@ fn logs(criterion: &mut Criterion) {
     group.sample_size(10).throughput(Throughput::Bytes(text.len() as u64));
     group.bench_function("read", |bencher| bencher.iter(|| read(black_box(&text))));
     group.bench_function("pair", |bencher| {
-        bencher.iter(|| Timeline::of_readout(black_box(&readout)));
+        bencher.iter(|| Timeline::from_readout(black_box(&readout)));
     });
     group.bench_function("pair and report", |bencher| bencher.iter(|| report(black_box(&readout))));
     group.bench_function("read, pair and report", |bencher| {

@@ -62,7 +62,7 @@ fn ops_reports(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(size.line_count()));
         for is_exact in [false, true] {
             let options = OpsOptions { is_exact, ..OpsOptions::default() };
-            let report = || OpsReport::of_folder(black_box(folder.path()), &options);
+            let report = || OpsReport::from_folder(black_box(folder.path()), &options);
             let made = report();
             assert_eq!(made.problems.kept(), []);
             assert_eq!(

@@ -87,7 +87,7 @@ fn costs_in_cpp_are_the_committed_ones() {
     for arch in Arch::ALL {
         compare(&format!("{arch}.cpp.txt"), &report(arch));
     }
-    compare("zone.cpp.s", &listing::of(image(Arch::WormholeB0, "cpp_probes"), "zone"));
+    compare("zone.cpp.s", &listing::disassemble(image(Arch::WormholeB0, "cpp_probes"), "zone"));
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn a_dispatch_kernel_in_cpp_pushes_and_loses_nothing() {
         let core = core_after(arch, "cpp_probes_dispatch", "zone", 400);
         let pushed = core.pushed();
         let zones = &image(arch, "cpp_probes_dispatch").zones;
-        let id = ZoneId::of_text(zones.iter().find(|text| text.starts_with("ZONE,")).unwrap());
+        let id = ZoneId::from_text(zones.iter().find(|text| text.starts_with("ZONE,")).unwrap());
         let records = records(pushed);
         let count = |kind| {
             let of_kind = records.iter().filter(|record| record.1 == kind);

@@ -21,7 +21,7 @@ pub(crate) fn words(image: &Image, function: &str) -> Vec<u32> {
 }
 
 /// Returns the listing of a function.
-pub(crate) fn of(image: &Image, function: &str) -> String {
+pub(crate) fn disassemble(image: &Image, function: &str) -> String {
     let mut listing = format!("{function}:\n");
     for (at, word) in (0..).step_by(4).zip(words(image, function)) {
         writeln!(listing, "{at:4x}  {}", instruction(word, at)).expect("strings take all");

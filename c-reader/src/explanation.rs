@@ -24,7 +24,7 @@ pub unsafe extern "C" fn kprof_recording_explain_json(
         let recording = unsafe { shared(recording, "recording") }?;
         // SAFETY: the caller promises memory for a text.
         let out = unsafe { Out::new(json, "json") }?;
-        out.set(KprofText::of(recording.explanation_json()?));
+        out.set(KprofText::from_text(recording.explanation_json()?));
         Ok(())
     })
 }

@@ -47,13 +47,13 @@ pub unsafe extern "C" fn kprof_recording_write(
         let output = unsafe { text(output, "output") }?;
         let output: Output = output
             .parse()
-            .map_err(|error| Fault::of_error(KprofStatus::InvalidArgument, &error))?;
+            .map_err(|error| Fault::from_error(KprofStatus::InvalidArgument, &error))?;
         let filter = match filter.is_null() {
             true => TraceFilter::default(),
             // SAFETY: the caller promises a text.
             false => unsafe { text(filter, "filter") }?
                 .parse()
-                .map_err(|error| Fault::of_error(KprofStatus::InvalidArgument, &error))?,
+                .map_err(|error| Fault::from_error(KprofStatus::InvalidArgument, &error))?,
         };
         // SAFETY: the caller promises a text.
         let file = unsafe { path(file, "file") }?;
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn kprof_recording_write(
                 OutputError::Empty { .. } => KprofStatus::NotAvailable,
                 _ => KprofStatus::WriteFailed,
             };
-            Fault::of_error(status, &error)
+            Fault::from_error(status, &error)
         })
     })
 }

@@ -118,7 +118,7 @@ pub unsafe extern "C" fn kprof_periodic_start(
         let thread = PeriodicThread::start(period, (state, chips), read).map_err(|error| {
             of_session.0.give_back(None);
             of_mesh.0.give_back(None);
-            Fault::of_error(KprofStatus::ReadFailed, &error)
+            Fault::from_error(KprofStatus::ReadFailed, &error)
         })?;
         let (session, mesh) = (session.cast_const(), mesh.cast_const());
         let reader = KprofPeriodicReader { thread, session, mesh, progress };

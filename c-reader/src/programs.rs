@@ -47,7 +47,7 @@ pub unsafe extern "C" fn kprof_session_programs_json(
         // SAFETY: the caller promises memory for a text.
         let out = unsafe { Out::new(json, "json") }?;
         session.0.with(|state| {
-            out.set(KprofText::of(state.programs_json(is_of_all != 0)?));
+            out.set(KprofText::from_text(state.programs_json(is_of_all != 0)?));
             Ok(())
         })
     })

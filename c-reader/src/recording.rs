@@ -70,8 +70,8 @@ impl KprofRecording {
         if let Some(text) = self.explanation.get() {
             return Ok(text);
         }
-        let text = serde_json::to_string(&Explanation::of_recording(&self.recording))
-            .map_err(|error| Fault::of_error(KprofStatus::NotAvailable, &error))?;
+        let text = serde_json::to_string(&Explanation::from_recording(&self.recording))
+            .map_err(|error| Fault::from_error(KprofStatus::NotAvailable, &error))?;
         Ok(self.explanation.get_or_init(|| text))
     }
 
@@ -290,7 +290,7 @@ pub unsafe extern "C" fn kprof_load(
         // SAFETY: the caller promises a text.
         let file = unsafe { path(file, "file") }?;
         let loaded =
-            load(file).map_err(|error| Fault::of_error(KprofStatus::LoadFailed, &error))?;
+            load(file).map_err(|error| Fault::from_error(KprofStatus::LoadFailed, &error))?;
         let count = loaded.recordings.len();
         let chosen = loaded.recordings.into_iter().nth(run).ok_or_else(|| {
             let file = file.display();
@@ -364,7 +364,7 @@ pub unsafe extern "C" fn kprof_recording_lane(
             chip_id: found.id.chip_id,
             core_x: found.id.core.x,
             core_y: found.id.core.y,
-            risc: KprofText::of(found.id.risc.label()),
+            risc: KprofText::from_text(found.id.risc.label()),
             record_count: found.record_count(),
             // A head is a `u32`: `RecordHead` is transparent.
             heads: found.heads.as_ptr().cast(),
@@ -405,8 +405,8 @@ pub unsafe extern "C" fn kprof_recording_zone(
             struct_size: size_of::<KprofZone>(),
             id: zones.id(ZoneIndex(number)),
             line: first.map_or(0, |source| source.line),
-            name: first.map_or(KprofText::EMPTY, |source| KprofText::of(&source.name)),
-            file: first.map_or(KprofText::EMPTY, |source| KprofText::of(&source.file)),
+            name: first.map_or(KprofText::EMPTY, |source| KprofText::from_text(&source.name)),
+            file: first.map_or(KprofText::EMPTY, |source| KprofText::from_text(&source.file)),
             candidate_count: sources.len(),
         });
         Ok(())
@@ -601,7 +601,7 @@ pub unsafe extern "C" fn kprof_recording_host_ns(
         let host_ns = unsafe { array_mut(host_ns, count, "host_ns") }?;
         let converted = clock.convert(cycles, host_ns);
         let bound =
-            converted.map_err(|error| Fault::of_error(KprofStatus::NotAvailable, &error))?;
+            converted.map_err(|error| Fault::from_error(KprofStatus::NotAvailable, &error))?;
         if !bound_ns.is_null() {
             // SAFETY: the caller promises memory for a number.
             unsafe { Out::new(bound_ns, "bound_ns") }?.set(bound);

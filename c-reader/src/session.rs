@@ -118,7 +118,7 @@ pub(crate) struct State {
 
 impl State {
     fn new(options: ReadOptions, capture: Option<&Path>) -> Result<Self, Fault> {
-        let capture_failed = |error| Fault::of_error(KprofStatus::CaptureFailed, &error);
+        let capture_failed = |error| Fault::from_error(KprofStatus::CaptureFailed, &error);
         let writer = capture.map(CaptureWriter::create).transpose().map_err(capture_failed)?;
         Ok(Self {
             recorder: Some(MeshRecorder::new(options, writer)),
@@ -148,7 +148,7 @@ impl State {
         };
         let programs = if is_of_all { programs.all() } else { programs.latest() };
         self.programs_json = serde_json::to_string(programs)
-            .map_err(|error| Fault::of_error(KprofStatus::NotAvailable, &error))?;
+            .map_err(|error| Fault::from_error(KprofStatus::NotAvailable, &error))?;
         Ok(&self.programs_json)
     }
 
@@ -157,7 +157,7 @@ impl State {
         add: impl FnOnce(&mut ZoneNames) -> Result<usize, ZoneNamesError>,
     ) -> Result<(), Fault> {
         let mut names = ZoneNames::new();
-        add(&mut names).map_err(|error| Fault::of_error(KprofStatus::LoadFailed, &error))?;
+        add(&mut names).map_err(|error| Fault::from_error(KprofStatus::LoadFailed, &error))?;
         let (zones, anomalies) = names.finish();
         self.zones.merge(zones);
         self.anomalies.merge(anomalies);
@@ -177,15 +177,15 @@ impl State {
                 RecordError::Capture(_) => KprofStatus::CaptureFailed,
                 _ => KprofStatus::ReadFailed,
             };
-            Fault::of_error(status, &error)
+            Fault::from_error(status, &error)
         })
     }
 
     fn finish(&mut self) -> Result<KprofRecording, Fault> {
         let recorder = self.recorder.take().ok_or_else(finished)?;
         let run = recorder.finish();
-        let run = run.map_err(|error| Fault::of_error(KprofStatus::CaptureFailed, &error))?;
-        let mut recording = Recording::of_captured_run(run);
+        let run = run.map_err(|error| Fault::from_error(KprofStatus::CaptureFailed, &error))?;
+        let mut recording = Recording::from_captured_run(run);
         recording.readout.zones.merge(std::mem::take(&mut self.zones));
         recording.readout.anomalies.merge(std::mem::take(&mut self.anomalies));
         Ok(KprofRecording::new(recording))
@@ -217,7 +217,7 @@ pub unsafe extern "C" fn kprof_init_device_profiler(
         }
         mesh.0.with(|mesh| {
             init_device_profiler(mesh, &chosen)
-                .map_err(|error| Fault::of_error(KprofStatus::InitFailed, &error))
+                .map_err(|error| Fault::from_error(KprofStatus::InitFailed, &error))
         })
     })
 }
@@ -344,7 +344,7 @@ pub unsafe extern "C" fn kprof_session_add_op(
         let op = OpMetadata { chip_id, run_host_id: RunHostId(run_host_id), fields };
         session.0.with(|state| {
             let added = state.recorder()?.add_ops(vec![op]);
-            added.map_err(|error| Fault::of_error(KprofStatus::CaptureFailed, &error))
+            added.map_err(|error| Fault::from_error(KprofStatus::CaptureFailed, &error))
         })
     })
 }
@@ -380,7 +380,7 @@ pub unsafe extern "C" fn kprof_session_close_clocks(
     unsafe {
         with_mesh(session, mesh, |state, mesh| {
             let closed = state.recorder()?.close_clocks(mesh);
-            closed.map_err(|error| Fault::of_error(KprofStatus::CaptureFailed, &error))
+            closed.map_err(|error| Fault::from_error(KprofStatus::CaptureFailed, &error))
         })
     }
 }
@@ -419,7 +419,7 @@ pub unsafe extern "C" fn kprof_session_about_to_overflow(
         // SAFETY: the caller promises memory for a number.
         let out = unsafe { Out::new(is_about_to, "is_about_to") }?;
         let found = state.recorder()?.about_to_overflow(mesh, launches);
-        let found = found.map_err(|error| Fault::of_error(KprofStatus::ReadFailed, &error))?;
+        let found = found.map_err(|error| Fault::from_error(KprofStatus::ReadFailed, &error))?;
         out.set(found.into());
         Ok(())
     };

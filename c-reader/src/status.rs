@@ -58,8 +58,8 @@ impl Fault {
     }
 
     /// Returns a failure with the message of an error and of its causes.
-    pub(crate) fn of_error(status: KprofStatus, error: &dyn Error) -> Self {
-        Self::new(status, host_reader::sentence::of_error(error))
+    pub(crate) fn from_error(status: KprofStatus, error: &dyn Error) -> Self {
+        Self::new(status, host_reader::sentence::from_error(error))
     }
 }
 

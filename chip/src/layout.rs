@@ -93,7 +93,7 @@ impl FirmwareLayout {
         };
         let file = read(&brisc)?;
         let silent = |source| LayoutError::Silent { path: brisc.clone(), source };
-        let tables = TableSizes::of(&file).map_err(silent)?;
+        let tables = TableSizes::from_file(&file).map_err(silent)?;
         let arch = Arch::ALL.into_iter().find(|arch| tables.fit_grid(arch.facts().grid));
         let arch = arch.ok_or_else(|| LayoutError::UnknownChip {
             path: brisc.clone(),
@@ -135,7 +135,7 @@ fn read(path: &Path) -> Result<Vec<u8>, LayoutError> {
 fn memory_of(path: &Path, file: &[u8], kind: CoreKind) -> Result<ProfilerMemory, LayoutError> {
     let silent = |source| LayoutError::Silent { path: path.to_owned(), source };
     let info = DebugInfo::parse(file).map_err(silent)?;
-    let memory = ProfilerMemory::of(&info).map_err(silent)?;
+    let memory = ProfilerMemory::from_debug_info(&info).map_err(silent)?;
     let (fewest, most) = match kind {
         CoreKind::Tensix => (RISCS_PER_CORE, RISCS_PER_CORE),
         CoreKind::ActiveEth | CoreKind::IdleEth => (1, 2),

@@ -153,7 +153,7 @@ fn op_cells(op: &Op, names: &OpNames) -> [String; 4] {
     [
         op.chip_id.to_string(),
         program_label(op.run_host_id, op.trace_id.zip(op.trace_replay)),
-        names.of(op).unwrap_or_default().to_owned(),
+        names.op_name(op).unwrap_or_default().to_owned(),
         op.launch.to_string(),
     ]
 }

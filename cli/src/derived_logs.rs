@@ -23,7 +23,7 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<(), Failure> {
     if !path.exists() {
         return Ok(());
     }
-    let fingerprint = fingerprint(path).map_err(|error| Failure::of_file(path, &error))?;
+    let fingerprint = fingerprint(path).map_err(|error| Failure::from_file(path, &error))?;
     let has_note = |ending| {
         let note = fs::read_to_string(note_path(path, ending));
         note.is_ok_and(|note| note.trim_end() == fingerprint)
@@ -45,7 +45,7 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<(), Failure> {
 pub(crate) fn note(path: &Path) -> Result<(), Failure> {
     let note = note_path(path, NOTE_ENDING);
     let written = fingerprint(path).and_then(|text| fs::write(&note, format!("{text}\n")));
-    written.map_err(|error| Failure::of_file(&note, &error))
+    written.map_err(|error| Failure::from_file(&note, &error))
 }
 
 fn note_path(path: &Path, ending: &str) -> PathBuf {

@@ -61,11 +61,11 @@ pub(crate) enum Failure {
 impl Failure {
     /// Converts an error and its causes to one sentence.
     pub(crate) fn from_error(error: &dyn std::error::Error) -> Self {
-        Self::Sentence(host_reader::sentence::of_error(error))
+        Self::Sentence(host_reader::sentence::from_error(error))
     }
 
     /// Converts an error about a file, and adds the file's name if the error lacks it.
-    pub(crate) fn of_file(path: &Path, error: &dyn std::error::Error) -> Self {
+    pub(crate) fn from_file(path: &Path, error: &dyn std::error::Error) -> Self {
         let path = path.display().to_string();
         match Self::from_error(error) {
             Self::Sentence(sentence) if !sentence.contains(&path) => {

@@ -27,7 +27,7 @@ pub(crate) fn open_packed(path: &Path, memory: &Arc<PackedMemory>) -> Result<Ope
         let opened = open_log(std::io::stdin().lock(), "standard input", memory);
         opened.map_err(|error| Failure::from_error(&error))
     } else {
-        open_within(path, memory).map_err(|error| Failure::of_file(path, &error))
+        open_within(path, memory).map_err(|error| Failure::from_file(path, &error))
     };
     let opened = opened.map_err(|failure| instead_of_recording(path, failure))?;
     if let Opened::Capture(Loaded { problem_count: count @ 1.., .. }) = opened {

@@ -201,7 +201,7 @@ impl<'a> Document<'a> {
             reads: source.reads,
             host: source.host.clone(),
             kept: kept(report),
-            lost: Lost::of(&readout.losses),
+            lost: Lost::from_ledger(&readout.losses),
             anomalies: summary.anomaly_count,
             repairs: summary.repair_count,
             anomaly_kinds: &summary.anomalies,
@@ -209,8 +209,8 @@ impl<'a> Document<'a> {
             pending_runs: summary.pending_run_count,
             discarded_launches: summary.discarded_launch_count,
             words_read: summary.words_read,
-            fullest_lane: FullestLane::of(&readout.watermarks),
-            ops: Rows(op_rows(&report.ops, |op| names.of(op))),
+            fullest_lane: FullestLane::new(&readout.watermarks),
+            ops: Rows(op_rows(&report.ops, |op| names.op_name(op))),
             zones: Rows(report.zones.iter().collect()),
             sums: Rows(report.sums.iter().collect()),
             waits: Rows(report.waits.iter().collect()),
@@ -243,7 +243,7 @@ const fn kept(report: &Report) -> Kept {
 
 impl Lost {
     /// Sums up a loss ledger.
-    pub(crate) fn of(losses: &LossLedger) -> Self {
+    pub(crate) fn from_ledger(losses: &LossLedger) -> Self {
         let of = |cause| losses.by_cause(cause).record_count();
         let total = losses.total();
         let (l1_full, dram_full) = (of(LossCause::L1Full), of(LossCause::DramFull));

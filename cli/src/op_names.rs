@@ -21,12 +21,12 @@ impl OpNames {
     }
 
     /// Returns the name of an op, if the host has named it.
-    pub(crate) fn of(&self, op: &Op) -> Option<&str> {
-        self.of_program(op.chip_id, RunHostId(op.run_host_id))
+    pub(crate) fn op_name(&self, op: &Op) -> Option<&str> {
+        self.program_name(op.chip_id, RunHostId(op.run_host_id))
     }
 
     /// Returns the name of a chip's program, if the host has named it.
-    pub(crate) fn of_program(&self, chip_id: u32, program: RunHostId) -> Option<&str> {
+    pub(crate) fn program_name(&self, chip_id: u32, program: RunHostId) -> Option<&str> {
         self.0.get(&(chip_id, program.0)).map(String::as_str)
     }
 }

@@ -51,12 +51,12 @@ impl Findings {
             true => CounterFindings::new(&readout, &launches_of(&readout)),
             false => CounterFindings::default(),
         };
-        Ok(Self { counters, ..Self::of_report(readout, report) })
+        Ok(Self { counters, ..Self::from_report(readout, report) })
     }
 
     /// Wraps figures that were computed before; the readout may no longer have lanes. There are no
     /// figures of counters.
-    pub(crate) fn of_report(readout: Readout, report: Report) -> Self {
+    pub(crate) fn from_report(readout: Readout, report: Report) -> Self {
         let (counters, names) = (CounterFindings::default(), OpNames::default());
         let buffers = BufferPeaks::default();
         Self { readout, report, counters, names, buffers, filtered: None }

@@ -43,14 +43,14 @@ impl CaptureTarget {
                     self.path.display()
                 ))
             }
-            _ => Failure::of_file(&self.path, error),
+            _ => Failure::from_file(&self.path, error),
         }
     }
 }
 
 /// Opens a capture; an error names the file.
 pub(crate) fn open(path: &Path) -> Result<Capture, Failure> {
-    Capture::open(path).map_err(|error| Failure::of_file(path, &error))
+    Capture::open(path).map_err(|error| Failure::from_file(path, &error))
 }
 
 /// A reader of a mesh and of its clocks.
@@ -104,6 +104,6 @@ impl Recording {
     /// Returns all data, on one clock per chip, and marks the end of the capture.
     pub(crate) fn finish(self) -> Result<recording::Recording, Failure> {
         let run = self.0.finish().map_err(|error| Failure::from_error(&error))?;
-        Ok(recording::Recording::of_captured_run(run))
+        Ok(recording::Recording::from_captured_run(run))
     }
 }

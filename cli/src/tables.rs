@@ -100,7 +100,7 @@ impl Tables<'_> {
             return writeln!(out, "\nNo ops: no records belong to a program");
         }
         writeln!(out, "\n{}\n", styled("Ops, times in ns", Style::Bold))?;
-        let table_rows = op_rows(ops.iter().copied(), |op| self.names.of(op));
+        let table_rows = op_rows(ops.iter().copied(), |op| self.names.op_name(op));
         write_rows::<Ops>(&table_rows, rows, out)?;
         write_doubts(&ops, out)
     }

@@ -21,7 +21,7 @@ pub(crate) struct FullestLane {
 
 impl FullestLane {
     /// Returns the fullest lane of a readout; `None` for logs, which do not record it.
-    pub(crate) fn of(watermarks: &Watermarks) -> Option<Self> {
+    pub(crate) fn new(watermarks: &Watermarks) -> Option<Self> {
         let mark = watermarks.fullest()?;
         let lane = mark.lane;
         Some(Self {

@@ -25,7 +25,7 @@ enum FileKind {
 }
 
 impl FileKind {
-    fn of(path: &Path) -> Self {
+    fn from_path(path: &Path) -> Self {
         if path.is_dir() {
             return Self::Folder;
         }
@@ -39,13 +39,13 @@ impl FileKind {
         let mut head = Vec::new();
         let is_read =
             File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
-        if is_read.is_ok() { Self::of_head(&head) } else { Self::Other }
+        if is_read.is_ok() { Self::from_head(&head) } else { Self::Other }
     }
 
     /// # Compatibility
     /// Tracy's file header `tlZ` or `tr`, then a packet type; the headers that
     /// `process_ops_logs.py` and `profiler.cpp` write.
-    fn of_head(head: &[u8]) -> Self {
+    fn from_head(head: &[u8]) -> Self {
         const TRACY: [&[u8]; 3] = [b"tlZ\x04", b"tr\xFDP", b"tracy\0"];
         if TRACY.iter().any(|magic| head.starts_with(magic)) {
             return Self::TracyFile;
@@ -81,7 +81,7 @@ fn is_noc_trace(head: &[u8]) -> bool {
 
 /// Returns true if the file is an ops CSV with op names.
 pub(crate) fn is_ops_csv(path: &Path) -> bool {
-    FileKind::of(path) == FileKind::OpsCsv
+    FileKind::from_path(path) == FileKind::OpsCsv
 }
 
 /// Replaces the failure of a recording with a hint to the command that reads this file, if one
@@ -89,7 +89,7 @@ pub(crate) fn is_ops_csv(path: &Path) -> bool {
 pub(crate) fn instead_of_recording(path: &Path, failure: Failure) -> Failure {
     let shown = path.display();
     let expected = "expected a device log, a capture or a folder with .logs";
-    let sentence = match FileKind::of(path) {
+    let sentence = match FileKind::from_path(path) {
         FileKind::OpsCsv => {
             format!(
                 "{expected}, found an ops CSV, {shown}; `kprof perf {shown}` and `kprof explain {shown}` read it, \
@@ -119,7 +119,7 @@ pub(crate) fn instead_of_recording(path: &Path, failure: Failure) -> Failure {
 pub(crate) fn instead_of_ops_csv(path: &Path, failure: Failure) -> Failure {
     let shown = path.display();
     let expected = "expected an ops CSV with op names";
-    let sentence = match FileKind::of(path) {
+    let sentence = match FileKind::from_path(path) {
         FileKind::DeviceOpsCsv => format!(
             "{expected}, found {shown}, which was made of a device log alone and names no op; \
              `kprof report` with that log shows its ops"
@@ -166,7 +166,7 @@ mod tests {
             (b"{\"proc\": 1, \"run_host_id\": 1024, \"timestamp\": 7}", FileKind::Other),
             (b"", FileKind::Other),
         ] {
-            assert_eq!(FileKind::of_head(head), kind, "{}", String::from_utf8_lossy(head));
+            assert_eq!(FileKind::from_head(head), kind, "{}", String::from_utf8_lossy(head));
         }
     }
 }

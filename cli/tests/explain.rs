@@ -393,7 +393,7 @@ fn tensors_that_the_host_described_beside_a_log_tell_that_the_dram_is_at_its_pea
 
 /// A log of which only the header was written explains nothing, and says so.
 #[test]
-fn of_nothing_nothing_is_explained() {
+fn nothing_is_explained_of_nothing() {
     const HEADER: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
         PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,\
         run host ID,zone name,type,source line,source file,meta data\n";

@@ -71,10 +71,10 @@ fn explanations(path: &Path, kind: Kind) -> Vec<Explanation> {
     if kind == Kind::OpsCsv {
         let csv = read_ops_csv(std::fs::File::open(path).unwrap(), "ops.csv").unwrap();
         let report = PerfReport::new(vec![csv], &Explanation::report_options()).unwrap();
-        return vec![Explanation::of_perf_report(&report)];
+        return vec![Explanation::from_perf_report(&report)];
     }
     let loaded = recording::load(path).unwrap();
-    loaded.recordings.iter().map(Explanation::of_recording).collect()
+    loaded.recordings.iter().map(Explanation::from_recording).collect()
 }
 
 fn said(folder: &Path, args: &[&str]) -> String {

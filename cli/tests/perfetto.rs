@@ -77,7 +77,7 @@ fn capture_readout(path: &Path) -> Readout {
 type LaneSums = BTreeMap<(String, String, String), (u64, u64, u64)>;
 
 fn expected_zones(readout: &Readout) -> LaneSums {
-    let timeline = Timeline::of_readout(readout);
+    let timeline = Timeline::from_readout(readout);
     let mut sums = LaneSums::new();
     for (device, paired) in readout.devices.iter().zip(&timeline.devices) {
         for lane in paired.lanes.iter().filter(|lane| !lane.zones.is_empty()) {
@@ -208,7 +208,7 @@ fn check_counters(found: &[Value], readout: &Readout, riscs: u32) {
 }
 
 fn check_sources(found: &[Value], readout: &Readout) {
-    let timeline = Timeline::of_readout(readout);
+    let timeline = Timeline::from_readout(readout);
     let mut expected: Vec<_> = timeline
         .lanes()
         .flat_map(|lane| &lane.zones.zones)

@@ -3,7 +3,7 @@
 use host_reader::environment::Environment;
 
 fn main() {
-    let environment = Environment::of_process();
+    let environment = Environment::from_process();
     println!("profiler: {}", environment.settings.profiler);
     println!("logs: {}", environment.settings.logs().display());
     println!("programs per lane: {}", environment.settings.effective_support_count());
@@ -14,7 +14,7 @@ fn main() {
 
 #[test]
 fn a_misspelled_variable_is_named_with_the_one_that_was_meant() {
-    let environment = Environment::of([("TT_METAL_DEVICE_PROFILR", "1")]);
+    let environment = Environment::from_variables([("TT_METAL_DEVICE_PROFILR", "1")]);
     let line = environment.problems[0].to_string();
     assert_eq!(
         line,

@@ -176,7 +176,7 @@ impl FromStr for Output {
 
 fn report(recording: &Recording, filter: &TraceFilter) -> OpsReport {
     let options = OpsOptions { filter: filter.clone(), ..OpsOptions::default() };
-    OpsReport::of_recording(recording, &options)
+    OpsReport::from_recording(recording, &options)
 }
 
 fn whole(
@@ -210,7 +210,7 @@ fn write_trace(
 fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputError> {
     let names = recording.op_names();
     let name = |chip_id, program| names.get(&(chip_id, program)).copied();
-    let lanes = NocLanes::of_readout(&recording.readout);
+    let lanes = NocLanes::from_readout(&recording.readout);
     let programs = NocPrograms::new(&lanes, &recording.readout, &TraceOptions::default());
     if programs.is_empty() {
         return write_traces_beside(recording, folder);
@@ -221,7 +221,7 @@ fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputEr
 
 /// Writes the events of the NoC traces next to a log without events.
 fn write_traces_beside(recording: &Recording, folder: &Path) -> Result<(), OutputError> {
-    let lanes = ProgramLanes::of_readout(&recording.readout);
+    let lanes = ProgramLanes::from_readout(&recording.readout);
     let files = TraceFiles::new(recording.noc_traces.unrepeated(), &lanes);
     let mut counts = TraceFileCounts::default();
     let mut traces = files.traces(&mut counts).peekable();

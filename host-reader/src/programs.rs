@@ -32,6 +32,6 @@ pub fn read_programs<M: Mesh + ?Sized>(
 ) -> Result<(), RecordError> {
     recorder.read_part(mesh, |part| {
         // Tiles share one clock here, so figures over several cores are known.
-        programs.add_read(&Recording::of_captured_run(part).readout);
+        programs.add_read(&Recording::from_captured_run(part).readout);
     })
 }

@@ -20,10 +20,10 @@ use std::error::Error;
 ///     }
 /// }
 /// let error = Unreadable(std::io::Error::other("the disk is gone"));
-/// assert_eq!(of_error(&error), "log.csv cannot be read: the disk is gone");
+/// assert_eq!(from_error(&error), "log.csv cannot be read: the disk is gone");
 /// ```
 #[must_use]
-pub fn of_error(error: &dyn Error) -> String {
+pub fn from_error(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -224,7 +224,7 @@ pub(crate) struct Runs {
 
 impl Runs {
     /// Counts the runs in the first `words` words of a RISC's vector.
-    pub(crate) fn of<P: Port + ?Sized>(port: &mut P, risc_index: usize, words: u32) -> Self {
+    pub(crate) fn new<P: Port + ?Sized>(port: &mut P, risc_index: usize, words: u32) -> Self {
         const SLOTS: u32 =
             (GUARANTEED_WORDS - word_count(vector::MAIN_START)) / word_count(MARKER_WORDS);
         const PUSH_START: u32 = Header::prefix(PacketKind::ZoneStart, PUSH_ZONE);

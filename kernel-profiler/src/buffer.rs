@@ -61,7 +61,7 @@ impl State {
             let time = port.now_low();
             return self.stream_data(port, (KIND, id), [data, 0], time);
         }
-        const DATA: Reservation = Reservation::of(KIND, METADATA_HEADROOM);
+        const DATA: Reservation = Reservation::new(KIND, METADATA_HEADROOM);
         let place = self.reserve(port, DATA, Header::prefix(KIND, id), LossKind::Data);
         if let Some(place) = place {
             write_data(port, place, data);
@@ -76,7 +76,7 @@ impl State {
             let time = port.now_low();
             return self.stream_data(port, (KIND, id), data, time);
         }
-        const DATA: Reservation = Reservation::of(KIND, METADATA_HEADROOM);
+        const DATA: Reservation = Reservation::new(KIND, METADATA_HEADROOM);
         let place = self.reserve(port, DATA, Header::prefix(KIND, id), LossKind::Data);
         if let Some(place) = place {
             write_data(port, place, data[0]);
@@ -149,7 +149,7 @@ impl State {
         if port.is_streaming() {
             return self.stream_event(port, event);
         }
-        const EVENT: Reservation = Reservation::of(KIND, DISPATCH_HEADROOM);
+        const EVENT: Reservation = Reservation::new(KIND, DISPATCH_HEADROOM);
         let _ = self.reserve(port, EVENT, Header::prefix(KIND, ZoneId(event)), LossKind::Event);
     }
 
@@ -257,7 +257,7 @@ struct Reservation {
 }
 
 impl Reservation {
-    const fn of(kind: PacketKind, headroom: i32) -> Self {
+    const fn new(kind: PacketKind, headroom: i32) -> Self {
         let words = kind.record_words();
         Self { room: bytes(words), words, headroom, is_zone: false }
     }

@@ -156,7 +156,7 @@ struct Bank {
 }
 
 impl Bank {
-    const fn of(group: u32) -> Self {
+    const fn from_group(group: u32) -> Self {
         match group {
             FPU => Self { setup: 0x018, readings: 0x120 },
             PACK => Self { setup: 0x0F0, readings: 0x110 },
@@ -210,7 +210,7 @@ impl State {
                 let choice = word_count(index) << L1_CHOICE_SHIFT & mask;
                 port.store_debug_register(L1_CHOICE, others | choice);
             }
-            let bank = Bank::of(group);
+            let bank = Bank::from_group(group);
             port.store_debug_register(bank.period(), u32::MAX);
             port.store_debug_register(bank.mode(), 0);
             // The control bits act on a rising edge.
@@ -224,7 +224,7 @@ impl State {
     pub fn stop_perf_counters<P: Port + ?Sized>(port: &mut P, groups: u32) {
         if port.counter_chip().is_some() {
             for_each_group(groups, |group| {
-                port.store_debug_register(Bank::of(group).control(), STOP);
+                port.store_debug_register(Bank::from_group(group).control(), STOP);
             });
         }
     }
@@ -233,7 +233,7 @@ impl State {
     pub fn read_perf_counters<P: Port + ?Sized>(&mut self, port: &mut P, groups: u32) {
         let Some(chip) = port.counter_chip() else { return };
         for_each_group(groups, |group| {
-            let bank = Bank::of(group);
+            let bank = Bank::from_group(group);
             for_each_run(group, chip, |run| self.record_counters(port, bank, run));
         });
     }

@@ -35,7 +35,7 @@ impl State {
     #[inline(always)]
     pub(crate) fn push_published<P: Port + ?Sized>(port: &mut P, control: u32, own_words: u32) {
         port.forget_cached();
-        let mut lanes = Lanes::of(port, control);
+        let mut lanes = Lanes::new(port, control);
         let mut is_stuck = !port.await_idle();
         let pushes = if is_stuck {
             lanes.words = 0;
@@ -116,7 +116,7 @@ impl State {
         let words = (self.next() - vector) >> 2;
         pad(port, self.next(), words);
         let words = padded(words);
-        let lanes = Lanes::of(port, port.control_place(0));
+        let lanes = Lanes::new(port, port.control_place(0));
         let place = lanes.place(port, core, (start, words + GUARANTEED_WORDS));
         let Some(end) = place.end else { return };
         let lanes_before = lanes.words.wrapping_mul(lane::index_word(port.risc_index()));
@@ -351,7 +351,7 @@ fn account<P: Port + ?Sized>(
             continue;
         }
         let refused = if port.is_accumulating() {
-            Runs::of(port, risc_index, *words)
+            Runs::new(port, risc_index, *words)
         } else {
             let program = port.load(port.vector_place(risc_index) + offset(ID_LL));
             let markers = (*words - stored) >> 1;

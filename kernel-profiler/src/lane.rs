@@ -36,7 +36,7 @@ impl Lanes {
     /// A core has lanes of 0 words, which refuse all records, if it has no DRAM address, if its
     /// flat id exceeds the eight bits of the format, or if its bank does not exist.
     #[inline(always)]
-    pub(crate) fn of<P: Port + ?Sized>(port: &mut P, control: u32) -> Self {
+    pub(crate) fn new<P: Port + ?Sized>(port: &mut P, control: u32) -> Self {
         const NONE: Lanes = Lanes { words: 0, bank: 0, first_address: 0 };
         let region = port.load(control + offset(CONTROL.dram_address));
         let flat_id = port.load(control + offset(CONTROL.flat_id));

@@ -40,7 +40,7 @@ pub const SECTION: &str = ".kprof_zones";
 /// the id. In the macros this is a compile-time error; use another line or another name.
 #[must_use]
 pub const fn zone_id(text: &str) -> u16 {
-    let id = ZoneId::of_text(text);
+    let id = ZoneId::from_text(text);
     assert!(id.0 != 0, "the id of this zone is 0, as of padding: rename it or move its line");
     assert!(!id.is_reserved(), "the id of this zone is reserved: rename it or move its line");
     id.0
@@ -145,7 +145,7 @@ mod tests {
     #[should_panic(expected = "reserved")]
     fn a_reserved_id_is_refused() {
         let text =
-            (0..).map(|n| std::format!("{n}")).find(|text| ZoneId::of_text(text).is_reserved());
+            (0..).map(|n| std::format!("{n}")).find(|text| ZoneId::from_text(text).is_reserved());
         let _ = zone_id(&text.unwrap());
     }
 
@@ -153,7 +153,7 @@ mod tests {
     #[should_panic(expected = "padding")]
     fn an_id_of_zero_is_refused() {
         let text =
-            (0..).map(|n| std::format!("{n}")).find(|text| ZoneId::of_text(text) == ZoneId(0));
+            (0..).map(|n| std::format!("{n}")).find(|text| ZoneId::from_text(text) == ZoneId(0));
         let _ = zone_id(&text.unwrap());
     }
 

@@ -92,7 +92,7 @@ impl State {
             return None;
         }
         let mut stall = Stall::begin(port);
-        let lanes = Lanes::of(port, port.control_place(0));
+        let lanes = Lanes::new(port, port.control_place(0));
         let words = (self.next() - port.own_vector()) >> 2;
         let count = flush::padded(words) + flush::GUARANTEED_WORDS;
         let core = port.own_place();

@@ -207,7 +207,7 @@ fn write_cell<P: Port + ?Sized>(port: &mut P, place: u32, head: u32, value: u32)
 
 #[inline(always)]
 fn write_bits<P: Port + ?Sized>(port: &mut P, place: u32, bits: u64) {
-    let cell = Cell::of_bits(bits);
+    let cell = Cell::from_bits(bits);
     write_cell(port, place, cell.head, cell.value);
 }
 

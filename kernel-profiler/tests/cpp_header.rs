@@ -173,7 +173,7 @@ fn switched_off_arguments_are_still_checked() {
 #[test]
 fn a_zone_whose_id_is_reserved_is_refused() {
     let is_reserved = |name: &&String| {
-        let id = ZoneId::of_text(&format!("{name},zone.cpp,1,KERNEL_PROFILER"));
+        let id = ZoneId::from_text(&format!("{name},zone.cpp,1,KERNEL_PROFILER"));
         id == ZoneId::NOC_TRACING
     };
     let names = (0..).map(|number| format!("Z{number}"));
@@ -188,7 +188,7 @@ fn ids_are_those_of_the_format() {
     for line in 1..=300 {
         // Of every length, with bytes above 0x7F too.
         let name = format!("Zone, \u{e9}{}", "x".repeat(line % 70));
-        let id = ZoneId::of_text(&format!("{name},dir/kernel.cpp,{line},KERNEL_PROFILER")).0;
+        let id = ZoneId::from_text(&format!("{name},dir/kernel.cpp,{line},KERNEL_PROFILER")).0;
         writeln!(statements, "\n#line {line} \"dir/kernel.cpp\"").unwrap();
         writeln!(
             statements,

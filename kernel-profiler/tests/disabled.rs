@@ -53,5 +53,5 @@ fn functions_are_there_and_do_nothing() {
 fn ids_stay_what_they_are() {
     #[rustfmt::skip]
     let (text, id) = (concat!("A,", file!(), ",", line!(), ",KERNEL_PROFILER"), src_loc_name_to_hash!("A"));
-    assert_eq!(wire::ZoneId(id), wire::ZoneId::of_text(text));
+    assert_eq!(wire::ZoneId(id), wire::ZoneId::from_text(text));
 }

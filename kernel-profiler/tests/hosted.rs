@@ -176,7 +176,7 @@ fn fixed_zones_of_a_kernel_stand_within_those_of_the_launch() {
     let texts = registered_zones();
     let name = |word: usize| {
         let id = Header(dram[word]).id();
-        let text = texts.iter().find(|text| ZoneId::of_text(text) == id).unwrap();
+        let text = texts.iter().find(|text| ZoneId::from_text(text) == id).unwrap();
         text.split(',').next().unwrap().to_owned()
     };
     assert_eq!([4, 6, 8, 10].map(name), ["FW", "FW", "KERNEL", "KERNEL"]);
@@ -235,7 +235,7 @@ fn sites_register_the_text_of_their_id() {
     let (_, id) = enter(risc(&core), || kernel(true));
     let texts = registered_zones();
     let named = texts.iter().find(|text| text.starts_with("Named,")).unwrap();
-    assert_eq!(ZoneId::of_text(named), ZoneId(id));
+    assert_eq!(ZoneId::from_text(named), ZoneId(id));
     assert!(named.ends_with(",KERNEL_PROFILER") && named.contains("tests/hosted.rs"));
 }
 

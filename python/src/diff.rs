@@ -26,7 +26,7 @@ pub(crate) fn diff(
         .map(|side| side.iter().map(|recording| recording.recording.clone()).collect::<Vec<_>>());
     py.detach(|| {
         let [before, after] = [before, after].map(|side| {
-            Measurements::of_recordings(side.iter().map(|recording| measurements(recording)))
+            Measurements::from_recordings(side.iter().map(|recording| measurements(recording)))
         });
         let diff = Diff::new(&before, &after, DiffOptions { confidence });
         serde_json::to_string(&diff).map_err(|error| value_error(&error))
@@ -36,7 +36,7 @@ pub(crate) fn diff(
 fn measurements(recording: &Recording) -> Measurements {
     let mut measurements = Measurements::default();
     measurements.add_ops(&recording.readout, &recording.ops);
-    measurements.add_zones(&recording.readout, &Timeline::of_readout(&recording.readout));
+    measurements.add_zones(&recording.readout, &Timeline::from_readout(&recording.readout));
     let lost = recording.readout.losses.unintended_total().record_count();
     measurements.skip("records that were lost", lost);
     measurements

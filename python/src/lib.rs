@@ -34,5 +34,5 @@ mod _native {
 
 /// Returns a Python exception with the message of an error and of its causes.
 fn value_error(error: &dyn std::error::Error) -> PyErr {
-    pyo3::exceptions::PyValueError::new_err(host_reader::sentence::of_error(error))
+    pyo3::exceptions::PyValueError::new_err(host_reader::sentence::from_error(error))
 }

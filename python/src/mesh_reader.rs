@@ -63,7 +63,7 @@ impl MeshReader {
             closed.map_err(|error| value_error(&error))?;
             recorder.finish().map_err(|error| value_error(&error))
         })?;
-        Ok(PyRecording::new(Recording::of_captured_run(run), mesh.title().to_owned()))
+        Ok(PyRecording::new(Recording::from_captured_run(run), mesh.title().to_owned()))
     }
 }
 

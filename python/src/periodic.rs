@@ -114,6 +114,6 @@ impl PeriodicReader {
             }
             recorder.finish().map_err(|error| value_error(&error))
         })?;
-        Ok(PyRecording::new(Recording::of_captured_run(run), self.title.clone()))
+        Ok(PyRecording::new(Recording::from_captured_run(run), self.title.clone()))
     }
 }

@@ -50,8 +50,8 @@ impl PyRecording {
     /// Builds a table of host data.
     fn host_table<T: HostTable>(&self, py: Python<'_>) -> PyResult<PyTable> {
         to_python(py.detach(|| {
-            let host = TraceHost::of_recording(&self.recording);
-            let peaks = BufferPeaks::of_recording(&self.recording);
+            let host = TraceHost::from_recording(&self.recording);
+            let peaks = BufferPeaks::from_recording(&self.recording);
             let rows = HostRows { host: &host, peaks: &peaks, recording: self.key() };
             let mut table = TableBuilder::<T>::new();
             T::for_each_row(rows, |row| table.add(row))?;
@@ -116,7 +116,7 @@ pub(crate) fn explain_ops_csv_json(
         let csv = read_ops_csv(content, name).map_err(|error| value_error(&error))?;
         let report = PerfReport::new(vec![csv], &Explanation::report_options())
             .map_err(|error| value_error(&error))?;
-        let explanation = Explanation::of_perf_window(&report, window);
+        let explanation = Explanation::from_perf_window(&report, window);
         serde_json::to_string(&explanation).map_err(|error| value_error(&error))
     })
 }
@@ -256,7 +256,7 @@ impl PyRecording {
     /// Causes of slowness as one JSON text.
     fn explain_json(&self, py: Python<'_>) -> PyResult<String> {
         let explained =
-            py.detach(|| serde_json::to_string(&Explanation::of_recording(&self.recording)));
+            py.detach(|| serde_json::to_string(&Explanation::from_recording(&self.recording)));
         explained.map_err(|error| value_error(&error))
     }
 

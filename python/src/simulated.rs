@@ -173,7 +173,7 @@ pub(crate) fn read(
 
 /// Returns the names of the zones in the chips' kernels.
 pub(crate) fn zones_of(chips: &Chips) -> Result<ZoneTable, Box<dyn Error + Send + Sync>> {
-    Ok(ZoneTable::of_texts(chips.zone_texts())?)
+    Ok(ZoneTable::from_texts(chips.zone_texts())?)
 }
 
 /// Returns the names of the programs, by chip and run host id.
@@ -225,6 +225,6 @@ pub(crate) fn read_device_profiler(
             reads.add_host(recorder).map_err(|error| value_error(&error))?;
         }
         let run = reads.finish().map_err(|error| value_error(&error))?;
-        Ok(PyRecording::new(Recording::of_captured_run(run), mesh.title.clone()))
+        Ok(PyRecording::new(Recording::from_captured_run(run), mesh.title.clone()))
     })
 }

@@ -242,7 +242,7 @@ fn kinds_of<'lane>(heads: impl Iterator<Item = &'lane RecordHead>) -> Dictionary
 /// Zones with their starts and ends.
 pub(crate) fn zones(recording: &Recording) -> Made {
     let readout = &recording.readout;
-    let timeline = Timeline::of_readout(readout);
+    let timeline = Timeline::from_readout(readout);
     let used = timeline.lanes().flat_map(|lane| lane.zones.zones.iter().copied());
     let names = Names::new(&readout.zones, used);
     let lanes: BTreeMap<_, _> = readout.lanes().map(|lane| (lane.id, lane)).collect();

@@ -176,7 +176,7 @@ impl TtnnSession {
     fn finish(&mut self) -> PyResult<PyRecording> {
         let session = self.session.take().ok_or_else(finished)?;
         let run = session.finish().map_err(|error| value_error(&error))?;
-        Ok(PyRecording::new(Recording::of_captured_run(run), self.title.clone()))
+        Ok(PyRecording::new(Recording::from_captured_run(run), self.title.clone()))
     }
 }
 

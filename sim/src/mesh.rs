@@ -236,7 +236,7 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
     let commands = match config.dispatch_cores {
         None => None,
         Some(kind) => {
-            let commands = CommandQueue::of(kind, &facts.plan, config.profiles_dispatch_cores);
+            let commands = CommandQueue::new(kind, &facts.plan, config.profiles_dispatch_cores);
             Some(commands.ok_or(ConfigError::NoDispatchCores { chip_id: index })?)
         }
     };

@@ -118,7 +118,7 @@ pub(crate) fn assert_honest(readout: &Readout, timeline: &Timeline, truth: &Trut
     let lanes: BTreeSet<LaneId> = found.keys().chain(emitted.keys()).map(|key| key.0).collect();
     let mut compared = [0; 2];
     for lane in lanes {
-        let accounts = [of_lane(&found, lane), of_lane(&emitted, lane)];
+        let accounts = [lane_account(&found, lane), lane_account(&emitted, lane)];
         compared = [0, 1].map(|side| compared[side] + accounts[side].len());
         let [found, emitted] = &accounts;
         match unknown.get(&lane) {
@@ -134,7 +134,7 @@ pub(crate) fn assert_honest(readout: &Readout, timeline: &Timeline, truth: &Trut
 }
 
 /// Returns the entries of one lane in an account.
-pub(crate) fn of_lane(account: &Account, lane: LaneId) -> Account {
+pub(crate) fn lane_account(account: &Account, lane: LaneId) -> Account {
     // A range is faster than a filter: accounts hold hundreds of thousands of launches on hundreds
     // of lanes.
     let of_lane = account.range((lane, RunHostId(0))..=(lane, RunHostId(u32::MAX)));

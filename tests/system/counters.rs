@@ -168,7 +168,7 @@ fn counters_of_all_passes_are_what_the_coprocessor_did() {
                 assert_eq!(known, CORES * 3 * banks);
                 let names = names_per_core(counters);
                 let of_groups: BTreeSet<_> =
-                    names.iter().map(|name| CounterGroup::of_counter(name).unwrap()).collect();
+                    names.iter().map(|name| CounterGroup::from_counter(name).unwrap()).collect();
                 assert_eq!(of_groups, groups.iter().copied().collect());
             }
         }

@@ -63,7 +63,7 @@ struct Run {
 
 impl Case {
     /// Returns a case of long launches on the first cores, with lanes as in TT-Metal's debug dump.
-    fn of_long_kernels(arch: Arch, (ops, core_count): (u32, usize), pause_ns: Option<u64>) -> Self {
+    fn long_kernels(arch: Arch, (ops, core_count): (u32, usize), pause_ns: Option<u64>) -> Self {
         Self {
             arch,
             seed: tests::seed::fresh(),
@@ -282,7 +282,7 @@ fn ten_thousand_records_of_each_mover_arrive_and_waits_are_zones() {
         return;
     }
     for arch in Arch::ALL {
-        let case = Case::of_long_kernels(arch, (2, 3), Some(100_000));
+        let case = Case::long_kernels(arch, (2, 3), Some(100_000));
         let run = case.run();
         run.check(&case);
         run.check_nothing_is_dropped(&case);
@@ -312,7 +312,7 @@ fn a_host_that_stops_reading_holds_kernels_up_once_and_losses_are_counted() {
         return;
     }
     for arch in Arch::ALL {
-        let case = Case::of_long_kernels(arch, (3, 2), None);
+        let case = Case::long_kernels(arch, (3, 2), None);
         let run = case.run();
         run.check(&case);
         // All RISCs wait at the same time until the time-out, and then never again.

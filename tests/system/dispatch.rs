@@ -57,7 +57,7 @@ fn run(config: &MeshConfig, launches: Vec<Launch>) -> (Outcome, SimulatedMesh) {
     let readout = Reader::new(options).read(&mut mesh).unwrap();
     let mut outcome = outcome(readout, &mesh);
     name_dispatch_commands(&mut outcome.readout);
-    outcome.timeline = Timeline::of_readout(&outcome.readout);
+    outcome.timeline = Timeline::from_readout(&outcome.readout);
     (outcome, mesh)
 }
 
@@ -445,8 +445,8 @@ fn programs_that_fit(lane_words: usize) -> usize {
 fn lanes_for_a_thousand_programs_hold_the_commands_of_87() {
     let outcome = thousand_programs(DispatchCores::Worker, 1000);
     assert_eq!(programs_that_fit(12_000), 87);
-    let recording = Recording::of_readout(outcome.readout);
-    let report = OpsReport::of_recording(&recording, &OpsOptions::default());
+    let recording = Recording::from_readout(outcome.readout);
+    let report = OpsReport::from_recording(&recording, &OpsOptions::default());
     let mut rows = report.ops_csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let titles = rows.next().unwrap();
     let column = |title: &str| titles.iter().position(|&found| found == title).unwrap();

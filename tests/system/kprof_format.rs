@@ -50,13 +50,17 @@ fn tables() -> Tables {
         let at = if at.is_empty() { None } else { Some(at.parse().unwrap()) };
         // Text after a colon, a comma or a semicolon only explains the field.
         let field = field.split([':', ',', ';']).next().unwrap().to_owned();
-        tables.entry(heading.clone()).or_default().push(Row { at, form: Form::of(form), field });
+        tables.entry(heading.clone()).or_default().push(Row {
+            at,
+            form: Form::from_text(form),
+            field,
+        });
     }
     tables
 }
 
 impl Form {
-    fn of(text: &str) -> Self {
+    fn from_text(text: &str) -> Self {
         let number = |text: &str| match text {
             "u8" => Some((1, false)),
             "u16" => Some((2, false)),

@@ -80,7 +80,7 @@ fn compare(seed: u64) -> (usize, usize) {
     let options = WorkloadOptions { ops: Some(4), seed, ..WorkloadOptions::default() };
     let outcome = Session::new(&config, "quick-push", &options, Vec::new()).run();
     let words = words(&outcome.readout);
-    let found = SizeField::of_events(words.values().flatten().copied(), Numbering::Newer);
+    let found = SizeField::from_events(words.values().flatten().copied(), Numbering::Newer);
     // If all sizes are 8 to 16 KiB, the width is ambiguous, which the reader must report.
     assert_eq!(found.field == SizeField::Bits12, found.undecided_count == 0, "seed {seed}");
     let is_decided = found.undecided_count == 0;

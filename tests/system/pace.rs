@@ -108,7 +108,7 @@ impl fmt::Debug for Case {
 }
 
 impl Case {
-    fn of_seed(seed: u64) -> Self {
+    fn from_seed(seed: u64) -> Self {
         Self { seed, shape: random_shape(&mut Stream::new(seed, &[0x7061_6365])) }
     }
 
@@ -116,7 +116,7 @@ impl Case {
     fn explain(&self, records: WaitRecords) -> Explanation {
         let mut readout = self.run(records).readout;
         readout.probe_costs = probe_costs(self.arch());
-        Explanation::of_recording(&Recording::of_readout(readout))
+        Explanation::from_recording(&Recording::from_readout(readout))
     }
 
     fn arch(&self) -> Arch {
@@ -184,7 +184,7 @@ struct Gains {
 }
 
 impl Gains {
-    fn of(case: &Case) -> Self {
+    fn from_case(case: &Case) -> Self {
         let whole = case.length(WaitRecords::Off);
         Self {
             case: *case,
@@ -216,7 +216,7 @@ impl Gains {
     }
 
     /// Returns the gain of the finding's cause; `None` if its true gain is unknown.
-    fn of_cause(&self, cause: Cause) -> Option<f64> {
+    fn gain(&self, cause: Cause) -> Option<f64> {
         let gain = |change: fn(&mut PipelineShape)| self.case.gain(self.whole, change);
         Some(match cause {
             Cause::Reader | Cause::Latency | Cause::Semaphore => self.reader,
@@ -254,7 +254,7 @@ enum Verdict {
 /// Judges a finding; `record_percent` is by how much records of waits may lower the bound.
 fn judge(gains: &Gains, record_percent: f64, finding: Option<&Finding>) -> Verdict {
     let Some(finding) = finding else { return Verdict::Untold };
-    let Some(truth) = gains.of_cause(finding.cause) else { return Verdict::WrongCause };
+    let Some(truth) = gains.gain(finding.cause) else { return Verdict::WrongCause };
     // Deeper buffers may gain less than a change of one stage, as they only change a number.
     if finding.cause == Cause::Turns && truth < gains.most() / 2.0 {
         return Verdict::WrongCause;
@@ -280,8 +280,8 @@ fn judge(gains: &Gains, record_percent: f64, finding: Option<&Finding>) -> Verdi
 type Verdicts = BTreeMap<(&'static str, Verdict), usize>;
 
 fn judge_seed(seed: u64, is_told: bool, verdicts: &mut Verdicts) {
-    let case = Case::of_seed(seed);
-    let gains = Gains::of(&case);
+    let case = Case::from_seed(seed);
+    let gains = Gains::from_case(&case);
     for (form, records) in [("sums", WaitRecords::Totals), ("events", WaitRecords::Events)] {
         let explanation = case.explain(records);
         let finding = explanation.findings.first();

@@ -2,7 +2,7 @@
 //! their frames from DRAM. Whatever ends, records that were emitted are read or counted.
 
 use crate::{
-    accounting::{assert_honest, emitted, kept, lost, of_lane, sum, total},
+    accounting::{assert_honest, emitted, kept, lane_account, lost, sum, total},
     support::{Outcome, has_object_code, outcome},
 };
 use host_reader::{
@@ -119,7 +119,7 @@ fn rest(outcome: &Outcome) -> Vec<(u64, u64)> {
     let kept = sum(&kept, &known);
     let lanes: BTreeSet<_> = emitted.keys().chain(kept.keys()).map(|(lane, _)| *lane).collect();
     let rest = lanes.into_iter().map(|lane| {
-        let [kept, emitted] = [&kept, &emitted].map(|account| total(&of_lane(account, lane)));
+        let [kept, emitted] = [&kept, &emitted].map(|account| total(&lane_account(account, lane)));
         let losses = unknown.get(&lane).copied().unwrap_or_default();
         let counts = |of: Emission| of.zones + of.data + of.events;
         let missing = counts(emitted) - counts(kept) - losses.zones - losses.data - losses.events;

@@ -5,7 +5,9 @@
 //! `.ci/full` makes thousands.
 
 use crate::{
-    accounting::{assert_honest, assert_part, emitted, kept, left_out, lost, of_lane, sum, total},
+    accounting::{
+        assert_honest, assert_part, emitted, kept, lane_account, left_out, lost, sum, total,
+    },
     support::{Outcome, has_object_code, outcome},
 };
 use host_reader::{
@@ -199,7 +201,7 @@ fn check(case: &Case, outcome: &Outcome) {
     assert_part(&kept, &emitted);
     let lanes: std::collections::BTreeSet<_> = emitted.keys().map(|(lane, _)| *lane).collect();
     for lane in lanes {
-        let [kept, emitted] = [&kept, &emitted].map(|account| total(&of_lane(account, lane)));
+        let [kept, emitted] = [&kept, &emitted].map(|account| total(&lane_account(account, lane)));
         let losses = unknown.get(&lane).copied().unwrap_or_default();
         let missing = (emitted.zones + emitted.data + emitted.events)
             - (kept.zones + kept.data + kept.events)
@@ -338,7 +340,7 @@ type Records = BTreeMap<(LaneId, RunHostId), Vec<(u32, u64, u64, Vec<u64>)>>;
 
 fn records_of(readout: &Readout) -> Records {
     let mut records = Records::new();
-    let timeline = Timeline::of_readout(readout);
+    let timeline = Timeline::from_readout(readout);
     for (lane, paired) in readout.lanes().zip(timeline.lanes()) {
         let program = |run: usize| (lane.id, lane.runs[run].program);
         for zone in paired.zones.iter() {

@@ -89,7 +89,7 @@ fn a_look_reads_control_vectors_only_and_says_what_a_read_then_finds() {
         // 12,000. One launch may fill a whole vector of 512 words.
         assert_eq!((mark.used_words, mark.free_words(), mark.words_per_launch), (600, 11_400, 12));
         assert_eq!((mark.pushed_launches, mark.launches_left()), (50, Some((11_400 - 512) / 12)));
-        assert_eq!(readout.watermarks.of_lane(mark.lane), Some(mark));
+        assert_eq!(readout.watermarks.lane(mark.lane), Some(mark));
     }
     let after = reader.look(&mut session.mesh).unwrap().watermarks;
     assert_eq!(after.fullest(), None, "what was read fills nothing");

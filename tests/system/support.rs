@@ -88,8 +88,8 @@ pub(crate) fn run(config: &MeshConfig, workload: &str, ops: Option<u32>) -> Outc
 
 /// Names and pairs the zones, and gets the simulator's ground truth.
 pub(crate) fn outcome(mut readout: Readout, mesh: &SimulatedMesh) -> Outcome {
-    readout.zones = ZoneTable::of_texts(mesh.zone_texts()).unwrap();
-    let timeline = Timeline::of_readout(&readout);
+    readout.zones = ZoneTable::from_texts(mesh.zone_texts()).unwrap();
+    let timeline = Timeline::from_readout(&readout);
     let failures = mesh.execution_failures().cloned().collect();
     Outcome { readout, timeline, truth: mesh.truth(), failures }
 }

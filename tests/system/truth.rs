@@ -52,7 +52,7 @@ fn what_is_read_is_what_was_pushed_in_fresh_runs() {
 /// Runs the seed in the environment variable, if it is set; returns whether it is.
 fn runs_one_seed() -> bool {
     let Some(seed) = number("KPROF_TRUTH_SEED") else { return false };
-    let scenario = Scenario::of(seed);
+    let scenario = Scenario::from_seed(seed);
     eprintln!("{scenario}");
     if let Err(what) = run(&scenario) {
         panic!("{scenario}: {what}");
@@ -75,7 +75,7 @@ struct Seen {
 fn run_all(seeds: impl Iterator<Item = u64>) -> Seen {
     let (mut seen, mut failures) = (Seen::default(), Vec::new());
     for seed in seeds {
-        let scenario = Scenario::of(seed);
+        let scenario = Scenario::from_seed(seed);
         for &fault in scenario.faults() {
             *seen.runs.entry((fault, scenario.rereads())).or_default() += 1;
         }

@@ -201,7 +201,7 @@ fn assert_outputs_agree(bytes: Vec<u8>, what: impl Fn() -> String) {
 }
 
 fn assert_outputs_of_run_agree(run: CapturedRun, what: &impl Fn() -> String) {
-    let recording = Recording::of_captured_run(run);
+    let recording = Recording::from_captured_run(run);
     let losses = &recording.readout.losses;
     let expected: BTreeMap<LossKey, LossTotals> =
         losses.entries().map(|(key, totals)| (*key, *totals)).collect();
@@ -213,7 +213,7 @@ fn assert_outputs_of_run_agree(run: CapturedRun, what: &impl Fn() -> String) {
     let json: Vec<u64> = json.as_array().unwrap().iter().map(counts).collect();
     let of_ledger: Vec<_> = expected.values().map(LossTotals::record_count).collect();
     assert_eq!(json, of_ledger, "{}", what());
-    let ops = OpsReport::of_recording(&recording, &OpsOptions::default());
+    let ops = OpsReport::from_recording(&recording, &OpsOptions::default());
     assert_eq!(&ops.losses, losses, "{}", what());
     let trace = Trace::new(&recording, &TraceFilter::default());
     let lanes = trace.devices.iter().flat_map(|device| &device.lanes);
@@ -272,7 +272,7 @@ fn accounted(readout: &Readout) -> BTreeMap<LaneId, u64> {
 }
 
 fn kept(readout: &Readout) -> accounting::Account {
-    accounting::kept(readout, &Timeline::of_readout(readout))
+    accounting::kept(readout, &Timeline::from_readout(readout))
 }
 
 fn emitted(mesh: &SimulatedMesh) -> accounting::Account {

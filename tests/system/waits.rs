@@ -130,7 +130,7 @@ fn found(readout: &Readout) -> BTreeMap<Run, Found> {
                         found.waits.push((wait, record.time));
                     }
                     [_] => {
-                        assert!(SignalKind::of_zone_name(name).is_some(), "{name}");
+                        assert!(SignalKind::from_zone_name(name).is_some(), "{name}");
                         found.signal_count += 1;
                     }
                     _ => {}
@@ -474,7 +474,7 @@ fn compare_windows(seed: u64, windowed: &mut Windowed) {
     let kept = found.values().map(|of| of.waits.len() + of.signal_count + of.totals.len());
     let kept: usize = kept.sum();
     assert!(!is_whole || kept as u64 == emitted_data(&outcome.truth), "{kept}, {of}");
-    let explanation = Explanation::of_recording(&Recording::of_readout(outcome.readout));
+    let explanation = Explanation::from_recording(&Recording::from_readout(outcome.readout));
     for op in explanation.ops.iter().filter(|_| is_whole) {
         // The totals include the waits outside of windows.
         for wait in &op.waits {
@@ -537,7 +537,7 @@ fn compare_joins(seed: u64, joins: &mut Joins) {
     let outcome = play(seed, WaitRecords::Events, shape);
     let of = format!("seed {seed}, {shape:?}");
     let is_whole = outcome.readout.losses.is_empty();
-    let explanation = Explanation::of_recording(&Recording::of_readout(outcome.readout));
+    let explanation = Explanation::from_recording(&Recording::from_readout(outcome.readout));
     let expected = expected(&outcome.truth);
     for op in &explanation.ops {
         let program = RunHostId(op.run_host_id);

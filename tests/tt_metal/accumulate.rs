@@ -84,7 +84,7 @@ fn push_zone(package: &Package, chip: Chip, header: Header) -> u32 {
     let texts = firmware::zone_texts(package, chip, (header, Mode::Accumulate));
     let text = texts.iter().find(|text| text.starts_with("PROFILER-DRAM-PUSH,"));
     let text = text.expect("the compiler names the zone");
-    u32::from(ZoneId::of_text(text).0)
+    u32::from(ZoneId::from_text(text).0)
 }
 
 /// A host that launches a program on some cores and reads occasionally.
@@ -131,7 +131,7 @@ impl Host {
 
 /// Returns hosts of both chips with our header, on each available simulator.
 fn hosts(package: &Package, cores: &'static [TileCoord]) -> impl Iterator<Item = (Chip, Host)> {
-    Simulator::of_all_chips().map(move |(chip, simulator)| {
+    Simulator::all_chips().map(move |(chip, simulator)| {
         let host = Host::new(package, chip, Header::Ours, &simulator, cores);
         (chip, host.expect("our firmware fits"))
     })

@@ -156,7 +156,7 @@ fn kernels_of_dispatch_cores_carry_a_queue_out_and_record_each_command() {
     let Some(package) = ready_package() else { return };
     for chip in Chip::ALL {
         let programs = (0..24).map(|index| 700 + 3 * index).collect();
-        let session = Session::of_every_sort(&places(chip), programs);
+        let session = Session::every_sort(&places(chip), programs);
         let headers: &[Header] = match chip {
             Chip::Wormhole => &[Header::Ours, Header::Upstream],
             Chip::Blackhole => &[Header::Ours],
@@ -164,7 +164,7 @@ fn kernels_of_dispatch_cores_carry_a_queue_out_and_record_each_command() {
         for &header in headers {
             for simulator in Simulator::all(chip) {
                 let what = format!("{chip}, {header} on {simulator}");
-                let kernels = Kernels::of(package, chip, header);
+                let kernels = Kernels::new(package, chip, header);
                 let (mut machine, readout) = kernels.run(package, &simulator, &session);
                 assert!(readout.losses.is_empty(), "{what}: {:?}", readout.losses);
                 check_records(&what, &readout, &session);
@@ -200,8 +200,8 @@ fn check_records(what: &str, readout: &Readout, session: &Session) {
 fn lanes_for_a_thousand_programs_hold_what_tt_metals_dispatcher_records_of_87() {
     let Some(package) = ready_package() else { return };
     let chip = Chip::Wormhole;
-    let session = Session::of_model(&places(chip), (1..=100).collect());
-    let kernels = Kernels::of(package, chip, Header::Ours);
+    let session = Session::model(&places(chip), (1..=100).collect());
+    let kernels = Kernels::new(package, chip, Header::Ours);
     let (_, readout) = kernels.run(package, &Simulator::Ours, &session);
     let found = told(&readout, DISPATCHER, Risc::Brisc);
     let expected = records_of(Duty::Dispatch, &session.dispatched);

@@ -89,7 +89,7 @@ struct Outcome {
 
 impl Outcome {
     /// Launches a program ten times and reads once.
-    fn of(mut machine: Machine, program: &Program) -> Self {
+    fn new(mut machine: Machine, program: &Program) -> Self {
         machine.launch(launches(program));
         let mesh = machine.mesh();
         let readout = read_device_profiler(mesh).unwrap();
@@ -183,8 +183,8 @@ fn benches(package: &Package) -> &'static [Bench] {
     static BENCHES: OnceLock<Vec<Bench>> = OnceLock::new();
     let bench = |chip| {
         let config = MeshConfig::new(11).with_chip(ChipConfig::new(arch(chip)));
-        let machine = Machine::of_ours(&config.with_kernels(KernelKind::Riscv));
-        let ours = Outcome::of(machine, &program_of_ours(package, chip));
+        let machine = Machine::simulated(&config.with_kernels(KernelKind::Riscv));
+        let ours = Outcome::new(machine, &program_of_ours(package, chip));
         let firmware = firmware::set(package, chip, Header::Ours);
         Bench { chip, firmware, program: program_of_tt_metal(package, chip, Mode::Plain), ours }
     };
@@ -200,7 +200,7 @@ fn launches_under_tt_metals_firmware_leave_the_same_records_as_under_ours() {
         for simulator in Simulator::all(*chip) {
             let config = MeshConfig::new(11).with_firmware(firmware);
             let machine = simulator.start(*chip, config, ChipConfig::new(arch(*chip)));
-            check(*chip, &Outcome::of(machine, program), ours);
+            check(*chip, &Outcome::new(machine, program), ours);
         }
     }
 }

@@ -39,7 +39,7 @@ impl Simulator {
     }
 
     /// Returns the available simulators, with the chips that they run.
-    pub(crate) fn of_all_chips() -> impl Iterator<Item = (Chip, Self)> {
+    pub(crate) fn all_chips() -> impl Iterator<Item = (Chip, Self)> {
         Chip::ALL.into_iter().flat_map(|chip| Self::all(chip).map(move |one| (chip, one)))
     }
 
@@ -47,7 +47,7 @@ impl Simulator {
     /// chip `own`.
     pub(crate) fn start(&self, chip: Chip, config: MeshConfig, own: ChipConfig) -> Machine {
         match self {
-            Self::Ours => Machine::of_ours(&config.with_chip(own)),
+            Self::Ours => Machine::simulated(&config.with_chip(own)),
             Self::Ttsim(library) => {
                 let config = config.with_chip(TtsimMesh::chip(arch(chip)));
                 let child = Command::new(env!("CARGO_BIN_EXE_tests-ttsim-child"));
@@ -82,7 +82,7 @@ pub(crate) enum Machine {
 
 impl Machine {
     /// Returns a chip of our simulator, with its profiler prepared.
-    pub(crate) fn of_ours(config: &MeshConfig) -> Self {
+    pub(crate) fn simulated(config: &MeshConfig) -> Self {
         Self::Ours(Box::new(SimulatedMesh::new(config).unwrap())).prepared()
     }
 

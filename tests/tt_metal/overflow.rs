@@ -52,15 +52,15 @@ fn kept(package: &Package, chip: Chip, header: Header) -> BTreeMap<Risc, usize> 
     let chip_config = ChipConfig::new(arch(chip)).with_harvested(&[]);
     let config = MeshConfig::new(5).with_chip(chip_config);
     let mut machine =
-        Machine::of_ours(&config.with_firmware(&firmware::set(package, chip, header)));
+        Machine::simulated(&config.with_firmware(&firmware::set(package, chip, header)));
     machine.launch((0..LAUNCHES).map(|op| {
         let program = if op.is_multiple_of(COMPUTES_EVERY) { &computing } else { &moving };
         Launch::new(program, op + 1).on(CoreSelection::At(vec![CORE]))
     }));
     let mut readout = read_device_profiler(machine.mesh()).unwrap();
-    readout.zones = ZoneTable::of_texts(&texts).unwrap();
+    readout.zones = ZoneTable::from_texts(&texts).unwrap();
     let mut counts = BTreeMap::new();
-    for lane in Timeline::of_readout(&readout).lanes() {
+    for lane in Timeline::from_readout(&readout).lanes() {
         let is_kernel =
             |zone: &host_reader::timeline::Zone| readout.zones.name(zone.zone).ends_with("-KERNEL");
         *counts.entry(lane.id.risc).or_default() += lane.zones.iter().filter(is_kernel).count();

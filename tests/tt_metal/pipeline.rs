@@ -210,7 +210,7 @@ fn a_slow_risc_lets_its_neighbours_wait_on_each_simulator() {
                 let launches = (1..=LAUNCHES).map(|id| Launch::new(&program, id).on(cores.clone()));
                 machine.launch(launches);
                 let mut readout = read_device_profiler(machine.mesh()).unwrap();
-                readout.zones = ZoneTable::of_texts(&texts).unwrap();
+                readout.zones = ZoneTable::from_texts(&texts).unwrap();
                 machine.mesh().device(0).unwrap().read_l1(place, CLOCKED, &mut clocked).unwrap();
                 let what = format!("{chip} on {simulator}");
                 let all = found(&readout);

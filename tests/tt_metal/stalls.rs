@@ -275,7 +275,7 @@ fn follow_with_our_reader(
     period: u64,
 ) -> Result<(OwnTime, u64), String> {
     let mut core = Core::new(chip, probes);
-    let zones = ZoneTable::of_texts(texts).map_err(|error| error.to_string())?;
+    let zones = ZoneTable::from_texts(texts).map_err(|error| error.to_string())?;
     let mut host = ReadingHost::new(&mut core, false, zones);
     let before = core.cycle();
     follow_addresses(&mut core, &mut host, period)?;

@@ -17,10 +17,10 @@ pub(crate) struct Ids {
 
 impl Ids {
     /// Returns the ids of texts from the compiler's log.
-    pub(crate) fn of_texts(texts: &[String]) -> Self {
+    pub(crate) fn from_texts(texts: &[String]) -> Self {
         let id_of = |name: &str| {
             let text = texts.iter().find(|text| text.split(',').next() == Some(name));
-            ZoneId::of_text(text.unwrap_or_else(|| panic!("no text of {name}"))).0
+            ZoneId::from_text(text.unwrap_or_else(|| panic!("no text of {name}"))).0
         };
         let names = [Name::A, Name::B, Name::If, Name::Kernel, Name::Firmware, Name::Stall];
         let zones = names.map(|name| (id_of(name.text().unwrap()), name));

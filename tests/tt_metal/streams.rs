@@ -370,7 +370,7 @@ fn built(chip: Chip) -> Option<&'static Built> {
 fn build(package: &Package, chip: Chip, variant: Variant) -> Built {
     let probes = probes::build(package, chip, Header::Ours, variant, RISCS);
     let probes = probes.unwrap_or_else(|error| panic!("{chip}: {}", first_error(&error)));
-    (probes, Ids::of_texts(&probes::zone_texts(package, chip, variant)))
+    (probes, Ids::from_texts(&probes::zone_texts(package, chip, variant)))
 }
 
 /// Runs a check on both chips and reports all faults.

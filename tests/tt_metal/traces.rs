@@ -93,11 +93,11 @@ impl<'a> Bench<'a> {
         let anomalies = readout.anomalies.kept().iter().map(|anomaly| anomaly.kind);
         let is_expected = |kind| kind == AnomalyKind::DuplicateGuaranteedMarker;
         assert!(anomalies.into_iter().all(is_expected), "{:?}", readout.anomalies);
-        readout.zones = ZoneTable::of_texts(&self.zone_texts).unwrap();
+        readout.zones = ZoneTable::from_texts(&self.zone_texts).unwrap();
         // The header of 0.81.1 writes this size field; a few events do not determine the field.
         let size_field = Some(SizeField::Bits12);
         let options = TraceOptions { size_field, ..TraceOptions::default() };
-        let traces = NocTraces::of_readout(&readout, |_, _| None, &options);
+        let traces = NocTraces::from_readout(&readout, |_, _| None, &options);
         assert_eq!(traces.notes.sentences().collect::<Vec<_>>(), [""; 0]);
         let [trace] = traces.programs.as_slice() else { panic!("one program has run") };
         assert_eq!(trace.file_name(), "noc_trace_dev0_ID1024.json");
@@ -138,7 +138,7 @@ fn a_copy_is_eight_objects_and_four_without_its_barriers() {
         "WRITE_BARRIER_END",
     ];
     let dump = ["DEVICE_DEBUG_DUMP=1", "KERNEL_PROFILER_DEBUG_DUMP"].map(str::to_owned);
-    for (chip, simulator) in Simulator::of_all_chips() {
+    for (chip, simulator) in Simulator::all_chips() {
         for (defines, expected) in
             [(dump.to_vec(), EVENTS.to_vec()), (Vec::new(), vec!["READ", "WRITE_"])]
         {
@@ -238,7 +238,7 @@ fn packets_on_a_mesh_have_their_hops() {
 fn linked_multicasts_end_and_what_they_lose_is_counted() {
     const TRANSFERS: usize = 1_000;
     let Some(package) = ready_package() else { return };
-    for (chip, simulator) in Simulator::of_all_chips() {
+    for (chip, simulator) in Simulator::all_chips() {
         let mut bench = Bench::new(package, chip, &simulator);
         let mut defines = vec![format!("PACKETS={TRANSFERS}")];
         defines.extend(bench.place("FIRST", RECTANGLE[0]));

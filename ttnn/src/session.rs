@@ -224,7 +224,7 @@ mod tests {
             let reading = read(0, 2_000_000 + number * 100_000_000, late_ns, 130_000 - late_ns);
             session.add_clocks(0, &[reading]).unwrap();
         }
-        let recording = Recording::of_captured_run(session.finish().unwrap());
+        let recording = Recording::from_captured_run(session.finish().unwrap());
         let clock = recording.clock.unwrap();
         assert!(clock.problems().is_empty(), "{:?}", clock.problems());
         let first = clock.reference_clock(0).unwrap();

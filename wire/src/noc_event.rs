@@ -205,7 +205,7 @@ impl NocTarget {
 
     /// Returns the target of an event of this kind at a NoC address.
     #[must_use]
-    pub const fn of(kind: NocEventKind, address: u64) -> Self {
+    pub const fn new(kind: NocEventKind, address: u64) -> Self {
         if kind.is_multicast() { Self::rectangle(address) } else { Self::tile(address) }
     }
 }
@@ -414,7 +414,7 @@ mod tests {
         let address = (9 | 8 << 6 | 1 << 12 | 2 << 18) << 36;
         LocalNocEvent {
             kind: NocEventKind::WriteMulticast,
-            target: NocTarget::of(NocEventKind::WriteMulticast, address),
+            target: NocTarget::new(NocEventKind::WriteMulticast, address),
             byte_count,
             virtual_channel: 4,
             is_posted: true,

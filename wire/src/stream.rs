@@ -128,14 +128,14 @@ impl Cell {
     ///
     /// ```
     /// use wire::{Cycles, ZoneId, stream::Cell};
-    /// let cell = Cell::of_zone(ZoneId(0xB765), Cycles(0x1_0000_1000), 0x40).unwrap();
+    /// let cell = Cell::from_zone(ZoneId(0xB765), Cycles(0x1_0000_1000), 0x40).unwrap();
     /// assert_eq!((cell.head, cell.value), (0xB765_0040, 0x1000));
-    /// assert_eq!(Cell::of_zone(ZoneId(0xB765), Cycles(0x1_0000_1000), 0x1_0000), None);
-    /// assert_eq!(Cell::of_zone(ZoneId(0xFFF3), Cycles(0x1000), 1), None);
+    /// assert_eq!(Cell::from_zone(ZoneId(0xB765), Cycles(0x1_0000_1000), 0x1_0000), None);
+    /// assert_eq!(Cell::from_zone(ZoneId(0xFFF3), Cycles(0x1000), 1), None);
     /// ```
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "sixteen bits, as compared")]
-    pub const fn of_zone(id: ZoneId, end: Cycles, duration_cycles: u64) -> Option<Self> {
+    pub const fn from_zone(id: ZoneId, end: Cycles, duration_cycles: u64) -> Option<Self> {
         if duration_cycles > ZONE_CYCLES_MAX as u64 || !Code(id.0).is_zone() {
             return None;
         }
@@ -164,7 +164,7 @@ impl Cell {
     /// A cell that continues a record.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "two halves")]
-    pub const fn of_bits(bits: u64) -> Self {
+    pub const fn from_bits(bits: u64) -> Self {
         Self { head: bits as u32, value: (bits >> 32) as u32 }
     }
 }
@@ -486,7 +486,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_zone_is_in_its_cell(id in 0..FIRST_ESCAPE, end: u64, duration_cycles in 0_u64..0x1_0000) {
-            let cell = Cell::of_zone(ZoneId(id), Cycles(end), duration_cycles).unwrap();
+            let cell = Cell::from_zone(ZoneId(id), Cycles(end), duration_cycles).unwrap();
             prop_assert_eq!(cell.code(), Code(id));
             prop_assert_eq!(u64::from(cell.field()), duration_cycles);
             prop_assert_eq!(u64::from(cell.value), end & 0xFFFF_FFFF);
@@ -494,7 +494,7 @@ mod tests {
 
         #[test]
         fn bits_of_a_cell_are_its_words(bits: u64) {
-            prop_assert_eq!(Cell::of_bits(bits).bits(), bits);
+            prop_assert_eq!(Cell::from_bits(bits).bits(), bits);
         }
 
         #[test]

@@ -375,7 +375,7 @@ impl SignalKind {
 
     /// Returns the kind whose records have this name.
     #[must_use]
-    pub fn of_zone_name(name: &str) -> Option<Self> {
+    pub fn from_zone_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.zone_name() == name)
     }
 }
@@ -526,9 +526,9 @@ mod tests {
     fn signals_are_found_by_upstreams_names() {
         let names = ["SYNC-CB-PUSH", "SYNC-CB-POP", "SYNC-SEM-SET", "SYNC-SEM-SET-REMOTE"];
         for (name, kind) in names.into_iter().zip(SignalKind::ALL) {
-            assert_eq!((kind.zone_name(), SignalKind::of_zone_name(name)), (name, Some(kind)));
+            assert_eq!((kind.zone_name(), SignalKind::from_zone_name(name)), (name, Some(kind)));
         }
-        assert_eq!(SignalKind::of_zone_name("SYNC-CB-WAIT"), None);
+        assert_eq!(SignalKind::from_zone_name("SYNC-CB-WAIT"), None);
     }
 
     proptest! {

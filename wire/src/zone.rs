@@ -15,7 +15,7 @@ pub const ZONE_TAG: &str = "KERNEL_PROFILER";
 ///
 /// ```
 /// use wire::ZoneId;
-/// const ID: ZoneId = ZoneId::of_text("A,/k/k.cpp,10,KERNEL_PROFILER");
+/// const ID: ZoneId = ZoneId::from_text("A,/k/k.cpp,10,KERNEL_PROFILER");
 /// assert_eq!(ID, ZoneId(0xB765));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,14 +32,14 @@ impl ZoneId {
 
     /// The id of a zone text, computed at compile time if the text is a literal.
     #[must_use]
-    pub const fn of_text(text: &str) -> Self {
-        Self::of_bytes(text.as_bytes())
+    pub const fn from_text(text: &str) -> Self {
+        Self::from_bytes(text.as_bytes())
     }
 
     /// The id of a zone text that need not be valid UTF-8.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "folding keeps the low half")]
-    pub const fn of_bytes(text: &[u8]) -> Self {
+    pub const fn from_bytes(text: &[u8]) -> Self {
         let hash = fnv1a(text);
         Self((hash ^ (hash >> 16)) as u16)
     }
@@ -78,7 +78,7 @@ mod tests {
             ("B,/k/k.cpp,12,KERNEL_PROFILER", 0x9272),
             ("D,/k/k.cpp,13,KERNEL_PROFILER", 0x988E),
         ] {
-            assert_eq!(ZoneId::of_text(text), ZoneId(id), "{text}");
+            assert_eq!(ZoneId::from_text(text), ZoneId(id), "{text}");
         }
     }
 
@@ -96,7 +96,7 @@ mod tests {
                 text[len..len + part.len()].copy_from_slice(part.as_bytes());
                 len += part.len();
             }
-            assert_eq!(ZoneId::of_bytes(&text[..len]), ZoneId(id), "{name}");
+            assert_eq!(ZoneId::from_bytes(&text[..len]), ZoneId(id), "{name}");
         }
     }
 }

@@ -128,7 +128,7 @@ impl Column {
             ColumnKind::Real => Values::Real(cells.map(real).collect()),
             ColumnKind::Text => {
                 let texts: Vec<Box<str>> = cells.map(text).collect();
-                let pointers = texts.iter().map(|text| KprofText::of(text)).collect();
+                let pointers = texts.iter().map(|text| KprofText::from_text(text)).collect();
                 Values::Text { _texts: texts, pointers }
             }
         };
@@ -146,9 +146,9 @@ impl Column {
         };
         KprofColumn {
             struct_size: size_of::<KprofColumn>(),
-            name: KprofText::of(self.schema.name),
-            unit: KprofText::of(self.schema.unit().unwrap_or_default()),
-            null_means: KprofText::of(self.schema.null_means.unwrap_or_default()),
+            name: KprofText::from_text(self.schema.name),
+            unit: KprofText::from_text(self.schema.unit().unwrap_or_default()),
+            null_means: KprofText::from_text(self.schema.null_means.unwrap_or_default()),
             kind,
             row_count: self.row_count,
             values,

@@ -14,9 +14,9 @@ pub struct KprofText {
 }
 
 impl KprofText {
-    pub(crate) const EMPTY: Self = Self::of("");
+    pub(crate) const EMPTY: Self = Self::from_text("");
 
-    pub(crate) const fn of(text: &str) -> Self {
+    pub(crate) const fn from_text(text: &str) -> Self {
         Self { bytes: text.as_ptr().cast(), size: text.len() }
     }
 }
@@ -81,7 +81,7 @@ impl Rows {
             uncounted: readout
                 .losses
                 .uncounted()
-                .map(|source| KprofText::of(source.label()))
+                .map(|source| KprofText::from_text(source.label()))
                 .collect(),
             anomalies: anomalies.map(anomaly).collect(),
         }
@@ -102,14 +102,14 @@ fn runs_of(lane: &Lane) -> Vec<KprofRun> {
 fn anomaly(anomaly: &Anomaly) -> KprofAnomaly {
     let lane = anomaly.lane;
     KprofAnomaly {
-        kind: KprofText::of(anomaly.kind.label()),
-        detail: KprofText::of(&anomaly.detail),
+        kind: KprofText::from_text(anomaly.kind.label()),
+        detail: KprofText::from_text(&anomaly.detail),
         is_repair: anomaly.kind.is_repair().into(),
         has_lane: lane.is_some().into(),
         chip_id: lane.map_or(0, |lane| lane.chip_id),
         core_x: lane.map_or(0, |lane| lane.core.x),
         core_y: lane.map_or(0, |lane| lane.core.y),
-        risc: lane.map_or(KprofText::EMPTY, |lane| KprofText::of(lane.risc.label())),
+        risc: lane.map_or(KprofText::EMPTY, |lane| KprofText::from_text(lane.risc.label())),
         position: anomaly.position,
     }
 }

@@ -60,14 +60,14 @@ impl Document {
             file_bytes: check.file_bytes,
             lost_bytes: check.lost_bytes,
             usable_sections: check.usable_count,
-            problems: check.problems.iter().map(Line::of).collect(),
+            problems: check.problems.iter().map(Line::from_problem).collect(),
             skipped,
         }
     }
 }
 
 impl Line {
-    fn of(problem: &Problem) -> Self {
+    fn from_problem(problem: &Problem) -> Self {
         let (label, expected, found) = fault(&problem.kind);
         Self {
             offset: problem.offset,
@@ -163,7 +163,7 @@ fn write_lines(
     out: &mut impl Write,
 ) -> std::io::Result<()> {
     for problem in &check.problems {
-        Line::of(problem).write(out)?;
+        Line::from_problem(problem).write(out)?;
     }
     skipped.iter().try_for_each(|line| line.write(out))?;
     let problems = match check.problems.len() as u64 {

@@ -113,7 +113,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
     let filter = joined(&args.filters);
     let [a, b] = sides.map(|recordings| {
         let measured = recordings.iter().map(|recording| recording.measurements(pools));
-        let mut measurements = Measurements::of_recordings(measured);
+        let mut measurements = Measurements::from_recordings(measured);
         measurements
             .retain(|item| item.kind != MeasuredKind::Zone || filter.selects_zone(&item.name));
         measurements
@@ -167,11 +167,11 @@ impl Recording {
                  `kprof perf` takes parts"
             )));
         }
-        let file = File::open(path).map_err(|error| Failure::of_file(path, &error))?;
+        let file = File::open(path).map_err(|error| Failure::from_file(path, &error))?;
         let csv = read_ops_csv(file, &path.display().to_string());
         let csv = csv.map_err(|error| Failure::from_error(&error))?;
         let report = PerfReport::new(vec![csv], &PerfOptions::default());
-        let report = report.map_err(|error| Failure::of_file(path, &error))?;
+        let report = report.map_err(|error| Failure::from_file(path, &error))?;
         for problem in &report.problems {
             note!("kprof: {problem}");
         }
@@ -186,7 +186,7 @@ impl Recording {
 
     fn measurements(&self, pools: bool) -> Measurements {
         let input = match self {
-            Self::Ops(report) => return Measurements::of_report(report, pools),
+            Self::Ops(report) => return Measurements::from_report(report, pools),
             Self::Runs(input) => input,
         };
         let mut all = Measurements::default();
@@ -207,7 +207,7 @@ pub(super) fn has_no_iterations(report: &PerfReport) -> bool {
 
 /// Measures the ops and zones of a run.
 pub(super) fn measurements_of(run: &Run) -> Measurements {
-    let timeline = Timeline::of_readout(&run.readout);
+    let timeline = Timeline::from_readout(&run.readout);
     let mut measurements = Measurements::default();
     measurements.add_ops(&run.readout, &run.ops);
     measurements.add_zones(&run.readout, &timeline);

@@ -112,14 +112,14 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         let report = report_csv(&csv, &args.filters)?;
         let name = csv.file_name().unwrap_or_default().to_string_lossy();
         let title = format!("{name}, {}", counted(report.totals.device_op_count, "op", "ops"));
-        show(args, (1, &title), &Explanation::of_perf_window(&report, args.window.into()))?;
+        show(args, (1, &title), &Explanation::from_perf_window(&report, args.window.into()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut has_failures = false;
     match open_packed(&args.input, &args.memory.packed())? {
         Opened::Log(log) if joined(&args.filters).is_empty() => {
             let busy = Busy::new("looking for causes");
-            let explained = Explanation::of_log_window(*log, args.window.into());
+            let explained = Explanation::from_log_window(*log, args.window.into());
             drop(busy);
             let (run, explanation) = explained.map_err(|error| Failure::from_error(&error))?;
             show_run(args, 1, &run.readout, &explanation)?;
@@ -128,7 +128,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         opened => {
             for (number, mut run) in (1..).zip(unpacked(opened)?.recordings) {
                 retain(&mut run, &args.filters)?;
-                let explanation = Explanation::of_recording_window(&run, args.window.into());
+                let explanation = Explanation::from_recording_window(&run, args.window.into());
                 show_run(args, number, &run.readout, &explanation)?;
                 has_failures |= run.readout.losses.has_failures();
             }

@@ -101,7 +101,7 @@ impl Summary {
             core_count: info.core_count(),
             lane_count: info.lane_words.len(),
             marker_words: info.marker_words(),
-            reads: info.reads.iter().map(Read::of).collect(),
+            reads: info.reads.iter().map(Read::from_end).collect(),
             open_reads: info.open_reads.iter().copied().collect(),
             is_finished: info.is_finished,
             time_span_ns: info.time_span_ns(),
@@ -195,7 +195,7 @@ impl Chip {
 }
 
 impl Read {
-    const fn of(read: &ReadEnd) -> Self {
+    const fn from_end(read: &ReadEnd) -> Self {
         Self {
             read_number: read.read_number,
             is_last: read.is_last,

@@ -12,6 +12,6 @@ pub(crate) fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
     let folder = &args.folder;
     make_folder(folder)?;
     clap_mangen::generate_to(Cli::command(), folder)
-        .map_err(|error| Failure::of_file(folder, &error))?;
+        .map_err(|error| Failure::from_file(folder, &error))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -152,7 +152,7 @@ impl Events {
     ) -> Result<Self, Failure> {
         let files = trace_files(file);
         if files.is_empty() {
-            return Self::of_recording(file, run, filters, harvesting);
+            return Self::from_recording(file, run, filters, harvesting);
         }
         if !harvesting.is_empty() {
             return Err(Failure::Sentence(
@@ -168,12 +168,12 @@ impl Events {
                     .to_owned(),
             ));
         }
-        Self::of_files(&files)
+        Self::from_files(&files)
     }
 
     /// Takes the events of a log or a capture; of a log with one lane unpacked for each thread at a
     /// time, unless a filter needs them all.
-    fn of_recording(
+    fn from_recording(
         file: &Path,
         run: Option<usize>,
         filters: &[TraceFilter],
@@ -197,7 +197,7 @@ impl Events {
                     Harvesting::apply(harvesting, &mut recording.readout)?;
                     return Ok(Self::beside(&recording, &topology_beside(file)));
                 }
-                let lanes = NocLanes::of_readout(&recording.readout);
+                let lanes = NocLanes::from_readout(&recording.readout);
                 recording.readout.devices.iter_mut().for_each(|device| device.lanes.clear());
                 (recording, lanes)
             }
@@ -220,17 +220,17 @@ impl Events {
     /// Takes the events of the noc_trace files next to a log without events.
     fn beside(recording: &Recording, topology: &[u8]) -> Self {
         let readout = &recording.readout;
-        let programs = ProgramLanes::of_readout(readout);
+        let programs = ProgramLanes::from_readout(readout);
         let files = TraceFiles::new(recording.noc_traces.unrepeated(), &programs);
         let mut counts = TraceFileCounts::default();
         let mut traces: Vec<_> = files.traces(&mut counts).collect();
         let names = OpNames::new(&recording.ops);
         for trace in &mut traces {
-            if let Some(name) = names.of_program(trace.chip_id, trace.program) {
+            if let Some(name) = names.program_name(trace.chip_id, trace.program) {
                 name.clone_into(&mut trace.op_name);
             }
         }
-        let mut lanes = NocLanes::of_readout(readout);
+        let mut lanes = NocLanes::from_readout(readout);
         let locks = lanes.take_locks();
         let notes = counts.left_out_sentences().chain(locks.notes.sentences());
         let notes = notes.chain(missing_records(readout)).collect();
@@ -256,10 +256,10 @@ impl Events {
         match &self.source {
             Source::Files(traces, grids) => {
                 let grid = |chip_id| grids.get(&chip_id).copied();
-                (Traffic::of_traces(traces, grid), self.notes.clone())
+                (Traffic::from_traces(traces, grid), self.notes.clone())
             }
             Source::Recorded(recorded) => {
-                let name = |chip, program| recorded.names.of_program(chip, program);
+                let name = |chip, program| recorded.names.program_name(chip, program);
                 let (traffic, notes) = recorded.programs().traffic(name);
                 (traffic, notes.sentences().chain(self.notes.iter().cloned()).collect())
             }
@@ -271,7 +271,7 @@ impl Events {
         match &self.source {
             Source::Files(traces, _) => traces.iter().for_each(take),
             Source::Recorded(recorded) => {
-                let name = |chip, program| recorded.names.of_program(chip, program);
+                let name = |chip, program| recorded.names.program_name(chip, program);
                 let mut notes = TraceNotes::default();
                 recorded.programs().traces(name, &mut notes).for_each(|trace| take(&trace));
             }
@@ -291,7 +291,7 @@ impl Events {
                 write_noc_folder(folder, traces.iter().inspect(|trace| count(trace)), input)
             }
             Source::Recorded(recorded) => {
-                let name = |chip, program| recorded.names.of_program(chip, program);
+                let name = |chip, program| recorded.names.program_name(chip, program);
                 let (programs, mut notes) = (recorded.programs(), TraceNotes::default());
                 let traces = programs.traces(name, &mut notes).inspect(count);
                 write_noc_folder(folder, traces, input)
@@ -302,12 +302,12 @@ impl Events {
     }
 
     /// Reads noc_trace files, which do not say the architecture.
-    fn of_files(files: &[PathBuf]) -> Result<Self, Failure> {
+    fn from_files(files: &[PathBuf]) -> Result<Self, Failure> {
         let (mut traces, mut notes) = (Vec::new(), Vec::new());
         for path in files {
             let text = match std::fs::read(path) {
                 Ok(text) => text,
-                Err(error) if files.len() == 1 => return Err(Failure::of_file(path, &error)),
+                Err(error) if files.len() == 1 => return Err(Failure::from_file(path, &error)),
                 Err(error) => {
                     let name = path.file_name().unwrap_or_default().display();
                     notes.push(format!("{name}: left out, since it cannot be read: {error}"));
@@ -321,7 +321,7 @@ impl Events {
                 _ => format!("{name}: "),
             };
             notes.extend(read.problems.iter().map(|problem| format!("{of_file}{problem}")));
-            traces.extend(ProgramTrace::of_objects(read.objects, &name));
+            traces.extend(ProgramTrace::from_objects(read.objects, &name));
         }
         let source = Source::Files(traces, BTreeMap::new());
         Ok(Self { source, chips: BTreeMap::new(), held: None, source_sentence: None, notes })

@@ -44,7 +44,7 @@ impl ProgramUse {
     /// Figures of a program; of a chip without a model, gaps alone.
     pub(super) fn from_trace(trace: &ProgramTrace, chips: &BTreeMap<u32, NocChip>) -> Self {
         match chips.get(&trace.chip_id) {
-            Some(chip) => Self::new(trace, NocFigures::of_trace(trace, chip), Vec::new()),
+            Some(chip) => Self::new(trace, NocFigures::from_trace(trace, chip), Vec::new()),
             None => {
                 let gap = "the speeds of the chip's NoCs are unknown".to_owned();
                 Self::new(trace, NocFigures::default(), vec![gap])

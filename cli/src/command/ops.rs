@@ -42,7 +42,7 @@ const PERF_REPORT: &str = "cpp_device_perf_report.csv";
 pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
     let options = options(args)?;
     let mut files = Files { cancel: cancel_on_signals()?, written: Vec::new() };
-    let source = Source::of(&args.file)?;
+    let source = Source::from_path(&args.file)?;
     if args.force_perf_report {
         source.require_perf_report()?;
     }
@@ -57,11 +57,11 @@ pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
         }
         Source::Logs { folder, .. } => {
             let _busy = busy();
-            OpsReport::of_folder(folder, &options)
+            OpsReport::from_folder(folder, &options)
         }
         Source::DeviceLog(path) => {
             let _busy = busy();
-            OpsReport::of_device_log(path, &options)
+            OpsReport::from_device_log(path, &options)
         }
     };
     let is_empty = !report.has_device_data && report.host_op_count == 0;
@@ -119,9 +119,9 @@ fn options(args: &OpsArgs) -> Result<OpsOptions, Failure> {
         None => ProgramAnalyses::default(),
         Some(path) => {
             let text = std::fs::read_to_string(path);
-            let text = text.map_err(|error| Failure::of_file(path, &error))?;
+            let text = text.map_err(|error| Failure::from_file(path, &error))?;
             let analyses = ProgramAnalyses::from_json(&text);
-            analyses.map_err(|error| Failure::of_file(path, &error))?
+            analyses.map_err(|error| Failure::from_file(path, &error))?
         }
     };
     let device_data = match (args.force_legacy_device_logs, args.force_perf_report) {
@@ -151,7 +151,7 @@ enum Source {
 }
 
 impl Source {
-    fn of(path: &Path) -> Result<Self, Failure> {
+    fn from_path(path: &Path) -> Result<Self, Failure> {
         if is_capture(path) {
             return Ok(Self::Capture(path.to_owned()));
         }
@@ -279,8 +279,8 @@ fn report_capture(
         files.write_by(&logs.join(OP_TIMES), |out| host.write_times(out))?;
     }
     filter_for(&run, &args.filters)?;
-    let run = if options.is_device_only { Recording::of_readout(run.readout) } else { run };
-    Ok(OpsReport::of_recording(&run, options))
+    let run = if options.is_device_only { Recording::from_readout(run.readout) } else { run };
+    Ok(OpsReport::from_recording(&run, options))
 }
 
 /// Written files; a failure leaves no partial file.
@@ -312,7 +312,8 @@ impl Files {
         if same_file(original, &copy) {
             return Ok(());
         }
-        let mut file = File::open(original).map_err(|error| Failure::of_file(original, &error))?;
+        let mut file =
+            File::open(original).map_err(|error| Failure::from_file(original, &error))?;
         self.write_by(&copy, |out| io::copy(&mut file, out).map(|_| ()))
     }
 }
@@ -342,7 +343,7 @@ fn print(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, 
         device_ops: report.device_op_count,
         problem_count: report.problems.count(),
         problems,
-        lost: Lost::of(&report.losses),
+        lost: Lost::from_ledger(&report.losses),
         filtered_out: &report.hidden,
     };
     if args.json {

@@ -36,7 +36,7 @@ pub(super) fn write(
         return Err(Failure::Sentence((*sentence).to_owned()));
     }
     let report = report_csv(csv, &args.filters)?;
-    let explanation = Explanation::of_perf_report(&report);
+    let explanation = Explanation::from_perf_report(&report);
     let title = csv.file_name().unwrap_or_default().to_string_lossy();
     let cancel = cancel_on_signals()?;
     write_atomically(destination, &cancel, |out| {

@@ -277,8 +277,8 @@ pub(crate) fn filter(filters: &[TraceFilter]) -> Result<TraceFilter, Failure> {
 
 fn arch_table(path: Option<&Path>) -> Result<ArchTable, Failure> {
     let Some(path) = path else { return Ok(ArchTable::built_in()) };
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::of_file(path, &error))?;
-    let own = ArchTable::parse(&text).map_err(|error| Failure::of_file(path, &error))?;
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::from_file(path, &error))?;
+    let own = ArchTable::parse(&text).map_err(|error| Failure::from_file(path, &error))?;
     Ok(ArchTable::built_in().overridden_by(own))
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
             let figures = report_of_log(*log).map_err(|error| Failure::from_error(&error));
             drop(busy);
             let (Recording { readout, ops, .. }, report) = figures?;
-            let findings = Findings::of_report(readout, report).with_names(OpNames::new(&ops));
+            let findings = Findings::from_report(readout, report).with_names(OpNames::new(&ops));
             return show(args, findings, HostCounts::default(), "", HiddenLaunches::default());
         }
         opened => opened,
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let mut code = ExitCode::SUCCESS;
     for (number, mut run) in (1..).zip(runs) {
         let hidden = retain(&mut run, &args.filters)?;
-        let mut buffers = BufferPeaks::of_recording(&run);
+        let mut buffers = BufferPeaks::from_recording(&run);
         let filter = joined(&args.filters);
         buffers.retain(&filter);
         buffers.ops.retain(|op| !is_hidden(op, &hidden));

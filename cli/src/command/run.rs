@@ -119,7 +119,7 @@ fn show_recording(
     source: &Source<'_>,
     show: ShowArgs,
 ) -> Result<ExitCode, Failure> {
-    let buffers = BufferPeaks::of_recording(&recording);
+    let buffers = BufferPeaks::from_recording(&recording);
     let names = OpNames::new(&recording.ops);
     let findings = Findings::new(recording.readout, show)?.with_names(names);
     findings.with_buffers(buffers).show(title, source, show)

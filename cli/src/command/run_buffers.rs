@@ -48,7 +48,7 @@ impl HostBuffers {
                         } else {
                             total.saturating_sub(change.byte_count)
                         };
-                        let name = Arc::new(HostSource::of_name(pool.to_string()));
+                        let name = Arc::new(HostSource::from_name(pool.to_string()));
                         host.plot(mesh, name, *total as f64);
                         wait(mesh, index);
                     }

@@ -92,7 +92,7 @@ impl<'run> Files<'run> {
                     );
                 }
                 written => {
-                    written.map_err(|error| Failure::of_file(path, &error))?;
+                    written.map_err(|error| Failure::from_file(path, &error))?;
                     derived_logs::note(&marked(*output, path))?;
                 }
             }

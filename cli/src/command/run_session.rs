@@ -135,7 +135,7 @@ fn calibrate(mesh: &mut dyn Chips, config: &MeshConfig) -> Result<ProbeCosts, Fa
     let zones = zone_names(mesh)?;
     let mut reader = Reader::new(ReadOptions { zones, last_read: true, ..ReadOptions::default() });
     let readout = reader.read(mesh).map_err(sentence)?;
-    measure_probe_costs(&readout, &Timeline::of_readout(&readout)).map_err(sentence)
+    measure_probe_costs(&readout, &Timeline::from_readout(&readout)).map_err(sentence)
 }
 
 /// Returns names and sub-devices of the programs, by chip and run host id.
@@ -181,7 +181,7 @@ pub(super) fn launch_count(plan: &Plan, config: &MeshConfig) -> u64 {
 }
 
 fn zone_names(mesh: &dyn Chips) -> Result<ZoneTable, Failure> {
-    ZoneTable::of_texts(mesh.zone_texts()).map_err(sentence)
+    ZoneTable::from_texts(mesh.zone_texts()).map_err(sentence)
 }
 
 /// Runs the work again for each further set of hardware counters, into the same capture.

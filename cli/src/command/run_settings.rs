@@ -27,7 +27,7 @@ impl Request {
     /// # Errors
     /// If the variables request something impossible.
     pub(super) fn new(args: &WorkloadArgs) -> Result<Self, Failure> {
-        let Environment { settings, problems } = Environment::of_process();
+        let Environment { settings, problems } = Environment::from_process();
         let problems = problems.iter().filter(|problem| !is_solved(problem, args));
         let (fatal, others): (Vec<_>, Vec<_>) = problems.partition(|problem| stops_run(problem));
         others.iter().chain(fatal.iter().skip(1)).for_each(|problem| note!("kprof: {problem}"));

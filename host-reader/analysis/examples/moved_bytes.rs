@@ -21,7 +21,7 @@ fn moved(path: &Path) -> io::Result<Vec<String>> {
         objects: read.objects,
     };
     // Without the size of the grid, there are pairs of tiles but no links.
-    let traffic = Traffic::of_traces(&[trace], |_| None);
+    let traffic = Traffic::from_traces(&[trace], |_| None);
     let pairs = traffic.pairs.iter().map(|pair| {
         format!("{} to {}: {} bytes over {:?}", pair.from, pair.to, pair.byte_count, pair.noc)
     });

@@ -28,7 +28,7 @@ pub enum DataKind {
 }
 
 impl DataKind {
-    fn of(marker_id: u32) -> Self {
+    fn from_marker_id(marker_id: u32) -> Self {
         let is = |zone: ZoneId| marker_id == u32::from(zone.0);
         match marker_id {
             _ if is(ZoneId::PERF_COUNTER) => Self::Counter,
@@ -136,7 +136,7 @@ impl DataGroups {
             DataStatistics {
                 chip_id,
                 risc,
-                kind: DataKind::of(marker_id),
+                kind: DataKind::from_marker_id(marker_id),
                 marker_id,
                 name: names.name(zone).to_owned(),
                 count: group.count,

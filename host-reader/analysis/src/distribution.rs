@@ -49,15 +49,15 @@ impl CycleStatistics {
     ///
     /// ```
     /// use analysis::CycleStatistics;
-    /// let cycles = CycleStatistics::of(&[40, 10, 30, 21], 1000);
+    /// let cycles = CycleStatistics::from_durations(&[40, 10, 30, 21], 1000);
     /// assert_eq!((cycles.median_cycles, cycles.p99_cycles, cycles.total_ns), (25, 40, Some(101)));
     /// ```
     #[must_use]
-    pub fn of(durations: &[u64], aiclk_mhz: u32) -> Self {
+    pub fn from_durations(durations: &[u64], aiclk_mhz: u32) -> Self {
         Self::by_size(&[&Pieces(vec![durations])], aiclk_mhz)
     }
 
-    /// As [`Self::of`], of durations by size: any of one list is shorter than all of the next.
+    /// As [`Self::from_durations`], of durations by size: any of one list is shorter than all of the next.
     pub(super) fn by_size(sizes: &[&dyn Values], aiclk_mhz: u32) -> Self {
         let found = || sizes.iter().filter(|values| values.count() > 0);
         let count: usize = found().map(|values| values.count()).sum();
@@ -118,13 +118,13 @@ mod tests {
 
     #[test]
     fn nothing_has_statistics_of_zero() {
-        assert_eq!(CycleStatistics::of(&[], 1000).count, 0);
-        assert_eq!(CycleStatistics::of(&[7], 0).max_ns, None);
+        assert_eq!(CycleStatistics::from_durations(&[], 1000).count, 0);
+        assert_eq!(CycleStatistics::from_durations(&[7], 0).max_ns, None);
     }
 
     #[test]
     fn totals_beyond_64_bits_saturate() {
-        let cycles = CycleStatistics::of(&[u64::MAX, u64::MAX], 1000);
+        let cycles = CycleStatistics::from_durations(&[u64::MAX, u64::MAX], 1000);
         assert_eq!((cycles.total_cycles, cycles.median_cycles), (u64::MAX, u64::MAX));
         assert_eq!((cycles.total_ns, cycles.max_ns), (None, Some(u64::MAX)));
     }
@@ -134,7 +134,7 @@ mod tests {
         fn percentiles_equal_those_of_a_full_sort(
             mut durations in prop::collection::vec(any::<u32>().prop_map(u64::from), 1..300),
         ) {
-            let cycles = CycleStatistics::of(&durations, 1000);
+            let cycles = CycleStatistics::from_durations(&durations, 1000);
             durations.sort_unstable();
             let n = durations.len();
             let middle = (durations[(n - 1) / 2] + durations[n / 2]) / 2;

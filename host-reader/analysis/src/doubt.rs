@@ -74,7 +74,7 @@ pub(super) struct Holes<'ledger> {
 impl<'ledger> Holes<'ledger> {
     /// Collects the holes of a chip. Dispatch cores are left out: no launches of ops are missing
     /// there.
-    pub(super) fn of_chip(
+    pub(super) fn from_chip(
         losses: &'ledger LossLedger,
         chip_id: u32,
         dispatch_cores: &BTreeSet<Noc0Coord>,

@@ -206,7 +206,7 @@ mod tests {
             }
             let all: Vec<u64> = halves.iter().map(|&(_, cycles)| cycles).collect();
             let [one, other] = &parts;
-            let expected = CycleStatistics::of(&all, 1000);
+            let expected = CycleStatistics::from_durations(&all, 1000);
             prop_assert_eq!(Durations::statistics(&[one, other], 1000), expected);
         }
     }

@@ -81,7 +81,7 @@ fn add_stall(own: &mut Option<OwnTime>, other: Option<OwnTime>) {
 
 impl Extents {
     /// Returns the extents of a run of one RISC.
-    pub(super) fn of_lane(run: &LaneExtents, risc: Risc) -> Self {
+    pub(super) fn from_lane(run: &LaneExtents, risc: Risc) -> Self {
         let mut extents = Self::default();
         extents.join_lane(run, risc);
         extents
@@ -252,7 +252,7 @@ fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
     let records = lane.run_records(index);
     let heads = lane.heads.get(records.clone())?;
     let times = lane.times.get(records.clone())?;
-    let is_push = |head: &RecordHead| roles.of(head.zone()).is_shared_push();
+    let is_push = |head: &RecordHead| roles.role(head.zone()).is_shared_push();
     if run.program.0 == 0 && heads.iter().all(is_push) {
         return None; // The runtime's own, and no launch.
     }
@@ -265,7 +265,7 @@ fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
             PacketKind::ZoneEnd => false,
             _ => continue,
         };
-        let role = roles.of(head.zone());
+        let role = roles.role(head.zone());
         is_dispatch |= role.is_dispatch();
         if role.is_stall() {
             // No stall is within another one.
@@ -273,7 +273,7 @@ fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
                 stalled_since = Some(time);
             } else {
                 let cycles = stalled_since.take().and_then(|since| time.checked_sub(since));
-                add_stall(&mut stall, cycles.map(OwnTime::of_zone));
+                add_stall(&mut stall, cycles.map(OwnTime::from_zone));
             }
         }
         if !role.is_none() {

@@ -81,7 +81,7 @@ fn core_launch(ordinal: usize, run: &LaneRun) -> CoreLaunch {
     CoreLaunch {
         core: run.lane.core,
         bounds: run.bounds,
-        extents: Extents::of_lane(&run.extents, run.lane.risc),
+        extents: Extents::from_lane(&run.extents, run.lane.risc),
         ordinal,
         is_matched_by_time: false,
         runs: vec![run.place()],

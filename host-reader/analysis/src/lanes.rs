@@ -37,8 +37,8 @@ impl<'readout> LaneContext<'readout> {
         let chips = readout.devices.iter().enumerate();
         Self {
             names: &readout.zones,
-            roles: RoleTable::of_names(&readout.zones),
-            sync: SyncNames::of_names(&readout.zones),
+            roles: RoleTable::from_names(&readout.zones),
+            sync: SyncNames::from_names(&readout.zones),
             chips: chips.map(|(index, device)| (device.chip.chip_id, index)).collect(),
             memory: PackedMemory::unlimited(),
         }
@@ -81,7 +81,7 @@ impl LaneFigures {
     }
 
     /// Returns the figures of all lanes of a readout, computed in parallel.
-    fn of_readout(readout: &Readout) -> Vec<Self> {
+    fn from_readout(readout: &Readout) -> Vec<Self> {
         let context = LaneContext::new(readout);
         let lanes = readout.devices.par_iter().flat_map(|device| device.lanes.par_iter());
         let figures = lanes.fold(Self::default, |mut figures, lane| {
@@ -114,7 +114,7 @@ impl Report {
     /// ```
     #[must_use]
     pub fn new(readout: &Readout) -> Self {
-        Self::of_lanes(readout, LaneFigures::of_readout(readout))
+        Self::from_lanes(readout, LaneFigures::from_readout(readout))
     }
 
     /// Computes all figures from those of lanes. The readout no longer needs its lanes.
@@ -132,12 +132,12 @@ impl Report {
     /// let add = |figures: &mut LaneFigures, lane| figures.add(&context, &lane);
     /// let (figures, anomalies) = lanes.unpack(add)?;
     /// readout.anomalies.merge(anomalies);
-    /// let report = Report::of_lanes(&readout, figures);
+    /// let report = Report::from_lanes(&readout, figures);
     /// assert_eq!(report.zones[0].cycles.total_cycles, 60);
     /// # Ok::<(), recording::device_log::LogError>(())
     /// ```
     #[must_use]
-    pub fn of_lanes(readout: &Readout, figures: Vec<LaneFigures>) -> Self {
+    pub fn from_lanes(readout: &Readout, figures: Vec<LaneFigures>) -> Self {
         let mut all = LaneFigures::default();
         let mut pairers = Vec::with_capacity(figures.len());
         for LaneFigures { counts, pairer, runs, sums, waits, data } in figures {

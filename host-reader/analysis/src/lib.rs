@@ -115,7 +115,7 @@ impl Report {
     /// Computes all figures. The cost of probes is subtracted from zones.
     #[must_use]
     pub fn without_probe_cost(readout: &Readout, costs: &ProbeCosts) -> Self {
-        let timeline = Timeline::of_readout(readout);
+        let timeline = Timeline::from_readout(readout);
         let shortened = probe_cost::subtract_probe_costs(costs, readout, &timeline);
         let report = Self::new(readout);
         Self {

@@ -219,7 +219,7 @@ pub fn ops_of(readout: &Readout) -> Vec<Op> {
 /// belong to none.
 #[must_use]
 pub fn launches_of(readout: &Readout) -> Vec<Launch> {
-    let roles = RoleTable::of_names(&readout.zones);
+    let roles = RoleTable::from_names(&readout.zones);
     let memory = PackedMemory::unlimited();
     let launches = |device: &DeviceReadout| {
         let lanes = device.lanes.par_iter().fold(ChipRuns::default, |mut runs, lane| {
@@ -253,7 +253,7 @@ pub(super) fn chip_launches(
     wanted: RunsOfLaunches,
 ) -> Vec<Launch> {
     let clock = chip.aiclk_mhz;
-    let holes = Holes::of_chip(&readout.losses, chip.chip_id, runs.dispatch_cores());
+    let holes = Holes::from_chip(&readout.losses, chip.chip_id, runs.dispatch_cores());
     let hidden = readout.hidden.iter().filter(|launch| launch.chip_id == chip.chip_id);
     let hidden: Vec<_> = hidden.map(|launch| (launch.first_cycle, launch.last_cycle)).collect();
     let of_program = |runs: &[LaneRun]| {
@@ -406,7 +406,7 @@ fn risc_kernels(spans: [Option<Span>; KERNEL_GROUP_COUNT]) -> RiscKernels {
 fn core_kernel(cores: &[CoreLaunch], aiclk_mhz: u32) -> CycleStatistics {
     let bounds = cores.iter().filter_map(|core| core.extents.kernel.bounds());
     let durations: Vec<_> = bounds.map(|(start, end)| end - start).collect();
-    CycleStatistics::of(&durations, aiclk_mhz)
+    CycleStatistics::from_durations(&durations, aiclk_mhz)
 }
 
 fn is_spread_implausible(cores: &[CoreLaunch]) -> bool {

@@ -54,16 +54,16 @@ impl OwnTime {
     /// ```
     /// use analysis::OwnTime;
     /// let time = OwnTime { count: 2, cycles: 65, longest_cycles: 60 };
-    /// assert_eq!(OwnTime::of_zones([5, 60].into_iter()), Some(time));
+    /// assert_eq!(OwnTime::from_zones([5, 60].into_iter()), Some(time));
     /// ```
-    pub fn of_zones(lengths: impl Iterator<Item = u64>) -> Option<Self> {
+    pub fn from_zones(lengths: impl Iterator<Item = u64>) -> Option<Self> {
         let mut time = Self::default();
-        lengths.for_each(|cycles| time.add(Self::of_zone(cycles)));
+        lengths.for_each(|cycles| time.add(Self::from_zone(cycles)));
         (time.count > 0).then_some(time)
     }
 
     /// Returns the time of one zone.
-    pub(super) const fn of_zone(cycles: u64) -> Self {
+    pub(super) const fn from_zone(cycles: u64) -> Self {
         Self { count: 1, cycles, longest_cycles: cycles }
     }
 

@@ -145,7 +145,7 @@ struct Before {
 }
 
 impl Before {
-    const fn of(run: &LaneRun) -> Self {
+    const fn from_run(run: &LaneRun) -> Self {
         Self { program: run.key.program, index: run.index as u64, start: run.bounds.0 }
     }
 }
@@ -162,7 +162,7 @@ impl PackedRuns {
                 return Self::new(lane, unordered.into_iter());
             }
             packed.push(&run, before);
-            before = Before::of(&run);
+            before = Before::from_run(&run);
             last_key = Some(run.key);
         }
         packed.bytes.shrink_to_fit();
@@ -392,7 +392,7 @@ mod tests {
     fn any_run() -> impl Strategy<Value = LaneRun> {
         let extents = [any_extent(), any_extent(), any_extent(), any_extent()];
         let like_kernel = any::<(Option<bool>, Option<bool>)>();
-        let stall = prop::option::weighted(0.2, any::<u64>().prop_map(OwnTime::of_zone));
+        let stall = prop::option::weighted(0.2, any::<u64>().prop_map(OwnTime::from_zone));
         let key = (any::<bool>(), 0_u32..4, prop::option::weighted(0.3, (0_u64..2, 0_u64..3)));
         let rest = (
             prop::option::weighted(0.2, any::<u8>()),

@@ -122,7 +122,7 @@ impl Values for KeptNumbers<'_> {
         }
         let mut uppers = Counts::default();
         self.for_each(|number| uppers.add(halves(number).0));
-        let places = ranks.map(|rank| uppers.of_rank(rank));
+        let places = ranks.map(|rank| uppers.find_rank(rank));
         let mut lowers: BTreeMap<u64, Counts> =
             places.iter().map(|&(upper, _)| (upper, Counts::default())).collect();
         self.for_each(|number| {
@@ -132,7 +132,7 @@ impl Values for KeptNumbers<'_> {
             }
         });
         places.map(|(upper, left)| {
-            let lower = lowers.get(&upper).map_or(0, |counts| counts.of_rank(left).0);
+            let lower = lowers.get(&upper).map_or(0, |counts| counts.find_rank(left).0);
             (upper << u16::BITS) + lower
         })
     }
@@ -163,7 +163,7 @@ impl Counts {
     }
 
     /// Returns the value with this rank, and the rank among those with the same value.
-    fn of_rank(&self, rank: usize) -> (u64, usize) {
+    fn find_rank(&self, rank: usize) -> (u64, usize) {
         let mut left = rank as u64;
         let mut at_rank = 0;
         for (value, count) in self.found() {
@@ -199,7 +199,7 @@ impl Values for Counts {
     }
 
     fn at_ranks(&self, ranks: [usize; 3]) -> [u64; 3] {
-        ranks.map(|rank| self.of_rank(rank).0)
+        ranks.map(|rank| self.find_rank(rank).0)
     }
 }
 
@@ -230,10 +230,10 @@ pub(super) fn values_at<T: Cycles, const N: usize>(
         let mut all = pieces.concat();
         return ranks.map(|rank| selected(&mut all, rank));
     }
-    let bins = Bins::of(pieces, least, most);
+    let bins = Bins::new(pieces, least, most);
     let mut taken = (usize::MAX, Vec::new());
     ranks.map(|rank| {
-        let (bin, before) = bins.of_rank(rank);
+        let (bin, before) = bins.find_rank(rank);
         if bins.shift == 0 {
             return least + bin as u64;
         }
@@ -257,7 +257,7 @@ struct Bins {
 }
 
 impl Bins {
-    fn of<T: Cycles>(pieces: &[&[T]], least: u64, most: u64) -> Self {
+    fn new<T: Cycles>(pieces: &[&[T]], least: u64, most: u64) -> Self {
         let range_bits = u64::BITS - (most - least).leading_zeros();
         let shift = range_bits.saturating_sub(BIN_BITS);
         let mut bins = Self { counts: Box::new([0; BIN_COUNT]), least, shift };
@@ -278,7 +278,7 @@ impl Bins {
     }
 
     /// Returns the bin of the value with this rank, and the number of values in earlier bins.
-    fn of_rank(&self, rank: usize) -> (usize, usize) {
+    fn find_rank(&self, rank: usize) -> (usize, usize) {
         let mut before = 0;
         for (bin, &count) in self.counts.iter().enumerate() {
             if rank < before + count {

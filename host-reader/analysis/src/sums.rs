@@ -70,7 +70,7 @@ impl SumTotals {
                 risc,
                 marker_id: readout.zones.id(zone),
                 name: readout.zones.label(zone).into_owned(),
-                cycles: CycleStatistics::of(&cycles, chip.aiclk_mhz),
+                cycles: CycleStatistics::from_durations(&cycles, chip.aiclk_mhz),
             });
             let mut sums: Vec<_> = sums.collect();
             sums.sort_by_key(|sum| (sum.risc, std::cmp::Reverse(sum.cycles.total_cycles)));

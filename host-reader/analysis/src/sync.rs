@@ -77,11 +77,11 @@ impl SyncName {
     /// ```
     /// use analysis::SyncName;
     /// use wire::wait::WaitKind;
-    /// assert_eq!(SyncName::of("SYNC-CB-WAIT"), Some(SyncName::Wait(WaitKind::CB_WAIT)));
-    /// assert_eq!(SyncName::of("LoadData"), None);
+    /// assert_eq!(SyncName::from_name("SYNC-CB-WAIT"), Some(SyncName::Wait(WaitKind::CB_WAIT)));
+    /// assert_eq!(SyncName::from_name("LoadData"), None);
     /// ```
     #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         meaning(name)
     }
 }
@@ -93,7 +93,7 @@ pub struct SyncNames(HashMap<ZoneIndex, SyncName>);
 impl SyncNames {
     /// Finds the names of waits and signals.
     #[must_use]
-    pub fn of_names(zones: &ZoneTable) -> Self {
+    pub fn from_names(zones: &ZoneTable) -> Self {
         let named = zones.named_indices().filter_map(|(zone, name)| Some((zone, meaning(name)?)));
         Self(named.collect())
     }
@@ -151,7 +151,9 @@ fn meaning(name: &str) -> Option<SyncName> {
     if name.strip_suffix(KEY_SUFFIX).is_some_and(|name| wait(name).is_some()) {
         return Some(SyncName::Key);
     }
-    wait(name).map(SyncName::Wait).or_else(|| SignalKind::of_zone_name(name).map(SyncName::Signal))
+    wait(name)
+        .map(SyncName::Wait)
+        .or_else(|| SignalKind::from_zone_name(name).map(SyncName::Signal))
 }
 
 /// One wait.
@@ -311,7 +313,7 @@ impl RunSync {
 /// use wire::PacketKind;
 /// let mut counts = SyncCounts::default();
 /// let mut decoder = SyncDecoder::default();
-/// let name = SyncName::of("SYNC-CB-WAIT").unwrap();
+/// let name = SyncName::from_name("SYNC-CB-WAIT").unwrap();
 /// // Buffer 7; the wait ended at cycle 900, after 300 cycles.
 /// let record = (PacketKind::TimestampedData16B, 900, &[0x1_0000_0007, 300][..]);
 /// decoder.add(name, record, &mut counts);
@@ -430,7 +432,7 @@ mod tests {
         let mut counts = SyncCounts::default();
         let mut decoder = SyncDecoder::default();
         for &(kind, name, time, data) in lines {
-            if let Some(name) = SyncName::of(name) {
+            if let Some(name) = SyncName::from_name(name) {
                 decoder.add(name, (kind, time, data), &mut counts);
             }
         }

@@ -45,7 +45,7 @@ pub(super) struct Chip {
 }
 
 impl Chip {
-    pub(super) const fn of(chip: &ChipSummary) -> Self {
+    pub(super) const fn from_summary(chip: &ChipSummary) -> Self {
         Self { chip_id: chip.chip_id, aiclk_mhz: chip.aiclk_mhz }
     }
 }
@@ -250,7 +250,7 @@ fn join_envelopes<'tally>(
     let mut first_of_kind: BTreeMap<(GroupKey, &str), ZoneIndex> = BTreeMap::new();
     let mut joined: BTreeMap<_, Parts<'tally>> = BTreeMap::new();
     for ((key, zone), mut parts) in rows {
-        let envelope = ZoneRole::of_name(names.name(zone)).envelope_name();
+        let envelope = ZoneRole::from_name(names.name(zone)).envelope_name();
         let zone = match envelope.filter(|_| key.risc == Some(Risc::TensixAggregate)) {
             Some(kind) => *first_of_kind.entry((key, kind)).or_insert(zone),
             None => zone,

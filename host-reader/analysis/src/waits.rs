@@ -82,7 +82,7 @@ impl WaitStatistics {
 /// ```
 #[must_use]
 pub fn wait_statistics(readout: &Readout) -> Vec<WaitStatistics> {
-    let names = SyncNames::of_names(&readout.zones);
+    let names = SyncNames::from_names(&readout.zones);
     let mut totals = WaitTotals::default();
     readout.lanes().for_each(|lane| totals.add_lane(lane, &names));
     totals.statistics(readout)
@@ -182,7 +182,7 @@ fn statistics_of(
     has_lost: bool,
 ) -> WaitStatistics {
     let is_known = group.singles.len() as u64 == group.count;
-    let single = is_known.then(|| CycleStatistics::of(&group.singles, aiclk_mhz));
+    let single = is_known.then(|| CycleStatistics::from_durations(&group.singles, aiclk_mhz));
     WaitStatistics {
         chip_id,
         risc,

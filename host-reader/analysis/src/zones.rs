@@ -83,7 +83,7 @@ pub fn zone_statistics(
 /// Computes the same as [`zone_statistics`], without a timeline.
 ///
 /// Each lane is paired, summarised and dropped. The result includes the open zones and orphan ends
-/// that [`Timeline::of_readout`] would have found.
+/// that [`Timeline::from_readout`] would have found.
 ///
 /// ```
 /// use analysis::{paired_zone_statistics, ZoneGrouping};
@@ -140,7 +140,7 @@ impl Pairer {
     ) {
         let mut anomalies = AnomalyLog::default();
         let mut group = self.tally.group(group, memory);
-        self.lengths.of_lane(lane, names, &mut anomalies, |run| match run {
+        self.lengths.read_lane(lane, names, &mut anomalies, |run| match run {
             RunLengths::Nested(zones) => group.add_whole(zones),
             RunLengths::Paired(zones) => group.add(zones),
         });
@@ -154,7 +154,8 @@ impl Pairer {
         pairers: Vec<Self>,
         readout: &Readout,
     ) -> (Vec<ZoneStatistics>, AnomalyLog) {
-        let chips: Vec<_> = readout.devices.iter().map(|device| Chip::of(&device.chip)).collect();
+        let chips: Vec<_> =
+            readout.devices.iter().map(|device| Chip::from_summary(&device.chip)).collect();
         let tallies: Vec<_> = pairers.iter().map(|pairer| &pairer.tally).collect();
         let statistics = statistics_of(&tallies, &chips, &readout.zones);
         let mut met: Vec<_> = pairers.into_iter().flat_map(|pairer| pairer.met).collect();

@@ -77,7 +77,7 @@ fn a_wormhole_kernel_with_counters_keeps_everything() {
 #[test]
 fn all_riscs_together_are_one_row_per_zone() {
     let readout = read_capture("wormhole-counters-elw");
-    let timeline = Timeline::of_readout(&readout);
+    let timeline = Timeline::from_readout(&readout);
     let zones = zone_statistics(&readout, &timeline, ZoneGrouping::AllRiscs);
     let trisc = zones.iter().find(|zone| zone.name == "TRISC-KERNEL").unwrap();
     assert_eq!((trisc.risc, trisc.marker_id, trisc.source_line), (None, 33_120, 86));
@@ -112,7 +112,7 @@ fn a_log_reported_lane_by_lane_has_the_figures_of_its_readout() {
         let (figures, anomalies) = lanes.unpack(add).unwrap();
         readout.anomalies.merge(anomalies);
         let whole = read_device_log(log.as_bytes(), "log").unwrap();
-        assert_eq!(Report::of_lanes(&readout, figures), report_of(&whole));
+        assert_eq!(Report::from_lanes(&readout, figures), report_of(&whole));
         assert_eq!(readout.anomalies, whole.anomalies);
     }
 }
@@ -121,7 +121,7 @@ fn a_log_reported_lane_by_lane_has_the_figures_of_its_readout() {
 fn statistics_without_a_timeline_are_those_of_the_timeline() {
     let damaged = read_device_log(DAMAGED.as_bytes(), "damaged").unwrap();
     for readout in [read_capture("wormhole-counters-elw"), damaged] {
-        let timeline = Timeline::of_readout(&readout);
+        let timeline = Timeline::from_readout(&readout);
         for grouping in [ZoneGrouping::ByRisc, ZoneGrouping::AllRiscs] {
             let (zones, anomalies) = paired_zone_statistics(&readout, grouping);
             assert_eq!(zones, zone_statistics(&readout, &timeline, grouping));

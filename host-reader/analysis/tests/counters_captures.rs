@@ -38,7 +38,7 @@ fn every_counter_of_the_log_is_read_with_its_value() {
         .collect();
     assert_eq!(found.len(), 59);
     assert_eq!(found, expected);
-    let groups = found.iter().map(|(name, ..)| CounterGroup::of_counter(name));
+    let groups = found.iter().map(|(name, ..)| CounterGroup::from_counter(name));
     assert!(groups.into_iter().all(|group| group == Some(CounterGroup::Instruction)));
 }
 

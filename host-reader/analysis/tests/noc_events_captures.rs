@@ -12,7 +12,7 @@ const RUNS: [&str; 4] =
 fn a_logs_trace_is_byte_for_byte_that_of_tt_metal() {
     for run in RUNS {
         let traces =
-            NocTraces::of_readout(&read_capture(run), |_, _| None, &TraceOptions::default());
+            NocTraces::from_readout(&read_capture(run), |_, _| None, &TraceOptions::default());
         let [trace] = traces.programs.as_slice() else { panic!("{run}: one program") };
         assert_eq!(trace.file_name(), "noc_trace_dev0_ID0.json");
         let path = capture_path("mesham-tt-sim").join(run).join(trace.file_name());
@@ -43,9 +43,9 @@ fn files_of_older_producers_are_read_whole() {
 fn traffic_of_a_log_is_what_its_kernels_moved() {
     // Eight reads and eight writes of 4,096 bytes; the writes go over NoC 1.
     let readout = read_capture("wormhole-noc-4096");
-    let traces = NocTraces::of_readout(&readout, |_, _| None, &TraceOptions::default());
-    let map = TileMap::of_device(&readout.devices[0]);
-    let traffic = Traffic::of_traces(&traces.programs, |_| map.as_ref().map(TileMap::grid));
+    let traces = NocTraces::from_readout(&readout, |_, _| None, &TraceOptions::default());
+    let map = TileMap::from_device(&readout.devices[0]);
+    let traffic = Traffic::from_traces(&traces.programs, |_| map.as_ref().map(TileMap::grid));
     let pairs: Vec<_> = traffic
         .pairs
         .iter()

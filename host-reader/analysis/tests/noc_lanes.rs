@@ -18,16 +18,16 @@ fn name(_: u32, program: RunHostId) -> Option<&'static str> {
 }
 
 /// The traffic of the traces of whole lanes, and the notes.
-fn of_traces(readout: &Readout) -> (Traffic, Vec<String>) {
-    let traces = NocTraces::of_readout(readout, name, &TraceOptions::default());
+fn traffic_from_traces(readout: &Readout) -> (Traffic, Vec<String>) {
+    let traces = NocTraces::from_readout(readout, name, &TraceOptions::default());
     let grid = |chip_id| {
         let device = readout.devices.iter().find(|device| device.chip.chip_id == chip_id)?;
-        Some(TileMap::of_device(device)?.grid())
+        Some(TileMap::from_device(device)?.grid())
     };
-    (Traffic::of_traces(&traces.programs, grid), traces.notes.sentences().collect())
+    (Traffic::from_traces(&traces.programs, grid), traces.notes.sentences().collect())
 }
 
-fn of_programs(lanes: &NocLanes, readout: &Readout) -> (Traffic, Vec<String>) {
+fn traffic_from_programs(lanes: &NocLanes, readout: &Readout) -> (Traffic, Vec<String>) {
     let programs = NocPrograms::new(lanes, readout, &TraceOptions::default());
     let (traffic, notes) = programs.traffic(name);
     let mut of_traces = TraceNotes::default();
@@ -41,9 +41,9 @@ fn traffic_of_real_logs_is_that_of_their_traces() {
     for run in ["blackhole-noc-256", "blackhole-noc-4096", "wormhole-noc-256", "wormhole-noc-4096"]
     {
         let readout = read_capture(run);
-        let (traffic, notes) = of_programs(&NocLanes::of_readout(&readout), &readout);
+        let (traffic, notes) = traffic_from_programs(&NocLanes::from_readout(&readout), &readout);
         assert!(!traffic.pairs.is_empty() && notes.is_empty(), "{run}: {notes:?}");
-        assert_eq!((traffic, notes), of_traces(&readout), "{run}");
+        assert_eq!((traffic, notes), traffic_from_traces(&readout), "{run}");
     }
 }
 
@@ -106,7 +106,7 @@ proptest! {
         }
         let log = log_of(&lines, "wormhole_b0");
         let readout = read_device_log(log.as_bytes(), "log").unwrap();
-        let (traffic, _) = of_programs(&NocLanes::of_readout(&readout), &readout);
+        let (traffic, _) = traffic_from_programs(&NocLanes::from_readout(&readout), &readout);
         let mut found: BTreeMap<_, u64> = BTreeMap::new();
         for one in &traffic.activities {
             let key = (one.program.0, one.core.x, one.risc.to_string(), one.kind);
@@ -122,11 +122,11 @@ proptest! {
     ) {
         let log = log_of(&lines, if is_known { "wormhole_b0" } else { "unknown" });
         let readout = read_device_log(log.as_bytes(), "log").unwrap();
-        let expected = of_traces(&readout);
+        let expected = traffic_from_traces(&readout);
         let PackedLog { readout, lanes } = PackedLog::read(log.as_bytes(), "log").unwrap();
         let add = |noc: &mut NocLanes, lane| noc.add(&readout.zones, &lane);
         let (mut parts, _) = lanes.unpack(add).unwrap();
         parts.reverse();
-        prop_assert_eq!(of_programs(&NocLanes::joined(parts), &readout), expected);
+        prop_assert_eq!(traffic_from_programs(&NocLanes::joined(parts), &readout), expected);
     }
 }

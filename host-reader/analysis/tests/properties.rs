@@ -105,7 +105,7 @@ proptest! {
         let chip = ChipSummary { chip_id: 1, arch, aiclk_mhz: 1000, max_compute_cores: None, known_lines: [].into() };
         let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
         let readout = Readout { devices: vec![device], zones: names(), ..Readout::default() };
-        let timeline = Timeline::of_readout(&readout);
+        let timeline = Timeline::from_readout(&readout);
         let expected = zone_statistics(&readout, &timeline, grouping);
         let (zones, anomalies) = paired_zone_statistics(&readout, grouping);
         let kept = Report::new(&readout).summary.kept;

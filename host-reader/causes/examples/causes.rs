@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let captures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/captures/mesham-tt-sim");
     let real = format!("{captures}/wormhole-noc-4096/profile_log_device.csv");
     let path = std::env::args().nth(1).unwrap_or(real);
-    let (_, explanation) = Explanation::of_log(PackedLog::open(path)?)?;
+    let (_, explanation) = Explanation::from_log(PackedLog::open(path)?)?;
     for finding in &explanation.findings {
         println!("{}: {}", finding.cause.label(), finding.sentence);
     }

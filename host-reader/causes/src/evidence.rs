@@ -46,11 +46,11 @@ impl<'readout> EvidenceContext<'readout> {
         let mut names = readout.zones.named_indices();
         Self {
             lanes: LaneContext::new(readout),
-            roles: RoleTable::of_names(&readout.zones),
-            has_dispatch: names.any(|(_, name)| ZoneRole::of_name(name).is_dispatch()),
-            sync: SyncNames::of_names(&readout.zones),
+            roles: RoleTable::from_names(&readout.zones),
+            has_dispatch: names.any(|(_, name)| ZoneRole::from_name(name).is_dispatch()),
+            sync: SyncNames::from_names(&readout.zones),
             special: special_zones(&readout.zones),
-            lost: LostRuns::of_ledger(&readout.losses),
+            lost: LostRuns::from_ledger(&readout.losses),
             zones: &readout.zones,
         }
     }
@@ -62,7 +62,8 @@ impl<'readout> EvidenceContext<'readout> {
 
     /// Returns true if a dispatch kernel ran on the lane.
     fn dispatches(&self, lane: &Lane) -> bool {
-        self.has_dispatch && lane.heads.iter().any(|head| self.roles.of(head.zone()).is_dispatch())
+        self.has_dispatch
+            && lane.heads.iter().any(|head| self.roles.role(head.zone()).is_dispatch())
     }
 }
 
@@ -183,7 +184,7 @@ fn add_bounds(all: &mut Bounds, chip_id: u32, (first, last): (u64, u64)) {
 
 impl Evidence {
     /// Collects the evidence of all lanes of a readout, several lanes at a time.
-    pub(crate) fn of_readout(readout: &Readout) -> Self {
+    pub(crate) fn from_readout(readout: &Readout) -> Self {
         let context = EvidenceContext::new(readout);
         let lanes = readout.devices.par_iter().flat_map(|device| device.lanes.par_iter());
         let parts = lanes.fold(Self::default, |mut evidence, lane| {
@@ -260,7 +261,7 @@ impl LaneScan<'_, '_> {
         let (mut syncs, mut lost) = (Vec::new(), Vec::new());
         if has_sync {
             syncs = self.context.sync.runs_of(self.lane, self.counts);
-            lost = self.context.lost.of_lane(self.lane);
+            lost = self.context.lost.lane_flags(self.lane);
         }
         let mut syncs = syncs.into_iter();
         for run in 0..self.lane.runs.len() {
@@ -298,7 +299,7 @@ impl LaneScan<'_, '_> {
                 _ => continue,
             };
             let zone = head.zone();
-            let role = self.context.roles.of(zone);
+            let role = self.context.roles.role(zone);
             if role.is_kernel() {
                 if is_start {
                     first_start = Some(first_start.map_or(time, |start| start.min(time)));

@@ -41,7 +41,7 @@ const MAX_FINDINGS: usize = 10;
 /// 0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START
 /// 0,1,2,BRISC,7,160,0,1024,BRISC-KERNEL,ZONE_END
 /// ";
-/// let (_, explanation) = Explanation::of_log(PackedLog::read(log.as_bytes(), "my log")?)?;
+/// let (_, explanation) = Explanation::from_log(PackedLog::read(log.as_bytes(), "my log")?)?;
 /// let time = &explanation.devices[0].time;
 /// assert_eq!(time.percent(causes::TimeClass::DataMovement), 100.0);
 /// // One launch without waits does not tell why it takes so long.
@@ -81,15 +81,15 @@ pub struct Explanation {
 impl Explanation {
     /// Explains a recording. The times of each chip must be on one clock.
     #[must_use]
-    pub fn of_recording(recording: &Recording) -> Self {
-        Self::of_recording_window(recording, Window::Steady)
+    pub fn from_recording(recording: &Recording) -> Self {
+        Self::from_recording_window(recording, Window::Steady)
     }
 
     /// Explains a window of a recording.
     #[must_use]
-    pub fn of_recording_window(recording: &Recording, window: Window) -> Self {
-        let evidence = Evidence::of_readout(&recording.readout);
-        Self::of_evidence(recording, evidence, window)
+    pub fn from_recording_window(recording: &Recording, window: Window) -> Self {
+        let evidence = Evidence::from_readout(&recording.readout);
+        Self::from_evidence(recording, evidence, window)
     }
 
     /// Explains a log, unpacking one lane per thread at a time if that suffices. The returned
@@ -97,20 +97,23 @@ impl Explanation {
     ///
     /// # Errors
     /// If records beyond the limit of memory cannot be written to the temporary file, or read back.
-    pub fn of_log(log: impl Into<OpenedLog>) -> Result<(Recording, Self), PackedError> {
-        Self::of_log_window(log.into(), Window::Steady)
+    pub fn from_log(log: impl Into<OpenedLog>) -> Result<(Recording, Self), PackedError> {
+        Self::from_log_window(log.into(), Window::Steady)
     }
 
-    /// Explains a window of a log, like [`Self::of_log`].
+    /// Explains a window of a log, like [`Self::from_log`].
     ///
     /// # Errors
-    /// As [`Self::of_log`].
-    pub fn of_log_window(log: OpenedLog, window: Window) -> Result<(Recording, Self), PackedError> {
+    /// As [`Self::from_log`].
+    pub fn from_log_window(
+        log: OpenedLog,
+        window: Window,
+    ) -> Result<(Recording, Self), PackedError> {
         let markers = [ZoneId::PERF_COUNTER, ZoneId::NOC_TRACING];
         let needs_lanes = markers.into_iter().any(|id| log.log.lanes.has_marker(id));
         if needs_lanes || are_described(&log.host.ops) {
             let recording = log.into_recording()?;
-            let explanation = Self::of_recording_window(&recording, window);
+            let explanation = Self::from_recording_window(&recording, window);
             return Ok((recording, explanation));
         }
         let noc_traces = log.noc_trace_files();
@@ -128,20 +131,20 @@ impl Explanation {
         let (parts, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let evidence = parts.into_iter().fold(Evidence::default(), Evidence::merged);
         let recording = Recording { ops_csv, noc_traces, ..host.attach(readout, launched) };
-        let explanation = Self::of_evidence(&recording, evidence, window);
+        let explanation = Self::from_evidence(&recording, evidence, window);
         memory.check()?;
         Ok((recording, explanation))
     }
 
-    fn of_evidence(recording: &Recording, mut evidence: Evidence, window: Window) -> Self {
+    fn from_evidence(recording: &Recording, mut evidence: Evidence, window: Window) -> Self {
         let readout = &recording.readout;
         evidence.sort();
         let launches = std::mem::take(&mut evidence.launch_runs).launches(readout);
-        let described = LaunchRows::of(recording, &launches);
+        let described = LaunchRows::from_recording(recording, &launches);
         let ops = op_causes(recording, &evidence, (&launches, &described));
         let pairs: Vec<Explained<'_>> = ops.iter().zip(&launches).collect();
         let found = (window == Window::Steady && ops.len() > 1)
-            .then(|| SteadyLaunches::of(recording, &pairs, &described))
+            .then(|| SteadyLaunches::new(recording, &pairs, &described))
             .flatten();
         let all = device_times(recording, &pairs, |chip_id, _| evidence.bounds_of(chip_id));
         let is_own = |index, op: &OpCauses| {
@@ -172,8 +175,7 @@ impl Explanation {
             noc: &uses,
         };
         let (findings, untold) = rules::explain_ops(facts, &readout.zones);
-        let rows =
-            described.of_launches(|index| ops.get(index).is_some_and(|op| is_own(index, op)));
+        let rows = described.reports(|index| ops.get(index).is_some_and(|op| is_own(index, op)));
         let (steady, sentence) = part.unzip();
         let mut explanation = Self {
             schema_version: SCHEMA_VERSION,
@@ -363,7 +365,7 @@ fn op_causes(
     let tiles: BTreeMap<u32, TileMap> = readout
         .devices
         .iter()
-        .filter_map(|device| Some((device.chip.chip_id, TileMap::of_device(device)?)))
+        .filter_map(|device| Some((device.chip.chip_id, TileMap::from_device(device)?)))
         .collect();
     let clock_bounds = recording.clock.as_ref().map(|clock| {
         let bounds = clock.offsets().map(|(chip, core, offset)| {

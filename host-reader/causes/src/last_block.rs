@@ -37,7 +37,7 @@ pub(crate) struct LastBlock {
 }
 
 impl LastBlock {
-    pub(crate) fn of(core: &[CoreRun<'_>], records_percent: f64) -> Option<Self> {
+    pub(crate) fn from_core(core: &[CoreRun<'_>], records_percent: f64) -> Option<Self> {
         let run = |risc| core.iter().find(|run| run.lane.risc == risc);
         let end = |risc| run(risc)?.kernel_end;
         let unpacker = run(Risc::Trisc0)?;
@@ -62,7 +62,7 @@ impl LastBlock {
         self.window / (self.blocks + 1.5) * self.late_part
     }
 
-    fn of_window(&self, cycles_of_block: f64) -> f64 {
+    fn window_percent(&self, cycles_of_block: f64) -> f64 {
         (cycles_of_block * self.blocks / self.window * 100.0).clamp(0.0, 100.0)
     }
 
@@ -70,13 +70,13 @@ impl LastBlock {
     pub(crate) fn math_percent(&self) -> f64 {
         let held_up = 2.0 * self.step() - self.to_packer;
         let work = self.to_math.min(held_up);
-        if work >= self.step() { 100.0 } else { self.of_window(work.max(0.0)) }
+        if work >= self.step() { 100.0 } else { self.window_percent(work.max(0.0)) }
     }
 
     /// Returns the share of the core's time between the filling of the pipeline by the first block
     /// and its emptying by the last block.
     pub(crate) fn steady_percent(&self) -> f64 {
-        self.of_window(self.window / (self.blocks + 1.5))
+        self.window_percent(self.window / (self.blocks + 1.5))
     }
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn window_of(core: &[CoreRun<'_>]) -> Option<(u64, u64)> {
 }
 
 /// Scales a sum over the known part of a RISC's kernel to the whole kernel.
-pub(crate) fn of_whole_kernel(run: &CoreRun<'_>, cycles: u64) -> u64 {
+pub(crate) fn whole_kernel_cycles(run: &CoreRun<'_>, cycles: u64) -> u64 {
     let Some(((start, _), end)) = run.evidence.kernel.zip(run.kernel_end) else { return 0 };
     let (whole, known) = (end.saturating_sub(start), kernel_cycles(run.evidence));
     let scaled = u128::from(cycles).saturating_mul(whole.into()).checked_div(known.into());
@@ -102,7 +102,7 @@ pub(crate) fn of_whole_kernel(run: &CoreRun<'_>, cycles: u64) -> u64 {
 fn block_count(core: &[CoreRun<'_>]) -> Option<f64> {
     let unpacker = core.iter().find(|run| run.lane.risc == Risc::Trisc0)?;
     if let Some(cycles) = unpacker.evidence.sync().and_then(pop_cycles) {
-        let whole = of_whole_kernel(unpacker, kernel_cycles(unpacker.evidence));
+        let whole = whole_kernel_cycles(unpacker, kernel_cycles(unpacker.evidence));
         return Some(as_share(whole) / cycles);
     }
     let syncs = || core.iter().filter_map(|run| run.evidence.sync());
@@ -115,7 +115,7 @@ fn block_count(core: &[CoreRun<'_>]) -> Option<f64> {
     // A core with two barriers per block has twice as many waits at barriers.
     let as_many = waits(true).filter(|&count| count <= blocked.saturating_add(blocked / 2));
     let blocks = as_many.fold(blocked, u64::max);
-    (blocks >= FEWEST_BLOCKS).then(|| as_share(of_whole_kernel(unpacker, blocks)))
+    (blocks >= FEWEST_BLOCKS).then(|| as_share(whole_kernel_cycles(unpacker, blocks)))
 }
 
 /// Returns the mean cycles between two pops of the buffer with most pops.

@@ -40,16 +40,16 @@ pub(crate) struct LaunchRows {
 impl LaunchRows {
     /// Returns the rows of the ops that the host described, or else the rows of the ops CSV in the
     /// folder.
-    pub(crate) fn of(recording: &Recording, launches: &[Launch]) -> Self {
+    pub(crate) fn from_recording(recording: &Recording, launches: &[Launch]) -> Self {
         if are_described(&recording.ops) {
-            let report = OpsReport::of_recording(recording, &OpsOptions::default());
+            let report = OpsReport::from_recording(recording, &OpsOptions::default());
             let csv = read_ops_csv(report.ops_csv.as_bytes(), "the ops report").ok();
             let rows = csv.and_then(rows_of).unwrap_or_default();
-            let launch_of_row = Join::new(launches).of_rows(&rows);
+            let launch_of_row = Join::new(launches).join_rows(&rows);
             return Self::new(rows, launch_of_row);
         }
         match &recording.ops_csv {
-            Some(path) if !launches.is_empty() => Self::of_file(path, launches),
+            Some(path) if !launches.is_empty() => Self::from_file(path, launches),
             _ => Self::default(),
         }
     }
@@ -61,14 +61,14 @@ impl LaunchRows {
     }
 
     /// Reads the rows of an ops CSV; returns no rows if the CSV belongs to another run.
-    fn of_file(path: &Path, launches: &[Launch]) -> Self {
+    fn from_file(path: &Path, launches: &[Launch]) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let rows = match open(path, &name) {
             Ok(rows) => rows,
             Err(reason) => return Self::without_file(reason),
         };
         let join = Join { others: BTreeMap::new(), ..Join::new(launches) };
-        let launch_of_row = join.of_rows(&rows);
+        let launch_of_row = join.join_rows(&rows);
         let joined = Self { is_of_file: true, ..Self::new(rows, launch_of_row) };
         let (described, all) = (joined.row_of_launch.len(), launches.len());
         if described == 0 {
@@ -108,7 +108,7 @@ impl LaunchRows {
     }
 
     /// Returns the rows of some launches and of the host ops between them.
-    pub(crate) fn of_launches(&self, is_own: impl Fn(usize) -> bool) -> Vec<OpReport> {
+    pub(crate) fn reports(&self, is_own: impl Fn(usize) -> bool) -> Vec<OpReport> {
         let own: Vec<bool> =
             self.launch_of_row.iter().map(|launch| launch.is_some_and(&is_own)).collect();
         let [first, last] = [own.iter().position(|own| *own), own.iter().rposition(|own| *own)];
@@ -181,7 +181,7 @@ impl Join {
     }
 
     /// Returns the launch of each row, as an index.
-    fn of_rows(mut self, rows: &[OpReport]) -> Vec<Option<usize>> {
+    fn join_rows(mut self, rows: &[OpReport]) -> Vec<Option<usize>> {
         rows.iter().map(|row| self.take(row)).collect()
     }
 }

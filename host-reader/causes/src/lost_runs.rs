@@ -30,7 +30,7 @@ impl LostRuns {
     /// Losses without a known launch affect the loss windows of their lane. Losses that consist of
     /// whole zones alone are left out: a launch that is lost entirely takes no records of other
     /// launches.
-    pub(crate) fn of_ledger(losses: &LossLedger) -> Self {
+    pub(crate) fn from_ledger(losses: &LossLedger) -> Self {
         let mut lanes: HashMap<LaneId, LaneLosses> = HashMap::new();
         for (key, totals) in losses.entries().filter(|(_, totals)| may_hold_waits(totals)) {
             let lane = lanes.entry(key.lane).or_default();
@@ -50,7 +50,7 @@ impl LostRuns {
 
     /// Returns for each run of a lane whether it may have lost records; empty if the lane has no
     /// losses.
-    pub(crate) fn of_lane(&self, lane: &Lane) -> Vec<bool> {
+    pub(crate) fn lane_flags(&self, lane: &Lane) -> Vec<bool> {
         let Some(losses) = self.0.get(&lane.id) else { return Vec::new() };
         let spans: Vec<Range<usize>> =
             losses.spans.iter().map(|span| runs_of_span(lane, *span)).collect();
@@ -121,7 +121,7 @@ mod tests {
     fn lossy(add: impl Fn(&mut LossLedger)) -> Vec<usize> {
         let mut losses = LossLedger::default();
         add(&mut losses);
-        let found = LostRuns::of_ledger(&losses).of_lane(&lane());
+        let found = LostRuns::from_ledger(&losses).lane_flags(&lane());
         let numbered = (1..).zip(found).filter(|(_, has_lost)| *has_lost);
         numbered.map(|(number, _)| number).collect()
     }

@@ -52,7 +52,7 @@ pub(crate) fn math_use(
     }
     let idle = unpack.unwrap_or(0.0) + pack.unwrap_or(0.0);
     let floor = (100.0 - idle).max(0.0).max(view.fpu_percent.unwrap_or(0.0).min(100.0));
-    let last = view.cores().filter_map(|core| LastBlock::of(core, records_percent));
+    let last = view.cores().filter_map(|core| LastBlock::from_core(core, records_percent));
     let last: Vec<LastBlock> = last.collect();
     let of_cores = |value: fn(&LastBlock) -> f64| median(last.iter().map(value).collect());
     let measured = middle_half(last.iter().map(LastBlock::math_percent).collect());

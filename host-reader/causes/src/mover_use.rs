@@ -1,7 +1,7 @@
 //! Use of the stages that move data, without the time spent on writing records.
 
 use crate::{
-    last_block::{of_whole_kernel, window_of},
+    last_block::{whole_kernel_cycles, window_of},
     op::{CoreRun, OpView},
     risc_wait::{blocked_cycles, kernel_cycles, percent},
     semaphore::semaphore_cycles,
@@ -122,7 +122,7 @@ fn sums_over_cores(view: &OpView<'_>, signals: &Signals<'_>, risc: Risc) -> Core
                 (&mut sums.other_cores, semaphores.other_core),
                 (&mut sums.records, record_cycles(view, run)),
             ] {
-                *sum = sum.saturating_add(of_whole_kernel(run, more));
+                *sum = sum.saturating_add(whole_kernel_cycles(run, more));
             }
         }
     }
@@ -134,7 +134,7 @@ fn sums_over_cores(view: &OpView<'_>, signals: &Signals<'_>, risc: Risc) -> Core
 ///
 /// [`has_unmeasured_records`] reports unmeasured costs.
 fn record_cycles(view: &OpView<'_>, run: &CoreRun<'_>) -> u64 {
-    let measured = view.costs.of(run.lane.chip_id, run.lane.risc);
+    let measured = view.costs.cost(run.lane.chip_id, run.lane.risc);
     let (Some(sync), Some(cost)) = (run.evidence.sync(), measured) else { return 0 };
     let of = |count: usize, cycles: u64| (count as u64).saturating_mul(cycles);
     let waits = of(sync.waits.len(), cost.wide_data_cycles);
@@ -145,7 +145,7 @@ fn record_cycles(view: &OpView<'_>, run: &CoreRun<'_>) -> u64 {
 pub(crate) fn has_unmeasured_records(view: &OpView<'_>) -> bool {
     view.runs.iter().any(|run| {
         let has_waits = run.evidence.sync().is_some_and(|sync| !sync.waits.is_empty());
-        has_waits && view.costs.of(run.lane.chip_id, run.lane.risc).is_none()
+        has_waits && view.costs.cost(run.lane.chip_id, run.lane.risc).is_none()
     })
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn noc_uses(
 }
 
 fn uses_of_readout(readout: &Readout, launches: &[Launch]) -> NocUses {
-    let lanes = NocLanes::of_readout(readout);
+    let lanes = NocLanes::from_readout(readout);
     let programs = NocPrograms::new(&lanes, readout, &TraceOptions::default());
     if programs.is_empty() {
         return NocUses::new();
@@ -181,7 +181,7 @@ fn uses_of(
 
 /// The use of a chip's links by one program, whose kernels took so many cycles.
 fn noc_use(traces: &[ProgramTrace], chip: &Chip, cycles: u64) -> Option<NocUse> {
-    let traffic = Traffic::of_traces(traces, |_| Some(chip.grid));
+    let traffic = Traffic::from_traces(traces, |_| Some(chip.grid));
     let busiest = traffic.links.iter().max_by_key(|load| load.byte_count)?;
     #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
     let [bytes, cycles] = [busiest.byte_count, cycles].map(|of| of as f64);

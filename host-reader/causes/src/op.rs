@@ -120,7 +120,7 @@ impl<'a> OpView<'a> {
     }
 
     /// Returns a view of this op with the evidence of a part of it.
-    pub(crate) fn of_part<'b>(
+    pub(crate) fn part_view<'b>(
         &'b self,
         (kernel, evidence): &'b (Span, Vec<RunEvidence>),
     ) -> OpView<'b> {
@@ -195,7 +195,7 @@ impl<'a> OpView<'a> {
     }
 
     pub(crate) fn is_collective(&self) -> bool {
-        self.name.is_some_and(|name| OpCategory::of(name) == OpCategory::Ccl)
+        self.name.is_some_and(|name| OpCategory::from_op_code(name) == OpCategory::Ccl)
     }
 }
 
@@ -276,7 +276,7 @@ impl OpCauses {
     pub(crate) fn new(view: &OpView<'_>) -> Self {
         let op = &view.launch.op;
         let window = window_of(view.launch);
-        let windows = match Windows::of(view) {
+        let windows = match Windows::from_view(view) {
             Windows::Always => None,
             Windows::Parts(parts) => Some(parts),
         };
@@ -284,12 +284,12 @@ impl OpCauses {
             None => view.known_part(),
             Some(parts) => view.known_of_windows(parts),
         };
-        let known = part.as_ref().map(|part| view.of_part(part));
+        let known = part.as_ref().map(|part| view.part_view(part));
         let known = known.as_ref().unwrap_or(view);
-        let signals = Signals::of(known);
+        let signals = Signals::from_view(known);
         let is_lossy = view.runs.iter().any(|run| run.evidence.known_until().is_some());
         let half = part.as_ref().filter(|_| is_lossy).and_then(|(span, _)| view.second_half(span));
-        let half = half.as_ref().map(|half| view.of_part(half));
+        let half = half.as_ref().map(|half| view.part_view(half));
         // If runs of RISCs are missing, a RISC that waited for them looks like one that worked.
         let has_all_runs = op.duration_doubt != Some(Doubt::LostRecords);
         let pace = has_all_runs.then(|| pace_of(half.as_ref().unwrap_or(known), &signals));

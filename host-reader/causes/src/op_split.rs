@@ -152,7 +152,7 @@ fn profiler_cycles(view: &OpView<'_>) -> f64 {
     let of_run = |run: &CoreRun<'_>| {
         let cost = view
             .costs
-            .of(run.lane.chip_id, run.lane.risc)
+            .cost(run.lane.chip_id, run.lane.risc)
             .map_or(0, |cost| cost.nested_zone_cycles);
         let probes = cost.saturating_mul(run.evidence.zone_count.into());
         probes.saturating_add(run.evidence.profiler_cycles())

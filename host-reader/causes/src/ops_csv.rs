@@ -34,26 +34,27 @@ impl Explanation {
     /// }
     /// let csv = read_ops_csv(text.as_bytes(), "ops.csv")?;
     /// let options = PerfOptions { merges_devices: false, ..PerfOptions::default() };
-    /// let explanation = Explanation::of_perf_report(&PerfReport::new(vec![csv], &options)?);
+    /// let explanation = Explanation::from_perf_report(&PerfReport::new(vec![csv], &options)?);
     /// assert_eq!(explanation.findings[0].cause, Cause::Host);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn of_perf_report(report: &PerfReport) -> Self {
-        Self::of_perf_window(report, Window::Steady)
+    pub fn from_perf_report(report: &PerfReport) -> Self {
+        Self::from_perf_window(report, Window::Steady)
     }
 
     /// Explains a window of the rows.
     #[must_use]
-    pub fn of_perf_window(report: &PerfReport, window: Window) -> Self {
+    pub fn from_perf_window(report: &PerfReport, window: Window) -> Self {
         let found =
             last_iteration(&steps_of_rows(&report.rows)).filter(|_| window == Window::Steady);
         let own = found.and_then(|of| report.rows.get(of.first..)).map(without_first_gaps);
         let rows = own.as_deref().unwrap_or(&report.rows);
         let devices = devices(rows);
         let steady = found.and_then(|found| {
-            let waits = [&self::devices(&report.rows), &devices].map(|of| HostWait::of_devices(of));
-            SteadyPart::of_rows(&report.rows, found, waits)
+            let waits =
+                [&self::devices(&report.rows), &devices].map(|of| HostWait::from_devices(of));
+            SteadyPart::from_rows(&report.rows, found, waits)
         });
         let (steady, sentence) = match (steady, window) {
             (Some((steady, sentence)), _) => (Some(steady), sentence),

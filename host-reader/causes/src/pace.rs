@@ -145,7 +145,7 @@ pub(crate) fn pace_of(view: &OpView<'_>, signals: &Signals<'_>) -> Option<Pace> 
     if !view.has_waits() {
         return None;
     }
-    let roles = Roles::of(view);
+    let roles = Roles::from_view(view);
     let movers = [(Stage::Reader, roles.reader), (Stage::Writer, roles.writer)];
     let movers = movers.map(|(stage, risc)| mover_use(view, signals, stage, risc?));
     let used = |of: Option<MoverUse>| of.map_or(0.0, |of| of.used.at_most_percent);

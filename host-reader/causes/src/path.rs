@@ -139,8 +139,8 @@ pub(crate) fn critical_path_of_parts(
     let op_end = view.kernel?.end_cycle;
     let paths = parts.iter().filter_map(|span| {
         let part = (*span, view.within(span));
-        let part = view.of_part(&part);
-        let path = walked(&part, &Signals::of(&part), is_math_pacer)?;
+        let part = view.part_view(&part);
+        let path = walked(&part, &Signals::from_view(&part), is_math_pacer)?;
         let tail = if span.end_cycle < op_end { span.duration_cycles / SETTLING_PART } else { 0 };
         Some(path.until(span.end_cycle.saturating_sub(tail)))
     });

@@ -14,7 +14,7 @@ pub(crate) struct Roles {
 }
 
 impl Roles {
-    pub(crate) fn of(view: &OpView<'_>) -> Self {
+    pub(crate) fn from_view(view: &OpView<'_>) -> Self {
         let movers: Vec<Risc> = [Risc::Brisc, Risc::Ncrisc]
             .into_iter()
             .filter(|risc| {
@@ -22,7 +22,7 @@ impl Roles {
             })
             .collect();
         let sides: Vec<(Risc, Side)> =
-            movers.iter().map(|&risc| (risc, Side::of(view, risc))).collect();
+            movers.iter().map(|&risc| (risc, Side::from_view(view, risc))).collect();
         let only = |is: fn(&Side) -> bool| {
             let mut found = sides.iter().filter(|(_, side)| is(side)).map(|(risc, _)| *risc);
             found.next().filter(|_| found.next().is_none())
@@ -45,7 +45,7 @@ struct Side {
 }
 
 impl Side {
-    fn of(view: &OpView<'_>, risc: Risc) -> Self {
+    fn from_view(view: &OpView<'_>, risc: Risc) -> Self {
         let mut side = Self::default();
         let runs = view.runs.iter().filter(|run| run.lane.risc == risc);
         for sync in runs.filter_map(|run| run.evidence.sync()) {

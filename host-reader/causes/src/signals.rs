@@ -53,13 +53,13 @@ pub(crate) struct Signals<'a> {
 }
 
 impl<'a> Signals<'a> {
-    pub(crate) fn of(view: &'a OpView<'a>) -> Self {
+    pub(crate) fn from_view(view: &'a OpView<'a>) -> Self {
         let mut signals = Self {
             of_objects: HashMap::new(),
             by_waits: HashMap::new(),
             doubted: HashSet::new(),
             has_unknown_object: false,
-            roles: Roles::of(view),
+            roles: Roles::from_view(view),
             view,
         };
         let awaited = awaited_semaphores(view);
@@ -89,7 +89,7 @@ impl<'a> Signals<'a> {
             (SignalKind::CbPop, Signal::Local { key }) => local(Object::Room(key)),
             (SignalKind::SemSet, Signal::Local { key }) => local(Object::Semaphore(key)),
             (_, Signal::Remote { noc, address }) => {
-                self.add_remote(lane, at.time, targets.of(noc, address), noc);
+                self.add_remote(lane, at.time, targets.find(noc, address), noc);
                 return;
             }
             // This signal may have ended any wait for a semaphore.
@@ -222,7 +222,7 @@ struct Targets<'a> {
 
 impl Targets<'_> {
     /// Returns the semaphores at a NoC address; `None` if the address's tiles are unknown.
-    fn of(&mut self, noc: u8, address: u64) -> Option<&TargetList> {
+    fn find(&mut self, noc: u8, address: u64) -> Option<&TargetList> {
         let Self { view, awaited, known } = self;
         let list = known.entry((noc, address)).or_insert_with(|| {
             let (mut cores, local) = view.remote(noc, address)?;

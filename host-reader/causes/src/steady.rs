@@ -69,7 +69,7 @@ pub(crate) struct HostWait {
 impl HostWait {
     /// Returns the wait of the chip with most time.
     #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
-    pub(crate) fn of_devices(devices: &[DeviceTime]) -> Self {
+    pub(crate) fn from_devices(devices: &[DeviceTime]) -> Self {
         let longest = devices.iter().max_by_key(|device| device.time.total_ns);
         longest.map_or_else(Self::default, |device| Self {
             chip_id: device.chip_id.filter(|_| devices.len() > 1),
@@ -131,7 +131,7 @@ impl Apart {
 impl SteadyPart {
     /// Returns the part of `rows` from the iteration's first row on, and the sentence that compares
     /// it with the whole recording. `all` and `own` are the waits of all rows and of the part.
-    pub(crate) fn of_rows(
+    pub(crate) fn from_rows(
         rows: &[OpReport],
         iteration: LastIteration,
         [all, own]: [HostWait; 2],

@@ -29,13 +29,13 @@ pub(crate) struct SteadyLaunches {
 
 impl SteadyLaunches {
     /// Finds the last iteration of a recording; `None` if nothing repeats on at least one chip.
-    pub(crate) fn of(
+    pub(crate) fn new(
         recording: &Recording,
         launches: &[Explained<'_>],
         described: &LaunchRows,
     ) -> Option<Self> {
-        let signposts = Signposts::of(recording);
-        let forms = Forms::of(recording, launches, described);
+        let signposts = Signposts::new(recording);
+        let forms = Forms::new(recording, launches, described);
         let (mut rule, mut chips, mut begin) = (None, BTreeMap::new(), 0_usize);
         for own in launches.chunk_by(|(one, _), (other, _)| one.chip_id == other.chip_id) {
             let end = begin.saturating_add(own.len());
@@ -64,7 +64,7 @@ impl SteadyLaunches {
         launches: &[Explained<'_>],
         [all, own]: [&[DeviceTime]; 2],
     ) -> Option<(SteadyPart, String)> {
-        let [all_wait, own_wait] = [all, own].map(HostWait::of_devices);
+        let [all_wait, own_wait] = [all, own].map(HostWait::from_devices);
         let longest = own.iter().max_by_key(|device| device.time.total_ns)?;
         let [of_chip, steady] = self.chips.get(&longest.chip_id?)?;
         let gaps = |range: Range<usize>| -> Vec<f64> {
@@ -106,7 +106,11 @@ struct Forms<'a> {
 }
 
 impl<'a> Forms<'a> {
-    fn of(recording: &'a Recording, launches: &[Explained<'a>], described: &'a LaunchRows) -> Self {
+    fn new(
+        recording: &'a Recording,
+        launches: &[Explained<'a>],
+        described: &'a LaunchRows,
+    ) -> Self {
         let mut tensors: BTreeMap<(u32, RunHostId), &str> = BTreeMap::new();
         for op in &recording.ops {
             if let Some(text) = op.value("input_tensors") {
@@ -133,7 +137,7 @@ struct Signposts<'a> {
 }
 
 impl<'a> Signposts<'a> {
-    fn of(recording: &'a Recording) -> Self {
+    fn new(recording: &'a Recording) -> Self {
         let none = Self { marks: BTreeSet::new(), clocks: BTreeMap::new() };
         if recording.host.is_empty() {
             return none;

@@ -23,12 +23,13 @@ pub(crate) enum Windows {
 }
 
 impl Windows {
-    pub(crate) fn of(view: &OpView<'_>) -> Self {
+    pub(crate) fn from_view(view: &OpView<'_>) -> Self {
         let mut syncs = view.runs.iter().filter_map(|run| run.evidence.sync());
         if syncs.all(|sync| sync.windows.is_none()) {
             return Self::Always;
         }
-        let Some(known) = view.cores().map(TileWindows::of).collect::<Option<Vec<_>>>() else {
+        let Some(known) = view.cores().map(TileWindows::from_core).collect::<Option<Vec<_>>>()
+        else {
             return Self::Parts(Vec::new());
         };
         let open: Vec<WindowsAt> = known
@@ -53,7 +54,7 @@ enum TileWindows {
 impl TileWindows {
     /// Returns the windows of a core's runs; `None` if the core has waits or signals without a
     /// record of its windows.
-    fn of(core: &[CoreRun<'_>]) -> Option<Self> {
+    fn from_core(core: &[CoreRun<'_>]) -> Option<Self> {
         let syncs = || core.iter().filter_map(|run| run.evidence.sync());
         if let Some(windows) = syncs().find_map(|sync| sync.windows) {
             return Some(Self::At(windows));

@@ -10,7 +10,7 @@ mod whole;
 use whole::assert_whole;
 
 fn explain_log(log: &[u8]) -> Explanation {
-    Explanation::of_log(PackedLog::read(log, "log").unwrap()).unwrap().1
+    Explanation::from_log(PackedLog::read(log, "log").unwrap()).unwrap().1
 }
 
 const LOGS: [&str; 5] = [

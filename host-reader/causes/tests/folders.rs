@@ -29,9 +29,9 @@ fn folder(log: &[Op], csv: Option<&[Op]>) -> tempfile::TempDir {
 /// Explains a folder, loaded as a whole and lane by lane.
 fn explain(folder: &Path) -> Explanation {
     let loaded = recording::load(folder).unwrap();
-    let explanation = Explanation::of_recording(&loaded.recordings[0]);
+    let explanation = Explanation::from_recording(&loaded.recordings[0]);
     let recording::Opened::Log(log) = recording::open(folder).unwrap() else { panic!() };
-    let (_, by_lanes) = Explanation::of_log(*log).unwrap();
+    let (_, by_lanes) = Explanation::from_log(*log).unwrap();
     assert_eq!(explanation, by_lanes);
     explanation
 }
@@ -118,9 +118,9 @@ fn a_csv_that_cannot_be_read_is_said() {
     let log = PackedLog::read(device_log_of(&ops).as_bytes(), "log").unwrap();
     let recording = Recording {
         ops_csv: Some(folder.path().join("gone.csv")),
-        ..Recording::of_readout(log.into_readout().unwrap())
+        ..Recording::from_readout(log.into_readout().unwrap())
     };
-    let untold = Explanation::of_recording(&recording).untold;
+    let untold = Explanation::from_recording(&recording).untold;
     assert!(untold.last().unwrap().reason.starts_with("gone.csv cannot be read ("), "{untold:?}");
 }
 
@@ -139,7 +139,7 @@ fn the_use_of_the_noc_in_a_real_log_is_that_of_its_trace() {
     std::fs::write(&path, ops_csv_of(&[op])).unwrap();
     let mut recording = loaded.recordings.into_iter().next().unwrap();
     recording.ops_csv = Some(path);
-    let explanation = Explanation::of_recording(&recording);
+    let explanation = Explanation::from_recording(&recording);
     let [group] = explanation.groups.as_slice() else { panic!("{explanation:#?}") };
     let percent = group.noc_percent.unwrap();
     assert!((percent - 32_768.0 / (10_422.0 * 32.0) * 100.0).abs() < 1e-9, "{percent}");
@@ -244,7 +244,7 @@ fn pipeline(form: Form, csv: bool) -> (Finding, f64) {
     let run_host_id = RunHostId(op.run_host_id);
     let ops = vec![OpMetadata { chip_id: 0, run_host_id, fields: [host_name].into() }];
     let recording = Recording { ops, ops_csv: csv.then_some(path), ..recording };
-    let mut findings = Explanation::of_recording(&recording).findings;
+    let mut findings = Explanation::from_recording(&recording).findings;
     assert_eq!(findings.len(), 1, "{findings:#?}");
     let finding = findings.remove(0);
     let gain = finding.gain_at_most_percent.unwrap();

@@ -39,7 +39,7 @@ impl Log {
 
     fn explain(&self, window: Window) -> Explanation {
         let log = PackedLog::read(self.text.as_bytes(), "log").unwrap();
-        Explanation::of_log_window(OpenedLog::from(log), window).unwrap().1
+        Explanation::from_log_window(OpenedLog::from(log), window).unwrap().1
     }
 }
 

@@ -27,7 +27,7 @@ fn explain_window(path: &str, window: Window) -> Explanation {
     let file = std::fs::File::open(capture_path(path)).unwrap();
     let csv = read_ops_csv(file, path).unwrap();
     let report = PerfReport::new(vec![csv], &Explanation::report_options()).unwrap();
-    Explanation::of_perf_window(&report, window)
+    Explanation::from_perf_window(&report, window)
 }
 
 fn explain_csv(path: &str) -> Explanation {
@@ -110,16 +110,16 @@ fn every_recording_there_is_is_explained_in_order_and_within_its_classes() {
     for log in std::fs::read_dir(capture_path("mesham-tt-sim")).unwrap() {
         let log: PathBuf = log.unwrap().path().join("profile_log_device.csv");
         if log.exists() {
-            let (_, explanation) = Explanation::of_log(PackedLog::open(&log).unwrap()).unwrap();
+            let (_, explanation) = Explanation::from_log(PackedLog::open(&log).unwrap()).unwrap();
             assert_honest(&explanation, &log.display().to_string());
         }
     }
     let json = PackedLog::read(log_of_json().as_bytes(), "json").unwrap();
-    assert_honest(&Explanation::of_log(json).unwrap().1, "json");
+    assert_honest(&Explanation::from_log(json).unwrap().1, "json");
     for capture in ["v1.0", "v1.1", "v1.2", "v1.3"] {
         let path = capture_path(&format!("kprof/{capture}.kprof"));
         for recording in recording::load(&path).unwrap().recordings {
-            assert_honest(&Explanation::of_recording(&recording), capture);
+            assert_honest(&Explanation::from_recording(&recording), capture);
         }
     }
 }
@@ -153,7 +153,7 @@ fn the_first_three_sentences_of_each_real_recording_are_those_written_down() {
     }
     for log in ["wormhole-counters-elw", "wormhole-noc-4096", "blackhole-noc-256"] {
         let (_, explanation) =
-            Explanation::of_log(PackedLog::open(log_path(log)).unwrap()).unwrap();
+            Explanation::from_log(PackedLog::open(log_path(log)).unwrap()).unwrap();
         writeln!(found, "# {log}\n{}", told(&explanation)).unwrap();
     }
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/first_sentences.txt");
@@ -195,7 +195,7 @@ fn explain_chips(title: &str, chips: &[&str]) -> Explanation {
     }
     let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
     let report = PerfReport::new(vec![csv], &Explanation::report_options()).unwrap();
-    Explanation::of_perf_window(&report, Window::All)
+    Explanation::from_perf_window(&report, Window::All)
 }
 
 /// The chip of rows without a device number is unknown, and is not chip 0.

@@ -167,7 +167,7 @@ fn csv(iterations: &[Vec<Op>]) -> String {
 fn explain(iterations: &[Vec<Op>]) -> Explanation {
     let csv = read_ops_csv(csv(iterations).as_bytes(), "model.csv").unwrap();
     let report = PerfReport::new(vec![csv], &Explanation::report_options()).unwrap();
-    Explanation::of_perf_report(&report)
+    Explanation::from_perf_report(&report)
 }
 
 /// The change that was made, the expected location of its finding, and its cost per iteration.

@@ -25,7 +25,7 @@ fn recording_of(runs: &[CoreRun], form: Form) -> recording::Recording {
 
 fn explain(work: &Work, form: Form) -> (Explanation, Vec<CoreRun>) {
     let runs: Vec<_> = (0..4).map(|core| run(work, 1000, core)).collect();
-    (Explanation::of_recording(&recording_of(&runs, form)), runs)
+    (Explanation::from_recording(&recording_of(&runs, form)), runs)
 }
 
 /// Returns the time that a stage without any work would save, in percent.
@@ -225,7 +225,7 @@ fn paths_bound_what_can_be_saved_and_find_the_bottleneck() {
         let form = if number.is_multiple_of(2) { Form::SingleAndSignals } else { Form::Single };
         let core = run(&work, 1000, seed);
         let explanation =
-            Explanation::of_recording(&recording_of(std::slice::from_ref(&core), form));
+            Explanation::from_recording(&recording_of(std::slice::from_ref(&core), form));
         let shares = shares(&explanation);
         if form == Form::SingleAndSignals {
             joined += assert_joins(&explanation, &core, form);
@@ -263,7 +263,7 @@ fn paths_bound_what_can_be_saved_and_find_the_bottleneck() {
         let core = run(&work, 1000, seed);
         let form = Form::SingleAndSignals;
         let explanation =
-            Explanation::of_recording(&recording_of(std::slice::from_ref(&core), form));
+            Explanation::from_recording(&recording_of(std::slice::from_ref(&core), form));
         joined += assert_joins(&explanation, &core, form);
     }
     assert!(joined > 1_000, "{joined}");
@@ -294,7 +294,7 @@ fn uneven_steps_are_told_with_their_numbers() {
     let mean = cores.iter().map(|(count, _)| f64::from(*count)).sum::<f64>() / 10.0;
     assert!((mean - 153.6).abs() < 0.15, "{mean}");
     steps(&mut recorder, 1, 5_000, &cores);
-    let explanation = Explanation::of_recording(&recorder.finish());
+    let explanation = Explanation::from_recording(&recorder.finish());
     let first = &explanation.findings[0];
     assert_eq!((first.cause, first.place.core), (Cause::UnevenWork, Some((5, 1))));
     assert!(first.sentence.contains("165 steps"), "{}", first.sentence);
@@ -311,7 +311,7 @@ fn a_core_that_is_late_again_and_again_is_told() {
             let cores: Vec<_> = cores(late);
             steps(&mut recorder, 1, 5_000 + launch * 60_000, &cores);
         }
-        Explanation::of_recording(&recorder.finish())
+        Explanation::from_recording(&recorder.finish())
     };
     let often = explain(&[1450, 1400, 1500, 1450, 1450, 1000]);
     let found: Vec<_> = often.findings.iter().map(|finding| finding.cause).collect();
@@ -336,7 +336,7 @@ fn an_idle_chip_is_told_in_the_first_sentence() {
         (Window::All, "93.3 % of 2.8 ms", 11.0, 2760.0),
         (Window::Steady, "93.2 % of 2.5 ms", 10.0, 2510.0),
     ] {
-        let explanation = Explanation::of_recording_window(&recording, window);
+        let explanation = Explanation::from_recording_window(&recording, window);
         let first = &explanation.findings[0];
         assert_eq!(first.cause, Cause::Host);
         assert!(first.sentence.contains(words), "{}", first.sentence);
@@ -358,7 +358,7 @@ fn reconfigurations_are_told_with_their_share() {
         }
         records.push((101_000, PacketKind::ZoneEnd, "TRISC-KERNEL", vec![]));
         recorder.lane((1, 1), Risc::Trisc1, 1, records);
-        Explanation::of_recording(&recorder.finish())
+        Explanation::from_recording(&recorder.finish())
     };
     let explanation = explain(450);
     let first = &explanation.findings[0];
@@ -378,7 +378,7 @@ fn ops_on_sub_devices_count_once() {
         (15_000, PacketKind::ZoneEnd, "TRISC-KERNEL", vec![]),
     ];
     recorder.lane((9, 9), Risc::Trisc1, 2, records);
-    let explanation = Explanation::of_recording(&recorder.finish());
+    let explanation = Explanation::from_recording(&recorder.finish());
     let device = &explanation.devices[0];
     assert_eq!((device.busy_ns, device.kernel_sum_ns), (Some(10_000), Some(20_000)));
     assert_eq!(device.time.percent(TimeClass::Compute), 50.0);
@@ -401,7 +401,7 @@ fn lost_waits_leave_the_answer_and_its_gain() {
         for x in 1..5 {
             recorder.core((x, 1), 1, &run(&work, 1000, x.into()), Form::SingleAndSignals);
         }
-        let explanation = Explanation::of_recording(&recorder.finish());
+        let explanation = Explanation::from_recording(&recorder.finish());
         let (first, op) = (&explanation.findings[0], &explanation.ops[0]);
         assert_eq!((whole.cause, first.cause), (cause, cause), "{:#?}", op.pace);
         let gains = [&whole, first].map(|finding| finding.gain_at_most_percent.unwrap());
@@ -434,7 +434,7 @@ fn launches_before_and_after_a_loss_keep_their_waits() {
         }
         recorder.finish()
     };
-    let whole = Explanation::of_recording(&recording());
+    let whole = Explanation::from_recording(&recording());
     let span = |first, last| {
         let [first, last] = [first, last].map(|program| RunHostId::encode(program, 0));
         LossTotals {
@@ -459,7 +459,7 @@ fn launches_before_and_after_a_loss_keep_their_waits() {
         let losses = &mut recording.readout.losses;
         losses.add_in_windows(LossKey { lane, cause, program: None }, totals);
         window.into_iter().for_each(|window| losses.note_window(lane, window));
-        let explanation = Explanation::of_recording(&recording);
+        let explanation = Explanation::from_recording(&recording);
         for (number, (op, before)) in explanation.ops.iter().zip(&whole.ops).enumerate() {
             let is_lossy = lossy.contains(&number);
             assert_eq!(op.known_percent.is_some(), is_lossy, "{cause:?} {lossy:?} {number}");
@@ -489,7 +489,7 @@ fn a_launch_without_all_of_its_runs_has_no_pace() {
     let lane = lanes.remove(lane).id;
     let key = LossKey { lane, cause: LossCause::DramFull, program: None };
     recording.readout.losses.record(key, LossTotals::at_least_markers(9));
-    let explanation = Explanation::of_recording(&recording);
+    let explanation = Explanation::from_recording(&recording);
     let op = &explanation.ops[0];
     assert_eq!((&op.pace, &op.critical_path), (&None, &None));
     assert_eq!(explanation.findings, []);
@@ -540,7 +540,7 @@ fn waited_for(signals: &[((u16, u16), u64, u64)]) -> Vec<(Option<(u16, u16)>, u6
         });
         recorder.lane(core, Risc::Brisc, 1, kernel(given.collect()));
     }
-    let explanation = Explanation::of_recording(&recorder.finish());
+    let explanation = Explanation::from_recording(&recorder.finish());
     let waits = explanation.ops[0].semaphores.iter();
     waits.map(|wait| (wait.by.map(|by| by.core), wait.waits)).collect()
 }
@@ -596,7 +596,7 @@ fn a_chip_that_is_slower_again_and_again_is_told() {
     let explain = |cycles: &[[u64; 4]]| {
         let mut recorder = Recorder::new();
         on_chips(&mut recorder, cycles);
-        Explanation::of_recording(&recorder.finish())
+        Explanation::from_recording(&recorder.finish())
     };
     let slow = [40_000, 41_000, 50_000, 39_000];
     let found = explain(&[slow, slow, slow, [40_000; 4]]);
@@ -635,7 +635,7 @@ fn three_hundred_random_pipelines_are_explained_in_order_and_within_their_classe
             Work { reader: cycles(), math: cycles(), writer: cycles(), blocks: 60, ..Work::EVEN };
         let form = FORMS[usize::try_from(seed).unwrap() % FORMS.len()];
         let runs: Vec<_> = (0..2).map(|core| run(&work, 1000, core)).collect();
-        let explanation = Explanation::of_recording(&recording_of(&runs, form));
+        let explanation = Explanation::from_recording(&recording_of(&runs, form));
         assert_honest(&explanation, &format!("KPROF_PIPELINE_SEED={seed}: {form:?} {work:?}"));
     };
     if let Some(seed) = std::env::var_os("KPROF_PIPELINE_SEED") {

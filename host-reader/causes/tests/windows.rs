@@ -16,7 +16,7 @@ fn explain(cores: &[(&CoreRun, Form)]) -> Explanation {
     for (x, (core, form)) in (1..).zip(cores) {
         recorder.core((x, 1), 1, core, *form);
     }
-    Explanation::of_recording(&recorder.finish())
+    Explanation::from_recording(&recorder.finish())
 }
 
 /// Returns the shares of the path on reader, math and writer, in percent.
@@ -116,7 +116,7 @@ fn where_records_are_lost_the_windows_before_count() {
     let mut recorder = Recorder::new();
     recorder.data_words = 492;
     recorder.core((1, 1), 1, &core, Form::Windows(WINDOWS));
-    let lossy = Explanation::of_recording(&recorder.finish());
+    let lossy = Explanation::from_recording(&recorder.finish());
     let whole = explain(&[(&core, Form::Windows(WINDOWS))]);
     let [lossy, whole] = [&lossy, &whole].map(|explained| explained.ops[0].clone());
     let (some, all) = (lossy.windows_percent.unwrap(), whole.windows_percent.unwrap());

@@ -15,7 +15,7 @@ trace id counter, zone name, type, source line, source file, meta data
 ";
 
 fn folded(log: &str) -> Result<String, Box<dyn Error>> {
-    let recording = Recording::of_readout(read_device_log(log.as_bytes(), "the example's log")?);
+    let recording = Recording::from_readout(read_device_log(log.as_bytes(), "the example's log")?);
     let trace = Trace::new(&recording, &TraceFilter::default());
     let mut out = Vec::new();
     ExportFormat::Folded.write(&trace, &mut out, &mut |_| {})?;

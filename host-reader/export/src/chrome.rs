@@ -149,7 +149,7 @@ fn lane_events(
     for zone in begins {
         zone_event(&mut text, (pid, tid), placed, &zone, &names.zones[zone.name.index()]);
     }
-    for &run in arrows.of_lane(placed.device_index, placed.lane_index) {
+    for &run in arrows.lane_arrows(placed.device_index, placed.lane_index) {
         let kernel = lane.run_kernels.get(run).copied().flatten();
         if let Some(kernel) = kernel.and_then(|kernel| lane.zones.get(kernel as usize)) {
             let id = arrows.id(placed.device_index, placed.lane_index, run);

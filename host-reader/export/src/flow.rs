@@ -21,15 +21,16 @@ impl Arrows {
     }
 
     /// Returns the runs of a lane at which an arrow ends, ascending.
-    pub(super) fn of_lane(&self, device_index: usize, lane_index: usize) -> &[usize] {
+    pub(super) fn lane_arrows(&self, device_index: usize, lane_index: usize) -> &[usize] {
         let runs = self.runs.get(device_index).and_then(|lanes| lanes.get(lane_index));
         runs.map_or(&[], Vec::as_slice)
     }
 
     /// Returns the arrow ids of an op's runs; runs without an arrow are skipped.
     pub(super) fn ids(&self, device_index: usize, runs: &[TraceRun]) -> Vec<u64> {
-        let ends_here =
-            |run: &&TraceRun| self.of_lane(device_index, run.lane).binary_search(&run.run).is_ok();
+        let ends_here = |run: &&TraceRun| {
+            self.lane_arrows(device_index, run.lane).binary_search(&run.run).is_ok()
+        };
         let id = |run: &TraceRun| self.id(device_index, run.lane, run.run);
         runs.iter().filter(ends_here).map(id).collect()
     }

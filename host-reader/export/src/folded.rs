@@ -74,7 +74,7 @@ fn folded_lane(placed: &PlacedLane<'_, '_>, frames: &[String]) -> Vec<u8> {
     let lane = placed.lane;
     let device = frame(&words::device_label(placed.device));
     let base = format!("{device};{};{}", words::core_label(lane), lane.id.risc);
-    let stacks = Stacks::of_zones(&lane.zones, lane.zones.names().iter().copied());
+    let stacks = Stacks::from_zones(&lane.zones, lane.zones.names().iter().copied());
     let mut text = text_of(&stacks, &base, frames);
     if let Some(losses) = words::losses_label(lane) {
         text.push_str(&format!("{base};[{}] 0\n", frame(&losses)));
@@ -86,7 +86,7 @@ fn folded_thread(thread: &TraceHostThread<'_>, names: &HostNames<'_>, frames: &[
     let name =
         |index| thread.zone_event(index).map_or(NameId(0), |(_, source)| names.number(source));
     let base = format!("host (ns);{}", frame(&words::thread_label(thread)));
-    let stacks = Stacks::of_zones(&thread.zones, (0..thread.zones.len()).map(name));
+    let stacks = Stacks::from_zones(&thread.zones, (0..thread.zones.len()).map(name));
     text_of(&stacks, &base, frames)
 }
 

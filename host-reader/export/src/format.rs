@@ -89,7 +89,7 @@ impl ExportFormat {
     /// Adds the causes of slowness of a recording to its trace, if files of this format show them.
     pub fn add_causes(self, trace: &mut Trace<'_>, recording: &Recording) {
         if matches!(self, Self::Html | Self::Perfetto) {
-            trace.explanation = Some(Explanation::of_recording(recording));
+            trace.explanation = Some(Explanation::from_recording(recording));
         }
     }
 

@@ -27,8 +27,8 @@ pub(super) fn write(
     on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
     let host_names = HostNames::new(trace);
-    let of_chips = trace.names.as_slice().iter().map(Frame::of);
-    let of_host = host_names.sources.iter().map(|source| Frame::of_host(source));
+    let of_chips = trace.names.as_slice().iter().map(Frame::from_name);
+    let of_host = host_names.sources.iter().map(|source| Frame::from_host(source));
     let of_riscs =
         trace.risc_kinds().map(|risc| Frame { name: risc.label(), file: "", line: None });
     let first_risc = trace.names.as_slice().len() + host_names.sources.len();
@@ -43,12 +43,12 @@ pub(super) fn write(
     out.write_all(b",\"profiles\":[\n")?;
     let end_ns = trace.end_ns();
     for (position, device) in trace.devices.iter().enumerate() {
-        out.write_all(&of_chip(device, position, first_risc)?)?;
+        out.write_all(&chip_profile(device, position, first_risc)?)?;
     }
     let chip_count = trace.devices.len();
-    write_lanes(trace, out, on_lanes, |lane| of_lane(&lane, chip_count, end_ns))?;
+    write_lanes(trace, out, on_lanes, |lane| lane_profile(&lane, chip_count, end_ns))?;
     for (position, thread) in (chip_count + trace.lane_count()..).zip(&trace.host.threads) {
-        out.write_all(&of_thread(thread, position, &host_names, end_ns))?;
+        out.write_all(&thread_profile(thread, position, &host_names, end_ns))?;
     }
     out.write_all(b"]}\n")
 }
@@ -77,12 +77,12 @@ struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    fn of(name: &'a TraceName<'_>) -> Self {
+    fn from_name(name: &'a TraceName<'_>) -> Self {
         let line = (name.line > 0).then_some(name.line);
         Self { name: &name.label, file: name.file, line }
     }
 
-    fn of_host(source: &'a HostSource) -> Self {
+    fn from_host(source: &'a HostSource) -> Self {
         let line = (source.line > 0).then_some(source.line);
         Self { name: &source.name, file: &source.file, line }
     }
@@ -122,7 +122,11 @@ struct ChipProfile {
     weights: Vec<u64>,
 }
 
-fn of_chip(device: &TraceDevice<'_>, position: usize, first_risc: usize) -> io::Result<Vec<u8>> {
+fn chip_profile(
+    device: &TraceDevice<'_>,
+    position: usize,
+    first_risc: usize,
+) -> io::Result<Vec<u8>> {
     let (mut samples, mut weights) = (Vec::new(), Vec::new());
     for (risc, stacks) in chip_stacks(device) {
         for (stack, cycles) in stacks.with_cycles() {
@@ -145,13 +149,13 @@ fn of_chip(device: &TraceDevice<'_>, position: usize, first_risc: usize) -> io::
     Ok(text)
 }
 
-fn of_lane(placed: &PlacedLane<'_, '_>, chip_count: usize, end_ns: u64) -> Vec<u8> {
+fn lane_profile(placed: &PlacedLane<'_, '_>, chip_count: usize, end_ns: u64) -> Vec<u8> {
     let zones = &placed.lane.zones;
     let names = zones.names();
     profile(&name(placed), chip_count + placed.index, zones, |index| names[index], end_ns)
 }
 
-fn of_thread(
+fn thread_profile(
     thread: &TraceHostThread<'_>,
     position: usize,
     names: &HostNames<'_>,

@@ -28,7 +28,7 @@ pub(super) fn chip_stacks(device: &TraceDevice<'_>) -> BTreeMap<Risc, Stacks> {
 }
 
 impl Stacks {
-    pub(super) fn of_zones(zones: &TraceZones, names: impl Iterator<Item = NameId>) -> Self {
+    pub(super) fn from_zones(zones: &TraceZones, names: impl Iterator<Item = NameId>) -> Self {
         let mut stacks = Self::default();
         stacks.add_zones(zones, names);
         stacks

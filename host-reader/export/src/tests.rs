@@ -36,7 +36,7 @@ pub(super) fn exported_with_host(
     format: ExportFormat,
 ) -> String {
     let host = recordings.to_vec();
-    let recording = Recording { host, ..Recording::of_readout(readout.clone()) };
+    let recording = Recording { host, ..Recording::from_readout(readout.clone()) };
     let trace = Trace::new(&recording, &TraceFilter::default());
     let (mut out, mut lanes) = (Vec::new(), 0);
     format.write(&trace, &mut out, &mut |done| lanes = done).unwrap();
@@ -83,7 +83,7 @@ pub(super) fn host_recording() -> HostRecording {
             HostSource::new("Run;all", "demo", "/h/main.rs", 3),
             HostSource::new("Enqueue", "demo", "/h/queue.rs", 4),
             HostSource::new("", "demo", "/h/queue.rs", 5),
-            HostSource::of_name("queued"),
+            HostSource::from_name("queued"),
             HostSource::new("token", "demo", "/h/main.rs", 6),
         ],
         threads: vec![HostThread {
@@ -245,7 +245,7 @@ fn ops_behind_hidden_ones_have_no_time_since_the_op_before() {
         }
     }
     let readout = recording::device_log::read_device_log(log.as_bytes(), "log").unwrap();
-    let recording = Recording::of_readout(readout);
+    let recording = Recording::from_readout(readout);
     let latencies = |trace: &Trace<'_>| -> Vec<_> {
         let ops = trace.devices[0].ops.iter();
         ops.map(|op| op.figures.op_to_op_latency_cycles).collect()
@@ -395,7 +395,7 @@ proptest! {
         lanes in (any_lane(Risc::Brisc), any_lane(Risc::Ncrisc)),
     ) {
         let readout = readout_of(vec![lanes.0, lanes.1]);
-        let recording = Recording::of_readout(readout.clone());
+        let recording = Recording::from_readout(readout.clone());
         let trace = Trace::new(&recording, &TraceFilter::default());
         let outermost: u64 = trace
             .lanes()

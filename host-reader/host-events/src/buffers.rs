@@ -83,7 +83,7 @@ pub struct BufferUsage {
 impl BufferUsage {
     /// Collects the pools that threads of the host plotted.
     #[must_use]
-    pub fn of_host(host: &[HostRecording]) -> Self {
+    pub fn from_host(host: &[HostRecording]) -> Self {
         let mut pools: BTreeMap<BufferPool, Vec<(u64, u64)>> = BTreeMap::new();
         for recording in host {
             for event in recording.threads.iter().flat_map(|thread| &thread.events) {
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_peak_counts_what_is_there_before_and_until_the_end() {
-        let sources = vec![HostSource::of_name("Device 1 L1"), HostSource::of_name("load")];
+        let sources = vec![HostSource::from_name("Device 1 L1"), HostSource::from_name("load")];
         let event = |source, time_ns, value| HostEvent {
             source,
             time_ns,
@@ -151,7 +151,7 @@ mod tests {
         ];
         let thread = HostThread { events, ..HostThread::default() };
         let host = HostRecording { sources, threads: vec![thread], ..HostRecording::default() };
-        let usage = BufferUsage::of_host(&[host]);
+        let usage = BufferUsage::from_host(&[host]);
         let peak = |start, end| {
             let peaks: Vec<_> = usage.peaks(1, start, end).collect();
             let pool = BufferPool { device_id: 1, kind: "L1" };

@@ -206,7 +206,7 @@ impl HostRecorder {
     }
 
     fn signpost_with(&self, name: String, attached: Attached<'_>) {
-        let source = Arc::new(HostSource::of_name(name));
+        let source = Arc::new(HostSource::from_name(name));
         self.add(SourceRef::Made(source), HostEventKind::Signpost, attached);
     }
 

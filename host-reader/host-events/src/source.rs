@@ -34,7 +34,7 @@ impl HostSource {
 
     /// Returns a source with only a name, which may be created at run time.
     #[must_use]
-    pub fn of_name(name: impl Into<Cow<'static, str>>) -> Self {
+    pub fn from_name(name: impl Into<Cow<'static, str>>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 }

@@ -49,7 +49,7 @@ fn zones() -> Result<Vec<(u64, u64)>, Box<dyn Error>> {
     // The device publishes the end of the lane, in words.
     mesh.devices[0].write_l1(CORE, 0, &[12])?;
     let readout = read_device_profiler(&mut mesh)?;
-    let timeline = Timeline::of_readout(&readout);
+    let timeline = Timeline::from_readout(&readout);
     let lanes = timeline.devices.iter().flat_map(|device| &device.lanes);
     let zones = lanes.flat_map(|lane| lane.zones.iter());
     Ok(zones.map(|zone| (zone.start_cycle, zone.end_cycle)).collect())

@@ -5,7 +5,7 @@ use std::{env, error::Error, fs};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = env::args().nth(1).ok_or("expected the path of a firmware's ELF file")?;
-    let memory = ProfilerMemory::of(&DebugInfo::parse(&fs::read(path)?)?)?;
+    let memory = ProfilerMemory::from_debug_info(&DebugInfo::parse(&fs::read(path)?)?)?;
     println!("control vector at {:#x}", memory.control_address);
     println!("{} vectors from {:#x} on", memory.processor_count(), memory.vector_address());
     Ok(())

@@ -55,7 +55,7 @@ impl RecordHead {
 
     /// Packs the type and id of a marker; the type must be one with a kind.
     #[inline]
-    pub(crate) const fn of_marker(packet_type: PacketType, id: u32) -> Self {
+    pub(crate) const fn from_marker(packet_type: PacketType, id: u32) -> Self {
         Self(((packet_type.0 as u32) << 24) | id)
     }
 

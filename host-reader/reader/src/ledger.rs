@@ -145,7 +145,7 @@ pub struct ProgramSpan {
 impl ProgramSpan {
     /// Returns the span of one launch.
     #[must_use]
-    pub const fn of_launch(program: RunHostId) -> Self {
+    pub const fn for_launch(program: RunHostId) -> Self {
         Self { first: program, last: program }
     }
 
@@ -219,7 +219,7 @@ pub struct LossTotals {
 impl LossTotals {
     /// Returns the exact loss from the counters of a device.
     #[must_use]
-    pub fn of_counts(counts: LossCounts) -> Self {
+    pub fn from_counts(counts: LossCounts) -> Self {
         Self {
             zones: counts.zones.into(),
             data: counts.data.into(),

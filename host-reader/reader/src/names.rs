@@ -47,7 +47,7 @@ impl ZoneSource {
     /// Returns the id that the device computes for this zone.
     #[must_use]
     pub fn id(&self) -> ZoneId {
-        ZoneId::of_text(&self.text())
+        ZoneId::from_text(&self.text())
     }
 }
 
@@ -91,12 +91,12 @@ impl ZoneTable {
     ///
     /// ```
     /// use reader::{lane::ZoneIndex, names::ZoneTable};
-    /// let zones = ZoneTable::of_texts(["A,/k/k.cpp,10,KERNEL_PROFILER"])?;
+    /// let zones = ZoneTable::from_texts(["A,/k/k.cpp,10,KERNEL_PROFILER"])?;
     /// assert_eq!(zones.name(ZoneIndex(0xB765)), "A");
-    /// assert!(ZoneTable::of_texts(["A"]).is_err());
+    /// assert!(ZoneTable::from_texts(["A"]).is_err());
     /// # Ok::<(), reader::names::NotAZoneText>(())
     /// ```
-    pub fn of_texts<T: AsRef<str>>(
+    pub fn from_texts<T: AsRef<str>>(
         texts: impl IntoIterator<Item = T>,
     ) -> Result<Self, NotAZoneText> {
         let mut zones = Self::new();

@@ -29,8 +29,8 @@ pub struct ProbeCost {
 /// let mut costs = ProbeCosts::default();
 /// let brisc = ProbeCost { empty_zone_cycles: 15, ..ProbeCost::default() };
 /// costs.insert(0, Risc::Brisc, brisc);
-/// assert_eq!(costs.of(0, Risc::Brisc), Some(brisc));
-/// assert_eq!(costs.of(0, Risc::Ncrisc), None);
+/// assert_eq!(costs.cost(0, Risc::Brisc), Some(brisc));
+/// assert_eq!(costs.cost(0, Risc::Ncrisc), None);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProbeCosts {
@@ -59,7 +59,7 @@ impl ProbeCosts {
 
     /// Returns the costs of a RISC.
     #[must_use]
-    pub fn of(&self, chip_id: u32, risc: Risc) -> Option<ProbeCost> {
+    pub fn cost(&self, chip_id: u32, risc: Risc) -> Option<ProbeCost> {
         self.by_risc.get(&(chip_id, risc)).copied()
     }
 

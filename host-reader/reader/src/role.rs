@@ -31,7 +31,7 @@ impl ZoneRole {
 
     /// Returns the role for a zone's name.
     #[must_use]
-    pub fn of_name(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         let mut bits = 0;
         if name.contains("-FW") {
             bits |= Self::FIRMWARE;
@@ -146,10 +146,10 @@ pub struct RoleTable {
 impl RoleTable {
     /// Returns the roles of all zones with a name.
     #[must_use]
-    pub fn of_names(zones: &ZoneTable) -> Self {
+    pub fn from_names(zones: &ZoneTable) -> Self {
         let mut table = Self::default();
         for (zone, name) in zones.named_indices() {
-            let role = ZoneRole::of_name(name);
+            let role = ZoneRole::from_name(name);
             let (roles, position) = match zone.0.checked_sub(ZoneIndex::FIRST_INTERNED) {
                 None => (&mut table.direct, zone.0 as usize),
                 Some(position) => (&mut table.interned, position as usize),
@@ -167,7 +167,7 @@ impl RoleTable {
     /// Returns the role of a zone.
     #[inline]
     #[must_use]
-    pub fn of(&self, zone: ZoneIndex) -> ZoneRole {
+    pub fn role(&self, zone: ZoneIndex) -> ZoneRole {
         let found = match zone.0.checked_sub(ZoneIndex::FIRST_INTERNED) {
             None => self.direct.get(zone.0 as usize),
             Some(position) => self.interned.get(position as usize),
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn keywords_are_substrings() {
         let facts = |name| {
-            let role = ZoneRole::of_name(name);
+            let role = ZoneRole::from_name(name);
             (role.is_firmware(), role.is_kernel(), role.is_data_movement_kernel())
         };
         assert_eq!(facts("BRISC-FW"), (true, false, false));
@@ -195,11 +195,11 @@ mod tests {
         assert_eq!(facts("DM0-FW"), (true, false, false));
         assert_eq!(facts("TRACE-KERNEL"), (false, true, false));
         assert_eq!(facts("load"), (false, false, false));
-        let push = ZoneRole::of_name("PROFILER-DRAM-PUSH");
+        let push = ZoneRole::from_name("PROFILER-DRAM-PUSH");
         assert!(push.is_shared_push() && push.is_none());
-        assert!(!ZoneRole::of_name("PROFILER-DRAM-STALL").is_shared_push());
+        assert!(!ZoneRole::from_name("PROFILER-DRAM-STALL").is_shared_push());
         let dispatches = |name| {
-            let role = ZoneRole::of_name(name);
+            let role = ZoneRole::from_name(name);
             (role.is_dispatch(), role.is_none())
         };
         assert_eq!(dispatches("CQ-DISPATCH:7:CQ_DISPATCH_CMD_WAIT"), (true, true));
@@ -213,21 +213,21 @@ mod tests {
         let source = |name: &str| ZoneSource { name: name.into(), file: String::new(), line: 1 };
         let indices = ["BRISC-FW", "BRISC-KERNEL", "load"]
             .map(|name| zones.intern(wire::ZoneId(u16::MAX), source(name)));
-        let roles = RoleTable::of_names(&zones);
+        let roles = RoleTable::from_names(&zones);
         let found = indices.map(|index| {
-            let role = roles.of(index);
+            let role = roles.role(index);
             (role.is_firmware(), role.is_kernel())
         });
         assert_eq!(found, [(true, false), (false, true), (false, false)]);
         for unknown in [0, 7, ZoneIndex::FIRST_INTERNED + 2, ZoneIndex::MAX] {
-            assert!(roles.of(ZoneIndex(unknown)).is_none());
+            assert!(roles.role(ZoneIndex(unknown)).is_none());
         }
     }
 
     #[test]
     fn a_kernel_zone_belongs_to_riscs_of_its_name_only() {
         // `NCRISC-KERNEL` must not match `BRISC-KERNEL`.
-        let of = |name: &str, risc| ZoneRole::of_name(name).is_kernel_of(risc);
+        let of = |name: &str, risc| ZoneRole::from_name(name).is_kernel_of(risc);
         assert!(of("NCRISC-KERNEL", Risc::Ncrisc) && !of("NCRISC-KERNEL", Risc::Brisc));
         assert!(of("TRISC-KERNEL", Risc::Trisc2) && !of("TRISC-KERNEL", Risc::TensixAggregate));
         assert!(of("DM-KERNEL", Risc::QuasarDm7) && !of("DM-KERNEL", Risc::QuasarNeo0Trisc0));

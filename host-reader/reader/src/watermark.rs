@@ -128,11 +128,11 @@ impl Watermarks {
 
     /// Returns the watermark of one lane, if it has pushed or waiting words.
     #[must_use]
-    pub fn of_lane(&self, id: LaneId) -> Option<&LaneWatermark> {
+    pub fn lane(&self, id: LaneId) -> Option<&LaneWatermark> {
         self.lanes.get(&id)
     }
 
-    pub(crate) fn of_lane_mut(&mut self, id: LaneId) -> Option<&mut LaneWatermark> {
+    pub(crate) fn lane_mut(&mut self, id: LaneId) -> Option<&mut LaneWatermark> {
         self.lanes.get_mut(&id)
     }
 

@@ -64,7 +64,7 @@ fn every_processor_of_all_sets_tells_where_its_profiler_lies() {
         for folder in fs::read_dir(set).unwrap() {
             let name = folder.unwrap().file_name().into_string().unwrap();
             let info = DebugInfo::parse(&file(set, &name)).unwrap();
-            let memory = ProfilerMemory::of(&info).unwrap();
+            let memory = ProfilerMemory::from_debug_info(&info).unwrap();
             assert_eq!(memory.control_bytes, 4 * 64);
             assert_eq!(memory.vector_bytes, 4 * 512);
             assert_eq!(memory.vector_address(), memory.control_address + 256);
@@ -82,7 +82,7 @@ fn every_processor_of_all_sets_tells_where_its_profiler_lies() {
 #[test]
 fn tables_of_every_set_tell_its_chip() {
     for set in sets() {
-        let sizes = TableSizes::of(&file(&set, "brisc")).unwrap();
+        let sizes = TableSizes::from_file(&file(&set, "brisc")).unwrap();
         let is_blackhole = set.join("drisc").is_dir();
         assert_eq!(sizes.fit_grid((17, 12)), is_blackhole);
         assert_eq!(sizes.fit_grid((10, 12)), !is_blackhole);
@@ -95,6 +95,6 @@ fn tables_of_every_set_tell_its_chip() {
 fn a_file_without_mailboxes_names_what_is_missing() {
     let Some(set) = sets().into_iter().next() else { return };
     // The weakened file for linking kernels has symbols and tables, but those of another processor.
-    let error = TableSizes::of(&file(&set, "trisc1")).unwrap_err();
+    let error = TableSizes::from_file(&file(&set, "trisc1")).unwrap_err();
     assert!(error.to_string().contains("no symbol `dram_bank_to_noc_xy`"), "{error}");
 }

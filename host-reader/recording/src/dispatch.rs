@@ -49,11 +49,11 @@ enum Role {
 }
 
 impl Role {
-    fn of_zone(name: &str) -> Self {
+    fn from_zone(name: &str) -> Self {
         if name.contains(DISPATCH) { Self::Zone } else { Self::Other }
     }
 
-    fn of_data(name: &str) -> Self {
+    fn from_data(name: &str) -> Self {
         let parts = [
             ("process_cmd", Self::Command),
             ("runtime_host_id_dispatch", Self::Program),
@@ -130,7 +130,7 @@ fn name_lane(
     let mut role_of = |is_data, zone| {
         *roles.entry((is_data, zone)).or_insert_with(|| {
             let name = zones.name(zone);
-            if is_data { Role::of_data(name) } else { Role::of_zone(name) }
+            if is_data { Role::from_data(name) } else { Role::from_zone(name) }
         })
     };
     let mut work = Work::default();

@@ -36,7 +36,7 @@ fn name_lane(lane: &mut Lane, zones: &mut ZoneTable, named: &mut BTreeMap<ZoneIn
 
 /// Returns the index of the zone with its envelope name, or the given index if it is no envelope.
 fn envelope_of(zone: ZoneIndex, zones: &mut ZoneTable) -> ZoneIndex {
-    let name = ZoneRole::of_name(zones.name(zone)).envelope_name();
+    let name = ZoneRole::from_name(zones.name(zone)).envelope_name();
     let Some((name, source)) = name.zip(zones.sources(zone).first()) else { return zone };
     let Ok(id) = u16::try_from(zones.id(zone)) else { return zone };
     let source = ZoneSource { name: name.to_owned(), ..source.clone() };

@@ -93,9 +93,9 @@ pub fn noc_trace_files(folder: &Path) -> Vec<PathBuf> {
 /// Adds the rows or columns shown by TT-Metal's NoC traces of the run, unless records state all.
 pub(crate) fn add_traces(readout: &mut Readout, files: &[PathBuf]) {
     let is_open = |map: TileMap| !map.is_complete();
-    let is_needed = readout.devices.iter().filter_map(TileMap::of_device).any(is_open);
+    let is_needed = readout.devices.iter().filter_map(TileMap::from_device).any(is_open);
     if !files.is_empty() && is_needed {
-        let lanes = NocLanes::of_readout(readout);
+        let lanes = NocLanes::from_readout(readout);
         add_lines(readout, &lanes, files);
     }
 }
@@ -116,7 +116,7 @@ fn add_lines(readout: &mut Readout, lanes: &NocLanes, files: &[PathBuf]) {
     for path in files {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let objects = std::fs::read(path).map(|text| read_json(&text).objects);
-        traces.extend(ProgramTrace::of_objects(objects.unwrap_or_default(), &name));
+        traces.extend(ProgramTrace::from_objects(objects.unwrap_or_default(), &name));
     }
     let mut lines = lines_of_traces(readout, lanes, &traces);
     for device in &mut readout.devices {

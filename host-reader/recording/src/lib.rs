@@ -126,7 +126,7 @@ impl Recording {
     /// Makes a recording of chips only. Their times must already be on one clock per chip, as in
     /// device logs.
     #[must_use]
-    pub fn of_readout(readout: Readout) -> Self {
+    pub fn from_readout(readout: Readout) -> Self {
         Self { readout, ..Self::default() }
     }
 
@@ -136,7 +136,7 @@ impl Recording {
     /// traces and the sub-devices that the host reported. Names commands of dispatch cores and
     /// envelopes of trace-only mode.
     #[must_use]
-    pub fn of_captured_run(run: CapturedRun) -> Self {
+    pub fn from_captured_run(run: CapturedRun) -> Self {
         let CapturedRun { mut readout, samples, ops, host, .. } = run;
         let traces = traces_of_host(&host);
         if !traces.is_empty() {
@@ -172,12 +172,12 @@ impl Recording {
     ///
     /// That recording has the counters and the losses of all repetitions.
     #[must_use]
-    pub fn of_captured_runs(runs: Vec<CapturedRun>) -> Vec<Self> {
+    pub fn from_captured_runs(runs: Vec<CapturedRun>) -> Vec<Self> {
         let mut recordings: Vec<Self> = Vec::new();
         let mut later = Vec::new();
         for run in runs {
             let is_counter_pass = run.is_counter_pass && !recordings.is_empty();
-            let recording = Self::of_captured_run(run);
+            let recording = Self::from_captured_run(run);
             if is_counter_pass {
                 later.push(recording.readout);
             } else {

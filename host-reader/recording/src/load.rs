@@ -139,7 +139,7 @@ pub fn report_of_log(log: impl Into<OpenedLog>) -> Result<(Recording, Report), P
     readout.anomalies.merge(anomalies);
     let (figures, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
     let recording = host.attach(readout, launched);
-    let report = Report::of_lanes(&recording.readout, figures);
+    let report = Report::from_lanes(&recording.readout, figures);
     memory.check()?;
     Ok((recording, report))
 }
@@ -373,7 +373,7 @@ fn open_folder(folder: &Path, memory: &Arc<PackedMemory>) -> Result<OpenedLog, L
     };
     let (log, host) = rayon::join(
         || PackedLog::open_within(logs.join(DEVICE_LOG), memory),
-        || HostOps::of_folder(&logs),
+        || HostOps::from_folder(&logs),
     );
     let mut log = log?;
     name_unknown_zones(&mut log, &logs)?;
@@ -387,7 +387,7 @@ fn load_capture(path: &Path) -> Result<Loaded, LoadError> {
     let capture = Capture::open(path)?;
     let problem_count = capture.check().problems.len() as u64;
     let runs = capture.runs(&Overrides::default())?;
-    Ok(Loaded { recordings: Recording::of_captured_runs(runs), problem_count })
+    Ok(Loaded { recordings: Recording::from_captured_runs(runs), problem_count })
 }
 
 /// Names the zones that have no name in the log, from the zone logs in the same folder.

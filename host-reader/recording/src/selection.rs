@@ -59,7 +59,7 @@ impl Recording {
     /// 0,1,2,BRISC,7,300,0,2048,BRISC-FW,ZONE_START
     /// 0,1,2,BRISC,7,360,0,2048,BRISC-FW,ZONE_END
     /// ";
-    /// let mut recording = Recording::of_readout(read_device_log(log.as_bytes(), "my log")?);
+    /// let mut recording = Recording::from_readout(read_device_log(log.as_bytes(), "my log")?);
     /// let filter: TraceFilter = "time=100ns..".parse()?;
     /// let hidden = recording.retain(&filter);
     /// assert_eq!((hidden.launch_count, hidden.record_count), (1, 2));

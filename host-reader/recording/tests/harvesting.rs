@@ -49,7 +49,7 @@ fn load(files: &[(&str, &str)], is_by_file: bool) -> Recording {
 }
 
 fn target_row(recording: &Recording) -> Option<i32> {
-    let traces = NocTraces::of_readout(&recording.readout, |_, _| None, &TraceOptions::default());
+    let traces = NocTraces::from_readout(&recording.readout, |_, _| None, &TraceOptions::default());
     traces.programs[0].objects[0].dy
 }
 
@@ -72,7 +72,7 @@ fn traces_of_the_same_run_tell_which_rows_are_left() {
         let recording = load(&[(name, TRACE)], is_by_file);
         assert_eq!(target_row(&recording), Some(5));
         // One of rows 2 to 4 is harvested, and one row after row 5; which ones is unknown.
-        let map = TileMap::of_device(&recording.readout.devices[0]).unwrap();
+        let map = TileMap::from_device(&recording.readout.devices[0]).unwrap();
         let row = |y| map.noc0(RawCoord { x: 18, y }, Noc::Noc0).map(|tile| tile.y);
         assert_eq!([row(18), row(20), row(26), row(27)], [Some(1), None, None, None]);
     }

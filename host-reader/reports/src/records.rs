@@ -29,7 +29,7 @@ pub(crate) struct PlainLines {
 
 impl PlainLines {
     /// Finds the lines from byte `start` on, where line `first_line` begins.
-    pub(crate) fn of(text: &[u8], start: usize, first_line: u64) -> Self {
+    pub(crate) fn from_text(text: &[u8], start: usize, first_line: u64) -> Self {
         let (mut end, mut next_line) = (start, first_line);
         let mut lines = Vec::new();
         while let Some(rest) = text.get(end..).filter(|rest| !rest.is_empty()) {
@@ -108,7 +108,7 @@ impl<'text> CsvRecords<'text> {
     /// Takes the lines up to the first line with a quote.
     pub(crate) fn plain_lines(&mut self) -> Vec<PlainLine> {
         let (start, line) = self.end();
-        let PlainLines { lines, end, next_line } = PlainLines::of(self.text, start, line);
+        let PlainLines { lines, end, next_line } = PlainLines::from_text(self.text, start, line);
         if end > start {
             self.resume_at(end, next_line.saturating_sub(1));
         }

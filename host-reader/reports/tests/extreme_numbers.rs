@@ -34,7 +34,7 @@ fn figures_stop_at_the_largest_number() {
     std::fs::write(&path, log()).unwrap();
     for is_exact in [false, true] {
         let options = OpsOptions { is_exact, ..OpsOptions::default() };
-        let csv = OpsReport::of_device_log(&path, &options).ops_csv;
+        let csv = OpsReport::from_device_log(&path, &options).ops_csv;
         let mut reader = csv::Reader::from_reader(csv.as_bytes());
         let found = reader.headers().unwrap().clone();
         let row = reader.records().next().unwrap().unwrap();

@@ -72,7 +72,7 @@ fn op_to_op_is_exact_in_100_logs_of_500_to_1350_mhz() {
         let (log, gaps) = log_of(&mut numbers, mhz);
         let path = folder.path().join("profile_log_device.csv");
         std::fs::write(&path, log).unwrap();
-        let report = OpsReport::of_device_log(&path, &OpsOptions::default());
+        let report = OpsReport::from_device_log(&path, &OpsOptions::default());
         for title in ["OP TO OP LATENCY [ns]", "OP TO OP LATENCY BR/NRISC START [ns]"] {
             let found = column(&report.ops_csv, title);
             assert_eq!(found.len(), gaps.len());
@@ -111,7 +111,7 @@ fn figures_over_clocks_that_disagree_are_empty_and_say_why() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("profile_log_device.csv");
     std::fs::write(&path, log).unwrap();
-    let csv = OpsReport::of_device_log(&path, &OpsOptions::default()).ops_csv;
+    let csv = OpsReport::from_device_log(&path, &OpsOptions::default()).ops_csv;
     assert!(!csv.contains("DEVICE KERNEL DURATION [ns]"), "{csv}");
     assert!(!csv.contains("98613697"), "{csv}");
     assert_eq!(column(&csv, "DEVICE KERNEL DURATION PER CORE MAX [ns]"), ["78"]);
@@ -128,11 +128,11 @@ fn ops_that_a_filter_hides_leave_no_time_between_their_neighbours() {
     let path = folder.path().join("profile_log_device.csv");
     let (log, _) = log_of(&mut numbers, 1000);
     std::fs::write(&path, log).unwrap();
-    let whole = OpsReport::of_device_log(&path, &OpsOptions::default());
+    let whole = OpsReport::from_device_log(&path, &OpsOptions::default());
     let all = column(&whole.ops_csv, "OP TO OP LATENCY [ns]");
     let filter = "op=1..4,op=7..20".parse().unwrap();
     let options = OpsOptions { filter, ..OpsOptions::default() };
-    let report = OpsReport::of_device_log(&path, &options);
+    let report = OpsReport::from_device_log(&path, &options);
     let found = column(&report.ops_csv, "OP TO OP LATENCY [ns]");
     let mut expected = [&all[..4], &all[6..]].concat();
     expected[4].clear();

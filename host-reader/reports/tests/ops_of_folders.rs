@@ -44,7 +44,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 fn report(files: &[(&str, &str)], options: &OpsOptions) -> OpsReport {
-    OpsReport::of_folder(folder(files).path(), options)
+    OpsReport::from_folder(folder(files).path(), options)
 }
 
 /// Returns the cells of a column, row by row.
@@ -247,7 +247,7 @@ proptest::proptest! {
         }
         for device_data in [DeviceData::DeviceLog, DeviceData::PerfReport] {
             let options = OpsOptions { is_exact, device_data, ..OpsOptions::default() };
-            let report = OpsReport::of_folder(folder.path(), &options);
+            let report = OpsReport::from_folder(folder.path(), &options);
             proptest::prop_assert!(!report.ops_csv.is_empty());
         }
     }

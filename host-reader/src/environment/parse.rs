@@ -28,10 +28,11 @@ const L1_BANKS: u32 = 0b11_1101_1000;
 impl Environment {
     /// Reads the variables of this process.
     #[must_use]
-    pub fn of_process() -> Self {
+    pub fn from_process() -> Self {
         let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
-        let mut environment =
-            Self::of(std::env::vars_os().map(|(name, value)| (text(name), text(value))));
+        let mut environment = Self::from_variables(
+            std::env::vars_os().map(|(name, value)| (text(name), text(value))),
+        );
         // Paths may contain invalid Unicode.
         environment.settings.artifacts = artifacts_folder(|name| std::env::var_os(name));
         environment
@@ -41,7 +42,7 @@ impl Environment {
     ///
     /// ```
     /// use host_reader::environment::Environment;
-    /// let environment = Environment::of([
+    /// let environment = Environment::from_variables([
     ///     ("TT_METAL_DEVICE_PROFILER", "1"),
     ///     ("TT_METAL_PROFILER_MIDRUN_DUMP", "1"),
     /// ]);
@@ -50,7 +51,7 @@ impl Environment {
     ///             TT_METAL_PROFILER_MID_RUN_DUMP?";
     /// assert_eq!(environment.problems[0].to_string(), line);
     /// ```
-    pub fn of<N: Into<String>, V: Into<String>>(
+    pub fn from_variables<N: Into<String>, V: Into<String>>(
         variables: impl IntoIterator<Item = (N, V)>,
     ) -> Self {
         let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into()));

@@ -21,7 +21,7 @@ impl Settings {
     /// let settings = Settings { profiler: true, sums: true, ..Settings::default() };
     /// let variables: Vec<_> = settings.variables().collect();
     /// assert!(variables.contains(&("TT_METAL_PROFILER_SUM", "1".to_owned())));
-    /// assert_eq!(Environment::of(variables).settings, settings);
+    /// assert_eq!(Environment::from_variables(variables).settings, settings);
     /// ```
     pub fn variables(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
         VARIABLES.iter().filter_map(|variable| Some((variable.name, self.value_of(variable)?)))
@@ -29,7 +29,7 @@ impl Settings {
 
     /// Returns the value of a time for the debug dump; `None` without the dump, as it has no effect
     /// then.
-    fn of_dump(&self, time_ms: Option<u32>) -> Option<String> {
+    fn dump_time(&self, time_ms: Option<u32>) -> Option<String> {
         time_ms.filter(|_| self.non_dropping).map(|ms| ms.to_string())
     }
 
@@ -60,8 +60,8 @@ impl Settings {
             NO_TRACY => !self.tracy,
             NOC_DEBUG => self.non_dropping,
             POLL_INTERVAL => return self.non_dropping.then(|| self.poll_interval_ms.to_string()),
-            FULL_READ_INTERVAL => return self.of_dump(self.full_read_interval_ms),
-            WATERMARK_MARGIN => return self.of_dump(self.watermark_margin_ms),
+            FULL_READ_INTERVAL => return self.dump_time(self.full_read_interval_ms),
+            WATERMARK_MARGIN => return self.dump_time(self.watermark_margin_ms),
             STREAMING => self.streaming,
             FOLDER => return Some(path(&self.artifacts)),
             OP_RECORDS => self.op_records,

@@ -109,7 +109,7 @@ impl Settings {
     /// ```
     /// use host_reader::environment::Environment;
     /// let variables = [("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT", "2000")];
-    /// let environment = Environment::of(variables);
+    /// let environment = Environment::from_variables(variables);
     /// assert_eq!(environment.settings.profiler_options().program_support_count, 2000);
     /// ```
     #[must_use]
@@ -128,7 +128,7 @@ impl Settings {
     /// use host_reader::environment::Environment;
     /// use reader::{ReadError, mesh::Mesh, read_device_profiler_with, readout::Readout};
     /// fn read(mesh: &mut dyn Mesh) -> Result<Readout, ReadError> {
-    ///     let Environment { settings, problems } = Environment::of_process();
+    ///     let Environment { settings, problems } = Environment::from_process();
     ///     problems.iter().for_each(|problem| eprintln!("{problem}"));
     ///     read_device_profiler_with(mesh, &settings.read_options())
     /// }

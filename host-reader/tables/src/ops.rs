@@ -54,7 +54,7 @@ impl<'a> OpRow<'a> {
     }
 
     /// Returns a figure of single cores' kernels, or `None` if no core ran a kernel.
-    fn of_cores(&self, figure: Option<u64>) -> Option<u64> {
+    fn core_figure(&self, figure: Option<u64>) -> Option<u64> {
         figure.filter(|_| self.figures.core_kernel.count > 0)
     }
 }
@@ -148,12 +148,12 @@ impl Table for Ops {
         OpColumn::optional_number("quasar_dm_kernel_ns", "kernels of a Quasar's data-movement processors", NO_NS, |row| ns(row.figures.risc_kernels.quasar_dm)).titled_if_any("DMs"),
         OpColumn::optional_number("quasar_trisc_kernel_cycles", "kernels of a Quasar's TRISCs", NO_SPAN, |row| cycles(row.figures.risc_kernels.quasar_trisc)),
         OpColumn::optional_number("quasar_trisc_kernel_ns", "kernels of a Quasar's TRISCs", NO_NS, |row| ns(row.figures.risc_kernels.quasar_trisc)).titled_if_any("TRISCs"),
-        OpColumn::optional_number("core_kernel_min_cycles", "kernel of the fastest core", NO_SPAN, |row| row.of_cores(Some(row.figures.core_kernel.min_cycles))),
-        OpColumn::optional_number("core_kernel_min_ns", "kernel of the fastest core", NO_NS, |row| row.of_cores(row.figures.core_kernel.min_ns)),
-        OpColumn::optional_number("core_kernel_median_cycles", "kernel of the median core", NO_SPAN, |row| row.of_cores(Some(row.figures.core_kernel.median_cycles))),
-        OpColumn::optional_number("core_kernel_median_ns", "kernel of the median core", NO_NS, |row| row.of_cores(row.figures.core_kernel.median_ns)),
-        OpColumn::optional_number("core_kernel_max_cycles", "kernel of the slowest core", NO_SPAN, |row| row.of_cores(Some(row.figures.core_kernel.max_cycles))),
-        OpColumn::optional_number("core_kernel_max_ns", "kernel of the slowest core", NO_NS, |row| row.of_cores(row.figures.core_kernel.max_ns)),
+        OpColumn::optional_number("core_kernel_min_cycles", "kernel of the fastest core", NO_SPAN, |row| row.core_figure(Some(row.figures.core_kernel.min_cycles))),
+        OpColumn::optional_number("core_kernel_min_ns", "kernel of the fastest core", NO_NS, |row| row.core_figure(row.figures.core_kernel.min_ns)),
+        OpColumn::optional_number("core_kernel_median_cycles", "kernel of the median core", NO_SPAN, |row| row.core_figure(Some(row.figures.core_kernel.median_cycles))),
+        OpColumn::optional_number("core_kernel_median_ns", "kernel of the median core", NO_NS, |row| row.core_figure(row.figures.core_kernel.median_ns)),
+        OpColumn::optional_number("core_kernel_max_cycles", "kernel of the slowest core", NO_SPAN, |row| row.core_figure(Some(row.figures.core_kernel.max_cycles))),
+        OpColumn::optional_number("core_kernel_max_ns", "kernel of the slowest core", NO_NS, |row| row.core_figure(row.figures.core_kernel.max_ns)),
         OpColumn::optional_number("kernel_first_to_last_start_cycles", "first to last core's kernel start", NO_SPAN, |row| row.figures.kernel_first_to_last_start_cycles),
         OpColumn::optional_number("kernel_first_to_last_start_ns", "first to last core's kernel start", NO_NS, |row| row.figures.kernel_first_to_last_start_ns).titled("start skew"),
         OpColumn::optional_number("op_to_op_latency_cycles", "end of the previous op's kernel to the start of this one's", NO_LATENCY, |row| row.latency(row.figures.op_to_op_latency_cycles)),

@@ -17,7 +17,7 @@ const NO_NS: &str = "no sum, or unknown clock";
 const OF_SUMS: &str = "only sums hold some of them";
 const OF_SUMS_NS: &str = "unknown clock, or only sums hold some of them";
 
-fn of_sums(sum: &SumStatistics, figure: impl Into<Option<u64>>) -> Option<u64> {
+fn sums_figure(sum: &SumStatistics, figure: impl Into<Option<u64>>) -> Option<u64> {
     figure.into().filter(|_| sum.cycles.count > 0)
 }
 
@@ -34,16 +34,16 @@ impl Table for SumStatisticsTable {
         SumColumn::text("name", "name of the sum zone; its id if unknown", |sum| (&*sum.name).into()).titled("sum zone"),
         SumColumn::small("marker_id", "id of the sum zone in its markers", |sum| sum.marker_id).in_summary(),
         SumColumn::number("count", "totals", |sum| sum.cycles.count).titled("count"),
-        SumColumn::optional_number("total_cycles", "sum of the totals", NO_SUM, |sum| of_sums(sum, sum.cycles.total_cycles)).in_summary(),
-        SumColumn::optional_number("min_cycles", "least total", NO_SUM, |sum| of_sums(sum, sum.cycles.min_cycles)),
-        SumColumn::optional_number("median_cycles", "median total", NO_SUM, |sum| of_sums(sum, sum.cycles.median_cycles)),
-        SumColumn::optional_number("p99_cycles", "99th percentile of the totals", NO_SUM, |sum| of_sums(sum, sum.cycles.p99_cycles)),
-        SumColumn::optional_number("max_cycles", "largest total", NO_SUM, |sum| of_sums(sum, sum.cycles.max_cycles)),
-        SumColumn::optional_number("total_ns", "sum of the totals", NO_NS, |sum| of_sums(sum, sum.cycles.total_ns)).titled("total"),
-        SumColumn::optional_number("min_ns", "least total", NO_NS, |sum| of_sums(sum, sum.cycles.min_ns)).titled("min"),
-        SumColumn::optional_number("median_ns", "median total", NO_NS, |sum| of_sums(sum, sum.cycles.median_ns)).titled("median"),
-        SumColumn::optional_number("p99_ns", "99th percentile of the totals", NO_NS, |sum| of_sums(sum, sum.cycles.p99_ns)).titled("p99"),
-        SumColumn::optional_number("max_ns", "largest total", NO_NS, |sum| of_sums(sum, sum.cycles.max_ns)).titled("max"),
+        SumColumn::optional_number("total_cycles", "sum of the totals", NO_SUM, |sum| sums_figure(sum, sum.cycles.total_cycles)).in_summary(),
+        SumColumn::optional_number("min_cycles", "least total", NO_SUM, |sum| sums_figure(sum, sum.cycles.min_cycles)),
+        SumColumn::optional_number("median_cycles", "median total", NO_SUM, |sum| sums_figure(sum, sum.cycles.median_cycles)),
+        SumColumn::optional_number("p99_cycles", "99th percentile of the totals", NO_SUM, |sum| sums_figure(sum, sum.cycles.p99_cycles)),
+        SumColumn::optional_number("max_cycles", "largest total", NO_SUM, |sum| sums_figure(sum, sum.cycles.max_cycles)),
+        SumColumn::optional_number("total_ns", "sum of the totals", NO_NS, |sum| sums_figure(sum, sum.cycles.total_ns)).titled("total"),
+        SumColumn::optional_number("min_ns", "least total", NO_NS, |sum| sums_figure(sum, sum.cycles.min_ns)).titled("min"),
+        SumColumn::optional_number("median_ns", "median total", NO_NS, |sum| sums_figure(sum, sum.cycles.median_ns)).titled("median"),
+        SumColumn::optional_number("p99_ns", "99th percentile of the totals", NO_NS, |sum| sums_figure(sum, sum.cycles.p99_ns)).titled("p99"),
+        SumColumn::optional_number("max_ns", "largest total", NO_NS, |sum| sums_figure(sum, sum.cycles.max_ns)).titled("max"),
     ];
 }
 

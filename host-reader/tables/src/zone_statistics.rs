@@ -8,12 +8,12 @@ use wire::Risc;
 pub struct ZoneStatisticsTable;
 
 /// Returns a figure of complete zones, or `None` if no zone is complete.
-fn of_whole<V>(zone: &ZoneStatistics, figure: V) -> Option<V> {
+fn whole_zones_figure<V>(zone: &ZoneStatistics, figure: V) -> Option<V> {
     (zone.cycles.count > 0).then_some(figure)
 }
 
-fn of_clock(zone: &ZoneStatistics, figure: Option<u64>) -> Option<u64> {
-    of_whole(zone, figure).flatten()
+fn clock_figure(zone: &ZoneStatistics, figure: Option<u64>) -> Option<u64> {
+    whole_zones_figure(zone, figure).flatten()
 }
 
 const NO_ZONE: &str = "no whole zone";
@@ -35,17 +35,17 @@ impl Table for ZoneStatisticsTable {
         ZoneColumn::optional_text("file", super::FILE, super::UNKNOWN, |zone| Some(&*zone.source_file).filter(|file| !file.is_empty()).map(Into::into)).in_summary(),
         ZoneColumn::optional_small("line", super::LINE, super::UNKNOWN, |zone| Some(zone.source_line).filter(|&line| line > 0)).in_summary(),
         ZoneColumn::number("count", "whole zones", |zone| zone.cycles.count).titled("count"),
-        ZoneColumn::optional_number("total_cycles", "sum of the durations", NO_ZONE, |zone| of_whole(zone, zone.cycles.total_cycles)).in_summary(),
-        ZoneColumn::optional_number("min_cycles", "shortest duration", NO_ZONE, |zone| of_whole(zone, zone.cycles.min_cycles)),
-        ZoneColumn::optional_number("median_cycles", "median duration", NO_ZONE, |zone| of_whole(zone, zone.cycles.median_cycles)),
-        ZoneColumn::optional_number("p99_cycles", "99th percentile of the durations", NO_ZONE, |zone| of_whole(zone, zone.cycles.p99_cycles)),
-        ZoneColumn::optional_number("max_cycles", "longest duration", NO_ZONE, |zone| of_whole(zone, zone.cycles.max_cycles)),
-        ZoneColumn::optional_number("total_ns", "sum of the durations", NO_NS, |zone| of_clock(zone, zone.cycles.total_ns)).titled("total"),
-        ZoneColumn::optional_number("min_ns", "shortest duration", NO_NS, |zone| of_clock(zone, zone.cycles.min_ns)).titled("min"),
-        ZoneColumn::optional_number("median_ns", "median duration", NO_NS, |zone| of_clock(zone, zone.cycles.median_ns)).titled("median"),
-        ZoneColumn::optional_number("p99_ns", "99th percentile of the durations", NO_NS, |zone| of_clock(zone, zone.cycles.p99_ns)).titled("p99"),
-        ZoneColumn::optional_number("max_ns", "longest duration", NO_NS, |zone| of_clock(zone, zone.cycles.max_ns)).titled("max"),
-        ZoneColumn::optional_number("self_total_cycles", "cycles of whole zones outside of nested zones", NO_ZONE, |zone| of_whole(zone, zone.self_total_cycles)).in_summary(),
+        ZoneColumn::optional_number("total_cycles", "sum of the durations", NO_ZONE, |zone| whole_zones_figure(zone, zone.cycles.total_cycles)).in_summary(),
+        ZoneColumn::optional_number("min_cycles", "shortest duration", NO_ZONE, |zone| whole_zones_figure(zone, zone.cycles.min_cycles)),
+        ZoneColumn::optional_number("median_cycles", "median duration", NO_ZONE, |zone| whole_zones_figure(zone, zone.cycles.median_cycles)),
+        ZoneColumn::optional_number("p99_cycles", "99th percentile of the durations", NO_ZONE, |zone| whole_zones_figure(zone, zone.cycles.p99_cycles)),
+        ZoneColumn::optional_number("max_cycles", "longest duration", NO_ZONE, |zone| whole_zones_figure(zone, zone.cycles.max_cycles)),
+        ZoneColumn::optional_number("total_ns", "sum of the durations", NO_NS, |zone| clock_figure(zone, zone.cycles.total_ns)).titled("total"),
+        ZoneColumn::optional_number("min_ns", "shortest duration", NO_NS, |zone| clock_figure(zone, zone.cycles.min_ns)).titled("min"),
+        ZoneColumn::optional_number("median_ns", "median duration", NO_NS, |zone| clock_figure(zone, zone.cycles.median_ns)).titled("median"),
+        ZoneColumn::optional_number("p99_ns", "99th percentile of the durations", NO_NS, |zone| clock_figure(zone, zone.cycles.p99_ns)).titled("p99"),
+        ZoneColumn::optional_number("max_ns", "longest duration", NO_NS, |zone| clock_figure(zone, zone.cycles.max_ns)).titled("max"),
+        ZoneColumn::optional_number("self_total_cycles", "cycles of whole zones outside of nested zones", NO_ZONE, |zone| whole_zones_figure(zone, zone.self_total_cycles)).in_summary(),
         ZoneColumn::number("open_zone_count", "zones without an end, which no duration includes", |zone| zone.open_zone_count).in_summary(),
     ];
 }

@@ -37,7 +37,7 @@ fn sources() -> Vec<HostSource> {
         HostSource::new("Enqueue", "demo::queue", "demo/queue.rs", 20),
         HostSource::new("Write", "demo::queue", "demo/queue.rs", 30),
         HostSource::new("", "demo::main", "demo/main.rs", 40),
-        HostSource::of_name("warm-up done"),
+        HostSource::from_name("warm-up done"),
         HostSource::new("token", "demo::main", "demo/main.rs", 50),
         HostSource::new("queued bytes", "demo::queue", "demo/queue.rs", 60),
     ]
@@ -269,7 +269,7 @@ fn more_places_in_the_host_than_tracy_knows_share_one_and_every_zone_stays() {
         zone(place, [start_ns, start_ns + 4], 0, None)
     });
     let threads = vec![HostThread { number: 1, events: events.collect(), ..HostThread::default() }];
-    let sources = (0..PLACE_COUNT).map(|place| HostSource::of_name(place.to_string())).collect();
+    let sources = (0..PLACE_COUNT).map(|place| HostSource::from_name(place.to_string())).collect();
     recorded.host.push(HostRecording { sources, threads, ..HostRecording::default() });
     let (file, notes) = written(&recorded);
     assert_eq!(file.place_count, 32_767);

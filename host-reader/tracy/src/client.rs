@@ -125,7 +125,7 @@ impl TracyClient {
         let failed = |source| TracyError::Connection { address, source };
         let (mut stream, answer) = greet(address, number).map_err(failed)?;
         let not_a_client = |found| TracyError::NotAClient { address, found };
-        match Handshake::of_byte(answer) {
+        match Handshake::from_byte(answer) {
             Some(Handshake::ProtocolMismatch) => return Ok(None),
             Some(Handshake::NotAvailable) => return Err(TracyError::NotAvailable { address }),
             Some(Handshake::Welcome) => {}

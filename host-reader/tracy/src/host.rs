@@ -32,7 +32,7 @@ impl Sources {
     }
 
     fn named(&mut self, name: &str) -> u32 {
-        self.index(HostSource::of_name(name.to_owned()))
+        self.index(HostSource::from_name(name.to_owned()))
     }
 }
 

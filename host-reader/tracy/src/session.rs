@@ -170,7 +170,7 @@ impl Session {
     /// Processes one item; returns `None` if its kind is not kept, or if it refers to something
     /// unknown.
     fn take(&mut self, protocol: &TracyProtocol, item: Item<'_>) -> Option<()> {
-        match Topic::of(item.kind) {
+        match Topic::from_kind(item.kind) {
             Topic::Session => self.is_over |= item.kind == ItemKind::Terminate,
             Topic::FirstText => self.first_text = Some(item.fields.rest_as_text()),
             Topic::SecondText => self.second_text = Some(item.fields.rest_as_text()),

@@ -36,7 +36,7 @@ pub(crate) enum Topic {
 
 impl Topic {
     #[expect(clippy::too_many_lines, reason = "a table of kinds")]
-    pub(crate) const fn of(kind: ItemKind) -> Self {
+    pub(crate) const fn from_kind(kind: ItemKind) -> Self {
         use ItemKind as Kind;
         match kind {
             Kind::KeepAlive | Kind::Crash | Kind::Terminate => Self::Session,

@@ -92,7 +92,7 @@ macro_rules! __noc_transfer {
                 let (local, address): (u32, u64) = ($local, $address);
                 let event = $crate::__private::LocalNocEvent {
                     kind,
-                    target: $crate::NocTarget::of(kind, address),
+                    target: $crate::NocTarget::new(kind, address),
                     byte_count: $bytes,
                     virtual_channel: $vc,
                     is_posted: $posted,

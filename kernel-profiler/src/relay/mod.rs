@@ -145,7 +145,7 @@ impl<'a, P: RelayPort + ?Sized> Relay<'a, P> {
     fn gather(&mut self) -> State {
         self.fill_crc_table();
         self.announce();
-        let first = Visit::of(self.buffer(0), 0, 0);
+        let first = Visit::new(self.buffer(0), 0, 0);
         if let Err(state) = self.request_control(&first) {
             return state;
         }
@@ -180,7 +180,7 @@ impl<'a, P: RelayPort + ?Sized> Relay<'a, P> {
         self.complete(next)?;
         let following = present.producer.wrapping_add(1);
         let following = if following == self.producer_count { 0 } else { following };
-        let upcoming = Visit::of(self.buffer(next), next, following);
+        let upcoming = Visit::new(self.buffer(next), next, following);
         self.request_control(&upcoming)?;
         *self.slot(next) = upcoming;
         self.push(before)?;

@@ -33,7 +33,7 @@ impl Visit {
     pub(super) const NONE: Self =
         Self { buffer: 0, id: 0, producer: u32::MAX - 1, frame_bytes: 0, ring_bytes: 0 };
 
-    pub(super) const fn of(buffer: u32, id: u32, producer: u32) -> Self {
+    pub(super) const fn new(buffer: u32, id: u32, producer: u32) -> Self {
         Self { buffer, id, producer, ..Self::NONE }
     }
 

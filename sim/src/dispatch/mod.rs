@@ -92,7 +92,7 @@ pub(crate) struct CommandQueue {
 
 impl CommandQueue {
     /// Creates the queue of a chip without launches; `None` if the chip has too few cores.
-    pub(crate) fn of(kind: DispatchCores, plan: &Floorplan, is_profiled: bool) -> Option<Self> {
+    pub(crate) fn new(kind: DispatchCores, plan: &Floorplan, is_profiled: bool) -> Option<Self> {
         let reserved = kind.reserved(plan)?;
         Some(Self { kind, reserved, is_profiled, opened_at: None, launches: Vec::new() })
     }

@@ -224,7 +224,7 @@ pub struct MatmulShape {
 }
 
 impl MatmulShape {
-    fn of<E: Environment>(environment: &E) -> Self {
+    fn from_environment<E: Environment>(environment: &E) -> Self {
         let [blocks, tiles_in, tiles_out] = [0, 1, 2].map(|index| environment.arg(index));
         Self { blocks, tiles_in, tiles_out }
     }
@@ -261,7 +261,7 @@ fn work_about<E: Environment>(environment: &mut E, cycles: u32) {
 
 /// Loads blocks from DRAM.
 fn read_blocks<E: Environment, const MOVES: bool>(environment: &mut E) {
-    let shape = MatmulShape::of(environment);
+    let shape = MatmulShape::from_environment(environment);
     for block in 0..shape.blocks {
         {
             device_zone_scoped_sum1!("WaitSpace");
@@ -275,7 +275,7 @@ fn read_blocks<E: Environment, const MOVES: bool>(environment: &mut E) {
 
 /// Unpacks blocks for the matrix engine.
 pub fn matmul_unpack<E: Environment>(environment: &mut E) {
-    let shape = MatmulShape::of(environment);
+    let shape = MatmulShape::from_environment(environment);
     for _ in 0..shape.blocks {
         {
             device_zone_scoped_sum1!("WaitInput");
@@ -288,7 +288,7 @@ pub fn matmul_unpack<E: Environment>(environment: &mut E) {
 
 /// Multiplies blocks.
 pub fn matmul_math<E: Environment>(environment: &mut E) {
-    let shape = MatmulShape::of(environment);
+    let shape = MatmulShape::from_environment(environment);
     device_zone_scoped!("Matmul");
     for block in 0..shape.blocks {
         {
@@ -304,7 +304,7 @@ pub fn matmul_math<E: Environment>(environment: &mut E) {
 
 /// Packs the result.
 pub fn matmul_pack<E: Environment>(environment: &mut E) {
-    let shape = MatmulShape::of(environment);
+    let shape = MatmulShape::from_environment(environment);
     {
         device_zone_scoped_sum1!("WaitMath");
         work_about(environment, shape.blocks * shape.block_cycles());
@@ -315,7 +315,7 @@ pub fn matmul_pack<E: Environment>(environment: &mut E) {
 
 /// Writes the result to DRAM.
 fn write_result<E: Environment, const MOVES: bool>(environment: &mut E) {
-    let shape = MatmulShape::of(environment);
+    let shape = MatmulShape::from_environment(environment);
     {
         device_zone_scoped!("WaitResult");
         work_about(environment, shape.blocks * shape.block_cycles() + shape.pack_cycles());

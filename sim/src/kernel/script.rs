@@ -189,7 +189,7 @@ impl Script {
                 _ => {}
             }
         }
-        Ok(Self::of_checked(steps))
+        Ok(Self::from_checked(steps))
     }
 
     /// Creates a script from a stream of random numbers, no deeper than [`DEPTH_MAX`].
@@ -198,10 +198,10 @@ impl Script {
         let mut depth = 0;
         let count = random.below(shape.step_max + 1);
         let steps = (0..count).map(|_| random_step(random, &mut depth, shape)).collect();
-        Self::of_checked(steps)
+        Self::from_checked(steps)
     }
 
-    fn of_checked(steps: Vec<Step>) -> Self {
+    fn from_checked(steps: Vec<Step>) -> Self {
         let mut words: Vec<u32> = Vec::new();
         steps.iter().for_each(|step| step.write(&mut words));
         words.push(opcode::END);

@@ -21,7 +21,7 @@ struct ClockLoop {
 
 impl ClockLoop {
     /// Returns the loop in these words, the first at `head`: `lw`, `sub`, `bltu` back to `head`.
-    fn of(head: u32, words: [u32; 3]) -> Option<Self> {
+    fn new(head: u32, words: [u32; 3]) -> Option<Self> {
         let [load, subtract, branch] = words;
         let register = |word: u32, shift: u32| (word >> shift & 31) as usize;
         let found = Self {
@@ -91,7 +91,7 @@ impl Run<'_> {
             _ => return None,
         };
         let head = pc.checked_sub(back)?;
-        ClockLoop::of(head, [word(head), word(head + 4), word(head + 8)])
+        ClockLoop::new(head, [word(head), word(head + 4), word(head + 8)])
     }
 
     /// Returns true if the loop loads the low word of the wall clock.

@@ -54,24 +54,29 @@ impl CoreCode {
     /// Returns the code for a core; empty if the build has no object code.
     #[must_use]
     pub fn new(chip: &ChipFacts, place: CorePlace) -> Self {
-        Self::of(selection(chip), chip.modes.kernels.image_part(), chip, place)
+        Self::from_images(selection(chip), chip.modes.kernels.image_part(), chip, place)
     }
 
     /// Returns the code for a core that runs dispatch kernels.
     pub(crate) fn dispatching(chip: &ChipFacts, place: CorePlace) -> Self {
         let selection = Selection::new(chip.arch, false);
         let part = KernelKind::Riscv.image_part();
-        Self::of(Selection { mode: Mode::Dispatch, ..selection }, part, chip, place)
+        Self::from_images(Selection { mode: Mode::Dispatch, ..selection }, part, chip, place)
     }
 
     /// Returns the code for a core that runs a relay.
     pub(crate) fn relaying(chip: &ChipFacts, place: CorePlace) -> Self {
         let selection = Selection::new(chip.arch, false);
         let part = KernelKind::Riscv.image_part();
-        Self::of(Selection { mode: Mode::Relay, ..selection }, part, chip, place)
+        Self::from_images(Selection { mode: Mode::Relay, ..selection }, part, chip, place)
     }
 
-    fn of(selection: Selection, kernels: &str, chip: &ChipFacts, place: CorePlace) -> Self {
+    fn from_images(
+        selection: Selection,
+        kernels: &str,
+        chip: &ChipFacts,
+        place: CorePlace,
+    ) -> Self {
         let code = |index| {
             let name = images::processor(place.kind, index);
             Some(RiscCode {

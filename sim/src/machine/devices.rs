@@ -118,7 +118,7 @@ impl Devices {
     pub(crate) fn new(chip: &ChipFacts, place: CorePlace) -> Self {
         let kind = TileKind::from(place.kind);
         let has_instruction_ram = chip.arch == Arch::WormholeB0 && kind == TileKind::Tensix;
-        let registers = Registers::of(chip.arch, kind);
+        let registers = Registers::for_tile(chip.arch, kind);
         let clock = registers.find(WALL_CLOCK_LOW);
         let clock = clock.filter(|found| found.register.effect == Effect::WallClockLow);
         let reads_clock = |risc| clock.is_some_and(|found| found.block.reach.has_risc(risc));
@@ -135,7 +135,7 @@ impl Devices {
             stored: BTreeMap::new(),
             stream_space: BTreeMap::new(),
             performance: PerformanceCounters::default(),
-            tile_watch: TileWatch::of(chip, place),
+            tile_watch: TileWatch::new(chip, place),
             mover_parameters: [0; 4],
             instruction_ram: vec![0; if has_instruction_ram { INSTRUCTION_RAM_BYTES } else { 0 }],
             control_status: Default::default(),

@@ -175,17 +175,17 @@ impl Machine {
     /// Creates a machine in reset; it has no processors if the build has no object code.
     pub(crate) fn new(chip: &ChipFacts, place: CorePlace) -> Self {
         if let Some(set) = &chip.modes.firmware {
-            return Self::of_tt_metal(set, chip, place);
+            return Self::tt_metal(set, chip, place);
         }
-        Self::of(CoreCode::new(chip, place), chip, place)
+        Self::from_code(CoreCode::new(chip, place), chip, place)
     }
 
     /// Creates a machine in reset for the kernels of a use.
     pub(crate) fn for_use(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
         match core_use {
             CoreUse::Programs => Self::new(chip, place),
-            CoreUse::Dispatch => Self::of(CoreCode::dispatching(chip, place), chip, place),
-            CoreUse::Relay => Self::of(CoreCode::relaying(chip, place), chip, place),
+            CoreUse::Dispatch => Self::from_code(CoreCode::dispatching(chip, place), chip, place),
+            CoreUse::Relay => Self::from_code(CoreCode::relaying(chip, place), chip, place),
         }
     }
 
@@ -196,11 +196,11 @@ impl Machine {
         }
     }
 
-    fn of(code: CoreCode, chip: &ChipFacts, place: CorePlace) -> Self {
+    fn from_code(code: CoreCode, chip: &ChipFacts, place: CorePlace) -> Self {
         let processors: Vec<Processor> = (0..place.kind.risc_count())
             .zip(code.riscs())
             .map(|(index, &risc)| {
-                let rest = Rest::of(chip, risc);
+                let rest = Rest::new(chip, risc);
                 Processor { rest, ..Processor::new(chip.arch, Some(risc), index) }
             })
             .collect();

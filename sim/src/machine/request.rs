@@ -382,7 +382,7 @@ impl Reader<'_> {
         byte_count: u32,
         direction: Direction,
     ) -> Result<(), String> {
-        let registers = Registers::of(self.chip.arch, TileKind::from(place.kind));
+        let registers = Registers::for_tile(self.chip.arch, TileKind::from(place.kind));
         let register = u32::try_from(address).ok().and_then(|address| registers.find(address));
         let is_possible = register.is_some_and(|found| {
             let access = found.register.access;

@@ -19,7 +19,7 @@ pub(super) struct Rest {
 
 impl Rest {
     /// Finds the code in which a RISC rests; empty unless the RISC was built to wait for the host.
-    pub(super) fn of(chip: &ChipFacts, risc: RiscCode) -> Self {
+    pub(super) fn new(chip: &ChipFacts, risc: RiscCode) -> Self {
         if !chip.modes.waits_for_host() {
             return Self::default();
         }

@@ -264,7 +264,7 @@ mod tests {
             host_tile: None,
             plan: Arc::new(plan),
         };
-        let context = KernelContext::of_brisc(place, seed);
+        let context = KernelContext::brisc(place, seed);
         let tile = Box::new(Tile::new(arch.facts(), place, 0, seed, 0));
         Stage::new(tile, Arc::new(chip), Arc::new(rules), context)
     }

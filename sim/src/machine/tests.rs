@@ -89,7 +89,7 @@ fn lanes(mesh: &SimulatedMesh, sums: bool) -> BTreeMap<(TileCoord, usize), Vec<u
 /// differs for the firmware.
 fn names(texts: &[String]) -> BTreeMap<ZoneId, String> {
     let name = |text: &String| text.split(',').next().unwrap().to_owned();
-    texts.iter().map(|text| (ZoneId::of_text(text), name(text))).collect()
+    texts.iter().map(|text| (ZoneId::from_text(text), name(text))).collect()
 }
 
 /// Returns one text for each record and for each word outside of records.

@@ -96,7 +96,7 @@ pub(crate) struct WatchedRisc {
 
 impl TileWatch {
     /// Returns the watch of a core; `None` if its kernels do not record waits.
-    pub(crate) fn of(chip: &ChipFacts, place: CorePlace) -> Option<Self> {
+    pub(crate) fn new(chip: &ChipFacts, place: CorePlace) -> Option<Self> {
         let records = chip.modes.wait_records;
         (records != WaitRecords::Off).then(|| Self {
             arch: chip.arch,

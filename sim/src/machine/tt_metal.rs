@@ -17,7 +17,7 @@ use wire::CoreKind;
 
 impl Machine {
     /// Creates a core with tt-metal's firmware; it has no processors if it is not a Tensix core.
-    pub(super) fn of_tt_metal(set: &Arc<FirmwareSet>, chip: &ChipFacts, place: CorePlace) -> Self {
+    pub(super) fn tt_metal(set: &Arc<FirmwareSet>, chip: &ChipFacts, place: CorePlace) -> Self {
         let count = if place.kind == CoreKind::Tensix { set.processors().len() } else { 0 };
         let processors = (0..count).map(|index| Processor::new(chip.arch, None, index));
         Self {

@@ -71,7 +71,7 @@ impl KernelContext {
 
     /// Returns the context of BRISC in a first launch, without arguments.
     #[cfg(test)]
-    pub(crate) fn of_brisc(place: CorePlace, seed: u64) -> Self {
+    pub(crate) fn brisc(place: CorePlace, seed: u64) -> Self {
         Self {
             chip_id: 0,
             place,
@@ -354,7 +354,7 @@ impl Launch {
 
     /// Marks the launch as part of a trace.
     #[must_use]
-    pub const fn of_trace(mut self, trace_id: u64) -> Self {
+    pub const fn in_trace(mut self, trace_id: u64) -> Self {
         self.trace_id = Some(trace_id);
         self
     }

@@ -27,7 +27,7 @@ pub fn unexplained_noc_event<'a>(
     requests: &[NocRequest],
     may_lack_events: bool,
 ) -> Option<String> {
-    let events = records.into_iter().filter_map(Event::of);
+    let events = records.into_iter().filter_map(Event::from_record);
     let mut rest = requests.iter();
     let mut counts = Counts::default();
     for event in events {
@@ -86,7 +86,7 @@ struct Trailer {
 impl Trailer {
     /// Decodes the fields: for each of two addresses, 22 bits in units of four and then four low
     /// bits; finally twelve bits of a counter.
-    fn of(bits: u64) -> Self {
+    fn from_bits(bits: u64) -> Self {
         let field = |from: u32, width: u32| bits >> from & ((1 << width) - 1);
         Self {
             there: field(0, 22) * 4 + field(22, 4),
@@ -134,10 +134,10 @@ const SEMAPHORE_SET_REMOTE: u8 = 30;
 const SEMAPHORE_SET_MULTICAST: u8 = 31;
 
 impl Event {
-    fn of(record: &PushedRecord) -> Option<Self> {
+    fn from_record(record: &PushedRecord) -> Option<Self> {
         let (bits, trailer) = match (record.id, record.kind, record.values.as_slice()) {
             (NOC_TRACING, 3, &[bits]) => (bits, None),
-            (NOC_TRACING, 5, &[bits, trailer]) => (bits, Some(Trailer::of(trailer))),
+            (NOC_TRACING, 5, &[bits, trailer]) => (bits, Some(Trailer::from_bits(trailer))),
             _ => return None,
         };
         let [kind, x, y, end_x, end_y, carrier, size, flags] = bits.to_le_bytes();

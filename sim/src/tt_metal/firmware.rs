@@ -158,8 +158,8 @@ impl FirmwareSet {
             let info = DebugInfo::parse(&file).map_err(silent)?;
             let data_image_address = address(&info, "do_crt1", "data_image").map_err(silent)?;
             if index == 0 {
-                let tables = Tables::of(&file, &info).map_err(silent)?;
-                let mailboxes = Mailboxes::of(&info).map_err(silent)?;
+                let tables = Tables::new(&file, &info).map_err(silent)?;
+                let mailboxes = Mailboxes::from_debug_info(&info).map_err(silent)?;
                 leader = Some((tables, mailboxes));
             }
             processors.push(Firmware { file, data_image_address });
@@ -237,14 +237,14 @@ impl fmt::Debug for FirmwareSet {
 /// # Compatibility
 /// Names are those of `hostdev/dev_msgs.h`; layouts are from the file itself.
 impl Mailboxes {
-    fn of(info: &DebugInfo) -> Result<Self, DebugInfoError> {
+    fn from_debug_info(info: &DebugInfo) -> Result<Self, DebugInfoError> {
         let part = |path: &str| info.part("mailboxes", path);
         let word = |name: &str| info.constant(name).map(narrow);
         let watcher_enable = part("watcher.enable")?;
         Ok(Self {
             address: word("mailboxes")?,
             size_bytes: part("")?.size_bytes,
-            profiler: ProfilerMemory::of(info)?,
+            profiler: ProfilerMemory::from_debug_info(info)?,
             signals_end: watcher_enable.offset,
             go_signal: part("go_messages[0].signal")?,
             go_index: part("go_message_index")?,
@@ -253,7 +253,7 @@ impl Mailboxes {
             logical_y: part("core_info.absolute_logical_y")?,
             core_magic: part("core_info.core_magic_number")?,
             worker_magic: word("WORKER")?,
-            launch: LaunchParts::of(info)?,
+            launch: LaunchParts::from_debug_info(info)?,
             signals: Signals {
                 init: word("RUN_MSG_INIT")?,
                 go: word("RUN_MSG_GO")?,
@@ -264,7 +264,7 @@ impl Mailboxes {
 }
 
 impl LaunchParts {
-    fn of(info: &DebugInfo) -> Result<Self, DebugInfoError> {
+    fn from_debug_info(info: &DebugInfo) -> Result<Self, DebugInfoError> {
         let config =
             |path: &str| info.part("mailboxes", &format!("launch[0].kernel_config.{path}"));
         let of_each = |path: &dyn Fn(usize) -> String| {
@@ -291,10 +291,10 @@ impl LaunchParts {
 }
 
 impl Tables {
-    fn of(file: &[u8], info: &DebugInfo) -> Result<Self, DebugInfoError> {
+    fn new(file: &[u8], info: &DebugInfo) -> Result<Self, DebugInfoError> {
         Ok(Self {
             banks_address: address(info, "noc_bank_table_init", "mem_bank_to_noc_addr")?,
-            sizes: TableSizes::of(file)?,
+            sizes: TableSizes::from_file(file)?,
             virtual_address: address(
                 info,
                 "noc_worker_logical_to_virtual_map_init",

@@ -46,7 +46,7 @@ fn same_kernel(name: &str, kernel: &Arc<dyn Kernel>, ops: u32, options: &Workloa
         cores = CoreSelection::All;
     }
     let program = Arc::new(program);
-    Plan::of((1..=ops).map(|id| Launch::new(&program, id).on(cores.clone())).collect())
+    Plan::new((1..=ops).map(|id| Launch::new(&program, id).on(cores.clone())).collect())
 }
 
 const MULTI_OP_ROUNDS: u32 = 2;
@@ -72,7 +72,7 @@ pub(super) fn multi_op_overflow(_: &SimulatedMesh, options: &WorkloadOptions) ->
         let program = if op.is_multiple_of(OVERFLOW_COMPUTE_EVERY) { &computing } else { &plain };
         Launch::new(program, op + 1)
     };
-    Plan::of((0..ops).map(launch).collect())
+    Plan::new((0..ops).map(launch).collect())
 }
 
 pub(super) fn op_support_count(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
@@ -80,7 +80,7 @@ pub(super) fn op_support_count(mesh: &SimulatedMesh, options: &WorkloadOptions) 
     let supported = lane_words / u32::try_from(FIRST_OPTIONAL).unwrap_or(1);
     let ops = options.ops.unwrap_or(supported + supported / 4);
     let program = Arc::new(Program::new("one-kernel").with_kernel(Risc::Brisc, short_kernel()));
-    Plan::of((1..=ops).map(|id| Launch::new(&program, id)).collect())
+    Plan::new((1..=ops).map(|id| Launch::new(&program, id)).collect())
 }
 
 /// Returns a program that reads and writes.

@@ -20,5 +20,5 @@ pub(super) fn plan(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
         let amounts = [100, 50, 10].map(|amount: u32| amount.saturating_mul(op));
         Launch::new(&program, op).with_args(&amounts)
     };
-    Plan::of((1..=options.ops.unwrap_or(DEFAULT_OPS)).map(launch).collect())
+    Plan::new((1..=options.ops.unwrap_or(DEFAULT_OPS)).map(launch).collect())
 }

@@ -42,7 +42,7 @@ pub(super) fn plan(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
         let args = [shape.blocks, shape.tiles_in, shape.tiles_out];
         Launch::new(&program, op + 1).with_args(&args)
     };
-    Plan::of((0..options.ops.unwrap_or(DEFAULT_OPS)).map(launch).collect())
+    Plan::new((0..options.ops.unwrap_or(DEFAULT_OPS)).map(launch).collect())
 }
 
 fn index(value: u64) -> usize {

@@ -66,7 +66,7 @@ pub struct Plan {
 
 impl Plan {
     /// Returns a plan with one phase and no faults.
-    fn of(launches: Vec<Launch>) -> Self {
+    fn new(launches: Vec<Launch>) -> Self {
         Self { phases: vec![Phase { launches }], rules: Vec::new() }
     }
 
@@ -74,7 +74,7 @@ impl Plan {
     /// the same arguments.
     #[must_use]
     pub fn launching(program: &Arc<Program>, count: u32, args: &[u32]) -> Self {
-        Self::of((1..=count).map(|id| Launch::new(program, id).with_args(args)).collect())
+        Self::new((1..=count).map(|id| Launch::new(program, id).with_args(args)).collect())
     }
 
     /// Returns true if one of the launches begins the replay of a trace.

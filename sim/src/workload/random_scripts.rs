@@ -29,7 +29,7 @@ fn scripts(mesh: &SimulatedMesh, options: &WorkloadOptions, has_pushes: bool) ->
         let launch = Launch::new(&program, op + 1).on(random_cores(&mut random, &coords));
         if random.chance(100_000) { launch.beginning_trace_replay() } else { launch }
     };
-    Plan::of((0..options.ops.unwrap_or(DEFAULT_OPS)).map(launch).collect())
+    Plan::new((0..options.ops.unwrap_or(DEFAULT_OPS)).map(launch).collect())
 }
 
 fn all_coords(mesh: &SimulatedMesh) -> Vec<TileCoord> {

@@ -15,7 +15,7 @@ use wire::Risc;
 pub(super) fn probe_cost(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let program = Arc::new(on_every_risc("probe-cost", "calibration"));
     let ops = options.ops.unwrap_or(1);
-    Plan::of((1..=ops).map(|id| Launch::new(&program, id).on(CoreSelection::All)).collect())
+    Plan::new((1..=ops).map(|id| Launch::new(&program, id).on(CoreSelection::All)).collect())
 }
 
 /// Returns launches of each broken kernel on TRISC 1 of a different worker core, then a correct
@@ -33,7 +33,7 @@ pub(super) fn broken_kernels(mesh: &SimulatedMesh, _: &WorkloadOptions) -> Plan 
         [(sound.clone(), CoreSelection::At(others)), (sound.clone(), CoreSelection::AllTensix)];
     let programs = broken.chain(sound_ones);
     let launches = (1..).zip(programs);
-    Plan::of(
+    Plan::new(
         launches.map(|(id, (program, at))| Launch::new(&Arc::new(program), id).on(at)).collect(),
     )
 }

@@ -31,7 +31,7 @@ impl Trace {
     /// Creates a trace of launches.
     #[must_use]
     pub fn new(trace_id: u64, launches: impl IntoIterator<Item = Launch>) -> Self {
-        Self { launches: launches.into_iter().map(|launch| launch.of_trace(trace_id)).collect() }
+        Self { launches: launches.into_iter().map(|launch| launch.in_trace(trace_id)).collect() }
     }
 
     /// Returns the launches of one replay; the first one begins it.
@@ -60,7 +60,7 @@ pub(super) fn trace_replay(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan
     let trace = Trace::new(TRACE_ID, (0..ops).map(|op| Launch::new(&program, op + 2)));
     let replays = options.replays.unwrap_or(DEFAULT_REPLAYS);
     let replayed = (0..replays).flat_map(|_| trace.replay());
-    Plan::of(std::iter::once(Launch::new(&program, 1)).chain(replayed).collect())
+    Plan::new(std::iter::once(Launch::new(&program, 1)).chain(replayed).collect())
 }
 
 /// Returns launches of three programs on two sub-devices that share the worker cores.
@@ -83,7 +83,7 @@ pub(super) fn sub_devices(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Pl
                 .on_sub_device(SubDevice { id, manager_id: 1 })
         })
     });
-    Plan::of(launches.collect())
+    Plan::new(launches.collect())
 }
 
 /// Returns two halves of the mesh's worker cores, by column and row.

@@ -162,7 +162,7 @@ impl BareChip {
             tile.l1.replace_word(at, word);
         }
         let place = tile.place;
-        let context = KernelContext::of_brisc(place, 1);
+        let context = KernelContext::brisc(place, 1);
         let go = Go::arriving_at(&context, 0);
         let mut machine = Box::new(Machine::new(&facts, place));
         machine.start_bare(&facts, place);

@@ -189,7 +189,7 @@ impl Findings {
 /// Finds broken rules in a build script's folder: in this repository's objects in archives, and in
 /// C++ objects whose names are checked.
 pub(crate) fn broken_rules(out: &str, is_checked: impl Fn(&str) -> bool) -> Findings {
-    let mut findings = of_cpp_objects(out, is_checked, violations);
+    let mut findings = check_cpp_objects(out, is_checked, violations);
     for path in kept_files(out, ".a") {
         for_each_member(&path, |name, file| {
             findings.add(&format!("{} {name}", path.display()), violations(file));
@@ -200,10 +200,10 @@ pub(crate) fn broken_rules(out: &str, is_checked: impl Fn(&str) -> bool) -> Find
 
 /// Finds calls of functions that a C++ object does not define.
 pub(crate) fn calls_elsewhere(out: &str, is_checked: impl Fn(&str) -> bool) -> Findings {
-    of_cpp_objects(out, is_checked, called_elsewhere)
+    check_cpp_objects(out, is_checked, called_elsewhere)
 }
 
-fn of_cpp_objects<Broken: IntoIterator<Item = String>>(
+fn check_cpp_objects<Broken: IntoIterator<Item = String>>(
     out: &str,
     is_checked: impl Fn(&str) -> bool,
     look: impl Fn(&File<'_>) -> Broken,

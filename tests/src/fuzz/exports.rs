@@ -24,7 +24,7 @@ pub fn exports(data: &[u8]) {
     let Ok(capture) = Capture::from_bytes(resealed(data)) else { return };
     let Ok(runs) = capture.runs(&Overrides::default()) else { return };
     for run in runs {
-        let recording = Recording::of_captured_run(run);
+        let recording = Recording::from_captured_run(run);
         let report = Report::new(&recording.readout);
         let names = recording.op_names();
         write_json::<Ops>(op_rows(&report.ops, |op| {
@@ -41,7 +41,7 @@ pub fn exports(data: &[u8]) {
         }
         let written = write_device_log(&recording.readout, &mut Vec::new());
         assert!(written.is_ok(), "{written:?}");
-        let _ = OpsReport::of_recording(&recording, &OpsOptions::default());
+        let _ = OpsReport::from_recording(&recording, &OpsOptions::default());
     }
 }
 

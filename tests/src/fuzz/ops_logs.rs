@@ -48,7 +48,7 @@ pub fn ops_logs(data: &[u8]) {
         analyses: analyses.unwrap_or_default(),
         ..OpsOptions::default()
     };
-    let report = OpsReport::of_folder(&folder.0, &options);
+    let report = OpsReport::from_folder(&folder.0, &options);
     let line_count = data.split(|&byte| byte == b'\n' || byte == b'\r').count() as u64;
     assert!(report.host_op_count <= line_count, "{} ops of the host", report.host_op_count);
     assert!(report.device_op_count <= line_count, "{} launches", report.device_op_count);

@@ -23,7 +23,7 @@ const LOG: &[u8] = b"ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n\
 
 static RECORDING: LazyLock<Recording> = LazyLock::new(|| {
     let readout = read_device_log(LOG, "log");
-    Recording::of_readout(readout.unwrap_or_else(|error| panic!("a sound log: {error}")))
+    Recording::from_readout(readout.unwrap_or_else(|error| panic!("a sound log: {error}")))
 });
 
 /// Sends bytes to a server, whose connection must end.

@@ -34,7 +34,7 @@ pub(super) fn check(scenario: &Scenario, outcome: &Outcome, pushed: &Pushed) -> 
         .chain(outcome.readout.lanes().map(|lane| key_of(lane.id)))
         .collect();
     check_noc_events(outcome, pushed)?;
-    let damage = Damage::of(outcome);
+    let damage = Damage::from_outcome(outcome);
     for key in keys {
         let lane = LaneCheck::new(scenario, outcome, pushed, &damage, key);
         lane.check().map_err(|what| format!("{}: {what}", lane.id))?;
@@ -73,7 +73,7 @@ struct Damage {
 }
 
 impl Damage {
-    fn of(outcome: &Outcome) -> Self {
+    fn from_outcome(outcome: &Outcome) -> Self {
         let mut damage =
             Self { lost: BTreeSet::new(), flipped: BTreeSet::new(), late: BTreeSet::new() };
         for fault in &outcome.truth.faults {
@@ -271,11 +271,12 @@ impl<'a> LaneCheck<'a> {
     /// Checks that kept and lost records add up to those that kernels emitted.
     fn check_accounts(&self, kept: &BTreeSet<usize>) -> Result<(), String> {
         let has_flips = self.pushed.iter().any(|l| self.is_damaged(&self.damage.flipped, l));
-        let kept_records = Counts::of_records(self.read.iter().flat_map(|launch| &launch.records));
+        let kept_records =
+            Counts::from_records(self.read.iter().flat_map(|launch| &launch.records));
         let launches = self.outcome.truth.launches.get(&self.key).map_or(&[][..], Vec::as_slice);
         let mut emitted = launches.iter().fold(Emission::NONE, |sum, launch| sum + launch.emitted);
         // The runtime's own zones around pushes within a launch are only among the pushed records.
-        let pushed = Counts::of_records(self.pushed.iter().flat_map(|launch| &launch.records));
+        let pushed = Counts::from_records(self.pushed.iter().flat_map(|launch| &launch.records));
         let own = self.pushed.iter().flat_map(|launch| &launch.records);
         let is_own = |record: &&PushedRecord| record.kind == 0 && self.is_runtimes_own(record);
         emitted.zones += own.filter(is_own).count() as u64;
@@ -336,7 +337,7 @@ impl<'a> LaneCheck<'a> {
         for (cause, program, totals) in &self.losses {
             let (LossCause::L1Full, Some(program)) = (cause, program) else { continue };
             let of_program = self.read.iter().filter(|launch| launch.program == *program);
-            let kept = Counts::of_records(of_program.flat_map(|launch| &launch.records));
+            let kept = Counts::from_records(of_program.flat_map(|launch| &launch.records));
             let emitted = emitted.get(program).copied().unwrap_or_default();
             let is_within = totals.data + kept.data <= emitted.data
                 && totals.events + kept.events <= emitted.events
@@ -403,7 +404,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of_records<'a>(records: impl Iterator<Item = &'a PushedRecord>) -> Self {
+    fn from_records<'a>(records: impl Iterator<Item = &'a PushedRecord>) -> Self {
         let mut counts = Self::default();
         for record in records {
             match record.kind {

@@ -95,13 +95,13 @@ fn every_wrong_readout_is_noticed() {
         if unnoticed.is_empty() {
             break;
         }
-        let scenario = Scenario::of(seed);
+        let scenario = Scenario::from_seed(seed);
         let (mut outcome, pushed) = scenario.run();
         let readout = outcome.readout.clone();
         unnoticed.retain(|(_, change)| {
             outcome.readout = readout.clone();
             change(&mut outcome.readout);
-            outcome.timeline = Timeline::of_readout(&outcome.readout);
+            outcome.timeline = Timeline::from_readout(&outcome.readout);
             check(&scenario, &outcome, &pushed).is_ok()
         });
     }

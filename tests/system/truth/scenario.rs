@@ -112,7 +112,7 @@ impl FaultKind {
 
 impl Scenario {
     /// Returns the scenario of a seed.
-    pub(super) fn of(seed: u64) -> Self {
+    pub(super) fn from_seed(seed: u64) -> Self {
         let mut random = Stream::new(seed, &[0x7247_0001]);
         let mut pick = |count: usize| usize::try_from(random.below(count as u64)).unwrap();
         let mut faults = Vec::new();

@@ -157,9 +157,9 @@ pub(super) fn definitions(duty: Duty, places: &Places, is_in_dram: bool) -> Vec<
         all.extend([("IS_CQ_DRAM_BACKED", 1), ("DRAM_BACKED_CQ_BANK_ID", 0)]);
     }
     all.extend(match duty {
-        Duty::Prefetch => of_prefetcher(),
-        Duty::Dispatch => of_dispatcher(places),
-        Duty::Subordinate => of_subordinate(places),
+        Duty::Prefetch => prefetcher_definitions(),
+        Duty::Dispatch => dispatcher_definitions(places),
+        Duty::Subordinate => subordinate_definitions(places),
     });
     let Places { prefetcher, dispatcher, .. } = *places;
     let (own, upstream, downstream) = match duty {
@@ -178,7 +178,7 @@ pub(super) fn definitions(duty: Duty, places: &Places, is_in_dram: bool) -> Vec<
     all.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(coordinates).collect()
 }
 
-fn of_prefetcher() -> Vec<(&'static str, u64)> {
+fn prefetcher_definitions() -> Vec<(&'static str, u64)> {
     [
         ("UPSTREAM_NOC_INDEX", 0),
         ("DOWNSTREAM_CB_BASE", PAGES),
@@ -213,7 +213,7 @@ fn of_prefetcher() -> Vec<(&'static str, u64)> {
     .into()
 }
 
-fn of_dispatcher(places: &Places) -> Vec<(&'static str, u64)> {
+fn dispatcher_definitions(places: &Places) -> Vec<(&'static str, u64)> {
     let mut list: Vec<_> = [
         ("UPSTREAM_NOC_INDEX", 1),
         ("DISPATCH_CB_BASE", PAGES),
@@ -242,11 +242,11 @@ fn of_dispatcher(places: &Places) -> Vec<(&'static str, u64)> {
     ]
     .map(|(name, value)| (name, u64::from(value)))
     .into();
-    list.extend(of_both(places, 0));
+    list.extend(shared_definitions(places, 0));
     list
 }
 
-fn of_subordinate(places: &Places) -> Vec<(&'static str, u64)> {
+fn subordinate_definitions(places: &Places) -> Vec<(&'static str, u64)> {
     let mut list: Vec<_> = [
         ("UPSTREAM_NOC_INDEX", 0),
         ("CB_BASE", SUBORDINATE_PAGES),
@@ -257,12 +257,12 @@ fn of_subordinate(places: &Places) -> Vec<(&'static str, u64)> {
     ]
     .map(|(name, value)| (name, u64::from(value)))
     .into();
-    list.extend(of_both(places, 1));
+    list.extend(shared_definitions(places, 1));
     list
 }
 
 /// Returns the definitions of both kernels on one core: the dispatcher and its subordinate.
-fn of_both(places: &Places, noc: usize) -> [(&'static str, u64); 10] {
+fn shared_definitions(places: &Places, noc: usize) -> [(&'static str, u64); 10] {
     [
         ("DISPATCH_D_SHUTDOWN_SEM_ID", SHUTDOWN.into()),
         ("DISPATCH_S_SYNC_SEM_BASE_ADDR", GO_COUNTS.into()),

@@ -77,7 +77,7 @@ pub(super) fn bytes_of(seed: u32, count: usize) -> Vec<u8> {
 
 impl Session {
     /// Returns a session with every kind of command, in tt-metal's order.
-    pub(super) fn of_every_sort(places: &Places, programs: Vec<u16>) -> Self {
+    pub(super) fn every_sort(places: &Places, programs: Vec<u16>) -> Self {
         let mut session = Self::empty(programs);
         let rectangle = places.multicast(0);
         let workers = places.worker_count;
@@ -97,7 +97,7 @@ impl Session {
     }
 
     /// Returns a session with the commands of the simulator's own dispatcher.
-    pub(super) fn of_model(places: &Places, programs: Vec<u16>) -> Self {
+    pub(super) fn model(places: &Places, programs: Vec<u16>) -> Self {
         let mut session = Self::empty(programs);
         let rectangle = places.multicast(0);
         let workers = places.worker_count;
@@ -297,7 +297,7 @@ pub(super) struct Kernels {
 
 impl Kernels {
     /// Returns the kernels, built once for all tests.
-    pub(super) fn of(package: &Package, chip: Chip, header: Header) -> &'static Self {
+    pub(super) fn new(package: &Package, chip: Chip, header: Header) -> &'static Self {
         static BUILT: [OnceLock<Kernels>; 4] = [const { OnceLock::new() }; 4];
         let index = 2 * usize::from(chip == Chip::Blackhole) + usize::from(header == Header::Ours);
         BUILT[index].get_or_init(|| Self::build(package, chip, header))
@@ -349,7 +349,7 @@ impl Kernels {
         let launch = Launch::new(&self.program, 0).with_args(&arguments(session));
         machine.launch([launch.on(CoreSelection::At(cores))]);
         let mut readout = read_device_profiler(machine.mesh()).unwrap();
-        readout.zones = ZoneTable::of_texts(&self.texts).unwrap();
+        readout.zones = ZoneTable::from_texts(&self.texts).unwrap();
         (machine, readout)
     }
 

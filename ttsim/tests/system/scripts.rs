@@ -66,8 +66,8 @@ fn check(arch: Arch, library: &std::path::Path, seed: u64, launches: Vec<Launch>
     let mut mesh = start(&config, library);
     let mut found = run_on_ttsim(&mut mesh, &plan);
     assert_same(&found, &run_on_ours(&config, &plan));
-    found.zones = ZoneTable::of_texts(ttsim::runner::zone_texts()).unwrap();
-    assert_honest(&found, &Timeline::of_readout(&found), mesh.truth());
+    found.zones = ZoneTable::from_texts(ttsim::runner::zone_texts()).unwrap();
+    assert_honest(&found, &Timeline::from_readout(&found), mesh.truth());
     found
 }
 

@@ -66,7 +66,7 @@ fn found(readout: &Readout) -> BTreeMap<Risc, Found> {
                     (&mut found.single, (wait.kind, wait.key), (wait.cycles.into(), 1))
                 }
                 [_] => {
-                    assert!(SignalKind::of_zone_name(name).is_some(), "{name}");
+                    assert!(SignalKind::from_zone_name(name).is_some(), "{name}");
                     found.signal_count += 1;
                     continue;
                 }
@@ -93,7 +93,7 @@ fn riscs_around_a_slow_one_wait_as_often_as_on_ours() {
         let plan = plan(launches.collect());
         let theirs = run_on_ttsim(&mut start(&config, &library), &plan);
         for (who, mut readout) in [("ttsim", theirs), ("ours", run_on_ours(&config, &plan))] {
-            readout.zones = ZoneTable::of_texts(ttsim::runner::zone_texts()).unwrap();
+            readout.zones = ZoneTable::from_texts(ttsim::runner::zone_texts()).unwrap();
             assert_eq!(readout.losses.entries().count(), 0, "{arch} {who}: {:?}", readout.losses);
             let all = found(&readout);
             assert_eq!(all.len(), CHAIN.len(), "{arch} {who}");

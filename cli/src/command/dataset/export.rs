@@ -151,7 +151,7 @@ fn recording_of(args: &ExportArgs) -> String {
 }
 
 /// Returns the count of hardware counters; empty if there are none.
-fn of_counters(counts: &DatasetCounts) -> String {
+fn counters_text(counts: &DatasetCounts) -> String {
     match counts.counters {
         0 => String::new(),
         count => format!(", {}", counted(count, "hardware counter", "hardware counters")),
@@ -159,7 +159,7 @@ fn of_counters(counts: &DatasetCounts) -> String {
 }
 
 /// Returns the count of NoC events; empty if there are none.
-fn of_nocs(counts: &DatasetCounts) -> String {
+fn nocs_text(counts: &DatasetCounts) -> String {
     match counts.noc_events {
         0 => String::new(),
         count => format!(", {}", counted(count, "NoC event", "NoC events")),
@@ -167,7 +167,7 @@ fn of_nocs(counts: &DatasetCounts) -> String {
 }
 
 /// Returns the count of changes of buffers; empty if there are none.
-fn of_buffers(counts: &DatasetCounts) -> String {
+fn buffers_text(counts: &DatasetCounts) -> String {
     match counts.buffers {
         0 => String::new(),
         count => format!(", {}", counted(count, "change of buffers", "changes of buffers")),
@@ -175,7 +175,7 @@ fn of_buffers(counts: &DatasetCounts) -> String {
 }
 
 /// Returns the counts of the host's zones and events; empty if there are none.
-fn of_host(counts: &DatasetCounts) -> String {
+fn host_text(counts: &DatasetCounts) -> String {
     if counts.host_zones + counts.host_events == 0 {
         return String::new();
     }
@@ -199,10 +199,10 @@ impl Written<'_> {
             counted(counts.markers, "marker", "markers"),
             counted(counts.ops, "op", "ops"),
             counted(counts.losses, "loss", "losses"),
-            of_counters(counts),
-            of_nocs(counts),
-            of_host(counts),
-            of_buffers(counts),
+            counters_text(counts),
+            nocs_text(counts),
+            host_text(counts),
+            buffers_text(counts),
             counted(counts.files, "file", "files"),
             self.recording,
         )?;

@@ -11,7 +11,7 @@ use std::path::Path;
 pub(super) fn ops_report(path: &Path, run: &Recording, filter: TraceFilter) -> OpsReport {
     let options = OpsOptions { filter, ..OpsOptions::default() };
     match logs_folder(path, OP_MESSAGES) {
-        Some(logs) => OpsReport::of_folder(&logs, &options),
-        None => OpsReport::of_recording(run, &options),
+        Some(logs) => OpsReport::from_folder(&logs, &options),
+        None => OpsReport::from_recording(run, &options),
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn compare(a: &Loaded, b: &Loaded, confidence: Option<f64>) -> Result
         |side| matches!(&side.content, Content::OpsCsv(figures) if has_no_iterations(&figures.report)),
     );
     let [a, b] = [a, b].map(|side| match &side.content {
-        Content::OpsCsv(figures) => Cow::Owned(Measurements::of_report(&figures.report, pools)),
+        Content::OpsCsv(figures) => Cow::Owned(Measurements::from_report(&figures.report, pools)),
         Content::Runs(_, measurements) => Cow::Borrowed(measurements),
     });
     Ok(Diff::new(&a, &b, DiffOptions { confidence: percent / 100.0 }))

@@ -147,9 +147,9 @@ fn require_file(path: &Path) -> Result<(), Failure> {
 
 impl OpsFigures {
     fn open(csv: &Path) -> Result<Self, Failure> {
-        let explanation = Explanation::of_perf_report(&explain::report_csv(csv, &[])?);
+        let explanation = Explanation::from_perf_report(&explain::report_csv(csv, &[])?);
         let report = PerfReport::new(vec![perf::open(csv)?], &PerfOptions::default());
-        let report = report.map_err(|error| Failure::of_file(csv, &error))?;
+        let report = report.map_err(|error| Failure::from_file(csv, &error))?;
         let ops = counted(report.totals.device_op_count, "op", "ops");
         let name = csv.file_name().unwrap_or_default().to_string_lossy();
         Ok(Self { title: format!("{name}, {ops}"), report, explanation })
@@ -158,7 +158,7 @@ impl OpsFigures {
 
 impl RunFigures {
     fn new(recording: Recording) -> Self {
-        let explanation = Explanation::of_recording(&recording);
+        let explanation = Explanation::from_recording(&recording);
         let report = Report::new(&recording.readout);
         let (title, ..) = describe(&recording.readout);
         let names = OpNames::new(&recording.ops);
@@ -188,13 +188,13 @@ impl<'a> Part<'a> {
                 is_lower_bound: true,
                 text: "Lost: unknown; an ops CSV does not tell".to_owned(),
             },
-            Self::Run(run) => Lost::of(&run.losses),
+            Self::Run(run) => Lost::from_ledger(&run.losses),
         }
     }
 }
 
 impl Lost {
-    fn of(losses: &LossLedger) -> Self {
+    fn from_ledger(losses: &LossLedger) -> Self {
         let total = losses.total();
         let is_uncounted = losses.uncounted().next().is_some();
         let is_lower_bound = total.is_lower_bound || is_uncounted;

@@ -70,9 +70,11 @@ pub(super) fn filter_of(text: Option<&str>, keys: &[&str]) -> Result<TraceFilter
 fn launches<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
     let is_wanted = |op: &&Op| {
         let program = RunHostId(op.run_host_id).base();
-        filter.selects_device(op.chip_id) && filter.selects_op(program, run.names.of(op))
+        filter.selects_device(op.chip_id) && filter.selects_op(program, run.names.op_name(op))
     };
-    Table::from_rows::<Ops>(op_rows(run.report.ops.iter().filter(is_wanted), |op| run.names.of(op)))
+    Table::from_rows::<Ops>(op_rows(run.report.ops.iter().filter(is_wanted), |op| {
+        run.names.op_name(op)
+    }))
 }
 
 fn rows<'a>(figures: &'a OpsFigures, filter: &TraceFilter) -> Table<'a> {

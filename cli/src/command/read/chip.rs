@@ -178,7 +178,7 @@ fn op_names(
     let found = match inspector::OpNames::open(folder) {
         Ok(found) => found,
         Err(error) if is_wanted => {
-            return Err(Failure::of_file(&folder.join(inspector::LOG_NAME), &error));
+            return Err(Failure::from_file(&folder.join(inspector::LOG_NAME), &error));
         }
         Err(_) => return Ok(Vec::new()),
     };
@@ -202,6 +202,6 @@ fn zone_names(args: &ChipArgs) -> Result<ZoneTable, Failure> {
     let folder = args.names.clone().or_else(|| default.is_dir().then_some(default));
     let Some(folder) = folder else { return Ok(ZoneTable::new()) };
     let mut names = ZoneNames::new();
-    names.add_log_folder(&folder).map_err(|error| Failure::of_file(&folder, &error))?;
+    names.add_log_folder(&folder).map_err(|error| Failure::from_file(&folder, &error))?;
     Ok(names.finish().0)
 }

@@ -191,7 +191,7 @@ pub(crate) struct UnneededArgs {
 /// Parses a group of performance counters into tt-metal's bit mask.
 fn counter_group(name: &str) -> Result<u32, String> {
     if name == "all" {
-        return Ok(CounterGroup::of_one_run().iter().fold(0, |mask, group| mask | group.bit()));
+        return Ok(CounterGroup::one_run().iter().fold(0, |mask, group| mask | group.bit()));
     }
     let group: Result<CounterGroup, _> = name.parse();
     group.map(CounterGroup::bit).map_err(|error| format!("{error}; or all"))

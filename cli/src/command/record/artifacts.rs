@@ -24,7 +24,7 @@ const CHILD_FUNCTIONS: [&str; 2] = ["CompileProgram", "HWCommandQueue_write_buff
 /// Creates the folder of logs. Moves logs of an earlier run to another folder, and returns that
 /// folder.
 pub(super) fn make_room(logs: &Path) -> Result<Option<PathBuf>, Failure> {
-    let failed = |error| Failure::of_file(logs, &error);
+    let failed = |error| Failure::from_file(logs, &error);
     let is_empty = match fs::read_dir(logs) {
         Ok(mut entries) => entries.next().is_none(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => true,
@@ -37,7 +37,7 @@ pub(super) fn make_room(logs: &Path) -> Result<Option<PathBuf>, Failure> {
         let previous = logs.with_file_name(name);
         match fs::remove_dir_all(&previous) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Failure::of_file(&previous, &error));
+                return Err(Failure::from_file(&previous, &error));
             }
             _ => {}
         }
@@ -99,7 +99,7 @@ fn write_one(
 }
 
 fn write_capture(recording: &TracyRecording, path: &Path) -> Result<(), Failure> {
-    let failed = |error| Failure::of_file(path, &error);
+    let failed = |error| Failure::from_file(path, &error);
     let mut writer = CaptureWriter::create(path).map_err(failed)?;
     writer.append(&recording.to_host_recording(0)).map_err(failed)?;
     writer.finish().map_err(failed)

@@ -31,7 +31,7 @@ pub(super) fn apply(args: &RecordArgs, output: &Path, command: &mut Command) -> 
             }
         }
     }
-    Environment::of(variables).problems
+    Environment::from_variables(variables).problems
 }
 
 /// Returns the variables of the options. All other variables keep the user's values.

@@ -106,7 +106,7 @@ fn program_code(args: &RecordArgs, exit_code: i32) -> ExitCode {
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(path).map_err(|error| Failure::of_file(path, &error))
+    std::path::absolute(path).map_err(|error| Failure::from_file(path, &error))
 }
 
 /// Refuses a port that another program uses.

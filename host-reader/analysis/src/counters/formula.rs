@@ -72,7 +72,7 @@ impl Formula {
     pub(crate) fn value(self, reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
         let count = |name| reader.count(name);
         match self {
-            Self::Rate(name) => divided(count(name)?, reader.bank_cycles(Bank::of(name))),
+            Self::Rate(name) => divided(count(name)?, reader.bank_cycles(Bank::from_counter(name))),
             Self::Quotient(part, whole) => divided(count(part)?, count(whole)?),
             Self::Rest(part, whole) => Some(1.0 - divided(count(part)?, count(whole)?)?),
             Self::RestWithin(part, whole) => rest_within(count(part)?, count(whole)?),
@@ -101,7 +101,7 @@ impl Formula {
             | Self::L1Reads
             | Self::Ring0Outgoing
             | Self::BundlesOfL1
-            | Self::NocOfWork => L1Traffic::of(reader)?.value(self, reader, is_blackhole),
+            | Self::NocOfWork => L1Traffic::new(reader)?.value(self, reader, is_blackhole),
             Self::Contention => contention(reader),
             Self::ComputeToUnpack => {
                 let unpacking =
@@ -285,7 +285,7 @@ struct L1Traffic {
 
 impl L1Traffic {
     /// Returns `None` if the bank was not read.
-    fn of(reader: &CounterReader) -> Option<Self> {
+    fn new(reader: &CounterReader) -> Option<Self> {
         Some(Self {
             unpacker: reader.count(UNPACKER.first()?)?,
             port_1: first_of(reader, PORT_1).and_then(|port| reader.count(port)).unwrap_or(0.0),

@@ -92,15 +92,15 @@ impl CounterGroup {
 
     /// Returns the maximum set of groups for one run, with the first bank of L1.
     #[must_use]
-    pub const fn of_one_run() -> [Self; GROUPS_PER_PASS] {
+    pub const fn one_run() -> [Self; GROUPS_PER_PASS] {
         [Self::Fpu, Self::Pack, Self::Unpack, Self::L1(0), Self::Instruction]
     }
 
     /// Returns the group of a counter; `None` for a Quasar's L1 clients, which belong to no group,
     /// and for unknown names.
     #[must_use]
-    pub fn of_counter(name: &str) -> Option<Self> {
-        match Bank::of(name) {
+    pub fn from_counter(name: &str) -> Option<Self> {
+        match Bank::from_counter(name) {
             Bank::Fpu => Some(Self::Fpu),
             Bank::Pack => Some(Self::Pack),
             Bank::Unpack => is_counter(name).then_some(Self::Unpack),
@@ -261,14 +261,14 @@ mod tests {
             ("SRCA_WRITE_TID_ODD", CounterGroup::Unpack),
             ("WAITING_FOR_NONZERO_SEM_2", CounterGroup::Instruction),
         ] {
-            assert_eq!(CounterGroup::of_counter(name), Some(group));
+            assert_eq!(CounterGroup::from_counter(name), Some(group));
         }
         for name in ["L1_CLIENT_THCON_ORDER_FIFO_ACTIVE", "L1_", "L1_x", "L1_9", "WARP_COUNTER", ""]
         {
-            assert_eq!(CounterGroup::of_counter(name), None);
+            assert_eq!(CounterGroup::from_counter(name), None);
         }
         for name in (1..226).filter_map(counter_name) {
-            let group = CounterGroup::of_counter(&name).unwrap();
+            let group = CounterGroup::from_counter(&name).unwrap();
             assert_eq!(group.label().parse(), Ok(group), "{name}");
         }
         assert_eq!("l1".parse(), Ok(CounterGroup::L1(0)));

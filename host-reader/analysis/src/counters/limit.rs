@@ -98,10 +98,10 @@ impl Limit {
     }
 
     /// Returns the limits of a formula, from the counters that it uses.
-    pub(crate) fn of(formula: Formula) -> Vec<Self> {
+    pub(crate) fn from_formula(formula: Formula) -> Vec<Self> {
         let counters = formula.counters();
         let any = |is: &dyn Fn(&str) -> bool| counters.iter().any(|name| is(name));
-        let groups = counters.iter().filter_map(|name| CounterGroup::of_counter(name));
+        let groups = counters.iter().filter_map(|name| CounterGroup::from_counter(name));
         let mut groups: Vec<_> = groups.collect();
         groups.sort_unstable();
         groups.dedup();

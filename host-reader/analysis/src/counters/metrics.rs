@@ -45,7 +45,7 @@ impl Metric {
     /// Returns the facts that the metric does not show.
     #[must_use]
     pub fn limits(&self) -> Vec<Limit> {
-        Limit::of(self.formula)
+        Limit::from_formula(self.formula)
     }
 
     /// Returns the column header for one statistic over the cores.

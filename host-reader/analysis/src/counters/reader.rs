@@ -15,7 +15,7 @@ pub(crate) enum Bank {
 
 impl Bank {
     /// Returns the bank of a counter.
-    pub(crate) fn of(counter: &str) -> Self {
+    pub(crate) fn from_counter(counter: &str) -> Self {
         let begins_with = |prefixes: &[&str]| prefixes.iter().any(|p| counter.starts_with(p));
         if begins_with(&["L1_CLIENT_"]) {
             Self::L1Client
@@ -112,7 +112,7 @@ impl CounterReader {
     /// Returns the cycles of a bank; 0 if none of its counters was read.
     pub(crate) fn bank_cycles(&self, bank: Bank) -> f64 {
         let anchor = bank.anchors().iter().find_map(|name| self.find(name));
-        let any = || self.0.iter().find(|counter| Bank::of(&counter.name) == bank);
+        let any = || self.0.iter().find(|counter| Bank::from_counter(&counter.name) == bank);
         anchor.or_else(any).map_or(0.0, |counter| counter.cycles)
     }
 }

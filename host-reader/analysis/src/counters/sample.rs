@@ -75,12 +75,12 @@ impl Sample {
     /// Returns an error if the counter cannot be identified.
     pub fn decode(values: &[u64], text: Option<&str>) -> Result<Self, SampleProblem> {
         if let Some(text) = text {
-            let sample = Self::of_text(text).ok_or(SampleProblem::BadText)?;
+            let sample = Self::from_text(text).ok_or(SampleProblem::BadText)?;
             return Ok(Self { name: current_name(&sample.name).into_owned().into(), ..sample });
         }
         match values {
             [] => Err(SampleProblem::NoValue),
-            [first, second, ..] => Self::of_words(*first, *second),
+            [first, second, ..] => Self::from_words(*first, *second),
             [_] => Err(SampleProblem::Unnamed),
         }
     }
@@ -90,7 +90,7 @@ impl Sample {
     /// # Compatibility
     /// `union PerfCounter` of `perf_counters.hpp`: until 2026 the number had 8 bits, and the bits
     /// above it had arbitrary values from the stack.
-    fn of_words(first: u64, second: u64) -> Result<Self, SampleProblem> {
+    fn from_words(first: u64, second: u64) -> Result<Self, SampleProblem> {
         let [low, high, neo, rest, ..] = second.to_le_bytes();
         let wide = u16::from_le_bytes([low, high]);
         let is_clean = rest == 0 && neo < 16 && counter_name(wide).is_some();
@@ -108,7 +108,7 @@ impl Sample {
     /// Decodes the metadata of a line of a device log, keeping the counter's name there; `None` if
     /// it does not describe a counter.
     #[must_use]
-    pub fn of_text(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         let json = text.replace(';', ",").replace('\'', "\"");
         let Description { kind, value, cycles, neo, selection } =
             serde_json::from_str(&json).ok()?;
@@ -159,15 +159,15 @@ mod tests {
     #[test]
     fn text_gives_name_count_and_cycles() {
         let text = r#"{"counter type":"WAITING_FOR_MMIO_IDLE_0";"ref cnt":4317;"value":6}"#;
-        let raw = Sample::of_text(text).unwrap();
+        let raw = Sample::from_text(text).unwrap();
         assert_eq!((&*raw.name, raw.count, raw.cycles), ("WAITING_FOR_MMIO_IDLE_0", 6, Some(4317)));
         let sample = Sample::decode(&[0], Some(text)).unwrap();
         assert_eq!(sample.name, "WAITING_FOR_CFG_IDLE_0");
-        let numbered = Sample::of_text("{'counter type': 180; 'value': 7; 'neo': 3}").unwrap();
+        let numbered = Sample::from_text("{'counter type': 180; 'value': 7; 'neo': 3}").unwrap();
         assert_eq!((&*numbered.name, numbered.neo), ("ANY_THREAD_STALL", Some(3)));
         assert_eq!(numbered.cycles, None);
         let selected = r#"{"counter sel":39;"counter type":"QUASAR_L1_CLIENT_EVENT";"value":1}"#;
-        assert_eq!(Sample::of_text(selected).unwrap().name, "L1_CLIENT_THCON_ORDER_FIFO_ACTIVE");
+        assert_eq!(Sample::from_text(selected).unwrap().name, "L1_CLIENT_THCON_ORDER_FIFO_ACTIVE");
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
             r#"{"counter type":"A";"value":-1}"#,
             r#"{"counter type":"A";"value":1"#,
         ] {
-            assert_eq!(Sample::of_text(text), None, "{text}");
+            assert_eq!(Sample::from_text(text), None, "{text}");
             assert_eq!(Sample::decode(&[1, 1], Some(text)), Err(SampleProblem::BadText));
         }
     }

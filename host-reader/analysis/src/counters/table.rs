@@ -118,7 +118,7 @@ impl CounterTotal {
     fn new(sample: &Sample) -> Self {
         Self {
             name: sample.name.clone(),
-            group: CounterGroup::of_counter(&sample.name),
+            group: CounterGroup::from_counter(&sample.name),
             sample_count: 0,
             counts: None,
             cycles: None,

@@ -34,7 +34,7 @@ mod tests {
     use wire::{PacketKind, Risc, RunHostId};
 
     fn events(readout: &Readout) -> Vec<TraceObject> {
-        let traces = NocTraces::of_readout(readout, |_, _| None, &TraceOptions::default());
+        let traces = NocTraces::from_readout(readout, |_, _| None, &TraceOptions::default());
         traces.programs.iter().flat_map(|program| program.objects.clone()).collect()
     }
 

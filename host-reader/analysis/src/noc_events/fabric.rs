@@ -204,7 +204,7 @@ mod tests {
         let lanes = cores.iter().map(lane).collect();
         let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
         let readout = Readout { devices: vec![device], ..Readout::default() };
-        let traces = NocTraces::of_readout(&readout, |_, _| None, &TraceOptions::default());
+        let traces = NocTraces::from_readout(&readout, |_, _| None, &TraceOptions::default());
         let objects = traces.programs.into_iter().flat_map(|trace| trace.objects).collect();
         (objects, traces.notes.sentences().collect())
     }

@@ -26,7 +26,7 @@ pub struct KernelStarts {
 impl KernelStarts {
     /// Takes the kernels of a readout's lanes.
     #[must_use]
-    pub fn of_readout(readout: &Readout) -> Self {
+    pub fn from_readout(readout: &Readout) -> Self {
         let mut starts = Self::default();
         readout.lanes().for_each(|lane| starts.add(lane, &readout.zones));
         starts

@@ -259,12 +259,12 @@ impl Numbering {
     ///
     /// ```
     /// use analysis::noc_events::Numbering;
-    /// assert_eq!(Numbering::of_numbers([30, 37, 11]), Numbering::Older);
-    /// assert_eq!(Numbering::of_numbers([33, 40, 11]), Numbering::Newer);
-    /// assert_eq!(Numbering::of_numbers([11, 20, 21]), Numbering::Newer);
+    /// assert_eq!(Numbering::from_numbers([30, 37, 11]), Numbering::Older);
+    /// assert_eq!(Numbering::from_numbers([33, 40, 11]), Numbering::Newer);
+    /// assert_eq!(Numbering::from_numbers([11, 20, 21]), Numbering::Newer);
     /// ```
     #[must_use]
-    pub fn of_numbers(numbers: impl IntoIterator<Item = u8>) -> Self {
+    pub fn from_numbers(numbers: impl IntoIterator<Item = u8>) -> Self {
         let mut evidence = NumberingEvidence::default();
         numbers.into_iter().for_each(|number| evidence.add(number));
         evidence.numbering().unwrap_or_default()

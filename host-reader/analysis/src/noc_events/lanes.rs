@@ -47,7 +47,7 @@ pub struct NocLanes {
 impl NocLanes {
     /// Takes the lanes of a readout.
     #[must_use]
-    pub fn of_readout(readout: &Readout) -> Self {
+    pub fn from_readout(readout: &Readout) -> Self {
         let mut lanes = Self::default();
         readout.lanes().for_each(|lane| lanes.add(&readout.zones, lane));
         lanes
@@ -201,7 +201,7 @@ impl Found {
         };
         evidence.add(self.lane, record.time, *bits);
         let trailer = rest.first().map(|&bits| Trailer::decode(bits));
-        let trailer = trailer.or_else(|| Trailer::of_text(text?));
+        let trailer = trailer.or_else(|| Trailer::from_text(text?));
         self.add(program, record.time, Marker::Event { bits: *bits, trailer });
     }
 }

@@ -141,7 +141,7 @@ mod tests {
         for (program, time, bits) in events {
             log += &format!("0,1,2,BRISC,23456,{time},{bits},{program},,TS_DATA\n");
         }
-        NocLanes::of_readout(&read_device_log(log.as_bytes(), "locks").unwrap()).take_locks()
+        NocLanes::from_readout(&read_device_log(log.as_bytes(), "locks").unwrap()).take_locks()
     }
 
     fn bits(kind: LockEventKind, address: u32, byte_count: u32) -> u64 {

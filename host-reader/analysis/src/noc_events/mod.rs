@@ -9,7 +9,7 @@
 //! | which numbers mean which kind? | [`EventKind`], [`Numbering`] |
 //! | which tile do the coordinates mean? | [`TileMap`] |
 //! | which lines of tiles are harvested? | [`lines_without`], [`lines_of_traces`] |
-//! | what happened in each program? | [`NocTraces::of_readout`] |
+//! | what happened in each program? | [`NocTraces::from_readout`] |
 //! | how is it written in TT-Metal's format, and read? | [`ProgramTrace::to_json`], [`read_json`] |
 //! | to which programs of a log do the traces next to it belong? | [`TraceFiles`] |
 //! | at which times of the log did their events happen? | [`KernelStarts`] |

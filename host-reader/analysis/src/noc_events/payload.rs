@@ -346,7 +346,7 @@ impl Trailer {
     /// let trailer = Trailer { target_address: 33, source_address: 23, noc_counter: 5 };
     /// let text = r#"{"dst_addr":33;"noc_status_counter":5;"src_addr":23}"#;
     /// assert_eq!(trailer.to_text(), text);
-    /// assert_eq!(Trailer::of_text(text), Some(trailer));
+    /// assert_eq!(Trailer::from_text(text), Some(trailer));
     /// ```
     ///
     /// # Compatibility
@@ -362,7 +362,7 @@ impl Trailer {
 
     /// Parses such a text; `None` for other texts.
     #[must_use]
-    pub fn of_text(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         /// Keys of the text.
         #[derive(serde::Deserialize)]
         struct Described {

@@ -56,7 +56,7 @@ impl SizeField {
     /// use analysis::noc_events::{Numbering, SizeField};
     /// let write = |upper: u64| upper << 48 | 0x11 << 40 | 11;
     /// let found = |uppers: &[u64]| {
-    ///     SizeField::of_events(uppers.iter().map(|upper| write(*upper)), Numbering::Newer)
+    ///     SizeField::from_events(uppers.iter().map(|upper| write(*upper)), Numbering::Newer)
     /// };
     /// assert_eq!(found(&[0x0008]).field, SizeField::Bits12);
     /// assert_eq!(found(&[0x0108, 0x1008]).field, SizeField::Bits12);
@@ -64,7 +64,7 @@ impl SizeField {
     /// assert_eq!((found(&[0x0108]).field, found(&[0x0108]).undecided_count), (SizeField::Bits8, 1));
     /// ```
     #[must_use]
-    pub fn of_events(
+    pub fn from_events(
         events: impl IntoIterator<Item = u64>,
         numbering: Numbering,
     ) -> FoundSizeField {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     fn found(words: &[u64]) -> (SizeField, u64) {
-        let found = SizeField::of_events(words.iter().copied(), Numbering::Newer);
+        let found = SizeField::from_events(words.iter().copied(), Numbering::Newer);
         (found.field, found.undecided_count)
     }
 

@@ -57,7 +57,7 @@ impl TileMap {
     /// it means the same line in all remaining sets. If every line but one has records, as when one
     /// line dispatches, the whole grid is often known.
     #[must_use]
-    pub fn of_device(device: &DeviceReadout) -> Option<Self> {
+    pub fn from_device(device: &DeviceReadout) -> Option<Self> {
         Self::from_lane_ids(&device.chip, device.lanes.iter().map(|lane| lane.id))
     }
 
@@ -378,16 +378,16 @@ mod tests {
     fn harvested_rows_come_last_where_the_records_show_them() {
         // 64 cores are eight rows; these are all remaining rows of the chip.
         let seen = [1, 2, 3, 5, 7, 8, 9, 11].map(|y| (1, y));
-        let map = TileMap::of_device(&device("wormhole_b0", 64, &seen)).unwrap();
+        let map = TileMap::from_device(&device("wormhole_b0", 64, &seen)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 21), Some((1, 5)));
         assert_eq!(tile(&map, Noc::Noc0, 18, 26), Some((1, 4)));
         // One more of rows 4 and 6 to 10 remains. The number of row 5 depends on it.
         let silent = [1, 2, 3, 7, 8, 9, 11].map(|y| (1, y));
-        let map = TileMap::of_device(&device("wormhole_b0", 64, &silent)).unwrap();
+        let map = TileMap::from_device(&device("wormhole_b0", 64, &silent)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 20), Some((1, 3)), "before the row that is unknown");
         assert_eq!(tile(&map, Noc::Noc0, 18, 21), None, "row 4, 5 or 7");
         assert_eq!(tile(&map, Noc::Noc0, 0, 5), Some((0, 5)), "DRAM is never harvested");
-        let map = TileMap::of_device(&device("wormhole_b0", 80, &[])).unwrap();
+        let map = TileMap::from_device(&device("wormhole_b0", 80, &[])).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 21), Some((1, 4)));
     }
 
@@ -395,7 +395,7 @@ mod tests {
     fn a_silent_last_line_hides_no_other() {
         // Twelve columns remain. The dispatching one has no records: 14, 15 or 16.
         let seen = [1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13].map(|x| (x, 2));
-        let map = TileMap::of_device(&device("blackhole", 120, &seen)).unwrap();
+        let map = TileMap::from_device(&device("blackhole", 120, &seen)).unwrap();
         for (x, y) in seen {
             let (raw_x, raw_y) = (i8::try_from(x).unwrap(), i8::try_from(y).unwrap());
             assert_eq!(tile(&map, Noc::Noc1, raw_x, raw_y), Some((x, y)));
@@ -403,7 +403,7 @@ mod tests {
         assert_eq!(tile(&map, Noc::Noc0, 14, 2), None, "column 14, 15 or 16");
         // Eight rows remain. One of 9, 10 and 11 has no records.
         let seen = [1, 2, 3, 4, 5, 7, 8].map(|y| (1, y));
-        let map = TileMap::of_device(&device("wormhole_b0", 64, &seen)).unwrap();
+        let map = TileMap::from_device(&device("wormhole_b0", 64, &seen)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 24), Some((1, 8)), "the seventh row");
         assert_eq!(tile(&map, Noc::Noc0, 18, 25), None, "row 9, 10 or 11");
     }
@@ -413,12 +413,12 @@ mod tests {
         let seen = [1, 2, 3, 7, 8, 9, 11].map(|y| (1, y));
         let mut one = device("wormhole_b0", 64, &seen);
         one.chip.known_lines = [(3, 5)].into();
-        let map = TileMap::of_device(&one).unwrap();
+        let map = TileMap::from_device(&one).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 21), Some((1, 5)), "as stated");
         assert_eq!(tile(&map, Noc::Noc0, 18, 25), Some((1, 11)), "all eight rows follow");
         assert_eq!(tile(&map, Noc::Noc0, 18, 26), Some((1, 4)), "harvested");
         one.chip.known_lines = [(3, 9)].into();
-        let map = TileMap::of_device(&one).unwrap();
+        let map = TileMap::from_device(&one).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 18), None, "rows 7 and 8 recorded");
     }
 
@@ -426,7 +426,7 @@ mod tests {
     fn a_grid_that_no_product_has_says_nothing_of_harvesting() {
         // Possibly eight rows without the dispatching one, which can be row 4, 10 or 11.
         let seen = [1, 2, 3, 5, 7, 8, 9].map(|y| (1, y));
-        let map = TileMap::of_device(&device("wormhole_b0", 56, &seen)).unwrap();
+        let map = TileMap::from_device(&device("wormhole_b0", 56, &seen)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 20), Some((1, 3)));
         assert_eq!(tile(&map, Noc::Noc0, 18, 21), None, "row 4 or 5");
     }
@@ -441,7 +441,7 @@ mod tests {
             assert_eq!(tile(&map, noc, 16, 11), Some((16, 11)));
         }
         let seen = [1, 2, 4, 5, 6, 7, 10, 11, 12, 14, 15, 16].map(|x| (x, 2));
-        let map = TileMap::of_device(&device("blackhole", 120, &seen)).unwrap();
+        let map = TileMap::from_device(&device("blackhole", 120, &seen)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 3, 2), Some((4, 2)));
         assert_eq!(tile(&map, Noc::Noc0, 16, 2), Some((13, 2)));
         assert_eq!(map.ethernet_channel(Noc0Coord { x: 16, y: 1 }), Some(1));

@@ -83,12 +83,12 @@ impl ProgramTrace {
     /// let text = br#"[{"proc": "BRISC", "sx": 1, "sy": 2, "timestamp": 7, "type": "WRITE_"}]"#;
     /// let objects = read_json(text).objects;
     /// let name = "noc_trace_dev0_ID0_traceID8589934595.json";
-    /// let traces = ProgramTrace::of_objects(objects, name);
+    /// let traces = ProgramTrace::from_objects(objects, name);
     /// assert_eq!(traces[0].trace.map(|replay| (replay.trace_id, replay.counter)), Some((2, 3)));
     /// assert_eq!(traces[0].file_name(), name);
     /// ```
     #[must_use]
-    pub fn of_objects(objects: Vec<TraceObject>, file_name: &str) -> Vec<Self> {
+    pub fn from_objects(objects: Vec<TraceObject>, file_name: &str) -> Vec<Self> {
         let mut traces: BTreeMap<_, Self> = BTreeMap::new();
         let [chip_of_name, program_of_name] =
             ["_dev", "_ID"].map(|key| number_of_name(file_name, key));
@@ -213,12 +213,12 @@ impl NocTraces {
     /// `op_name` returns the name of a chip's program, if it has one. A chip without NoC events has
     /// no traces. On other chips every program has a trace, as in TT-Metal's files.
     #[must_use]
-    pub fn of_readout<'a>(
+    pub fn from_readout<'a>(
         readout: &Readout,
         op_name: impl Fn(u32, RunHostId) -> Option<&'a str>,
         options: &TraceOptions,
     ) -> Self {
-        let lanes = NocLanes::of_readout(readout);
+        let lanes = NocLanes::from_readout(readout);
         let programs = NocPrograms::new(&lanes, readout, options);
         let mut notes = TraceNotes::default();
         let traces = programs.traces(op_name, &mut notes).collect();

@@ -29,7 +29,7 @@ struct LanesOfProgram {
 impl ProgramLanes {
     /// Takes the programs of a readout's lanes.
     #[must_use]
-    pub fn of_readout(readout: &Readout) -> Self {
+    pub fn from_readout(readout: &Readout) -> Self {
         let mut programs = Self::default();
         for lane in readout.lanes() {
             lane.runs.iter().for_each(|run| programs.add(lane.id, run.program, run.trace));
@@ -215,7 +215,7 @@ impl<'a> TraceFiles<'a> {
         for problem in &read.problems {
             counts.add_problem(&name, &problem.to_string());
         }
-        let traces = ProgramTrace::of_objects(read.objects, &name);
+        let traces = ProgramTrace::from_objects(read.objects, &name);
         let taken = traces.into_iter().filter_map(|trace| self.attributed(trace, counts));
         let taken: Vec<_> = taken.collect();
         counts.file_count = counts.file_count.saturating_add(u64::from(!taken.is_empty()));

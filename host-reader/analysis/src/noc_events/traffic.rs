@@ -133,7 +133,7 @@ impl Traffic {
     ///
     /// `grid` returns the columns and rows of a chip's tiles. Without them, there are no links.
     #[must_use]
-    pub fn of_traces(traces: &[ProgramTrace], grid: impl Fn(u32) -> Option<(u16, u16)>) -> Self {
+    pub fn from_traces(traces: &[ProgramTrace], grid: impl Fn(u32) -> Option<(u16, u16)>) -> Self {
         let mut sums = Sums::default();
         traces.iter().for_each(|trace| sums.add_trace(trace));
         sums.finish(grid)
@@ -174,7 +174,7 @@ mod tests {
             op_name: String::new(),
             objects,
         };
-        Traffic::of_traces(&[trace], |_| Some(GRID))
+        Traffic::from_traces(&[trace], |_| Some(GRID))
     }
 
     #[test]

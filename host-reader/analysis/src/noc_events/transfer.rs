@@ -23,7 +23,7 @@ pub(super) enum Target {
 
 impl Target {
     /// The target of an object of this kind.
-    fn of_object(kind: EventKind, object: &TraceObject) -> Self {
+    fn from_object(kind: EventKind, object: &TraceObject) -> Self {
         if kind.is_multicast() {
             let first = tile_at(object.mcast_start_x, object.mcast_start_y);
             let last = tile_at(object.mcast_end_x, object.mcast_end_y);
@@ -68,7 +68,7 @@ impl TrafficEvent {
             kind,
             noc: object.noc.as_deref().and_then(Noc::from_name).unwrap_or(Noc::Undefined),
             core: Noc0Coord { x: object.sx, y: object.sy },
-            target: Target::of_object(kind, object),
+            target: Target::from_object(kind, object),
             byte_count: object.num_bytes.unwrap_or(0),
             time: object.timestamp,
         }
@@ -118,12 +118,12 @@ impl TransferState {
     pub(super) fn take(&mut self, event: &TrafficEvent) -> Option<Transfer> {
         let TrafficEvent { kind, noc, core, target: named, byte_count: own_bytes, time } = *event;
         if let Some(is_read) = sets_state(kind) {
-            *self.of(is_read) = Some(SetState { target: named, byte_count: own_bytes });
+            *self.direction_mut(is_read) = Some(SetState { target: named, byte_count: own_bytes });
         }
         if !kind.is_read() && !kind.is_write() {
             return None;
         }
-        let state = self.of(kind.is_read()).filter(|_| takes_state(kind));
+        let state = self.direction_mut(kind.is_read()).filter(|_| takes_state(kind));
         let target = match (named, state) {
             (Target::Unknown, Some(state)) => state.target,
             _ => named,
@@ -134,7 +134,7 @@ impl TransferState {
         Some(Transfer { kind, noc, core, target, byte_count, time })
     }
 
-    const fn of(&mut self, is_read: bool) -> &mut Option<SetState> {
+    const fn direction_mut(&mut self, is_read: bool) -> &mut Option<SetState> {
         if is_read { &mut self.reads } else { &mut self.writes }
     }
 }

@@ -50,7 +50,7 @@ pub fn subtract_probe_costs(
     };
     let lanes = result.timeline.devices.iter_mut().flat_map(|device| &mut device.lanes);
     for (paired, lane) in lanes.zip(readout.lanes()) {
-        match costs.of(lane.id.chip_id, lane.id.risc) {
+        match costs.cost(lane.id.chip_id, lane.id.risc) {
             Some(cost) => result.shorter_than_cost_count += shorten(paired, lane, cost),
             None => result.uncalibrated_zone_count += paired.whole_zone_count(),
         }

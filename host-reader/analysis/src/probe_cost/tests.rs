@@ -61,14 +61,14 @@ fn costs() -> ProbeCosts {
 #[test]
 fn figures_are_medians_over_an_empty_zone() {
     let readout = calibration();
-    let measured = measure_probe_costs(&readout, &Timeline::of_readout(&readout));
+    let measured = measure_probe_costs(&readout, &Timeline::from_readout(&readout));
     assert_eq!(measured, Ok(costs()));
 }
 
 #[test]
 fn without_a_calibration_kernel_there_are_no_figures() {
     let readout = readout(&[(100, EMPTY, START), (114, EMPTY, END)]);
-    let error = measure_probe_costs(&readout, &Timeline::of_readout(&readout)).unwrap_err();
+    let error = measure_probe_costs(&readout, &Timeline::from_readout(&readout)).unwrap_err();
     assert_eq!(error, NotCalibrated { lane_count: 1 });
 }
 
@@ -93,7 +93,7 @@ fn nested() -> Readout {
 #[test]
 fn a_zone_loses_its_own_cost_and_that_of_everything_within() {
     let readout = nested();
-    let result = subtract_probe_costs(&costs(), &readout, &Timeline::of_readout(&readout));
+    let result = subtract_probe_costs(&costs(), &readout, &Timeline::from_readout(&readout));
     let zones = &result.timeline.devices[0].lanes[0].zones;
     let durations: Vec<u64> = zones.iter().map(|zone| zone.duration_cycles()).collect();
     let expected = [
@@ -129,7 +129,7 @@ fn reports_use_shortened_zones_and_say_by_what() {
 #[test]
 fn riscs_without_figures_are_left_as_they_are_and_counted() {
     let readout = nested();
-    let timeline = Timeline::of_readout(&readout);
+    let timeline = Timeline::from_readout(&readout);
     let mut others = ProbeCosts::default();
     others.insert(0, Risc::Ncrisc, COST);
     others.insert(1, Risc::Brisc, COST);
@@ -141,7 +141,7 @@ fn riscs_without_figures_are_left_as_they_are_and_counted() {
 #[test]
 fn a_zone_without_end_keeps_the_end_that_was_made_up() {
     let readout = readout(&[(100, "OUTER", START), (110, "OPEN", START), (500, "OUTER", END)]);
-    let result = subtract_probe_costs(&costs(), &readout, &Timeline::of_readout(&readout));
+    let result = subtract_probe_costs(&costs(), &readout, &Timeline::from_readout(&readout));
     let zones = &result.timeline.devices[0].lanes[0].zones;
     assert_eq!(zones.ends, [500 - 15 - 29, 500]);
 }
@@ -149,7 +149,7 @@ fn a_zone_without_end_keeps_the_end_that_was_made_up() {
 #[test]
 fn the_zones_of_a_calibration_kernel_come_out_empty() {
     let readout = calibration();
-    let timeline = Timeline::of_readout(&readout);
+    let timeline = Timeline::from_readout(&readout);
     let costs = measure_probe_costs(&readout, &timeline).unwrap();
     let report = Report::without_probe_cost(&readout, &costs);
     let medians: Vec<u64> = report.zones.iter().map(|zone| zone.cycles.median_cycles).collect();

@@ -187,7 +187,7 @@ const fn explains_waits(cause: Cause) -> bool {
 }
 
 fn is_collective(op: &OpCauses) -> bool {
-    op.name.as_deref().is_some_and(|name| OpCategory::of(name) == OpCategory::Ccl)
+    op.name.as_deref().is_some_and(|name| OpCategory::from_op_code(name) == OpCategory::Ccl)
 }
 
 /// Returns the chip with the largest share in a class of waiting, with its gaps.

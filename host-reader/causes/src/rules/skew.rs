@@ -114,7 +114,7 @@ fn slow_chip(launches: &[(&OpReport, f64)]) -> Option<Finding> {
 /// extra time of the others is waiting.
 pub(crate) fn collective_skew(rows: &[OpReport]) -> Option<Finding> {
     let rounds = rounds(rows);
-    let arrivals: Vec<Arrivals<'_>> = rounds.iter().filter_map(Arrivals::of).collect();
+    let arrivals: Vec<Arrivals<'_>> = rounds.iter().filter_map(Arrivals::from_round).collect();
     let sum = |of: fn(&Arrivals<'_>) -> f64| arrivals.iter().map(of).sum::<f64>();
     let (wait_ns, whole_ns) = (sum(|of| of.wait_ns), sum(|of| of.whole_ns));
     let of_time = share(wait_ns, whole_ns);
@@ -171,7 +171,7 @@ struct Arrivals<'a> {
 
 impl<'a> Arrivals<'a> {
     /// Returns `None` if the op is not a collective, or if its length is unknown on any chip.
-    fn of(round: &Round<'a>) -> Option<Self> {
+    fn from_round(round: &Round<'a>) -> Option<Self> {
         let is_collective = round.rows.first()?.category == Some(OpCategory::Ccl);
         let timed: Option<Vec<(&OpReport, f64)>> =
             round.rows.iter().map(|row| Some((*row, row.device_time_us? * 1000.0))).collect();

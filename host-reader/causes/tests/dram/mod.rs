@@ -57,7 +57,7 @@ fn matmul(weight_bytes: f64, memory: &str) -> OpMetadata {
 
 fn causes(form: Form, weight_bytes: f64, memory: &str) -> Explanation {
     let ops = vec![matmul(weight_bytes, memory)];
-    Explanation::of_recording(&Recording { ops, ..recording(form) })
+    Explanation::from_recording(&Recording { ops, ..recording(form) })
 }
 
 #[test]

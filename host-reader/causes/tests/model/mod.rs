@@ -354,7 +354,7 @@ impl Recorder {
             }
             devices.last_mut().unwrap().lanes.push(lane);
         }
-        Recording::of_readout(Readout {
+        Recording::from_readout(Readout {
             devices,
             losses: self.losses,
             zones: self.zones,

@@ -94,13 +94,13 @@ impl<'a> CauseFacts<'a> {
             op_times: ops.iter().map(|op| op.map(|op| percents(&op.time))).collect(),
             op_paces: ops.iter().map(pace).collect(),
             op_waits: ops.iter().map(waits).collect(),
-            ..Self::of_explanation(explanation, place)
+            ..Self::from_explanation(explanation, place)
         })
     }
 
     /// Returns the page data without the data of single ops; `place` maps a place to the page's
     /// indices of op and chip.
-    pub(super) fn of_explanation(
+    pub(super) fn from_explanation(
         explanation: &'a Explanation,
         place: impl Fn(&Place) -> (Option<usize>, Option<usize>),
     ) -> Self {

@@ -119,7 +119,7 @@ impl<'a> OpColumns<'a> {
 /// let csv = read_ops_csv(text.as_bytes(), "ops.csv")?;
 /// let report = PerfReport::new(vec![csv], &Explanation::report_options())?;
 /// let mut page = Vec::new();
-/// export::write_ops_page("ops.csv", &report, &Explanation::of_perf_report(&report), &mut page)?;
+/// export::write_ops_page("ops.csv", &report, &Explanation::from_perf_report(&report), &mut page)?;
 /// assert!(String::from_utf8(page)?.contains(r#""time_ns":[1500.0]"#));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -145,7 +145,7 @@ pub fn write_ops_page(
         arch: report.chip.arch.as_ref().map(|arch| arch.name.as_str()),
         worker_cores: report.chip.worker_core_count,
         ops: OpColumns::new(&rows),
-        causes: CauseFacts::of_explanation(explanation, place),
+        causes: CauseFacts::from_explanation(explanation, place),
         groups: &explanation.groups,
         steady,
         absent: ABSENT,

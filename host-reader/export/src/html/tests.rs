@@ -196,7 +196,7 @@ fn an_ops_cells_hold_each_cores_kernels_and_what_the_host_knew() {
         run_host_id: RunHostId(1024),
         fields: [(OpMetadata::NAME.to_owned(), "Mat\"mul".to_owned())].into(),
     }];
-    let recording = Recording { ops, ..Recording::of_readout(readout) };
+    let recording = Recording { ops, ..Recording::from_readout(readout) };
     let trace = Trace::new(&recording, &TraceFilter::default());
     let mut page = Vec::new();
     ExportFormat::Html.write(&trace, &mut page, &mut |_| {}).unwrap();
@@ -224,7 +224,8 @@ fn an_ops_cells_hold_each_cores_kernels_and_what_the_host_knew() {
 
 #[test]
 fn a_page_has_the_peaks_of_buffers_by_memory_and_by_op() {
-    let recording = Recording { host: vec![host_recording()], ..Recording::of_readout(readout()) };
+    let recording =
+        Recording { host: vec![host_recording()], ..Recording::from_readout(readout()) };
     let mut trace = Trace::new(&recording, &TraceFilter::default());
     assert_eq!(trace.buffers, BufferPeaks::default());
     let [l1, dram] = ["L1", "DRAM"].map(|kind| BufferPool { device_id: 0, kind });
@@ -288,7 +289,7 @@ PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],da
 0,1,2,BRISC,7,160,0,1024,BRISC-KERNEL,ZONE_END
 ";
     let readout = read_device_log(log.replace("HOSTILE", hostile).as_bytes(), "test").unwrap();
-    let recording = Recording::of_readout(readout);
+    let recording = Recording::from_readout(readout);
     let mut trace = Trace::new(&recording, &TraceFilter::default());
     trace.title = hostile.to_owned();
     let mut page = Vec::new();
@@ -357,7 +358,7 @@ proptest! {
         lanes in (any_lane(Risc::Brisc), any_lane(Risc::Ncrisc)),
     ) {
         let readout = readout_of(vec![lanes.0, lanes.1]);
-        let recording = Recording::of_readout(readout.clone());
+        let recording = Recording::from_readout(readout.clone());
         let trace = Trace::new(&recording, &TraceFilter::default());
         let page = exported(&readout, ExportFormat::Html);
         let device = &trace.devices[0];

@@ -138,7 +138,7 @@ struct Row {
 impl Row {
     fn new(mut set: ZoneSet) -> Self {
         // Only cycles are shown, since frequencies differ between chips.
-        let statistics = CycleStatistics::of(&set.durations, 0);
+        let statistics = CycleStatistics::from_durations(&set.durations, 0);
         let bars = bars(&set.durations, statistics.min_cycles, statistics.p99_cycles);
         set.durations = Vec::new();
         Self { set, statistics, bars }

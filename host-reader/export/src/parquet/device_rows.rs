@@ -178,7 +178,7 @@ impl<'t> DeviceRows<'t, '_> {
     ) -> Result<(), E> {
         let reading = Sample::decode(point.values, point.text);
         let sample = reading.as_ref().ok();
-        let group = sample.and_then(|sample| CounterGroup::of_counter(&sample.name));
+        let group = sample.and_then(|sample| CounterGroup::from_counter(&sample.name));
         let (op, run_host_id) = run_of(lane, point.run);
         visit(&CounterRow {
             place: self.place(lane.id),

@@ -91,7 +91,7 @@ pub struct DatasetLabels {
 /// 0,1,2,BRISC,7,160,0,1024,BRISC-KERNEL,ZONE_END
 /// ";
 /// let readout = read_device_log(log.as_bytes(), "my log")?;
-/// let recording = Recording::of_readout(readout);
+/// let recording = Recording::from_readout(readout);
 /// let trace = Trace::new(&recording, &TraceFilter::default());
 /// let folder = tempfile::tempdir()?;
 /// let [run, file] = ["train-17", "node-3 matmul"].map(str::to_owned);

@@ -81,7 +81,7 @@ impl DeviceTable for ProfilerTime {
                     !zone.has_synthetic_end
                         && name.is_some_and(|name| name.label == kind.zone_name())
                 });
-                let time = OwnTime::of_zones(zones.map(|zone| zone.duration_cycles));
+                let time = OwnTime::from_zones(zones.map(|zone| zone.duration_cycles));
                 let Some(OwnTime { count, cycles, longest_cycles }) = time else { continue };
                 visit(&ProfilerTimeRow {
                     place: rows.place(lane.id),
@@ -103,7 +103,7 @@ impl<'t, 'a> DeviceRows<'t, 'a> {
         mut visit: impl FnMut(&TraceLane<'a>, &RunWaits) -> Result<(), E>,
     ) -> Result<(), E> {
         let names = self.trace.names.as_slice().iter();
-        let names: Vec<_> = names.map(|name| SyncName::of(&name.label)).collect();
+        let names: Vec<_> = names.map(|name| SyncName::from_name(&name.label)).collect();
         if names.iter().all(Option::is_none) {
             return Ok(());
         }

@@ -26,7 +26,7 @@ fn write(
     readout: &Readout,
     cancel: &CancelFlag,
 ) -> Result<DatasetCounts, WriteError> {
-    let recording = Recording::of_readout(readout.clone());
+    let recording = Recording::from_readout(readout.clone());
     let trace = Trace::new(&recording, &TraceFilter::default());
     let key = RecordingKey { host: "a/b", recording: "rec 1" };
     write_as(folder, key, &trace, cancel)
@@ -195,8 +195,8 @@ fn tables_of_the_host_are_there_without_a_file() {
         threads: vec![thread(1, "main", of_main), thread(2, "", of_other)],
         ..HostRecording::default()
     };
-    let recording = Recording { host: vec![host], ..Recording::of_readout(Readout::default()) };
-    let host = TraceHost::of_recording(&recording);
+    let recording = Recording { host: vec![host], ..Recording::from_readout(Readout::default()) };
+    let host = TraceHost::from_recording(&recording);
     // Nothing relates the clocks, so the first event is at 0.
     assert_eq!(
         host_rows::<HostZones>(&host, &BufferPeaks::default()),
@@ -219,8 +219,8 @@ fn tables_of_the_host_are_there_without_a_file() {
         host_rows::<Buffers>(&host, &BufferPeaks::default()),
         ["run|1|L1|10|110|4096|4096|126976", "run|1|L1|80|180|-3072|1024|-"]
     );
-    let empty = Recording::of_readout(Readout::default());
-    let empty = TraceHost::of_recording(&empty);
+    let empty = Recording::from_readout(Readout::default());
+    let empty = TraceHost::from_recording(&empty);
     assert!(host_rows::<HostEvents>(&empty, &BufferPeaks::default()).is_empty());
 }
 
@@ -251,7 +251,7 @@ PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],da
 0,1,2,NCRISC,11,691,589824,1024,SYNC-SEM-WAIT-KEY,TS_DATA
 0,1,2,NCRISC,7,700,0,1024,NCRISC-KERNEL,ZONE_END
 ";
-    let recording = Recording::of_readout(read_device_log(log.as_bytes(), "log").unwrap());
+    let recording = Recording::from_readout(read_device_log(log.as_bytes(), "log").unwrap());
     let trace = Trace::new(&recording, &TraceFilter::default());
     assert_eq!(
         device_rows::<Waits>(&trace),
@@ -315,7 +315,7 @@ fn log_of(cycles: u64) -> Readout {
 }
 
 fn add(folder: &Path, host: &str, readout: Readout) -> Result<DatasetCounts, WriteError> {
-    let recording = Recording::of_readout(readout);
+    let recording = Recording::from_readout(readout);
     let trace = Trace::new(&recording, &TraceFilter::default());
     let key = RecordingKey { host, recording: "rec" };
     write_as(folder, key, &trace, &CancelFlag::default())
@@ -450,7 +450,7 @@ fn columns_that_some_files_lack_are_null_there() {
 
 /// Returns the cells of a column in all rows of a chip's table; missing cells are `-`.
 fn column_of_log<T: DeviceTable>(log: &str, title: &str) -> Vec<String> {
-    let recording = Recording::of_readout(read_device_log(log.as_bytes(), "log").unwrap());
+    let recording = Recording::from_readout(read_device_log(log.as_bytes(), "log").unwrap());
     let trace = Trace::new(&recording, &TraceFilter::default());
     let rows = DeviceRows { trace: &trace, device: &trace.devices[0], recording: RUN };
     let column = T::column(title).unwrap();

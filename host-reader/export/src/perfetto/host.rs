@@ -37,7 +37,7 @@ pub(super) fn packets(
     }
     let base_ns = placement.base_ns;
     let process = PROCESS_TRACK + placement.part * PART_TRACKS;
-    let places = Places::of(host);
+    let places = Places::new(host);
     let interned_data = Some(places.interned());
     let first = TracePacket { interned_data, ..TracePacket::default() };
     let mut sequence = Sequence::begin(sequence_id, first, 1 << 16);
@@ -101,7 +101,7 @@ fn describe_process(
 struct Places<'a>(BTreeMap<&'a HostSource, u64>);
 
 impl<'a> Places<'a> {
-    fn of(host: &TraceHost<'a>) -> Self {
+    fn new(host: &TraceHost<'a>) -> Self {
         let placed = host.sources().into_iter().filter(|source| !source.file.is_empty());
         Self(placed.zip(1..).collect())
     }

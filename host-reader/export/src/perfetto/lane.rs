@@ -125,7 +125,7 @@ fn draw_waits(sequence: &mut Sequence, placed: &PlacedLane<'_, '_>, context: &Co
 /// Returns the zones at which arrows from ops end, ascending, each with the arrow's id.
 fn kernel_flows(placed: &PlacedLane<'_, '_>, context: &Context<'_, '_>) -> Vec<(usize, u64)> {
     let PlacedLane { lane, device_index, lane_index, .. } = *placed;
-    let runs = context.arrows.of_lane(device_index, lane_index).iter();
+    let runs = context.arrows.lane_arrows(device_index, lane_index).iter();
     let mut flows: Vec<_> = runs
         .filter_map(|&run| {
             let kernel = lane.run_kernels.get(run).copied().flatten()?;

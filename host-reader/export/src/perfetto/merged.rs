@@ -64,7 +64,7 @@ impl CommonTime {
 /// let mut merged = MergedTrace::default();
 /// let mut file = Vec::new();
 /// for host in ["rank0", "rank1"] {
-///     let recording = Recording::of_readout(read_device_log(log.as_bytes(), host)?);
+///     let recording = Recording::from_readout(read_device_log(log.as_bytes(), host)?);
 ///     let trace = Trace::new(&recording, &TraceFilter::default());
 ///     // The log has no clock of its host, so that it cannot be related to another host's.
 ///     assert_eq!(CommonTime::new(trace.origin_host_ns, 0, 50), None);
@@ -228,7 +228,7 @@ mod tests {
 
     fn packets(hosts: &[&str], time: Option<CommonTime>) -> Vec<TracePacket> {
         let host = vec![host_recording(), host_recording()];
-        let recording = Recording { host, ..Recording::of_readout(readout()) };
+        let recording = Recording { host, ..Recording::from_readout(readout()) };
         let trace = Trace::new(&recording, &TraceFilter::default());
         let (mut merged, mut file) = (MergedTrace::default(), Vec::new());
         for host in hosts {

@@ -218,7 +218,7 @@ mod tests {
         let word = u64::from(WaitKind::CB_WAIT.0) << 32 | 3;
         lane.push(head(PacketKind::TimestampedData16B), 1900, &[word, 250]);
         readout.devices[0].lanes.push(lane);
-        let recording = Recording::of_readout(readout);
+        let recording = Recording::from_readout(readout);
         let trace = Trace::new(&recording, &TraceFilter::default());
         let mut bytes = Vec::new();
         ExportFormat::Perfetto.write(&trace, &mut bytes, &mut |_| {}).unwrap();

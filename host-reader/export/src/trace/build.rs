@@ -27,7 +27,7 @@ impl<'a> Trace<'a> {
     #[must_use]
     pub fn new(recording: &'a Recording, filter: &TraceFilter) -> Self {
         let readout = &recording.readout;
-        let names = TraceNames::of_readout(readout);
+        let names = TraceNames::from_readout(readout);
         let mut trace = Self {
             title: String::new(),
             comparison: None,
@@ -37,7 +37,7 @@ impl<'a> Trace<'a> {
             names,
             noc: TraceNoc::new(recording),
             host: TraceHost::default(),
-            buffers: BufferPeaks::of_recording(recording),
+            buffers: BufferPeaks::from_recording(recording),
             origin_host_ns: None,
             anomalies: readout.anomalies.clone(),
             hidden: HiddenCounts::default(),

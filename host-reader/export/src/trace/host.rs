@@ -76,7 +76,7 @@ impl<'a> TraceHost<'a> {
     /// Sorts the events of a recording by thread and plot, on the time axis of the recording's
     /// trace.
     #[must_use]
-    pub fn of_recording(recorded: &'a Recording) -> Self {
+    pub fn from_recording(recorded: &'a Recording) -> Self {
         let (_, origin_host_ns) = clocks_of(recorded);
         Self::new(recorded, origin_host_ns)
     }

@@ -69,7 +69,7 @@ pub(super) fn build<'a>(
         run_ops: vec![None; lane.runs.len()],
         run_kernels: kernels_of(&zones, lane.runs.len(), context.names),
         zones,
-        zone_texts: ZoneTexts::of_lane(lane, context.names),
+        zone_texts: ZoneTexts::from_lane(lane, context.names),
         points: points_of(lane, context),
         losses: Vec::new(),
     };

@@ -55,7 +55,7 @@ use wire::Risc;
 /// 0,1,2,BRISC,7,160,0,1024,BRISC-KERNEL,ZONE_END
 /// ";
 /// let readout = read_device_log(log.as_bytes(), "my log")?;
-/// let recording = Recording::of_readout(readout);
+/// let recording = Recording::from_readout(readout);
 /// let trace = Trace::new(&recording, &TraceFilter::default());
 /// let device = &trace.devices[0];
 /// let load = device.lanes[0].zones.get(1).unwrap();

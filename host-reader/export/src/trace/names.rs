@@ -47,7 +47,7 @@ const NO_NAME: u32 = u32::MAX;
 
 impl<'a> TraceNames<'a> {
     /// Numbers the names in use.
-    pub(super) fn of_readout(readout: &'a Readout) -> Self {
+    pub(super) fn from_readout(readout: &'a Readout) -> Self {
         let lanes: Vec<_> = readout.lanes().collect();
         let lane_zones = |lane: &&reader::lane::Lane| {
             let mut is_used = Vec::new();
@@ -69,7 +69,7 @@ impl<'a> TraceNames<'a> {
             let next = u32::try_from(table.names.len()).unwrap_or(NO_NAME);
             let name = readout.zones.name(ZoneIndex(zone));
             // If different RISCs of a core began the envelope zone, its name has several ids.
-            let is_envelope = ZoneRole::of_name(name).envelope_name() == Some(name);
+            let is_envelope = ZoneRole::from_name(name).envelope_name() == Some(name);
             *number = if is_envelope { *envelopes.entry(name).or_insert(next) } else { next };
             if *number == next {
                 table.names.push(name_of(readout, ZoneIndex(zone)));
@@ -117,7 +117,7 @@ fn either(mut one: Vec<bool>, mut other: Vec<bool>) -> Vec<bool> {
 fn name_of(readout: &Readout, zone: ZoneIndex) -> TraceName<'_> {
     let sources = readout.zones.sources(zone);
     let first = sources.first();
-    let role = ZoneRole::of_name(readout.zones.name(zone));
+    let role = ZoneRole::from_name(readout.zones.name(zone));
     TraceName {
         label: readout.zones.label(zone),
         marker_id: readout.zones.id(zone),

@@ -36,16 +36,16 @@ impl TraceNoc {
             })
             .collect();
         let op_name = |chip: u32, program: RunHostId| names.get(&(chip, program.0)).copied();
-        let traces = NocTraces::of_readout(readout, op_name, &TraceOptions::default());
+        let traces = NocTraces::from_readout(readout, op_name, &TraceOptions::default());
         if traces.programs.is_empty() && traces.notes.count() == 0 {
-            return Self::of_files(recording, op_name);
+            return Self::from_files(recording, op_name);
         }
         let notes = traces.notes.sentences().chain(recording.noc_traces.sentence_of_log());
         Self { programs: traces.programs, notes: notes.collect(), grids: grids_of(readout) }
     }
 
     /// Takes the events of the NoC traces next to a log without events, at the times of the log.
-    fn of_files<'n>(
+    fn from_files<'n>(
         recording: &Recording,
         op_name: impl Fn(u32, RunHostId) -> Option<&'n str>,
     ) -> Self {
@@ -54,7 +54,7 @@ impl TraceNoc {
             return Self::default();
         }
         let (lanes, starts) =
-            (ProgramLanes::of_readout(readout), KernelStarts::of_readout(readout));
+            (ProgramLanes::from_readout(readout), KernelStarts::from_readout(readout));
         let mut counts = TraceFileCounts::default();
         let files = TraceFiles::new(paths, &lanes);
         let mut programs: Vec<_> = files.traces(&mut counts).collect();
@@ -84,7 +84,7 @@ impl TraceNoc {
     /// Returns the bytes moved from tile to tile and over each link.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
-        Traffic::of_traces(&self.programs, |chip_id| self.grid(chip_id))
+        Traffic::from_traces(&self.programs, |chip_id| self.grid(chip_id))
     }
 
     /// Returns every event of a chip with its program, ordered by program and core.
@@ -129,7 +129,7 @@ impl TraceNoc {
 
 fn grids_of(readout: &Readout) -> BTreeMap<u32, (u16, u16)> {
     let grid =
-        |device: &DeviceReadout| Some((device.chip.chip_id, TileMap::of_device(device)?.grid()));
+        |device: &DeviceReadout| Some((device.chip.chip_id, TileMap::from_device(device)?.grid()));
     readout.devices.iter().filter_map(grid).collect()
 }
 

@@ -35,7 +35,7 @@ pub enum PointCategory {
 }
 
 impl PointCategory {
-    const fn of(kind: PacketKind) -> Self {
+    const fn from_kind(kind: PacketKind) -> Self {
         match kind {
             PacketKind::TimestampedEvent => Self::Event,
             PacketKind::TimestampedData | PacketKind::TimestampedData16B => Self::Data,
@@ -59,7 +59,7 @@ impl TracePoint<'_> {
     /// Returns the category of the point.
     #[must_use]
     pub const fn category(&self) -> PointCategory {
-        PointCategory::of(self.kind)
+        PointCategory::from_kind(self.kind)
     }
 }
 

@@ -37,7 +37,7 @@ fn readout() -> Readout {
 }
 
 fn recording() -> Recording {
-    Recording::of_readout(readout())
+    Recording::from_readout(readout())
 }
 
 fn trace<'a>(recording: &'a Recording, filter: &str) -> Trace<'a> {
@@ -77,9 +77,9 @@ fn a_recording_is_known_by_its_begin_whatever_is_shown_of_it() {
     let log = |rows: &str| read_device_log(format!("{HEADER}{rows}").as_bytes(), "test").unwrap();
     // Without the last three rows, and with a begin 7 cycles later.
     let cut: String = ROWS.lines().take(12).map(|row| format!("{row}\n")).collect();
-    assert_eq!(trace(&Recording::of_readout(log(&cut)), "").recording_id(), id);
+    assert_eq!(trace(&Recording::from_readout(log(&cut)), "").recording_id(), id);
     let later = log(&ROWS.replace(",1000,", ",1007,"));
-    assert_ne!(trace(&Recording::of_readout(later), "").recording_id(), id);
+    assert_ne!(trace(&Recording::from_readout(later), "").recording_id(), id);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_tile_whose_clock_is_ahead_is_brought_back() {
     let mut origins = TileOrigins::default();
     origins.set(0, Noc0Coord { x: 3, y: 2 }, 15);
     origins.align(&mut readout);
-    let recording = Recording::of_readout(readout);
+    let recording = Recording::from_readout(readout);
     let trace = trace(&recording, "");
     assert_eq!(trace.devices[0].lanes[1].zones.start_cycles(), [1000]);
 }
@@ -181,9 +181,9 @@ fn losses_stand_where_they_happened_even_on_lanes_without_records() {
 #[test]
 fn real_captures_keep_every_zone_and_every_cycle() {
     for capture in ["blackhole-noc-256", "wormhole-counters-elw", "wormhole-noc-4096"] {
-        let recording = Recording::of_readout(read_capture(capture));
+        let recording = Recording::from_readout(read_capture(capture));
         let trace = trace(&recording, "");
-        let timeline = Timeline::of_readout(&recording.readout);
+        let timeline = Timeline::from_readout(&recording.readout);
         for (lane, paired) in trace.lanes().zip(timeline.lanes()) {
             let durations: Vec<_> = lane.zones.iter().map(|zone| zone.duration_cycles).collect();
             let expected: Vec<_> = paired.zones.iter().map(|zone| zone.duration_cycles()).collect();
@@ -196,7 +196,7 @@ fn real_captures_keep_every_zone_and_every_cycle() {
 
 #[test]
 fn counters_keep_the_text_that_a_log_gave_them() {
-    let recording = Recording::of_readout(read_capture("wormhole-counters-elw"));
+    let recording = Recording::from_readout(read_capture("wormhole-counters-elw"));
     let trace = trace(&recording, "");
     let first = trace.devices[0].lanes[0].points.get(0).unwrap();
     assert_eq!(first.values, [(4317 << 32) | 16]);

@@ -19,7 +19,7 @@ pub struct ZoneTexts<'a> {
 const SEPARATOR: &str = " | ";
 
 impl<'a> ZoneTexts<'a> {
-    pub(super) fn of_lane(lane: &'a Lane, names: &TraceNames<'_>) -> Self {
+    pub(super) fn from_lane(lane: &'a Lane, names: &TraceNames<'_>) -> Self {
         let mut found = Self::default();
         for (record, text) in &lane.metadata {
             let head_and_time = lane.heads.get(*record).zip(lane.times.get(*record));

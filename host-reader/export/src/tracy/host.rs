@@ -30,7 +30,7 @@ pub(super) fn spans<'a>(
             start_ns: zone.start_ns,
             end_ns: zone.end_ns,
             depth: zone.depth,
-            place: places.of_host(source, event.color),
+            place: places.host_place(source, event.color),
             name: Cow::Borrowed(""),
             text: text(&zone, event.text.as_deref().unwrap_or("")),
         })

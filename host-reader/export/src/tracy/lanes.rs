@@ -84,7 +84,7 @@ pub(super) enum Grouping {
 
 impl Grouping {
     /// Returns the finest grouping for a viewer with at most `limit` contexts.
-    pub(super) fn of(lanes: &[LaneId], limit: usize) -> Self {
+    pub(super) fn new(lanes: &[LaneId], limit: usize) -> Self {
         let contexts =
             |grouping: Self| lanes.chunk_by(|a, b| grouping.key(*a) == grouping.key(*b)).count();
         let fits = |grouping: &Self| contexts(*grouping) <= limit;
@@ -129,7 +129,7 @@ mod tests {
     fn cores_share_a_context_only_where_a_viewer_has_too_few() {
         let lane = |chip_id, x| LaneId { chip_id, core: Noc0Coord { x, y: 2 }, risc: Risc::Brisc };
         let lanes = [lane(0, 1), lane(0, 2), lane(1, 1)];
-        let grouping = |limit| Grouping::of(&lanes, limit);
+        let grouping = |limit| Grouping::new(&lanes, limit);
         assert_eq!(grouping(3), Grouping::Core);
         assert_eq!(grouping(2), Grouping::Device);
         assert_eq!(grouping(1), Grouping::Mesh);

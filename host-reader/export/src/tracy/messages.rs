@@ -26,7 +26,7 @@ const LOSS_RGB: Rgb = 0x00FF_3030;
 const REMARK_RGB: Rgb = 0x00C0_C0C0;
 
 /// Returns the messages of one lane, ordered by time.
-pub(super) fn of_lane(
+pub(super) fn lane_messages(
     lane: &TraceLane<'_>,
     thread_id: u32,
     names: &TraceNames<'_>,
@@ -38,15 +38,15 @@ pub(super) fn of_lane(
             Some(meaning) => meaning.label(),
             None => Cow::Borrowed(names.label(point.name)),
         };
-        of_point(&point, thread_id, &name)
+        point_message(&point, thread_id, &name)
     });
-    let losses = lane.losses.iter().map(|loss| of_loss(loss, thread_id));
+    let losses = lane.losses.iter().map(|loss| loss_message(loss, thread_id));
     let mut messages: Vec<_> = points.chain(losses).collect();
     messages.sort_by_key(|message| message.time_ns);
     messages
 }
 
-fn of_point(point: &TracePoint<'_>, thread_id: u32, name: &str) -> Message {
+fn point_message(point: &TracePoint<'_>, thread_id: u32, name: &str) -> Message {
     let (mut text, rgb) = match (point.category(), point.values) {
         (PointCategory::Sum, &[cycles]) => (format!("{name}: {cycles} cycles in sum"), SUM_RGB),
         (_, []) => (name.to_owned(), EVENT_RGB),
@@ -60,14 +60,14 @@ fn of_point(point: &TracePoint<'_>, thread_id: u32, name: &str) -> Message {
     Message { time_ns: point.time_ns, thread_id, text, rgb }
 }
 
-fn of_loss(loss: &TraceLoss, thread_id: u32) -> Message {
+fn loss_message(loss: &TraceLoss, thread_id: u32) -> Message {
     let program = loss.program.map_or_else(String::new, |id| format!(", program {}", id.base()));
     let text = format!("{}{program}", loss_label(loss));
     Message { time_ns: loss.time_ns, thread_id, text, rgb: LOSS_RGB }
 }
 
 /// Returns messages about the trace as a whole: losses, anomalies, hidden items.
-pub(super) fn of_trace(trace: &Trace<'_>, thread_id: u32) -> Vec<Message> {
+pub(super) fn trace_messages(trace: &Trace<'_>, thread_id: u32) -> Vec<Message> {
     let doubts = trace.doubts().into_iter();
     let doubts = doubts.map(|(what, count)| format!("{}: {count}", what.replace('_', " ")));
     let unplaced = trace.unplaced_losses.iter().map(|(key, totals)| {
@@ -94,12 +94,12 @@ mod tests {
 
     #[test]
     fn messages_name_points_by_what_they_mean() {
-        let recording = Recording::of_readout(captures::read_capture("wormhole-noc-256"));
+        let recording = Recording::from_readout(captures::read_capture("wormhole-noc-256"));
         let trace = Trace::new(&recording, &TraceFilter::default());
         let words = PointWords::new(&trace);
         let lanes = trace.lanes();
         let messages: Vec<_> =
-            lanes.flat_map(|lane| of_lane(lane, 7, &trace.names, &words)).collect();
+            lanes.flat_map(|lane| lane_messages(lane, 7, &trace.names, &words)).collect();
         let count =
             |part: &str| messages.iter().filter(|message| message.text.starts_with(part)).count();
         // 8 reads and 8 writes, encoded as 1 and 11 in the low bytes of the log's data.

@@ -16,7 +16,7 @@ pub(super) fn rows<'a>(
     let mut rows: BTreeMap<u32, Vec<Span<'a>>> = BTreeMap::new();
     for op in &device.ops {
         let name = op.name().unwrap_or("program");
-        let place = *known.entry(name).or_insert_with(|| places.of_op(name));
+        let place = *known.entry(name).or_insert_with(|| places.op_place(name));
         let span = Span {
             start_ns: op.start_ns,
             end_ns: op.end_ns,

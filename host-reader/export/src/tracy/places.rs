@@ -140,7 +140,7 @@ impl<'a> PlaceTable<'a> {
     }
 
     /// Returns the location for ops with a name.
-    pub(super) fn of_op(&mut self, name: &'a str) -> PlaceNumber {
+    pub(super) fn op_place(&mut self, name: &'a str) -> PlaceNumber {
         self.push_place(Place::new(name, OP_RGB)).unwrap_or(Self::OP)
     }
 
@@ -152,7 +152,7 @@ impl<'a> PlaceTable<'a> {
                 if self.host.contains_key(&key) {
                     continue;
                 }
-                let place = Place::of_host(source, event.color);
+                let place = Place::from_host(source, event.color);
                 let Some(number) = self.push_place(place) else { return };
                 self.host.insert(key, number);
             }
@@ -160,7 +160,11 @@ impl<'a> PlaceTable<'a> {
     }
 
     /// Returns the location of a zone of the host.
-    pub(super) fn of_host(&mut self, source: &HostSource, color: Option<HostColor>) -> PlaceNumber {
+    pub(super) fn host_place(
+        &mut self,
+        source: &HostSource,
+        color: Option<HostColor>,
+    ) -> PlaceNumber {
         match self.host.get(&(source, color)) {
             Some(&number) => number,
             None => self.vague(Self::unnamed(Risc::Brisc)),
@@ -168,13 +172,13 @@ impl<'a> PlaceTable<'a> {
     }
 
     /// Returns the location of each zone of a lane.
-    pub(super) fn of_lane(
+    pub(super) fn lane_places(
         &mut self,
         lane: &TraceLane<'_>,
         device: &TraceDevice<'_>,
     ) -> Vec<PlaceNumber> {
         let zones = lane.zones.iter();
-        zones.map(|zone| self.of_zone(&self.key(&zone, lane, device))).collect()
+        zones.map(|zone| self.zone_place(&self.key(&zone, lane, device))).collect()
     }
 
     fn key(&self, zone: &TraceZone, lane: &TraceLane<'_>, device: &TraceDevice<'_>) -> Key {
@@ -188,7 +192,7 @@ impl<'a> PlaceTable<'a> {
         }
     }
 
-    fn of_zone(&mut self, key: &Key) -> PlaceNumber {
+    fn zone_place(&mut self, key: &Key) -> PlaceNumber {
         let slot = key.name.index() * Risc::ALL.len() + usize::from(risc_number(key.risc));
         let plain = self.plain.get(slot).copied().flatten();
         if *key == Key::plain(key.name, key.risc) {
@@ -207,7 +211,7 @@ impl<'a> PlaceTable<'a> {
     /// Returns a location without the op if the table is full; zones of several ops then share it.
     fn without_op(&mut self, key: &Key) -> PlaceNumber {
         let vague_before = self.vague_zone_count;
-        let number = self.of_zone(&Key { op: OpTag::None, ..*key });
+        let number = self.zone_place(&Key { op: OpTag::None, ..*key });
         self.vague_zone_count = vague_before;
         self.vague(number)
     }
@@ -236,7 +240,7 @@ impl<'a> Place<'a> {
         Self { name: Cow::Borrowed(name), function: Cow::Borrowed(""), file: "", line: 0, rgb }
     }
 
-    fn of_host(source: &'a HostSource, color: Option<HostColor>) -> Self {
+    fn from_host(source: &'a HostSource, color: Option<HostColor>) -> Self {
         Self {
             name: Cow::Borrowed(&source.name),
             function: Cow::Borrowed(&source.function),

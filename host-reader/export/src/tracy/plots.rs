@@ -13,7 +13,7 @@ pub(super) struct Plot {
 }
 
 /// Returns the plots of a chip; empty plots are left out.
-pub(super) fn of_device(device: &TraceDevice<'_>, names: &TraceNames<'_>) -> Vec<Plot> {
+pub(super) fn device_plots(device: &TraceDevice<'_>, names: &TraceNames<'_>) -> Vec<Plot> {
     let chip = device.chip.chip_id;
     let plots = [
         (

@@ -115,7 +115,7 @@ impl<'a> Builder<'a> {
     fn add_lanes(&mut self, context_limit: usize) {
         let drawn = self.trace.lanes().filter(|lane| !lane.zones.is_empty());
         let drawn: Vec<LaneId> = drawn.map(|lane| lane.id).collect();
-        let grouping = Grouping::of(&drawn, context_limit);
+        let grouping = Grouping::new(&drawn, context_limit);
         let mut context_key = None;
         let mut core_number = 0;
         for device in &self.trace.devices {
@@ -131,7 +131,7 @@ impl<'a> Builder<'a> {
                         let name = grouping.name(lane.id);
                         self.contexts.push(Context { name, lanes: Vec::new() });
                     }
-                    let places = self.places.of_lane(lane, device);
+                    let places = self.places.lane_places(lane, device);
                     let lane = SceneLane { thread_id, zones: &lane.zones, places };
                     self.contexts.last_mut().map(|context| context.lanes.push(lane)).unwrap_or(());
                 }
@@ -142,7 +142,7 @@ impl<'a> Builder<'a> {
 
     fn add_thread(&mut self, id: u32, lane: &TraceLane<'_>) {
         self.threads.push(Thread { id, name: lane_name(lane.id), spans: Vec::new() });
-        self.messages.extend(messages::of_lane(lane, id, &self.trace.names, &self.words));
+        self.messages.extend(messages::lane_messages(lane, id, &self.trace.names, &self.words));
     }
 
     fn next_thread_id(&self) -> u32 {
@@ -203,7 +203,7 @@ impl<'a> Builder<'a> {
         messages.append(&mut self.messages);
         notes.messages = messages.len() as u64;
         let devices = self.trace.devices.iter();
-        let plots = devices.flat_map(|device| plots::of_device(device, &self.trace.names));
+        let plots = devices.flat_map(|device| plots::device_plots(device, &self.trace.names));
         Scene {
             options,
             contexts: self.contexts,
@@ -219,7 +219,7 @@ impl<'a> Builder<'a> {
 }
 
 fn remarks(trace: &Trace<'_>, notes: &TracyNotes, thread_id: u32) -> Vec<Message> {
-    let mut messages = messages::of_trace(trace, thread_id);
+    let mut messages = messages::trace_messages(trace, thread_id);
     if notes.vague_zones > 0 {
         let count = notes.vague_zones;
         let text = format!("{count} zones share a source location: Tracy knows only {PLACE_LIMIT}");

@@ -101,7 +101,7 @@ const fn stamp([header, low]: [u32; 2], layout: HeaderLayout) -> u64 {
 
 #[inline(always)]
 const fn head([header, _]: [u32; 2], layout: HeaderLayout) -> RecordHead {
-    RecordHead::of_marker(Header(header).packet_type(), layout.id(header))
+    RecordHead::from_marker(Header(header).packet_type(), layout.id(header))
 }
 
 /// Returns true if the word is the header of a zone's start or end, and not an empty marker.

@@ -71,7 +71,7 @@ impl RunTally {
             self.launches = self.launches.saturating_add(1);
             self.is_last_full = false;
         }
-        self.span = ProgramSpan::joined(self.span, Some(ProgramSpan::of_launch(program)));
+        self.span = ProgramSpan::joined(self.span, Some(ProgramSpan::for_launch(program)));
         if (is_continued || word_count >= FULL_WORDS) && !self.is_last_full {
             self.is_last_full = true;
             self.full_launches = self.full_launches.saturating_add(1);
@@ -136,6 +136,6 @@ impl LaneDecoder<'_> {
         let programs = if program.is_some() { None } else { span };
         let key = LossKey { lane, cause: LossCause::L1Full, program };
         self.losses
-            .add_in_windows(key, LossTotals { programs, ..LossTotals::of_counts(loss.counts) });
+            .add_in_windows(key, LossTotals { programs, ..LossTotals::from_counts(loss.counts) });
     }
 }

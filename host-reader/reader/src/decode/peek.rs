@@ -16,7 +16,7 @@ pub(super) struct FirstStamps {
 
 impl FirstStamps {
     /// Collects the first stamps of the run at `index`.
-    pub(super) fn of_run(
+    pub(super) fn from_run(
         words: LaneWords<'_>,
         index: usize,
         run: &RunWords,

@@ -84,7 +84,7 @@ impl LaneDecoder<'_> {
         if !words.is_own(header) {
             return self.skip_run(words, index, AnomalyKind::ForeignRun, LossCause::Damaged);
         }
-        let first = FirstStamps::of_run(words, index, run, self.context.generation.header);
+        let first = FirstStamps::from_run(words, index, run, self.context.generation.header);
         if !words.is_current(header) || self.is_stale(&first) {
             return self.skip_run(words, index, AnomalyKind::StaleRun, LossCause::NeverArrived);
         }

@@ -38,11 +38,11 @@ fn run(program: u32, start: u32, optional: &[[u32; 2]]) -> Vec<u32> {
     words
 }
 
-const FW: u32 = ZoneId::of_text(
+const FW: u32 = ZoneId::from_text(
     "BRISC-FW,/proj/tt_metal/hw/firmware/src/tt-1xx/brisc.cc,438,KERNEL_PROFILER",
 )
 .0 as u32;
-const KERNEL: u32 = ZoneId::of_text(
+const KERNEL: u32 = ZoneId::from_text(
     "BRISC-KERNEL,/proj/tt_metal/hw/firmware/src/tt-1xx/brisck.cc,51,KERNEL_PROFILER",
 )
 .0 as u32;
@@ -187,7 +187,7 @@ fn ours() -> LaneContext {
     LaneContext { lane_generation: Some(5), ..context() }
 }
 
-fn of_generation(generation: u32, mut run: Vec<u32>) -> Vec<u32> {
+fn with_generation(generation: u32, mut run: Vec<u32>) -> Vec<u32> {
     run[2] |= generation << 29;
     run
 }
@@ -201,8 +201,8 @@ fn entries(decoded: &DecodedLane) -> Vec<(LossCause, Option<u32>, LossTotals)> {
 
 #[test]
 fn a_run_of_another_generation_is_a_lost_write() {
-    let old = of_generation(4, run(2, 5000, &[[0x8000_1001, 5200], [0x9000_1001, 5210]]));
-    let words = [of_generation(5, run(1, 100, &[])), old, of_generation(5, run(3, 9000, &[]))];
+    let old = with_generation(4, run(2, 5000, &[[0x8000_1001, 5200], [0x9000_1001, 5210]]));
+    let words = [with_generation(5, run(1, 100, &[])), old, with_generation(5, run(3, 9000, &[]))];
     let decoded = decode(&words.concat(), &ours());
     let programs: Vec<_> = decoded.lane.runs.iter().map(|run| run.program.base()).collect();
     assert_eq!((programs, decoded.lane.record_count()), (vec![1, 3], 8));
@@ -215,24 +215,24 @@ fn a_run_of_another_generation_is_a_lost_write() {
 fn markers_that_a_lost_write_left_uncovered_are_of_no_run() {
     // The first half of an older run was overwritten by a new run; the second half remains.
     let old = [[0x8000_1001, 50], [0x9000_1001, 60], [0x8000_1001, 70], [0x9000_1001, 80]];
-    let words = [of_generation(5, run(1, 100, &old)), of_generation(5, run(2, 5000, &[]))];
+    let words = [with_generation(5, run(1, 100, &old)), with_generation(5, run(2, 5000, &[]))];
     let decoded = decode(&words.concat(), &ours());
     assert_eq!((decoded.lane.runs.len(), decoded.lane.record_count()), (2, 8));
     assert_eq!(decoded.anomalies.count(AnomalyKind::StaleRun), 1);
     assert_eq!(decoded.anomalies.count(AnomalyKind::BackwardTime), 0);
     assert_eq!(decoded.losses.total(), LossTotals::at_least_markers(0));
     let one_odd_stamp = [[0x8000_1001, 50], [0x9000_1001, 160]];
-    let decoded = decode(&of_generation(5, run(1, 100, &one_odd_stamp)), &ours());
+    let decoded = decode(&with_generation(5, run(1, 100, &one_odd_stamp)), &ours());
     assert_eq!(decoded.lane.record_count(), 6, "damage costs no record");
 }
 
 #[test]
 fn leftover_words_may_begin_with_a_payload_that_looks_like_a_marker_of_the_future() {
-    let after = of_generation(5, run(3, 9_000, &[]));
+    let after = with_generation(5, run(3, 9_000, &[]));
     // The payload's time is 0xABC << 32; the words after it are older than the run.
     let old = [[0x8000_1ABC, 7], [0x9000_1001, 60], [0x8000_1001, 70], [0x9000_1001, 80]];
     for read_at in [Some((1 << 32) + 20_000), Some((1 << 44) + (1 << 32) + 20_000)] {
-        let words = [of_generation(5, run(1, 100, &old)), after.clone()].concat();
+        let words = [with_generation(5, run(1, 100, &old)), after.clone()].concat();
         let decoded = decode(&words, &LaneContext { read_at, ..ours() });
         assert_eq!(decoded.lane.record_count(), 8, "{read_at:?}");
         let last = decoded.lane.times.iter().max().copied();
@@ -246,9 +246,9 @@ fn leftover_words_may_begin_with_a_payload_that_looks_like_a_marker_of_the_futur
 #[test]
 fn a_torn_stamp_makes_no_run_stale() {
     let read_at = Some((1 << 32) + 6_000);
-    let mut torn = of_generation(5, run(2, 5000, &[]));
+    let mut torn = with_generation(5, run(2, 5000, &[]));
     torn[4] += 1;
-    let words = [of_generation(5, run(1, 100, &[])), torn, of_generation(5, run(3, 5950, &[]))];
+    let words = [with_generation(5, run(1, 100, &[])), torn, with_generation(5, run(3, 5950, &[]))];
     let decoded = decode(&words.concat(), &LaneContext { read_at, ..ours() });
     assert_eq!(decoded.lane.runs.len(), 3);
     assert!(decoded.losses.is_empty());
@@ -261,7 +261,7 @@ fn a_full_vector_of_a_runtime_that_does_not_count_may_have_lost_records() {
     let lost = LossTotals::at_least_markers(1);
     assert_eq!(entries(&decoded), [(LossCause::L1Full, Some(3), lost)]);
     assert!(decode(&run(3, 100, &zones[..248]), &context()).losses.is_empty());
-    assert!(decode(&of_generation(5, run(3, 100, &zones)), &ours()).losses.is_empty());
+    assert!(decode(&with_generation(5, run(3, 100, &zones)), &ours()).losses.is_empty());
 }
 
 fn lost_by(words: &[u32], loss: LaneLoss) -> Vec<(LossCause, Option<u32>, LossTotals)> {
@@ -282,8 +282,8 @@ fn what_l1_did_not_take_is_of_the_only_run_that_was_full() {
     let counts = wire::loss::LossCounts { zones: 7, data: 1, events: 2 };
     let loss = LaneLoss { counts, ..LaneLoss::default() };
     let lost = LossTotals { zones: 7, data: 1, events: 2, ..LossTotals::default() };
-    let small = |program| of_generation(5, run(program, 5_000 * program, &[]));
-    let full = |program| of_generation(5, run(program, 5_000 * program, &zones(5_000 * program)));
+    let small = |program| with_generation(5, run(program, 5_000 * program, &[]));
+    let full = |program| with_generation(5, run(program, 5_000 * program, &zones(5_000 * program)));
     let cause = LossCause::L1Full;
     assert_eq!(lost_by(&small(1), loss), [(cause, Some(1), lost)]);
     let words = [small(1), full(2), small(3)].concat();
@@ -294,7 +294,7 @@ fn what_l1_did_not_take_is_of_the_only_run_that_was_full() {
     assert_eq!(lost_by(&words, loss), [(cause, None, span)]);
     // Each push of a launch with several pushes may have been full, since room is kept for open
     // zones.
-    let part = |time| of_generation(5, run(2, 10_000, &[[0x8000_1001, time]]));
+    let part = |time| with_generation(5, run(2, 10_000, &[[0x8000_1001, time]]));
     let pushes = [part(10_300), part(10_600)].concat();
     assert_eq!(lost_by(&[small(1), pushes.clone()].concat(), loss), [(cause, Some(2), lost)]);
     let words = [small(1), pushes, full(3)].concat();

@@ -26,7 +26,7 @@ impl ProfilerMemory {
     /// # Compatibility
     /// Names from `hostdev/dev_msgs.h`: `mailboxes` is a pointer with a constant value. Its member
     /// `profiler` is a structure of `control_vector` and `buffer`.
-    pub fn of(info: &DebugInfo) -> Result<Self, DebugInfoError> {
+    pub fn from_debug_info(info: &DebugInfo) -> Result<Self, DebugInfoError> {
         let part = |path: &str| info.part("mailboxes", path);
         let mailboxes = info.constant("mailboxes")?;
         let profiler = part("profiler")?;

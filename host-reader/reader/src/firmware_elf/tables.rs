@@ -26,7 +26,7 @@ impl TableSizes {
     ///
     /// # Compatibility
     /// Names from `firmware_common.h`. A bank has two bytes of coordinates for each of two NoCs.
-    pub fn of(file: &[u8]) -> Result<Self, DebugInfoError> {
+    pub fn from_file(file: &[u8]) -> Result<Self, DebugInfoError> {
         let size = |name: &'static str| {
             let size = symbol_bytes(file, name);
             size.ok_or_else(|| DebugInfoError::Missing { kind: "symbol", name: name.to_owned() })

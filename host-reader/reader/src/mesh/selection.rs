@@ -9,7 +9,7 @@ use wire::CoreKind;
 /// ```
 /// use reader::mesh::CoreSelection;
 /// use wire::CoreKind;
-/// let workers = CoreSelection::of_kind(CoreKind::Tensix);
+/// let workers = CoreSelection::with_kind(CoreKind::Tensix);
 /// assert!(workers.chips.is_none());
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl CoreSelection {
 
     /// Selects all cores of one kind.
     #[must_use]
-    pub fn of_kind(kind: CoreKind) -> Self {
+    pub fn with_kind(kind: CoreKind) -> Self {
         Self { kinds: Some(BTreeSet::from([kind])), ..Self::default() }
     }
 
@@ -73,7 +73,7 @@ mod tests {
         assert!(CoreSelection::all().contains(3, &core));
         assert!(CoreSelection::at([noc0]).contains(3, &core));
         assert!(!CoreSelection::at([Noc0Coord { x: 2, y: 2 }]).contains(3, &core));
-        assert!(!CoreSelection::of_kind(CoreKind::IdleEth).contains(3, &core));
+        assert!(!CoreSelection::with_kind(CoreKind::IdleEth).contains(3, &core));
         let chip_0 =
             CoreSelection { chips: Some(BTreeSet::from([0])), ..CoreSelection::at([noc0]) };
         assert!(chip_0.contains(0, &core) && !chip_0.contains(1, &core));

@@ -38,7 +38,7 @@ pub(super) struct Counters {
 }
 
 impl RiscCounters {
-    fn of(control: &ControlVector, risc_index: usize) -> Self {
+    fn from_control(control: &ControlVector, risc_index: usize) -> Self {
         let word = |first: usize| control.word(first.saturating_add(risc_index));
         let [zones, data, events] = LossKind::ALL.map(|kind| word(kind.control_word()));
         Self {
@@ -66,12 +66,14 @@ impl RiscCounters {
 
 impl Counters {
     /// Returns the counters of a core; all are 0 if the runtime has none.
-    pub(super) fn of(control: &ControlVector) -> Self {
+    pub(super) fn from_control(control: &ControlVector) -> Self {
         if !control.is_ours() {
             return Self::default();
         }
         Self {
-            riscs: std::array::from_fn(|risc_index| RiscCounters::of(control, risc_index)),
+            riscs: std::array::from_fn(|risc_index| {
+                RiscCounters::from_control(control, risc_index)
+            }),
             timed_out_pushes: control.word(ext::TIMED_OUT_PUSHES),
             idle_launches: control.word(ext::IDLE_LAUNCHES),
         }
@@ -103,7 +105,7 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
         return;
     }
     let Some(earlier) = core.memory.counters else { return add_unknown(session, core) };
-    let new = Counters::of(&core.control).since(earlier);
+    let new = Counters::from_control(&core.control).since(earlier);
     let refused = refused_programs(session, core);
     let launches = core.control.run_counter().wrapping_sub(core.memory.run_counter);
     let is_accumulated = session.options.mode == CaptureMode::Accumulate;
@@ -209,7 +211,7 @@ fn add_idle(session: &mut Session<'_>, core: &mut CoreRead, idle_launches: u32) 
 
 /// Records, for each RISC with earlier losses, that the number of new losses is unknown.
 fn add_unknown(session: &mut Session<'_>, core: &CoreRead) {
-    let counters = Counters::of(&core.control);
+    let counters = Counters::from_control(&core.control);
     for lane in &core.lanes {
         let Some(counted) = counters.riscs.get(lane.risc_index) else { continue };
         let unknown = LossTotals::at_least_markers(0);
@@ -235,6 +237,6 @@ fn refused_programs(session: &Session<'_>, core: &CoreRead) -> Option<ProgramSpa
 /// The result is 0 if unknown.
 pub(super) fn refused_runs(core: &CoreRead, risc_index: usize) -> u32 {
     let Some(earlier) = core.memory.counters.filter(|_| core.control.is_ours()) else { return 0 };
-    let new = Counters::of(&core.control).since(earlier);
+    let new = Counters::from_control(&core.control).since(earlier);
     new.riscs.get(risc_index).map_or(0, |counted| counted.refused_runs)
 }

@@ -34,7 +34,7 @@ impl CoreMemory {
     /// Another host may have read the core, or initialized it again, since this reader's last read.
     /// The `remembered` state is then invalid. If the core has not been read, all its words are
     /// new; otherwise only the words written after that read are new.
-    pub(super) fn of_core(remembered: Option<Self>, control: &ControlVector) -> Self {
+    pub(super) fn from_core(remembered: Option<Self>, control: &ControlVector) -> Self {
         let seen_runs = control.word(ext::SEEN_RUNS);
         let run_counter = control.run_counter();
         let generation = control.word(ext::GENERATION);
@@ -113,7 +113,7 @@ impl CoreMemory {
             generation: control.word(ext::GENERATION),
             read_words,
             consumed_before: Some(consumed_words(control)),
-            counters: Some(Counters::of(control)),
+            counters: Some(Counters::from_control(control)),
         }
     }
 }

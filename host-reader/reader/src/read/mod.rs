@@ -280,7 +280,7 @@ impl Reader {
 
     fn look_at_cores(&mut self, session: &mut Session<'_>, cores: &[CoreRead]) {
         let mode = session.options.mode;
-        session.watermarks = watermark::of_cores(cores, mode, |id| self.fill(id));
+        session.watermarks = watermark::core_watermarks(cores, mode, |id| self.fill(id));
         if mode == CaptureMode::Accumulate {
             return; // Only a read can count the launches in a push.
         }
@@ -310,7 +310,7 @@ impl Reader {
         let planned = self.plan(session, geometry, prepare::Care::Whole)?;
         let prepare::Planned { chip, generation, mut cores, streams, relays } = planned;
         let mode = session.options.mode;
-        session.watermarks = watermark::of_cores(&cores, mode, |id| self.fill(id));
+        session.watermarks = watermark::core_watermarks(&cores, mode, |id| self.fill(id));
         let mut pieces = dram::read_lanes(session, &mut cores, &self.pool);
         for core in &mut cores {
             two_buffers::clear_addresses(core, &generation, &pieces);
@@ -400,7 +400,7 @@ impl Reader {
     fn remember_fill(&mut self, session: &mut Session<'_>, core: &CoreRead) {
         watermark::add_time(&mut session.watermarks, core, |id| self.fill(id));
         for lane in &core.lanes {
-            let mark = session.watermarks.of_lane(lane.id);
+            let mark = session.watermarks.lane(lane.id);
             // In accumulate mode launches are counted after decoding.
             let mark = mark.filter(|_| session.options.mode != CaptureMode::Accumulate);
             let words_per_launch = mark.map_or(0, |mark| mark.words_per_launch);
@@ -414,7 +414,7 @@ impl Reader {
         let (marks, zones) = (&mut session.watermarks, &session.options.zones);
         for (id, words_per_launch) in watermark::count_accumulated(marks, cores, lanes, zones) {
             let known = self.lanes.entry(id).or_default().fill.count(words_per_launch);
-            if let Some(mark) = marks.of_lane_mut(id) {
+            if let Some(mark) = marks.lane_mut(id) {
                 mark.words_per_launch = known;
             }
         }

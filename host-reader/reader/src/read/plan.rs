@@ -193,7 +193,7 @@ impl CoreRead {
         (fallback, remembered): (&DramGeometry, Option<CoreMemory>),
     ) -> Self {
         let two_buffers = TwoBuffers::find(session, chip, core, (&mut control, fallback));
-        let memory = CoreMemory::of_core(remembered, &control);
+        let memory = CoreMemory::from_core(remembered, &control);
         check_host_words(session, chip, core, &control, fallback);
         let geometry = announced_geometry(session, chip, core, &control).unwrap_or(*fallback);
         let riscs = lane_riscs(core.kind, session.options.mode);

@@ -34,7 +34,7 @@ pub struct Look {
 pub(super) fn add_time(marks: &mut Watermarks, core: &CoreRead, fill_of: impl Fn(LaneId) -> Fill) {
     for lane in &core.lanes {
         let elapsed = core.read_at.zip(fill_of(lane.id).read_at);
-        if let Some(mark) = marks.of_lane_mut(lane.id) {
+        if let Some(mark) = marks.lane_mut(lane.id) {
             mark.elapsed_cycles = elapsed.and_then(|(now, before)| now.checked_sub(before));
         }
     }
@@ -126,7 +126,7 @@ fn used_words(core: &CoreRead, lane: &LaneRead) -> u32 {
 pub(super) const PUSH_ALIGN_WORDS: u32 = vector::PUSH_ALIGN_WORDS as u32;
 
 /// Returns the watermarks of cores whose control vectors have been read.
-pub(super) fn of_cores(
+pub(super) fn core_watermarks(
     cores: &[CoreRead],
     mode: CaptureMode,
     mut fill: impl FnMut(LaneId) -> Fill,
@@ -150,7 +150,7 @@ pub(super) fn count_accumulated(
     lanes: &[Lane],
     zones: &ZoneTable,
 ) -> Vec<(LaneId, u32)> {
-    let roles = RoleTable::of_names(zones);
+    let roles = RoleTable::from_names(zones);
     let lanes: BTreeMap<LaneId, &Lane> = lanes.iter().map(|lane| (lane.id, lane)).collect();
     let mut averages = Vec::new();
     for core in cores {
@@ -159,7 +159,7 @@ pub(super) fn count_accumulated(
         });
         let Some(launches) = counts.max().filter(|&launches| launches > 0) else { continue };
         for lane in &core.lanes {
-            let Some(mark) = marks.of_lane_mut(lane.id) else { continue };
+            let Some(mark) = marks.lane_mut(lane.id) else { continue };
             mark.pushed_launches = launches;
             averages.push((lane.id, mark.pushed_words.div_ceil(launches)));
         }
@@ -184,7 +184,7 @@ fn pushed_launches(lane: &Lane, read: &LaneRead, is_ours: bool, roles: &RoleTabl
             return usize::from(!is_push);
         }
         let is_launch = |head: &&RecordHead| {
-            head.kind() == PacketKind::ZoneStart && roles.of(head.zone()).is_firmware()
+            head.kind() == PacketKind::ZoneStart && roles.role(head.zone()).is_firmware()
         };
         heads.iter().filter(is_launch).count().max(1)
     };

@@ -239,7 +239,7 @@ impl Piece<'_> {
 /// let cells = [
 ///     Cell::new(Code::LAUNCH, 1, 0x100),
 ///     launch.to_cell(),
-///     Cell::of_zone(ZoneId(9), Cycles(0x1_0000_0180), 0x40).unwrap(),
+///     Cell::from_zone(ZoneId(9), Cycles(0x1_0000_0180), 0x40).unwrap(),
 /// ];
 /// let words = cells.map(|cell| [cell.head, cell.value]);
 /// let mut reader = CellReader::default();

@@ -58,7 +58,7 @@ impl LaneLengths {
     ///
     /// # Cost
     /// Linear in the records. Memory: the zones of the largest run.
-    pub fn of_lane(
+    pub fn read_lane(
         &mut self,
         lane: &Lane,
         names: &ZoneTable,

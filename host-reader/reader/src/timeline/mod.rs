@@ -184,7 +184,7 @@ impl Timeline {
     /// 0,1,2,BRISC,7,160,0,1024,OUTER,ZONE_END
     /// ";
     /// let readout = read_device_log(log.as_bytes(), "my log")?;
-    /// let timeline = Timeline::of_readout(&readout);
+    /// let timeline = Timeline::from_readout(&readout);
     /// let zones = &timeline.devices[0].lanes[0].zones;
     /// let durations: Vec<_> = zones.iter().map(|zone| zone.duration_cycles()).collect();
     /// assert_eq!(durations, [60, 40]);
@@ -192,7 +192,7 @@ impl Timeline {
     /// # Ok::<(), recording::device_log::LogError>(())
     /// ```
     #[must_use]
-    pub fn of_readout(readout: &Readout) -> Self {
+    pub fn from_readout(readout: &Readout) -> Self {
         let mut timeline = Self::default();
         let pair = |lane: &Lane| {
             let mut anomalies = AnomalyLog::default();

@@ -271,7 +271,7 @@ fn alike_zones(lane: &Lane, names: &ZoneTable) -> BTreeMap<ZoneIndex, ZoneIndex>
     let mut first_of_name: BTreeMap<&str, ZoneIndex> = BTreeMap::new();
     for zone in lane.heads.iter().map(|head| head.zone()) {
         let name = names.name(zone);
-        let name = match ZoneRole::of_name(name) {
+        let name = match ZoneRole::from_name(name) {
             _ if name.is_empty() => continue,
             role if role.is_firmware() => "-FW",
             role if role.is_kernel() => "-KERNEL",

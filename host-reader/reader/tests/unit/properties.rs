@@ -68,7 +68,7 @@ struct Stream {
 }
 
 impl Stream {
-    fn of(seed: u64, run_count: u64) -> Self {
+    fn new(seed: u64, run_count: u64) -> Self {
         let mut dice = Dice(seed | 1);
         let near = [0, 1 << 32, (1 << 44) - 500, 5 << 40][dice.below(4) as usize];
         let clock = near + dice.below(400);
@@ -280,7 +280,7 @@ proptest! {
     fn damaged_streams_decode_as_the_oracle_says(
         seed: u64, run_count in 0_u64..6, mutations in mutations(), now in any::<Option<u64>>(),
     ) {
-        let mut words = Stream::of(seed, run_count).words;
+        let mut words = Stream::new(seed, run_count).words;
         for mutation in &mutations {
             mutate(&mut words, mutation);
         }
@@ -304,7 +304,7 @@ proptest! {
 
     #[test]
     fn reads_between_pushes_give_what_one_read_of_everything_gives(seed: u64, runs in 1_u64..6) {
-        let stream = Stream::of(seed, runs);
+        let stream = Stream::new(seed, runs);
         let context = context(None);
         let mut whole = LaneDecoder::new(&context, LaneState::default());
         whole.feed(&stream.words, 0);

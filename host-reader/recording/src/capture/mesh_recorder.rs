@@ -182,7 +182,7 @@ impl MeshRecorder {
             // The clocks of tiles are related by measurements before and after the records.
             sampler.refresh(mesh);
             let samples = sampler.samples().clone();
-            visit(CapturedRun::of_parts(readout.clone(), samples, Vec::new(), Vec::new()));
+            visit(CapturedRun::from_parts(readout.clone(), samples, Vec::new(), Vec::new()));
         })
     }
 
@@ -261,7 +261,7 @@ impl MeshRecorder {
             reader.finish()?;
         }
         let samples = sampler.samples().clone();
-        Ok(CapturedRun::of_parts(readout, samples, ops, host))
+        Ok(CapturedRun::from_parts(readout, samples, ops, host))
     }
 
     /// Captures the new clock samples, so that a run that is killed keeps its samples.

@@ -111,7 +111,7 @@ impl Assembly {
     pub(super) fn finish(self, chip: &ChipLine) -> PackedLog {
         let (zones, zone_of) = zone_table(self.places.kept());
         let names = self.places.kept().iter().map(|place| &place.name);
-        let role_of = |name: &[u8]| ZoneRole::of_name(&String::from_utf8_lossy(name));
+        let role_of = |name: &[u8]| ZoneRole::from_name(&String::from_utf8_lossy(name));
         let is_firmware = names.map(|name| role_of(name).is_firmware()).collect();
         let mut lanes: Vec<_> = self.lanes.into_values().collect();
         lanes.iter_mut().for_each(|lane| lane.hold(&self.memory));

@@ -113,7 +113,7 @@ impl Column {
         Self::TITLES.iter().find(|(column, _)| *column == self).map_or("", |(_, title)| title)
     }
 
-    fn of_title(title: &[u8]) -> Option<Self> {
+    fn from_title(title: &[u8]) -> Option<Self> {
         let matches = |(_, known): &&(Self, &str)| known.as_bytes().eq_ignore_ascii_case(title);
         Self::TITLES.iter().find(matches).map(|&(column, _)| column)
     }
@@ -141,7 +141,7 @@ impl Layout {
             let title = title.strip_prefix(b"\"").unwrap_or(title);
             let title = title.strip_suffix(b"\"").unwrap_or(title);
             let known =
-                Column::of_title(title).and_then(|column| positions.get_mut(column as usize));
+                Column::from_title(title).and_then(|column| positions.get_mut(column as usize));
             if let Some(known) = known {
                 known.get_or_insert(position);
             }
@@ -166,7 +166,7 @@ impl Layout {
     /// # Compatibility
     /// `streaming_profiler_zone_csv.cpp` of TT-Metal 0.81 writes a worker grid of 0 cores, the
     /// current titles and, after them, logical coordinates.
-    pub(super) fn of_chip(self, chip: &ChipLine) -> Self {
+    pub(super) fn for_chip(self, chip: &ChipLine) -> Self {
         let last = [Column::Metadata, Column::LogicalX, Column::LogicalY];
         let positions = (0..self.column_count).rev().zip(last.into_iter().rev());
         let mut last = positions.map(|(position, column)| (Some(position), column));

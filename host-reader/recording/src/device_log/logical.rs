@@ -27,7 +27,7 @@ pub(super) fn add_lines(
 }
 
 /// Returns the logical coordinates of a worker core, if its row or column is known.
-pub(super) fn of_core(chip: &ChipSummary, core: Noc0Coord) -> Option<(u16, u16)> {
+pub(super) fn logical_coord(chip: &ChipSummary, core: Noc0Coord) -> Option<(u16, u16)> {
     let facts = Arch::from_name(&chip.arch)?.facts();
     let number_of = |line: u16| {
         let known = chip.known_lines.iter().find(|&(_, &known)| known == line);

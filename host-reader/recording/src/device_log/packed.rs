@@ -247,7 +247,7 @@ impl FromIterator<u32> for LaunchNumbers {
 
 impl LaunchNumbers {
     /// Returns the number in the log of a launch of the chunk.
-    fn of_log(&self, of_chunk: u32) -> u32 {
+    fn log_number(&self, of_chunk: u32) -> u32 {
         let after = self.firsts.partition_point(|&(first, _)| first <= of_chunk);
         let first = after.checked_sub(1).and_then(|last| self.firsts.get(last));
         first.map_or(u32::MAX, |&(first, of_log)| {
@@ -378,7 +378,7 @@ impl LaneColumns {
             let place = numbers.places.get(place as usize).copied().unwrap_or(u32::MAX);
             let launch = match latest {
                 Some((of_chunk, of_log)) if of_chunk == launch => of_log,
-                _ => numbers.launches.of_log(launch),
+                _ => numbers.launches.log_number(launch),
             };
             latest = Some((record.launch, launch));
             self.note(launch, numbers.first_line.saturating_add(line));
@@ -538,7 +538,7 @@ mod tests {
                 .collect();
             let found: LaunchNumbers = numbers.iter().copied().collect();
             let of_log: Vec<u32> =
-                (0_u32..).zip(&numbers).map(|(number, _)| found.of_log(number)).collect();
+                (0_u32..).zip(&numbers).map(|(number, _)| found.log_number(number)).collect();
             prop_assert_eq!(of_log, numbers);
         }
 

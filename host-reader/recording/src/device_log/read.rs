@@ -232,7 +232,7 @@ impl Header {
             missing,
             found: shown(titles),
         })?;
-        let layout = layout.of_chip(&chip);
+        let layout = layout.for_chip(&chip);
         let header_lines = [first.into(), titles.into()];
         Ok(Self { chip, shape: LogShape { layout, header_lines }, line_count })
     }

@@ -107,7 +107,7 @@ impl<'text> Repeats<'text> {
         let (trace, rest) = take_trace(rest)?;
         let marker_id = u16::try_from(marker_id).ok()?;
         let key = if self.is_streaming {
-            LaunchKey::of_streaming(program, trace)?
+            LaunchKey::from_streaming(program, trace)?
         } else {
             LaunchKey { program: u32::try_from(program).ok()?, trace, run_id: 0 }
         };

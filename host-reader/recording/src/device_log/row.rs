@@ -26,7 +26,7 @@ impl LaunchKey {
     /// large.
     ///
     /// In such a log, the program column holds the process, and the trace column holds the program.
-    pub(super) fn of_streaming(process: u64, trace: Option<TraceReplay>) -> Option<Self> {
+    pub(super) fn from_streaming(process: u64, trace: Option<TraceReplay>) -> Option<Self> {
         let program = trace.map_or(0, |trace| trace.trace_id);
         Some(Self { program: u32::try_from(program).ok()?, trace: None, run_id: process })
     }
@@ -208,7 +208,7 @@ impl<'text> Cells<'_, 'text> {
         let column = if has_program { Column::RunHostId } else { Column::RunId };
         let program = self.optional_number(column)?.unwrap_or(0);
         if self.layout.is_streaming() {
-            let key = LaunchKey::of_streaming(program, self.trace()?);
+            let key = LaunchKey::from_streaming(program, self.trace()?);
             return key.ok_or_else(|| self.fault(Column::TraceId, "at most 32 bits"));
         }
         let program = u32::try_from(program).map_err(|_| self.fault(column, "at most 32 bits"))?;

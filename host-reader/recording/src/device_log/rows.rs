@@ -80,7 +80,7 @@ pub fn walk_device_log(
             Row::parse(&fields, &header.shape.layout)
         };
         match row {
-            Ok(row) => visit(&LogLine::of_row(&row)),
+            Ok(row) => visit(&LogLine::from_row(&row)),
             Err(found) => fault(LineFault { line: line_number, detail: found.detail() }),
         }
     }
@@ -93,7 +93,7 @@ pub fn walk_device_log(
 }
 
 impl<'text> LogLine<'text> {
-    fn of_row(row: &Row<'text>) -> Self {
+    fn from_row(row: &Row<'text>) -> Self {
         Self {
             lane: row.lane,
             marker_id: row.marker_id,

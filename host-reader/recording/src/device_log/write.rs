@@ -157,7 +157,7 @@ impl<'readout, W: Write> RowWriter<'readout, W> {
 
     /// Sets the logical coordinates at the end of the lane's lines; blank if unknown.
     fn set_logical(&mut self, chip: &ChipSummary, lane: LaneId) {
-        let known = logical::of_core(chip, lane.core).filter(|_| lane.risc != Risc::Erisc);
+        let known = logical::logical_coord(chip, lane.core).filter(|_| lane.risc != Risc::Erisc);
         self.logical = match known {
             _ if !self.has_logical => String::new(),
             Some((x, y)) => format!(",{x},{y}"),
@@ -339,7 +339,7 @@ impl<'readout> ZoneTexts<'readout> {
         if !self.is_aggregate {
             return name;
         }
-        ZoneRole::of_name(name).envelope_name().unwrap_or(name)
+        ZoneRole::from_name(name).envelope_name().unwrap_or(name)
     }
 }
 

@@ -322,14 +322,14 @@ impl<'text> OpPrefix<'text> {
             _ => None,
         };
         // `0` and `1` are a cache hit only if hash and device precede them.
-        let with_hit = || Self::of_parts(before, last.trim() == "1", id);
+        let with_hit = || Self::from_parts(before, last.trim() == "1", id);
         match is_cache_hit {
-            Some(is_hit) => Self::of_parts(before, is_hit, id),
+            Some(is_hit) => Self::from_parts(before, is_hit, id),
             None => with_hit().or_else(|| Self::without_hit(rest, id)),
         }
     }
 
-    fn of_parts(before: &'text str, is_hit: bool, id: &str) -> Option<Self> {
+    fn from_parts(before: &'text str, is_hit: bool, id: &str) -> Option<Self> {
         Some(Self { is_cache_hit: Some(is_hit), ..Self::without_hit(before, id)? })
     }
 

@@ -31,7 +31,7 @@ impl HostOps {
     ///
     /// Unreadable messages are anomalies.
     #[must_use]
-    pub fn of_folder(logs: &Path) -> Self {
+    pub fn from_folder(logs: &Path) -> Self {
         let mut anomalies = AnomalyLog::default();
         let bytes = match std::fs::read(logs.join(OP_MESSAGES)) {
             Ok(bytes) => bytes,
@@ -51,10 +51,10 @@ impl HostOps {
         }
         let unkept = problems.count().saturating_sub(problems.kept().len() as u64);
         anomalies.count_more(AnomalyKind::MalformedLine, None, unkept);
-        Self::of_log(&log, anomalies)
+        Self::from_log(&log, anomalies)
     }
 
-    fn of_log(log: &HostLog, mut anomalies: AnomalyLog) -> Self {
+    fn from_log(log: &HostLog, mut anomalies: AnomalyLog) -> Self {
         let ops = log.op_metadata();
         let of_chips = log.ops.iter().filter(|op| op.device_id.is_some());
         for op in of_chips.clone().filter(|op| key(op).is_none()) {
@@ -91,7 +91,7 @@ impl HostOps {
             launched.into_iter().for_each(|of_lanes| all.merge(of_lanes));
             all.note_joins(&ops, &captured_only, &mut readout.anomalies);
         }
-        Recording { ops, ..Recording::of_readout(readout) }
+        Recording { ops, ..Recording::from_readout(readout) }
     }
 }
 
@@ -180,7 +180,7 @@ mod tests {
         let fallback = "`TT_DNN_FALL_BACK_OP:\"torch\" ->\n\
             {\"global_call_count\": 7, \"op_code\": \"torch\"}`;5\n";
         let huge = FIRST.replace("1025", "4294967296");
-        let ops = HostOps::of_log(&log(&format!("{fallback}{huge}")), AnomalyLog::default());
+        let ops = HostOps::from_log(&log(&format!("{fallback}{huge}")), AnomalyLog::default());
         assert_eq!(ops.ops, []);
         let [found] = ops.anomalies.kept() else { panic!("{:?}", ops.anomalies) };
         assert!(found.detail.contains("op 4294967296 or its device is beyond"), "{found:?}");

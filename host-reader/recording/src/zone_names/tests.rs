@@ -150,7 +150,7 @@ fn colliding() -> [String; 2] {
     let mut seen = BTreeMap::new();
     for line in 1.. {
         let text = format!("Z,/k/k.cpp,{line},KERNEL_PROFILER");
-        if let Some(earlier) = seen.insert(ZoneId::of_text(&text), text.clone()) {
+        if let Some(earlier) = seen.insert(ZoneId::from_text(&text), text.clone()) {
             return [earlier, text];
         }
     }
@@ -167,13 +167,13 @@ fn stale_lines_are_ambiguous_only_if_their_ids_collide() {
     let (table, anomalies) = log(lines.as_bytes());
     assert_eq!(table.collisions().count(), 1);
     assert_eq!(anomalies.count(AnomalyKind::ZoneIdCollision), 1);
-    let id = ZoneId::of_text(&one);
+    let id = ZoneId::from_text(&one);
     assert_eq!(anomalies.kept()[0].position, u64::from(id.0));
     assert!(table.label(ZoneIndex(u32::from(id.0))).ends_with("(ambiguous id)"));
 }
 
 #[test]
-fn of_colliding_places_the_kernels_own_comes_first() {
+fn the_kernels_own_of_colliding_places_comes_first() {
     let [stale, fresh] = colliding();
     let mut names = ZoneNames::new();
     let lines = format!("'#pragma message: {stale}'\n'#pragma message: {fresh}'\n");
@@ -181,7 +181,7 @@ fn of_colliding_places_the_kernels_own_comes_first() {
     let section = [fresh.as_bytes(), b"\0"].concat();
     names.add_elf("k.elf", &elf(".kprof_zones", &section, 0)).unwrap();
     let (table, _) = names.finish();
-    let index = ZoneIndex(u32::from(ZoneId::of_text(&fresh).0));
+    let index = ZoneIndex(u32::from(ZoneId::from_text(&fresh).0));
     assert_eq!(table.sources(index)[0].text(), fresh);
     assert_eq!(table.sources(index)[1].text(), stale);
 }
@@ -190,7 +190,7 @@ fn of_colliding_places_the_kernels_own_comes_first() {
 fn names_of_ids_with_a_fixed_meaning_are_reported() {
     let text = (1..)
         .map(|line| format!("Z,/k/k.cpp,{line},KERNEL_PROFILER"))
-        .find(|text| ZoneId::of_text(text) == ZoneId::NOC_TRACING)
+        .find(|text| ZoneId::from_text(text) == ZoneId::NOC_TRACING)
         .unwrap();
     let (_, anomalies) = log(format!("'#pragma message: {text}'\n").as_bytes());
     assert_eq!(anomalies.count(AnomalyKind::ZoneIdCollision), 1);

@@ -28,7 +28,7 @@ impl ZoneText {
             return None;
         }
         let source = ZoneSource::from_text(&String::from_utf8_lossy(bytes))?;
-        Some(Self { id: ZoneId::of_bytes(bytes), source })
+        Some(Self { id: ZoneId::from_bytes(bytes), source })
     }
 }
 

@@ -91,12 +91,12 @@ impl Measurements {
     ///     });
     ///     measurements
     /// };
-    /// let both = Measurements::of_recordings([recording(&[100.0, 400.0]), recording(&[300.0])]);
+    /// let both = Measurements::from_recordings([recording(&[100.0, 400.0]), recording(&[300.0])]);
     /// let durations = &both.items()[0].durations_ns;
     /// assert!((durations[0] - 200.0).abs() < 1e-9 && (durations[1] - 300.0).abs() < 1e-9);
     /// ```
     #[must_use]
-    pub fn of_recordings(recordings: impl IntoIterator<Item = Self>) -> Self {
+    pub fn from_recordings(recordings: impl IntoIterator<Item = Self>) -> Self {
         let mut recordings: Vec<_> = recordings.into_iter().collect();
         if recordings.len() > 1 {
             recordings.iter_mut().for_each(Self::take_means);

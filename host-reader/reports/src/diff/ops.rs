@@ -13,7 +13,7 @@ impl Measurements {
     /// Reads the ops of an ops CSV. Repetitions are the iterations of the model. With `pools`, or
     /// if rows do not repeat, they are all ops with one name and source.
     #[must_use]
-    pub fn of_report(report: &PerfReport, pools: bool) -> Self {
+    pub fn from_report(report: &PerfReport, pools: bool) -> Self {
         let mut measurements = Self::default();
         let repetitions = if pools {
             Repetitions::by_program(&report.rows)

@@ -66,13 +66,13 @@ impl OpCategory {
     ///
     /// ```
     /// use reports::perf::OpCategory;
-    /// assert_eq!(OpCategory::of("ReshapeDeviceOperation"), OpCategory::TensorManipulation);
-    /// assert_eq!(OpCategory::of("Matmul 32 x 32 x 32"), OpCategory::Compute);
-    /// assert_eq!(OpCategory::of("(torch) contiguous"), OpCategory::Host);
-    /// assert_eq!(OpCategory::of("NewOp"), OpCategory::Other);
+    /// assert_eq!(OpCategory::from_op_code("ReshapeDeviceOperation"), OpCategory::TensorManipulation);
+    /// assert_eq!(OpCategory::from_op_code("Matmul 32 x 32 x 32"), OpCategory::Compute);
+    /// assert_eq!(OpCategory::from_op_code("(torch) contiguous"), OpCategory::Host);
+    /// assert_eq!(OpCategory::from_op_code("NewOp"), OpCategory::Other);
     /// ```
     #[must_use]
-    pub fn of(op_code: &str) -> Self {
+    pub fn from_op_code(op_code: &str) -> Self {
         if is_host_op(op_code) {
             return Self::Host;
         }
@@ -107,10 +107,10 @@ mod tests {
     #[test]
     fn the_ending_of_newer_producers_changes_no_category() {
         for (name, category) in BUILT_IN.iter() {
-            assert_eq!(OpCategory::of(name), *category, "{name}");
-            assert_eq!(OpCategory::of(&format!("{name} 1 x 2")), *category, "{name}");
+            assert_eq!(OpCategory::from_op_code(name), *category, "{name}");
+            assert_eq!(OpCategory::from_op_code(&format!("{name} 1 x 2")), *category, "{name}");
         }
-        assert_eq!(OpCategory::of("HaloDeviceOperation"), OpCategory::DataMovement);
-        assert_eq!(OpCategory::of("Pad"), OpCategory::Other);
+        assert_eq!(OpCategory::from_op_code("HaloDeviceOperation"), OpCategory::DataMovement);
+        assert_eq!(OpCategory::from_op_code("Pad"), OpCategory::Other);
     }
 }

@@ -106,8 +106,8 @@ fn op_statistics(members: &[&OpReport], position: Option<usize>) -> Option<OpSta
         source: first.source.to_string(),
         device: first.device,
         skipped_count: (members.len() - times.len()) as u64,
-        device_time_us: Spread::of(times),
-        op_to_op_gap_us: Spread::of(gaps),
+        device_time_us: Spread::from_values(times),
+        op_to_op_gap_us: Spread::from_values(gaps),
     })
 }
 

@@ -214,12 +214,12 @@ pub(super) fn analyse(
         tflops: modelled.tflops,
         flops_percent: modelled.flops_percent,
         limit: is_op
-            .then(|| ShapeLimit::of(&row, &modelled, available_core_count, &context))
+            .then(|| ShapeLimit::from_row(&row, &modelled, available_core_count, &context))
             .flatten(),
         math_fidelity: texts.shared(&fidelity_text(&row, modelled.analysis)),
         is_dram_sharded: modelled.is_dram_sharded,
         blocks: blocks_of(&row),
-        category: (kind != RowKind::Signpost).then(|| OpCategory::of(&row.op_code)),
+        category: (kind != RowKind::Signpost).then(|| OpCategory::from_op_code(&row.op_code)),
         bound_analysis: modelled.analysis,
         fidelity: (modelled.analysis != BoundAnalysis::None).then(|| judge_fidelity(&row)),
         advice: None,

@@ -113,7 +113,7 @@ pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError>
     while !part.is_last
         && let Ok(text) = std::str::from_utf8(part.whole_lines())
     {
-        let found = PlainLines::of(text.as_bytes(), start, line);
+        let found = PlainLines::from_text(text.as_bytes(), start, line);
         let is_plain = found.end > 0 && found.end >= text.len();
         rows.read_plain(text, &found.lines, &mut pools, &mut read);
         (start, line) = (0, found.next_line);

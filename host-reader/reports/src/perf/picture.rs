@@ -80,7 +80,7 @@ fn draw(
             let top = bottom + ops.total_percent;
             let corners = [(left + BAR.0, bottom), (left + BAR.1, top)];
             chart.draw_series([
-                Rectangle::new(corners, colours.of_ops(ops).filled()),
+                Rectangle::new(corners, colours.ops_color(ops).filled()),
                 Rectangle::new(corners, WHITE.stroke_width(1)),
             ])?;
             if ops.total_percent >= LABEL_PERCENT {
@@ -144,7 +144,7 @@ impl<'a> Colours<'a> {
         Self { colours }
     }
 
-    fn of_ops(&self, ops: &StackedOps) -> RGBColor {
+    fn ops_color(&self, ops: &StackedOps) -> RGBColor {
         self.colours.get(ops.op_code.as_str()).copied().unwrap_or(BLACK)
     }
 }

@@ -27,11 +27,11 @@ impl Spread {
     ///
     /// ```
     /// use reports::perf::Spread;
-    /// let spread = Spread::of(vec![4.0, 1.0, 3.0, 2.0]);
+    /// let spread = Spread::from_values(vec![4.0, 1.0, 3.0, 2.0]);
     /// assert_eq!((spread.mean, spread.median, spread.max), (2.5, 2.5, 4.0));
     /// ```
     #[must_use]
-    pub fn of(mut values: Vec<f64>) -> Self {
+    pub fn from_values(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let (Some(&min), Some(&max)) = (values.first(), values.last()) else {
             return Self::default();

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 pub(super) struct AvailableCores(HashMap<(u32, u32), u64>);
 
 impl AvailableCores {
-    pub(super) fn of_host(ops: &[OpMetadata]) -> Self {
+    pub(super) fn from_host(ops: &[OpMetadata]) -> Self {
         let count = |op: &OpMetadata| {
             let count = op.value(SUB_DEVICE_WORKER_CORES)?.parse().ok()?;
             Some(((op.chip_id, op.run_host_id.0), count))
@@ -25,7 +25,7 @@ impl AvailableCores {
 
     /// Returns the cores available to an op; `None` if unknown, as for a sub-device that only the
     /// records name.
-    pub(super) fn of_op(&self, op: &Op, chip: Option<&ChipSummary>) -> Option<u64> {
+    pub(super) fn op_cores(&self, op: &Op, chip: Option<&ChipSummary>) -> Option<u64> {
         match op.sub_device_id {
             Some(_) => self.0.get(&(op.chip_id, op.run_host_id)).copied(),
             None => chip.and_then(|chip| chip.max_compute_cores).map(u64::from),

@@ -15,10 +15,10 @@ use wire::RunHostId;
 /// use std::sync::Arc;
 /// let recorder = HostRecorder::new(HostRecorderOptions::default());
 /// for bytes in [4096.0, 1024.0] {
-///     recorder.plot_of(Arc::new(HostSource::of_name("Device 0 L1")), bytes);
+///     recorder.plot_of(Arc::new(HostSource::from_name("Device 0 L1")), bytes);
 /// }
 /// let recording = Recording { host: vec![recorder.take()], ..Recording::default() };
-/// let peaks = BufferPeaks::of_recording(&recording);
+/// let peaks = BufferPeaks::from_recording(&recording);
 /// let [l1] = &peaks.pools[..] else { panic!("one pool") };
 /// assert_eq!((l1.pool.kind, l1.peak_bytes, l1.last_bytes), ("L1", 4096, 1024));
 /// ```
@@ -61,8 +61,8 @@ pub struct OpPeaks {
 impl BufferPeaks {
     /// Finds the peaks in the host's records.
     #[must_use]
-    pub fn of_recording(recording: &Recording) -> Self {
-        let usage = BufferUsage::of_host(&recording.host);
+    pub fn from_recording(recording: &Recording) -> Self {
+        let usage = BufferUsage::from_host(&recording.host);
         if usage.is_empty() {
             return Self::default();
         }

@@ -21,7 +21,7 @@ pub(super) fn add_row(
     risc: Risc,
     metadata: &[u8],
 ) -> bool {
-    let sample = Sample::of_text(&String::from_utf8_lossy(metadata));
+    let sample = Sample::from_text(&String::from_utf8_lossy(metadata));
     let is_counter = sample.is_some();
     sample.into_iter().for_each(|sample| counters.add(core, risc, sample));
     is_counter

@@ -36,7 +36,7 @@ pub(super) const RISCS: [Risc; 2] = [Risc::Brisc, Risc::Ncrisc];
 
 /// Returns true if a zone makes its core a dispatch core.
 pub(super) fn is_of_dispatch_core(risc: Risc, zone: &str) -> bool {
-    risc != Risc::Erisc && ZoneRole::of_name(zone).is_dispatch()
+    risc != Risc::Erisc && ZoneRole::from_name(zone).is_dispatch()
 }
 
 /// One row of a dispatch core.
@@ -186,7 +186,7 @@ fn dispatch_op(of_op: &[usize], rows: &[DispatchRow]) -> DispatchOp {
 /// Returns the id of each chip with the rows of its dispatch cores, core by core, sorted by time.
 pub(super) fn rows_of_readout(readout: &Readout) -> Vec<(u64, Vec<Vec<DispatchRow>>)> {
     let zones = &readout.zones;
-    if !zones.places().any(|(_, zone)| ZoneRole::of_name(&zone.name).is_dispatch()) {
+    if !zones.places().any(|(_, zone)| ZoneRole::from_name(&zone.name).is_dispatch()) {
         return Vec::new();
     }
     let of_core = |lanes: &Vec<&Lane>| {

@@ -62,7 +62,7 @@ fn attach_to_chip(
     mut cores: Vec<Vec<DispatchRow>>,
     aiclk_mhz: f64,
 ) -> u64 {
-    let programs = Programs::of(launches, &cores);
+    let programs = Programs::new(launches, &cores);
     if !programs.are_encoded {
         cores.iter_mut().for_each(|rows| unwrap_ids(rows));
     }
@@ -136,7 +136,7 @@ struct Programs {
 }
 
 impl Programs {
-    fn of(launches: &[&mut DeviceOp], cores: &[Vec<DispatchRow>]) -> Self {
+    fn new(launches: &[&mut DeviceOp], cores: &[Vec<DispatchRow>]) -> Self {
         let mut of_encoded = HashMap::new();
         let mut of_low: HashMap<u64, Vec<usize>> = HashMap::new();
         let mut known = BTreeSet::new();

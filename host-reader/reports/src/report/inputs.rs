@@ -74,7 +74,7 @@ fn read_buffers(logs: &Path, problems: &mut ProblemLog) -> BufferUsage {
         Ok(loaded) => {
             let host: Vec<_> =
                 loaded.recordings.into_iter().flat_map(|recording| recording.host).collect();
-            BufferUsage::of_host(&host)
+            BufferUsage::from_host(&host)
         }
         Err(error) => {
             let detail = format!("{error}; peaks of buffers are empty then");
@@ -125,7 +125,7 @@ pub(super) fn read_device(
     if !options.analyzes_noc {
         return read_device_data(logs, options, host, problems);
     }
-    let noc = NocInput::of_folder(logs, problems);
+    let noc = NocInput::from_folder(logs, problems);
     let options = &OpsOptions { analyzes_noc: noc.is_empty(), ..options.clone() };
     let mut side = read_device_data(logs, options, host, problems);
     noc.add_cells(&mut side.ops, options.is_exact);
@@ -245,13 +245,13 @@ pub(super) fn device_of_log(
     let file = log.display().to_string();
     match read_device_log_file(log) {
         Ok(readout) => {
-            let mut recording = Recording::of_readout(readout);
+            let mut recording = Recording::from_readout(readout);
             if !options.filter.is_empty() {
                 recording.ops = host.op_metadata();
             }
             // Computed before the filter removes cores: the figures are of whole launches.
             let noc = options.analyzes_noc.then(|| {
-                let noc = NocInput::of_readout(&recording.readout, &file, problems);
+                let noc = NocInput::from_readout(&recording.readout, &file, problems);
                 noc.with_board_of(log.parent())
             });
             let hidden = recording.retain(&options.filter);
@@ -300,9 +300,9 @@ pub(super) fn device_of_readout(
         problems.add_to_file(file, detail);
     }
     let analyses = options.analyses.clone();
-    let available = AvailableCores::of_host(names);
+    let available = AvailableCores::from_host(names);
     let launched = (&launches[..], &figures[..], &available);
-    let report = DevicePerfReport::of_launches(readout, launched, analyses, options.is_exact);
+    let report = DevicePerfReport::from_launches(readout, launched, analyses, options.is_exact);
     let names: HashMap<_, _> = names
         .iter()
         .filter_map(|op| Some(((op.chip_id, op.run_host_id.0), op.value(OpMetadata::NAME)?)))

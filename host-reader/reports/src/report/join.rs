@@ -25,7 +25,7 @@ pub(super) struct JoinedOp {
 }
 
 impl JoinedOp {
-    fn of_host(position: usize, op: &HostOp) -> Self {
+    fn from_host(position: usize, op: &HostOp) -> Self {
         Self {
             host: Some(position),
             device: None,
@@ -53,7 +53,7 @@ impl Joiner<'_> {
     /// Returns all rows: the host's ops in their order, then replays by chip, op and replay, then
     /// launches without a host op.
     pub(super) fn join(&mut self, mut device_ops: DeviceOps) -> Vec<JoinedOp> {
-        let of_host = |(position, op)| JoinedOp::of_host(position, op);
+        let of_host = |(position, op)| JoinedOp::from_host(position, op);
         let mut rows: Vec<_> = self.host.ops.iter().enumerate().map(of_host).collect();
         let mut more = Vec::new();
         for device_id in self.devices() {
@@ -126,7 +126,7 @@ impl Joiner<'_> {
     #[expect(clippy::indexing_slicing, reason = "positions are those of the host's ops")]
     fn row(&mut self, position: usize, device: DeviceOp, replays: &mut ReplayCounter) -> JoinedOp {
         let op = &self.host.ops[position];
-        let mut row = JoinedOp::of_host(position, op);
+        let mut row = JoinedOp::from_host(position, op);
         row.trace_id = device.trace_id.or(op.trace_id);
         row.session_id = device.session_id;
         if let (None, Some(trace_id)) = (row.session_id, row.trace_id)

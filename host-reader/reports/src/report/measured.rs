@@ -34,7 +34,7 @@ pub(super) fn measured_ops(
         let chip = chips.into_iter().find(|chip| chip.chip_id == launch.op.chip_id);
         let of_chip = ops.entry(launch.op.chip_id.into()).or_default();
         let mut op = device_op(launch, figures, chip);
-        op.set_number("AVAILABLE WORKER CORE COUNT", available.of_op(&launch.op, chip));
+        op.set_number("AVAILABLE WORKER CORE COUNT", available.op_cores(&launch.op, chip));
         if let Some(chip) = chip.filter(|chip| chip.arch.contains("quasar")) {
             add_quasar(&mut op, (launch, figures), chip, (analyses, &mut quasar_ends));
         }
@@ -151,7 +151,7 @@ fn add_durations(device: &mut DeviceOp, op: &Op) {
 
 /// Returns the kernel starts and ends of every core, by chip.
 pub(super) fn measured_marks(readout: &Readout) -> Vec<(u64, Vec<CoreMarks>)> {
-    let roles = RoleTable::of_names(&readout.zones);
+    let roles = RoleTable::from_names(&readout.zones);
     let of_device = |device: &DeviceReadout| {
         let chip_id = device.chip.chip_id;
         let mut cores: BTreeMap<_, Vec<Mark>> = BTreeMap::new();
@@ -189,7 +189,7 @@ fn add_marks(lane: &Lane, roles: &RoleTable, marks: &mut Vec<Mark>) {
             if !matches!(kind, PacketKind::ZoneStart | PacketKind::ZoneEnd) {
                 continue;
             }
-            let role = roles.of(head.zone());
+            let role = roles.role(head.zone());
             let is_start = kind == PacketKind::ZoneStart;
             if role.is_kernel() {
                 if !is_start {

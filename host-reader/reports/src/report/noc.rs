@@ -32,7 +32,7 @@ pub(super) struct NocInput {
 
 impl NocInput {
     /// Reads the noc_trace files of a folder of logs.
-    pub(super) fn of_folder(logs: &Path, problems: &mut ProblemLog) -> Self {
+    pub(super) fn from_folder(logs: &Path, problems: &mut ProblemLog) -> Self {
         let mut input = Self { topology: topology_of(logs), ..Self::default() };
         for path in noc_trace_files(logs) {
             let file = path.display().to_string();
@@ -48,14 +48,14 @@ impl NocInput {
                 problems.add_to_file(&file, problem.to_string());
             }
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            input.add(ProgramTrace::of_objects(read.objects, &name));
+            input.add(ProgramTrace::from_objects(read.objects, &name));
         }
         input
     }
 
     /// Takes the events of a readout.
-    pub(super) fn of_readout(readout: &Readout, file: &str, problems: &mut ProblemLog) -> Self {
-        let traces = NocTraces::of_readout(readout, |_, _| None, &TraceOptions::default());
+    pub(super) fn from_readout(readout: &Readout, file: &str, problems: &mut ProblemLog) -> Self {
+        let traces = NocTraces::from_readout(readout, |_, _| None, &TraceOptions::default());
         for sentence in traces.notes.sentences() {
             problems.add_to_file(file, sentence);
         }
@@ -118,7 +118,7 @@ impl NocInput {
         let arch = op.cells.get("DEVICE ARCH").map_or("", String::as_str);
         let chip = NocChip::from_arch(arch);
         let chip = chip.ok_or_else(|| "the speeds of the chip's NoCs are unknown".to_owned())?;
-        Ok(NocFigures::of_trace(trace, &chip.with_topology(&self.topology)))
+        Ok(NocFigures::from_trace(trace, &chip.with_topology(&self.topology)))
     }
 }
 
@@ -210,7 +210,7 @@ mod tests {
         for name in names {
             std::fs::write(folder.path().join(name), TRACE).unwrap();
         }
-        NocInput::of_folder(folder.path(), &mut ProblemLog::default())
+        NocInput::from_folder(folder.path(), &mut ProblemLog::default())
     }
 
     fn cells(input: &NocInput, ops: Vec<DeviceOp>, column: &str) -> Vec<String> {
@@ -245,7 +245,7 @@ mod tests {
         let of = |trace: &str, is_exact| {
             let folder = tempfile::tempdir().unwrap();
             std::fs::write(folder.path().join("noc_trace_dev0_ID1024.json"), trace).unwrap();
-            let input = NocInput::of_folder(folder.path(), &mut ProblemLog::default());
+            let input = NocInput::from_folder(folder.path(), &mut ProblemLog::default());
             let mut ops = DeviceOps::from([(0, vec![op(1024)])]);
             input.add_cells(&mut ops, is_exact);
             ops[&0][0].cells.get(NOC_FIGURES_LACK).cloned()

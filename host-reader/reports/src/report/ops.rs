@@ -79,8 +79,8 @@ pub struct OpsOptions {
 ///     run_host_id: RunHostId(1024),
 ///     fields: [("name".to_owned(), "Matmul".to_owned())].into(),
 /// };
-/// let recording = Recording { ops: vec![op], ..Recording::of_readout(readout) };
-/// let report = OpsReport::of_recording(&recording, &OpsOptions::default());
+/// let recording = Recording { ops: vec![op], ..Recording::from_readout(readout) };
+/// let report = OpsReport::from_recording(&recording, &OpsOptions::default());
 /// let csv = report.ops_csv;
 /// assert!(csv.starts_with("OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,"));
 /// assert!(csv.lines().nth(1).unwrap().starts_with("Matmul,tt_dnn_device,1024,0,wormhole_b0,"));
@@ -116,7 +116,7 @@ impl OpsReport {
     /// Missing or unreadable inputs are listed as problems, and the rest is reported. Without host
     /// ops, the report covers the device only.
     #[must_use]
-    pub fn of_folder(logs: &Path, options: &OpsOptions) -> Self {
+    pub fn from_folder(logs: &Path, options: &OpsOptions) -> Self {
         let mut problems = ProblemLog::default();
         let mut host = if options.is_device_only {
             HostLog::default()
@@ -132,7 +132,7 @@ impl OpsReport {
 
     /// Reports on one device log, without a host.
     #[must_use]
-    pub fn of_device_log(log: &Path, options: &OpsOptions) -> Self {
+    pub fn from_device_log(log: &Path, options: &OpsOptions) -> Self {
         let mut problems = ProblemLog::default();
         let device = if options.is_exact {
             device_of_log_exactly(log, true, &mut problems)
@@ -154,14 +154,14 @@ impl OpsReport {
 
     /// Reports on a recording: its chips, and its host if that described ops.
     #[must_use]
-    pub fn of_recording(recording: &Recording, options: &OpsOptions) -> Self {
+    pub fn from_recording(recording: &Recording, options: &OpsOptions) -> Self {
         let mut problems = ProblemLog::default();
         let mut host = host_log_of(recording, &mut problems);
         let (wanted, hidden) = filtered(recording, &options.filter);
         let Recording { readout, ops, clock, .. } = wanted.as_ref();
         let mut device = device_of_readout(readout, ops, options, "the readout", &mut problems);
         if options.analyzes_noc {
-            let noc = NocInput::of_readout(&recording.readout, "the readout", &mut problems);
+            let noc = NocInput::from_readout(&recording.readout, "the readout", &mut problems);
             noc.add_cells(&mut device.ops, false);
         }
         let has_host = !host.ops.is_empty();

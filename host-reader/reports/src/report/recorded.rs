@@ -30,7 +30,7 @@ const STRUCTURES: [&str; 8] = [
 /// times of its parts.
 pub(super) fn host_log_of(recorded: &Recording, problems: &mut ProblemLog) -> HostLog {
     let ops = recorded.ops.iter().map(host_op).collect();
-    let buffers = BufferUsage::of_host(&recorded.host);
+    let buffers = BufferUsage::from_host(&recorded.host);
     let mut log = HostLog { ops, buffers, ..HostLog::default() };
     if log.ops.is_empty() {
         return log;

@@ -131,7 +131,7 @@ pub(super) fn is_counter_title(title: &str) -> bool {
 }
 
 /// Returns a Quasar's columns in place of a column before the tensors; empty if a Quasar has none.
-fn of_quasar(title: &'static str) -> Vec<&'static str> {
+fn quasar_columns(title: &'static str) -> Vec<&'static str> {
     match title {
         "DEVICE BRISC KERNEL DURATION [ns]" => {
             QUASAR_KINDS.map(|kind| kind.kernel_duration).to_vec()
@@ -181,7 +181,7 @@ fn titles_of(rows: &[Cells], columns: Columns, is_quasar: bool) -> Vec<String> {
         wanted.map(|&title| title.to_owned()).collect()
     };
     let mut titles = match is_quasar {
-        true => owned(&FRONT.into_iter().flat_map(of_quasar).collect::<Vec<_>>()),
+        true => owned(&FRONT.into_iter().flat_map(quasar_columns).collect::<Vec<_>>()),
         false => owned(&FRONT),
     };
     titles.extend(tensor_titles(&filled, "INPUT"));

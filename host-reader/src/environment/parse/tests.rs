@@ -4,12 +4,12 @@ use super::*;
 use proptest::prelude::*;
 use reader::decode::CaptureMode;
 
-fn of(text: &str) -> Environment {
-    Environment::of(text.split_whitespace().map(|pair| pair.split_once('=').unwrap()))
+fn parsed(text: &str) -> Environment {
+    Environment::from_variables(text.split_whitespace().map(|pair| pair.split_once('=').unwrap()))
 }
 
 fn lines(text: &str) -> Vec<String> {
-    of(text).problems.iter().map(ToString::to_string).collect()
+    parsed(text).problems.iter().map(ToString::to_string).collect()
 }
 
 /// Returns settings with the profiler on and one change.
@@ -51,18 +51,18 @@ fn each_variable_has_its_effect_and_no_other() {
         ("TT_METAL_DEVICE_PROFILER=10", |_| ()),
     ];
     for (text, change) in cases {
-        let environment = of(&format!("{text} TT_METAL_DEVICE_PROFILER=1"));
+        let environment = parsed(&format!("{text} TT_METAL_DEVICE_PROFILER=1"));
         assert_eq!(environment.settings, on(change), "{text}");
         assert_eq!(environment.problems, [], "{text}");
     }
-    assert_eq!(of("").settings, Settings::default());
-    let streaming = of("TT_METAL_STREAMING_PROFILER=1 TT_METAL_STREAMING_PROFILER_RING_MB=64");
+    assert_eq!(parsed("").settings, Settings::default());
+    let streaming = parsed("TT_METAL_STREAMING_PROFILER=1 TT_METAL_STREAMING_PROFILER_RING_MB=64");
     assert!(streaming.settings.streaming && streaming.problems.is_empty());
 }
 
 #[test]
 fn the_profiler_is_switched_on_by_four_variables_and_no_other() {
-    let is_on = |text: &str| of(text).settings.profiler;
+    let is_on = |text: &str| parsed(text).settings.profiler;
     for variable in VARIABLES {
         let expected = [PROFILER, NOC_EVENTS, COUNTERS, NOC_DEBUG, NOC_DEBUG_OLD];
         let text = format!("{}=1", variable.name);
@@ -73,8 +73,10 @@ fn the_profiler_is_switched_on_by_four_variables_and_no_other() {
 
 #[test]
 fn what_is_taken_before_the_profiler_is_on_has_no_effect() {
-    let environment = of("TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1 TT_METAL_PROFILER_SYNC=1 \
-         TT_METAL_PROFILER_MID_RUN_DUMP=1");
+    let environment = parsed(
+        "TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1 TT_METAL_PROFILER_SYNC=1 \
+         TT_METAL_PROFILER_MID_RUN_DUMP=1",
+    );
     assert!(!environment.settings.clock_sync && environment.settings.mid_run_dump);
     let [problem] = &environment.problems[..] else { panic!("{environment:?}") };
     let (name, switched_by) = (SYNC, NOC_EVENTS);
@@ -84,7 +86,7 @@ fn what_is_taken_before_the_profiler_is_on_has_no_effect() {
         ["TT_METAL_PROFILER_SUM has no effect: TT_METAL_DEVICE_PROFILER=1 is not set"]
     );
     for variable in VARIABLES.iter().filter(|variable| variable.needs_profiler) {
-        let environment = of(&format!("{}=1", variable.name));
+        let environment = parsed(&format!("{}=1", variable.name));
         assert_eq!(environment.settings, Settings::default());
         assert_eq!(environment.problems, [Problem::NeedsProfiler { name: variable.name }]);
     }
@@ -93,7 +95,7 @@ fn what_is_taken_before_the_profiler_is_on_has_no_effect() {
 #[test]
 fn a_switch_is_on_if_its_value_begins_with_1() {
     for (value, is_on) in [("1", true), ("10", true), ("1x", true), ("0", false), ("", false)] {
-        let environment = of(&format!("TT_METAL_DEVICE_PROFILER={value}"));
+        let environment = parsed(&format!("TT_METAL_DEVICE_PROFILER={value}"));
         assert_eq!((environment.settings.profiler, environment.problems.len()), (is_on, 0));
     }
     assert_eq!(
@@ -132,7 +134,7 @@ fn contradictions_are_named_in_a_line_each() {
             "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=-1: expected 0 to 2147483647",
         ),
     ] {
-        let environment = of(text);
+        let environment = parsed(text);
         let [problem] = &environment.problems[..] else { panic!("{text}: {environment:?}") };
         let line = problem.to_string();
         assert!(line.starts_with(beginning) && !line.contains('\n'), "{line}");
@@ -172,7 +174,7 @@ fn misspellings_get_the_nearest_name_and_others_variables_get_nothing() {
         ("TT_METAL_PROFILER_STREAMING", STREAMING),
         ("TT_METAL_PROFILER_DUMP_MID_RUN", MID_RUN),
     ] {
-        let environment = of(&format!("{name}=1"));
+        let environment = parsed(&format!("{name}=1"));
         assert_eq!(environment.settings, Settings::default(), "{name}");
         let [Problem::Misspelled { name: found, nearest: given }] = &environment.problems[..]
         else {
@@ -202,16 +204,18 @@ fn launches_do_not_accumulate_beside_traces_or_dispatch() {
 
 #[test]
 fn options_of_reader_and_mesh_follow() {
-    let count = |text: &str| of(text).settings.profiler_options().program_support_count;
+    let count = |text: &str| parsed(text).settings.profiler_options().program_support_count;
     assert_eq!(count(""), 1000);
     assert_eq!(count("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=10"), 43);
     assert_eq!(count("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=10000"), 10_000);
     assert_eq!(count("TT_METAL_NOC_DEBUG_DUMP=1"), 500);
-    let sums = of("TT_METAL_DEVICE_PROFILER=1 TT_METAL_PROFILER_SUM=1 \
-         TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=200")
+    let sums = parsed(
+        "TT_METAL_DEVICE_PROFILER=1 TT_METAL_PROFILER_SUM=1 \
+         TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=200",
+    )
     .settings;
     assert!(sums.read_options().sums_enabled && sums.profiler_options().sums_enabled);
-    let mode = |text: &str| of(text).settings.read_options().mode;
+    let mode = |text: &str| parsed(text).settings.read_options().mode;
     assert_eq!(mode("TT_METAL_DEVICE_PROFILER=1"), CaptureMode::Workers);
     assert_eq!(
         mode("TT_METAL_DEVICE_PROFILER=1 TT_METAL_DEVICE_PROFILER_DISPATCH=1"),
@@ -225,13 +229,15 @@ fn options_of_reader_and_mesh_follow() {
         mode("TT_METAL_DEVICE_PROFILER=1 TT_METAL_PROFILER_ACCUMULATE=1"),
         CaptureMode::Accumulate
     );
-    let folders = of("TT_METAL_PROFILER_DIR=/out TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1 \
-         TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH=/noc")
+    let folders = parsed(
+        "TT_METAL_PROFILER_DIR=/out TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1 \
+         TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH=/noc",
+    )
     .settings;
     assert_eq!(folders.noc_traces(), PathBuf::from("/noc"));
     assert_eq!(folders.logs(), PathBuf::from("/out/.logs"));
     assert_eq!(folders.reports(), PathBuf::from("/out/reports"));
-    assert_eq!(of("").settings.noc_traces(), PathBuf::from("generated/profiler/.logs"));
+    assert_eq!(parsed("").settings.noc_traces(), PathBuf::from("generated/profiler/.logs"));
 }
 
 #[test]
@@ -251,7 +257,7 @@ fn a_raised_count_is_said() {
 
 #[test]
 fn times_of_the_debug_dump_are_taken_and_checked() {
-    let dump = |text: &str| of(&format!("TT_METAL_NOC_DEBUG_DUMP=1 {text}"));
+    let dump = |text: &str| parsed(&format!("TT_METAL_NOC_DEBUG_DUMP=1 {text}"));
     let both = dump(
         "TT_METAL_NOC_DEBUG_FULL_READ_INTERVAL_MS=0 TT_METAL_NOC_DEBUG_WATERMARK_MARGIN_MS=501",
     );
@@ -281,14 +287,14 @@ fn letters_behind_a_number_are_said() {
     for (text, taken) in [("0x2f", 0), ("47,", 47), (" 5e3", 5), ("12 ", 12), ("+7u", 7)] {
         for name in [COUNTERS, SUPPORT_COUNT, POLL_INTERVAL, FULL_READ_INTERVAL, WATERMARK_MARGIN] {
             let on = [(NOC_DEBUG, "1"), (PROFILER, "1"), (name, text)];
-            let problems = Environment::of(on).problems;
+            let problems = Environment::from_variables(on).problems;
             let line =
                 format!("{name}={text}: expected digits alone; TT-Metal takes it as {taken}");
             assert!(problems.iter().any(|problem| problem.to_string() == line), "{problems:?}");
         }
     }
     let whole = [(NOC_DEBUG, "1"), (COUNTERS, " 7"), (POLL_INTERVAL, "+20")];
-    assert_eq!(Environment::of(whole).problems, []);
+    assert_eq!(Environment::from_variables(whole).problems, []);
 }
 
 #[test]
@@ -348,7 +354,7 @@ proptest! {
             op_records,
             full_op_records,
         };
-        prop_assert_eq!(Environment::of(settings.variables()).settings, settings);
+        prop_assert_eq!(Environment::from_variables(settings.variables()).settings, settings);
     }
 
     #[test]
@@ -356,7 +362,7 @@ proptest! {
         values in prop::collection::vec((0..VARIABLES.len(), ".*"), 0..30),
     ) {
         let variables = values.into_iter().map(|(index, value)| (VARIABLES[index].name, value));
-        let environment = Environment::of(variables);
+        let environment = Environment::from_variables(variables);
         for problem in environment.problems {
             prop_assert!(!problem.to_string().is_empty());
         }

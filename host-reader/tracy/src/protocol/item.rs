@@ -40,11 +40,11 @@ impl Rule {
         Self { has_context: true, ..Self::fixed(since, bytes) }
     }
 
-    const fn of_fork(since: u32, bytes: usize) -> Self {
+    const fn fork(since: u32, bytes: usize) -> Self {
         Self { is_of_fork: true, ..Self::with_context(since, bytes) }
     }
 
-    const fn of_text(since: u32, form: Form) -> Self {
+    const fn text(since: u32, form: Form) -> Self {
         Self { form, ..Self::fixed(since, 0) }
     }
 
@@ -213,9 +213,9 @@ kinds! {
     /// Name of an annotation of a device's zones.
     GpuAnnotationName = Rule::fixed(75, 9),
     /// Metadata for the next marker; the text precedes it.
-    GpuMarkerMeta = Rule::of_fork(79, 1),
+    GpuMarkerMeta = Rule::fork(79, 1),
     /// Marker on a device's lane.
-    GpuMarker = Rule::of_fork(79, 22),
+    GpuMarker = Rule::fork(79, 22),
     /// Number of functions at an address of a call stack.
     CallstackFrameSize = Rule::fixed(66, 9),
     /// File and line of a symbol.
@@ -247,7 +247,7 @@ kinds! {
     /// New pair of device and host time.
     GpuTimeSync = Rule::with_context(66, 17),
     /// Complete zone of a device.
-    GpuZone = Rule::of_fork(79, 29),
+    GpuZone = Rule::fork(79, 29),
     /// End of a program by a crash.
     Crash = Rule::fixed(66, 0),
     /// Message and time of a crash.
@@ -317,13 +317,13 @@ kinds! {
     /// Position of a processor.
     CpuTopology = Rule::fixed(66, 12).resized(69, 16),
     /// Text for the item that follows.
-    SingleStringData = Rule::of_text(66, Form::Text16),
+    SingleStringData = Rule::text(66, Form::Text16),
     /// Second text for the item that follows.
-    SecondStringData = Rule::of_text(66, Form::Text16),
+    SecondStringData = Rule::text(66, Form::Text16),
     /// Text of less than 256 bytes for the item that follows.
-    SingleStringData8 = Rule::of_text(80, Form::Text8),
+    SingleStringData8 = Rule::text(80, Form::Text8),
     /// Second text of less than 256 bytes for the item that follows.
-    SecondStringData8 = Rule::of_text(80, Form::Text8),
+    SecondStringData8 = Rule::text(80, Form::Text8),
     /// Pool of the allocation that follows.
     MemNamePayload = Rule::fixed(66, 8),
     /// Group of a thread.
@@ -331,31 +331,31 @@ kinds! {
     /// Number attached to a device's zone.
     GpuZoneAnnotation = Rule::fixed(75, 19).resized(76, 23),
     /// Text, as an answer.
-    StringData = Rule::of_text(66, Form::KeyedText16),
+    StringData = Rule::text(66, Form::KeyedText16),
     /// Name of a thread, as an answer.
-    ThreadName = Rule::of_text(66, Form::KeyedText16),
+    ThreadName = Rule::text(66, Form::KeyedText16),
     /// Name of a plot, as an answer.
-    PlotName = Rule::of_text(66, Form::KeyedText16),
+    PlotName = Rule::text(66, Form::KeyedText16),
     /// Source location for the item that follows.
-    SourceLocationPayload = Rule::of_text(66, Form::KeyedText16),
+    SourceLocationPayload = Rule::text(66, Form::KeyedText16),
     /// Addresses of a call stack.
-    CallstackPayload = Rule::of_text(66, Form::KeyedText16),
+    CallstackPayload = Rule::text(66, Form::KeyedText16),
     /// Functions of an interpreter's call stack.
-    CallstackAllocPayload = Rule::of_text(66, Form::KeyedText16),
+    CallstackAllocPayload = Rule::text(66, Form::KeyedText16),
     /// Name of a series of frames, as an answer.
-    FrameName = Rule::of_text(66, Form::KeyedText16),
+    FrameName = Rule::text(66, Form::KeyedText16),
     /// Pixels of a frame's image.
-    FrameImageData = Rule::of_text(66, Form::KeyedText32),
+    FrameImageData = Rule::text(66, Form::KeyedText32),
     /// Name of another process, as an answer.
-    ExternalName = Rule::of_text(66, Form::KeyedText16),
+    ExternalName = Rule::text(66, Form::KeyedText16),
     /// Name of another process's thread, as an answer.
-    ExternalThreadName = Rule::of_text(66, Form::KeyedText16),
+    ExternalThreadName = Rule::text(66, Form::KeyedText16),
     /// Machine code of a symbol, as an answer.
-    SymbolCode = Rule::of_text(66, Form::KeyedText32),
+    SymbolCode = Rule::text(66, Form::KeyedText32),
     /// Source file, as an answer.
-    SourceCode = Rule::of_text(66, Form::KeyedText32),
+    SourceCode = Rule::text(66, Form::KeyedText32),
     /// Name of a fiber, as an answer.
-    FiberName = Rule::of_text(66, Form::KeyedText16),
+    FiberName = Rule::text(66, Form::KeyedText16),
 }
 
 impl ItemKind {

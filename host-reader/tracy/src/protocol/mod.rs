@@ -83,7 +83,7 @@ impl Handshake {
 
     /// Returns the answer for a byte.
     #[must_use]
-    pub const fn of_byte(byte: u8) -> Option<Self> {
+    pub const fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             1 => Some(Self::Welcome),
             2 => Some(Self::ProtocolMismatch),

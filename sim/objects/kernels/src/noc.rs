@@ -19,7 +19,7 @@ pub(crate) struct Remote {
 impl Initiator {
     /// Returns the initiator of a RISC, on the NoC that the simulator's firmware gives that RISC.
     #[inline(always)]
-    pub(crate) const fn of(risc: u32) -> Self {
+    pub(crate) const fn from_risc(risc: u32) -> Self {
         Self { registers: NOC_REGISTERS + if risc == 1 { NOC_STRIDE } else { 0 } }
     }
 

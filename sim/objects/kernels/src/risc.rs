@@ -107,7 +107,7 @@ impl Environment for Launch {
 
     fn transfer(&mut self, transfer: &Transfer) {
         let Transfer { is_write, is_posted, tile, local, remote, byte_count } = *transfer;
-        let noc = Initiator::of(self.risc);
+        let noc = Initiator::from_risc(self.risc);
         let there = Remote { tile, address: remote };
         if is_write {
             let control = if is_posted { CTRL_POSTED_WRITE } else { CTRL_ANSWERED_WRITE };

@@ -27,10 +27,10 @@ use wire::wait::Signal;
 /// Takes tiles from a buffer, works on each, and puts them into another; either buffer may be
 /// missing. `tile_words` describes the words of the kernel's data.
 pub(crate) fn pass_tiles(launch: &mut Launch) {
-    let mut input = Buffer::of(launch.data(INPUT), Buffer::popped);
-    let mut output = Buffer::of(launch.data(OUTPUT), Buffer::pushed);
+    let mut input = Buffer::new(launch.data(INPUT), Buffer::popped);
+    let mut output = Buffer::new(launch.data(OUTPUT), Buffer::pushed);
     let (capacity, ahead) = (launch.data(CAPACITY), launch.data(AHEAD));
-    let group = Group::of(launch);
+    let group = Group::from_launch(launch);
     for tile in 1..=launch.data(TILES) {
         if let Some(input) = &input {
             input.wait_for_tile();
@@ -87,7 +87,7 @@ struct Group {
 }
 
 impl Group {
-    fn of(launch: &Launch) -> Self {
+    fn from_launch(launch: &Launch) -> Self {
         let [reader, others, rectangle] = [READER, OTHERS, RECTANGLE].map(|of| launch.data(of));
         Self { reader, others, rectangle }
     }
@@ -115,7 +115,7 @@ impl Group {
             }
         } else {
             write(SENT_COUNT, tile);
-            let noc = Initiator::of(launch.risc());
+            let noc = Initiator::from_risc(launch.risc());
             let there = Remote { tile: self.rectangle, address: SENT_SEMAPHORE };
             noc.write_to_all(SENT_COUNT, there, 4);
             device_signal!(SEM_SET_REMOTE, remote(launch, there));
@@ -130,7 +130,7 @@ const SENT_COUNT: u32 = SEMAPHORES_END;
 #[inline(never)]
 fn increment(launch: &Launch, tile: u32, semaphore: u32) {
     let there = Remote { tile, address: semaphore };
-    Initiator::of(launch.risc()).increment(there);
+    Initiator::from_risc(launch.risc()).increment(there);
     device_signal!(SEM_SET_REMOTE, remote(launch, there));
 }
 
@@ -152,7 +152,7 @@ fn wait_for_semaphore(semaphore: u32, value: u32) {
 
 /// Waits until the NoC has answered all requests, and for the time that a tile's data takes.
 fn wait_at_barrier(launch: &Launch, is_write: bool, cycles: u32) {
-    let noc = Initiator::of(launch.risc());
+    let noc = Initiator::from_risc(launch.risc());
     let number = launch.noc().map_or(0, u32::from);
     let sent = noc.sent(is_write);
     let start = wall_clock_low();
@@ -177,7 +177,7 @@ struct Buffer {
 
 impl Buffer {
     /// Returns the buffer with a number and its current count; `None` for [`NO_BUFFER`].
-    fn of(number: u32, count: fn(u32) -> u32) -> Option<Self> {
+    fn new(number: u32, count: fn(u32) -> u32) -> Option<Self> {
         (number != NO_BUFFER).then(|| Self { number, count: count(number) })
     }
 

@@ -15,7 +15,7 @@ pub(crate) fn uncounted_writes(launch: &mut Launch) {
     {
         device_zone_scoped!("BEFORE-WRITES");
     }
-    let noc = Initiator::of(launch.risc());
+    let noc = Initiator::from_risc(launch.risc());
     let data = launch.data_address();
     let control = if launch.arg(1) != 0 { CTRL_POSTED_WRITE } else { CTRL_ANSWERED_WRITE };
     for write in 0..launch.arg(0) {

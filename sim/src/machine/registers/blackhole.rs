@@ -20,8 +20,8 @@ use super::{
 pub(super) static ALL_TILES: [Block; 4] = [
     initiators(0xFFB2_0000),
     initiators(0xFFB3_0000),
-    Block::of_nocs("BlackholeA0/NoC/MemoryMap.md", &INTERFACE),
-    Block::of_nocs(
+    Block::per_noc("BlackholeA0/NoC/MemoryMap.md", &INTERFACE),
+    Block::per_noc(
         "BlackholeA0/NoC/Counters.md",
         &[
             word(0x60, "NOC_CLEAR_OUTSTANDING_REQ_CNT", Write, ClearOutstanding),

@@ -163,7 +163,7 @@ impl Block {
     }
 
     /// Creates a block that occurs once per NoC, for every RISC.
-    const fn of_nocs(source: &'static str, registers: &'static [Register]) -> Self {
+    const fn per_noc(source: &'static str, registers: &'static [Register]) -> Self {
         let (base, stride) = (0xFFB2_0000, 0x1_0000);
         Self { source, base, instance_count: 2, stride, reach: Reach::ALL, registers }
     }
@@ -237,7 +237,7 @@ struct Span {
 
 impl Registers {
     /// Returns the registers of a kind of tile of an architecture.
-    pub(crate) fn of(arch: Arch, kind: TileKind) -> &'static Self {
+    pub(crate) fn for_tile(arch: Arch, kind: TileKind) -> &'static Self {
         static TABLES: [OnceLock<Registers>; 4] = [const { OnceLock::new() }; 4];
         let index =
             usize::from(arch == Arch::Blackhole) * 2 + usize::from(kind == TileKind::Ethernet);
@@ -330,7 +330,7 @@ mod tests {
     fn all() -> impl Iterator<Item = (Arch, TileKind, &'static Registers)> {
         Arch::ALL.into_iter().flat_map(|arch| {
             [TileKind::Tensix, TileKind::Ethernet]
-                .map(|kind| (arch, kind, Registers::of(arch, kind)))
+                .map(|kind| (arch, kind, Registers::for_tile(arch, kind)))
         })
     }
 
@@ -390,7 +390,7 @@ mod tests {
     #[test]
     fn each_architecture_has_the_registers_that_ttsim_gives_it() {
         for (address, on_wormhole, on_blackhole) in WITNESSED {
-            let has = |arch| Registers::of(arch, TileKind::Tensix).find(address).is_some();
+            let has = |arch| Registers::for_tile(arch, TileKind::Tensix).find(address).is_some();
             let found = [has(Arch::WormholeB0), has(Arch::Blackhole)];
             assert_eq!(found, [on_wormhole, on_blackhole], "{address:#x}");
         }
@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn every_word_is_found_with_its_instance() {
-        let registers = Registers::of(Arch::WormholeB0, TileKind::Tensix);
+        let registers = Registers::for_tile(Arch::WormholeB0, TileKind::Tensix);
         let found = registers.find(0xFFB3_02BC).unwrap();
         assert_eq!((found.register.effect, found.word), (Effect::Counter, 47));
         let found = registers.find(0xFFB3_0C1C).unwrap();
@@ -406,6 +406,8 @@ mod tests {
         let found = registers.find(0xFFEF_0278).unwrap();
         assert_eq!(found.register.effect, Effect::ResetAddress(2));
         assert!(registers.find(0xFFB1_2FFC).is_none());
-        assert!(Registers::of(Arch::Blackhole, TileKind::Ethernet).find(0xFFEF_0000).is_none());
+        assert!(
+            Registers::for_tile(Arch::Blackhole, TileKind::Ethernet).find(0xFFEF_0000).is_none()
+        );
     }
 }

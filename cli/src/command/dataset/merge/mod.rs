@@ -144,7 +144,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
 fn relate_by_file(hosts: &mut [Host], path: &Path) -> Result<(), Failure> {
     let offsets = HostOffsets::read(path)?;
     for host in hosts.iter_mut() {
-        if let Some(offset) = offsets.of_host(&host.name) {
+        if let Some(offset) = offsets.host_offset(&host.name) {
             host.clock = KnownClock::Offset(offset);
         }
     }
@@ -218,7 +218,7 @@ impl Merge<'_> {
             added.map_err(|error| Failure::from_error(&error))?;
             self.skew.add(&host.name, HostLaunch::from_trace(&trace), relation.time());
             let traced = self.trace.add(&host.name, &trace, relation.time(), out);
-            traced.map_err(|error| Failure::of_file(&self.folder.join(TRACE), &error))?;
+            traced.map_err(|error| Failure::from_file(&self.folder.join(TRACE), &error))?;
             print_problems(&host.name, &report);
             self.ops.add(&host.name, relation.cells(), &report.ops_csv)?;
             self.clocks.add(&host.name, &recording, relation);
@@ -239,7 +239,7 @@ impl Merge<'_> {
             });
             self.skew.add(&host.name, HostLaunch::from_summary(found), relation.time());
             let traced = self.trace.add_summary(found, relation.time(), out);
-            traced.map_err(|error| Failure::of_file(&self.folder.join(TRACE), &error))?;
+            traced.map_err(|error| Failure::from_file(&self.folder.join(TRACE), &error))?;
             self.ops.add(&host.name, relation.cells(), &found.ops_csv)?;
             self.clocks.add(&host.name, &found.recording, relation);
         }

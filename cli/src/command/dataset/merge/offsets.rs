@@ -28,7 +28,7 @@ impl HostOffsets {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let mut reader = csv::ReaderBuilder::new();
         let reader = reader.comment(Some(b'#')).trim(csv::Trim::All);
-        let mut lines = reader.from_path(path).map_err(|error| Failure::of_file(path, &error))?;
+        let mut lines = reader.from_path(path).map_err(|error| Failure::from_file(path, &error))?;
         let mut offsets = BTreeMap::new();
         for line in lines.deserialize() {
             let Line { host, offset_ns, error_ns } = line.map_err(|error| {
@@ -48,7 +48,7 @@ impl HostOffsets {
         Ok(Self(offsets))
     }
 
-    pub(super) fn of_host(&self, host: &str) -> Option<HostOffset> {
+    pub(super) fn host_offset(&self, host: &str) -> Option<HostOffset> {
         self.0.get(host).copied()
     }
 
@@ -123,10 +123,10 @@ mod tests {
         let text = "# from chrony\nerror_ns,host,offset_ns\n 40, rank1, -9000000000\n0,rank 2,7\n";
         let offsets = read(text).unwrap();
         let rank1 = HostOffset { offset_ns: -9_000_000_000, error_ns: 40 };
-        assert_eq!(offsets.of_host("rank1"), Some(rank1));
+        assert_eq!(offsets.host_offset("rank1"), Some(rank1));
         let rank2 = HostOffset { offset_ns: 7, error_ns: 0 };
-        assert_eq!(offsets.of_host("rank 2"), Some(rank2));
-        assert_eq!(offsets.of_host("rank3"), None);
+        assert_eq!(offsets.host_offset("rank 2"), Some(rank2));
+        assert_eq!(offsets.host_offset("rank3"), None);
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl MergedOps {
         }
         let path = self.folder.join(format!(".ops-{}.part", self.parts.len()));
         self.parts.push(Part { host: host.to_owned(), clock, path: path.clone() });
-        fs::write(&path, csv).map_err(|error| Failure::of_file(&path, &error))
+        fs::write(&path, csv).map_err(|error| Failure::from_file(&path, &error))
     }
 
     /// Writes all rows, the host and its clock in the first columns; returns their number.

@@ -46,15 +46,15 @@ impl NocFigures {
     ///      "dx": 0, "dy": 0, "num_bytes": 2360},
     ///     {"proc": "BRISC", "sx": 1, "sy": 1, "timestamp": 1020, "zone": "A", "zone_phase": "ZONE_END"}
     /// ]"#;
-    /// let traces = ProgramTrace::of_objects(read_json(text).objects, "noc_trace_dev0_ID1024.json");
-    /// let figures = NocFigures::of_trace(&traces[0], &NocChip::from_arch("wormhole_b0").unwrap());
+    /// let traces = ProgramTrace::from_objects(read_json(text).objects, "noc_trace_dev0_ID1024.json");
+    /// let figures = NocFigures::from_trace(&traces[0], &NocChip::from_arch("wormhole_b0").unwrap());
     /// // One of six controllers moves 23.6 bytes a cycle, and needs 100 of 1,000.
     /// let percent = figures.dram_controller_percent.unwrap()[&0];
     /// assert!((percent - 10.0).abs() < 0.001);
     /// ```
     #[must_use]
-    pub fn of_trace(trace: &ProgramTrace, chip: &NocChip) -> Self {
-        Self::of_workload(&Workload::of_trace(trace, chip), chip)
+    pub fn from_trace(trace: &ProgramTrace, chip: &NocChip) -> Self {
+        Self::from_workload(&Workload::from_trace(trace, chip), chip)
     }
 
     /// Returns true if any figure is known.
@@ -96,7 +96,7 @@ impl NocFigures {
         (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 
-    pub(super) fn of_workload(workload: &Workload, chip: &NocChip) -> Self {
+    pub(super) fn from_workload(workload: &Workload, chip: &NocChip) -> Self {
         let mut figures = Self {
             gaps: workload.gaps.clone(),
             ignored_count: workload.ignored_count,

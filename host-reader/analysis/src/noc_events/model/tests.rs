@@ -46,9 +46,9 @@ fn traces_have_the_figures_of_tt_npe() {
         let cells: Vec<_> = line.split(',').collect();
         let Some(path) = path_of(cells[0]) else { continue };
         let objects = read_json(&fs::read(path).unwrap()).objects;
-        let traces = ProgramTrace::of_objects(objects, "noc_trace_dev0_ID1024.json");
+        let traces = ProgramTrace::from_objects(objects, "noc_trace_dev0_ID1024.json");
         let [trace] = traces.as_slice() else { panic!("{}: one program", cells[0]) };
-        let figures = NocFigures::of_trace(trace, &wormhole());
+        let figures = NocFigures::from_trace(trace, &wormhole());
         assert_eq!(figures.gaps, [], "{}", cells[0]);
         for (figure, expected) in [
             (figures.link_percent, cells[2]),
@@ -132,12 +132,12 @@ fn one_transfer_uses_three_links_as_long_as_it_lasts() {
     // 40 cycles and 10 for each link until cycle 70. From then on 28.1 bytes a cycle: 730 until
     // cycle 96, 899 in each step, and the last 282 in 11 cycles from cycle 160 on.
     let trace = trace_of([Event::write((1, 1), (4, 1), 2_810), Event::end(1_020)]);
-    let workload = Workload::of_trace(&trace, &wormhole());
+    let workload = Workload::from_trace(&trace, &wormhole());
     let Outcome { end_cycle, .. } = simulate(&workload, &wormhole(), true).unwrap();
     assert_eq!(end_cycle, Some(171));
     // 480 links of 30 bytes a cycle, in the seven steps until cycle 192 and the next step.
     let asked = 3.0 * 28.1 * (26.0 / 32.0 + 3.0);
-    let figures = NocFigures::of_trace(&trace, &wormhole());
+    let figures = NocFigures::from_trace(&trace, &wormhole());
     assert_near(figures.link_percent, 100.0 * asked / 30.0 / 480.0 / 7.0);
     assert_near(figures.multicast_link_percent, 0.0);
     assert_near(figures.congestion_percent, 0.0);
@@ -151,11 +151,11 @@ fn two_transfers_share_a_link() {
     let writes = [(1, (3, 1)), (2, (4, 1))];
     let [first, second] = writes.map(|(x, to)| Event::write((x, 1), to, 582));
     let trace = trace_of([first, second, Event::end(1_020)]);
-    let workload = Workload::of_trace(&trace, &wormhole());
+    let workload = Workload::from_trace(&trace, &wormhole());
     let ends = [true, false]
         .map(|is_congested| simulate(&workload, &wormhole(), is_congested).unwrap().end_cycle);
     assert_eq!(ends, [Some(96), Some(81)]);
-    let figures = NocFigures::of_trace(&trace, &wormhole());
+    let figures = NocFigures::from_trace(&trace, &wormhole());
     assert_near(figures.congestion_percent, 100.0 * 15.0 / 96.0);
     // One of the three links is limited to 30 bytes a cycle.
     let [first, second] = [4.0 * 28.1 * 4.0 / 32.0, 2.0 * 28.1 + 30.0];
@@ -166,13 +166,13 @@ fn two_transfers_share_a_link() {
 fn the_third_transfer_by_a_link_waits_for_the_first() {
     let write = || Event::write((1, 1), (2, 1), 281);
     let trace = trace_of([write(), write(), write(), Event::end(1_020)]);
-    let workload = Workload::of_trace(&trace, &wormhole());
+    let workload = Workload::from_trace(&trace, &wormhole());
     let waits: Vec<_> =
         workload.flows.iter().map(|flow| (flow.waits, flow.waited_for_by)).collect();
     assert_eq!(waits, [(false, Some(2)), (false, None), (true, None)]);
     let south = Event { target: (1, 2), ..write() };
     let trace = trace_of([write(), south, write(), Event::end(1_020)]);
-    let workload = Workload::of_trace(&trace, &wormhole());
+    let workload = Workload::from_trace(&trace, &wormhole());
     assert!(workload.flows.iter().all(|flow| !flow.waits), "two by one link");
 }
 
@@ -182,10 +182,10 @@ fn a_transfer_that_waited_makes_up_for_the_rest_of_the_step() {
     // 1,011 bytes, so it needs no further step.
     let write = |bytes| Event::write((1, 1), (2, 1), bytes);
     let trace = trace_of([write(281), write(281), write(1_000), Event::end(1_020)]);
-    let workload = Workload::of_trace(&trace, &wormhole());
+    let workload = Workload::from_trace(&trace, &wormhole());
     assert_eq!(simulate(&workload, &wormhole(), true).unwrap().end_cycle, Some(100));
     let asked = 2.0 * 28.1 * 14.0 / 32.0 + 28.1;
-    let figures = NocFigures::of_trace(&trace, &wormhole());
+    let figures = NocFigures::from_trace(&trace, &wormhole());
     assert_near(figures.link_percent, 100.0 * asked / 30.0 / 480.0 / 5.0);
 }
 
@@ -195,7 +195,7 @@ fn a_controller_moves_bytes_of_all_its_tiles() {
     let (read, write) = (Event::read((1, 1), (0, 0), 2_360), Event::write((1, 1), (0, 11), 1_180));
     let ethernet = Event::write((1, 1), (9, 6), 1_250);
     let trace = trace_of([read, write, ethernet, Event::end(1_020)]);
-    let figures = NocFigures::of_trace(&trace, &wormhole());
+    let figures = NocFigures::from_trace(&trace, &wormhole());
     assert_near(figures.dram_controller_percent.unwrap().get(&0).copied(), 15.0);
     assert_near(figures.dram_percent, 15.0 / 6.0);
     // An Ethernet link sends 12,500 bytes.
@@ -217,7 +217,7 @@ fn multicasts_are_a_part_of_the_links_use() {
         ..Event::write((1, 1), (0, 0), 281).object()
     };
     let alone = trace(vec![multicast.clone(), Event::end(1_020).object()]);
-    let figures = NocFigures::of_trace(&alone, &wormhole());
+    let figures = NocFigures::from_trace(&alone, &wormhole());
     // 40 cycles and 10 for each of the 8 and 10 links to the last tile of the grid. From cycle 220
     // on, 112 bytes move in 4 cycles, and the other 169 until cycle 231: nine steps.
     let asked = 6.0 * 28.1 * (4.0 / 32.0 + 1.0);
@@ -225,11 +225,11 @@ fn multicasts_are_a_part_of_the_links_use() {
     assert_eq!(figures.multicast_link_percent, figures.link_percent);
     let write = Event::write((8, 8), (9, 8), 281).object();
     let both = trace(vec![multicast.clone(), write, Event::end(1_020).object()]);
-    let both = NocFigures::of_trace(&both, &wormhole());
+    let both = NocFigures::from_trace(&both, &wormhole());
     assert_eq!(both.multicast_link_percent, figures.link_percent);
     assert!(both.link_percent > figures.link_percent);
     let wrapped = TraceObject { mcast_start_x: Some(8), ..multicast };
-    let wrapped = NocFigures::of_trace(&trace(vec![wrapped]), &wormhole());
+    let wrapped = NocFigures::from_trace(&trace(vec![wrapped]), &wormhole());
     assert_eq!(
         (wrapped.gaps.as_slice(), wrapped.link_percent),
         (&[NocGap::AroundEdge(1)][..], None)
@@ -239,7 +239,7 @@ fn multicasts_are_a_part_of_the_links_use() {
 #[test]
 fn figures_are_empty_where_something_is_unknown() {
     let gaps_of = |objects: Vec<TraceObject>| {
-        let figures = NocFigures::of_trace(&trace(objects), &wormhole());
+        let figures = NocFigures::from_trace(&trace(objects), &wormhole());
         assert_eq!((figures.link_percent, figures.dram_percent), (None, None));
         figures.gaps
     };
@@ -259,17 +259,17 @@ fn figures_are_empty_where_something_is_unknown() {
 fn a_board_with_an_unknown_number_of_controllers_has_no_sum_of_them() {
     let trace = trace_of([Event::read((1, 2), (0, 0), 4_000), Event::end(1_020)]);
     let chip = NocChip::from_arch("blackhole").unwrap();
-    let figures = NocFigures::of_trace(&trace, &chip);
+    let figures = NocFigures::from_trace(&trace, &chip);
     assert_eq!((figures.dram_percent, figures.gaps), (None, vec![NocGap::UnknownBoard]));
     assert_near(figures.dram_controller_percent.unwrap().get(&0).copied(), 10.0);
     assert!(figures.link_percent.is_some());
-    let figures = NocFigures::of_trace(&trace, &chip.with_board("P100"));
+    let figures = NocFigures::from_trace(&trace, &chip.with_board("P100"));
     assert_near(figures.dram_percent, 10.0 / 7.0);
 }
 
 #[test]
 fn a_transfer_without_end_is_given_up() {
     let trace = trace_of([Event::write((1, 1), (4, 1), 1 << 60), Event::end(1_020)]);
-    let figures = NocFigures::of_trace(&trace, &wormhole());
+    let figures = NocFigures::from_trace(&trace, &wormhole());
     assert_eq!((figures.link_percent, figures.gaps), (None, vec![NocGap::TooLong]));
 }

@@ -73,7 +73,7 @@ pub(super) struct Workload {
 const CYCLES_AFTER_LAST_EVENT: u64 = 20;
 
 impl Workload {
-    pub(super) fn of_trace(trace: &ProgramTrace, chip: &NocChip) -> Self {
+    pub(super) fn from_trace(trace: &ProgramTrace, chip: &NocChip) -> Self {
         // In older files, the profiler's own zones name no processor.
         let of_kernels = trace.objects.iter().filter(|object| !object.proc.is_empty());
         let times = || of_kernels.clone().map(|object| object.timestamp);

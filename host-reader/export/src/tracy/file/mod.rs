@@ -52,7 +52,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// 0,1,2,BRISC,7,160,0,1024,BRISC-KERNEL,ZONE_END
 /// ";
 /// let readout = read_device_log(log.as_bytes(), "my log")?;
-/// let recording = Recording::of_readout(readout);
+/// let recording = Recording::from_readout(readout);
 /// let trace = Trace::new(&recording, &TraceFilter::default());
 /// let mut file = Vec::new();
 /// let notes = write_tracy_file(&trace, &TracyOptions::default(), &mut file)?;

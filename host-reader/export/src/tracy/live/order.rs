@@ -25,7 +25,7 @@ struct NextEdge {
 }
 
 impl NextEdge {
-    const fn of(edge: ZoneEdge) -> Self {
+    const fn from_edge(edge: ZoneEdge) -> Self {
         match edge {
             ZoneEdge::Begin(zone) => Self { is_end: false, zone },
             ZoneEdge::End(zone) => Self { is_end: true, zone },
@@ -53,7 +53,7 @@ pub(super) fn in_order<'a>(
 ) -> InOrder<'a, impl Iterator<Item = ZoneEdge> + 'a> {
     let mut edges: Vec<_> = lanes.iter().map(|lane| lane.zones.edges()).collect();
     let first = edges.iter_mut().zip(lanes).enumerate().filter_map(|(index, (edges, lane))| {
-        let edge = NextEdge::of(edges.next()?);
+        let edge = NextEdge::from_edge(edges.next()?);
         Some(Reverse((edge.time_ns(lane.zones), index, edge)))
     });
     let next = first.collect();
@@ -66,7 +66,7 @@ impl<I: Iterator<Item = ZoneEdge>> Iterator for InOrder<'_, I> {
     fn next(&mut self) -> Option<Step> {
         let mut top = self.next.peek_mut()?;
         let Reverse((time_ns, lane, edge)) = *top;
-        match self.edges[lane].next().map(NextEdge::of) {
+        match self.edges[lane].next().map(NextEdge::from_edge) {
             Some(following) => {
                 *top = Reverse((following.time_ns(self.lanes[lane].zones), lane, following));
             }

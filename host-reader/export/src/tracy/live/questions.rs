@@ -30,7 +30,7 @@ pub(super) enum QuestionKind {
 }
 
 impl QuestionKind {
-    const fn of(code: u8) -> Self {
+    const fn from_code(code: u8) -> Self {
         match code {
             0 | 9 => Self::End,
             1 => Self::Text,
@@ -58,7 +58,8 @@ fn forward(mut stream: TcpStream, sender: &SyncSender<Question>) {
     let mut packet = [0; 13];
     while stream.read_exact(&mut packet).is_ok() {
         let [code, key @ .., _, _, _, _] = packet;
-        let question = Question { kind: QuestionKind::of(code), key: u64::from_le_bytes(key) };
+        let question =
+            Question { kind: QuestionKind::from_code(code), key: u64::from_le_bytes(key) };
         if sender.send(question).is_err() {
             return;
         }

@@ -409,7 +409,7 @@ impl Decoding<'_, '_> {
     fn count_losses(&mut self, reading: &RingRead, read_at: Option<u64>) {
         let lost = reading.counts.since(self.ring.counts);
         if !lost.is_zero() {
-            self.lose_counted(LossCause::RingFull, reading, LossTotals::of_counts(lost));
+            self.lose_counted(LossCause::RingFull, reading, LossTotals::from_counts(lost));
             self.lost_after.get_or_insert(self.ring.last_time);
         }
         let skipped = reading.skipped.wrapping_sub(self.ring.skipped);

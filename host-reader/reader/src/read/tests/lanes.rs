@@ -76,7 +76,7 @@ fn a_lane_that_was_handed_back_is_read_from_its_beginning() {
     finish(&mut bench.0.image, 0, 1);
     reader.read(&mut bench).unwrap();
     hand_back(&mut bench.0.image, 0, 1);
-    push(&mut bench.0.image, (0, 0), 0, &of_generation(1, run(0, 0, 8, 5000)));
+    push(&mut bench.0.image, (0, 0), 0, &with_generation(1, run(0, 0, 8, 5000)));
     // The write of the other RISC is lost, so its old run is still in the lane.
     set(&mut bench.0.image, 0, HOST_END + 1, &[12]);
     finish(&mut bench.0.image, 0, 2);
@@ -123,7 +123,7 @@ fn lanes_that_are_handed_back_between_two_words_are_not_read_twice() {
             reads += 1;
             if reads == 2 {
                 hand_back(image, 0, 1);
-                push(image, (0, 0), 0, &of_generation(1, run(0, 0, 9, 5000)));
+                push(image, (0, 0), 0, &with_generation(1, run(0, 0, 9, 5000)));
                 finish(image, 0, 2);
             }
         }
@@ -155,7 +155,7 @@ fn lanes_that_are_handed_back_behind_the_word_that_says_rest_keep_their_new_word
     });
     assert_eq!(programs(&reader.read(&mut bench).unwrap()), []);
     bench.on_access(|_, _| ());
-    push(&mut bench.0.image, (0, 0), 0, &of_generation(1, run(0, 0, 9, 5000)));
+    push(&mut bench.0.image, (0, 0), 0, &with_generation(1, run(0, 0, 9, 5000)));
     finish(&mut bench.0.image, 0, 2);
     let readout = reader.read(&mut bench).unwrap();
     assert_eq!(programs(&readout), [(1, Risc::Brisc, 9)]);
@@ -196,7 +196,7 @@ fn a_core_that_is_set_up_anew_is_read_from_its_beginning() {
     assert_eq!(bench.control(0)[ext::GENERATION], 1);
     set(&mut bench.0.image, 0, ext::SIGNATURE, &[ext::SIGNATURE_VALUE]);
     hand_back(&mut bench.0.image, 0, 2);
-    push(&mut bench.0.image, (0, 0), 0, &of_generation(2, run(0, 0, 8, 5000)));
+    push(&mut bench.0.image, (0, 0), 0, &with_generation(2, run(0, 0, 8, 5000)));
     count(&mut bench.0.image, 0, [1, 0, 0], [0, 0]);
     finish(&mut bench.0.image, 0, 1);
     let readout = reader.read(&mut bench).unwrap();

@@ -236,7 +236,7 @@ fn hand_back(image: &mut DeviceImage, flat_id: u32, generation: u32) {
 }
 
 /// Returns the same run with another lane generation.
-fn of_generation(generation: u32, mut run: Vec<u32>) -> Vec<u32> {
+fn with_generation(generation: u32, mut run: Vec<u32>) -> Vec<u32> {
     run[2] |= generation << 29;
     run
 }

@@ -127,8 +127,8 @@ fn launches_of_upstreams_accumulate_mode_are_those_of_its_firmware() {
     let mut bench = Bench::new();
     let zones = ["BRISC-FW,/fw.cc,1,KERNEL_PROFILER", "DRAM-PUSH,/p.h,2,KERNEL_PROFILER"];
     let mut options = ReadOptions { mode: CaptureMode::Accumulate, ..ReadOptions::default() };
-    let firmware = wire::ZoneId::of_text(zones[0]).0;
-    options.zones = crate::names::ZoneTable::of_texts(zones).unwrap();
+    let firmware = wire::ZoneId::from_text(zones[0]).0;
+    options.zones = crate::names::ZoneTable::from_texts(zones).unwrap();
     let mut reader = Reader::new(options);
     let mut words = vec![0, 0, 0, 0];
     words.extend([1 << 31, 0].repeat(4));

@@ -211,9 +211,9 @@ impl Producer {
     fn close(&mut self, image: &mut DeviceImage) {
         let Some((id, start)) = self.open.pop() else { return };
         let end = self.tick();
-        let cells = match Cell::of_zone(ZoneId(id), Cycles(end), end - start) {
+        let cells = match Cell::from_zone(ZoneId(id), Cycles(end), end - start) {
             Some(cell) => vec![cell],
-            None => vec![Cell::new(Code::LONG_ZONE, id, end as u32), Cell::of_bits(end - start)],
+            None => vec![Cell::new(Code::LONG_ZONE, id, end as u32), Cell::from_bits(end - start)],
         };
         if self.append(image, &cells) {
             self.ended.push((self.program, id, start, end));
@@ -227,7 +227,7 @@ impl Producer {
     fn point(&mut self, image: &mut DeviceImage, (code, id): (Code, u16), values: &[u64]) {
         let time = self.tick();
         let mut cells = vec![Cell::new(code, id, time as u32)];
-        cells.extend(values.iter().map(|&value| Cell::of_bits(value)));
+        cells.extend(values.iter().map(|&value| Cell::from_bits(value)));
         let kind = match values.len() {
             0 => PacketKind::TimestampedEvent,
             1 => PacketKind::TimestampedData,

@@ -28,7 +28,7 @@ struct ReplayedDevice<'file> {
 
 impl<'file> ReplayedMesh<'file> {
     /// Makes the mesh of a read. A chip without a description is omitted.
-    pub(super) fn of(read: ReadRecord<'file>) -> Self {
+    pub(super) fn from_read(read: ReadRecord<'file>) -> Self {
         let is_complete = read.is_complete();
         let ReadRecord { begin, mut chips, recordings, repeated, host_time_ns, .. } = read;
         let mut devices: Vec<_> = begin

@@ -120,7 +120,7 @@ impl Capture {
 
     fn replay(&self, overrides: &Overrides, mut take: impl FnMut(ReplayedRead)) {
         let mut reader = Reader::default();
-        for read in CapturedReads::of(self).without_repetitions() {
+        for read in CapturedReads::from_capture(self).without_repetitions() {
             let options = overrides.apply(&read);
             let (read_number, is_fresh) = (read.begin.read_number, read.begin.is_fresh);
             let repeated = read.repeated.clone();
@@ -129,7 +129,7 @@ impl Capture {
             } else {
                 *reader.options_mut() = options;
             }
-            let mut readout = reader.read(&mut ReplayedMesh::of(read));
+            let mut readout = reader.read(&mut ReplayedMesh::from_read(read));
             if let Ok(readout) = &mut readout {
                 readout.losses.retain(|key, _| {
                     let core = (key.lane.chip_id, key.lane.core);

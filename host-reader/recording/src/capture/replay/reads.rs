@@ -59,7 +59,7 @@ pub(super) struct CapturedReads<'file> {
 
 impl<'file> CapturedReads<'file> {
     /// Collects the sections of a capture. Words are not copied.
-    pub(super) fn of(capture: &'file Capture) -> Self {
+    pub(super) fn from_capture(capture: &'file Capture) -> Self {
         let mut reads = Self::default();
         for section in capture.sections() {
             if let Ok(content) = section.content() {

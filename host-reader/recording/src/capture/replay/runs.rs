@@ -130,7 +130,7 @@ fn split(capture: &Capture) -> (Vec<CapturedRun>, ZoneTable) {
 
 impl CapturedRun {
     /// Makes a finished run that was not read from a capture.
-    pub(crate) fn of_parts(
+    pub(crate) fn from_parts(
         readout: Readout,
         samples: MeshSamples,
         ops: Vec<OpMetadata>,

@@ -55,13 +55,13 @@ impl ClockSamples {
             Self::TwoWay(burst) => RawHead {
                 sample_count: U32::new(field_count(burst.pings.len())?),
                 sample_bytes: U32::new(24),
-                ..RawHead::of_tile(TWO_WAY, burst.tile)
+                ..RawHead::from_tile(TWO_WAY, burst.tile)
             },
             Self::Ethernet(burst) => RawHead {
                 sample_count: U32::new(field_count(burst.pings.len())?),
                 sample_bytes: U32::new(32),
-                peer: RawTile::of(burst.receiver),
-                ..RawHead::of_tile(ETHERNET, burst.sender)
+                peer: RawTile::from_tile(burst.receiver),
+                ..RawHead::from_tile(ETHERNET, burst.sender)
             },
             Self::OneWay(session) => RawHead {
                 sample_count: U32::new(field_count(session.stamps.len())?),
@@ -69,7 +69,7 @@ impl ClockSamples {
                 host_start_ticks: U64::new(session.host_start_ticks),
                 device_high: U32::new(session.device_high),
                 device_low_cycles: U32::new(session.device_low_cycles),
-                ..RawHead::of_tile(ONE_WAY, session.tile)
+                ..RawHead::from_tile(ONE_WAY, session.tile)
             },
         })
     }
@@ -84,9 +84,9 @@ impl<'file> Payload<'file> for ClockSamples {
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         put(buffer, &self.head()?);
         match self {
-            Self::TwoWay(burst) => put_all(buffer, &burst.pings, RawTwoWay::of),
-            Self::Ethernet(burst) => put_all(buffer, &burst.pings, RawEthernet::of),
-            Self::OneWay(session) => put_all(buffer, &session.stamps, RawOneWay::of),
+            Self::TwoWay(burst) => put_all(buffer, &burst.pings, RawTwoWay::from_ping),
+            Self::Ethernet(burst) => put_all(buffer, &burst.pings, RawEthernet::from_ping),
+            Self::OneWay(session) => put_all(buffer, &session.stamps, RawOneWay::from_stamp),
         }
         Ok(())
     }
@@ -142,7 +142,7 @@ struct RawTile {
 }
 
 impl RawTile {
-    fn of(tile: Tile) -> Self {
+    fn from_tile(tile: Tile) -> Self {
         Self {
             chip_id: U32::new(tile.chip),
             x: U16::new(u16::from(tile.x)),
@@ -179,8 +179,8 @@ struct RawHead {
 }
 
 impl RawHead {
-    fn of_tile(what: u32, tile: Tile) -> Self {
-        let RawTile { chip_id, x, y } = RawTile::of(tile);
+    fn from_tile(what: u32, tile: Tile) -> Self {
+        let RawTile { chip_id, x, y } = RawTile::from_tile(tile);
         Self {
             what: U32::new(what),
             chip_id,
@@ -210,7 +210,7 @@ struct RawTwoWay {
 }
 
 impl RawTwoWay {
-    fn of(ping: &TwoWayPing) -> Self {
+    fn from_ping(ping: &TwoWayPing) -> Self {
         Self {
             host_send_ns: I64::new(ping.host_send_ns),
             device_cycles: U64::new(ping.device_cycles),
@@ -237,7 +237,7 @@ struct RawEthernet {
 }
 
 impl RawEthernet {
-    fn of(ping: &EthernetPing) -> Self {
+    fn from_ping(ping: &EthernetPing) -> Self {
         Self {
             sender_start_cycles: U64::new(ping.sender_start_cycles),
             receiver_start_cycles: U64::new(ping.receiver_start_cycles),
@@ -266,7 +266,7 @@ struct RawOneWay {
 }
 
 impl RawOneWay {
-    fn of(stamp: &OneWayStamp) -> Self {
+    fn from_stamp(stamp: &OneWayStamp) -> Self {
         Self {
             device_low_cycles: U32::new(stamp.device_low_cycles),
             host_ticks: U32::new(stamp.host_ticks),

@@ -61,7 +61,7 @@ impl<'file> Payload<'file> for DeviceDescription {
         buffer.extend_from_slice(self.arch.as_bytes());
         pad(buffer);
         for core in &self.cores {
-            put(buffer, &RawCore::of(core));
+            put(buffer, &RawCore::from_description(core));
         }
         Ok(())
     }
@@ -154,7 +154,7 @@ struct RawCore {
 }
 
 impl RawCore {
-    fn of(core: &CoreDescription) -> Self {
+    fn from_description(core: &CoreDescription) -> Self {
         Self {
             noc0_x: U16::new(core.noc0.x),
             noc0_y: U16::new(core.noc0.y),

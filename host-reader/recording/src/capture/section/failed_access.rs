@@ -55,7 +55,7 @@ impl<'file> Payload<'file> for FailedAccess {
     const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        let (place, bank) = RawPlace::of(self.read_number, self.chip_id, self.memory);
+        let (place, bank) = RawPlace::new(self.read_number, self.chip_id, self.memory);
         let (error, text) = match &self.error {
             AccessError::NoSuchCore { .. } => (NO_SUCH_CORE, ""),
             AccessError::OutOfRange { memory, .. } => (OUT_OF_RANGE, memory.as_str()),

@@ -50,7 +50,7 @@ impl<'file> Payload<'file> for HostClock {
             },
         );
         for reading in &self.readings {
-            put(buffer, &RawReading::of(reading));
+            put(buffer, &RawReading::from_reading(reading));
         }
         Ok(())
     }
@@ -90,7 +90,7 @@ struct RawReading {
 const UNKNOWN: u64 = u64::MAX;
 
 impl RawReading {
-    fn of(reading: &DayReading) -> Self {
+    fn from_reading(reading: &DayReading) -> Self {
         Self {
             before_ns: reading.before_ns.into(),
             day_ns: reading.day_ns.into(),

@@ -54,10 +54,10 @@ impl<'file> Payload<'file> for LossLedger {
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         let count = self.entries().count();
         if self.entries().all(|(_, totals)| totals.runs == 0 && totals.programs.is_none()) {
-            let entries = self.entries().map(|(key, totals)| RawCounts::of(key, totals));
+            let entries = self.entries().map(|(key, totals)| RawCounts::new(key, totals));
             return put_entries(buffer, count, entries);
         }
-        let entries = self.entries().map(|(key, totals)| RawEntry::of(key, totals));
+        let entries = self.entries().map(|(key, totals)| RawEntry::new(key, totals));
         put_entries(buffer, count, entries)
     }
 
@@ -111,11 +111,11 @@ const HAS_PROGRAM: u8 = 1;
 const HAS_SPAN: u8 = 2;
 
 impl RawEntry {
-    fn of(key: &LossKey, totals: &LossTotals) -> Self {
+    fn new(key: &LossKey, totals: &LossTotals) -> Self {
         let [first, last] =
             totals.programs.map_or([0; 2], |span| [span.first.0, span.last.0]).map(U32::new);
         Self {
-            counts: RawCounts::of(key, totals),
+            counts: RawCounts::new(key, totals),
             runs: U64::new(totals.runs),
             first_program: first,
             last_program: last,
@@ -134,7 +134,7 @@ impl RawEntry {
 }
 
 impl RawCounts {
-    fn of(key: &LossKey, totals: &LossTotals) -> Self {
+    fn new(key: &LossKey, totals: &LossTotals) -> Self {
         let cause = LossCause::ALL.iter().position(|&cause| cause == key.cause);
         Self {
             chip_id: U32::new(key.lane.chip_id),

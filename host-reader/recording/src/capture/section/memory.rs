@@ -87,7 +87,7 @@ impl<'file> Payload<'file> for MemoryWords<'file> {
     const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        let (mut place, bank) = RawPlace::of(self.read_number, self.chip_id, self.memory);
+        let (mut place, bank) = RawPlace::new(self.read_number, self.chip_id, self.memory);
         if let Some(lane) = self.lane.filter(|_| place.memory == DRAM) {
             (place.x, place.y) = (U16::new(lane.core.x), U16::new(lane.core.y));
         }
@@ -166,7 +166,7 @@ pub(super) struct RawPlace {
 
 impl RawPlace {
     /// Encodes a memory; its DRAM bank is separate, since sections store it at another offset.
-    pub(super) fn of(read_number: u32, chip_id: u32, memory: Memory) -> (Self, U32) {
+    pub(super) fn new(read_number: u32, chip_id: u32, memory: Memory) -> (Self, U32) {
         let (number, core, bank) = match memory {
             Memory::L1(core) => (L1, core, 0),
             Memory::Dram(bank) => (DRAM, Noc0Coord { x: 0, y: 0 }, bank),

@@ -37,7 +37,7 @@ impl<'file> Payload<'file> for ProbeCosts {
     const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        put_entries(buffer, self.rows().len(), self.rows().map(RawEntry::of))
+        put_entries(buffer, self.rows().len(), self.rows().map(RawEntry::new))
     }
 
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
@@ -61,7 +61,7 @@ struct RawEntry {
 }
 
 impl RawEntry {
-    fn of(row: ProbeCostRow) -> Self {
+    fn new(row: ProbeCostRow) -> Self {
         let ProbeCost {
             empty_zone_cycles,
             nested_zone_cycles,

@@ -213,7 +213,7 @@ fn a_read_that_was_cut_off_anywhere_counts_nothing_twice() {
 }
 
 #[test]
-fn of_a_core_that_was_told_before_the_cut_the_cut_off_read_is_used() {
+fn the_cut_off_read_is_used_for_a_core_that_was_told_before_the_cut() {
     let folder = tempfile::tempdir().unwrap();
     let path = capture_path(&folder);
     let mut before = mesh();

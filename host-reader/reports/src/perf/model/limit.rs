@@ -19,7 +19,7 @@ pub struct ShapeLimit {
 
 impl ShapeLimit {
     /// Computes the limit; `None` if neither time is known.
-    pub(in crate::perf) fn of(
+    pub(in crate::perf) fn from_row(
         row: &OpRow,
         modelled: &Modelled,
         available_cores: Option<u64>,

@@ -14,7 +14,7 @@ pub(super) struct MatmulShape {
 
 impl MatmulShape {
     /// Returns `None` if one of the twelve sides is unknown.
-    pub(super) fn of(row: &OpRow) -> Option<Self> {
+    pub(super) fn from_row(row: &OpRow) -> Option<Self> {
         let [first, second] = &row.inputs;
         let [w0, z0, m, k] = known(first.sides)?;
         let [w1, z1, _, n] = known(second.sides)?;
@@ -38,7 +38,7 @@ fn known(sides: [Option<u64>; 4]) -> Option<[u64; 4]> {
 /// in DRAM count once.
 pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let mut modelled = Modelled::default();
-    let shape = MatmulShape::of(row);
+    let shape = MatmulShape::from_row(row);
     match &shape {
         None => modelled = Modelled::unknown_shape(BoundAnalysis::Full),
         Some(shape) => modelled.suffix = suffix(shape),

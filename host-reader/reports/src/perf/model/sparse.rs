@@ -18,10 +18,10 @@ struct Batches {
 /// tt-perf-report 1.4.1: the attribute `nnz` is the number of active batches. Without it, the
 /// number is `--active-experts` times the groups of inputs.
 pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
-    let Some(shape) = MatmulShape::of(row) else {
+    let Some(shape) = MatmulShape::from_row(row) else {
         return Modelled::unknown_shape(BoundAnalysis::Full);
     };
-    let batches = Batches::of(row);
+    let batches = Batches::from_row(row);
     let named = value(&row.attributes, "nnz").and_then(cell::whole);
     let chosen = || Some(context.active_experts?.saturating_mul(batches.groups));
     let active = named.or_else(chosen);
@@ -43,7 +43,7 @@ pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
 }
 
 impl Batches {
-    fn of(row: &OpRow) -> Self {
+    fn from_row(row: &OpRow) -> Self {
         let of_input = |input: &crate::perf::Tensor| {
             let [w, z, ..] = input.sides;
             w.unwrap_or(1).saturating_mul(z.unwrap_or(1))

@@ -138,7 +138,7 @@ struct Meanings<'report> {
 }
 
 impl Meanings<'_> {
-    fn of(&mut self, risc: Risc, head: RecordHead) -> Option<&Meaning> {
+    fn find(&mut self, risc: Risc, head: RecordHead) -> Option<&Meaning> {
         let known = self.known.entry((risc, head)).or_insert_with(|| {
             let meaning = Meaning::new(risc, head, self.zones, self.analyses);
             (!meaning.is_none()).then_some(meaning)
@@ -177,7 +177,7 @@ impl<'readout> LaneRuns<'readout> {
         let mut next_value = self.first_values.get(run).copied().unwrap_or(0);
         let mut sums = [None; 2];
         for (&head, &time) in heads.iter().zip(times) {
-            if let Some(meaning) = meanings.of(self.lane.id.risc, head) {
+            if let Some(meaning) = meanings.find(self.lane.id.risc, head) {
                 let values = next_value..next_value.saturating_add(head.data_count());
                 let values = self.lane.data.get(values).unwrap_or_default();
                 let value = values.first().copied();

@@ -104,13 +104,13 @@ impl ProgramsPerfData {
     /// Summarises the kernel durations of the latest read.
     #[must_use]
     pub fn latest_kernel_durations(&self, options: HistogramOptions) -> KernelDurationSummary {
-        KernelDurationSummary::of(&self.latest, options)
+        KernelDurationSummary::from_programs(&self.latest, options)
     }
 
     /// Summarises the kernel durations of all reads.
     #[must_use]
     pub fn all_kernel_durations(&self, options: HistogramOptions) -> KernelDurationSummary {
-        KernelDurationSummary::of(&self.all, options)
+        KernelDurationSummary::from_programs(&self.all, options)
     }
 }
 
@@ -182,7 +182,10 @@ pub struct DurationHistogram {
 }
 
 impl KernelDurationSummary {
-    fn of(programs: &BTreeMap<u32, Vec<ProgramPerfData>>, options: HistogramOptions) -> Self {
+    fn from_programs(
+        programs: &BTreeMap<u32, Vec<ProgramPerfData>>,
+        options: HistogramOptions,
+    ) -> Self {
         let kernel = |program: &ProgramPerfData| program.results.get(KERNEL_DURATION)?.duration_ns;
         let durations = programs.values().flatten().filter_map(kernel).filter(|&ns| ns > 0);
         let durations: Vec<u64> = durations.collect();
@@ -199,7 +202,7 @@ impl KernelDurationSummary {
             min_ns: Some(min),
             max_ns: Some(max),
             mean_ns: Some(mean_ns),
-            histogram: Some(DurationHistogram::of(&durations, range, options.buckets)),
+            histogram: Some(DurationHistogram::from_durations(&durations, range, options.buckets)),
         }
     }
 }
@@ -213,7 +216,7 @@ impl DurationHistogram {
     /// # Compatibility
     /// TT-Metal's summary: the width is a multiple of 100 ns, and the first edge a multiple of the
     /// width.
-    fn of(durations: &[u64], (min, max): (u64, u64), buckets: usize) -> Self {
+    fn from_durations(durations: &[u64], (min, max): (u64, u64), buckets: usize) -> Self {
         let buckets = buckets.clamp(1, HistogramOptions::MOST_BUCKETS);
         let exact = max.saturating_sub(min).div_ceil(buckets as u64);
         let width = exact.div_ceil(QUANTUM_NS).max(1).saturating_mul(QUANTUM_NS);

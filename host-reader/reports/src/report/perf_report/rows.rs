@@ -86,10 +86,10 @@ impl DevicePerfReport {
         let launches = launches_of(readout);
         let figures = figures_of(readout, &launches, &analyses);
         let launched = (&launches[..], &figures[..], &AvailableCores::default());
-        Self::of_launches(readout, launched, analyses, is_exact)
+        Self::from_launches(readout, launched, analyses, is_exact)
     }
 
-    pub(in crate::report) fn of_launches(
+    pub(in crate::report) fn from_launches(
         readout: &Readout,
         (launches, figures, available): (&[Launch], &[LaunchFigures], &AvailableCores),
         analyses: ProgramAnalyses,
@@ -105,7 +105,7 @@ impl DevicePerfReport {
             entry.0.join(figures);
             entry.1.used = entry.1.used.max(op.core_count);
             let chip = chips.iter().find(|chip| chip.chip_id == op.chip_id);
-            entry.1.available = available.of_op(op, chip);
+            entry.1.available = available.op_cores(op, chip);
             entry.2 = Some(op).filter(|_| !is_exact);
         }
         let mut rows = Vec::with_capacity(gathered.len());
