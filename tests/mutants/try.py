@@ -453,7 +453,7 @@ MUTANTS = [
     (
         "losses counted again at each read",
         READER + "read/memory.rs",
-        "            counters: Some(Counters::of(control)),",
+        "            counters: Some(Counters::from_control(control)),",
         "            counters: self.counters,",
         TRUTH,
     ),
