@@ -123,20 +123,17 @@ fn assert_written<'a>(explanation: &Explanation, text: &'a str, what: &str) -> &
         rest = after;
     };
     explanation.window.iter().chain(&explanation.described_by).for_each(|line| expect(line));
-    if explanation.findings.is_empty() {
-        expect(explanation.without_findings());
+    if let Some(no_cause) = &explanation.no_cause {
+        expect(&no_cause.sentence);
+        no_cause.measured.iter().for_each(|fact| expect(&format!("   measured: {fact}")));
+        expect(&format!("   where: {}", no_cause.location));
+        expect(&format!("   record next: {}", no_cause.record_next));
     }
     for (number, finding) in (1..).zip(&explanation.findings) {
         expect(&format!("{number}. {}", finding.sentence));
         finding.why.iter().for_each(|fact| expect(&format!("   why: {fact}")));
-        if finding.place != Default::default() {
-            expect(&format!("   where: {}", finding.place));
-        }
-        let gain = finding.gain_at_most_percent.map_or_else(
-            || "not known".to_owned(),
-            |percent| format!("at most {percent:.1} % of {}", finding.gain_of.label()),
-        );
-        expect(&format!("   to gain: {gain}"));
+        expect(&format!("   where: {}", finding.location));
+        expect(&format!("   to gain: {}", explanation.gain_text(finding)));
         expect(&format!("   try: {}", finding.advice));
     }
     explanation.untold.iter().for_each(|of| expect(&format!("   {}: {}", of.question, of.reason)));
@@ -153,6 +150,7 @@ fn assert_on_page(explanation: &Explanation, kind: Kind, facts: &Value, what: &s
     assert_eq!(causes["window"], serde_json::json!(explanation.window), "{what}");
     assert_eq!(causes["described_by"], serde_json::json!(explanation.described_by), "{what}");
     assert_eq!(facts["groups"], serde_json::json!(explanation.groups), "{what}");
+    assert_eq!(causes["no_cause"], serde_json::json!(explanation.no_cause), "{what}");
     let shown = causes["findings"].as_array().unwrap();
     assert_eq!(shown.len(), explanation.findings.len(), "{what}");
     for (shown, finding) in shown.iter().zip(&explanation.findings) {
@@ -164,6 +162,7 @@ fn assert_on_page(explanation: &Explanation, kind: Kind, facts: &Value, what: &s
         assert_eq!(shown["gain_ns"], serde_json::json!(finding.gain_at_most_ns), "{what}");
         let percent = finding.gain_at_most_percent.map(|percent| (percent * 10.0).round() / 10.0);
         assert_eq!(shown["gain_percent"], serde_json::json!(percent), "{what}");
+        assert_eq!(shown["gain"], explanation.gain_text(finding), "{what}");
         assert_eq!(shown["core"], serde_json::json!(finding.place.core), "{what}");
         assert_eq!(shown["risc"], serde_json::json!(finding.place.risc), "{what}");
         assert_eq!(shown["zone"], serde_json::json!(finding.place.zone), "{what}");

@@ -15,8 +15,8 @@ use crate::{
 use clap::Args;
 use host_reader::{
     causes::{
-        Explanation, Finding, GroupBound, OpCodeGroup, Phase, TimeClass, TimeSplit, WaitEvidence,
-        Window,
+        Explanation, Finding, GroupBound, NoCause, OpCodeGroup, Phase, TimeClass, TimeSplit,
+        WaitEvidence, Window,
     },
     export::TraceFilter,
     perf::{PerfOptions, PerfReport},
@@ -210,11 +210,11 @@ fn write_explanation(
     if let Some(sentences) = &explanation.noc_events {
         writeln!(out, "{}.\n", printable(sentences, LONGEST_SENTENCE))?;
     }
-    if explanation.findings.is_empty() {
-        writeln!(out, "{}", explanation.without_findings())?;
+    if let Some(no_cause) = &explanation.no_cause {
+        write_no_cause(no_cause, out)?;
     }
     for (number, finding) in (1..).zip(&explanation.findings) {
-        write_finding(number, finding, out)?;
+        write_finding((number, finding), &explanation.gain_text(finding), out)?;
     }
     if !explanation.untold.is_empty() {
         writeln!(out, "\nUnknown from this recording\n")?;
@@ -229,27 +229,31 @@ fn write_explanation(
     write_sync(explanation, out)
 }
 
-fn write_finding(number: usize, finding: &Finding, out: &mut impl Write) -> io::Result<()> {
+fn write_no_cause(no_cause: &NoCause, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}", styled(&printable(&no_cause.sentence, LONGEST_SENTENCE), Style::Bold))?;
+    for fact in &no_cause.measured {
+        writeln!(out, "   measured: {}", printable(fact, LONGEST_SENTENCE))?;
+    }
+    if !no_cause.location.is_empty() {
+        writeln!(out, "   where: {}", printable(&no_cause.location, LONGEST_SENTENCE))?;
+    }
+    writeln!(out, "   record next: {}", no_cause.record_next)
+}
+
+fn write_finding(
+    (number, finding): (usize, &Finding),
+    gain: &str,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let sentence = printable(&finding.sentence, LONGEST_SENTENCE);
     writeln!(out, "{number}. {}", styled(&sentence, Style::Bold))?;
     for fact in &finding.why {
         writeln!(out, "   why: {}", printable(fact, LONGEST_SENTENCE))?;
     }
-    let mut place = finding.place.to_string();
-    if let [first, rest @ ..] = finding.rows.as_slice()
-        && finding.place.row == Some(*first)
-    {
-        rest.iter().for_each(|row| place.push_str(&format!(", row {row}")));
+    if !finding.location.is_empty() {
+        writeln!(out, "   where: {}", printable(&finding.location, LONGEST_SENTENCE))?;
     }
-    if !place.is_empty() {
-        writeln!(out, "   where: {}", printable(&place, LONGEST_SENTENCE))?;
-    }
-    match finding.gain_at_most_percent {
-        Some(percent) => {
-            writeln!(out, "   to gain: at most {percent:.1} % of {}", finding.gain_of.label())?
-        }
-        None => writeln!(out, "   to gain: not known")?,
-    }
+    writeln!(out, "   to gain: {gain}")?;
     writeln!(out, "   try: {}", finding.advice)
 }
 

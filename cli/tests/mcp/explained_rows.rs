@@ -26,7 +26,7 @@ pub(super) fn shares(row: &mut Value, time: &Value) {
 }
 
 /// Texts or numbers of a list as one text.
-fn joined_texts(list: &Value, between: &str) -> String {
+pub(super) fn joined_texts(list: &Value, between: &str) -> String {
     let text = |of: &Value| of.as_str().map_or_else(|| of.to_string(), str::to_owned);
     array(list).iter().map(text).collect::<Vec<_>>().join(between)
 }
@@ -44,26 +44,27 @@ pub(super) fn groups_of(explained: &Value) -> Vec<Value> {
     array(&explained["groups"]).iter().map(row).collect()
 }
 
-pub(super) fn findings_of(explained: &Value, places: &[Value]) -> Vec<Value> {
-    let row = |(finding, place): (&Value, &Value)| {
+pub(super) fn findings_of(explained: &Value) -> Vec<Value> {
+    let row = |finding: &Value| {
         let at = &finding["place"];
         let mut row = json!({
-            "place": place,
+            "where": finding["where"],
             "chip_id": at["chip_id"],
             "program": base(&at["run_host_id"]),
             "launch": at["launch"],
         });
         row["why"] = json!(joined_texts(&finding["why"], "; "));
-        row["rows"] = json!(joined_texts(&finding["rows"], ", "));
+        let rows = joined_texts(&finding["rows"], ", ");
+        row["rows"] = json!(Some(rows).filter(|rows| !rows.is_empty()));
         for key in ["cause", "sentence", "figure", "threshold", "gain_of", "advice"] {
             row[key] = finding[key].clone();
         }
-        for key in ["gain_at_most_ns", "gain_at_most_percent"] {
+        for key in ["gain_at_most_ns", "gain_at_most_percent", "gain_at_most_percent_of_all"] {
             row[key] = finding[key].clone();
         }
         row
     };
-    array(&explained["findings"]).iter().zip(places).map(row).collect()
+    array(&explained["findings"]).iter().map(row).collect()
 }
 
 pub(super) fn devices_of(explained: &Value) -> Vec<Value> {

@@ -3,7 +3,8 @@
 use super::{
     client::{Answer, call_all, capture, files, is_client_there, joined, json_lines, repository},
     explained_rows::{
-        devices_of, findings_of, groups_of, op_times_of, phases_of, shares_of_path, waits_of,
+        devices_of, findings_of, groups_of, joined_texts, op_times_of, phases_of, shares_of_path,
+        waits_of,
     },
     rows::{array, assert_rows, base, changes_of, profiler_time_of, rows_of, rows_of_csv},
 };
@@ -38,9 +39,8 @@ fn compare_run(folder: &Path, path: &str, run: usize) {
     assert_rows(&answers[0], rows_of(report, "ops", "ops"), &what(0));
     assert_rows(&answers[1], rows_of(report, "zones", "zone_statistics"), &what(1));
     assert_rows(&answers[2], rows_of(report, "sums", "sum_statistics"), &what(2));
-    // The words for a place are the terminal's own: chip, op and the rest are compared.
-    let places: Vec<Value> = answers[3].rows.iter().map(|row| row["place"].clone()).collect();
-    assert_rows(&answers[3], findings_of(explained, &places), &what(3));
+    assert_rows(&answers[3], findings_of(explained), &what(3));
+    assert_no_cause(&answers[3], explained, &what(3));
     assert_rows(&answers[4], array(&explained["untold"]).clone(), &what(4));
     assert_rows(&answers[5], devices_of(explained), &what(5));
     assert_rows(&answers[6], phases_of(explained), &what(6));
@@ -79,6 +79,18 @@ fn compare_sums(causes: &Answer, report: &Value, what: &str) {
 }
 
 /// Every answer tells what was lost, as `kprof report` does.
+/// Asserts that an answer about findings has the statement of an explanation without any.
+fn assert_no_cause(answer: &Answer, explained: &Value, what: &str) {
+    let no_cause = &explained["no_cause"];
+    let head = |key: &str| answer.head.get(key).cloned().unwrap_or(Value::Null);
+    assert_eq!(head("reason"), no_cause["sentence"], "{what}");
+    assert_eq!(head("record_next"), no_cause["record_next"], "{what}");
+    if !no_cause.is_null() {
+        assert_eq!(head("where"), no_cause["where"], "{what}");
+        assert_eq!(head("measured"), joined_texts(&no_cause["measured"], "; "), "{what}");
+    }
+}
+
 fn compare_lost(answers: &[Answer], report: &Value) {
     let lost = &report["lost"];
     let records: u64 = ["l1_full", "dram_full", "validate_off", "other"]
@@ -214,8 +226,8 @@ fn an_ops_csv_is_told_as_perf_and_explain_tell_it() {
     let rows = rows_of_csv(perf);
     assert!(rows.len() > 300 && answers[0].page_count > 5);
     assert_rows(&answers[0], rows.clone(), "rows");
-    let places: Vec<Value> = answers[1].rows.iter().map(|row| row["place"].clone()).collect();
-    assert_rows(&answers[1], findings_of(explained, &places), "findings");
+    assert_rows(&answers[1], findings_of(explained), "findings");
+    assert_no_cause(&answers[1], explained, "findings");
     assert_eq!(answers[1].head["window"], explained["window"]);
     assert_rows(&answers[2], devices_of(explained), "devices");
     assert!(answers[7].rows.len() > 20, "op codes");

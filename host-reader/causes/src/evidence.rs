@@ -115,6 +115,35 @@ pub(crate) struct RareEvidence {
     pub(crate) known_until: Option<u64>,
     pub(crate) setup: ZoneSum,
     pub(crate) profiler: ZoneSum,
+    pub(crate) counters: CounterRecords,
+}
+
+/// Records of hardware counters in one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CounterRecords {
+    pub(crate) count: u32,
+    /// First and last cycle of each sequence of records that nothing interrupts.
+    pub(crate) spans: Vec<(u64, u64)>,
+}
+
+impl CounterRecords {
+    /// Adds a record, which directly follows another one if `continues` is true.
+    fn add(&mut self, time: u64, continues: bool) {
+        self.count = self.count.saturating_add(1);
+        match self.spans.last_mut().filter(|(_, last)| continues && *last <= time) {
+            Some((_, last)) => *last = time,
+            None => self.spans.push((time, time)),
+        }
+    }
+
+    /// Returns the cycles of the records outside a kernel.
+    pub(crate) fn cycles_outside(&self, (start, end): (u64, u64)) -> u64 {
+        let outside = self.spans.iter().map(|(first, last)| {
+            let before = start.min(*last).saturating_sub(*first);
+            before.saturating_add(last.saturating_sub(end.max(*first)))
+        });
+        outside.fold(0, u64::saturating_add)
+    }
 }
 
 impl RunEvidence {
@@ -151,6 +180,11 @@ impl RunEvidence {
 
     pub(crate) fn setup(&self) -> ZoneSum {
         self.rare.as_ref().map_or_else(ZoneSum::default, |rare| rare.setup)
+    }
+
+    /// Returns the records of hardware counters; `None` if there are none.
+    pub(crate) fn counters(&self) -> Option<&CounterRecords> {
+        self.rare.as_ref().map(|rare| &rare.counters).filter(|of| of.count > 0)
     }
 
     pub(crate) fn profiler_cycles(&self) -> u64 {
@@ -287,13 +321,20 @@ impl LaneScan<'_, '_> {
         let heads = self.lane.heads.get(records.clone()).unwrap_or(&[]);
         let times = self.lane.times.get(records).unwrap_or(&[]);
         let mut open: Vec<(ZoneIndex, u64)> = Vec::new();
+        let mut is_after_counter = false;
         for (head, &time) in heads.iter().zip(times) {
+            let continues = std::mem::take(&mut is_after_counter);
             let is_start = match head.kind() {
                 PacketKind::ZoneStart => true,
                 PacketKind::ZoneEnd => false,
                 PacketKind::TimestampedData | PacketKind::TimestampedData16B => {
-                    self.has_noc_events |=
-                        self.context.zones.id(head.zone()) == u32::from(ZoneId::NOC_TRACING.0);
+                    let id = self.context.zones.id(head.zone());
+                    self.has_noc_events |= id == u32::from(ZoneId::NOC_TRACING.0);
+                    is_after_counter = id == u32::from(ZoneId::PERF_COUNTER.0);
+                    if is_after_counter {
+                        let rare = evidence.rare.get_or_insert_default();
+                        rare.counters.add(time, continues);
+                    }
                     continue;
                 }
                 _ => continue,

@@ -4,16 +4,16 @@ use crate::{
     evidence::{Evidence, EvidenceContext},
     finding::{Cause, Finding, GainOf, Untold},
     launch_rows::{LaunchRows, are_described, program},
+    no_cause::NoCause,
     noc_use::{NocUse, NocUses, noc_uses},
     op::{OpCauses, OpView},
     op_code_group::{OpCodeGroup, op_code_groups},
-    ops_csv::model_facts,
+    ops_csv::{at_rows, model_facts},
     phase::{Phase, phases_of},
     rules::{self, GapFacts, Iterations, OpFacts},
     steady::{SteadyPart, Window},
     steady_launches::{Explained, SteadyLaunches},
     threshold::LEAST_GAIN,
-    time_class::TimeClass,
     timeline::{DeviceTime, device_time},
 };
 use analysis::{Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
@@ -54,6 +54,8 @@ pub struct Explanation {
     pub schema_version: u32,
     /// At most ten findings, those with the largest gain first.
     pub findings: Vec<Finding>,
+    /// Statement in place of findings; `None` if there are findings.
+    pub no_cause: Option<NoCause>,
     /// Questions that the recording cannot answer.
     pub untold: Vec<Untold>,
     /// Steady part that the findings, `groups` and `devices` cover; `None` if they cover
@@ -180,6 +182,7 @@ impl Explanation {
         let mut explanation = Self {
             schema_version: SCHEMA_VERSION,
             findings,
+            no_cause: None,
             untold,
             steady,
             window: sentence.or_else(|| sentence_without_part(&ops, window)),
@@ -192,28 +195,8 @@ impl Explanation {
             sync: evidence.counts,
         };
         explanation.add_rows(&described, &rows, &uses);
+        explanation.without_findings(|explanation| NoCause::of_launches(explanation, &uses));
         explanation
-    }
-
-    /// Returns the sentence for an explanation without findings. It differs for a recording without
-    /// ops.
-    ///
-    /// ```
-    /// use causes::Explanation;
-    /// let sentence = Explanation::default().without_findings();
-    /// assert_eq!(sentence, "Nothing was recorded, so there is nothing to explain.");
-    /// ```
-    #[must_use]
-    pub fn without_findings(&self) -> &'static str {
-        if self.devices.is_empty() {
-            "Nothing was recorded, so there is nothing to explain."
-        } else if self.devices.iter().all(|device| device.op_count == 0) {
-            "No op was recorded, so there is nothing to explain."
-        } else if self.devices.iter().all(has_no_length) {
-            "The length of no op is known, so no cause can be found."
-        } else {
-            "No cause stands out."
-        }
     }
 
     /// Returns the options of reports on ops in which causes are searched.
@@ -254,8 +237,7 @@ impl Explanation {
         }
         findings.into_iter().for_each(|finding| self.add_of_shapes(finding));
         self.findings.extend(rules::modelled(&facts));
-        let host_ops = rows.iter().filter(|row| row.kind == RowKind::Host).map(|_| None).collect();
-        self.findings.extend(rules::host_ops(&GapFacts { host_ops, ..GapFacts::default() }));
+        self.findings.extend(host_ops(described, rows));
         self.untold.extend(described.untold.clone());
         self.rank();
     }
@@ -295,6 +277,29 @@ impl Explanation {
         }
     }
 
+    /// Returns the time that is explained in nanoseconds, 0 if it is unknown: the steady part, or
+    /// else the time of the chip with the longest one.
+    #[must_use]
+    pub fn all_time(&self) -> (f64, GainOf) {
+        if let Some(steady) = &self.steady {
+            return (steady.total_ns, GainOf::Steady);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
+        let times = self.devices.iter().filter_map(|device| Some(device.time.total_ns? as f64));
+        (times.fold(0.0, f64::max), GainOf::Recording)
+    }
+
+    /// Describes the gain of a finding of this explanation.
+    #[must_use]
+    pub fn gain_text(&self, finding: &Finding) -> String {
+        finding.gain_text(self.all_time().1)
+    }
+
+    /// Adds the statement of an explanation without findings.
+    pub(crate) fn without_findings(&mut self, statement: impl FnOnce(&Self) -> NoCause) {
+        self.no_cause = self.findings.is_empty().then(|| statement(self));
+    }
+
     /// Sorts findings by gain, largest first, and limits their number. Findings with almost no gain
     /// are removed.
     pub(crate) fn rank(&mut self) {
@@ -306,12 +311,31 @@ impl Explanation {
         let gain = |finding: &Finding| finding.gain_at_most_ns.unwrap_or(0.0);
         self.findings.sort_by(|one, other| gain(other).total_cmp(&gain(one)));
         self.findings.truncate(MAX_FINDINGS);
+        let all = self.all_time();
+        for finding in &mut self.findings {
+            finding.locate();
+            finding.compare_with_all(all);
+        }
     }
 }
 
-/// Returns true if no op of a chip has a known length.
-fn has_no_length(device: &DeviceTime) -> bool {
-    device.kernel_sum_ns.unwrap_or(0) == 0 && device.time.percent(TimeClass::Unknown) >= 100.0
+/// Returns the finding about ops on the host, located at their rows, or else at the launch after the
+/// first of them.
+fn host_ops(described: &LaunchRows, rows: &[OpReport]) -> Option<Finding> {
+    let of_host: Vec<&OpReport> = rows.iter().filter(|row| row.kind == RowKind::Host).collect();
+    let facts = GapFacts {
+        host_ops: of_host.iter().map(|_| None).collect(),
+        host_names: of_host.iter().map(|row| row.raw_op_code.to_string()).collect(),
+        ..GapFacts::default()
+    };
+    let finding = rules::host_ops(&facts)?;
+    if described.is_of_file {
+        return Some(at_rows(finding, &of_host));
+    }
+    let after = rows.iter().skip_while(|row| row.kind != RowKind::Host);
+    let place =
+        after.filter(|row| row.kind == RowKind::Device).map(|row| described.place(row)).next();
+    Some(Finding { place: place.unwrap_or_default(), ..finding })
 }
 
 /// Sentence about launches without repetition.

@@ -1,5 +1,6 @@
 //! Findings: sentences with a figure, a location, a gain and advice.
 
+use crate::rules::duration;
 use std::fmt::Write;
 
 /// Cause of slowness that a rule found.
@@ -54,6 +55,8 @@ pub enum Cause {
     CollectiveSkew,
     /// Kernels are blocked, and the recording does not show by which RISC.
     Wait,
+    /// Recording itself takes time.
+    Profiler,
     /// Two stages take turns over a buffer that holds one block.
     Turns,
     /// No stage is clearly slower than the next one.
@@ -103,6 +106,7 @@ impl Cause {
             Self::Collective => "collective",
             Self::CollectiveSkew => "collective skew",
             Self::Wait => "wait",
+            Self::Profiler => "profiler",
             Self::Turns => "turns",
             Self::Balanced => "balanced",
         }
@@ -172,14 +176,21 @@ pub struct Finding {
     pub place: Place,
     /// Facts from rows that support the sentence.
     pub why: Vec<String>,
-    /// Rows of the ops CSV that the finding covers, those with most time first.
+    /// Rows of the ops CSV that the finding covers, those with most time first; empty without a
+    /// CSV.
     pub rows: Vec<u64>,
+    /// Text of `place` and `rows`.
+    #[serde(rename = "where")]
+    pub location: String,
     /// Upper bound of the gain in nanoseconds; `None` if unknown.
     pub gain_at_most_ns: Option<f64>,
     /// Upper bound of the gain in percent of the time in `gain_of`.
     pub gain_at_most_percent: Option<f64>,
     /// Time that the gain is measured against.
     pub gain_of: GainOf,
+    /// Upper bound of the gain in percent of all time that is explained: the steady part, or else
+    /// the whole time. `None` if unknown, or if `gain_of` is that time.
+    pub gain_at_most_percent_of_all: Option<f64>,
     /// Suggested change.
     pub advice: String,
 }
@@ -196,6 +207,33 @@ pub struct Untold {
 }
 
 impl Finding {
+    /// Writes the text of the location, once place and rows are final.
+    pub(crate) fn locate(&mut self) {
+        self.location = location(&self.place, &self.rows);
+    }
+
+    /// Adds the gain's share of all time that is explained.
+    pub(crate) fn compare_with_all(&mut self, (all_ns, of): (f64, GainOf)) {
+        let ns = self.gain_at_most_ns.filter(|_| self.gain_of != of && all_ns > 0.0);
+        self.gain_at_most_percent_of_all = ns.map(|ns| share(ns, all_ns));
+    }
+
+    /// Describes the gain: its time, and its shares. `all` is the time that is explained.
+    pub(crate) fn gain_text(&self, all: GainOf) -> String {
+        let Some((ns, percent)) = self.gain_at_most_ns.zip(self.gain_at_most_percent) else {
+            return "not known".to_owned();
+        };
+        let of_all = self.gain_at_most_percent_of_all.map_or_else(String::new, |percent| {
+            let percent = match percent {
+                0.0 => "0.0".to_owned(),
+                small if small < 0.1 => "less than 0.1".to_owned(),
+                percent => format!("{percent:.1}"),
+            };
+            format!("; {percent} % of {}", all.label())
+        });
+        format!("at most {}, {percent:.1} % of {}{of_all}", duration(ns), self.gain_of.label())
+    }
+
     /// Changes the time that the gain is measured against.
     pub(crate) fn measure_against(&mut self, (whole_ns, of): (f64, GainOf)) {
         self.gain_at_most_percent = self.gain_at_most_ns.map(|ns| share(ns, whole_ns));
@@ -212,6 +250,15 @@ impl Place {
     /// assert_eq!(place.to_string(), "chip 0, core (3,4)");
     /// ```
     fn text(&self) -> String {
+        let mut text = self.without_row();
+        if let Some(row) = self.row {
+            let comma = if text.is_empty() { "" } else { ", " };
+            let _ = write!(text, "{comma}row {row}");
+        }
+        text
+    }
+
+    fn without_row(&self) -> String {
         let mut text = String::new();
         let mut add = |part: String| {
             let comma = if text.is_empty() { "" } else { ", " };
@@ -227,7 +274,6 @@ impl Place {
         self.core.into_iter().for_each(|(x, y)| add(format!("core ({x},{y})")));
         self.risc.into_iter().for_each(|risc| add(risc.to_owned()));
         self.zone.iter().for_each(|zone| add(format!("zone {zone}")));
-        self.row.into_iter().for_each(|row| add(format!("row {row}")));
         text
     }
 }
@@ -235,6 +281,18 @@ impl Place {
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.text())
+    }
+}
+
+/// Formats a place, and the rows next to its row.
+pub(crate) fn location(place: &Place, rows: &[u64]) -> String {
+    match rows {
+        [first, _, ..] if place.row == Some(*first) => {
+            let numbers: Vec<String> = rows.iter().map(u64::to_string).collect();
+            let comma = if place.without_row().is_empty() { "" } else { ", " };
+            format!("{}{comma}rows {}", place.without_row(), numbers.join(", "))
+        }
+        _ => place.text(),
     }
 }
 

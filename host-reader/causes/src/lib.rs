@@ -24,6 +24,7 @@
 )]
 
 mod balance;
+mod barriers;
 mod evidence;
 mod explanation;
 mod finding;
@@ -34,6 +35,7 @@ mod lost_runs;
 mod math_use;
 mod middle;
 mod mover_use;
+mod no_cause;
 mod noc_use;
 mod op;
 mod op_code_group;
@@ -61,6 +63,7 @@ pub use balance::{Balance, CoreTime, Steps};
 pub use explanation::{Explanation, SCHEMA_VERSION};
 pub use finding::{Cause, Finding, GainOf, Place, Untold};
 pub use iteration::SteadyRule;
+pub use no_cause::NoCause;
 pub use op::{OpCauses, SetupShare};
 pub use op_code_group::{GroupBound, OpCodeGroup};
 pub use pace::Pace;

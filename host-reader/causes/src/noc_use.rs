@@ -1,6 +1,6 @@
 //! Use of the NoC's links by programs with recorded NoC events.
 
-use crate::{finding::share, threshold::NOC};
+use crate::{barriers::BarrierUse, finding::share, threshold::NOC};
 use analysis::{
     Launch,
     noc_events::{
@@ -25,6 +25,8 @@ pub(crate) struct NocUse {
     /// True if more bytes may have passed than are known. Reasons are multicasts, transfers to
     /// unknown tiles, sizes above the largest that an event can hold, and lost records.
     pub(crate) is_lower_bound: bool,
+    /// Barriers of the core that spends most time at them; `None` if none is known.
+    pub(crate) barriers: Option<BarrierUse>,
 }
 
 impl NocUse {
@@ -171,7 +173,7 @@ fn uses_of(
             (Some(noc_use), Entry::Occupied(mut known)) => {
                 let known = known.get_mut();
                 let more = if noc_use.percent > known.percent { noc_use } else { *known };
-                *known = NocUse { is_lower_bound: true, ..more };
+                *known = NocUse { is_lower_bound: true, barriers: None, ..more };
             }
             (None, _) => {}
         }
@@ -189,6 +191,7 @@ fn noc_use(traces: &[ProgramTrace], chip: &Chip, cycles: u64) -> Option<NocUse> 
         link: busiest.link,
         percent: share(bytes, cycles * chip.link_bytes),
         is_lower_bound: is_lower_bound(&traffic),
+        barriers: BarrierUse::of_traces(traces, cycles),
     };
     (cycles > 0.0).then_some(noc_use)
 }

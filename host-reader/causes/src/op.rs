@@ -3,7 +3,7 @@
 use crate::{
     balance::{Balance, balance_of},
     evidence::{Evidence, RunEvidence},
-    op_split::op_times,
+    op_split::{counter_cycles, op_times},
     pace::{Pace, pace_of},
     path::{CriticalPath, critical_path, critical_path_of_parts},
     risc_wait::{RiscWait, risc_waits},
@@ -248,6 +248,12 @@ pub struct OpCauses {
     pub setup: Option<SetupShare>,
     #[serde(skip)]
     pub(crate) times: ClassTimes,
+    /// Number of records of hardware counters, over all RISCs.
+    #[serde(skip)]
+    pub(crate) counter_count: u64,
+    /// Time in which firmware writes these records around the kernels; 0 without a clock.
+    #[serde(skip)]
+    pub(crate) counters_ns: f64,
     /// True if each core recorded one envelope for all its RISCs, as trace-only mode does.
     #[serde(skip)]
     pub(crate) is_envelope: bool,
@@ -316,6 +322,8 @@ impl OpCauses {
             None => critical_path(known, &signals, is_math_pacer),
             Some(parts) => critical_path_of_parts(view, parts, is_math_pacer),
         };
+        let time = TimeSplit::new(&times, window.1.saturating_sub(window.0), view.aiclk_mhz);
+        let counters = kernel.map_or(0, |kernel| counter_cycles(view, kernel));
         Self {
             chip_id: op.chip_id,
             run_host_id: op.run_host_id,
@@ -324,7 +332,8 @@ impl OpCauses {
             kernel,
             window,
             gap_ns: op.op_to_op_latency_ns,
-            time: TimeSplit::new(&times, window.1.saturating_sub(window.0), view.aiclk_mhz),
+            counters_ns: time.ns_of(counters).unwrap_or(0.0),
+            time,
             balance: balance_of(view),
             known_percent: known_percent.filter(|_| windows.is_none() || is_lossy),
             windows_percent,
@@ -334,9 +343,15 @@ impl OpCauses {
             critical_path: path.filter(|_| has_all_runs),
             setup: kernel.and_then(|kernel| setup_share(view, kernel)),
             times,
+            counter_count: counter_count(view),
             is_envelope: view.runs.iter().any(|run| run.lane.risc == Risc::TensixAggregate),
         }
     }
+}
+
+fn counter_count(view: &OpView<'_>) -> u64 {
+    let counts = view.runs.iter().filter_map(|run| run.evidence.counters());
+    counts.fold(0, |sum, of| sum.saturating_add(of.count.into()))
 }
 
 /// Returns the first start and the last end of an op, as far as they are known.

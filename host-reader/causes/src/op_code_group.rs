@@ -234,7 +234,7 @@ mod tests {
             tile: Noc0Coord { x: 1, y: 1 },
             direction: Direction::East,
         };
-        let uses = |percent| Some(NocUse { link, percent, is_lower_bound: false });
+        let uses = |percent| Some(NocUse { link, percent, is_lower_bound: false, barriers: None });
         let with = |group: OpCodeGroup, uses: &[(Option<NocUse>, f64)]| {
             let mut group = group;
             group.add_noc(uses);

@@ -26,7 +26,9 @@ pub(crate) fn op_times(
     // After the known part of its waits, no class of the op's time is known.
     let known = view.kernel.filter(|_| view.has_waits()).unwrap_or(kernel);
     let outside = length(window) - length((kernel.start_cycle, kernel.end_cycle));
-    times.add(TimeClass::Dispatch, outside);
+    let counters = length((0, counter_cycles(view, kernel))).min(outside);
+    times.add(TimeClass::Dispatch, outside - counters);
+    times.add(TimeClass::Profiler, counters);
     let mut inside = if view.is_collective() {
         let mut inside = ClassTimes::default();
         inside.add(TimeClass::Collective, length((kernel.start_cycle, kernel.end_cycle)));
@@ -144,6 +146,13 @@ fn core_times(core: &[CoreRun<'_>], kernel: Span, math_percent: Option<f64>) -> 
         at_most_percent: together.min(compute) / whole * 100.0,
     });
     Some(times)
+}
+
+/// Returns the cycles in which firmware records hardware counters, before or after the kernel.
+pub(crate) fn counter_cycles(view: &OpView<'_>, kernel: Span) -> u64 {
+    let bounds = (kernel.start_cycle, kernel.end_cycle);
+    let counters = view.runs.iter().filter_map(|run| run.evidence.counters());
+    counters.map(|of| of.cycles_outside(bounds)).max().unwrap_or(0)
 }
 
 /// Returns the cycles of probes in the op: the measured cost of its busiest lane, and profiler

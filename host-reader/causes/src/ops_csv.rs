@@ -4,8 +4,9 @@ use crate::{
     explanation::{Explanation, SCHEMA_VERSION},
     finding::{Finding, GainOf, Place, Untold},
     iteration::last_iteration,
+    no_cause::NoCause,
     op_code_group::op_code_groups,
-    rules::{self, GapFacts, Iterations, ModelFacts, Waiting},
+    rules::{self, Firmware, GapFacts, Iterations, ModelFacts, Waiting},
     steady::{HostWait, SteadyPart, Window, steps_of_rows},
     threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
     time_class::{ClassTimes, TimeClass, TimeSplit},
@@ -70,6 +71,7 @@ impl Explanation {
             ..Self::default()
         };
         explanation.add_row_findings(rows);
+        explanation.without_findings(|explanation| NoCause::of_csv(explanation, report));
         explanation
     }
 
@@ -135,7 +137,7 @@ fn small_rows(rows: &[OpReport]) -> Vec<&OpReport> {
 }
 
 /// Places a finding at the first of these rows, and names up to three of them.
-fn at_rows(mut finding: Finding, rows: &[&OpReport]) -> Finding {
+pub(crate) fn at_rows(mut finding: Finding, rows: &[&OpReport]) -> Finding {
     finding.rows = rows.iter().take(3).map(|row| row.id).collect();
     finding.place.row = finding.rows.first().copied();
     finding
@@ -190,6 +192,8 @@ fn waiting(
         percent: percent(most),
         total_ns: total_ns(most),
         parts: if class == TimeClass::Collective { ops.collect() } else { gaps.collect() },
+        firmware: Firmware::default(),
+        place: None,
         chip_id: most.chip_id.filter(|_| devices.len() > 1),
         iterations,
     })
@@ -228,7 +232,10 @@ fn gap_facts(rows: &[OpReport]) -> GapFacts {
                 let Some(duration) = row.device_time_us.map(|us| us * 1000.0) else { continue };
                 facts.durations_ns.push(duration);
             }
-            RowKind::Host => facts.host_ops.push(None),
+            RowKind::Host => {
+                facts.host_ops.push(None);
+                facts.host_names.push(row.raw_op_code.to_string());
+            }
             RowKind::Signpost => {}
         }
     }

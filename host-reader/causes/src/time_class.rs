@@ -124,6 +124,13 @@ impl TimeSplit {
         }
     }
 
+    /// Converts cycles of this period's clock; `None` if the clock's frequency is unknown.
+    pub(crate) fn ns_of(&self, cycles: u64) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
+        let [cycles, total, ns] = [cycles, self.total_cycles, self.total_ns?].map(|of| of as f64);
+        (total > 0.0).then(|| cycles * (ns / total))
+    }
+
     /// Returns the share of a class in percent.
     #[must_use]
     pub fn percent(&self, class: TimeClass) -> f64 {

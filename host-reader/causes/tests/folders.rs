@@ -75,12 +75,19 @@ fn shapes_of_the_csv_and_cycles_of_the_log_are_one_list() {
 #[test]
 fn the_csv_of_another_run_is_not_used() {
     let ops = model();
-    let alone = explain(folder(&ops, None).path());
+    let mut alone = explain(folder(&ops, None).path());
     let later = ops.iter().map(|op| Op { start_cycle: op.start_cycle + 1, ..*op });
     let later: Vec<Op> = later.collect();
     let mut together = explain(folder(&ops, Some(&later)).path());
     let untold = together.untold.pop().unwrap();
-    assert_eq!(together, alone);
+    // What to record next names the file, too.
+    let next = together.no_cause.as_mut().map(|of| std::mem::take(&mut of.record_next)).unwrap();
+    let next_alone = alone.no_cause.as_mut().map(|of| std::mem::take(&mut of.record_next)).unwrap();
+    assert_eq!(
+        next,
+        next_alone.replace("a capture;", &format!("a capture; {};", untold.record_with))
+    );
+    assert!(together == alone, "the rows are used");
     assert_eq!(
         untold.reason,
         "no op of ops_perf_results_today.csv begins when a launch does: it is of another run"

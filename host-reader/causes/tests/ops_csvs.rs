@@ -128,16 +128,17 @@ fn told(explanation: &Explanation) -> String {
     let mut text = String::new();
     let window = explanation.window.as_deref().unwrap_or("");
     writeln!(text, "{window}").unwrap();
-    if explanation.findings.is_empty() {
-        writeln!(text, "{}", explanation.without_findings()).unwrap();
+    if let Some(no_cause) = &explanation.no_cause {
+        writeln!(text, "{}", no_cause.sentence).unwrap();
+        no_cause.measured.iter().for_each(|fact| writeln!(text, "   measured: {fact}").unwrap());
+        writeln!(text, "   where: {}", no_cause.location).unwrap();
+        writeln!(text, "   record next: {}", no_cause.record_next).unwrap();
     }
     for (number, finding) in (1..).zip(explanation.findings.iter().take(3)) {
         writeln!(text, "{number}. {}", finding.sentence).unwrap();
         finding.why.iter().for_each(|fact| writeln!(text, "   why: {fact}").unwrap());
-        writeln!(text, "   where: {}, rows {:?}", finding.place, finding.rows).unwrap();
-        let gain = finding.gain_at_most_percent.map(|percent| format!("{percent:.1} %"));
-        let gain = gain.unwrap_or_else(|| "not known".to_owned());
-        writeln!(text, "   to gain: at most {gain} of {}", finding.gain_of.label()).unwrap();
+        writeln!(text, "   where: {}", finding.location).unwrap();
+        writeln!(text, "   to gain: {}", explanation.gain_text(finding)).unwrap();
         writeln!(text, "   try: {}", finding.advice).unwrap();
     }
     text

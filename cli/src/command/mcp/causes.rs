@@ -13,20 +13,21 @@ use wire::RunHostId;
 
 const EVERYWHERE: &str = "about more than one, or not recorded";
 
-const FINDINGS: [Column; 14] = [
+const FINDINGS: [Column; 15] = [
     Column::new("cause"),
     Column::new("sentence"),
     Column::new("why"),
     Column::new("figure"),
     Column::new("threshold"),
-    Column::new("place"),
-    Column::new("rows"),
+    Column::new("where"),
+    Column::or_null("rows", "no ops CSV describes it"),
     Column::or_null("chip_id", EVERYWHERE),
     Column::or_null("program", EVERYWHERE),
     Column::or_null("launch", EVERYWHERE),
     Column::or_null("gain_at_most_ns", "cannot be told"),
     Column::or_null("gain_at_most_percent", "cannot be told"),
     Column::new("gain_of"),
+    Column::or_null("gain_at_most_percent_of_all", "cannot be told, or the same as gain_of"),
     Column::new("advice"),
 ];
 
@@ -142,14 +143,15 @@ fn findings(explanation: &Explanation) -> Table<'_> {
             finding.why.join("; "),
             finding.figure,
             finding.threshold,
-            place.to_string(),
-            rows_of(&finding.rows),
+            finding.location,
+            Some(rows_of(&finding.rows)).filter(|rows| !rows.is_empty()),
             place.chip_id,
             place.run_host_id.map(|id| RunHostId(id).base()),
             place.launch,
             finding.gain_at_most_ns,
             finding.gain_at_most_percent,
             finding.gain_of,
+            finding.gain_at_most_percent_of_all,
             finding.advice,
         ]
     });
@@ -163,10 +165,13 @@ fn findings(explanation: &Explanation) -> Table<'_> {
         Some(sentence) => table.with_note(name, sentence.as_str()),
         None => table,
     });
-    if explanation.findings.is_empty() {
-        table.with_note("reason", explanation.without_findings())
-    } else {
-        table
+    match &explanation.no_cause {
+        Some(no_cause) => table
+            .with_note("reason", no_cause.sentence.as_str())
+            .with_note("measured", no_cause.measured.join("; "))
+            .with_note("where", no_cause.location.as_str())
+            .with_note("record_next", no_cause.record_next.as_str()),
+        None => table,
     }
 }
 

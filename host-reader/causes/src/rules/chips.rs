@@ -55,9 +55,11 @@ pub(crate) fn slow_chip(group: &OpGroup<'_>) -> Option<Finding> {
         },
         why: Vec::new(),
         rows: Vec::new(),
+        location: String::new(),
         gain_at_most_ns: Some(gain),
         gain_at_most_percent: Some(share(gain, whole)),
         gain_of: GainOf::Ops,
+        gain_at_most_percent_of_all: None,
         advice: "compare its clock, its harvested cores, its share of the work and its links with \
                  the others'"
             .to_owned(),

@@ -5,10 +5,12 @@ use crate::{
     finding::{Cause, Finding, GainOf, Place, share},
     middle::median,
     threshold::{
-        HOST_OPS, LONG_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS, SMALL_TIME, Threshold, WAITING,
+        HOST_OPS, LAUNCH_GAP, LONG_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS, SMALL_TIME, Threshold,
+        WAITING,
     },
     time_class::TimeClass,
 };
+use std::collections::BTreeMap;
 
 /// Lengths of ops, and ops on the host.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +23,8 @@ pub(crate) struct GapFacts {
     pub(crate) chip_count: usize,
     /// Ops on the host, with their lengths in nanoseconds if known.
     pub(crate) host_ops: Vec<Option<f64>>,
+    /// Names of the ops on the host.
+    pub(crate) host_names: Vec<String>,
 }
 
 impl GapFacts {
@@ -48,11 +52,25 @@ pub(crate) struct Waiting {
     pub(crate) class: TimeClass,
     pub(crate) percent: f64,
     pub(crate) total_ns: f64,
-    /// Gaps of the chip, each with the op after the gap. For collectives, the ops themselves.
+    /// Gaps of the chip, each with the op after the gap. For other classes than late host and
+    /// dispatch, the ops themselves.
     pub(crate) parts: Vec<(f64, Place)>,
+    /// Firmware around the kernels, and records of counters in it.
+    pub(crate) firmware: Firmware,
+    /// Launch with the most time in the class; `None` for the longest of `parts`.
+    pub(crate) place: Option<Place>,
     /// Chip; `None` if there is only one.
     pub(crate) chip_id: Option<u32>,
     pub(crate) iterations: Iterations,
+}
+
+/// Firmware of a chip's launches, and what the profiler recorded in it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Firmware {
+    /// Time before and after the kernels, counter records included, in nanoseconds.
+    pub(crate) around_ns: [f64; 2],
+    /// Number of counter records.
+    pub(crate) counter_count: u64,
 }
 
 /// Kind of part that the time covers.
@@ -71,20 +89,78 @@ impl Waiting {
         self.parts.iter().max_by(|one, other| one.0.total_cmp(&other.0))
     }
 
+    /// Returns the location: the longest part, or the launch with the most firmware.
+    fn place(&self) -> Place {
+        let gap = || {
+            let is_launch = |gap: f64| gap <= LAUNCH_GAP.value * 1000.0;
+            let launches = self.parts.iter().filter(|(gap, _)| is_launch(*gap));
+            let longest = launches.max_by(|one, other| one.0.total_cmp(&other.0));
+            longest.or_else(|| self.longest())
+        };
+        let part = if self.class == TimeClass::Dispatch { gap() } else { self.longest() };
+        let place = self.place.as_ref().or(part.map(|(_, place)| place));
+        let place = place.cloned().unwrap_or_default();
+        Place { chip_id: self.chip_id.or(place.chip_id), ..place }
+    }
+
+    /// Returns the rows of the longest parts, the row of `place` first.
+    fn rows(&self, place: &Place) -> Vec<u64> {
+        let mut parts: Vec<_> = self.parts.iter().collect();
+        parts.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        let others =
+            parts.iter().filter_map(|(_, of)| of.row).filter(|row| Some(*row) != place.row);
+        place
+            .row
+            .into_iter()
+            .flat_map(|row| std::iter::once(row).chain(others.clone()))
+            .take(3)
+            .collect()
+    }
+
+    /// Returns facts that support the sentence.
+    fn why(&self) -> Vec<String> {
+        let [before, after] = self.firmware.around_ns;
+        let mut facts = Vec::new();
+        let counters = self.firmware.counter_count;
+        if self.class == TimeClass::Profiler {
+            facts.push(match counters {
+                0 => "probes inside kernels, by the measured cost of a probe".to_owned(),
+                1 => "1 counter record in firmware around the kernels".to_owned(),
+                _ => format!("{counters} counter records in firmware around the kernels"),
+            });
+        }
+        if self.class == TimeClass::Dispatch && before + after > 0.0 {
+            facts.push(format!(
+                "firmware takes {} before the kernels (it sets up buffers, semaphores and \
+                 arguments) and {} after them (it waits for all RISCs and reports the end)",
+                duration(before),
+                duration(after),
+            ));
+        }
+        facts
+    }
+
     /// Returns the cause with its sentence and advice.
     fn told(&self) -> (Cause, String, &'static str) {
         let (percent, total) = (self.percent, duration(self.total_ns));
         match self.class {
             TimeClass::HostLate => (Cause::Host, self.late_host(), self.advice_on_host()),
             TimeClass::Dispatch => {
-                let gaps: Vec<f64> = self.parts.iter().map(|(gap, _)| *gap).collect();
-                let what = match (gaps.len(), median(gaps)) {
-                    (1, Some(gap)) => format!("1 gap of {}", duration(gap)),
-                    (count, Some(gap)) => format!("{count} gaps, median {}", duration(gap)),
-                    (_, None) => "firmware around kernels".to_owned(),
+                let sentence =
+                    format!("Launches take {percent:.1} % of {total}: {}", self.launches());
+                let advice = "give each launch more work, or fuse neighbours: the time of a launch \
+                              does not depend on its work";
+                (Cause::Dispatch, sentence, advice)
+            }
+            TimeClass::Profiler => {
+                let sentence = format!("Recording takes {percent:.1} % of {total}");
+                let advice = if self.firmware.counter_count > 0 {
+                    "take times from a run without counters (TT_METAL_PROFILE_PERF_COUNTERS unset) \
+                     and only the counters from this one"
+                } else {
+                    "record fewer zones, and none in inner loops"
                 };
-                let sentence = format!("Launches take {percent:.1} % of {total}: {what}");
-                (Cause::Dispatch, sentence, "give each op more work, or fuse neighbours")
+                (Cause::Profiler, sentence, advice)
             }
             TimeClass::Collective => {
                 let ops = if self.parts.len() == 1 { "op" } else { "ops" };
@@ -108,6 +184,24 @@ impl Waiting {
         }
     }
 
+    /// Describes what launches take: gaps before them, and firmware around their kernels.
+    fn launches(&self) -> String {
+        let gaps: Vec<f64> = self.parts.iter().map(|(gap, _)| *gap).collect();
+        let gaps = match (gaps.len(), median(gaps)) {
+            (1, Some(gap)) => Some(format!("1 gap of {}", duration(gap))),
+            (count, Some(gap)) => Some(format!("{count} gaps, median {}", duration(gap))),
+            (_, None) => None,
+        };
+        let firmware_ns: f64 = self.firmware.around_ns.iter().sum();
+        let firmware = || format!("{} of firmware around kernels", duration(firmware_ns));
+        match gaps {
+            Some(gaps) if firmware_ns > 0.0 => format!("{gaps}, and {}", firmware()),
+            Some(gaps) => gaps,
+            None if firmware_ns > 0.0 => firmware(),
+            None => "firmware around kernels".to_owned(),
+        }
+    }
+
     fn late_host(&self) -> String {
         let whole: f64 = self.parts.iter().map(|(gap, _)| gap).sum();
         let gaps = self.parts.iter().map(|(gap, _)| *gap);
@@ -118,9 +212,10 @@ impl Waiting {
             1 => format!("; 1 gap over 10 ms is {of_gaps:.0} % of that"),
             count => format!("; {count} gaps over 10 ms are {of_gaps:.0} % of that"),
         };
-        let longest = self
-            .longest()
-            .map_or_else(String::new, |(gap, _)| format!(" (longest {})", duration(*gap)));
+        let longest = self.longest().map_or_else(String::new, |(gap, place)| {
+            let row = place.row.map_or_else(String::new, |row| format!(", before row {row}"));
+            format!(" (longest {}{row})", duration(*gap))
+        });
         format!(
             "The host is late: {:.1} % of {} the chip waits for it{of_long}{longest}",
             self.percent,
@@ -155,10 +250,10 @@ pub(crate) fn waiting(of: &Waiting) -> Option<Finding> {
         whole_ns: of.total_ns,
         of: if of.iterations == Iterations::Last { GainOf::Steady } else { GainOf::Recording },
     };
-    let longest = of.longest().filter(|_| cause != Cause::Dispatch);
-    let place = longest.map_or_else(Place::default, |(_, place)| place.clone());
-    let place = Place { chip_id: of.chip_id.or(place.chip_id), ..place };
-    Some(Reached::new(cause, WAITING, of.percent).finding(sentence, place, gain, advice))
+    let place = of.place();
+    let (why, rows) = (of.why(), of.rows(&place));
+    let reached = Reached::new(cause, WAITING, of.percent);
+    Some(Finding { why, rows, ..reached.finding(sentence, place, gain, advice) })
 }
 
 /// Reports many very short ops that take a large part of the time.
@@ -185,6 +280,23 @@ pub(crate) fn small_ops(facts: &GapFacts) -> Option<Finding> {
     })
 }
 
+/// Maximum number of names of ops on the host in one fact.
+const NAMED_HOST_OPS: usize = 3;
+
+/// Lists the most frequent ops on the host.
+fn named_host_ops(names: &[String]) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in names.iter().filter(|name| !name.is_empty()) {
+        let count = counts.entry(name).or_default();
+        *count = count.saturating_add(1);
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let shown = counts.iter().take(NAMED_HOST_OPS).map(|(name, count)| format!("{name} {count} x"));
+    let shown: Vec<String> = shown.collect();
+    (!shown.is_empty()).then(|| shown.join(", "))
+}
+
 /// Reports ops that ran on the host instead of the chip.
 pub(crate) fn host_ops(facts: &GapFacts) -> Option<Finding> {
     let count = facts.host_ops.len();
@@ -199,6 +311,7 @@ pub(crate) fn host_ops(facts: &GapFacts) -> Option<Finding> {
         #[expect(clippy::cast_precision_loss, reason = "counts of ops")]
         let figure = count as f64;
         let mut finding = facts.finding(Cause::HostOps, (HOST_OPS, figure), sentence, ns, advice);
+        finding.why = named_host_ops(&facts.host_names).into_iter().collect();
         if ns <= 0.0 {
             (finding.gain_at_most_ns, finding.gain_at_most_percent) = (None, None);
         }
@@ -218,6 +331,8 @@ mod tests {
             percent,
             total_ns: 10e6,
             parts: gaps_ns.iter().zip(2..).map(|(gap, row)| (*gap, place(row))).collect(),
+            firmware: Firmware::default(),
+            place: None,
             chip_id: None,
             iterations,
         }
@@ -229,7 +344,7 @@ mod tests {
         let finding = waiting(&late).unwrap();
         assert_eq!(
             finding.sentence,
-            "The host is late: 25.0 % of 10.0 ms the chip waits for it (longest 1.4 ms)"
+            "The host is late: 25.0 % of 10.0 ms the chip waits for it (longest 1.4 ms, before row 3)"
         );
         assert_eq!((finding.cause, finding.place.row), (Cause::Host, Some(3)));
         assert_eq!(
@@ -271,6 +386,44 @@ mod tests {
     }
 
     #[test]
+    fn launches_name_their_firmware_and_the_longest_gap_of_a_launch() {
+        // 7 us are more than a launch takes: that gap is in part a late host's.
+        let mut launches = wait(TimeClass::Dispatch, 30.0, &[2e3, 7e3, 5e3], Iterations::All);
+        let finding = waiting(&launches).unwrap();
+        assert_eq!((finding.place.row, &*finding.rows), (Some(4), &[4, 3, 2][..]));
+        launches.firmware.around_ns = [4e5, 6e5];
+        let finding = waiting(&launches).unwrap();
+        assert_eq!(
+            finding.sentence,
+            "Launches take 30.0 % of 10.0 ms: 3 gaps, median 5.0 us, and 1.0 ms of firmware around \
+             kernels"
+        );
+        assert!(
+            finding.why[0].starts_with("firmware takes 400 us before the kernels"),
+            "{finding:?}"
+        );
+        launches.place = Some(Place { launch: Some(9), ..Place::default() });
+        let finding = waiting(&launches).unwrap();
+        assert_eq!((finding.place.launch, &*finding.rows), (Some(9), &[][..]));
+    }
+
+    #[test]
+    fn recording_that_takes_a_fifth_of_the_time_is_told() {
+        let mut recording = wait(TimeClass::Profiler, 37.0, &[], Iterations::All);
+        let told = |of: &Waiting| waiting(of).map(|of| (of.cause, of.why, of.advice));
+        let (cause, why, advice) = told(&recording).unwrap();
+        let probes = "probes inside kernels, by the measured cost of a probe";
+        assert_eq!((cause, why), (Cause::Profiler, vec![probes.to_owned()]));
+        assert_eq!(advice, "record fewer zones, and none in inner loops");
+        recording.firmware.counter_count = 59;
+        let (_, why, advice) = told(&recording).unwrap();
+        assert_eq!(why, ["59 counter records in firmware around the kernels"]);
+        assert!(advice.contains("TT_METAL_PROFILE_PERF_COUNTERS"), "{advice}");
+        recording.percent = 19.9;
+        assert_eq!(told(&recording), None);
+    }
+
+    #[test]
     fn small_ops_count_by_number_and_by_time() {
         let ops = |small: usize, large: usize, large_ns: f64| GapFacts {
             durations_ns: [vec![4_000.0; small], vec![large_ns; large]].concat(),
@@ -298,6 +451,9 @@ mod tests {
         let finding = host_ops(&facts).unwrap();
         assert_eq!(finding.sentence, "3 ops run on the host and take 3.0 ms there");
         assert_eq!(finding.gain_at_most_percent, Some(10.0));
+        let names = ["torch.add", "torch.mul", "torch.add"].map(str::to_owned);
+        facts.host_names = names.to_vec();
+        assert_eq!(host_ops(&facts).unwrap().why, ["torch.add 2 x, torch.mul 1 x"]);
         facts.host_ops = vec![None];
         let finding = host_ops(&facts).unwrap();
         assert_eq!(

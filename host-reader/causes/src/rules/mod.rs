@@ -13,7 +13,7 @@ use crate::{
     finding::{Cause, Finding, GainOf, Place, Untold, share},
     noc_use::NocUses,
     op::OpCauses,
-    threshold::{LAUNCH_GAP, Threshold},
+    threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP, Threshold},
     time_class::{TimeClass, WaitEvidence},
     timeline::DeviceTime,
 };
@@ -23,10 +23,10 @@ use reports::perf::OpCategory;
 use std::collections::BTreeMap;
 use wire::RunHostId;
 
-pub(crate) use gaps::{GapFacts, Iterations, Waiting, host_ops, small_ops, waiting};
+pub(crate) use gaps::{Firmware, GapFacts, Iterations, Waiting, host_ops, small_ops, waiting};
 pub(crate) use groups::{layout, op_groups, round_trips};
 pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
-use model::{follows_from_noc, noc};
+use model::{barriers, follows_from_noc, noc};
 pub(crate) use skew::{collective_skew, slow_chips};
 
 /// Cause whose figure has reached its threshold.
@@ -64,9 +64,11 @@ impl Reached {
             place,
             why: Vec::new(),
             rows: Vec::new(),
+            location: String::new(),
             gain_at_most_ns: Some(gain.at_most_ns),
             gain_at_most_percent: Some(share(gain.at_most_ns, gain.whole_ns)),
             gain_of: gain.of,
+            gain_at_most_percent_of_all: None,
             advice: advice.to_owned(),
         }
     }
@@ -113,12 +115,17 @@ pub(crate) fn kernel_ns(op: &OpCauses) -> f64 {
     op.kernel.and_then(|kernel| kernel.duration_ns).unwrap_or(0) as f64
 }
 
+/// Returns the name of a launch, or else its program.
+pub(crate) fn label_of(op: &OpCauses) -> String {
+    let program = || format!("program {}", RunHostId(op.run_host_id).base());
+    op.name.clone().unwrap_or_else(program)
+}
+
 /// Groups launches by name, or by program if they have no name.
 fn groups<'a>(ops: &[&'a OpCauses]) -> Vec<OpGroup<'a>> {
     let mut groups: BTreeMap<String, Vec<&'a OpCauses>> = BTreeMap::new();
     for &op in ops {
-        let program = || format!("program {}", RunHostId(op.run_host_id).base());
-        groups.entry(op.name.clone().unwrap_or_else(program)).or_default().push(op);
+        groups.entry(label_of(op)).or_default().push(op);
     }
     groups.into_iter().map(|(label, ops)| OpGroup { label, ops }).collect()
 }
@@ -140,7 +147,10 @@ pub(crate) struct OpFacts<'a> {
 pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, Vec<Untold>) {
     let mut findings: Vec<Finding> = Vec::new();
     let wall_ns = wall_ns(of.devices);
-    findings.extend(small_ops(&gap_facts(of.ops, wall_ns)));
+    findings.extend(small_ops(&gap_facts(of.ops, wall_ns)).map(|of_small| Finding {
+        place: longest_small(of.ops).map(launch_place).unwrap_or_default(),
+        ..of_small
+    }));
     if of.iterations == Iterations::Last {
         findings.iter_mut().for_each(|finding| finding.measure_against((wall_ns, GainOf::Steady)));
     }
@@ -153,10 +163,16 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, 
     let of_noc = noc(&groups, of.noc);
     findings.retain(|finding| !follows_from_noc(finding, &of_noc));
     findings.extend(of_noc);
+    findings.extend(barriers(&groups, of.noc));
     // A stage, core or chip that others wait for already explains the blocked time.
     let is_explained = findings.iter().any(|finding| explains_waits(finding.cause));
-    let classes =
-        [TimeClass::HostLate, TimeClass::Dispatch, TimeClass::Collective, TimeClass::Wait];
+    let classes = [
+        TimeClass::HostLate,
+        TimeClass::Dispatch,
+        TimeClass::Collective,
+        TimeClass::Wait,
+        TimeClass::Profiler,
+    ];
     let classes = classes.into_iter().filter(|class| *class != TimeClass::Wait || !is_explained);
     findings.extend(classes.filter_map(|class| waiting(&waiting_of(of, class)?)));
     let untold = untold(of, &groups);
@@ -195,31 +211,74 @@ fn is_collective(op: &OpCauses) -> bool {
 fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     let percent = |device: &DeviceTime| device.time.percent(class);
     let most = of.devices.iter().max_by(|one, other| percent(one).total_cmp(&percent(other)))?;
-    let own = of.ops.iter().copied().filter(|op| Some(op.chip_id) == most.chip_id);
+    let own = || of.ops.iter().copied().filter(|op| Some(op.chip_id) == most.chip_id);
     let part = |op: &OpCauses| {
         let ns = match class {
             TimeClass::HostLate | TimeClass::Dispatch => op.gap_ns.filter(|gap| *gap > 0)? as f64,
             TimeClass::Collective if is_collective(op) => kernel_ns(op),
+            TimeClass::Wait | TimeClass::Profiler => class_ns(op, class)?,
             _ => return None,
         };
         let is_launch = ns <= LAUNCH_GAP.value * 1000.0;
-        let place = Place {
-            chip_id: Some(op.chip_id),
-            op: op.name.clone(),
-            run_host_id: Some(op.run_host_id),
-            launch: Some(op.launch),
-            ..Place::default()
-        };
-        (class != TimeClass::HostLate || !is_launch).then_some((ns, place))
+        (class != TimeClass::HostLate || !is_launch).then_some((ns, launch_place(op)))
     };
     Some(Waiting {
         class,
         percent: percent(most),
         total_ns: most.time.total_ns? as f64,
-        parts: own.filter_map(part).collect(),
+        parts: own().filter_map(part).collect(),
+        firmware: firmware(own()),
+        place: place_in_class(own(), class),
         chip_id: most.chip_id.filter(|_| of.devices.len() > 1),
         iterations: of.iterations,
     })
+}
+
+/// Returns the location of one launch.
+pub(crate) fn launch_place(op: &OpCauses) -> Place {
+    Place {
+        chip_id: Some(op.chip_id),
+        op: op.name.clone(),
+        run_host_id: Some(op.run_host_id),
+        launch: Some(op.launch),
+        ..Place::default()
+    }
+}
+
+/// Returns the time of a launch in a class; `None` if there is none, or if the clock is unknown.
+fn class_ns(op: &OpCauses, class: TimeClass) -> Option<f64> {
+    let share = op.time.shares.iter().find(|share| share.class == class)?;
+    share.ns.filter(|ns| *ns > 0.0)
+}
+
+/// Returns the firmware of launches, and what the profiler recorded in it.
+fn firmware<'a>(ops: impl Iterator<Item = &'a OpCauses>) -> Firmware {
+    let mut firmware = Firmware::default();
+    let [before, after] = &mut firmware.around_ns;
+    for op in ops {
+        firmware.counter_count = firmware.counter_count.saturating_add(op.counter_count);
+        let Some(kernel) = op.kernel else { continue };
+        let ns = |cycles| op.time.ns_of(cycles).unwrap_or(0.0);
+        *before += ns(kernel.start_cycle.saturating_sub(op.window.0));
+        *after += ns(op.window.1.saturating_sub(kernel.end_cycle));
+        // Records of counters are no part of a launch, and follow the kernel.
+        *after -= op.counters_ns.min(*after);
+    }
+    firmware
+}
+
+/// Returns the launch with the most time in a class of waiting that has no gaps, or whose time is
+/// not in gaps alone.
+fn place_in_class<'a>(ops: impl Iterator<Item = &'a OpCauses>, class: TimeClass) -> Option<Place> {
+    #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
+    let gap = |op: &OpCauses| match class {
+        TimeClass::Dispatch => (op.gap_ns.unwrap_or(0) as f64).min(TRACED_GAP.value * 1000.0),
+        TimeClass::HostLate => op.gap_ns.unwrap_or(0) as f64,
+        _ => 0.0,
+    };
+    let times = ops.map(|op| (class_ns(op, class).unwrap_or(0.0) + gap(op), op));
+    let most = times.max_by(|(one, _), (other, _)| one.total_cmp(other));
+    most.map(|(_, op)| launch_place(op))
 }
 
 /// Returns the longest time of a chip, from its first record to its last.
@@ -227,6 +286,13 @@ fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
 fn wall_ns(devices: &[DeviceTime]) -> f64 {
     let lengths = devices.iter().filter_map(|device| device.time.total_ns);
     lengths.max().unwrap_or(0) as f64
+}
+
+/// Returns the longest launch below the limit of short ops.
+fn longest_small<'a>(ops: &[&'a OpCauses]) -> Option<&'a OpCauses> {
+    let is_small = |op: &&OpCauses| kernel_ns(op) < SMALL_OP.value * 1000.0;
+    let small = ops.iter().copied().filter(is_small);
+    small.max_by(|one, other| kernel_ns(one).total_cmp(&kernel_ns(other)))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
@@ -367,6 +433,23 @@ fn untold_outside_of_windows(ops: &[&OpCauses]) -> Option<Untold> {
         reason: format!("the windows hold {least:.0} % of an op's time"),
         record_with: "all of the time, where the op is short enough (docs/explain.md)",
     })
+}
+
+/// Formats a percentage without decimals, or with two digits if it is small.
+pub(crate) fn rounded(percent: f64) -> String {
+    if percent >= 9.95 || percent <= 0.0 {
+        format!("{percent:.0}")
+    } else {
+        format!("{percent:.1}")
+    }
+}
+
+/// Returns the label of a group as the first word of a sentence. Names of ops stay as they are.
+pub(crate) fn capital(label: &str) -> String {
+    match label.strip_prefix("program ") {
+        Some(program) => format!("Program {program}"),
+        None => label.to_owned(),
+    }
 }
 
 /// Formats nanoseconds in a readable unit.

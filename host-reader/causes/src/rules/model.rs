@@ -1,11 +1,13 @@
 //! Rules about ops with modelled bytes and operations, such as those of ops CSVs.
 
-use super::{Gain, OpGroup, Reached, duration, kernel_ns};
+use super::{Gain, OpGroup, Reached, capital, duration, kernel_ns, rounded};
 use crate::{
+    barriers::BarrierUse,
     finding::{Cause, Finding, GainOf, Place, share},
     noc_use::{NocUse, NocUses},
     op::OpCauses,
-    threshold::{DRAM, FLOPS, MODEL_TIME, NOC, Threshold},
+    threshold::{BARRIERS, DRAM, FLOPS, MODEL_TIME, NOC, Threshold},
+    time_class::{TimeClass, WaitEvidence},
 };
 use analysis::noc_events::Link;
 
@@ -84,7 +86,7 @@ fn noc_bound(
     let sentence = format!(
         "{} uses {least}{used:.0} % of what a link of the NoC carries and takes {of_time:.0} % of the \
          device time ({}): the busiest leaves tile ({},{}) to the {} on {}",
-        label,
+        capital(label),
         duration(ns),
         tile.x,
         tile.y,
@@ -95,6 +97,72 @@ fn noc_bound(
     let advice = "spread transfers over both NoCs and more links, multicast what several cores read, or \
                   keep data nearer to the cores that use it";
     Some(Reached::new(Cause::Noc, NOC, used).finding(sentence, place, gain, advice))
+}
+
+/// Reports ops that only move data and spend their time at NoC barriers.
+pub(crate) fn barriers(groups: &[OpGroup<'_>], uses: &NocUses) -> Vec<Finding> {
+    let kernels_ns: f64 = groups.iter().map(OpGroup::kernel_ns).sum();
+    groups.iter().filter_map(|group| barriers_of(group, uses, kernels_ns)).collect()
+}
+
+fn barriers_of(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<Finding> {
+    let moved = group.ops.iter().filter(|op| only_moves_data(op));
+    let waiting: Vec<_> = moved
+        .filter_map(|op| {
+            let noc_use = uses.get(&(op.chip_id, op.run_host_id))?;
+            let at_barriers = (noc_use.barriers?, noc_use.percent, kernel_ns(op));
+            (!noc_use.is_at_peak()).then_some((op, at_barriers))
+        })
+        .collect();
+    let (longest, (of_longest, ..)) =
+        waiting.iter().max_by(|(_, one), (_, other)| one.2.total_cmp(&other.2))?;
+    let times: Vec<_> = waiting.iter().map(|(_, at_barriers)| *at_barriers).collect();
+    let place = Place {
+        launch: Some(longest.launch),
+        chip_id: Some(longest.chip_id),
+        core: Some(of_longest.core),
+        ..group.place()
+    };
+    barrier_bound(place, &group.label, &times, kernels_ns)
+}
+
+/// Returns true if no compute kernel ran in the op, and the op has no records of waits, which would
+/// show more.
+fn only_moves_data(op: &OpCauses) -> bool {
+    op.time.waits == WaitEvidence::None && op.time.percent(TimeClass::Compute) <= 0.0
+}
+
+/// Returns the finding about launches at barriers: their barriers, the use of their busiest link in
+/// percent, and their times.
+fn barrier_bound(
+    place: Place,
+    label: &str,
+    launches: &[(BarrierUse, f64, f64)],
+    kernels_ns: f64,
+) -> Option<Finding> {
+    let ns: f64 = launches.iter().map(|(.., ns)| ns).sum();
+    let waited_ns: f64 = launches.iter().map(|(of, _, ns)| ns * of.percent / 100.0).sum();
+    let waited = share(waited_ns, ns);
+    let (of, link_percent, _) =
+        launches.iter().max_by(|(one, ..), (other, ..)| one.percent.total_cmp(&other.percent))?;
+    if waited < BARRIERS.value || share(ns, kernels_ns) < MODEL_TIME.value {
+        return None;
+    }
+    // The busiest link needs its time in any case.
+    let free_ns: f64 =
+        launches.iter().map(|(_, link, ns)| ns * (1.0 - link.min(100.0) / 100.0)).sum();
+    let sentence = format!(
+        "{} waits at NoC barriers for {waited:.0} % of its {}: {}; the busiest link carries only {} % of \
+         its peak",
+        capital(label),
+        duration(ns),
+        of.transfers(),
+        rounded(*link_percent),
+    );
+    let gain = Gain { at_most_ns: waited_ns.min(free_ns), whole_ns: ns, of: GainOf::Ops };
+    let advice = "send several transfers before each barrier, and let the reader fetch the next block \
+                  while the writer sends the last one (buffers of at least two blocks)";
+    Some(Reached::new(Cause::Latency, BARRIERS, waited).finding(sentence, place, gain, advice))
 }
 
 /// Returns true if the pacing stage of an op is limited by a link of the NoC.
@@ -196,7 +264,7 @@ mod tests {
     fn ops_that_fill_a_link_of_the_noc_are_told_if_they_take_time() {
         let tile = Noc0Coord { x: 1, y: 2 };
         let link = Link { chip_id: 0, noc: Noc::Noc0, tile, direction: Direction::East };
-        let noc_use = |percent| NocUse { link, percent, is_lower_bound: false };
+        let noc_use = |percent| NocUse { link, percent, is_lower_bound: false, barriers: None };
         let place = || Place { op: Some("Matmul".into()), ..Place::default() };
         let told = |uses: &[(NocUse, f64)]| noc_bound(place(), "Matmul", uses, 1000.0);
         // 90 % of 200 ns and 70 % of 100 ns are used: 50 ns are free.
@@ -220,6 +288,32 @@ mod tests {
         assert!(follows_from_noc(&reader("Matmul"), &of_noc));
         assert!(!follows_from_noc(&reader("Add"), &of_noc));
         assert!(!follows_from_noc(&finding, &of_noc), "itself");
+    }
+
+    #[test]
+    fn launches_at_barriers_are_told_unless_their_link_needs_the_time() {
+        let at = |percent| BarrierUse {
+            core: (1, 2),
+            percent,
+            barrier_count: 16,
+            transfer_count: 16,
+            byte_count: 16 * 4096,
+        };
+        let told = |launches: &[(BarrierUse, f64, f64)]| {
+            barrier_bound(Place::default(), "program 7", launches, 10_000.0)
+        };
+        let finding = told(&[(at(80.0), 20.0, 3_000.0), (at(40.0), 10.0, 1_000.0)]).unwrap();
+        assert_eq!(
+            finding.sentence,
+            "Program 7 waits at NoC barriers for 70 % of its 4.0 us: 16 transfers of 4096 bytes on \
+             average and 16 barriers; the busiest link carries only 20 % of its peak"
+        );
+        assert_eq!((finding.cause, finding.gain_at_most_ns), (Cause::Latency, Some(2_800.0)));
+        // A link at 60 % leaves 40 % of the time.
+        let finding = told(&[(at(90.0), 60.0, 4_000.0)]).unwrap();
+        assert!((finding.gain_at_most_ns.unwrap() - 1_600.0).abs() < 1e-9);
+        assert_eq!(told(&[(at(49.9), 20.0, 4_000.0)]), None, "too little at barriers");
+        assert_eq!(told(&[(at(80.0), 20.0, 2_999.0)]), None, "too little of the kernels");
     }
 
     #[test]

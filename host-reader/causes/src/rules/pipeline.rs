@@ -239,9 +239,11 @@ fn finding(
         },
         why: Vec::new(),
         rows: Vec::new(),
+        location: String::new(),
         gain_at_most_ns: Some(gain_ns),
         gain_at_most_percent: Some(share(gain_ns, paced_ns)),
         gain_of: GainOf::Ops,
+        gain_at_most_percent_of_all: None,
         advice: advice.to_owned(),
     }
 }

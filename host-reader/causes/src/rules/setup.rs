@@ -38,9 +38,11 @@ pub(crate) fn setup(group: &OpGroup<'_>, zones: &ZoneTable) -> Option<Finding> {
         },
         why: Vec::new(),
         rows: Vec::new(),
+        location: String::new(),
         gain_at_most_ns: Some(gain),
         gain_at_most_percent: Some(share(gain, group.kernel_ns())),
         gain_of: GainOf::Ops,
+        gain_at_most_percent_of_all: None,
         advice: "reconfigure once per change of format, not once per block".to_owned(),
     })
 }

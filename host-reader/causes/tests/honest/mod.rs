@@ -29,8 +29,15 @@ pub(crate) fn assert_honest(explanation: &Explanation, what: &str) {
         assert!(is_answer || percent.is_none_or(|of| of >= 1.0), "{what}: {finding:?}");
         assert!(percent.is_none_or(|of| of <= 100.0), "{what}: {finding:?}");
         assert!(!finding.advice.is_empty() && !finding.sentence.is_empty(), "{what}: {finding:?}");
+        assert!(!finding.location.is_empty(), "{what}: nowhere: {finding:?}");
         assert_within_class(explanation, finding, what);
         assert_within_group(explanation, finding, what);
+    }
+    assert_eq!(explanation.no_cause.is_some(), findings.is_empty(), "{what}");
+    if let Some(no_cause) = &explanation.no_cause {
+        let ran = explanation.devices.iter().any(|device| device.op_count > 0);
+        assert!(!no_cause.sentence.is_empty() && !no_cause.record_next.is_empty(), "{what}");
+        assert!(!ran || !(no_cause.measured.is_empty() || no_cause.location.is_empty()), "{what}");
     }
     for group in explanation.groups.iter().filter(|_| findings.is_empty()) {
         let far = group.limit_ns.is_some_and(|limit_ns| group.duration_ns >= 2.0 * limit_ns);
@@ -44,6 +51,7 @@ pub(crate) fn assert_honest(explanation: &Explanation, what: &str) {
             (TimeClass::Dispatch, &[Cause::Dispatch]),
             (TimeClass::Collective, &[Cause::Collective]),
             (TimeClass::Wait, &waits),
+            (TimeClass::Profiler, &[Cause::Profiler]),
         ] {
             let percent = device.time.percent(class);
             assert!(percent < 20.0 || has(causes), "{what}: {class:?} {percent}: {findings:#?}");
@@ -63,12 +71,15 @@ fn assert_within_group(explanation: &Explanation, finding: &Finding, what: &str)
 
 /// Asserts that the gain is at most the time in the cause's classes, on the chip with most of it.
 fn assert_within_class(explanation: &Explanation, finding: &Finding, what: &str) {
-    use TimeClass::{Collective, Compute, DataMovement, Dispatch, HostLate, Unknown, Wait};
+    use TimeClass::{
+        Collective, Compute, DataMovement, Dispatch, HostLate, Profiler, Unknown, Wait,
+    };
     let classes: &[TimeClass] = match finding.cause {
         Cause::Host => &[HostLate],
         Cause::Dispatch => &[Dispatch],
         Cause::Collective | Cause::CollectiveSkew => &[Collective],
         Cause::Wait => &[Wait],
+        Cause::Profiler => &[Profiler],
         Cause::Layout | Cause::RoundTrip => &[DataMovement],
         _ => &[Compute, DataMovement, Collective, Wait, Unknown],
     };

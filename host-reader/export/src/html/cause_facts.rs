@@ -6,7 +6,7 @@ use crate::{
     Trace,
     op_causes::{causes_of_ops, names_of_ops},
 };
-use causes::{Explanation, Finding, GainOf, OpCauses, Place, TimeClass, TimeSplit};
+use causes::{Explanation, Finding, NoCause, OpCauses, Place, TimeClass, TimeSplit};
 use serde::Serialize;
 use std::cmp::Reverse;
 
@@ -20,8 +20,8 @@ pub(super) struct CauseFacts<'a> {
     /// Sentences about NoC traces next to the log.
     noc_events: Option<&'a str>,
     findings: Vec<FindingRow<'a>>,
-    /// Sentence for a page without findings.
-    without_findings: &'static str,
+    /// Statement in place of findings.
+    no_cause: Option<&'a NoCause>,
     /// Open questions: the question, why it has no answer, and how to record the answer.
     untold: Vec<(&'static str, &'a str, &'static str)>,
     /// Names of the classes of time.
@@ -44,9 +44,10 @@ struct FindingRow<'a> {
     /// Facts that support the finding.
     why: &'a [String],
     advice: &'a str,
+    /// Text of the gain.
+    gain: String,
     gain_ns: Option<f64>,
     gain_percent: Option<f64>,
-    gain_of: &'static str,
     /// Index of the op in the page.
     op: Option<usize>,
     /// Indices of further ops that the finding is about.
@@ -109,7 +110,7 @@ impl<'a> CauseFacts<'a> {
             described_by: explanation.described_by.as_deref(),
             noc_events: explanation.noc_events.as_deref(),
             findings: findings(explanation, place),
-            without_findings: explanation.without_findings(),
+            no_cause: explanation.no_cause.as_ref(),
             untold: explanation
                 .untold
                 .iter()
@@ -170,7 +171,7 @@ fn findings(
     place: impl Fn(&Place) -> (Option<usize>, Option<usize>),
 ) -> Vec<FindingRow<'_>> {
     fn row<'a>(
-        finding: &'a Finding,
+        (explanation, finding): (&Explanation, &'a Finding),
         place: &impl Fn(&Place) -> (Option<usize>, Option<usize>),
     ) -> FindingRow<'a> {
         let (op, device) = place(&finding.place);
@@ -181,12 +182,9 @@ fn findings(
             sentence: &finding.sentence,
             why: &finding.why,
             advice: &finding.advice,
+            gain: explanation.gain_text(finding),
             gain_ns: finding.gain_at_most_ns,
             gain_percent: finding.gain_at_most_percent.map(tenths),
-            gain_of: match finding.gain_of {
-                GainOf::Recording => "the recording",
-                of => of.label(),
-            },
             op,
             more_ops: more.collect(),
             device,
@@ -195,7 +193,7 @@ fn findings(
             zone: finding.place.zone.as_deref(),
         }
     }
-    explanation.findings.iter().map(|finding| row(finding, &place)).collect()
+    explanation.findings.iter().map(|finding| row((explanation, finding), &place)).collect()
 }
 
 fn device_of(trace: &Trace<'_>, place: &Place) -> Option<usize> {

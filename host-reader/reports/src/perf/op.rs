@@ -144,6 +144,12 @@ pub struct OpReport {
     /// First cycle of its firmware on the chip's clock, which is also in a device log.
     #[serde(skip)]
     pub firmware_start_cycle: Option<u64>,
+    /// Time that the host took for the op.
+    #[serde(skip)]
+    pub host_duration_ns: Option<f64>,
+    /// Part of the host's time in which it compiled the op's program.
+    #[serde(skip)]
+    pub compile_duration_ns: Option<f64>,
     /// True for a sparse matmul with an unknown number of active experts.
     pub is_active_unknown: bool,
 }
@@ -226,6 +232,8 @@ pub(super) fn analyse(
         is_duration_invalid: is_duration_invalid && is_op,
         trace_session: row.trace_session,
         firmware_start_cycle: row.firmware_start_cycle,
+        host_duration_ns: row.host_duration_ns.filter(|&ns| ns >= 0.0),
+        compile_duration_ns: row.compile_duration_ns.filter(|&ns| ns >= 0.0),
         is_active_unknown: modelled.is_active_unknown,
         input_0_memory: row.inputs[0].memory.clone(),
         input_datatypes: row.inputs.each_ref().map(|input| input.datatype.clone()),

@@ -5,7 +5,7 @@
 use super::{
     row::{OpRow, RowColumns, RowReader},
     shared_text::TextPool,
-    titles::{OpsCsvFormat, Titles},
+    titles::{KERNEL_DURATION, OpsCsvFormat, Titles},
 };
 use crate::{
     problem::{Position, ProblemLog},
@@ -64,6 +64,8 @@ pub struct OpsCsv {
     pub file: String,
     /// Format version of the file.
     pub format: OpsCsvFormat,
+    /// True if the file has a column for the durations of kernels.
+    pub has_kernel_durations: bool,
     /// Rows in the order of the file.
     pub rows: Vec<OpRow>,
     /// Number of lines that could not be used at all.
@@ -132,6 +134,7 @@ pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError>
     Ok(OpsCsv {
         file: file.to_owned(),
         format: titles.format(),
+        has_kernel_durations: titles.index(KERNEL_DURATION).is_some(),
         rows: read.rows,
         skipped_line_count: read.skipped_line_count,
         problems,

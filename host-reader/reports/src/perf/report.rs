@@ -109,6 +109,9 @@ pub struct PerfReport {
     pub skipped_line_count: u64,
     /// True if each device is reported separately.
     pub is_by_device: bool,
+    /// True if any file has a column for the durations of kernels.
+    #[serde(skip)]
+    pub has_kernel_durations: bool,
     /// True if any row of the files has no global call count.
     pub is_call_count_missing: bool,
     /// Rows of the report.
@@ -158,6 +161,7 @@ impl PerfReport {
         if options.merges_devices && !devices.is_empty() {
             rows = merge_devices(rows, &mut notes);
         }
+        let has_kernel_durations = files.iter().any(|file| file.has_kernel_durations);
         let mut problems = ProblemLog::default();
         let files_read: Vec<String> = files.iter().map(|file| file.file.clone()).collect();
         let format = files.iter().map(|file| file.format).max().unwrap_or(OpsCsvFormat::V1);
@@ -182,6 +186,7 @@ impl PerfReport {
             problems: problems.kept().to_vec(),
             skipped_line_count,
             is_by_device,
+            has_kernel_durations,
             is_call_count_missing,
             totals: Totals::new(&rows),
             stacked,

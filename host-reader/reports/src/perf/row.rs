@@ -3,7 +3,7 @@
 use super::{
     cell,
     shared_text::{SharedText, TextPool},
-    titles::{Column, OpsCsvFormat, Titles},
+    titles::{Column, KERNEL_DURATION, OpsCsvFormat, Titles},
 };
 use crate::problem::{Position, ProblemLog, quoted};
 use std::fmt::Write;
@@ -67,6 +67,10 @@ pub struct OpRow {
     pub sub_device: Option<SharedText>,
     /// Host start of the op, in ns on the host's clock.
     pub host_start_ns: Option<f64>,
+    /// Time that the host took for the op.
+    pub host_duration_ns: Option<f64>,
+    /// Part of the host's time in which it compiled the op's program.
+    pub compile_duration_ns: Option<f64>,
     /// Duration of its kernels.
     pub kernel_duration_ns: Option<f64>,
     /// Time since the end of the previous op.
@@ -157,6 +161,8 @@ pub(super) struct RowColumns {
     math_fidelity: Column,
     core_count: Column,
     sub_device: Column,
+    host_duration_ns: Column,
+    compile_duration_ns: Column,
     kernel_duration_ns: Column,
     op_to_op_latency_ns: Column,
     trace_session: Column,
@@ -182,7 +188,9 @@ impl RowColumns {
             math_fidelity: titles.column("MATH FIDELITY"),
             core_count: titles.column("CORE COUNT"),
             sub_device: titles.column("SUB DEVICE ID"),
-            kernel_duration_ns: titles.column("DEVICE KERNEL DURATION [ns]"),
+            host_duration_ns: titles.column("HOST DURATION [ns]"),
+            compile_duration_ns: titles.column("CompileProgram_TT_HOST_FUNC [ns]"),
+            kernel_duration_ns: titles.column(KERNEL_DURATION),
             op_to_op_latency_ns: titles.column("OP TO OP LATENCY [ns]"),
             trace_session: titles.column("METAL TRACE REPLAY SESSION ID"),
             firmware_start_cycle: titles.column("DEVICE FW START CYCLE"),
@@ -236,6 +244,8 @@ impl<'a> RowReader<'a> {
         row.core_count = self.cores(&columns.core_count);
         let sub_device = cell::sub_device(self.cell(&columns.sub_device));
         row.sub_device = sub_device.map(|id| self.texts.shared(&id));
+        row.host_duration_ns = cell::number(self.cell(&columns.host_duration_ns));
+        row.compile_duration_ns = cell::number(self.cell(&columns.compile_duration_ns));
         row.kernel_duration_ns = self.number(&columns.kernel_duration_ns);
         row.op_to_op_latency_ns = self.number(&columns.op_to_op_latency_ns);
         row.inputs = columns.inputs.each_ref().map(|input| self.tensor(input));

@@ -6,6 +6,9 @@ use std::collections::HashMap;
 /// Suffix of shape columns since 2025-09.
 const PADDED: &str = "_PAD[LOGICAL]";
 
+/// Header of the column with the lengths of ops on a chip.
+pub(super) const KERNEL_DURATION: &str = "DEVICE KERNEL DURATION [ns]";
+
 /// Required columns of a complete report, with the effect of each missing column.
 const WANTED: [(&str, &str); 9] = [
     ("OP TYPE", "signposts and device ops cannot be told from other rows"),
@@ -13,7 +16,7 @@ const WANTED: [(&str, &str); 9] = [
     ("GLOBAL CALL COUNT", "left blank"),
     ("ATTRIBUTES", "program configurations are unknown"),
     ("HOST START TS", "rows stay in the order of the file"),
-    ("DEVICE KERNEL DURATION [ns]", "device times are blank"),
+    (KERNEL_DURATION, "device times are blank"),
     ("OP TO OP LATENCY [ns]", "gaps are blank"),
     ("CORE COUNT", "cores are blank, and matmuls have no FLOPs %"),
     ("INPUT_0_MEMORY", "the summary cannot tell where input 0 lies"),
@@ -22,7 +25,7 @@ const WANTED: [(&str, &str); 9] = [
 /// Required columns of the streaming profiler's programs, which have no host columns.
 const WANTED_OF_STREAMING: &[(&str, &str)] = &[
     ("OP CODE", "ops have the names of their programs"),
-    ("DEVICE KERNEL DURATION [ns]", "device times are blank"),
+    (KERNEL_DURATION, "device times are blank"),
     ("CORE COUNT", "cores are blank"),
 ];
 

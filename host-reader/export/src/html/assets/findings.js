@@ -8,6 +8,7 @@ function buildFindings() {
   for (const sentence of [causes.window, causes.described_by, causes.noc_events]) if (sentence) section.append(h('p.window', {}, visible(sentence)));
   const shown = causes.findings.slice(0, 3), rest = causes.findings.slice(3);
   if (shown.length) section.append(h('ol.findings', {}, shown.map(findingItem)));
+  if (causes.no_cause) section.append(noCause(causes.no_cause));
   const more = [
     ...rest.map((finding) => h('p', {}, findingItem(finding).childNodes)),
     ...causes.untold.map(([question, reason, how]) => h('p.muted', {}, h('strong', {}, question), `: ${reason}. Record ${how}.`)),
@@ -15,12 +16,17 @@ function buildFindings() {
   if (!more.length) return;
   const words = [rest.length && counted(rest.length, 'more finding'), causes.untold.length && `${counted(causes.untold.length, 'question')} that this recording cannot answer`].filter(Boolean);
   const text = listed(words);
-  section.append(h('details.untold', {}, h('summary', {}, shown.length ? text : `${causes.without_findings} ${text}`), more));
+  section.append(h('details.untold', {}, h('summary', {}, text), more));
+}
+
+/** What was looked at and measured where no cause was found, and what to record next. */
+function noCause({ sentence, measured, where, record_next: next }) {
+  const place = where ? h('p.muted', {}, `Where: ${visible(where)}`) : '';
+  return h('div.no-cause', {}, h('p', {}, h('strong', {}, visible(sentence))), h('ul', {}, measured.map((fact) => h('li', {}, visible(fact)))), place, h('p.try', {}, `Record next: ${visible(next)}.`));
 }
 
 function findingItem(finding) {
-  const gain = finding.gain_ns && finding.gain_percent !== null
-    ? ` To gain: at most ${timeText(finding.gain_ns)}, ${finding.gain_percent} % of ${finding.gain_of}.` : '';
+  const gain = finding.gain_ns ? ` To gain: ${finding.gain}.` : '';
   const why = finding.why.length ? ` Why: ${visible(finding.why.join('; '))}.` : '';
   return h('li', {}, h('strong', {}, visible(finding.sentence)), ' ', findingLinks(finding), why, h('span.try', {}, `${gain} Try: ${visible(finding.advice)}.`));
 }

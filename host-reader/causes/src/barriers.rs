@@ -1,0 +1,139 @@
+//! Time that a core spends at NoC barriers, from NoC events.
+
+use crate::{finding::share, timeline::merged};
+use analysis::noc_events::{EventKind, ProgramTrace, TraceObject};
+use std::collections::BTreeMap;
+
+/// Barriers of the core that spends most time at them, in all launches of a program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BarrierUse {
+    /// Core on the NoC-0 grid, as column and row.
+    pub(crate) core: (u16, u16),
+    /// Time in which a RISC of the core is at a barrier, in percent of the program's kernels.
+    pub(crate) percent: f64,
+    pub(crate) barrier_count: u64,
+    /// Number of transfers with a known size.
+    pub(crate) transfer_count: u64,
+    pub(crate) byte_count: u64,
+}
+
+/// Events of one core.
+#[derive(Default)]
+struct CoreBarriers<'a> {
+    waits: Vec<(u64, u64)>,
+    transfer_count: u64,
+    byte_count: u64,
+    /// Open barrier of each RISC: the event that ends it, and its start.
+    open: BTreeMap<&'a str, (EventKind, u64)>,
+}
+
+impl<'a> CoreBarriers<'a> {
+    fn add(&mut self, object: &'a TraceObject) {
+        let Some(kind) = object.event_type.as_deref().and_then(EventKind::from_name) else {
+            return;
+        };
+        if let Some(end) = kind.end_of_wait() {
+            self.open.insert(&object.proc, (end, object.timestamp));
+        } else if let Some((end, start)) = self.open.get(object.proc.as_str()).copied()
+            && end == kind
+        {
+            self.open.remove(object.proc.as_str());
+            self.waits.push((start, object.timestamp.max(start)));
+        }
+        if let Some(bytes) = object.num_bytes.filter(|bytes| *bytes > 0) {
+            self.transfer_count = self.transfer_count.saturating_add(1);
+            self.byte_count = self.byte_count.saturating_add(bytes);
+        }
+    }
+}
+
+impl BarrierUse {
+    /// Returns the barriers of the traces of one program, whose kernels took `cycles` in all;
+    /// `None` without barriers that have both a start and an end.
+    pub(crate) fn of_traces(traces: &[ProgramTrace], cycles: f64) -> Option<Self> {
+        let mut cores: BTreeMap<(u16, u16), CoreBarriers<'_>> = BTreeMap::new();
+        for object in traces.iter().flat_map(|trace| &trace.objects) {
+            cores.entry((object.sx, object.sy)).or_default().add(object);
+        }
+        let uses = cores.into_iter().filter(|(_, of)| !of.waits.is_empty()).map(|(core, of)| {
+            let barrier_count = of.waits.len() as u64;
+            // Barriers of two RISCs at once count once.
+            let waits = merged(of.waits).into_iter().map(|(start, end)| end.saturating_sub(start));
+            #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
+            let waited = waits.fold(0, u64::saturating_add) as f64;
+            Self {
+                core,
+                percent: share(waited, cycles),
+                barrier_count,
+                transfer_count: of.transfer_count,
+                byte_count: of.byte_count,
+            }
+        });
+        uses.max_by(|one, other| one.percent.total_cmp(&other.percent))
+    }
+
+    /// Describes the transfers between barriers.
+    pub(crate) fn transfers(&self) -> String {
+        let transfers = match self.transfer_count {
+            1 => "1 transfer".to_owned(),
+            count => format!("{count} transfers"),
+        };
+        let size = match self.byte_count.checked_div(self.transfer_count) {
+            Some(bytes) => format!(" of {bytes} bytes on average"),
+            None => String::new(),
+        };
+        let barriers = if self.barrier_count == 1 { "barrier" } else { "barriers" };
+        format!("{transfers}{size} and {} {barriers}", self.barrier_count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::noc_events::read_json;
+
+    fn event(proc: &str, x: u16, kind: &str, time: u64, bytes: u64) -> String {
+        format!(
+            "{{\"proc\": \"{proc}\", \"noc\": \"NOC_0\", \"sx\": {x}, \"sy\": 1, \"dx\": 5, \"dy\": 1, \
+             \"num_bytes\": {bytes}, \"type\": \"{kind}\", \"timestamp\": {time}}}"
+        )
+    }
+
+    fn found(events: &[String], cycles: f64) -> Option<BarrierUse> {
+        let objects = read_json(format!("[{}]", events.join(",")).as_bytes()).objects;
+        assert_eq!(objects.len(), events.len());
+        let trace = ProgramTrace {
+            chip_id: 0,
+            program: wire::RunHostId(1024),
+            trace: None,
+            op_name: String::new(),
+            objects,
+        };
+        BarrierUse::of_traces(&[trace], cycles)
+    }
+
+    #[test]
+    fn barriers_of_a_core_count_once_if_two_riscs_wait_at_once() {
+        let events = [
+            event("NCRISC", 1, "READ", 0, 4096),
+            event("NCRISC", 1, "READ_BARRIER_START", 10, 0),
+            event("BRISC", 1, "WRITE_", 20, 2048),
+            event("BRISC", 1, "WRITE_BARRIER_START", 30, 0),
+            event("NCRISC", 1, "READ_BARRIER_END", 40, 0),
+            event("BRISC", 1, "WRITE_BARRIER_END", 60, 0),
+            event("NCRISC", 2, "READ_BARRIER_START", 0, 0),
+            event("NCRISC", 2, "READ_BARRIER_END", 45, 0),
+        ];
+        // Core (1,1) is at a barrier from 10 to 60.
+        let of = found(&events, 200.0).unwrap();
+        assert_eq!((of.core, of.percent), ((1, 1), 25.0));
+        assert_eq!(of.transfers(), "2 transfers of 3072 bytes on average and 2 barriers");
+    }
+
+    #[test]
+    fn a_barrier_without_an_end_is_no_time() {
+        let start = event("NCRISC", 1, "READ_BARRIER_START", 10, 0);
+        let other = event("NCRISC", 1, "WRITE_BARRIER_END", 30, 0);
+        assert_eq!(found(&[start, other], 100.0), None);
+    }
+}

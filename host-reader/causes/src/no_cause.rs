@@ -1,0 +1,323 @@
+//! What an explanation without findings says: where it looked, what was measured, and what to
+//! record next.
+
+use crate::{
+    explanation::Explanation,
+    finding::{Place, location, share},
+    noc_use::NocUses,
+    op::OpCauses,
+    rules::{duration, kernel_ns, label_of, launch_place, rounded},
+    threshold::WAITING,
+    time_class::TimeClass,
+    timeline::DeviceTime,
+};
+use reports::perf::{OpReport, PerfReport, RowKind};
+use std::collections::BTreeMap;
+
+/// Statement of an explanation without findings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct NoCause {
+    /// Sentence with what is missing, or with the rules that did not fire.
+    pub sentence: String,
+    /// Facts that the recording does show.
+    pub measured: Vec<String>,
+    /// Location of the longest op; empty if nothing ran.
+    #[serde(rename = "where")]
+    pub location: String,
+    /// What to record in order to know more.
+    pub record_next: String,
+}
+
+/// How to record the lengths of ops with TT-Metal.
+///
+/// # Compatibility
+/// TT-Metal's "Device Program Profiler" names the variable. `python -m tracy` sets it, with `-r` for
+/// the report. tt-mlir's `ttrt perf --host-only` leaves the chip out.
+const RECORD_LENGTHS: &str = "the chip's times, too: `python -m tracy -r -p -v model.py`, `kprof record \
+    -r -- python model.py`, or TT_METAL_DEVICE_PROFILER=1 before another program; with tt-mlir `ttrt \
+    perf` without --host-only";
+
+/// What to record if the host's durations include compilation.
+const RUN_TWICE: &str = "run the model at least twice in one process: only the first run compiles";
+
+impl NoCause {
+    /// Returns the statement about an ops CSV.
+    pub(crate) fn of_csv(explanation: &Explanation, report: &PerfReport) -> Self {
+        let rows: Vec<&OpReport> =
+            report.rows.iter().filter(|row| row.kind == RowKind::Device).collect();
+        if rows.is_empty() {
+            return Self::without_ops(
+                "No op of a chip is in this file, so there is nothing to explain",
+            );
+        }
+        if !explanation.devices.iter().all(has_no_length) {
+            return Self::of_figures(explanation, &NocUses::new());
+        }
+        let measured = [firmware_fact(&rows), host_fact(&rows), compile_fact(&rows)];
+        let longest = longest_on_host(&rows).or_else(|| rows.first().copied());
+        let compiles = rows.iter().any(|row| row.compile_duration_ns.is_some());
+        Self {
+            sentence: format!(
+                "The length of no op is known: {}",
+                length_column(report, rows.len())
+            ),
+            measured: measured.into_iter().flatten().collect(),
+            location: longest.map_or_else(String::new, |row| location(&place_of(row), &[])),
+            record_next: if compiles {
+                format!("{RECORD_LENGTHS}; {RUN_TWICE}")
+            } else {
+                RECORD_LENGTHS.to_owned()
+            },
+        }
+    }
+
+    /// Returns the statement about launches.
+    pub(crate) fn of_launches(explanation: &Explanation, uses: &NocUses) -> Self {
+        if explanation.devices.is_empty() {
+            return Self::without_ops("Nothing was recorded, so there is nothing to explain");
+        }
+        if explanation.devices.iter().all(|device| device.op_count == 0) {
+            return Self::without_ops("No op was recorded, so there is nothing to explain");
+        }
+        if !explanation.devices.iter().all(has_no_length) {
+            return Self::of_figures(explanation, uses);
+        }
+        let launches = match explanation.ops.len() {
+            1 => "the only launch".to_owned(),
+            count => format!("each of {count} launches"),
+        };
+        let time = explanation.devices.iter().filter_map(|device| {
+            let ns = duration(whole_ns(device)?);
+            Some(format!("{}: {ns} from its first record to its last", chip_of(device)))
+        });
+        let first = explanation.ops.first();
+        Self {
+            sentence: format!(
+                "The length of no op is known: {launches} lacks the start or the end of a kernel"
+            ),
+            measured: time.collect(),
+            location: first.map_or_else(String::new, |op| location(&launch_place(op), &[])),
+            record_next:
+                "fewer zones or programs before each read, so that no marker is lost; `kprof \
+                          report` shows which are"
+                    .to_owned(),
+        }
+    }
+
+    fn without_ops(sentence: &str) -> Self {
+        Self {
+            sentence: sentence.to_owned(),
+            record_next: "a program that launches kernels, with the profiler on \
+                          (TT_METAL_DEVICE_PROFILER=1); `kprof check` shows whether a file is damaged"
+                .to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the statement about a recording with lengths, in which no rule fired.
+    fn of_figures(explanation: &Explanation, uses: &NocUses) -> Self {
+        let sentence = format!(
+            "No cause stands out: {} did not reach their thresholds",
+            looked_at(explanation, uses)
+        );
+        let mut measured: Vec<String> = explanation.devices.iter().filter_map(classes).collect();
+        measured.extend(longest_launch(explanation));
+        measured.extend(noc_fact(uses));
+        measured.extend(group_fact(explanation));
+        let place = match explanation.groups.first() {
+            Some(group) => {
+                let place = Place {
+                    op: Some(group.op.clone()),
+                    row: group.rows.first().copied(),
+                    ..Place::default()
+                };
+                location(&place, &group.rows)
+            }
+            None => {
+                longest(explanation).map_or_else(String::new, |op| location(&launch_place(op), &[]))
+            }
+        };
+        Self { sentence, measured, location: place, record_next: record_next(explanation, uses) }
+    }
+}
+
+/// Returns true if no op of a chip has a known length.
+pub(crate) fn has_no_length(device: &DeviceTime) -> bool {
+    device.kernel_sum_ns.unwrap_or(0) == 0 && device.time.percent(TimeClass::Unknown) >= 100.0
+}
+
+fn chip_of(device: &DeviceTime) -> String {
+    device.chip_id.map_or_else(|| "the chip".to_owned(), |chip| format!("chip {chip}"))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a duration is shown")]
+fn whole_ns(device: &DeviceTime) -> Option<f64> {
+    device.time.total_ns.map(|ns| ns as f64)
+}
+
+/// Describes the column without the lengths of ops.
+fn length_column(report: &PerfReport, count: usize) -> String {
+    let rows = match count {
+        1 => "the only row of an op".to_owned(),
+        count => format!("all {count} rows of ops"),
+    };
+    if report.has_kernel_durations {
+        format!("DEVICE KERNEL DURATION [ns] has no usable value in {rows}")
+    } else {
+        "the file has no column DEVICE KERNEL DURATION [ns]".to_owned()
+    }
+}
+
+/// Describes whether the firmware's cycles are there without the kernels' durations.
+fn firmware_fact(rows: &[&OpReport]) -> Option<String> {
+    let known = rows.iter().filter(|row| row.firmware_start_cycle.is_some()).count();
+    Some(if known == 0 {
+        "DEVICE FW START CYCLE is empty, too: no time of a chip reached this file".to_owned()
+    } else {
+        format!(
+            "DEVICE FW START CYCLE has {known} of {} values: firmware was recorded, but no kernels",
+            rows.len()
+        )
+    })
+}
+
+fn host_ns(row: &OpReport) -> f64 {
+    row.host_duration_ns.unwrap_or(0.0)
+}
+
+fn longest_on_host<'a>(rows: &[&'a OpReport]) -> Option<&'a OpReport> {
+    let known = rows.iter().copied().filter(|row| row.host_duration_ns.is_some());
+    known.max_by(|one, other| host_ns(one).total_cmp(&host_ns(other)))
+}
+
+/// Maximum number of op codes in the fact about the host.
+const NAMED_OPS: usize = 3;
+
+/// Describes the host's time by op code.
+fn host_fact(rows: &[&OpReport]) -> Option<String> {
+    let count = rows.iter().filter(|row| row.host_duration_ns.is_some()).count();
+    let whole: f64 = rows.iter().map(|row| host_ns(row)).sum();
+    let mut by_op: BTreeMap<&str, f64> = BTreeMap::new();
+    rows.iter().for_each(|row| *by_op.entry(&row.raw_op_code).or_default() += host_ns(row));
+    let mut ops: Vec<_> = by_op.into_iter().collect();
+    ops.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    let names =
+        ops.iter().take(NAMED_OPS).map(|(op, ns)| format!("{op} {:.1} %", share(*ns, whole)));
+    let names: Vec<String> = names.collect();
+    let calls = if count == 1 { "call" } else { "calls" };
+    (whole > 0.0).then(|| {
+        format!(
+            "the host took {} for {count} {calls} of ops: {}",
+            duration(whole),
+            names.join(", ")
+        )
+    })
+}
+
+/// Describes the part of the host's time that is compilation.
+fn compile_fact(rows: &[&OpReport]) -> Option<String> {
+    let compiled =
+        rows.iter().filter_map(|row| Some((row.compile_duration_ns?, row.host_duration_ns?)));
+    let (ns, whole) = compiled.fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+    let host: f64 = rows.iter().map(|row| host_ns(row)).sum();
+    (ns > 0.0 && whole > 0.0).then(|| {
+        format!("{:.1} % of that is the compilation of kernels, as in a first run", share(ns, host))
+    })
+}
+
+fn place_of(row: &OpReport) -> Place {
+    Place { op: Some(row.raw_op_code.to_string()), row: Some(row.id), ..Place::default() }
+}
+
+/// Lists the rules that the recording has evidence for.
+fn looked_at(explanation: &Explanation, uses: &NocUses) -> String {
+    let mut rules = vec!["the host", "launches", "short ops"];
+    if explanation.ops.iter().any(|op| op.balance.is_some()) {
+        rules.push("late cores");
+    }
+    if explanation.devices.len() > 1 {
+        rules.push("late chips");
+    }
+    if !explanation.groups.is_empty() {
+        rules.push("limits of shapes");
+    }
+    if !uses.is_empty() {
+        rules.push("links of the NoC");
+    }
+    if explanation.sync.has_waits() {
+        rules.push("waits");
+    }
+    match rules.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => rules.concat(),
+    }
+}
+
+/// Describes where the time of a chip went.
+fn classes(device: &DeviceTime) -> Option<String> {
+    let mut shares: Vec<_> = device.time.shares.iter().filter(|of| of.percent > 0.0).collect();
+    shares.sort_by(|one, other| other.percent.total_cmp(&one.percent));
+    let named: Vec<String> =
+        shares.iter().map(|of| format!("{} {:.1} %", of.class.label(), of.percent)).collect();
+    Some(format!(
+        "{}: {} are {} (a class of waiting counts from {} %)",
+        chip_of(device),
+        duration(whole_ns(device)?),
+        named.join(", "),
+        WAITING.value
+    ))
+}
+
+fn longest(explanation: &Explanation) -> Option<&OpCauses> {
+    explanation.ops.iter().max_by(|one, other| kernel_ns(one).total_cmp(&kernel_ns(other)))
+}
+
+/// Describes the launch with the longest kernels.
+fn longest_launch(explanation: &Explanation) -> Option<String> {
+    let op = longest(explanation)?;
+    let name = label_of(op);
+    let whole: f64 = explanation.ops.iter().map(kernel_ns).sum();
+    (whole > 0.0).then(|| {
+        format!(
+            "the longest launch is of {name}: kernels of {}, {:.1} % of the kernels' time",
+            duration(kernel_ns(op)),
+            share(kernel_ns(op), whole)
+        )
+    })
+}
+
+/// Describes the use of the busiest link.
+fn noc_fact(uses: &NocUses) -> Option<String> {
+    let busiest = uses.values().max_by(|one, other| one.percent.total_cmp(&other.percent))?;
+    let least = if busiest.is_lower_bound { "at least " } else { "" };
+    Some(format!(
+        "the busiest link of the NoC carries {least}{} % of its peak",
+        rounded(busiest.percent)
+    ))
+}
+
+/// Describes the largest group of ops and its distance from the limit of its shapes.
+fn group_fact(explanation: &Explanation) -> Option<String> {
+    let group = explanation.groups.first()?;
+    let limit = group.limit_ns.map_or_else(
+        || "its limit is not modelled".to_owned(),
+        |ns| format!("{:.1} times the limit of its shapes", group.duration_ns / ns),
+    );
+    Some(format!("{} takes {:.1} % of the kernels' time: {limit}", group.op, group.percent))
+}
+
+/// Maximum number of recordings that one statement asks for.
+const NAMED_RECORDINGS: usize = 2;
+
+/// Returns what to record in order to answer the open questions.
+fn record_next(explanation: &Explanation, uses: &NocUses) -> String {
+    let mut recordings: Vec<&str> =
+        explanation.untold.iter().map(|of| of.record_with).take(NAMED_RECORDINGS).collect();
+    if uses.is_empty() {
+        recordings.push("NoC events (TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1)");
+    }
+    if recordings.is_empty() {
+        recordings.push("hardware counters (TT_METAL_PROFILE_PERF_COUNTERS)");
+    }
+    recordings.join("; ")
+}
