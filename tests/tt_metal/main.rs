@@ -43,6 +43,7 @@ mod cost;
 mod cost_matrix;
 mod counters;
 mod dispatch;
+mod drawn;
 mod firmware;
 mod hazards;
 mod kernels;

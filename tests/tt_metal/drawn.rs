@@ -1,0 +1,29 @@
+//! How many builds a run tries: all of them, or some that differ in each run.
+
+use crate::script::Seed;
+
+/// Variable with which a run tries every build.
+const EVERY_BUILD: &str = "KPROF_EVERY_BUILD";
+/// Without the variable, a run tries one of this many builds.
+const PART: usize = 3;
+
+/// Returns whether this run tries every build.
+pub(crate) fn tries_every_build() -> bool {
+    std::env::var_os(EVERY_BUILD).is_some_and(|value| value != "0")
+}
+
+/// Returns all items, or a third of them drawn at random, with a line that says so.
+pub(crate) fn drawn<T>(what: &str, mut items: Vec<T>) -> Vec<T> {
+    if tries_every_build() {
+        return items;
+    }
+    let (all, part) = (items.len(), items.len().div_ceil(PART));
+    let mut seed = Seed::fresh();
+    println!("{part} of {all} {what}, seed {}; {EVERY_BUILD}=1 tries all", seed.0);
+    for index in 0..part {
+        let other = seed.below((all - index) as u64);
+        items.swap(index, index + usize::try_from(other).unwrap());
+    }
+    items.truncate(part);
+    items
+}
