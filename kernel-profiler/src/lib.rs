@@ -219,6 +219,9 @@ pub mod stream;
 pub mod tensix;
 #[cfg(all(test, feature = "enabled"))]
 mod testing;
+#[cfg(any(target_arch = "riscv32", doc))]
+#[cfg_attr(not(feature = "enabled"), allow(dead_code))]
+mod tile;
 #[cfg(feature = "enabled")]
 pub mod trace;
 #[cfg(feature = "enabled")]

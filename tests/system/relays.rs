@@ -102,7 +102,8 @@ fn check(case: &Case, outcome: &Outcome) {
     let failures: Vec<_> = outcome.failures.iter().map(ToString::to_string).collect();
     assert!(failures.is_empty(), "{case:?}: {failures:?}");
     let anomalies = &outcome.readout.anomalies;
-    let dead = u64::from(case.death_ns.is_some());
+    // Both gatherers of a relay that dies are missed.
+    let dead = 2 * u64::from(case.death_ns.is_some());
     assert!(anomalies.anomaly_count() <= dead, "{case:?}: {:?}", anomalies.kept());
     let (readout, timeline, truth) = (&outcome.readout, &outcome.timeline, &outcome.truth);
     assert_honest(readout, timeline, truth);
@@ -161,7 +162,7 @@ fn a_relay_that_dies_is_replaced_by_the_host() {
     let (outcome, _) = case.run();
     check(&case, &outcome);
     let anomalies = &outcome.readout.anomalies;
-    assert_eq!(anomalies.count(AnomalyKind::UnreadableCore), 1, "{case:?}");
+    assert_eq!(anomalies.count(AnomalyKind::UnreadableCore), 2, "{case:?}");
     // Kernels waited for the host rather than lose anything.
     assert!(outcome.readout.losses.is_empty(), "{case:?}: {:?}", outcome.readout.losses);
 }
@@ -236,7 +237,9 @@ fn frames_that_are_damaged_or_never_land_are_counted() {
 /// Runs zones on all RISCs of cores, and returns the outcome with the cycles of each zone and the cycles
 /// from one zone to the next.
 fn run_zones(relays: u32, cores: usize, zones: u32, reads: u32) -> (Outcome, Vec<u64>, u64) {
-    let config = MeshConfig::wormhole(9)
+    // A chip with 64 cores has no spare one.
+    let config = MeshConfig::new(9)
+        .with_chip(ChipConfig::new(Arch::WormholeB0).with_worker_core_count(72))
         .with_streaming()
         .with_relays(relays)
         .with_relay_ring_bytes(1 << 29)
@@ -271,19 +274,19 @@ fn run_zones(relays: u32, cores: usize, zones: u32, reads: u32) -> (Outcome, Vec
 }
 
 #[test]
-fn four_relays_keep_up_with_a_zone_every_110_cycles_on_all_lanes() {
+fn two_relays_keep_up_with_a_zone_every_110_cycles_on_320_lanes() {
     if !has_object_code() {
         return;
     }
     let zones = std::env::var("KPROF_RELAY_ZONES").map_or(1_500, |count| count.parse().unwrap());
-    let (outcome, durations, period) = run_zones(4, 60, zones, ZONE_READS);
+    let (outcome, durations, period) = run_zones(2, 64, zones, ZONE_READS);
     eprintln!("a zone every {period} cycles, {} zones", durations.len());
     assert!(outcome.failures.is_empty());
     assert_eq!(outcome.readout.anomalies.anomaly_count(), 0);
     assert!((90..=110).contains(&period), "{period}");
     assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
     assert!(outcome.readout.losses.is_empty(), "{:?}", outcome.readout.losses);
-    assert_eq!(durations.len(), 60 * 5 * zones as usize);
+    assert_eq!(durations.len(), 64 * 5 * zones as usize);
 }
 
 #[test]

@@ -10,15 +10,18 @@
 //! The control vector is as the relay has read it, but for the words [`stream::words::READ`]: they hold
 //! the number of the first cell of each RISC. The word [`stream::words::WRITTEN`] of a RISC is the number
 //! behind its last cell. The NoC moves 16 bytes at a time between memories of cores, so the cells of a
-//! RISC begin with an even number and end before one: [`CellSpan`].
+//! RISC begin with an even number and end before one. If they would take two requests, and more than half
+//! of the ring is new, the frame has the whole ring: [`CellSpan`].
 //!
 //! A frame is a multiple of [`ALIGN_BYTES`] long, and never crosses the end of its ring. Where the next
 //! one does not fit, a filler ([`FILLER`]) takes the rest: it has a header only.
 //!
 //! # What is checked
-//! The CRC-32 of the header covers the header, and so the sum of all control words that a host uses. The
-//! sequence number is the frame's last word, too: NoC writes land in order, so a torn frame lacks it. The
-//! cells have no checksum: it would cost a relay more than reading them.
+//! The CRC-32 of the header covers the number and the length of the frame, and a sum. The sum is that of
+//! the other words of the header and of all control words that a host uses. A CRC of all these words would
+//! take a relay longer than everything else that it does in a visit. The sequence number is the frame's
+//! last word, too: NoC writes land in order, so a torn frame lacks it. The cells have no checksum: it would
+//! cost a relay more than reading them.
 
 use crate::{
     risc::RISCS_PER_CORE,
@@ -44,7 +47,7 @@ pub const FILLER: u32 = u32::MAX;
 /// The most bytes of a frame.
 #[expect(clippy::cast_possible_truncation, reason = "some thousand")]
 pub const FRAME_BYTES_MAX: u32 = {
-    let cells = RISCS_PER_CORE * (RING_CELLS + 2) * CELL_WORDS;
+    let cells = RISCS_PER_CORE * RING_CELLS * CELL_WORDS;
     ((FIRST_CELL_WORD + cells + 1) * 4).next_multiple_of(ALIGN_BYTES as usize) as u32
 };
 
@@ -63,13 +66,14 @@ pub mod header {
     pub const TIME_LOW: usize = 4;
     /// Bits 32 to 63.
     pub const TIME_HIGH: usize = 5;
-    /// Sum of the control words in [`SUMMED`](super::SUMMED), modulo 2^32.
+    /// [`sum`](super::sum) of the header's words from [`PRODUCER`] to [`TIME_HIGH`], and of the control
+    /// words.
     pub const SUM: usize = 6;
-    /// [`crc32`](super::crc32) of the words before.
+    /// [`crc32`](super::crc32) of the words [`SEQUENCE`], [`BYTES`] and [`SUM`].
     pub const CRC: usize = 7;
 }
 
-/// The control words that the sum of a header covers: all that are used to attribute cells.
+/// The control words that the sum in a header covers: all that are used to attribute cells.
 pub const SUMMED: [Range<usize>; 3] =
     [TOLD..TRACE_COUNT + 1, LAUNCHES..LAUNCHES + 1, READ..READ + RISCS_PER_CORE];
 
@@ -78,10 +82,13 @@ pub const SUMMED: [Range<usize>; 3] =
 /// ```
 /// use wire::frame::CellSpan;
 /// let span = CellSpan { first: 501, count: 8 };
-/// assert_eq!((span.skipped(), span.read_first(), span.read_count()), (1, 500, 10));
+/// assert_eq!((span.first_in_frame(), span.count_in_frame()), (500, 10));
 /// assert_eq!(span.parts(), [(244, 10), (0, 0)]);
+/// // The cells go around the end of the ring.
 /// assert_eq!(CellSpan { first: 510, count: 4 }.parts(), [(254, 2), (0, 2)]);
-/// assert_eq!(CellSpan { first: 3, count: 0 }.read_count(), 0);
+/// let most = CellSpan { first: 510, count: 200 };
+/// assert_eq!((most.first_in_frame(), most.parts()), (256, [(0, 256), (0, 0)]));
+/// assert_eq!(CellSpan { first: 3, count: 0 }.count_in_frame(), 0);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellSpan {
@@ -92,57 +99,74 @@ pub struct CellSpan {
 }
 
 impl CellSpan {
-    /// Cells in front of the first one that are in the frame, too: 0 or 1.
-    #[must_use]
+    /// Cells in the whole pairs that hold the cells.
     #[inline(always)]
-    pub const fn skipped(self) -> u32 {
-        self.first & 1
+    const fn paired_count(self) -> u32 {
+        if self.count == 0 {
+            return 0;
+        }
+        ((self.first & 1).wrapping_add(self.count).wrapping_add(1)) & !1
     }
 
-    /// Number of the first cell in the frame.
+    /// Slots from the first pair to the end of the ring.
+    #[inline(always)]
+    const fn slots_to_end(self) -> u32 {
+        RING - (self.first & !1) % RING
+    }
+
+    /// Returns true if the frame has the whole ring, in the order of its slots.
     #[must_use]
     #[inline(always)]
-    pub const fn read_first(self) -> u32 {
-        self.first & !1
+    pub const fn is_whole_ring(self) -> bool {
+        self.paired_count() > self.slots_to_end() && self.paired_count() > RING / 2
+    }
+
+    /// Number that belongs to the first slot in the frame: that of a cell of the span or of a cell in
+    /// front of them.
+    #[must_use]
+    #[inline(always)]
+    pub const fn first_in_frame(self) -> u32 {
+        if self.is_whole_ring() { self.first & !(RING - 1) } else { self.first & !1 }
     }
 
     /// How many cells the frame has.
     #[must_use]
     #[inline(always)]
-    pub const fn read_count(self) -> u32 {
-        if self.count == 0 {
-            return 0;
-        }
-        (self.skipped().wrapping_add(self.count).wrapping_add(1)) & !1
+    pub const fn count_in_frame(self) -> u32 {
+        if self.is_whole_ring() { RING } else { self.paired_count() }
     }
 
-    /// Place in the ring and number of cells of both parts; the second one begins the ring.
+    /// Slots of the ring and number of cells of both parts; the second one begins the ring.
     #[must_use]
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "256")]
     pub const fn parts(self) -> [(u32, u32); 2] {
-        let place = self.read_first() % RING_CELLS as u32;
-        let to_end = RING_CELLS as u32 - place;
-        let count = self.read_count();
+        let (count, to_end) = (self.paired_count(), self.slots_to_end());
         if count <= to_end {
-            [(place, count), (0, 0)]
+            [(RING - to_end, count), (0, 0)]
+        } else if count > RING / 2 {
+            [(0, RING), (0, 0)]
         } else {
-            [(place, to_end), (0, count.wrapping_sub(to_end))]
+            [(RING - to_end, to_end), (0, count - to_end)]
         }
     }
 }
 
-/// Returns the sum of the control words in [`SUMMED`], modulo 2^32; words that are missing count as 0.
+#[expect(clippy::cast_possible_truncation, reason = "256")]
+const RING: u32 = RING_CELLS as u32;
+
+/// Returns the sum of the words of a header from the producer to the time and of the control words in
+/// [`SUMMED`], modulo 2^32; words that are missing count as 0.
 ///
 /// ```
 /// let mut words = [0; 64];
 /// (words[13], words[14], words[45], words[51], words[63]) = (1 << 20, 1, 20, 300, u32::MAX);
-/// assert_eq!(wire::frame::sum(&words), 320);
+/// assert_eq!(wire::frame::sum(&[9, 9, 9, 1000, 2000, 3000, 9, 9], &words), 6320);
 /// ```
 #[must_use]
-pub fn sum(control: &[u32]) -> u32 {
-    let words = SUMMED.into_iter().filter_map(|range| control.get(range));
-    words.flatten().fold(0, |sum, &word| sum.wrapping_add(word))
+pub fn sum(header: &[u32; HEADER_WORDS], control: &[u32]) -> u32 {
+    let words = SUMMED.into_iter().filter_map(|range| control.get(range)).flatten();
+    let own = header.iter().take(header::SUM).skip(header::PRODUCER);
+    own.chain(words).fold(0, |sum, &word| sum.wrapping_add(word))
 }
 
 /// Returns the CRC-32 of words, least significant byte first.
@@ -212,8 +236,8 @@ mod tests {
     #[test]
     fn sizes_are_those_of_the_documentation() {
         assert_eq!((HEADER_WORDS, FIRST_CELL_WORD), (8, 72));
-        // 72 words, five rings with a cell more at both ends, the sequence number.
-        assert_eq!(FRAME_BYTES_MAX, 10_624);
+        // 72 words, five rings, the sequence number.
+        assert_eq!(FRAME_BYTES_MAX, 10_560);
         assert_eq!(SUMMED, [14..46, 51..52, 59..64]);
     }
 
@@ -236,23 +260,31 @@ mod tests {
         #[test]
         fn a_span_has_its_cells_in_whole_pairs(first: u32, count in 0_u32..=256) {
             let span = CellSpan { first, count };
-            let numbers = span.read_first()..;
             let places: Vec<u32> = span
                 .parts()
                 .into_iter()
                 .flat_map(|(place, count)| place..place + count)
                 .collect();
-            prop_assert_eq!(places.len(), span.read_count() as usize);
-            for (index, place) in (0..).zip(&places) {
-                prop_assert_eq!(*place, numbers.start.wrapping_add(index) % 256);
-            }
+            prop_assert_eq!(places.len(), span.count_in_frame() as usize);
             for (place, count) in span.parts() {
                 prop_assert!(place.is_multiple_of(2) && count.is_multiple_of(2));
             }
-            let end = span.skipped() + count;
-            let read = span.read_count();
-            let is_enough = if count == 0 { read == 0 } else { (end..end + 2).contains(&read) };
-            prop_assert!(is_enough);
+            // Each cell is in the slot that its number says, once.
+            for number in (0..count).map(|index| first.wrapping_add(index)) {
+                let slots = places.iter().filter(|place| **place == number % 256);
+                prop_assert_eq!(slots.count(), 1);
+            }
+            let first_in_frame = span.first_in_frame();
+            prop_assert!(count == 0 || places[0] == first_in_frame % 256);
+            let ends_beyond = (first & !1) % 256 + (first & 1) + count > 256;
+            prop_assert_eq!(span.is_whole_ring(), ends_beyond && places.len() == 256);
+            let in_pairs = (first & 1) + count;
+            let is_enough = match count {
+                0 => places.is_empty(),
+                _ if ends_beyond && in_pairs > 128 => places.len() == 256,
+                _ => (in_pairs..in_pairs + 2).contains(&u32::try_from(places.len()).unwrap()),
+            };
+            prop_assert!(is_enough, "{} of {in_pairs}", places.len());
         }
     }
 }

@@ -1,15 +1,16 @@
 //! Relays: cores without kernels of a program that gather the cells of streaming cores.
 //!
-//! A relay reads the rings of its producers over the NoC while their kernels run, and pushes what it
-//! finds as frames ([`crate::frame`]) into a ring in DRAM. The host reads the frames. The firmware of a
-//! relay's core has no profiler, so the core's control vector belongs to the relay: [`words`].
+//! A relay has up to two **gatherers**: a RISC for each NoC. A gatherer reads the rings of its producers
+//! over its NoC while their kernels run, and pushes what it finds as frames ([`crate::frame`]) into a ring
+//! of its own in DRAM. The host reads the frames. The firmware of a relay's core has no profiler, so the
+//! core's control vector belongs to the gatherers: [`words`].
 //!
 //! # Who may lose what
-//! A relay tells a producer that cells were read ([`crate::stream::words::READ`]) after the frame with
+//! A gatherer tells a producer that cells were read ([`crate::stream::words::READ`]) after the frame with
 //! them is in DRAM and [`words::WRITTEN`] counts it. So a relay that dies loses nothing: what it has not
 //! told is still in the producer's ring. Some of it may be in a frame, too.
 //!
-//! A ring in DRAM that is full makes the relay wait, and nobody else: producers then do what their
+//! A ring in DRAM that is full makes the gatherer wait, and nobody else: producers then do what their
 //! policy says.
 
 use crate::{
@@ -17,17 +18,17 @@ use crate::{
     risc::RISCS_PER_CORE,
 };
 
-/// The most producers of a relay.
+/// The most gatherers of a relay.
+pub const GATHERERS_MAX: usize = 2;
+/// The most producers of a gatherer.
 pub const PRODUCERS_MAX: u32 = 256;
 /// The smallest ring: two frames that the host may not read yet, a filler, and the next frame always
 /// find room in it. Sizes are powers of two.
 pub const RING_BYTES_MIN: u32 = (4 * FRAME_BYTES_MAX).next_power_of_two();
 /// Frames under way at a time.
 pub const BUFFER_COUNT: u32 = 4;
-/// Bytes of a buffer: how far the cells of its frame go, and the frame.
-pub const BUFFER_BYTES: u32 = BUFFER_ENDS_BYTES + FRAME_BYTES_MAX;
-/// Bytes in front of the frame in a buffer.
-pub const BUFFER_ENDS_BYTES: u32 = 32;
+/// Bytes of a buffer, which holds a frame.
+pub const BUFFER_BYTES: u32 = FRAME_BYTES_MAX;
 /// Where a filler is, from the first buffer on: behind all of them.
 pub const FILLER_OFFSET: u32 = BUFFER_COUNT * BUFFER_BYTES;
 /// Where the table of the CRC is, from the first buffer on.
@@ -39,31 +40,33 @@ pub const BUFFERS_BYTES: u32 = CRC_OFFSET + 4 * CRC_ENTRIES as u32;
 /// Words of the control vector of a relay's core.
 ///
 /// They mean something only where word [`crate::control::ext::SIGNATURE`] holds
-/// [`words::SIGNATURE_VALUE`]. A host that zeroes the vector ends the relay.
+/// [`words::SIGNATURE_VALUE`]. A host that zeroes the vector ends the relay. The words below are those of
+/// gatherer 0; [`words::of`] returns those of gatherer 1, which are 0 if there is none.
 ///
-/// | word | writer | meaning |
+/// | words | writer | meaning |
 /// |---|---|---|
-/// | 5 | relay | signature and version |
-/// | 14 | relay | heartbeat: changes at least once in a core's visit, and while the relay waits for the host |
-/// | 15 | relay | state, see [`crate::relay::State`] |
-/// | 16 | relay | DRAM bank of the ring |
-/// | 17 | relay | address of the ring in the bank |
-/// | 18 | relay | bytes of the ring, a power of two |
-/// | 19 | relay | bytes written, modulo 2^32 |
-/// | 20 | relay | sweeps over all producers whose frames are written |
-/// | 21 | relay | how often the ring had no room for a frame |
-/// | 22 | relay | number of producers |
-/// | 23 | relay | L1 address of the list of producers, see [`crate::relay::setup`] |
-/// | 59 | host | bytes read, modulo 2^32 |
-/// | 60 | host | 1: the relay is to end |
+/// | 5 | gatherer | signature and version |
+/// | 14, 24 | gatherer | heartbeat: changes at least once in a visit, and while the gatherer waits for the host |
+/// | 15, 25 | gatherer | state, see [`crate::relay::State`] |
+/// | 16, 26 | gatherer | DRAM bank of the ring |
+/// | 17, 27 | gatherer | address of the ring in the bank |
+/// | 18, 28 | gatherer | bytes of the ring, a power of two |
+/// | 19, 29 | gatherer | bytes written, modulo 2^32 |
+/// | 20, 30 | gatherer | sweeps over all producers whose frames are written |
+/// | 21, 31 | gatherer | how often the ring had no room for a frame |
+/// | 22, 32 | gatherer | number of producers |
+/// | 23, 33 | gatherer | L1 address of the list of producers, see [`crate::relay::setup`] |
+/// | 34 | gatherer | term: how many relays have read these producers before this one |
+/// | 59, 60 | host | bytes read, modulo 2^32 |
+/// | 61 | host | 1: the relay is to end, with all gatherers |
 pub mod words {
     use crate::control::ext;
 
     /// `KR` and the version of the format.
     pub const SIGNATURE_VALUE: u32 = 0x4B52_1000;
-    /// A number that changes as long as the relay lives.
+    /// A number that changes as long as the gatherer lives.
     pub const HEARTBEAT: usize = 14;
-    /// What the relay does.
+    /// What the gatherer does.
     pub const STATE: usize = 15;
     /// DRAM bank of the ring.
     pub const BANK: usize = 16;
@@ -81,13 +84,29 @@ pub mod words {
     pub const PRODUCERS: usize = 22;
     /// Address of the list of producers.
     pub const PRODUCER_LIST: usize = 23;
+    /// How many relays have read the producers before this one; the same word for all gatherers.
+    pub const TERM: usize = 34;
     /// Bytes read.
     pub const READ: usize = ext::CONSUMED;
     /// Not 0 if the relay is to end.
-    pub const STOP: usize = READ + 1;
+    pub const STOP: usize = READ + super::GATHERERS_MAX;
+
+    /// Returns the word of a gatherer, given that of gatherer 0.
+    ///
+    /// ```
+    /// use wire::relay::words;
+    /// assert_eq!([0, 1].map(|gatherer| words::of(gatherer, words::STATE)), [15, 25]);
+    /// assert_eq!([0, 1].map(|gatherer| words::of(gatherer, words::READ)), [59, 60]);
+    /// ```
+    #[must_use]
+    #[inline(always)]
+    pub const fn of(gatherer: usize, word: usize) -> usize {
+        let step = if word == READ { 1 } else { PRODUCER_LIST + 1 - HEARTBEAT };
+        word.wrapping_add(gatherer.wrapping_mul(step))
+    }
 }
 
-/// What a relay does: [`words::STATE`].
+/// What a gatherer does: [`words::STATE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It gathers cells.
@@ -131,9 +150,9 @@ impl State {
     }
 }
 
-/// Words that a relay is set up with, in its L1 at a multiple of 16 bytes.
+/// Words that a gatherer is set up with, in its L1 at a multiple of 16 bytes.
 ///
-/// The relay keeps in them how far it has planned to read each producer.
+/// The gatherer keeps in them how far it has planned to read each producer.
 pub mod setup {
     use super::RISCS_PER_CORE;
 
@@ -143,7 +162,7 @@ pub mod setup {
     pub const PRODUCER_CONTROL: usize = 1;
     /// L1 address of [`BUFFERS_BYTES`](super::BUFFERS_BYTES) for frames, a multiple of 16.
     pub const BUFFERS: usize = 2;
-    /// The tile of the ring's DRAM on the NoC of the relay: column, and row from bit 6 on.
+    /// The tile of the ring's DRAM on the NoC of the gatherer: column, and row from bit 6 on.
     pub const DRAM_TILE: usize = 3;
     /// NoC address of the ring there.
     pub const DRAM_ADDRESS: usize = 4;
@@ -155,21 +174,30 @@ pub mod setup {
     pub const RING_BYTES: usize = 7;
     /// Number of producers.
     pub const PRODUCERS: usize = 8;
-    /// First word of the list of producers; three words before it are free.
+    /// Number of the gatherer in its relay, which is also that of its NoC.
+    pub const GATHERER: usize = 9;
+    /// The relay's own tile on that NoC, as [`DRAM_TILE`].
+    pub const OWN_TILE: usize = 10;
+    /// How many relays have read the producers before this one.
+    pub const TERM: usize = 11;
+    /// First word of the list of producers.
     pub const LIST: usize = 12;
 
     /// Words of a producer in the list.
     pub const PRODUCER_WORDS: usize = 8;
-    /// In the list: the producer's tile on the NoC of the relay, as [`DRAM_TILE`].
+    /// In the list: the producer's tile on the NoC of the gatherer, as [`DRAM_TILE`].
     pub const TILE: usize = 0;
     /// In the list: what frames call the producer, see [`crate::frame::header::PRODUCER`].
     pub const LABEL: usize = 1;
-    /// In the list: 0, until the relay has read the producer's control vector.
+    /// In the list: 0, until the gatherer has read the producer's control vector.
     pub const IS_KNOWN: usize = 2;
-    /// In the list: per RISC, the number of the next cell.
+    /// In the list: per RISC, the number of the next cell. The gatherer sends these words to the
+    /// producer from where they are, so they are as far from a multiple of 16 bytes as there.
     pub const NEXT: usize = 3;
 
     const _: () = assert!(NEXT + RISCS_PER_CORE == PRODUCER_WORDS);
+    const _: () = assert!(NEXT % 4 == crate::stream::words::READ % 4);
+    const _: () = assert!(LIST.is_multiple_of(4) && PRODUCER_WORDS.is_multiple_of(4));
 }
 
 #[cfg(test)]
@@ -178,8 +206,9 @@ mod tests {
 
     #[test]
     fn words_and_sizes_are_those_of_the_documentation() {
-        assert_eq!((words::READ, words::STOP), (59, 60));
-        assert_eq!((RING_BYTES_MIN, BUFFER_BYTES), (65_536, 10_656));
+        assert_eq!((words::READ, words::STOP), (59, 61));
+        assert_eq!(words::of(1, words::HEARTBEAT), words::PRODUCER_LIST + 1);
+        assert_eq!((RING_BYTES_MIN, BUFFER_BYTES), (65_536, 10_560));
         assert!(BUFFER_BYTES.is_multiple_of(16));
     }
 

@@ -1,12 +1,13 @@
-//! A relay: gathers the rings of streaming cores over the NoC and pushes frames into DRAM.
+//! A gatherer of a relay: gathers the rings of streaming cores over a NoC and pushes frames into DRAM.
 //!
 //! [`wire::relay`] documents what a relay, its host and its producers tell each other, and
-//! [`wire::frame`] the frames. A relay runs alone on a core that no program uses; the firmware of that
-//! core has no profiler.
+//! [`wire::frame`] the frames. A relay has a core that no program uses; the firmware of that core has no
+//! profiler. Two RISCs of the core can be gatherers, each with a NoC, a ring and producers of its own.
 //!
 //! # Pipeline
 //! A visit takes one producer. Up to four visits are under way, each with a buffer and a transaction id
-//! of its own, so that the relay seldom waits for the NoC:
+//! of its own, so that the relay seldom waits for the NoC. Fewer than four producers are visited in turn
+//! with visits of nobody, so that a producer never has two visits under way.
 //!
 //! | visit | what the relay does |
 //! |---|---|
@@ -31,15 +32,15 @@ mod port;
 pub mod tensix;
 mod visit;
 
-pub use port::{RelayPort, Request};
+pub use port::{Outlet, RelayPort, Request};
 
 use visit::{Visit, bytes};
 use wire::{
     control::ext,
-    frame::{ALIGN_BYTES, CRC_ENTRIES, FILLER, next_crc_entry},
+    frame::{ALIGN_BYTES, CRC_ENTRIES, FILLER, FRAME_BYTES_MAX, MAGIC, header, next_crc_entry},
     relay::{
-        BUFFER_BYTES, BUFFER_COUNT, CRC_OFFSET, FILLER_OFFSET, PRODUCERS_MAX, RING_BYTES_MIN,
-        State,
+        BUFFER_BYTES, BUFFER_COUNT, CRC_OFFSET, FILLER_OFFSET, GATHERERS_MAX, PRODUCERS_MAX,
+        RING_BYTES_MIN, State,
         setup::{self, LIST, PRODUCER_WORDS},
         words,
     },
@@ -51,60 +52,88 @@ pub const NOC_POLLS: u32 = 1 << 16;
 /// a zone every hundred cycles.
 pub const REST_CYCLES: u32 = 1024;
 
-/// Runs a relay until it is told to end, or the NoC is silent.
+/// Runs a gatherer until its relay is told to end, or the NoC is silent.
 ///
 /// `setup` is the L1 address of the words in [`wire::relay::setup`].
 pub fn run<P: RelayPort + ?Sized>(port: &mut P, setup: u32) -> State {
-    let mut relay = Relay::new(port, setup);
-    let state = if relay.is_possible() { relay.gather() } else { State::BadSetup };
-    relay.set_word(words::STATE, state.to_word());
+    let mut gatherer = Gatherer::new(port, setup);
+    let state = if gatherer.is_possible() { gatherer.gather() } else { State::BadSetup };
+    gatherer.set_word(words::STATE, state.to_word());
     state
 }
 
-/// A relay at work.
-struct Relay<'a, P: ?Sized> {
+/// A gatherer at work.
+struct Gatherer<'a, P: ?Sized> {
     port: &'a mut P,
     setup: u32,
     control: u32,
     producer_control: u32,
     buffers: u32,
+    gatherer: usize,
+    /// Tile and NoC address of the ring.
+    dram: (u32, u32),
     ring_bytes: u32,
     producer_count: u32,
+    /// L1 addresses of the first producer in the list, of the end of the list, and of the end of what
+    /// is visited.
+    list: u32,
+    list_end: u32,
+    visits_end: u32,
     /// Bytes pushed so far, modulo 2^32.
     pushed: u32,
-    /// Bytes of them that the host may read.
+    /// Bytes of them that the host may read, and those that it has read.
     written: u32,
+    read: u32,
     sequence: u32,
     sweeps: u32,
     heartbeat: u32,
     visits: [Visit; BUFFER_COUNT as usize],
 }
 
-impl<'a, P: RelayPort + ?Sized> Relay<'a, P> {
+impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
     fn new(port: &'a mut P, setup: u32) -> Self {
         let mut told = |index| port.load(setup.wrapping_add(bytes(index)));
+        let (buffers, producer_count) = (told(setup::BUFFERS), told(setup::PRODUCERS));
+        let list = setup.wrapping_add(bytes(LIST));
+        let behind = |count: u32| list.wrapping_add(count.wrapping_mul(PRODUCER_BYTES));
+        let mut visits = [Visit::NONE; BUFFER_COUNT as usize];
+        for (slot, visit) in (0..).zip(&mut visits) {
+            visit.frame = buffers.wrapping_add(BUFFER_BYTES.wrapping_mul(slot));
+        }
         Self {
             control: told(setup::CONTROL),
             producer_control: told(setup::PRODUCER_CONTROL),
-            buffers: told(setup::BUFFERS),
+            buffers,
+            gatherer: (told(setup::GATHERER) as usize) % GATHERERS_MAX,
+            dram: (told(setup::DRAM_TILE), told(setup::DRAM_ADDRESS)),
             ring_bytes: told(setup::RING_BYTES),
-            producer_count: told(setup::PRODUCERS),
+            producer_count,
+            list,
+            list_end: behind(producer_count),
+            visits_end: behind(producer_count.max(BUFFER_COUNT)),
             port,
             setup,
             pushed: 0,
             written: 0,
+            read: 0,
             sequence: 0,
             sweeps: 0,
             heartbeat: 0,
-            visits: [Visit::NONE; BUFFER_COUNT as usize],
+            visits,
         }
     }
 
-    fn word(&mut self, index: usize) -> u32 {
+    /// Reads a word of the gatherer's own, given that of gatherer 0.
+    #[inline(always)]
+    fn word(&mut self, word: usize) -> u32 {
+        let index = words::of(self.gatherer, word);
         self.port.load(self.control.wrapping_add(bytes(index)))
     }
 
-    fn set_word(&mut self, index: usize, value: u32) {
+    /// Writes such a word.
+    #[inline(always)]
+    fn set_word(&mut self, word: usize, value: u32) {
+        let index = words::of(self.gatherer, word);
         self.port.store(self.control.wrapping_add(bytes(index)), value);
     }
 
@@ -118,7 +147,6 @@ impl<'a, P: RelayPort + ?Sized> Relay<'a, P> {
 
     /// Tells the host where the frames are. The signature comes last.
     fn announce(&mut self) {
-        let list = self.setup.wrapping_add(bytes(LIST));
         for (word, from) in [
             (words::BANK, setup::BANK),
             (words::RING_ADDRESS, setup::RING_ADDRESS),
@@ -128,9 +156,12 @@ impl<'a, P: RelayPort + ?Sized> Relay<'a, P> {
             let value = self.port.load(self.setup.wrapping_add(bytes(from)));
             self.set_word(word, value);
         }
-        self.set_word(words::PRODUCER_LIST, list);
+        self.set_word(words::PRODUCER_LIST, self.list);
         self.set_word(words::STATE, State::Runs.to_word());
-        self.set_word(ext::SIGNATURE, words::SIGNATURE_VALUE);
+        let term = self.port.load(self.setup.wrapping_add(bytes(setup::TERM)));
+        for (word, value) in [(words::TERM, term), (ext::SIGNATURE, words::SIGNATURE_VALUE)] {
+            self.port.store(self.control.wrapping_add(bytes(word)), value);
+        }
     }
 
     /// Fills the table of the CRC: firmware leaves no room for constants.
@@ -144,12 +175,14 @@ impl<'a, P: RelayPort + ?Sized> Relay<'a, P> {
 
     fn gather(&mut self) -> State {
         self.fill_crc_table();
+        for slot in 0..BUFFER_COUNT {
+            let magic = self.slot(slot).frame.wrapping_add(bytes(header::MAGIC));
+            self.port.store(magic, MAGIC);
+        }
         self.announce();
-        let first = Visit::new(self.buffer(0), 0, 0);
-        if let Err(state) = self.request_control(&first) {
+        if let Err(state) = self.request_control(0, self.list) {
             return state;
         }
-        *self.slot(0) = first;
         let (mut slot, mut idle_visits) = (0, 0);
         loop {
             match self.visit(slot) {
@@ -157,8 +190,8 @@ impl<'a, P: RelayPort + ?Sized> Relay<'a, P> {
                 Ok(false) => idle_visits += 1,
                 Err(state) => return state,
             }
-            slot = next_slot(slot);
-            if idle_visits == self.producer_count {
+            slot = (slot + 1) % BUFFER_COUNT;
+            if idle_visits > self.producer_count {
                 self.rest();
                 idle_visits = 0;
             }
@@ -168,31 +201,30 @@ impl<'a, P: RelayPort + ?Sized> Relay<'a, P> {
     /// Makes the visit in a slot, and those before it, go on. Returns true if a frame came of it.
     #[inline(always)]
     fn visit(&mut self, slot: u32) -> Result<bool, State> {
-        let (next, before) = (next_slot(slot), next_slot(next_slot(next_slot(slot))));
+        let (next, before) = ((slot + 1) % BUFFER_COUNT, (slot + BUFFER_COUNT - 1) % BUFFER_COUNT);
         self.heartbeat = self.heartbeat.wrapping_add(1);
         self.set_word(words::HEARTBEAT, self.heartbeat);
         self.port.forget_cached();
-        self.check_host()?;
-        let mut present = *self.slot(slot);
-        self.await_quiet(&present)?;
-        self.plan(&mut present)?;
-        *self.slot(slot) = present;
+        self.await_quiet(slot)?;
+        self.plan(slot)?;
         self.complete(next)?;
-        let following = present.producer.wrapping_add(1);
-        let following = if following == self.producer_count { 0 } else { following };
-        let upcoming = Visit::new(self.buffer(next), next, following);
-        self.request_control(&upcoming)?;
-        *self.slot(next) = upcoming;
+        let after = self.slot(slot).producer.wrapping_add(PRODUCER_BYTES);
+        let after = if after == self.visits_end { self.list } else { after };
+        self.request_control(next, after)?;
         self.push(before)?;
-        Ok(present.frame_bytes != 0)
+        Ok(self.slot(slot).frame_bytes != 0)
     }
 
-    /// Ends the relay if it was told to, or if a host has zeroed its control vector.
+    /// Looks what the host says. Ends the relay if it was told to, or if a host has zeroed its control
+    /// vector.
     #[inline(always)]
     fn check_host(&mut self) -> Result<(), State> {
-        let is_told = self.word(words::STOP) != 0;
-        let is_signed = self.word(ext::SIGNATURE) == words::SIGNATURE_VALUE;
-        if is_told || !is_signed { Err(State::Stopped) } else { Ok(()) }
+        let read = self.word(words::READ);
+        let [stop, signature] = [words::STOP, ext::SIGNATURE]
+            .map(|word| self.port.load(self.control.wrapping_add(bytes(word))));
+        self.read = read;
+        let goes_on = stop == 0 && signature == words::SIGNATURE_VALUE;
+        if goes_on { Ok(()) } else { Err(State::Stopped) }
     }
 
     /// The visit in a slot.
@@ -201,71 +233,69 @@ impl<'a, P: RelayPort + ?Sized> Relay<'a, P> {
         &mut self.visits[(slot % BUFFER_COUNT) as usize]
     }
 
-    #[inline(always)]
-    const fn buffer(&self, slot: u32) -> u32 {
-        self.buffers.wrapping_add(slot.wrapping_mul(BUFFER_BYTES))
-    }
-
     /// Pushes the frame of a visit whose cells were requested, if there is one.
     #[inline(always)]
     fn push(&mut self, slot: u32) -> Result<(), State> {
-        let mut visit = *self.slot(slot);
-        if visit.frame_bytes == 0 {
+        let Visit { frame, frame_bytes, .. } = *self.slot(slot);
+        if frame_bytes == 0 {
             return Ok(());
         }
-        self.await_quiet(&visit)?;
         let to_end = self.ring_bytes.wrapping_sub(self.place(self.pushed));
-        let filler_bytes = if visit.frame_bytes > to_end { to_end } else { 0 };
-        visit.ring_bytes = visit.frame_bytes.wrapping_add(filler_bytes);
-        self.await_room(visit.ring_bytes)?;
+        let filler_bytes = if frame_bytes > to_end { to_end } else { 0 };
+        let ring_bytes = frame_bytes.wrapping_add(filler_bytes);
+        self.await_room(ring_bytes)?;
         if filler_bytes != 0 {
-            self.push_filler(&visit, filler_bytes)?;
+            self.push_filler(slot, filler_bytes)?;
         }
-        self.write_header(&visit);
-        self.push_bytes(&visit, visit.frame(), visit.frame_bytes)?;
-        *self.slot(slot) = visit;
+        self.slot(slot).ring_bytes = ring_bytes;
+        self.await_quiet(slot)?;
+        self.write_header(slot);
+        let remote = self.next_place(frame_bytes);
+        self.send(Outlet::Frame, slot, (frame, remote, frame_bytes.min(BURST_BYTES)))?;
+        if frame_bytes > BURST_BYTES {
+            let [frame, remote] = [frame, remote].map(|first| first.wrapping_add(BURST_BYTES));
+            self.send(Outlet::FrameRest, slot, (frame, remote, frame_bytes - BURST_BYTES))?;
+        }
         Ok(())
     }
 
     /// Takes the rest of the ring, which is too short for the next frame.
     #[cold]
     #[inline(never)]
-    fn push_filler(&mut self, visit: &Visit, filler_bytes: u32) -> Result<(), State> {
+    fn push_filler(&mut self, slot: u32, filler_bytes: u32) -> Result<(), State> {
         let filler = self.buffers.wrapping_add(FILLER_OFFSET);
-        self.seal(filler, filler_bytes, [FILLER, 0, 0, 0]);
-        self.push_bytes(visit, filler, ALIGN_BYTES)?;
-        self.pushed = self.pushed.wrapping_add(filler_bytes.wrapping_sub(ALIGN_BYTES));
-        Ok(())
-    }
-
-    /// Pushes bytes to the end of the ring.
-    fn push_bytes(&mut self, visit: &Visit, from: u32, byte_count: u32) -> Result<(), State> {
-        let place = self.place(self.pushed);
-        let (mut done, ring) = (0, self.dram());
-        while done < byte_count {
-            let part = byte_count.wrapping_sub(done).min(BURST_BYTES);
-            let request = Request {
-                tile: ring.0,
-                remote: ring.1.wrapping_add(place).wrapping_add(done),
-                local: from.wrapping_add(done),
-                byte_count: part,
-                id: visit.id,
-            };
-            if !self.port.send(&request) {
-                return Err(State::NocSilent);
-            }
-            done = done.wrapping_add(part);
+        for (word, value) in [
+            (header::MAGIC, MAGIC),
+            (header::PRODUCER, FILLER),
+            (header::TIME_LOW, 0),
+            (header::TIME_HIGH, 0),
+        ] {
+            self.port.store(filler.wrapping_add(bytes(word)), value);
         }
-        self.pushed = self.pushed.wrapping_add(byte_count);
+        self.seal(filler, filler_bytes, FILLER);
+        let remote = self.next_place(filler_bytes);
+        self.send(Outlet::FrameRest, slot, (filler, remote, ALIGN_BYTES))?;
         Ok(())
     }
 
-    /// Tile and NoC address of the ring.
+    /// Takes bytes at the end of the ring; returns their NoC address.
     #[inline(always)]
-    fn dram(&mut self) -> (u32, u32) {
-        let [tile, address] = [setup::DRAM_TILE, setup::DRAM_ADDRESS]
-            .map(|word| self.port.load(self.setup.wrapping_add(bytes(word))));
-        (tile, address)
+    const fn next_place(&mut self, byte_count: u32) -> u32 {
+        let place = self.place(self.pushed);
+        self.pushed = self.pushed.wrapping_add(byte_count);
+        self.dram.1.wrapping_add(place)
+    }
+
+    /// Sends bytes to DRAM, given their address here and there and their number.
+    #[inline(always)]
+    fn send(
+        &mut self,
+        outlet: Outlet,
+        slot: u32,
+        (local, remote, byte_count): (u32, u32, u32),
+    ) -> Result<(), State> {
+        let request = Request { tile: self.dram.0, remote, local, byte_count, id: slot };
+        if self.port.send(outlet, &request) { Ok(()) } else { Err(State::NocSilent) }
     }
 
     #[inline(always)]
@@ -295,40 +325,44 @@ impl<'a, P: RelayPort + ?Sized> Relay<'a, P> {
 
     /// A host that claims to have read what is not there has read nothing.
     #[inline(always)]
-    fn has_room(&mut self, byte_count: u32) -> bool {
-        let read = self.word(words::READ);
+    const fn has_room(&self, byte_count: u32) -> bool {
+        let read = self.read;
         let used = self.pushed.wrapping_sub(read);
         self.written.wrapping_sub(read) <= self.ring_bytes
             && used <= self.ring_bytes
             && byte_count <= self.ring_bytes.wrapping_sub(used)
     }
 
-    /// Counts the frame of a visit that is in DRAM, and tells its producer.
+    /// Counts the frame of a visit that is in DRAM, and tells its producer, unless a host has just ended
+    /// the relay.
     #[inline(always)]
     fn complete(&mut self, slot: u32) -> Result<(), State> {
-        let visit = *self.slot(slot);
-        if visit.ring_bytes != 0 {
-            self.await_quiet(&visit)?;
-            self.written = self.written.wrapping_add(visit.ring_bytes);
+        let Visit { producer, ring_bytes, .. } = *self.slot(slot);
+        self.await_quiet(slot)?;
+        self.check_host()?;
+        if ring_bytes != 0 {
+            self.written = self.written.wrapping_add(ring_bytes);
             self.set_word(words::WRITTEN, self.written);
-            self.tell_producer(&visit)?;
+            self.tell_producer(slot, producer)?;
         }
-        if visit.producer.wrapping_add(1) == self.producer_count {
+        if producer.wrapping_add(PRODUCER_BYTES) == self.list_end {
             self.sweeps = self.sweeps.wrapping_add(1);
             self.set_word(words::SWEEPS, self.sweeps);
         }
         Ok(())
     }
 
-    /// Waits until every request of a visit is answered.
+    /// Waits until every request of the visit in a slot is answered.
     #[inline(always)]
-    fn await_quiet(&mut self, visit: &Visit) -> Result<(), State> {
-        for _ in 0..NOC_POLLS {
-            if self.port.is_quiet(visit.id) {
-                return Ok(());
+    fn await_quiet(&mut self, slot: u32) -> Result<(), State> {
+        let mut left = NOC_POLLS;
+        while !self.port.is_quiet(slot) {
+            left = left.wrapping_sub(1);
+            if left == 0 {
+                return Err(State::NocSilent);
             }
         }
-        Err(State::NocSilent)
+        Ok(())
     }
 
     /// Lets time pass.
@@ -338,19 +372,11 @@ impl<'a, P: RelayPort + ?Sized> Relay<'a, P> {
         let since = self.port.now_low();
         while self.port.now_low().wrapping_sub(since) < REST_CYCLES {}
     }
-
-    /// L1 address of a producer's words in the list.
-    #[inline(always)]
-    const fn producer(&self, index: u32) -> u32 {
-        let list = self.setup.wrapping_add(bytes(LIST));
-        list.wrapping_add(index.wrapping_mul(bytes(PRODUCER_WORDS)))
-    }
 }
 
-#[inline(always)]
-const fn next_slot(slot: u32) -> u32 {
-    (slot + 1) % BUFFER_COUNT
-}
-
+/// Bytes of a producer in the list.
+const PRODUCER_BYTES: u32 = bytes(PRODUCER_WORDS);
 /// The most bytes that one request may carry on either chip.
 const BURST_BYTES: u32 = 8192;
+
+const _: () = assert!(FRAME_BYTES_MAX <= 2 * BURST_BYTES);

@@ -1,8 +1,8 @@
-//! What a relay needs of its core: a clock, its L1, and the NoC.
+//! What a gatherer needs of its core: a clock, its L1, and a NoC.
 
 use crate::port::Clock;
 
-/// A core on which a relay runs.
+/// A core and NoC with which a gatherer works.
 ///
 /// Requests with one id are answered in any order. A port may refuse a request if the NoC accepts none
 /// for a long time.
@@ -17,10 +17,10 @@ pub trait RelayPort: Clock {
     fn fetch(&mut self, request: &Request) -> bool;
 
     /// Writes bytes to another tile, with an acknowledgement; returns false if the NoC does not accept
-    /// the request.
+    /// the request. An outlet is busy while its bytes leave the core.
     ///
     /// Stores to L1 up to [`RelayPort::settle`] are in what is sent.
-    fn send(&mut self, request: &Request) -> bool;
+    fn send(&mut self, outlet: Outlet, request: &Request) -> bool;
 
     /// Returns true if every request with an id is answered: what was fetched is in L1, what was sent
     /// is where it was sent to.
@@ -32,6 +32,17 @@ pub trait RelayPort: Clock {
     /// Makes words that others have written visible, if a data cache may be on.
     #[inline(always)]
     fn forget_cached(&mut self) {}
+}
+
+/// Ways out of the core, each with a register block of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outlet {
+    /// To producers.
+    Progress,
+    /// The first bytes of a frame.
+    Frame,
+    /// The rest of a long frame, and a filler.
+    FrameRest,
 }
 
 /// A request to the NoC.

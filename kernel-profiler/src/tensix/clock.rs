@@ -3,7 +3,7 @@
 use super::Tensix;
 use crate::{
     port::{Clock, ClockWords},
-    registers::{WALL_CLOCK_HIGH, WALL_CLOCK_LOW},
+    tile,
 };
 use core::arch::asm;
 use wire::marker;
@@ -14,14 +14,12 @@ impl Clock for Tensix {
         // SAFETY: no instruction at all. Counts as one, so that the compiler does not take a
         // probe's beginning for so short that it copies it behind the probe before.
         unsafe { asm!("", options(nomem, nostack, preserves_flags)) };
-        let low = WALL_CLOCK_LOW.read();
-        let high = WALL_CLOCK_HIGH.read();
-        ClockWords { high, low }
+        tile::clock()
     }
 
     #[inline(always)]
     fn now_low(&mut self) -> u32 {
-        WALL_CLOCK_LOW.read()
+        tile::clock_low()
     }
 
     #[inline(always)]

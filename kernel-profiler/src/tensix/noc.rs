@@ -14,8 +14,8 @@ use crate::{
         TARG_ADDR_HI, TARG_ADDR_LO, TARG_ADDR_MID, TRANSACTION_ID, TRANSACTION_ID_SHIFT,
         WORMHOLE_COORDINATE_SHIFT, has_register,
     },
+    tile::settle,
 };
-use core::arch::asm;
 use wire::noc_event::NocCounter;
 
 impl Noc for Tensix {
@@ -158,18 +158,6 @@ fn is_zero_soon(register: u32) -> bool {
             return false;
         }
     }
-}
-
-/// Waits until a store has reached L1; `loaded` is the result of a load of the same address after
-/// the store.
-///
-/// A store to a NoC register may overtake a store to L1, but not a load whose result has been
-/// consumed. A load waits for the earlier store to its own address.
-#[inline(always)]
-fn settle(loaded: u32) {
-    // SAFETY: an instruction that only reads a register; it makes the core wait for the
-    // load, and being opaque to the compiler it is not removed.
-    unsafe { asm!("mv zero, {}", in(reg) loaded, options(nostack, preserves_flags)) }
 }
 
 /// Returns the tile's coordinates on the NoC of its pushes, to which acknowledgements are sent.

@@ -1,4 +1,5 @@
-//! Relays: worker cores that gather streamed records in place of running kernels.
+//! Relays: worker cores that gather streamed records in place of running kernels. BRISC gathers over NoC 0,
+//! NCRISC over NoC 1, half of the cores each.
 //!
 //! They begin with the first launch and run until a host tells them to end. What they are set up with
 //! is what a program on a real chip would write: see [`wire::relay`].
@@ -20,11 +21,15 @@ use std::{borrow::Cow, sync::Arc};
 use wire::{
     CoreKind, Risc,
     frame::ALIGN_BYTES,
-    relay::{BUFFERS_BYTES, RING_BYTES_MIN, setup},
+    relay::{BUFFERS_BYTES, GATHERERS_MAX, RING_BYTES_MIN, setup},
 };
 
-/// L1 address of a relay's buffers: behind the code of all RISCs and the words that it is set up with.
+/// L1 address of the buffers of a relay's first gatherer: behind the code of all RISCs and the words that
+/// they are set up with. Those of the second one follow.
 const BUFFERS: u32 = 0x4_0000;
+
+/// The RISCs of a relay that are gatherers, each with the NoC of its number.
+const GATHERERS: [Risc; GATHERERS_MAX] = [Risc::Brisc, Risc::Ncrisc];
 
 /// Cycles in which relays get ready: they fill the table of their checksum.
 const START_CYCLES: u64 = 100_000;
@@ -52,11 +57,11 @@ impl Relays {
     }
 }
 
-/// The relay, as the kernel of BRISC.
+/// A gatherer, as the kernel of its RISC.
 #[derive(Clone, Debug)]
 struct RelayKernel {
-    /// Per core, what its relay is set up with.
-    setups: Vec<(TileCoord, Vec<u32>)>,
+    /// Per core and RISC, what the gatherer is set up with.
+    setups: Vec<((TileCoord, Risc), Vec<u32>)>,
 }
 
 impl Kernel for RelayKernel {
@@ -69,7 +74,8 @@ impl Kernel for RelayKernel {
     }
 
     fn object_data(&self, context: &KernelContext) -> Cow<'_, [u32]> {
-        let setup = self.setups.iter().find(|(core, _)| *core == context.place.coord);
+        let own = (context.place.coord, context.risc);
+        let setup = self.setups.iter().find(|(gatherer, _)| *gatherer == own);
         setup.map_or(Cow::Borrowed(&[]), |(_, words)| Cow::Borrowed(words))
     }
 }
@@ -90,16 +96,21 @@ impl Chip {
             return Err(ConfigError::RelayRing { ring_bytes });
         }
         let relays = workers.split_off(first);
+        let gatherers = relays.iter().flat_map(|relay| GATHERERS.map(|risc| (*relay, risc)));
+        let gatherers: Vec<_> = gatherers.take(workers.len()).collect();
         let setups: Result<_, _> = (0..)
-            .zip(&relays)
-            .map(|(index, relay)| {
-                let own = (0..count).cycle().zip(&workers).filter(|(of, _)| *of == index);
-                let own: Vec<TileCoord> = own.map(|(_, producer)| *producer).collect();
-                Ok((*relay, setup_words(&self.facts, index, ring_bytes, &own)?))
+            .zip(&gatherers)
+            .map(|(index, gatherer)| {
+                let dealt = workers.iter().skip(index as usize).step_by(gatherers.len());
+                let producers: Vec<TileCoord> = dealt.copied().collect();
+                let words = setup_words(&self.facts, index, *gatherer, ring_bytes, &producers)?;
+                Ok((*gatherer, words))
             })
             .collect();
         let kernel: Arc<dyn Kernel> = Arc::new(RelayKernel { setups: setups? });
-        let program = Program::new("relay").with_kernel(Risc::Brisc, kernel);
+        let program = GATHERERS.into_iter().fold(Program::new("relay"), |program, risc| {
+            program.with_kernel(risc, Arc::clone(&kernel))
+        });
         let launch = Launch::new(&Arc::new(program), 0)
             .on(CoreSelection::At(relays.clone()))
             .for_use(CoreUse::Relay);
@@ -168,10 +179,11 @@ impl Chip {
     }
 }
 
-/// Returns what a relay is set up with.
+/// Returns what a gatherer is set up with, given its number on the chip.
 fn setup_words(
     chip: &ChipFacts,
     index: u32,
+    (relay, risc): (TileCoord, Risc),
     ring_bytes: u32,
     producers: &[TileCoord],
 ) -> Result<Vec<u32>, ConfigError> {
@@ -187,37 +199,46 @@ fn setup_words(
         return Err(ConfigError::RelayRings { chip_id, needed_bytes: end, bank_bytes });
     }
     let low = |address: u64| u32::try_from(address).unwrap_or(u32::MAX);
+    let gatherer = u32::from(risc != GATHERERS[0]);
+    let tile_of = |tile: TileCoord| {
+        let coordinates = own_coordinates(chip, gatherer as usize, tile);
+        coordinates & 0x3F | (coordinates >> 8 & 0x3F) << 6
+    };
     let mut words = vec![0; setup::LIST];
     for (word, value) in [
         (setup::CONTROL, low(control)),
         (setup::PRODUCER_CONTROL, low(control)),
-        (setup::BUFFERS, BUFFERS),
-        (setup::DRAM_TILE, dram_tile(chip, bank)),
+        (setup::BUFFERS, BUFFERS + gatherer * BUFFERS_STEP),
+        (setup::DRAM_TILE, dram_tile(chip, gatherer, bank)),
         (setup::DRAM_ADDRESS, low(address) + bank_offset(chip.arch, bank)),
         (setup::BANK, bank),
         (setup::RING_ADDRESS, low(address)),
         (setup::RING_BYTES, ring_bytes),
         (setup::PRODUCERS, low(producers.len() as u64)),
+        (setup::GATHERER, gatherer),
+        (setup::OWN_TILE, tile_of(relay)),
     ] {
         words[word] = value;
     }
     for &producer in producers {
         let first = words.len();
         words.resize(first + setup::PRODUCER_WORDS, 0);
-        let own = own_coordinates(chip, 0, producer);
-        words[first + setup::TILE] = own & 0x3F | (own >> 8 & 0x3F) << 6;
+        words[first + setup::TILE] = tile_of(producer);
         words[first + setup::LABEL] = u32::from(producer.x) | u32::from(producer.y) << 16;
     }
     Ok(words)
 }
 
-/// Returns the coordinates of a bank on NoC 0: column, and row from bit 6 on.
-fn dram_tile(chip: &ChipFacts, bank: u32) -> u32 {
-    let coordinates = u32::from(bank_coordinates(chip, 0, bank));
+/// Returns the coordinates of a bank on a NoC: column, and row from bit 6 on.
+fn dram_tile(chip: &ChipFacts, noc: u32, bank: u32) -> u32 {
+    let coordinates = u32::from(bank_coordinates(chip, noc, bank));
     match chip.arch {
         Arch::WormholeB0 => coordinates >> 4,
         Arch::Blackhole => coordinates,
     }
 }
 
-const _: () = assert!(BUFFERS.is_multiple_of(16) && BUFFERS + BUFFERS_BYTES < 0x11_0000);
+/// From the buffers of a gatherer to those of the next one.
+const BUFFERS_STEP: u32 = BUFFERS_BYTES.next_multiple_of(16);
+
+const _: () = assert!(BUFFERS.is_multiple_of(16) && BUFFERS + 2 * BUFFERS_STEP < 0x11_0000);

@@ -1,9 +1,9 @@
 //! Reads the frames of relays, and replaces relays that no longer work.
 //!
-//! A relay gathers the cells of its producers and pushes them into a ring in DRAM. As long as it works,
-//! it alone tells its producers what was read. The host takes the frames out of the ring. When a relay has
-//! ended, the host reads the frames that are left, and from then on the rings of the producers: they still
-//! hold every cell that is in no frame.
+//! Each gatherer of a relay gathers the cells of its producers and pushes them into a ring in DRAM. As long
+//! as it works, it alone tells its producers what was read. The host takes the frames out of the ring. When
+//! a gatherer has ended, the host reads the frames that are left, and from then on the rings of the
+//! producers: they still hold every cell that is in no frame.
 
 use super::{
     control::WORDS,
@@ -19,18 +19,20 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use wire::{
     frame::ALIGN_BYTES,
-    relay::{self, State, setup, words},
+    relay::{self, GATHERERS_MAX, State, setup, words},
 };
 
 /// State of all relays between two reads.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Relays {
-    relays: BTreeMap<CoreId, Relay>,
+    gatherers: BTreeMap<(CoreId, usize), Gatherer>,
 }
 
-/// State of one relay.
+/// State of one gatherer.
 #[derive(Clone, Debug)]
-struct Relay {
+struct Gatherer {
+    /// Its number in its relay.
+    index: usize,
     /// Bytes read from its ring, modulo 2^32.
     read: u32,
     /// Number of the next frame; `None` before the first one.
@@ -40,7 +42,7 @@ struct Relay {
     producers: BTreeSet<Noc0Coord>,
 }
 
-/// A relay's ring during one read.
+/// A gatherer's ring during one read.
 struct Ring<'a> {
     core: &'a CoreDescription,
     bank: u32,
@@ -58,17 +60,19 @@ impl Relays {
         rings: &mut Rings,
     ) -> BTreeSet<Noc0Coord> {
         let mut relayed = BTreeSet::new();
-        for relay in relays {
-            let id = (session.device.description().chip_id, relay.core.noc0);
-            let mut known = match self.relays.remove(&id) {
+        for (relay, index) in
+            relays.iter().flat_map(|relay| gatherers(relay).map(move |i| (relay, i)))
+        {
+            let core_id = (session.device.description().chip_id, relay.core.noc0);
+            let mut known = match self.gatherers.remove(&(core_id, index)) {
                 Some(known) => known,
                 None => {
-                    let new = Relay::new(session, relay);
-                    if word(&relay.words, words::READ) == 0 {
+                    let new = Gatherer::new(session, relay, index);
+                    if new.read == 0 {
                         for core in
                             new.producers.iter().filter_map(|core| known_core(session, *core))
                         {
-                            rings.expect_frames(id.0, &core);
+                            rings.expect_frames(core_id.0, &core);
                         }
                     }
                     new
@@ -78,32 +82,49 @@ impl Relays {
             if !known.has_ended {
                 relayed.extend(&known.producers);
             }
-            self.relays.insert(id, known);
+            self.gatherers.insert((core_id, index), known);
         }
         relayed
     }
 }
 
-impl Relay {
-    fn new(session: &mut Session<'_>, relay: &RelayCore) -> Self {
+/// Returns the numbers of a relay's gatherers. A first one that has no state was not set up.
+fn gatherers(relay: &RelayCore) -> impl Iterator<Item = usize> + use<> {
+    let has_second = relay.words.get(words::of(1, words::STATE)).is_some_and(|state| *state != 0);
+    0..if has_second { GATHERERS_MAX } else { 1 }
+}
+
+impl Gatherer {
+    fn new(session: &mut Session<'_>, relay: &RelayCore, index: usize) -> Self {
+        let word = |word: usize| word_of(&relay.words, words::of(index, word));
         Self {
-            read: word(&relay.words, words::READ),
+            index,
+            read: word(words::READ),
             next: None,
-            // A heartbeat that the relay does not have, so that it counts as alive.
-            heartbeat: word(&relay.words, words::HEARTBEAT).wrapping_sub(1),
+            // A heartbeat that the gatherer does not have, so that it counts as alive.
+            heartbeat: word(words::HEARTBEAT).wrapping_sub(1),
             has_ended: false,
-            producers: producers(session, relay),
+            producers: producers(session, relay, index),
         }
+    }
+
+    /// Returns one of its words in the control vector of the relay's core.
+    fn word(&self, control: &[u32; WORDS], word: usize) -> u32 {
+        word_of(control, words::of(self.index, word))
+    }
+
+    fn state(&self, control: &[u32; WORDS]) -> Option<State> {
+        State::from_word(self.word(control, words::STATE))
     }
 
     fn read(&mut self, session: &mut Session<'_>, relay: &RelayCore, rings: &mut Rings) {
         let control = if self.has_ended { relay.words } else { self.look(session, relay) };
         let ring = Ring {
             core: &relay.core,
-            bank: word(&control, words::BANK),
-            address: word(&control, words::RING_ADDRESS).into(),
-            byte_count: word(&control, words::RING_BYTES),
-            written: word(&control, words::WRITTEN),
+            bank: self.word(&control, words::BANK),
+            address: self.word(&control, words::RING_ADDRESS).into(),
+            byte_count: self.word(&control, words::RING_BYTES),
+            written: self.word(&control, words::WRITTEN),
         };
         let unread = ring.written.wrapping_sub(self.read);
         let is_possible = ring.byte_count.is_power_of_two()
@@ -125,45 +146,50 @@ impl Relay {
         }
     }
 
-    /// Finds out whether the relay still works; returns its newest control vector.
+    /// Finds out whether the gatherer still works; returns the newest control vector of its relay.
     ///
-    /// A last read tells it to end.
+    /// A last read tells the relay to end.
     fn look(&mut self, session: &mut Session<'_>, relay: &RelayCore) -> [u32; WORDS] {
         let mut control = relay.words;
         let ends = session.options.last_read && !session.options.read_only;
-        let is_silent = word(&control, words::HEARTBEAT) == self.heartbeat;
-        if ends || is_silent && state(&control) == Some(State::Runs) {
+        let is_silent = self.word(&control, words::HEARTBEAT) == self.heartbeat;
+        if ends || is_silent && self.state(&control) == Some(State::Runs) {
             if ends {
                 session.write_control(&relay.core, words::STOP, &[1]);
             }
-            control = await_change(session, relay, &control, ends);
-            self.has_ended = state(&control) == Some(State::Runs)
-                && (ends || word(&control, words::HEARTBEAT) == self.heartbeat);
+            control = self.await_change(session, relay, &control, ends);
+            self.has_ended = self.state(&control) == Some(State::Runs)
+                && (ends || self.word(&control, words::HEARTBEAT) == self.heartbeat);
             if self.has_ended {
-                note_end(session, &relay.core, "no longer shows a sign of life");
+                note_end(session, &relay.core, self.index, "no longer shows a sign of life");
                 if !session.options.read_only {
                     // It must not go on if it was only held up.
                     session.write_control(&relay.core, words::STOP, &[1]);
                 }
             }
         }
-        self.heartbeat = word(&control, words::HEARTBEAT);
-        match state(&control) {
+        self.heartbeat = self.word(&control, words::HEARTBEAT);
+        match self.state(&control) {
             Some(State::Runs) => {}
             Some(State::Stopped) => self.has_ended = true,
             Some(State::NocSilent) => {
                 self.has_ended = true;
-                note_end(session, &relay.core, "has ended because the NoC did not answer");
+                note_end(
+                    session,
+                    &relay.core,
+                    self.index,
+                    "has ended because the NoC did not answer",
+                );
             }
             Some(State::BadSetup) | None => {
                 self.has_ended = true;
-                note_end(session, &relay.core, "was not set up as a relay has to be");
+                note_end(session, &relay.core, self.index, "was not set up as it has to be");
             }
         }
         control
     }
 
-    /// Reads some frames and tells the relay so; returns false if DRAM cannot be read.
+    /// Reads some frames and tells the gatherer so; returns false if DRAM cannot be read.
     fn read_piece(
         &mut self,
         session: &mut Session<'_>,
@@ -187,7 +213,7 @@ impl Relay {
         let done = self.add_frames(session, ring, rings, (&piece, is_whole));
         self.read = self.read.wrapping_add(done);
         if !session.options.read_only {
-            session.write_control(ring.core, words::READ, &[self.read]);
+            session.write_control(ring.core, words::of(self.index, words::READ), &[self.read]);
         }
         true
     }
@@ -263,35 +289,37 @@ impl Relay {
         }
         rest
     }
-}
 
-/// Waits until a relay shows a sign of life or, if it is told to end, has ended; at most
-/// [`LIFE_NS`].
-fn await_change(
-    session: &mut Session<'_>,
-    relay: &RelayCore,
-    before: &[u32; WORDS],
-    ends: bool,
-) -> [u32; WORDS] {
-    let mut control = *before;
-    for _ in 0..LIFE_NS / LOOK_NS {
-        if session.read_control(&relay.core, &mut control).is_err() {
-            return *before;
+    /// Waits until the gatherer shows a sign of life or, if it is told to end, has ended; at most
+    /// [`LIFE_NS`].
+    fn await_change(
+        &self,
+        session: &mut Session<'_>,
+        relay: &RelayCore,
+        before: &[u32; WORDS],
+        ends: bool,
+    ) -> [u32; WORDS] {
+        let mut control = *before;
+        for _ in 0..LIFE_NS / LOOK_NS {
+            if session.read_control(&relay.core, &mut control).is_err() {
+                return *before;
+            }
+            let [old, new] = [before, &control].map(|of| self.word(of, words::HEARTBEAT));
+            if self.state(&control) != Some(State::Runs) || old != new && !ends {
+                break;
+            }
+            session.device.wait_ns(LOOK_NS);
         }
-        let is_changed = word(&control, words::HEARTBEAT) != word(before, words::HEARTBEAT);
-        if state(&control) != Some(State::Runs) || is_changed && !ends {
-            break;
-        }
-        session.device.wait_ns(LOOK_NS);
+        control
     }
-    control
 }
 
-/// Reads which cores a relay reads.
-fn producers(session: &mut Session<'_>, relay: &RelayCore) -> BTreeSet<Noc0Coord> {
-    let count = word(&relay.words, words::PRODUCERS).min(relay::PRODUCERS_MAX) as usize;
+/// Reads which cores a gatherer reads.
+fn producers(session: &mut Session<'_>, relay: &RelayCore, index: usize) -> BTreeSet<Noc0Coord> {
+    let word = |word: usize| word_of(&relay.words, words::of(index, word));
+    let count = word(words::PRODUCERS).min(relay::PRODUCERS_MAX) as usize;
     let mut list = vec![0; count.saturating_mul(setup::PRODUCER_WORDS)];
-    let address = word(&relay.words, words::PRODUCER_LIST).into();
+    let address = word(words::PRODUCER_LIST).into();
     if let Err(error) = session.device.read_l1(relay.core.noc0, address, &mut list) {
         let core = relay.core.noc0;
         session.note(AnomalyKind::UnreadableCore, None, words::PRODUCER_LIST, || {
@@ -312,10 +340,10 @@ fn known_core(session: &Session<'_>, core: Noc0Coord) -> Option<CoreDescription>
     session.options.cores.contains(chip.chip_id, found).then(|| found.clone())
 }
 
-fn note_end(session: &mut Session<'_>, core: &CoreDescription, reason: &str) {
+fn note_end(session: &mut Session<'_>, core: &CoreDescription, gatherer: usize, reason: &str) {
     let core = core.noc0;
-    session.note(AnomalyKind::UnreadableCore, None, words::STATE, || {
-        format!("relay {core} {reason}; the host reads its cores instead")
+    session.note(AnomalyKind::UnreadableCore, None, words::of(gatherer, words::STATE), || {
+        format!("gatherer {gatherer} of relay {core} {reason}; the host reads its cores instead")
     });
 }
 
@@ -324,11 +352,7 @@ fn note_damage(session: &mut Session<'_>, ring: &Ring<'_>, reason: impl std::fmt
     session.note(AnomalyKind::TruncatedRecord, None, 0, || format!("relay {core}: {reason}"));
 }
 
-fn state(control: &[u32; WORDS]) -> Option<State> {
-    State::from_word(word(control, words::STATE))
-}
-
-fn word(words: &[u32; WORDS], index: usize) -> u32 {
+fn word_of(words: &[u32; WORDS], index: usize) -> u32 {
     words.get(index).copied().unwrap_or(0)
 }
 

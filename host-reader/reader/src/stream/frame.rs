@@ -39,7 +39,7 @@ pub(crate) enum FrameFault {
     Header,
     #[error("a frame is torn: it does not end with its number")]
     Torn,
-    #[error("the control words of a frame are damaged")]
+    #[error("the control words or the header of a frame are damaged")]
     Control,
     #[error("the cells of a frame do not fit its length")]
     Length,
@@ -49,13 +49,13 @@ impl Header {
     /// Parses a header.
     pub(crate) fn parse(words: &[u32]) -> Option<Self> {
         let words: &[u32; HEADER_WORDS] = words.first_chunk()?;
-        let (covered, _) = words.split_at(header::CRC);
         let word = |index: usize| words.get(index).copied().unwrap_or(0);
+        let covered = [header::SEQUENCE, header::BYTES, header::SUM].map(word);
         let (byte_count, producer) = (word(header::BYTES), word(header::PRODUCER));
         let is_filler = producer == FILLER;
         let longest = if is_filler { u32::MAX } else { FRAME_BYTES_MAX };
         let is_header = word(header::MAGIC) == MAGIC
-            && word(header::CRC) == crc32(covered)
+            && word(header::CRC) == crc32(&covered)
             && (ALIGN_BYTES..=longest).contains(&byte_count)
             && byte_count.is_multiple_of(ALIGN_BYTES);
         let coordinate = |bits: u32| u16::try_from(bits & 0xFFFF).unwrap_or(0);
@@ -74,15 +74,15 @@ impl Header {
         if words.last() != Some(&self.sequence) {
             return Err(FrameFault::Torn);
         }
-        let rest = words.get(HEADER_WORDS..).unwrap_or_default();
+        let (header, rest) = words.split_first_chunk().ok_or(FrameFault::Length)?;
         let control: &[u32; CONTROL_WORDS] = rest.first_chunk().ok_or(FrameFault::Length)?;
-        if sum(control) != self.sum {
+        if sum(header, control) != self.sum {
             return Err(FrameFault::Control);
         }
         let cells = words.get(FIRST_CELL_WORD..).unwrap_or_default();
         let frame = Frame { producer, control: *control, cells };
         let spans = (0..RISCS_PER_CORE).map(|risc_index| frame.span(risc_index));
-        let read = spans.clone().map(|span| span.read_count() as usize).sum::<usize>();
+        let read = spans.clone().map(|span| span.count_in_frame() as usize).sum::<usize>();
         let has_room = read.saturating_mul(CELL_WORDS) < cells.len();
         let is_possible = spans.clone().all(|span| span.count as usize <= RING_CELLS);
         if is_possible && has_room { Ok(Some(frame)) } else { Err(FrameFault::Length) }
@@ -99,12 +99,14 @@ impl Frame<'_> {
 
     /// Returns the number of the first cell of a RISC, and its cells.
     pub(crate) fn cells(&self, risc_index: usize) -> (u32, Vec<CellWords>) {
-        let before = (0..risc_index).map(|before| self.span(before).read_count() as usize);
+        let before = (0..risc_index).map(|before| self.span(before).count_in_frame() as usize);
         let span = self.span(risc_index);
-        let first = before.sum::<usize>().saturating_add(span.skipped() as usize);
         let (cells, _) = self.cells.as_chunks::<CELL_WORDS>();
-        let cells = cells.iter().skip(first).take(span.count as usize);
-        (span.first, cells.copied().collect())
+        let cells = cells.get(before.sum::<usize>()..).unwrap_or_default();
+        // If this is the whole ring, its first slot follows its last one.
+        let first = span.first.wrapping_sub(span.first_in_frame());
+        let places = (0..span.count).map(|index| first.wrapping_add(index) as usize % RING_CELLS);
+        (span.first, places.filter_map(|place| cells.get(place)).copied().collect())
     }
 }
 
@@ -122,10 +124,21 @@ mod tests {
             control[24 + risc] = first.wrapping_add(u32::try_from(cells.len()).unwrap());
         }
         let used = control[14..46].iter().chain(&control[51..52]).chain(&control[59..64]);
-        words[6] = used.fold(0, |sum: u32, &word| sum.wrapping_add(word));
+        let used = used.chain(&words[3..6]).copied().collect::<Vec<u32>>();
+        words[6] = used.iter().fold(0, |sum: u32, &word| sum.wrapping_add(word));
         words.extend(control);
         for (first, cells) in lanes.iter().filter(|(_, cells)| !cells.is_empty()) {
-            let mut padded = vec![[0xDEAD, 0xBEEF]; (*first % 2) as usize];
+            let slot = *first as usize % 256;
+            let in_front = slot % 2;
+            if slot + cells.len() > 256 && in_front + cells.len() > 128 {
+                let mut ring = vec![[0xDEAD, 0xBEEF]; 256];
+                for (place, cell) in (slot..).zip(cells) {
+                    ring[place % 256] = *cell;
+                }
+                words.extend(ring.into_flattened());
+                continue;
+            }
+            let mut padded = vec![[0xDEAD, 0xBEEF]; in_front];
             padded.extend(cells);
             if !padded.len().is_multiple_of(2) {
                 padded.push([0xAAAA, 0xBBBB]);
@@ -137,7 +150,10 @@ mod tests {
         *words.last_mut().unwrap() = sequence;
         words[2] = u32::try_from(4 * words.len()).unwrap();
         let mut crc = u32::MAX;
-        for bit in words[..7].iter().flat_map(|word| (0..32).map(move |bit| word >> bit & 1)) {
+        for bit in [words[1], words[2], words[6]]
+            .iter()
+            .flat_map(|word| (0..32).map(move |bit| word >> bit & 1))
+        {
             crc = crc >> 1 ^ if (crc ^ bit) & 1 != 0 { 0xEDB8_8320 } else { 0 };
         }
         words[7] = !crc;
@@ -185,7 +201,7 @@ mod tests {
             if words.len() > 8 {
                 words[0] = 0x4B46_1000;
                 words[2] = byte_count;
-                words[7] = crc32(&words[..7]);
+                words[7] = crc32(&[words[1], words[2], words[6]]);
             }
             if let Some(header) = Header::parse(&words) {
                 let _ = header.frame(&words).map(|frame| frame.map(|frame| frame.cells(4)));

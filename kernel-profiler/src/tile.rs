@@ -1,0 +1,68 @@
+//! The tile's L1 and its wall clock, as every RISC reaches them.
+
+#![allow(unsafe_code, reason = "L1 at addresses that the firmware or a launch names")]
+
+use crate::{
+    port::ClockWords,
+    registers::{WALL_CLOCK_HIGH, WALL_CLOCK_LOW},
+};
+use core::{arch::asm, ptr};
+
+/// Reads a word of L1.
+#[inline(always)]
+pub(crate) fn load(address: u32) -> u32 {
+    let word = ptr::with_exposed_provenance::<u32>(address as usize);
+    // SAFETY: ports make such addresses alone. Each is that of a word of the control vector or of a
+    // vector of one of the core's RISCs, or, on the core of a relay, of a word that whoever runs the
+    // relay grants it. These are aligned and there for as long as the program runs, outside of what the
+    // compiler knows. Volatile, since other RISCs, the NoC and the host write to them.
+    unsafe { word.read_volatile() }
+}
+
+/// Writes a word of L1.
+#[inline(always)]
+pub(crate) fn store(address: u32, value: u32) {
+    let word = ptr::with_exposed_provenance_mut::<u32>(address as usize);
+    // SAFETY: as in `load`, and the program holds no reference to any of these words. A
+    // next place stays within its vector: used words, room, the ends of open zones and the
+    // totals of sums together are all of it.
+    unsafe { word.write_volatile(value) }
+}
+
+/// Makes words that others have written visible, if a data cache may be on.
+///
+/// # Compatibility
+/// `invalidate_l1_cache` of tt-metal. A Wormhole has no data cache.
+#[inline(always)]
+pub(crate) fn forget_cached() {
+    if cfg!(feature = "blackhole") {
+        // SAFETY: empties the data cache, which holds nothing that memory does not.
+        unsafe { asm!("fence", options(nostack, preserves_flags)) };
+    }
+}
+
+/// Waits until a store has reached L1; `loaded` is the result of a load of the same address after
+/// the store.
+///
+/// A store to a NoC register may overtake a store to L1, but not a load whose result has been
+/// consumed. A load waits for the earlier store to its own address.
+#[inline(always)]
+pub(crate) fn settle(loaded: u32) {
+    // SAFETY: an instruction that only reads a register; it makes the core wait for the
+    // load, and being opaque to the compiler it is not removed.
+    unsafe { asm!("mv zero, {}", in(reg) loaded, options(nostack, preserves_flags)) }
+}
+
+/// Reads the low word of the clock and then the live high word.
+#[inline(always)]
+pub(crate) fn clock() -> ClockWords {
+    let low = WALL_CLOCK_LOW.read();
+    let high = WALL_CLOCK_HIGH.read();
+    ClockWords { high, low }
+}
+
+/// Reads the low word of the clock.
+#[inline(always)]
+pub(crate) fn clock_low() -> u32 {
+    WALL_CLOCK_LOW.read()
+}
