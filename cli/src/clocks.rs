@@ -1,7 +1,7 @@
 //! Relation of the chips' clocks to the host's clock, as text and JSON.
 
 use crate::numbers::grouped;
-use host_reader::recording::{DeviceClock, Recording, clocks_of};
+use host_reader::recording::{Recording, clocks_of};
 use serde::Serialize;
 
 /// The relation of a chip's clock to the host's clock.
@@ -21,16 +21,19 @@ pub(crate) fn chip_clocks(run: &Recording) -> Vec<ChipClock> {
     };
     let (clocks, _) = clocks_of(run);
     let chips = run.readout.devices.iter().map(|device| device.chip.chip_id);
-    let problems = |chip_id| {
-        let problems = clock.problems().iter().filter(move |problem| problem.chip_id() == chip_id);
-        problems.map(ToString::to_string).collect()
-    };
-    let relation = |(chip_id, clock): (u32, DeviceClock<'_>)| ChipClock {
-        chip_id,
-        host_clock_bound_ns: clock.bound_ns(),
-        problems: problems(chip_id),
-    };
-    chips.zip(clocks).map(relation).collect()
+    chips
+        .zip(clocks)
+        .map(|(chip_id, device_clock)| ChipClock {
+            chip_id,
+            host_clock_bound_ns: device_clock.bound_ns(),
+            problems: clock
+                .problems()
+                .iter()
+                .filter(|problem| problem.chip_id() == chip_id)
+                .map(ToString::to_string)
+                .collect(),
+        })
+        .collect()
 }
 
 impl ChipClock {

@@ -9,7 +9,7 @@ use crate::{
 };
 use host_reader::{
     analysis::{Launch, Op},
-    counters::{CounterTotal, LaunchCounters, Limit, MetricSummary, counters_of},
+    counters::{CounterTotal, Limit, MetricSummary, counters_of},
     readout::Readout,
 };
 use serde::Serialize;
@@ -39,17 +39,26 @@ impl CounterFindings {
             .filter(|device| device.chip.arch.contains("blackhole"))
             .map(|device| device.chip.chip_id)
             .collect();
-        let of_launch = |counters: LaunchCounters| {
-            let op = launches.get(counters.launch)?.op.clone();
-            let problems = counters.problems.iter();
-            Some(OpCounters {
-                metrics: counters.counters.summaries(blackholes.contains(&op.chip_id)).collect(),
-                totals: counters.totals(),
-                problems: problems.map(|(problem, count)| (problem.to_string(), *count)).collect(),
-                op,
-            })
-        };
-        Self(counters_of(readout, launches).into_iter().filter_map(of_launch).collect())
+        Self(
+            counters_of(readout, launches)
+                .into_iter()
+                .filter_map(|counters| {
+                    let op = launches.get(counters.launch)?.op.clone();
+                    let problems = counters.problems.iter();
+                    Some(OpCounters {
+                        metrics: counters
+                            .counters
+                            .summaries(blackholes.contains(&op.chip_id))
+                            .collect(),
+                        totals: counters.totals(),
+                        problems: problems
+                            .map(|(problem, count)| (problem.to_string(), *count))
+                            .collect(),
+                        op,
+                    })
+                })
+                .collect(),
+        )
     }
 
     /// Writes the metrics, their limits and the counters.
@@ -121,7 +130,7 @@ impl CounterFindings {
             "of cycles",
         ]);
         for (op, total) in all.iter().take(rows) {
-            let of_counts = |count: fn(&host_reader::counters::CounterCounts) -> u64| {
+            let extreme = |count: fn(&host_reader::counters::CounterCounts) -> u64| {
                 let count = total.counts.as_ref().map(count);
                 count.map_or_else(|| NOT_OBSERVABLE.to_owned(), grouped)
             };
@@ -133,8 +142,8 @@ impl CounterFindings {
                 total.name.to_string(),
                 total.group.map_or("-", |group| group.label()).to_owned(),
                 grouped(total.sample_count),
-                of_counts(|counts| counts.min),
-                of_counts(|counts| counts.max),
+                extreme(|counts| counts.min),
+                extreme(|counts| counts.max),
                 cycles_text(total.cycles),
             ]);
         }
@@ -231,26 +240,6 @@ struct CounterRow<'a> {
 
 impl<'a> OpRow<'a> {
     fn new(counters: &'a OpCounters) -> Self {
-        let metric = |summary: &MetricSummary| MetricRow {
-            metric: summary.metric.label(),
-            unit: summary.metric.unit(),
-            cores: summary.core_count,
-            min: summary.min,
-            median: summary.median,
-            max: summary.max,
-            mean: summary.mean,
-            cannot_see: summary.metric.limits().into_iter().map(Limit::label).collect(),
-        };
-        let counter = |total: &'a CounterTotal| CounterRow {
-            counter: &total.name,
-            group: total.group.map(|group| group.label()),
-            samples: total.sample_count,
-            min: total.counts.map(|counts| counts.min),
-            max: total.counts.map(|counts| counts.max),
-            total: total.counts.map(|counts| counts.total),
-            min_cycles: total.cycles.map(|(min, _)| min),
-            max_cycles: total.cycles.map(|(_, max)| max),
-        };
         let problems = counters.problems.iter();
         Self {
             chip_id: counters.op.chip_id,
@@ -258,8 +247,34 @@ impl<'a> OpRow<'a> {
             trace_id: counters.op.trace_id,
             trace_replay: counters.op.trace_replay,
             launch: counters.op.launch,
-            metrics: counters.metrics.iter().map(metric).collect(),
-            counters: counters.totals.iter().map(counter).collect(),
+            metrics: counters
+                .metrics
+                .iter()
+                .map(|summary| MetricRow {
+                    metric: summary.metric.label(),
+                    unit: summary.metric.unit(),
+                    cores: summary.core_count,
+                    min: summary.min,
+                    median: summary.median,
+                    max: summary.max,
+                    mean: summary.mean,
+                    cannot_see: summary.metric.limits().into_iter().map(Limit::label).collect(),
+                })
+                .collect(),
+            counters: counters
+                .totals
+                .iter()
+                .map(|total| CounterRow {
+                    counter: &total.name,
+                    group: total.group.map(|group| group.label()),
+                    samples: total.sample_count,
+                    min: total.counts.map(|counts| counts.min),
+                    max: total.counts.map(|counts| counts.max),
+                    total: total.counts.map(|counts| counts.total),
+                    min_cycles: total.cycles.map(|(min, _)| min),
+                    max_cycles: total.cycles.map(|(_, max)| max),
+                })
+                .collect(),
             problems: problems.map(|(problem, count)| (problem.as_str(), *count)).collect(),
         }
     }

@@ -24,11 +24,9 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let fingerprint = fingerprint(path).map_err(|error| Failure::from_file(path, &error))?;
-    let has_note = |ending| {
-        let note = fs::read_to_string(note_path(path, ending));
-        note.is_ok_and(|note| note.trim_end() == fingerprint)
-    };
-    if [NOTE_ENDING, EARLIER_NOTE_ENDING].into_iter().any(has_note) {
+    let mut notes =
+        [NOTE_ENDING, EARLIER_NOTE_ENDING].map(|ending| note_path(path, ending)).into_iter();
+    if notes.any(|note| fs::read_to_string(note).is_ok_and(|note| note.trim_end() == fingerprint)) {
         return Ok(());
     }
     Err(Failure::Sentence(format!(

@@ -25,11 +25,13 @@ impl FromStr for Harvesting {
         if lines.trim() == "none" {
             return Ok(Self { chip_id, lines: Vec::new() });
         }
-        let line = |line: &str| {
-            let number = line.trim().parse();
-            number.map_err(|_| format!("expected rows or columns as in 3,9, found `{line}`"))
-        };
-        let lines = lines.split(',').map(line).collect::<Result<_, _>>()?;
+        let lines = lines
+            .split(',')
+            .map(|line| {
+                let number = line.trim().parse();
+                number.map_err(|_| format!("expected rows or columns as in 3,9, found `{line}`"))
+            })
+            .collect::<Result<_, _>>()?;
         Ok(Self { chip_id, lines })
     }
 }
@@ -41,8 +43,10 @@ impl Harvesting {
     /// # Errors
     /// If a chip has no such lines, or the chip is not in the recording.
     pub(crate) fn apply(all: &[Self], readout: &mut Readout) -> Result<(), Failure> {
-        let is_recorded = |chip: &u32| readout.devices.iter().any(|one| one.chip.chip_id == *chip);
-        if let Some(chip) = all.iter().filter_map(|one| one.chip_id).find(|chip| !is_recorded(chip))
+        if let Some(chip) = all
+            .iter()
+            .filter_map(|one| one.chip_id)
+            .find(|chip| !readout.devices.iter().any(|one| one.chip.chip_id == *chip))
         {
             return Err(Failure::Sentence(format!(
                 "--harvesting: expected a chip of the recording, found chip {chip}"

@@ -33,8 +33,8 @@ pub(crate) struct HostZones {
 impl HostZones {
     pub(crate) fn new() -> Self {
         let now_ns = Arc::new(AtomicU64::new(0));
-        let of_clock = Arc::clone(&now_ns);
-        let clock = Arc::new(move || of_clock.load(Ordering::Relaxed));
+        let clock_ns = Arc::clone(&now_ns);
+        let clock = Arc::new(move || clock_ns.load(Ordering::Relaxed));
         let options = HostRecorderOptions { clock: Some(clock), ..HostRecorderOptions::default() };
         Self { recorder: HostRecorder::new(options), now_ns }
     }

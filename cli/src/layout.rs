@@ -68,15 +68,11 @@ const DISPENSABLE: [&str; 17] = [
 /// Returns the lines of a table without the columns that do not fit; a last line names these
 /// columns.
 pub(crate) fn lines_of(table: &mut Table) -> Vec<String> {
-    let lines = |table: &Table| -> Vec<String> {
-        table.lines().map(|line| line.trim_end().to_owned()).collect()
-    };
-    let Some(width) = width() else { return lines(table) };
-    let is_wide = |lines: &[String]| lines.iter().any(|line| line.chars().count() > width);
-    let mut shown = lines(table);
+    let Some(width) = width() else { return trimmed_lines(table) };
+    let mut shown = trimmed_lines(table);
     let mut left_out = Vec::new();
     for title in DISPENSABLE {
-        if !is_wide(&shown) {
+        if !shown.iter().any(|line| line.chars().count() > width) {
             break;
         }
         let header = table.header().map(|row| row.cell_iter().map(|cell| cell.content()));
@@ -84,13 +80,17 @@ pub(crate) fn lines_of(table: &mut Table) -> Vec<String> {
         if let Some(column) = position.and_then(|position| table.column_mut(position)) {
             column.set_constraint(ColumnConstraint::Hidden);
             left_out.push(title);
-            shown = lines(table);
+            shown = trimmed_lines(table);
         }
     }
     if !left_out.is_empty() {
         shown.push(format!(" without {}: {width} columns", left_out.join(", ")));
     }
     shown
+}
+
+fn trimmed_lines(table: &Table) -> Vec<String> {
+    table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
 /// Writes the first rows of a table, and the number of remaining rows.

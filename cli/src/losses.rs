@@ -89,11 +89,14 @@ mod tests {
         let mut losses = LossLedger::default();
         let lane = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
         let key = |cause| LossKey { lane, program: None, cause };
-        let zones = |zones| LossTotals { zones, ..LossTotals::default() };
-        losses.record(key(LossCause::ValidateOff), zones(3));
+        losses.record(key(LossCause::ValidateOff), lost_zones(3));
         let left_out = "left out, since no kernel ran: 3 zones";
         assert_eq!(lost_line(&losses), format!("Lost: nothing; {left_out}"));
-        losses.record(key(LossCause::L1Full), zones(2));
+        losses.record(key(LossCause::L1Full), lost_zones(2));
         assert_eq!(lost_line(&losses), format!("Lost: 2 zones; {left_out}"));
+    }
+
+    fn lost_zones(zones: u64) -> LossTotals {
+        LossTotals { zones, ..LossTotals::default() }
     }
 }

@@ -12,15 +12,15 @@ use crate::{
 };
 use host_reader::{
     analysis::{
-        DataKind, DataStatistics, Doubt, KindCount, Op, OwnZone, Report, SubtractedProbeCost,
-        SumStatistics, WaitStatistics, ZoneStatistics, own_time,
+        DataKind, DataStatistics, Doubt, Op, OwnZone, Report, SubtractedProbeCost, SumStatistics,
+        WaitStatistics, ZoneStatistics, own_time,
     },
     anomaly::Anomaly,
     ledger::LossLedger,
     probe_cost::ProbeCostRow,
     read::Watermarks,
     tables::{
-        Column, ColumnSchema, Ops, SumStatisticsTable, Table, Value, WaitStatisticsTable,
+        ColumnSchema, Ops, SumStatisticsTable, Table, Value, WaitStatisticsTable,
         ZoneStatisticsTable, op_rows,
     },
 };
@@ -109,11 +109,13 @@ impl Tables<'_> {
         let summary = &self.report.summary;
         for (title, counts) in [("Anomalies", &summary.anomalies), ("Repairs", &summary.repairs)] {
             if !counts.is_empty() {
-                let times = |kind: &KindCount| match kind.count {
-                    1 => kind.kind.to_owned(),
-                    count => format!("{} × {}", grouped(count), kind.kind),
-                };
-                let list: Vec<_> = counts.iter().map(times).collect();
+                let list: Vec<_> = counts
+                    .iter()
+                    .map(|kind| match kind.count {
+                        1 => kind.kind.to_owned(),
+                        count => format!("{} × {}", grouped(count), kind.kind),
+                    })
+                    .collect();
                 let line = format!("{title}: {}", list.join(", "));
                 writeln!(out, "\n{}", styled(&line, Style::Doubtful))?;
             }
@@ -175,18 +177,18 @@ pub(crate) fn write_rows<T: Table>(
     rows: usize,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
-    let is_shown = |column: &&Column<T>| {
-        let is_known = || all.iter().any(|row| column.value(row) != Value::Null);
-        column.schema.title.is_some() && (!column.schema.is_hidden_if_empty || is_known())
-    };
-    let columns: Vec<_> = T::summary_columns().filter(is_shown).collect();
+    let columns: Vec<_> = T::summary_columns()
+        .filter(|column| {
+            column.schema.title.is_some()
+                && (!column.schema.is_hidden_if_empty
+                    || all.iter().any(|row| column.value(row) != Value::Null))
+        })
+        .collect();
     let titles: Vec<_> = columns.iter().filter_map(|column| column.schema.title).collect();
     let mut table = table(&titles);
-    let is_lower_bound = |row: &T::Row<'_>| {
-        T::column("is_lower_bound").is_some_and(|column| column.value(row) == Value::Flag(true))
-    };
     for row in all.iter().take(rows) {
-        let may_be_more = is_lower_bound(row);
+        let may_be_more = T::column("is_lower_bound")
+            .is_some_and(|column| column.value(row) == Value::Flag(true));
         let cells = columns.iter().map(|column| {
             cell(&column.schema, column.value(row), may_be_more && column.schema.is_bounded)
         });

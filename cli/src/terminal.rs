@@ -53,7 +53,6 @@ pub(crate) const LONGEST_NAME: usize = 60;
 /// Characters that could move the cursor, hide text or change its direction are replaced. The
 /// middle of a long text is left out.
 pub(crate) fn printable(text: &str, longest: usize) -> String {
-    let shown = |c: char| if is_harmful(c) { char::REPLACEMENT_CHARACTER } else { c };
     let count = text.chars().count();
     if count <= longest {
         return text.chars().map(shown).collect();
@@ -64,6 +63,11 @@ pub(crate) fn printable(text: &str, longest: usize) -> String {
     short.push('…');
     short.extend(text.chars().skip(count - back).map(shown));
     short
+}
+
+/// Replaces a harmful character.
+fn shown(c: char) -> char {
+    if is_harmful(c) { char::REPLACEMENT_CHARACTER } else { c }
 }
 
 /// Returns true for control characters, and for characters without width or with their own

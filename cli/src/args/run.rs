@@ -289,11 +289,6 @@ fn duration_ns(text: &str) -> Result<u64, String> {
 
 /// What a RISC that streams does when its ring is full.
 fn stream_policy(text: &str) -> Result<Policy, String> {
-    let exponent = |number: &str, max: u8| {
-        let number: u64 = number.parse().ok()?;
-        let exponent = u8::try_from(number.checked_ilog2()?).ok()?;
-        (number.is_power_of_two() && exponent <= max).then_some(exponent)
-    };
     let (name, parameter) = text.split_once('=').unwrap_or((text, ""));
     let policy = match (name, parameter) {
         ("drop", "") => Some(Policy::DropNewest),
@@ -309,6 +304,13 @@ fn stream_policy(text: &str) -> Result<Policy, String> {
          sample=8"
             .to_owned()
     })
+}
+
+/// Returns the exponent of a power of two, if it is at most `max`.
+fn exponent(number: &str, max: u8) -> Option<u8> {
+    let number: u64 = number.parse().ok()?;
+    let exponent = u8::try_from(number.checked_ilog2()?).ok()?;
+    (number.is_power_of_two() && exponent <= max).then_some(exponent)
 }
 
 /// Write the linker scripts for kernels of your own, one per processor.

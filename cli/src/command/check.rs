@@ -91,7 +91,6 @@ impl Line {
 
 /// Returns a problem's name, and descriptions of what was expected and found.
 fn fault(kind: &ProblemKind) -> (&'static str, String, String) {
-    let bytes = |count: u64| counted(count, "byte of payload", "bytes of payload");
     match kind {
         ProblemKind::DamagedFileHeader => {
             ("damaged file header", "magic and checksum".into(), "other bytes".into())
@@ -99,9 +98,11 @@ fn fault(kind: &ProblemKind) -> (&'static str, String, String) {
         ProblemKind::NoSection => {
             ("no section", "a section's header".into(), "bytes that are none".into())
         }
-        ProblemKind::TornSection { expected_bytes, found_bytes } => {
-            ("torn section", bytes(*expected_bytes), grouped(*found_bytes))
-        }
+        ProblemKind::TornSection { expected_bytes, found_bytes } => (
+            "torn section",
+            counted(*expected_bytes, "byte of payload", "bytes of payload"),
+            grouped(*found_bytes),
+        ),
         ProblemKind::DamagedPayload { expected, found } => {
             ("damaged payload", format!("checksum {expected:#010x}"), format!("{found:#010x}"))
         }

@@ -104,11 +104,10 @@ struct Document<'a> {
 
 /// Compares the recordings and prints the result.
 pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
-    let open = |first: &Path, more: &[PathBuf]| -> Result<Vec<Recording>, Failure> {
-        let files = std::iter::once(first).chain(more.iter().map(PathBuf::as_path));
-        files.map(|file| Recording::open(file, &args.filters)).collect()
-    };
-    let sides = [open(&args.a, &args.more_a)?, open(&args.b, &args.more_b)?];
+    let sides = [
+        Recording::open_all(&args.a, &args.more_a, &args.filters)?,
+        Recording::open_all(&args.b, &args.more_b, &args.filters)?,
+    ];
     let pools = sides.iter().flatten().any(Recording::has_no_iterations);
     let filter = joined(&args.filters);
     let [a, b] = sides.map(|recordings| {
@@ -152,6 +151,15 @@ enum Recording {
 }
 
 impl Recording {
+    fn open_all(
+        first: &Path,
+        more: &[PathBuf],
+        filters: &[TraceFilter],
+    ) -> Result<Vec<Self>, Failure> {
+        let files = std::iter::once(first).chain(more.iter().map(PathBuf::as_path));
+        files.map(|file| Self::open(file, filters)).collect()
+    }
+
     fn open(path: &Path, filters: &[TraceFilter]) -> Result<Self, Failure> {
         if !is_ops_csv(path) {
             let mut input = Input::open(path)?;
@@ -225,8 +233,7 @@ fn show(
     let shown: Vec<&Change> =
         diff.changes.iter().filter(|change| args.all || change.is_noteworthy()).collect();
     let count = |certainty| {
-        let is = |change: &&Change| change.certainty == certainty;
-        diff.changes.iter().filter(is).count() as u64
+        diff.changes.iter().filter(|change| change.certainty == certainty).count() as u64
     };
     writeln!(
         out,

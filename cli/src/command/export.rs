@@ -136,16 +136,20 @@ fn comparison(
     let other_run = Input::open(other)?.into_run(other, None)?;
     let [a, b] = [run, &other_run].map(measurements_of);
     let diff = Diff::new(&a, &b, DiffOptions::default());
-    let names = |side: &Side| {
-        let words = side.only_here.iter();
-        words.map(|(kind, place, name, _)| format!("{} {name}, {place}", kind.label())).collect()
-    };
     Ok(Some(TraceComparison {
         title: title(other),
         changes: diff.changes.iter().map(compared).collect(),
-        only_a: names(&diff.a),
-        only_b: names(&diff.b),
+        only_a: unmatched_labels(&diff.a),
+        only_b: unmatched_labels(&diff.b),
     }))
+}
+
+/// Returns labels of what only this side has.
+fn unmatched_labels(side: &Side) -> Vec<String> {
+    side.only_here
+        .iter()
+        .map(|(kind, place, name, _)| format!("{} {name}, {place}", kind.label()))
+        .collect()
 }
 
 fn compared(change: &Change) -> ComparedItem {
@@ -205,8 +209,8 @@ fn target(args: &ExportArgs) -> Result<Target, Failure> {
     let Some(output) = &args.output else {
         let format = format.unwrap_or(ExportFormat::Perfetto);
         let is_file = !args.file.is_dir() && args.file != Path::new("-");
-        let of_file = args.file.file_stem().filter(|_| is_file);
-        let mut name = of_file.unwrap_or("profile_log_device".as_ref()).to_owned();
+        let file_stem = args.file.file_stem().filter(|_| is_file);
+        let mut name = file_stem.unwrap_or("profile_log_device".as_ref()).to_owned();
         name.push(format.endings().first().copied().unwrap_or_default());
         return Ok(Target::File(format, Destination::File(PathBuf::from(name))));
     };

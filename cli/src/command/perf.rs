@@ -294,9 +294,9 @@ const fn stack_by(args: &PerfArgs) -> StackBy {
 
 fn table_options(args: &PerfArgs) -> TableOptions {
     let look = &args.look;
-    let is_terminal = || std::io::stdout().is_terminal();
     TableOptions {
-        is_coloured: !look.no_color && (look.color || (is_terminal() && !has_no_color())),
+        is_coloured: !look.no_color
+            && (look.color || (std::io::stdout().is_terminal() && !has_no_color())),
         min_percentage: look.min_percentage,
         has_advice: !look.no_advice,
         summary: (!look.no_summary).then(|| stack_by(args)),
@@ -341,14 +341,16 @@ fn write_summary_file(args: &PerfArgs, report: &PerfReport) -> Result<(), Failur
 
 /// Writes the summary to BASE.csv and BASE.svg.
 fn write_summary(args: &PerfArgs, base: &Path, report: &PerfReport) -> Result<(), Failure> {
-    let file = |ending: &str| {
-        let mut path = base.to_owned().into_os_string();
-        path.push(ending);
-        PathBuf::from(path)
-    };
-    write_file(&file(".csv"), |out| write_stacked_csv(report, stack_by(args), out))?;
+    write_file(&with_ending(base, ".csv"), |out| write_stacked_csv(report, stack_by(args), out))?;
     let palette = if args.look.classic_colors { Palette::Classic } else { Palette::Category };
-    write_file(&file(".svg"), |out| write_stacked_picture(report, palette, out))
+    write_file(&with_ending(base, ".svg"), |out| write_stacked_picture(report, palette, out))
+}
+
+/// Returns the path with an ending after its whole name.
+fn with_ending(base: &Path, ending: &str) -> PathBuf {
+    let mut path = base.to_owned().into_os_string();
+    path.push(ending);
+    PathBuf::from(path)
 }
 
 fn write_file(
@@ -360,17 +362,17 @@ fn write_file(
 }
 
 fn parse_id_range(text: &str) -> Result<RangeInclusive<u64>, String> {
-    let wrong = || format!("expected 5-10, 31- or -12, found `{text}`");
-    let plain = text.replace([',', ' '], "");
-    let (first, last) = plain.split_once('-').ok_or_else(wrong)?;
-    let bound = |digits: &str, default| match digits {
-        "" => Ok(default),
-        digits => digits.parse().map_err(|_| wrong()),
-    };
-    if first.is_empty() && last.is_empty() {
-        return Err(wrong());
+    id_range(&text.replace([',', ' '], ""))
+        .ok_or_else(|| format!("expected 5-10, 31- or -12, found `{text}`"))
+}
+
+fn id_range(plain: &str) -> Option<RangeInclusive<u64>> {
+    match plain.split_once('-')? {
+        ("", "") => None,
+        (first, "") => Some(first.parse().ok()?..=u64::MAX),
+        ("", last) => Some(0..=last.parse().ok()?),
+        (first, last) => Some(first.parse().ok()?..=last.parse().ok()?),
     }
-    Ok(bound(first, 0)?..=bound(last, u64::MAX)?)
 }
 
 #[cfg(test)]

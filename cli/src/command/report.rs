@@ -63,8 +63,9 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
 
 /// Returns true if the filter has hidden the op's launches of the chip.
 fn is_hidden(op: &OpPeaks, hidden: &HiddenLaunches) -> bool {
-    let number = |number| u32::try_from(number).unwrap_or(u32::MAX);
-    hidden.ops.contains(&(number(op.device_id), number(op.run_host_id)))
+    let [device_id, run_host_id] =
+        [op.device_id, op.run_host_id].map(|id| u32::try_from(id).unwrap_or(u32::MAX));
+    hidden.ops.contains(&(device_id, run_host_id))
 }
 
 /// Returns true if all records are used unchanged, so that none needs to be kept.

@@ -33,19 +33,19 @@ impl Outputs {
     /// Returns the files that the settings request.
     pub(super) fn files(&self, settings: &Settings) -> Files<'_> {
         let Self { logs, capture } = self;
-        let in_logs = |is_wanted: bool, output, name: &str| {
-            logs.as_ref().filter(|_| is_wanted).map(|logs| (output, logs.join(name)))
-        };
         let has_traces = settings.files && settings.noc_events;
         let traces = settings.noc_events_folder.as_ref().or(logs.as_ref());
         let traces = traces.filter(|_| has_traces);
-        let files = [
-            in_logs(settings.files, Output::DeviceLog, DEVICE_LOG),
-            in_logs(settings.clock_sync, Output::SyncInfo, "sync_device_info.csv"),
-            in_logs(settings.post_process, Output::DevicePerf, "cpp_device_perf_report.csv"),
-            traces.map(|folder| (Output::NocTraces, folder.clone())),
-        ];
-        Files { files: files.into_iter().flatten().collect(), capture: capture.as_ref() }
+        let logs = [
+            (settings.files, Output::DeviceLog, DEVICE_LOG),
+            (settings.clock_sync, Output::SyncInfo, "sync_device_info.csv"),
+            (settings.post_process, Output::DevicePerf, "cpp_device_perf_report.csv"),
+        ]
+        .into_iter()
+        .filter(|(is_wanted, ..)| *is_wanted)
+        .filter_map(|(_, output, name)| Some((output, logs.as_ref()?.join(name))));
+        let traces = traces.map(|folder| (Output::NocTraces, folder.clone()));
+        Files { files: logs.chain(traces).collect(), capture: capture.as_ref() }
     }
 }
 
@@ -128,9 +128,12 @@ fn marked(output: Output, path: &Path) -> PathBuf {
 /// Refuses a folder with noc_trace files that no simulation wrote.
 fn check_traces(folder: &Path) -> Result<(), Failure> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
-    let is_trace = |name: &str| name.starts_with("noc_trace_");
     let mut names = entries.flatten().map(|entry| entry.file_name());
-    let Some(found) = names.find(|name| name.to_str().is_some_and(is_trace)) else { return Ok(()) };
+    let Some(found) =
+        names.find(|name| name.to_str().is_some_and(|name| name.starts_with("noc_trace_")))
+    else {
+        return Ok(());
+    };
     let cluster = folder.join(NocTraces::CLUSTER_FILE);
     if cluster.exists() && check_replaceable(&cluster).is_ok() {
         return Ok(());
@@ -144,9 +147,9 @@ fn check_traces(folder: &Path) -> Result<(), Failure> {
 
 /// Makes a signal end the program without leaving a partial log under a temporary name.
 fn end_on_signals() -> Result<(), Failure> {
-    let end = || {
+    ctrlc::set_handler(|| {
         remove_unfinished_files();
         std::process::exit(130)
-    };
-    ctrlc::set_handler(end).map_err(sentence)
+    })
+    .map_err(sentence)
 }

@@ -144,27 +144,45 @@ fn op_names(mesh: &mut dyn Chips, plan: &Plan) -> Vec<OpMetadata> {
         .filter_map(|index| Some(mesh.device(index)?.description().chip_id))
         .collect();
     let launches = plan.phases.iter().flat_map(|phase| &phase.launches);
-    let sub_device = |launch: &Launch| Some((launch.sub_device?, core_count(&launch.cores)));
-    let named: BTreeSet<(u32, &str, Option<UsedSubDevice>)> = launches
-        .filter(|launch| launch.program_id != 0)
-        .map(|launch| (launch.program_id, launch.program.name(), sub_device(launch)))
-        .collect();
-    let op = |chip_id, (base, name, sub_device): (u32, &str, Option<UsedSubDevice>)| {
-        let mut fields = vec![(OpMetadata::NAME.to_owned(), name.to_owned())];
-        if let Some((SubDevice { id, manager_id }, cores)) = sub_device {
+    let programs: BTreeSet<PlannedProgram<'_>> =
+        launches.filter(|launch| launch.program_id != 0).map(PlannedProgram::from_launch).collect();
+    chips
+        .iter()
+        .flat_map(|&chip_id| programs.iter().map(move |program| program.metadata(chip_id)))
+        .collect()
+}
+
+/// Data of a program that become metadata of its ops.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct PlannedProgram<'plan> {
+    base: u32,
+    name: &'plan str,
+    /// Sub-device of the program, with the number of its cores if known.
+    sub_device: Option<(SubDevice, Option<usize>)>,
+}
+
+impl<'plan> PlannedProgram<'plan> {
+    fn from_launch(launch: &'plan Launch) -> Self {
+        Self {
+            base: launch.program_id,
+            name: launch.program.name(),
+            sub_device: launch.sub_device.map(|used| (used, core_count(&launch.cores))),
+        }
+    }
+
+    fn metadata(&self, chip_id: u32) -> OpMetadata {
+        let mut fields = vec![(OpMetadata::NAME.to_owned(), self.name.to_owned())];
+        if let Some((SubDevice { id, manager_id }, cores)) = self.sub_device {
             if let Some(cores) = cores {
                 fields.push((SUB_DEVICE_WORKER_CORES.to_owned(), cores.to_string()));
             }
             fields.push((SUB_DEVICE_ID.to_owned(), id.to_string()));
             fields.push((SUB_DEVICE_MANAGER_ID.to_owned(), manager_id.to_string()));
         }
-        OpMetadata { chip_id, run_host_id: RunHostId::encode(base, chip_id), fields: fields.into() }
-    };
-    chips.iter().flat_map(|&chip_id| named.iter().map(move |&named| op(chip_id, named))).collect()
+        let run_host_id = RunHostId::encode(self.base, chip_id);
+        OpMetadata { chip_id, run_host_id, fields: fields.into() }
+    }
 }
-
-/// Sub-device of a program, with the number of its cores if known.
-type UsedSubDevice = (SubDevice, Option<usize>);
 
 /// Returns the number of cores in a sub-device, all of which its programs use; `None` if they are
 /// not listed.

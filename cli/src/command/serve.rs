@@ -107,13 +107,13 @@ fn print(served: &ServedViewer) -> Result<(), Failure> {
         writeln!(out, "{peer} ({}) left before it had everything", protocol.releases)?;
         return Ok(());
     }
-    let of_host = match notes.host_zones {
+    let host_label = match notes.host_zones {
         0 => String::new(),
         count => format!(", {} of the host", counted(count, "zone", "zones")),
     };
     writeln!(
         out,
-        "{peer} ({}): {} on {}{of_host}, {}, {} bytes",
+        "{peer} ({}): {} on {}{host_label}, {}, {} bytes",
         protocol.releases,
         counted(notes.zones, "zone", "zones"),
         counted(notes.lanes, "lane", "lanes"),

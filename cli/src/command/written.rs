@@ -20,8 +20,9 @@ pub(in crate::command) fn refusal(error: &WriteError) -> Failure {
 /// Makes signals cancel a write in progress from here on, instead of ending the program.
 pub(in crate::command) fn cancel_on_signals() -> Result<CancelFlag, Failure> {
     let cancel = CancelFlag::default();
-    let of_handler = cancel.clone();
-    ctrlc::set_handler(move || of_handler.cancel()).map_err(|error| Failure::from_error(&error))?;
+    let handler_flag = cancel.clone();
+    ctrlc::set_handler(move || handler_flag.cancel())
+        .map_err(|error| Failure::from_error(&error))?;
     Ok(cancel)
 }
 

@@ -315,16 +315,18 @@ const TOOLS: [ToolEntry; 9] = [
 /// # Errors
 /// If the schema of a tool is not the schema of an object.
 pub(super) fn tools() -> Result<Vec<Tool>, String> {
-    let tool = |entry: &ToolEntry| {
-        // Each call of `load` adds a recording.
-        let annotations = ToolAnnotations::new()
-            .read_only(true)
-            .open_world(false)
-            .idempotent(entry.name != "load");
-        let tool = Tool::new(entry.name, entry.description, (entry.schema)()?);
-        Ok(tool.with_annotations(annotations))
-    };
-    TOOLS.iter().map(tool).collect()
+    TOOLS
+        .iter()
+        .map(|entry| {
+            // Each call of `load` adds a recording.
+            let annotations = ToolAnnotations::new()
+                .read_only(true)
+                .open_world(false)
+                .idempotent(entry.name != "load");
+            let tool = Tool::new(entry.name, entry.description, (entry.schema)()?);
+            Ok(tool.with_annotations(annotations))
+        })
+        .collect()
 }
 
 impl Call {

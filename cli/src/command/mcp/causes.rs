@@ -227,12 +227,11 @@ fn groups(explanation: &Explanation) -> Table<'_> {
 
 /// Returns the shares by class. If no waits were recorded, their shares are unknown.
 fn shares(time: &TimeSplit) -> Vec<Value> {
-    let share = |class: TimeClass| {
+    cells_of(TimeClass::ALL.into_iter().map(|class| {
         let percent = time.percent(class);
         let is_unknown = class == TimeClass::Wait && time.waits == WaitEvidence::None;
         (!is_unknown || percent > 0.0).then_some(percent)
-    };
-    cells_of(TimeClass::ALL.into_iter().map(share))
+    }))
 }
 
 fn cells_of<T: serde::Serialize>(values: impl Iterator<Item = T>) -> Vec<Value> {
@@ -256,11 +255,12 @@ fn devices(explanation: &Explanation) -> Table<'_> {
 
 /// Returns a table with one row for each phase and chip, and one row for a phase without launches.
 fn phases(explanation: &Explanation) -> Table<'_> {
-    let chips = |phase: &Phase| 0..phase.devices.len().max(1);
     let rows: Vec<_> = explanation
         .phases
         .iter()
-        .flat_map(|phase| chips(phase).map(move |index| (phase, phase.devices.get(index))))
+        .flat_map(|phase| {
+            (0..phase.devices.len().max(1)).map(move |index| (phase, phase.devices.get(index)))
+        })
         .collect();
     Table::new(&PHASES, rows, |(phase, device)| {
         let mut row = cells![

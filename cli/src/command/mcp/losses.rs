@@ -30,11 +30,11 @@ pub(super) fn table(part: Part<'_>, asked: LossesPart) -> Table<'_> {
 
 fn causes(run: &RunFigures) -> Table<'_> {
     let groups = loss_groups(run.losses.entries().map(|(key, totals)| (*key, *totals)));
-    let mut of_causes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut remedies_by_cause: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (cause, remedy) in loss_remedies(&groups) {
-        of_causes.entry(cause.label()).or_default().push(remedy);
+        remedies_by_cause.entry(cause.label()).or_default().push(remedy);
     }
-    let remedies: serde_json::Map<String, Value> = of_causes
+    let remedies: serde_json::Map<String, Value> = remedies_by_cause
         .into_iter()
         .map(|(cause, remedies)| (cause.to_owned(), remedies.join("; ").into()))
         .collect();

@@ -68,24 +68,28 @@ pub(super) fn filter_of(text: Option<&str>, keys: &[&str]) -> Result<TraceFilter
 }
 
 fn launches<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
-    let is_wanted = |op: &&Op| {
-        let program = RunHostId(op.run_host_id).base();
-        filter.selects_device(op.chip_id) && filter.selects_op(program, run.names.op_name(op))
-    };
-    Table::from_rows::<Ops>(op_rows(run.report.ops.iter().filter(is_wanted), |op| {
-        run.names.op_name(op)
-    }))
+    Table::from_rows::<Ops>(op_rows(
+        run.report.ops.iter().filter(|op| {
+            let program = RunHostId(op.run_host_id).base();
+            filter.selects_device(op.chip_id) && filter.selects_op(program, run.names.op_name(op))
+        }),
+        |op| run.names.op_name(op),
+    ))
 }
 
 fn rows<'a>(figures: &'a OpsFigures, filter: &TraceFilter) -> Table<'a> {
-    let is_wanted = |row: &&OpReport| {
-        let device = row.device.and_then(|device| u32::try_from(device).ok());
-        let program = row.global_call_count.parse().unwrap_or(0);
-        (filter.is_empty() || row.kind != RowKind::Signpost)
-            && device.is_none_or(|device| filter.selects_device(device))
-            && filter.selects_op(program, Some(&row.raw_op_code))
-    };
-    let rows: Vec<_> = figures.report.rows.iter().filter(is_wanted).collect();
+    let rows: Vec<_> = figures
+        .report
+        .rows
+        .iter()
+        .filter(|row| {
+            let device = row.device.and_then(|device| u32::try_from(device).ok());
+            let program = row.global_call_count.parse().unwrap_or(0);
+            (filter.is_empty() || row.kind != RowKind::Signpost)
+                && device.is_none_or(|device| filter.selects_device(device))
+                && filter.selects_op(program, Some(&row.raw_op_code))
+        })
+        .collect();
     Table::new(&ROWS, rows, |row| {
         cells![
             row.id,

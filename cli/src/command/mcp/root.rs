@@ -58,16 +58,16 @@ impl Root {
 #[cfg(target_os = "linux")]
 fn deny_other_reads<'a>(folders: impl Iterator<Item = &'a Path>) -> bool {
     use landlock::{
-        ABI, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus,
+        ABI, AccessFs, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus,
         path_beneath_rules,
     };
     let reads = AccessFs::from_read(ABI::V1);
-    let restrict = || -> Result<RulesetStatus, RulesetError> {
-        let rules = Ruleset::default().handle_access(reads)?.create()?;
-        let rules = rules.add_rules(path_beneath_rules(folders, reads))?;
-        Ok(rules.restrict_self()?.ruleset)
-    };
-    restrict().is_ok_and(|status| status != RulesetStatus::NotEnforced)
+    let status = Ruleset::default()
+        .handle_access(reads)
+        .and_then(Ruleset::create)
+        .and_then(|rules| rules.add_rules(path_beneath_rules(folders, reads)))
+        .and_then(RulesetCreated::restrict_self);
+    status.is_ok_and(|status| status.ruleset != RulesetStatus::NotEnforced)
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -166,8 +166,7 @@ impl Session {
         let mut head = Map::new();
         head.insert("a".to_owned(), arguments.a.clone().into());
         head.insert("b".to_owned(), arguments.b.clone().into());
-        let lost = |loaded: &Loaded| Lost::together(loaded.parts().into_iter().map(Part::lost));
-        head.insert("lost".to_owned(), json!({ "a": lost(&a), "b": lost(&b) }));
+        head.insert("lost".to_owned(), json!({ "a": lost_records(&a), "b": lost_records(&b) }));
         Ok((head, diff))
     }
 
@@ -199,6 +198,10 @@ impl Session {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn lost_records(loaded: &Loaded) -> Lost {
+    Lost::together(loaded.parts().into_iter().map(Part::lost))
 }
 
 impl State {

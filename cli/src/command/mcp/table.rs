@@ -151,8 +151,8 @@ impl<'a> Table<'a> {
                 names.join(", ")
             )));
         };
-        let key = |&at: &usize| ((self.row)(at).swap_remove(column), at);
-        let mut keyed: Vec<(Value, usize)> = self.order.iter().map(key).collect();
+        let mut keyed: Vec<(Value, usize)> =
+            self.order.iter().map(|&at| ((self.row)(at).swap_remove(column), at)).collect();
         keyed.sort_by(|(one, _), (other, _)| compare(one, other, order));
         self.order = keyed.into_iter().map(|(_, at)| at).collect();
         Ok(self)
@@ -200,8 +200,7 @@ impl<'a> Table<'a> {
 
     fn row(&self, at: usize, limit: usize, known: &BTreeMap<&str, &str>) -> Row {
         let mut cells = (self.row)(at);
-        let cut = |cell: &mut Value| usize::from(shorten(cell, limit));
-        let shortened = cells.iter_mut().map(cut).sum();
+        let shortened = cells.iter_mut().map(|cell| usize::from(shorten(cell, limit))).sum();
         let nulls = self.columns.iter().zip(&cells).filter(|(_, cell)| cell.is_null());
         let null_means: BTreeMap<_, _> = nulls
             .map(|(column, _)| (column.name, column.if_null))

@@ -45,30 +45,44 @@ pub(super) fn table<'a>(part: Part<'a>, asked: &ZonesArguments) -> Result<Table<
 /// Returns true if the filter selects zones of this name, chip and RISC; the filter has no core
 /// terms.
 fn selects(filter: &TraceFilter, chip_id: u32, risc: Option<Risc>, name: &str) -> bool {
-    let lane = |risc| LaneId { chip_id, core: Noc0Coord { x: 0, y: 0 }, risc };
     let is_lane = match risc {
-        Some(risc) => filter.selects_lane(lane(risc)),
+        Some(risc) => filter.selects_lane(LaneId { chip_id, core: Noc0Coord { x: 0, y: 0 }, risc }),
         None => filter.selects_device(chip_id),
     };
     is_lane && filter.selects_zone(name)
 }
 
 fn zones<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
-    let is_wanted = |zone: &&ZoneStatistics| selects(filter, zone.chip_id, zone.risc, &zone.name);
-    Table::from_rows::<ZoneStatisticsTable>(run.report.zones.iter().filter(is_wanted).collect())
+    Table::from_rows::<ZoneStatisticsTable>(
+        run.report
+            .zones
+            .iter()
+            .filter(|zone| selects(filter, zone.chip_id, zone.risc, &zone.name))
+            .collect(),
+    )
 }
 
 fn sums<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
-    let is_wanted = |sum: &&SumStatistics| selects(filter, sum.chip_id, Some(sum.risc), &sum.name);
-    Table::from_rows::<SumStatisticsTable>(run.report.sums.iter().filter(is_wanted).collect())
+    Table::from_rows::<SumStatisticsTable>(
+        run.report
+            .sums
+            .iter()
+            .filter(|sum| selects(filter, sum.chip_id, Some(sum.risc), &sum.name))
+            .collect(),
+    )
 }
 
 fn waits<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
-    let is_wanted = |wait: &&WaitStatistics| {
-        let name = wait.kind.zone_name().unwrap_or_default();
-        selects(filter, wait.chip_id, Some(wait.risc), name)
-    };
-    Table::from_rows::<WaitStatisticsTable>(run.report.waits.iter().filter(is_wanted).collect())
+    Table::from_rows::<WaitStatisticsTable>(
+        run.report
+            .waits
+            .iter()
+            .filter(|wait| {
+                let name = wait.kind.zone_name().unwrap_or_default();
+                selects(filter, wait.chip_id, Some(wait.risc), name)
+            })
+            .collect(),
+    )
 }
 
 fn profiler_time<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {

@@ -187,13 +187,17 @@ fn op_names(
         note!("kprof: {}: {count} without an id or a name", folder.display());
     }
     let chips: Vec<u32> = mesh.devices.iter().map(|device| device.description().chip_id).collect();
-    let op = |chip_id, (&base, name): (&u32, &std::sync::Arc<str>)| OpMetadata {
-        chip_id,
-        run_host_id: RunHostId::encode(base, chip_id),
-        fields: [(OpMetadata::NAME.to_owned(), name.to_string())].into(),
-    };
     let names = &found.names;
-    Ok(chips.iter().flat_map(|&chip| names.iter().map(move |entry| op(chip, entry))).collect())
+    Ok(chips
+        .iter()
+        .flat_map(|&chip_id| {
+            names.iter().map(move |(&base, name)| OpMetadata {
+                chip_id,
+                run_host_id: RunHostId::encode(base, chip_id),
+                fields: [(OpMetadata::NAME.to_owned(), name.to_string())].into(),
+            })
+        })
+        .collect())
 }
 
 /// Returns the names of zones from TT-Metal's logs.

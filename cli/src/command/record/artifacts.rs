@@ -5,7 +5,7 @@ use crate::{
     input,
 };
 use host_reader::{
-    capture::CaptureWriter,
+    capture::{CaptureError, CaptureWriter},
     export::{CancelFlag, Destination, ExportFormat, Trace, TraceFilter, write_atomically},
     recording::host_ops::{OP_MESSAGES, OP_TIMES},
     tracy::{TracyRecording, write_op_messages, write_op_times},
@@ -57,8 +57,7 @@ pub(super) fn write(
     child_functions: &[String],
 ) -> Result<Vec<PathBuf>, Failure> {
     let main = recordings.iter().copied().max_by_key(|recording| {
-        let is_op = |text: &str| text.starts_with("`TT_");
-        recording.messages.iter().filter(|message| is_op(&message.text)).count()
+        recording.messages.iter().filter(|message| message.text.starts_with("`TT_")).count()
     });
     let mut written = Vec::new();
     for &recording in recordings {
@@ -99,8 +98,11 @@ fn write_one(
 }
 
 fn write_capture(recording: &TracyRecording, path: &Path) -> Result<(), Failure> {
-    let failed = |error| Failure::from_file(path, &error);
-    let mut writer = CaptureWriter::create(path).map_err(failed)?;
-    writer.append(&recording.to_host_recording(0)).map_err(failed)?;
-    writer.finish().map_err(failed)
+    try_write_capture(recording, path).map_err(|error| Failure::from_file(path, &error))
+}
+
+fn try_write_capture(recording: &TracyRecording, path: &Path) -> Result<(), CaptureError> {
+    let mut writer = CaptureWriter::create(path)?;
+    writer.append(&recording.to_host_recording(0))?;
+    writer.finish()
 }

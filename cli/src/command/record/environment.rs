@@ -16,8 +16,7 @@ const REMOVED: [&str; 2] = ["TT_METAL_DEVICE_PROFILER", "TT_METAL_PROFILER_NO_CA
 /// Sets the program's variables; returns the problems of all its variables, including the user's
 /// own.
 pub(super) fn apply(args: &RecordArgs, output: &Path, command: &mut Command) -> Vec<Problem> {
-    let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
-    let inherited = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
+    let inherited = std::env::vars_os().map(|(name, value)| (lossy_text(name), lossy_text(value)));
     let mut variables: BTreeMap<String, String> = inherited.collect();
     for (name, value) in changes(args, output) {
         match value {
@@ -32,6 +31,10 @@ pub(super) fn apply(args: &RecordArgs, output: &Path, command: &mut Command) -> 
         }
     }
     Environment::from_variables(variables).problems
+}
+
+fn lossy_text(text: std::ffi::OsString) -> String {
+    text.to_string_lossy().into_owned()
 }
 
 /// Returns the variables of the options. All other variables keep the user's values.

@@ -85,14 +85,15 @@ const LISTENS: &str = "0A";
 #[cfg(target_os = "linux")]
 fn ip_of(digits: &str) -> Option<std::net::IpAddr> {
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-    let bytes_at = |at| {
-        let word = u32::from_str_radix(digits.get(at..at + 8)?, 16).ok()?;
-        Some(word.to_ne_bytes())
-    };
     let ip = match digits.len() {
-        8 => IpAddr::from(bytes_at(0)?),
+        8 => IpAddr::from(bytes_at(digits, 0)?),
         32 => {
-            let words = [bytes_at(0)?, bytes_at(8)?, bytes_at(16)?, bytes_at(24)?];
+            let words = [
+                bytes_at(digits, 0)?,
+                bytes_at(digits, 8)?,
+                bytes_at(digits, 16)?,
+                bytes_at(digits, 24)?,
+            ];
             IpAddr::from(<[u8; 16]>::try_from(words.as_flattened()).ok()?)
         }
         _ => return None,
@@ -102,6 +103,12 @@ fn ip_of(digits: &str) -> Option<std::net::IpAddr> {
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
         ip => ip,
     })
+}
+
+/// Returns the four bytes of eight hexadecimal digits, in the order of memory.
+fn bytes_at(digits: &str, at: usize) -> Option<[u8; 4]> {
+    let word = u32::from_str_radix(digits.get(at..at + 8)?, 16).ok()?;
+    Some(word.to_ne_bytes())
 }
 
 /// Returns the numbers of the sockets of a process and its descendants.
@@ -140,10 +147,11 @@ fn parent_in_stat(stat: &str) -> Option<u32> {
 fn sockets_of(process: u32) -> Vec<u64> {
     let descriptors = std::fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten();
     let targets = descriptors.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok());
-    let socket = |target: std::path::PathBuf| {
-        target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
-    };
-    targets.filter_map(socket).collect()
+    targets
+        .filter_map(|target| {
+            target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+        })
+        .collect()
 }
 
 /// Returns the port given to the program: this system has no list of sockets.
@@ -175,15 +183,18 @@ mod tests {
             let found = Listener::from_row(&format!("  0: {local} {remote} {state} {rest} 100 0"));
             found.map(|listener| (listener.address.to_string(), listener.socket))
         };
-        let v4 = |ip: &str| Some((format!("{ip}:8086"), 4711));
-        assert_eq!(found("0200A8C0:1F96", "0A"), v4("192.168.0.2"));
-        assert_eq!(found("00000000:1F96", "0A"), v4("127.0.0.1"));
+        assert_eq!(found("0200A8C0:1F96", "0A"), found_v4("192.168.0.2"));
+        assert_eq!(found("00000000:1F96", "0A"), found_v4("127.0.0.1"));
         let v6 = "B80D0120000000000000000001000000:1F96";
         assert_eq!(found(v6, "0A"), Some(("[2001:db8::1]:8086".to_owned(), 4711)));
         assert_eq!(found(&format!("{:032}:1F96", 0), "0A"), Some(("[::1]:8086".to_owned(), 4711)));
         assert_eq!(found("0200A8C0:1F96", "01"), None, "a connection");
         assert_eq!(found("0200A8:1F96", "0A"), None);
         assert_eq!(Listener::from_row("0: é"), None);
+    }
+
+    fn found_v4(ip: &str) -> Option<(String, u64)> {
+        Some((format!("{ip}:8086"), 4711))
     }
 
     #[test]
@@ -200,7 +211,7 @@ mod tests {
         let found = Search::default().new_clients(std::process::id(), Some(address.port()));
         let found: Vec<_> = found.iter().map(|listener| listener.address).collect();
         assert!(found.contains(&address), "{found:?}");
-        let of_none = Search::default().new_clients(u32::MAX, Some(address.port()));
-        assert_eq!(of_none, []);
+        let clients = Search::default().new_clients(u32::MAX, Some(address.port()));
+        assert_eq!(clients, []);
     }
 }

@@ -151,7 +151,6 @@ impl Stock {
 
     fn tree(&self, args: &RecordArgs) -> Result<Tree, Failure> {
         let sums = args.device.enable_sum_profiling;
-        let bit = |is_on: bool, bit: u32| if is_on { bit } else { 0 };
         let mut defines = Vec::new();
         if args.device.collect_noc_traces {
             defines.push("PROFILE_NOC_EVENTS=1".to_owned());
@@ -160,8 +159,8 @@ impl Stock {
         let build = Build {
             header: &kernel_profiler::cpp_header::FILES,
             profile_kernel: PROFILE
-                | bit(sums, SUMS)
-                | bit(args.device.profile_dispatch_cores, DISPATCH_CORES),
+                | bit_if(sums, SUMS)
+                | bit_if(args.device.profile_dispatch_cores, DISPATCH_CORES),
             lane_bytes: effective_support_count(support_count(args), sums)
                 .saturating_mul(bytes_per_program(sums)),
             defines,
@@ -196,6 +195,10 @@ impl Stock {
             command.env("PYTHONPATH", folders);
         }
     }
+}
+
+const fn bit_if(is_on: bool, bit: u32) -> u32 {
+    if is_on { bit } else { 0 }
 }
 
 /// Prints which kernels did not compile with the header.

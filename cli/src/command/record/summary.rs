@@ -61,17 +61,16 @@ impl Process {
     }
 
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let count = |count: usize, one: &str, many: &str| counted(count as u64, one, many);
         writeln!(
             out,
             "{} (process {}, Tracy's protocol {}): {} of {}, {}, {}",
             self.program,
             self.process_id,
             self.protocol,
-            count(self.zones, "zone", "zones"),
-            count(self.threads, "thread", "threads"),
-            count(self.messages, "message", "messages"),
-            count(self.plots, "plot", "plots"),
+            counted(self.zones as u64, "zone", "zones"),
+            counted(self.threads as u64, "thread", "threads"),
+            counted(self.messages as u64, "message", "messages"),
+            counted(self.plots as u64, "plot", "plots"),
         )?;
         if self.device_zones > 0 {
             let zones = grouped(self.device_zones as u64);
