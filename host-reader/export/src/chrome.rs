@@ -5,8 +5,8 @@
 //! requires.
 
 use super::{
-    OnLanes, PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark, TraceName, TraceOp,
-    TracePoint, TraceZone, ZoneEdge,
+    OnLanes, PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark, TraceOp, TracePoint,
+    TraceZone, ZoneEdge,
     flow::Arrows,
     json_event::JsonEvent,
     lane_writer::{PlacedLane, write_lanes},
@@ -50,21 +50,22 @@ pub(super) fn write(
 fn other_data(trace: &Trace<'_>) -> serde_json::Value {
     let doubts: serde_json::Map<_, _> =
         trace.doubts().into_iter().map(|(key, count)| (key, count.into())).collect();
-    let clock = |device: &TraceDevice<'_>| {
-        serde_json::json!({
-            "device": device.chip.chip_id,
-            "arch": device.chip.arch,
-            "frequency_ghz": device.clock.frequency_ghz(),
-            "is_host_time": device.clock.is_host_time(),
-            "bound_ns": device.clock.bound_ns(),
-            "first_cycle": device.clock.first_cycle(),
-        })
-    };
     serde_json::json!({
         "exporter": concat!("kprof ", env!("CARGO_PKG_VERSION")),
         "origin_host_ns": trace.origin_host_ns,
-        "clocks": trace.devices.iter().map(clock).collect::<Vec<_>>(),
+        "clocks": trace.devices.iter().map(clock_data).collect::<Vec<_>>(),
         "doubts": doubts,
+    })
+}
+
+fn clock_data(device: &TraceDevice<'_>) -> serde_json::Value {
+    serde_json::json!({
+        "device": device.chip.chip_id,
+        "arch": device.chip.arch,
+        "frequency_ghz": device.clock.frequency_ghz(),
+        "is_host_time": device.clock.is_host_time(),
+        "bound_ns": device.clock.bound_ns(),
+        "first_cycle": device.clock.first_cycle(),
     })
 }
 
@@ -78,20 +79,26 @@ struct EncodedNames {
 impl EncodedNames {
     fn new(trace: &Trace<'_>) -> Self {
         let names = trace.names.as_slice();
-        let quoted = |text: &str| serde_json::Value::from(text).to_string();
-        let zone = |name: &TraceName<'_>| {
-            let mut text = format!("\"name\":{},\"cat\":\"zone\"", quoted(&name.label));
-            if !name.file.is_empty() {
-                let place = format!("{}:{}", name.file, name.line);
-                text.push_str(&format!(",\"loc\":{}", quoted(&place)));
-            }
-            text
-        };
         Self {
-            zones: names.iter().map(zone).collect(),
+            zones: names
+                .iter()
+                .map(|name| {
+                    let mut text = format!("\"name\":{},\"cat\":\"zone\"", quoted(&name.label));
+                    if !name.file.is_empty() {
+                        let place = format!("{}:{}", name.file, name.line);
+                        text.push_str(&format!(",\"loc\":{}", quoted(&place)));
+                    }
+                    text
+                })
+                .collect(),
             labels: names.iter().map(|name| quoted(&name.label)).collect(),
         }
     }
+}
+
+/// Returns the text as a JSON string.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
 fn device_events(device_index: usize, device: &TraceDevice<'_>, arrows: &Arrows) -> Vec<u8> {

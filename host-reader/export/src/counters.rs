@@ -2,7 +2,7 @@
 //! bytes.
 
 use super::{Trace, TraceDevice, TraceLane, TraceNames, ZoneEdge, trace::kind_of};
-use analysis::noc_events::{Noc, TraceObject};
+use analysis::noc_events::Noc;
 use rayon::prelude::*;
 use std::{
     cmp::Reverse,
@@ -29,23 +29,28 @@ type LaneSteps<'t> = Box<dyn Iterator<Item = (u64, i64)> + 't>;
 
 /// Returns a step up for the start of each kernel of a lane, and a step down for its end.
 fn kernel_steps<'t>(lane: &'t TraceLane<'_>, names: &'t TraceNames<'_>) -> LaneSteps<'t> {
+    // A clock with several pieces may step back by a nanosecond.
+    if steps_in_record_order(lane, names).is_sorted_by_key(|(time_ns, _)| time_ns) {
+        return Box::new(steps_in_record_order(lane, names));
+    }
+    let mut steps: Vec<_> = steps_in_record_order(lane, names).collect();
+    steps.sort_unstable();
+    Box::new(steps.into_iter())
+}
+
+fn steps_in_record_order<'t>(
+    lane: &'t TraceLane<'_>,
+    names: &'t TraceNames<'_>,
+) -> impl Iterator<Item = (u64, i64)> + 't {
     let zones = &lane.zones;
-    let step = move |edge| {
+    zones.edges().filter_map(move |edge| {
         let (index, times, step) = match edge {
             ZoneEdge::Begin(index) => (index, zones.start_ns(), 1),
             ZoneEdge::End(index) => (index, zones.end_ns(), -1),
         };
         let name = names.get(*zones.names().get(index)?)?;
         name.is_kernel.then_some((*times.get(index)?, step))
-    };
-    let steps = move || zones.edges().filter_map(step);
-    // A clock with several pieces may step back by a nanosecond.
-    if steps().is_sorted_by_key(|(time_ns, _)| time_ns) {
-        return Box::new(steps());
-    }
-    let mut steps: Vec<_> = steps().collect();
-    steps.sort_unstable();
-    Box::new(steps.into_iter())
+    })
 }
 
 /// Cumulative sum of the steps of many lanes, at each time.
@@ -92,8 +97,13 @@ impl Iterator for MergedSteps<'_> {
 /// Returns the cumulative number of lost records, over all lanes of a chip.
 pub(super) fn records_lost(device: &TraceDevice<'_>) -> CounterPoints {
     let losses = device.lanes.iter().flat_map(|lane| &lane.losses);
-    let step = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    running_sum(losses.map(|loss| (loss.time_ns, step(loss.totals.record_count()))).collect())
+    running_sum(
+        losses
+            .map(|loss| {
+                (loss.time_ns, i64::try_from(loss.totals.record_count()).unwrap_or(i64::MAX))
+            })
+            .collect(),
+    )
 }
 
 /// Returns the cumulative bytes of reads and writes that cores recorded over one NoC; empty without
@@ -102,11 +112,11 @@ pub(super) fn records_lost(device: &TraceDevice<'_>) -> CounterPoints {
 /// Each transfer is rounded up to 32 bytes.
 pub(super) fn bytes_moved(trace: &Trace<'_>, device: &TraceDevice<'_>, noc: Noc) -> CounterPoints {
     let events = trace.noc.events(device.chip.chip_id);
-    let of_noc = events.filter(|(_, object)| object.noc.as_deref() == Some(noc.name()));
-    let is_transfer = |object: &TraceObject| {
-        kind_of(object).is_some_and(|kind| kind.is_read() || kind.is_write())
-    };
-    let steps = of_noc.filter(|(_, object)| is_transfer(object)).map(|(_, object)| {
+    let transfers = events.filter(|(_, object)| {
+        object.noc.as_deref() == Some(noc.name())
+            && kind_of(object).is_some_and(|kind| kind.is_read() || kind.is_write())
+    });
+    let steps = transfers.map(|(_, object)| {
         let bytes = i64::try_from(object.num_bytes.unwrap_or(0)).unwrap_or(i64::MAX);
         (device.clock.time_ns(object.timestamp), bytes)
     });
@@ -117,11 +127,13 @@ pub(super) fn bytes_moved(trace: &Trace<'_>, device: &TraceDevice<'_>, noc: Noc)
 fn running_sum(mut steps: Vec<(u64, i64)>) -> CounterPoints {
     steps.par_sort_unstable();
     let mut sum = 0_i64;
-    let after = |instant: &[(u64, i64)]| {
-        sum = instant.iter().fold(sum, |sum, &(_, step)| sum.saturating_add(step));
-        Some((instant.first()?.0, sum))
-    };
-    steps.chunk_by(|one, other| one.0 == other.0).filter_map(after).collect()
+    steps
+        .chunk_by(|one, other| one.0 == other.0)
+        .filter_map(|instant| {
+            sum = instant.iter().fold(sum, |sum, &(_, step)| sum.saturating_add(step));
+            Some((instant.first()?.0, sum))
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -139,8 +151,8 @@ mod tests {
         ) {
             lanes.iter_mut().for_each(|steps| steps.sort_unstable());
             let all = lanes.concat();
-            let of_lanes = lanes.into_iter().map(|steps| Box::new(steps.into_iter()) as LaneSteps<'_>);
-            let merged: Vec<_> = MergedSteps::new(of_lanes.collect()).collect();
+            let lanes = lanes.into_iter().map(|steps| Box::new(steps.into_iter()) as LaneSteps<'_>);
+            let merged: Vec<_> = MergedSteps::new(lanes.collect()).collect();
             prop_assert_eq!(merged, running_sum(all));
         }
     }

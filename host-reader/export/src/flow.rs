@@ -28,11 +28,10 @@ impl Arrows {
 
     /// Returns the arrow ids of an op's runs; runs without an arrow are skipped.
     pub(super) fn ids(&self, device_index: usize, runs: &[TraceRun]) -> Vec<u64> {
-        let ends_here = |run: &&TraceRun| {
-            self.lane_arrows(device_index, run.lane).binary_search(&run.run).is_ok()
-        };
-        let id = |run: &TraceRun| self.id(device_index, run.lane, run.run);
-        runs.iter().filter(ends_here).map(id).collect()
+        runs.iter()
+            .filter(|run| self.lane_arrows(device_index, run.lane).binary_search(&run.run).is_ok())
+            .map(|run| self.id(device_index, run.lane, run.run))
+            .collect()
     }
 
     /// Returns an arrow id that is unique for this run of this lane, and never 0.
@@ -57,12 +56,12 @@ fn first_kernels(device: &TraceDevice<'_>) -> Vec<Vec<usize>> {
             *first = (start, run).min(*first);
         }
         for (_, run) in first_of_core.into_values() {
-            if let Some(of_lane) = runs.get_mut(run.lane) {
-                of_lane.push(run.run);
+            if let Some(lane_runs) = runs.get_mut(run.lane) {
+                lane_runs.push(run.run);
             }
         }
     }
-    runs.iter_mut().for_each(|of_lane| of_lane.sort_unstable());
+    runs.iter_mut().for_each(|lane_runs| lane_runs.sort_unstable());
     runs
 }
 

@@ -28,10 +28,10 @@ pub(super) fn write(
     out: &mut dyn Write,
     on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
-    let of_chips = trace.names.as_slice().iter().map(|name| frame(&name.label));
+    let device_frames = trace.names.as_slice().iter().map(|name| frame(&name.label));
     let host_names = HostNames::new(trace);
-    let of_host = host_names.sources.iter().map(|source| frame(&source.name));
-    let frames: Vec<String> = of_chips.chain(of_host).collect();
+    let host_frames = host_names.sources.iter().map(|source| frame(&source.name));
+    let frames: Vec<String> = device_frames.chain(host_frames).collect();
     write_lanes(trace, out, on_lanes, |lane| folded_lane(&lane, &frames))?;
     for thread in &trace.host.threads {
         out.write_all(folded_thread(thread, &host_names, &frames).as_bytes())?;

@@ -20,7 +20,7 @@ pub(super) fn counters_of_ops(
     if !is_counter.contains(&true) {
         return Vec::new();
     }
-    let mut of_ops: BTreeMap<usize, LaunchCounters> = BTreeMap::new();
+    let mut op_counters: BTreeMap<usize, LaunchCounters> = BTreeMap::new();
     for lane in &device.lanes {
         for point in lane.points.iter() {
             if !is_counter.get(point.name.index()).copied().unwrap_or(false) {
@@ -28,10 +28,10 @@ pub(super) fn counters_of_ops(
             }
             let op = point.run.and_then(|run| lane.run_ops.get(run as usize).copied().flatten());
             let Some(op) = op.map(|op| op as usize) else { continue };
-            let counters = of_ops.entry(op).or_default();
+            let counters = op_counters.entry(op).or_default();
             counters.launch = op;
             counters.add(lane.id, point.cycle, Sample::decode(point.values, point.text));
         }
     }
-    of_ops.into_values().collect()
+    op_counters.into_values().collect()
 }

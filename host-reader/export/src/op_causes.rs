@@ -17,10 +17,11 @@ pub(super) fn causes_of_ops<'t>(
     for op in all.filter(|op| op.chip_id == chip_id) {
         known.entry((op.run_host_id, op.launch)).or_default().push_back(op);
     }
-    let of_op = |op: &super::TraceOp<'_>| {
-        known.get_mut(&(op.figures.run_host_id, op.figures.launch))?.pop_front()
-    };
-    device.ops.iter().map(of_op).collect()
+    device
+        .ops
+        .iter()
+        .map(|op| known.get_mut(&(op.figures.run_host_id, op.figures.launch))?.pop_front())
+        .collect()
 }
 
 /// Returns the names of a chip's ops, in order.

@@ -65,16 +65,16 @@ impl<'t> PointWords<'t> {
     ///
     /// Returns `None` if the point needs no decoding or could not be decoded.
     pub(super) fn meaning(&self, lane: LaneId, point: &TracePoint<'_>) -> Option<Meaning<'t>> {
-        let is = |flags: &[bool]| flags.get(point.name.index()) == Some(&true);
-        if is(&self.is_counter) {
+        let name = point.name.index();
+        if self.is_counter.get(name) == Some(&true) {
             return Sample::decode(point.values, point.text).ok().map(Meaning::Counter);
         }
-        if is(&self.is_noc_event) {
+        if self.is_noc_event.get(name) == Some(&true) {
             let object = *self.noc_events.get(&lane)?.get(&point.cycle)?;
             return Some(Meaning::NocEvent(object));
         }
         let data = <[u64; 2]>::try_from(point.values).ok();
-        match self.waits.get(point.name.index()).copied().flatten()? {
+        match self.waits.get(name).copied().flatten()? {
             WaitRecord::Total => WaitTotal::from_data(data?).map(Meaning::WaitTotal),
             WaitRecord::Blocked => {
                 let windowed = WindowedWait::from_data(data?).map(|windowed| windowed.wait);
@@ -109,7 +109,6 @@ impl Meaning<'_> {
     /// Returns the fields of the record by name, as arguments of an event. A counter's value is not
     /// a field.
     pub(super) fn arguments(&self) -> Vec<(&'static str, Argument<'_>)> {
-        let number = |name, value| (name, Argument::Number(value));
         match self {
             Self::Counter(sample) => {
                 sample.cycles.map(|cycles| number("of_cycles", cycles)).into_iter().collect()
@@ -118,10 +117,9 @@ impl Meaning<'_> {
                 let noc = object.noc.as_ref().map(|noc| ("noc", Argument::Text(noc)));
                 let bytes = object.num_bytes.map(|bytes| number("bytes", bytes));
                 let tile = [("to_x", object.dx), ("to_y", object.dy)];
-                let known = |(name, coordinate): (&'static str, Option<_>)| {
+                let tile = tile.into_iter().filter_map(|(name, coordinate)| {
                     Some(number(name, u64::try_from(coordinate?).ok()?))
-                };
-                let tile = tile.into_iter().filter_map(known);
+                });
                 noc.into_iter().chain(bytes).chain(tile).collect()
             }
             Self::Wait(wait) => {
@@ -134,6 +132,10 @@ impl Meaning<'_> {
             ],
         }
     }
+}
+
+const fn number(name: &'static str, value: u64) -> (&'static str, Argument<'static>) {
+    (name, Argument::Number(value))
 }
 
 fn wait_record(name: &str) -> Option<WaitRecord> {

@@ -27,16 +27,16 @@ pub(super) fn write(
     on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
     let host_names = HostNames::new(trace);
-    let of_chips = trace.names.as_slice().iter().map(Frame::from_name);
-    let of_host = host_names.sources.iter().map(|source| Frame::from_host(source));
-    let of_riscs =
+    let device_frames = trace.names.as_slice().iter().map(Frame::from_name);
+    let host_frames = host_names.sources.iter().map(|source| Frame::from_host(source));
+    let risc_frames =
         trace.risc_kinds().map(|risc| Frame { name: risc.label(), file: "", line: None });
     let first_risc = trace.names.as_slice().len() + host_names.sources.len();
     let head = Head {
         schema: "https://www.speedscope.app/file-format-schema.json",
         exporter: concat!("kprof ", env!("CARGO_PKG_VERSION")),
         name: title(trace),
-        shared: Shared { frames: of_chips.chain(of_host).chain(of_riscs).collect() },
+        shared: Shared { frames: device_frames.chain(host_frames).chain(risc_frames).collect() },
     };
     let head = serde_json::to_string(&head)?;
     out.write_all(head.strip_suffix('}').unwrap_or(&head).as_bytes())?;

@@ -100,8 +100,8 @@ pub(super) fn host_recording() -> HostRecording {
 fn folded_stacks_of_the_host_hold_nanoseconds_and_follow_those_of_lanes() {
     let alone = exported(&readout(), ExportFormat::Folded);
     let folded = exported_with_host(&readout(), &[host_recording()], ExportFormat::Folded);
-    let of_lanes = alone.split_inclusive("\n").filter(|line| !line.starts_with('['));
-    let of_host = folded.strip_prefix(&of_lanes.collect::<String>()).unwrap();
+    let lane_lines = alone.split_inclusive("\n").filter(|line| !line.starts_with('['));
+    let host_lines = folded.strip_prefix(&lane_lines.collect::<String>()).unwrap();
     let expected = "\
 host (ns);main 7.1;Run_all 700
 host (ns);main 7.1;Run_all;Enqueue 300
@@ -109,7 +109,7 @@ host (ns);main 7.1;Run_all;Enqueue 300
 [anomaly start without end 1] 0
 [host is not on clock of chips 1] 0
 ";
-    assert_eq!(of_host, expected);
+    assert_eq!(host_lines, expected);
 }
 
 #[test]
@@ -135,12 +135,16 @@ fn speedscope_gets_a_profile_of_every_thread_of_the_host_behind_those_of_lanes()
         (&lane["events"], &lane["endValue"]),
         (&alone["profiles"][1]["events"], &1000.into())
     );
-    let frame = |event: &Value| {
-        let frame = usize::try_from(event["frame"].as_u64().unwrap()).unwrap();
-        let name = json["shared"]["frames"][frame]["name"].as_str().unwrap().to_owned();
-        (event["type"].as_str().unwrap().to_owned(), name, event["at"].as_u64().unwrap())
-    };
-    let shown: Vec<_> = thread["events"].as_array().unwrap().iter().map(frame).collect();
+    let shown: Vec<_> = thread["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| {
+            let frame = usize::try_from(event["frame"].as_u64().unwrap()).unwrap();
+            let name = json["shared"]["frames"][frame]["name"].as_str().unwrap().to_owned();
+            (event["type"].as_str().unwrap().to_owned(), name, event["at"].as_u64().unwrap())
+        })
+        .collect();
     let event = |kind: &str, name: &str, at| (kind.to_owned(), name.to_owned(), at);
     let expected = [
         event("O", "Run;all", 0),
@@ -246,10 +250,6 @@ fn ops_behind_hidden_ones_have_no_time_since_the_op_before() {
     }
     let readout = recording::device_log::read_device_log(log.as_bytes(), "log").unwrap();
     let recording = Recording::from_readout(readout);
-    let latencies = |trace: &Trace<'_>| -> Vec<_> {
-        let ops = trace.devices[0].ops.iter();
-        ops.map(|op| op.figures.op_to_op_latency_cycles).collect()
-    };
     let trace = Trace::new(&recording, &TraceFilter::default());
     assert_eq!(latencies(&trace), [Some(0), Some(900), Some(900), Some(900)]);
     let trace = Trace::new(&recording, &"op!=2".parse().unwrap());
@@ -257,6 +257,11 @@ fn ops_behind_hidden_ones_have_no_time_since_the_op_before() {
     let doubts: Vec<_> = trace.devices[0].ops[1].doubts().collect();
     let because = ("latency_doubt", "launches before it are hidden by a filter");
     assert_eq!(doubts, [because]);
+}
+
+fn latencies(trace: &Trace<'_>) -> Vec<Option<u64>> {
+    let ops = trace.devices[0].ops.iter();
+    ops.map(|op| op.figures.op_to_op_latency_cycles).collect()
 }
 
 #[test]
@@ -349,8 +354,8 @@ fn real_captures_keep_their_counts_in_every_format() {
     assert!(text.contains("CFG_INSTRN_AVAILABLE_0"), "{text}");
     let json: Value = serde_json::from_str(&exported(&readout, ExportFormat::Speedscope)).unwrap();
     let profiles = json["profiles"].as_array().unwrap();
-    let of_lanes = profiles.iter().filter_map(|profile| profile["events"].as_array());
-    assert_eq!(of_lanes.map(Vec::len).sum::<usize>(), 20);
+    let lane_events = profiles.iter().filter_map(|profile| profile["events"].as_array());
+    assert_eq!(lane_events.map(Vec::len).sum::<usize>(), 20);
 }
 
 /// Returns a lane with records of any kind at any time, in runs of any length.

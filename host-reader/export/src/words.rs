@@ -69,10 +69,10 @@ pub(super) fn losses_label(lane: &TraceLane<'_>) -> Option<String> {
     for loss in &lane.losses {
         causes.entry(loss.cause).or_default().add(loss.totals);
     }
-    let of_cause = |(cause, totals): (LossCause, LossTotals)| {
-        format!("lost {}: {}", totals_label(&totals), cause.label())
-    };
-    let labels: Vec<_> = causes.into_iter().map(of_cause).collect();
+    let labels: Vec<_> = causes
+        .into_iter()
+        .map(|(cause, totals)| format!("lost {}: {}", totals_label(&totals), cause.label()))
+        .collect();
     (!labels.is_empty()).then(|| labels.join("; "))
 }
 
@@ -113,11 +113,13 @@ impl Trace<'_> {
         let mut doubts = Vec::new();
         self.add_losses_and_anomalies(&mut doubts);
         self.add_hidden(&mut doubts);
-        let sum = |count: fn(&TraceDevice<'_>) -> u64| self.devices.iter().map(count).sum();
         self.record_host(&mut doubts);
+        let devices = self.devices.iter();
+        let pending_run_count = devices.clone().map(|device| device.pending_run_count).sum();
+        let discarded_launch_count = devices.map(|device| device.discarded_launch_count).sum();
         doubts.push(("clipped_zones".to_owned(), self.clipped_zone_count() as u64));
-        doubts.push(("pending_runs".to_owned(), sum(|device| device.pending_run_count)));
-        doubts.push(("discarded_launches".to_owned(), sum(|device| device.discarded_launch_count)));
+        doubts.push(("pending_runs".to_owned(), pending_run_count));
+        doubts.push(("discarded_launches".to_owned(), discarded_launch_count));
         doubts.retain(|&(_, count)| count > 0);
         doubts
     }

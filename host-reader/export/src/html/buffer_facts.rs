@@ -68,11 +68,15 @@ impl<'a> BufferFacts<'a> {
 impl<'a> OpColumns<'a> {
     fn add(&mut self, op: &'a OpPeaks, numbers: &BTreeMap<(u64, u64), usize>) {
         let id = u32::try_from(op.run_host_id).unwrap_or(u32::MAX);
-        let peak = |kind: &&'static str| {
-            let found = op.peaks.iter().find(|(pool, _)| pool.kind == *kind);
-            found.map(|&(_, bytes)| bytes)
-        };
-        self.peaks.push(self.kinds.iter().map(peak).collect());
+        self.peaks.push(
+            self.kinds
+                .iter()
+                .map(|kind| {
+                    let found = op.peaks.iter().find(|(pool, _)| pool.kind == *kind);
+                    found.map(|&(_, bytes)| bytes)
+                })
+                .collect(),
+        );
         self.chip_id.push(op.device_id);
         self.op.push(numbers.get(&(op.device_id, op.run_host_id)).copied());
         self.name.push(op.name.as_deref());

@@ -86,16 +86,18 @@ impl<'a> CauseFacts<'a> {
         let explanation = trace.explanation.as_ref()?;
         let ops: Vec<_> =
             trace.devices.iter().flat_map(|device| causes_of_ops(trace, device)).collect();
-        let pace = |op: &Option<&OpCauses>| op.and_then(|op| op.pace.as_ref()).map(PaceRow::new);
-        let waits = |op: &Option<&OpCauses>| op.map_or_else(Vec::new, waits_of);
         let names: Vec<_> =
             trace.devices.iter().flat_map(|device| names_of_ops(trace, device)).collect();
-        let place = |place: &Place| (op_of(trace, &names, place), device_of(trace, place));
         Some(Self {
             op_times: ops.iter().map(|op| op.map(|op| percents(&op.time))).collect(),
-            op_paces: ops.iter().map(pace).collect(),
-            op_waits: ops.iter().map(waits).collect(),
-            ..Self::from_explanation(explanation, place)
+            op_paces: ops
+                .iter()
+                .map(|op| op.and_then(|op| op.pace.as_ref()).map(PaceRow::new))
+                .collect(),
+            op_waits: ops.iter().map(|op| op.map_or_else(Vec::new, waits_of)).collect(),
+            ..Self::from_explanation(explanation, |place| {
+                (op_of(trace, &names, place), device_of(trace, place))
+            })
         })
     }
 
@@ -135,30 +137,35 @@ fn percents(split: &TimeSplit) -> Vec<f64> {
 
 impl PaceRow {
     fn new(pace: &causes::Pace) -> Self {
-        let used = |of: &causes::StageUse| {
-            (of.stage.label(), tenths(of.at_least_percent), tenths(of.at_most_percent))
-        };
         Self {
             stage: pace.pacer.label(),
             is_certain: pace.is_certain(),
-            uses: pace.stages.iter().map(used).collect(),
+            uses: pace
+                .stages
+                .iter()
+                .map(|of| {
+                    (of.stage.label(), tenths(of.at_least_percent), tenths(of.at_most_percent))
+                })
+                .collect(),
         }
     }
 }
 
 fn waits_of(op: &OpCauses) -> Vec<WaitRow> {
-    let row = |wait: &causes::RiscWait| WaitRow {
-        risc: risc_number(wait.risc),
-        blocked_percent: tenths(wait.blocked_percent),
-        barrier_percent: tenths(wait.barrier_percent),
-        sums: wait
-            .sums
-            .iter()
-            .take(SHOWN_WAITS)
-            .map(|sum| (sum.kind, sum.key, sum.cycles, sum.waits))
-            .collect(),
-    };
-    op.waits.iter().map(row).collect()
+    op.waits
+        .iter()
+        .map(|wait| WaitRow {
+            risc: risc_number(wait.risc),
+            blocked_percent: tenths(wait.blocked_percent),
+            barrier_percent: tenths(wait.barrier_percent),
+            sums: wait
+                .sums
+                .iter()
+                .take(SHOWN_WAITS)
+                .map(|sum| (sum.kind, sum.key, sum.cycles, sum.waits))
+                .collect(),
+        })
+        .collect()
 }
 
 /// Rounds a percentage to the tenths that the page shows.
@@ -175,8 +182,11 @@ fn findings(
         place: &impl Fn(&Place) -> (Option<usize>, Option<usize>),
     ) -> FindingRow<'a> {
         let (op, device) = place(&finding.place);
-        let of_row = |row: &u64| place(&Place { row: Some(*row), ..Place::default() }).0;
-        let more = finding.rows.iter().filter_map(of_row).filter(|other| Some(*other) != op);
+        let more = finding
+            .rows
+            .iter()
+            .filter_map(|row| place(&Place { row: Some(*row), ..Place::default() }).0)
+            .filter(|other| Some(*other) != op);
         FindingRow {
             cause: finding.cause.label(),
             sentence: &finding.sentence,
@@ -217,7 +227,8 @@ fn op_of(trace: &Trace<'_>, names: &[Option<&str>], place: &Place) -> Option<usi
             && place.launch.is_none_or(|wanted| wanted == figures.launch)
             && place.op.as_deref().is_none_or(|of| names.get(*number) == Some(&Some(of)))
     });
-    let length = |op: &crate::TraceOp<'_>| op.figures.kernel.map(|kernel| kernel.duration_cycles);
-    let longest = fitting.max_by_key(|&(number, (_, op))| (length(op), Reverse(number)));
+    let longest = fitting.max_by_key(|&(number, (_, op))| {
+        (op.figures.kernel.map(|kernel| kernel.duration_cycles), Reverse(number))
+    });
     longest.map(|(number, _)| number)
 }

@@ -101,8 +101,8 @@ pub(super) fn cores_of(
             continue;
         };
         let (start_cycle, duration_cycles) = (zone.start_cycle, zone.duration_cycles);
-        let of_core = cores.entry(core).or_default();
-        of_core.insert(risc_number(lane.id.risc), Kernel { start_cycle, duration_cycles });
+        let kernels = cores.entry(core).or_default();
+        kernels.insert(risc_number(lane.id.risc), Kernel { start_cycle, duration_cycles });
     }
     cores
 }

@@ -16,8 +16,8 @@ const MAX_HALVINGS: u32 = 10;
 pub(super) fn knots(clock: &DeviceClock<'_>) -> Vec<Knot> {
     let (first, last) = (clock.first_cycle(), clock.last_cycle());
     // The last knot must differ from the first, even for a chip without records.
-    let knot = |cycle: u64| (cycle - first, clock.time_ns(cycle));
-    let (begin, end) = (knot(first), knot(last.max(first.saturating_add(1))));
+    let [begin, end] = [first, last.max(first.saturating_add(1))]
+        .map(|cycle| (cycle - first, clock.time_ns(cycle)));
     let mut knots = vec![begin];
     refine(&mut knots, begin, end, MAX_HALVINGS, &|relative| clock.time_ns(first + relative));
     knots

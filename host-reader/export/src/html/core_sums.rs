@@ -35,7 +35,7 @@ impl DeviceSums {
     fn new(device: &TraceDevice<'_>) -> Self {
         let core_of_lane = device.core_of_lane();
         let core_count = core_of_lane.last().map_or(0, |last| last + 1);
-        let of_ops = device.ops.par_iter().fold(
+        let op_sums = device.ops.par_iter().fold(
             || Self::zeros(core_count),
             |mut sums, op| {
                 let cores = cells::cores_of(device, op, &core_of_lane);
@@ -46,7 +46,7 @@ impl DeviceSums {
                 sums
             },
         );
-        let mut sums = of_ops.reduce(|| Self::zeros(core_count), Self::plus);
+        let mut sums = op_sums.reduce(|| Self::zeros(core_count), Self::plus);
         for (lane, &core) in device.lanes.iter().zip(&core_of_lane) {
             let lost = lane.losses.iter().map(|loss| loss.totals.record_count());
             sums.lost_records[core] = lost.fold(sums.lost_records[core], u64::saturating_add);
@@ -78,15 +78,16 @@ impl DeviceSums {
     }
 
     fn plus(mut self, other: Self) -> Self {
-        let each = |ours: &mut [u64], theirs: &[u64]| {
-            ours.iter_mut().zip(theirs).for_each(|(ours, &theirs)| add(ours, theirs));
-        };
-        each(&mut self.ops, &other.ops);
-        each(&mut self.kernel_cycles, &other.kernel_cycles);
-        each(&mut self.late_cycles, &other.late_cycles);
-        each(self.risc_cycles.as_flattened_mut(), other.risc_cycles.as_flattened());
+        add_each(&mut self.ops, &other.ops);
+        add_each(&mut self.kernel_cycles, &other.kernel_cycles);
+        add_each(&mut self.late_cycles, &other.late_cycles);
+        add_each(self.risc_cycles.as_flattened_mut(), other.risc_cycles.as_flattened());
         self
     }
+}
+
+fn add_each(sums: &mut [u64], addends: &[u64]) {
+    sums.iter_mut().zip(addends).for_each(|(sum, &addend)| add(sum, addend));
 }
 
 const fn add(sum: &mut u64, cycles: u64) {

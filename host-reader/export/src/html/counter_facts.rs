@@ -74,13 +74,17 @@ impl CounterFacts {
 impl MetricColumns {
     fn add(&mut self, op: usize, summary: &MetricSummary) {
         let limits = summary.metric.limits();
-        let number = |limit: &Limit| Limit::ALL.iter().position(|other| other == limit);
         self.op.push(op);
         self.label.push(summary.metric.label());
         self.unit.push(summary.metric.unit());
         self.cores.push(summary.core_count);
         self.values.push(summary.values());
-        self.limits.push(limits.iter().filter_map(number).collect());
+        self.limits.push(
+            limits
+                .iter()
+                .filter_map(|limit| Limit::ALL.iter().position(|other| other == limit))
+                .collect(),
+        );
     }
 }
 

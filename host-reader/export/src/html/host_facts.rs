@@ -1,6 +1,6 @@
 //! Page data of the host: its threads, its plots, and the time spent in each zone.
 
-use crate::{Trace, TraceHostPlot, TraceHostThread, host_names::HostNames, words::thread_label};
+use crate::{Trace, TraceHostThread, host_names::HostNames, words::thread_label};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -50,21 +50,25 @@ impl<'a> HostFacts<'a> {
     /// Returns the page data of the host, if it recorded anything.
     pub(super) fn new(trace: &Trace<'a>, names: &HostNames<'_>) -> Option<Self> {
         let host = &trace.host;
-        let plot = |plot: &TraceHostPlot<'a>| {
-            let values = || plot.points.iter().map(|&(_, value)| value).filter(|v| v.is_finite());
-            PlotFacts {
-                name: plot.name,
-                points: plot.points.len(),
-                least: values().reduce(f64::min),
-                most: values().reduce(f64::max),
-            }
-        };
         (!host.is_empty()).then(|| Self {
             origin_ns: host.origin_ns.to_string(),
             is_on_clock_of_chips: host.is_on_clock_of_chips,
             zone_count: host.zone_count(),
             threads: ThreadFacts::new(&host.threads),
-            plots: host.plots.iter().map(plot).collect(),
+            plots: host
+                .plots
+                .iter()
+                .map(|plot| {
+                    let values =
+                        || plot.points.iter().map(|&(_, value)| value).filter(|v| v.is_finite());
+                    PlotFacts {
+                        name: plot.name,
+                        points: plot.points.len(),
+                        least: values().reduce(f64::min),
+                        most: values().reduce(f64::max),
+                    }
+                })
+                .collect(),
             zones: HostZoneFacts::new(&host.threads, names),
         })
     }

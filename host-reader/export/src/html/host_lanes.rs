@@ -20,14 +20,17 @@ pub(super) fn pack_thread(
     columns.count(thread.zones.len());
     columns.count(thread.marks.len());
     columns.count(0);
-    let events = || (0..thread.zones.len()).map(|index| thread.zone_event(index));
-    let name = |event: Option<(_, _)>| event.map_or(NameId(0), |(_, source)| names.number(source));
-    record_zones(&mut columns, events().map(name), &thread.zones, origin_ns);
+    let events = (0..thread.zones.len()).map(|index| thread.zone_event(index));
+    record_zones(
+        &mut columns,
+        events.clone().map(|event| event.map_or(NameId(0), |(_, source)| names.number(source))),
+        &thread.zones,
+        origin_ns,
+    );
     add_marks(&mut columns, thread, names);
-    let texts = events().map(|event| event?.0.text.as_deref());
-    add_texts(&mut columns, texts.collect());
+    add_texts(&mut columns, events.clone().map(|event| event?.0.text.as_deref()));
     add_colors(&mut columns, thread.marks.iter().map(|mark| mark.event.color));
-    add_colors(&mut columns, events().map(|event| event?.0.color));
+    add_colors(&mut columns, events.map(|event| event?.0.color));
     columns
 }
 
@@ -37,15 +40,16 @@ fn add_marks(columns: &mut PackedColumns, thread: &TraceHostThread<'_>, names: &
     marks.iter().for_each(|mark| columns.number(names.number(mark.source).0.into()));
     columns.rising(0, marks.iter().map(|mark| mark.time_ns));
     marks.iter().for_each(|_| columns.count(0));
-    add_texts(columns, marks.iter().map(|mark| mark.event.text.as_deref()).collect());
+    add_texts(columns, marks.iter().map(|mark| mark.event.text.as_deref()));
 }
 
 /// Adds the texts of the entries that have a text.
-fn add_texts(columns: &mut PackedColumns, texts: Vec<Option<&str>>) {
-    let texts = || (0_u64..).zip(&texts).filter_map(|(index, text)| Some((index, (*text)?)));
-    columns.count(texts().count());
-    columns.rising(0, texts().map(|(index, _)| index));
-    texts().for_each(|(_, text)| columns.text(text));
+fn add_texts<'a>(columns: &mut PackedColumns, texts: impl Iterator<Item = Option<&'a str>>) {
+    let texts = (0_u64..).zip(texts).filter_map(|(index, text)| Some((index, text?)));
+    let texts: Vec<_> = texts.collect();
+    columns.count(texts.len());
+    columns.rising(0, texts.iter().map(|&(index, _)| index));
+    texts.iter().for_each(|(_, text)| columns.text(text));
 }
 
 /// Adds the colours of the entries that have a colour.

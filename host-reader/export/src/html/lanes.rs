@@ -20,7 +20,7 @@
 //! | texts | count, then step of the point's index and the text |
 
 use super::packed::PackedColumns;
-use crate::{NameId, PointCategory, TraceLane, TracePoint, TraceZones, point_words::PointWords};
+use crate::{NameId, PointCategory, TraceLane, TraceZones, point_words::PointWords};
 
 /// Packs the lanes of one core of a chip whose records begin at `first_cycle`.
 pub(super) fn pack_core(
@@ -93,11 +93,12 @@ fn add_points(
         columns.count(point.values.len());
         point.values.iter().for_each(|&value| columns.exact(value));
     }
-    let text = |(index, point): (u64, TracePoint<'_>)| {
-        let label = || Some(words.meaning(lane.id, &point)?.label().into_owned());
-        Some((index, point.text.map(str::to_owned).or_else(label)?))
-    };
-    let texts: Vec<_> = (0_u64..).zip(points.iter()).filter_map(text).collect();
+    let texts = (0_u64..).zip(points.iter()).filter_map(|(index, point)| {
+        let text = point.text.map(str::to_owned);
+        let text = text.or_else(|| Some(words.meaning(lane.id, &point)?.label().into_owned()));
+        Some((index, text?))
+    });
+    let texts: Vec<_> = texts.collect();
     columns.count(texts.len());
     columns.rising(0, texts.iter().map(|&(index, _)| index));
     texts.iter().for_each(|(_, text)| columns.text(text));

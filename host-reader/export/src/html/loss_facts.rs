@@ -40,8 +40,9 @@ impl LossFacts {
         let (mut rows, mut shown) = (Vec::new(), ShownLosses::default());
         for (device_index, device) in trace.devices.iter().enumerate() {
             for (lane_index, lane) in device.lanes.iter().enumerate() {
-                let of_lane = lane.losses.iter().map(|loss| loss.row(lane.id));
-                of_lane.for_each(|row| shown.add(&mut rows, row, Some((device_index, lane_index))));
+                let lane_rows = lane.losses.iter().map(|loss| loss.row(lane.id));
+                lane_rows
+                    .for_each(|row| shown.add(&mut rows, row, Some((device_index, lane_index))));
             }
         }
         for &(key, totals) in &trace.unplaced_losses {

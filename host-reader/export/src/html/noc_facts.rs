@@ -85,13 +85,14 @@ impl NocFacts {
         }
         let traffic = trace.noc.traffic();
         let chips = trace.devices.iter().map(|device| device.chip.chip_id);
-        let grid = |chip_id| trace.noc.grid(chip_id).map(|(x, y)| (chip_id, x, y));
         Self {
             activities: activities(&traffic.activities),
             cores: cores(&traffic.activities),
             pairs: traffic.pairs.iter().map(PairRow::new).collect(),
             links: traffic.links.iter().map(LinkRow::new).collect(),
-            grids: chips.filter_map(grid).collect(),
+            grids: chips
+                .filter_map(|chip_id| trace.noc.grid(chip_id).map(|(x, y)| (chip_id, x, y)))
+                .collect(),
             multicast_count: traffic.multicast_count,
             unplaced_count: traffic.unplaced_count,
             open_wait_count: traffic.open_wait_count,
@@ -101,9 +102,9 @@ impl NocFacts {
 }
 
 /// Sums up the events of all cores by kind.
-fn activities(of_cores: &[Activity]) -> Vec<ActivityRow> {
+fn activities(core_activities: &[Activity]) -> Vec<ActivityRow> {
     let mut rows: BTreeMap<(u32, RunHostId, &str, &str, Noc, &str), ActivityRow> = BTreeMap::new();
-    for one in of_cores {
+    for one in core_activities {
         let (op, risc) = (&*one.op_name, &*one.risc);
         let key = (one.chip_id, one.program, op, risc, one.noc, one.kind.name());
         let row = rows.entry(key).or_insert_with(|| ActivityRow::new(one));

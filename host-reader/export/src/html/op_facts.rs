@@ -5,7 +5,7 @@ use crate::{Trace, TraceDevice, TraceNames, TraceOp, op_causes::names_of_ops};
 use analysis::Doubt;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tables::{Column, Columns, OpRow, Ops};
+use tables::{Columns, OpRow, Ops};
 use wire::Risc;
 
 /// The ops of all chips, by chip and start.
@@ -44,22 +44,26 @@ const RISCS_WITH_COLUMN: usize = 6;
 
 impl<'a> OpFacts<'a> {
     pub(super) fn new(trace: &'a Trace<'_>) -> Self {
-        let ops = || {
-            let devices = trace.devices.iter().enumerate();
-            devices.flat_map(|(index, device)| device.ops.iter().map(move |op| (index, device, op)))
-        };
+        let devices = trace.devices.iter().enumerate();
+        let ops: Vec<_> = devices
+            .flat_map(|(index, device)| device.ops.iter().map(move |op| (index, device, op)))
+            .collect();
         let mut names = trace.devices.iter().flat_map(|device| names_of_ops(trace, device));
-        let row =
-            |(_, _, op): (_, _, &'a TraceOp<'_>)| OpRow::new(&op.figures, names.next().flatten());
-        let is_wanted = |column: &Column<Ops>| {
-            column.schema.unit() != Some("ns") && !column.schema.name.ends_with("_start_cycle")
-        };
         let mut drawn = DrawnOps::default();
-        ops().for_each(|(index, device, op)| drawn.add(index, device, op));
+        ops.iter().for_each(|&(index, device, op)| drawn.add(index, device, op));
+        let rows =
+            ops.iter().map(|(_, _, op)| OpRow::new(&op.figures, names.next().flatten())).collect();
         Self {
-            columns: Columns { rows: ops().map(row).collect(), is_wanted },
+            columns: Columns {
+                rows,
+                is_wanted: |column| {
+                    let schema = &column.schema;
+                    schema.unit() != Some("ns") && !schema.name.ends_with("_start_cycle")
+                },
+            },
             drawn,
-            processor_kernel_cycles: ops()
+            processor_kernel_cycles: ops
+                .iter()
                 .map(|(_, device, op)| processor_kernels(&trace.names, device, op))
                 .collect(),
             lost_records: trace.devices.iter().flat_map(lost_by_op).collect(),
@@ -116,8 +120,8 @@ fn quasar_kernels(
             if lane.id.risc.moves_data() { figures.quasar_dm } else { figures.quasar_trisc };
         let zone = lane.run_kernels.get(run.run).copied().flatten();
         let zone = zone.and_then(|zone| lane.zones.get(zone as usize));
-        let is_kernel = |name| names.get(name).is_some_and(|name| name.is_kernel);
-        if let (Some(zone), Some(_)) = (zone.filter(|zone| is_kernel(zone.name)), together) {
+        let zone = zone.filter(|zone| names.get(zone.name).is_some_and(|name| name.is_kernel));
+        if let (Some(zone), Some(_)) = (zone, together) {
             let span = spans.entry(lane.id.risc).or_insert((zone.start_cycle, zone.end_cycle));
             *span = (span.0.min(zone.start_cycle), span.1.max(zone.end_cycle));
         }

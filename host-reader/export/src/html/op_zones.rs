@@ -23,9 +23,9 @@ pub(super) struct ZoneSum {
 /// Sums up the zones of each op of a chip.
 pub(super) fn zones_of_ops(device: &TraceDevice<'_>) -> Vec<OpZones> {
     let lanes = device.lanes.par_iter().enumerate();
-    let of_lanes: Vec<_> = lanes.map(|(index, lane)| sums_of_lane(index, lane)).collect();
+    let lane_sums: Vec<_> = lanes.map(|(index, lane)| sums_of_lane(index, lane)).collect();
     let mut ops = vec![OpZones::new(); device.ops.len()];
-    for (lane, sums) in device.lanes.iter().zip(of_lanes) {
+    for (lane, sums) in device.lanes.iter().zip(lane_sums) {
         let risc = risc_number(lane.id.risc);
         for (op, name, sum) in sums {
             if let Some(zones) = ops.get_mut(op) {

@@ -4,7 +4,7 @@ use super::{
     cause_facts::CauseFacts,
     page::{OPS, write_facts},
 };
-use causes::{Explanation, OpCodeGroup, Place};
+use causes::{Explanation, OpCodeGroup};
 use reports::perf::{Bound, OpReport, PerfReport, RowKind};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -78,23 +78,21 @@ impl<'a> OpColumns<'a> {
         fn column<'a, T>(rows: &[&'a OpReport], of: impl Fn(&'a OpReport) -> T) -> Vec<T> {
             rows.iter().map(|row| of(row)).collect()
         }
-        // Rounded to thousandths of a nanosecond: no CSV has more digits.
-        let ns = |us: Option<f64>| us.map(|us| (us * 1e6).round() / 1e3);
         Self {
             id: column(rows, |row| row.id),
             name: column(rows, |row| row.op_code.as_str()),
             call: column(rows, |row| row.global_call_count.as_str()),
             device: column(rows, |row| row.device),
             is_host: column(rows, |row| row.kind == RowKind::Host),
-            time_ns: column(rows, |row| ns(row.device_time_us)),
-            gap_ns: column(rows, |row| ns(row.op_to_op_gap_us)),
+            time_ns: column(rows, |row| rounded_ns(row.device_time_us)),
+            gap_ns: column(rows, |row| rounded_ns(row.op_to_op_gap_us)),
             total_percent: column(rows, |row| row.total_percent),
             core_count: column(rows, |row| row.core_count),
             bound: column(rows, |row| row.bound.map(Bound::label)),
             dram_percent: column(rows, |row| row.dram_percent),
             dram_gb_per_s: column(rows, |row| row.dram_gb_per_s),
             flops_percent: column(rows, |row| row.flops_percent),
-            limit_ns: column(rows, |row| ns(row.limit?.us())),
+            limit_ns: column(rows, |row| rounded_ns(row.limit?.us())),
             is_flops_limit: column(rows, |row| {
                 row.limit.is_some_and(|limit| limit.flops_us >= limit.dram_us)
             }),
@@ -105,6 +103,11 @@ impl<'a> OpColumns<'a> {
             advice: column(rows, |row| row.advice.as_deref().unwrap_or(&[])),
         }
     }
+}
+
+/// Returns nanoseconds rounded to thousandths: no CSV has more digits.
+fn rounded_ns(us: Option<f64>) -> Option<f64> {
+    us.map(|us| (us * 1e6).round() / 1e3)
 }
 
 /// Writes a page about an ops CSV.
@@ -135,17 +138,19 @@ pub fn write_ops_page(
     let rows = report.rows.iter().filter(|row| row.kind != RowKind::Signpost);
     let rows: Vec<&OpReport> = rows.collect();
     let steady = explanation.steady.as_ref().and_then(|steady| {
-        let at = |id: u64| rows.iter().position(|row| row.id == id);
-        Some((at(steady.first_row?)?, at(steady.last_row?)?))
+        let first = rows.iter().position(|row| Some(row.id) == steady.first_row)?;
+        let last = rows.iter().position(|row| Some(row.id) == steady.last_row)?;
+        Some((first, last))
     });
-    let place = |place: &Place| (rows.iter().position(|row| Some(row.id) == place.row), None);
     let facts = OpsPageFacts {
         exporter: concat!("kprof ", env!("CARGO_PKG_VERSION")),
         title,
         arch: report.chip.arch.as_ref().map(|arch| arch.name.as_str()),
         worker_cores: report.chip.worker_core_count,
         ops: OpColumns::new(&rows),
-        causes: CauseFacts::from_explanation(explanation, place),
+        causes: CauseFacts::from_explanation(explanation, |place| {
+            (rows.iter().position(|row| Some(row.id) == place.row), None)
+        }),
         groups: &explanation.groups,
         steady,
         absent: ABSENT,

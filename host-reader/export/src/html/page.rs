@@ -121,8 +121,8 @@ impl Page {
     fn parts(&self) -> impl Iterator<Item = Part> {
         let (first, rest) = self.template.split_once("{{").unwrap_or((self.template, ""));
         let holes = rest.split("{{").filter_map(|part| part.split_once("}}"));
-        let filled = |(hole, text)| [self.part(hole), Part::Text(text)];
-        iter::once(Part::Text(first)).chain(holes.flat_map(filled))
+        iter::once(Part::Text(first))
+            .chain(holes.flat_map(|(hole, text)| [self.part(hole), Part::Text(text)]))
     }
 
     fn part(&self, hole: &str) -> Part {
@@ -140,14 +140,17 @@ impl Page {
     /// Returns the page's policy: only the page's own script and style are allowed, by their
     /// hashes.
     fn policy(&self) -> String {
-        let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
         format!(
             "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; \
              form-action 'none'",
-            hash(self.script),
-            hash(STYLE)
+            base64_hash(self.script),
+            base64_hash(STYLE)
         )
     }
+}
+
+fn base64_hash(text: &str) -> String {
+    STANDARD.encode(Sha256::digest(text))
 }
 
 /// Writes the initial data as JSON that the page's parser reads as text only.
@@ -181,8 +184,9 @@ pub(super) fn write_blocks(
     on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
     let names = HostNames::new(trace);
-    let pack = |thread: &_| host_lanes::pack_thread(thread, &names, trace.host.origin_ns);
-    write_packed(out, "host", 0, &trace.host.threads, pack)?;
+    write_packed(out, "host", 0, &trace.host.threads, |thread| {
+        host_lanes::pack_thread(thread, &names, trace.host.origin_ns)
+    })?;
     write_packed(out, "plot", 0, &trace.host.plots, host_lanes::pack_plot)?;
     let words = PointWords::new(trace);
     let mut lane_count = 0;
@@ -191,13 +195,15 @@ pub(super) fn write_blocks(
         let zones = zones_of_ops(device);
         let blocks = device.ops.chunks(cells::OPS_PER_BLOCK);
         let blocks: Vec<_> = blocks.zip(zones.chunks(cells::OPS_PER_BLOCK)).collect();
-        let pack = |&(ops, zones): &_| cells::pack_ops(device, ops, zones, &core_of_lane);
-        write_packed(out, &format!("ops-{device_index}"), 0, &blocks, pack)?;
+        write_packed(out, &format!("ops-{device_index}"), 0, &blocks, |&(ops, zones)| {
+            cells::pack_ops(device, ops, zones, &core_of_lane)
+        })?;
         let cores: Vec<_> = device.cores().collect();
         let id = format!("core-{device_index}");
         for (batch, cores) in cores.chunks(CORES_PER_BATCH).enumerate() {
-            let pack = |lanes: &&[_]| lanes::pack_core(lanes, device.clock.first_cycle(), &words);
-            write_packed(out, &id, batch * CORES_PER_BATCH, cores, pack)?;
+            write_packed(out, &id, batch * CORES_PER_BATCH, cores, |lanes| {
+                lanes::pack_core(lanes, device.clock.first_cycle(), &words)
+            })?;
             lane_count += cores.iter().map(|lanes| lanes.len()).sum::<usize>();
             on_lanes(lane_count);
         }

@@ -44,32 +44,28 @@ struct ReadLane {
 }
 
 fn read_lane(reading: &mut Reading) -> ReadLane {
-    let mut count = || usize::try_from(reading.number()).unwrap();
-    let (zones, points, runs) = (count(), count(), count());
+    let [zones, points, runs] = [(); 3].map(|()| usize::try_from(reading.number()).unwrap());
     let names = reading.numbers(zones);
     let starts = reading.rising(0, zones);
     let durations = reading.numbers(zones);
     let depths = reading.numbers(zones);
     let mut run = 0;
-    let mut next_run = || {
-        run += reading.signed();
-        run - 1
-    };
-    let run_numbers = (0..zones).map(|_| next_run()).collect();
-    let listed = |reading: &mut Reading| {
-        let count = usize::try_from(reading.number()).unwrap();
-        reading.rising(0, count)
-    };
-    let synthetic = listed(reading);
-    let clipped = listed(reading);
+    let run_numbers = (0..zones)
+        .map(|_| {
+            run += reading.signed();
+            run - 1
+        })
+        .collect();
+    let synthetic = listed_indices(reading);
+    let clipped = listed_indices(reading);
     let recorded = reading.numbers(clipped.len());
     let run_ops_and_kernels = (0..runs).map(|_| (reading.number(), reading.number())).collect();
     let point_kinds = reading.numbers(points);
     let _point_names = reading.numbers(points);
     let point_times = reading.rising(0, points);
-    let values = |reading: &mut Reading| (0..reading.number()).map(|_| reading.exact()).collect();
-    let point_values = (0..points).map(|_| values(reading)).collect();
-    let text_points = listed(reading);
+    let point_values =
+        (0..points).map(|_| (0..reading.number()).map(|_| reading.exact()).collect()).collect();
+    let text_points = listed_indices(reading);
     ReadLane {
         names,
         starts,
@@ -84,6 +80,11 @@ fn read_lane(reading: &mut Reading) -> ReadLane {
         point_values,
         texts: text_points.into_iter().map(|point| (point, reading.text())).collect(),
     }
+}
+
+fn listed_indices(reading: &mut Reading) -> Vec<u64> {
+    let count = usize::try_from(reading.number()).unwrap();
+    reading.rising(0, count)
 }
 
 #[test]
@@ -343,9 +344,9 @@ fn a_page_shows_the_traffic_of_a_real_log() {
     let sum =
         |key: &str| -> u64 { rows("activities").iter().filter_map(|row| row[key].as_u64()).sum() };
     assert_eq!(sum("events"), 50);
-    let of_pairs =
+    let pair_sum =
         |key: &str| -> u64 { rows("pairs").iter().filter_map(|row| row[key].as_u64()).sum() };
-    assert_eq!((of_pairs("bytes"), sum("bytes")), (of_pairs("transfers") * 256, of_pairs("bytes")));
+    assert_eq!((pair_sum("bytes"), sum("bytes")), (pair_sum("transfers") * 256, pair_sum("bytes")));
     assert_eq!(noc["grids"], json!([[0, 10, 12]]));
     assert!(!rows("links").is_empty());
     assert!(rows("links").iter().all(|row| row["tile"][0].as_u64().unwrap() < 10));

@@ -104,9 +104,9 @@ impl ZoneFacts {
                 device.lanes.iter().enumerate().map(move |(l, lane)| (d, l, lane))
             })
             .collect();
-        let of_lanes =
-            lanes.par_iter().map(|&(device, lane, zones)| sets_of((device, lane), zones));
-        let sets = of_lanes.reduce(ZoneSets::new, joined);
+        let lane_sets =
+            lanes.par_iter().map(|&(device, lane, records)| zone_sets(device, lane, records));
+        let sets = lane_sets.reduce(ZoneSets::new, joined);
         let rows: Vec<_> = sets.into_par_iter().map(|(name, set)| (name, Row::new(set))).collect();
         let mut facts = Self::default();
         rows.into_iter().for_each(|(name, row)| facts.record(name, row));
@@ -156,7 +156,7 @@ fn bars(durations: &[u64], first: u64, last: u64) -> [u32; BAR_COUNT] {
     bars
 }
 
-fn sets_of((device, lane): (usize, usize), records: &TraceLane<'_>) -> ZoneSets {
+fn zone_sets(device: usize, lane: usize, records: &TraceLane<'_>) -> ZoneSets {
     let mut sets: Vec<Option<ZoneSet>> = Vec::new();
     let risc_bit = 1_u32 << risc_number(records.id.risc);
     let own = records.zones.self_cycles();
@@ -202,7 +202,7 @@ pub(super) struct PointFacts {
 impl PointFacts {
     pub(super) fn new(trace: &Trace<'_>) -> Self {
         let lanes: Vec<_> = trace.lanes().collect();
-        let of_lanes = lanes.par_iter().map(|lane| {
+        let lane_counts = lanes.par_iter().map(|lane| {
             let mut counts = BTreeMap::new();
             for point in lane.points.iter() {
                 let cycles = point.values.first().copied().unwrap_or(0);
@@ -210,7 +210,7 @@ impl PointFacts {
             }
             counts
         });
-        let counts = of_lanes.reduce(BTreeMap::new, |mut one, other| {
+        let counts = lane_counts.reduce(BTreeMap::new, |mut one, other| {
             other.into_iter().for_each(|(key, counts)| add(&mut one, key, counts));
             one
         });

@@ -43,8 +43,10 @@ fn draw_classes(
     tracks: &Tracks,
     known: &[(&OpCauses, &TraceOp<'_>)],
 ) {
-    let is_used = |class| known.iter().any(|(causes, _)| causes.time.percent(class) > 0.0);
-    let classes: Vec<_> = TimeClass::ALL.into_iter().filter(|&class| is_used(class)).collect();
+    let classes: Vec<_> = TimeClass::ALL
+        .into_iter()
+        .filter(|&class| known.iter().any(|(causes, _)| causes.time.percent(class) > 0.0))
+        .collect();
     if classes.is_empty() {
         return;
     }

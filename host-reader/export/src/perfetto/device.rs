@@ -224,8 +224,9 @@ impl DevicePackets<'_, '_> {
     }
 
     fn count_kernels(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        for point in counters::kernels_running(self.device, &self.context.trace.names) {
-            self.counter_point(self.tracks.kernel_counter, point);
+        let points = counters::kernels_running(self.device, &self.context.trace.names);
+        for (time_ns, value) in points {
+            self.counter_point(self.tracks.kernel_counter, time_ns, value);
             self.sequence.write_many(out)?;
         }
         Ok(())
@@ -281,10 +282,10 @@ impl DevicePackets<'_, '_> {
     }
 
     fn counter(&mut self, track: u64, points: CounterPoints) {
-        points.into_iter().for_each(|point| self.counter_point(track, point));
+        points.into_iter().for_each(|(time_ns, value)| self.counter_point(track, time_ns, value));
     }
 
-    fn counter_point(&mut self, track: u64, (time_ns, value): (u64, i64)) {
+    fn counter_point(&mut self, track: u64, time_ns: u64, value: i64) {
         self.sequence.event(self.base_ns + time_ns, COUNTER, |event| {
             event.track_uuid = Some(track);
             event.counter_value = Some(value);

@@ -78,9 +78,9 @@ fn describe_process(
     };
     let name = Some("host".to_owned());
     let description = Some(clock.to_owned());
-    if let Some(of_host) = &placement.process {
-        let name = of_host.named("threads".to_owned());
-        let descriptor = child(of_host.track, track, name, BEHIND_CHIPS);
+    if let Some(host_process) = &placement.process {
+        let name = host_process.named("threads".to_owned());
+        let descriptor = child(host_process.track, track, name, BEHIND_CHIPS);
         describe(sequence, TrackDescriptor { description, ..descriptor });
         return;
     }
@@ -107,14 +107,17 @@ impl<'a> Places<'a> {
     }
 
     fn interned(&self) -> InternedData {
-        let location = |(source, &iid): (&&HostSource, &u64)| SourceLocation {
-            iid: Some(iid),
-            file_name: Some(source.file.to_string()),
-            function_name: Some(source.function.to_string()),
-            line_number: (source.line > 0).then_some(source.line),
-        };
         InternedData {
-            source_locations: self.0.iter().map(location).collect(),
+            source_locations: self
+                .0
+                .iter()
+                .map(|(source, &iid)| SourceLocation {
+                    iid: Some(iid),
+                    file_name: Some(source.file.to_string()),
+                    function_name: Some(source.function.to_string()),
+                    line_number: (source.line > 0).then_some(source.line),
+                })
+                .collect(),
             ..InternedData::default()
         }
     }

@@ -193,26 +193,24 @@ fn fill_zone(event: &mut ZoneEvent, zone: &TraceZone, placed: &PlacedLane<'_, '_
     event.name_iid = iid(zone.name);
     event.source_location_iid = iid(zone.name);
     event.category_iid = Some(ZONE);
-    let number = |name_iid, value| ZoneAnnotation {
-        name_iid: Some(name_iid),
-        bool_value: None,
-        uint_value: Some(value),
-    };
-    let flag = |name_iid| ZoneAnnotation {
-        name_iid: Some(name_iid),
-        bool_value: Some(true),
-        uint_value: None,
-    };
     let arguments = &mut event.debug_annotations;
-    arguments.push(number(START_CYCLE, zone.start_cycle));
-    arguments.push(number(DURATION_CYCLES, zone.duration_cycles));
-    arguments.extend(run_host_id(placed, zone.run).map(|id| number(RUN_HOST_ID, id)));
+    arguments.push(zone_number(START_CYCLE, zone.start_cycle));
+    arguments.push(zone_number(DURATION_CYCLES, zone.duration_cycles));
+    arguments.extend(run_host_id(placed, zone.run).map(|id| zone_number(RUN_HOST_ID, id)));
     if zone.has_synthetic_end {
-        arguments.push(flag(SYNTHETIC_END));
+        arguments.push(zone_flag(SYNTHETIC_END));
     }
     if zone.is_clipped {
-        arguments.push(flag(CLIPPED));
+        arguments.push(zone_flag(CLIPPED));
     }
+}
+
+const fn zone_number(name_iid: u64, value: u64) -> ZoneAnnotation {
+    ZoneAnnotation { name_iid: Some(name_iid), bool_value: None, uint_value: Some(value) }
+}
+
+const fn zone_flag(name_iid: u64) -> ZoneAnnotation {
+    ZoneAnnotation { name_iid: Some(name_iid), bool_value: Some(true), uint_value: None }
 }
 
 fn fill_point(event: &mut TrackEvent, point: &TracePoint<'_>, placed: &PlacedLane<'_, '_>) {
@@ -253,11 +251,12 @@ fn fill_counter(
 fn fill_meaning(event: &mut TrackEvent, meaning: &Meaning<'_>) {
     event.name_iid = None;
     event.name = Some(meaning.label().into_owned());
-    let argument = |(name, value): (&'static str, Argument<'_>)| match value {
-        Argument::Number(number) => named_number(name, number),
-        Argument::Text(text) => named_text(name, text),
-    };
-    event.debug_annotations.extend(meaning.arguments().into_iter().map(argument));
+    event.debug_annotations.extend(meaning.arguments().into_iter().map(
+        |(name, value)| match value {
+            Argument::Number(number) => named_number(name, number),
+            Argument::Text(text) => named_text(name, text),
+        },
+    ));
 }
 
 fn fill_loss(event: &mut TrackEvent, loss: &TraceLoss) {

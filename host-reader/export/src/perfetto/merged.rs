@@ -248,11 +248,7 @@ mod tests {
         let sequences: Vec<u32> =
             begun.map(|packet| packet.trusted_packet_sequence_id.unwrap()).collect();
         assert_eq!(sequences.len(), sequences.iter().collect::<BTreeSet<_>>().len());
-        let arrows = |packets: &[TracePacket]| {
-            let events = packets.iter().filter_map(|packet| packet.track_event.as_ref());
-            events.flat_map(|event| event.flow_ids.clone()).collect::<BTreeSet<_>>().len()
-        };
-        assert_eq!((arrows(&alone), arrows(&packets)), (1, 3));
+        assert_eq!((arrow_count(&alone), arrow_count(&packets)), (1, 3));
         // Each track except those of processes has a parent that is described.
         let known: BTreeSet<u64> = tracks.into_iter().collect();
         let mut processes = Vec::new();
@@ -267,6 +263,11 @@ mod tests {
         assert_eq!(processes, ["a (own clock)", "b (own clock)"]);
         let chip = "device 0 wormhole_b0";
         assert_eq!(chips, [chip, chip, &format!("{chip}, recording 2")]);
+    }
+
+    fn arrow_count(packets: &[TracePacket]) -> usize {
+        let events = packets.iter().filter_map(|packet| packet.track_event.as_ref());
+        events.flat_map(|event| event.flow_ids.clone()).collect::<BTreeSet<_>>().len()
     }
 
     #[test]
@@ -287,13 +288,14 @@ mod tests {
     #[test]
     fn a_common_time_is_where_a_host_begins() {
         let time = CommonTime { origin_ns: 7_000_000, error_ns: 40 };
-        let first = |packets: &[TracePacket]| {
-            packets.iter().filter_map(|packet| packet.timestamp).min().unwrap()
-        };
         let (own, common) = (packets(&["a"], None), packets(&["a"], Some(time)));
-        assert_eq!(first(&common), first(&own) + 7_000_000);
+        assert_eq!(first_timestamp(&common), first_timestamp(&own) + 7_000_000);
         let process = common.iter().find_map(|packet| packet.track_descriptor.as_ref()).unwrap();
         assert_eq!(process.name.as_deref(), Some("a"));
         assert!(process.description.as_ref().unwrap().ends_with("within 40 ns"), "{process:?}");
+    }
+
+    fn first_timestamp(packets: &[TracePacket]) -> u64 {
+        packets.iter().filter_map(|packet| packet.timestamp).min().unwrap()
     }
 }

@@ -12,7 +12,7 @@ use host_events::OpMetadata;
 use rayon::prelude::*;
 use reader::{
     anomaly::AnomalyLog,
-    lane::{Lane, LaneId},
+    lane::LaneId,
     readout::{DeviceReadout, Readout},
 };
 use recording::{DeviceClock, Recording, TraceFilter, clocks_of};
@@ -50,10 +50,10 @@ impl<'a> Trace<'a> {
         let mut launches = launches_of(readout);
         for (device, clock) in readout.devices.iter().zip(clocks) {
             let chip_id = device.chip.chip_id;
-            let (of_chip, rest) =
+            let (chip_launches, rest) =
                 launches.into_iter().partition(|launch: &Launch| launch.op.chip_id == chip_id);
             launches = rest;
-            let device = trace.device(recording, device, clock, of_chip);
+            let device = trace.device(recording, device, clock, chip_launches);
             trace.devices.push(device);
         }
         trace.add_losses(readout);
@@ -71,12 +71,18 @@ impl<'a> Trace<'a> {
         clock: DeviceClock<'a>,
         launches: Vec<Launch>,
     ) -> TraceDevice<'a> {
-        let build = |lane: &'a Lane| {
-            let context =
-                LaneContext { zones: &recording.readout.zones, names: &self.names, clock: &clock };
-            lane::build(lane, &context)
-        };
-        let built: Vec<_> = device.lanes.par_iter().map(build).collect();
+        let built: Vec<_> = device
+            .lanes
+            .par_iter()
+            .map(|lane| {
+                let context = LaneContext {
+                    zones: &recording.readout.zones,
+                    names: &self.names,
+                    clock: &clock,
+                };
+                lane::build(lane, &context)
+            })
+            .collect();
         let (mut lanes, anomalies): (Vec<_>, Vec<AnomalyLog>) = built.into_iter().unzip();
         anomalies.into_iter().for_each(|log| self.anomalies.merge(log));
         for id in lanes_without_records(&recording.readout, device) {
@@ -95,11 +101,11 @@ impl<'a> Trace<'a> {
     }
 
     fn add_losses(&mut self, readout: &Readout) {
-        let mut of_lanes: BTreeMap<LaneId, Vec<UnplacedLoss>> = BTreeMap::new();
+        let mut lane_losses: BTreeMap<LaneId, Vec<UnplacedLoss>> = BTreeMap::new();
         for (key, &totals) in readout.losses.entries() {
             if self.devices.iter().any(|device| device.chip.chip_id == key.lane.chip_id) {
                 let loss = UnplacedLoss { program: key.program, cause: key.cause, totals };
-                of_lanes.entry(key.lane).or_default().push(loss);
+                lane_losses.entry(key.lane).or_default().push(loss);
             } else {
                 self.unplaced_losses.push((*key, totals));
             }
@@ -107,7 +113,7 @@ impl<'a> Trace<'a> {
         for (device, records) in self.devices.iter_mut().zip(&readout.devices) {
             let ends = loss::program_ends(&device.ops);
             for lane in &mut device.lanes {
-                let Some(losses) = of_lanes.get(&lane.id) else { continue };
+                let Some(losses) = lane_losses.get(&lane.id) else { continue };
                 let found = records.lanes.binary_search_by_key(&lane.id, |lane| lane.id);
                 let records = found.ok().and_then(|index| records.lanes.get(index));
                 lane.losses = loss::place_losses(losses, records, &ends, &device.clock);
@@ -127,8 +133,8 @@ impl<'a> Trace<'a> {
             devices.iter().find(|device| device.chip.chip_id == chip_id).map(|device| device.clock)
         });
         self.buffers.retain(filter);
-        let of_host = self.host.retain(filter);
-        self.hidden.add(of_host);
+        let host_hidden = self.host.retain(filter);
+        self.hidden.add(host_hidden);
         let hidden = &mut self.hidden;
         self.unplaced_losses.retain(|(key, totals)| {
             let is_wanted = filter.selects_lane(key.lane);
@@ -147,8 +153,8 @@ impl TraceDevice<'_> {
         names: &TraceNames<'_>,
     ) -> HiddenCounts {
         let mut hidden = HiddenCounts::default();
-        let is_op_wanted = |op: &TraceOp<'_>| filter.selects_op(op.base_id(), op.name());
-        let wanted_ops: Vec<bool> = self.ops.iter().map(is_op_wanted).collect();
+        let wanted_ops: Vec<bool> =
+            self.ops.iter().map(|op| filter.selects_op(op.base_id(), op.name())).collect();
         let programs: BTreeMap<u32, bool> =
             self.ops.iter().map(|op| op.figures.run_host_id).zip(wanted_ops.clone()).collect();
         for lane in &mut self.lanes {
@@ -156,8 +162,8 @@ impl TraceDevice<'_> {
                 hidden.add(hidden_lane(lane));
                 continue;
             }
-            let of_run = |op: &Option<u32>| op.is_none_or(|op| wanted_ops[op as usize]);
-            let runs: Vec<bool> = lane.run_ops.iter().map(of_run).collect();
+            let runs: Vec<bool> =
+                lane.run_ops.iter().map(|op| op.is_none_or(|op| wanted_ops[op as usize])).collect();
             let wanted = Wanted {
                 names: wanted_names,
                 runs: &runs,
@@ -187,11 +193,12 @@ impl TraceDevice<'_> {
 
     fn retain_ops(&mut self, filter: &TraceFilter, wanted: &[bool]) -> u64 {
         let count = self.ops.len();
-        let is_shown = |op: &TraceOp<'_>, is_wanted: bool| {
-            is_wanted && filter.selects_time(op.start_ns, op.end_ns) && !op.runs.is_empty()
-        };
-        let shown: Vec<bool> =
-            self.ops.iter().zip(wanted).map(|(op, &wanted)| is_shown(op, wanted)).collect();
+        let ops = self.ops.iter().zip(wanted);
+        let shown: Vec<bool> = ops
+            .map(|(op, &is_wanted)| {
+                is_wanted && filter.selects_time(op.start_ns, op.end_ns) && !op.runs.is_empty()
+            })
+            .collect();
         let positions = running_positions(&shown);
         let mut is_any_hidden = false;
         for (op, &is_shown) in self.ops.iter_mut().zip(&shown) {
@@ -215,11 +222,13 @@ impl TraceDevice<'_> {
 /// Maps old indices to indices after compaction.
 fn running_positions(is_kept: &[bool]) -> Vec<usize> {
     let mut kept = 0;
-    let position = |is_kept: &bool| {
-        kept += usize::from(*is_kept);
-        kept.saturating_sub(1)
-    };
-    is_kept.iter().map(position).collect()
+    is_kept
+        .iter()
+        .map(|is_kept| {
+            kept += usize::from(*is_kept);
+            kept.saturating_sub(1)
+        })
+        .collect()
 }
 
 fn hidden_lane(lane: &TraceLane<'_>) -> HiddenCounts {
@@ -270,20 +279,22 @@ fn ops_of<'a>(
 ) -> Vec<TraceOp<'a>> {
     let metadata: BTreeMap<(u32, u32), &'a OpMetadata> =
         ops.iter().rev().map(|op| ((op.chip_id, op.run_host_id.0), op)).collect();
-    let op = |mut launch: Launch| {
-        let runs = std::mem::take(&mut launch.runs);
-        let known = metadata.get(&(launch.op.chip_id, launch.op.run_host_id)).copied();
-        let mut op = TraceOp::new(launch, known, clock);
-        op.runs = runs
-            .iter()
-            .filter_map(|run| {
-                let lane = lanes.binary_search_by_key(&run.lane, |lane| lane.id).ok()?;
-                Some(TraceRun { lane, run: run.run })
-            })
-            .collect();
-        op
-    };
-    let mut ops: Vec<_> = launches.into_iter().map(op).collect();
+    let mut ops: Vec<_> = launches
+        .into_iter()
+        .map(|mut launch| {
+            let runs = std::mem::take(&mut launch.runs);
+            let known = metadata.get(&(launch.op.chip_id, launch.op.run_host_id)).copied();
+            let mut op = TraceOp::new(launch, known, clock);
+            op.runs = runs
+                .iter()
+                .filter_map(|run| {
+                    let lane = lanes.binary_search_by_key(&run.lane, |lane| lane.id).ok()?;
+                    Some(TraceRun { lane, run: run.run })
+                })
+                .collect();
+            op
+        })
+        .collect();
     op::assign_rows(&mut ops);
     for (number, op) in (0_u32..).zip(&ops) {
         for run in &op.runs {

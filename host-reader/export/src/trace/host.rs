@@ -122,7 +122,8 @@ impl<'a> TraceHost<'a> {
         }
         host.open_zone_count = open_zones.values().sum();
         host.threads = threads.into_values().map(|thread| thread.in_order(start)).collect();
-        host.plots = plots.into_iter().map(TraceHostPlot::in_order).collect();
+        host.plots =
+            plots.into_iter().map(|(name, points)| TraceHostPlot::new(name, points)).collect();
         host
     }
 
@@ -136,28 +137,30 @@ impl<'a> TraceHost<'a> {
     /// order.
     #[must_use]
     pub fn sources(&self) -> BTreeSet<&'a HostSource> {
-        let of_thread = |thread: &TraceHostThread<'a>| {
-            let zones = (0..thread.zones.len()).filter_map(|index| thread.zone_event(index));
-            let marks = thread.marks.iter().map(|mark| mark.source);
-            zones.map(|(_, source)| source).chain(marks).collect::<BTreeSet<_>>()
-        };
-        self.threads.iter().flat_map(of_thread).collect()
+        self.threads
+            .iter()
+            .flat_map(|thread| {
+                let zones = (0..thread.zones.len()).filter_map(|index| thread.zone_event(index));
+                let marks = thread.marks.iter().map(|mark| mark.source);
+                zones.map(|(_, source)| source).chain(marks).collect::<BTreeSet<_>>()
+            })
+            .collect()
     }
 
     /// Returns the end of the host's zones, marks and plots, in nanoseconds since the trace's
     /// origin.
     #[must_use]
     pub fn end_ns(&self) -> Option<u64> {
-        let of_threads = self.threads.iter().filter_map(|thread| thread.end_ns());
-        let of_plots = self.plots.iter().filter_map(|plot| plot.points.last());
-        of_threads.chain(of_plots.map(|&(time_ns, _)| time_ns)).max()
+        let thread_ends = self.threads.iter().filter_map(|thread| thread.end_ns());
+        let last_points = self.plots.iter().filter_map(|plot| plot.points.last());
+        thread_ends.chain(last_points.map(|&(time_ns, _)| time_ns)).max()
     }
 
     /// Returns the number of messages, signposts, frame marks and plot points.
     #[must_use]
     pub fn point_count(&self) -> usize {
-        let of_threads: usize = self.threads.iter().map(|thread| thread.marks.len()).sum();
-        of_threads + self.plots.iter().map(|plot| plot.points.len()).sum::<usize>()
+        let mark_count: usize = self.threads.iter().map(|thread| thread.marks.len()).sum();
+        mark_count + self.plots.iter().map(|plot| plot.points.len()).sum::<usize>()
     }
 
     /// Returns signposts in the order of their times; none unless host and chips share a clock.
@@ -214,30 +217,24 @@ impl<'a> TraceHostThread<'a> {
 
     /// Returns the end of the thread's zones and marks, in nanoseconds since the trace's origin.
     pub(super) fn end_ns(&self) -> Option<u64> {
-        let of_zones = self.zones.end_ns().iter().copied().max();
-        of_zones.max(self.marks.last().map(|mark| mark.time_ns))
+        let zones_end_ns = self.zones.end_ns().iter().copied().max();
+        zones_end_ns.max(self.marks.last().map(|mark| mark.time_ns))
     }
 
     fn in_order(mut self, start_ns: u64) -> Self {
         self.marks.sort_by_key(|mark| mark.time_ns);
-        let depth = |event: &HostEvent| match event.kind {
-            HostEventKind::Zone { depth, .. } => depth,
-            _ => 0,
-        };
         // Events are recorded when zones end. Of zones with equal times, the outer zone comes
         // first.
         self.events.sort_by_key(|(event, _)| {
-            (event.time_ns, std::cmp::Reverse(event.end_ns()), depth(event))
+            (event.time_ns, std::cmp::Reverse(event.end_ns()), zone_depth(event))
         });
         let count = self.events.len();
-        let times = |time: fn(&HostEvent) -> u64| -> Vec<u64> {
-            self.events.iter().map(|(event, _)| time(event)).collect()
-        };
+        let events = self.events.iter().map(|&(event, _)| event);
         let mut zones = TraceZones {
             names: (0_u32..).map(NameId).take(count).collect(),
-            start_cycles: times(|event| event.time_ns),
-            end_cycles: times(|event| event.end_ns().max(event.time_ns)),
-            depths: self.events.iter().map(|(event, _)| depth(event)).collect(),
+            start_cycles: events.clone().map(|event| event.time_ns).collect(),
+            end_cycles: events.clone().map(|event| event.end_ns().max(event.time_ns)).collect(),
+            depths: events.map(zone_depth).collect(),
             runs: vec![NO_RUN; count],
             synthetic_ends: vec![false; count],
             ..TraceZones::default()
@@ -252,13 +249,14 @@ impl<'a> TraceHostThread<'a> {
     }
 
     fn retain_zones(&mut self, filter: &TraceFilter) -> u64 {
-        let is_wanted = |index: usize| {
-            let name = self.zone_event(index).map_or("", |(_, source)| &source.name);
-            let zones = &self.zones;
-            filter.selects_zone(name)
-                && filter.selects_time(zones.start_ns[index], zones.end_ns[index])
-        };
-        let wanted: Vec<usize> = (0..self.zones.len()).filter(|&index| is_wanted(index)).collect();
+        let zones = &self.zones;
+        let wanted: Vec<usize> = (0..zones.len())
+            .filter(|&index| {
+                let name = self.zone_event(index).map_or("", |(_, source)| &source.name);
+                filter.selects_zone(name)
+                    && filter.selects_time(zones.start_ns[index], zones.end_ns[index])
+            })
+            .collect();
         let hidden = self.zones.len() - wanted.len();
         if hidden > 0 {
             lane::retain_zones(&mut self.zones, &wanted);
@@ -267,8 +265,16 @@ impl<'a> TraceHostThread<'a> {
     }
 }
 
+/// Returns the depth of a zone, or 0 for other events.
+const fn zone_depth(event: &HostEvent) -> u16 {
+    match event.kind {
+        HostEventKind::Zone { depth, .. } => depth,
+        _ => 0,
+    }
+}
+
 impl<'a> TraceHostPlot<'a> {
-    fn in_order((name, mut points): (&'a str, Vec<PlotPoint<'a>>)) -> Self {
+    fn new(name: &'a str, mut points: Vec<PlotPoint<'a>>) -> Self {
         points.sort_by_key(|&(time_ns, ..)| time_ns);
         let points = points.into_iter().map(|(time_ns, value, text)| ((time_ns, value), text));
         let (points, texts) = points.unzip();

@@ -188,9 +188,10 @@ fn kept_indices(count: usize, is_wanted: impl Fn(usize) -> bool) -> Vec<usize> {
 
 pub(super) fn retain_zones(zones: &mut TraceZones, kept: &[usize]) {
     zones.depths = kept_depths(&zones.depths, kept);
-    let position = |zone| kept.binary_search(&zone).ok();
     let clipped = zones.clipped.iter();
-    zones.clipped = clipped.filter_map(|&(zone, cycles)| Some((position(zone)?, cycles))).collect();
+    zones.clipped = clipped
+        .filter_map(|&(zone, cycles)| Some((kept.binary_search(&zone).ok()?, cycles)))
+        .collect();
     reorder(&mut zones.names, kept);
     reorder(&mut zones.start_cycles, kept);
     reorder(&mut zones.end_cycles, kept);

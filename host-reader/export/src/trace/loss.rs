@@ -73,15 +73,17 @@ pub(super) fn place_losses(
         }
     }
     let lane_end = run_ends.values().copied().max().unwrap_or(clock.last_cycle());
-    let place = |loss: &UnplacedLoss| {
-        let known = loss.program.and_then(|program| {
-            run_ends.get(&program.0).or_else(|| program_ends.get(&program.0)).copied()
-        });
-        let cycle = known.unwrap_or(lane_end);
-        let &UnplacedLoss { program, cause, totals } = loss;
-        TraceLoss { program, cause, totals, cycle, time_ns: clock.time_ns(cycle) }
-    };
-    let mut placed: Vec<_> = losses.iter().map(place).collect();
+    let mut placed: Vec<_> = losses
+        .iter()
+        .map(|loss| {
+            let known = loss.program.and_then(|program| {
+                run_ends.get(&program.0).or_else(|| program_ends.get(&program.0)).copied()
+            });
+            let cycle = known.unwrap_or(lane_end);
+            let &UnplacedLoss { program, cause, totals } = loss;
+            TraceLoss { program, cause, totals, cycle, time_ns: clock.time_ns(cycle) }
+        })
+        .collect();
     placed.sort_by_key(|loss| loss.cycle);
     placed
 }

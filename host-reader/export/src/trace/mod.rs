@@ -219,8 +219,12 @@ impl Trace<'_> {
     /// Returns the end of the latest item, in nanoseconds since the origin.
     #[must_use]
     pub fn end_ns(&self) -> u64 {
-        let of_device = |device: &TraceDevice<'_>| device.clock.time_ns(device.clock.last_cycle());
-        self.devices.iter().map(of_device).chain(self.host.end_ns()).max().unwrap_or(0)
+        self.devices
+            .iter()
+            .map(|device| device.clock.time_ns(device.clock.last_cycle()))
+            .chain(self.host.end_ns())
+            .max()
+            .unwrap_or(0)
     }
 }
 

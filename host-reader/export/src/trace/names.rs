@@ -49,18 +49,20 @@ impl<'a> TraceNames<'a> {
     /// Numbers the names in use.
     pub(super) fn from_readout(readout: &'a Readout) -> Self {
         let lanes: Vec<_> = readout.lanes().collect();
-        let lane_zones = |lane: &&reader::lane::Lane| {
-            let mut is_used = Vec::new();
-            for head in &lane.heads {
-                let index = head.zone().0 as usize;
-                if index >= is_used.len() {
-                    is_used.resize(index + 1, false);
+        let is_used = lanes
+            .par_iter()
+            .map(|lane| {
+                let mut is_used = Vec::new();
+                for head in &lane.heads {
+                    let index = head.zone().0 as usize;
+                    if index >= is_used.len() {
+                        is_used.resize(index + 1, false);
+                    }
+                    is_used[index] = true;
                 }
-                is_used[index] = true;
-            }
-            is_used
-        };
-        let is_used = lanes.par_iter().map(lane_zones).reduce(Vec::new, either);
+                is_used
+            })
+            .reduce(Vec::new, either);
         let mut table = Self { names: Vec::new(), numbers: vec![NO_NAME; is_used.len()] };
         let mut envelopes = BTreeMap::new();
         for (zone, number) in

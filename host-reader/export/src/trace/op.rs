@@ -54,8 +54,9 @@ impl<'a> TraceOp<'a> {
         clock: &DeviceClock<'_>,
     ) -> Self {
         let span = launch.op.firmware.or(launch.op.kernel);
-        let of_span = span.map(|span| (span.start_cycle, span.end_cycle));
-        let (start_cycle, end_cycle) = of_span.unwrap_or((launch.first_cycle, launch.last_cycle));
+        let span_cycles = span.map(|span| (span.start_cycle, span.end_cycle));
+        let (start_cycle, end_cycle) =
+            span_cycles.unwrap_or((launch.first_cycle, launch.last_cycle));
         Self {
             figures: launch.op,
             metadata,

@@ -74,12 +74,15 @@ fn a_recording_is_known_by_its_begin_whatever_is_shown_of_it() {
     let id = trace(&whole, "").recording_id();
     assert_eq!(id.len(), 8);
     assert_eq!(trace(&whole, "op=2").recording_id(), id);
-    let log = |rows: &str| read_device_log(format!("{HEADER}{rows}").as_bytes(), "test").unwrap();
     // Without the last three rows, and with a begin 7 cycles later.
     let cut: String = ROWS.lines().take(12).map(|row| format!("{row}\n")).collect();
-    assert_eq!(trace(&Recording::from_readout(log(&cut)), "").recording_id(), id);
-    let later = log(&ROWS.replace(",1000,", ",1007,"));
+    assert_eq!(trace(&Recording::from_readout(read_log(&cut)), "").recording_id(), id);
+    let later = read_log(&ROWS.replace(",1000,", ",1007,"));
     assert_ne!(trace(&Recording::from_readout(later), "").recording_id(), id);
+}
+
+fn read_log(rows: &str) -> Readout {
+    read_device_log(format!("{HEADER}{rows}").as_bytes(), "test").unwrap()
 }
 
 #[test]
@@ -155,7 +158,6 @@ fn losses_stand_where_they_happened_even_on_lanes_without_records() {
     let known = recording.readout.devices[0].lanes[0].id;
     let silent = LaneId { core: Noc0Coord { x: 2, y: 2 }, risc: Risc::Trisc1, ..known };
     let elsewhere = LaneId { chip_id: 9, ..known };
-    let program = |base| Some(RunHostId::encode(base, 0));
     let mut enter = |lane, program, zones| {
         let key = LossKey { lane, cause: LossCause::L1Full, program };
         recording.readout.losses.record(key, LossTotals { zones, ..LossTotals::default() });
@@ -176,6 +178,10 @@ fn losses_stand_where_they_happened_even_on_lanes_without_records() {
     assert_eq!(trace.lost().zones, 34);
     // Ops still refer to the right lanes.
     assert_eq!(device.ops[0].runs[1], TraceRun { lane: 2, run: 0 });
+}
+
+fn program(base: u32) -> Option<RunHostId> {
+    Some(RunHostId::encode(base, 0))
 }
 
 #[test]

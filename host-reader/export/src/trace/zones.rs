@@ -150,13 +150,14 @@ impl TraceZones {
     /// The sum over all zones of a lane is the total cycles of the outermost zones.
     #[must_use]
     pub fn self_cycles(&self) -> Vec<u64> {
-        let drawn = |index: usize| self.end_cycles[index].saturating_sub(self.start_cycles[index]);
-        let mut own: Vec<u64> = (0..self.len()).map(drawn).collect();
+        let times = self.start_cycles.iter().zip(&self.end_cycles);
+        let drawn: Vec<u64> = times.map(|(start, end)| end.saturating_sub(*start)).collect();
+        let mut own = drawn.clone();
         let mut around: Vec<usize> = Vec::new();
         for (index, &depth) in self.depths.iter().enumerate() {
             around.truncate(depth.into());
             if let Some(&parent) = around.last() {
-                own[parent] = own[parent].saturating_sub(drawn(index));
+                own[parent] = own[parent].saturating_sub(drawn[index]);
             }
             around.push(index);
         }

@@ -24,18 +24,22 @@ pub(super) fn spans<'a>(
     thread: &TraceHostThread<'a>,
     places: &mut PlaceTable<'a>,
 ) -> Vec<Span<'a>> {
-    let span = |(index, zone): (usize, TraceZone)| {
-        let (event, source) = thread.zone_event(index)?;
-        Some(Span {
-            start_ns: zone.start_ns,
-            end_ns: zone.end_ns,
-            depth: zone.depth,
-            place: places.host_place(source, event.color),
-            name: Cow::Borrowed(""),
-            text: text(&zone, event.text.as_deref().unwrap_or("")),
+    thread
+        .zones
+        .iter()
+        .enumerate()
+        .filter_map(|(index, zone)| {
+            let (event, source) = thread.zone_event(index)?;
+            Some(Span {
+                start_ns: zone.start_ns,
+                end_ns: zone.end_ns,
+                depth: zone.depth,
+                place: places.host_place(source, event.color),
+                name: Cow::Borrowed(""),
+                text: text(&zone, event.text.as_deref().unwrap_or("")),
+            })
         })
-    };
-    thread.zones.iter().enumerate().filter_map(span).collect()
+        .collect()
 }
 
 fn text<'a>(zone: &TraceZone, said: &'a str) -> Cow<'a, str> {
@@ -81,11 +85,12 @@ pub(super) fn frames<'a>(host: &TraceHost<'a>) -> Vec<FrameSet<'a>> {
             sets.entry(&mark.source.name).or_default().push(mark.time_ns);
         }
     }
-    let in_order = |(name, mut times_ns): (&'a str, Vec<u64>)| {
-        times_ns.sort_unstable();
-        FrameSet { name, times_ns }
-    };
-    sets.into_iter().map(in_order).collect()
+    sets.into_iter()
+        .map(|(name, mut times_ns)| {
+            times_ns.sort_unstable();
+            FrameSet { name, times_ns }
+        })
+        .collect()
 }
 
 /// Returns the plots without points that are not finite, which viewers can neither draw nor scale.

@@ -87,8 +87,10 @@ impl Grouping {
     pub(super) fn new(lanes: &[LaneId], limit: usize) -> Self {
         let contexts =
             |grouping: Self| lanes.chunk_by(|a, b| grouping.key(*a) == grouping.key(*b)).count();
-        let fits = |grouping: &Self| contexts(*grouping) <= limit;
-        [Self::Core, Self::Device].into_iter().find(fits).unwrap_or(Self::Mesh)
+        [Self::Core, Self::Device]
+            .into_iter()
+            .find(|grouping| contexts(*grouping) <= limit)
+            .unwrap_or(Self::Mesh)
     }
 
     /// Returns a key that is equal for all lanes of one context.
@@ -127,7 +129,6 @@ mod tests {
 
     #[test]
     fn cores_share_a_context_only_where_a_viewer_has_too_few() {
-        let lane = |chip_id, x| LaneId { chip_id, core: Noc0Coord { x, y: 2 }, risc: Risc::Brisc };
         let lanes = [lane(0, 1), lane(0, 2), lane(1, 1)];
         let grouping = |limit| Grouping::new(&lanes, limit);
         assert_eq!(grouping(3), Grouping::Core);
@@ -135,5 +136,9 @@ mod tests {
         assert_eq!(grouping(1), Grouping::Mesh);
         assert_eq!(Grouping::Core.name(lanes[1]), "Device: 0, Core (2,2)");
         assert_eq!(lane_name(lanes[2]), "BRISC (device 1, core 1-2)");
+    }
+
+    fn lane(chip_id: u32, x: u16) -> LaneId {
+        LaneId { chip_id, core: Noc0Coord { x, y: 2 }, risc: Risc::Brisc }
     }
 }

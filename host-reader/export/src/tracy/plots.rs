@@ -22,14 +22,14 @@ pub(super) fn device_plots(device: &TraceDevice<'_>, names: &TraceNames<'_>) -> 
         ),
         (format!("Device {chip}: lost records"), counters::records_lost(device)),
     ];
-    #[expect(clippy::cast_precision_loss, reason = "a plot is drawn, not counted with")]
-    let drawn = |(time_ns, value): (u64, i64)| (time_ns, value as f64);
-    let plots = plots.into_iter().filter(|(_, points)| !points.is_empty());
     plots
-        .map(|(name, points)| Plot {
-            name,
-            points: points.into_iter().map(drawn).collect(),
-            is_stepped: true,
-        })
+        .into_iter()
+        .filter(|(_, points)| !points.is_empty())
+        .map(|(name, points)| Plot { name, points: drawn(points), is_stepped: true })
         .collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a plot is drawn, not counted with")]
+fn drawn(points: Vec<(u64, i64)>) -> Vec<(u64, f64)> {
+    points.into_iter().map(|(time_ns, value)| (time_ns, value as f64)).collect()
 }

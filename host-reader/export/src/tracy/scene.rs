@@ -175,19 +175,19 @@ impl<'a> Builder<'a> {
 
     /// Counts the contents except messages, which are not complete yet.
     fn notes(&self) -> TracyNotes {
-        let lanes = || self.contexts.iter().flat_map(|context| &context.lanes);
+        let lanes = self.contexts.iter().flat_map(|context| &context.lanes);
         let late =
             |zones: &TraceZones| zones.end_ns().iter().filter(|&&end| end > LAST_NS).count() as u64;
-        let of_lanes = lanes().map(|lane| lane.zones);
-        let of_host = self.trace.host.threads.iter().map(|thread| &thread.zones);
+        let lane_zones = lanes.clone().map(|lane| lane.zones);
+        let host_zones = self.trace.host.threads.iter().map(|thread| &thread.zones);
         TracyNotes {
-            zones: lanes().map(|lane| lane.zones.len() as u64).sum(),
-            lanes: lanes().count() as u64,
+            zones: lanes.clone().map(|lane| lane.zones.len() as u64).sum(),
+            lanes: lanes.count() as u64,
             contexts: self.contexts.len() as u64,
             host_zones: self.trace.host.zone_count() as u64,
             messages: 0,
             vague_zones: self.places.vague_zone_count(),
-            late_zones: of_lanes.chain(of_host).map(late).sum(),
+            late_zones: lane_zones.chain(host_zones).map(late).sum(),
             undrawn_plot_points: host::undrawn_point_count(&self.trace.host),
         }
     }

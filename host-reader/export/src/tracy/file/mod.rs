@@ -223,9 +223,13 @@ impl<'a> FileWriter<'a> {
     }
 
     fn place_strings(&mut self) -> Vec<[StringIndex; 3]> {
-        let texts = |place: &'a Place<'a>| [&*place.name, &*place.function, place.file];
         let places: &'a [Place<'a>] = &self.scene.places;
-        places.iter().map(|place| texts(place).map(|text| self.strings.intern(text))).collect()
+        places
+            .iter()
+            .map(|place| {
+                [&*place.name, &*place.function, place.file].map(|text| self.strings.intern(text))
+            })
+            .collect()
     }
 
     fn put_places(&mut self, strings: &[[StringIndex; 3]]) {
@@ -320,7 +324,7 @@ impl<'a> FileWriter<'a> {
     }
 
     fn put_plot(&mut self, key: u64, plot: &Plot) {
-        let values = || plot.points.iter().map(|&(_, value)| value);
+        let values = plot.points.iter().map(|&(_, value)| value);
         let bytes = &mut self.bytes;
         bytes.put_u8(0); // a user's
         bytes.put_u8(0); // plain numbers
@@ -328,9 +332,9 @@ impl<'a> FileWriter<'a> {
         bytes.put_u8(1); // filled
         bytes.put_u32(0); // the viewer's colour
         bytes.put_u64(key);
-        bytes.put_f64(values().fold(f64::INFINITY, f64::min));
-        bytes.put_f64(values().fold(f64::NEG_INFINITY, f64::max));
-        bytes.put_f64(values().sum());
+        bytes.put_f64(values.clone().fold(f64::INFINITY, f64::min));
+        bytes.put_f64(values.clone().fold(f64::NEG_INFINITY, f64::max));
+        bytes.put_f64(values.sum());
         bytes.put_count(plot.points.len());
         let mut before_ns = 0;
         for &(time_ns, value) in &plot.points {

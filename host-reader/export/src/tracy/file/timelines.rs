@@ -32,16 +32,17 @@ pub(super) struct GpuTimelines {
 
 impl GpuTimelines {
     pub(super) fn new(scene: &Scene<'_>) -> Self {
-        let lanes = || scene.contexts.iter().flat_map(|context| &context.lanes);
+        let lanes = scene.contexts.iter().flat_map(|context| &context.lanes);
         let mut place_counts = vec![0; scene.places.len()];
-        lanes()
+        lanes
+            .clone()
             .flat_map(|lane| &lane.places)
             .for_each(|&place| place_counts[usize::from(place)] += 1);
         // Number 0 means no thread. Threads beyond the last number are drawn without a name.
         let ids = std::iter::once(0).chain(scene.threads.iter().map(|thread| thread.id));
         let thread_ids: Vec<u32> = ids.take(1 << 16).collect();
         Self {
-            parent_count: lanes().map(|lane| parents(lane.zones.depths().iter().copied())).sum(),
+            parent_count: lanes.map(|lane| parents(lane.zones.depths().iter().copied())).sum(),
             place_counts,
             thread_numbers: thread_ids.iter().copied().zip(0..=u16::MAX).collect(),
             thread_ids,
@@ -115,8 +116,7 @@ fn child_counts(edges: impl Iterator<Item = ZoneEdge>, zone_count: usize) -> (u6
 /// Returns the number of zones with nested zones, given the depths of all zones.
 fn parents(depths: impl Iterator<Item = u16>) -> u64 {
     let mut before = u16::MAX;
-    let is_first_inside = |&depth: &u16| depth > std::mem::replace(&mut before, depth);
-    depths.filter(is_first_inside).count() as u64
+    depths.filter(|&depth| depth > std::mem::replace(&mut before, depth)).count() as u64
 }
 
 /// Zones of threads, with their own names and texts.
@@ -131,16 +131,20 @@ pub(super) struct Spans {
 impl Spans {
     pub(super) fn new<'a>(scene: &'a Scene<'a>, strings: &mut StringTable<'a>) -> Self {
         let mut place_counts = vec![0; scene.places.len()];
-        let spans = || scene.threads.iter().flat_map(|thread| &thread.spans);
-        spans().for_each(|span| place_counts[usize::from(span.place)] += 1);
-        let mut intern = |text: &'a str| (!text.is_empty()).then(|| strings.intern(text));
-        let extra = |span: &'a Span<'a>| [&span.text, &span.name].map(|text| intern(text));
+        let spans = scene.threads.iter().flat_map(|thread| &thread.spans);
+        spans.clone().for_each(|span| place_counts[usize::from(span.place)] += 1);
         let parent_count =
             |thread: &Thread<'_>| parents(thread.spans.iter().map(|span| span.depth));
         Self {
-            count: spans().count(),
+            count: spans.clone().count(),
             parent_count: scene.threads.iter().map(parent_count).sum(),
-            extras: spans().filter(|span| span.has_extra()).map(extra).collect(),
+            extras: spans
+                .filter(|span| span.has_extra())
+                .map(|span| {
+                    [&span.text, &span.name]
+                        .map(|text| (!text.is_empty()).then(|| strings.intern(text)))
+                })
+                .collect(),
             place_counts,
         }
     }

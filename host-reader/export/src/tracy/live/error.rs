@@ -40,8 +40,11 @@ pub enum ServeError {
 }
 
 fn known_protocols() -> String {
-    let name = |known: &TracyProtocol| format!("{} ({})", known.number, known.releases);
-    TracyProtocol::all().iter().map(name).collect::<Vec<_>>().join(", ")
+    TracyProtocol::all()
+        .iter()
+        .map(|known| format!("{} ({})", known.number, known.releases))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Returns advice for an address that is not available.

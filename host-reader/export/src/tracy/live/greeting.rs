@@ -18,14 +18,15 @@ pub(super) fn greet(
     peer: SocketAddr,
     viewers: Program,
 ) -> Result<&'static TracyProtocol, ServeError> {
-    let not_a_viewer = |found| ServeError::NotAViewer { peer, found };
-    let number = greeting(stream).map_err(not_a_viewer)?;
+    let number = greeting(stream).map_err(|found| ServeError::NotAViewer { peer, found })?;
     let protocol = TracyProtocol::with_number(number, viewers);
     let answer = match protocol {
         Some(_) => Handshake::Welcome,
         None => Handshake::ProtocolMismatch,
     };
-    stream.write_all(&[answer.byte()]).map_err(|error| not_a_viewer(error.to_string()))?;
+    stream
+        .write_all(&[answer.byte()])
+        .map_err(|error| ServeError::NotAViewer { peer, found: error.to_string() })?;
     protocol.ok_or(ServeError::UnknownProtocol { peer, number })
 }
 
