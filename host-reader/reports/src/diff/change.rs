@@ -3,7 +3,7 @@
 use super::{
     matching::pairs_of,
     measured::{Measured, MeasuredKind, Measurements},
-    statistics::{Welch, adjusted_p_values, welch},
+    statistics::{adjusted_p_values, welch},
 };
 use crate::perf::Spread;
 use std::collections::{BTreeMap, HashSet};
@@ -135,15 +135,16 @@ impl Diff {
     #[must_use]
     pub fn new(a: &Measurements, b: &Measurements, options: DiffOptions) -> Self {
         let pairs = pairs_of(a.items(), b.items());
-        let compare = |&(in_a, in_b): &(usize, usize)| {
-            Some(compared(a.items().get(in_a)?, b.items().get(in_b)?, options.confidence))
-        };
-        let mut changes: Vec<Change> = pairs.iter().filter_map(compare).collect();
+        let mut changes: Vec<Change> = pairs
+            .iter()
+            .filter_map(|&(in_a, in_b)| {
+                Some(compared(a.items().get(in_a)?, b.items().get(in_b)?, options.confidence))
+            })
+            .collect();
         judge(&mut changes, options.confidence);
         changes.sort_by(|one, other| {
-            let size = |change: &Change| change.ratio.ln().abs();
-            let by_size = size(other).total_cmp(&size(one));
-            one.certainty.cmp(&other.certainty).then(by_size)
+            let [one_size, other_size] = [one, other].map(|change| change.ratio.ln().abs());
+            one.certainty.cmp(&other.certainty).then(other_size.total_cmp(&one_size))
         });
         let (in_a, in_b): (HashSet<_>, HashSet<_>) = pairs.into_iter().unzip();
         Self { changes, a: side(a, &in_a), b: side(b, &in_b) }
@@ -165,14 +166,11 @@ fn side(measurements: &Measurements, matched: &HashSet<usize>) -> Side {
 
 /// Compares one op or zone. The p-value is not adjusted yet.
 fn compared(a: &Measured, b: &Measured, confidence: f64) -> Change {
-    let logs = |item: &Measured| -> Vec<f64> {
+    let [logs_a, logs_b] = [a, b].map(|item| -> Vec<f64> {
         item.durations_ns.iter().map(|duration| duration.ln()).collect()
-    };
-    let (logs_a, logs_b) = (logs(a), logs(b));
+    });
     let found = welch(&logs_a, &logs_b, confidence);
-    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len() as f64;
     let difference = found.map_or_else(|| mean(&logs_b) - mean(&logs_a), |welch| welch.difference);
-    let interval = |welch: Welch| (welch.interval.0.exp(), welch.interval.1.exp());
     Change {
         kind: a.kind,
         place: a.place.clone(),
@@ -183,10 +181,14 @@ fn compared(a: &Measured, b: &Measured, confidence: f64) -> Change {
         a_geometric_mean_ns: mean(&logs_a).exp(),
         b_geometric_mean_ns: mean(&logs_b).exp(),
         ratio: difference.exp(),
-        interval: found.map(interval),
+        interval: found.map(|welch| (welch.interval.0.exp(), welch.interval.1.exp())),
         adjusted_p_value: found.map(|welch| welch.p_value),
         certainty: Certainty::SingleRepetition,
     }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Adjusts the p-values for their number and sets the certainty of each change.

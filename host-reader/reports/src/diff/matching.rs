@@ -60,11 +60,12 @@ fn pair_by(
         let item = &second[at];
         waiting.entry(key(item, source_of(item))).or_default().push_back(at);
     }
-    let pair = |&at: &usize| {
-        let item = &first[at];
-        Some((at, waiting.get_mut(&key(item, source_of(item)))?.pop_front()?))
-    };
-    left.iter().filter_map(pair).collect()
+    left.iter()
+        .filter_map(|&at| {
+            let item = &first[at];
+            Some((at, waiting.get_mut(&key(item, source_of(item)))?.pop_front()?))
+        })
+        .collect()
 }
 
 /// Pairs items that have no source on one side, in order.
@@ -74,14 +75,16 @@ fn pair_unknown(
     second: &[Measured],
     right: &[usize],
 ) -> Vec<(usize, usize)> {
-    let has_source = |items: &[Measured], at: usize| !items[at].source.is_empty();
     let (named, bare): (Vec<_>, Vec<_>) = left.iter().partition(|&&at| has_source(first, at));
     let (named_right, bare_right): (Vec<_>, Vec<_>) =
         right.iter().partition(|&&at| has_source(second, at));
-    let no_source = |_: &Measured| String::new();
-    let mut pairs = pair_by(first, &bare, second, &named_right, no_source);
-    pairs.extend(pair_by(first, &named, second, &bare_right, no_source));
+    let mut pairs = pair_by(first, &bare, second, &named_right, |_| String::new());
+    pairs.extend(pair_by(first, &named, second, &bare_right, |_| String::new()));
     pairs
+}
+
+fn has_source(items: &[Measured], at: usize) -> bool {
+    !items[at].source.is_empty()
 }
 
 #[cfg(test)]
@@ -107,9 +110,12 @@ mod tests {
 
     #[test]
     fn ops_of_other_shapes_are_other_ops() {
-        let op = |source| Measured { kind: MeasuredKind::Op, ..zone("Matmul", source) };
         assert_eq!(pairs_of(&[op("32x32")], &[op("64x64")]), []);
         assert_eq!(pairs_of(&[op("32x32"), op("32x32")], &[op("32x32")]), [(0, 0)]);
         assert_eq!(pairs_of(&[op("32x32")], &[op("")]), [(0, 0)]);
+    }
+
+    fn op(source: &str) -> Measured {
+        Measured { kind: MeasuredKind::Op, ..zone("Matmul", source) }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::measured::{Measured, MeasuredKind, Measurements};
 use crate::perf::{OpReport, PerfReport, Repetitions, shortest_period};
-use analysis::{Op, Span, ops_of};
+use analysis::{Op, ops_of};
 use host_events::OpMetadata;
 use reader::readout::Readout;
 use recording::host_ops::value::Value;
@@ -80,9 +80,11 @@ impl Measurements {
         }
         let passes = launches.chunks_exact(period);
         self.skip("ops in iterations that are cut or differ", passes.remainder().len() as u64);
-        let of_position =
-            |position| launches.iter().skip(position).step_by(period).take(pass_count).collect();
-        (0..period).map(of_position).collect()
+        (0..period)
+            .map(|position| {
+                launches.iter().skip(position).step_by(period).take(pass_count).collect()
+            })
+            .collect()
     }
 
     fn add_launches(&mut self, chip_id: u32, clock_mhz: f64, launches: &[&Launched]) {
@@ -92,13 +94,15 @@ impl Measurements {
             "ops without a known duration",
             launches.len().saturating_sub(spans.len()) as u64,
         );
-        let duration_ns = |span: &Span| span.duration_cycles as f64 * 1000.0 / clock_mhz;
         self.add(Measured {
             kind: MeasuredKind::Op,
             place: place(Some(chip_id.into())),
             name: first.name.clone(),
             source: first.source.clone(),
-            durations_ns: spans.iter().map(duration_ns).collect(),
+            durations_ns: spans
+                .iter()
+                .map(|span| span.duration_cycles as f64 * 1000.0 / clock_mhz)
+                .collect(),
         });
     }
 }
@@ -151,15 +155,22 @@ fn words(op: &OpMetadata, id: RunHostId) -> (String, String) {
 
 /// Abbreviates a tensor to the text that ops CSVs are compared by: sides, element type and memory.
 fn tensor_text(tensor: &Value) -> String {
-    let text = |value: Option<&Value>| value.map_or_else(|| "?".to_owned(), Value::cell);
-    let side = |name: &&str| text(tensor.get("shape").and_then(|shape| shape.get(name)));
-    let sides: Vec<_> = ["W", "Z", "Y", "X"].iter().map(side).collect();
+    let sides: Vec<_> = ["W", "Z", "Y", "X"]
+        .iter()
+        .map(|name| text_or_unknown(tensor.get("shape").and_then(|shape| shape.get(name))))
+        .collect();
     let memory = tensor.get("storage_type").map(|storage| match storage.get("memory_config") {
-        Some(config) => ["buffer_type", "memory_layout"].map(|key| text(config.get(key))).join("_"),
+        Some(config) => {
+            ["buffer_type", "memory_layout"].map(|key| text_or_unknown(config.get(key))).join("_")
+        }
         None => storage.cell(),
     });
     let memory = memory.unwrap_or_default();
-    format!("{}:{}:{memory}", sides.join("x"), text(tensor.get("dtype")))
+    format!("{}:{}:{memory}", sides.join("x"), text_or_unknown(tensor.get("dtype")))
+}
+
+fn text_or_unknown(value: Option<&Value>) -> String {
+    value.map_or_else(|| "?".to_owned(), Value::cell)
 }
 
 #[cfg(test)]
@@ -168,26 +179,28 @@ mod tests {
 
     #[test]
     fn an_op_is_the_same_in_another_run_and_of_other_shapes_another() {
-        let tensor = |x: u32| {
-            format!(
-                r#"{{"shape":{{"W":1,"Z":1,"Y":"32[32]","X":{x}}},"dtype":"BFLOAT16","storage_type":
-                {{"device_id":0,"memory_config":{{"buffer_type":"L1","memory_layout":"INTERLEAVED"}}}}}}"#
-            )
-        };
-        let source = |hash: &str, hit: &str, x: u32| {
-            let fields = [
-                ("name", "Matmul".to_owned()),
-                ("op_hash", hash.to_owned()),
-                ("input_tensors", format!("[{}, {}]", tensor(x), r#"{"storage_type":"HOST"}"#)),
-                ("tile", "32x32".to_owned()),
-                ("program_cache_hit", hit.to_owned()),
-            ];
-            let fields = fields.map(|(key, value)| (key.to_owned(), value)).into();
-            words(&OpMetadata { fields, ..OpMetadata::default() }, RunHostId(1024))
-        };
         let text = "1x1x32[32]x64:BFLOAT16:L1_INTERLEAVED ?x?x?x?:?:HOST tile=32x32";
-        assert_eq!(source("7", "false", 64), ("Matmul".to_owned(), text.to_owned()));
-        assert_eq!(source("8", "true", 64), source("7", "false", 64));
-        assert_ne!(source("7", "false", 96), source("7", "false", 64));
+        assert_eq!(op_words("7", "false", 64), ("Matmul".to_owned(), text.to_owned()));
+        assert_eq!(op_words("8", "true", 64), op_words("7", "false", 64));
+        assert_ne!(op_words("7", "false", 96), op_words("7", "false", 64));
+    }
+
+    fn op_words(hash: &str, hit: &str, x: u32) -> (String, String) {
+        let fields = [
+            ("name", "Matmul".to_owned()),
+            ("op_hash", hash.to_owned()),
+            ("input_tensors", format!("[{}, {}]", tensor_json(x), r#"{"storage_type":"HOST"}"#)),
+            ("tile", "32x32".to_owned()),
+            ("program_cache_hit", hit.to_owned()),
+        ];
+        let fields = fields.map(|(key, value)| (key.to_owned(), value)).into();
+        words(&OpMetadata { fields, ..OpMetadata::default() }, RunHostId(1024))
+    }
+
+    fn tensor_json(x: u32) -> String {
+        format!(
+            r#"{{"shape":{{"W":1,"Z":1,"Y":"32[32]","X":{x}}},"dtype":"BFLOAT16","storage_type":
+                    {{"device_id":0,"memory_config":{{"buffer_type":"L1","memory_layout":"INTERLEAVED"}}}}}}"#
+        )
     }
 }

@@ -67,12 +67,14 @@ impl Measurements {
 /// Returns the launch of each run of a lane.
 fn launches_of(lane: &Lane) -> Vec<Launch> {
     let mut counts: HashMap<(u32, Option<TraceReplay>), u64> = HashMap::new();
-    let launch = |run: &reader::lane::Run| {
-        let count = counts.entry((run.program.0, run.trace)).or_default();
-        *count = count.saturating_add(1);
-        (run.program.0, run.trace, *count)
-    };
-    lane.runs.iter().map(launch).collect()
+    lane.runs
+        .iter()
+        .map(|run| {
+            let count = counts.entry((run.program.0, run.trace)).or_default();
+            *count = count.saturating_add(1);
+            (run.program.0, run.trace, *count)
+        })
+        .collect()
 }
 
 /// Returns the launch of a run. Records before the first run belong to no program.

@@ -31,15 +31,17 @@ pub struct Advice {
 impl Advice {
     /// Collects the advice from all rows.
     pub(super) fn new(rows: &[OpReport]) -> Self {
-        let is_high = |row: &&OpReport| row.op_to_op_gap_us.is_some_and(|gap| gap > HIGH_GAP_US);
-        let ids = |rows: Vec<&OpReport>| rows.iter().map(|row| row.id).collect();
-        let high: Vec<_> = rows.iter().filter(is_high).collect();
+        let host = rows.iter().filter(|row| row.kind == RowKind::Host);
+        let high: Vec<_> = rows
+            .iter()
+            .filter(|row| row.op_to_op_gap_us.is_some_and(|gap| gap > HIGH_GAP_US))
+            .collect();
         let savings = high.iter().filter_map(|row| row.op_to_op_gap_us);
         let gap_saving_us = sum_of(savings.map(|gap| gap - TRACED_GAP_US));
         let total = sum_of(rows.iter().filter_map(OpReport::total_us));
         Self {
-            host_op_ids: ids(rows.iter().filter(|row| row.kind == RowKind::Host).collect()),
-            high_gap_ids: ids(high),
+            host_op_ids: host.map(|row| row.id).collect(),
+            high_gap_ids: high.iter().map(|row| row.id).collect(),
             gap_saving_us,
             gap_saving_percent: (total > 0.0).then(|| gap_saving_us / total * 100.0),
         }
@@ -128,12 +130,14 @@ fn block_advice(row: &OpReport) -> Vec<String> {
         }
     }
     if items.is_empty() {
-        let text = |tiles: Option<u64>| tiles.map_or_else(|| "?".to_owned(), |n| n.to_string());
+        let [inner, height, width] = [
+            blocks.inner_block_tiles,
+            blocks.output_subblock_height_tiles,
+            blocks.output_subblock_width_tiles,
+        ]
+        .map(|tiles| tiles.map_or_else(|| "?".to_owned(), |tiles| tiles.to_string()));
         items.push(format!(
-            "Blocks look good: in0_block_w {}, output subblocks {} x {}",
-            text(blocks.inner_block_tiles),
-            text(blocks.output_subblock_height_tiles),
-            text(blocks.output_subblock_width_tiles),
+            "Blocks look good: in0_block_w {inner}, output subblocks {height} x {width}"
         ));
     }
     items

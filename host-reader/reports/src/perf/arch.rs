@@ -185,34 +185,49 @@ fn parse_row(record: &csv::StringRecord) -> Result<ArchLimits, ArchTableError> {
     if record.len() != COLUMN_COUNT {
         return Err(ArchTableError::Cells { line, found: record.len() });
     }
-    let cell = |at| record.get(at).unwrap_or("").trim();
-    let wrong = |at, column, expected| {
-        let found = cell(at).to_owned();
-        ArchTableError::Value { line, column, expected, found }
-    };
-    let cores = |at, column| {
-        cell::core_count(cell(at)).ok_or_else(|| wrong(at, column, "a number of cores"))
-    };
-    let rate = |at, column| {
-        const EXPECTED: &str = "a number above 0, or a product or quotient of such";
-        chain(cell(at)).ok_or_else(|| wrong(at, column, EXPECTED))
-    };
-    if cell(0).is_empty() {
-        return Err(wrong(0, "name", "a name"));
+    let row = ArchRow { record, line };
+    if row.cell(0).is_empty() {
+        return Err(row.wrong(0, "name", "a name"));
     }
     Ok(ArchLimits {
-        name: cell(0).to_lowercase(),
-        aliases: cell(1).split_whitespace().map(str::to_lowercase).collect(),
-        worker_cores: cores(2, "worker_cores")?,
-        dram_sharded_cores: cores(3, "dram_sharded_cores")?,
-        dram_gb_per_s: rate(4, "dram_gb_per_s")?,
+        name: row.cell(0).to_lowercase(),
+        aliases: row.cell(1).split_whitespace().map(str::to_lowercase).collect(),
+        worker_cores: row.core_count(2, "worker_cores")?,
+        dram_sharded_cores: row.core_count(3, "dram_sharded_cores")?,
+        dram_gb_per_s: row.rate(4, "dram_gb_per_s")?,
         tflops_per_core: [
-            rate(5, "hifi4_tflops_per_core")?,
-            rate(6, "hifi3_tflops_per_core")?,
-            rate(7, "hifi2_tflops_per_core")?,
-            rate(8, "lofi_tflops_per_core")?,
+            row.rate(5, "hifi4_tflops_per_core")?,
+            row.rate(6, "hifi3_tflops_per_core")?,
+            row.rate(7, "hifi2_tflops_per_core")?,
+            row.rate(8, "lofi_tflops_per_core")?,
         ],
     })
+}
+
+/// A row of the table, with its line in the file.
+struct ArchRow<'a> {
+    record: &'a csv::StringRecord,
+    line: u64,
+}
+
+impl ArchRow<'_> {
+    fn cell(&self, at: usize) -> &str {
+        self.record.get(at).unwrap_or("").trim()
+    }
+
+    fn core_count(&self, at: usize, column: &'static str) -> Result<u64, ArchTableError> {
+        cell::core_count(self.cell(at)).ok_or_else(|| self.wrong(at, column, "a number of cores"))
+    }
+
+    fn rate(&self, at: usize, column: &'static str) -> Result<f64, ArchTableError> {
+        const EXPECTED: &str = "a number above 0, or a product or quotient of such";
+        chain(self.cell(at)).ok_or_else(|| self.wrong(at, column, EXPECTED))
+    }
+
+    fn wrong(&self, at: usize, column: &'static str, expected: &'static str) -> ArchTableError {
+        let found = self.cell(at).to_owned();
+        ArchTableError::Value { line: self.line, column, expected, found }
+    }
 }
 
 /// Evaluates `a*b/c` from left to right; `None` if the result is not a number above 0.

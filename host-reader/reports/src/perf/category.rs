@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::LazyLock};
 
 static BUILT_IN: LazyLock<HashMap<&'static str, OpCategory>> = LazyLock::new(|| {
     let lines = include_str!("op_categories.csv").lines().skip(1);
-    lines.filter_map(|line| line.split_once(',')).filter_map(entry).collect()
+    lines.filter_map(parse_line).collect()
 });
 
 /// Text that marks a host op.
@@ -77,9 +77,8 @@ impl OpCategory {
             return Self::Host;
         }
         let name = op_code.split_whitespace().next().unwrap_or("");
-        let known = |name: &str| BUILT_IN.get(name).copied();
-        let short = || name.strip_suffix(ENDING).and_then(known);
-        known(name).or_else(short).unwrap_or(Self::Other)
+        let known = BUILT_IN.get(name).or_else(|| BUILT_IN.get(name.strip_suffix(ENDING)?));
+        known.copied().unwrap_or(Self::Other)
     }
 }
 
@@ -88,7 +87,8 @@ pub(super) fn is_host_op(op_code: &str) -> bool {
     op_code.contains(HOST_MARK)
 }
 
-fn entry((name, category): (&'static str, &str)) -> Option<(&'static str, OpCategory)> {
+fn parse_line(line: &'static str) -> Option<(&'static str, OpCategory)> {
+    let (name, category) = line.split_once(',')?;
     let category = OpCategory::ALL.into_iter().find(|known| known.label() == category)?;
     Some((name, category))
 }

@@ -62,8 +62,10 @@ pub(super) fn dimension(cell: &str) -> Option<u64> {
 pub(super) fn clean(cell: &str) -> Cow<'_, str> {
     // Control characters beyond ASCII start with byte 0xC2. A loop without an early exit is
     // vectorised.
-    let is_odd = |byte: u8| (byte.is_ascii_control() && byte != b'\t') || byte == 0xC2;
-    if !cell.bytes().fold(false, |found, byte| found | is_odd(byte)) {
+    let has_odd = cell.bytes().fold(false, |found, byte| {
+        found | ((byte.is_ascii_control() && byte != b'\t') || byte == 0xC2)
+    });
+    if !has_odd {
         return Cow::Borrowed(cell);
     }
     cell.chars().filter(|&c| c == '\t' || !c.is_control()).collect()
@@ -75,8 +77,10 @@ pub(super) fn sub_device(cell: &str) -> Option<String> {
     if is_blank(cell) {
         return None;
     }
-    let text = || clean(cell).chars().take(LONGEST).collect();
-    Some(whole(cell).map_or_else(text, |id| id.to_string()))
+    Some(
+        whole(cell)
+            .map_or_else(|| clean(cell).chars().take(LONGEST).collect(), |id| id.to_string()),
+    )
 }
 
 #[cfg(test)]

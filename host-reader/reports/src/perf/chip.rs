@@ -3,7 +3,6 @@
 use super::{
     arch::{ArchLimits, ArchTable},
     ops_csv::OpsCsv,
-    row::OpRow,
     titles::OpsCsvFormat,
 };
 use crate::problem::{Position, quoted};
@@ -57,13 +56,15 @@ pub(super) fn chip_facts(
         (None, None) => Some(guess(files, table, is_upstream_exact, notes)?),
     };
     let counts = files.iter().flat_map(|file| &file.rows).filter_map(|row| row.available_cores);
-    let of_table = arch.as_ref().map(|arch| arch.worker_cores);
-    Ok(ChipFacts { worker_core_count: counts.max().or(of_table), arch })
+    let table_core_count = arch.as_ref().map(|arch| arch.worker_cores);
+    Ok(ChipFacts { worker_core_count: counts.max().or(table_core_count), arch })
 }
 
 fn find(name: &str, table: &ArchTable) -> Result<ArchLimits, UnknownArch> {
-    let unknown = || UnknownArch { name: name.to_owned(), known: table.names().join(", ") };
-    table.find(name).cloned().ok_or_else(unknown)
+    table
+        .find(name)
+        .cloned()
+        .ok_or_else(|| UnknownArch { name: name.to_owned(), known: table.names().join(", ") })
 }
 
 /// Returns the first architecture name in the files. Notes later names that differ.
@@ -89,8 +90,7 @@ fn name_of_files(files: &[OpsCsv], notes: &mut Vec<String>) -> Option<String> {
 fn note_unknown(files: &mut [OpsCsv], name: &str, table: &ArchTable) {
     let expected = format!("one of {}", table.names().join(", "));
     for file in files {
-        let of_arch = |row: &&OpRow| row.arch.as_deref() == Some(name);
-        for row in file.rows.iter().filter(of_arch) {
+        for row in file.rows.iter().filter(|row| row.arch.as_deref() == Some(name)) {
             let place = Position { file: &file.file, line: row.line, column: "DEVICE ARCH" };
             let effect = "ops have no percentages; see --arch and --arch-table";
             file.problems.add_deviation(place, &expected, &quoted(name), effect);
@@ -136,16 +136,17 @@ mod tests {
 
     #[test]
     fn a_clock_tells_the_architecture_where_no_name_does() {
-        let log = |cycles: u32| {
-            format!(
-                "OP CODE,DEVICE FW START CYCLE,DEVICE FW END CYCLE,DEVICE FW DURATION [ns]\n\
-                 A,1000,{},1000\n",
-                1000 + cycles
-            )
-        };
-        assert_eq!(facts(&log(1350), None).0.as_deref(), Some("blackhole"));
-        assert_eq!(facts(&log(1000), None).0.as_deref(), Some("wormhole"));
-        assert_eq!(facts(&log(1350), Some("p100")).0.as_deref(), Some("blackhole_p100"));
+        assert_eq!(facts(&one_op_log(1350), None).0.as_deref(), Some("blackhole"));
+        assert_eq!(facts(&one_op_log(1000), None).0.as_deref(), Some("wormhole"));
+        assert_eq!(facts(&one_op_log(1350), Some("p100")).0.as_deref(), Some("blackhole_p100"));
+    }
+
+    fn one_op_log(cycles: u32) -> String {
+        format!(
+            "OP CODE,DEVICE FW START CYCLE,DEVICE FW END CYCLE,DEVICE FW DURATION [ns]\n\
+                     A,1000,{},1000\n",
+            1000 + cycles
+        )
     }
 
     #[test]

@@ -4,7 +4,6 @@ use super::{
     number::shortest,
     op::{OpReport, RowKind},
     report::PerfReport,
-    shared_text::SharedText,
     stacked::{StackBy, StackedOps},
 };
 use std::io::Write;
@@ -94,11 +93,10 @@ fn io_error(error: csv::Error) -> std::io::Error {
 }
 
 fn op_cells(row: &OpReport, is_call_count_missing: bool, options: CsvOptions) -> Vec<String> {
-    let number = |value: Option<f64>| value.map_or_else(String::new, shortest);
-    let whole = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
     let missing = if options.is_upstream_exact { "nan" } else { "" };
-    let datatype = |value: &Option<SharedText>| value.as_deref().unwrap_or(missing).to_owned();
     let [input_0, input_1] = &row.input_datatypes;
+    let [output, input_0, input_1] = [&row.output_datatype, input_0, input_1]
+        .map(|datatype| datatype.as_deref().unwrap_or(missing).to_owned());
     vec![
         row.id.to_string(),
         number(row.total_percent),
@@ -113,9 +111,9 @@ fn op_cells(row: &OpReport, is_call_count_missing: bool, options: CsvOptions) ->
         number(row.tflops),
         number(row.flops_percent),
         row.math_fidelity.to_string(),
-        datatype(&row.output_datatype),
-        datatype(input_0),
-        datatype(input_1),
+        output,
+        input_0,
+        input_1,
         if row.is_dram_sharded { "True" } else { "False" }.to_owned(),
         row.input_0_memory.as_deref().unwrap_or_default().to_owned(),
         whole(row.blocks.inner_block_tiles),
@@ -127,6 +125,14 @@ fn op_cells(row: &OpReport, is_call_count_missing: bool, options: CsvOptions) ->
         row.category.map_or("", super::OpCategory::label).to_owned(),
         row.bound_analysis.label().to_owned(),
     ]
+}
+
+fn whole(value: Option<u64>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(String::new, shortest)
 }
 
 fn call_count(row: &OpReport, is_fractional: bool) -> String {
@@ -162,14 +168,15 @@ pub fn write_stacked_csv(
     }))?;
     for row in &report.stacked {
         let cells = stacked_cells(row, stack_by, report.is_by_device);
-        let text = |cell: StackedCell| match cell {
-            StackedCell::Text(text) => without_formula(text),
-            StackedCell::Count(count) => count.to_string(),
-            StackedCell::Figure(value) => {
-                value.map_or_else(String::new, |value| format!("{value:.2}"))
-            }
-        };
-        writer.write_record(cells.into_iter().map(text)).map_err(io_error)?;
+        writer
+            .write_record(cells.into_iter().map(|cell| match cell {
+                StackedCell::Text(text) => without_formula(text),
+                StackedCell::Count(count) => count.to_string(),
+                StackedCell::Figure(value) => {
+                    value.map_or_else(String::new, |value| format!("{value:.2}"))
+                }
+            }))
+            .map_err(io_error)?;
     }
     writer.flush()
 }

@@ -109,19 +109,20 @@ fn count_missing<'a>(
     devices: impl Iterator<Item = &'a u64>,
     missing: &mut BTreeMap<(u64, String), u64>,
 ) {
-    let has = |device: u64| block.iter().any(|&at| rows[at].device == Some(device));
     let op_code = block.first().map_or("", |&at| rows[at].op_code.as_str());
-    for &device in devices.filter(|&&device| !has(device)) {
+    for &device in
+        devices.filter(|&&device| !block.iter().any(|&at| rows[at].device == Some(device)))
+    {
         let count = missing.entry((device, op_code.to_owned())).or_default();
         *count = count.saturating_add(1);
     }
 }
 
 fn merged_row(rows: &[OpRow], block: &[usize]) -> OpRow {
-    let duration = |at: usize| rows[at].kernel_duration_ns.filter(|&ns| ns >= 0.0);
     let mut lowest = rows[block[0]].clone();
     if COLLECTIVES.iter().any(|name| lowest.op_code.contains(name)) {
-        let durations: Vec<f64> = block.iter().filter_map(|&at| duration(at)).collect();
+        let durations: Vec<f64> =
+            block.iter().filter_map(|&at| kernel_duration_ns(&rows[at])).collect();
         if !durations.is_empty() {
             let mean = durations.iter().sum::<f64>() / durations.len() as f64;
             lowest.kernel_duration_ns = Some(mean);
@@ -130,11 +131,15 @@ fn merged_row(rows: &[OpRow], block: &[usize]) -> OpRow {
     }
     let mut slowest = block[0];
     for &at in block {
-        if duration(at) > duration(slowest) {
+        if kernel_duration_ns(&rows[at]) > kernel_duration_ns(&rows[slowest]) {
             slowest = at;
         }
     }
     rows[slowest].clone()
+}
+
+fn kernel_duration_ns(row: &OpRow) -> Option<f64> {
+    row.kernel_duration_ns.filter(|&ns| ns >= 0.0)
 }
 
 #[cfg(test)]
@@ -154,11 +159,15 @@ mod tests {
     fn merged(rows: Vec<OpRow>) -> (Vec<(String, u64, f64)>, Vec<String>) {
         let mut notes = Vec::new();
         let rows = merge_devices(rows, &mut notes);
-        let short = |row: OpRow| {
-            let duration_ns = row.kernel_duration_ns.unwrap_or(f64::NAN);
-            (row.op_code.to_string(), row.device.unwrap(), duration_ns)
-        };
-        (rows.into_iter().map(short).collect(), notes)
+        (
+            rows.into_iter()
+                .map(|row| {
+                    let duration_ns = row.kernel_duration_ns.unwrap_or(f64::NAN);
+                    (row.op_code.to_string(), row.device.unwrap(), duration_ns)
+                })
+                .collect(),
+            notes,
+        )
     }
 
     #[test]

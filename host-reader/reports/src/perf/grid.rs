@@ -42,8 +42,10 @@ impl Grid {
         rows: impl Iterator<Item = &'a Vec<Cell>>,
         is_coloured: bool,
     ) -> Self {
-        let title_width = |column: &Column| column.title.chars().count().max(column.min_width);
-        let mut widths: Vec<usize> = columns.iter().map(title_width).collect();
+        let mut widths: Vec<usize> = columns
+            .iter()
+            .map(|column| column.title.chars().count().max(column.min_width))
+            .collect();
         for row in rows {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = (*width).max(cell.text.chars().count());

@@ -81,16 +81,21 @@ impl Iterations {
     pub(super) fn new(rows: &[OpReport]) -> Self {
         let repetitions = Repetitions::find(rows);
         let is_repeated = repetitions.rule != RepetitionRule::SameProgram;
-        let statistics = |(position, rows_of_op): (usize, &Vec<usize>)| {
-            let members: Vec<_> = rows_of_op.iter().filter_map(|&at| rows.get(at)).collect();
-            op_statistics(&members, is_repeated.then_some(position))
-        };
         Self {
             rule: repetitions.rule,
             iteration_count: repetitions.iteration_count,
             ops_per_iteration: repetitions.ops.len(),
             left_out_count: repetitions.left_out_count,
-            ops: repetitions.ops.iter().enumerate().filter_map(statistics).collect(),
+            ops: repetitions
+                .ops
+                .iter()
+                .enumerate()
+                .filter_map(|(position, rows_of_op)| {
+                    let members: Vec<_> =
+                        rows_of_op.iter().filter_map(|&at| rows.get(at)).collect();
+                    op_statistics(&members, is_repeated.then_some(position))
+                })
+                .collect(),
         }
     }
 }
@@ -152,20 +157,22 @@ fn by_trace(rows: &[OpReport], ops: &[usize], programs: &[Program<'_>]) -> Optio
             replays.entry(session).or_default().push(index);
         }
     }
-    let sequence = |replay: &Vec<usize>| -> Vec<&Program<'_>> {
-        replay.iter().map(|&index| &programs[index]).collect()
-    };
-    let longest = replays.values().max_by_key(|replay| replay.len()).map(sequence)?;
-    let same: Vec<_> = replays.values().filter(|replay| sequence(replay) == longest).collect();
+    let longest = replays.values().max_by_key(|replay| replay.len())?;
+    let longest: Vec<_> = longest.iter().map(|&index| &programs[index]).collect();
+    let same: Vec<_> = replays
+        .values()
+        .filter(|replay| replay.iter().map(|&index| &programs[index]).eq(longest.iter().copied()))
+        .collect();
     if same.len() < 2 {
         return None;
     }
-    let of_position = |position: usize| same.iter().map(|replay| ops[replay[position]]).collect();
     Some(Repetitions {
         rule: RepetitionRule::TraceReplays,
         iteration_count: same.len(),
         left_out_count: ops.len() - same.len() * longest.len(),
-        ops: (0..longest.len()).map(of_position).collect(),
+        ops: (0..longest.len())
+            .map(|position| same.iter().map(|replay| ops[replay[position]]).collect())
+            .collect(),
     })
 }
 
@@ -176,12 +183,13 @@ fn by_sequence(ops: &[usize], programs: &[Program<'_>]) -> Option<Repetitions> {
     if count < 2 {
         return None;
     }
-    let of_position = |position| (0..count).map(|pass| ops[pass * period + position]).collect();
     Some(Repetitions {
         rule: RepetitionRule::RepeatedSequence,
         iteration_count: count,
         left_out_count: ops.len() - count * period,
-        ops: (0..period).map(of_position).collect(),
+        ops: (0..period)
+            .map(|position| (0..count).map(|pass| ops[pass * period + position]).collect())
+            .collect(),
     })
 }
 
@@ -205,9 +213,12 @@ mod tests {
 
     #[test]
     fn periods_are_found_though_the_last_one_is_cut() {
-        let period = |text: &str| shortest_period(text.as_bytes());
-        assert_eq!((period("abcabcab"), period("aaaa"), period("abcd")), (3, 1, 4));
-        assert_eq!((period("aabaab"), period("")), (3, 0));
+        assert_eq!((byte_period("abcabcab"), byte_period("aaaa"), byte_period("abcd")), (3, 1, 4));
+        assert_eq!((byte_period("aabaab"), byte_period("")), (3, 0));
+    }
+
+    fn byte_period(text: &str) -> usize {
+        shortest_period(text.as_bytes())
     }
 
     /// Reads a model of two ops that ran three times completely, then once without its second op.
@@ -256,8 +267,9 @@ mod tests {
     proptest! {
         #[test]
         fn the_period_is_that_of_trying_all(items in prop::collection::vec(0_u8..3, 0..40)) {
-            let fits = |p: usize| (0..items.len() - p).all(|i| items[i] == items[i + p]);
-            let expected = (1..=items.len()).find(|&p| fits(p)).unwrap_or(0);
+            let expected = (1..=items.len())
+                .find(|&p| (0..items.len() - p).all(|i| items[i] == items[i + p]))
+                .unwrap_or(0);
             prop_assert_eq!(shortest_period(&items), expected);
         }
     }

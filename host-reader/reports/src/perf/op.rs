@@ -292,19 +292,20 @@ fn bound_of(kind: RowKind, modelled: &Modelled) -> Option<Bound> {
 }
 
 fn fidelity_text(row: &OpRow, analysis: BoundAnalysis) -> String {
-    let types = |separator: &str| {
-        let inputs = row.inputs.iter().filter_map(|tensor| tensor.datatype.as_deref());
-        inputs.map(short_datatype).collect::<Vec<_>>().join(separator)
-    };
-    let output = row.output.datatype.as_deref().map(short_datatype);
-    let with_output = |inputs: String| match output {
+    match analysis {
+        BoundAnalysis::None => datatypes_text(row, ", "),
+        _ => format!("{} {}", row.math_fidelity, datatypes_text(row, " x ")).trim().to_owned(),
+    }
+}
+
+/// Formats the datatypes of inputs and output, as in `BF16 x BFP8 => BF16`.
+fn datatypes_text(row: &OpRow, separator: &str) -> String {
+    let inputs = row.inputs.iter().filter_map(|tensor| tensor.datatype.as_deref());
+    let inputs = inputs.map(short_datatype).collect::<Vec<_>>().join(separator);
+    match row.output.datatype.as_deref().map(short_datatype) {
         Some(output) if inputs.is_empty() => output.to_owned(),
         Some(output) => format!("{inputs} => {output}"),
         None => inputs,
-    };
-    match analysis {
-        BoundAnalysis::None => with_output(types(", ")),
-        _ => format!("{} {}", row.math_fidelity, with_output(types(" x "))).trim().to_owned(),
     }
 }
 
@@ -322,11 +323,11 @@ fn blocks_of(row: &OpRow) -> ProgramBlocks {
     if !has_program_config(&row.attributes) {
         return ProgramBlocks::default();
     }
-    let number = |name: &str| first_number(&row.attributes, name);
+    let attributes = &row.attributes;
     ProgramBlocks {
-        inner_block_tiles: number("in0_block_w"),
-        output_subblock_height_tiles: number("out_subblock_h"),
-        output_subblock_width_tiles: number("out_subblock_w"),
+        inner_block_tiles: first_number(attributes, "in0_block_w"),
+        output_subblock_height_tiles: first_number(attributes, "out_subblock_h"),
+        output_subblock_width_tiles: first_number(attributes, "out_subblock_w"),
     }
 }
 
@@ -355,10 +356,6 @@ mod tests {
 
     #[test]
     fn gaps_are_blank_where_nothing_came_before_or_they_cannot_be() {
-        let gap = |row: &OpRow, previous: Option<bool>| {
-            let previous = previous.map(|is_duration_invalid| Previous { is_duration_invalid });
-            gap_us(row, RowKind::Device, is_duration_invalid(row), previous)
-        };
         assert_eq!(gap(&row(Some(1.0), 2000.0), None), None);
         assert_eq!(gap(&row(Some(1.0), 2000.0), Some(false)), Some(2.0));
         assert_eq!(gap(&row(Some(1.0), -1.0), Some(false)), None);
@@ -367,21 +364,27 @@ mod tests {
         assert_eq!(gap(&row(Some(1.0), 1_000_000.0), Some(true)), Some(1000.0));
     }
 
+    fn gap(row: &OpRow, previous: Option<bool>) -> Option<f64> {
+        let previous = previous.map(|is_duration_invalid| Previous { is_duration_invalid });
+        gap_us(row, RowKind::Device, is_duration_invalid(row), previous)
+    }
+
     #[test]
     fn an_op_is_bound_from_65_percent() {
-        let bound = |dram: f64, flops: f64| {
-            let modelled = Modelled {
-                analysis: BoundAnalysis::Full,
-                dram_percent: Some(dram),
-                flops_percent: Some(flops),
-                ..Modelled::default()
-            };
-            bound_of(RowKind::Device, &modelled)
-        };
         assert_eq!(bound(65.0, 65.0), Some(Bound::Both));
         assert_eq!(bound(65.0, 64.9), Some(Bound::Dram));
         assert_eq!(bound(0.0, 70.0), Some(Bound::Flop));
         assert_eq!(bound(0.0, 0.0), Some(Bound::Slow));
         assert_eq!(bound_of(RowKind::Host, &Modelled::default()), Some(Bound::Host));
+    }
+
+    fn bound(dram: f64, flops: f64) -> Option<Bound> {
+        let modelled = Modelled {
+            analysis: BoundAnalysis::Full,
+            dram_percent: Some(dram),
+            flops_percent: Some(flops),
+            ..Modelled::default()
+        };
+        bound_of(RowKind::Device, &modelled)
     }
 }

@@ -251,7 +251,7 @@ impl RowsOf<'_> {
             let count = record.cells.len();
             if count != self.titles.count() && line_count > 1 && open_quotes < MAX_OPEN_QUOTES {
                 open_quotes = open_quotes.saturating_add(1);
-                self.skip(line, ("cells whose quotes are closed", "a quote that stays open"), read);
+                self.skip(line, "cells whose quotes are closed", "a quote that stays open", read);
                 records.resume_after_line_of(&record.extent);
                 continue;
             }
@@ -302,7 +302,7 @@ impl RowsOf<'_> {
     fn add_row(&self, cells: &mut Vec<&str>, line: u64, texts: &mut TextPool, read: &mut RowsRead) {
         let (count, expected) = (cells.len(), self.titles.count());
         if count > expected {
-            self.skip(line, (&cells_text(expected), &cells_text(count)), read);
+            self.skip(line, &cells_text(expected), &cells_text(count), read);
             return;
         }
         if count < expected {
@@ -313,7 +313,7 @@ impl RowsOf<'_> {
             cells.truncate(count.saturating_sub(1));
         }
         if cells.iter().all(|cell| cell.trim().is_empty()) {
-            self.skip(line, ("a row with an op", "blank cells only"), read);
+            self.skip(line, "a row with an op", "blank cells only", read);
             return;
         }
         if self.titles.format() == OpsCsvFormat::Streaming
@@ -327,7 +327,7 @@ impl RowsOf<'_> {
         read.rows.push(row);
     }
 
-    fn skip(&self, line: u64, (expected, found): (&str, &str), read: &mut RowsRead) {
+    fn skip(&self, line: u64, expected: &str, found: &str, read: &mut RowsRead) {
         read.skipped_line_count = read.skipped_line_count.saturating_add(1);
         let place = Position { file: self.file, line, column: "" };
         read.problems.add_deviation(place, expected, found, "the line is left out");
@@ -422,19 +422,21 @@ mod tests {
     #[test]
     fn lines_read_at_once_are_those_read_one_by_one() {
         // A line with quotes around a cell is read separately.
-        let line = |number: usize, is_quoted: bool| {
-            let quote = if is_quoted { "\"" } else { "" };
-            row(&format!("{quote}Op{number}{quote}"))
-        };
-        let mixed = |is_quoted: &dyn Fn(usize) -> bool| {
-            let text: String = (0..3000).map(|number| line(number, is_quoted(number))).collect();
-            read(&text).rows
-        };
-        let alone = mixed(&|_| true);
+        let alone = mixed_rows(&|_| true);
         assert_eq!((alone.len(), alone[2999].line, &*alone[2999].op_code), (3000, 3001, "Op2999"));
-        assert_eq!(mixed(&|_| false), alone);
-        assert_eq!(mixed(&|number| number % 7 == 3), alone);
-        assert_eq!(mixed(&|number| number > 0 && number < 2000), alone);
+        assert_eq!(mixed_rows(&|_| false), alone);
+        assert_eq!(mixed_rows(&|number| number % 7 == 3), alone);
+        assert_eq!(mixed_rows(&|number| number > 0 && number < 2000), alone);
+    }
+
+    fn mixed_rows(is_quoted: &dyn Fn(usize) -> bool) -> Vec<OpRow> {
+        let text: String = (0..3000).map(|number| quoted_row(number, is_quoted(number))).collect();
+        read(&text).rows
+    }
+
+    fn quoted_row(number: usize, is_quoted: bool) -> String {
+        let quote = if is_quoted { "\"" } else { "" };
+        row(&format!("{quote}Op{number}{quote}"))
     }
 
     /// A file of several parts with part bounds inside lines.
@@ -443,27 +445,37 @@ mod tests {
         const LINES: usize = 80_000;
         let name = |number: usize| format!("Op{number}{}", "x".repeat(number % 31));
         let written = |odd: &dyn Fn(usize) -> Option<String>| {
-            let line = |number| odd(number).unwrap_or_else(|| row(&name(number)));
-            format!("{TITLES}\r\n{}", (0..LINES).map(line).collect::<String>()).into_bytes()
+            format!(
+                "{TITLES}\r\n{}",
+                (0..LINES)
+                    .map(|number| odd(number).unwrap_or_else(|| row(&name(number))))
+                    .collect::<String>()
+            )
+            .into_bytes()
         };
-        let expected = |number: usize| (number as u64 + 2, name(number));
         let read = |bytes: &[u8]| {
             assert!(bytes.len() > 2 * usize::try_from(BYTES_AT_ONCE).unwrap());
             let csv = read_ops_csv(bytes, "a.csv").unwrap();
             let rows = csv.rows.iter().map(|row| (row.line, row.op_code.to_string()));
             (rows.collect::<Vec<_>>(), csv.skipped_line_count)
         };
-        let plain: Vec<_> = (0..LINES).map(expected).collect();
+        let plain: Vec<_> = (0..LINES).map(|number| (number as u64 + 2, name(number))).collect();
         assert_eq!(read(&written(&|_| None)), (plain.clone(), 0));
         // Lines from a quote on, and a whole file that begins with a quote, are read record by
         // record.
         for at in [0, 50_000] {
-            let quoted = |number| (number == at).then(|| row(&format!("\"{}\"", name(number))));
-            assert_eq!(read(&written(&quoted)), (plain.clone(), 0));
+            assert_eq!(
+                read(&written(
+                    &|number| (number == at).then(|| row(&format!("\"{}\"", name(number))))
+                )),
+                (plain.clone(), 0)
+            );
         }
-        let open = |number| (number == 50_000).then(|| format!("\"{}", row("B")));
         let others: Vec<_> = plain.iter().filter(|(line, _)| *line != 50_002).cloned().collect();
-        assert_eq!(read(&written(&open)), (others, 1));
+        assert_eq!(
+            read(&written(&|number| (number == 50_000).then(|| format!("\"{}", row("B"))))),
+            (others, 1)
+        );
         // A byte that is not valid UTF-8, and a blank line.
         let mut bytes = written(&|number| (number == 40_000).then(|| "\r\n".to_owned()));
         let at = bytes.len() - row(&name(LINES - 1)).len();

@@ -124,7 +124,6 @@ const SHADES: usize = 5;
 impl<'a> Colours<'a> {
     fn new(report: &'a PerfReport, palette: Palette) -> Self {
         let categories: BTreeSet<&str> = report.stacked.iter().map(|ops| ops.category).collect();
-        let position = |category: &str| categories.iter().position(|&other| other == category);
         let mut colours = BTreeMap::new();
         let mut members: BTreeMap<&str, usize> = BTreeMap::new();
         for ops in &report.stacked {
@@ -136,7 +135,12 @@ impl<'a> Colours<'a> {
                 Palette::Category => {
                     let shade = members.entry(ops.category).or_default();
                     *shade = shade.saturating_add(1);
-                    lighter(base(position(ops.category).unwrap_or(0)), shade.saturating_sub(1))
+                    lighter(
+                        base(
+                            categories.iter().position(|&other| other == ops.category).unwrap_or(0),
+                        ),
+                        shade.saturating_sub(1),
+                    )
                 }
             };
             colours.insert(ops.op_code.as_str(), colour);
@@ -161,8 +165,9 @@ fn lighter(RGBColor(red, green, blue): RGBColor, shade: usize) -> RGBColor {
         clippy::cast_sign_loss,
         reason = "between the part and 255"
     )]
-    let mixed = |part: u8| (f64::from(part) + (255.0 - f64::from(part)) * white) as u8;
-    RGBColor(mixed(red), mixed(green), mixed(blue))
+    let [red, green, blue] =
+        [red, green, blue].map(|part| (f64::from(part) + (255.0 - f64::from(part)) * white) as u8);
+    RGBColor(red, green, blue)
 }
 
 #[cfg(test)]
@@ -190,11 +195,12 @@ mod tests {
                 && line.contains("stroke=\"none\"")
                 && !line.contains("#FFFFFF")
         });
-        let height = |line: &str| {
-            let (_, rest) = line.split_once("height=\"").unwrap();
-            rest.split('"').next().unwrap().parse().unwrap()
-        };
-        filled.map(height).collect()
+        filled
+            .map(|line| {
+                let (_, rest) = line.split_once("height=\"").unwrap();
+                rest.split('"').next().unwrap().parse().unwrap()
+            })
+            .collect()
     }
 
     #[test]

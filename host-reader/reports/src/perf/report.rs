@@ -196,14 +196,19 @@ impl PerfReport {
         })
     }
 
-    /// Returns two flags: true if a row names its sub-device; true if a row names its sub-device or
-    /// the rows differ in their number of available cores.
+    /// Returns true if a row names its sub-device.
     #[must_use]
-    pub fn has_sub_devices(&self) -> (bool, bool) {
-        let has_sub_device = self.rows.iter().any(|row| row.sub_device.is_some());
+    pub fn has_sub_devices(&self) -> bool {
+        self.rows.iter().any(|row| row.sub_device.is_some())
+    }
+
+    /// Returns true if a row names its sub-device or the rows differ in their number of available
+    /// cores.
+    #[must_use]
+    pub fn has_available_cores(&self) -> bool {
         let counts = self.rows.iter().filter(|row| row.kind == RowKind::Device);
         let counts: BTreeSet<_> = counts.filter_map(|row| row.available_core_count).collect();
-        (has_sub_device, has_sub_device || counts.len() > 1)
+        self.has_sub_devices() || counts.len() > 1
     }
 }
 
@@ -267,10 +272,9 @@ fn retain_wanted(rows: &mut Vec<OpRow>, filter: &TraceFilter, notes: &mut Vec<St
 
 /// Notes matrix products with an unknown fidelity, which have no FLOPs %.
 fn note_unmodelled(rows: &[OpRow], files: &[String], problems: &mut ProblemLog) {
-    let is_modelled = |row: &&OpRow| {
+    for row in rows.iter().filter(|row| {
         ["Matmul", "OptimizedConvNew", "Conv2d"].iter().any(|name| row.op_code.contains(name))
-    };
-    for row in rows.iter().filter(is_modelled) {
+    }) {
         if MathFidelity::from_name(&row.math_fidelity).is_none() {
             let file = files.get(row.file).map_or("", String::as_str);
             let place = Position { file, line: row.line, column: "MATH FIDELITY" };
@@ -325,16 +329,18 @@ fn note_rows(rows: &[OpReport], notes: &mut Vec<String>) {
 
 impl Totals {
     fn new(rows: &[OpReport]) -> Self {
-        let count = |kind| rows.iter().filter(|row| row.kind == kind).count() as u64;
+        let [device_op_count, host_op_count, signpost_count] =
+            [RowKind::Device, RowKind::Host, RowKind::Signpost]
+                .map(|kind| rows.iter().filter(|row| row.kind == kind).count() as u64);
         let device_time_us = sum_of(rows.iter().filter_map(|row| row.device_time_us));
         let bytes = sum_of(rows.iter().filter_map(|row| row.dram_bytes));
-        let of_row = |row: &OpReport| Some(row.dram_percent? * row.device_time_us?);
-        let weighted = sum_of(rows.iter().filter_map(of_row));
+        let weighted =
+            sum_of(rows.iter().filter_map(|row| Some(row.dram_percent? * row.device_time_us?)));
         let has_dram = bytes > 0.0 && device_time_us > 0.0;
         Self {
-            device_op_count: count(RowKind::Device),
-            host_op_count: count(RowKind::Host),
-            signpost_count: count(RowKind::Signpost),
+            device_op_count,
+            host_op_count,
+            signpost_count,
             device_time_us,
             op_to_op_gap_us: sum_of(rows.iter().filter_map(|row| row.op_to_op_gap_us)),
             dram_gb_per_s: has_dram.then(|| bytes / (device_time_us * 1e-6) / 1e9),

@@ -138,9 +138,9 @@ struct TensorColumns {
 
 impl TensorColumns {
     fn new(titles: &Titles, tensor: &str) -> Self {
-        let side = |side| titles.column(&titles.shape_title(tensor, side));
         Self {
-            sides: ["W", "Z", "Y", "X"].map(side),
+            sides: ["W", "Z", "Y", "X"]
+                .map(|side| titles.column(&titles.shape_title(tensor, side))),
             datatype: titles.column(&format!("{tensor}_DATATYPE")),
             memory: titles.column(&format!("{tensor}_MEMORY")),
         }
@@ -325,14 +325,20 @@ mod tests {
 
     #[test]
     fn a_source_says_which_shapes_ran_and_forgets_the_device() {
-        let tensor = |memory: &str| Tensor {
+        assert_eq!(row("DEV_3_L1_INTERLEAVED").source(), "1x1x32x?:BFLOAT16:L1_INTERLEAVED");
+        assert_eq!(row("DEV_0_DRAM").source(), row("DEV_1_DRAM").source());
+    }
+
+    fn tensor_in(memory: &str) -> Tensor {
+        Tensor {
             sides: [Some(1), Some(1), Some(32), None],
             datatype: Some("BFLOAT16".into()),
             memory: Some(memory.into()),
-        };
-        let row = |memory| OpRow { output: tensor(memory), ..OpRow::default() };
-        assert_eq!(row("DEV_3_L1_INTERLEAVED").source(), "1x1x32x?:BFLOAT16:L1_INTERLEAVED");
-        assert_eq!(row("DEV_0_DRAM").source(), row("DEV_1_DRAM").source());
+        }
+    }
+
+    fn row(memory: &str) -> OpRow {
+        OpRow { output: tensor_in(memory), ..OpRow::default() }
     }
 
     #[test]

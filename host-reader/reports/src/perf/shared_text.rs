@@ -110,8 +110,9 @@ fn slot_of(text: &str) -> usize {
     let bytes = text.as_bytes();
     let step = (bytes.len() / SAMPLES).max(1);
     let samples = bytes.iter().step_by(step).chain(bytes.last());
-    let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3);
-    let hash = samples.fold(bytes.len() as u64 ^ 0xCBF2_9CE4_8422_2325, mix);
+    let hash = samples.fold(bytes.len() as u64 ^ 0xCBF2_9CE4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3)
+    });
     usize::try_from(hash >> 32).unwrap_or(0) % SLOTS
 }
 

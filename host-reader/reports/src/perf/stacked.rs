@@ -56,7 +56,8 @@ pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<Stac
         let at = *known.entry((parts, device)).or_insert_with(|| {
             let key = (parts.text(), device);
             *index.entry(key.clone()).or_insert_with(|| {
-                groups.push((StackedOps::empty(key, row), Vec::new()));
+                let (op_code, device) = key;
+                groups.push((StackedOps::empty(op_code, device, row), Vec::new()));
                 groups.len().saturating_sub(1)
             })
         });
@@ -88,16 +89,15 @@ struct KeyParts<'a> {
 
 impl<'a> KeyParts<'a> {
     fn new(row: &'a OpReport, by: StackBy) -> Self {
-        let name = || row.op_code.split_whitespace().next().unwrap_or("");
-        match by {
-            StackBy::Op => Self { name: name(), memory: "" },
-            StackBy::Category => {
-                Self { name: row.category.map_or("", super::OpCategory::label), memory: "" }
-            }
-            StackBy::Memory => {
-                Self { name: name(), memory: row.input_0_memory.as_deref().unwrap_or("") }
-            }
-        }
+        let name = match by {
+            StackBy::Op | StackBy::Memory => row.op_code.split_whitespace().next().unwrap_or(""),
+            StackBy::Category => row.category.map_or("", super::OpCategory::label),
+        };
+        let memory = match by {
+            StackBy::Op | StackBy::Category => "",
+            StackBy::Memory => row.input_0_memory.as_deref().unwrap_or(""),
+        };
+        Self { name, memory }
     }
 
     fn text(self) -> String {
@@ -125,8 +125,10 @@ fn weighted_means(groups: &[Group<'_>]) -> HashMap<String, f64> {
             }
         }
     }
-    let mean = |(key, (product, time)): (String, (f64, f64))| (key, product / time);
-    sums.into_iter().filter(|(_, (_, time))| *time > 0.0).map(mean).collect()
+    sums.into_iter()
+        .filter(|(_, (_, time))| *time > 0.0)
+        .map(|(key, (product, time))| (key, product / time))
+        .collect()
 }
 
 fn device_totals(groups: &[Group<'_>]) -> HashMap<Option<u64>, f64> {
@@ -151,7 +153,7 @@ fn time_us(members: &[&OpReport]) -> f64 {
 }
 
 impl StackedOps {
-    fn empty((op_code, device): (String, Option<u64>), first: &OpReport) -> Self {
+    fn empty(op_code: String, device: Option<u64>, first: &OpReport) -> Self {
         let category = first.category.map_or("", super::OpCategory::label);
         Self { op_code, device, category, ..Self::default() }
     }

@@ -87,9 +87,12 @@ struct OpTable<'a> {
 
 impl<'a> OpTable<'a> {
     fn new(report: &'a PerfReport, options: TableOptions) -> Self {
-        let optional = report.has_sub_devices();
-        let cells = |row| op_cells(row, optional, options.min_percentage);
-        let rows: Vec<_> = report.rows.iter().map(cells).collect();
+        let optional = OptionalColumns {
+            has_sub_device: report.has_sub_devices(),
+            has_available_cores: report.has_available_cores(),
+        };
+        let rows: Vec<_> =
+            report.rows.iter().map(|row| op_cells(row, optional, options.min_percentage)).collect();
         let total = total_cells(report, optional);
         let all = rows.iter().chain([&total]);
         let grid = Grid::new(op_columns(optional), all, options.is_coloured);
@@ -104,7 +107,7 @@ impl<'a> OpTable<'a> {
         }
         self.grid.write_rule(out)?;
         self.grid.write_row(&self.total, out)?;
-        if self.report.has_sub_devices().1 {
+        if self.report.has_available_cores() {
             writeln!(
                 out,
                 "Ops had different cores to use, so some may have run at the same time; \
@@ -166,35 +169,40 @@ impl<'a> OpTable<'a> {
     }
 }
 
-fn op_columns((has_sub_device, has_available): (bool, bool)) -> Vec<Column> {
-    let right = |title| Column { title, min_width: 0, is_left: false };
+/// Columns that are left out if they say nothing.
+#[derive(Clone, Copy)]
+struct OptionalColumns {
+    has_sub_device: bool,
+    has_available_cores: bool,
+}
+
+fn op_columns(optional: OptionalColumns) -> Vec<Column> {
     let mut columns = vec![
-        right("ID"),
-        right("Total %"),
-        right("Bound"),
+        right_column("ID"),
+        right_column("Total %"),
+        right_column("Bound"),
         Column { title: "OP Code", min_width: 0, is_left: true },
         Column { title: "Device", min_width: 7, is_left: false },
     ];
-    columns.extend(has_sub_device.then(|| right("Sub Device ID")));
-    columns.extend(["Device Time", "Op-to-Op Gap", "Cores"].map(right));
-    columns.extend(has_available.then(|| right("Available Cores")));
-    columns.extend(["DRAM", "DRAM %", "FLOPs", "FLOPs %", "Math Fidelity"].map(right));
+    columns.extend(optional.has_sub_device.then(|| right_column("Sub Device ID")));
+    columns.extend(["Device Time", "Op-to-Op Gap", "Cores"].map(right_column));
+    columns.extend(optional.has_available_cores.then(|| right_column("Available Cores")));
+    columns.extend(["DRAM", "DRAM %", "FLOPs", "FLOPs %", "Math Fidelity"].map(right_column));
     columns
+}
+
+const fn right_column(title: &'static str) -> Column {
+    Column { title, min_width: 0, is_left: false }
 }
 
 fn with_unit(value: Option<f64>, decimals: usize, unit: &str) -> String {
     value.map_or_else(String::new, |value| format!("{} {unit}", grouped(value, decimals)))
 }
 
-fn op_cells(
-    row: &OpReport,
-    (has_sub_device, has_available): (bool, bool),
-    min_percentage: f64,
-) -> Vec<Cell> {
+fn op_cells(row: &OpReport, optional: OptionalColumns, min_percentage: f64) -> Vec<Cell> {
     let grey = is_minor(row, min_percentage).then_some(Colour::Grey);
     let plain = |text: String| Cell::new(text, grey);
     let painted = |text: String, cell| Cell::new(text, colour_of(row, cell, min_percentage));
-    let whole = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
     let mut cells = vec![
         plain(row.id.to_string()),
         plain(with_unit(row.total_percent, 1, "%")),
@@ -202,7 +210,7 @@ fn op_cells(
         painted(shown_op_code(row), Paintable::OpCode),
         plain(whole(row.device)),
     ];
-    if has_sub_device {
+    if optional.has_sub_device {
         cells.push(plain(row.sub_device.as_deref().unwrap_or_default().to_owned()));
     }
     cells.extend([
@@ -210,7 +218,7 @@ fn op_cells(
         painted(with_unit(row.op_to_op_gap_us, 0, "μs"), Paintable::Gap),
         painted(whole(row.core_count), Paintable::Cores),
     ]);
-    if has_available {
+    if optional.has_available_cores {
         cells.push(plain(whole(row.available_core_count)));
     }
     cells.extend([
@@ -223,30 +231,37 @@ fn op_cells(
     cells
 }
 
-fn total_cells(report: &PerfReport, (has_sub_device, has_available): (bool, bool)) -> Vec<Cell> {
+fn whole(value: Option<u64>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+fn total_cells(report: &PerfReport, optional: OptionalColumns) -> Vec<Cell> {
     let totals = &report.totals;
-    let grey = |text: String| Cell::new(text, Some(Colour::Grey));
-    let blank = || grey(String::new());
     let counts = format!(
         "{} device ops, {} host ops, {} signposts",
         totals.device_op_count, totals.host_op_count, totals.signpost_count
     );
-    let mut cells = vec![blank(), grey("100.0 %".into()), blank(), grey(counts), blank()];
-    cells.extend(has_sub_device.then(blank));
+    let mut cells =
+        vec![grey_cell(""), grey_cell("100.0 %"), grey_cell(""), grey_cell(counts), grey_cell("")];
+    cells.extend(optional.has_sub_device.then(|| grey_cell("")));
     cells.extend([
-        grey(with_unit(Some(totals.device_time_us), 0, "μs")),
-        grey(with_unit(Some(totals.op_to_op_gap_us), 0, "μs")),
-        blank(),
+        grey_cell(with_unit(Some(totals.device_time_us), 0, "μs")),
+        grey_cell(with_unit(Some(totals.op_to_op_gap_us), 0, "μs")),
+        grey_cell(""),
     ]);
-    cells.extend(has_available.then(blank));
+    cells.extend(optional.has_available_cores.then(|| grey_cell("")));
     cells.extend([
-        grey(with_unit(totals.dram_gb_per_s, 0, "GB/s")),
-        grey(with_unit(totals.dram_percent, 1, "%")),
-        blank(),
-        blank(),
-        blank(),
+        grey_cell(with_unit(totals.dram_gb_per_s, 0, "GB/s")),
+        grey_cell(with_unit(totals.dram_percent, 1, "%")),
+        grey_cell(""),
+        grey_cell(""),
+        grey_cell(""),
     ]);
     cells
+}
+
+fn grey_cell(text: impl Into<String>) -> Cell {
+    Cell::new(text.into(), Some(Colour::Grey))
 }
 
 fn write_summary(
@@ -257,8 +272,10 @@ fn write_summary(
 ) -> std::io::Result<()> {
     write_heading("Summary", out)?;
     let titles = stacked_titles(stack_by, report.is_by_device);
-    let column = |&(title, _)| Column { title, min_width: 0, is_left: title == "Op Code" };
-    let columns = titles.iter().map(column).collect();
+    let columns = titles
+        .iter()
+        .map(|&(title, _)| Column { title, min_width: 0, is_left: title == "Op Code" })
+        .collect();
     let mut stacked: Vec<_> = report.stacked.iter().collect();
     if report.is_by_device {
         // Rows are sorted by time; the stable sort keeps that order within each device.
@@ -325,14 +342,16 @@ fn write_iterations(
         iterations.iteration_count, iterations.ops_per_iteration, iterations.left_out_count
     )?;
     let rows: Vec<_> = iterations.ops.iter().map(iteration_cells).collect();
-    let column = |title| Column { title, min_width: 0, is_left: title == "OP Code" };
-    write_grid(TITLES.map(column).to_vec(), &rows, options.is_coloured, out)
+    write_grid(
+        TITLES.map(|title| Column { title, min_width: 0, is_left: title == "OP Code" }).to_vec(),
+        &rows,
+        options.is_coloured,
+        out,
+    )
 }
 
 fn iteration_cells(op: &OpStatistics) -> Vec<Cell> {
     let time = &op.device_time_us;
-    let figure = |value: f64| grouped(value, 2);
-    let optional = |value: Option<f64>| value.map_or_else(String::new, figure);
     let gap = (op.op_to_op_gap_us.count > 0).then_some(op.op_to_op_gap_us.mean);
     let device = op.device.map_or_else(String::new, |device| device.to_string());
     let mut cells = vec![
@@ -345,14 +364,18 @@ fn iteration_cells(op: &OpStatistics) -> Vec<Cell> {
         cells.extend(std::iter::repeat_n(Cell::default(), 6));
     } else {
         cells.extend([
-            Cell::plain(figure(time.mean)),
-            Cell::plain(optional(time.std)),
+            Cell::plain(grouped(time.mean, 2)),
+            Cell::plain(optional_figure(time.std)),
             Cell::plain(time.std_percent().map_or_else(String::new, |std| grouped(std, 1))),
-            Cell::plain(figure(time.min)),
-            Cell::plain(figure(time.median)),
-            Cell::plain(figure(time.max)),
+            Cell::plain(grouped(time.min, 2)),
+            Cell::plain(grouped(time.median, 2)),
+            Cell::plain(grouped(time.max, 2)),
         ]);
     }
-    cells.push(Cell::plain(optional(gap)));
+    cells.push(Cell::plain(optional_figure(gap)));
     cells
+}
+
+fn optional_figure(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| grouped(value, 2))
 }

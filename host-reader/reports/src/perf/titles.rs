@@ -137,10 +137,11 @@ const STREAMING: [&str; 4] =
     ["DEVICE ID", "GLOBAL CALL COUNT", "EXECUTION", "DEVICE KERNEL START CYCLE"];
 
 fn format_of(index: &HashMap<String, usize>) -> OpsCsvFormat {
-    let has = |title: &str| index.contains_key(title);
-    if STREAMING.into_iter().all(has) && !has("OP CODE") {
+    let has_streaming = STREAMING.into_iter().all(|title| index.contains_key(title));
+    if has_streaming && !index.contains_key("OP CODE") {
         OpsCsvFormat::Streaming
-    } else if has("DEVICE ARCH") || has("AVAILABLE WORKER CORE COUNT") {
+    } else if index.contains_key("DEVICE ARCH") || index.contains_key("AVAILABLE WORKER CORE COUNT")
+    {
         OpsCsvFormat::V2_1
     } else if index.keys().any(|title| title.contains(PADDED)) {
         OpsCsvFormat::V2

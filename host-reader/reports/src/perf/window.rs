@@ -47,9 +47,12 @@ pub(super) fn cut_window(
         notes.push(describe(&rows, start, end));
         (start.map_or(0, |at| at.saturating_add(1)), end.unwrap_or(rows.len()))
     };
-    let keeps = |row: &OpRow| options.keeps_signposts || !row.is_signpost();
     let length = bounds.1.saturating_sub(bounds.0);
-    rows.into_iter().skip(bounds.0).take(length).filter(keeps).collect()
+    rows.into_iter()
+        .skip(bounds.0)
+        .take(length)
+        .filter(|row| options.keeps_signposts || !row.is_signpost())
+        .collect()
 }
 
 fn note_missing(options: &WindowOptions, notes: &mut Vec<String>) {
@@ -66,32 +69,37 @@ fn named_bounds(
     options: &WindowOptions,
     notes: &mut Vec<String>,
 ) -> (Option<usize>, Option<usize>) {
-    let positions = |name: &str| -> Vec<usize> {
-        let is_it = |row: &OpRow| row.is_signpost() && row.op_code == name;
-        rows.iter().enumerate().filter(|(_, row)| is_it(row)).map(|(at, _)| at).collect()
-    };
-    let mut find = |name: &Option<String>, side: &str, ordinal: usize| {
-        let name = name.as_ref()?;
-        let found = positions(name);
-        if ordinal == 1 && found.len() > 2 {
-            notes.push(format!(
-                "`{name}` begins and ends the window: its first two of {} signposts count",
-                found.len()
-            ));
-        }
-        let at = found.get(ordinal).copied();
-        if at.is_none() {
-            let which = if ordinal == 1 && !found.is_empty() { "second " } else { "" };
-            notes.push(format!(
-                "Warning: there is no {which}{side} signpost `{name}`; it is ignored"
-            ));
-        }
-        at
-    };
-    let start = find(&options.start_signpost, "start", 0);
-    let is_same = start.is_some() && options.start_signpost == options.end_signpost;
-    let end = find(&options.end_signpost, "end", usize::from(is_same));
-    (start, end)
+    let start = options.start_signpost.as_deref();
+    let end = options.end_signpost.as_deref();
+    let start_at = start.and_then(|name| find_signpost(rows, name, "start", 0, notes));
+    let ordinal = usize::from(start_at.is_some() && start == end);
+    let end_at = end.and_then(|name| find_signpost(rows, name, "end", ordinal, notes));
+    (start_at, end_at)
+}
+
+/// Returns the row index of the signpost that is number `ordinal` of its name.
+fn find_signpost(
+    rows: &[OpRow],
+    name: &str,
+    side: &str,
+    ordinal: usize,
+    notes: &mut Vec<String>,
+) -> Option<usize> {
+    let found = rows.iter().enumerate();
+    let found = found.filter(|(_, row)| row.is_signpost() && row.op_code == name);
+    let found: Vec<usize> = found.map(|(at, _)| at).collect();
+    if ordinal == 1 && found.len() > 2 {
+        notes.push(format!(
+            "`{name}` begins and ends the window: its first two of {} signposts count",
+            found.len()
+        ));
+    }
+    let at = found.get(ordinal).copied();
+    if at.is_none() {
+        let which = if ordinal == 1 && !found.is_empty() { "second " } else { "" };
+        notes.push(format!("Warning: there is no {which}{side} signpost `{name}`; it is ignored"));
+    }
+    at
 }
 
 /// Returns the bounds of the rows after the first signpost with the name of the last one.
@@ -116,8 +124,9 @@ fn default_bounds(
 }
 
 fn describe(rows: &[OpRow], start: Option<usize>, end: Option<usize>) -> String {
-    let name = |at: usize| rows.get(at).map_or("", |row| row.op_code.as_str());
-    match (start.map(name), end.map(name)) {
+    let [start, end] =
+        [start, end].map(|at| at.map(|at| rows.get(at).map_or("", |row| row.op_code.as_str())));
+    match (start, end) {
         (Some(start), Some(end)) => format!("Window: rows from signpost `{start}` to `{end}`"),
         (Some(start), None) => format!("Window: rows after the signpost `{start}`"),
         (None, Some(end)) => format!("Window: rows before the signpost `{end}`"),
@@ -131,12 +140,13 @@ mod tests {
 
     /// Builds rows from letters: capital letters are signposts, others ops.
     fn rows(text: &str) -> Vec<OpRow> {
-        let row = |c: char| OpRow {
-            op_code: c.to_string().into(),
-            op_type: if c.is_uppercase() { "signpost" } else { "tt_dnn_device" }.into(),
-            ..OpRow::default()
-        };
-        text.chars().map(row).collect()
+        text.chars()
+            .map(|c| OpRow {
+                op_code: c.to_string().into(),
+                op_type: if c.is_uppercase() { "signpost" } else { "tt_dnn_device" }.into(),
+                ..OpRow::default()
+            })
+            .collect()
     }
 
     fn cut(text: &str, start: &str, end: &str, is_upstream_exact: bool) -> (String, Vec<String>) {

@@ -35,19 +35,19 @@ fn batches(row: &OpRow) -> [u64; 2] {
 
 /// Formats the block heights and the options for double and split readers.
 fn configuration(row: &OpRow, is_upstream_exact: bool) -> String {
-    let number = |name: &str| first_number(&row.attributes, name);
-    let text = |number: Option<u64>| number.map_or_else(|| "x".to_owned(), |n| n.to_string());
-    let per_core = number("per_core_out_matrix_height_ntile").or_else(|| {
+    let attributes = &row.attributes;
+    let per_core = first_number(attributes, "per_core_out_matrix_height_ntile").or_else(|| {
         // Attribute name of producers of 2024.
-        let older = number("per_core_out_matrix_height_ntiles");
+        let older = first_number(attributes, "per_core_out_matrix_height_ntiles");
         older.filter(|_| !is_upstream_exact)
     });
-    let is_on = |name: &str| flag(&row.attributes, name).unwrap_or(true);
+    let [per_core, block] = [per_core, first_number(attributes, "act_block_h_ntiles")]
+        .map(|tiles| tiles.map_or_else(|| "x".to_owned(), |tiles| tiles.to_string()));
+    let [has_double_buffer, has_split_reader] = ["enable_act_double_buffer", "enable_split_reader"]
+        .map(|name| flag(attributes, name).unwrap_or(true));
     format!(
-        "[ABH={}|{}{}{}]",
-        text(per_core),
-        text(number("act_block_h_ntiles")),
-        if is_on("enable_act_double_buffer") { " ADB" } else { "" },
-        if is_on("enable_split_reader") { " SR" } else { "" },
+        "[ABH={per_core}|{block}{}{}]",
+        if has_double_buffer { " ADB" } else { "" },
+        if has_split_reader { " SR" } else { "" },
     )
 }

@@ -8,15 +8,18 @@ use crate::perf::row::OpRow;
 /// # Compatibility
 /// tt-perf-report 1.4.1 does not know the attribute `pad_hw` of 2024.
 pub(super) fn suffix(row: &OpRow, is_upstream_exact: bool) -> String {
-    let of = |name: &str| {
-        let pair = pair(&row.attributes, name);
-        pair.map_or_else(|| "x".to_owned(), |(h, w)| format!("({h},{w})"))
-    };
-    let older = || if is_upstream_exact { "x".to_owned() } else { of("pad_hw") };
-    let padding = padding(&row.attributes).unwrap_or_else(older);
-    let (window, stride, dilation) = (of("window_hw"), of("stride_hw"), of("dilation_hw"));
+    let padding = padding(&row.attributes).unwrap_or_else(|| {
+        if is_upstream_exact { "x".to_owned() } else { pair_text(row, "pad_hw") }
+    });
+    let (window, stride, dilation) =
+        (pair_text(row, "window_hw"), pair_text(row, "stride_hw"), pair_text(row, "dilation_hw"));
     let layout = layout(&row.attributes).unwrap_or("x");
     format!(" w={window} s={stride} p={padding} d={dilation} | {layout}")
+}
+
+fn pair_text(row: &OpRow, name: &str) -> String {
+    let pair = pair(&row.attributes, name);
+    pair.map_or_else(|| "x".to_owned(), |(h, w)| format!("({h},{w})"))
 }
 
 /// Formats the padding: above and below, left and right.
@@ -42,12 +45,15 @@ mod tests {
 
     #[test]
     fn halos_of_both_generations_show_their_padding() {
-        let row = |attributes: &str| OpRow { attributes: attributes.into(), ..OpRow::default() };
         let new = row("window_hw=(7;7); stride_hw=(2;2); padding=((3; 3); (1; 1)); \
             memory_layout=TensorMemoryLayout::HEIGHT_SHARDED;");
         assert_eq!(suffix(&new, false), " w=(7,7) s=(2,2) p=((3, 3), (1, 1)) d=x | HEIGHT_SHARDED");
         let old = row("pad_hw=(3;3); dilation_hw=(1;1)");
         assert_eq!(suffix(&old, false), " w=x s=x p=(3,3) d=(1,1) | x");
         assert_eq!(suffix(&old, true), " w=x s=x p=x d=(1,1) | x");
+    }
+
+    fn row(attributes: &str) -> OpRow {
+        OpRow { attributes: attributes.into(), ..OpRow::default() }
     }
 }

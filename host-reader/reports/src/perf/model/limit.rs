@@ -101,19 +101,20 @@ mod tests {
 
     #[test]
     fn ops_without_a_model_move_the_smaller_tensor_in_and_out_of_dram() {
-        let op = |name: &str, output: &str| {
-            let row = format!(
-                "{name},tt_dnn_device,0,wormhole_b0,,64,64,1000,1,1,64,64,BFLOAT16,DRAM,,,,,,,{output}"
-            );
-            limits(&row)
-        };
-        let (flops, dram) = op("Permute", "1,1,64,64,BFLOAT16,DRAM").unwrap();
+        let (flops, dram) = op_limits("Permute", "1,1,64,64,BFLOAT16,DRAM").unwrap();
         assert_eq!(flops, None);
         near(dram, 2.0 * 64.0 * 64.0 * 2.0 / 288e9 * 1e6);
-        let (_, dram) = op("Slice", "1,1,32,64,BFLOAT16,DRAM").unwrap();
+        let (_, dram) = op_limits("Slice", "1,1,32,64,BFLOAT16,DRAM").unwrap();
         near(dram, 2.0 * 32.0 * 64.0 * 2.0 / 288e9 * 1e6);
-        let (_, dram) = op("Permute", "1,1,64,64,BFLOAT16,L1").unwrap();
+        let (_, dram) = op_limits("Permute", "1,1,64,64,BFLOAT16,L1").unwrap();
         near(dram, 64.0 * 64.0 * 2.0 / 288e9 * 1e6);
-        assert_eq!(op("Permute", ",,,,,"), None, "no output");
+        assert_eq!(op_limits("Permute", ",,,,,"), None, "no output");
+    }
+
+    fn op_limits(name: &str, output: &str) -> Option<(Option<f64>, Option<f64>)> {
+        let row = format!(
+            "{name},tt_dnn_device,0,wormhole_b0,,64,64,1000,1,1,64,64,BFLOAT16,DRAM,,,,,,,{output}"
+        );
+        limits(&row)
     }
 }

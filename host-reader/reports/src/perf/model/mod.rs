@@ -82,14 +82,14 @@ struct Work {
 
 /// Computes the figures of an op, if there is a model for it.
 pub(super) fn model_of(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
-    let is = |part: &str| row.op_code.contains(part);
-    if is("SparseMatmul") {
+    let op_code = &row.op_code;
+    if op_code.contains("SparseMatmul") {
         sparse::model(row, context)
-    } else if is("Matmul") {
+    } else if op_code.contains("Matmul") {
         matmul::model(row, context)
-    } else if is("OptimizedConvNew") || is("Conv2d") {
+    } else if op_code.contains("OptimizedConvNew") || op_code.contains("Conv2d") {
         conv::model(row, context)
-    } else if is("HaloDeviceOperation") {
+    } else if op_code.contains("HaloDeviceOperation") {
         Modelled { suffix: halo::suffix(row, context.is_upstream_exact), ..Modelled::default() }
     } else {
         Modelled::default()

@@ -23,8 +23,7 @@ pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     };
     let batches = Batches::from_row(row);
     let named = value(&row.attributes, "nnz").and_then(cell::whole);
-    let chosen = || Some(context.active_experts?.saturating_mul(batches.groups));
-    let active = named.or_else(chosen);
+    let active = named.or_else(|| Some(context.active_experts?.saturating_mul(batches.groups)));
     let shown = active.map_or_else(|| "?".to_owned(), |active| active.to_string());
     let mut modelled = Modelled {
         suffix: format!(" active={shown}/{} x {}", batches.dense, shape.text()),
@@ -44,21 +43,20 @@ pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
 
 impl Batches {
     fn from_row(row: &OpRow) -> Self {
-        let of_input = |input: &crate::perf::Tensor| {
+        let [batches_a, batches_b] = row.inputs.each_ref().map(|input| {
             let [w, z, ..] = input.sides;
             w.unwrap_or(1).saturating_mul(z.unwrap_or(1))
-        };
-        let [of_a, of_b] = row.inputs.each_ref().map(of_input);
+        });
         let is_a_sparse = flag(&row.attributes, "is_input_a_sparse").unwrap_or(false);
         let is_b_sparse = flag(&row.attributes, "is_input_b_sparse").unwrap_or(true);
         match (is_a_sparse, is_b_sparse) {
-            (true, true) => Self { groups: 1, dense: of_b },
+            (true, true) => Self { groups: 1, dense: batches_b },
             (true, false) => {
-                let groups = of_a.checked_div(of_b).unwrap_or(1).max(1);
-                Self { groups, dense: groups.saturating_mul(of_b) }
+                let groups = batches_a.checked_div(batches_b).unwrap_or(1).max(1);
+                Self { groups, dense: groups.saturating_mul(batches_b) }
             }
-            (false, true) => Self { groups: of_a, dense: of_a.saturating_mul(of_b) },
-            (false, false) => Self { groups: of_a, dense: of_a.max(of_b) },
+            (false, true) => Self { groups: batches_a, dense: batches_a.saturating_mul(batches_b) },
+            (false, false) => Self { groups: batches_a, dense: batches_a.max(batches_b) },
         }
     }
 }
@@ -78,11 +76,6 @@ mod tests {
     use crate::perf::{ArchTable, row::Tensor};
 
     fn row(attributes: &str) -> OpRow {
-        let tensor = |w, z, y, x| Tensor {
-            sides: [Some(w), Some(z), Some(y), Some(x)],
-            datatype: Some("BFLOAT16".into()),
-            memory: Some("DEV_0_DRAM_INTERLEAVED".into()),
-        };
         OpRow {
             op_code: "SparseMatmul".into(),
             attributes: attributes.into(),
@@ -91,6 +84,14 @@ mod tests {
             inputs: [tensor(1, 4, 32, 64), tensor(1, 8, 64, 96)],
             output: tensor(1, 32, 32, 96),
             ..OpRow::default()
+        }
+    }
+
+    fn tensor(w: u64, z: u64, y: u64, x: u64) -> Tensor {
+        Tensor {
+            sides: [Some(w), Some(z), Some(y), Some(x)],
+            datatype: Some("BFLOAT16".into()),
+            memory: Some("DEV_0_DRAM_INTERLEAVED".into()),
         }
     }
 
