@@ -127,8 +127,12 @@ fn architecture() -> Result<Arch, String> {
 fn watched_range() -> Option<Range<u32>> {
     let text = std::env::var("KPROF_CHIP_STORE_RANGE").ok()?;
     let (first, end) = text.split_once('-')?;
-    let number = |digits: &str| u32::from_str_radix(digits.trim_start_matches("0x"), 16).ok();
-    Some(number(first)?..number(end)?)
+    Some(hex_number(first)?..hex_number(end)?)
+}
+
+/// Returns a number of hexadecimal digits, with or without `0x`.
+fn hex_number(digits: &str) -> Option<u32> {
+    u32::from_str_radix(digits.trim_start_matches("0x"), 16).ok()
 }
 
 /// Creates a chip in reset.

@@ -195,8 +195,8 @@ fn memory(spec: &str) -> Option<String> {
 /// Returns the word after the text `before`.
 fn word<'a>(spec: &'a str, before: &str) -> Option<&'a str> {
     let (_, rest) = spec.split_once(before)?;
-    let is_end = |c: char| !c.is_ascii_alphanumeric() && c != '_';
-    Some(rest.split(is_end).next().unwrap_or(rest)).filter(|word| !word.is_empty())
+    Some(rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or(rest))
+        .filter(|word| !word.is_empty())
 }
 
 /// Returns the numbers of the list after the text `before`.

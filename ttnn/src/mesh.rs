@@ -152,8 +152,12 @@ impl CopiedChip {
     #[must_use]
     pub fn flat_ids(&self) -> Vec<u32> {
         let cores = &self.description.cores;
-        let flat_id = |place| cores.iter().find(|core| core.noc0 == place).map(|core| core.flat_id);
-        self.places.iter().filter_map(|&place| flat_id(place)).collect()
+        self.places
+            .iter()
+            .filter_map(|&place| {
+                cores.iter().find(|core| core.noc0 == place).map(|core| core.flat_id)
+            })
+            .collect()
     }
 
     /// Stores copies of all control vectors, in ttnn's order of the cores.

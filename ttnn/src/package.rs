@@ -54,8 +54,10 @@ struct Answer {
 #[must_use]
 pub fn python_of(program: &str) -> Option<PathBuf> {
     let name = Path::new(program).file_name().and_then(OsStr::to_str)?;
-    let is_version = |rest: &str| rest.chars().all(|c| c.is_ascii_digit() || c == '.');
-    if name.strip_prefix("python").is_some_and(is_version) {
+    if name
+        .strip_prefix("python")
+        .is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'))
+    {
         return Some(program.into());
     }
     let first_line = first_line(&on_path(program)?).ok()?;

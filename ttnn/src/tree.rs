@@ -287,8 +287,10 @@ pub fn base_of(package: &Package) -> PathBuf {
 pub fn cache_folder() -> Result<PathBuf, TreeError> {
     let folder = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let folder = folder.filter(|folder| folder.is_absolute());
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    Ok(folder.or_else(home).ok_or(TreeError::NoCacheFolder)?.join("kprof/ttnn"))
+    Ok(folder
+        .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")))
+        .ok_or(TreeError::NoCacheFolder)?
+        .join("kprof/ttnn"))
 }
 
 /// Returns a name of 16 digits that depends on the parts.
