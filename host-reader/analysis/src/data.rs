@@ -29,11 +29,10 @@ pub enum DataKind {
 
 impl DataKind {
     fn from_marker_id(marker_id: u32) -> Self {
-        let is = |zone: ZoneId| marker_id == u32::from(zone.0);
-        match marker_id {
-            _ if is(ZoneId::PERF_COUNTER) => Self::Counter,
-            _ if is(ZoneId::NOC_TRACING) => Self::NocEvent,
-            _ if is(ZoneId::NOC_DEBUGGING) => Self::NocDebugging,
+        match u16::try_from(marker_id).map(ZoneId) {
+            Ok(ZoneId::PERF_COUNTER) => Self::Counter,
+            Ok(ZoneId::NOC_TRACING) => Self::NocEvent,
+            Ok(ZoneId::NOC_DEBUGGING) => Self::NocDebugging,
             _ => Self::Value,
         }
     }
@@ -131,20 +130,22 @@ impl DataGroups {
     }
 
     pub(super) fn statistics(self, names: &ZoneTable) -> Vec<DataStatistics> {
-        let statistics = |((chip_id, risc, zone), group): ((u32, Risc, ZoneIndex), Group)| {
-            let marker_id = names.id(zone);
-            DataStatistics {
-                chip_id,
-                risc,
-                kind: DataKind::from_marker_id(marker_id),
-                marker_id,
-                name: names.name(zone).to_owned(),
-                count: group.count,
-                core_count: group.cores.len() as u64,
-                text_count: group.texts.len() as u64,
-            }
-        };
-        self.0.into_iter().map(statistics).collect()
+        self.0
+            .into_iter()
+            .map(|((chip_id, risc, zone), group)| {
+                let marker_id = names.id(zone);
+                DataStatistics {
+                    chip_id,
+                    risc,
+                    kind: DataKind::from_marker_id(marker_id),
+                    marker_id,
+                    name: names.name(zone).to_owned(),
+                    count: group.count,
+                    core_count: group.cores.len() as u64,
+                    text_count: group.texts.len() as u64,
+                }
+            })
+            .collect()
     }
 }
 
@@ -161,14 +162,14 @@ mod tests {
 
     #[test]
     fn counters_and_transfers_of_real_chips_are_one_row_each() {
-        let of = |capture: &str| {
-            let data = data_statistics(&read_capture(capture));
-            let row = |d: &DataStatistics| (d.risc.label(), d.kind, d.count, d.text_count);
-            data.iter().map(row).collect::<Vec<_>>()
-        };
-        assert_eq!(of("wormhole-counters-elw"), [("BRISC", DataKind::Counter, 59, 59)]);
-        let transfers: u64 = of("wormhole-noc-256").iter().map(|row| row.2).sum();
+        assert_eq!(data_rows("wormhole-counters-elw"), [("BRISC", DataKind::Counter, 59, 59)]);
+        let transfers: u64 = data_rows("wormhole-noc-256").iter().map(|row| row.2).sum();
         assert_eq!(transfers, 50);
-        assert!(of("wormhole-noc-256").iter().all(|row| row.1 == DataKind::NocEvent));
+        assert!(data_rows("wormhole-noc-256").iter().all(|row| row.1 == DataKind::NocEvent));
+    }
+
+    fn data_rows(capture: &str) -> Vec<(&'static str, DataKind, u64, u64)> {
+        let data = data_statistics(&read_capture(capture));
+        data.iter().map(|d| (d.risc.label(), d.kind, d.count, d.text_count)).collect::<Vec<_>>()
     }
 }

@@ -11,9 +11,10 @@ pub(super) fn without_programs(name: &str) -> Option<String> {
     let zone = parts.next().filter(|zone| zone.starts_with(DISPATCHER))?;
     let mut text = zone.to_owned();
     let mut last = "";
-    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     while let Some(program) = parts.next() {
-        let command = parts.next().filter(|_| is_number(program))?;
+        let command = parts
+            .next()
+            .filter(|_| !program.is_empty() && program.bytes().all(|byte| byte.is_ascii_digit()))?;
         if command != last {
             text.push(':');
             text.push_str(command);

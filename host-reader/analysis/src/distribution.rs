@@ -59,11 +59,11 @@ impl CycleStatistics {
 
     /// As [`Self::from_durations`], of durations by size: any of one list is shorter than all of the next.
     pub(super) fn by_size(sizes: &[&dyn Values], aiclk_mhz: u32) -> Self {
-        let found = || sizes.iter().filter(|values| values.count() > 0);
-        let count: usize = found().map(|values| values.count()).sum();
-        let total = found().fold(0_u64, |total, values| total.saturating_add(values.total()));
-        let min = found().next().map_or(0, |values| values.extremes().0);
-        let max = found().next_back().map_or(0, |values| values.extremes().1);
+        let found: Vec<_> = sizes.iter().filter(|values| values.count() > 0).collect();
+        let count: usize = found.iter().map(|values| values.count()).sum();
+        let total = found.iter().fold(0_u64, |total, values| total.saturating_add(values.total()));
+        let min = found.first().map_or(0, |values| values.extremes().0);
+        let max = found.last().map_or(0, |values| values.extremes().1);
         let last = count.saturating_sub(1);
         let ranks = [last / 2, count / 2, last - count / 100];
         let [lower, upper, p99] = at_ranks(sizes, ranks);

@@ -100,9 +100,11 @@ impl<'ledger> Holes<'ledger> {
     /// Returns the RISCs that may have lost records of this launch.
     pub(super) fn riscs_of(&self, launch: &Launch, bounds: &RunBounds) -> BTreeSet<Risc> {
         let (from, to) = (launch.first_cycle, launch.last_cycle);
-        let touches = |windows: &[&LossWindow]| windows.iter().any(|w| w.touches(from, to));
-        let touching: Vec<_> =
-            self.windows.iter().filter(|(_, windows)| touches(windows)).collect();
+        let touching: Vec<_> = self
+            .windows
+            .iter()
+            .filter(|(_, windows)| windows.iter().any(|w| w.touches(from, to)))
+            .collect();
         if touching.is_empty() {
             return BTreeSet::new();
         }
@@ -114,9 +116,11 @@ impl<'ledger> Holes<'ledger> {
             let own: Vec<_> = runs[first..].iter().take_while(|&&(of, _)| of == lane).collect();
             let may_be_cut = |&&(_, run): &&(LaneId, usize)| {
                 let bounds = bounds.get(&(lane, run));
-                let cuts = |w: &&&LossWindow| w.may_cut_launches;
                 bounds.is_none_or(|&(start, end)| {
-                    windows.iter().filter(cuts).any(|window| window.holds(start, end))
+                    windows
+                        .iter()
+                        .filter(|w| w.may_cut_launches)
+                        .any(|window| window.holds(start, end))
                 })
             };
             if own.is_empty() || own.iter().any(may_be_cut) {
@@ -129,8 +133,7 @@ impl<'ledger> Holes<'ledger> {
 
 /// Returns the groups of RISCs whose kernels began but did not end on at least one core.
 pub(super) fn open_kernels(cores: &[CoreLaunch]) -> [bool; KERNEL_GROUP_COUNT] {
-    let is_open = |risc: usize| {
+    std::array::from_fn(|risc| {
         cores.iter().any(|core| core.extents.risc_kernels.get(risc).is_some_and(|e| e.is_open()))
-    };
-    std::array::from_fn(is_open)
+    })
 }

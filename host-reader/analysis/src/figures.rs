@@ -2,7 +2,7 @@
 
 use super::{op::LaunchRun, own_zones::OwnTime, sub_device::sub_device_of};
 use reader::{
-    lane::{Lane, LaneId, RecordHead, TraceReplay},
+    lane::{Lane, LaneId, TraceReplay},
     role::{RoleTable, ZoneRole},
 };
 use wire::{PacketKind, Risc};
@@ -252,8 +252,7 @@ fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
     let records = lane.run_records(index);
     let heads = lane.heads.get(records.clone())?;
     let times = lane.times.get(records.clone())?;
-    let is_push = |head: &RecordHead| roles.role(head.zone()).is_shared_push();
-    if run.program.0 == 0 && heads.iter().all(is_push) {
+    if run.program.0 == 0 && heads.iter().all(|head| roles.role(head.zone()).is_shared_push()) {
         return None; // The runtime's own, and no launch.
     }
     let mut found = FoundExtents::NONE;

@@ -33,11 +33,11 @@ pub(super) struct CoreLaunch {
 /// Joins the runs of one program and replay on one chip, which are sorted by core, lane and index.
 /// The result is sorted by ordinal, then core.
 pub(super) fn join_runs(runs: &[LaneRun]) -> Vec<CoreLaunch> {
-    let of_cores = runs.chunk_by(|one, other| one.lane.core == other.lane.core);
+    let runs_by_core = runs.chunk_by(|one, other| one.lane.core == other.lane.core);
     if runs.is_sorted_by(|one, other| one.lane != other.lane) {
-        return of_cores.filter_map(join_single_runs).collect();
+        return runs_by_core.filter_map(join_single_runs).collect();
     }
-    let mut cores: Vec<Vec<CoreLaunch>> = of_cores.map(join_lanes).collect();
+    let mut cores: Vec<Vec<CoreLaunch>> = runs_by_core.map(join_lanes).collect();
     let Some(reference) = cores.iter().max_by_key(|core| core.len()).cloned() else {
         return Vec::new();
     };

@@ -83,11 +83,14 @@ pub(super) fn latencies(
     before: Before<'_>,
     span: impl Fn(&Op) -> Option<Span>,
 ) -> Vec<Latency> {
-    let start_of = |launch: &Launch| span(&launch.op).map(|span| span.start_cycle);
-    let is_unknown = |op: &Op| op.kernel.is_none() && op.duration_doubt.is_some();
-    let counts = |launch: &Launch| start_of(launch).is_some() || is_unknown(&launch.op);
-    let mut order: Vec<_> = (0..launches.len()).filter(|&i| counts(&launches[i])).collect();
-    order.sort_by_key(|&i| start_of(&launches[i]).unwrap_or(launches[i].first_cycle));
+    let counted = launches.iter().enumerate().filter(|(_, launch)| {
+        let op = &launch.op;
+        span(op).is_some() || (op.kernel.is_none() && op.duration_doubt.is_some())
+    });
+    let mut order: Vec<_> = counted.map(|(index, _)| index).collect();
+    order.sort_by_key(|&i| {
+        span(&launches[i].op).map_or(launches[i].first_cycle, |span| span.start_cycle)
+    });
     let mut latencies = vec![Latency::Absent; launches.len()];
     let mut end = End::NoOp;
     for i in order {
@@ -108,8 +111,10 @@ impl Before<'_> {
         if self.holes.touch(from_cycle, to_cycle) {
             return Some(Doubt::LostLaunches);
         }
-        let lies_between = |&(first, last): &(u64, u64)| first < to_cycle && last > from_cycle;
-        self.hidden.iter().any(lies_between).then_some(Doubt::HiddenLaunches)
+        self.hidden
+            .iter()
+            .any(|&(first, last)| first < to_cycle && last > from_cycle)
+            .then_some(Doubt::HiddenLaunches)
     }
 }
 

@@ -142,8 +142,10 @@ fn ranges_of(ids: &[u32]) -> Vec<String> {
     let mut rest = ids;
     while let [first, after @ ..] = rest {
         let step = after.first().map_or(1, |second| second.saturating_sub(*first));
-        let is_step = |pair: &&[u32]| matches!(pair, [a, b] if b.saturating_sub(*a) == step);
-        let follows = rest.windows(2).take_while(is_step).count();
+        let follows = rest
+            .windows(2)
+            .take_while(|pair| matches!(pair, [a, b] if b.saturating_sub(*a) == step))
+            .count();
         // Two ids are a range only if they are consecutive.
         let length = if follows > 1 || step == 1 { follows.saturating_add(1) } else { 1 };
         let (range, behind) = rest.split_at_checked(length).unwrap_or((rest, &[]));
@@ -165,12 +167,18 @@ mod tests {
 
     #[test]
     fn program_ids_are_shown_as_ranges() {
-        let ids = |ids: &[u32]| ids.iter().copied().map(Some).collect();
-        assert_eq!(program_ranges(&ids(&[1, 2, 3, 7]), &BTreeSet::new()), "1..3, 7");
-        assert_eq!(program_ranges(&ids(&[5, 10, 15, 20]), &BTreeSet::new()), "5..20 by 5");
-        assert_eq!(program_ranges(&ids(&[3, 9]), &BTreeSet::new()), "3, 9");
-        assert_eq!(program_ranges(&ids(&[1, 4, 6, 9, 20]), &BTreeSet::new()), "1, 4, 6, 2 more");
+        assert_eq!(program_ranges(&known_ids(&[1, 2, 3, 7]), &BTreeSet::new()), "1..3, 7");
+        assert_eq!(program_ranges(&known_ids(&[5, 10, 15, 20]), &BTreeSet::new()), "5..20 by 5");
+        assert_eq!(program_ranges(&known_ids(&[3, 9]), &BTreeSet::new()), "3, 9");
+        assert_eq!(
+            program_ranges(&known_ids(&[1, 4, 6, 9, 20]), &BTreeSet::new()),
+            "1, 4, 6, 2 more"
+        );
         assert_eq!(program_ranges(&[None, Some(4)].into(), &BTreeSet::new()), "4, unknown");
+    }
+
+    fn known_ids(ids: &[u32]) -> BTreeSet<Option<u32>> {
+        ids.iter().copied().map(Some).collect()
     }
 
     #[test]
@@ -180,13 +188,12 @@ mod tests {
             program: program.map(|base| RunHostId::encode(base, 3)),
             cause,
         };
-        let lost = |zones| LossTotals { zones, ..LossTotals::default() };
         let span = ProgramSpan { first: RunHostId::encode(7, 3), last: RunHostId::encode(9, 3) };
-        let among = LossTotals { programs: Some(span), is_lower_bound: true, ..lost(1) };
+        let among = LossTotals { programs: Some(span), is_lower_bound: true, ..lost_zones(1) };
         let groups = loss_groups([
-            (key(LossCause::L1Full, 1, Risc::Brisc, Some(1)), lost(10)),
-            (key(LossCause::L1Full, 2, Risc::Brisc, Some(2)), lost(5)),
-            (key(LossCause::L1Full, 2, Risc::Ncrisc, Some(2)), lost(4)),
+            (key(LossCause::L1Full, 1, Risc::Brisc, Some(1)), lost_zones(10)),
+            (key(LossCause::L1Full, 2, Risc::Brisc, Some(2)), lost_zones(5)),
+            (key(LossCause::L1Full, 2, Risc::Ncrisc, Some(2)), lost_zones(4)),
             (key(LossCause::DramFull, 2, Risc::Brisc, None), among),
         ]);
         let rows: Vec<_> = groups
@@ -209,6 +216,10 @@ mod tests {
         assert_eq!(behind, [false, false, true], "DRAM is full for one of two cores alone");
     }
 
+    fn lost_zones(zones: u64) -> LossTotals {
+        LossTotals { zones, ..LossTotals::default() }
+    }
+
     /// A dispatcher pushes during its launch until its lane of DRAM is full. Then L1 fills up.
     #[test]
     fn l1_that_is_full_behind_full_dram_is_helped_by_more_dram() {
@@ -216,13 +227,6 @@ mod tests {
         let lost = |cause, risc| {
             let key = LossKey { lane: lane(risc), program: Some(RunHostId(0)), cause };
             (key, LossTotals { zones: 5, ..LossTotals::default() })
-        };
-        let remedies = |losses: &[(LossKey, LossTotals)]| {
-            let remedies = loss_remedies(&loss_groups(losses.iter().copied()));
-            let hints = remedies.into_iter().map(|(cause, remedy)| {
-                (cause, remedy.contains("--op-support-count"), remedy.contains("record less"))
-            });
-            hints.collect::<Vec<_>>()
         };
         let dispatcher =
             [LossCause::L1Full, LossCause::DramFull].map(|cause| lost(cause, Risc::Brisc));
@@ -235,5 +239,13 @@ mod tests {
         let mut found = remedies(&all);
         found.sort_by_key(|(cause, has_room, _)| (*cause, !has_room));
         assert_eq!(found, expected);
+    }
+
+    fn remedies(losses: &[(LossKey, LossTotals)]) -> Vec<(LossCause, bool, bool)> {
+        let remedies = loss_remedies(&loss_groups(losses.iter().copied()));
+        let hints = remedies.into_iter().map(|(cause, remedy)| {
+            (cause, remedy.contains("--op-support-count"), remedy.contains("record less"))
+        });
+        hints.collect::<Vec<_>>()
     }
 }

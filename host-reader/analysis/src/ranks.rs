@@ -18,8 +18,9 @@ pub(super) trait Cycles: Copy + Ord + Into<u64> {
 impl Cycles for u16 {
     fn total(values: &[Self]) -> u64 {
         // The sum of a chunk fits 32 bits, which are faster.
-        let few = |few: &[Self]| few.iter().copied().map(u32::from).sum::<u32>();
-        values.chunks(1 << 16).map(|values| u64::from(few(values))).fold(0, u64::saturating_add)
+        let sums =
+            values.chunks(1 << 16).map(|few| few.iter().copied().map(u32::from).sum::<u32>());
+        sums.map(u64::from).fold(0, u64::saturating_add)
     }
 }
 

@@ -13,8 +13,9 @@ const KEY: &str = "\"sub_device_id\"";
 /// whole chip.
 pub(super) fn sub_device_of(lane: &Lane, records: Range<usize>) -> Option<u8> {
     let first = lane.metadata.partition_point(|(record, _)| *record < records.start);
-    let of_run = lane.metadata.iter().skip(first).take_while(|(record, _)| *record < records.end);
-    of_run.map(|(_, text)| text).find_map(|text| sub_device_in(text))
+    let run_metadata =
+        lane.metadata.iter().skip(first).take_while(|(record, _)| *record < records.end);
+    run_metadata.map(|(_, text)| text).find_map(|text| sub_device_in(text))
 }
 
 fn sub_device_in(text: &str) -> Option<u8> {
@@ -56,10 +57,18 @@ mod tests {
         for time in 0..4 {
             lane.push(RecordHead::new(PacketKind::TimestampedEvent, ZoneIndex(7)), time, &[]);
         }
-        let text = |id: u8| Box::from(format!("{{\"sub_device_id\":{id}}}"));
-        lane.metadata = vec![(0, text(4)), (1, Box::from("{}")), (2, text(5)), (3, text(6))];
+        lane.metadata = vec![
+            (0, sub_device_text(4)),
+            (1, Box::from("{}")),
+            (2, sub_device_text(5)),
+            (3, sub_device_text(6)),
+        ];
         assert_eq!(sub_device_of(&lane, 0..1), Some(4));
         assert_eq!(sub_device_of(&lane, 1..2), None);
         assert_eq!(sub_device_of(&lane, 1..4), Some(5));
+    }
+
+    fn sub_device_text(id: u8) -> Box<str> {
+        Box::from(format!("{{\"sub_device_id\":{id}}}"))
     }
 }

@@ -181,7 +181,6 @@ impl Summary {
         pairing: &AnomalyLog,
     ) -> Self {
         let (anomalies, repairs) = kind_counts(readout, pairing);
-        let total = |counts: &[KindCount]| counts.iter().map(|kind| kind.count).sum();
         Self {
             chip_count: readout.devices.len() as u64,
             core_count: lanes.cores.len() as u64,
@@ -194,9 +193,9 @@ impl Summary {
             lost_record_count: readout.losses.unintended_total().record_count(),
             uncounted: readout.losses.uncounted().map(UncountedSource::label).collect(),
             is_source_damaged: readout.losses.uncounted().any(UncountedSource::is_failure),
-            anomaly_count: total(&anomalies),
+            anomaly_count: anomalies.iter().map(|kind| kind.count).sum(),
             anomalies,
-            repair_count: total(&repairs),
+            repair_count: repairs.iter().map(|kind| kind.count).sum(),
             repairs,
             pending_run_count: readout.devices.iter().map(|device| device.pending_runs).sum(),
             discarded_launch_count: readout.devices.iter().map(|d| d.discarded_launches).sum(),
@@ -239,9 +238,11 @@ fn kind_counts(readout: &Readout, pairing: &AnomalyLog) -> (Vec<KindCount>, Vec<
     for (kind, count) in readout.anomalies.counts().chain(pairing.counts()) {
         *counts.entry(kind).or_default() += count;
     }
-    let rows = |is_repair| {
-        let of_kind = counts.iter().filter(|(kind, _)| kind.is_repair() == is_repair);
-        of_kind.map(|(kind, &count)| KindCount { kind: kind.label(), count }).collect()
-    };
-    (rows(false), rows(true))
+    let (repairs, anomalies): (Vec<_>, Vec<_>) =
+        counts.into_iter().partition(|(kind, _)| kind.is_repair());
+    (to_rows(anomalies), to_rows(repairs))
+}
+
+fn to_rows(counts: Vec<(AnomalyKind, u64)>) -> Vec<KindCount> {
+    counts.into_iter().map(|(kind, count)| KindCount { kind: kind.label(), count }).collect()
 }

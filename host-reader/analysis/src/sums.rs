@@ -3,7 +3,7 @@
 use super::distribution::CycleStatistics;
 use reader::{
     lane::{Lane, ZoneIndex},
-    readout::{ChipSummary, Readout},
+    readout::Readout,
 };
 use std::collections::BTreeMap;
 use wire::{PacketKind, Risc};
@@ -63,19 +63,20 @@ impl SumTotals {
     /// Computes the statistics of all totals. `readout` has the data of the chips.
     pub(super) fn statistics(mut self, readout: &Readout) -> Vec<SumStatistics> {
         let chips = readout.devices.iter().map(|device| &device.chip);
-        let of_chips = chips.filter_map(|chip| Some((chip, self.0.remove(&chip.chip_id)?)));
-        let of_chip = |(chip, totals): (&ChipSummary, ChipTotals)| {
-            let sums = totals.into_iter().map(|((risc, zone), cycles)| SumStatistics {
-                chip_id: chip.chip_id,
-                risc,
-                marker_id: readout.zones.id(zone),
-                name: readout.zones.label(zone).into_owned(),
-                cycles: CycleStatistics::from_durations(&cycles, chip.aiclk_mhz),
-            });
-            let mut sums: Vec<_> = sums.collect();
-            sums.sort_by_key(|sum| (sum.risc, std::cmp::Reverse(sum.cycles.total_cycles)));
-            sums
-        };
-        of_chips.flat_map(of_chip).collect()
+        let chip_totals = chips.filter_map(|chip| Some((chip, self.0.remove(&chip.chip_id)?)));
+        chip_totals
+            .flat_map(|(chip, totals)| {
+                let sums = totals.into_iter().map(|((risc, zone), cycles)| SumStatistics {
+                    chip_id: chip.chip_id,
+                    risc,
+                    marker_id: readout.zones.id(zone),
+                    name: readout.zones.label(zone).into_owned(),
+                    cycles: CycleStatistics::from_durations(&cycles, chip.aiclk_mhz),
+                });
+                let mut sums: Vec<_> = sums.collect();
+                sums.sort_by_key(|sum| (sum.risc, std::cmp::Reverse(sum.cycles.total_cycles)));
+                sums
+            })
+            .collect()
     }
 }

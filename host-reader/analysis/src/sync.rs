@@ -116,44 +116,46 @@ impl SyncNames {
         let before = lane.heads.get(..first).unwrap_or(&[]);
         let mut value =
             before.iter().fold(0, |sum: usize, head| sum.saturating_add(head.data_count()));
-        let mut run_of = |run: usize| {
-            let mut decoder = SyncDecoder::default();
-            let records = lane.run_records(run);
-            let heads = lane.heads.get(records.clone()).unwrap_or(&[]);
-            let times = lane.times.get(records).unwrap_or(&[]);
-            for (head, &time) in heads.iter().zip(times) {
-                let end = value.saturating_add(head.data_count());
-                let data = lane.data.get(value..end).unwrap_or(&[]);
-                value = end;
-                if let Some(&name) = self.0.get(&head.zone()) {
-                    decoder.add(name, (head.kind(), time, data), counts);
+        (0..lane.runs.len())
+            .map(|run| {
+                let mut decoder = SyncDecoder::default();
+                let records = lane.run_records(run);
+                let heads = lane.heads.get(records.clone()).unwrap_or(&[]);
+                let times = lane.times.get(records).unwrap_or(&[]);
+                for (head, &time) in heads.iter().zip(times) {
+                    let end = value.saturating_add(head.data_count());
+                    let data = lane.data.get(value..end).unwrap_or(&[]);
+                    value = end;
+                    if let Some(&name) = self.0.get(&head.zone()) {
+                        decoder.add(name, (head.kind(), time, data), counts);
+                    }
                 }
-            }
-            decoder.finish(counts)
-        };
-        (0..lane.runs.len()).map(&mut run_of).collect()
+                decoder.finish(counts)
+            })
+            .collect()
     }
 }
 
 fn meaning(name: &str) -> Option<SyncName> {
-    let wait = |name: &str| {
-        Some(match name {
-            CB_WAIT_ZONE => WaitKind::CB_WAIT,
-            CB_RESERVE_ZONE => WaitKind::CB_RESERVE,
-            SEM_WAIT_ZONE => WaitKind::SEM_WAIT,
-            NOC_BARRIER_ZONE => WaitKind::NOC_FULL_BARRIER,
-            _ => return None,
-        })
-    };
     if name == WAIT_TOTAL_ZONE {
         return Some(SyncName::Total);
     }
-    if name.strip_suffix(KEY_SUFFIX).is_some_and(|name| wait(name).is_some()) {
+    if name.strip_suffix(KEY_SUFFIX).is_some_and(|name| wait_kind(name).is_some()) {
         return Some(SyncName::Key);
     }
-    wait(name)
+    wait_kind(name)
         .map(SyncName::Wait)
         .or_else(|| SignalKind::from_zone_name(name).map(SyncName::Signal))
+}
+
+fn wait_kind(name: &str) -> Option<WaitKind> {
+    Some(match name {
+        CB_WAIT_ZONE => WaitKind::CB_WAIT,
+        CB_RESERVE_ZONE => WaitKind::CB_RESERVE,
+        SEM_WAIT_ZONE => WaitKind::SEM_WAIT,
+        NOC_BARRIER_ZONE => WaitKind::NOC_FULL_BARRIER,
+        _ => return None,
+    })
 }
 
 /// One wait.
@@ -284,16 +286,17 @@ impl RunSync {
     #[must_use]
     pub fn within(&self, start: u64, end: u64) -> Self {
         let waits = self.waits.iter().filter(|wait| wait.start < end && wait.end > start);
-        let cut = |wait: &Wait| Wait {
-            start: wait.start.max(start),
-            end: wait.end.min(end),
-            is_open: wait.end > end,
-            ..*wait
-        };
         let signals = self.signals.iter().filter(|at| (start..=end).contains(&at.time));
         Self {
             totals: Vec::new(),
-            waits: waits.map(cut).collect(),
+            waits: waits
+                .map(|wait| Wait {
+                    start: wait.start.max(start),
+                    end: wait.end.min(end),
+                    is_open: wait.end > end,
+                    ..*wait
+                })
+                .collect(),
             signals: signals.copied().collect(),
             windows: None,
         }
@@ -350,8 +353,8 @@ impl SyncDecoder {
             }
             (SyncName::Wait(kind), PacketKind::ZoneEnd, _) => self.end_zone(kind, time, counts),
             (SyncName::Key, PacketKind::TimestampedData, &[key]) => {
-                if let Some((_, _, of_zone)) = self.open.last_mut() {
-                    *of_zone = u32::try_from(key).ok();
+                if let Some((_, _, zone_key)) = self.open.last_mut() {
+                    *zone_key = u32::try_from(key).ok();
                 }
             }
             (SyncName::Signal(kind), PacketKind::TimestampedData, &[data]) => {

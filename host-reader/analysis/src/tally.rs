@@ -201,13 +201,16 @@ pub(super) fn statistics_of(
     names: &ZoneTable,
 ) -> Vec<ZoneStatistics> {
     let rows: Vec<_> = rows_of(tallies, names).into_iter().collect();
-    let row = |((key, zone), parts): ((GroupKey, ZoneIndex), Parts<'_>)| {
-        (key, statistics_of_zone((chips[key.chip], key.risc), (zone, names), &parts))
-    };
-    let mut rows: Vec<_> = rows.into_par_iter().map(row).collect();
+    let mut rows: Vec<_> = rows
+        .into_par_iter()
+        .map(|((key, zone), parts)| {
+            (key, statistics_of_zone((chips[key.chip], key.risc), (zone, names), &parts))
+        })
+        .collect();
     rows.sort_by(|(one_key, one), (other_key, other)| {
-        let order = |zone: &ZoneStatistics| (Reverse(zone.cycles.total_cycles), zone.marker_id);
-        let keys = one_key.cmp(other_key).then_with(|| order(one).cmp(&order(other)));
+        let [one_place, other_place] =
+            [one, other].map(|zone| (Reverse(zone.cycles.total_cycles), zone.marker_id));
+        let keys = one_key.cmp(other_key).then(one_place.cmp(&other_place));
         keys.then_with(|| one.name.cmp(&other.name))
     });
     rows.into_iter().map(|(_, statistics)| statistics).collect()

@@ -11,7 +11,7 @@ use reader::{
     names::ZoneTable,
     packed_bytes::PackedMemory,
     readout::Readout,
-    timeline::{DeviceTimeline, LaneLengths, RunLengths, Timeline},
+    timeline::{LaneLengths, RunLengths, Timeline},
 };
 use std::sync::Arc;
 use wire::Risc;
@@ -71,12 +71,15 @@ pub fn zone_statistics(
         tally
     });
     let tallies: Vec<_> = tallies.collect();
-    let chip_of = |device: &DeviceTimeline| {
-        let mut chips = readout.devices.iter().map(|device| &device.chip);
-        let found = chips.find(|chip| chip.chip_id == device.chip_id);
-        Chip { chip_id: device.chip_id, aiclk_mhz: found.map_or(0, |chip| chip.aiclk_mhz) }
-    };
-    let chips: Vec<_> = timeline.devices.iter().map(chip_of).collect();
+    let chips: Vec<_> = timeline
+        .devices
+        .iter()
+        .map(|device| {
+            let mut chips = readout.devices.iter().map(|device| &device.chip);
+            let found = chips.find(|chip| chip.chip_id == device.chip_id);
+            Chip { chip_id: device.chip_id, aiclk_mhz: found.map_or(0, |chip| chip.aiclk_mhz) }
+        })
+        .collect();
     statistics_of(&tallies.iter().collect::<Vec<_>>(), &chips, &readout.zones)
 }
 
@@ -161,7 +164,7 @@ impl Pairer {
         let mut met: Vec<_> = pairers.into_iter().flat_map(|pairer| pairer.met).collect();
         met.sort_by_key(|&(lane, _)| lane);
         let mut anomalies = AnomalyLog::default();
-        met.into_iter().for_each(|(_, of_lane)| anomalies.merge(of_lane));
+        met.into_iter().for_each(|(_, lane_anomalies)| anomalies.merge(lane_anomalies));
         (statistics, anomalies)
     }
 }

@@ -118,11 +118,6 @@ impl Formula {
 
     /// Returns the names of the counters that the formula uses, including all alternatives.
     pub(crate) fn counters(self) -> Vec<Cow<'static, str>> {
-        let named = |names: &[&'static str]| names.iter().map(|&name| name.into()).collect();
-        let granted = |ports: &[&'static str]| {
-            let grants = ports.iter().map(|port| grant_of(port).into());
-            ports.iter().map(|&port| port.into()).chain(grants).collect()
-        };
         match self {
             Self::Rate(name) | Self::L1Client(name, _) => named(&[name]),
             Self::StallShare(SRCB_STALL_MATH) | Self::SrcBStall => {
@@ -136,7 +131,7 @@ impl Formula {
             | Self::PerReadyCycle(one, other) => named(&[one, other]),
             Self::Port(ports) | Self::MeanOfPorts(ports) => named(ports),
             Self::MeanOfAllPorts => named(&ALL.concat()),
-            Self::Granted(ports) | Self::Refused(ports) => granted(ports),
+            Self::Granted(ports) | Self::Refused(ports) => with_grants(ports),
             Self::Port1Refused => named(&[PORT_1, &PORT_1_GRANTS].concat()),
             Self::Overlap(thread) => {
                 WAITS.map(|what| format!("WAITING_FOR_{what}_{thread}").into()).to_vec()
@@ -155,7 +150,7 @@ impl Formula {
             }
             Self::Ring0Outgoing => named(&[RING_0_OUTGOING, RING_0_INCOMING].concat()),
             Self::BundlesOfL1 => named(&[BUNDLES, RING_0_OUTGOING, RING_0_INCOMING].concat()),
-            Self::Contention => granted(&[UNPACKER, RING_0_OUTGOING, RING_0_INCOMING].concat()),
+            Self::Contention => with_grants(&[UNPACKER, RING_0_OUTGOING, RING_0_INCOMING].concat()),
             Self::NocOfWork => {
                 named(&[RING_0_OUTGOING, RING_0_INCOMING, &["FPU_COUNTER"]].concat())
             }
@@ -165,6 +160,16 @@ impl Formula {
             Self::FpuAndSfpu => named(&["FPU_COUNTER", "SFPU_COUNTER", "MATH_COUNTER"]),
         }
     }
+}
+
+/// Returns the names of the ports' counters, and of the counters of their grants.
+fn with_grants(ports: &[&'static str]) -> Vec<Cow<'static, str>> {
+    let grants = ports.iter().map(|port| grant_of(port).into());
+    ports.iter().map(|&port| port.into()).chain(grants).collect()
+}
+
+fn named(names: &[&'static str]) -> Vec<Cow<'static, str>> {
+    names.iter().map(|&name| name.into()).collect()
 }
 
 fn rest_within(part: f64, whole: f64) -> Option<f64> {
@@ -187,9 +192,10 @@ fn mean_of_ports(reader: &CounterReader, ports: &[&str]) -> Option<f64> {
 
 /// Returns the granted share of the requests to all ports that have both counters.
 fn granted(reader: &CounterReader, ports: &[&str]) -> Option<f64> {
-    let both = |port: &&str| Some((reader.count(port)?, reader.count(&grant_of(port))?));
-    let sums =
-        ports.iter().filter_map(both).fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+    let sums = ports
+        .iter()
+        .filter_map(|port| Some((reader.count(port)?, reader.count(&grant_of(port))?)))
+        .fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
     divided(sums.1, sums.0)
 }
 
@@ -213,8 +219,10 @@ const WAITS: [&str; 9] = [
 ];
 
 fn overlap(reader: &CounterReader, thread: u8) -> Option<f64> {
-    let wait = |what| reader.count(&format!("WAITING_FOR_{what}_{thread}"));
-    let waits: Vec<_> = WAITS.into_iter().filter_map(wait).collect();
+    let waits: Vec<_> = WAITS
+        .into_iter()
+        .filter_map(|what| reader.count(&format!("WAITING_FOR_{what}_{thread}")))
+        .collect();
     let total = (!waits.is_empty()).then(|| waits.iter().sum())?;
     divided(total, reader.bank_cycles(Bank::Instruction))
 }
@@ -245,12 +253,12 @@ fn math_to_pack(reader: &CounterReader) -> Option<f64> {
 }
 
 fn mean_data_flow(reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
-    let flow = |writes, busy| Formula::Quotient(writes, busy).value(reader, is_blackhole);
-    let flows = [
-        flow("SRCA_WRITE_REQ", "UNPACK0_BUSY_THREAD0"),
-        flow("SRCB_WRITE_REQ", "UNPACK1_BUSY_THREAD0"),
-    ];
-    mean(&flows.into_iter().flatten().collect::<Vec<_>>())
+    let flows =
+        [("SRCA_WRITE_REQ", "UNPACK0_BUSY_THREAD0"), ("SRCB_WRITE_REQ", "UNPACK1_BUSY_THREAD0")];
+    let flows = flows
+        .into_iter()
+        .filter_map(|(writes, busy)| Formula::Quotient(writes, busy).value(reader, is_blackhole));
+    mean(&flows.collect::<Vec<_>>())
 }
 
 /// Counters of a Wormhole's four packer engines.
@@ -270,8 +278,11 @@ fn packer_imbalance(reader: &CounterReader) -> Option<f64> {
 /// Returns the mean refused share of the most important ports.
 fn contention(reader: &CounterReader) -> Option<f64> {
     let ports = UNPACKER.iter().chain(RING_0_OUTGOING).chain(RING_0_INCOMING);
-    let refused = |port: &&str| rest_within(reader.count(&grant_of(port))?, reader.count(port)?);
-    mean(&ports.filter_map(refused).collect::<Vec<_>>())
+    mean(
+        &ports
+            .filter_map(|port| rest_within(reader.count(&grant_of(port))?, reader.count(port)?))
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// Traffic through the ports of L1's first bank.
@@ -382,8 +393,8 @@ mod tests {
 
     #[test]
     fn cycles_of_a_bank_are_those_of_its_first_known_counter() {
-        let of_passes = reader(&[("THREAD_STALLS_2", 1.0, 70.0), ("THREAD_STALLS_0", 1.0, 50.0)]);
-        assert_eq!(of_passes.bank_cycles(Bank::Instruction), 50.0);
+        let pass_reader = reader(&[("THREAD_STALLS_2", 1.0, 70.0), ("THREAD_STALLS_0", 1.0, 50.0)]);
+        assert_eq!(pass_reader.bank_cycles(Bank::Instruction), 50.0);
         let others = reader(&[("PACKER_BUSY_1", 1.0, 20.0), ("CFG_INSTRN_AVAILABLE_1", 1.0, 30.0)]);
         assert_eq!(others.bank_cycles(Bank::Instruction), 30.0);
         assert_eq!(others.bank_cycles(Bank::Unpack), 0.0);

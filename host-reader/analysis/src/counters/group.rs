@@ -205,8 +205,8 @@ impl PassPlan {
         let mut groups = groups.to_vec();
         groups.sort_by_key(|group| group.bit());
         groups.dedup();
-        let is_l1 = |group: &CounterGroup| matches!(group, CounterGroup::L1(_));
-        let (banks, others): (Vec<_>, Vec<_>) = groups.iter().copied().partition(is_l1);
+        let (banks, others): (Vec<_>, Vec<_>) =
+            groups.iter().copied().partition(|group| matches!(group, CounterGroup::L1(_)));
         let count = banks.len().max(groups.len().div_ceil(GROUPS_PER_PASS));
         let mut passes: Vec<Vec<CounterGroup>> = vec![Vec::new(); count];
         for (pass, bank) in passes.iter_mut().zip(banks) {
@@ -223,8 +223,10 @@ impl PassPlan {
     /// Returns the value of `TT_METAL_PROFILE_PERF_COUNTERS` for each run.
     #[must_use]
     pub fn masks(&self) -> Vec<u32> {
-        let mask = |pass: &Vec<CounterGroup>| pass.iter().fold(0, |mask, group| mask | group.bit());
-        self.passes.iter().map(mask).collect()
+        self.passes
+            .iter()
+            .map(|pass| pass.iter().fold(0, |mask, group| mask | group.bit()))
+            .collect()
     }
 }
 
@@ -243,9 +245,9 @@ mod tests {
         ] {
             let plan = PassPlan::new(&CounterGroup::all(arch));
             assert_eq!(plan.masks(), masks);
-            let of_pass =
+            let pass_record_count =
                 |pass: &Vec<CounterGroup>| pass.iter().map(|group| group.record_count(arch)).sum();
-            assert_eq!(plan.passes.iter().map(of_pass).collect::<Vec<u64>>(), records);
+            assert_eq!(plan.passes.iter().map(pass_record_count).collect::<Vec<u64>>(), records);
         }
         assert_eq!(PassPlan::new(&[]).masks(), [0_u32; 0]);
         let one = ["fpu", "pack", "unpack", "l1_0", "instrn"].map(|name| name.parse().unwrap());

@@ -105,32 +105,34 @@ impl Limit {
         let mut groups: Vec<_> = groups.collect();
         groups.sort_unstable();
         groups.dedup();
-        let is_stall = |name: &str| {
-            name.starts_with("WAITING_FOR_")
-                || name.starts_with("THREAD_STALLS_")
-                || name == "ANY_THREAD_STALL"
-        };
         let is_primary = matches!(formula, Formula::MeanOfPorts(_) | Formula::Refused(_))
             && counters
                 .iter()
                 .all(|name| name.starts_with("L1_0_NOC_RING") || name.starts_with("L1_1_NOC_RING"));
-        let is_source_write = |name: &str| matches!(name, "SRCA_WRITE_REQ" | "SRCB_WRITE_REQ");
         let is_client = any(&|name| name.starts_with(L1_CLIENT_PREFIX));
-        let holds = |limit: Self| match limit {
-            Self::OutsideOfCompute => true,
-            Self::PollingRiscs => any(&is_stall),
-            Self::OwnReads => any(&|name| name.contains("_INCOMING_")),
-            Self::SecondChannels => is_primary,
-            Self::OtherBanks => !is_client && any(&|name| name.starts_with("L1_")),
-            Self::OneSpan => groups.len() > 1,
-            Self::OtherWriters => any(&is_source_write),
-            Self::WhichThread => any(&|name| name == "FPU_COUNTER"),
-            Self::WhichOfFourThreads => any(&|name| STALLS.contains(&name)),
-            Self::OtherSelections | Self::OwnWindow => is_client,
-            Self::WhichLane => is_client && any(&|name| name.contains("_SBANK")),
-            Self::BelowCarry => is_client && any(&|name| name.ends_with("_CARRY")),
-        };
-        Self::ALL.into_iter().filter(|&limit| holds(limit)).collect()
+        Self::ALL
+            .into_iter()
+            .filter(|limit| match limit {
+                Self::OutsideOfCompute => true,
+                Self::PollingRiscs => any(&|name| {
+                    name.starts_with("WAITING_FOR_")
+                        || name.starts_with("THREAD_STALLS_")
+                        || name == "ANY_THREAD_STALL"
+                }),
+                Self::OwnReads => any(&|name| name.contains("_INCOMING_")),
+                Self::SecondChannels => is_primary,
+                Self::OtherBanks => !is_client && any(&|name| name.starts_with("L1_")),
+                Self::OneSpan => groups.len() > 1,
+                Self::OtherWriters => {
+                    any(&|name| matches!(name, "SRCA_WRITE_REQ" | "SRCB_WRITE_REQ"))
+                }
+                Self::WhichThread => any(&|name| name == "FPU_COUNTER"),
+                Self::WhichOfFourThreads => any(&|name| STALLS.contains(&name)),
+                Self::OtherSelections | Self::OwnWindow => is_client,
+                Self::WhichLane => is_client && any(&|name| name.contains("_SBANK")),
+                Self::BelowCarry => is_client && any(&|name| name.ends_with("_CARRY")),
+            })
+            .collect()
     }
 }
 

@@ -104,11 +104,12 @@ struct L1ClientNames {
 }
 
 static L1_CLIENTS: LazyLock<Vec<L1ClientNames>> = LazyLock::new(|| {
-    let names = |counter: String| {
-        let what = if counts_pending(&counter) { "Mean Outstanding" } else { "Rate" };
-        L1ClientNames { label: format!("{counter} {what}"), counter }
-    };
-    l1_client_names().map(names).collect()
+    l1_client_names()
+        .map(|counter| {
+            let what = if counts_pending(&counter) { "Mean Outstanding" } else { "Rate" };
+            L1ClientNames { label: format!("{counter} {what}"), counter }
+        })
+        .collect()
 });
 
 impl L1ClientNames {

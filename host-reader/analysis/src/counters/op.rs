@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use wire::Risc;
 
 /// Counters whose mean over the whole grid is shown, with the header of the column.
-const OF_GRID: [(&str, &str); 3] = [
+const GRID_COUNTERS: [(&str, &str); 3] = [
     ("SFPU_COUNTER", "Avg SFPU util on full grid (%)"),
     ("FPU_COUNTER", "Avg FPU util on full grid (%)"),
     ("MATH_COUNTER", "Avg Math util on full grid (%)"),
@@ -21,8 +21,8 @@ const OF_GRID: [(&str, &str); 3] = [
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpCounters {
     readers: BTreeMap<(Noc0Coord, Unit), CounterReader>,
-    /// Sum over all cores of each counter of [`OF_GRID`].
-    of_grid: [Option<f64>; 3],
+    /// Sum over all cores of each counter of [`GRID_COUNTERS`].
+    grid_sums: [Option<f64>; 3],
 }
 
 /// Counting unit: the core and the RISC that read the counters, or one of a Quasar's four parts.
@@ -121,7 +121,7 @@ impl OpCounters {
         }
         #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
         let (count, cycles) = (sample.count as f64, sample.cycles.unwrap_or(0) as f64);
-        for ((counter, _), total) in OF_GRID.iter().zip(&mut self.of_grid) {
+        for ((counter, _), total) in GRID_COUNTERS.iter().zip(&mut self.grid_sums) {
             if *counter == sample.name {
                 *total = Some(total.unwrap_or(0.0) + count);
             }
@@ -136,7 +136,7 @@ impl OpCounters {
         for (key, reader) in &other.readers {
             self.readers.entry(*key).or_default().join(reader);
         }
-        for (own, other) in self.of_grid.iter_mut().zip(other.of_grid) {
+        for (own, other) in self.grid_sums.iter_mut().zip(other.grid_sums) {
             *own = own.map_or(other, |own| Some(own + other.unwrap_or(0.0)));
         }
     }
@@ -148,8 +148,11 @@ impl OpCounters {
         let clients: BTreeSet<&str> = names.filter(|name| is_l1_client_title(name)).collect();
         let clients = clients.into_iter().filter_map(l1_client_metric);
         metrics().iter().chain(clients).filter_map(move |metric| {
-            let of_reader = |reader| metric.value(reader, is_blackhole);
-            let values: Vec<f64> = self.readers.values().filter_map(of_reader).collect();
+            let values: Vec<f64> = self
+                .readers
+                .values()
+                .filter_map(|reader| metric.value(reader, is_blackhole))
+                .collect();
             MetricSummary::new(metric, &values)
         })
     }
@@ -160,7 +163,7 @@ impl OpCounters {
         let cores = scale.max_compute_cores.filter(|&cores| cores > 0);
         let cores = cores.map(|cores| f64::from(cores) * f64::from(units));
         let cycles = scale.kernel_cycles.filter(|&cycles| cycles > 0);
-        OF_GRID.into_iter().zip(self.of_grid).filter_map(move |((_, title), total)| {
+        GRID_COUNTERS.into_iter().zip(self.grid_sums).filter_map(move |((_, title), total)| {
             #[expect(clippy::cast_precision_loss, reason = "a kernel takes less than 2^53 cycles")]
             let percent = total? / cores? / cycles? as f64 * 100.0;
             Some(GridMean { title, percent })
@@ -173,9 +176,12 @@ impl OpCounters {
     /// # Compatibility
     /// `ops_perf_results.csv`.
     pub fn titles() -> impl Iterator<Item = String> {
-        let of_metric =
+        let metric_titles =
             |metric: &'static Metric| MetricSummary::STATISTICS.map(|name| metric.title(name));
-        metrics().iter().flat_map(of_metric).chain(OF_GRID.map(|(_, title)| title.to_owned()))
+        metrics()
+            .iter()
+            .flat_map(metric_titles)
+            .chain(GRID_COUNTERS.map(|(_, title)| title.to_owned()))
     }
 }
 
@@ -248,9 +254,9 @@ mod tests {
             (Risc::QuasarNeo2Trisc1, "SFPU_COUNTER", 60),
             (Risc::QuasarNeo2Trisc3, "MATH_COUNTER", 80),
         ] {
-            let mut of_lane = OpCounters::default();
-            of_lane.add(CORES[0], risc, sample(name, 2, count));
-            joined.join(&of_lane);
+            let mut lane_counters = OpCounters::default();
+            lane_counters.add(CORES[0], risc, sample(name, 2, count));
+            joined.join(&lane_counters);
         }
         assert_eq!(joined, counters);
         // The reader of a Tensix core's counters is one unit, whatever the bits next to the number

@@ -112,8 +112,9 @@ impl CounterReader {
     /// Returns the cycles of a bank; 0 if none of its counters was read.
     pub(crate) fn bank_cycles(&self, bank: Bank) -> f64 {
         let anchor = bank.anchors().iter().find_map(|name| self.find(name));
-        let any = || self.0.iter().find(|counter| Bank::from_counter(&counter.name) == bank);
-        anchor.or_else(any).map_or(0.0, |counter| counter.cycles)
+        anchor
+            .or_else(|| self.0.iter().find(|counter| Bank::from_counter(&counter.name) == bank))
+            .map_or(0.0, |counter| counter.cycles)
     }
 }
 

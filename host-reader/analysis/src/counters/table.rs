@@ -66,25 +66,30 @@ type Reading = (u64, Result<Sample, SampleProblem>);
 /// ```
 #[must_use]
 pub fn counters_of(readout: &Readout, launches: &[Launch]) -> Vec<LaunchCounters> {
-    let mut of_runs: HashMap<LaunchRun, Vec<Reading>> = HashMap::new();
+    let mut run_readings: HashMap<LaunchRun, Vec<Reading>> = HashMap::new();
     for lane in readout.lanes() {
-        add_lane(&mut of_runs, lane, &readout.zones);
+        add_lane(&mut run_readings, lane, &readout.zones);
     }
-    if of_runs.is_empty() {
+    if run_readings.is_empty() {
         return Vec::new();
     }
-    let counters = |(number, launch): (usize, &Launch)| {
-        let mut counters = LaunchCounters { launch: number, ..LaunchCounters::default() };
-        let mut runs = launch.runs.clone();
-        runs.sort_unstable();
-        for run in runs {
-            let readings = of_runs.remove(&run).unwrap_or_default();
-            readings.into_iter().for_each(|(time, reading)| counters.add(run.lane, time, reading));
-        }
-        let is_any = !counters.samples.is_empty() || !counters.problems.is_empty();
-        is_any.then_some(counters)
-    };
-    launches.iter().enumerate().filter_map(counters).collect()
+    launches
+        .iter()
+        .enumerate()
+        .filter_map(|(number, launch)| {
+            let mut counters = LaunchCounters { launch: number, ..LaunchCounters::default() };
+            let mut runs = launch.runs.clone();
+            runs.sort_unstable();
+            for run in runs {
+                let readings = run_readings.remove(&run).unwrap_or_default();
+                readings
+                    .into_iter()
+                    .for_each(|(time, reading)| counters.add(run.lane, time, reading));
+            }
+            let is_any = !counters.samples.is_empty() || !counters.problems.is_empty();
+            is_any.then_some(counters)
+        })
+        .collect()
 }
 
 /// Totals of one counter over all cores of a launch that read it.
@@ -175,7 +180,7 @@ impl LaunchCounters {
     }
 }
 
-fn add_lane(of_runs: &mut HashMap<LaunchRun, Vec<Reading>>, lane: &Lane, zones: &ZoneTable) {
+fn add_lane(run_readings: &mut HashMap<LaunchRun, Vec<Reading>>, lane: &Lane, zones: &ZoneTable) {
     let mut known: Option<(ZoneIndex, bool)> = None;
     let mut is_counter = |kind, zone| {
         if !is_data(kind) {
@@ -199,7 +204,7 @@ fn add_lane(of_runs: &mut HashMap<LaunchRun, Vec<Reading>>, lane: &Lane, zones: 
         }
         if is_counter(record.kind, record.zone) {
             let reading = (record.time, Sample::decode(record.data, text));
-            of_runs.entry(LaunchRun { lane: lane.id, run }).or_default().push(reading);
+            run_readings.entry(LaunchRun { lane: lane.id, run }).or_default().push(reading);
         }
     }
 }

@@ -54,7 +54,7 @@ mod tests {
             run host ID,zone name,type\n0,1,2,BRISC,7,5,0,1024,,TS_EVENT\n";
         let mut readout = read_device_log(log.as_bytes(), "test").unwrap();
         readout.devices[0].lanes = vec![lane];
-        let of_capture = events(&readout);
+        let capture_events = events(&readout);
         assert_eq!(describe_addresses(&mut readout), 1);
         assert_eq!(describe_addresses(&mut readout), 0);
         let mut text = Vec::new();
@@ -62,10 +62,10 @@ mod tests {
         let written = String::from_utf8(text.clone()).unwrap();
         let described = r#"{"dst_addr":131078;"noc_status_counter":2748;"src_addr":65537}"#;
         assert_eq!(written.matches(described).count(), 1, "{written}");
-        let of_log = events(&read_device_log(text.as_slice(), "test").unwrap());
-        assert_eq!(of_log.len(), 2);
-        assert_eq!(of_log, of_capture);
-        let addresses = of_log.iter().map(|one| (one.src_addr, one.dst_addr));
+        let log_events = events(&read_device_log(text.as_slice(), "test").unwrap());
+        assert_eq!(log_events.len(), 2);
+        assert_eq!(log_events, capture_events);
+        let addresses = log_events.iter().map(|one| (one.src_addr, one.dst_addr));
         assert_eq!(addresses.collect::<Vec<_>>(), [(Some(0x1_0001), Some(0x2_0006)), (None, None)]);
     }
 }

@@ -88,11 +88,10 @@ pub(crate) fn join(events: Vec<Event>, tiles: &Tiles, notes: &mut TraceNotes) ->
             }
         }
     }
-    let is_of_mux = |joined: &Joined| match joined {
-        Joined::Plain(event) => muxes.contains_key(&event.lane.core),
-        Joined::Packet(_) => false,
-    };
-    joined.retain(|joined| !is_of_mux(joined));
+    joined.retain(|joined| match joined {
+        Joined::Plain(event) => !muxes.contains_key(&event.lane.core),
+        Joined::Packet(_) => true,
+    });
     joined
 }
 
@@ -112,10 +111,10 @@ fn packet(events: &[Event], part_count: usize) -> Result<Packet, &'static str> {
     let (writes, rest) = events.split_at_checked(part_count).ok_or(INCOMPLETE)?;
     let [route, local, ..] = rest else { return Err(INCOMPLETE) };
     let first = writes.first().ok_or(INCOMPLETE)?;
-    let is_part = |event: &Event| part_count == 1 || matches!(event.payload, Payload::Scatter(_));
     let is_of_lane = |event: &Event| event.lane == first.lane;
-    let is_whole = writes.iter().all(|event| is_part(event) && is_of_lane(event))
-        && is_of_lane(route)
+    let is_whole = writes.iter().all(|event| {
+        (part_count == 1 || matches!(event.payload, Payload::Scatter(_))) && is_of_lane(event)
+    }) && is_of_lane(route)
         && is_of_lane(local)
         && local.local().is_some_and(|write| write.kind == EventKind::Write);
     let Payload::Routing(routing) = route.payload else { return Err(INCOMPLETE) };
@@ -183,17 +182,6 @@ mod tests {
 
     /// Traces events of the BRISCs in one row of a Wormhole without harvested rows, by column.
     fn trace(cores: &[(u16, &[Stamped])]) -> (Vec<TraceObject>, Vec<String>) {
-        let lane = |(x, events): &(u16, &[Stamped])| {
-            let core = Noc0Coord { x: *x, y: 1 };
-            let mut lane = Lane::new(LaneId { chip_id: 0, core, risc: Risc::Brisc });
-            lane.begin_run(RunHostId(1024));
-            for &(time, bytes) in *events {
-                let zone = ZoneIndex(ZoneId::NOC_TRACING.0.into());
-                let head = RecordHead::new(PacketKind::TimestampedData, zone);
-                lane.push(head, time, &[u64::from_le_bytes(bytes)]);
-            }
-            lane
-        };
         let chip = ChipSummary {
             chip_id: 0,
             arch: "wormhole_b0".to_owned(),
@@ -201,7 +189,20 @@ mod tests {
             max_compute_cores: Some(80),
             known_lines: [].into(),
         };
-        let lanes = cores.iter().map(lane).collect();
+        let lanes = cores
+            .iter()
+            .map(|(x, events)| {
+                let core = Noc0Coord { x: *x, y: 1 };
+                let mut lane = Lane::new(LaneId { chip_id: 0, core, risc: Risc::Brisc });
+                lane.begin_run(RunHostId(1024));
+                for &(time, bytes) in *events {
+                    let zone = ZoneIndex(ZoneId::NOC_TRACING.0.into());
+                    let head = RecordHead::new(PacketKind::TimestampedData, zone);
+                    lane.push(head, time, &[u64::from_le_bytes(bytes)]);
+                }
+                lane
+            })
+            .collect();
         let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
         let readout = Readout { devices: vec![device], ..Readout::default() };
         let traces = NocTraces::from_readout(&readout, |_, _| None, &TraceOptions::default());
@@ -244,11 +245,14 @@ mod tests {
 
     #[test]
     fn the_last_part_of_a_scatter_takes_what_is_left() {
-        let part = |x, size: u8| [39, x, 11, 0, size, 0, 2, 0x11];
         let events = [(10, part(0, 48)), (11, part(5, 0)), (12, TWO_HOPS), (20, TO_ROUTER)];
         let (objects, _) = trace(&[(1, &events)]);
         let sizes = objects[0].dst.as_ref().unwrap().iter().map(|to| (to.dx, to.num_bytes));
         assert_eq!(sizes.collect::<Vec<_>>(), [(0, 48), (5, 16)]);
+    }
+
+    const fn part(x: u8, size: u8) -> [u8; 8] {
+        [39, x, 11, 0, size, 0, 2, 0x11]
     }
 
     #[test]

@@ -15,7 +15,6 @@ use crate::noc_events::{
 use reader::{
     architecture::{self, floorplan::Floorplan},
     lane::LaneId,
-    mesh::Noc0Coord,
     readout::{ChipSummary, Readout},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,8 +79,7 @@ pub fn lines_without_mask(arch: &str, mask: u32) -> Result<BTreeMap<u16, u16>, H
     if mask >> possible.len() != 0 {
         return Err(HarvestingError::Mask { mask, possible: possible.len() });
     }
-    let is_harvested = |&(bit, _): &(usize, &u16)| mask >> bit & 1 != 0;
-    let harvested = possible.iter().enumerate().filter(is_harvested);
+    let harvested = possible.iter().enumerate().filter(|&(bit, _)| mask >> bit & 1 != 0);
     let harvested: Vec<u16> = harvested.map(|(_, &line)| line).collect();
     lines_without(arch, &harvested)
 }
@@ -165,9 +163,9 @@ impl<'a> Harvesting<'a> {
         chip: &'a ChipSummary,
         lanes: impl Iterator<Item = LaneId>,
     ) -> Self {
-        let line_of = |at: Noc0Coord| if arch.harvests_rows { at.y } else { at.x };
         let tensix = lanes.filter(|lane| lane.risc != Risc::Erisc);
-        let seen = tensix.map(|lane| line_of(lane.core)).collect();
+        let seen =
+            tensix.map(|lane| if arch.harvests_rows { lane.core.y } else { lane.core.x }).collect();
         // A number of cores that no product has may leave out dispatch cores, and says nothing.
         let harvested_count = chip.max_compute_cores.and_then(|cores| {
             let named = architecture::Arch::from_name(arch.name)?;
@@ -200,15 +198,18 @@ impl<'a> Harvesting<'a> {
         }
         let split = |is_harvested: bool| {
             let lines = self.lines.iter().enumerate();
-            let is_wanted = move |&(bit, _): &(usize, &u16)| (set >> bit & 1 != 0) == is_harvested;
-            lines.filter(is_wanted).map(|(_, &line)| line)
+            lines
+                .filter(move |&(bit, _)| (set >> bit & 1 != 0) == is_harvested)
+                .map(|(_, &line)| line)
         };
         if split(true).any(|line| self.seen.contains(&line)) {
             return None;
         }
         let order: Vec<u16> = split(false).chain(split(true)).collect();
-        let agrees = |(&number, line): (&u16, &u16)| order.get(usize::from(number)) == Some(line);
-        self.stated.iter().all(agrees).then_some(order)
+        self.stated
+            .iter()
+            .all(|(&number, line)| order.get(usize::from(number)) == Some(line))
+            .then_some(order)
     }
 }
 
@@ -237,15 +238,18 @@ mod tests {
 
     #[test]
     fn lines_that_a_chip_does_not_have_are_refused() {
-        let told = |lines: Result<_, HarvestingError>| lines.unwrap_err().to_string();
         assert_eq!(
-            told(lines_without("wormhole_b0", &[6])),
+            error_text(lines_without("wormhole_b0", &[6])),
             "expected harvested lines among 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, found 6"
         );
         assert_eq!(
-            told(lines_without_mask("wormhole_b0", 1 << 10)),
+            error_text(lines_without_mask("wormhole_b0", 1 << 10)),
             "expected a mask of 10 harvested lines, found 0x400"
         );
         assert_eq!(lines_without("grayskull", &[]), Err(HarvestingError::Arch));
+    }
+
+    fn error_text(lines: Result<BTreeMap<u16, u16>, HarvestingError>) -> String {
+        lines.unwrap_err().to_string()
     }
 }

@@ -145,11 +145,16 @@ mod tests {
         let text = format!("[{GOOD},{},{GOOD},{},{}]", bad[0], bad[1], bad[2]);
         let read = read_json(text.as_bytes());
         assert_eq!(read.objects.len(), 2);
-        let index_of = |problem: &TraceProblem| match problem {
-            TraceProblem::Object { index, .. } => *index,
-            TraceProblem::Text { .. } => panic!("{problem}"),
-        };
-        assert_eq!(read.problems.iter().map(index_of).collect::<Vec<_>>(), [1, 3, 4]);
+        assert_eq!(
+            read.problems
+                .iter()
+                .map(|problem| match problem {
+                    TraceProblem::Object { index, .. } => *index,
+                    TraceProblem::Text { .. } => panic!("{problem}"),
+                })
+                .collect::<Vec<_>>(),
+            [1, 3, 4]
+        );
     }
 
     proptest! {

@@ -45,9 +45,9 @@ impl KernelStarts {
                 head.kind() == PacketKind::ZoneStart && *is_kernel
             });
             let Some((_, &start)) = start else { continue };
-            let of_program = self.starts.entry((lane.id, run.program)).or_default();
-            if of_program.iter().all(|(replay, _)| *replay != run.trace) {
-                of_program.push((run.trace, start));
+            let program_starts = self.starts.entry((lane.id, run.program)).or_default();
+            if program_starts.iter().all(|(replay, _)| *replay != run.trace) {
+                program_starts.push((run.trace, start));
             }
         }
     }
@@ -64,12 +64,14 @@ impl KernelStarts {
             let start = traced.entry(lane).or_insert(object.timestamp);
             *start = object.timestamp.min(*start);
         }
-        let shift = |(&(core, risc), &of_trace): (&(Noc0Coord, Risc), &u64)| {
-            let lane = LaneId { chip_id: trace.chip_id, core, risc };
-            let start = self.start(lane, trace.program, trace.trace)?;
-            Some(((core, risc), start.wrapping_sub(of_trace)))
-        };
-        let shifts: BTreeMap<_, _> = traced.iter().filter_map(shift).collect();
+        let shifts: BTreeMap<_, _> = traced
+            .iter()
+            .filter_map(|(&(core, risc), &trace_start)| {
+                let lane = LaneId { chip_id: trace.chip_id, core, risc };
+                let start = self.start(lane, trace.program, trace.trace)?;
+                Some(((core, risc), start.wrapping_sub(trace_start)))
+            })
+            .collect();
         let Some(&otherwise) = shifts.values().next() else {
             let count = trace.event_count();
             trace.objects.clear();
@@ -87,8 +89,11 @@ impl KernelStarts {
         let starts = self.starts.get(&(lane, program))?;
         let same = starts.iter().find(|(of, _)| *of == replay);
         // Older files and older logs do not name replays.
-        let is_unnamed = || replay.is_none() || starts.iter().all(|(of, _)| of.is_none());
-        same.or_else(|| starts.first().filter(|_| is_unnamed())).map(|(_, start)| *start)
+        let start = same.or_else(|| {
+            let is_unnamed = replay.is_none() || starts.iter().all(|(replay, _)| replay.is_none());
+            starts.first().filter(|_| is_unnamed)
+        });
+        start.map(|(_, start)| *start)
     }
 }
 
@@ -97,32 +102,34 @@ mod tests {
     use super::*;
     use crate::noc_events::read_json;
 
-    fn starts(of_brisc: u64) -> KernelStarts {
+    fn starts(brisc_start: u64) -> KernelStarts {
         let lane = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 2 }, risc: Risc::Brisc };
-        KernelStarts { starts: [((lane, RunHostId(1024)), vec![(None, of_brisc)])].into() }
+        KernelStarts { starts: [((lane, RunHostId(1024)), vec![(None, brisc_start)])].into() }
     }
 
     fn trace(program: u32) -> ProgramTrace {
-        let zone = |risc: &str, time: u64| {
-            format!(
-                r#"{{"proc":"{risc}","sx":1,"sy":2,"timestamp":{time},"zone":"{risc}-KERNEL","zone_phase":"begin"}}"#
-            )
-        };
-        let event = |risc: &str, time: u64| {
-            format!(r#"{{"proc":"{risc}","sx":1,"sy":2,"timestamp":{time},"type":"READ"}}"#)
-        };
         let objects = [
-            zone("BRISC", 10),
-            event("BRISC", 12),
-            event("BRISC", 90),
-            zone("BRISC", 95),
-            zone("NCRISC", 20),
-            event("NCRISC", 21),
+            zone_begin("BRISC", 10),
+            read_event("BRISC", 12),
+            read_event("BRISC", 90),
+            zone_begin("BRISC", 95),
+            zone_begin("NCRISC", 20),
+            read_event("NCRISC", 21),
         ];
         let text = format!("[{}]", objects.join(","));
         let objects = read_json(text.as_bytes()).objects;
         let program = RunHostId(program);
         ProgramTrace { chip_id: 0, program, trace: None, op_name: String::new(), objects }
+    }
+
+    fn read_event(risc: &str, time: u64) -> String {
+        format!(r#"{{"proc":"{risc}","sx":1,"sy":2,"timestamp":{time},"type":"READ"}}"#)
+    }
+
+    fn zone_begin(risc: &str, time: u64) -> String {
+        format!(
+            r#"{{"proc":"{risc}","sx":1,"sy":2,"timestamp":{time},"zone":"{risc}-KERNEL","zone_phase":"begin"}}"#
+        )
     }
 
     fn times(trace: &ProgramTrace) -> Vec<u64> {

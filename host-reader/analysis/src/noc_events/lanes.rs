@@ -147,8 +147,10 @@ impl NocLane {
             match record.kind {
                 PacketKind::ZoneStart | PacketKind::ZoneEnd => {
                     let zone = record.zone;
-                    let is_wanted = || is_traced(zones.name(zone), lane.id.risc);
-                    if *traced.entry(zone).or_insert_with(is_wanted) {
+                    if *traced
+                        .entry(zone)
+                        .or_insert_with(|| is_traced(zones.name(zone), lane.id.risc))
+                    {
                         let is_start = record.kind == PacketKind::ZoneStart;
                         found.add(program, record.time, Marker::Zone { zone, is_start });
                     }

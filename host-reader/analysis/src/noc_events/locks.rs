@@ -82,21 +82,21 @@ impl Locks {
         let mut runs = lane.runs.iter().peekable();
         let mut program = RunHostId(0);
         // Held memory from this index on belongs to the program.
-        let mut of_program = self.held.len();
+        let mut first_held = self.held.len();
         for (index, record) in lane.records().enumerate() {
             while let Some(run) = runs.next_if(|run| run.first_record <= index) {
                 // A push during a launch begins a new run of the same program.
                 if run.program != program {
-                    (program, of_program) = (run.program, self.held.len());
+                    (program, first_held) = (run.program, self.held.len());
                 }
             }
             if is_lock(&record, zones) {
-                self.add(lane.id, program, of_program, &record);
+                self.add(lane.id, program, first_held, &record);
             }
         }
     }
 
-    fn add(&mut self, lane: LaneId, program: RunHostId, of_program: usize, record: &Record<'_>) {
+    fn add(&mut self, lane: LaneId, program: RunHostId, first_held: usize, record: &Record<'_>) {
         let bits = record.data.first().copied().unwrap_or(u64::MAX);
         let Some(event) = LockEvent::unpack(bits) else {
             let what = format!("{} is no kind of lock", bits & 0xFF);
@@ -108,7 +108,7 @@ impl Locks {
             let held = HeldMemory { lane, program, kind, address, byte_count, begin, end };
             return self.held.push(held);
         }
-        let open = self.held.iter_mut().skip(of_program).rev();
+        let open = self.held.iter_mut().skip(first_held).rev();
         let mut ended = open.filter(|held| held.end.is_none() && held.ends_with(event)).peekable();
         // A kernel may clear regions that it did not begin.
         if ended.peek().is_none() && kind != LockEventKind::DfbRegionClear {

@@ -240,8 +240,7 @@ impl Payload {
         let [number, x, y, end_x, end_y, carrier, size, flags] = bytes;
         let kind = EventKind::from_number(number, numbering)
             .ok_or(PayloadError::UnknownKind { number })?;
-        let coord = |x: u8, y: u8| RawCoord { x: x.cast_signed(), y: y.cast_signed() };
-        let (target, multicast_end) = (coord(x, y), coord(end_x, end_y));
+        let (target, multicast_end) = (raw_coord(x, y), raw_coord(end_x, end_y));
         Ok(match kind {
             EventKind::FabricRoutingFields1d => {
                 Self::Routing(Routing::Line { value: u32::from_le_bytes([x, y, end_x, end_y]) })
@@ -292,6 +291,10 @@ impl Payload {
     pub const fn number(bits: u64) -> u8 {
         bits.to_le_bytes()[0]
     }
+}
+
+const fn raw_coord(x: u8, y: u8) -> RawCoord {
+    RawCoord { x: x.cast_signed(), y: y.cast_signed() }
 }
 
 fn noc_of(carrier: u8) -> Result<Noc, PayloadError> {
@@ -433,14 +436,17 @@ mod tests {
     #[test]
     fn newer_sizes_have_twelve_bits_and_the_posted_bit_behind_them() {
         // Packed by hand from the bit fields of `event_metadata.hpp` of 0.81.1.
-        let upper = |chunks: u64, posted: u64| (posted << 12 | chunks) << 48 | 0x11 << 40 | 11;
         for (chunks, posted) in [(0, 0), (8, 1), (255, 0), (256, 0), (300, 1), (4095, 1)] {
-            let bits = upper(chunks, posted);
+            let bits = write_bits(chunks, posted);
             let decoded = Payload::decode(bits, Numbering::Newer, SizeField::Bits12);
             let Ok(Payload::Local(event)) = decoded else { panic!("{decoded:?}") };
             assert_eq!(u64::from(event.byte_count()), chunks * 32);
             assert_eq!((event.is_posted, event.is_saturated()), (posted == 1, chunks == 4095));
         }
+    }
+
+    const fn write_bits(chunks: u64, posted: u64) -> u64 {
+        (posted << 12 | chunks) << 48 | 0x11 << 40 | 11
     }
 
     #[test]

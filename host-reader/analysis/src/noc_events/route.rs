@@ -71,37 +71,42 @@ pub(super) fn route(
     to: Noc0Coord,
     (columns, rows): Grid,
 ) -> Vec<(Noc0Coord, Direction)> {
-    let is_on_grid = |tile: Noc0Coord| tile.x < columns && tile.y < rows;
-    if !is_on_grid(from) || !is_on_grid(to) {
+    if [from, to].iter().any(|tile| tile.x >= columns || tile.y >= rows) {
         return Vec::new();
     }
-    let next = |at: u16, size: u16| if at + 1 == size { 0 } else { at + 1 };
-    let before = |at: u16, size: u16| if at == 0 { size - 1 } else { at - 1 };
     let (mut links, mut tile) = (Vec::new(), from);
     match noc {
         Noc::Undefined => {}
         Noc::Noc0 => {
             while tile.x != to.x {
                 links.push((tile, Direction::East));
-                tile.x = next(tile.x, columns);
+                tile.x = next_line(tile.x, columns);
             }
             while tile.y != to.y {
                 links.push((tile, Direction::South));
-                tile.y = next(tile.y, rows);
+                tile.y = next_line(tile.y, rows);
             }
         }
         Noc::Noc1 => {
             while tile.y != to.y {
                 links.push((tile, Direction::North));
-                tile.y = before(tile.y, rows);
+                tile.y = line_before(tile.y, rows);
             }
             while tile.x != to.x {
                 links.push((tile, Direction::West));
-                tile.x = before(tile.x, columns);
+                tile.x = line_before(tile.x, columns);
             }
         }
     }
     links
+}
+
+const fn line_before(at: u16, size: u16) -> u16 {
+    if at == 0 { size - 1 } else { at - 1 }
+}
+
+const fn next_line(at: u16, size: u16) -> u16 {
+    if at + 1 == size { 0 } else { at + 1 }
 }
 
 /// Returns the links that a multicast's packet takes, each once; `None` if it wraps around the

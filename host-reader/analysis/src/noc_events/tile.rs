@@ -46,8 +46,7 @@ impl TileMap {
     #[must_use]
     pub fn unharvested(arch: &str) -> Option<Self> {
         let arch = Arch::from_name(arch)?;
-        let known = |lines: &[u16]| lines.iter().copied().map(Some).collect();
-        Some(Self { arch, columns: known(arch.columns), rows: known(arch.rows) })
+        Some(Self { arch, columns: known_lines(arch.columns), rows: known_lines(arch.rows) })
     }
 
     /// Returns the tiles of a chip, as far as its records show which are harvested.
@@ -100,12 +99,8 @@ impl TileMap {
     #[must_use]
     pub fn way_cycles(&self, noc: Noc, from: Noc0Coord, to: Noc0Coord) -> u64 {
         let (from, to) = if noc == Noc::Noc1 { (to, from) } else { (from, to) };
-        let around = |from: u16, to: u16, size: u16| {
-            let (from, to, size) = (u64::from(from), u64::from(to), u64::from(size));
-            (to + size - from % size) % size
-        };
         let (columns, rows) = self.arch.grid;
-        10 + 9 * (around(from.x, to.x, columns) + around(from.y, to.y, rows))
+        10 + 9 * (hops_around(from.x, to.x, columns) + hops_around(from.y, to.y, rows))
     }
 
     /// Returns the number of the Ethernet channel at a tile.
@@ -173,6 +168,16 @@ impl TileMap {
         let (x, y) = self.mirrored(noc, x, y);
         (x < columns && y < rows).then_some(Noc0Coord { x, y })
     }
+}
+
+fn known_lines(lines: &[u16]) -> Vec<Option<u16>> {
+    lines.iter().copied().map(Some).collect()
+}
+
+/// Returns the links from a line to another of a ring of `size` lines.
+fn hops_around(from: u16, to: u16, size: u16) -> u64 {
+    let (from, to, size) = (u64::from(from), u64::from(to), u64::from(size));
+    (to + size - from % size) % size
 }
 
 fn at<T: Copy>(list: &[T], index: u16) -> Option<T> {
@@ -343,9 +348,6 @@ mod tests {
     }
 
     fn device(arch: &str, cores: u32, seen: &[(u16, u16)]) -> DeviceReadout {
-        let lane = |&(x, y): &(u16, u16)| {
-            Lane::new(LaneId { chip_id: 0, core: Noc0Coord { x, y }, risc: Risc::Brisc })
-        };
         DeviceReadout {
             chip: ChipSummary {
                 chip_id: 0,
@@ -354,7 +356,12 @@ mod tests {
                 max_compute_cores: Some(cores),
                 known_lines: [].into(),
             },
-            lanes: seen.iter().map(lane).collect(),
+            lanes: seen
+                .iter()
+                .map(|&(x, y)| {
+                    Lane::new(LaneId { chip_id: 0, core: Noc0Coord { x, y }, risc: Risc::Brisc })
+                })
+                .collect(),
             pending_runs: 0,
             discarded_launches: 0,
         }

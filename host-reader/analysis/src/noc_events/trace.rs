@@ -475,16 +475,14 @@ fn with_transfer(base: TraceObject, local: &LocalEvent, kind: EventKind) -> Trac
 
 /// Decodes the route of a packet; `None` if its word does not match the packet's encoding.
 fn send_of(form: FabricPacket, routing: Routing) -> Option<FabricSend> {
-    let line = |(start_distance, range)| FabricSend {
-        start_distance: Some(start_distance),
-        range: Some(range),
-        ..FabricSend::default()
-    };
     match (form, routing) {
         (FabricPacket::Regular, Routing::Line { value }) => {
-            Some(line((value >> 4 & 0xF, value & 0xF)))
+            Some(line_send(value >> 4 & 0xF, value & 0xF))
         }
-        (FabricPacket::LowLatency, Routing::Line { value }) => Some(line(low_latency_hops(value))),
+        (FabricPacket::LowLatency, Routing::Line { value }) => {
+            let (start_distance, range) = low_latency_hops(value);
+            Some(line_send(start_distance, range))
+        }
         (
             FabricPacket::LowLatencyMesh,
             Routing::Mesh { north_south_hops, east_hops, west_hops, is_multicast },
@@ -502,6 +500,10 @@ fn send_of(form: FabricPacket, routing: Routing) -> Option<FabricSend> {
     }
 }
 
+fn line_send(start_distance: u32, range: u32) -> FabricSend {
+    FabricSend { start_distance: Some(start_distance), range: Some(range), ..FabricSend::default() }
+}
+
 /// Decodes two bits per hop: the distance to the first receiving chip, and the number of receiving
 /// chips.
 #[expect(clippy::arithmetic_side_effects, reason = "a word has sixteen fields of two bits")]
@@ -511,6 +513,6 @@ fn low_latency_hops(value: u32) -> (u32, u32) {
     let fields = (0..16).map(|hop| value >> (2 * hop) & 3);
     let passed = fields.clone().take_while(|&field| field == FORWARD).count();
     let taking = fields.skip(passed).take_while(|field| field & 1 != 0).count();
-    let hops = |count| u32::try_from(count).unwrap_or(0);
-    (hops(passed) + 1, hops(taking))
+    let [passed, taking] = [passed, taking].map(|count| u32::try_from(count).unwrap_or(0));
+    (passed + 1, taking)
 }

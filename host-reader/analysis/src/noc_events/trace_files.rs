@@ -39,9 +39,9 @@ impl ProgramLanes {
 
     /// Adds a run of a program in a lane.
     pub fn add(&mut self, lane: LaneId, program: RunHostId, replay: Option<TraceReplay>) {
-        let of_program = self.programs.entry((lane.chip_id, program)).or_default();
-        of_program.replays.insert(replay);
-        of_program.lanes.insert((lane.core, lane.risc));
+        let program_lanes = self.programs.entry((lane.chip_id, program)).or_default();
+        program_lanes.replays.insert(replay);
+        program_lanes.lanes.insert((lane.core, lane.risc));
     }
 
     /// Returns the lanes that ran the program of a trace, or why there are none.
@@ -228,8 +228,8 @@ impl<'a> TraceFiles<'a> {
         mut trace: ProgramTrace,
         counts: &mut TraceFileCounts,
     ) -> Option<ProgramTrace> {
-        let of_program = match self.programs.lanes_of(&trace) {
-            Ok(of_program) => of_program,
+        let program_lanes = match self.programs.lanes_of(&trace) {
+            Ok(program_lanes) => program_lanes,
             Err(reason) => {
                 counts.leave_out(reason, trace.event_count());
                 return None;
@@ -239,7 +239,7 @@ impl<'a> TraceFiles<'a> {
         trace.objects.retain(|object| {
             let core = Noc0Coord { x: object.sx, y: object.sy };
             let risc = Risc::from_label(&object.proc);
-            risc.is_some_and(|risc| of_program.lanes.contains(&(core, risc)))
+            risc.is_some_and(|risc| program_lanes.lanes.contains(&(core, risc)))
         });
         let count = trace.event_count();
         counts.leave_out(LeftOut::Lane, before.saturating_sub(count));
@@ -276,11 +276,10 @@ mod tests {
 
     /// A zone end and these events, as pairs of column and RISC.
     fn text(events: &[(u16, &str)]) -> String {
-        let event = |(x, risc): &(u16, &str)| {
-            format!(r#"{{"proc":"{risc}","sx":{x},"sy":2,"timestamp":7,"type":"READ"}}"#)
-        };
         let zone = r#"{"proc":"BRISC","sx":1,"sy":2,"timestamp":7,"zone":"BRISC-KERNEL"}"#;
-        let events = events.iter().map(event);
+        let events = events.iter().map(|(x, risc)| {
+            format!(r#"{{"proc":"{risc}","sx":{x},"sy":2,"timestamp":7,"type":"READ"}}"#)
+        });
         format!("[{}]", [zone.to_owned()].into_iter().chain(events).collect::<Vec<_>>().join(","))
     }
 
@@ -289,12 +288,14 @@ mod tests {
         programs: &ProgramLanes,
     ) -> (Vec<(String, u64)>, TraceFileCounts) {
         let folder = tempfile::tempdir().unwrap();
-        let write = |(name, text): &(&str, &str)| {
-            let path = folder.path().join(name);
-            std::fs::write(&path, text).unwrap();
-            path
-        };
-        let paths: Vec<PathBuf> = files.iter().map(write).collect();
+        let paths: Vec<PathBuf> = files
+            .iter()
+            .map(|(name, text)| {
+                let path = folder.path().join(name);
+                std::fs::write(&path, text).unwrap();
+                path
+            })
+            .collect();
         let mut counts = TraceFileCounts::default();
         let files = TraceFiles::new(&paths, programs);
         let traces = files.traces(&mut counts);

@@ -277,24 +277,26 @@ impl Sums {
 
     /// The traffic of all programs; `grid` gives the columns and rows of a chip's tiles.
     pub(super) fn finish(self, grid: impl Fn(u32) -> Option<(u16, u16)>) -> Traffic {
-        let pair = |((chip_id, noc, from, to), (transfer_count, byte_count))| Pair {
-            chip_id,
-            noc,
-            from,
-            to,
-            transfer_count,
-            byte_count,
-        };
-        let unplaced = |(key, (transfer_count, byte_count))| {
-            let (chip_id, noc, core, target, is_read) = key;
-            UnplacedPair { chip_id, noc, core, target, is_read, transfer_count, byte_count }
-        };
-        let pairs: Vec<Pair> = in_order(self.pairs).map(pair).collect();
+        let pairs: Vec<Pair> = in_order(self.pairs)
+            .map(|((chip_id, noc, from, to), (transfer_count, byte_count))| Pair {
+                chip_id,
+                noc,
+                from,
+                to,
+                transfer_count,
+                byte_count,
+            })
+            .collect();
         Traffic {
             activities: activities(self.activities, self.has_wide_sizes),
             links: links(&pairs, grid),
             pairs,
-            unplaced_pairs: in_order(self.unplaced).map(unplaced).collect(),
+            unplaced_pairs: in_order(self.unplaced)
+                .map(|(key, (transfer_count, byte_count))| {
+                    let (chip_id, noc, core, target, is_read) = key;
+                    UnplacedPair { chip_id, noc, core, target, is_read, transfer_count, byte_count }
+                })
+                .collect(),
             ..self.traffic
         }
     }
@@ -310,24 +312,25 @@ fn activities(mut sums: Vec<(ActivityKey, Counts)>, has_wide_sizes: bool) -> Vec
         }
         is_same
     });
-    let activity = |(key, counts): (ActivityKey, Counts)| {
-        let (chip_id, program, op_name, core, risc, noc, kind) = key;
-        let [narrow, wide] = counts.saturated;
-        Activity {
-            chip_id,
-            program,
-            op_name,
-            core,
-            risc,
-            noc,
-            kind,
-            event_count: counts.events,
-            byte_count: counts.bytes,
-            saturated_count: if has_wide_sizes { wide } else { narrow },
-            wait_cycles: counts.wait_cycles,
-        }
-    };
-    sums.into_iter().map(activity).collect()
+    sums.into_iter().map(|(key, counts)| activity(key, &counts, has_wide_sizes)).collect()
+}
+
+fn activity(key: ActivityKey, counts: &Counts, has_wide_sizes: bool) -> Activity {
+    let (chip_id, program, op_name, core, risc, noc, kind) = key;
+    let [narrow, wide] = counts.saturated;
+    Activity {
+        chip_id,
+        program,
+        op_name,
+        core,
+        risc,
+        noc,
+        kind,
+        event_count: counts.events,
+        byte_count: counts.bytes,
+        saturated_count: if has_wide_sizes { wide } else { narrow },
+        wait_cycles: counts.wait_cycles,
+    }
 }
 
 fn in_order<K: Ord>(sums: HashMap<K, Moved>) -> impl Iterator<Item = (K, Moved)> {

@@ -42,8 +42,7 @@ impl Target {
 
 /// Returns the tile of two coordinates. Older files have -1 if there is no tile.
 fn tile_at(x: Option<i32>, y: Option<i32>) -> Option<Noc0Coord> {
-    let coord = |at: Option<i32>| u16::try_from(at?).ok();
-    coord(x).zip(coord(y)).map(|(x, y)| Noc0Coord { x, y })
+    Some(Noc0Coord { x: u16::try_from(x?).ok()?, y: u16::try_from(y?).ok()? })
 }
 
 /// An event, as far as sums of traffic need it.

@@ -59,8 +59,8 @@ pub fn measure_probe_costs(
 ) -> Result<ProbeCosts, NotCalibrated> {
     let mut durations = BTreeMap::<(u32, Risc), Durations>::new();
     for lane in timeline.lanes() {
-        let of_risc = durations.entry((lane.id.chip_id, lane.id.risc)).or_default();
-        of_risc.add(lane, readout);
+        let risc_durations = durations.entry((lane.id.chip_id, lane.id.risc)).or_default();
+        risc_durations.add(lane, readout);
     }
     let measured = durations.into_iter();
     let mut costs = ProbeCosts::default();

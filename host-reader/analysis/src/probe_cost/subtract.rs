@@ -70,9 +70,9 @@ fn shorten(paired: &mut LaneTimeline, lane: &Lane, cost: ProbeCost) -> u64 {
         }
         let (start, end) = (zones.starts[index], zones.ends[index]);
         let own = cost.empty_zone_cycles;
-        let of_zones = inside.saturating_mul(cost.nested_zone_cycles);
-        let of_records = records.between(zones.runs[index], start, end);
-        let total = own.saturating_add(of_zones).saturating_add(of_records);
+        let zones_cost = inside.saturating_mul(cost.nested_zone_cycles);
+        let records_cost = records.between(zones.runs[index], start, end);
+        let total = own.saturating_add(zones_cost).saturating_add(records_cost);
         let duration = end.saturating_sub(start);
         shorter_count += u64::from(duration < total);
         zones.ends[index] = start + duration.saturating_sub(total);
@@ -84,19 +84,21 @@ fn shorten(paired: &mut LaneTimeline, lane: &Lane, cost: ProbeCost) -> u64 {
 fn zones_inside(zones: &Zones) -> Vec<u64> {
     let mut inside = vec![0; zones.len()];
     let mut around: Vec<usize> = Vec::new();
-    let close = |around: &mut Vec<usize>, inside: &mut Vec<u64>, depth: usize| {
-        while around.len() > depth {
-            if let (Some(child), Some(&parent)) = (around.pop(), around.last()) {
-                inside[parent] += inside[child] + 1;
-            }
-        }
-    };
     for (index, &depth) in zones.depths.iter().enumerate() {
         close(&mut around, &mut inside, usize::from(depth));
         around.push(index);
     }
     close(&mut around, &mut inside, 0);
     inside
+}
+
+/// Ends the zones from `depth` on, and adds the records inside them to their parents.
+fn close(around: &mut Vec<usize>, inside: &mut [u64], depth: usize) {
+    while around.len() > depth {
+        if let (Some(child), Some(&parent)) = (around.pop(), around.last()) {
+            inside[parent] += inside[child] + 1;
+        }
+    }
 }
 
 /// Costs of a lane's data and events, as prefix sums over time.

@@ -113,17 +113,18 @@ fn reports_use_shortened_zones_and_say_by_what() {
     let readout = nested();
     let plain = Report::new(&readout);
     let report = Report::without_probe_cost(&readout, &costs());
-    let total = |report: &Report, name: &str| {
-        let zone: &ZoneStatistics = report.zones.iter().find(|zone| zone.name == name).unwrap();
-        (zone.cycles.total_cycles, zone.self_total_cycles)
-    };
-    assert_eq!(total(&plain, "OUTER"), (1000, 1000 - 300 - 10));
-    assert_eq!(total(&report, "OUTER"), (870, 870 - 248));
-    assert_eq!(total(&report, "MIDDLE"), (248, 248 - 77));
+    assert_eq!(total_and_self_cycles(&plain, "OUTER"), (1000, 1000 - 300 - 10));
+    assert_eq!(total_and_self_cycles(&report, "OUTER"), (870, 870 - 248));
+    assert_eq!(total_and_self_cycles(&report, "MIDDLE"), (248, 248 - 77));
     let stated = report.probe_cost.unwrap();
     assert_eq!(stated.costs[0].cost, COST);
     assert_eq!(stated.shorter_than_cost_count, 1);
     assert_eq!((plain.probe_cost, plain.ops), (None, report.ops));
+}
+
+fn total_and_self_cycles(report: &Report, name: &str) -> (u64, u64) {
+    let zone: &ZoneStatistics = report.zones.iter().find(|zone| zone.name == name).unwrap();
+    (zone.cycles.total_cycles, zone.self_total_cycles)
 }
 
 #[test]

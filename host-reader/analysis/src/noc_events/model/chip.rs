@@ -216,11 +216,15 @@ impl NocChip {
     /// Returns the cycles from a write's event until its bytes move.
     pub(super) fn write_cycles(&self, noc: Noc, from: Noc0Coord, to: Noc0Coord) -> u64 {
         let (from, to) = if noc == Noc::Noc1 { (to, from) } else { (from, to) };
-        let around = |from: u16, to: u16, size: u16| u64::from((to + size - from % size) % size);
         let (columns, rows) = self.grid();
-        let links = around(from.x, to.x, columns) + around(from.y, to.y, rows);
+        let links = hops_around(from.x, to.x, columns) + hops_around(from.y, to.y, rows);
         WRITE_CYCLES + self.rates.hop_cycles * links
     }
+}
+
+/// Returns the links from a line to another of a ring of `size` lines.
+fn hops_around(from: u16, to: u16, size: u16) -> u64 {
+    u64::from((to + size - from % size) % size)
 }
 
 #[cfg(test)]
@@ -257,11 +261,14 @@ mod tests {
     #[test]
     fn latencies_depend_on_the_way() {
         let chip = NocChip::from_arch("wormhole_b0").unwrap();
-        let at = |x, y| Noc0Coord { x, y };
         assert_eq!(chip.read_cycles(at(1, 1), at(1, 5)), 154);
         assert_eq!(chip.read_cycles(at(1, 1), at(3, 1)), 170);
         // Two columns east and one row down; in the other direction, eight columns and eleven rows.
         assert_eq!(chip.write_cycles(Noc::Noc0, at(1, 1), at(3, 2)), 40 + 10 * 3);
         assert_eq!(chip.write_cycles(Noc::Noc1, at(1, 1), at(3, 2)), 40 + 10 * (8 + 11));
+    }
+
+    const fn at(x: u16, y: u16) -> Noc0Coord {
+        Noc0Coord { x, y }
     }
 }

@@ -147,12 +147,12 @@ impl Demand {
     /// most overloaded of its links and ends.
     pub(super) fn rate(&self, path: &Path) -> f32 {
         let busiest = path.links.iter().map(|&link| self.links[link]).fold(0.0, f32::max);
-        let of_sink = match (path.sink_rate, path.sinks.as_slice()) {
+        let sink_share = match (path.sink_rate, path.sinks.as_slice()) {
             (Some(rate), &[sink]) => rate / self.sinks[sink],
             _ => f32::INFINITY,
         };
-        let of_source = path.source_rate / self.sources[path.source];
-        let left = (self.link_rate / busiest).min(of_source).min(of_sink);
+        let source_share = path.source_rate / self.sources[path.source];
+        let left = (self.link_rate / busiest).min(source_share).min(sink_share);
         let lost = if left < 1.0 { 1.0 - left } else { 0.0 };
         #[expect(clippy::cast_possible_truncation, reason = "a rate in single precision is meant")]
         let rate = (f64::from(path.free_rate) * (1.0 - f64::from(lost))) as f32;

@@ -77,17 +77,12 @@ impl NocFigures {
     /// ```
     #[must_use]
     pub fn missing_bytes(&self) -> Option<String> {
-        let of = |count: u64, one: &str, many: &str| match count {
-            0 => None,
-            1 => Some(one.replace('#', "1")),
-            count => Some(many.replace('#', &count.to_string())),
-        };
-        let ignored = of(
+        let ignored = counted_text(
             self.ignored_count,
             "# inline write or write under a transaction id",
             "# inline writes or writes under a transaction id",
         );
-        let saturated = of(
+        let saturated = counted_text(
             self.saturated_count,
             "more bytes of # large transfer",
             "more bytes of # large transfers",
@@ -118,29 +113,28 @@ impl NocFigures {
     }
 
     fn add_bandwidths(&mut self, workload: &Workload, kernel_cycles: f64, chip: &NocChip) {
-        let (mut of_controllers, mut of_ethernet) = (BTreeMap::new(), BTreeMap::new());
+        let (mut controller_bytes, mut ethernet_bytes) = (BTreeMap::new(), BTreeMap::new());
         for flow in &workload.flows {
             if let Some(controller) = dram_controller_of(flow, chip) {
-                *of_controllers.entry(controller).or_insert(0.0) += to_float(flow.byte_count);
+                *controller_bytes.entry(controller).or_insert(0.0) += to_float(flow.byte_count);
             }
             if let Sink::Tile(to) = flow.sink
                 && chip.kind(to) == TileKind::Ethernet
             {
-                *of_ethernet.entry(to).or_insert(0.0) += to_float(flow.byte_count);
+                *ethernet_bytes.entry(to).or_insert(0.0) += to_float(flow.byte_count);
             }
         }
         let dram = f64::from(chip.dram_controller_rate()) * kernel_cycles / 100.0;
         self.dram_percent = chip.dram_controller_count().map(|count| {
-            let bytes = of_controllers.values().fold(0.0, |sum, bytes| sum + bytes);
+            let bytes = controller_bytes.values().fold(0.0, |sum, bytes| sum + bytes);
             bytes / (dram * f64::from(count))
         });
         if self.dram_percent.is_none() {
             self.gaps.push(NocGap::UnknownBoard);
         }
         let ethernet = f64::from(chip.ethernet_link_rate()) * kernel_cycles / 100.0;
-        let percent = |whole: f64| move |bytes: f64| bytes / whole;
-        self.dram_controller_percent = Some(mapped(of_controllers, percent(dram)));
-        self.ethernet_percent = Some(mapped(of_ethernet, percent(ethernet)));
+        self.dram_controller_percent = Some(mapped(controller_bytes, |bytes| bytes / dram));
+        self.ethernet_percent = Some(mapped(ethernet_bytes, |bytes| bytes / ethernet));
     }
 
     fn add_links(&mut self, workload: &Workload, chip: &NocChip) -> Result<(), NocGap> {
@@ -156,6 +150,14 @@ impl NocFigures {
         self.multicast_link_percent = Some(multicast);
         self.congestion_percent = Some(congestion);
         Ok(())
+    }
+}
+
+fn counted_text(count: u64, one: &str, many: &str) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some(one.replace('#', "1")),
+        count => Some(many.replace('#', &count.to_string())),
     }
 }
 

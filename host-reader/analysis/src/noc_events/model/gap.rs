@@ -25,22 +25,18 @@ pub enum NocGap {
 
 impl fmt::Display for NocGap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of = |count: &u64, what: &str, of_one: &str, of_many: &str| match count {
-            1 => format!("1 {what} {of_one}"),
-            many => format!("{many} {what}s {of_many}"),
-        };
         let text = match self {
             Self::UnknownWay(count) => {
-                of(count, "transfer", "has an unknown target", "have unknown targets")
+                counted(*count, "transfer", "has an unknown target", "have unknown targets")
             }
             Self::UnknownSize(count) => {
-                of(count, "transfer", "has an unknown size", "have unknown sizes")
+                counted(*count, "transfer", "has an unknown size", "have unknown sizes")
             }
             Self::AroundEdge(count) => {
-                of(count, "multicast", "leads around the edge", "lead around the edge")
+                counted(*count, "multicast", "leads around the edge", "lead around the edge")
             }
             Self::Fabric(count) => {
-                of(count, "fabric packet", "has an unknown way", "have unknown ways")
+                counted(*count, "fabric packet", "has an unknown way", "have unknown ways")
             }
             Self::NoTime => "the records span too little time".to_owned(),
             Self::AllAtEnd => "all transfers begin at the end of the kernels".to_owned(),
@@ -48,6 +44,13 @@ impl fmt::Display for NocGap {
             Self::UnknownBoard => "the number of DRAM controllers is unknown".to_owned(),
         };
         f.write_str(&text)
+    }
+}
+
+fn counted(count: u64, what: &str, singular: &str, plural: &str) -> String {
+    match count {
+        1 => format!("1 {what} {singular}"),
+        many => format!("{many} {what}s {plural}"),
     }
 }
 

@@ -183,8 +183,8 @@ impl Simulation<'_> {
         let Some(end_cycle) = self.end_cycle else { return Outcome::default() };
         let last = end_cycle.div_ceil(STEP_CYCLES);
         let steps = self.steps.iter().take_while(|&&(step, _)| step <= last);
-        let sums = steps.fold([0.0; 2], |[all, multicast], &(_, [of_all, of_multicast])| {
-            [all + of_all, multicast + of_multicast]
+        let sums = steps.fold([0.0; 2], |[all, multicast], &(_, [step, multicast_step])| {
+            [all + step, multicast + multicast_step]
         });
         let utilisation_percent = sums.map(|sum| sum / to_float(last + 1));
         Outcome { end_cycle: Some(end_cycle), utilisation_percent }

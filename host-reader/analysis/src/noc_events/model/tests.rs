@@ -34,8 +34,11 @@ fn wormhole() -> NocChip {
 /// variable.
 fn path_of(trace: &str) -> Option<PathBuf> {
     let captured = capture_path("tt-npe").join(format!("{trace}.json"));
-    let named = || Some(PathBuf::from(std::env::var_os(FOLDER)?).join(format!("{trace}.json")));
-    if captured.exists() { Some(captured) } else { named() }
+    if captured.exists() {
+        Some(captured)
+    } else {
+        Some(PathBuf::from(std::env::var_os(FOLDER)?).join(format!("{trace}.json")))
+    }
 }
 
 #[test]

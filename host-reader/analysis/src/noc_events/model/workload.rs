@@ -75,9 +75,9 @@ const CYCLES_AFTER_LAST_EVENT: u64 = 20;
 impl Workload {
     pub(super) fn from_trace(trace: &ProgramTrace, chip: &NocChip) -> Self {
         // In older files, the profiler's own zones name no processor.
-        let of_kernels = trace.objects.iter().filter(|object| !object.proc.is_empty());
-        let times = || of_kernels.clone().map(|object| object.timestamp);
-        let (first, last) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
+        let kernel_objects = trace.objects.iter().filter(|object| !object.proc.is_empty());
+        let times = kernel_objects.map(|object| object.timestamp);
+        let (first, last) = (times.clone().min().unwrap_or(0), times.max().unwrap_or(0));
         let mut found = Found {
             chip,
             first,
