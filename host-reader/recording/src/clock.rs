@@ -5,7 +5,6 @@ use analysis::cycles_to_ns;
 use rayon::prelude::*;
 use reader::{
     clock::TileClock,
-    lane::Lane,
     readout::{ChipSummary, DeviceReadout},
 };
 
@@ -128,23 +127,27 @@ impl<'a> DeviceClock<'a> {
 /// The host time is `None` unless all chips have a host clock.
 pub fn clocks_of(recording: &Recording) -> (Vec<DeviceClock<'_>>, Option<i64>) {
     let devices = &recording.readout.devices;
-    let clock = |device: &DeviceReadout| {
-        DeviceClock::new(&device.chip, bounds(device), recording.clock.as_ref())
-    };
-    let mut clocks: Vec<_> = devices.iter().map(clock).collect();
-    let used = || devices.iter().zip(&clocks).filter(|(device, _)| !device.lanes.is_empty());
-    let is_common = used().all(|(_, clock)| clock.is_host_time());
-    let of_chips = used().filter_map(|(_, clock)| clock.first_host_ns()).min();
-    let of_host =
+    let mut clocks: Vec<_> = devices
+        .iter()
+        .map(|device| DeviceClock::new(&device.chip, bounds(device), recording.clock.as_ref()))
+        .collect();
+    let used = devices.iter().zip(&clocks).filter(|(device, _)| !device.lanes.is_empty());
+    let used = used.map(|(_, clock)| clock);
+    let is_common = used.clone().all(DeviceClock::is_host_time);
+    let first_device_ns = used.filter_map(DeviceClock::first_host_ns).min();
+    let first_host_ns =
         recording.first_host_event_ns().filter(|_| is_common).and_then(|ns| i64::try_from(ns).ok());
-    let origin_ns = of_chips.map(|first| of_host.map_or(first, |of_host| of_host.min(first)));
+    let origin_ns = first_device_ns
+        .map(|device_ns| first_host_ns.map_or(device_ns, |host_ns| host_ns.min(device_ns)));
     clocks.iter_mut().for_each(|clock| clock.set_origin_ns(origin_ns.unwrap_or(0)));
     (clocks, origin_ns.filter(|_| is_common))
 }
 
 /// Returns the earliest and latest cycle of a chip's records.
 fn bounds(device: &DeviceReadout) -> (u64, u64) {
-    let of_lane = |lane: &Lane| Some((*lane.times.iter().min()?, *lane.times.iter().max()?));
-    let lanes = device.lanes.par_iter().filter_map(of_lane);
+    let lanes = device
+        .lanes
+        .par_iter()
+        .filter_map(|lane| Some((*lane.times.iter().min()?, *lane.times.iter().max()?)));
     lanes.reduce_with(|one, other| (one.0.min(other.0), one.1.max(other.1))).unwrap_or((0, 0))
 }

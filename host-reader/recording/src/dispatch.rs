@@ -175,10 +175,8 @@ fn name_lane(
 fn attach(lane: &mut Lane, texts: Vec<(usize, Box<str>)>) {
     let known = lane.metadata.len();
     for text in texts {
-        let is_known = |known: &[(usize, Box<str>)]| {
-            known.binary_search_by_key(&text.0, |(record, _)| *record).is_ok()
-        };
-        if !lane.metadata.get(..known).is_some_and(is_known) {
+        let known = lane.metadata.get(..known).unwrap_or(&[]);
+        if known.binary_search_by_key(&text.0, |(record, _)| *record).is_err() {
             lane.metadata.push(text);
         }
     }
@@ -364,23 +362,6 @@ mod tests {
 
     #[test]
     fn a_program_is_named_until_the_next_one_and_a_subordinate_knows_none() {
-        let steps = |last: u64| {
-            [
-                Start(2),
-                Data(3, 12),
-                Data(4, 77),
-                End(2),
-                Start(2),
-                Data(3, 1),
-                Start(7),
-                Data(4, 9),
-                End(7),
-                End(2),
-                Start(2),
-                Data(3, last),
-                End(2),
-            ]
-        };
         let (starts, ..) = names_of(Risc::Brisc, &steps(200));
         let expected = [
             "CQ-DISPATCH:0:CQ_DISPATCH_CMD_SET_WRITE_OFFSET:77:CQ_DISPATCH_CMD_SET_WRITE_OFFSET",
@@ -393,6 +374,24 @@ mod tests {
         assert_eq!(starts[3], "CQ-DISPATCH:CQ_DISPATCH_CMD_SEND_GO_SIGNAL");
         let (starts, _, texts) = names_of(Risc::Trisc0, &steps(14));
         assert!(starts[3] == "CQ-DISPATCH" && texts.is_empty());
+    }
+
+    const fn steps(last: u64) -> [Step; 13] {
+        [
+            Start(2),
+            Data(3, 12),
+            Data(4, 77),
+            End(2),
+            Start(2),
+            Data(3, 1),
+            Start(7),
+            Data(4, 9),
+            End(7),
+            End(2),
+            Start(2),
+            Data(3, last),
+            End(2),
+        ]
     }
 
     #[test]

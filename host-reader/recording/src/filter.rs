@@ -148,8 +148,9 @@ impl TraceFilter {
     /// `base_id` is the program's number without the chip, or 0 if there is no program.
     #[must_use]
     pub fn selects_op(&self, base_id: u32, name: Option<&str>) -> bool {
-        let is_named = |value: &Value| name.is_some_and(|name| value.has_name(name));
-        self.selects(Key::Op, |value| value.has_number(base_id.into()) || is_named(value))
+        self.selects(Key::Op, |value| {
+            value.has_number(base_id.into()) || name.is_some_and(|name| value.has_name(name))
+        })
     }
 
     /// Returns true if zones, events, values and sums with this name are selected.
@@ -172,14 +173,19 @@ impl TraceFilter {
     /// that was never set gives an empty window.
     #[must_use]
     pub fn resolved(&self, signposts: &[(u64, &str)]) -> Self {
-        let resolve = |term: &Term| match &term.value {
-            Value::Signposts(first, last) => {
-                let (from, to) = window(signposts, first.as_ref(), last.as_ref());
-                Term { key: Key::Time, value: Value::Numbers(from, to), ..term.clone() }
-            }
-            _ => term.clone(),
-        };
-        Self { terms: self.terms.iter().map(resolve).collect() }
+        Self {
+            terms: self
+                .terms
+                .iter()
+                .map(|term| match &term.value {
+                    Value::Signposts(first, last) => {
+                        let (from, to) = window(signposts, first.as_ref(), last.as_ref());
+                        Term { key: Key::Time, value: Value::Numbers(from, to), ..term.clone() }
+                    }
+                    _ => term.clone(),
+                })
+                .collect(),
+        }
     }
 
     /// Returns the signpost names of the filter that match no known signpost.
@@ -192,15 +198,17 @@ impl TraceFilter {
             _ => None,
         });
         let patterns = names.flatten().flatten();
-        let is_unknown = |pattern: &&WildMatch| !known.clone().any(|name| pattern.matches(name));
-        patterns.filter(is_unknown).map(ToString::to_string).collect()
+        patterns
+            .filter(|pattern| !known.clone().any(|name| pattern.matches(name)))
+            .map(ToString::to_string)
+            .collect()
     }
 
     fn selects(&self, key: Key, holds: impl Fn(&Value) -> bool) -> bool {
-        let of_key = || self.terms.iter().filter(|term| term.key == key);
-        let mut included = of_key().filter(|term| !term.is_exclusion).peekable();
+        let terms = self.terms.iter().filter(|term| term.key == key);
+        let mut included = terms.clone().filter(|term| !term.is_exclusion).peekable();
         let is_included = included.peek().is_none() || included.any(|term| holds(&term.value));
-        is_included && !of_key().any(|term| term.is_exclusion && holds(&term.value))
+        is_included && !terms.clone().any(|term| term.is_exclusion && holds(&term.value))
     }
 }
 
@@ -220,8 +228,13 @@ fn window(
     let end =
         last.map(|pattern| position(begin.map_or(0, |begin| begin.saturating_add(1)), pattern));
     let Some(end) = end.map_or(Some(None), |found| found.map(Some)) else { return NOTHING };
-    let time = |position: usize| signposts.get(position).map(|&(time, _)| time);
-    (begin.and_then(time).unwrap_or(0), end.and_then(time).unwrap_or(u64::MAX))
+    let [begin, end] = [begin, end].map(|position| Some(signposts.get(position?)?.0));
+    (begin.unwrap_or(0), end.unwrap_or(u64::MAX))
+}
+
+/// Returns true if `at` is from one end to the other, in any order.
+fn is_between(one: u16, other: u16, at: u16) -> bool {
+    (one.min(other)..=one.max(other)).contains(&at)
 }
 
 impl Value {
@@ -231,8 +244,7 @@ impl Value {
 
     fn has_core(&self, core: Noc0Coord) -> bool {
         let Self::Cores(one, other) = *self else { return false };
-        let between = |a: u16, b: u16, at| (a.min(b)..=a.max(b)).contains(&at);
-        between(one.x, other.x, core.x) && between(one.y, other.y, core.y)
+        is_between(one.x, other.x, core.x) && is_between(one.y, other.y, core.y)
     }
 
     fn has_name(&self, name: &str) -> bool {
@@ -302,8 +314,8 @@ fn split_key(piece: &str) -> Result<(Option<KeyPart>, &str), FilterError> {
         Some(name) => (name, true),
         None => (name, false),
     };
-    let is_named = |key: &Key| name.trim().eq_ignore_ascii_case(key.label());
-    let Some(key) = Key::ALL.into_iter().find(is_named) else {
+    let Some(key) = Key::ALL.into_iter().find(|key| name.trim().eq_ignore_ascii_case(key.label()))
+    else {
         return Err(error(piece, TERM, name));
     };
     Ok((Some((key, is_exclusion)), value.trim()))
@@ -332,27 +344,29 @@ fn numbers(text: &str, parse: impl Fn(&str) -> Option<u64>) -> Option<Value> {
         let only = parse(text)?;
         return Some(Value::Numbers(only, only));
     };
-    let end = |text: &str, otherwise| if text.is_empty() { Some(otherwise) } else { parse(text) };
-    let (from, to) = (end(first, 0)?, end(last, u64::MAX)?);
+    let from = if first.is_empty() { 0 } else { parse(first)? };
+    let to = if last.is_empty() { u64::MAX } else { parse(last)? };
     (from <= to && text.len() > "..".len()).then_some(Value::Numbers(from, to))
 }
 
 fn signposts(text: &str) -> Option<Value> {
     let (first, last) = text.split_once("..")?;
-    let name = |text: &str| (!text.is_empty()).then(|| WildMatch::new(text));
-    let (first, last) = (name(first.trim()), name(last.trim()));
+    let [first, last] =
+        [first.trim(), last.trim()].map(|name| (!name.is_empty()).then(|| WildMatch::new(name)));
     (first.is_some() || last.is_some()).then_some(Value::Signposts(first, last))
 }
 
 fn cores(text: &str) -> Option<Value> {
-    let core = |text: &str| {
-        let (x, y) = text.split_once('-')?;
-        Some(Noc0Coord { x: x.parse().ok()?, y: y.parse().ok()? })
-    };
     match text.split_once("..") {
         Some((one, other)) => Some(Value::Cores(core(one)?, core(other)?)),
         None => core(text).map(|only| Value::Cores(only, only)),
     }
+}
+
+/// Parses a coordinate such as `1-2`.
+fn core(text: &str) -> Option<Noc0Coord> {
+    let (x, y) = text.split_once('-')?;
+    Some(Noc0Coord { x: x.parse().ok()?, y: y.parse().ok()? })
 }
 
 /// Parses a time such as `1.5ms` exactly to the nanosecond; without a unit it is in nanoseconds.

@@ -6,7 +6,7 @@ use analysis::noc_events::{
 };
 use reader::{
     anomaly::{AnomalyKind, AnomalyLog},
-    readout::{DeviceReadout, Readout},
+    readout::Readout,
 };
 use serde::Deserialize;
 use std::{
@@ -44,8 +44,9 @@ pub(crate) fn add_descriptor(log: &mut PackedLog, folder: &Path) {
     let mut anomalies = AnomalyLog::default();
     let mut report = |reason: &str| {
         let name = path.file_name().unwrap_or_default().display();
-        let detail = || format!("{name}: harvesting left out: {reason}");
-        anomalies.record(AnomalyKind::MalformedLine, None, 0, detail);
+        anomalies.record(AnomalyKind::MalformedLine, None, 0, || {
+            format!("{name}: harvesting left out: {reason}")
+        });
     };
     match read_descriptor(&path) {
         Err(reason) => report(&reason),
@@ -73,27 +74,32 @@ fn read_descriptor(path: &Path) -> Result<BTreeMap<u32, u32>, String> {
             error.location().map_or_else(String::new, |at| format!(" in line {}", at.line()));
         format!("expected a cluster descriptor, found something else{line}")
     })?;
-    let mask = |(chip, harvesting): (u32, ChipHarvesting)| (chip, harvesting.harvest_mask);
-    Ok(descriptor.harvesting.into_iter().map(mask).collect())
+    Ok(descriptor
+        .harvesting
+        .into_iter()
+        .map(|(chip, harvesting)| (chip, harvesting.harvest_mask))
+        .collect())
 }
 
 /// Returns the paths of TT-Metal's NoC traces in the folder, sorted by name, without those that
 /// tt-npe merged from them.
 pub fn noc_trace_files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_trace = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        ProgramTrace::is_file_name(&name) && !name.contains("merged.json")
-    };
-    let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(is_trace).collect();
+    let mut files: Vec<_> = entries
+        .map(|entry| entry.path())
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            ProgramTrace::is_file_name(&name) && !name.contains("merged.json")
+        })
+        .collect();
     files.sort_unstable();
     files
 }
 
 /// Adds the rows or columns shown by TT-Metal's NoC traces of the run, unless records state all.
 pub(crate) fn add_traces(readout: &mut Readout, files: &[PathBuf]) {
-    let is_open = |map: TileMap| !map.is_complete();
-    let is_needed = readout.devices.iter().filter_map(TileMap::from_device).any(is_open);
+    let is_needed =
+        readout.devices.iter().filter_map(TileMap::from_device).any(|map| !map.is_complete());
     if !files.is_empty() && is_needed {
         let lanes = NocLanes::from_readout(readout);
         add_lines(readout, &lanes, files);
@@ -102,10 +108,9 @@ pub(crate) fn add_traces(readout: &mut Readout, files: &[PathBuf]) {
 
 /// Does the same as [`add_traces`] for a readout whose lanes are in `lanes`.
 pub(crate) fn add_traces_beside(readout: &mut Readout, lanes: &NocLanes, files: &[PathBuf]) {
-    let map = |device: &DeviceReadout| {
-        TileMap::from_lane_ids(&device.chip, lanes.ids(device.chip.chip_id))
-    };
-    let is_needed = readout.devices.iter().filter_map(map).any(|map| !map.is_complete());
+    let chips = readout.devices.iter().map(|device| &device.chip);
+    let mut maps = chips.filter_map(|chip| TileMap::from_lane_ids(chip, lanes.ids(chip.chip_id)));
+    let is_needed = maps.any(|map| !map.is_complete());
     if !files.is_empty() && is_needed {
         add_lines(readout, lanes, files);
     }

@@ -157,9 +157,8 @@ impl Recording {
     ///
     /// Losses stay: losses of an unknown program may be the user's.
     fn leave_out_profiler(&mut self) {
-        let is_mark = |op: &OpMetadata| op.value(PROFILER_LAUNCHES).is_some();
         let before = self.ops.len();
-        self.ops.retain(|op| !is_mark(op));
+        self.ops.retain(|op| op.value(PROFILER_LAUNCHES).is_none());
         if self.ops.len() == before {
             return;
         }

@@ -327,8 +327,9 @@ pub fn newest_ops_csv(folder: &Path) -> Option<PathBuf> {
             |path: &&PathBuf| path.is_dir() && path.starts_with(&reports) && **path != reports;
         folders = paths.iter().filter(is_below).cloned().collect();
     }
-    let written = |path: &PathBuf| path.metadata().and_then(|metadata| metadata.modified()).ok();
-    found.into_iter().max_by_key(|path| (written(path), path.clone()))
+    found.into_iter().max_by_key(|path| {
+        (path.metadata().and_then(|metadata| metadata.modified()).ok(), path.clone())
+    })
 }
 
 fn is_ops_csv(path: &Path) -> bool {
@@ -347,11 +348,13 @@ fn is_ops_csv(path: &Path) -> bool {
 pub fn device_captures(folder: &Path) -> Vec<PathBuf> {
     let folders = [folder.to_owned(), folder.join(".logs")];
     let entries = folders.iter().filter_map(|folder| folder.read_dir().ok()).flatten().flatten();
-    let is_named = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str());
-        name.is_some_and(|name| name.starts_with(DEVICE_CAPTURE_PREFIX))
-    };
-    let mut paths: Vec<_> = entries.map(|entry| entry.path()).filter(is_named).collect();
+    let mut paths: Vec<_> = entries
+        .map(|entry| entry.path())
+        .filter(|path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| name.starts_with(DEVICE_CAPTURE_PREFIX))
+        })
+        .collect();
     paths.retain(|path| is_capture(path));
     paths.sort();
     paths
@@ -396,8 +399,10 @@ fn name_unknown_zones(log: &mut PackedLog, logs: &Path) -> Result<(), ZoneNamesE
     names.add_log_folder(logs)?;
     let (table, anomalies) = names.finish();
     let zones = &mut log.readout.zones;
-    let is_unknown = |id: ZoneId| zones.sources(ZoneIndex(id.0.into())).is_empty();
-    let unknown: Vec<_> = table.places().filter(|&(id, _)| is_unknown(id)).collect();
+    let unknown: Vec<_> = table
+        .places()
+        .filter(|&(id, _)| zones.sources(ZoneIndex(id.0.into())).is_empty())
+        .collect();
     for (id, source) in unknown {
         zones.add(id, source.clone());
     }

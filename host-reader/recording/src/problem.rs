@@ -239,11 +239,13 @@ mod tests {
     }
 
     fn line_counts(log: &ProblemLog) -> Vec<u64> {
-        let count = |problem: &Problem| match problem.detail {
-            Detail::Deviation { line_count, .. } => line_count,
-            Detail::Sentence { .. } => 0,
-        };
-        log.kept().iter().map(count).collect()
+        log.kept()
+            .iter()
+            .map(|problem| match problem.detail {
+                Detail::Deviation { line_count, .. } => line_count,
+                Detail::Sentence { .. } => 0,
+            })
+            .collect()
     }
 
     #[test]
@@ -282,15 +284,16 @@ mod tests {
 
     #[test]
     fn json_has_the_keys_of_the_kind() {
-        let keys = |log: &ProblemLog| {
-            let json = serde_json::to_value(&log.kept()[0]).unwrap();
-            json.as_object().unwrap().keys().cloned().collect::<Vec<_>>()
-        };
         let mut sentence = ProblemLog::default();
         sentence.add_to_file("a.csv", "missing");
-        assert_eq!(keys(&sentence), ["column", "detail", "file", "line"]);
+        assert_eq!(json_keys(&sentence), ["column", "detail", "file", "line"]);
         let deviating = ["column", "effect", "expected", "file", "found", "line", "line_count"];
-        assert_eq!(keys(&deviation("a.csv", 2)), deviating);
+        assert_eq!(json_keys(&deviation("a.csv", 2)), deviating);
+    }
+
+    fn json_keys(log: &ProblemLog) -> Vec<String> {
+        let json = serde_json::to_value(&log.kept()[0]).unwrap();
+        json.as_object().unwrap().keys().cloned().collect::<Vec<_>>()
     }
 
     #[test]

@@ -76,12 +76,13 @@ impl Recording {
         for device in &mut readout.devices {
             device.lanes.retain_mut(|lane| {
                 let id = lane.id;
-                let is_run_wanted = |run: usize| wanted.get(&(id, run)) == Some(&true);
                 let before = lane.record_count();
                 let is_wanted = filter.selects_lane(id);
                 hidden.lane_count += u64::from(!is_wanted);
                 if is_wanted {
-                    *lane = with_runs(std::mem::replace(lane, Lane::new(id)), is_run_wanted);
+                    *lane = with_runs(std::mem::replace(lane, Lane::new(id)), |run| {
+                        wanted.get(&(id, run)) == Some(&true)
+                    });
                     hidden.record_count += (before - lane.record_count()) as u64;
                 } else {
                     hidden.record_count += before as u64;

@@ -21,8 +21,9 @@ pub const SUB_DEVICE_WORKER_CORES: &str = "sub_device_worker_cores";
 pub(crate) fn attach_sub_devices(ops: &[OpMetadata], readout: &mut Readout) {
     let mut texts: BTreeMap<(u32, RunHostId), String> = BTreeMap::new();
     for op in ops {
-        let number = |key| op.value(key).and_then(|value| value.parse::<u64>().ok());
-        if let (Some(id), Some(manager)) = (number(SUB_DEVICE_ID), number(SUB_DEVICE_MANAGER_ID)) {
+        let ids = [SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID]
+            .map(|key| op.value(key).and_then(|value| value.parse::<u64>().ok()));
+        if let [Some(id), Some(manager)] = ids {
             let text = format!(r#"{{"{SUB_DEVICE_ID}":{id},"{SUB_DEVICE_MANAGER_ID}":{manager}}}"#);
             texts.entry((op.chip_id, op.run_host_id)).or_insert(text);
         }
@@ -78,11 +79,6 @@ mod tests {
         let lanes = vec![lane];
         let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
         let mut readout = Readout { devices: vec![device], ..Readout::default() };
-        let op = |base, fields: &[(&str, &str)]| OpMetadata {
-            chip_id: 0,
-            run_host_id: RunHostId(base),
-            fields: fields.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
-        };
         let ops = [
             op(1024, &[(SUB_DEVICE_ID, "1")]),
             op(2048, &[(SUB_DEVICE_ID, "1"), (SUB_DEVICE_MANAGER_ID, "4")]),
@@ -90,5 +86,13 @@ mod tests {
         attach_sub_devices(&ops, &mut readout);
         let text = r#"{"sub_device_id":1,"sub_device_manager_id":4}"#;
         assert_eq!(readout.devices[0].lanes[0].metadata, [(2, text.into()), (3, "kept".into())]);
+    }
+
+    fn op(base: u32, fields: &[(&str, &str)]) -> OpMetadata {
+        OpMetadata {
+            chip_id: 0,
+            run_host_id: RunHostId(base),
+            fields: fields.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
+        }
     }
 }

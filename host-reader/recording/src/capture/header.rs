@@ -49,16 +49,18 @@ impl CaptureIdentity {
     pub(super) fn fresh() -> Self {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let created_unix_ns = u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX);
-        // Each state has its own keys from the operating system's random numbers.
-        let random = || {
-            let mut hasher = RandomState::new().build_hasher();
-            hasher.write_u64(created_unix_ns);
-            hasher.write_u32(std::process::id());
-            hasher.finish()
-        };
-        let id = u128::from(random()) << 64 | u128::from(random());
-        Self { id, created_unix_ns }
+        let [high, low] = [(); 2].map(|()| u128::from(random_word(created_unix_ns)));
+        Self { id: high << 64 | low, created_unix_ns }
     }
+}
+
+/// Returns a number that differs between processes and between calls.
+fn random_word(created_unix_ns: u64) -> u64 {
+    // Each state has its own keys from the operating system's random numbers.
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u64(created_unix_ns);
+    hasher.write_u32(std::process::id());
+    hasher.finish()
 }
 
 /// Decoded file header of a capture.

@@ -78,10 +78,10 @@ fn parse_boot_id(text: &str) -> Option<u128> {
 /// Linux's `/proc/PID/timens_offsets` describes the time namespace of child processes. It is also
 /// the namespace of the process, unless the process has left it without executing another program.
 fn time_namespace_ns() -> Option<i64> {
-    let link = |name: &str| fs::read_link(format!("/proc/self/ns/{name}")).ok();
-    let (own, of_children) = (link("time"), link("time_for_children"));
+    let [own, children] = ["time", "time_for_children"]
+        .map(|name| fs::read_link(format!("/proc/self/ns/{name}")).ok());
     match fs::read_to_string("/proc/self/timens_offsets") {
-        Ok(text) => parse_namespace(&text).filter(|_| own == of_children),
+        Ok(text) => parse_namespace(&text).filter(|_| own == children),
         // A kernel without time namespaces.
         Err(_) => own.is_none().then_some(0),
     }

@@ -43,10 +43,10 @@ const VECTOR_SIZE: u64 = VECTOR_BYTES as u64;
 impl ChipLabels {
     pub(super) fn new(chip: DeviceDescription, options: &ReadOptions) -> Self {
         let geometry = chip.geometry(options.program_support_count, options.sums_enabled).ok();
-        let cores = || chip.cores.iter().enumerate();
+        let cores = chip.cores.iter().enumerate();
         Self {
-            by_place: cores().map(|(index, core)| (core.noc0, index)).collect(),
-            by_flat_id: cores().map(|(index, core)| (core.flat_id, index)).collect(),
+            by_place: cores.clone().map(|(index, core)| (core.noc0, index)).collect(),
+            by_flat_id: cores.map(|(index, core)| (core.flat_id, index)).collect(),
             cores_per_bank: geometry.map_or(0, |geometry| geometry.cores_per_bank()),
             lane_words: geometry.map_or(0, |geometry| geometry.lane_words()),
             mode: options.mode,
@@ -174,20 +174,22 @@ mod tests {
     const CORES: [Noc0Coord; 2] = [Noc0Coord { x: 1, y: 1 }, Noc0Coord { x: 1, y: 2 }];
 
     fn labels() -> ChipLabels {
-        let core = |(flat_id, noc0): (u32, Noc0Coord)| CoreDescription {
-            noc0,
-            logical: LogicalCoord { x: 0, y: 0 },
-            kind: if flat_id == 0 { CoreKind::Tensix } else { CoreKind::IdleEth },
-            flat_id,
-            control_address: 0x100,
-            vector_address: 0x200,
-        };
         let chip = DeviceDescription {
             chip_id: 5,
             arch: "blackhole".into(),
             aiclk_mhz: 1,
             max_compute_cores: 2,
-            cores: (0..).zip(CORES).map(core).collect(),
+            cores: (0..)
+                .zip(CORES)
+                .map(|(flat_id, noc0)| CoreDescription {
+                    noc0,
+                    logical: LogicalCoord { x: 0, y: 0 },
+                    kind: if flat_id == 0 { CoreKind::Tensix } else { CoreKind::IdleEth },
+                    flat_id,
+                    control_address: 0x100,
+                    vector_address: 0x200,
+                })
+                .collect(),
             dram: DramDescription { bank_count: 1, region_address: 64, region_bytes: 1 << 20 },
         };
         ChipLabels::new(chip, &ReadOptions::default())

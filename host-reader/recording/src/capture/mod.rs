@@ -248,9 +248,8 @@ impl Capture {
     /// `None` if the capture's writer wrote no end marks.
     #[must_use]
     pub fn is_finished(&self) -> Option<bool> {
-        let is_mark = |section: Section<'_>| section.kind == SectionKind::CAPTURE_END;
         let last = self.sections().next_back();
-        if let Some(last) = last.filter(|&last| is_mark(last)) {
+        if let Some(last) = last.filter(|&last| last.kind == SectionKind::CAPTURE_END) {
             // Bytes after the mark were written by a later writer.
             let is_last = self.problems.iter().all(|problem| problem.offset < last.offset);
             return Some(is_last && last.content().is_ok());
@@ -260,10 +259,8 @@ impl Capture {
 
     /// Returns true if the capture's writers write end marks.
     fn expects_end_marks(&self) -> bool {
-        let is_marked = || self.sections().any(|section| section.kind == SectionKind::CAPTURE_END);
-        self.version().map_or_else(is_marked, |version| {
-            version >= FormatVersion::WITH_END_MARK || is_marked()
-        })
+        self.version().is_some_and(|version| version >= FormatVersion::WITH_END_MARK)
+            || self.sections().any(|section| section.kind == SectionKind::CAPTURE_END)
     }
 
     fn new(bytes: CaptureBytes) -> Result<Self, CaptureError> {

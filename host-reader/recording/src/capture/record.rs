@@ -159,8 +159,8 @@ impl CapturingReader {
     ) -> Result<(), CaptureError> {
         const INTERVAL_NS: u64 = 1_000_000_000;
         let now = monotonic_ns();
-        let is_due = |last: u64| now.saturating_sub(last) >= INTERVAL_NS;
-        if self.clock_captured_ns.is_none_or(is_due) && mesh.device(0).is_some_and(HostClock::is_of)
+        if self.clock_captured_ns.is_none_or(|last| now.saturating_sub(last) >= INTERVAL_NS)
+            && mesh.device(0).is_some_and(HostClock::is_of)
         {
             self.writer.append(&HostClock::now())?;
             self.clock_captured_ns = Some(now);

@@ -206,11 +206,10 @@ fn verify(bytes: &[u8], frames: &[Frame]) -> Vec<Result<(), PayloadFault>> {
 /// Returns the first offset of a sound file header within a gap.
 fn file_header(bytes: &[u8], gap: Range<usize>) -> Option<usize> {
     let mut headers = bytes.get(gap.clone())?.windows(FILE_HEADER_BYTES);
-    let is_header = |window: &[u8]| {
+    Some(gap.start.saturating_add(headers.position(|window| {
         window.starts_with(&FILE_MAGIC)
             && window.first_chunk().is_some_and(|header| FileHeader::read(header).is_ok())
-    };
-    Some(gap.start.saturating_add(headers.position(is_header)?))
+    })?))
 }
 
 /// Returns the next offset of a frame header with a right checksum.

@@ -56,18 +56,14 @@ impl LaunchedPrograms {
         for op in ops {
             let key = (op.chip_id, op.run_host_id);
             announced.insert(key);
-            let text = || {
-                let name = op.value(OpMetadata::NAME).unwrap_or("without a name");
-                format!("chip {}: op {} of the host, {name}", op.chip_id, op.run_host_id.0)
-            };
             match self.0.get(&key) {
                 None if captured_only.contains(&key) => {}
                 None => anomalies.record(AnomalyKind::UnjoinedOp, None, 0, || {
-                    format!("{}, has no launch on the chip", text())
+                    format!("{}, has no launch on the chip", op_text(op))
                 }),
                 Some(0 | 1) => {}
                 Some(count) => anomalies.record(AnomalyKind::RepeatedOp, None, 0, || {
-                    format!("{}, has {count} launches outside of traces", text())
+                    format!("{}, has {count} launches outside of traces", op_text(op))
                 }),
             }
         }
@@ -77,6 +73,11 @@ impl LaunchedPrograms {
             });
         }
     }
+}
+
+fn op_text(op: &OpMetadata) -> String {
+    let name = op.value(OpMetadata::NAME).unwrap_or("without a name");
+    format!("chip {}: op {} of the host, {name}", op.chip_id, op.run_host_id.0)
 }
 
 #[cfg(test)]
@@ -106,12 +107,14 @@ mod tests {
         }
         let [mut all, other] = halves;
         all.merge(other);
-        let op = |&(chip_id, id): &(u32, u32)| OpMetadata {
-            chip_id,
-            run_host_id: RunHostId(id),
-            fields: [("name".to_owned(), format!("Op{id}"))].into(),
-        };
-        let ops: Vec<_> = ops.iter().map(op).collect();
+        let ops: Vec<_> = ops
+            .iter()
+            .map(|&(chip_id, id)| OpMetadata {
+                chip_id,
+                run_host_id: RunHostId(id),
+                fields: [("name".to_owned(), format!("Op{id}"))].into(),
+            })
+            .collect();
         let captured = captured.iter().map(|&id| (0, RunHostId(id))).collect();
         let mut anomalies = AnomalyLog::default();
         all.note_joins(&ops, &captured, &mut anomalies);

@@ -321,11 +321,11 @@ impl<'text> OpPrefix<'text> {
             "false" | "False" => Some(false),
             _ => None,
         };
-        // `0` and `1` are a cache hit only if hash and device precede them.
-        let with_hit = || Self::from_parts(before, last.trim() == "1", id);
         match is_cache_hit {
             Some(is_hit) => Self::from_parts(before, is_hit, id),
-            None => with_hit().or_else(|| Self::without_hit(rest, id)),
+            // `0` and `1` are a cache hit only if hash and device precede them.
+            None => Self::from_parts(before, last.trim() == "1", id)
+                .or_else(|| Self::without_hit(rest, id)),
         }
     }
 

@@ -56,14 +56,14 @@ impl HostOps {
 
     fn from_log(log: &HostLog, mut anomalies: AnomalyLog) -> Self {
         let ops = log.op_metadata();
-        let of_chips = log.ops.iter().filter(|op| op.device_id.is_some());
-        for op in of_chips.clone().filter(|op| key(op).is_none()) {
+        let device_ops = log.ops.iter().filter(|op| op.device_id.is_some());
+        for op in device_ops.clone().filter(|op| key(op).is_none()) {
             anomalies.record(AnomalyKind::MalformedLine, None, op.line, || {
                 format!("{OP_MESSAGES}:{}: op {} or its device is beyond 32 bits", op.line, op.id)
             });
         }
         let captured_only =
-            of_chips.filter(|op| log.is_captured_only(op)).filter_map(key).collect();
+            device_ops.filter(|op| log.is_captured_only(op)).filter_map(key).collect();
         Self { ops, captured_only, anomalies }
     }
 
@@ -88,7 +88,7 @@ impl HostOps {
         readout.anomalies.merge(anomalies);
         if has_ops {
             let mut all = LaunchedPrograms::default();
-            launched.into_iter().for_each(|of_lanes| all.merge(of_lanes));
+            launched.into_iter().for_each(|lane_programs| all.merge(lane_programs));
             all.note_joins(&ops, &captured_only, &mut readout.anomalies);
         }
         Recording { ops, ..Recording::from_readout(readout) }
@@ -114,21 +114,22 @@ impl HostLog {
     pub fn op_metadata(&self) -> Vec<OpMetadata> {
         // Ops from the program cache share a description and differ at most in the cache hit.
         let mut known: HashMap<_, SharedFields> = HashMap::new();
-        let metadata = |op: &HostOp| {
-            let (chip_id, run_host_id) = key(op)?;
-            let same = (Arc::as_ptr(&op.description), op.is_cache_hit);
-            let fields = known.entry(same).or_insert_with(|| fields_of(op));
-            Some(OpMetadata { chip_id, run_host_id, fields: Arc::clone(fields) })
-        };
-        self.ops.iter().filter_map(metadata).collect()
+        self.ops
+            .iter()
+            .filter_map(|op| {
+                let (chip_id, run_host_id) = key(op)?;
+                let same = (Arc::as_ptr(&op.description), op.is_cache_hit);
+                let fields = known.entry(same).or_insert_with(|| fields_of(op));
+                Some(OpMetadata { chip_id, run_host_id, fields: Arc::clone(fields) })
+            })
+            .collect()
     }
 }
 
 fn fields_of(op: &HostOp) -> SharedFields {
-    let is_shown = |key: &str| {
-        !IDENTIFICATION.contains(&key) && (key != CACHE_HIT || op.is_cache_hit.is_none())
-    };
-    let described = op.description.fields().iter().filter(|(key, _)| is_shown(key));
+    let described = op.description.fields().iter().filter(|(key, _)| {
+        !IDENTIFICATION.contains(&key.as_str()) && (key != CACHE_HIT || op.is_cache_hit.is_none())
+    });
     let described = described.map(|(key, value)| {
         let key = if key == "op_code" { OpMetadata::NAME } else { key };
         (key.to_owned(), value.json_or_text())
@@ -156,23 +157,27 @@ mod tests {
 
     #[test]
     fn structures_are_json_and_cached_ops_share_what_they_have_in_common() {
-        let cached = |id| format!("`TT_DNN_DEVICE_OP: \"Add\", 77, 1, true, {id}`;20\n");
-        let ops = log(&format!("{FIRST}{}{}", cached(2049), cached(3073))).op_metadata();
-        let expected = |hit: &str, at: usize| {
-            let mut fields = vec![
-                ("name", "Add, fast"),
-                ("op_hash", "77"),
-                ("input_tensors", r#"[{"dtype":"BF, 16","n":1.5}]"#),
-                ("attributes", r#"{"b":"x","a":null}"#),
-            ];
-            fields.insert(at, ("program_cache_hit", hit));
-            fields.into_iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect::<Vec<_>>()
-        };
-        assert_eq!(ops[0].fields.to_vec(), expected("false", 2));
-        assert_eq!(ops[1].fields.to_vec(), expected("true", 4));
+        let ops = log(&format!("{FIRST}{}{}", cached_op(2049), cached_op(3073))).op_metadata();
+        assert_eq!(ops[0].fields.to_vec(), expected_fields("false", 2));
+        assert_eq!(ops[1].fields.to_vec(), expected_fields("true", 4));
         assert!(Arc::ptr_eq(&ops[1].fields, &ops[2].fields));
         let ids: Vec<_> = ops.iter().map(|op| (op.chip_id, op.run_host_id.0)).collect();
         assert_eq!(ids, [(1, 1025), (1, 2049), (1, 3073)]);
+    }
+
+    fn expected_fields(hit: &str, at: usize) -> Vec<(String, String)> {
+        let mut fields = vec![
+            ("name", "Add, fast"),
+            ("op_hash", "77"),
+            ("input_tensors", r#"[{"dtype":"BF, 16","n":1.5}]"#),
+            ("attributes", r#"{"b":"x","a":null}"#),
+        ];
+        fields.insert(at, ("program_cache_hit", hit));
+        fields.into_iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect::<Vec<_>>()
+    }
+
+    fn cached_op(id: u32) -> String {
+        format!("`TT_DNN_DEVICE_OP: \"Add\", 77, 1, true, {id}`;20\n")
     }
 
     #[test]

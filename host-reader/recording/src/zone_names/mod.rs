@@ -157,10 +157,11 @@ impl ZoneNames {
         mut log: impl BufRead,
     ) -> Result<usize, ZoneNamesError> {
         let before = self.found.len();
-        let io_error = |source| ZoneNamesError::Io { file: origin.to_owned(), source };
         let mut line = Vec::new();
         for line_number in 1.. {
-            if !log_lines::read_line(&mut log, &mut line).map_err(io_error)? {
+            if !log_lines::read_line(&mut log, &mut line)
+                .map_err(|source| ZoneNamesError::Io { file: origin.to_owned(), source })?
+            {
                 break;
             }
             self.add_line(origin, age, line_number, &line);

@@ -9,9 +9,8 @@ fn elf(section_name: &str, section: &[u8], flags: u32) -> Vec<u8> {
     let names_at = HEADER + u32::try_from(section.len()).unwrap();
     let sections_at = names_at + u32::try_from(names.len()).unwrap();
     let mut bytes = b"\x7FELF\x01\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
-    let mut half = |values: &[u16]| values.iter().for_each(|v| bytes.extend(v.to_le_bytes()));
     // Executable, RISC-V, version 1, no entry, no program headers.
-    half(&[2, 0xF3, 1, 0, 0, 0, 0, 0]);
+    bytes.extend([2_u16, 0xF3, 1, 0, 0, 0, 0, 0].map(u16::to_le_bytes).as_flattened());
     bytes.extend(sections_at.to_le_bytes());
     bytes.extend(0_u32.to_le_bytes());
     for value in [52_u16, 0, 0, 40, 3, 2] {
@@ -133,16 +132,18 @@ fn a_line_without_end_is_cut_and_counted() {
 #[test]
 fn bytes_above_ascii_hash_as_on_the_device() {
     // FNV-1a over the unsigned bytes with folded halves, computed independently.
-    let hash = |text: &[u8]| {
-        let fold = |hash: u64, &byte: &u8| ((hash ^ u64::from(byte)) * 16_777_619) % (1 << 32);
-        let hash = text.iter().fold(2_166_136_261, fold);
-        u32::try_from((hash & 0xFFFF) ^ (hash >> 16)).unwrap()
-    };
     for name in [&b"caf\xC3\xA9"[..], b"caf\xE9"] {
         let text = [name, b",/k/k.cpp,10,KERNEL_PROFILER"].concat();
         let (table, _) = log(&[b"'#pragma message: ", &text[..], b"'"].concat());
-        assert_eq!(table.name(ZoneIndex(hash(&text))), String::from_utf8_lossy(name));
+        assert_eq!(table.name(ZoneIndex(independent_hash(&text))), String::from_utf8_lossy(name));
     }
+}
+
+fn independent_hash(text: &[u8]) -> u32 {
+    let hash = text
+        .iter()
+        .fold(2_166_136_261, |hash, &byte| ((hash ^ u64::from(byte)) * 16_777_619) % (1 << 32));
+    u32::try_from((hash & 0xFFFF) ^ (hash >> 16)).unwrap()
 }
 
 /// The first two texts `name_n,/k/k.cpp,line,KERNEL_PROFILER` with one id.
@@ -227,11 +228,14 @@ fn a_written_log_reads_back_as_the_same_table() {
 #[test]
 fn zones_that_no_line_can_stand_for_are_left_out_by_id() {
     let mut zones = ZoneTable::new();
-    let source = |name: &str| ZoneSource { name: name.into(), file: "/k".into(), line: 1 };
-    zones.add(ZoneId(7), source("an id from a log"));
-    zones.add(source("two\nlines").id(), source("two\nlines"));
+    zones.add(ZoneId(7), source_on_line_1("an id from a log"));
+    zones.add(source_on_line_1("two\nlines").id(), source_on_line_1("two\nlines"));
     let report = write_zone_log(&zones, &mut Vec::new()).unwrap();
     assert_eq!((report.written_count, report.left_out.len()), (0, 2));
+}
+
+fn source_on_line_1(name: &str) -> ZoneSource {
+    ZoneSource { name: name.into(), file: "/k".into(), line: 1 }
 }
 
 proptest! {

@@ -93,8 +93,9 @@ impl Capture {
             (whole, _) => whole.unwrap_or_default(),
         };
         for (read_number, error) in failures {
-            let detail = || format!("read {read_number}: {error}");
-            whole.anomalies.record(AnomalyKind::UnreadableCore, None, 0, detail);
+            whole.anomalies.record(AnomalyKind::UnreadableCore, None, 0, || {
+                format!("read {read_number}: {error}")
+            });
         }
         self.add_what_is_no_read(overrides, &mut whole);
         Ok(whole)

@@ -111,8 +111,7 @@ impl<'file> CapturedReads<'file> {
         reason = "one is added where there is none"
     )]
     fn read(&mut self, read_number: u32) -> &mut ReadRecord<'file> {
-        let is_last = |read: &ReadRecord<'_>| read.begin.read_number == read_number;
-        if !self.reads.last().is_some_and(is_last) {
+        if self.reads.last().is_none_or(|read| read.begin.read_number != read_number) {
             let read = self.new_read(read_number);
             self.reads.push(read);
         }
@@ -159,12 +158,16 @@ impl<'file> ReadRecord<'file> {
 
     /// Returns the cores whose words a later read has all read again.
     fn repeated_by(&self, later: &Self) -> BTreeSet<CoreId> {
-        let is_held = |markers: &MarkerWords<'_>| {
-            let again = later.recordings.get(&markers.access);
-            again.is_some_and(|again| again.holds(markers.address, &markers.words))
-        };
         let cores = self.markers.iter();
-        cores.filter(|(_, words)| words.iter().all(is_held)).map(|(&core, _)| core).collect()
+        cores
+            .filter(|(_, words)| {
+                words.iter().all(|markers| {
+                    let again = later.recordings.get(&markers.access);
+                    again.is_some_and(|again| again.holds(markers.address, &markers.words))
+                })
+            })
+            .map(|(&core, _)| core)
+            .collect()
     }
 
     /// Returns true if the capture contains the end of the read.

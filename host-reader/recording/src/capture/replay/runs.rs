@@ -56,16 +56,18 @@ impl Capture {
         let mut first_failure = None;
         let mut has_readout = false;
         self.replay(&overrides, |ReplayedRead { read_number, readout, .. }| {
-            let of_read = |run: &&mut CapturedRun| run.reads.contains(&read_number);
-            let Some(run) = runs.iter_mut().find(of_read) else { return };
+            let Some(run) = runs.iter_mut().find(|run| run.reads.contains(&read_number)) else {
+                return;
+            };
             match readout {
                 Ok(readout) => {
                     has_readout = true;
                     run.readout.append(readout);
                 }
                 Err(error) => {
-                    let detail = || format!("read {read_number}: {error}");
-                    run.readout.anomalies.record(AnomalyKind::UnreadableCore, None, 0, detail);
+                    run.readout.anomalies.record(AnomalyKind::UnreadableCore, None, 0, || {
+                        format!("read {read_number}: {error}")
+                    });
                     first_failure.get_or_insert(error);
                 }
             }
@@ -76,11 +78,11 @@ impl Capture {
         let uncounted: Vec<_> = self.uncounted().collect();
         let (last, expects_end_marks) = (runs.len().saturating_sub(1), self.expects_end_marks());
         for (index, run) in runs.iter_mut().enumerate() {
-            let of_run = |&source: &UncountedSource| {
-                source != UncountedSource::UnfinishedCapture || index == last
-            };
-            let of_all = uncounted.iter().copied().filter(of_run);
-            of_all.for_each(|source| run.readout.losses.note_uncounted(source));
+            let run_sources = uncounted
+                .iter()
+                .copied()
+                .filter(|&source| source != UncountedSource::UnfinishedCapture || index == last);
+            run_sources.for_each(|source| run.readout.losses.note_uncounted(source));
             if expects_end_marks && !run.is_finished {
                 run.readout.losses.note_uncounted(UncountedSource::UnfinishedCapture);
             }

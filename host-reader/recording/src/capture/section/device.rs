@@ -96,8 +96,9 @@ fn address(
 ) -> Result<u64, MalformedPayload> {
     let found = address.get();
     let is_plausible = found >> ADDRESS_BITS == 0;
-    let fault = || fields.fault(field, "an address of at most 48 bits", &format!("{found:#x}"));
-    is_plausible.then_some(found).ok_or_else(fault)
+    is_plausible
+        .then_some(found)
+        .ok_or_else(|| fields.fault(field, "an address of at most 48 bits", &format!("{found:#x}")))
 }
 
 const ADDRESS_BITS: u32 = 48;

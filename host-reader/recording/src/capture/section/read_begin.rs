@@ -111,11 +111,11 @@ impl<'file> Payload<'file> for ReadBegin {
             let kinds = kinds.map(|kind| core_kind_of_number(kind.get(), &fields));
             kinds.collect::<Result<BTreeSet<_>, _>>()
         });
-        let place = |[x, y]: &[U16; 2]| Noc0Coord { x: x.get(), y: y.get() };
         let cores = CoreSelection {
             chips: chosen_chips.map(|ids| ids.map(|id| id.get()).collect()),
             kinds: kinds.transpose()?,
-            cores: cores.map(|places| places.map(place).collect()),
+            cores: cores
+                .map(|places| places.map(|[x, y]| Noc0Coord { x: x.get(), y: y.get() }).collect()),
         };
         Ok(Self {
             read_number: head.read_number.get(),

@@ -59,12 +59,11 @@ fn sessions_of(tile: Tile, pings: &[TwoWayPing]) -> Vec<OneWaySession> {
     let mut sessions = Vec::new();
     let mut rest = pings;
     while let Some(first) = rest.first() {
-        let is_near = |ping: &TwoWayPing| {
+        let near = rest.iter().take_while(|ping| {
             ping.device_cycles.abs_diff(first.device_cycles) < LONGEST_SESSION
                 && host_ns(ping).abs_diff(host_ns(first)) < LONGEST_SESSION
-        };
-        let count = rest.iter().take_while(|ping| is_near(ping)).count().max(1);
-        let (session, later) = rest.split_at(count);
+        });
+        let (session, later) = rest.split_at(near.count().max(1));
         sessions.push(session_of(tile, first, session));
         rest = later;
     }
@@ -83,16 +82,18 @@ fn low(number: u64) -> u32 {
 
 fn session_of(tile: Tile, first: &TwoWayPing, pings: &[TwoWayPing]) -> OneWaySession {
     let start = host_ns(first);
-    let stamp = |ping: &TwoWayPing| OneWayStamp {
-        device_low_cycles: low(ping.device_cycles),
-        host_ticks: low(host_ns(ping).saturating_sub(start)),
-        write_duration_ticks: low(ping.host_receive_ns.abs_diff(ping.host_send_ns)),
-    };
     OneWaySession {
         tile,
         host_start_ticks: start,
         device_high: low(first.device_cycles >> 32) & OneWaySession::DEVICE_HIGH_MASK,
         device_low_cycles: low(first.device_cycles),
-        stamps: pings.iter().map(stamp).collect(),
+        stamps: pings
+            .iter()
+            .map(|ping| OneWayStamp {
+                device_low_cycles: low(ping.device_cycles),
+                host_ticks: low(host_ns(ping).saturating_sub(start)),
+                write_duration_ticks: low(ping.host_receive_ns.abs_diff(ping.host_send_ns)),
+            })
+            .collect(),
     }
 }

@@ -77,8 +77,9 @@ impl Fitting<'_> {
         pings: &[TwoWayPing],
     ) -> Option<TileOffset> {
         let resolution = self.options.resolution;
-        let fit = |pings: &[TwoWayPing]| TileOrigin::offset_from_pings(chip, pings, resolution);
-        match without_a_wrong_one(pings, fit) {
+        match without_a_wrong_one(pings, |pings| {
+            TileOrigin::offset_from_pings(chip, pings, resolution)
+        }) {
             Ok((TileOrigin::Offset { cycles, bound_cycles }, rejected_count)) => {
                 if rejected_count > 0 {
                     self.problems.push(SyncProblem::Rejected { tile, rejected_count });
@@ -130,8 +131,8 @@ impl Fitting<'_> {
     /// Returns the first and the last reading of a tile.
     fn window(&self, tile: Tile) -> (u64, u64) {
         let pings = in_order(self.pings(tile));
-        let cycles = |ping: Option<&TwoWayPing>| ping.map_or(0, |ping| ping.device_cycles);
-        (cycles(pings.first()), cycles(pings.last()))
+        let (Some(first), Some(last)) = (pings.first(), pings.last()) else { return (0, 0) };
+        (first.device_cycles, last.device_cycles)
     }
 
     fn pings(&self, tile: Tile) -> &[TwoWayPing] {
@@ -146,12 +147,13 @@ impl Fitting<'_> {
             return Vec::new();
         };
         let others = self.chips.iter().filter(|(id, _)| **id != root);
-        let edge = |(&receiver, chip): (&u32, &ChipFit)| {
-            let to_sender = only_line(chip)?.then(&from_host)?;
-            let window_cycles = self.window(chip.reference);
-            Some(ChipEdge { sender: root, receiver, to_sender, window_cycles })
-        };
-        others.filter_map(edge).collect()
+        others
+            .filter_map(|(&receiver, chip)| {
+                let to_sender = only_line(chip)?.then(&from_host)?;
+                let window_cycles = self.window(chip.reference);
+                Some(ChipEdge { sender: root, receiver, to_sender, window_cycles })
+            })
+            .collect()
     }
 
     /// Converts a link to a relation between the references of its chips.
@@ -170,10 +172,16 @@ impl Fitting<'_> {
             self.problems.push(SyncProblem::LinkEnd { sender, receiver });
             return None;
         };
-        let reference = |bracket: Option<&Bracket>| {
-            bracket.map_or(0, |b| b.cycles.wrapping_add_signed(offset.cycles.wrapping_neg()))
+        let window_cycles = match (brackets.first(), brackets.last()) {
+            (Some(first), Some(last)) => {
+                let to_reference = offset.cycles.wrapping_neg();
+                (
+                    first.cycles.wrapping_add_signed(to_reference),
+                    last.cycles.wrapping_add_signed(to_reference),
+                )
+            }
+            _ => (0, 0),
         };
-        let window_cycles = (reference(brackets.first()), reference(brackets.last()));
         Some(ChipEdge { sender: sender.chip, receiver: receiver.chip, to_sender, window_cycles })
     }
 
@@ -240,8 +248,8 @@ impl Fitting<'_> {
     /// Fits a separate clock of a tile that does not tick like its chip.
     fn own_clock(&self, pings: &[TwoWayPing]) -> Option<TileOrigin> {
         let resolution = self.options.resolution;
-        let fit = |pings: &[TwoWayPing]| CorridorFit::fit(pings, resolution);
-        let (fit, _) = without_a_wrong_one(pings, fit).ok()?;
+        let (fit, _) =
+            without_a_wrong_one(pings, |pings| CorridorFit::fit(pings, resolution)).ok()?;
         Some(TileOrigin::Line(fit.line().clone()))
     }
 
@@ -252,8 +260,11 @@ impl Fitting<'_> {
             return None;
         }
         let resolution = self.options.resolution;
-        let line = |pings: &[TwoWayPing]| TileOrigin::from_pings(fit, pings, resolution);
-        without_a_wrong_one(self.pings(tile), line).ok().map(|(origin, _)| origin)
+        without_a_wrong_one(self.pings(tile), |pings| {
+            TileOrigin::from_pings(fit, pings, resolution)
+        })
+        .ok()
+        .map(|(origin, _)| origin)
     }
 }
 
@@ -288,11 +299,10 @@ fn without_a_wrong_one<T>(
     if pings.len() < FEWEST_TO_OUTVOTE {
         return Err(error);
     }
-    let without = |index: usize| {
+    let origin = (0..pings.len()).find_map(|index| {
         let mut others = pings.to_vec();
         others.remove(index);
         fit(&others).ok()
-    };
-    let origin = (0..pings.len()).find_map(without);
+    });
     origin.map(|origin| (origin, 1)).ok_or(error)
 }

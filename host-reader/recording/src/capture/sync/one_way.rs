@@ -188,12 +188,13 @@ impl Talk<'_> {
     fn durations_of(&self, words: &[u32], count: usize) -> Result<Vec<u32>, OneWayError> {
         let mut writes = self.writes.iter();
         let stamps = host_ticks_in(words).take(count).enumerate();
-        let duration = |(index, host_ticks)| {
-            let write = writes.find(|write| write.ticks == host_ticks);
-            let foreign = OneWayError::ForeignStamp { core: self.core.noc0, index, host_ticks };
-            write.map(|write| write.duration_ticks).ok_or(foreign)
-        };
-        stamps.map(duration).collect()
+        stamps
+            .map(|(index, host_ticks)| {
+                let write = writes.find(|write| write.ticks == host_ticks);
+                let foreign = OneWayError::ForeignStamp { core: self.core.noc0, index, host_ticks };
+                write.map(|write| write.duration_ticks).ok_or(foreign)
+            })
+            .collect()
     }
 
     fn write(&mut self, address: u64, words: &[u32]) -> Result<(), OneWayError> {

@@ -47,8 +47,8 @@ impl SyncRecord {
     #[expect(clippy::indexing_slicing, reason = "the session has just been added")]
     pub fn add_session(&mut self, session: OneWaySession) -> Result<&Regression, ClockError> {
         let earlier = self.sessions.iter().map(|(session, _)| session);
-        let of_core = earlier.filter(|earlier| earlier.tile == session.tile).cloned();
-        let together: Vec<_> = of_core.chain([session.clone()]).collect();
+        let earlier_here = earlier.filter(|earlier| earlier.tile == session.tile).cloned();
+        let together: Vec<_> = earlier_here.chain([session.clone()]).collect();
         let fit = Regression::fit(&together, self.ns_per_tick)?;
         let index = self.sessions.len();
         self.sessions.push((session, fit));

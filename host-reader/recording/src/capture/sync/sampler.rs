@@ -172,15 +172,20 @@ impl ClockSampler {
         let Some(chip) = mesh.device(device) else { return Vec::new() };
         let description = chip.description();
         let chip_id = description.chip_id;
-        let chosen = |core: &&_| self.options.cores.contains(chip_id, core);
-        let mut cores: Vec<_> = description.cores.iter().filter(chosen).collect();
+        let mut cores: Vec<_> = description
+            .cores
+            .iter()
+            .filter(|core| self.options.cores.contains(chip_id, core))
+            .collect();
         cores.sort_by_key(|core| core.kind != CoreKind::Tensix);
         let cores: Vec<Noc0Coord> = cores.into_iter().map(|core| core.noc0).collect();
         if cores.is_empty() {
             self.coreless.insert(chip_id);
         }
-        let target = |core| Some(Target { device, core, tile: self.place(chip_id, core)? });
-        cores.into_iter().filter_map(target).collect()
+        cores
+            .into_iter()
+            .filter_map(|core| Some(Target { device, core, tile: self.place(chip_id, core)? }))
+            .collect()
     }
 
     fn place(&mut self, chip_id: u32, core: Noc0Coord) -> Option<Tile> {

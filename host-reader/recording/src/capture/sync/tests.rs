@@ -239,8 +239,11 @@ fn torn_readings_are_left_out_and_counted() {
     // The first is a reading of the reference, the second of the other tile.
     chip.torn_at.extend([50_000_400, 32 * 814 + 3 * 814 + 400]);
     let clock = synchronise(&mut TickingMesh::new(vec![chip]), &quick());
-    let rejected = |problem: &SyncProblem| matches!(problem, SyncProblem::Rejected { .. });
-    assert!(clock.problems().iter().any(rejected), "{:?}", clock.problems());
+    assert!(
+        clock.problems().iter().any(|problem| matches!(problem, SyncProblem::Rejected { .. })),
+        "{:?}",
+        clock.problems()
+    );
     for x in [1, 2] {
         let (error, bound) = error_ns(&clock, &lane_at(0, x, 50_000, 44), 50_000);
         assert!(error.abs() <= bound && bound < 1_000.0, "{x}: {error} {bound}");
@@ -276,16 +279,17 @@ fn a_wrong_link_opens_its_loop() {
     sampler.open(&mut mesh);
     sampler.follow(&mut mesh);
     let mut samples = sampler.samples().clone();
-    let shifted = |_| {
-        mesh.device(0).unwrap().wait_ns(1_000_000);
-        let ping = mesh.exchange(&link).unwrap();
-        EthernetPing {
-            receiver_start_cycles: ping.receiver_start_cycles + 50_000,
-            receiver_end_cycles: ping.receiver_end_cycles + 50_000,
-            ..ping
-        }
-    };
-    let pings = (0..20).map(shifted).collect();
+    let pings = (0..20)
+        .map(|_| {
+            mesh.device(0).unwrap().wait_ns(1_000_000);
+            let ping = mesh.exchange(&link).unwrap();
+            EthernetPing {
+                receiver_start_cycles: ping.receiver_start_cycles + 50_000,
+                receiver_end_cycles: ping.receiver_end_cycles + 50_000,
+                ..ping
+            }
+        })
+        .collect();
     let (sender, receiver) = (Tile::new(0, 1, 1), Tile::new(1, 1, 1));
     samples.add_link_burst(LinkBurst { sender, receiver, pings });
     let clock = samples.fit(&FitOptions::default());
@@ -307,11 +311,6 @@ fn samples_of_a_capture_give_the_same_clock() {
 
 #[test]
 fn any_samples_give_a_clock_or_a_problem() {
-    let ping = |send, cycles, receive| TwoWayPing {
-        host_send_ns: send,
-        device_cycles: cycles,
-        host_receive_ns: receive,
-    };
     let odd = [
         vec![],
         vec![ping(0, 0, 0)],
@@ -326,6 +325,10 @@ fn any_samples_give_a_clock_or_a_problem() {
         let has_clock = clock.lane_times(&lane_at(0, 1, 5, 44)).is_some();
         assert!(has_clock || !clock.problems().is_empty());
     }
+}
+
+const fn ping(host_send_ns: i64, device_cycles: u64, host_receive_ns: i64) -> TwoWayPing {
+    TwoWayPing { host_send_ns, device_cycles, host_receive_ns }
 }
 
 #[test]
