@@ -5,9 +5,7 @@ use super::{
     loaded::Part,
     table::{Column, Table, cells, joined},
 };
-use host_reader::causes::{
-    Explanation, OpCauses, Phase, RiscWait, TimeClass, TimeSplit, WaitEvidence,
-};
+use host_reader::causes::{Explanation, OpCauses, RiscWait, TimeClass, TimeSplit, WaitEvidence};
 use serde_json::Value;
 use wire::RunHostId;
 

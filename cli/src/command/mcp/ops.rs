@@ -7,9 +7,8 @@ use super::{
 };
 use crate::failure::Failure;
 use host_reader::{
-    analysis::Op,
     export::TraceFilter,
-    perf::{OpReport, RowKind},
+    perf::RowKind,
     tables::{Ops, op_rows},
 };
 use wire::RunHostId;

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::failure::Failure;
 use host_reader::{
-    analysis::{OwnZone, SumStatistics, WaitStatistics, ZoneStatistics},
+    analysis::OwnZone,
     export::TraceFilter,
     lane::LaneId,
     mesh::Noc0Coord,
