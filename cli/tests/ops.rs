@@ -337,8 +337,19 @@ fn figures_of_the_nocs_have_values_where_they_are_asked_for() {
     assert!(help.contains("MULTICAST NOC UTIL") && help.contains("have no values"), "{help}");
 
     let option = "--analyze-noc-traces";
+    let told = stdout(&kprof(folder.path(), &["ops", "from-log", option]));
+    let files = "NoC columns: from 2 noc_trace files next to the log, for 2 of 2 launches\n";
+    assert!(told.contains(files), "{told}");
+    let of_capture = ["ops", "x.kprof", "-o", "from-capture", option];
+    let told = stdout(&kprof(folder.path(), &of_capture));
+    let records = "NoC columns: from the recorded NoC events, for 2 of 2 launches\n";
+    assert!(told.contains(records), "{told}");
+    let told = stdout(&kprof(folder.path(), &["ops", "from-log"]));
+    assert!(!told.contains("NoC columns"), "nobody asked for them: {told}");
+    let json = stdout(&kprof(folder.path(), &[&of_capture[..], &["--json"]].concat()));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["noc_events"], records.trim_end());
     stdout(&kprof(folder.path(), &["ops", "from-log", option]));
-    stdout(&kprof(folder.path(), &["ops", "x.kprof", "-o", "from-capture", option]));
     for csv in &reports {
         let mut csv = csv::Reader::from_path(csv).unwrap();
         let titles = csv.headers().unwrap().clone();

@@ -116,3 +116,30 @@ def test_an_ops_csv_is_explained_as_the_program_does(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="steady or all"):
         table.explain("last")
     assert explained == told(path)
+
+
+def test_noc_traces_beside_a_log_are_read_as_by_the_program(tmp_path: Path) -> None:
+    path = tmp_path / "profile_log_device.csv"
+    path.write_text(
+        "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n"
+        "PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,"
+        "run host ID,zone name,type\n"
+        "0,1,1,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START\n"
+        "0,1,1,BRISC,7,356,0,1024,BRISC-KERNEL,ZONE_END\n"
+    )
+    alone = kprof.open(path).explain()
+    assert alone["noc_events"] is None and alone["findings"] == []
+    write = {"type": "WRITE_", "noc": "NOC_0", "dx": 2, "dy": 1, "num_bytes": 7168}
+    edge = {"zone": "BRISC-KERNEL", "zone_phase": "ZONE_START"}
+    core = {"proc": "BRISC", "sx": 1, "sy": 1, "src_device_id": 0, "run_host_id": 1024}
+    end = edge | {"zone_phase": "ZONE_END"}
+    events = [(100, edge), (110, write), (356, end)]
+    trace = [core | {"op_name": "", "timestamp": time} | event for time, event in events]
+    (tmp_path / "noc_trace_dev0_ID1024.json").write_text(json.dumps(trace))
+    explained = kprof.open(path).explain()
+    assert "1 noc_trace file" in explained["noc_events"]
+    # 7,168 bytes in 256 cycles, over a link that carries 32 bytes a cycle.
+    (finding,) = explained["findings"]
+    assert (finding["cause"], finding["figure"]) == ("noc", 87.5)
+    assert finding["where"]
+    assert explained == told(path)

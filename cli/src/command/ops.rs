@@ -329,6 +329,8 @@ struct Told<'report> {
     problems: &'report [Problem],
     /// Records missing from the device data.
     lost: Lost,
+    /// Sentence about the source of NoC figures; null if there are none.
+    noc_events: Option<&'report str>,
     /// Counts of what `--filter` removed.
     filtered_out: &'report HiddenLaunches,
 }
@@ -344,6 +346,7 @@ fn print(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, 
         problem_count: report.problems.count(),
         problems,
         lost: Lost::from_ledger(&report.losses),
+        noc_events: report.noc_events.as_deref(),
         filtered_out: &report.hidden,
     };
     if args.json {
@@ -359,6 +362,9 @@ fn print(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, 
             let launches = counted(hidden.launch_count, "launch", "launches");
             let lanes = counted(hidden.lane_count, "lane", "lanes");
             writeln!(out, "Filtered out: {launches}, {lanes}")?;
+        }
+        if let Some(sentence) = told.noc_events {
+            writeln!(out, "{sentence}")?;
         }
         for file in &told.files {
             writeln!(out, "{file}")?;

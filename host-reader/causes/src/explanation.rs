@@ -221,8 +221,7 @@ impl Explanation {
         self.add_noc(rows, uses);
         let kernels_ns = self.groups.iter().map(|group| group.duration_ns).sum();
         let mut findings = rules::op_groups(&self.groups);
-        findings.extend(rules::layout(&self.groups));
-        findings.extend(rules::round_trips(rows, kernels_ns));
+        findings.extend(rules::conversions(&self.groups, rows));
         findings.extend(rules::collective_skew(rows));
         let whole = match &self.steady {
             Some(steady) => (steady.total_ns, GainOf::Steady),

@@ -1,6 +1,6 @@
 //! Findings: sentences with a figure, a location, a gain and advice.
 
-use crate::rules::duration;
+use crate::duration::duration;
 use std::fmt::Write;
 
 /// Cause of slowness that a rule found.

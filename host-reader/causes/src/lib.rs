@@ -25,6 +25,7 @@
 
 mod balance;
 mod barriers;
+mod duration;
 mod evidence;
 mod explanation;
 mod finding;
@@ -56,6 +57,7 @@ mod steady_launches;
 mod threshold;
 mod time_class;
 mod timeline;
+mod ttnn_call;
 mod window;
 
 pub use analysis::SyncCounts;

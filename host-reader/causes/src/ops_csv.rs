@@ -106,10 +106,8 @@ impl Explanation {
 
     /// Returns findings about ops by op code and by limit. Gains are those of one chip.
     fn group_findings(&self, rows: &[OpReport], chip_count: usize) -> Vec<Finding> {
-        let kernels_ns = self.groups.iter().map(|group| group.duration_ns).sum::<f64>();
         let mut findings = rules::op_groups(&self.groups);
-        findings.extend(rules::layout(&self.groups));
-        findings.extend(rules::round_trips(rows, kernels_ns));
+        findings.extend(rules::conversions(&self.groups, rows));
         findings.extend(rules::modelled(&model_facts(rows, |row| Place {
             op: Some(row.raw_op_code.to_string()),
             row: Some(row.id),

@@ -5,7 +5,7 @@ use crate::{
     op_code_group::{TimedRow, few_cores, limit_ns},
     threshold::{BETTER_ROW, REASON_TIME},
 };
-use reports::perf::{FidelityVerdict, OpReport, ProgramBlocks};
+use reports::perf::{OpReport, ProgramBlocks};
 
 /// Property of a group's rows that costs time, with the change that would avoid the cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -64,8 +64,7 @@ fn on_few_cores(rows: &[TimedRow<'_>]) -> Option<Reason> {
 }
 
 fn with_high_fidelity(rows: &[TimedRow<'_>]) -> Option<Reason> {
-    let verdict = |row: &OpReport| row.fidelity.map(|fidelity| fidelity.verdict);
-    let is_high = |row: &OpReport| verdict(row) == Some(FidelityVerdict::TooHigh);
+    let is_high = |row: &OpReport| row.fidelity.is_some_and(|fidelity| fidelity.is_excess);
     let count = holds(rows, is_high)?;
     let (longest, _) = rows.iter().find(|(row, _)| is_high(row))?;
     let fact = format!("math fidelity above what its types need{count}: {}", longest.math_fidelity);
@@ -84,7 +83,9 @@ fn with_input_in_dram(rows: &[TimedRow<'_>]) -> Option<Reason> {
     let count =
         holds(rows, |row| memory(row).is_some_and(|memory| memory.contains("DRAM_INTERLEAVED")))?;
     let fact = format!("input 0 interleaved in DRAM{count}");
-    Some(Reason::new(fact, "keep input 0 in L1, sharded over the cores that use it"))
+    let advice = "keep input 0 in L1, sharded over the cores that use it (memory_config of the op that \
+                  produces it)";
+    Some(Reason::new(fact, advice))
 }
 
 /// Returns true if the op has a program configuration with blocks of the inner dimension.
@@ -116,40 +117,52 @@ fn better_row(rows: &[TimedRow<'_>]) -> Option<Reason> {
     let own = speed(longest)?;
     let others = rows.iter().filter_map(|row| Some((row.0, speed(row)?)));
     let (best, most) = others.max_by(|one, other| one.1.total_cmp(&other.1))?;
-    let differences = differences(best, longest.0);
-    if most < own * BETTER_ROW.value || differences.is_empty() {
+    let facts = differing_facts(best, longest.0);
+    if most < own * BETTER_ROW.value || facts.is_empty() {
         return None;
     }
+    let (better, worse) = (facts.iter().map(|fact| &fact[0]), facts.iter().map(|fact| &fact[1]));
+    let listed = |facts: &mut dyn Iterator<Item = &String>| {
+        facts.map(String::as_str).collect::<Vec<_>>().join(", ")
+    };
+    let [better, worse] = [listed(&mut { better }), listed(&mut { worse })];
     let fact = format!(
-        "row {} runs it at {most:.0} % of its limit's speed, the longest at {own:.0} %: {}",
-        best.id,
-        differences.join(", ")
+        "row {} reaches {most:.0} % of the speed that its shape allows, the longest, row {}, only \
+         {own:.0} %. Row {} has {better}; row {} has {worse}",
+        best.id, longest.0.id, best.id, longest.0.id,
     );
-    Some(Reason::new(fact, &format!("run it as row {} does", best.id)))
+    let advice = format!("give it what row {} has, if its shape allows it: {better}", best.id);
+    Some(Reason::new(fact, &advice))
 }
 
-/// Lists the facts in which one row differs from another, with both values.
-fn differences(one: &OpReport, other: &OpReport) -> Vec<String> {
-    let cores = |row: &OpReport| row.core_count.map_or_else(String::new, |of| of.to_string());
+/// Lists the facts in which one row differs from another, each as texts of both rows.
+fn differing_facts(one: &OpReport, other: &OpReport) -> Vec<[String; 2]> {
+    let known = |text: String, of: &str| match text.as_str() {
+        "" => format!("unknown {of}"),
+        _ => text,
+    };
+    let cores =
+        |row: &OpReport| row.core_count.map_or_else(String::new, |of| format!("{of} cores"));
     let blocks = |row: &OpReport| {
         let blocks = row.blocks;
         let sides = [blocks.output_subblock_height_tiles, blocks.output_subblock_width_tiles];
         match sides {
-            [Some(height), Some(width)] => format!("{height} x {width}"),
+            [Some(height), Some(width)] => format!("output subblocks of {height} x {width} tiles"),
             _ => String::new(),
         }
     };
+    let input =
+        |row: &OpReport| memory(row).map_or_else(String::new, |of| format!("input 0 in {of}"));
+    let types = |row: &OpReport| match row.math_fidelity.to_string() {
+        types if types.is_empty() => types,
+        types => format!("types {types}"),
+    };
     let facts: [(&str, [String; 2]); 4] = [
-        ("input 0 in", [one, other].map(|row| memory(row).unwrap_or("").to_owned())),
+        ("memory of input 0", [one, other].map(input)),
         ("cores", [one, other].map(cores)),
         ("output subblocks", [one, other].map(blocks)),
-        ("types", [one, other].map(|row| row.math_fidelity.to_string())),
+        ("types", [one, other].map(types)),
     ];
     let differing = facts.into_iter().filter(|(_, [one, other])| one != other && !one.is_empty());
-    differing
-        .map(|(name, [one, other])| match other.as_str() {
-            "" => format!("{name} {one}"),
-            _ => format!("{name} {one} against {other}"),
-        })
-        .collect()
+    differing.map(|(name, [one, other])| [one, known(other, name)]).collect()
 }

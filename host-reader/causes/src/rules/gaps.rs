@@ -227,14 +227,24 @@ impl Waiting {
         let has_long = self.parts.iter().any(|(gap, _)| *gap > LONG_GAP.value * 1e6);
         match self.iterations {
             Iterations::None if has_long => {
-                "record at least two iterations more: nothing repeats here, so compilation cannot be \
-                 told from the model; then capture the ops in a trace and replay it"
+                "record at least two iterations more (run the model in a loop): nothing repeats here, so \
+                 compilation cannot be told from the model; then capture the ops in a trace and replay \
+                 it (ttnn.begin_trace_capture, ttnn.execute_trace)"
             }
             Iterations::All if has_long => {
                 "look at a later iteration first (--filter): gaps this long are rather those of a run \
-                 that compiles; then capture the ops in a trace and replay it"
+                 that compiles; then capture the ops in a trace and replay it \
+                 (ttnn.begin_trace_capture, ttnn.execute_trace)"
             }
-            _ => "capture the ops in a trace and replay it, or send them from fewer, longer calls",
+            Iterations::Last if has_long => {
+                "look at what the host does in the longest gaps: compilation, a transfer or Python code; \
+                 then capture the ops in a trace and replay it (ttnn.begin_trace_capture, \
+                 ttnn.execute_trace)"
+            }
+            _ => {
+                "capture the ops in a trace and replay it (ttnn.begin_trace_capture, \
+                 ttnn.execute_trace), or send them from fewer, longer calls"
+            }
         }
     }
 }
@@ -363,7 +373,7 @@ mod tests {
         };
         assert!(advice(Iterations::None).starts_with("record at least two iterations more"));
         assert!(advice(Iterations::All).starts_with("look at a later iteration first"));
-        assert!(advice(Iterations::Last).starts_with("capture the ops in a trace"));
+        assert!(advice(Iterations::Last).starts_with("look at what the host does"));
     }
 
     #[test]

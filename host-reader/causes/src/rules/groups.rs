@@ -5,6 +5,7 @@ use crate::{
     finding::{Cause, Finding, GainOf, Place, share},
     op_code_group::{GroupBound, OpCodeGroup, rearranges},
     threshold::{GROUP_TIME, LAYOUT_TIME, ROUND_TRIP_TIME},
+    ttnn_call::ttnn_call,
 };
 use reports::perf::{OpCategory, OpReport, RowKind};
 use std::collections::BTreeMap;
@@ -90,8 +91,9 @@ fn op_group(group: &OpCodeGroup) -> Option<Finding> {
 
 /// Describes a group's use of the peaks, and its distance from its limit.
 fn far_from(group: &OpCodeGroup, limit_ns: f64) -> String {
-    let flops =
-        group.flops_percent.map(|percent| format!("{percent:.0} % of its cores' peak FLOPs"));
+    let flops = group
+        .flops_percent
+        .map(|percent| format!("{percent:.0} % of the peak FLOPs of the cores that it uses"));
     let dram =
         group.dram_percent.map(|percent| format!("{percent:.0} % of the peak DRAM bandwidth"));
     let noc = group.noc_percent.map(|percent| {
@@ -100,7 +102,7 @@ fn far_from(group: &OpCodeGroup, limit_ns: f64) -> String {
     });
     let used: Vec<String> = flops.into_iter().chain(dram).chain(noc).collect();
     let bound = match group.bound {
-        Some(GroupBound::Compute) => "bound by the FLOPs of its cores",
+        Some(GroupBound::Compute) => "bound by the FLOPs of these cores",
         Some(GroupBound::Dram) => "bound by DRAM",
         Some(GroupBound::Both) => "bound by both",
         Some(GroupBound::Noc) => "bound by a link of the NoC",
@@ -110,14 +112,18 @@ fn far_from(group: &OpCodeGroup, limit_ns: f64) -> String {
     };
     let times = group.duration_ns / limit_ns;
     let times = if times < 10.0 { format!("{times:.1}") } else { format!("{times:.0}") };
-    format!("at {}: {bound}, {times} times its limit of {}", used.join(" and "), duration(limit_ns))
+    format!(
+        "at {}: {bound}; at the peaks of the whole chip it would take {}, {times} times less",
+        used.join(" and "),
+        duration(limit_ns)
+    )
 }
 
 /// Maximum number of layout changes that one sentence names.
 const LAYOUT_NAMES: usize = 3;
 
 /// Reports layout changes that together take a large part of the kernels' time.
-pub(crate) fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
+fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
     let kernels_ns: f64 = groups.iter().map(|group| group.duration_ns).sum();
     let changes: Vec<_> = groups.iter().filter(|group| group.is_layout).collect();
     let first = changes.first()?;
@@ -138,22 +144,66 @@ pub(crate) fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
         duration(ns),
         names.join(", ")
     );
-    let advice = "produce each tensor in the layout that the next op takes; convert weights once, \
-                  before the first iteration";
+    let tilizes = changes.iter().any(|group| group.op.starts_with("Tilize"));
+    let advice = if tilizes {
+        "produce each tensor in the layout that the next op takes (ttnn.from_torch with \
+         layout=ttnn.TILE_LAYOUT for inputs); convert weights once, before the first iteration"
+    } else {
+        "produce each tensor in the layout that the next op takes; convert weights once, before the first \
+         iteration"
+    };
     let gain = Gain { at_most_ns: ns, whole_ns: kernels_ns, of: GainOf::Kernels };
     let reached = Reached::new(Cause::Layout, LAYOUT_TIME, of_time);
     let mut finding = reached.finding(sentence, first.place(), gain, advice);
     first.explain(&mut finding);
-    finding.why = finding.why.iter().map(|fact| format!("{}: {fact}", first.op)).collect();
+    let calls = changes.iter().take(LAYOUT_NAMES).filter_map(|group| call_of(&group.op));
+    let facts = finding.why.iter().map(|fact| format!("{}: {fact}", first.op));
+    finding.why = calls.chain(facts).collect();
     if first.reasons.iter().any(|reason| reason.is_few_cores) {
         finding.advice.push_str("; use more cores");
     }
     Some(finding)
 }
 
-/// Reports conversions that the next op undoes.
-pub(crate) fn round_trips(rows: &[OpReport], kernels_ns: f64) -> Option<Finding> {
+/// Returns a fact with the call of ttnn behind an op; `None` if it is not known.
+fn call_of(op: &str) -> Option<String> {
+    ttnn_call(op).map(|call| format!("{op} comes from {call}"))
+}
+
+/// Reports layout changes, and conversions that the next op undoes. The latter state how much of
+/// their time is in the former.
+pub(crate) fn conversions(groups: &[OpCodeGroup], rows: &[OpReport]) -> Vec<Finding> {
+    let kernels_ns = groups.iter().map(|group| group.duration_ns).sum();
+    let layout = layout(groups);
     let trips = trips(rows);
+    let mut undone = round_trips(&trips, kernels_ns);
+    if let Some(undone) = undone.as_mut().filter(|_| layout.is_some()) {
+        let is_layout = |row: &OpReport| {
+            groups.iter().any(|group| group.is_layout && group.op == *row.raw_op_code)
+        };
+        undone.why.extend(shared_with_layout(&trips, is_layout));
+    }
+    layout.into_iter().chain(undone).collect()
+}
+
+/// Describes the time of round trips that layout changes include.
+fn shared_with_layout(trips: &[Trip<'_>], is_layout: impl Fn(&OpReport) -> bool) -> Option<String> {
+    let ops = || trips.iter().flat_map(|trip| trip.ops);
+    let shared: f64 = ops().filter(|row| is_layout(row)).map(row_ns).sum();
+    let part = match share(shared, ops().map(row_ns).sum()) {
+        0.0 => return None,
+        percent if percent >= 99.95 => "all of it".to_owned(),
+        percent => format!("{percent:.0} % of it"),
+    };
+    Some(format!("{part} is in the time of rearranging tensors, too: the two gains do not add up"))
+}
+
+fn row_ns(row: &OpReport) -> f64 {
+    row.device_time_us.unwrap_or(0.0) * 1000.0
+}
+
+/// Reports conversions that the next op undoes.
+fn round_trips(trips: &[Trip<'_>], kernels_ns: f64) -> Option<Finding> {
     let ns: f64 = trips.iter().map(|trip| trip.ns).sum();
     let of_time = share(ns, kernels_ns);
     let longest = trips.iter().max_by(|one, other| one.ns.total_cmp(&other.ns))?;
@@ -189,6 +239,7 @@ pub(crate) fn round_trips(rows: &[OpReport], kernels_ns: f64) -> Option<Finding>
     let reached = Reached::new(Cause::RoundTrip, ROUND_TRIP_TIME, of_time);
     let mut finding = reached.finding(sentence, place, gain, advice);
     finding.rows = longest.ops.map(|row| row.id).to_vec();
+    finding.why = longest.ops.iter().filter_map(|row| call_of(&row.raw_op_code)).collect();
     Some(finding)
 }
 
@@ -213,8 +264,8 @@ fn trips(rows: &[OpReport]) -> Vec<Trip<'_>> {
                 let before = last.insert(row.device, (row, false));
                 let Some((first, is_around_host)) = before else { continue };
                 if undoes(first, row) {
-                    let times = [first, row].map(|row| row.device_time_us.unwrap_or(0.0) * 1000.0);
-                    trips.push(Trip { ops: [first, row], ns: times.iter().sum(), is_around_host });
+                    let ns = row_ns(first) + row_ns(row);
+                    trips.push(Trip { ops: [first, row], ns, is_around_host });
                     last.remove(&row.device);
                 }
             }
@@ -279,8 +330,9 @@ mod tests {
         let found = op_groups(&[limited(6e6, 60.0, 1.5e6), group("Add", 4e6, 40.0)]);
         assert_eq!(
             found[0].sentence,
-            "Matmul takes 60.0 % of the kernels' time (2 ops, 6.0 ms) at 3 % of its cores' peak FLOPs \
-             and 25 % of the peak DRAM bandwidth: bound by neither, 4.0 times its limit of 1.5 ms"
+            "Matmul takes 60.0 % of the kernels' time (2 ops, 6.0 ms) at 3 % of the peak FLOPs of the \
+             cores that it uses and 25 % of the peak DRAM bandwidth: bound by neither; at the peaks of \
+             the whole chip it would take 1.5 ms, 4.0 times less"
         );
         assert_eq!((found[0].gain_at_most_ns, &*found[0].rows), (Some(4.5e6), &[4, 9][..]));
         assert_eq!((found[1].gain_at_most_ns, found.len()), (None, 2), "no model, no gain");
@@ -302,11 +354,10 @@ mod tests {
             ..limited(6e6, 60.0, 3.4e6)
         };
         let found = op_groups(&[high(GroupBound::Compute)]);
-        assert!(
-            found[0]
-                .sentence
-                .ends_with("bound by the FLOPs of its cores, 1.8 times its limit of 3.4 ms")
-        );
+        assert!(found[0].sentence.ends_with(
+            "bound by the FLOPs of these cores; at the peaks of the whole chip it would take 3.4 \
+                     ms, 1.8 times less"
+        ));
         assert_eq!(
             (found[0].advice.as_str(), &*found[0].why),
             ("use LoFi", &["HiFi4".to_owned()][..])
@@ -344,6 +395,43 @@ mod tests {
         assert_eq!(finding.gain_at_most_ns, Some(2e6));
         assert_eq!(layout(&[group("Matmul", 9.1e6, 91.0), change("Permute", 0.9e6, 9.0)]), None);
         assert_eq!(layout(&groups[..1]), None);
+    }
+
+    #[test]
+    fn conversions_that_are_layout_changes_say_that_gains_do_not_add_up() {
+        let titles = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],INPUT_0_W,INPUT_0_Z,\
+                      INPUT_0_Y,INPUT_0_X,INPUT_0_DATATYPE,INPUT_0_MEMORY,OUTPUT_0_W,OUTPUT_0_Z,\
+                      OUTPUT_0_Y,OUTPUT_0_X,OUTPUT_0_DATATYPE,OUTPUT_0_MEMORY\n";
+        let tensor = |memory: &str| format!("1,1,32,32,BFLOAT16,DEV_0_{memory}");
+        let row = |op: &str, ns: u64, from: &str, to: &str| {
+            format!("{op},tt_dnn_device,0,{ns},{},{}\n", tensor(from), tensor(to))
+        };
+        let told = |second: &str, from: &str, middle: &str| {
+            let text = [
+                titles.to_owned(),
+                row("Tilize", 3000, from, middle),
+                row(second, 1000, middle, from),
+                row("Matmul", 6000, from, from),
+            ];
+            let csv = reports::perf::read_ops_csv(text.concat().as_bytes(), "ops.csv").unwrap();
+            let options = crate::Explanation::report_options();
+            let rows = reports::perf::PerfReport::new(vec![csv], &options).unwrap().rows;
+            conversions(&crate::op_code_group::op_code_groups(&rows), &rows)
+        };
+        let [layout, undone] = &told("Untilize", "DRAM_INTERLEAVED", "DRAM_INTERLEAVED")[..] else {
+            panic!()
+        };
+        assert_eq!((layout.gain_at_most_ns, undone.gain_at_most_ns), (Some(4e3), Some(4e3)));
+        let all =
+            "all of it is in the time of rearranging tensors, too: the two gains do not add up";
+        assert_eq!(undone.why.last().unwrap(), all);
+        assert_eq!(layout.why[0], "Tilize comes from ttnn.to_layout(x, ttnn.TILE_LAYOUT)");
+        // Moving to other memory is no layout change.
+        let [_, undone] = &told("ShardedToInterleaved", "DRAM_INTERLEAVED", "L1_BLOCK_SHARDED")[..]
+        else {
+            panic!()
+        };
+        assert!(undone.why.last().unwrap().starts_with("75 % of it is in the time"), "{undone:?}");
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod pipeline;
 mod setup;
 mod skew;
 
+pub(crate) use crate::duration::duration;
 use crate::{
     finding::{Cause, Finding, GainOf, Place, Untold, share},
     noc_use::NocUses,
@@ -24,7 +25,7 @@ use std::collections::BTreeMap;
 use wire::RunHostId;
 
 pub(crate) use gaps::{Firmware, GapFacts, Iterations, Waiting, host_ops, small_ops, waiting};
-pub(crate) use groups::{layout, op_groups, round_trips};
+pub(crate) use groups::{conversions, op_groups};
 pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
 use model::{barriers, follows_from_noc, noc};
 pub(crate) use skew::{collective_skew, slow_chips};
@@ -449,16 +450,5 @@ pub(crate) fn capital(label: &str) -> String {
     match label.strip_prefix("program ") {
         Some(program) => format!("Program {program}"),
         None => label.to_owned(),
-    }
-}
-
-/// Formats nanoseconds in a readable unit.
-pub(crate) fn duration(ns: f64) -> String {
-    match ns {
-        ns if ns >= 1e9 => format!("{:.2} s", ns / 1e9),
-        ns if ns >= 1e6 => format!("{:.1} ms", ns / 1e6),
-        ns if ns >= 1e4 => format!("{:.0} us", ns / 1e3),
-        ns if ns >= 1e3 => format!("{:.1} us", ns / 1e3),
-        ns => format!("{ns:.0} ns"),
     }
 }

@@ -25,15 +25,26 @@ pub struct FidelityAdvice {
     pub verdict: FidelityVerdict,
     /// Suggested change, or a restriction of the verdict.
     pub note: Option<&'static str>,
+    /// True if a lower fidelity multiplies all bits that the element types keep.
+    #[serde(skip)]
+    pub is_excess: bool,
+}
+
+impl FidelityAdvice {
+    const fn new(verdict: FidelityVerdict, note: Option<&'static str>) -> Self {
+        Self { verdict, note, is_excess: false }
+    }
 }
 
 /// Judges the fidelity of an op with two inputs.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1: the same verdicts.
+/// tt-perf-report 1.4.1: the same verdicts. It calls HiFi4 and HiFi3 too high for FLOAT32, since its
+/// rule for input 0 names BFLOAT16 only. `is_excess` and the note follow the chip instead.
 #[must_use]
 pub fn judge_fidelity(row: &OpRow) -> FidelityAdvice {
-    judge(row, &row.math_fidelity)
+    let advice = judge(row, &row.math_fidelity);
+    FidelityAdvice { is_excess: sufficient_fidelity(row).is_some(), ..advice }
 }
 
 /// Judges a fidelity for the element types of an op.
@@ -44,25 +55,42 @@ fn judge(row: &OpRow, fidelity: &str) -> FidelityAdvice {
         |datatype: &Option<&str>| matches!(datatype, Some("UINT8" | "UINT16" | "INT32" | "UINT32"));
     if types.iter().any(is_integer) {
         let note = Some("Math fidelity does not apply to integers.");
-        return FidelityAdvice { verdict: FidelityVerdict::NotApplicable, note };
+        return FidelityAdvice::new(FidelityVerdict::NotApplicable, note);
     }
     let [Some(first), Some(second), Some(output)] = types.map(|datatype| mantissa_bits(datatype?))
     else {
         let note = Some("The element types have no known mantissa; fidelity is not judged.");
-        return FidelityAdvice { verdict: FidelityVerdict::Unknown, note };
+        return FidelityAdvice::new(FidelityVerdict::Unknown, note);
     };
     judge_bits(fidelity, [first, second, output])
 }
 
-/// Returns the lowest fidelity that keeps the bits of an op's element types, if the op's is higher.
+/// Returns the lowest fidelity that multiplies all bits that the element types keep, if the op's is
+/// higher.
+///
+/// # Compatibility
+/// Fidelity phases in the ISA documentation (`SrcASrcB.md`), with input 0 in SrcB and input 1 in
+/// SrcA. LoFi multiplies 5 bits of input 1 and 7 bits of input 0, leading ones included. HiFi2 adds
+/// the rest of input 1, and HiFi4 the rest of input 0. BFLOAT8_B has 7 bits and BFLOAT4_B 3.
+/// BFLOAT16 has 8 bits, so only HiFi4 multiplies all bits of input 0. FLOAT32 is cut to TF32 with 11
+/// bits, so HiFi2 leaves 4 bits of input 0 out. Fewer bits suffice for an output with 3 bits.
 pub(super) fn sufficient_fidelity(row: &OpRow) -> Option<MathFidelity> {
-    if judge_fidelity(row).verdict != FidelityVerdict::TooHigh {
+    let [first, second] = &row.inputs;
+    let types = [first, second, &row.output].map(|tensor| tensor.datatype.as_deref());
+    let [Some(first), Some(second), Some(output)] = types.map(|datatype| mantissa_bits(datatype?))
+    else {
         return None;
-    }
-    ["LoFi", "HiFi2", "HiFi3"].into_iter().find_map(|name| {
-        let is_enough = judge(row, name).verdict == FidelityVerdict::Sufficient;
-        MathFidelity::from_name(name).filter(|_| is_enough)
-    })
+    };
+    let is_first_cut = first > 7 && output > 3;
+    let name = match (is_first_cut, second > 4) {
+        (true, _) => return None,
+        (false, true) => "HiFi2",
+        (false, false) if first <= 7 => "LoFi",
+        (false, false) => "HiFi2",
+    };
+    let order = ["LoFi", "HiFi2", "HiFi3", "HiFi4"];
+    let rank = |of: &str| order.iter().position(|name| *name == of);
+    MathFidelity::from_name(name).filter(|_| rank(name) < rank(&row.math_fidelity))
 }
 
 fn mantissa_bits(datatype: &str) -> Option<u32> {
@@ -79,27 +107,37 @@ fn judge_bits(fidelity: &str, [first, second, output]: [u32; 3]) -> FidelityAdvi
     use FidelityVerdict::{Sufficient, TooHigh, TooLow};
     const FULL: Option<&str> = Some("HiFi2 keeps most of the bits at twice the speed.");
     const RAISE: Option<&str> = Some("Use HiFi4 to keep all bits of the inputs.");
-    const LOWER_2: Option<&str> = Some("HiFi2 keeps all bits that the output has, and is faster.");
-    const LOWER_LO: Option<&str> = Some("LoFi keeps all bits of the weights, and is faster.");
+    const LOWER_2: Option<&str> = Some("HiFi2 multiplies all bits of these inputs, and is faster.");
+    const LOWER_3: Option<&str> = Some("HiFi2 keeps more bits than the output has, and is faster.");
+    const LOWER_LO: Option<&str> = Some("LoFi multiplies all bits of these inputs, and is faster.");
+    const TF32: Option<&str> = Some(
+        "HiFi2 leaves out the last 4 of 11 bits of input 0 (FLOAT32 is multiplied as TF32): it is twice \
+         as fast as HiFi4, where that is exact enough.",
+    );
     const TRY_LO: Option<&str> = Some("LoFi may do, and is twice as fast.");
+    const RAISE_TF32: Option<&str> = Some("HiFi4 multiplies 4 more bits of input 0.");
     const RAISE_2: Option<&str> = Some("Use HiFi2 to keep all bits of the inputs.");
     let columns = if first == 8 && output >= 7 {
         [(Sufficient, FULL), (TooLow, RAISE), (TooLow, RAISE), (TooLow, RAISE)]
+    } else if first == 23 && second >= 7 && output >= 7 {
+        [(TooHigh, TF32), (TooHigh, TF32), (Sufficient, RAISE_TF32), (TooLow, RAISE_TF32)]
+    } else if first == 23 && second == 3 {
+        [(TooHigh, TF32), (TooHigh, TF32), (TooHigh, RAISE_TF32), (Sufficient, RAISE_TF32)]
     } else if first == 8 && output == 3 {
-        [(TooHigh, LOWER_2), (TooHigh, LOWER_2), (Sufficient, TRY_LO), (TooLow, RAISE_2)]
+        [(TooHigh, LOWER_3), (TooHigh, LOWER_3), (Sufficient, TRY_LO), (TooLow, RAISE_2)]
     } else if second >= 7 && output >= 7 {
         [(TooHigh, LOWER_2), (TooHigh, LOWER_2), (Sufficient, None), (TooLow, RAISE_2)]
     } else if second >= 7 && output == 3 {
-        [(TooHigh, LOWER_2), (TooHigh, LOWER_2), (Sufficient, TRY_LO), (TooLow, RAISE_2)]
+        [(TooHigh, LOWER_3), (TooHigh, LOWER_3), (Sufficient, TRY_LO), (TooLow, RAISE_2)]
     } else if second == 3 {
         [(TooHigh, LOWER_LO), (TooHigh, LOWER_LO), (TooHigh, LOWER_LO), (Sufficient, None)]
     } else {
-        return FidelityAdvice { verdict: FidelityVerdict::Unknown, note: None };
+        return FidelityAdvice::new(FidelityVerdict::Unknown, None);
     };
     let column = ["HiFi4", "HiFi3", "HiFi2", "LoFi"].iter().position(|&name| name == fidelity);
     match column.and_then(|column| columns.get(column)) {
-        Some(&(verdict, note)) => FidelityAdvice { verdict, note },
-        None => FidelityAdvice { verdict: FidelityVerdict::Unknown, note: None },
+        Some(&(verdict, note)) => FidelityAdvice::new(verdict, note),
+        None => FidelityAdvice::new(FidelityVerdict::Unknown, None),
     }
 }
 
@@ -132,6 +170,28 @@ mod tests {
                 assert_eq!(verdict(fidelity, types), expected, "{fidelity} {types:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_fidelity_is_in_excess_if_a_lower_one_multiplies_all_bits() {
+        let lower = |fidelity: &str, types: [&str; 3]| {
+            let [first, second, output] = types
+                .map(|datatype| Tensor { datatype: Some(datatype.into()), ..Tensor::default() });
+            let math_fidelity = fidelity.into();
+            let row = OpRow { math_fidelity, inputs: [first, second], output, ..OpRow::default() };
+            assert_eq!(judge_fidelity(&row).is_excess, sufficient_fidelity(&row).is_some());
+            sufficient_fidelity(&row)
+        };
+        let [lofi, hifi2] = ["LoFi", "HiFi2"].map(MathFidelity::from_name);
+        let (f32, b16, b8, b4) = ("FLOAT32", "BFLOAT16", "BFLOAT8_B", "BFLOAT4_B");
+        assert_eq!(lower("HiFi4", [f32, f32, f32]), None, "TF32 has 11 bits");
+        assert_eq!(lower("HiFi4", [b16, b8, b16]), None, "8 bits of input 0");
+        assert_eq!(lower("HiFi4", [b8, b16, b16]), hifi2);
+        assert_eq!(lower("HiFi3", [b8, b8, b8]), hifi2);
+        assert_eq!(lower("HiFi2", [b8, b8, b8]), None, "not lower");
+        assert_eq!(lower("HiFi2", [b8, b4, b16]), lofi);
+        assert_eq!(lower("HiFi4", [b16, b8, b4]), hifi2, "the output has 3 bits");
+        assert_eq!(lower("HiFi4", ["UINT16", b8, b4]), None);
     }
 
     #[test]

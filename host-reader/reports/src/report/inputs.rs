@@ -101,6 +101,8 @@ pub(super) struct DeviceSide {
     pub(super) hidden: HiddenLaunches,
     /// Records missing in the device data.
     pub(super) losses: LossLedger,
+    /// Sentence about the source of NoC figures; `None` if there are none.
+    pub(super) noc_events: Option<String>,
     /// True if durations come from a device perf report.
     pub(super) is_perf_report: bool,
     /// True if a file with device data was read.
@@ -128,7 +130,8 @@ pub(super) fn read_device(
     let noc = NocInput::from_folder(logs, problems);
     let options = &OpsOptions { analyzes_noc: noc.is_empty(), ..options.clone() };
     let mut side = read_device_data(logs, options, host, problems);
-    noc.add_cells(&mut side.ops, options.is_exact);
+    let of_files = noc.add_cells(&mut side.ops, options.is_exact);
+    side.noc_events = of_files.or(side.noc_events);
     side
 }
 
@@ -259,7 +262,7 @@ pub(super) fn device_of_log(
             let mut side = device_of_readout(readout, &[], options, &file, problems);
             side.hidden = hidden;
             if let Some(noc) = noc {
-                noc.add_cells(&mut side.ops, false);
+                side.noc_events = noc.add_cells(&mut side.ops, false);
             }
             if host.ops.is_empty() {
                 side.marks = measured_marks(readout);

@@ -28,6 +28,8 @@ pub(super) struct NocInput {
     traces: BTreeMap<Key, Vec<ProgramTrace>>,
     /// Text that names the board, which determines the number of DRAM controllers.
     topology: Vec<u8>,
+    /// Number of noc_trace files with events; 0 if the events come from the device log.
+    file_count: usize,
 }
 
 impl NocInput {
@@ -48,7 +50,9 @@ impl NocInput {
                 problems.add_to_file(&file, problem.to_string());
             }
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            input.add(ProgramTrace::from_objects(read.objects, &name));
+            let programs = ProgramTrace::of_objects(read.objects, &name);
+            input.file_count = input.file_count.saturating_add(usize::from(!programs.is_empty()));
+            input.add(programs);
         }
         input
     }
@@ -86,22 +90,43 @@ impl NocInput {
 
     /// Adds the cells of all ops, and the reason for empty cells. TT-Metal's own report has no
     /// column for the reason, so exact reports have none.
-    pub(super) fn add_cells(&self, ops: &mut DeviceOps, is_exact: bool) {
+    ///
+    /// Returns a sentence about the source of the figures; `None` without NoC events.
+    pub(super) fn add_cells(&self, ops: &mut DeviceOps, is_exact: bool) -> Option<String> {
         if self.is_empty() {
-            return;
+            return None;
         }
         let mut launch_counts: BTreeMap<Key, usize> = BTreeMap::new();
         for op in ops.values().flatten() {
             let count = launch_counts.entry(key_of(op)).or_default();
             *count = count.saturating_add(1);
         }
-        ops.par_iter_mut().flat_map(|(_, ops)| ops).for_each(|op| {
+        let filled = ops.par_iter_mut().flat_map(|(_, ops)| ops).filter_map(|op| {
             let launch_count = launch_counts.get(&key_of(op)).copied().unwrap_or(0);
             match self.figures(op, launch_count) {
-                Ok(figures) => add_figures(op, &figures, is_exact),
-                Err(reason) => add_reason(op, &reason, is_exact),
+                Ok(figures) => {
+                    add_figures(op, &figures, is_exact);
+                    Some(())
+                }
+                Err(reason) => {
+                    add_reason(op, &reason, is_exact);
+                    None
+                }
             }
         });
+        let filled_count = filled.count();
+        Some(self.sentence(filled_count, launch_counts.into_values().sum()))
+    }
+
+    /// Describes the source of the figures, and how many launches have them.
+    fn sentence(&self, filled_count: usize, launch_count: usize) -> String {
+        let source = match self.file_count {
+            0 => "the recorded NoC events".to_owned(),
+            1 => "1 noc_trace file next to the log".to_owned(),
+            count => format!("{count} noc_trace files next to the log"),
+        };
+        let launches = if launch_count == 1 { "launch" } else { "launches" };
+        format!("NoC columns: from {source}, for {filled_count} of {launch_count} {launches}")
     }
 
     fn figures(&self, op: &DeviceOp, launch_count: usize) -> Result<NocFigures, String> {
@@ -215,7 +240,7 @@ mod tests {
 
     fn cells(input: &NocInput, ops: Vec<DeviceOp>, column: &str) -> Vec<String> {
         let mut ops = DeviceOps::from([(0, ops)]);
-        input.add_cells(&mut ops, false);
+        let _ = input.add_cells(&mut ops, false);
         let ops = ops.into_values().flatten();
         ops.map(|op| op.cells.get(column).cloned().unwrap_or_default()).collect()
     }
@@ -247,7 +272,7 @@ mod tests {
             std::fs::write(folder.path().join("noc_trace_dev0_ID1024.json"), trace).unwrap();
             let input = NocInput::from_folder(folder.path(), &mut ProblemLog::default());
             let mut ops = DeviceOps::from([(0, vec![op(1024)])]);
-            input.add_cells(&mut ops, is_exact);
+            let _ = input.add_cells(&mut ops, is_exact);
             ops[&0][0].cells.get(NOC_FIGURES_LACK).cloned()
         };
         let expected =
@@ -270,6 +295,20 @@ mod tests {
         doubted.set(EMPTY_BECAUSE, "durations: lost");
         let reason = format!("durations: lost; NoC figures: {}", Doubt::LostRecords.label());
         assert_eq!(of(vec![doubted]), [reason]);
+    }
+
+    #[test]
+    fn the_source_of_the_figures_is_told() {
+        let told = |input: &NocInput| {
+            let ops = vec![op(1024), op(2048)];
+            input.add_cells(&mut DeviceOps::from([(0, ops)]), false)
+        };
+        let files = input(&["noc_trace_dev0_ID1024.json", "noc_trace_dev0_ID3072.json"]);
+        let expected = "NoC columns: from 2 noc_trace files next to the log, for 1 of 2 launches";
+        assert_eq!(told(&files).as_deref(), Some(expected));
+        assert_eq!(told(&NocInput::default()), None);
+        let log = NocInput { file_count: 0, ..files };
+        assert!(told(&log).unwrap().starts_with("NoC columns: from the recorded NoC events,"));
     }
 
     #[test]

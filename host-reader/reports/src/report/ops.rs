@@ -102,6 +102,8 @@ pub struct OpsReport {
     pub hidden: HiddenLaunches,
     /// Records missing in the device data.
     pub losses: LossLedger,
+    /// Sentence about the source of NoC figures; `None` if there are none.
+    pub noc_events: Option<String>,
     /// Contents of `per_core_op_to_op_times.csv`, which belongs to reports without a host.
     pub per_core_csv: Option<String>,
     /// Contents of `cpp_device_perf_report.csv`, if it was computed.
@@ -162,7 +164,7 @@ impl OpsReport {
         let mut device = device_of_readout(readout, ops, options, "the readout", &mut problems);
         if options.analyzes_noc {
             let noc = NocInput::from_readout(&recording.readout, "the readout", &mut problems);
-            noc.add_cells(&mut device.ops, false);
+            device.noc_events = noc.add_cells(&mut device.ops, false);
         }
         let has_host = !host.ops.is_empty();
         leave_out_hidden(&mut host, &hidden, options);
@@ -225,6 +227,7 @@ impl Builder<'_> {
         let device_perf_csv = device.device_perf_csv.clone();
         let hidden = device.hidden.clone();
         let losses = device.losses.clone();
+        let noc_events = device.noc_events.clone();
         let is_quasar = device.is_quasar;
         let has_device_data = device.is_read;
         let (rows, columns) = if is_device_only {
@@ -235,6 +238,7 @@ impl Builder<'_> {
         OpsReport {
             hidden,
             losses,
+            noc_events,
             ops_csv: sheet_csv(&rows, columns, is_quasar, line_end),
             row_count: rows.len() as u64,
             has_device_data,
