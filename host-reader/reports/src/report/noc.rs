@@ -50,7 +50,7 @@ impl NocInput {
                 problems.add_to_file(&file, problem.to_string());
             }
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let programs = ProgramTrace::of_objects(read.objects, &name);
+            let programs = ProgramTrace::from_objects(read.objects, &name);
             input.file_count = input.file_count.saturating_add(usize::from(!programs.is_empty()));
             input.add(programs);
         }
