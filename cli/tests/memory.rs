@@ -154,10 +154,12 @@ fn a_folder_that_takes_no_temporary_file_is_one_sentence() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// Begins a report on standard input.
-fn begun(temporary: &Path, memory: &str) -> Child {
+const REPORT: [&str; 3] = ["report", "-", "--json"];
+
+/// Begins a command on standard input.
+fn begun(temporary: &Path, command_args: &[&str], memory: &str) -> Child {
     let mut command = program();
-    command.args(["report", "-", "--json", "--memory", memory]).env("TMPDIR", temporary);
+    command.args(command_args).args(["--memory", memory]).env("TMPDIR", temporary);
     // With several threads, blocks of the log wait for each other, some more and some less.
     command.env("RAYON_NUM_THREADS", "1").env("MALLOC_ARENA_MAX", "1");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -169,7 +171,7 @@ fn a_kill_leaves_no_temporary_file() {
     let temporary = tempfile::tempdir().unwrap();
     let log = log_of(20);
     for kill in [false, true] {
-        let mut child = begun(temporary.path(), "0");
+        let mut child = begun(temporary.path(), &REPORT, "0");
         let mut input = child.stdin.take().unwrap();
         input.write_all(&log).unwrap();
         input.write_all(&log).unwrap();
@@ -184,10 +186,10 @@ fn a_kill_leaves_no_temporary_file() {
     }
 }
 
-/// Returns the most memory that a report on a generated log takes, in KiB.
-fn peak_kib(op_count: u64, memory: &str) -> u64 {
+/// Returns the most memory that a command on a generated log takes, in KiB.
+fn peak_kib(op_count: u64, command_args: &[&str], memory: &str) -> u64 {
     let temporary = tempfile::tempdir_in("/var/tmp").unwrap();
-    let mut child = begun(temporary.path(), memory);
+    let mut child = begun(temporary.path(), command_args, memory);
     let mut input = std::io::BufWriter::with_capacity(1 << 20, child.stdin.take().unwrap());
     let feeder = std::thread::spawn(move || write_log(op_count, &mut input).unwrap());
     let status = format!("/proc/{}/status", child.id());
@@ -212,13 +214,34 @@ const OPS_VARIABLE: &str = "KPROF_MEMORY_OPS";
 fn a_report_of_eight_times_the_rows_takes_the_same_memory() {
     let chosen = std::env::var(OPS_VARIABLE).ok().map(|count| count.parse::<u64>().unwrap());
     let long = chosen.unwrap_or(640);
-    let peaks_kib = [long / 8, long].map(|op_count| peak_kib(op_count, "1M"));
+    let peaks_kib = [long / 8, long].map(|op_count| peak_kib(op_count, &REPORT, "1M"));
     let [short_kib, long_kib] = peaks_kib;
     println!("{} rows: {peaks_kib:?} KiB", long * ROWS_PER_OP);
     assert!(short_kib > 4_000, "{short_kib} KiB are less than a program takes");
     // Figures of an op take less than 3 KiB, and its packed records more than that in addition.
     assert!(long_kib < short_kib + 3 * long, "{peaks_kib:?} KiB");
-    let unlimited_kib = peak_kib(long, "64G");
+    let unlimited_kib = peak_kib(long, &REPORT, "64G");
     assert!(unlimited_kib > long_kib + 3 * long, "{unlimited_kib} KiB, {peaks_kib:?} with a limit");
     println!("without a limit: {unlimited_kib} KiB");
+}
+
+#[test]
+#[cfg(all(target_os = "linux", feature = "parquet"))]
+fn a_merge_of_a_longer_log_takes_hardly_more_memory() {
+    let chosen = std::env::var(OPS_VARIABLE).ok().map(|count| count.parse::<u64>().unwrap());
+    let long = chosen.unwrap_or(800);
+    // Each has more zones than a row group of the dataset.
+    let short = long.min(1_600) / 4;
+    let folder = tempfile::tempdir().unwrap();
+    let peaks_kib = [short, long].map(|op_count| {
+        let output = folder.path().join(op_count.to_string());
+        let peak = peak_kib(op_count, &["merge", "host=-", "-o", output.to_str().unwrap()], "1M");
+        fs::remove_dir_all(output).unwrap();
+        peak
+    });
+    let [short_kib, long_kib] = peaks_kib;
+    println!("{} rows: {peaks_kib:?} KiB", long * ROWS_PER_OP);
+    // Records of an op take more than 80 KiB unpacked; its figures and rows of reports stay.
+    assert!(long_kib < short_kib + 12 * (long - short), "{peaks_kib:?} KiB");
+    assert!(long_kib < 150_000, "{long_kib} KiB");
 }

@@ -114,6 +114,40 @@ fn ranks_become_one_report_one_dataset_and_a_table_of_skew() {
 
 const UNTOLD: &str = "its recording does not tell on which machine it was made";
 
+#[test]
+fn records_in_a_temporary_file_are_merged_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    for (rank, durations) in DURATIONS {
+        write_rank(folder.path(), rank, &log(&durations));
+    }
+    let counters = fs::read_to_string(captures::log_path("wormhole-counters-elw")).unwrap();
+    write_rank(folder.path(), 3, &counters);
+    let merged = |memory: &str, output: &str| {
+        let args = ["merge", "profiler", "-o", output, "--memory", memory];
+        kprof(folder.path(), &args)
+    };
+    let [near, far] = [merged("1G", "near"), merged("0", "far")];
+    assert_eq!(near.status.code(), Some(0), "{near:?}");
+    // Each ends with the name of its folder.
+    let of_near = String::from_utf8(near.stdout).unwrap().replace("near:", "far:");
+    assert_eq!(of_near, String::from_utf8(far.stdout).unwrap());
+    assert_eq!(String::from_utf8(near.stderr).unwrap(), "");
+    let said = "kprof: rank3: hardware counters need all records at once, so that --memory does not \
+                limit them\n";
+    assert_eq!(String::from_utf8(far.stderr).unwrap(), said);
+    let partition = "date=__HIVE_DEFAULT_PARTITION__/run=merged/merged~0.parquet";
+    for file in ["ops_perf_results.csv", "rank_skew.csv", "hosts.csv", "trace.pftrace"] {
+        let [near, far] =
+            ["near", "far"].map(|merged| fs::read(folder.path().join(merged).join(file)));
+        assert!(near.unwrap() == far.unwrap(), "{file}");
+    }
+    for table in ["zones", "ops", "ops_report", "recordings", "counters", "markers"] {
+        let path =
+            |merged: &str| folder.path().join(format!("{merged}/dataset/{table}/{partition}"));
+        assert!(fs::read(path("near")).unwrap() == fs::read(path("far")).unwrap(), "{table}");
+    }
+}
+
 /// One recording as that of four hosts, of which two are related.
 const OFFSETS: &str =
     "host,offset_ns,error_ns\nx,1000,50\ny,5000,70\npast,-9000000000000000000,1\nlost,1,1\n";

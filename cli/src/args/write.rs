@@ -1,6 +1,6 @@
 //! Options of commands that write files or serve viewers.
 
-use crate::folders::measurements;
+use crate::{folders::measurements, memory::MemoryArgs};
 use chrono::NaiveDate;
 use clap::Args;
 use host_reader::export::{ExportFormat, TraceFilter, UnknownFormat};
@@ -339,4 +339,6 @@ pub(crate) struct MergeArgs {
     /// tell: hosts of one machine share its clock, others the day within its stated error].
     #[arg(long, value_name = "FILE")]
     pub(crate) offsets: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
 }

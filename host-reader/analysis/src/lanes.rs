@@ -6,6 +6,7 @@ use super::{
     figures::lane_runs,
     op::{Launch, Op, RunsOfLaunches, chip_launches},
     packed_runs::ChipRuns,
+    run_numbers::{NumberedLaunches, RunNumbers},
     summary::{LaneCounts, Summary},
     sums::SumTotals,
     sync::SyncNames,
@@ -163,7 +164,7 @@ impl Report {
 }
 
 fn ops_of_runs(readout: &Readout, runs: LaneRuns) -> Vec<Op> {
-    let launches = runs.launches_with(readout, RunsOfLaunches::LeftOut);
+    let launches = runs.launches_with(readout, &mut RunsOfLaunches::LeftOut);
     launches.into_iter().map(|launch| launch.op).collect()
 }
 
@@ -211,10 +212,45 @@ impl LaneRuns {
     /// ```
     #[must_use]
     pub fn launches(self, readout: &Readout) -> Vec<Launch> {
-        self.launches_with(readout, RunsOfLaunches::Kept)
+        self.launches_with(readout, &mut RunsOfLaunches::Kept)
     }
 
-    fn launches_with(mut self, readout: &Readout, wanted: RunsOfLaunches) -> Vec<Launch> {
+    /// Joins the runs into launches that do not keep them; the launch of each run is kept in
+    /// `memory`.
+    ///
+    /// ```
+    /// use analysis::{LaneContext, LaneRuns, NumberedLaunches};
+    /// use reader::packed_bytes::PackedMemory;
+    /// use recording::device_log::read_device_log;
+    /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+    /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+    /// 0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START
+    /// 0,1,2,BRISC,7,160,0,1024,BRISC-KERNEL,ZONE_END
+    /// ";
+    /// let readout = read_device_log(log.as_bytes(), "my log")?;
+    /// let context = LaneContext::new(&readout);
+    /// let mut runs = LaneRuns::default();
+    /// readout.lanes().for_each(|lane| runs.add(&context, lane));
+    /// let memory = PackedMemory::unlimited();
+    /// let NumberedLaunches { launches, numbers } = runs.numbered_launches(&readout, &memory);
+    /// let lane = readout.lanes().next().unwrap().id;
+    /// let mut found = Vec::new();
+    /// numbers.for_each_run(lane, |run, launch| found.push((run, launch)))?;
+    /// assert_eq!((launches.len(), found), (1, vec![(0, 0)]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn numbered_launches(
+        self,
+        readout: &Readout,
+        memory: &Arc<PackedMemory>,
+    ) -> NumberedLaunches {
+        let mut numbers = RunNumbers::new(memory);
+        let launches = self.launches_with(readout, &mut RunsOfLaunches::Numbered(&mut numbers));
+        NumberedLaunches { launches, numbers }
+    }
+
+    fn launches_with(mut self, readout: &Readout, wanted: &mut RunsOfLaunches<'_>) -> Vec<Launch> {
         let of_device = |device: &reader::readout::DeviceReadout| {
             let runs = self.0.remove(&device.chip.chip_id).unwrap_or_default();
             chip_launches(runs, &device.chip, readout, wanted)

@@ -13,7 +13,7 @@
 //! | how long did RISCs work for the profiler, as far as known? | [`own_time`] |
 //! | why is a figure of an op empty? | [`Doubt`] |
 //! | all of it at once | [`Report`] |
-//! | and lane by lane | [`LaneFigures`], [`LaneRuns`] |
+//! | and lane by lane | [`LaneFigures`], [`LaneRuns`], [`NumberedLaunches`] |
 //!
 //! All figures are plain structs with their units in the names of their fields. Times of one core
 //! are compared directly. Times of different cores are compared only after the readout has been
@@ -46,6 +46,7 @@ mod own_zones;
 mod packed_runs;
 pub mod probe_cost;
 mod ranks;
+mod run_numbers;
 mod span;
 mod sub_device;
 mod summary;
@@ -62,6 +63,7 @@ pub use lanes::{LaneContext, LaneFigures, LaneRuns};
 pub use loss_groups::{LossGroup, loss_groups, loss_remedies};
 pub use op::{IMPLAUSIBLE_SKEW_CYCLES, Launch, LaunchRun, Op, RiscKernels, launches_of, ops_of};
 pub use own_zones::{OwnTime, OwnZone, own_time};
+pub use run_numbers::{NumberedLaunches, RunNumbers};
 pub use span::{Span, cycles_to_ns};
 pub use summary::{KeptCounts, KindCount, LossRow, LostRecords, Summary};
 pub use sums::{SumStatistics, sum_statistics};

@@ -13,6 +13,7 @@ use super::{
     latency::{Before, Latency, latencies},
     own_zones::OwnTime,
     packed_runs::ChipRuns,
+    run_numbers::RunNumbers,
     span::{Span, cycles_to_ns},
 };
 use rayon::prelude::*;
@@ -230,18 +231,20 @@ pub fn launches_of(readout: &Readout) -> Vec<Launch> {
             runs.merge(other);
             runs
         });
-        chip_launches(runs, &device.chip, readout, RunsOfLaunches::Kept)
+        chip_launches(runs, &device.chip, readout, &mut RunsOfLaunches::Kept)
     };
     readout.devices.iter().flat_map(launches).collect()
 }
 
 /// Option to store the runs of each launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RunsOfLaunches {
+#[derive(Debug)]
+pub(super) enum RunsOfLaunches<'numbers> {
     /// Store all runs, with 32 bytes each.
     Kept,
     /// Store figures only.
     LeftOut,
+    /// Store the launch of each run, in about 2 bytes.
+    Numbered(&'numbers mut RunNumbers),
 }
 
 /// Computes the launches of one chip, sorted by time, from the runs of its lanes. `readout`
@@ -250,8 +253,9 @@ pub(super) fn chip_launches(
     mut runs: ChipRuns,
     chip: &ChipSummary,
     readout: &Readout,
-    wanted: RunsOfLaunches,
+    wanted: &mut RunsOfLaunches<'_>,
 ) -> Vec<Launch> {
+    let is_left_out = matches!(wanted, RunsOfLaunches::LeftOut);
     let clock = chip.aiclk_mhz;
     let holes = Holes::from_chip(&readout.losses, chip.chip_id, runs.dispatch_cores());
     let hidden = readout.hidden.iter().filter(|launch| launch.chip_id == chip.chip_id);
@@ -265,7 +269,7 @@ pub(super) fn chip_launches(
                 empty_over_holes(launch, &holes.riscs_of(launch, &bounds));
             }
         }
-        if wanted == RunsOfLaunches::LeftOut {
+        if is_left_out {
             launches.iter_mut().for_each(|launch| launch.runs = Vec::new());
         }
         launches
@@ -279,9 +283,15 @@ pub(super) fn chip_launches(
     let mut next = pieces.next();
     while let Some(piece) = next {
         // Runs are unpacked by one thread, and joined meanwhile by the others.
-        let (after, joined) = rayon::join(|| pieces.next(), || of_piece(&piece));
+        let (after, mut joined) = rayon::join(|| pieces.next(), || of_piece(&piece));
+        if let RunsOfLaunches::Numbered(numbers) = wanted {
+            numbers.take(launches.len(), &mut joined);
+        }
         launches.extend(joined);
         next = after;
+    }
+    if let RunsOfLaunches::Numbered(numbers) = wanted {
+        numbers.set_order(chip.chip_id, &launches);
     }
     launches.sort_by_key(|launch| launch.first_cycle);
     add_latencies(&mut launches, (&holes, &hidden), clock);

@@ -25,10 +25,13 @@ pub(super) fn kernels_running<'t>(
 }
 
 /// Steps of a counter on one lane, ordered by time.
-type LaneSteps<'t> = Box<dyn Iterator<Item = (u64, i64)> + 't>;
+pub(super) type LaneSteps<'t> = Box<dyn Iterator<Item = (u64, i64)> + 't>;
 
 /// Returns a step up for the start of each kernel of a lane, and a step down for its end.
-fn kernel_steps<'t>(lane: &'t TraceLane<'_>, names: &'t TraceNames<'_>) -> LaneSteps<'t> {
+pub(super) fn kernel_steps<'t>(
+    lane: &'t TraceLane<'_>,
+    names: &'t TraceNames<'_>,
+) -> LaneSteps<'t> {
     // A clock with several pieces may step back by a nanosecond.
     if steps_in_record_order(lane, names).is_sorted_by_key(|(time_ns, _)| time_ns) {
         return Box::new(steps_in_record_order(lane, names));
@@ -54,7 +57,7 @@ fn steps_in_record_order<'t>(
 }
 
 /// Cumulative sum of the steps of many lanes, at each time.
-struct MergedSteps<'t> {
+pub(super) struct MergedSteps<'t> {
     lanes: Vec<LaneSteps<'t>>,
     /// Next step of each lane, with the lane's index.
     next: BinaryHeap<Reverse<(u64, usize, i64)>>,
@@ -62,7 +65,7 @@ struct MergedSteps<'t> {
 }
 
 impl<'t> MergedSteps<'t> {
-    fn new(mut lanes: Vec<LaneSteps<'t>>) -> Self {
+    pub(super) fn new(mut lanes: Vec<LaneSteps<'t>>) -> Self {
         let firsts = lanes.iter_mut().enumerate();
         let firsts = firsts.filter_map(|(lane, steps)| {
             let (time_ns, step) = steps.next()?;

@@ -1,5 +1,6 @@
 //! Destination of an export, and writing that is either complete or leaves nothing.
 
+use reader::packed_bytes::PackedError;
 use recording::whole_file::{OpenFile, WholeFile, prepare_whole_file};
 use std::{
     fmt,
@@ -53,6 +54,9 @@ pub enum WriteError {
         /// The folder.
         path: PathBuf,
     },
+    /// Packed records cannot be read from their temporary file.
+    #[error(transparent)]
+    Packed(#[from] PackedError),
     /// The write was cancelled.
     #[error("interrupted: {destination} is not written")]
     Cancelled {

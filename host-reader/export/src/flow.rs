@@ -3,8 +3,8 @@
 //! Each core of an op has one arrow, to the kernel that begins first on this core. An arrow for
 //! each RISC would hide the slices below.
 
-use super::{Trace, TraceDevice, TraceRun};
-use std::collections::BTreeMap;
+use super::{Trace, TraceDevice, TraceLane, TraceRun};
+use std::collections::HashMap;
 
 /// Runs at which arrows end.
 pub(super) struct Arrows {
@@ -41,33 +41,62 @@ impl Arrows {
     }
 }
 
-fn first_kernels(device: &TraceDevice<'_>) -> Vec<Vec<usize>> {
-    let core_of_lane = device.core_of_lane();
-    let mut runs = vec![Vec::new(); device.lanes.len()];
-    for op in &device.ops {
-        let mut first_of_core: BTreeMap<usize, (u64, TraceRun)> = BTreeMap::new();
-        for &run in &op.runs {
-            let (Some(&core), Some(start)) =
-                (core_of_lane.get(run.lane), kernel_start(device, run))
-            else {
-                continue;
-            };
-            let first = first_of_core.entry(core).or_insert((start, run));
-            *first = (start, run).min(*first);
+/// An arrow from an op to the kernel that begins first on one of its cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Arrow {
+    /// Index in [`TraceDevice::ops`].
+    pub(super) op: u32,
+    /// Index in [`TraceDevice::lanes`].
+    pub(super) lane: usize,
+    /// Index in [`TraceLane::runs`].
+    pub(super) run: usize,
+}
+
+/// The first kernel of each op on one core, found lane by lane.
+#[derive(Debug, Default)]
+pub(super) struct CoreArrows(HashMap<u32, (u64, usize, usize)>);
+
+impl CoreArrows {
+    /// Adds the kernels of a lane of the core.
+    pub(super) fn add_lane(&mut self, lane_index: usize, lane: &TraceLane<'_>) {
+        for (run, op) in lane.run_ops.iter().enumerate() {
+            let Some((op, start)) = op.zip(kernel_start(lane, run)) else { continue };
+            let kernel = (start, lane_index, run);
+            let first = self.0.entry(op).or_insert(kernel);
+            *first = kernel.min(*first);
         }
-        for (_, run) in first_of_core.into_values() {
-            if let Some(lane_runs) = runs.get_mut(run.lane) {
-                lane_runs.push(run.run);
+    }
+
+    /// Returns the arrows, by op.
+    pub(super) fn into_arrows(self) -> Vec<Arrow> {
+        let arrow = |(op, (_, lane, run))| Arrow { op, lane, run };
+        let mut arrows: Vec<_> = self.0.into_iter().map(arrow).collect();
+        arrows.sort_unstable();
+        arrows
+    }
+}
+
+/// Returns the runs of each lane that have an arrow, ascending.
+fn first_kernels(device: &TraceDevice<'_>) -> Vec<Vec<usize>> {
+    let mut runs = vec![Vec::new(); device.lanes.len()];
+    let mut first_lane = 0;
+    for lanes in device.cores() {
+        let mut core = CoreArrows::default();
+        for (index, lane) in (first_lane..).zip(lanes) {
+            core.add_lane(index, lane);
+        }
+        for Arrow { lane, run, .. } in core.into_arrows() {
+            if let Some(lane_runs) = runs.get_mut(lane) {
+                lane_runs.push(run);
             }
         }
+        first_lane += lanes.len();
     }
     runs.iter_mut().for_each(|lane_runs| lane_runs.sort_unstable());
     runs
 }
 
-/// Returns the cycle at which a run's kernel begins.
-fn kernel_start(device: &TraceDevice<'_>, run: TraceRun) -> Option<u64> {
-    let lane = device.lanes.get(run.lane)?;
-    let kernel = lane.run_kernels.get(run.run).copied().flatten()?;
+fn kernel_start(lane: &TraceLane<'_>, run: usize) -> Option<u64> {
+    let kernel = lane.run_kernels.get(run).copied().flatten()?;
     lane.zones.start_cycles().get(kernel as usize).copied()
 }

@@ -53,8 +53,8 @@ pub use lane_writer::OnLanes;
 pub use perfetto::{CommonTime, MergedTrace};
 pub use recording::{DeviceClock, FilterError, HiddenLaunches, Recording, TraceFilter};
 pub use trace::{
-    ComparedItem, HiddenCounts, NameId, PointCategory, Trace, TraceComparison, TraceDevice,
-    TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread, TraceLane, TraceLoss, TraceName,
-    TraceNames, TraceNoc, TraceOp, TracePoint, TracePoints, TraceRun, TraceZone, TraceZones,
-    ZoneEdge, ZoneTexts,
+    ComparedItem, HiddenCounts, NameId, PackedTrace, PointCategory, Trace, TraceComparison,
+    TraceDevice, TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread, TraceLane, TraceLoss,
+    TraceName, TraceNames, TraceNoc, TraceOp, TracePoint, TracePoints, TraceRun, TraceZone,
+    TraceZones, UnpackedLane, ZoneEdge, ZoneTexts,
 };

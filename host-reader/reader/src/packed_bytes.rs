@@ -35,6 +35,12 @@ pub struct PackedError {
     reason: String,
 }
 
+impl From<PackedError> for io::Error {
+    fn from(error: PackedError) -> Self {
+        Self::other(error)
+    }
+}
+
 /// Memory for packed bytes with a limit. Bytes beyond the limit go to one temporary file.
 ///
 /// The first error of the file is kept, and all later reads and writes do nothing; who uses what was

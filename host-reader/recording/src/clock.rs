@@ -5,6 +5,7 @@ use analysis::cycles_to_ns;
 use rayon::prelude::*;
 use reader::{
     clock::TileClock,
+    lane::Lane,
     readout::{ChipSummary, DeviceReadout},
 };
 
@@ -122,6 +123,16 @@ impl<'a> DeviceClock<'a> {
     }
 }
 
+/// Returns the clocks of chips that were not related to the host's clock, such as those of a device
+/// log; `bounds` are the earliest and latest cycle of each chip's records.
+pub(crate) fn unrelated_clocks<'chips>(
+    devices: &'chips [DeviceReadout],
+    bounds: impl IntoIterator<Item = (u64, u64)>,
+) -> Vec<DeviceClock<'chips>> {
+    let devices = devices.iter().zip(bounds);
+    devices.map(|(device, bounds)| DeviceClock::new(&device.chip, bounds, None)).collect()
+}
+
 /// Returns the clock of each chip and the host time of their common origin.
 ///
 /// The host time is `None` unless all chips have a host clock.
@@ -145,9 +156,15 @@ pub fn clocks_of(recording: &Recording) -> (Vec<DeviceClock<'_>>, Option<i64>) {
 
 /// Returns the earliest and latest cycle of a chip's records.
 fn bounds(device: &DeviceReadout) -> (u64, u64) {
-    let lanes = device
-        .lanes
-        .par_iter()
-        .filter_map(|lane| Some((*lane.times.iter().min()?, *lane.times.iter().max()?)));
-    lanes.reduce_with(|one, other| (one.0.min(other.0), one.1.max(other.1))).unwrap_or((0, 0))
+    device.lanes.par_iter().filter_map(lane_bounds).reduce_with(wider).unwrap_or((0, 0))
+}
+
+/// Returns the earliest and latest cycle of a lane's records.
+pub(crate) fn lane_bounds(lane: &Lane) -> Option<(u64, u64)> {
+    Some((*lane.times.iter().min()?, *lane.times.iter().max()?))
+}
+
+/// Returns the bounds that contain both.
+pub(crate) fn wider(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
+    (one.0.min(other.0), one.1.max(other.1))
 }

@@ -5,6 +5,7 @@
 //! | what was recorded? | [`Recording`] |
 //! | how does a log, a capture or a folder become one? | [`load`] |
 //! | how are figures or NoC events computed in little memory? | [`open`], [`report_of_log`], [`noc_of_log`] |
+//! | and a whole log, lane by lane? | [`PackedRecording`] |
 //! | which ops did the host announce next to a log? | [`host_ops`] |
 //! | which replays of traces did the host report? | [`traces_of_host`], [`trace_messages`] |
 //! | how is a part of it selected? | [`TraceFilter`], [`Recording::retain`] |
@@ -30,6 +31,7 @@ mod filter;
 mod harvesting;
 pub mod host_ops;
 mod load;
+mod packed_recording;
 pub mod problem;
 mod selection;
 mod sub_devices;
@@ -46,6 +48,7 @@ pub use load::{
     is_capture, load, logs_folder, newest_ops_csv, noc_of_log, open, open_log, open_within,
     report_of_log,
 };
+pub use packed_recording::PackedRecording;
 pub use selection::HiddenLaunches;
 pub use sub_devices::{SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES};
 pub use traces::{trace_messages, traces_of_host};

@@ -1,11 +1,13 @@
 //! The ops report of a recording that is written to a dataset.
 
+use crate::failure::Failure;
 use host_reader::{
     export::TraceFilter,
-    recording::{Recording, host_ops::OP_MESSAGES, logs_folder},
+    log::PackedLog,
+    recording::{DEVICE_LOG, PackedRecording, Recording, host_ops::OP_MESSAGES, logs_folder},
     report::{OpsOptions, OpsReport},
 };
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 /// Builds the ops report of a recording, with the host's messages from its folder.
 pub(super) fn ops_report(path: &Path, run: &Recording, filter: TraceFilter) -> OpsReport {
@@ -14,4 +16,21 @@ pub(super) fn ops_report(path: &Path, run: &Recording, filter: TraceFilter) -> O
         Some(logs) => OpsReport::from_folder(&logs, &options),
         None => OpsReport::from_recording(run, &options),
     }
+}
+
+/// Builds the ops report of a packed log, with the host's messages from its folder.
+pub(super) fn packed_ops_report(
+    path: &Path,
+    packed: &PackedRecording,
+) -> Result<OpsReport, Failure> {
+    let Some(logs) = logs_folder(path, OP_MESSAGES) else {
+        return Ok(OpsReport::of_packed(packed));
+    };
+    // A report on a folder leaves out the names that other files give to zones.
+    let memory = Arc::clone(packed.lanes.memory());
+    let Ok(log) = PackedLog::open_within(logs.join(DEVICE_LOG), &memory) else {
+        return Ok(OpsReport::from_folder(&logs, &OpsOptions::default()));
+    };
+    let log = PackedRecording::new(log.into()).map_err(|error| Failure::from_error(&error))?;
+    Ok(OpsReport::of_packed_folder(&log, &logs))
 }

@@ -45,7 +45,7 @@ pub use summary::{
     RecordingSummary, SummaryError, SummaryOp, is_dataset, read_ops, read_recordings,
 };
 
-use super::{CancelFlag, Destination, Trace, WriteError, destination::write_error};
+use super::{CancelFlag, Destination, PackedTrace, Trace, WriteError, destination::write_error};
 use ::tables::{
     Buffers, Counters, HostEvents, HostZones, LossRow, Losses, Markers, NocEvents, OpBuffers, Ops,
     ProfilerTime, RecordingKey, Recordings, Table, WaitSums, Waits, Zones,
@@ -162,6 +162,9 @@ trait TableSink: Send {
     /// Adds the rows of a recording.
     fn add(&mut self, recording: &AddedRecording<'_, '_>) -> Result<(), WriteError>;
 
+    /// Adds the rows of a lane, if the table has rows of lanes' records.
+    fn add_lane(&mut self, lane: DeviceRows<'_, '_>) -> Result<(), WriteError>;
+
     /// Completes the files.
     fn finish(self: Box<Self>) -> Result<Written, WriteError>;
 }
@@ -213,6 +216,29 @@ impl ParquetDataset {
     pub fn add(&mut self, recording: &AddedRecording<'_, '_>) -> Result<(), WriteError> {
         self.refuse_compacted(recording.key)?;
         self.tables.par_iter_mut().try_for_each(|table| table.add(recording))
+    }
+
+    /// Adds a recording whose lanes are packed; `recording` has its trace.
+    ///
+    /// # Errors
+    /// See [`ParquetDataset::add`]; or if records cannot be read from the temporary file.
+    ///
+    /// # Cost
+    /// One lane for each thread is unpacked at a time.
+    pub fn add_packed(
+        &mut self,
+        recording: &AddedRecording<'_, '_>,
+        packed: &PackedTrace<'_>,
+    ) -> Result<(), WriteError> {
+        self.add(recording)?;
+        let AddedRecording { key, trace, .. } = *recording;
+        packed.for_each_batch(|lanes| {
+            self.tables.par_iter_mut().try_for_each(|table| {
+                lanes.iter().try_for_each(|lane| {
+                    table.add_lane(DeviceRows { trace, device: &lane.device, recording: key })
+                })
+            })
+        })
     }
 
     /// Renames the files to their final names.
@@ -300,14 +326,14 @@ fn write_refused(path: &Path, error: ParquetError) -> WriteError {
 /// Returns the tables of a dataset, longest first.
 fn sinks(opening: &Opening<'_>) -> Vec<Box<dyn TableSink>> {
     vec![
-        chip_table::<Zones>(opening),
-        chip_table::<Markers>(opening),
+        lane_table::<Zones>(opening),
+        lane_table::<Markers>(opening),
         chip_table::<NocEvents>(opening),
-        chip_table::<Waits>(opening),
+        lane_table::<Waits>(opening),
         chip_table::<Ops>(opening),
-        chip_table::<WaitSums>(opening),
-        chip_table::<Counters>(opening),
-        chip_table::<ProfilerTime>(opening),
+        lane_table::<WaitSums>(opening),
+        lane_table::<Counters>(opening),
+        lane_table::<ProfilerTime>(opening),
         Sink::boxed(opening, BY_RECORDING, add_losses),
         Sink::boxed(opening, BY_RECORDING, add_host::<HostZones>),
         Sink::boxed(opening, BY_RECORDING, add_host::<HostEvents>),
@@ -324,10 +350,15 @@ const BY_RECORDING: &[&str] = &["host", "recording"];
 /// Function that adds the rows of a recording to a table.
 type AddRows<T> = fn(&mut TableFiles<T>, &AddedRecording<'_, '_>) -> Result<(), WriteError>;
 
-/// The files of a table, and the function that adds the rows of a recording.
+/// Function that adds the rows of a lane to a table.
+type AddLane<T> = fn(&mut TableFiles<T>, DeviceRows<'_, '_>) -> Result<(), WriteError>;
+
+/// The files of a table, and the functions that add the rows of a recording.
 struct Sink<T: Table> {
     files: TableFiles<T>,
     add: AddRows<T>,
+    /// [`None`] if the table has no rows of lanes' records.
+    add_lane: Option<AddLane<T>>,
 }
 
 impl<T: Table> Sink<T> {
@@ -338,7 +369,7 @@ impl<T: Table> Sink<T> {
         sorted_by: &'static [&'static str],
         add: AddRows<T>,
     ) -> Box<dyn TableSink> {
-        Box::new(Self { files: TableFiles::new(opening, sorted_by), add })
+        Box::new(Self { files: TableFiles::new(opening, sorted_by), add, add_lane: None })
     }
 }
 
@@ -351,13 +382,27 @@ impl<T: Table> TableSink for Sink<T> {
         (self.add)(&mut self.files, recording)
     }
 
+    fn add_lane(&mut self, lane: DeviceRows<'_, '_>) -> Result<(), WriteError> {
+        self.add_lane.map_or(Ok(()), |add| add(&mut self.files, lane))
+    }
+
     fn finish(self: Box<Self>) -> Result<Written, WriteError> {
         self.files.finish()
     }
 }
 
+/// Sort order for tables with rows of each chip.
+const BY_CHIP: &[&str] = &["host", "recording", "chip_id"];
+
 fn chip_table<T: DeviceTable>(opening: &Opening<'_>) -> Box<dyn TableSink> {
-    Sink::boxed(opening, &["host", "recording", "chip_id"], add_chips::<T>)
+    Sink::boxed(opening, BY_CHIP, add_chips::<T>)
+}
+
+/// Creates a table of the records of lanes.
+fn lane_table<T: DeviceTable>(opening: &Opening<'_>) -> Box<dyn TableSink> {
+    let files = TableFiles::new(opening, BY_CHIP);
+    let add_lane: AddLane<T> = |files, lane| T::for_each_row(lane, |row| files.add(row));
+    Box::new(Sink { files, add: add_chips::<T>, add_lane: Some(add_lane) })
 }
 
 fn add_chips<T: DeviceTable>(

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     TraceDevice, TraceOp,
     counters::{self, CounterPoints},
+    flow::Arrow,
     hardware_counters::counters_of_ops,
     words,
 };
@@ -46,8 +47,16 @@ pub(super) fn write(
     packets.describe_counters();
     packets.describe_trace();
     for row in 0..tracks.row_count {
-        for op in device.ops.iter().filter(|op| op.row == row) {
-            packets.op_slice(op);
+        let mut packed_arrows = context.packed.map(|packed| packed.op_arrows(device_index));
+        for (number, op) in (0..).zip(&device.ops).filter(|(_, op)| op.row == row) {
+            let flow_ids = match &mut packed_arrows {
+                None => context.arrows.ids(device_index, &op.runs),
+                Some(arrows) => {
+                    let id = |arrow: Arrow| context.arrows.id(device_index, arrow.lane, arrow.run);
+                    arrows.of_op(number).into_iter().map(id).collect()
+                }
+            };
+            packets.op_slice(op, flow_ids);
             packets.sequence.write_many(out)?;
         }
     }
@@ -194,21 +203,20 @@ impl DevicePackets<'_, '_> {
         clock.time_ns(clock.first_cycle())
     }
 
-    fn op_slice(&mut self, op: &TraceOp<'_>) {
+    fn op_slice(&mut self, op: &TraceOp<'_>, flow_ids: Vec<u64>) {
         let base_ns = self.base_ns;
         let track_uuid = Some(self.tracks.row(op.row));
         self.sequence.event(base_ns + op.start_ns, SLICE_BEGIN, |event| {
             event.track_uuid = track_uuid;
             fill_op(event, op);
         });
-        self.launch_instant(op);
+        self.launch_instant(op, flow_ids);
         self.sequence.event(base_ns + op.end_ns, SLICE_END, |event| event.track_uuid = track_uuid);
     }
 
     /// Marks the begin of an op; the arrows to the op's cores start at this mark. Viewers draw an
     /// arrow from the end of a slice, so arrows from the op itself would run backwards.
-    fn launch_instant(&mut self, op: &TraceOp<'_>) {
-        let flow_ids = self.context.arrows.ids(self.device_index, &op.runs);
+    fn launch_instant(&mut self, op: &TraceOp<'_>, flow_ids: Vec<u64>) {
         if flow_ids.is_empty() {
             return;
         }
@@ -224,7 +232,11 @@ impl DevicePackets<'_, '_> {
     }
 
     fn count_kernels(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        let points = counters::kernels_running(self.device, &self.context.trace.names);
+        let Context { packed, trace, .. } = *self.context;
+        let points: Box<dyn Iterator<Item = (u64, i64)>> = match packed {
+            None => Box::new(counters::kernels_running(self.device, &trace.names)),
+            Some(packed) => Box::new(packed.kernels_running(self.device_index)),
+        };
         for (time_ns, value) in points {
             self.counter_point(self.tracks.kernel_counter, time_ns, value);
             self.sequence.write_many(out)?;

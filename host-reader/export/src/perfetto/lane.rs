@@ -49,17 +49,19 @@ const EVENT: u64 = 2;
 const DATA: u64 = 3;
 const SUM: u64 = 4;
 
-/// Encodes a lane as the sequence with the id `sequence_id`.
+/// Encodes a lane as the sequence with the id `sequence_id`; arrows end at the kernels of
+/// `arrow_runs`.
 pub(super) fn packets(
     placed: &PlacedLane<'_, '_>,
     context: &Context<'_, '_>,
+    arrow_runs: &[usize],
     sequence_id: u32,
 ) -> Vec<u8> {
     let base_ns = context.base_ns;
     let lane = placed.lane;
     let capacity_bytes = lane.zones.len() * ZONE_BYTES + lane.points.len() * 48 + 4096;
     let mut sequence = Sequence::begin(sequence_id, first_packet(placed, context), capacity_bytes);
-    let flows = kernel_flows(placed, context);
+    let flows = kernel_flows(placed, context, arrow_runs);
     let mut next_flow = flows.iter().copied().peekable();
     for edge in lane.zones.edges() {
         match edge {
@@ -123,10 +125,14 @@ fn draw_waits(sequence: &mut Sequence, placed: &PlacedLane<'_, '_>, context: &Co
 }
 
 /// Returns the zones at which arrows from ops end, ascending, each with the arrow's id.
-fn kernel_flows(placed: &PlacedLane<'_, '_>, context: &Context<'_, '_>) -> Vec<(usize, u64)> {
+fn kernel_flows(
+    placed: &PlacedLane<'_, '_>,
+    context: &Context<'_, '_>,
+    arrow_runs: &[usize],
+) -> Vec<(usize, u64)> {
     let PlacedLane { lane, device_index, lane_index, .. } = *placed;
-    let runs = context.arrows.lane_arrows(device_index, lane_index).iter();
-    let mut flows: Vec<_> = runs
+    let mut flows: Vec<_> = arrow_runs
+        .iter()
         .filter_map(|&run| {
             let kernel = lane.run_kernels.get(run).copied().flatten()?;
             Some((kernel as usize, context.arrows.id(device_index, lane_index, run)))

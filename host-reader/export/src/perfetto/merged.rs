@@ -5,9 +5,9 @@ use super::{
     device::describe,
     message::{ProcessDescriptor, TracePacket, TrackDescriptor},
     sequence::Sequence,
-    write_placed,
+    write_packed, write_placed,
 };
-use crate::Trace;
+use crate::{PackedTrace, Trace};
 use std::{
     collections::BTreeMap,
     io::{self, Write},
@@ -101,6 +101,35 @@ impl MergedTrace {
         time: Option<CommonTime>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
+        self.add_with(host, trace, time, out, |placement, out| {
+            write_placed(trace, placement, out, &mut |_| ())
+        })
+    }
+
+    /// Writes one more recording of a host, like [`MergedTrace::add`], lane by lane.
+    ///
+    /// # Errors
+    /// See [`MergedTrace::add`]; or if records cannot be read from the temporary file.
+    pub fn add_packed(
+        &mut self,
+        host: &str,
+        packed: &PackedTrace<'_>,
+        time: Option<CommonTime>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        self.add_with(host, packed.trace(), time, out, |placement, out| {
+            write_packed(packed, placement, out)
+        })
+    }
+
+    fn add_with(
+        &mut self,
+        host: &str,
+        trace: &Trace<'_>,
+        time: Option<CommonTime>,
+        out: &mut dyn Write,
+        write: impl FnOnce(&Placement<'_>, &mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
         let device_count = self.first_device.saturating_add(trace.devices.len());
         let begun = self.begin(host, device_count, time, out)?;
         let process = HostProcess { track: begun.track, run: begun.run, clock: &begun.clock };
@@ -113,7 +142,7 @@ impl MergedTrace {
             part: self.part,
             process: Some(process),
         };
-        write_placed(trace, &placement, out, &mut |_| ())?;
+        write(&placement, out)?;
         self.advance(trace, device_count);
         Ok(())
     }

@@ -17,12 +17,13 @@ mod sequence;
 mod summary;
 
 use super::{
-    OnLanes, Trace, TraceDevice,
+    OnLanes, PackedTrace, Trace, TraceDevice, UnpackedLane,
     flow::Arrows,
     lane_writer::{PlacedLane, write_lanes},
     point_words::PointWords,
 };
 pub use merged::{CommonTime, MergedTrace};
+use rayon::prelude::*;
 use std::io::{self, Write};
 
 /// Writes the chips, then every lane.
@@ -42,28 +43,67 @@ fn write_placed(
     out: &mut dyn Write,
     on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
-    let context = Context {
-        trace,
-        arrows: Arrows::new(trace, placement.first_device),
-        words: PointWords::new(trace),
-        base_ns: placement.base_ns,
-        placement,
-    };
+    let context = Context::new(trace, None, placement);
+    let sequence_id = write_chips(&context, out)?;
+    write_lanes(trace, out, on_lanes, |placed| {
+        let runs = context.arrows.lane_arrows(placed.device_index, placed.lane_index);
+        lane::packets(&placed, &context, runs, lane_sequence(sequence_id, placed.index))
+    })?;
+    write_host(&context, sequence_id, out)
+}
+
+/// Writes the trace of a packed log, which is the same as [`write_placed`] writes of all its lanes.
+fn write_packed(
+    packed: &PackedTrace<'_>,
+    placement: &Placement<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let context = Context::new(packed.trace(), Some(packed), placement);
+    let sequence_id = write_chips(&context, out)?;
+    packed.for_each_batch(|lanes| {
+        let encode = |unpacked: &UnpackedLane<'_>| {
+            let placed = PlacedLane {
+                device: &unpacked.device,
+                lane: unpacked.lane(),
+                device_index: unpacked.device_index,
+                lane_index: unpacked.lane_index,
+                index: unpacked.index,
+            };
+            let sequence_id = lane_sequence(sequence_id, unpacked.index);
+            lane::packets(&placed, &context, &unpacked.arrow_runs, sequence_id)
+        };
+        let encoded: Vec<Vec<u8>> = lanes.par_iter().map(encode).collect();
+        encoded.iter().try_for_each(|bytes| out.write_all(bytes))
+    })?;
+    write_host(&context, sequence_id, out)
+}
+
+/// Writes everything of the chips except their lanes; returns the id of the first lane's sequence.
+fn write_chips(context: &Context<'_, '_>, out: &mut dyn Write) -> io::Result<u32> {
+    let placement = context.placement;
     let mut first_lane = placement.first_lane;
     let mut sequence_id = placement.first_sequence.saturating_add(1);
-    for (device_index, device) in trace.devices.iter().enumerate() {
+    for (device_index, device) in context.trace.devices.iter().enumerate() {
         let tracks = Tracks::new(placement.first_device + device_index, device, first_lane);
-        device::write(&context, device_index, &tracks, sequence_id, out)?;
+        device::write(context, device_index, &tracks, sequence_id, out)?;
         first_lane += device.lanes.len();
         sequence_id = sequence_id.saturating_add(1);
     }
-    write_lanes(trace, out, on_lanes, |placed| {
-        let index = u32::try_from(placed.index).unwrap_or(u32::MAX);
-        lane::packets(&placed, &context, sequence_id.saturating_add(index))
-    })?;
-    let lane_count = u32::try_from(trace.lane_count()).unwrap_or(u32::MAX);
-    let sequence_id = sequence_id.saturating_add(lane_count);
-    out.write_all(&host::packets(&trace.host, sequence_id, placement))
+    Ok(sequence_id)
+}
+
+fn lane_sequence(first: u32, lane: usize) -> u32 {
+    first.saturating_add(u32::try_from(lane).unwrap_or(u32::MAX))
+}
+
+/// Writes the threads of the host, after the lanes.
+fn write_host(
+    context: &Context<'_, '_>,
+    first_lane_sequence: u32,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let sequence_id = lane_sequence(first_lane_sequence, context.trace.lane_count());
+    out.write_all(&host::packets(&context.trace.host, sequence_id, context.placement))
 }
 
 /// Position of a trace among the other traces of the same file; the default is for a single trace.
@@ -103,11 +143,30 @@ impl HostProcess<'_> {
 /// Inputs shared by all sequences of a trace.
 struct Context<'t, 'a> {
     trace: &'t Trace<'a>,
+    /// Lanes that are still packed; the arrows are then with them.
+    packed: Option<&'t PackedTrace<'a>>,
     arrows: Arrows,
     words: PointWords<'t>,
     /// Host time of the trace's origin.
     base_ns: u64,
     placement: &'t Placement<'t>,
+}
+
+impl<'t, 'a> Context<'t, 'a> {
+    fn new(
+        trace: &'t Trace<'a>,
+        packed: Option<&'t PackedTrace<'a>>,
+        placement: &'t Placement<'t>,
+    ) -> Self {
+        Self {
+            trace,
+            packed,
+            arrows: Arrows::new(trace, placement.first_device),
+            words: PointWords::new(trace),
+            base_ns: placement.base_ns,
+            placement,
+        }
+    }
 }
 
 impl Context<'_, '_> {

@@ -27,23 +27,7 @@ impl<'a> Trace<'a> {
     #[must_use]
     pub fn new(recording: &'a Recording, filter: &TraceFilter) -> Self {
         let readout = &recording.readout;
-        let names = TraceNames::from_readout(readout);
-        let mut trace = Self {
-            title: String::new(),
-            comparison: None,
-            explanation: None,
-            mesh_clock: recording.clock.as_ref(),
-            devices: Vec::new(),
-            names,
-            noc: TraceNoc::new(recording),
-            host: TraceHost::default(),
-            buffers: BufferPeaks::from_recording(recording),
-            origin_host_ns: None,
-            anomalies: readout.anomalies.clone(),
-            hidden: HiddenCounts::default(),
-            unplaced_losses: Vec::new(),
-            uncounted: readout.losses.uncounted().collect(),
-        };
+        let mut trace = Self::begun(recording, TraceNames::from_readout(readout));
         let (clocks, origin_host_ns) = clocks_of(recording);
         trace.origin_host_ns = origin_host_ns;
         trace.host = TraceHost::new(recording, trace.origin_host_ns);
@@ -62,6 +46,28 @@ impl<'a> Trace<'a> {
             trace.apply(&filter.resolved(&signposts));
         }
         trace
+    }
+
+    /// Returns the trace of a recording without its chips, its clocks and its host.
+    pub(super) fn begun(recording: &'a Recording, names: TraceNames<'a>) -> Self {
+        let readout = &recording.readout;
+        Self {
+            title: String::new(),
+            comparison: None,
+            explanation: None,
+            mesh_clock: recording.clock.as_ref(),
+            devices: Vec::new(),
+            names,
+            noc: TraceNoc::new(recording),
+            host: TraceHost::default(),
+            buffers: BufferPeaks::from_recording(recording),
+            origin_host_ns: None,
+            anomalies: readout.anomalies.clone(),
+            hidden: HiddenCounts::default(),
+            unplaced_losses: Vec::new(),
+            uncounted: readout.losses.uncounted().collect(),
+            packed_clipped_count: 0,
+        }
     }
 
     fn device(
@@ -85,7 +91,9 @@ impl<'a> Trace<'a> {
             .collect();
         let (mut lanes, anomalies): (Vec<_>, Vec<AnomalyLog>) = built.into_iter().unzip();
         anomalies.into_iter().for_each(|log| self.anomalies.merge(log));
-        for id in lanes_without_records(&recording.readout, device) {
+        let has_records =
+            |id: &LaneId| device.lanes.binary_search_by_key(id, |lane| lane.id).is_ok();
+        for id in lanes_without_records(&recording.readout, device.chip.chip_id, has_records) {
             let position = lanes.partition_point(|lane: &TraceLane<'_>| lane.id < id);
             lanes.insert(position, lane::empty(id));
         }
@@ -100,7 +108,8 @@ impl<'a> Trace<'a> {
         }
     }
 
-    fn add_losses(&mut self, readout: &Readout) {
+    /// Returns the losses of each lane of the trace's chips, and sets those of other chips.
+    pub(super) fn sort_losses(&mut self, readout: &Readout) -> BTreeMap<LaneId, Vec<UnplacedLoss>> {
         let mut lane_losses: BTreeMap<LaneId, Vec<UnplacedLoss>> = BTreeMap::new();
         for (key, &totals) in readout.losses.entries() {
             if self.devices.iter().any(|device| device.chip.chip_id == key.lane.chip_id) {
@@ -110,6 +119,11 @@ impl<'a> Trace<'a> {
                 self.unplaced_losses.push((*key, totals));
             }
         }
+        lane_losses
+    }
+
+    fn add_losses(&mut self, readout: &Readout) {
+        let lane_losses = self.sort_losses(readout);
         for (device, records) in self.devices.iter_mut().zip(&readout.devices) {
             let ends = loss::program_ends(&device.ops);
             for lane in &mut device.lanes {
@@ -262,12 +276,35 @@ fn retain_losses(
 }
 
 /// Returns the lanes of a chip that have losses but no records.
-fn lanes_without_records(readout: &Readout, device: &DeviceReadout) -> Vec<LaneId> {
+pub(super) fn lanes_without_records(
+    readout: &Readout,
+    chip_id: u32,
+    has_records: impl Fn(&LaneId) -> bool,
+) -> Vec<LaneId> {
     let keys = readout.losses.entries().map(|(key, _)| key.lane);
-    let mut ids: Vec<_> = keys.filter(|id| id.chip_id == device.chip.chip_id).collect();
+    let mut ids: Vec<_> = keys.filter(|id| id.chip_id == chip_id).collect();
     ids.dedup();
-    ids.retain(|id| device.lanes.binary_search_by_key(id, |lane| lane.id).is_err());
+    ids.retain(|id| !has_records(id));
     ids
+}
+
+/// Returns the ops of launches in the same order, without rows and runs.
+pub(super) fn ops_without_runs<'a>(
+    launches: impl Iterator<Item = Launch>,
+    ops: &'a [OpMetadata],
+    clock: &DeviceClock<'_>,
+) -> Vec<TraceOp<'a>> {
+    let metadata = metadata_of(ops);
+    let op = |launch: Launch| {
+        let known = metadata.get(&(launch.op.chip_id, launch.op.run_host_id)).copied();
+        TraceOp::new(launch, known, clock)
+    };
+    launches.map(op).collect()
+}
+
+/// Returns the host's metadata by chip and program; the first, if a program has several.
+fn metadata_of(ops: &[OpMetadata]) -> BTreeMap<(u32, u32), &OpMetadata> {
+    ops.iter().rev().map(|op| ((op.chip_id, op.run_host_id.0), op)).collect()
 }
 
 /// Returns the ops of a chip, and assigns runs to their ops.
@@ -277,24 +314,21 @@ fn ops_of<'a>(
     clock: &DeviceClock<'_>,
     lanes: &mut [TraceLane<'a>],
 ) -> Vec<TraceOp<'a>> {
-    let metadata: BTreeMap<(u32, u32), &'a OpMetadata> =
-        ops.iter().rev().map(|op| ((op.chip_id, op.run_host_id.0), op)).collect();
-    let mut ops: Vec<_> = launches
-        .into_iter()
-        .map(|mut launch| {
-            let runs = std::mem::take(&mut launch.runs);
-            let known = metadata.get(&(launch.op.chip_id, launch.op.run_host_id)).copied();
-            let mut op = TraceOp::new(launch, known, clock);
-            op.runs = runs
-                .iter()
-                .filter_map(|run| {
-                    let lane = lanes.binary_search_by_key(&run.lane, |lane| lane.id).ok()?;
-                    Some(TraceRun { lane, run: run.run })
-                })
-                .collect();
-            op
-        })
-        .collect();
+    let metadata = metadata_of(ops);
+    let op = |mut launch: Launch| {
+        let runs = std::mem::take(&mut launch.runs);
+        let known = metadata.get(&(launch.op.chip_id, launch.op.run_host_id)).copied();
+        let mut op = TraceOp::new(launch, known, clock);
+        op.runs = runs
+            .iter()
+            .filter_map(|run| {
+                let lane = lanes.binary_search_by_key(&run.lane, |lane| lane.id).ok()?;
+                Some(TraceRun { lane, run: run.run })
+            })
+            .collect();
+        op
+    };
+    let mut ops: Vec<_> = launches.into_iter().map(op).collect();
     op::assign_rows(&mut ops);
     for (number, op) in (0_u32..).zip(&ops) {
         for run in &op.runs {

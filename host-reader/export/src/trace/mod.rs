@@ -10,6 +10,7 @@ mod names;
 mod nesting;
 mod noc;
 mod op;
+mod packed;
 mod points;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ pub use names::{NameId, TraceName, TraceNames};
 pub use noc::TraceNoc;
 pub(super) use noc::kind_of;
 pub use op::TraceOp;
+pub use packed::{PackedTrace, UnpackedLane};
 pub use points::{PointCategory, TracePoint, TracePoints};
 pub use texts::ZoneTexts;
 pub(super) use zones::edges_of_depths;
@@ -96,6 +98,8 @@ pub struct Trace<'a> {
     pub comparison: Option<TraceComparison>,
     /// Sources of records that do not report how many records they lost.
     pub uncounted: Vec<UncountedSource>,
+    /// Clipped zones of lanes that are still packed.
+    packed_clipped_count: usize,
 }
 
 /// One chip of a trace.
@@ -191,7 +195,8 @@ impl Trace<'_> {
     /// nest.
     #[must_use]
     pub fn clipped_zone_count(&self) -> usize {
-        self.lanes().map(|lane| lane.zones.clipped_count()).sum()
+        let of_lanes = self.lanes().map(|lane| lane.zones.clipped_count());
+        of_lanes.sum::<usize>() + self.packed_clipped_count
     }
 
     /// Returns the losses among the shown records, without records left out on purpose.

@@ -2,7 +2,10 @@
 
 use rayon::prelude::*;
 use reader::{lane::ZoneIndex, readout::Readout, role::ZoneRole};
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 /// Number of a name in [`TraceNames`]; numbers begin at 0 and have no gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,6 +66,18 @@ impl<'a> TraceNames<'a> {
                 is_used
             })
             .reduce(Vec::new, either);
+        Self::new(readout, &is_used)
+    }
+
+    /// Numbers the names of zones with these indices.
+    pub(super) fn from_zones(readout: &'a Readout, used_zones: &BTreeSet<u32>) -> Self {
+        let count = used_zones.last().map_or(0, |&last| last as usize + 1);
+        let mut is_used = vec![false; count];
+        used_zones.iter().for_each(|&zone| is_used[zone as usize] = true);
+        Self::new(readout, &is_used)
+    }
+
+    fn new(readout: &'a Readout, is_used: &[bool]) -> Self {
         let mut table = Self { names: Vec::new(), numbers: vec![NO_NAME; is_used.len()] };
         let mut envelopes = BTreeMap::new();
         for (zone, number) in

@@ -135,9 +135,14 @@ impl<'a> TraceOp<'a> {
     }
 }
 
+/// Returns the key by which a chip's ops are sorted.
+pub(super) const fn order(op: &TraceOp<'_>) -> (u64, std::cmp::Reverse<u64>) {
+    (op.start_cycle, std::cmp::Reverse(op.end_cycle))
+}
+
 /// Assigns each op to the first row that is free when the op begins.
 pub(super) fn assign_rows(ops: &mut [TraceOp<'_>]) {
-    ops.sort_by_key(|op| (op.start_cycle, std::cmp::Reverse(op.end_cycle)));
+    ops.sort_by_key(order);
     let mut row_ends: Vec<u64> = Vec::new();
     for op in ops {
         let free = row_ends.iter().position(|&end| end <= op.start_cycle);

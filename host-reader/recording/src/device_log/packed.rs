@@ -302,24 +302,22 @@ impl PackedLane {
     }
 
     /// Unpacks the records to columns, in line order.
-    pub(super) fn unpack(self, chunks: &[ChunkNumbers]) -> Result<LaneColumns, PackedError> {
-        let Self { id, written, segments, held } = self;
-        let mut columns = LaneColumns::new(id);
-        let written_counts = written.iter().map(|(_, count)| *count);
-        let count = written_counts.fold(record_count(&segments), usize::saturating_add);
+    pub(super) fn unpack(&self, chunks: &[ChunkNumbers]) -> Result<LaneColumns, PackedError> {
+        let mut columns = LaneColumns::new(self.id);
+        let written_counts = self.written.iter().map(|(_, count)| *count);
+        let count = written_counts.fold(record_count(&self.segments), usize::saturating_add);
         columns.reserve(count);
-        for (packed, _) in written {
+        for (packed, _) in &self.written {
             let bytes = packed.read()?;
             let mut bytes = bytes.iter();
             while bytes.len() > 0 {
                 let chunk = take_index(&mut bytes);
-                columns.append_segment(Segment::take(&mut bytes), chunks.get(chunk));
+                columns.append_segment(&Segment::take(&mut bytes), chunks.get(chunk));
             }
         }
-        for (chunk, segment) in segments {
-            columns.append_segment(segment, chunks.get(chunk as usize));
+        for (chunk, segment) in &self.segments {
+            columns.append_segment(segment, chunks.get(*chunk as usize));
         }
-        drop(held);
         Ok(columns)
     }
 }
@@ -369,7 +367,7 @@ impl LaneColumns {
         self.times.reserve_exact(record_count);
     }
 
-    fn append_segment(&mut self, segment: Segment, numbers: Option<&ChunkNumbers>) {
+    fn append_segment(&mut self, segment: &Segment, numbers: Option<&ChunkNumbers>) {
         let Some(numbers) = numbers else { return };
         let first_record = self.heads.len();
         let mut latest = None;
@@ -388,9 +386,10 @@ impl LaneColumns {
                 self.data.push(value);
             }
         }
-        let metadata = segment.metadata.into_iter();
-        let of_lane = |(record, text)| (first_record.saturating_add(record), text);
-        self.metadata.extend(metadata.map(of_lane));
+        let of_lane = |(record, text): &(usize, _)| {
+            (first_record.saturating_add(*record), Clone::clone(text))
+        };
+        self.metadata.extend(segment.metadata.iter().map(of_lane));
     }
 
     /// Sets launch and line of the next record pushed.

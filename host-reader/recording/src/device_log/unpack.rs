@@ -14,7 +14,7 @@ use reader::{
     packed_bytes::{PackedError, PackedMemory},
     readout::Readout,
 };
-use std::{collections::BTreeSet, fs::File, io::Read, path::Path, sync::Arc};
+use std::{borrow::Borrow, collections::BTreeSet, fs::File, io::Read, path::Path, sync::Arc};
 use wire::ZoneId;
 
 /// A device log with packed records of a few bytes each.
@@ -155,6 +155,23 @@ impl PackedLanes {
         &self.memory
     }
 
+    /// Returns the ids of the lanes, in ascending order.
+    pub fn ids(&self) -> impl Iterator<Item = LaneId> {
+        self.lanes.iter().map(|lane| lane.id)
+    }
+
+    /// Unpacks one lane, which also stays packed; `None` if there is no such lane.
+    ///
+    /// # Errors
+    /// If records cannot be read back from the temporary file.
+    pub fn lane(&self, id: LaneId) -> Result<Option<Lane>, PackedError> {
+        let found = self.lanes.binary_search_by_key(&id, |lane| lane.id);
+        let Some(lane) = found.ok().and_then(|index| self.lanes.get(index)) else {
+            return Ok(None);
+        };
+        Ok(Some(self.numbers.finish_lane(lane)?.0))
+    }
+
     /// Unpacks the lanes on all threads and calls `take` for each lane, with an accumulator.
     ///
     /// Returns several accumulators, each with some of the lanes, and the anomalies in lane order.
@@ -166,34 +183,56 @@ impl PackedLanes {
         take: impl Fn(&mut A, Lane) + Sync,
     ) -> Result<(Vec<A>, AnomalyLog), PackedError> {
         let Self { lanes, numbers, late, memory: _memory } = self;
-        let lanes = lanes.into_par_iter();
-        let unpacked = lanes.try_fold(
-            || (A::default(), Vec::new()),
-            |(mut accumulator, mut relabelled), lane| {
-                let (lane, count) = numbers.finish_lane(lane)?;
-                relabelled.extend((count > 0).then_some((lane.id, count)));
-                take(&mut accumulator, lane);
-                Ok((accumulator, relabelled))
-            },
-        );
-        let (accumulators, relabelled): (Vec<_>, Vec<_>) =
-            unpacked.collect::<Result<Vec<_>, PackedError>>()?.into_iter().unzip();
-        let mut relabelled: Vec<_> = relabelled.into_iter().flatten().collect();
-        relabelled.sort_unstable();
-        let mut anomalies = AnomalyLog::default();
-        for (lane, count) in relabelled {
-            add_relabelled(&mut anomalies, lane, count);
-        }
-        anomalies.merge(late);
-        Ok((accumulators, anomalies))
+        fold_lanes(lanes.into_par_iter(), &numbers, late, take)
     }
+
+    /// Does the same as [`Self::unpack`], and keeps the lanes packed for another time.
+    ///
+    /// # Errors
+    /// If records cannot be read back from the temporary file.
+    pub fn visit<A: Default + Send>(
+        &self,
+        take: impl Fn(&mut A, Lane) + Sync,
+    ) -> Result<(Vec<A>, AnomalyLog), PackedError> {
+        fold_lanes(self.lanes.par_iter(), &self.numbers, self.late.clone(), take)
+    }
+}
+
+/// Unpacks lanes on all threads; `late` follows the anomalies of the lanes.
+fn fold_lanes<A: Default + Send, L: Borrow<PackedLane>>(
+    lanes: impl ParallelIterator<Item = L>,
+    numbers: &LogNumbers,
+    late: AnomalyLog,
+    take: impl Fn(&mut A, Lane) + Sync,
+) -> Result<(Vec<A>, AnomalyLog), PackedError> {
+    let unpacked = lanes.try_fold(
+        || (A::default(), Vec::new()),
+        |(mut accumulator, mut relabelled), lane| {
+            let (unpacked, count) = numbers.finish_lane(lane.borrow())?;
+            // An owned lane gives its packed records back before the next step.
+            drop(lane);
+            relabelled.extend((count > 0).then_some((unpacked.id, count)));
+            take(&mut accumulator, unpacked);
+            Ok((accumulator, relabelled))
+        },
+    );
+    let (accumulators, relabelled): (Vec<_>, Vec<_>) =
+        unpacked.collect::<Result<Vec<_>, PackedError>>()?.into_iter().unzip();
+    let mut relabelled: Vec<_> = relabelled.into_iter().flatten().collect();
+    relabelled.sort_unstable();
+    let mut anomalies = AnomalyLog::default();
+    for (lane, count) in relabelled {
+        add_relabelled(&mut anomalies, lane, count);
+    }
+    anomalies.merge(late);
+    Ok((accumulators, anomalies))
 }
 
 impl LogNumbers {
     /// Sorts a lane by time, splits it into runs and sets its zone indices.
     ///
     /// Also returns the number of records that were put back into their launch.
-    fn finish_lane(&self, lane: PackedLane) -> Result<(Lane, u64), PackedError> {
+    fn finish_lane(&self, lane: &PackedLane) -> Result<(Lane, u64), PackedError> {
         let mut lane = lane.unpack(&self.chunks)?.in_time_order();
         let SplitRuns { runs, relabelled_count } = split_runs(&lane, &self.keys, &self.is_firmware);
         for head in &mut lane.heads {

@@ -333,7 +333,7 @@ pub(super) fn device_of_readout(
 }
 
 /// Adds the unreadable lines of a log to the report's problems.
-fn add_anomalies(readout: &Readout, file: &str, problems: &mut ProblemLog) {
+pub(super) fn add_anomalies(readout: &Readout, file: &str, problems: &mut ProblemLog) {
     let is_line = |kind| {
         matches!(
             kind,

@@ -33,14 +33,25 @@ pub(super) fn measured_ops(
         let chips = readout.devices.iter().map(|device| &device.chip);
         let chip = chips.into_iter().find(|chip| chip.chip_id == launch.op.chip_id);
         let of_chip = ops.entry(launch.op.chip_id.into()).or_default();
-        let mut op = device_op(launch, figures, chip);
-        op.set_number("AVAILABLE WORKER CORE COUNT", available.op_cores(&launch.op, chip));
+        let mut op = measured_op(launch, figures, chip, available);
         if let Some(chip) = chip.filter(|chip| chip.arch.contains("quasar")) {
             add_quasar(&mut op, (launch, figures), chip, (analyses, &mut quasar_ends));
         }
         of_chip.push(op);
     }
     ops
+}
+
+/// Returns a launch, without the figures of a Quasar's processors.
+pub(super) fn measured_op(
+    launch: &Launch,
+    figures: &LaunchFigures,
+    chip: Option<&ChipSummary>,
+    available: &AvailableCores,
+) -> DeviceOp {
+    let mut op = device_op(launch, figures, chip);
+    op.set_number("AVAILABLE WORKER CORE COUNT", available.op_cores(&launch.op, chip));
+    op
 }
 
 /// Adds the figures of the kinds of Quasar processors.

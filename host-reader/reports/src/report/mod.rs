@@ -33,6 +33,7 @@ mod latency;
 mod measured;
 mod noc;
 mod ops;
+mod packed;
 mod per_core;
 mod perf_report;
 mod recorded;

@@ -2,7 +2,7 @@
 
 use super::{
     device_analyses::DeviceAnalyses,
-    device_op::Cells,
+    device_op::{Cells, DeviceOp},
     host::{HostLog, Signpost},
     host_cells::{
         Descriptions, add_buffer_peaks, add_times, add_utilisation, op_cells, signpost_cells,
@@ -172,10 +172,13 @@ impl OpsReport {
         if !has_host {
             device.marks = measured_marks(readout);
         }
-        let (host_file, clock) = ("the capture's ops", clock.as_ref());
+        let (host_file, clock) = (OPS_OF_RECORDING, clock.as_ref());
         Builder { options, host: &host, has_host, host_file, clock, problems }.build(device)
     }
 }
+
+/// Name of a recording's ops in problems.
+pub(super) const OPS_OF_RECORDING: &str = "the capture's ops";
 
 /// Returns the recording without the launches that the filter excludes, and those launches.
 fn filtered<'recording>(
@@ -205,18 +208,18 @@ fn leave_out_hidden(host: &mut HostLog, hidden: &HiddenLaunches, options: &OpsOp
     });
 }
 
-struct Builder<'report> {
-    options: &'report OpsOptions,
-    host: &'report HostLog,
+pub(super) struct Builder<'report> {
+    pub(super) options: &'report OpsOptions,
+    pub(super) host: &'report HostLog,
     /// True if the host has ops, including those that a filter left out.
-    has_host: bool,
-    host_file: &'report str,
-    clock: Option<&'report MeshClock>,
-    problems: ProblemLog,
+    pub(super) has_host: bool,
+    pub(super) host_file: &'report str,
+    pub(super) clock: Option<&'report MeshClock>,
+    pub(super) problems: ProblemLog,
 }
 
 impl Builder<'_> {
-    fn build(mut self, mut device: DeviceSide) -> OpsReport {
+    pub(super) fn build(mut self, mut device: DeviceSide) -> OpsReport {
         if !device.is_perf_report {
             self.options.device_analyses.apply(&mut device);
         }
@@ -239,7 +242,7 @@ impl Builder<'_> {
             hidden,
             losses,
             noc_events,
-            ops_csv: sheet_csv(&rows, columns, is_quasar, line_end),
+            ops_csv: sheet_csv(|| rows.iter(), columns, is_quasar, line_end),
             row_count: rows.len() as u64,
             has_device_data,
             device_op_count,
@@ -268,20 +271,18 @@ impl Builder<'_> {
         let mut latencies = RowLatencies::default();
         let mut rows = Vec::new();
         for op in device.ops.values().flatten() {
-            let mut cells = op.cells.clone();
-            cells.insert("GLOBAL CALL COUNT".into(), op.run_host_id.to_string());
-            if is_exact {
-                // TT-Metal's script only finds the sub-devices of ops outside traces.
-                if let Some(id) = device.sub_devices.get(&(op.device_id, op.run_host_id, None)) {
-                    cells.insert("SUB DEVICE ID".into(), id.clone());
-                }
-                cells.remove("CORE COUNT");
-                latencies.record(&mut cells, op);
-                device.counters.add_cells(&mut cells, op, None, false);
-            } else {
-                cells.insert("DEVICE ID".into(), op.device_id.to_string());
-                add_replay(&mut cells, op.trace_id, op.session_id);
+            if !is_exact {
+                rows.push(device_row(op.clone()));
+                continue;
             }
+            let mut cells = with_call_count(op.clone());
+            // TT-Metal's script only finds the sub-devices of ops outside traces.
+            if let Some(id) = device.sub_devices.get(&(op.device_id, op.run_host_id, None)) {
+                cells.insert("SUB DEVICE ID".into(), id.clone());
+            }
+            cells.remove("CORE COUNT");
+            latencies.record(&mut cells, op);
+            device.counters.add_cells(&mut cells, op, None, false);
             rows.push(cells);
         }
         rows
@@ -370,6 +371,21 @@ impl Builder<'_> {
         }
         cells
     }
+}
+
+/// Returns the row of a launch in a report without a host.
+pub(super) fn device_row(op: DeviceOp) -> Cells {
+    let DeviceOp { device_id, trace_id, session_id, .. } = op;
+    let mut cells = with_call_count(op);
+    cells.insert("DEVICE ID".into(), device_id.to_string());
+    add_replay(&mut cells, trace_id, session_id);
+    cells
+}
+
+fn with_call_count(op: DeviceOp) -> Cells {
+    let mut cells = op.cells;
+    cells.insert("GLOBAL CALL COUNT".into(), op.run_host_id.to_string());
+    cells
 }
 
 /// Returns the cells of a launch that the host does not describe.

@@ -10,7 +10,11 @@ use super::{
     device_op::Cells,
     perf_report::QUASAR_KINDS,
 };
-use std::{collections::BTreeSet, sync::LazyLock};
+use std::{
+    borrow::{Borrow, Cow},
+    collections::BTreeSet,
+    sync::LazyLock,
+};
 
 pub(super) const LATENCY: &str = "OP TO OP LATENCY [ns]";
 pub(super) const DATA_MOVEMENT_LATENCY: &str = "OP TO OP LATENCY BR/NRISC START [ns]";
@@ -158,24 +162,39 @@ pub(super) enum Columns {
 }
 
 /// Formats the whole file. A Quasar's file has additional columns.
-pub(super) fn sheet_csv(
-    rows: &[Cells],
+///
+/// `rows` is called twice, for the titles and for the cells, so that rows need not be kept.
+pub(super) fn sheet_csv<R: Borrow<Cells>, I: Iterator<Item = R>>(
+    rows: impl Fn() -> I,
     columns: Columns,
     is_quasar: bool,
     line_end: &str,
 ) -> String {
-    let titles = titles_of(rows, columns, is_quasar);
+    let titles = titles_of(rows(), columns, is_quasar);
     let mut out = String::new();
     push_line(&mut out, &titles, line_end);
-    for row in rows {
+    for row in rows() {
+        let row = row.borrow();
         let cell = |title: &String| row.get(title.as_str()).map_or("", String::as_str);
         push_line(&mut out, titles.iter().map(cell), line_end);
     }
     out
 }
 
-fn titles_of(rows: &[Cells], columns: Columns, is_quasar: bool) -> Vec<String> {
-    let filled: BTreeSet<&str> = rows.iter().flatten().map(|(title, _)| title.as_ref()).collect();
+fn titles_of<R: Borrow<Cells>>(
+    rows: impl Iterator<Item = R>,
+    columns: Columns,
+    is_quasar: bool,
+) -> Vec<String> {
+    let mut found: BTreeSet<Cow<'static, str>> = BTreeSet::new();
+    for row in rows {
+        for title in row.borrow().keys() {
+            if !found.contains(title) {
+                found.insert(title.clone());
+            }
+        }
+    }
+    let filled: BTreeSet<&str> = found.iter().map(AsRef::as_ref).collect();
     let owned = |titles: &[&'static str]| -> Vec<String> {
         let wanted = titles.iter().filter(|t| columns == Columns::All || filled.contains(*t));
         wanted.map(|&title| title.to_owned()).collect()
@@ -237,7 +256,7 @@ mod tests {
         for kernel in ["IDLE ETH DM 0", "TENSIX DM 10", "TENSIX COMPUTE 0", "TENSIX DM 2"] {
             row.insert(format!("{kernel}{KERNEL_SIZE_SUFFIX}").into(), "1".into());
         }
-        let titles = titles_of(&[row], Columns::Filled, false);
+        let titles = titles_of([row].iter(), Columns::Filled, false);
         let classes: Vec<_> = titles.iter().map(|t| t.replace(KERNEL_SIZE_SUFFIX, "")).collect();
         assert_eq!(classes, ["TENSIX DM 2", "TENSIX DM 10", "TENSIX COMPUTE 0", "IDLE ETH DM 0"]);
     }

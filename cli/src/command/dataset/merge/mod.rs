@@ -12,13 +12,13 @@ use super::{
     machine_clock::{
         KnownClock, clock_of_summary, clocks_of, known_clocks, machine_clock, recorded_on,
     },
-    ops_report::ops_report,
+    ops_report::{ops_report, packed_ops_report},
 };
 use crate::{
     args::MergeArgs,
     command::written::cancel_on_signals,
     failure::{Failure, make_folder, note},
-    input::Input,
+    input::{open_packed, unpacked},
     numbers::counted,
 };
 use chrono::NaiveDate;
@@ -26,11 +26,12 @@ use clocks::Clocks;
 use host_reader::{
     capture::HostClock,
     export::{
-        AddedRecording, CancelFlag, DatasetLabels, Destination, MergedTrace, ParquetDataset,
-        RecordingSummary, Trace, TraceFilter, is_dataset, read_ops, read_recordings,
-        write_atomically,
+        AddedRecording, CancelFlag, DatasetLabels, Destination, MergedTrace, PackedTrace,
+        ParquetDataset, RecordingSummary, Trace, TraceFilter, is_dataset, read_ops,
+        read_recordings, write_atomically,
     },
-    recording::Recording,
+    packed_bytes::{PackedError, PackedMemory},
+    recording::{Opened, OpenedLog, PackedRecording},
     report::OpsReport,
     tables::RecordingKey,
 };
@@ -44,6 +45,7 @@ use std::{
     io::{self, Write},
     path::{Path, PathBuf},
     process::ExitCode,
+    sync::Arc,
 };
 
 /// Recordings of one host.
@@ -95,6 +97,8 @@ struct Merge<'a> {
     clocks: Clocks,
     trace: MergedTrace,
     opened: OpenedDataset,
+    /// Memory for packed records of the log that is read.
+    memory: Arc<PackedMemory>,
 }
 
 /// Reads each host, and adds its data to the report, the dataset and the trace.
@@ -125,6 +129,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
         clocks: Clocks::default(),
         trace: MergedTrace::default(),
         opened: OpenedDataset::default(),
+        memory: args.memory.packed(),
     };
     let trace = Destination::File(args.output.join(TRACE));
     let cancel = merge.cancel.clone();
@@ -171,8 +176,8 @@ impl Merge<'_> {
         let mut left_out = 0;
         for host in hosts {
             let added = match &host.source {
-                Source::Path(path) => match Input::open(path) {
-                    Ok(input) => self.add(host, path, &input.runs, out).map(|()| None)?,
+                Source::Path(path) => match open_packed(path, &self.memory) {
+                    Ok(opened) => self.add(host, path, opened, out).map(|()| None)?,
                     Err(failure) => Some(failure),
                 },
                 Source::Dataset { folder, .. } => match self.opened.take_host(folder, &host.name) {
@@ -192,37 +197,93 @@ impl Merge<'_> {
         Ok(left_out)
     }
 
+    /// Adds the recordings of a host: the runs of a capture, or a log.
     fn add(
         &mut self,
         host: &Host,
         path: &Path,
-        runs: &[Recording],
+        opened: Opened,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let opened = match opened {
+            Opened::Log(log) => match obstacle(&log) {
+                None => return self.add_packed(host, path, *log, out),
+                Some(what) => {
+                    self.print_obstacle(host, what);
+                    Opened::Log(log)
+                }
+            },
+            capture => capture,
+        };
+        for run in &unpacked(opened)?.recordings {
+            // Before the trace, which needs as much memory again.
+            let report = ops_report(path, run, TraceFilter::default());
+            let trace = Trace::new(run, &TraceFilter::default());
+            self.add_recording(host, path, &report, (&trace, None), out)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a log lane by lane.
+    fn add_packed(
+        &mut self,
+        host: &Host,
+        path: &Path,
+        log: OpenedLog,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let failed = |error: PackedError| Failure::from_error(&error);
+        let mut packed = PackedRecording::new(log).map_err(failed)?;
+        let report = packed_ops_report(path, &packed)?;
+        let launches = std::mem::take(&mut packed.launches.launches);
+        let packed = PackedTrace::new(&packed, launches).map_err(failed)?;
+        self.add_recording(host, path, &report, (packed.trace(), Some(&packed)), out)
+    }
+
+    /// Says that a log beyond the limit of memory is unpacked at once all the same.
+    fn print_obstacle(&self, host: &Host, what: &str) {
+        if self.memory.written_bytes() > 0 {
+            note!(
+                "kprof: {}: {what} need all records at once, so that --memory does not limit them",
+                host.name
+            );
+        }
+    }
+
+    fn add_recording(
+        &mut self,
+        host: &Host,
+        path: &Path,
+        report: &OpsReport,
+        (trace, packed): (&Trace<'_>, Option<&PackedTrace<'_>>),
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         let stem = path.file_stem().filter(|_| path.is_file());
         let stem = stem.map_or_else(|| "profile_log_device".into(), |stem| stem.to_string_lossy());
-        for run in runs {
-            // Before the trace, which needs as much memory again.
-            let report = ops_report(path, run, TraceFilter::default());
-            let trace = Trace::new(run, &TraceFilter::default());
-            let recording = format!("{stem}-{}", trace.recording_id());
-            let relation = Relation::new(trace.origin_host_ns, &host.clock, |origin_ns| {
-                host.clock.offset(origin_ns, trace.end_ns())
-            });
-            let added = self.dataset.add(&AddedRecording {
-                key: RecordingKey { host: &host.name, recording: &recording },
-                machine: machine_clock(path, &trace),
-                trace: &trace,
-                ops_csv: Some(&report.ops_csv),
-            });
-            added.map_err(|error| Failure::from_error(&error))?;
-            self.skew.add(&host.name, HostLaunch::from_trace(&trace), relation.time());
-            let traced = self.trace.add(&host.name, &trace, relation.time(), out);
-            traced.map_err(|error| Failure::from_file(&self.folder.join(TRACE), &error))?;
-            print_problems(&host.name, &report);
-            self.ops.add(&host.name, relation.cells(), &report.ops_csv)?;
-            self.clocks.add(&host.name, &recording, relation);
-        }
+        let recording = format!("{stem}-{}", trace.recording_id());
+        let relation = Relation::new(trace.origin_host_ns, &host.clock, |origin_ns| {
+            host.clock.offset(origin_ns, trace.end_ns())
+        });
+        let added = AddedRecording {
+            key: RecordingKey { host: &host.name, recording: &recording },
+            machine: machine_clock(path, trace),
+            trace,
+            ops_csv: Some(&report.ops_csv),
+        };
+        let added = match packed {
+            None => self.dataset.add(&added),
+            Some(packed) => self.dataset.add_packed(&added, packed),
+        };
+        added.map_err(|error| Failure::from_error(&error))?;
+        self.skew.add(&host.name, HostLaunch::from_trace(trace), relation.time());
+        let traced = match packed {
+            None => self.trace.add(&host.name, trace, relation.time(), out),
+            Some(packed) => self.trace.add_packed(&host.name, packed, relation.time(), out),
+        };
+        traced.map_err(|error| Failure::from_file(&self.folder.join(TRACE), &error))?;
+        print_problems(&host.name, report);
+        self.ops.add(&host.name, relation.cells(), &report.ops_csv)?;
+        self.clocks.add(&host.name, &recording, relation);
         Ok(())
     }
 
@@ -294,6 +355,11 @@ impl OpenedDataset {
         }
         Ok(self.recordings.extract_if(.., |found| found.host == host).collect())
     }
+}
+
+/// Returns what of a log needs all its records at once; [`None`] if nothing does.
+fn obstacle(log: &OpenedLog) -> Option<&'static str> {
+    PackedRecording::obstacle(log).or_else(|| OpsReport::obstacle(&log.log.readout))
 }
 
 fn print_problems(host: &str, report: &OpsReport) {

@@ -1,0 +1,127 @@
+//! The launch of each run of a lane, packed into about two bytes, so that launches need not keep
+//! their runs.
+
+use super::op::{Launch, LaunchRun};
+use reader::{
+    lane::LaneId,
+    packed_bytes::{PackedBytes, PackedError, PackedMemory},
+    packed_numbers::{fold_sign, push, take, unfold_sign},
+};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+/// Launches of all chips, by chip and time, and the launch of each run.
+///
+/// The launches themselves have no runs.
+#[derive(Debug)]
+pub struct NumberedLaunches {
+    /// Launches, by chip and time.
+    pub launches: Vec<Launch>,
+    /// Launches of the runs of each lane.
+    pub numbers: RunNumbers,
+}
+
+/// For each run of each lane, the index of its launch among those of the chip.
+///
+/// # Cost
+/// Memory: about 2 bytes for each run; those beyond a limit go to a temporary file.
+#[derive(Debug)]
+pub struct RunNumbers {
+    lanes: HashMap<LaneId, LaneNumbers>,
+    /// Indices of launches, by the number in the order in which they were joined, for each chip.
+    indices: BTreeMap<u32, Vec<u32>>,
+    memory: Arc<PackedMemory>,
+}
+
+/// Packed pairs of a run and the number of its launch, for one lane.
+#[derive(Debug, Default)]
+struct LaneNumbers {
+    kept: Vec<PackedBytes>,
+    bytes: Vec<u8>,
+    before: (u64, u64),
+}
+
+/// Bytes of a lane that are kept together.
+const KEPT_BYTES: usize = 1 << 13;
+
+impl RunNumbers {
+    pub(super) fn new(memory: &Arc<PackedMemory>) -> Self {
+        let (lanes, indices) = (HashMap::new(), BTreeMap::new());
+        Self { lanes, indices, memory: Arc::clone(memory) }
+    }
+
+    /// Takes the runs of launches that follow `launch_count` others of their chip.
+    pub(super) fn take(&mut self, launch_count: usize, launches: &mut [Launch]) {
+        for (number, launch) in (launch_count as u64..).zip(launches) {
+            for LaunchRun { lane, run } in std::mem::take(&mut launch.runs) {
+                let of_lane = self.lanes.entry(lane).or_default();
+                of_lane.push(run as u64, number, &self.memory);
+            }
+        }
+    }
+
+    /// Sets the order of a chip's launches, which are about to be sorted by their first cycles.
+    pub(super) fn set_order(&mut self, chip_id: u32, launches: &[Launch]) {
+        let firsts = launches.iter().map(|launch| launch.first_cycle);
+        let mut order: Vec<(u64, u32)> = firsts.zip(0..).collect();
+        order.sort_unstable();
+        let mut indices = vec![0; order.len()];
+        for (index, (_, number)) in (0_u32..).zip(order) {
+            if let Some(of_number) = indices.get_mut(number as usize) {
+                *of_number = index;
+            }
+        }
+        self.indices.insert(chip_id, indices);
+    }
+
+    /// Calls `visit` with each run of a lane that belongs to a launch, and with the index of the
+    /// launch among those of the chip.
+    ///
+    /// # Errors
+    /// If the temporary file cannot be read.
+    pub fn for_each_run(
+        &self,
+        lane: LaneId,
+        mut visit: impl FnMut(usize, u32),
+    ) -> Result<(), PackedError> {
+        let indices = self.indices.get(&lane.chip_id);
+        let (Some(of_lane), Some(indices)) = (self.lanes.get(&lane), indices) else {
+            return Ok(());
+        };
+        let mut before = (0, 0);
+        let mut visit_part = |bytes: &[u8]| {
+            let mut bytes = bytes.iter();
+            while bytes.len() > 0 {
+                before = next_pair(&mut bytes, before);
+                let number = usize::try_from(before.1).ok();
+                let run = usize::try_from(before.0).ok();
+                if let Some((run, index)) = run.zip(number.and_then(|of| indices.get(of))) {
+                    visit(run, *index);
+                }
+            }
+        };
+        for part in &of_lane.kept {
+            visit_part(&part.read()?);
+        }
+        visit_part(&of_lane.bytes);
+        Ok(())
+    }
+}
+
+impl LaneNumbers {
+    fn push(&mut self, run: u64, launch: u64, memory: &Arc<PackedMemory>) {
+        push(&mut self.bytes, fold_sign(run.wrapping_sub(self.before.0).cast_signed()));
+        push(&mut self.bytes, fold_sign(launch.wrapping_sub(self.before.1).cast_signed()));
+        self.before = (run, launch);
+        if self.bytes.len() >= KEPT_BYTES {
+            self.kept.push(memory.keep(std::mem::take(&mut self.bytes)));
+        }
+    }
+}
+
+fn next_pair(bytes: &mut std::slice::Iter<'_, u8>, (run, launch): (u64, u64)) -> (u64, u64) {
+    let mut next = |before: u64| before.wrapping_add_signed(unfold_sign(take(bytes)));
+    (next(run), next(launch))
+}

@@ -1,0 +1,201 @@
+//! Traces and datasets of packed logs, beside those of the same logs with all lanes in memory.
+#![cfg(feature = "parquet")]
+#![expect(clippy::unwrap_used, reason = "a panic is a test's report")]
+
+use export::{
+    AddedRecording, CancelFlag, DatasetLabels, MergedTrace, PackedTrace, ParquetDataset, Trace,
+    TraceFilter, TraceOp,
+};
+use reader::packed_bytes::PackedMemory;
+use recording::{OpenedLog, PackedRecording, device_log::PackedLog};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tables::RecordingKey;
+
+const HEADER: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
+PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data
+";
+
+/// A log of two chips with programs that overlap, that are launched again, and that traces replay,
+/// and with zones that do not end, values, sums and texts.
+fn varied_log() -> String {
+    let mut text = HEADER.to_owned();
+    for (chip, x, y, risc, lag) in [
+        (0, 1, 2, "BRISC", 0),
+        (0, 1, 2, "TRISC_0", 9),
+        (0, 1, 3, "BRISC", 31),
+        (1, 4, 4, "NCRISC", 7),
+    ] {
+        let zone = risc.trim_end_matches("_0");
+        for number in 0..60_u64 {
+            // Each fifth launch runs until after the two that follow.
+            // The longer one of two that begin together comes first, not that of the first program.
+            let (lag, longer) = if number == 31 && y == 3 { (0, 90) } else { (lag, 0) };
+            let start = 1_000_000 + number * 1_000 + lag + number * number % 7;
+            let end = start + 400 + longer + if number % 5 == 0 { 2_500 } else { 0 };
+            // The second core runs other programs meanwhile.
+            let program = (1 + number % 40 + if y == 3 { 100 } else { 0 }) << 10;
+            let replay = if number % 6 == 5 { format!("3,{number}") } else { ",".to_owned() };
+            let mut row = |id: u32, time: u64, data: u64, name: &str, kind: &str, note: &str| {
+                text += &format!(
+                    "{chip},{x},{y},{risc},{id},{time},{data},{program},{replay},{name},{kind},7,/k.cc,{note}\n"
+                );
+            };
+            row(1, start, 0, &format!("{zone}-FW"), "ZONE_START", "");
+            row(2, start + 20, 0, &format!("{zone}-KERNEL"), "ZONE_START", "");
+            row(3, start + 30, 0, "Load", "ZONE_START", "first tile");
+            row(4, start + 35, number, "note", "TS_DATA", "a text");
+            row(5, start + 36, 0, "here", "TS_EVENT", "");
+            if number % 11 != 3 {
+                row(3, start + 90, 0, "Load", "ZONE_END", "");
+            }
+            row(6, start + 20, 77, "Sum", "ZONE_TOTAL", "");
+            row(2, end - 10, 0, &format!("{zone}-KERNEL"), "ZONE_END", "");
+            row(1, end, 0, &format!("{zone}-FW"), "ZONE_END", "");
+        }
+    }
+    text
+}
+
+/// Logs of real chips without the events and counters that need all lanes.
+fn captured_logs() -> Vec<(String, String)> {
+    let names = [
+        "blackhole-noc-256",
+        "blackhole-noc-4096",
+        "wormhole-counters-elw",
+        "wormhole-noc-256",
+        "wormhole-noc-4096",
+    ];
+    let log = |name: &str| {
+        let text = fs::read_to_string(captures::log_path(name)).unwrap();
+        let is_kept = |line: &&str| !line.contains(",12345,") && !line.contains(",9090,");
+        let kept: Vec<&str> = text.lines().filter(is_kept).collect();
+        assert!(kept.len() < text.lines().count(), "{name}");
+        (name.to_owned(), kept.join("\n") + "\n")
+    };
+    names.iter().map(|name| log(name)).collect()
+}
+
+/// The log with every seventh line cut, every eleventh gone, and the rest in another order.
+fn damaged(log: &str) -> String {
+    let (header, lines): (Vec<_>, Vec<_>) =
+        log.lines().enumerate().partition(|(number, _)| *number < 2);
+    let mut kept: Vec<&str> = lines
+        .into_iter()
+        .filter(|(number, _)| number % 11 != 0)
+        .map(|(number, line)| if number % 7 == 0 { &line[..line.len() / 2] } else { line })
+        .collect();
+    kept.sort_by_key(|line| line.len().wrapping_mul(2_654_435_761) % 97);
+    let lines = header.into_iter().map(|(_, line)| line).chain(kept);
+    lines.map(|line| line.to_owned() + "\n").collect()
+}
+
+fn opened(log: &str, memory: &Arc<PackedMemory>) -> OpenedLog {
+    PackedLog::read_within(log.as_bytes(), "test", memory).unwrap().into()
+}
+
+/// Returns each file in a folder, by its path there.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(self::files(&path));
+        } else {
+            files.insert(path.clone(), fs::read(path).unwrap());
+        }
+    }
+    files
+        .into_iter()
+        .map(|(path, bytes)| {
+            (path.strip_prefix(folder).map_or_else(|_| path.clone(), Path::to_owned), bytes)
+        })
+        .collect()
+}
+
+/// What is written of a log: a trace of it twice, and a dataset.
+#[derive(Debug, PartialEq)]
+struct Written {
+    trace: Vec<u8>,
+    dataset: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+fn written(trace: &Trace<'_>, packed: Option<&PackedTrace<'_>>) -> Written {
+    let (mut merged, mut file) = (MergedTrace::default(), Vec::new());
+    for host in ["one", "other"] {
+        match packed {
+            None => merged.add(host, trace, None, &mut file).unwrap(),
+            Some(packed) => merged.add_packed(host, packed, None, &mut file).unwrap(),
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let [run, name] = ["run", "file"].map(str::to_owned);
+    let labels = DatasetLabels { date: None, run, file: name, has_one_recording: true };
+    let mut dataset = ParquetDataset::new(folder.path(), labels, &CancelFlag::default()).unwrap();
+    let key = RecordingKey { host: "one", recording: "log" };
+    let added = AddedRecording { key, machine: None, trace, ops_csv: None };
+    match packed {
+        None => dataset.add(&added).unwrap(),
+        Some(packed) => dataset.add_packed(&added, packed).unwrap(),
+    }
+    dataset.finish().unwrap();
+    Written { trace: file, dataset: files(folder.path()) }
+}
+
+#[test]
+fn packed_lanes_are_written_as_lanes_in_memory_are() {
+    let mut logs = captured_logs();
+    logs.push(("varied".to_owned(), varied_log()));
+    logs.push(("empty".to_owned(), HEADER.to_owned()));
+    let broken = logs.iter().map(|(name, log)| (format!("damaged {name}"), damaged(log)));
+    let broken: Vec<_> = broken.collect();
+    logs.extend(broken);
+    let folder = tempfile::tempdir().unwrap();
+    for (name, log) in logs {
+        let whole = opened(&log, &PackedMemory::unlimited()).into_recording().unwrap();
+        let whole = Trace::new(&whole, &TraceFilter::default());
+        let expected = written(&whole, None);
+        for limit_bytes in [0, 1_000, u64::MAX] {
+            let memory = PackedMemory::new(limit_bytes, folder.path());
+            let log = opened(&log, &memory);
+            assert_eq!(PackedRecording::obstacle(&log), None, "{name}");
+            let mut packed = PackedRecording::new(log).unwrap();
+            let launches = std::mem::take(&mut packed.launches.launches);
+            let packed = PackedTrace::new(&packed, launches).unwrap();
+            let trace = packed.trace();
+            assert_eq!(trace.anomalies, whole.anomalies, "{name}");
+            assert_eq!(trace.doubts(), whole.doubts(), "{name}");
+            assert!(written(trace, Some(&packed)) == expected, "{name} within {limit_bytes}");
+            if limit_bytes == 0 && whole.lane_count() > 0 {
+                assert!(memory.written_bytes() > 0, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_varied_log_has_what_the_comparison_is_about() {
+    let log = opened(&varied_log(), &PackedMemory::unlimited()).into_recording().unwrap();
+    let trace = Trace::new(&log, &TraceFilter::default());
+    let ops = || trace.devices.iter().flat_map(|device| &device.ops);
+    assert_eq!((trace.devices.len(), trace.lane_count()), (2, 4));
+    assert!(ops().any(|op| op.row > 0) && ops().any(|op| op.figures.launch > 1));
+    assert!(ops().any(|op| op.figures.trace_replay.is_some()));
+    let together = |ops: &[TraceOp<'_>]| ops[0].start_cycle == ops[1].start_cycle;
+    assert!(trace.devices[0].ops.windows(2).any(together));
+    assert!(trace.point_count() > 3 * 60);
+}
+
+#[test]
+fn events_and_counters_of_the_chip_need_all_lanes() {
+    let opened = |name: &str| {
+        let log = fs::read_to_string(captures::log_path(name)).unwrap();
+        PackedRecording::obstacle(&opened(&log, &PackedMemory::unlimited()))
+    };
+    assert_eq!(opened("wormhole-noc-256"), Some("NoC events"));
+    assert_eq!(opened("wormhole-counters-elw"), Some("hardware counters"));
+}

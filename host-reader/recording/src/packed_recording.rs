@@ -1,0 +1,132 @@
+//! A device log whose lanes stay packed, for outputs that take one lane after the other.
+
+use crate::{
+    DeviceClock, OpenedLog, Recording,
+    clock::{lane_bounds, unrelated_clocks, wider},
+    device_log::{PackedLanes, PackedLog},
+    host_ops::LaunchedPrograms,
+};
+use analysis::{LaneContext, LaneRuns, NumberedLaunches};
+use reader::{
+    lane::{Lane, LaneId},
+    packed_bytes::PackedError,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+use wire::ZoneId;
+
+/// A device log with packed lanes, and everything that needs all lanes at once.
+///
+/// ```
+/// use recording::{PackedRecording, device_log::PackedLog};
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,7,100,0,1024,BRISC-FW,ZONE_START
+/// 0,1,2,BRISC,7,160,0,1024,BRISC-FW,ZONE_END
+/// ";
+/// let packed = PackedRecording::new(PackedLog::read(log.as_bytes(), "my log")?.into())?;
+/// assert_eq!(packed.launches.launches[0].op.firmware.unwrap().duration_ns, Some(60));
+/// let [id] = packed.lanes.ids().collect::<Vec<_>>()[..] else { panic!("one lane") };
+/// assert_eq!(packed.lanes.lane(id)?.unwrap().record_count(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct PackedRecording {
+    /// The recording, without lanes.
+    pub recording: Recording,
+    /// The lanes.
+    pub lanes: PackedLanes,
+    /// Launches, by chip and time, without their runs; and the launch of each run.
+    pub launches: NumberedLaunches,
+    /// Zone indices that records have.
+    pub used_zones: BTreeSet<u32>,
+    /// Earliest and latest cycle of the records of each chip that has any.
+    bounds: BTreeMap<u32, (u64, u64)>,
+}
+
+/// What all lanes together tell.
+#[derive(Default)]
+struct Seen {
+    runs: LaneRuns,
+    launched: LaunchedPrograms,
+    used_zones: BTreeSet<u32>,
+    bounds: BTreeMap<u32, (u64, u64)>,
+}
+
+impl Seen {
+    fn add(&mut self, context: &LaneContext<'_>, lane: &Lane, has_host_ops: bool) {
+        self.runs.add(context, lane);
+        if has_host_ops {
+            self.launched.add(lane);
+        }
+        let mut last = None;
+        for zone in lane.heads.iter().map(|head| head.zone().0) {
+            if last.replace(zone) != Some(zone) {
+                self.used_zones.insert(zone);
+            }
+        }
+        self.widen(lane.id, lane_bounds(lane));
+    }
+
+    fn widen(&mut self, LaneId { chip_id, .. }: LaneId, bounds: Option<(u64, u64)>) {
+        if let Some(bounds) = bounds {
+            let known = self.bounds.entry(chip_id).or_insert(bounds);
+            *known = wider(*known, bounds);
+        }
+    }
+}
+
+impl PackedRecording {
+    /// Returns what of a log needs all its lanes unpacked at once; `None` if nothing does.
+    #[must_use]
+    pub fn obstacle(log: &OpenedLog) -> Option<&'static str> {
+        let lanes = &log.log.lanes;
+        if lanes.has_marker(ZoneId::PERF_COUNTER) {
+            return Some("hardware counters");
+        }
+        let has_noc_events = lanes.has_marker(ZoneId::NOC_TRACING) || !log.noc_traces.is_empty();
+        has_noc_events.then_some("NoC events")
+    }
+
+    /// Reads each lane once. A log with an [obstacle](Self::obstacle) loses what that is about.
+    ///
+    /// # Errors
+    /// If records cannot be written to the temporary file, or read back.
+    pub fn new(log: OpenedLog) -> Result<Self, PackedError> {
+        let files = log.noc_trace_files();
+        let OpenedLog { log: PackedLog { mut readout, lanes }, host, ops_csv, .. } = log;
+        let memory = Arc::clone(lanes.memory());
+        let context = LaneContext::new(&readout).within(&memory);
+        let has_host_ops = host.has_ops();
+        let (parts, anomalies) =
+            lanes.visit(|seen: &mut Seen, lane| seen.add(&context, &lane, has_host_ops))?;
+        readout.anomalies.merge(anomalies);
+        let mut all = Seen::default();
+        let mut launched = Vec::new();
+        for Seen { runs, launched: of_part, used_zones, bounds } in parts {
+            all.runs.merge(runs);
+            launched.push(of_part);
+            all.used_zones.extend(used_zones);
+            for (chip_id, bounds) in bounds {
+                let known = all.bounds.entry(chip_id).or_insert(bounds);
+                *known = wider(*known, bounds);
+            }
+        }
+        let Seen { runs, used_zones, bounds, .. } = all;
+        let recording = Recording { ops_csv, noc_traces: files, ..host.attach(readout, launched) };
+        let launches = runs.numbered_launches(&recording.readout, &memory);
+        memory.check()?;
+        Ok(Self { recording, lanes, launches, used_zones, bounds })
+    }
+
+    /// Returns the clock of each chip.
+    #[must_use]
+    pub fn clocks(&self) -> Vec<DeviceClock<'_>> {
+        let devices = &self.recording.readout.devices;
+        let bounds = devices.iter().map(|device| device.chip.chip_id);
+        let bounds = bounds.map(|chip_id| self.bounds.get(&chip_id).copied().unwrap_or((0, 0)));
+        unrelated_clocks(devices, bounds)
+    }
+}
