@@ -78,6 +78,8 @@ pub(crate) struct NocArgs {
     /// Print one JSON object instead of tables.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
 }
 
 /// Show what a capture contains.

@@ -32,11 +32,12 @@ use std::{
     io::{BufWriter, Write},
     path::{Path, PathBuf},
     process::ExitCode,
+    sync::Arc,
 };
 
 /// Reads the events, writes the requested files, and prints the traffic.
 pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
-    let events = Events::read(&args.file, args.run, &[], &args.harvesting)?;
+    let events = Events::read(&args.file, args.run, &[], &args.harvesting, &args.memory.packed())?;
     let (traffic, notes) = events.traffic();
     for note in events.source_sentence.iter().chain(&notes) {
         note!("kprof: {}: {note}", args.file.display());
@@ -121,7 +122,7 @@ impl Recorded {
 
 /// Writes the noc_trace files of a new capture to tt-metal's folder.
 pub(super) fn write_recorded(capture: &Path, folder: &Path) -> Result<(), Failure> {
-    let events = Events::read(capture, None, &[], &[])?;
+    let events = Events::read(capture, None, &[], &[], &PackedMemory::unlimited())?;
     for note in &events.traffic().1 {
         note!("kprof: {}: {note}", capture.display());
     }
@@ -140,7 +141,7 @@ fn write_files(events: &Events, folder: &Path, input: Option<&Path>) -> Result<(
 }
 
 impl Events {
-    /// Reads a log, a capture or noc_trace files.
+    /// Reads a log, a capture or noc_trace files; packed records of a log are in `memory`.
     ///
     /// # Errors
     /// If the input cannot be read, or noc_trace files are to be filtered.
@@ -149,10 +150,11 @@ impl Events {
         run: Option<usize>,
         filters: &[TraceFilter],
         harvesting: &[Harvesting],
+        memory: &Arc<PackedMemory>,
     ) -> Result<Self, Failure> {
         let files = trace_files(file);
         if files.is_empty() {
-            return Self::from_recording(file, run, filters, harvesting);
+            return Self::of_recording(file, run, filters, harvesting, memory);
         }
         if !harvesting.is_empty() {
             return Err(Failure::Sentence(
@@ -178,8 +180,9 @@ impl Events {
         run: Option<usize>,
         filters: &[TraceFilter],
         harvesting: &[Harvesting],
+        memory: &Arc<PackedMemory>,
     ) -> Result<Self, Failure> {
-        let opened = open_packed(file, &PackedMemory::unlimited())?;
+        let opened = open_packed(file, memory)?;
         let _busy = Busy::new(format!("reading {}", file.display()));
         let (mut recording, lanes) = match opened {
             Opened::Log(log)

@@ -13,6 +13,7 @@ use host_reader::{
     export::Destination,
     noc_events::ProgramTrace,
     output::{Output, write_noc_file},
+    packed_bytes::PackedMemory,
 };
 use std::{
     collections::BTreeMap,
@@ -41,7 +42,8 @@ pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
         )));
     }
     refuse_input_as_output([&args.file], &path)?;
-    let events = Events::read(&args.file, args.run, &args.filters, &[])?;
+    let memory = PackedMemory::unlimited();
+    let events = Events::read(&args.file, args.run, &args.filters, &[], &memory)?;
     let (_, notes) = events.traffic();
     for sentence in &notes {
         note!("kprof: {}: {sentence}", args.file.display());

@@ -20,6 +20,7 @@ use crate::{
     failure::{Failure, make_folder, note},
     input::{open_packed, unpacked},
     numbers::counted,
+    progress::Busy,
 };
 use chrono::NaiveDate;
 use clocks::Clocks;
@@ -233,10 +234,12 @@ impl Merge<'_> {
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         let failed = |error: PackedError| Failure::from_error(&error);
+        let busy = Busy::new(format!("reading the launches of {}", host.name));
         let mut packed = PackedRecording::new(log).map_err(failed)?;
         let report = packed_ops_report(path, &packed)?;
         let launches = std::mem::take(&mut packed.launches.launches);
         let packed = PackedTrace::new(&packed, launches).map_err(failed)?;
+        drop(busy);
         self.add_recording(host, path, &report, (packed.trace(), Some(&packed)), out)
     }
 
@@ -258,6 +261,7 @@ impl Merge<'_> {
         (trace, packed): (&Trace<'_>, Option<&PackedTrace<'_>>),
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
+        let busy = Busy::new(format!("merging {}", host.name));
         let stem = path.file_stem().filter(|_| path.is_file());
         let stem = stem.map_or_else(|| "profile_log_device".into(), |stem| stem.to_string_lossy());
         let recording = format!("{stem}-{}", trace.recording_id());
@@ -281,6 +285,7 @@ impl Merge<'_> {
             Some(packed) => self.trace.add_packed(&host.name, packed, relation.time(), out),
         };
         traced.map_err(|error| Failure::from_file(&self.folder.join(TRACE), &error))?;
+        drop(busy);
         print_problems(&host.name, report);
         self.ops.add(&host.name, relation.cells(), &report.ops_csv)?;
         self.clocks.add(&host.name, &recording, relation);
