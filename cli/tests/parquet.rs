@@ -46,7 +46,7 @@ fn log(name: &str) -> PathBuf {
 /// Adds a recording to `dataset` in a folder; what is printed of it.
 fn export(folder: &Path, file: &Path, host: &str, more: &[&str]) -> Value {
     let file = file.to_str().unwrap();
-    let args = ["export", file, "--format", "parquet", "-o", "dataset", "--json", "--host", host];
+    let args = ["export", file, "--format", "parquet", "--json", "--host", host];
     let output = kprof(folder, &[&args[..], more].concat());
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{errors}");
@@ -458,6 +458,75 @@ fn the_same_recording_again_replaces_its_files_and_a_failure_leaves_none() {
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(errors.contains("taken") && errors.trim_end().lines().count() == 1, "{errors}");
     assert_eq!(std::fs::read_to_string(folder.join("taken")).unwrap(), "a file");
+}
+
+#[test]
+fn a_delta_log_is_written_where_it_is_wanted_and_continued_where_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let files = ["wormhole-noc-256", "wormhole-noc-4096", "blackhole-noc-256"].map(log);
+    let commits = |dataset: &str, table: &str| {
+        let log = folder.join(dataset).join(table).join("_delta_log");
+        let entries = std::fs::read_dir(log).into_iter().flatten().flatten();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let [first, second, third] = [0, 1, 2].map(|version: u64| format!("{version:020}.json"));
+    let run = ["--fleet-run", "r"];
+    export(folder, &files[0], "node-1", &run);
+    assert_eq!(commits("dataset", "zones"), [""; 0]);
+    export(folder, &files[1], "node-2", &[&run[..], &["--delta-log"]].concat());
+    assert_eq!(commits("dataset", "zones"), [first.as_str()]);
+    assert_eq!(commits("dataset", "waits"), [first.as_str()]);
+    export(folder, &files[2], "node-3", &run);
+    assert_eq!(commits("dataset", "zones"), [first.as_str(), &second]);
+    assert!(kprof(folder, &["compact", "dataset"]).status.success());
+    assert_eq!(commits("dataset", "zones").last(), Some(&third));
+    assert_eq!(commits("dataset", "waits"), [first.as_str()]);
+
+    let inputs = ["a", "b"].map(|name| format!("{name}={}", files[0].display()));
+    let merge = ["merge", &inputs[0], &inputs[1], "-o", "both", "--delta-log"];
+    assert!(kprof(folder, &merge).status.success());
+    assert_eq!(commits("both/dataset", "recordings"), [first.as_str()]);
+
+    export(folder, &files[0], "node-1", &["-o", "plain"]);
+    assert!(kprof(folder, &["compact", "plain", "--delta-log"]).status.success());
+    assert_eq!(commits("plain", "op_buffers"), [first.as_str()]);
+
+    let other = ["export", files[0].to_str().unwrap(), "-o", "a.html", "--delta-log"];
+    let output = kprof(folder, &other);
+    assert_eq!(output.status.code(), Some(2));
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(errors, "kprof: --delta-log is of --format parquet; other files have no log\n");
+}
+
+#[cfg(not(feature = "object-store"))]
+#[test]
+fn a_url_needs_a_build_with_object_stores() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let file = log("wormhole-noc-256");
+    let file = file.to_str().unwrap();
+    let url = "s3://bucket/dataset";
+    for args in [
+        &["export", file, "--format", "parquet", "-o", url][..],
+        &["merge", file, "-o", url],
+        &["merge", url],
+        &["compact", url],
+        &["schema", "--views", "duckdb", "--dataset", url],
+    ] {
+        let output = kprof(folder, args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            errors,
+            "kprof: cannot open s3://bucket/dataset: this kprof was built without object stores; \
+             build it with `cargo build -p kprof --features object-store`\n"
+        );
+    }
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
 }
 
 #[test]

@@ -297,7 +297,7 @@ fn write_dataset(
         file: format!("local {name}"),
         has_one_recording: true,
     };
-    let files = crate::export::ParquetDataset::new(folder, labels, &CancelFlag::default());
+    let files = crate::export::ParquetDataset::new(&folder.into(), labels, &CancelFlag::default());
     // The name is never empty.
     let mut files = files.map_err(|_| OutputError::Empty { expected: "a name" })?;
     let key = crate::tables::RecordingKey { host: "local", recording: &name };

@@ -112,8 +112,8 @@ pub(crate) struct SchemaArgs {
     /// Print statements that make a view of each table of a dataset, for an SQL engine.
     #[arg(long, value_name = "ENGINE", conflicts_with = "json")]
     pub(crate) views: Option<SqlEngine>,
-    /// For --views: folder that `kprof export --format parquet` or `kprof merge` has written.
-    #[arg(long, value_name = "FOLDER", default_value = "dataset", requires = "views")]
+    /// For --views: folder or URL to which `kprof export --format parquet` or `kprof merge` has written.
+    #[arg(long, value_name = "DATASET", default_value = "dataset", requires = "views")]
     pub(crate) dataset: PathBuf,
 }
 

@@ -57,7 +57,8 @@ pub(crate) struct ExportArgs {
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) format: Option<ExportTarget>,
     /// File to write; - for standard output. Default: FILE's name with the format's extension,
-    /// in the current folder. For parquet: the dataset's folder, by default `dataset`; for
+    /// in the current folder. For parquet: the dataset's folder, by default `dataset`, or a URL such
+    /// as s3://bucket/dataset; for
     /// noc-traces: their folder, by default `noc_traces`, or one of them such as
     /// noc_trace_dev0_ID5.json.
     #[arg(short, long, value_name = "OUT")]
@@ -87,6 +88,10 @@ pub(crate) struct ExportArgs {
     /// For parquet: day on which the recording began. Default: what a capture tells, else unknown.
     #[arg(long, value_name = "YYYY-MM-DD")]
     pub(crate) date: Option<NaiveDate>,
+    /// For parquet: give each table a Delta Lake log of its files. Later writes continue the logs
+    /// without this option.
+    #[arg(long)]
+    pub(crate) delta_log: bool,
     /// Print one JSON object that describes the output.
     #[arg(long)]
     pub(crate) json: bool,
@@ -296,9 +301,12 @@ pub(crate) struct ServeArgs {
   kprof compact dataset
   kprof compact merged/dataset --json")]
 pub(crate) struct CompactArgs {
-    /// Folder that `kprof export --format parquet` or `kprof merge` has written.
+    /// Folder or URL to which `kprof export --format parquet` or `kprof merge` has written.
     #[arg(value_name = "DATASET")]
     pub(crate) dataset: PathBuf,
+    /// Give each table a Delta Lake log of its files, if the dataset has no logs yet.
+    #[arg(long)]
+    pub(crate) delta_log: bool,
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
@@ -328,9 +336,13 @@ pub(crate) struct MergeArgs {
     /// file or folder unless NAME= stands before, and in a dataset that which it has there.
     #[arg(value_name = "[NAME=]PATH", required = true)]
     pub(crate) inputs: Vec<std::ffi::OsString>,
-    /// Folder to write to.
+    /// Folder to write to, or a URL such as s3://bucket/merged.
     #[arg(short, long, value_name = "OUT", default_value = "merged")]
     pub(crate) output: PathBuf,
+    /// Give each table of the dataset a Delta Lake log of its files. Later writes continue the logs
+    /// without this option.
+    #[arg(long)]
+    pub(crate) delta_log: bool,
     /// Run of the fleet that the recordings belong to: a folder of the dataset.
     #[arg(long, value_name = "NAME", default_value = "merged")]
     pub(crate) fleet_run: String,

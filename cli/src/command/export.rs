@@ -91,6 +91,8 @@ fn refuse_options_of_datasets(args: &ExportArgs) -> Result<(), Failure> {
         "--host names a host of --format parquet; other files have no such name"
     } else if args.fleet_run.is_some() || args.date.is_some() {
         "--fleet-run and --date are folders of --format parquet; other files have none"
+    } else if args.delta_log {
+        "--delta-log is of --format parquet; other files have no log"
     } else {
         return Ok(());
     };

@@ -154,7 +154,7 @@ impl Events {
     ) -> Result<Self, Failure> {
         let files = trace_files(file);
         if files.is_empty() {
-            return Self::of_recording(file, run, filters, harvesting, memory);
+            return Self::from_recording(file, run, filters, harvesting, memory);
         }
         if !harvesting.is_empty() {
             return Err(Failure::Sentence(

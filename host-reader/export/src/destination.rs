@@ -1,5 +1,7 @@
 //! Destination of an export, and writing that is either complete or leaves nothing.
 
+#[cfg(feature = "object-store")]
+use crate::object::{ObjectPlace, ObjectUpload};
 use reader::packed_bytes::PackedError;
 use recording::whole_file::{OpenFile, WholeFile, prepare_whole_file};
 use std::{
@@ -19,6 +21,9 @@ pub enum Destination {
     Stdout,
     /// A file.
     File(PathBuf),
+    /// An object of an object store.
+    #[cfg(feature = "object-store")]
+    Object(ObjectPlace),
 }
 
 impl From<&Path> for Destination {
@@ -32,6 +37,8 @@ impl fmt::Display for Destination {
         match self {
             Self::Stdout => f.write_str("standard output"),
             Self::File(path) => path.display().fmt(f),
+            #[cfg(feature = "object-store")]
+            Self::Object(place) => place.fmt(f),
         }
     }
 }
@@ -112,6 +119,8 @@ pub fn write_atomically<T>(
     let written = match destination {
         Destination::Stdout => write_directly(io::stdout().lock(), cancel, write),
         Destination::File(path) => write_file(path, cancel, write)?,
+        #[cfg(feature = "object-store")]
+        Destination::Object(place) => write_object(place, cancel, write),
     };
     written.map_err(|source| write_error(destination.clone(), source))
 }
@@ -124,44 +133,73 @@ pub(super) fn write_error(destination: Destination, source: io::Error) -> WriteE
     }
 }
 
-/// One of several files that belong together, in progress.
+/// One of several files or objects that belong together, in progress.
 #[cfg(feature = "parquet")]
 #[derive(Debug)]
 pub(super) struct PartFile {
-    file: OpenFile,
+    out: PartOutput,
     destination: Destination,
     cancel: CancelFlag,
 }
 
-/// One of several files that belong together: complete, but not under its final name yet.
+#[cfg(feature = "parquet")]
+#[derive(Debug)]
+enum PartOutput {
+    File(OpenFile),
+    #[cfg(feature = "object-store")]
+    Object(ObjectUpload),
+}
+
+/// One of several files or objects that belong together: complete, but not under its final name.
 #[cfg(feature = "parquet")]
 #[derive(Debug)]
 pub(super) struct PreparedFile {
-    file: WholeFile,
+    whole: PreparedOutput,
     destination: Destination,
+}
+
+#[cfg(feature = "parquet")]
+#[derive(Debug)]
+enum PreparedOutput {
+    File(WholeFile),
+    #[cfg(feature = "object-store")]
+    Object(ObjectUpload),
 }
 
 #[cfg(feature = "parquet")]
 impl PartFile {
     /// Begins one of several files; they are removed unless they are published.
-    pub(super) fn create(path: &Path, cancel: &CancelFlag) -> Result<Self, WriteError> {
-        if path.is_dir() {
-            return Err(WriteError::IsFolder { path: path.to_owned() });
-        }
-        let destination = Destination::File(path.to_owned());
-        match OpenFile::create(path) {
-            Ok(file) => Ok(Self { file, destination, cancel: cancel.clone() }),
+    pub(super) fn create(
+        destination: Destination,
+        cancel: &CancelFlag,
+    ) -> Result<Self, WriteError> {
+        let out = match &destination {
+            Destination::File(path) if path.is_dir() => {
+                return Err(WriteError::IsFolder { path: path.clone() });
+            }
+            Destination::File(path) => OpenFile::create(path).map(PartOutput::File),
+            #[cfg(feature = "object-store")]
+            Destination::Object(place) => Ok(PartOutput::Object(ObjectUpload::new(place.clone()))),
+            Destination::Stdout => Err(io::Error::other("expected a file, found a stream")),
+        };
+        match out {
+            Ok(out) => Ok(Self { out, destination, cancel: cancel.clone() }),
             Err(source) => Err(write_error(destination, source)),
         }
     }
 
     /// Writes everything to disk; the file keeps its temporary name.
     pub(super) fn finish(self) -> Result<PreparedFile, WriteError> {
-        let Self { file, destination, cancel } = self;
+        let Self { out, destination, cancel } = self;
         // Last check for cancellation before the file gets its name.
-        let whole = if cancel.is_cancelled() { Err(cancelled()) } else { file.finish() };
+        let whole = match out {
+            _ if cancel.is_cancelled() => Err(cancelled()),
+            PartOutput::File(file) => file.finish().map(PreparedOutput::File),
+            #[cfg(feature = "object-store")]
+            PartOutput::Object(upload) => upload.finish().map(PreparedOutput::Object),
+        };
         match whole {
-            Ok(file) => Ok(PreparedFile { file, destination }),
+            Ok(whole) => Ok(PreparedFile { whole, destination }),
             Err(source) => Err(write_error(destination, source)),
         }
     }
@@ -170,21 +208,59 @@ impl PartFile {
 #[cfg(feature = "parquet")]
 impl Write for PartFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Cancellable { out: &mut self.file, cancel: &self.cancel }.write(bytes)
+        match &mut self.out {
+            PartOutput::File(out) => Cancellable { out, cancel: &self.cancel }.write(bytes),
+            #[cfg(feature = "object-store")]
+            PartOutput::Object(out) => Cancellable { out, cancel: &self.cancel }.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        match &mut self.out {
+            PartOutput::File(out) => out.flush(),
+            #[cfg(feature = "object-store")]
+            PartOutput::Object(out) => out.flush(),
+        }
     }
 }
 
 #[cfg(feature = "parquet")]
 impl PreparedFile {
-    /// Renames the file to its final name.
+    /// Gives the file its final name.
     pub(super) fn publish(self) -> Result<(), WriteError> {
-        let Self { file, destination } = self;
-        file.publish().map_err(|source| write_error(destination, source))
+        let Self { whole, destination } = self;
+        let published = match whole {
+            PreparedOutput::File(file) => file.publish(),
+            #[cfg(feature = "object-store")]
+            PreparedOutput::Object(upload) => upload.publish(),
+        };
+        published.map_err(|source| write_error(destination, source))
     }
+}
+
+/// Writes a whole file unless there is one of this name; returns whether it was written.
+#[cfg(feature = "parquet")]
+pub(super) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<bool> {
+    let (file, ()) = prepare_whole_file(path, |out| out.write_all(bytes))?;
+    file.publish_new()
+}
+
+/// Writes an object, which appears only when it is complete.
+#[cfg(feature = "object-store")]
+fn write_object<T>(
+    place: &ObjectPlace,
+    cancel: &CancelFlag,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
+) -> io::Result<T> {
+    let mut upload = ObjectUpload::new(place.clone());
+    let written = write(&mut Cancellable { out: &mut upload, cancel })?;
+    let upload = upload.finish()?;
+    // Last check for cancellation before the object gets its name.
+    if cancel.is_cancelled() {
+        return Err(cancelled());
+    }
+    upload.publish()?;
+    Ok(written)
 }
 
 fn prepare_cancellable<T>(

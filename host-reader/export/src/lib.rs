@@ -27,6 +27,8 @@ mod host_names;
 mod html;
 mod json_event;
 mod lane_writer;
+#[cfg(feature = "object-store")]
+mod object;
 mod op_causes;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -42,14 +44,17 @@ mod words;
 
 #[cfg(feature = "parquet")]
 pub use self::parquet::{
-    AddedRecording, CompactCounts, CompactError, DatasetCounts, DatasetLabels, DeviceRows,
-    DeviceTable, EmptyName, HostRows, HostTable, MachineClock, ParquetDataset, RecordingSummary,
-    SummaryError, SummaryOp, compact, is_dataset, read_ops, read_recordings,
+    AddedRecording, CompactCounts, CompactError, DatasetCounts, DatasetLabels, DatasetLocation,
+    DeltaLogs, DeviceRows, DeviceTable, EmptyName, HostRows, HostTable, LocationError,
+    MachineClock, ParquetDataset, RecordingSummary, SummaryError, SummaryOp, compact, is_dataset,
+    read_ops, read_recordings,
 };
 pub use destination::{CancelFlag, Destination, WriteError, write_atomically};
 pub use format::{ExportFormat, UnknownFormat};
 pub use html::write_ops_page;
 pub use lane_writer::OnLanes;
+#[cfg(feature = "object-store")]
+pub use object::ObjectPlace;
 pub use perfetto::{CommonTime, MergedTrace};
 pub use recording::{DeviceClock, FilterError, HiddenLaunches, Recording, TraceFilter};
 pub use trace::{

@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a panic is a test's report")]
 
 use export::{
-    AddedRecording, CancelFlag, DatasetLabels, MergedTrace, PackedTrace, ParquetDataset, Trace,
-    TraceFilter, TraceOp,
+    AddedRecording, CancelFlag, DatasetLabels, DatasetLocation, MergedTrace, PackedTrace,
+    ParquetDataset, Trace, TraceFilter, TraceOp,
 };
 use reader::packed_bytes::PackedMemory;
 use recording::{OpenedLog, PackedRecording, device_log::PackedLog};
@@ -135,7 +135,9 @@ fn written(trace: &Trace<'_>, packed: Option<&PackedTrace<'_>>) -> Written {
     let folder = tempfile::tempdir().unwrap();
     let [run, name] = ["run", "file"].map(str::to_owned);
     let labels = DatasetLabels { date: None, run, file: name, has_one_recording: true };
-    let mut dataset = ParquetDataset::new(folder.path(), labels, &CancelFlag::default()).unwrap();
+    let folder_location = DatasetLocation::from(folder.path());
+    let mut dataset =
+        ParquetDataset::new(&folder_location, labels, &CancelFlag::default()).unwrap();
     let key = RecordingKey { host: "one", recording: "log" };
     let added = AddedRecording { key, machine: None, trace, ops_csv: None };
     match packed {

@@ -101,6 +101,21 @@ impl TemporaryFile {
         Ok(temporary.persist(path)?)
     }
 
+    /// Gives the file its final name, unless there is a file of this name; returns whether it did.
+    ///
+    /// # Errors
+    /// If the file cannot be renamed, or has no name any more.
+    pub fn persist_new(self, path: &Path) -> io::Result<bool> {
+        let Some((temporary, _entry)) = self.name else {
+            return Err(io::Error::other("the file has no name"));
+        };
+        match temporary.persist_noclobber(path) {
+            Ok(()) => Ok(true),
+            Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(refused) => Err(refused.error),
+        }
+    }
+
     /// Returns the open file.
     #[must_use]
     pub const fn as_file(&self) -> &File {

@@ -1,5 +1,6 @@
 //! `kprof compact`: merges small files of a dataset into few large files.
 
+use super::location::{delta_logs, location};
 use crate::{
     args::CompactArgs,
     command::written::{cancel_on_signals, print_json},
@@ -16,7 +17,8 @@ use std::{
 /// Compacts the dataset, and prints the number of files and bytes before and after.
 pub(crate) fn run(args: &CompactArgs) -> Result<ExitCode, Failure> {
     let busy = Busy::new(format!("compacting {}", args.dataset.display()));
-    let counts = compact(&args.dataset, &cancel_on_signals()?);
+    let logs = delta_logs(args.delta_log);
+    let counts = compact(&location(&args.dataset)?, logs, &cancel_on_signals()?);
     drop(busy);
     let counts = counts.map_err(|error| Failure::from_error(&error))?;
     if args.json {

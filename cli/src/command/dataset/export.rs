@@ -1,6 +1,7 @@
 //! `kprof export --format parquet`: a recording as part of a dataset.
 
 use super::{
+    location::{delta_logs, location},
     machine_clock::{machine_clock, recorded_on},
     ops_report::ops_report,
 };
@@ -15,8 +16,8 @@ use crate::{
 use chrono::NaiveDate;
 use host_reader::{
     export::{
-        AddedRecording, CancelFlag, DatasetCounts, DatasetLabels, ParquetDataset, Trace,
-        TraceFilter,
+        AddedRecording, CancelFlag, DatasetCounts, DatasetLabels, DatasetLocation, DeltaLogs,
+        ParquetDataset, Trace, TraceFilter,
     },
     recording::Recording,
     tables::RecordingKey,
@@ -34,7 +35,8 @@ const DEFAULT_FOLDER: &str = "dataset";
 /// The dataset to write, from the arguments.
 pub(crate) struct Dataset {
     file: PathBuf,
-    folder: PathBuf,
+    location: DatasetLocation,
+    logs: DeltaLogs,
     date: Option<NaiveDate>,
     run: Option<String>,
     host: String,
@@ -80,7 +82,8 @@ impl Dataset {
         let host = args.host.clone().unwrap_or_else(|| DEFAULT_HOST.to_owned());
         let dataset = Self {
             file: args.file.clone(),
-            folder,
+            location: location(&folder)?,
+            logs: delta_logs(args.delta_log),
             date: args.date.or_else(|| recorded_on(&args.file)),
             run: args.fleet_run.clone(),
             host,
@@ -104,7 +107,8 @@ impl Dataset {
             file: format!("{} {recording}", self.host),
             has_one_recording: true,
         };
-        let files = ParquetDataset::new(&self.folder, labels, cancel);
+        let files = ParquetDataset::new(&self.location, labels, cancel);
+        let files = files.map(|files| files.with_delta_logs(self.logs));
         files.map_err(|error| Failure::from_error(&error))
     }
 
@@ -120,7 +124,7 @@ impl Dataset {
             RecordingName::Named(name) => name.clone(),
             RecordingName::OfFile(name) => format!("{name}-{}", trace.recording_id()),
         };
-        let busy = Busy::new(format!("writing {}", self.folder.display()));
+        let busy = Busy::new(format!("writing {}", self.location));
         let mut files = self.files(&recording, cancel)?;
         let key = RecordingKey { host: &self.host, recording: &recording };
         let machine = machine_clock(&self.file, trace);
@@ -131,7 +135,7 @@ impl Dataset {
         let counts = counts.map_err(|error| Failure::from_error(&error))?;
         drop(busy);
         Written {
-            output: self.folder.display().to_string(),
+            output: self.location.to_string(),
             format: "parquet",
             date: self.date.map(|date| date.to_string()),
             run: self.run.clone().unwrap_or_else(|| recording.clone()),

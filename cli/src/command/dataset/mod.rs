@@ -5,6 +5,8 @@ mod compact;
 #[cfg(feature = "parquet")]
 mod export;
 #[cfg(feature = "parquet")]
+mod location;
+#[cfg(feature = "parquet")]
 mod machine_clock;
 #[cfg(feature = "parquet")]
 mod merge;

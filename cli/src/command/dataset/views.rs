@@ -3,12 +3,9 @@
 //! A table without rows has no file, which engines refuse to read. Its view returns no rows
 //! instead.
 
-use crate::args::SqlEngine;
+use crate::{args::SqlEngine, failure::Failure};
 use host_reader::tables::{ColumnKind, TableSchema};
-use std::{
-    io::{self, Write},
-    path::Path,
-};
+use std::{io::Write, path::Path};
 
 /// Writes a statement for each table of datasets.
 pub(crate) fn write(
@@ -16,18 +13,18 @@ pub(crate) fn write(
     dataset: &Path,
     engine: SqlEngine,
     out: &mut impl Write,
-) -> io::Result<()> {
+) -> Result<(), Failure> {
     for table in tables.iter().filter(|table| !table.partitions.is_empty()) {
-        writeln!(out, "{}", view(table, dataset, engine))?;
+        writeln!(out, "{}", view(table, dataset, engine)?)?;
     }
     Ok(())
 }
 
-fn view(table: &TableSchema, dataset: &Path, engine: SqlEngine) -> String {
+fn view(table: &TableSchema, dataset: &Path, engine: SqlEngine) -> Result<String, Failure> {
     let folder = dataset.join(table.name);
     let path = quoted(&folder.display().to_string());
     let name = table.name;
-    match (engine, has_files(&folder, 2)) {
+    Ok(match (engine, has_files(dataset, name)?) {
         (SqlEngine::Duckdb, true) => {
             let pattern = quoted(&format!("{}/*/*/*.parquet", folder.display()));
             format!(
@@ -47,7 +44,7 @@ fn view(table: &TableSchema, dataset: &Path, engine: SqlEngine) -> String {
             let nulls = nulls.join(", ");
             format!("CREATE OR REPLACE {temporary}VIEW {name} AS SELECT {nulls} WHERE false;")
         }
-    }
+    })
 }
 
 fn columns(
@@ -73,12 +70,25 @@ fn columns(
     columns.into_iter().chain(table.partitions.iter().map(move |name| folder(name)))
 }
 
+/// Returns true if a table of a dataset has a file.
+#[cfg(feature = "parquet")]
+fn has_files(dataset: &Path, table: &str) -> Result<bool, Failure> {
+    let location = super::location::location(dataset)?;
+    location.has_files(table).map_err(|error| Failure::from_error(&error))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn has_files(dataset: &Path, table: &str) -> Result<bool, Failure> {
+    Ok(has_files_below(&dataset.join(table), 2))
+}
+
 /// Returns true if there is a Parquet file at this depth below the folder.
-fn has_files(folder: &Path, depth: usize) -> bool {
+#[cfg(not(feature = "parquet"))]
+fn has_files_below(folder: &Path, depth: usize) -> bool {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).any(|path| match depth {
         0 => path.extension().is_some_and(|ending| ending == "parquet"),
-        depth => path.is_dir() && has_files(&path, depth - 1),
+        depth => path.is_dir() && has_files_below(&path, depth - 1),
     })
 }
 

@@ -8,16 +8,21 @@
 //! compacted file and removes the rest of them.
 
 use super::{
-    WriteError, cells::FileColumn, folders::parquet_files, partitions, read::TableFile, refused,
-    rows::RowFile, table_files::FILE_BYTES, write_refused,
+    WriteError,
+    cells::FileColumn,
+    create_logs,
+    delta_log::{self, Change, DeltaLog, DeltaLogs},
+    folders::{parquet_files, partitions},
+    location::{DatasetLocation, StoredFile, file_name},
+    read::{TableFile, columns_of, fact, read_footer},
+    rows::RowFile,
+    table_files::FILE_BYTES,
+    write_refused,
 };
 use crate::{CancelFlag, destination::PartFile};
 use parquet::{errors::ParquetError, file::metadata::KeyValue};
 use rayon::prelude::*;
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::io::{self, BufRead, BufReader};
 use tables::{Recordings, Table, schemas};
 
 /// File, byte and row counts of a compaction.
@@ -39,14 +44,14 @@ pub struct CompactCounts {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompactError {
-    /// The folder contains no dataset.
+    /// The location contains no dataset.
     #[error(
-        "{}: expected a dataset, a folder with folders of tables such as `ops`, found none of them",
-        folder.display()
+        "{location}: expected a dataset, a folder with folders of tables such as `ops`, found none \
+         of them"
     )]
     NoDataset {
-        /// The folder.
-        folder: PathBuf,
+        /// The location.
+        location: DatasetLocation,
     },
     /// A file or folder could not be read or written.
     #[error(transparent)]
@@ -59,18 +64,33 @@ pub enum CompactError {
 /// data. Longer files stay unchanged. A column that a source file lacks is null in the rows of that
 /// file.
 ///
+/// Delta logs of the dataset are first brought up to date: they then name all files of the dataset.
+///
 /// # Errors
-/// If the folder holds no dataset, a file cannot be read or written, or the operation is cancelled.
+/// If the location holds no dataset, a file cannot be read or written, or the operation is cancelled.
 /// Finished partitions then stay compacted, and the other partitions are unchanged.
 ///
 /// # Cost
 /// Partitions are compacted in parallel; memory is bounded by one row group per partition.
-pub fn compact(folder: &Path, cancel: &CancelFlag) -> Result<CompactCounts, CompactError> {
-    let partitions = partitions_of(folder)?;
+pub fn compact(
+    dataset: &DatasetLocation,
+    logs: DeltaLogs,
+    cancel: &CancelFlag,
+) -> Result<CompactCounts, CompactError> {
+    let has_logs = delta_log::has_logs(dataset)?;
+    let partitions = partitions_of(dataset, has_logs)?;
     if partitions.is_empty() {
-        return Err(CompactError::NoDataset { folder: folder.to_owned() });
+        return Err(CompactError::NoDataset { location: dataset.clone() });
     }
-    let compact = |partition: &Partition| partition.compact(cancel);
+    if has_logs {
+        // What an interrupted compaction has left is removed first, else the logs would name it.
+        partitions.par_iter().try_for_each(|partition| partition.files().map(drop))?;
+        // Nobody else writes meanwhile, so those writes were interrupted.
+        for path in create_logs(dataset)? {
+            dataset.remove(&path).map_err(|source| dataset.refused(&path, source))?;
+        }
+    }
+    let compact = |partition: &Partition<'_>| partition.compact(cancel);
     // Exports refuse a recording if they find it in a compacted file of the table `recordings`, so
     // this table is compacted first.
     let (recordings, others): (Vec<_>, Vec<_>) =
@@ -80,13 +100,15 @@ pub fn compact(folder: &Path, cancel: &CancelFlag) -> Result<CompactCounts, Comp
         let done: Vec<_> = some.into_par_iter().map(compact).collect::<Result<_, WriteError>>()?;
         counts = done.into_iter().fold(counts, CompactCounts::plus);
     }
+    if logs == DeltaLogs::Create && !has_logs {
+        create_logs(dataset)?;
+    }
     Ok(counts)
 }
 
-/// Returns true if a file was made by [`compact`]. Names of other files contain a `~`.
-pub(super) fn is_compacted(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    name.starts_with(PREFIX.as_bytes()) && !name.contains(&b'~')
+/// Returns true if a file of this name was made by [`compact`]. Names of other files contain a `~`.
+pub(super) fn is_compacted(name: &str) -> bool {
+    name.starts_with(PREFIX) && !name.contains('~')
 }
 
 const PREFIX: &str = "compacted-";
@@ -100,27 +122,26 @@ type Fingerprint = (String, u64, u32);
 const LONG_ENOUGH_BYTES: u64 = FILE_BYTES / 2;
 
 /// A folder with files of one table, date and run.
-struct Partition {
+struct Partition<'d> {
+    dataset: &'d DatasetLocation,
     table: &'static str,
-    folder: PathBuf,
+    folder: String,
+    has_log: bool,
 }
 
-/// A file and its length.
-struct Input {
-    path: PathBuf,
-    byte_count: u64,
-}
-
-fn partitions_of(dataset: &Path) -> Result<Vec<Partition>, WriteError> {
+fn partitions_of(
+    dataset: &DatasetLocation,
+    has_log: bool,
+) -> Result<Vec<Partition<'_>>, WriteError> {
     let mut found = Vec::new();
     for table in schemas().iter().filter(|table| !table.partitions.is_empty()) {
-        let folders = partitions(dataset, table.name)?;
-        found.extend(folders.into_iter().map(|folder| Partition { table: table.name, folder }));
+        let partition = |folder| Partition { dataset, table: table.name, folder, has_log };
+        found.extend(partitions(dataset, table.name)?.into_iter().map(partition));
     }
     Ok(found)
 }
 
-impl Partition {
+impl Partition<'_> {
     fn compact(&self, cancel: &CancelFlag) -> Result<CompactCounts, WriteError> {
         let files = self.files()?;
         let mut counts = CompactCounts {
@@ -128,7 +149,7 @@ impl Partition {
             bytes_before: files.iter().map(|file| file.byte_count).sum(),
             ..CompactCounts::default()
         };
-        let short: Vec<Input> =
+        let short: Vec<StoredFile> =
             files.into_iter().filter(|file| file.byte_count < LONG_ENOUGH_BYTES).collect();
         for group in groups_of(short) {
             if group.len() > 1 {
@@ -142,98 +163,156 @@ impl Partition {
     }
 
     /// Returns the files, without source files that an interrupted compaction has left.
-    fn files(&self) -> Result<Vec<Input>, WriteError> {
-        let listed = || parquet_files(&self.folder).map_err(|source| refused(&self.folder, source));
-        for path in listed()?.iter().filter(|path| is_compacted(path)) {
-            let file = TableFile::open(path).map_err(|error| write_refused(path, error))?;
-            let made_of = file.fact(MADE_OF).and_then(|facts| serde_json::from_str(facts).ok());
-            for source in made_of.into_iter().flat_map(|sources: Vec<Fingerprint>| sources) {
-                self.remove_if_same(&source)?;
+    fn files(&self) -> Result<Vec<StoredFile>, WriteError> {
+        let listed = parquet_files(self.dataset, &self.folder)?;
+        let mut left = Vec::new();
+        for file in listed.iter().filter(|file| is_compacted(file.name())) {
+            let footer = read_footer(self.dataset, &file.path, file.byte_count);
+            let footer = footer.map_err(|error| self.write_refused(&file.path, error))?;
+            let made_of = fact(&footer, MADE_OF).and_then(|facts| serde_json::from_str(facts).ok());
+            let mut sources: Vec<Fingerprint> = made_of.unwrap_or_default();
+            // Only a plain file name of this folder is accepted, whatever the metadata contains.
+            sources.retain(|source| listed.iter().any(|file| file.name() == source.0));
+            let mut same = Vec::new();
+            for source in sources {
+                let path = format!("{}/{}", self.folder, source.0);
+                let found = self.fingerprint(&path)?;
+                if found == source {
+                    same.push(path);
+                }
+            }
+            if !same.is_empty() {
+                self.replace(&file.path, &same)?;
+                left.extend(same);
             }
         }
-        let input = |path: PathBuf| {
-            let found = std::fs::metadata(&path).map_err(|source| refused(&path, source))?;
-            Ok(Input { byte_count: found.len(), path })
-        };
-        listed()?.into_iter().map(input).collect()
+        Ok(listed.into_iter().filter(|file| !left.contains(&file.path)).collect())
     }
 
-    /// Removes a source file of a compacted file, if its content is unchanged.
-    fn remove_if_same(&self, source: &Fingerprint) -> Result<(), WriteError> {
-        let path = self.folder.join(&source.0);
-        // Only a plain file name is accepted, whatever the metadata contains: no other folder is
-        // touched.
-        let is_here = Path::new(&source.0).file_name().is_some_and(|name| name == &*source.0);
-        if !is_here || !path.is_file() {
-            return Ok(());
+    /// Removes the source files of a compacted file, from the log first.
+    fn replace(&self, compacted: &str, sources: &[String]) -> Result<(), WriteError> {
+        if self.has_log {
+            let log = DeltaLog::new(self.dataset, self.table);
+            let snapshot = log.snapshot()?;
+            log.replace(snapshot, &[compacted.to_owned()], sources, Change::Compaction)?;
         }
-        let found = fingerprint(&path).map_err(|error| refused(&path, error))?;
-        if found == *source {
-            std::fs::remove_file(&path).map_err(|error| refused(&path, error))?;
+        for path in sources {
+            self.dataset.remove(path).map_err(|source| self.dataset.refused(path, source))?;
         }
         Ok(())
     }
 
     /// Merges files; returns the number of their rows.
-    fn join(&self, inputs: &[Input], cancel: &CancelFlag) -> Result<u64, WriteError> {
+    fn join(&self, inputs: &[StoredFile], cancel: &CancelFlag) -> Result<u64, WriteError> {
         let mut opened = Vec::with_capacity(inputs.len());
-        for input in inputs {
-            let file = TableFile::open(&input.path);
-            // Each file is closed again: a partition may have more files than a process may open.
-            opened.push(file.map_err(|error| write_refused(&input.path, error))?.columns);
-        }
-        let columns = joined_columns(inputs, &opened)?;
-        let path = self.free_name();
         let mut made_of = Vec::with_capacity(inputs.len());
-        for Input { path, .. } in inputs {
-            made_of.push(fingerprint(path).map_err(|source| refused(path, source))?);
+        for StoredFile { path, byte_count } in inputs {
+            let columns = read_footer(self.dataset, path, *byte_count)
+                .and_then(|footer| columns_of(footer.file_metadata().schema_descr()));
+            opened.push(columns.map_err(|error| self.write_refused(path, error))?);
+            made_of.push(self.fingerprint(path)?);
         }
+        let columns = self.joined_columns(inputs, &opened)?;
+        let path = self.free_name()?;
         let made_of = serde_json::json!(made_of).to_string();
         let facts = vec![KeyValue::new(MADE_OF.to_owned(), made_of)];
-        let out = PartFile::create(&path, cancel)?;
-        let refuse = |error: ParquetError| write_refused(&path, error);
+        let out = self.dataset.create(&path, cancel)?;
+        let refuse = |error: ParquetError| self.write_refused(&path, error);
         let mut out = RowFile::new(out, self.table, &columns, &[], facts).map_err(refuse)?;
         for input in inputs {
-            append(&input.path, &columns, &mut out)
-                .map_err(|error| write_refused(&input.path, error))?;
+            self.append(&input.path, &columns, &mut out)
+                .map_err(|error| self.write_refused(&input.path, error))?;
         }
         let (file, row_count) = out.finish().map_err(refuse)?;
         file.finish()?.publish()?;
-        for input in inputs {
-            std::fs::remove_file(&input.path).map_err(|source| refused(&input.path, source))?;
-        }
+        let sources: Vec<String> = inputs.iter().map(|input| input.path.clone()).collect();
+        self.replace(&path, &sources)?;
         Ok(row_count)
     }
 
-    fn free_name(&self) -> PathBuf {
-        let named = |number: u64| self.folder.join(format!("{PREFIX}{number}.parquet"));
-        (0..).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(u64::MAX))
+    fn free_name(&self) -> Result<String, WriteError> {
+        let files = parquet_files(self.dataset, &self.folder)?;
+        let named = |number: u64| format!("{}/{PREFIX}{number}.parquet", self.folder);
+        let is_free = |path: &String| files.iter().all(|file| file.path != *path);
+        Ok((0..).map(named).find(is_free).unwrap_or_else(|| named(u64::MAX)))
     }
-}
 
-fn fingerprint(path: &Path) -> io::Result<Fingerprint> {
-    let bytes = std::fs::read(path)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok((name, bytes.len() as u64, crc32fast::hash(&bytes)))
-}
+    fn fingerprint(&self, path: &str) -> Result<Fingerprint, WriteError> {
+        let read = || {
+            let mut file = BufReader::with_capacity(1 << 20, self.dataset.open(path)?);
+            let (mut checksum, mut byte_count) = (crc32fast::Hasher::new(), 0_u64);
+            loop {
+                let bytes = file.fill_buf()?;
+                let length = bytes.len();
+                if length == 0 {
+                    return Ok((file_name(path).to_owned(), byte_count, checksum.finalize()));
+                }
+                checksum.update(bytes);
+                byte_count = byte_count.saturating_add(length as u64);
+                file.consume(length);
+            }
+        };
+        read().map_err(|source| self.dataset.refused(path, source))
+    }
 
-fn append(
-    path: &Path,
-    columns: &[FileColumn],
-    out: &mut RowFile<PartFile>,
-) -> Result<(), ParquetError> {
-    let file = TableFile::open(path)?;
-    for group in 0..file.group_count() {
-        for (column, cells) in columns.iter().zip(&mut out.cells) {
-            file.read(group, column, cells)?;
+    fn write_refused(&self, path: &str, error: ParquetError) -> WriteError {
+        write_refused(self.dataset, path, error)
+    }
+
+    fn append(
+        &self,
+        path: &str,
+        columns: &[FileColumn],
+        out: &mut RowFile<PartFile>,
+    ) -> Result<(), ParquetError> {
+        let file = TableFile::open(self.dataset, path)?;
+        for group in 0..file.group_count() {
+            for (column, cells) in columns.iter().zip(&mut out.cells) {
+                file.read(group, column, cells)?;
+            }
+            out.added(file.row_count(group)?)?;
         }
-        out.added(file.row_count(group)?)?;
+        Ok(())
     }
-    Ok(())
+
+    /// Returns the columns of all files in order of first appearance; a column that a file lacks allows
+    /// nulls.
+    fn joined_columns(
+        &self,
+        inputs: &[StoredFile],
+        columns: &[Vec<FileColumn>],
+    ) -> Result<Vec<FileColumn>, WriteError> {
+        let mut joined: Vec<FileColumn> = Vec::new();
+        for (input, here) in inputs.iter().zip(columns) {
+            for column in here {
+                match joined.iter_mut().find(|known| known.name == column.name) {
+                    None => joined.push(column.clone()),
+                    Some(known) if known.kind == column.kind => {
+                        known.is_optional |= column.is_optional;
+                    }
+                    Some(known) => {
+                        let text = format!(
+                            "column `{}` is {} here and {} in another file of the partition",
+                            column.name,
+                            column.kind.sql_label(),
+                            known.kind.sql_label()
+                        );
+                        return Err(self.dataset.refused(&input.path, io::Error::other(text)));
+                    }
+                }
+            }
+        }
+        for column in &mut joined {
+            let is_everywhere =
+                columns.iter().all(|here| here.iter().any(|found| found.name == column.name));
+            column.is_optional |= !is_everywhere;
+        }
+        Ok(joined)
+    }
 }
 
 /// Groups short files; each group but the last one gives a long file.
-fn groups_of(files: Vec<Input>) -> Vec<Vec<Input>> {
+fn groups_of(files: Vec<StoredFile>) -> Vec<Vec<StoredFile>> {
     let (mut groups, mut group, mut byte_count) = (Vec::new(), Vec::new(), 0_u64);
     for file in files {
         byte_count = byte_count.saturating_add(file.byte_count);
@@ -245,40 +324,6 @@ fn groups_of(files: Vec<Input>) -> Vec<Vec<Input>> {
     }
     groups.push(group);
     groups
-}
-
-/// Returns the columns of all files in order of first appearance; a column that a file lacks allows
-/// nulls.
-fn joined_columns(
-    inputs: &[Input],
-    columns: &[Vec<FileColumn>],
-) -> Result<Vec<FileColumn>, WriteError> {
-    let mut joined: Vec<FileColumn> = Vec::new();
-    for (input, here) in inputs.iter().zip(columns) {
-        for column in here {
-            match joined.iter_mut().find(|known| known.name == column.name) {
-                None => joined.push(column.clone()),
-                Some(known) if known.kind == column.kind => {
-                    known.is_optional |= column.is_optional;
-                }
-                Some(known) => {
-                    let text = format!(
-                        "column `{}` is {} here and {} in another file of the partition",
-                        column.name,
-                        column.kind.sql_label(),
-                        known.kind.sql_label()
-                    );
-                    return Err(refused(&input.path, io::Error::other(text)));
-                }
-            }
-        }
-    }
-    for column in &mut joined {
-        let is_everywhere =
-            columns.iter().all(|here| here.iter().any(|found| found.name == column.name));
-        column.is_optional |= !is_everywhere;
-    }
-    Ok(joined)
 }
 
 impl CompactCounts {

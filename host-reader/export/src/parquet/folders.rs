@@ -1,11 +1,15 @@
 //! Names and folders of a dataset.
 
+use super::{
+    WriteError, delta_log,
+    location::{DatasetLocation, StoredFile, file_name},
+};
 use chrono::NaiveDate;
 use std::{
     fmt::Write,
     io,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, OnceLock, PoisonError},
 };
 
 /// Name of the folder for rows without a value, as in Hive.
@@ -14,18 +18,19 @@ const NO_VALUE: &str = "__HIVE_DEFAULT_PARTITION__";
 /// Folder and name of the files of one export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    pub(super) dataset: PathBuf,
+    pub(super) dataset: DatasetLocation,
     pub(super) date: Option<NaiveDate>,
     pub(super) run: String,
     pub(super) file: String,
+    /// Whether the dataset has Delta logs, once it is known.
+    pub(super) has_logs: OnceLock<bool>,
 }
 
 impl Place {
     /// Returns the folder for the files of a table.
-    pub(super) fn folder(&self, table: &str) -> PathBuf {
+    pub(super) fn folder(&self, table: &str) -> String {
         let date = self.date.map_or_else(|| NO_VALUE.to_owned(), |date| date.to_string());
-        let of_table = self.dataset.join(table).join(format!("date={date}"));
-        of_table.join(format!("run={}", escaped(&self.run)))
+        format!("{table}/date={date}/run={}", escaped(&self.run))
     }
 
     /// Returns the name of the file with a number. The `~` before the number is the only one:
@@ -34,44 +39,70 @@ impl Place {
         format!("{}~{number}.parquet", escaped(&self.file))
     }
 
-    /// Returns true if a file belongs to this export, whatever its number.
-    pub(super) fn is_own(&self, file: &Path) -> bool {
-        let name = file.file_name().and_then(|name| name.to_str());
-        let rest = name.and_then(|name| name.strip_prefix(&escaped(&self.file))?.strip_prefix('~'));
-        let number = rest.and_then(|rest| rest.strip_suffix(".parquet"));
-        number.is_some_and(|number| number.parse::<usize>().is_ok())
+    /// Returns true if the dataset had Delta logs when this was first asked.
+    pub(super) fn has_logs(&self) -> Result<bool, WriteError> {
+        if let Some(&has_logs) = self.has_logs.get() {
+            return Ok(has_logs);
+        }
+        let has_logs = delta_log::has_logs(&self.dataset)?;
+        Ok(*self.has_logs.get_or_init(|| has_logs))
     }
+
+    /// Returns the files of this export in the folder of a table, with their numbers.
+    pub(super) fn own_files(&self, table: &str) -> Result<Vec<(StoredFile, usize)>, WriteError> {
+        let files = parquet_files(&self.dataset, &self.folder(table))?;
+        let numbered = |file: StoredFile| {
+            let (export, number) = export_and_number(file.name())?;
+            (export == escaped(&self.file)).then_some((file, number))
+        };
+        Ok(files.into_iter().filter_map(numbered).collect())
+    }
+}
+
+/// Returns the export that a file belongs to, and the file's number; `None` for files of other
+/// origin.
+pub(super) fn export_and_number(path: &str) -> Option<(&str, usize)> {
+    let (export, number) = file_name(path).strip_suffix(".parquet")?.rsplit_once('~')?;
+    Some((export, number.parse().ok()?))
+}
+
+/// Returns the date and run of the folder of a file, as text without escapes; `None` if the path
+/// has no such folder, and for rows without a date.
+pub(super) fn partition_value(path: &str, key: &str) -> Option<String> {
+    let value = path.split('/').find_map(|part| part.strip_prefix(key)?.strip_prefix('='))?;
+    (value != NO_VALUE).then(|| unescaped(value))
 }
 
 /// Returns the Parquet files in a folder, sorted; empty if the folder does not exist.
-pub(super) fn parquet_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    entries(folder, |path, name| {
-        !name.starts_with('.') && path.extension().is_some_and(|ending| ending == "parquet")
-    })
+pub(super) fn parquet_files(
+    dataset: &DatasetLocation,
+    folder: &str,
+) -> Result<Vec<StoredFile>, WriteError> {
+    let mut files = dataset.files(folder).map_err(|source| dataset.refused(folder, source))?;
+    files.retain(|file| !file.name().starts_with('.') && file.name().ends_with(".parquet"));
+    Ok(files)
 }
 
-/// Returns the subfolders for the values of a column, sorted; empty if the folder does not exist.
-pub(super) fn partition_folders(folder: &Path, key: &str) -> io::Result<Vec<PathBuf>> {
-    entries(folder, |path, name| {
-        name.strip_prefix(key).is_some_and(|value| value.starts_with('=')) && path.is_dir()
-    })
-}
-
-fn entries(folder: &Path, is_wanted: impl Fn(&Path, &str) -> bool) -> io::Result<Vec<PathBuf>> {
-    let found = match std::fs::read_dir(folder) {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let mut wanted = Vec::new();
-    for entry in found {
-        let entry = entry?;
-        if is_wanted(&entry.path(), &entry.file_name().to_string_lossy()) {
-            wanted.push(entry.path());
-        }
+/// Returns the folders with files of a table, one for each date and run, sorted.
+pub(super) fn partitions(
+    dataset: &DatasetLocation,
+    table: &str,
+) -> Result<Vec<String>, WriteError> {
+    let mut partitions = Vec::new();
+    for date in partition_folders(dataset, table, "date=")? {
+        partitions.extend(partition_folders(dataset, &date, "run=")?);
     }
-    wanted.sort();
-    Ok(wanted)
+    Ok(partitions)
+}
+
+fn partition_folders(
+    dataset: &DatasetLocation,
+    folder: &str,
+    prefix: &str,
+) -> Result<Vec<String>, WriteError> {
+    let mut found = dataset.folders(folder).map_err(|source| dataset.refused(folder, source))?;
+    found.retain(|folder| file_name(folder).starts_with(prefix));
+    Ok(found)
 }
 
 /// Escapes a text as part of a path, as Hive does: characters with a meaning in paths become `%XX`.
@@ -92,6 +123,26 @@ pub(super) fn escaped(text: &str) -> String {
     escaped
 }
 
+/// Reverses [`escaped`] and URLs' `%XX`; bytes that give no text are kept as they are.
+pub(super) fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let code = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        match code.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(decoded) if byte == b'%' => {
+                bytes.push(decoded);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            _ => {
+                bytes.push(byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
 /// Folders created for a dataset; dropping the value removes them unless they are kept.
 #[derive(Default)]
 pub(super) struct NewFolders {
@@ -99,8 +150,16 @@ pub(super) struct NewFolders {
 }
 
 impl NewFolders {
-    /// Creates a folder and its missing parents.
-    pub(super) fn make(&self, path: &Path) -> io::Result<()> {
+    /// Creates a folder of a dataset and its missing parents. Object stores have no folders.
+    pub(super) fn make(&self, dataset: &DatasetLocation, folder: &str) -> io::Result<()> {
+        match dataset {
+            DatasetLocation::Folder(root) => self.make_path(&root.join(folder)),
+            #[cfg(feature = "object-store")]
+            DatasetLocation::Objects(_) => Ok(()),
+        }
+    }
+
+    fn make_path(&self, path: &Path) -> io::Result<()> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let missing: Vec<_> = path
             .ancestors()
@@ -139,29 +198,59 @@ mod tests {
     }
 
     #[test]
+    fn escapes_are_reversed_and_other_percent_signs_kept() {
+        for text in ["a/b=c d%~", ".._x", "Zürich 100 %", "%zz", "%"] {
+            assert_eq!(unescaped(&escaped(text)), text);
+        }
+        assert_eq!(unescaped("50%zz%"), "50%zz%");
+        assert_eq!(unescaped("%FF"), "%FF");
+    }
+
+    #[test]
     fn a_name_knows_its_own_files() {
+        let root = tempfile::tempdir().unwrap();
         let place = Place {
-            dataset: "d".into(),
+            dataset: root.path().into(),
             date: NaiveDate::from_ymd_opt(2026, 3, 9),
             run: "a b".to_owned(),
             file: "n1 r".to_owned(),
+            has_logs: OnceLock::new(),
         };
-        assert_eq!(place.folder("ops"), Path::new("d/ops/date=2026-03-09/run=a%20b"));
+        let folder = "ops/date=2026-03-09/run=a%20b";
+        assert_eq!(place.folder("ops"), folder);
         assert_eq!(place.file_name(7), "n1%20r~7.parquet");
-        for (name, is_own) in [
-            ("n1%20r~0.parquet", true),
-            ("n1%20r~12.parquet", true),
-            ("n1%20r~.parquet", false),
-            ("n1%20r2~0.parquet", false),
-            ("n1%20r~x.parquet", false),
-            ("n1%20r~0.parquet.tmp", false),
-            ("compacted-0.parquet", false),
+        std::fs::create_dir_all(root.path().join(folder)).unwrap();
+        for name in [
+            "n1%20r~0.parquet",
+            "n1%20r~12.parquet",
+            "n1%20r~.parquet",
+            "n1%20r2~0.parquet",
+            "n1%20r~x.parquet",
+            "n1%20r~0.parquet.tmp",
+            "compacted-0.parquet",
         ] {
-            assert_eq!(place.is_own(Path::new(name)), is_own, "{name}");
+            std::fs::write(root.path().join(folder).join(name), "1").unwrap();
         }
+        let own = |(file, number): (StoredFile, usize)| (file.path, file.byte_count, number);
+        let own: Vec<_> = place.own_files("ops").unwrap().into_iter().map(own).collect();
+        assert_eq!(
+            own,
+            [
+                (format!("{folder}/n1%20r~0.parquet"), 1, 0),
+                (format!("{folder}/n1%20r~12.parquet"), 1, 12),
+            ]
+        );
         let undated = Place { date: None, ..place };
-        let folder = "d/ops/date=__HIVE_DEFAULT_PARTITION__/run=a%20b";
-        assert_eq!(undated.folder("ops"), Path::new(folder));
+        assert_eq!(undated.folder("ops"), "ops/date=__HIVE_DEFAULT_PARTITION__/run=a%20b");
+    }
+
+    #[test]
+    fn values_of_partitions_are_those_that_the_folders_were_made_of() {
+        let path = "ops/date=2026-03-09/run=a%2F%C3%A4/n~0.parquet";
+        assert_eq!(partition_value(path, "date").as_deref(), Some("2026-03-09"));
+        assert_eq!(partition_value(path, "run").as_deref(), Some("a/\u{e4}"));
+        assert_eq!(partition_value("ops/date=__HIVE_DEFAULT_PARTITION__/n", "date"), None);
+        assert_eq!(partition_value("ops/n~0.parquet", "date"), None);
     }
 
     #[test]
@@ -170,8 +259,8 @@ mod tests {
         let old = root.path().join("old");
         std::fs::create_dir(&old).unwrap();
         let folders = NewFolders::default();
-        folders.make(&old.join("a/b")).unwrap();
-        folders.make(&old.join("a/c")).unwrap();
+        folders.make_path(&old.join("a/b")).unwrap();
+        folders.make_path(&old.join("a/c")).unwrap();
         assert!(old.join("a/c").is_dir());
         drop(folders);
         assert_eq!(std::fs::read_dir(&old).unwrap().count(), 0);

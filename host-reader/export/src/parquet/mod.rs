@@ -19,14 +19,23 @@
 //! | what are files and folders called? | [`folders`] |
 //! | which rows does a recording have? | [`device_rows`], [`host_rows`], [`sync_rows`], [`report_cells`], [`recording_row`] |
 //! | how are rows written to files? | [`table_files`], [`rows`], [`cells`] |
+//! | where are the files? | [`location`] |
 //! | how are many small files merged into few? | [`compact`] |
 //! | how are existing files read? | [`read`] |
+//! | how do readers of Delta Lake find the files? | [`delta_log`] |
 
 mod cells;
 mod compact;
+mod delta_file;
+mod delta_log;
+mod delta_schema;
+mod delta_snapshot;
+#[cfg(test)]
+mod delta_tests;
 mod device_rows;
 mod folders;
 mod host_rows;
+mod location;
 mod read;
 mod recording_row;
 mod report_cells;
@@ -38,8 +47,10 @@ mod table_files;
 mod tests;
 
 pub use compact::{CompactCounts, CompactError, compact};
+pub use delta_log::DeltaLogs;
 pub use device_rows::{DeviceRows, DeviceTable};
 pub use host_rows::{HostRows, HostTable};
+pub use location::{DatasetLocation, LocationError};
 pub use recording_row::MachineClock;
 pub use summary::{
     RecordingSummary, SummaryError, SummaryOp, is_dataset, read_ops, read_recordings,
@@ -48,17 +59,17 @@ pub use summary::{
 use super::{CancelFlag, Destination, PackedTrace, Trace, WriteError, destination::write_error};
 use ::tables::{
     Buffers, Counters, HostEvents, HostZones, LossRow, Losses, Markers, NocEvents, OpBuffers, Ops,
-    ProfilerTime, RecordingKey, Recordings, Table, WaitSums, Waits, Zones,
+    ProfilerTime, RecordingKey, Recordings, Table, WaitSums, Waits, Zones, schemas,
 };
 use chrono::NaiveDate;
-use folders::{NewFolders, Place, parquet_files, partition_folders};
+use delta_log::{Change, DeltaLog};
+use delta_snapshot::Snapshot;
+use folders::{NewFolders, Place, parquet_files, partitions};
 use parquet::errors::ParquetError;
 use rayon::prelude::*;
 use std::{
-    collections::BTreeSet,
     io,
-    path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 use table_files::{Opening, TableFiles, Written};
 
@@ -96,7 +107,7 @@ pub struct DatasetLabels {
 /// let folder = tempfile::tempdir()?;
 /// let [run, file] = ["train-17", "node-3 matmul"].map(str::to_owned);
 /// let labels = DatasetLabels { date: None, run, file, has_one_recording: true };
-/// let mut dataset = ParquetDataset::new(folder.path(), labels, &CancelFlag::default())?;
+/// let mut dataset = ParquetDataset::new(&folder.path().into(), labels, &CancelFlag::default())?;
 /// let key = RecordingKey { host: "node-3", recording: "matmul" };
 /// dataset.add(&AddedRecording { key, machine: None, trace: &trace, ops_csv: None })?;
 /// let written = dataset.finish()?;
@@ -110,6 +121,7 @@ pub struct ParquetDataset {
     place: Arc<Place>,
     folders: Arc<NewFolders>,
     tables: Vec<Box<dyn TableSink>>,
+    logs: DeltaLogs,
 }
 
 /// Error for an empty name of a dataset's files.
@@ -188,7 +200,7 @@ impl ParquetDataset {
     /// # Errors
     /// If a name is empty.
     pub fn new(
-        folder: &Path,
+        dataset: &DatasetLocation,
         labels: DatasetLabels,
         cancel: &CancelFlag,
     ) -> Result<Self, EmptyName> {
@@ -198,11 +210,18 @@ impl ParquetDataset {
                 return Err(EmptyName { what });
             }
         }
-        let place = Arc::new(Place { dataset: folder.to_owned(), date, run, file });
+        let (dataset, has_logs) = (dataset.clone(), OnceLock::new());
+        let place = Arc::new(Place { dataset, date, run, file, has_logs });
         let folders = Arc::new(NewFolders::default());
         let tables =
             sinks(&Opening { place: &place, folders: &folders, cancel, has_one_recording });
-        Ok(Self { place, folders, tables })
+        Ok(Self { place, folders, tables, logs: DeltaLogs::default() })
+    }
+
+    /// Sets which tables get a Delta log.
+    #[must_use]
+    pub fn with_delta_logs(self, logs: DeltaLogs) -> Self {
+        Self { logs, ..self }
     }
 
     /// Adds a recording.
@@ -241,39 +260,52 @@ impl ParquetDataset {
         })
     }
 
-    /// Renames the files to their final names.
+    /// Gives the files their final names.
     ///
     /// Each table with rows has one file, or several if the table is longer than 256 MiB. Earlier
-    /// files with the same name are replaced or removed.
+    /// files with the same name are replaced or removed. If the dataset has Delta logs, the change
+    /// of each table is one commit, and the table `recordings` is the last.
     ///
     /// # Errors
     /// If a file cannot be written, or the operation is cancelled. No files are left then, unless
-    /// the system refuses to rename a file that has just been written.
+    /// the system refuses to rename a file that has just been written or to write a log.
     pub fn finish(self) -> Result<DatasetCounts, WriteError> {
-        let Self { place, folders, tables } = self;
+        let Self { place, folders, tables, logs } = self;
         let finish = |table: Box<dyn TableSink>| Ok((table.name(), table.finish()?));
         let written: Vec<_> =
             tables.into_par_iter().map(finish).collect::<Result<_, WriteError>>()?;
+        let has_logs = place.has_logs()?;
+        // A log that cannot be continued is found before any file gets its name.
+        let read = |(table, written): (&'static str, Written)| {
+            let log = has_logs.then(|| DeltaLog::new(&place.dataset, table).snapshot());
+            Ok((table, written, log.transpose()?))
+        };
+        let written: Vec<_> =
+            written.into_par_iter().map(read).collect::<Result<_, WriteError>>()?;
         folders.keep();
         let mut counts = DatasetCounts::default();
-        for (name, written) in written {
+        for (name, written, log) in written {
             counts.add(name, &written);
-            counts.replaced_files += publish(&place, name, written)?;
+            counts.replaced_files += publish(&place, name, written, log)?;
+        }
+        if logs == DeltaLogs::Create && !has_logs {
+            create_logs(&place.dataset)?;
         }
         Ok(counts)
     }
 
     /// Refuses a recording that a compacted file contains: its rows would exist twice.
     fn refuse_compacted(&self, key: RecordingKey<'_>) -> Result<(), WriteError> {
-        let folder = self.place.folder(Recordings::NAME);
-        let files = parquet_files(&folder).map_err(|source| refused(&folder, source))?;
-        for path in files.iter().filter(|path| compact::is_compacted(path)) {
-            let known = read::recording_keys(path).map_err(|error| write_refused(path, error))?;
+        let Place { dataset, .. } = &*self.place;
+        let files = parquet_files(dataset, &self.place.folder(Recordings::NAME))?;
+        for file in files.iter().filter(|file| compact::is_compacted(file.name())) {
+            let known = read::recording_keys(dataset, &file.path);
+            let known = known.map_err(|error| write_refused(dataset, &file.path, error))?;
             let is_same =
                 |(host, recording): &(String, String)| RecordingKey { host, recording } == key;
             if known.iter().any(is_same) {
-                return Err(refused(
-                    path,
+                return Err(dataset.refused(
+                    &file.path,
                     io::Error::other(format!(
                         "the recording `{}` of host `{}` is in this file, which `kprof compact` made; \
                      name the new one otherwise",
@@ -286,41 +318,50 @@ impl ParquetDataset {
     }
 }
 
-/// Renames the files of a table to their final names; returns the number of earlier files with this
-/// name.
-fn publish(place: &Place, table: &str, written: Written) -> Result<u64, WriteError> {
-    let folder = place.folder(table);
-    let old = parquet_files(&folder).map_err(|source| refused(&folder, source))?;
-    let mut old: BTreeSet<PathBuf> = old.into_iter().filter(|file| place.is_own(file)).collect();
+/// Gives the files of a table their final names, and removes earlier files of the same export;
+/// returns the number of these.
+fn publish(
+    place: &Place,
+    table: &'static str,
+    written: Written,
+    log: Option<Snapshot>,
+) -> Result<u64, WriteError> {
+    let mut old = place.own_files(table)?;
     let old_count = old.len() as u64;
+    let mut new = Vec::with_capacity(written.files.len());
     for (path, file) in written.files {
         file.publish()?;
-        old.remove(&path);
+        old.retain(|(file, _)| file.path != path);
+        new.push(path);
+    }
+    let old: Vec<String> = old.into_iter().map(|(file, _)| file.path).collect();
+    if let Some(log) = log {
+        DeltaLog::new(&place.dataset, table).replace(log, &new, &old, Change::Write)?;
     }
     for path in old {
-        std::fs::remove_file(&path).map_err(|source| refused(&path, source))?;
+        place.dataset.remove(&path).map_err(|source| place.dataset.refused(&path, source))?;
     }
     Ok(old_count)
 }
 
-/// Returns the folders with files of a table, one for each date and run.
-fn partitions(dataset: &Path, table: &str) -> Result<Vec<PathBuf>, WriteError> {
-    let listed = |folder: &Path, key: &str| {
-        partition_folders(folder, key).map_err(|source| refused(folder, source))
-    };
-    let mut partitions = Vec::new();
-    for date in listed(&dataset.join(table), "date")? {
-        partitions.extend(listed(&date, "run")?);
+/// Gives each table a log of all its files, the table `recordings` last; returns the files of writes
+/// that have not ended.
+fn create_logs(dataset: &DatasetLocation) -> Result<Vec<String>, WriteError> {
+    let mut unfinished = Vec::new();
+    let tables = schemas().into_iter().filter(|table| !table.partitions.is_empty());
+    let (recordings, others): (Vec<_>, Vec<_>) =
+        tables.map(|table| table.name).partition(|&name| name == Recordings::NAME);
+    for table in others.into_iter().chain(recordings) {
+        unfinished.extend(DeltaLog::new(dataset, table).bring_up_to_date()?);
     }
-    Ok(partitions)
+    Ok(unfinished)
 }
 
-fn refused(path: &Path, source: io::Error) -> WriteError {
-    WriteError::Io { destination: Destination::File(path.to_owned()), source }
-}
-
-fn write_refused(path: &Path, error: ParquetError) -> WriteError {
-    write_error(Destination::File(path.to_owned()), io_error(error))
+fn write_refused(dataset: &DatasetLocation, path: &str, error: ParquetError) -> WriteError {
+    match dataset.refused(path, io_error(error)) {
+        WriteError::Io { destination, source } => write_error(destination, source),
+        other => other,
+    }
 }
 
 /// Returns the tables of a dataset, longest first.

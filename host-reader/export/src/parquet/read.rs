@@ -1,13 +1,19 @@
 //! Reads files of a dataset: their columns, and the values of selected columns.
 
-use super::cells::{Cells, FileColumn};
+use super::{
+    cells::{Cells, FileColumn},
+    location::DatasetLocation,
+};
 use parquet::{
     basic::{LogicalType, Repetition, Type as PhysicalType},
     errors::ParquetError,
-    file::reader::{FileReader, RowGroupReader, SerializedFileReader},
+    file::{
+        metadata::{FooterTail, ParquetMetaData, ParquetMetaDataReader},
+        reader::{FileReader, RowGroupReader, SerializedFileReader},
+    },
     schema::types::{ColumnDescriptor, SchemaDescriptor},
 };
-use std::{fs::File, path::Path};
+use std::fs::File;
 use tables::{ColumnKind, Value};
 
 /// An opened file of a dataset.
@@ -21,16 +27,14 @@ impl TableFile {
     ///
     /// # Errors
     /// If it is not a Parquet file, or has columns of types that no table of a dataset has.
-    pub(super) fn open(path: &Path) -> Result<Self, ParquetError> {
-        let reader = SerializedFileReader::new(File::open(path)?)?;
-        let columns = columns_of(reader.metadata().file_metadata().schema_descr())?;
-        Ok(Self { reader, columns })
+    pub(super) fn open(dataset: &DatasetLocation, path: &str) -> Result<Self, ParquetError> {
+        Self::new(dataset.open(path)?)
     }
 
-    /// Returns a value of the file's key-value metadata.
-    pub(super) fn fact(&self, key: &str) -> Option<&str> {
-        let facts = self.reader.metadata().file_metadata().key_value_metadata()?;
-        facts.iter().find(|fact| fact.key == key)?.value.as_deref()
+    pub(super) fn new(file: File) -> Result<Self, ParquetError> {
+        let reader = SerializedFileReader::new(file)?;
+        let columns = columns_of(reader.metadata().file_metadata().schema_descr())?;
+        Ok(Self { reader, columns })
     }
 
     pub(super) fn group_count(&self) -> usize {
@@ -66,6 +70,34 @@ impl TableFile {
     }
 }
 
+/// Longest footer that is read.
+const MAX_FOOTER_BYTES: u64 = 256 << 20;
+
+/// Reads the footer of a file, without its rows.
+pub(super) fn read_footer(
+    dataset: &DatasetLocation,
+    path: &str,
+    byte_count: u64,
+) -> Result<ParquetMetaData, ParquetError> {
+    const TAIL_BYTES: u64 = 8;
+    let too_short = || ParquetError::General("expected a footer, found too few bytes".into());
+    let tail_start = byte_count.checked_sub(TAIL_BYTES).ok_or_else(too_short)?;
+    let tail = FooterTail::try_from(&*dataset.read(path, tail_start..byte_count)?)?;
+    let footer_bytes = tail.metadata_length() as u64;
+    let start = tail_start.checked_sub(footer_bytes).ok_or_else(too_short)?;
+    if footer_bytes > MAX_FOOTER_BYTES {
+        let text = format!("expected a footer of at most {MAX_FOOTER_BYTES} bytes");
+        return Err(ParquetError::General(text));
+    }
+    ParquetMetaDataReader::decode_metadata(&dataset.read(path, start..tail_start)?)
+}
+
+/// Returns a value of a file's key-value metadata.
+pub(super) fn fact<'f>(footer: &'f ParquetMetaData, key: &str) -> Option<&'f str> {
+    let facts = footer.file_metadata().key_value_metadata()?;
+    facts.iter().find(|fact| fact.key == key)?.value.as_deref()
+}
+
 /// Reads some columns of a row group, column by column; nulls for columns that the file lacks.
 pub(super) fn read_group(
     file: &TableFile,
@@ -96,8 +128,11 @@ pub(super) fn read_columns(
 }
 
 /// Returns host and name of each recording in a file of the table `recordings`.
-pub(super) fn recording_keys(path: &Path) -> Result<Vec<(String, String)>, ParquetError> {
-    let file = TableFile::open(path)?;
+pub(super) fn recording_keys(
+    dataset: &DatasetLocation,
+    path: &str,
+) -> Result<Vec<(String, String)>, ParquetError> {
+    let file = TableFile::open(dataset, path)?;
     let text = |name: &str| FileColumn {
         name: name.to_owned(),
         kind: ColumnKind::Text,
@@ -114,7 +149,7 @@ pub(super) fn recording_keys(path: &Path) -> Result<Vec<(String, String)>, Parqu
     Ok(hosts.into_iter().map(text).zip(recordings.into_iter().map(text)).collect())
 }
 
-fn columns_of(schema: &SchemaDescriptor) -> Result<Vec<FileColumn>, ParquetError> {
+pub(super) fn columns_of(schema: &SchemaDescriptor) -> Result<Vec<FileColumn>, ParquetError> {
     schema
         .columns()
         .iter()

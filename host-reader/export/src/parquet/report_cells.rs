@@ -1,8 +1,8 @@
 //! The cells of a recording's ops report.
 
-use super::{AddedRecording, WriteError, refused, table_files::TableFiles};
+use super::{AddedRecording, Destination, WriteError, table_files::TableFiles};
 use ::tables::{OpsReportCell, OpsReportCells, Table};
-use std::{io, path::Path};
+use std::io;
 
 /// Adds the column titles, then the cells that are not empty.
 pub(super) fn add(
@@ -29,5 +29,6 @@ pub(super) fn add(
 
 /// Returns the error for a report that is not valid CSV.
 fn unreadable(error: csv::Error) -> WriteError {
-    refused(Path::new(OpsReportCells::NAME), io::Error::other(error))
+    let destination = Destination::File(OpsReportCells::NAME.into());
+    WriteError::Io { destination, source: io::Error::other(error) }
 }

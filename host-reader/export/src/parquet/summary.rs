@@ -6,17 +6,14 @@
 use super::{
     MachineClock, WriteError,
     cells::FileColumn,
-    folders::parquet_files,
-    partitions,
+    folders::{parquet_files, partitions},
+    location::DatasetLocation,
     read::{TableFile, read_group},
-    refused, write_refused,
+    write_refused,
 };
 use ::tables::{ColumnKind, Ops, OpsReportCells, Recordings, Table, Value};
 use reader::clock::{DayOffset, DayProblem};
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
 
 /// One recording of a dataset.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,11 +62,11 @@ pub struct SummaryOp {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SummaryError {
-    /// The folder contains no dataset.
-    #[error("{}: expected a dataset with the table `recordings`, found none", folder.display())]
+    /// The location contains no dataset.
+    #[error("{location}: expected a dataset with the table `recordings`, found none")]
     NoDataset {
-        /// The folder.
-        folder: PathBuf,
+        /// The location.
+        location: DatasetLocation,
     },
     /// A file or folder could not be read.
     #[error(transparent)]
@@ -95,14 +92,14 @@ impl SummaryOp {
 ///
 /// # Errors
 /// If the folder holds no dataset, or a file of the table `recordings` cannot be read.
-pub fn read_recordings(folder: &Path) -> Result<Vec<RecordingSummary>, SummaryError> {
+pub fn read_recordings(dataset: &DatasetLocation) -> Result<Vec<RecordingSummary>, SummaryError> {
     let mut found: BTreeMap<(String, String), RecordingSummary> = BTreeMap::new();
-    for_each_row(folder, Recordings::NAME, RECORDING_COLUMNS, |row| {
+    for_each_row(dataset, Recordings::NAME, RECORDING_COLUMNS, |row| {
         let summary = summary_of(row);
         found.insert((summary.host.clone(), summary.recording.clone()), summary);
     })?;
     if found.is_empty() {
-        return Err(SummaryError::NoDataset { folder: folder.to_owned() });
+        return Err(SummaryError::NoDataset { location: dataset.clone() });
     }
     Ok(found.into_values().collect())
 }
@@ -114,17 +111,20 @@ pub fn read_recordings(folder: &Path) -> Result<Vec<RecordingSummary>, SummaryEr
 ///
 /// # Cost
 /// Memory grows with the ops and reports of the dataset.
-pub fn read_ops(folder: &Path, recordings: &mut [RecordingSummary]) -> Result<(), SummaryError> {
+pub fn read_ops(
+    dataset: &DatasetLocation,
+    recordings: &mut [RecordingSummary],
+) -> Result<(), SummaryError> {
     let key = |found: &RecordingSummary| (found.host.clone(), found.recording.clone());
     let mut found: BTreeMap<_, _> =
         recordings.iter_mut().map(|recording| (key(recording), recording)).collect();
-    for_each_row(folder, Ops::NAME, OP_COLUMNS, |row| {
+    for_each_row(dataset, Ops::NAME, OP_COLUMNS, |row| {
         if let Some(summary) = found.get_mut(&key_of(row)) {
             summary.ops.push(op_of(row));
         }
     })?;
     let mut reports: BTreeMap<(String, String), ReportRows> = BTreeMap::new();
-    for_each_row(folder, OpsReportCells::NAME, CELL_COLUMNS, |row| {
+    for_each_row(dataset, OpsReportCells::NAME, CELL_COLUMNS, |row| {
         reports.entry(key_of(row)).or_default().add(row);
     })?;
     for (key, report) in reports {
@@ -135,10 +135,16 @@ pub fn read_ops(folder: &Path, recordings: &mut [RecordingSummary]) -> Result<()
     Ok(())
 }
 
-/// Returns true if a folder looks like a dataset.
-#[must_use]
-pub fn is_dataset(folder: &Path) -> bool {
-    folder.join(Recordings::NAME).is_dir()
+/// Returns true if a location looks like a dataset.
+///
+/// # Errors
+/// If the location cannot be listed.
+pub fn is_dataset(dataset: &DatasetLocation) -> Result<bool, WriteError> {
+    Ok(match dataset {
+        DatasetLocation::Folder(folder) => folder.join(Recordings::NAME).is_dir(),
+        #[cfg(feature = "object-store")]
+        DatasetLocation::Objects(_) => !partitions(dataset, Recordings::NAME)?.is_empty(),
+    })
 }
 
 type Columns = &'static [(&'static str, ColumnKind)];
@@ -179,7 +185,7 @@ const CELL_COLUMNS: Columns = &[
 
 /// Reads some columns of each row of a table, file by file and row group by row group.
 fn for_each_row(
-    folder: &Path,
+    dataset: &DatasetLocation,
     table: &str,
     columns: Columns,
     mut visit: impl FnMut(&[Value<'static>]),
@@ -188,10 +194,10 @@ fn for_each_row(
         .iter()
         .map(|&(name, kind)| FileColumn { name: name.to_owned(), kind, is_optional: true })
         .collect();
-    for folder in partitions(folder, table)? {
-        for path in parquet_files(&folder).map_err(|source| refused(&folder, source))? {
-            let refuse = |error| write_refused(&path, error);
-            let file = TableFile::open(&path).map_err(refuse)?;
+    for folder in partitions(dataset, table)? {
+        for stored in parquet_files(dataset, &folder)? {
+            let refuse = |error| write_refused(dataset, &stored.path, error);
+            let file = TableFile::open(dataset, &stored.path).map_err(refuse)?;
             for group in 0..file.group_count() {
                 let read = read_group(&file, group, &columns).map_err(refuse)?;
                 let mut values: Vec<_> = read.into_iter().map(Vec::into_iter).collect();

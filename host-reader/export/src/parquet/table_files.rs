@@ -4,7 +4,6 @@ use super::{
     WriteError,
     cells::FileColumn,
     folders::{NewFolders, Place},
-    refused,
     rows::{RowFile, file_columns},
     write_refused,
 };
@@ -13,7 +12,7 @@ use crate::{
     destination::{PartFile, PreparedFile},
 };
 use parquet::{errors::ParquetError, file::metadata::KeyValue};
-use std::{marker::PhantomData, path::PathBuf, sync::Arc};
+use std::{marker::PhantomData, sync::Arc};
 use tables::Table;
 
 /// Length at which a file ends and the next one begins: large, so that engines open few files, yet
@@ -23,7 +22,7 @@ pub(super) const FILE_BYTES: u64 = 256 << 20;
 /// Complete files of one table that do not have their final names yet.
 #[derive(Default)]
 pub(super) struct Written {
-    pub(super) files: Vec<(PathBuf, PreparedFile)>,
+    pub(super) files: Vec<(String, PreparedFile)>,
     pub(super) row_count: u64,
 }
 
@@ -43,7 +42,9 @@ pub(super) struct TableFiles<T: Table> {
     cancel: CancelFlag,
     columns: Vec<FileColumn>,
     sorted_by: &'static [&'static str],
-    open: Option<(PathBuf, RowFile<PartFile>)>,
+    open: Option<(String, RowFile<PartFile>)>,
+    /// Number of the next file.
+    next_number: Option<usize>,
     written: Written,
     table: PhantomData<fn(T)>,
 }
@@ -59,6 +60,7 @@ impl<T: Table> TableFiles<T> {
             columns: file_columns::<T>(),
             sorted_by: if opening.has_one_recording { sorted_by } else { &[] },
             open: None,
+            next_number: None,
             written: Written::default(),
             table: PhantomData,
         }
@@ -76,7 +78,7 @@ impl<T: Table> TableFiles<T> {
         let cells = file.cells.iter_mut().zip(T::COLUMNS);
         let mut pushed = cells.map(|(cells, column)| cells.push(column.value(row)));
         let added = pushed.try_for_each(|result| result).and_then(|()| file.added(1));
-        added.map_err(|error| write_refused(path, error))?;
+        added.map_err(|error| write_refused(&self.place.dataset, path, error))?;
         if file.byte_count() >= FILE_BYTES { self.end() } else { Ok(()) }
     }
 
@@ -86,21 +88,40 @@ impl<T: Table> TableFiles<T> {
         Ok(self.written)
     }
 
-    fn begin(&self) -> Result<(PathBuf, RowFile<PartFile>), WriteError> {
+    fn begin(&mut self) -> Result<(String, RowFile<PartFile>), WriteError> {
+        let Place { dataset, .. } = &*self.place;
         let folder = self.place.folder(T::NAME);
-        self.folders.make(&folder).map_err(|source| refused(&folder, source))?;
-        let path = folder.join(self.place.file_name(self.written.files.len()));
-        let file = PartFile::create(&path, &self.cancel)?;
+        let number = match self.next_number {
+            Some(number) => number,
+            None => self.first_number()?,
+        };
+        self.next_number = Some(number.saturating_add(1));
+        self.folders.make(dataset, &folder).map_err(|source| dataset.refused(&folder, source))?;
+        let path = format!("{folder}/{}", self.place.file_name(number));
+        let file = dataset.create(&path, &self.cancel)?;
         let facts: Vec<KeyValue> = Vec::new();
         let begun: Result<_, ParquetError> =
             RowFile::new(file, T::NAME, &self.columns, self.sorted_by, facts);
-        let begun = begun.map_err(|error| write_refused(&path, error))?;
+        let begun = begun.map_err(|error| write_refused(dataset, &path, error))?;
         Ok((path, begun))
+    }
+
+    /// Returns the number of the first file. Files that a log names are never written over: those
+    /// who read the log as it was still read them.
+    fn first_number(&self) -> Result<usize, WriteError> {
+        if !self.place.has_logs()? {
+            return Ok(0);
+        }
+        let own = self.place.own_files(T::NAME)?;
+        let last = own.iter().map(|&(_, number)| number).max();
+        Ok(last.map_or(0, |last| last.saturating_add(1)))
     }
 
     fn end(&mut self) -> Result<(), WriteError> {
         let Some((path, file)) = self.open.take() else { return Ok(()) };
-        let (file, row_count) = file.finish().map_err(|error| write_refused(&path, error))?;
+        let finished = file.finish();
+        let (file, row_count) =
+            finished.map_err(|error| write_refused(&self.place.dataset, &path, error))?;
         self.written.row_count += row_count;
         self.written.files.push((path, file.finish()?));
         Ok(())

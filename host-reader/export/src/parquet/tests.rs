@@ -10,10 +10,13 @@ use reader::{
 };
 use recording::{Recording, TraceFilter, device_log::read_device_log};
 use reports::report::BufferPeaks;
-use std::convert::Infallible;
+use std::{
+    convert::Infallible,
+    path::{Path, PathBuf},
+};
 use wire::Risc;
 
-const LOG: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+pub(super) const LOG: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
 0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START
 0,1,2,BRISC,8,110,0,1024,LOAD,ZONE_START
@@ -38,10 +41,21 @@ fn write_as(
     trace: &Trace<'_>,
     cancel: &CancelFlag,
 ) -> Result<DatasetCounts, WriteError> {
+    write_to(&folder.into(), key, trace, cancel, DeltaLogs::Continue)
+}
+
+fn write_to(
+    dataset: &DatasetLocation,
+    key: RecordingKey<'_>,
+    trace: &Trace<'_>,
+    cancel: &CancelFlag,
+    logs: DeltaLogs,
+) -> Result<DatasetCounts, WriteError> {
     let date = NaiveDate::from_ymd_opt(2026, 11, 25);
     let file = format!("{} {}", key.host, key.recording);
     let labels = DatasetLabels { date, run: "run 1".to_owned(), file, has_one_recording: true };
-    let mut dataset = ParquetDataset::new(folder, labels, cancel).unwrap();
+    let dataset = ParquetDataset::new(dataset, labels, cancel).unwrap();
+    let mut dataset = dataset.with_delta_logs(logs);
     dataset.add(&AddedRecording { key, machine: None, trace, ops_csv: None })?;
     dataset.finish()
 }
@@ -84,8 +98,8 @@ fn odd_names_become_names_of_files_and_losses_of_absent_chips_are_there() {
 }
 
 /// Returns the cells of some columns of a file, as text.
-fn rows_of(path: &Path, names: &[&str]) -> Vec<String> {
-    let file = read::TableFile::open(path).unwrap();
+pub(super) fn rows_of(path: &Path, names: &[&str]) -> Vec<String> {
+    let file = read::TableFile::new(std::fs::File::open(path).unwrap()).unwrap();
     let columns: Vec<_> = names
         .iter()
         .map(|name| file.columns.iter().find(|column| column.name == *name).unwrap().clone())
@@ -122,7 +136,7 @@ fn a_writing_that_is_called_off_leaves_neither_files_nor_folders() {
 fn names_that_are_empty_are_refused() {
     let labels = DatasetLabels { file: "file".to_owned(), ..DatasetLabels::default() };
     let refused =
-        ParquetDataset::new(Path::new("x"), labels, &CancelFlag::default()).err().unwrap();
+        ParquetDataset::new(&Path::new("x").into(), labels, &CancelFlag::default()).err().unwrap();
     assert_eq!(refused.to_string(), "expected the name of a run, found an empty text");
 }
 
@@ -309,16 +323,26 @@ fn peaks_of_buffers_are_rows_by_op_and_memory() {
 }
 
 /// Returns a host's recording in which a chip ran a kernel of `cycles` cycles.
-fn log_of(cycles: u64) -> Readout {
+pub(super) fn log_of(cycles: u64) -> Readout {
     let text = LOG.replace(",160,", &format!(",{},", 100 + cycles));
     read_device_log(text.as_bytes(), "log").unwrap()
 }
 
 fn add(folder: &Path, host: &str, readout: Readout) -> Result<DatasetCounts, WriteError> {
+    add_to(&folder.into(), host, readout, DeltaLogs::Continue)
+}
+
+/// Adds a recording of a host to a dataset.
+pub(super) fn add_to(
+    dataset: &DatasetLocation,
+    host: &str,
+    readout: Readout,
+    logs: DeltaLogs,
+) -> Result<DatasetCounts, WriteError> {
     let recording = Recording::from_readout(readout);
     let trace = Trace::new(&recording, &TraceFilter::default());
     let key = RecordingKey { host, recording: "rec" };
-    write_as(folder, key, &trace, &CancelFlag::default())
+    write_to(dataset, key, &trace, &CancelFlag::default(), logs)
 }
 
 #[test]
@@ -340,7 +364,7 @@ fn many_short_files_become_one_with_the_same_rows() {
         expected.push(format!("{host_name}|BRISC-KERNEL|{}|{}", 100 + host, 60 + host));
         expected.push(format!("{host_name}|LOAD|40|40"));
     }
-    let counts = compact(folder, &CancelFlag::default()).unwrap();
+    let counts = compact(&folder.into(), DeltaLogs::Continue, &CancelFlag::default()).unwrap();
     assert_eq!((counts.files_before, counts.files), (40 * 3 + 14, 4));
     assert_eq!(counts.rewritten_rows, 40 * (2 + 1 + 1) + 14);
     assert!(counts.bytes < counts.bytes_before, "{counts:?}");
@@ -351,7 +375,7 @@ fn many_short_files_become_one_with_the_same_rows() {
     assert_eq!(rows_of(&file("losses"), &["host", "zones"]), lost);
 
     // A second compaction has nothing to do.
-    let again = compact(folder, &CancelFlag::default()).unwrap();
+    let again = compact(&folder.into(), DeltaLogs::Continue, &CancelFlag::default()).unwrap();
     assert_eq!((again.files_before, again.files, again.rewritten_rows), (4, 4, 0));
 
     // The same recording is refused, since its rows would exist twice; another recording is
@@ -363,7 +387,7 @@ fn many_short_files_become_one_with_the_same_rows() {
     );
     assert_eq!(files(folder).len(), 4);
     add(folder, "host99", log_of(1)).unwrap();
-    let counts = compact(folder, &CancelFlag::default()).unwrap();
+    let counts = compact(&folder.into(), DeltaLogs::Continue, &CancelFlag::default()).unwrap();
     assert_eq!((counts.files_before, counts.files), (7, 4));
     expected.push("host99|BRISC-KERNEL|1|1".to_owned());
     let found =
@@ -383,12 +407,12 @@ fn a_compaction_that_was_interrupted_leaves_no_row_twice() {
         .into_iter()
         .map(|file| (folder.join(&file), std::fs::read(folder.join(&file)).unwrap()))
         .collect();
-    compact(folder, &CancelFlag::default()).unwrap();
+    compact(&folder.into(), DeltaLogs::Continue, &CancelFlag::default()).unwrap();
     // Restores the source files, as if the compaction had been interrupted before it removed them.
     for (path, bytes) in &before {
         std::fs::write(path, bytes).unwrap();
     }
-    let counts = compact(folder, &CancelFlag::default()).unwrap();
+    let counts = compact(&folder.into(), DeltaLogs::Continue, &CancelFlag::default()).unwrap();
     assert_eq!((counts.files, counts.rewritten_rows), (3, 0));
     let partition = folder.join("zones/date=2026-11-25/run=run%201");
     let zones = partition.join("compacted-0.parquet");
@@ -399,7 +423,7 @@ fn a_compaction_that_was_interrupted_leaves_no_row_twice() {
     let (_, of_b) =
         before.iter().find(|(path, _)| *path == partition.join("b%20rec~0.parquet")).unwrap();
     std::fs::write(&own, of_b).unwrap();
-    compact(folder, &CancelFlag::default()).unwrap();
+    compact(&folder.into(), DeltaLogs::Continue, &CancelFlag::default()).unwrap();
     let all = files(&partition);
     let [all] = &all[..] else { panic!("{all:?}") };
     assert_eq!(rows_of(&partition.join(all), &["host"]).len(), 8);
@@ -432,19 +456,23 @@ fn columns_that_some_files_lack_are_null_there() {
     ];
     write("a~r.parquet", &old, vec![Value::Text("a".into()), Value::Unsigned64(u64::MAX)]);
     write("b~r.parquet", &new, vec![Value::Text("b".into()), Value::Null, Value::Flag(true)]);
-    compact(folder.path(), &CancelFlag::default()).unwrap();
+    compact(&folder.path().into(), DeltaLogs::Continue, &CancelFlag::default()).unwrap();
     let rows = rows_of(&partition.join("compacted-0.parquet"), &["host", "cycles", "is_new"]);
     assert_eq!(rows, [format!("a|{}|-", u64::MAX), "b|-|true".to_owned()]);
 
     let other = [column("host", Text, false), column("cycles", Text, false)];
     write("c~r.parquet", &other, vec![Value::Text("c".into()), Value::Text("many".into())]);
-    let refused = compact(folder.path(), &CancelFlag::default()).unwrap_err().to_string();
+    let refused = compact(&folder.path().into(), DeltaLogs::Continue, &CancelFlag::default())
+        .unwrap_err()
+        .to_string();
     assert!(
         refused.contains("`cycles` is VARCHAR here") || refused.contains("VARCHAR in"),
         "{refused}"
     );
     assert_eq!(files(folder.path()).len(), 2, "nothing is lost");
-    let none = compact(&partition, &CancelFlag::default()).unwrap_err().to_string();
+    let none = compact(&partition.into(), DeltaLogs::Continue, &CancelFlag::default())
+        .unwrap_err()
+        .to_string();
     assert!(none.contains("expected a dataset"), "{none}");
 }
 

@@ -23,6 +23,15 @@ impl WholeFile {
         let Self { file, path } = self;
         file.persist(&path)
     }
+
+    /// Gives the file its final name, unless there is a file of this name; returns whether it did.
+    ///
+    /// # Errors
+    /// If the file cannot be renamed.
+    pub fn publish_new(self) -> io::Result<bool> {
+        let Self { file, path } = self;
+        file.persist_new(&path)
+    }
 }
 
 /// A file being written under a temporary name.

@@ -9,6 +9,7 @@ mod skew;
 mod starts;
 
 use super::{
+    location::{ScratchFolder, below, delta_logs, location},
     machine_clock::{
         KnownClock, clock_of_summary, clocks_of, known_clocks, machine_clock, recorded_on,
     },
@@ -17,7 +18,7 @@ use super::{
 use crate::{
     args::MergeArgs,
     command::written::cancel_on_signals,
-    failure::{Failure, make_folder, note},
+    failure::{Failure, note},
     input::{open_packed, unpacked},
     numbers::counted,
     progress::Busy,
@@ -27,8 +28,8 @@ use clocks::Clocks;
 use host_reader::{
     capture::HostClock,
     export::{
-        AddedRecording, CancelFlag, DatasetLabels, Destination, MergedTrace, PackedTrace,
-        ParquetDataset, RecordingSummary, Trace, TraceFilter, is_dataset, read_ops,
+        AddedRecording, CancelFlag, DatasetLabels, DatasetLocation, Destination, MergedTrace,
+        PackedTrace, ParquetDataset, RecordingSummary, Trace, TraceFilter, is_dataset, read_ops,
         read_recordings, write_atomically,
     },
     packed_bytes::{PackedError, PackedMemory},
@@ -63,7 +64,7 @@ enum Source {
     /// A capture, log or folder of logs.
     Path(PathBuf),
     /// A dataset, with the clocks in its recordings of the host. Only its ops are read.
-    Dataset { folder: PathBuf, clocks: Vec<HostClock> },
+    Dataset { location: DatasetLocation, clocks: Vec<HostClock> },
 }
 
 impl Host {
@@ -90,7 +91,7 @@ impl Host {
 
 /// Outputs to which hosts are added.
 struct Merge<'a> {
-    folder: &'a Path,
+    output: &'a DatasetLocation,
     dataset: ParquetDataset,
     cancel: CancelFlag,
     ops: MergedOps,
@@ -111,7 +112,8 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
     }
     // The trace begins with hosts whose clocks are related.
     hosts.sort_by_key(|host| host.clock.is_unknown());
-    make_folder(&args.output)?;
+    let output = location(&args.output)?;
+    let scratch = ScratchFolder::new(&output)?;
     let cancel = cancel_on_signals()?;
     let labels = DatasetLabels {
         date: hosts.iter().filter_map(Host::recorded_on).min(),
@@ -119,20 +121,21 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
         file: "merged".to_owned(),
         has_one_recording: false,
     };
-    let dataset = ParquetDataset::new(&args.output.join(DATASET), labels, &cancel);
+    let dataset = ParquetDataset::new(&below(&output, DATASET)?, labels, &cancel);
     let dataset = dataset.map_err(|error| Failure::from_error(&error))?;
+    let dataset = dataset.with_delta_logs(delta_logs(args.delta_log));
     let mut merge = Merge {
-        folder: &args.output,
+        output: &output,
         dataset,
         cancel,
-        ops: MergedOps::new(&args.output),
+        ops: MergedOps::new(scratch.path()),
         skew: RankSkew::default(),
         clocks: Clocks::default(),
         trace: MergedTrace::default(),
         opened: OpenedDataset::default(),
         memory: args.memory.packed(),
     };
-    let trace = Destination::File(args.output.join(TRACE));
+    let trace = below(&output, TRACE)?.into_destination();
     let cancel = merge.cancel.clone();
     let mut added = Ok(0);
     let written = write_atomically(&trace, &cancel, |out| {
@@ -181,10 +184,12 @@ impl Merge<'_> {
                     Ok(opened) => self.add(host, path, opened, out).map(|()| None)?,
                     Err(failure) => Some(failure),
                 },
-                Source::Dataset { folder, .. } => match self.opened.take_host(folder, &host.name) {
-                    Ok(found) => self.add_summaries(host, &found, out).map(|()| None)?,
-                    Err(failure) => Some(failure),
-                },
+                Source::Dataset { location, .. } => {
+                    match self.opened.take_host(location, &host.name) {
+                        Ok(found) => self.add_summaries(host, &found, out).map(|()| None)?,
+                        Err(failure) => Some(failure),
+                    }
+                }
             };
             // A problem of one host does not affect the others.
             if let Some::<Failure>(failure) = added {
@@ -284,7 +289,7 @@ impl Merge<'_> {
             None => self.trace.add(&host.name, trace, relation.time(), out),
             Some(packed) => self.trace.add_packed(&host.name, packed, relation.time(), out),
         };
-        traced.map_err(|error| Failure::from_file(&self.folder.join(TRACE), &error))?;
+        traced.map_err(|error| self.trace_refused(&error))?;
         drop(busy);
         print_problems(&host.name, report);
         self.ops.add(&host.name, relation.cells(), &report.ops_csv)?;
@@ -305,29 +310,35 @@ impl Merge<'_> {
             });
             self.skew.add(&host.name, HostLaunch::from_summary(found), relation.time());
             let traced = self.trace.add_summary(found, relation.time(), out);
-            traced.map_err(|error| Failure::from_file(&self.folder.join(TRACE), &error))?;
+            traced.map_err(|error| self.trace_refused(&error))?;
             self.ops.add(&host.name, relation.cells(), &found.ops_csv)?;
             self.clocks.add(&host.name, &found.recording, relation);
         }
         Ok(())
     }
 
+    fn trace_refused(&self, error: &io::Error) -> Failure {
+        Failure::from_file(&PathBuf::from(format!("{}/{TRACE}", self.output)), error)
+    }
+
     fn finish(self, host_count: usize) -> Result<(), Failure> {
-        let Self { folder, cancel, dataset, ops, skew, clocks, .. } = self;
-        let destination = |name: &str| Destination::File(folder.join(name));
+        let Self { output, cancel, dataset, ops, skew, clocks, .. } = self;
+        let destination = |name: &str| -> Result<Destination, Failure> {
+            Ok(below(output, name)?.into_destination())
+        };
         let written =
-            write_atomically(&destination("ops_perf_results.csv"), &cancel, |out| ops.write(out));
+            write_atomically(&destination("ops_perf_results.csv")?, &cancel, |out| ops.write(out));
         let row_count = written.map_err(|error| Failure::from_error(&error))?;
-        write_atomically(&destination("rank_skew.csv"), &cancel, |out| skew.write_csv(out))
+        write_atomically(&destination("rank_skew.csv")?, &cancel, |out| skew.write_csv(out))
             .map_err(|error| Failure::from_error(&error))?;
-        write_atomically(&destination("hosts.csv"), &cancel, |out| clocks.write_csv(out))
+        write_atomically(&destination("hosts.csv")?, &cancel, |out| clocks.write_csv(out))
             .map_err(|error| Failure::from_error(&error))?;
         let counts = dataset.finish().map_err(|error| Failure::from_error(&error))?;
         let mut out = io::stdout().lock();
         skew.print(SKEWS_SHOWN, &mut out)?;
         let (ops, hosts) =
             (counted(row_count, "op", "ops"), counted(host_count as u64, "host", "hosts"));
-        write!(out, "{}: {ops} of {hosts}", folder.display())?;
+        write!(out, "{output}: {ops} of {hosts}")?;
         // Rows of input datasets are not copied.
         if counts.files > 0 {
             let zones = counted(counts.zones, "zone", "zones");
@@ -345,18 +356,22 @@ impl Merge<'_> {
 /// once.
 #[derive(Default)]
 struct OpenedDataset {
-    folder: PathBuf,
+    location: Option<DatasetLocation>,
     recordings: Vec<RecordingSummary>,
 }
 
 impl OpenedDataset {
     /// Returns a host's recordings with their ops, and removes them from this dataset.
-    fn take_host(&mut self, folder: &Path, host: &str) -> Result<Vec<RecordingSummary>, Failure> {
-        if self.folder != folder {
+    fn take_host(
+        &mut self,
+        location: &DatasetLocation,
+        host: &str,
+    ) -> Result<Vec<RecordingSummary>, Failure> {
+        if self.location.as_ref() != Some(location) {
             let mut recordings =
-                read_recordings(folder).map_err(|error| Failure::from_error(&error))?;
-            read_ops(folder, &mut recordings).map_err(|error| Failure::from_error(&error))?;
-            *self = Self { folder: folder.to_owned(), recordings };
+                read_recordings(location).map_err(|error| Failure::from_error(&error))?;
+            read_ops(location, &mut recordings).map_err(|error| Failure::from_error(&error))?;
+            *self = Self { location: Some(location.clone()), recordings };
         }
         Ok(self.recordings.extract_if(.., |found| found.host == host).collect())
     }
@@ -379,15 +394,15 @@ fn print_problems(host: &str, report: &OpsReport) {
 }
 
 /// Returns the hosts of a dataset.
-fn hosts_of_dataset(folder: &Path) -> Result<Vec<Host>, Failure> {
-    let recordings = read_recordings(folder).map_err(|error| Failure::from_error(&error))?;
+fn hosts_of_dataset(location: &DatasetLocation) -> Result<Vec<Host>, Failure> {
+    let recordings = read_recordings(location).map_err(|error| Failure::from_error(&error))?;
     let mut clocks: BTreeMap<String, Vec<HostClock>> = BTreeMap::new();
     for found in recordings {
         let clock = clock_of_summary(&found);
         clocks.entry(found.host).or_default().extend(clock);
     }
     let host =
-        |(name, clocks)| Host::new(name, Source::Dataset { folder: folder.to_owned(), clocks });
+        |(name, clocks)| Host::new(name, Source::Dataset { location: location.clone(), clocks });
     Ok(clocks.into_iter().map(host).collect())
 }
 
@@ -404,8 +419,11 @@ fn hosts_of(inputs: &[OsString]) -> Result<Vec<Host>, Failure> {
             hosts.push(Host::new(name.to_owned(), Source::Path(path.into())));
             continue;
         }
-        if is_dataset(path) {
-            hosts.extend(hosts_of_dataset(path)?);
+        let found = location(path)?;
+        let is_folder = matches!(found, DatasetLocation::Folder(_));
+        if !is_folder || is_dataset(&found).map_err(|error| Failure::from_error(&error))? {
+            // A URL can only be that of a dataset.
+            hosts.extend(hosts_of_dataset(&found)?);
             continue;
         }
         let ranks = rank_folders(path);

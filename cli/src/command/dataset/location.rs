@@ -1,0 +1,62 @@
+//! Where datasets are: folders and object stores.
+
+use crate::failure::{Failure, make_folder};
+use host_reader::export::{DatasetLocation, DeltaLogs, LocationError};
+use std::path::{Path, PathBuf};
+
+/// Returns the location that an argument names.
+pub(super) fn location(path: &Path) -> Result<DatasetLocation, Failure> {
+    DatasetLocation::parse(path).map_err(|error| match error {
+        LocationError::NoObjectStores { url } => Failure::Sentence(format!(
+            "cannot open {url}: this kprof was built without object stores; build it with `cargo \
+             build -p kprof --features object-store`"
+        )),
+        error => Failure::from_error(&error),
+    })
+}
+
+/// Returns the location of a name below another one.
+pub(super) fn below(location: &DatasetLocation, name: &str) -> Result<DatasetLocation, Failure> {
+    location.join(name).map_err(|error| Failure::from_error(&error))
+}
+
+/// Returns which tables get a log, from the option `--delta-log`.
+pub(super) const fn delta_logs(is_wanted: bool) -> DeltaLogs {
+    if is_wanted { DeltaLogs::Create } else { DeltaLogs::Continue }
+}
+
+/// A folder for files that are removed at the end: that of the output, or a temporary one if the
+/// output goes to an object store.
+pub(super) struct ScratchFolder {
+    folder: PathBuf,
+    #[cfg(feature = "object-store")]
+    _temporary: Option<tempfile::TempDir>,
+}
+
+impl ScratchFolder {
+    /// Returns the folder for an output, which is made if it is missing.
+    pub(super) fn new(output: &DatasetLocation) -> Result<Self, Failure> {
+        match output {
+            DatasetLocation::Folder(folder) => {
+                make_folder(folder)?;
+                Ok(Self {
+                    folder: folder.clone(),
+                    #[cfg(feature = "object-store")]
+                    _temporary: None,
+                })
+            }
+            #[cfg(feature = "object-store")]
+            _ => {
+                let temporary = tempfile::tempdir()?;
+                Ok(Self { folder: temporary.path().to_owned(), _temporary: Some(temporary) })
+            }
+            #[cfg(not(feature = "object-store"))]
+            _ => Err(Failure::Sentence(format!("expected a folder, found {output}"))),
+        }
+    }
+
+    /// Returns the path of the folder.
+    pub(super) fn path(&self) -> &Path {
+        &self.folder
+    }
+}

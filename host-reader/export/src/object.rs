@@ -1,0 +1,378 @@
+//! Objects of an object store, named by URLs such as `s3://bucket/dataset/ops`.
+//!
+//! An object appears under its name only when its upload is complete, as a file does that is
+//! written under a temporary name. Uploads of more than [`PART_BYTES`] are sent in parts.
+
+use object_store::{
+    MultipartUpload, ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig,
+    aws::AmazonS3Builder, azure::MicrosoftAzureBuilder, gcp::GoogleCloudStorageBuilder,
+    path::Path as ObjectPath,
+};
+use std::{
+    fmt,
+    io::{self, Write},
+    ops::Range,
+    sync::Arc,
+    time::Duration,
+};
+use tokio::runtime::{Builder, Runtime};
+
+/// Length of a part of an upload. Stores take at most 10,000 parts, of at least 5 MiB each.
+const PART_BYTES: usize = 8 << 20;
+/// Requests are repeated for this time before an error is reported.
+const RETRY_TIMEOUT: Duration = Duration::from_secs(30);
+const MAX_RETRIES: usize = 5;
+
+/// An object of an object store, or a prefix of the names of several.
+///
+/// Credentials, region and endpoint come from the environment, such as `AWS_ACCESS_KEY_ID`.
+#[derive(Clone)]
+pub struct ObjectPlace {
+    client: Arc<Client>,
+    /// Name of the object in its bucket.
+    path: ObjectPath,
+}
+
+/// A bucket, and the threads on which requests run.
+struct Client {
+    store: Box<dyn ObjectStore>,
+    /// Scheme and bucket, as in `s3://bucket`.
+    bucket_url: String,
+    runtime: Runtime,
+}
+
+/// Name and length of an object, or of a prefix that ends with a slash.
+pub(crate) struct ListedObject {
+    /// Part of the name after the listed prefix.
+    pub(crate) name: String,
+    /// Length; `None` of a prefix.
+    pub(crate) byte_count: Option<u64>,
+}
+
+impl ObjectPlace {
+    /// Opens the place of a URL. No request is sent yet.
+    ///
+    /// # Errors
+    /// If the URL has another scheme than those of S3, Google's and Azure's stores, or names no
+    /// bucket, or if a setting of the environment is wrong.
+    pub fn open(url: &str) -> io::Result<Self> {
+        let invalid = || io::Error::new(io::ErrorKind::InvalidInput, EXPECTED_URL);
+        let (scheme, rest) = url.split_once("://").ok_or_else(invalid)?;
+        let (bucket, path) = rest.split_once('/').unwrap_or((rest, ""));
+        if bucket.is_empty() {
+            return Err(invalid());
+        }
+        let path = ObjectPath::parse(path.trim_matches('/')).map_err(|error| {
+            io::Error::new(io::ErrorKind::InvalidInput, one_line(&error.to_string()))
+        })?;
+        let bucket_url = format!("{scheme}://{bucket}");
+        let retry = || RetryConfig {
+            max_retries: MAX_RETRIES,
+            retry_timeout: RETRY_TIMEOUT,
+            ..RetryConfig::default()
+        };
+        let store: Result<Box<dyn ObjectStore>, _> = match scheme {
+            "s3" | "s3a" => {
+                let builder = AmazonS3Builder::from_env().with_url(&bucket_url);
+                builder.with_retry(retry()).build().map(|store| Box::new(store) as _)
+            }
+            "gs" => {
+                let builder = GoogleCloudStorageBuilder::from_env().with_url(&bucket_url);
+                builder.with_retry(retry()).build().map(|store| Box::new(store) as _)
+            }
+            "az" | "azure" | "abfs" | "abfss" => {
+                let builder = MicrosoftAzureBuilder::from_env().with_url(&bucket_url);
+                builder.with_retry(retry()).build().map(|store| Box::new(store) as _)
+            }
+            _ => return Err(invalid()),
+        };
+        Self::new(store.map_err(io_error)?, bucket_url, path)
+    }
+
+    /// Returns a place in the memory of this process.
+    #[cfg(test)]
+    pub(crate) fn in_memory() -> Self {
+        let store = Box::new(object_store::memory::InMemory::new());
+        Self::new(store, "memory://test".to_owned(), ObjectPath::from("data set")).unwrap()
+    }
+
+    fn new(store: Box<dyn ObjectStore>, bucket_url: String, path: ObjectPath) -> io::Result<Self> {
+        // Threads that wait for an answer run their own request; this thread keeps connections.
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        Ok(Self { client: Arc::new(Client { store, bucket_url, runtime }), path })
+    }
+
+    /// Returns the place of a name below this one.
+    ///
+    /// # Errors
+    /// If the name has parts that names of objects cannot have, such as `..`.
+    pub(crate) fn join(&self, name: &str) -> io::Result<Self> {
+        let parent = self.path.as_ref();
+        let joined = if parent.is_empty() { name.to_owned() } else { format!("{parent}/{name}") };
+        let path = ObjectPath::parse(joined).map_err(|error| io_error(error.into()))?;
+        Ok(Self { client: Arc::clone(&self.client), path })
+    }
+
+    /// Lists the objects below this prefix, without those below further prefixes.
+    pub(crate) fn list(&self) -> io::Result<Vec<ListedObject>> {
+        let Client { store, runtime, .. } = &*self.client;
+        let listed = runtime.block_on(store.list_with_delimiter(Some(&self.path)));
+        let listed = listed.map_err(io_error)?;
+        let name = |path: &ObjectPath| path.filename().unwrap_or_default().to_owned();
+        let prefixes = listed.common_prefixes.iter();
+        let prefixes = prefixes.map(|prefix| ListedObject { name: name(prefix), byte_count: None });
+        let objects = listed.objects.iter().map(|object| ListedObject {
+            name: name(&object.location),
+            byte_count: Some(object.size),
+        });
+        Ok(prefixes.chain(objects).collect())
+    }
+
+    /// Returns the length of the object and when it was last written, in milliseconds since 1970.
+    pub(crate) fn head(&self) -> io::Result<(u64, i64)> {
+        let Client { store, runtime, .. } = &*self.client;
+        let found = runtime.block_on(store.head(&self.path)).map_err(io_error)?;
+        Ok((found.size, found.last_modified.timestamp_millis()))
+    }
+
+    /// Reads a part of the object.
+    pub(crate) fn read(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
+        if range.is_empty() {
+            return Ok(Vec::new());
+        }
+        let Client { store, runtime, .. } = &*self.client;
+        let bytes = runtime.block_on(store.get_range(&self.path, range)).map_err(io_error)?;
+        Ok(bytes.into())
+    }
+
+    /// Removes the object.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        let Client { store, runtime, .. } = &*self.client;
+        runtime.block_on(store.delete(&self.path)).map_err(io_error)
+    }
+
+    /// Writes a small object unless there is one of this name; returns whether it was written.
+    pub(crate) fn create_new(&self, bytes: &[u8]) -> io::Result<bool> {
+        let Client { store, runtime, .. } = &*self.client;
+        let payload = PutPayload::from(bytes.to_vec());
+        match runtime.block_on(store.put_opts(&self.path, payload, PutMode::Create.into())) {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::AlreadyExists { .. }) => Ok(false),
+            Err(error) => Err(io_error(error)),
+        }
+    }
+}
+
+impl fmt::Display for ObjectPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.client.bucket_url, self.path)
+    }
+}
+
+impl fmt::Debug for ObjectPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ObjectPlace({self})")
+    }
+}
+
+impl PartialEq for ObjectPlace {
+    fn eq(&self, other: &Self) -> bool {
+        self.client.bucket_url == other.client.bucket_url && self.path == other.path
+    }
+}
+
+impl Eq for ObjectPlace {}
+
+/// An object being uploaded. It appears once it is published; dropping it takes back what was sent.
+#[derive(Debug)]
+pub(crate) struct ObjectUpload {
+    place: ObjectPlace,
+    /// Bytes that have not been sent.
+    unsent: Vec<u8>,
+    parts: Option<Box<dyn MultipartUpload>>,
+}
+
+impl ObjectUpload {
+    /// Begins an upload. No request is sent yet.
+    pub(crate) const fn new(place: ObjectPlace) -> Self {
+        Self { place, unsent: Vec::new(), parts: None }
+    }
+
+    fn send_part(&mut self) -> io::Result<()> {
+        let Client { store, runtime, .. } = &*self.place.client;
+        let parts = match &mut self.parts {
+            Some(parts) => parts,
+            None => {
+                let begun = runtime.block_on(store.put_multipart(&self.place.path));
+                self.parts.insert(begun.map_err(io_error)?)
+            }
+        };
+        let part = parts.put_part(PutPayload::from(std::mem::take(&mut self.unsent)));
+        runtime.block_on(part).map_err(io_error)
+    }
+
+    /// Sends everything but the last request, which makes the object appear.
+    pub(crate) fn finish(mut self) -> io::Result<Self> {
+        if self.parts.is_some() && !self.unsent.is_empty() {
+            self.send_part()?;
+        }
+        Ok(self)
+    }
+
+    /// Makes the object appear under its name.
+    pub(crate) fn publish(mut self) -> io::Result<()> {
+        let Client { store, runtime, .. } = &*self.place.client;
+        let published = match &mut self.parts {
+            Some(parts) => runtime.block_on(parts.complete()),
+            None => {
+                let payload = PutPayload::from(std::mem::take(&mut self.unsent));
+                runtime.block_on(store.put(&self.place.path, payload))
+            }
+        };
+        published.map_err(io_error)?;
+        self.parts = None;
+        Ok(())
+    }
+}
+
+impl Write for ObjectUpload {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = PART_BYTES.saturating_sub(self.unsent.len());
+        let taken = bytes.get(..room).unwrap_or(bytes);
+        self.unsent.extend_from_slice(taken);
+        if self.unsent.len() >= PART_BYTES {
+            self.send_part()?;
+        }
+        Ok(taken.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for ObjectUpload {
+    fn drop(&mut self) {
+        if let Some(parts) = &mut self.parts {
+            // Parts that cannot be taken back are removed by the bucket's own rules.
+            let _ = self.place.client.runtime.block_on(parts.abort());
+        }
+    }
+}
+
+const EXPECTED_URL: &str = "expected a URL such as s3://bucket/name, gs://bucket/name or \
+                            az://container/name";
+
+fn io_error(error: object_store::Error) -> io::Error {
+    use object_store::Error;
+    let kind = match &error {
+        Error::NotFound { .. } => io::ErrorKind::NotFound,
+        Error::AlreadyExists { .. } => io::ErrorKind::AlreadyExists,
+        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
+            io::ErrorKind::PermissionDenied
+        }
+        _ => io::ErrorKind::Other,
+    };
+    io::Error::new(kind, one_line(&error.to_string()))
+}
+
+/// Returns a message as one line of bounded length: some contain the server's whole answer.
+fn one_line(message: &str) -> String {
+    const LONGEST: usize = 400;
+    let message = without_markup(message);
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{} ...", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
+}
+
+/// Returns a message with the sentence of a server's XML in place of the XML.
+fn without_markup(message: &str) -> String {
+    let sentence = |message: &str| {
+        let (text, markup) = message.split_once("<?xml")?;
+        let (_, rest) = markup.split_once("<Message>")?;
+        let (sentence, _) = rest.split_once("</Message>")?;
+        Some(format!("{text}{sentence}"))
+    };
+    sentence(message).unwrap_or_else(|| message.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CancelFlag, Destination, WriteError, write_atomically};
+
+    fn content(place: &ObjectPlace) -> Vec<u8> {
+        let (byte_count, _) = place.head().unwrap();
+        place.read(0..byte_count).unwrap()
+    }
+
+    #[test]
+    fn objects_of_one_part_and_of_several_hold_what_was_written() {
+        let folder = ObjectPlace::in_memory();
+        for byte_count in [0, 1, PART_BYTES - 1, PART_BYTES, PART_BYTES + 1, 2 * PART_BYTES + 77] {
+            let bytes: Vec<u8> = (0..=250_u8).cycle().take(byte_count).collect();
+            let place = folder.join(&format!("part {byte_count}%20")).unwrap();
+            write_atomically(&Destination::Object(place.clone()), &CancelFlag::default(), |out| {
+                // Nothing is visible before the end.
+                bytes.chunks(99_991).try_for_each(|some| out.write_all(some))?;
+                assert_eq!(place.head().unwrap_err().kind(), io::ErrorKind::NotFound);
+                Ok(())
+            })
+            .unwrap();
+            assert!(content(&place) == bytes, "{byte_count}");
+        }
+        let mut listed: Vec<_> =
+            folder.list().unwrap().into_iter().map(|found| found.name).collect();
+        listed.sort();
+        assert_eq!(listed.len(), 6);
+        assert_eq!(listed[0], "part 0%20");
+    }
+
+    #[test]
+    fn an_upload_that_is_called_off_leaves_the_old_object() {
+        let place = ObjectPlace::in_memory().join("trace").unwrap();
+        let to = Destination::Object(place.clone());
+        write_atomically(&to, &CancelFlag::default(), |out| out.write_all(b"old")).unwrap();
+        let cancel = CancelFlag::default();
+        let result = write_atomically(&to, &cancel, |out| {
+            out.write_all(&vec![1; 2 * PART_BYTES])?;
+            cancel.cancel();
+            Ok(())
+        });
+        assert!(matches!(result, Err(WriteError::Cancelled { .. })), "{result:?}");
+        assert_eq!(content(&place), b"old");
+    }
+
+    #[test]
+    fn an_object_is_created_once() {
+        let place = ObjectPlace::in_memory().join("0.json").unwrap();
+        assert!(place.create_new(b"one").unwrap());
+        assert!(!place.create_new(b"two").unwrap());
+        assert_eq!(content(&place), b"one");
+        place.remove().unwrap();
+        assert!(place.create_new(b"two").unwrap());
+    }
+
+    #[test]
+    fn urls_that_name_no_bucket_are_refused() {
+        for url in ["ftp://host/a", "s3://", "s3:///a", "file:///tmp/a"] {
+            let error = ObjectPlace::open(url).unwrap_err().to_string();
+            assert!(error.contains("s3://bucket/name"), "{url}: {error}");
+        }
+        assert!(ObjectPlace::open("s3://bucket/a/../b").is_err());
+        let place = ObjectPlace::open("s3://bucket/a b%20/").unwrap();
+        assert_eq!(place.to_string(), "s3://bucket/a b%20");
+        assert_eq!(place.join("c").unwrap().to_string(), "s3://bucket/a b%20/c");
+    }
+
+    #[test]
+    fn answers_of_a_server_become_one_line() {
+        let answer = "404 Not Found: <?xml version=\"1.0\"?>\n<Error><Code>NoSuchBucket</Code>\
+                      <Message>There is no\nsuch bucket</Message></Error>";
+        assert_eq!(one_line(answer), "404 Not Found: There is no such bucket");
+        assert_eq!(one_line("a\n <?xml b"), "a <?xml b");
+        assert_eq!(one_line(&"x".repeat(500)).len(), 404);
+    }
+}

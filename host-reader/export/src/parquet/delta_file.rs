@@ -1,0 +1,145 @@
+//! What a log says about a file: length, folder, and statistics of its columns.
+
+use super::{
+    WriteError,
+    cells::FileColumn,
+    folders::partition_value,
+    location::DatasetLocation,
+    read::{columns_of, read_footer},
+    write_refused,
+};
+use ::parquet::file::{metadata::ParquetMetaData, statistics::Statistics};
+use ::tables::ColumnKind;
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// A file that a commit adds.
+#[derive(Debug)]
+pub(super) struct AddedFile {
+    /// Path relative to the dataset.
+    pub(super) path: String,
+    pub(super) byte_count: u64,
+    pub(super) columns: Vec<FileColumn>,
+    changed_at_ms: i64,
+    statistics: Value,
+}
+
+/// Longest text that stands as a bound in a log.
+const MAX_BOUND_BYTES: usize = 64;
+
+impl AddedFile {
+    /// Reads the footer of a file.
+    pub(super) fn read(dataset: &DatasetLocation, path: &str) -> Result<Self, WriteError> {
+        let refuse = |error| write_refused(dataset, path, error);
+        let (byte_count, changed_at_ms) =
+            dataset.facts(path).map_err(|source| dataset.refused(path, source))?;
+        let footer = read_footer(dataset, path, byte_count).map_err(refuse)?;
+        let columns = columns_of(footer.file_metadata().schema_descr()).map_err(refuse)?;
+        let statistics = statistics_of(&footer, &columns);
+        Ok(Self { path: path.to_owned(), byte_count, columns, changed_at_ms, statistics })
+    }
+
+    /// Returns the action that adds the file.
+    pub(super) fn action(&self, table: &str, is_data_change: bool) -> Value {
+        json!({"add": {
+            "path": encoded_path(table, &self.path),
+            "partitionValues": partition_values(&self.path),
+            "size": self.byte_count,
+            "modificationTime": self.changed_at_ms,
+            "dataChange": is_data_change,
+            "stats": self.statistics.to_string(),
+        }})
+    }
+}
+
+/// Returns the values of the folders of a file.
+pub(super) fn partition_values(path: &str) -> Value {
+    json!({"date": partition_value(path, "date"), "run": partition_value(path, "run")})
+}
+
+/// Returns the path of a file relative to its table, as part of a URL.
+pub(super) fn encoded_path(table: &str, path: &str) -> String {
+    let relative = path.strip_prefix(table).and_then(|rest| rest.strip_prefix('/'));
+    let mut encoded = String::with_capacity(path.len());
+    for byte in relative.unwrap_or(path).bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/=".contains(&byte) {
+            encoded.push(byte.into());
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}
+
+/// Returns the number of rows, and of each column the bounds and the number of nulls, as far as the
+/// file states them.
+fn statistics_of(footer: &ParquetMetaData, columns: &[FileColumn]) -> Value {
+    let (mut least, mut greatest, mut nulls) = (Map::new(), Map::new(), Map::new());
+    for (place, column) in columns.iter().enumerate() {
+        let groups = footer.row_groups().iter().map(|group| group.column(place).statistics());
+        let Some(groups) = groups.collect::<Option<Vec<_>>>() else { continue };
+        let mut null_counts = groups.iter().map(|group| group.null_count_opt());
+        let null_count = null_counts.try_fold(0_u64, |sum, count| sum.checked_add(count?));
+        if let Some(null_count) = null_count {
+            nulls.insert(column.name.clone(), null_count.into());
+        }
+        if let Some((min, max)) = bounds_of(&groups, column.kind) {
+            least.insert(column.name.clone(), min);
+            greatest.insert(column.name.clone(), max);
+        }
+    }
+    json!({
+        "numRecords": footer.file_metadata().num_rows(),
+        "minValues": least,
+        "maxValues": greatest,
+        "nullCount": nulls,
+    })
+}
+
+/// Returns the bounds of a column; `None` if a row group does not state them exactly.
+fn bounds_of(groups: &[&Statistics], kind: ColumnKind) -> Option<(Value, Value)> {
+    let is_exact = groups.iter().all(|group| group.min_is_exact() && group.max_is_exact());
+    if !is_exact {
+        return None;
+    }
+    match kind {
+        ColumnKind::Unsigned32 => extremes(groups, |group| match group {
+            Statistics::Int32(group) => {
+                Some((group.min_opt()?.cast_unsigned(), group.max_opt()?.cast_unsigned()))
+            }
+            _ => None,
+        }),
+        ColumnKind::Unsigned64 => extremes(groups, |group| match group {
+            Statistics::Int64(group) => {
+                Some((group.min_opt()?.cast_unsigned(), group.max_opt()?.cast_unsigned()))
+            }
+            _ => None,
+        }),
+        ColumnKind::Signed64 => extremes(groups, |group| match group {
+            Statistics::Int64(group) => Some((*group.min_opt()?, *group.max_opt()?)),
+            _ => None,
+        }),
+        ColumnKind::Text => extremes(groups, |group| {
+            Some((text(group.min_bytes_opt()?)?, text(group.max_bytes_opt()?)?))
+        }),
+        // Bounds of flags skip no file; those of fractions would have to tell NaN apart.
+        ColumnKind::Flag | ColumnKind::Real => None,
+    }
+}
+
+/// Returns the least minimum and the greatest maximum; `None` if a row group has none.
+fn extremes<T: Ord + Into<Value>>(
+    groups: &[&Statistics],
+    bounds: impl Fn(&Statistics) -> Option<(T, T)>,
+) -> Option<(Value, Value)> {
+    let bounds = groups.iter().map(|group| bounds(group)).collect::<Option<Vec<_>>>()?;
+    let (least, greatest): (Vec<T>, Vec<T>) = bounds.into_iter().unzip();
+    Some((least.into_iter().min()?.into(), greatest.into_iter().max()?.into()))
+}
+
+/// Returns a bound of a text column, if it is short.
+fn text(bytes: &[u8]) -> Option<String> {
+    let bytes = bytes.get(..bytes.len().min(MAX_BOUND_BYTES + 1))?;
+    (bytes.len() <= MAX_BOUND_BYTES).then(|| String::from_utf8(bytes.to_vec()).ok()).flatten()
+}

@@ -1,0 +1,325 @@
+//! Location of a dataset: a folder, or a prefix of an object store.
+//!
+//! Files are named relative to the location, with `/` between the parts:
+//! `ops/date=2026-11-25/run=train-17/node-3~0.parquet`.
+
+use super::{CancelFlag, Destination, WriteError};
+use crate::destination::{PartFile, write_new};
+#[cfg(feature = "object-store")]
+use crate::object::ObjectPlace;
+use std::{
+    fmt,
+    fs::File,
+    io,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+/// Location of a dataset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DatasetLocation {
+    /// A folder.
+    Folder(PathBuf),
+    /// A prefix of an object store.
+    #[cfg(feature = "object-store")]
+    Objects(ObjectPlace),
+}
+
+/// Why a text names no location of a dataset.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LocationError {
+    /// A URL, which needs the feature `object-store`.
+    #[error("cannot open {url}: expected a folder, since this build has no object stores")]
+    NoObjectStores {
+        /// The URL.
+        url: String,
+    },
+    /// The object store cannot be opened.
+    #[error("cannot open {url}: {source}")]
+    Store {
+        /// The URL.
+        url: String,
+        /// What is wrong with the URL or the settings of the environment.
+        source: io::Error,
+    },
+}
+
+/// A file of a dataset and its length.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct StoredFile {
+    pub(super) path: String,
+    pub(super) byte_count: u64,
+}
+
+impl StoredFile {
+    /// Returns the name without folders.
+    pub(super) fn name(&self) -> &str {
+        file_name(&self.path)
+    }
+}
+
+/// Returns the last part of a path.
+pub(super) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Returns the URL that a path is, if it is one: a scheme of letters and digits before `://`.
+fn url_in(path: &Path) -> Option<&str> {
+    let text = path.to_str()?;
+    let (scheme, _) = text.split_once("://")?;
+    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    is_scheme.then_some(text)
+}
+
+impl From<PathBuf> for DatasetLocation {
+    fn from(folder: PathBuf) -> Self {
+        Self::Folder(folder)
+    }
+}
+
+impl From<&Path> for DatasetLocation {
+    fn from(folder: &Path) -> Self {
+        Self::Folder(folder.to_owned())
+    }
+}
+
+impl fmt::Display for DatasetLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(folder) => folder.display().fmt(f),
+            #[cfg(feature = "object-store")]
+            Self::Objects(place) => place.fmt(f),
+        }
+    }
+}
+
+impl DatasetLocation {
+    /// Returns the location that a text names: a URL such as `s3://bucket/dataset`, or a folder.
+    ///
+    /// # Errors
+    /// If a URL cannot be opened, or needs the feature `object-store`.
+    pub fn parse(path: &Path) -> Result<Self, LocationError> {
+        let Some(url) = url_in(path) else { return Ok(Self::from(path)) };
+        #[cfg(feature = "object-store")]
+        return match ObjectPlace::open(url) {
+            Ok(place) => Ok(Self::Objects(place)),
+            Err(source) => Err(LocationError::Store { url: url.to_owned(), source }),
+        };
+        #[cfg(not(feature = "object-store"))]
+        Err(LocationError::NoObjectStores { url: url.to_owned() })
+    }
+
+    /// Returns the location of a name below this one.
+    ///
+    /// # Errors
+    /// If the name has parts that an object store does not allow.
+    pub fn join(&self, name: &str) -> io::Result<Self> {
+        match self {
+            Self::Folder(folder) => Ok(Self::Folder(folder.join(name))),
+            #[cfg(feature = "object-store")]
+            Self::Objects(place) => place.join(name).map(Self::Objects),
+        }
+    }
+
+    /// Returns this location as the destination of one file.
+    #[must_use]
+    pub fn into_destination(self) -> Destination {
+        match self {
+            Self::Folder(path) => Destination::File(path),
+            #[cfg(feature = "object-store")]
+            Self::Objects(place) => Destination::Object(place),
+        }
+    }
+
+    /// Returns true if a table has a Parquet file here.
+    ///
+    /// # Errors
+    /// If the location cannot be listed.
+    pub fn has_files(&self, table: &str) -> Result<bool, WriteError> {
+        for folder in super::partitions(self, table)? {
+            if !super::parquet_files(self, &folder)?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns the error of a failed operation on a file or folder.
+    pub(super) fn refused(&self, path: &str, source: io::Error) -> WriteError {
+        let destination = match self.join(path) {
+            Ok(location) => location.into_destination(),
+            Err(_) => self.clone().into_destination(),
+        };
+        WriteError::Io { destination, source }
+    }
+
+    /// Begins a file, which gets its name once it is published.
+    pub(super) fn create(&self, path: &str, cancel: &CancelFlag) -> Result<PartFile, WriteError> {
+        let location = self.join(path).map_err(|source| self.refused(path, source))?;
+        PartFile::create(location.into_destination(), cancel)
+    }
+
+    /// Writes a small file that must not exist yet; returns false if it does. Nobody ever sees a
+    /// part of it.
+    pub(super) fn create_new(&self, path: &str, bytes: &[u8]) -> io::Result<bool> {
+        match self {
+            Self::Folder(folder) => {
+                let file = folder.join(path);
+                std::fs::create_dir_all(file.parent().unwrap_or(folder))?;
+                write_new(&file, bytes)
+            }
+            #[cfg(feature = "object-store")]
+            Self::Objects(place) => place.join(path)?.create_new(bytes),
+        }
+    }
+
+    /// Returns the files in a folder, sorted; empty if the folder does not exist.
+    pub(super) fn files(&self, folder: &str) -> io::Result<Vec<StoredFile>> {
+        let file = |(name, byte_count): (String, Option<u64>)| {
+            Some(StoredFile { path: format!("{folder}/{name}"), byte_count: byte_count? })
+        };
+        let mut files: Vec<_> = self.entries(folder)?.into_iter().filter_map(file).collect();
+        files.sort();
+        Ok(files)
+    }
+
+    /// Returns the subfolders of a folder, sorted; empty if the folder does not exist.
+    pub(super) fn folders(&self, folder: &str) -> io::Result<Vec<String>> {
+        let folder_of = |(name, byte_count): (String, Option<u64>)| match byte_count {
+            None => Some(format!("{folder}/{name}")),
+            Some(_) => None,
+        };
+        let mut found: Vec<_> = self.entries(folder)?.into_iter().filter_map(folder_of).collect();
+        found.sort();
+        Ok(found)
+    }
+
+    /// Returns names in a folder with the lengths of files.
+    fn entries(&self, folder: &str) -> io::Result<Vec<(String, Option<u64>)>> {
+        match self {
+            Self::Folder(root) => folder_entries(&root.join(folder)),
+            #[cfg(feature = "object-store")]
+            Self::Objects(place) => {
+                let listed = place.join(folder)?.list()?;
+                Ok(listed.into_iter().map(|object| (object.name, object.byte_count)).collect())
+            }
+        }
+    }
+
+    /// Returns the length of a file and when it was last written, in milliseconds since 1970.
+    pub(super) fn facts(&self, path: &str) -> io::Result<(u64, i64)> {
+        match self {
+            Self::Folder(root) => {
+                let found = std::fs::metadata(root.join(path))?;
+                let since = found.modified()?.duration_since(std::time::UNIX_EPOCH);
+                let since_ms = since.map_or(0, |since| since.as_millis());
+                Ok((found.len(), i64::try_from(since_ms).unwrap_or(i64::MAX)))
+            }
+            #[cfg(feature = "object-store")]
+            Self::Objects(place) => place.join(path)?.head(),
+        }
+    }
+
+    /// Reads a part of a file.
+    pub(super) fn read(&self, path: &str, range: Range<u64>) -> io::Result<Vec<u8>> {
+        match self {
+            Self::Folder(root) => {
+                use io::{Read, Seek};
+                let mut file = File::open(root.join(path))?;
+                file.seek(io::SeekFrom::Start(range.start))?;
+                let mut bytes = Vec::new();
+                file.take(range.end.saturating_sub(range.start)).read_to_end(&mut bytes)?;
+                Ok(bytes)
+            }
+            #[cfg(feature = "object-store")]
+            Self::Objects(place) => place.join(path)?.read(range),
+        }
+    }
+
+    /// Opens a file to read all of it. An object is first copied to a temporary file without a
+    /// name.
+    pub(super) fn open(&self, path: &str) -> io::Result<File> {
+        match self {
+            Self::Folder(root) => File::open(root.join(path)),
+            #[cfg(feature = "object-store")]
+            Self::Objects(_) => self.copied(path),
+        }
+    }
+
+    #[cfg(feature = "object-store")]
+    fn copied(&self, path: &str) -> io::Result<File> {
+        use io::{Seek, Write};
+        let (byte_count, _) = self.facts(path)?;
+        let mut copy = tempfile::tempfile()?;
+        let mut start = 0;
+        while start < byte_count {
+            let end = start.saturating_add(BLOCK_BYTES).min(byte_count);
+            let block = self.read(path, start..end)?;
+            if block.is_empty() {
+                return Err(io::Error::other("the object has become shorter"));
+            }
+            copy.write_all(&block)?;
+            start = start.saturating_add(block.len() as u64);
+        }
+        copy.rewind()?;
+        Ok(copy)
+    }
+
+    /// Removes a file.
+    pub(super) fn remove(&self, path: &str) -> io::Result<()> {
+        match self {
+            Self::Folder(root) => std::fs::remove_file(root.join(path)),
+            #[cfg(feature = "object-store")]
+            Self::Objects(place) => place.join(path)?.remove(),
+        }
+    }
+}
+
+/// Length of the pieces in which an object is copied.
+#[cfg(feature = "object-store")]
+const BLOCK_BYTES: u64 = 8 << 20;
+
+fn folder_entries(folder: &Path) -> io::Result<Vec<(String, Option<u64>)>> {
+    let found = match std::fs::read_dir(folder) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut entries = Vec::new();
+    for entry in found {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // Links are followed.
+        match std::fs::metadata(entry.path()) {
+            Ok(found) if found.is_dir() => entries.push((name, None)),
+            Ok(found) => entries.push((name, Some(found.len()))),
+            // Another process has removed it meanwhile, or it is a link to nowhere.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_scheme_makes_a_url() {
+        for (text, is_url) in [
+            ("s3://bucket/a", true),
+            ("abfss://c@account.dfs.core.windows.net/a", true),
+            ("dataset", false),
+            ("a/b://c", false),
+            ("://a", false),
+            ("3s://a", false),
+            ("/tmp/s3:/a", false),
+        ] {
+            assert_eq!(url_in(Path::new(text)).is_some(), is_url, "{text}");
+        }
+    }
+}
