@@ -266,6 +266,8 @@ pub struct MeshConfig {
     pub profiles_dispatch_cores: bool,
     /// Number of relays per chip.
     pub relays: u32,
+    /// True if each relay has a successor that can begin later.
+    pub has_relay_successors: bool,
     /// Bytes of each relay's ring in DRAM.
     pub relay_ring_bytes: u32,
     /// Modes of all other kernels.
@@ -285,6 +287,7 @@ impl MeshConfig {
             dispatch_cores: None,
             profiles_dispatch_cores: false,
             relays: 0,
+            has_relay_successors: false,
             relay_ring_bytes: 1 << 24,
             modes: KernelModes::PLAIN,
             host: HostTiming::PCIE,
@@ -369,6 +372,14 @@ impl MeshConfig {
         self
     }
 
+    /// Keeps another worker core for each relay, which can take its place, see
+    /// [`begin_relay_successors`](crate::mesh::SimulatedMesh::begin_relay_successors).
+    #[must_use]
+    pub const fn with_relay_successors(mut self) -> Self {
+        self.has_relay_successors = true;
+        self
+    }
+
     /// Sets the size of each relay's ring in DRAM, a power of two.
     #[must_use]
     pub const fn with_relay_ring_bytes(mut self, ring_bytes: u32) -> Self {
@@ -418,6 +429,13 @@ impl MeshConfig {
     #[must_use]
     pub const fn with_noc_truth(mut self) -> Self {
         self.modes.has_noc_truth = true;
+        self
+    }
+
+    /// Adds the streamed cells of every RISC to the truth, as they were when the RISC counted them.
+    #[must_use]
+    pub const fn with_cell_truth(mut self) -> Self {
+        self.modes.has_cell_truth = true;
         self
     }
 

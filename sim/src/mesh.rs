@@ -113,6 +113,21 @@ impl SimulatedMesh {
         }
     }
 
+    /// Begins the successors of a chip's relays, which read the same cores. A successor may begin only when
+    /// the relay does not read any more.
+    ///
+    /// # Errors
+    /// If there is no such chip.
+    pub fn begin_relay_successors(&mut self, chip_id: u32) -> Result<(), NoSuchChip> {
+        let (now, chip_count) = (self.host.now(), self.devices.len());
+        let device = self.devices.get_mut(chip_id as usize);
+        let device = device.ok_or(NoSuchChip { chip_id, chip_count })?;
+        let chip = device.chip_mut();
+        let cycle = chip.cycles_at(now);
+        chip.begin_relays(1, cycle);
+        Ok(())
+    }
+
     /// Waits on the host for `duration_ns`.
     pub fn wait_ns(&mut self, duration_ns: u64) {
         let now = self.host.now().saturating_add(duration_ns.saturating_mul(PS_PER_NS));
@@ -245,7 +260,8 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
         chip.reserve_for(commands);
     }
     if config.relays > 0 {
-        chip.keep_relays(config.relays, config.relay_ring_bytes)?;
+        let terms = if config.has_relay_successors { 2 } else { 1 };
+        chip.keep_relays((config.relays, terms), config.relay_ring_bytes)?;
     }
     Ok(chip)
 }

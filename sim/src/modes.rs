@@ -26,6 +26,8 @@ pub struct KernelModes {
     pub firmware: Option<Arc<FirmwareSet>>,
     /// True if the truth contains every NoC request of kernels.
     pub has_noc_truth: bool,
+    /// True if the truth has the streamed cells of every RISC.
+    pub has_cell_truth: bool,
     /// Records of waits that kernels make.
     pub wait_records: WaitRecords,
     /// True if single waits are recorded only in [`wire::wait::SyncWindows::DEFAULT`].
@@ -52,6 +54,7 @@ impl KernelModes {
         kernels: KernelKind::Riscv,
         firmware: None,
         has_noc_truth: false,
+        has_cell_truth: false,
         wait_records: WaitRecords::Off,
         has_sync_windows: false,
         cycle_budget: DEFAULT_CYCLE_BUDGET,

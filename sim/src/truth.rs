@@ -181,6 +181,11 @@ pub struct Truth {
     ///
     /// [`MeshConfig::with_noc_truth`]: crate::config::MeshConfig::with_noc_truth
     pub noc_requests: BTreeMap<RiscKey, Vec<NocRequest>>,
+    /// Cells that each RISC has streamed, from the first one on, if the configuration enables them
+    /// ([`MeshConfig::with_cell_truth`]).
+    ///
+    /// [`MeshConfig::with_cell_truth`]: crate::config::MeshConfig::with_cell_truth
+    pub cells: BTreeMap<RiscKey, Vec<[u32; 2]>>,
     /// Waits of kernels that blocked, in order, if kernels record waits.
     pub waits: BTreeMap<RiscKey, Vec<WaitTruth>>,
     /// Intervals in which banks counted, by chip and core, in order.

@@ -49,6 +49,12 @@ SIZES = ["cargo", "test", "--offline", "-q", "-p", "kprof-analysis", "--lib", "s
 DECODE = ["cargo", "test", "--offline", "-q", "-p", "kprof-reader", "--lib", "decode::"]
 CLOCK = ["cargo", "test", "--offline", "-q", "-p", "kprof-reader", "clock"]
 
+SUCCESSION = [*TRUTH[:-1], "relays::a_relay_that_dies_is_succeeded_by_another"]
+MET = [*TRUTH[:-1], "relays::a_reader_that_meets_a_successor"]
+RELAYED = [*RING[:-1], "testing::relayed::"]
+FRAMES = [*DECODE[:-1], "stream::frame::"]
+LIVE = [*DECODE[:-1], "read::tests::rings::live::"]
+
 FIRMWARE = "sim/objects/firmware/src/hardware.rs"
 RUNTIME = "kernel-profiler/src/tensix/noc.rs"
 REGISTERS = "kernel-profiler/src/registers.rs"
@@ -64,6 +70,69 @@ DATA_WORDS = (
 
 # Name, file, text that is there once, text in its place, the tests that must fail.
 MUTANTS = [
+    (
+        "relays: cells that a second relay repeats are counted twice",
+        READER + "read/rings/frames.rs",
+        "let repeated = ahead.min(0).unsigned_abs()",
+        "let repeated = 0 * ahead.min(0).unsigned_abs()",
+        SUCCESSION,
+    ),
+    (
+        "relays: the frames of a successor are read first",
+        READER + "read/relays.rs",
+        "in_terms.sort_by_key(|relay| word_of(&relay.words, words::TERM));",
+        "in_terms.sort_by_key(|relay| !word_of(&relay.words, words::TERM));",
+        SUCCESSION,
+    ),
+    (
+        "relays: what a relay that is gone has read is not missed",
+        READER + "read/relays.rs",
+        "let is_first = word_of(&relay.words, words::TERM) == 0;",
+        "let is_first = true;",
+        MET,
+    ),
+    (
+        "relays: what an earlier reader has read is missed",
+        READER + "read/rings/frames.rs",
+        "if has_all && ring.read_count == 0 && ring.next == 0 && first != 0 {",
+        "if has_all && ring.read_count == 0 && ring.next == 0 && first == 1 {",
+        MET,
+    ),
+    (
+        "relays: the slots of a whole ring are taken for its oldest cells",
+        READER + "stream/frame.rs",
+        "let first = span.first.wrapping_sub(span.first_in_frame());",
+        "let first = span.first & 1;",
+        FRAMES,
+    ),
+    (
+        "relays: a frame counts before it is in DRAM",
+        "kernel-profiler/src/relay/mod.rs",
+        "        self.await_quiet(slot)?;\n        self.check_host()?;",
+        "        self.check_host()?;",
+        RELAYED,
+    ),
+    (
+        "relays: a producer may have two visits under way",
+        "kernel-profiler/src/relay/mod.rs",
+        "visits_end: behind(producer_count.max(BUFFER_COUNT)),",
+        "visits_end: behind(producer_count),",
+        RELAYED,
+    ),
+    (
+        "relays: the sum in a header lacks the number of launches",
+        "kernel-profiler/src/relay/visit.rs",
+        "sum = sum.wrapping_add(self.port.load(control.wrapping_add(bytes(launches.start))));",
+        "let _ = launches;",
+        RELAYED,
+    ),
+    (
+        "live: reads that are put off are tried again at once",
+        READER + "read/live.rs",
+        "if period < ATTEMPT_PERIOD {",
+        "if period > ATTEMPT_PERIOD {",
+        LIVE,
+    ),
     (
         "windows: a wait that begins before a window and ends in it is left out",
         "wire/src/wait.rs",

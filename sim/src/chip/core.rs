@@ -39,6 +39,8 @@ pub(crate) struct Core {
     /// By index of the RISC.
     noc_requests: [Vec<NocRequest>; RISCS_PER_CORE],
     /// By index of the RISC.
+    cells: [Vec<[u32; 2]>; RISCS_PER_CORE],
+    /// By index of the RISC.
     waits: [Vec<WaitTruth>; RISCS_PER_CORE],
     counters: Vec<CounterTruth>,
     idle_launch_count: u64,
@@ -164,6 +166,7 @@ impl Core {
             running: None,
             launches: riscs.map(|risc| (risc, Vec::new())).collect(),
             noc_requests: Default::default(),
+            cells: Default::default(),
             waits: Default::default(),
             counters: Vec::new(),
             tile: Some(Box::new(tile)),
@@ -314,9 +317,12 @@ impl Core {
         report: LaunchReport,
         failures: Vec<ExecutionFailure>,
     ) -> Outcome {
-        let Stage { tile, landings, faults, noc_requests, watched, .. } = *stage;
+        let Stage { tile, landings, faults, noc_requests, cells, watched, .. } = *stage;
         for (risc_index, request) in noc_requests {
             self.noc_requests[risc_index].push(request);
+        }
+        for (all, new) in self.cells.iter_mut().zip(cells) {
+            all.extend(new);
         }
         for (all, watched) in self.waits.iter_mut().zip(watched) {
             all.extend(watched.waits);
@@ -370,6 +376,11 @@ impl Core {
         for (index, requests) in self.noc_requests.iter().enumerate() {
             if let (false, Some(risc)) = (requests.is_empty(), self.tile().place.kind.risc(index)) {
                 truth.noc_requests.insert(RiscKey { chip_id, core, risc }, requests.clone());
+            }
+        }
+        for (index, cells) in self.cells.iter().enumerate() {
+            if let (false, Some(risc)) = (cells.is_empty(), self.tile().place.kind.risc(index)) {
+                truth.cells.insert(RiscKey { chip_id, core, risc }, cells.clone());
             }
         }
         for (index, waits) in self.waits.iter().enumerate() {

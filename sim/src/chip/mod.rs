@@ -57,7 +57,8 @@ pub struct Chip {
     file_zones: BTreeSet<String>,
     dispatch: Dispatch,
     pacing: Pacing,
-    relays: Option<Relays>,
+    /// The relays, and their successors.
+    relays: Vec<Relays>,
     /// Present if dispatch cores are simulated.
     commands: Option<CommandQueue>,
     faults: Vec<AppliedFault>,
@@ -97,7 +98,7 @@ impl Chip {
             file_zones: BTreeSet::new(),
             dispatch: Dispatch::default(),
             pacing: Pacing::default(),
-            relays: None,
+            relays: Vec::new(),
             commands: None,
             faults: Vec::new(),
             failures: Vec::new(),
@@ -197,8 +198,13 @@ impl Chip {
         if let Some(commands) = &mut self.commands {
             commands.open(queued_at_cycle);
         }
-        self.begin_relays(queued_at_cycle);
+        self.begin_relays(0, queued_at_cycle);
         self.queue.push_back(Queued { launch, queued_at_cycle });
+    }
+
+    /// Returns the cycle of a time.
+    pub(crate) fn cycles_at(&self, now: Picoseconds) -> u64 {
+        self.clock.cycles_at(now)
     }
 
     /// Advances the chip to a time: launches begin, writes land.
@@ -247,7 +253,7 @@ impl Chip {
         let earliest = self.clock.cycles_at(launch.earliest_ns.saturating_mul(PS_PER_NS));
         let free_at = self.dispatch.free_at(launch.sub_device);
         let ready_at = self.commands.as_ref().map_or(0, CommandQueue::ready_at);
-        let ready_at = ready_at.max(self.relays.as_ref().map_or(0, Relays::ready_at));
+        let ready_at = ready_at.max(self.relays.first().map_or(0, Relays::ready_at));
         let go = (queued_at_cycle + DISPATCH_CYCLES).max(free_at).max(earliest).max(ready_at);
         let go =
             if self.keeps_pace() { go.max(self.pacing.free_at(launch.sub_device)?) } else { go };

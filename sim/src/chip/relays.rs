@@ -13,7 +13,7 @@ use crate::{
     arch::{Arch, TileCoord},
     clock::PS_PER_NS,
     config::ConfigError,
-    fault::FaultEffect,
+    fault::{FaultEffect, RuleSet},
     machine::core_code::{bank_coordinates, bank_offset, own_coordinates},
     program::{CoreSelection, CoreUse, Emission, Kernel, KernelContext, Launch, Program},
 };
@@ -34,21 +34,58 @@ const GATHERERS: [Risc; GATHERERS_MAX] = [Risc::Brisc, Risc::Ncrisc];
 /// Cycles in which relays get ready: they fill the table of their checksum.
 const START_CYCLES: u64 = 100_000;
 
-/// Number of the relays' launch: launches of programs count from 0.
-const LAUNCH_INDEX: u64 = u64::MAX;
-
-/// The relays of a chip.
+/// The relays of a chip that begin together.
 #[derive(Clone, Debug)]
 pub(super) struct Relays {
     launch: Launch,
+    /// Number of the launch, from the largest one down: launches of programs count from 0.
+    launch_index: u64,
     cores: Vec<TileCoord>,
     begun_at: Option<u64>,
 }
 
 impl Relays {
+    fn new(
+        chip: &ChipFacts,
+        (term, cores): (u32, Vec<TileCoord>),
+        ring_bytes: u32,
+        workers: &[TileCoord],
+    ) -> Result<Self, ConfigError> {
+        let gatherers = cores.iter().flat_map(|relay| GATHERERS.map(|risc| (*relay, risc)));
+        let gatherers: Vec<_> = gatherers.take(workers.len()).collect();
+        let setups: Result<_, _> = (0..)
+            .zip(&gatherers)
+            .map(|(index, gatherer)| {
+                let dealt = workers.iter().skip(index as usize).step_by(gatherers.len());
+                let producers: Vec<TileCoord> = dealt.copied().collect();
+                let ring = term * low(gatherers.len() as u64) + index;
+                let words = setup_words(chip, (term, ring), *gatherer, ring_bytes, &producers)?;
+                Ok((*gatherer, words))
+            })
+            .collect();
+        let kernel: Arc<dyn Kernel> = Arc::new(RelayKernel { setups: setups? });
+        let program = GATHERERS.into_iter().fold(Program::new("relay"), |program, risc| {
+            program.with_kernel(risc, Arc::clone(&kernel))
+        });
+        let launch = Launch::new(&Arc::new(program), 0)
+            .on(CoreSelection::At(cores.clone()))
+            .for_use(CoreUse::Relay);
+        Ok(Self { launch, launch_index: u64::MAX - u64::from(term), cores, begun_at: None })
+    }
+
+    fn job<'a>(
+        &'a self,
+        go_cycle: u64,
+        chip: &'a Arc<ChipFacts>,
+        rules: &'a Arc<RuleSet>,
+    ) -> Job<'a> {
+        let Self { launch, launch_index, .. } = self;
+        Job { launch, launch_index: *launch_index, go_cycle, seen_until: 0, chip, rules }
+    }
+
     /// The relays' launch while it is in progress.
     pub(super) fn running(&self) -> Option<core::Numbered<'_>> {
-        self.begun_at.is_some().then_some((LAUNCH_INDEX, &self.launch))
+        self.begun_at.is_some().then_some((self.launch_index, &self.launch))
     }
 
     /// Returns the first cycle at which a launch can begin: programs wait for their relays.
@@ -81,69 +118,61 @@ impl Kernel for RelayKernel {
 }
 
 impl Chip {
-    /// Keeps the last worker cores for relays.
+    /// Keeps the last worker cores for relays and, for terms after the first one, their successors.
     ///
     /// # Errors
     /// If this leaves no core to kernels, or if DRAM has no room for the rings.
-    pub(crate) fn keep_relays(&mut self, count: u32, ring_bytes: u32) -> Result<(), ConfigError> {
+    pub(crate) fn keep_relays(
+        &mut self,
+        (count, terms): (u32, u32),
+        ring_bytes: u32,
+    ) -> Result<(), ConfigError> {
         let chip_id = self.facts.chip_id as usize;
         let mut workers: Vec<TileCoord> = self.workers().map(|place| place.coord).collect();
-        let Some(first) = workers.len().checked_sub(count as usize).filter(|rest| *rest > 0) else {
+        let all = count.saturating_mul(terms);
+        let Some(first) = workers.len().checked_sub(all as usize).filter(|rest| *rest > 0) else {
             let worker_count = workers.len();
-            return Err(ConfigError::NoRoomForRelays { chip_id, relay_count: count, worker_count });
+            return Err(ConfigError::NoRoomForRelays { chip_id, relay_count: all, worker_count });
         };
         if !ring_bytes.is_power_of_two() || ring_bytes < RING_BYTES_MIN {
             return Err(ConfigError::RelayRing { ring_bytes });
         }
         let relays = workers.split_off(first);
-        let gatherers = relays.iter().flat_map(|relay| GATHERERS.map(|risc| (*relay, risc)));
-        let gatherers: Vec<_> = gatherers.take(workers.len()).collect();
-        let setups: Result<_, _> = (0..)
-            .zip(&gatherers)
-            .map(|(index, gatherer)| {
-                let dealt = workers.iter().skip(index as usize).step_by(gatherers.len());
-                let producers: Vec<TileCoord> = dealt.copied().collect();
-                let words = setup_words(&self.facts, index, *gatherer, ring_bytes, &producers)?;
-                Ok((*gatherer, words))
-            })
-            .collect();
-        let kernel: Arc<dyn Kernel> = Arc::new(RelayKernel { setups: setups? });
-        let program = GATHERERS.into_iter().fold(Program::new("relay"), |program, risc| {
-            program.with_kernel(risc, Arc::clone(&kernel))
-        });
-        let launch = Launch::new(&Arc::new(program), 0)
-            .on(CoreSelection::At(relays.clone()))
-            .for_use(CoreUse::Relay);
         for core in self.cores.iter_mut().filter(|core| relays.contains(&core.coord())) {
             core.keep_for(CoreUse::Relay);
         }
-        self.relays = Some(Relays { launch, cores: relays, begun_at: None });
+        // Successors come before the relays in the order of cores.
+        let terms = (0..terms).zip(relays.rchunks(count as usize));
+        self.relays = terms
+            .map(|(term, cores)| {
+                Relays::new(&self.facts, (term, cores.to_vec()), ring_bytes, &workers)
+            })
+            .collect::<Result<_, _>>()?;
         Ok(())
     }
 
-    /// Begins the relays, unless they have begun.
-    pub(super) fn begin_relays(&mut self, cycle: u64) {
-        let relays = self.relays.as_mut().filter(|relays| relays.begun_at.is_none());
+    /// Begins the relays of a term, unless they have begun.
+    pub(crate) fn begin_relays(&mut self, term: usize, cycle: u64) {
+        let relays = self.relays.get_mut(term).filter(|relays| relays.begun_at.is_none());
         let Some(relays) = relays else { return };
         relays.begun_at = Some(cycle);
-        let job = Job {
-            launch: &relays.launch,
-            launch_index: LAUNCH_INDEX,
-            go_cycle: cycle,
-            seen_until: 0,
-            chip: &self.facts,
-            rules: &self.rules,
-        };
+        let job = relays.job(cycle, &self.facts, &self.rules);
         core::begin(&mut self.cores, &job);
         let mut deaths = Vec::new();
-        for (index, core) in (0..).zip(relays.cores.clone()) {
-            let Some((at_ns, rule)) = self.rules.relay_death(self.facts.chip_id, index) else {
+        let first = u32::try_from(term * relays.cores.len()).unwrap_or(u32::MAX);
+        for (index, core) in (first..).zip(relays.cores.clone()) {
+            let Some((death, rule)) = self.rules.relay_death(self.facts.chip_id, index) else {
                 continue;
             };
-            let dies_at = self.clock.cycles_at(at_ns.saturating_mul(PS_PER_NS));
+            let dies_at = self.clock.cycles_at(death.at_ns.saturating_mul(PS_PER_NS));
             let stage = self.core_index(core).and_then(|index| self.cores[index].stage_mut());
             if let Some(stage) = stage {
-                stage.dies_at = Some(dies_at);
+                let death = if death.is_before_telling {
+                    &mut stage.dies_telling_at
+                } else {
+                    &mut stage.dies_at
+                };
+                *death = Some(dies_at);
                 deaths.push((rule, core, dies_at));
             }
         }
@@ -154,35 +183,32 @@ impl Chip {
 
     /// Takes what relays leave that have ended.
     pub(super) fn end_relays(&mut self) {
-        let Some(relays) = self.relays.as_ref() else { return };
-        let mut running = self.cores.iter().filter(|core| core.runs(LAUNCH_INDEX));
-        if !running.all(Core::is_at_rest) {
-            return;
+        let mut ended = Vec::new();
+        for relays in &self.relays {
+            let mut running = self.cores.iter().filter(|core| core.runs(relays.launch_index));
+            if running.all(Core::is_at_rest) {
+                let job = relays.job(0, &self.facts, &self.rules);
+                ended.push(core::end(&mut self.cores, &job));
+            }
         }
-        let job = Job {
-            launch: &relays.launch,
-            launch_index: LAUNCH_INDEX,
-            go_cycle: 0,
-            seen_until: 0,
-            chip: &self.facts,
-            rules: &self.rules,
-        };
-        let outcomes = core::end(&mut self.cores, &job);
-        self.take(outcomes, 0);
+        for outcomes in ended {
+            self.take(outcomes, 0);
+        }
     }
 
     /// Declares to the journals of the relays' tiles that the host looks only at this cycle or later.
     pub(super) fn see_relays_until(&mut self, cycle: u64) {
-        for core in self.cores.iter_mut().filter(|core| core.runs(LAUNCH_INDEX)) {
-            core.tile_mut().journal.see_until(cycle);
+        for relays in &self.relays {
+            let running = self.cores.iter_mut().filter(|core| core.runs(relays.launch_index));
+            running.for_each(|core| core.tile_mut().journal.see_until(cycle));
         }
     }
 }
 
-/// Returns what a gatherer is set up with, given its number on the chip.
+/// Returns what a gatherer is set up with, given its term and the number of its ring on the chip.
 fn setup_words(
     chip: &ChipFacts,
-    index: u32,
+    (term, index): (u32, u32),
     (relay, risc): (TileCoord, Risc),
     ring_bytes: u32,
     producers: &[TileCoord],
@@ -198,7 +224,6 @@ fn setup_words(
         let (chip_id, bank_bytes) = (chip.chip_id as usize, facts.bank_bytes);
         return Err(ConfigError::RelayRings { chip_id, needed_bytes: end, bank_bytes });
     }
-    let low = |address: u64| u32::try_from(address).unwrap_or(u32::MAX);
     let gatherer = u32::from(risc != GATHERERS[0]);
     let tile_of = |tile: TileCoord| {
         let coordinates = own_coordinates(chip, gatherer as usize, tile);
@@ -217,6 +242,7 @@ fn setup_words(
         (setup::PRODUCERS, low(producers.len() as u64)),
         (setup::GATHERER, gatherer),
         (setup::OWN_TILE, tile_of(relay)),
+        (setup::TERM, term),
     ] {
         words[word] = value;
     }
@@ -227,6 +253,10 @@ fn setup_words(
         words[first + setup::LABEL] = u32::from(producer.x) | u32::from(producer.y) << 16;
     }
     Ok(words)
+}
+
+fn low(address: u64) -> u32 {
+    u32::try_from(address).unwrap_or(u32::MAX)
 }
 
 /// Returns the coordinates of a bank on a NoC: column, and row from bit 6 on.

@@ -55,6 +55,12 @@ impl Stage {
         match &request.action {
             Action::Write { source, byte_count, targets, address, acknowledge_to } => {
                 let data = (u64::from(*source), *byte_count);
+                let tells =
+                    targets.iter().any(|target| self.chip.bank_at(*target, *address).is_none());
+                if tells && self.dies_telling_at.is_some_and(|at| at <= cycle) {
+                    self.dies_at.get_or_insert(cycle);
+                    return;
+                }
                 for &target in targets {
                     let at = (target, *address);
                     let ack = self.write(devices, from, request.noc, data, at);

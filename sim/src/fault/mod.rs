@@ -8,7 +8,7 @@
 //! | a subordinate has run its kernel | [`Rule::subordinate_delay_cycles`] | let it close late |
 //! | the host reads L1 | [`Rule::on_host_read`] | show it something else |
 //! | the rule is added | [`Rule::chip_loss_ns`] | end a chip at a time |
-//! | the relays begin | [`Rule::relay_death_ns`] | stop a relay for good |
+//! | the relays begin | [`Rule::relay_death`] | stop a relay for good |
 //!
 //! Ready rules are in [`rules`]; any other implementation of [`Rule`] works as well.
 
@@ -130,6 +130,16 @@ pub struct HostReadPoint<'a> {
     pub stale_control: &'a [u32],
 }
 
+/// When a relay stops for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RelayDeath {
+    /// The time, in nanoseconds since the simulation began.
+    pub at_ns: u64,
+    /// True if it stops later: when it has counted a frame, and would tell the producer that its cells
+    /// were read.
+    pub is_before_telling: bool,
+}
+
 /// A cause of faults. Every method has a harmless default.
 pub trait Rule: Send + Sync {
     /// Returns the rule's name in the log.
@@ -146,8 +156,8 @@ pub trait Rule: Send + Sync {
         None
     }
 
-    /// Returns when a relay of a chip stops for good, in nanoseconds since the simulation began.
-    fn relay_death_ns(&self, _chip_id: u32, _relay: u32) -> Option<u64> {
+    /// Returns when a relay of a chip stops for good.
+    fn relay_death(&self, _chip_id: u32, _relay: u32) -> Option<RelayDeath> {
         None
     }
 
@@ -333,11 +343,11 @@ impl RuleSet {
     }
 
     /// Returns when a relay of a chip stops for good, and the name of the rule that stops it first.
-    pub(crate) fn relay_death(&self, chip_id: u32, relay: u32) -> Option<(u64, Arc<str>)> {
+    pub(crate) fn relay_death(&self, chip_id: u32, relay: u32) -> Option<(RelayDeath, Arc<str>)> {
         let deaths = self.rules.iter().filter_map(|NamedRule { name, rule }| {
-            Some((rule.relay_death_ns(chip_id, relay)?, Arc::clone(name)))
+            Some((rule.relay_death(chip_id, relay)?, Arc::clone(name)))
         });
-        deaths.min_by_key(|(at_ns, _)| *at_ns)
+        deaths.min_by_key(|(death, _)| death.at_ns)
     }
 
     /// Returns the delay and name of the first rule that makes a subordinate late.

@@ -1,6 +1,8 @@
 //! Ready-made rules, and the selection of where and when they apply.
 
-use super::{ClockPlacement, ClockReadPoint, HostReadPoint, PushFate, PushPoint, Rule, Site};
+use super::{
+    ClockPlacement, ClockReadPoint, HostReadPoint, PushFate, PushPoint, RelayDeath, Rule, Site,
+};
 use crate::{arch::TileCoord, random::Stream};
 use std::ops::Range;
 use wire::Risc;
@@ -300,10 +302,10 @@ impl Rule for LoseChip {
 pub struct KillRelay {
     /// Number of the chip.
     pub chip_id: u32,
-    /// Number of the relay on its chip.
+    /// Number of the relay on its chip; successors follow the relays.
     pub relay: u32,
-    /// Time of its death, in nanoseconds since the simulation began.
-    pub at_ns: u64,
+    /// When it stops.
+    pub death: RelayDeath,
 }
 
 impl Rule for KillRelay {
@@ -311,8 +313,8 @@ impl Rule for KillRelay {
         "kill-relay"
     }
 
-    fn relay_death_ns(&self, chip_id: u32, relay: u32) -> Option<u64> {
-        ((chip_id, relay) == (self.chip_id, self.relay)).then_some(self.at_ns)
+    fn relay_death(&self, chip_id: u32, relay: u32) -> Option<RelayDeath> {
+        ((chip_id, relay) == (self.chip_id, self.relay)).then_some(self.death)
     }
 }
 

@@ -51,7 +51,8 @@ impl Station for Stage {
         Self::issue(self, devices, risc_index, cycle, request);
     }
 
-    fn note_store(&mut self, address: u64, _: u32, cycle: u64) {
+    fn note_store(&mut self, address: u64, value: u32, cycle: u64) {
+        self.note_cells(address, value);
         let before = self.tile.l1.word(address);
         self.tile.journal.record(address, before, cycle);
     }

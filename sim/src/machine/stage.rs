@@ -12,7 +12,10 @@ use crate::{
     truth::NocRequest,
 };
 use std::{collections::BTreeMap, sync::Arc};
-use wire::risc::RISCS_PER_CORE;
+use wire::{
+    risc::RISCS_PER_CORE,
+    stream::{CELL_WORDS, RING_CELLS, words},
+};
 
 /// A tile in a launch.
 pub(crate) struct Stage {
@@ -24,6 +27,8 @@ pub(crate) struct Stage {
     pub(crate) faults: Vec<AppliedFault>,
     /// NoC requests of kernels, by index of the RISC; filled only if the truth records them.
     pub(crate) noc_requests: Vec<(usize, NocRequest)>,
+    /// Cells that each RISC has streamed; filled only if the truth records them.
+    pub(crate) cells: [Vec<[u32; 2]>; RISCS_PER_CORE],
     /// Waits of each RISC, once the launch is over.
     pub(crate) watched: [WatchedRisc; RISCS_PER_CORE],
     /// Requests to other tiles, and reads of DRAM, that are not delivered yet.
@@ -34,6 +39,8 @@ pub(crate) struct Stage {
     pub(crate) core_use: CoreUse,
     /// Cycle at which a fault stops the core for good.
     pub(crate) dies_at: Option<u64>,
+    /// Cycle from which on the next write to another core stops the core in its place.
+    pub(crate) dies_telling_at: Option<u64>,
     context: KernelContext,
     /// The fault that delays the clock read of each hart.
     held_clock: [Option<(u64, Arc<str>)>; RISCS_PER_CORE],
@@ -61,11 +68,13 @@ impl Stage {
             landings: Vec::new(),
             faults: Vec::new(),
             noc_requests: Vec::new(),
+            cells: Default::default(),
             watched: Default::default(),
             outgoing: Vec::new(),
             last_arrival: BTreeMap::new(),
             core_use: CoreUse::Programs,
             dies_at: None,
+            dies_telling_at: None,
             context,
             held_clock: Default::default(),
             pushes: Default::default(),
@@ -97,6 +106,27 @@ impl Stage {
         let stall_cycles = stall.as_ref().map_or(0, |(cycles, _)| *cycles);
         self.held_clock[risc_index] = stall;
         stall_cycles
+    }
+
+    /// Records the cells that a store to the control vector counts, before the store.
+    pub(crate) fn note_cells(&mut self, address: u64, value: u32) {
+        if !self.chip.modes.has_cell_truth || self.core_use != CoreUse::Programs {
+            return;
+        }
+        let first = self.tile.control_word_address(words::WRITTEN);
+        let Some(risc_index) = address.checked_sub(first).map(|bytes| (bytes / 4) as usize) else {
+            return;
+        };
+        let before = self.tile.load(address);
+        let count = value.wrapping_sub(before);
+        let Some(cells) = self.cells.get_mut(risc_index) else { return };
+        if count as usize <= RING_CELLS {
+            cells.extend((0..count).map(|index| {
+                let slot = before.wrapping_add(index) as usize % RING_CELLS;
+                let word = |word| self.tile.load(self.tile.vector_word_address(risc_index, word));
+                [word(CELL_WORDS * slot), word(CELL_WORDS * slot + 1)]
+            }));
+        }
     }
 
     /// Logs the two reads of a clock reading, if a fault or a wrap came between them.

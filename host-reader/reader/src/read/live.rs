@@ -166,16 +166,26 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if there is room for a read; otherwise counts that it is put off.
-    fn has_room(&self, most_batches: usize) -> bool {
+    /// Returns true if there is room for a read; otherwise counts that it is put off. With a short period,
+    /// waits for room then, at most for [`ATTEMPT_PERIOD`].
+    fn has_room(&self, most_batches: usize, period: Duration) -> bool {
         let mut waiting = self.lock();
-        // A failed read, or one without batches, takes a place as well.
-        let taken = waiting.pressure.waiting_batches.max(waiting.reads.len());
-        let has_room = taken < most_batches.max(1);
-        if !has_room {
-            waiting.pressure.put_off_reads = waiting.pressure.put_off_reads.saturating_add(1);
+        if waiting.has_room(most_batches) {
+            return true;
         }
-        has_room
+        waiting.pressure.put_off_reads = waiting.pressure.put_off_reads.saturating_add(1);
+        if period < ATTEMPT_PERIOD {
+            let is_full = |waiting: &mut Waiting| !waiting.has_room(most_batches);
+            drop(self.changed.wait_timeout_while(waiting, ATTEMPT_PERIOD, is_full));
+        }
+        false
+    }
+
+    /// Takes the next read, and tells the thread that there is room.
+    fn pop(&self, waiting: &mut Waiting) -> Option<Result<LiveRead, ReadError>> {
+        let read = waiting.pop()?;
+        self.changed.notify_all();
+        Some(read)
     }
 
     fn push(&self, read: Result<LiveRead, ReadError>) {
@@ -195,6 +205,11 @@ fn batch_count(read: &Result<LiveRead, ReadError>) -> usize {
 }
 
 impl Waiting {
+    fn has_room(&self, most_batches: usize) -> bool {
+        // A failed read, or one without batches, takes a place as well.
+        self.pressure.waiting_batches.max(self.reads.len()) < most_batches.max(1)
+    }
+
     fn pop(&mut self) -> Option<Result<LiveRead, ReadError>> {
         let read = self.reads.pop_front()?;
         let count = self.pressure.waiting_batches.saturating_sub(batch_count(&read));
@@ -203,9 +218,14 @@ impl Waiting {
     }
 }
 
+/// Least time between two attempts to read while batches wait, unless one is taken.
+const ATTEMPT_PERIOD: Duration = Duration::from_millis(1);
+
 impl<M: Mesh + Send + 'static> LiveReader<M> {
     /// Starts a read every `period`, the first one immediately, as long as fewer than `most_batches`
-    /// batches wait.
+    /// batches wait. With a period of 0, a read begins when the one before has ended. While too many batches
+    /// wait, the thread looks again after the period, but after a millisecond at the earliest or as soon as
+    /// a batch is taken.
     ///
     /// # Errors
     /// If the system cannot create a thread.
@@ -221,7 +241,7 @@ impl<M: Mesh + Send + 'static> LiveReader<M> {
             let Reading { mesh, reader, queue: EndOnDrop(queue) } = reading;
             if is_last {
                 reader.options_mut().last_read = true;
-            } else if !queue.has_room(most_batches) {
+            } else if !queue.has_room(most_batches, period) {
                 return;
             }
             queue.push(reader.read_live(mesh));
@@ -251,7 +271,7 @@ impl<M> LiveReader<M> {
 
     /// Returns the next read without waiting; `None` if none is there.
     pub fn try_next(&mut self) -> Option<Result<LiveRead, ReadError>> {
-        self.queue.lock().pop()
+        self.queue.pop(&mut self.queue.lock())
     }
 
     /// Passes each batch to `take`, until it breaks or the reader has stopped.
@@ -282,7 +302,7 @@ impl<M> Iterator for LiveReader<M> {
     fn next(&mut self) -> Option<Self::Item> {
         let mut waiting = self.queue.lock();
         loop {
-            if let Some(read) = waiting.pop() {
+            if let Some(read) = self.queue.pop(&mut waiting) {
                 return Some(read);
             }
             if waiting.has_ended {

@@ -37,6 +37,9 @@ struct Gatherer {
     read: u32,
     /// Number of the next frame; `None` before the first one.
     next: Option<u32>,
+    /// False if cells that nobody has read may be missing before a producer's first ones: frames are
+    /// missing, or the relay before this one is gone.
+    has_all: bool,
     heartbeat: u32,
     has_ended: bool,
     producers: BTreeSet<Noc0Coord>,
@@ -60,23 +63,17 @@ impl Relays {
         rings: &mut Rings,
     ) -> BTreeSet<Noc0Coord> {
         let mut relayed = BTreeSet::new();
-        for (relay, index) in
-            relays.iter().flat_map(|relay| gatherers(relay).map(move |i| (relay, i)))
-        {
+        // What a relay repeats of the one before it comes after it.
+        let mut in_terms: Vec<&RelayCore> = relays.iter().collect();
+        in_terms.sort_by_key(|relay| word_of(&relay.words, words::TERM));
+        let all = in_terms
+            .into_iter()
+            .flat_map(|relay| gatherers(relay).map(move |index| (relay, index)));
+        for (relay, index) in all {
             let core_id = (session.device.description().chip_id, relay.core.noc0);
             let mut known = match self.gatherers.remove(&(core_id, index)) {
                 Some(known) => known,
-                None => {
-                    let new = Gatherer::new(session, relay, index);
-                    if new.read == 0 {
-                        for core in
-                            new.producers.iter().filter_map(|core| known_core(session, *core))
-                        {
-                            rings.expect_frames(core_id.0, &core);
-                        }
-                    }
-                    new
-                }
+                None => self.meet(session, relay, index, rings),
             };
             known.read(session, relay, rings);
             if !known.has_ended {
@@ -85,6 +82,30 @@ impl Relays {
             self.gatherers.insert((core_id, index), known);
         }
         relayed
+    }
+
+    /// Returns the state of a gatherer that this reader has not met.
+    fn meet(
+        &self,
+        session: &mut Session<'_>,
+        relay: &RelayCore,
+        index: usize,
+        rings: &mut Rings,
+    ) -> Gatherer {
+        let chip_id = session.device.description().chip_id;
+        let mut new = Gatherer::new(session, relay, index);
+        let mut others = self.gatherers.iter().filter(|((core, _), _)| core.0 == chip_id);
+        let is_first = word_of(&relay.words, words::TERM) == 0;
+        new.has_all = new.read != 0
+            || is_first
+            || others.any(|(_, other)| !other.producers.is_disjoint(&new.producers));
+        if new.read == 0 {
+            new.next = Some(FIRST_FRAME);
+            for core in new.producers.iter().filter_map(|core| known_core(session, *core)) {
+                rings.expect_frames(chip_id, &core);
+            }
+        }
+        new
     }
 }
 
@@ -101,6 +122,7 @@ impl Gatherer {
             index,
             read: word(words::READ),
             next: None,
+            has_all: true,
             // A heartbeat that the gatherer does not have, so that it counts as alive.
             heartbeat: word(words::HEARTBEAT).wrapping_sub(1),
             has_ended: false,
@@ -239,6 +261,7 @@ impl Gatherer {
                 continue;
             };
             let Some(header) = header else { break };
+            self.has_all &= self.next.is_none_or(|next| next == header.sequence);
             self.next = Some(header.sequence.wrapping_add(1));
             match header.frame(words) {
                 Ok(None) => {}
@@ -250,7 +273,7 @@ impl Gatherer {
                             .entry(core.noc0)
                             .or_insert_with(|| device.read_wall_clock(core.noc0).ok());
                         let streaming = StreamingCore { core, words: frame.control };
-                        rings.add_frame(session, &streaming, &frame, *clock);
+                        rings.add_frame(session, &streaming, &frame, (*clock, self.has_all));
                     } else {
                         note_damage(
                             session,
@@ -259,7 +282,10 @@ impl Gatherer {
                         );
                     }
                 }
-                Err(fault) => note_damage(session, ring, fault),
+                Err(fault) => {
+                    self.has_all = false;
+                    note_damage(session, ring, fault);
+                }
             }
             rest = rest.get(length..).unwrap_or_default();
         }
@@ -275,12 +301,13 @@ impl Gatherer {
 
     /// Skips words up to the next header.
     fn skip_damage<'a>(
-        &self,
+        &mut self,
         session: &mut Session<'_>,
         ring: &Ring<'_>,
         words: &'a [u32],
         fault: FrameFault,
     ) -> &'a [u32] {
+        self.has_all = false;
         note_damage(session, ring, fault);
         let step = (ALIGN_BYTES / 4) as usize;
         let mut rest = words.get(step..).unwrap_or_default();
@@ -358,6 +385,8 @@ fn word_of(words: &[u32; WORDS], index: usize) -> u32 {
 
 /// Bytes of frames that are read at once.
 const PIECE_BYTES: u32 = 1 << 19;
+/// Number of a gatherer's first frame.
+const FIRST_FRAME: u32 = 1;
 /// How many frames may be missing in front of one; a frame of an earlier round is further away.
 const FRAMES_MISSING_MAX: u32 = 1 << 30;
 /// How long a relay may show no sign of life: a visit takes some microseconds.

@@ -25,22 +25,41 @@ impl Rings {
     }
 
     /// Adds the cells of a frame; `read_at` is the clock of its tile, read after the frame.
+    ///
+    /// `has_all` is true if this reader has met every frame of its gatherer that nobody else has read. The
+    /// cells before a RISC's first ones were then read by somebody else. Otherwise they may be missing.
     pub(in crate::read) fn add_frame(
         &mut self,
         session: &mut Session<'_>,
         core: &StreamingCore,
         frame: &Frame<'_>,
-        read_at: Option<u64>,
+        (read_at, has_all): (Option<u64>, bool),
     ) {
         let chip_id = session.device.description().chip_id;
         for (risc_index, id) in lanes_of(chip_id, &core.core) {
             let (first, cells) = frame.cells(risc_index);
             // Without cells, the words may be older than what is known of the RISC.
-            if !cells.is_empty()
-                && let Some(reading) = self.framed(session, core, (id, risc_index), (first, cells))
-            {
+            if cells.is_empty() {
+                continue;
+            }
+            self.begin_lane(core, (id, risc_index), (first, has_all));
+            if let Some(reading) = self.framed(session, core, (id, risc_index), (first, cells)) {
                 self.decode(session, reading, read_at);
             }
+        }
+    }
+
+    /// Begins a lane of which nothing was read with the first cell in a frame.
+    fn begin_lane(
+        &mut self,
+        core: &StreamingCore,
+        (id, risc_index): (LaneId, usize),
+        (first, has_all): (u32, bool),
+    ) {
+        let new = || if has_all { Ring::new(core, id, risc_index, first) } else { Ring::first(id) };
+        let ring = self.lanes.entry(id).or_insert_with(new);
+        if has_all && ring.read_count == 0 && ring.next == 0 && first != 0 {
+            *ring = new();
         }
     }
 

@@ -138,6 +138,30 @@ fn a_slow_consumer_puts_reads_off_and_all_events_are_taken_or_counted() {
 }
 
 #[test]
+fn reads_that_are_put_off_without_a_period_wait_for_room() {
+    let mut image = Bench::new().0.image;
+    let producer = Producer::new(&mut image, 0, Policy::DropNewest, 100);
+    let mesh = Endless { image, producer };
+    let reader = Reader::new(ReadOptions::default());
+    let mut live = LiveReader::start(mesh, reader, Duration::ZERO, 1).unwrap();
+    while live.backpressure().put_off_reads == 0 {
+        std::thread::yield_now();
+    }
+    let (begun, before) = (Instant::now(), live.backpressure().put_off_reads);
+    std::thread::sleep(Duration::from_millis(30));
+    let put_off = live.backpressure().put_off_reads - before;
+    assert!(u128::from(put_off) <= begun.elapsed().as_millis() + 1, "{put_off} in 30 ms");
+    // Taking the batch makes the next read begin.
+    let (begun, mut taken) = (Instant::now(), 0);
+    while taken < 20 {
+        live.next().unwrap().unwrap();
+        taken += 1;
+    }
+    assert!(begun.elapsed() < Duration::from_secs(60));
+    assert!(live.stop().is_some());
+}
+
+#[test]
 fn a_mesh_that_panics_ends_the_iterator() {
     struct Panics;
     impl Mesh for Panics {
