@@ -54,7 +54,7 @@ fn written_rows(trace: &Trace<'_>) -> u64 {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let [run, file] = ["run", "generated"].map(str::to_owned);
     let labels = DatasetLabels { date: None, run, file, has_one_recording: true };
-    let dataset = ParquetDataset::new(folder.path(), labels, &CancelFlag::default());
+    let dataset = ParquetDataset::new(&folder.path().into(), labels, &CancelFlag::default());
     let mut dataset = dataset.expect("names");
     let key = RecordingKey { host: "host", recording: "generated" };
     let recording = AddedRecording { key, machine: None, trace, ops_csv: None };
