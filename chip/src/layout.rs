@@ -92,9 +92,12 @@ impl FirmwareLayout {
             (path.parent().and_then(Path::parent), path.to_owned())
         };
         let file = read(&brisc)?;
-        let silent = |source| LayoutError::Silent { path: brisc.clone(), source };
-        let tables = TableSizes::from_file(&file).map_err(silent)?;
-        let arch = Arch::ALL.into_iter().find(|arch| tables.fit_grid(arch.facts().grid));
+        let tables = TableSizes::from_file(&file)
+            .map_err(|source| LayoutError::Silent { path: brisc.clone(), source })?;
+        let arch = Arch::ALL.into_iter().find(|arch| {
+            let (columns, rows) = arch.facts().grid;
+            tables.fit_grid(columns, rows)
+        });
         let arch = arch.ok_or_else(|| LayoutError::UnknownChip {
             path: brisc.clone(),
             columns: tables.column_count,

@@ -139,9 +139,9 @@ impl AnomalyLog {
         detail: impl FnOnce() -> String,
     ) {
         raise(self.counts.entry(kind).or_default(), 1);
-        let of_lane = self.lane_counts.entry((lane, kind)).or_default();
-        raise(of_lane, 1);
-        if *of_lane <= KEPT_PER_LANE_AND_KIND {
+        let lane_count = self.lane_counts.entry((lane, kind)).or_default();
+        raise(lane_count, 1);
+        if *lane_count <= KEPT_PER_LANE_AND_KIND {
             self.kept.push(Anomaly { kind, lane, position, detail: detail() });
         }
     }
@@ -162,9 +162,9 @@ impl AnomalyLog {
         }
         let mut room: BTreeMap<_, u64> = BTreeMap::new();
         for (key, count) in other.lane_counts {
-            let of_lane = self.lane_counts.entry(key).or_default();
-            room.insert(key, KEPT_PER_LANE_AND_KIND.saturating_sub(*of_lane));
-            raise(of_lane, count);
+            let lane_count = self.lane_counts.entry(key).or_default();
+            room.insert(key, KEPT_PER_LANE_AND_KIND.saturating_sub(*lane_count));
+            raise(lane_count, count);
         }
         self.kept.extend(other.kept.into_iter().filter(|anomaly| {
             let room = room.get_mut(&(anomaly.lane, anomaly.kind));

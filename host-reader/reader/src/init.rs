@@ -210,25 +210,34 @@ fn init_device(
         let is_chosen = options.cores.contains(chip.chip_id, core);
         let address = if is_chosen { chip.dram.region_address } else { 0 };
         let address = u32::try_from(address).unwrap_or(0);
-        let mut words = control_words(core, address, geometry);
-        let mut write = || {
-            if options.has_two_buffers {
-                return give_first_buffers(device, core, words, address);
-            }
-            words[ext::GENERATION] = next_generation(device, core)?;
-            if options.stream_policy != Policy::DropNewest {
-                let policies = words.iter_mut().skip(stream::words::POLICY).take(RISCS_PER_CORE);
-                policies.for_each(|word| *word = options.stream_policy.to_word());
-            }
-            device.write_l1(core.noc0, core.control_address, &words)
+        let words = control_words(core, address, geometry);
+        let written = if options.has_two_buffers {
+            give_first_buffers(device, core, words, address)
+        } else {
+            write_control(device, core, words, options.stream_policy)
         };
-        write().map_err(|source| InitError::Access {
+        written.map_err(|source| InitError::Access {
             chip_id: chip.chip_id,
             core: Box::new(core.clone()),
             source,
         })?;
     }
     Ok(())
+}
+
+/// Writes the control vector of a core, with its next generation and the policy of streams.
+fn write_control(
+    device: &mut dyn Device,
+    core: &CoreDescription,
+    mut words: [u32; LAYOUT.word_count],
+    policy: Policy,
+) -> Result<(), AccessError> {
+    words[ext::GENERATION] = next_generation(device, core)?;
+    if policy != Policy::DropNewest {
+        let policies = words.iter_mut().skip(stream::words::POLICY).take(RISCS_PER_CORE);
+        policies.for_each(|word| *word = policy.to_word());
+    }
+    device.write_l1(core.noc0, core.control_address, &words)
 }
 
 /// Assigns the first buffer to each RISC, for TT-Metal's debug dump.
@@ -292,20 +301,21 @@ mod tests {
     use wire::CoreKind;
 
     fn mesh(region_bytes: u64) -> MeshImage {
-        let core = |flat_id: u32| CoreDescription {
-            noc0: Noc0Coord { x: 1 + u16::try_from(flat_id).unwrap(), y: 2 },
-            logical: LogicalCoord { x: 0, y: 0 },
-            kind: CoreKind::Tensix,
-            flat_id,
-            control_address: 0x100,
-            vector_address: 0x200,
-        };
         let description = DeviceDescription {
             chip_id: 4,
             arch: "wormhole_b0".into(),
             aiclk_mhz: 1000,
             max_compute_cores: 3,
-            cores: (0..3).map(core).collect(),
+            cores: (0..3)
+                .map(|flat_id| CoreDescription {
+                    noc0: Noc0Coord { x: 1 + u16::try_from(flat_id).unwrap(), y: 2 },
+                    logical: LogicalCoord { x: 0, y: 0 },
+                    kind: CoreKind::Tensix,
+                    flat_id,
+                    control_address: 0x100,
+                    vector_address: 0x200,
+                })
+                .collect(),
             dram: DramDescription { bank_count: 2, region_address: 0x40, region_bytes },
         };
         MeshImage { devices: vec![DeviceImage::new(description)] }

@@ -111,6 +111,10 @@ impl LossWindow {
     /// The window of all times, for whole launches only.
     const UNREAD: Self = Self { may_cut_launches: false, ..Self::ANY_TIME };
 
+    fn moved(self, moved: impl Fn(u64) -> u64) -> Self {
+        Self { after: self.after.map(&moved), before: self.before.map(&moved), ..self }
+    }
+
     /// Returns true if the window overlaps the interval between two cycles.
     ///
     /// ```
@@ -399,16 +403,13 @@ impl LossLedger {
     ///
     /// The function converts a cycle, given the lane and a cycle of its tile.
     pub fn move_windows(&mut self, moved: impl Fn(LaneId, u64) -> u64) {
-        let on_clock = |lane, window: LossWindow| {
-            let cycle = |cycle: Option<u64>| cycle.map(|cycle| moved(lane, cycle));
-            LossWindow { after: cycle(window.after), before: cycle(window.before), ..window }
-        };
         for (&lane, windows) in &mut self.windows {
-            let of_tile = std::mem::take(windows).into_iter();
-            *windows = of_tile.map(|window| on_clock(lane, window)).collect();
+            let tile_windows = std::mem::take(windows).into_iter();
+            *windows =
+                tile_windows.map(|window| window.moved(|cycle| moved(lane, cycle))).collect();
         }
         for (&lane, window) in &mut self.unread {
-            *window = on_clock(lane, *window);
+            *window = window.moved(|cycle| moved(lane, cycle));
         }
     }
 

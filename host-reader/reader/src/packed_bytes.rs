@@ -134,8 +134,10 @@ impl PackedMemory {
     }
 
     fn note(&self, written: &mut Written, error: &io::Error) {
-        let new = || PackedError { folder: self.folder.clone(), reason: error.to_string() };
-        written.error.get_or_insert_with(new);
+        written.error.get_or_insert_with(|| PackedError {
+            folder: self.folder.clone(),
+            reason: error.to_string(),
+        });
     }
 
     /// Fills `bytes` from the file; returns false after an error.

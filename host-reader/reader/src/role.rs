@@ -183,36 +183,41 @@ mod tests {
 
     #[test]
     fn keywords_are_substrings() {
-        let facts = |name| {
-            let role = ZoneRole::from_name(name);
-            (role.is_firmware(), role.is_kernel(), role.is_data_movement_kernel())
-        };
-        assert_eq!(facts("BRISC-FW"), (true, false, false));
-        assert_eq!(facts("my-FW-step"), (true, false, false));
-        assert_eq!(facts("NCRISC-KERNEL"), (false, true, true));
-        assert_eq!(facts("TRISC-KERNEL"), (false, true, false));
-        assert_eq!(facts("DM-KERNEL"), (false, true, true));
-        assert_eq!(facts("DM0-FW"), (true, false, false));
-        assert_eq!(facts("TRACE-KERNEL"), (false, true, false));
-        assert_eq!(facts("load"), (false, false, false));
+        assert_eq!(envelope_facts("BRISC-FW"), (true, false, false));
+        assert_eq!(envelope_facts("my-FW-step"), (true, false, false));
+        assert_eq!(envelope_facts("NCRISC-KERNEL"), (false, true, true));
+        assert_eq!(envelope_facts("TRISC-KERNEL"), (false, true, false));
+        assert_eq!(envelope_facts("DM-KERNEL"), (false, true, true));
+        assert_eq!(envelope_facts("DM0-FW"), (true, false, false));
+        assert_eq!(envelope_facts("TRACE-KERNEL"), (false, true, false));
+        assert_eq!(envelope_facts("load"), (false, false, false));
         let push = ZoneRole::from_name("PROFILER-DRAM-PUSH");
         assert!(push.is_shared_push() && push.is_none());
         assert!(!ZoneRole::from_name("PROFILER-DRAM-STALL").is_shared_push());
-        let dispatches = |name| {
-            let role = ZoneRole::from_name(name);
-            (role.is_dispatch(), role.is_none())
-        };
-        assert_eq!(dispatches("CQ-DISPATCH:7:CQ_DISPATCH_CMD_WAIT"), (true, true));
-        assert_eq!(dispatches("CQ-PREFETCH"), (true, true));
-        assert_eq!(dispatches("DISPATCH"), (false, true));
+        assert_eq!(dispatch_facts("CQ-DISPATCH:7:CQ_DISPATCH_CMD_WAIT"), (true, true));
+        assert_eq!(dispatch_facts("CQ-PREFETCH"), (true, true));
+        assert_eq!(dispatch_facts("DISPATCH"), (false, true));
+    }
+
+    fn dispatch_facts(name: &str) -> (bool, bool) {
+        let role = ZoneRole::from_name(name);
+        (role.is_dispatch(), role.is_none())
+    }
+
+    fn envelope_facts(name: &str) -> (bool, bool, bool) {
+        let role = ZoneRole::from_name(name);
+        (role.is_firmware(), role.is_kernel(), role.is_data_movement_kernel())
     }
 
     #[test]
     fn zones_are_found_by_id_and_by_an_index_of_their_own() {
         let mut zones = ZoneTable::new();
-        let source = |name: &str| ZoneSource { name: name.into(), file: String::new(), line: 1 };
-        let indices = ["BRISC-FW", "BRISC-KERNEL", "load"]
-            .map(|name| zones.intern(wire::ZoneId(u16::MAX), source(name)));
+        let indices = ["BRISC-FW", "BRISC-KERNEL", "load"].map(|name| {
+            zones.intern(
+                wire::ZoneId(u16::MAX),
+                ZoneSource { name: name.into(), file: String::new(), line: 1 },
+            )
+        });
         let roles = RoleTable::from_names(&zones);
         let found = indices.map(|index| {
             let role = roles.role(index);

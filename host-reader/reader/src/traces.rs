@@ -10,7 +10,7 @@
 
 use crate::{
     anomaly::AnomalyKind,
-    lane::{Lane, Run, TraceReplay},
+    lane::{Lane, TraceReplay},
     readout::Readout,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -125,8 +125,8 @@ impl TraceBook {
         let (mut totals, mut first) = (NamedRuns::default(), None);
         let known = self.replay_count(chip_id) as u64;
         let (mut rounds, mut before) = (0_u64, 0);
-        let is_open = |run: &&mut Run| run.trace_counter != 0 || run.trace.is_none();
-        for run in lane.runs.iter_mut().filter(is_open) {
+        for run in lane.runs.iter_mut().filter(|run| run.trace_counter != 0 || run.trace.is_none())
+        {
             if run.trace_counter < before {
                 rounds = rounds.saturating_add(1);
             }

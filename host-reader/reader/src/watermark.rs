@@ -103,10 +103,11 @@ impl Watermarks {
     /// Returns the lane with the smallest free share.
     #[must_use]
     pub fn fullest(&self) -> Option<&LaneWatermark> {
-        let part = |lane: &LaneWatermark| {
-            (u64::from(lane.used_words) << 32).checked_div(lane.lane_words.max(1).into())
-        };
-        self.lanes().max_by_key(|lane| (lane.lost_launches > 0, part(lane)))
+        self.lanes().max_by_key(|lane| {
+            let part =
+                (u64::from(lane.used_words) << 32).checked_div(lane.lane_words.max(1).into());
+            (lane.lost_launches > 0, part)
+        })
     }
 
     /// Returns true if any lane may lose markers within `launches` more launches and a read now

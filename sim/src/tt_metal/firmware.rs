@@ -134,11 +134,10 @@ impl FirmwareSet {
         for index in 0..RISCS_PER_CORE {
             let name = images::processor(CoreKind::Tensix, index);
             let path = folder.join(name).join(format!("{name}.elf"));
-            let unreadable = |source| {
+            files.push(fs::read(&path).map_err(|source| {
                 let path = path.display().to_string();
                 FirmwareError::Unreadable { path, source }
-            };
-            files.push(fs::read(&path).map_err(unreadable)?);
+            })?);
         }
         Self::from_files(files.try_into().unwrap_or_default())
     }
@@ -164,9 +163,10 @@ impl FirmwareSet {
             }
             processors.push(Firmware { file, data_image_address });
         }
-        let missing = || DebugInfoError::Missing { kind: "file of", name: "brisc".to_owned() };
-        let (tables, mailboxes) = leader
-            .ok_or_else(|| FirmwareError::Silent { processor: "brisc", source: missing() })?;
+        let (tables, mailboxes) = leader.ok_or_else(|| FirmwareError::Silent {
+            processor: "brisc",
+            source: DebugInfoError::Missing { kind: "file of", name: "brisc".to_owned() },
+        })?;
         let arch =
             tables.arch().ok_or(FirmwareError::UnknownChip { columns: tables.sizes.column_count });
         Ok(Self { arch: arch?, processors, mailboxes, tables })
@@ -305,7 +305,10 @@ impl Tables {
 
     /// Returns the chip whose numbers of NoC columns and rows fit the tables, in whole words.
     fn arch(&self) -> Option<Arch> {
-        Arch::ALL.into_iter().find(|arch| self.sizes.fit_grid(arch.facts().grid))
+        Arch::ALL.into_iter().find(|arch| {
+            let (columns, rows) = arch.facts().grid;
+            self.sizes.fit_grid(columns, rows)
+        })
     }
 
     /// Returns the end of everything that the host writes for the firmware's start.

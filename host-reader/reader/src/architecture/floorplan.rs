@@ -129,9 +129,8 @@ impl Floorplan {
     /// Returns the bits without a line.
     pub fn harvested_lines(arch: Arch, mask: u32) -> Result<Vec<u16>, u32> {
         let order = arch.facts().harvest_order;
-        let is_set = |bit: usize| mask >> bit & 1 != 0;
         let unknown = mask >> order.len() << order.len();
-        let named = order.iter().enumerate().filter(|&(bit, _)| is_set(bit));
+        let named = order.iter().enumerate().filter(|&(bit, _)| mask >> bit & 1 != 0);
         if unknown == 0 { Ok(named.map(|(_, &line)| line).collect()) } else { Err(unknown) }
     }
 
@@ -152,8 +151,9 @@ impl Floorplan {
     /// Returns the number of columns and rows in the grid of worker cores.
     #[must_use]
     pub fn worker_grid(&self) -> (u16, u16) {
-        let count = |lines: Vec<u16>| u16::try_from(lines.len()).unwrap_or(u16::MAX);
-        (count(self.worker_columns()), count(self.worker_rows()))
+        let [columns, rows] = [self.worker_columns(), self.worker_rows()]
+            .map(|lines| u16::try_from(lines.len()).unwrap_or(u16::MAX));
+        (columns, rows)
     }
 
     fn worker_columns(&self) -> Vec<u16> {

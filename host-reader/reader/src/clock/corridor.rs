@@ -240,11 +240,11 @@ impl<'a> Sweep<'a> {
     fn best(&self) -> Best {
         // Both hulls have the same range of x, so `w` rises before the first break and falls after
         // the last. The peak therefore has a break on its left.
-        let has_peaked = |&stretch: &usize| {
+        let peak = (1..self.active.len()).find(|&stretch| {
             let (upper, lower) = self.corners(stretch);
             upper.x >= lower.x
-        };
-        let peak = (1..self.active.len()).find(has_peaked).unwrap_or(self.breaks.len());
+        });
+        let peak = peak.unwrap_or(self.breaks.len());
         let left = self.breaks[peak - 1];
         let (upper, lower) = self.corners(peak);
         if upper.x == lower.x {
@@ -252,17 +252,17 @@ impl<'a> Sweep<'a> {
             let right = self.breaks.get(peak).unwrap_or(&left);
             let slope = f64::midpoint(left.slope().value(), right.slope().value());
             let width = (upper.y - lower.y) as f64;
-            return self.finish(peak, lower, slope, (width, width / 2.0));
+            return self.finish(peak, lower, slope, width, width / 2.0);
         }
         let opposite = if left.is_upper { lower } else { upper };
         let height = left.slope().height_above(left.from, opposite);
         let width = if left.is_upper { height } else { -height };
-        self.finish(peak, opposite, left.slope().value(), (width, height / 2.0))
+        self.finish(peak, opposite, left.slope().value(), width, height / 2.0)
     }
 
-    fn finish(&self, peak: usize, pivot: Point, slope: f64, (width, above): (f64, f64)) -> Best {
+    fn finish(&self, peak: usize, pivot: Point, slope: f64, width: f64, above_pivot: f64) -> Best {
         let corners = if width < 0.0 { Vec::new() } else { self.polygon(peak) };
-        Best { pivot, above_pivot: above, slope, width, corners }
+        Best { pivot, above_pivot, slope, width, corners }
     }
 
     /// Returns the corners of the polygon of admissible lines, each as (left, right) points.
@@ -315,8 +315,9 @@ impl Best {
     }
 
     fn slope_interval(&self) -> (f64, f64) {
-        let value = |(from, to)| Slope::between(from, to).value();
-        (value(self.corners[1]), value(self.corners[0]))
+        let [steepest, shallowest] =
+            [self.corners[0], self.corners[1]].map(|(from, to)| Slope::between(from, to).value());
+        (shallowest, steepest)
     }
 
     fn bounded_line(&self, walls: &Walls) -> Result<BoundedLine, ClockError> {
@@ -327,14 +328,17 @@ impl Best {
             self.slope,
         )
         .ok_or(ClockError::NotIncreasing { slope: self.slope })?;
-        let deviation = |&(from, to): &(Point, Point)| {
-            let slope = Slope::between(from, to);
-            Deviation {
-                at_anchor: slope.height_above(from, self.pivot) - self.above_pivot,
-                per_cycle: slope.value() - self.slope,
-            }
-        };
-        let corners = self.corners.iter().map(deviation).collect();
+        let corners = self
+            .corners
+            .iter()
+            .map(|&(from, to)| {
+                let slope = Slope::between(from, to);
+                Deviation {
+                    at_anchor: slope.height_above(from, self.pivot) - self.above_pivot,
+                    per_cycle: slope.value() - self.slope,
+                }
+            })
+            .collect();
         Ok(BoundedLine::new(line, ErrorBound::from_corners(corners)))
     }
 }
@@ -384,11 +388,13 @@ mod tests {
     /// Generates gates of random height that ascend, so that any line through them rises.
     fn gates() -> impl Strategy<Value = Vec<Bracket>> {
         let gate = (0u64..40, 0i64..60, 0i64..60);
-        let rising = |(x, low, height): (u64, i64, i64)| {
-            let trend = 1000 * x.cast_signed();
-            bracket(trend + low, x, trend + low + height)
-        };
-        prop::collection::vec(gate.prop_map(rising), 2..12)
+        prop::collection::vec(
+            gate.prop_map(|(x, low, height)| {
+                let trend = 1000 * x.cast_signed();
+                bracket(trend + low, x, trend + low + height)
+            }),
+            2..12,
+        )
     }
 
     proptest! {
@@ -413,10 +419,10 @@ mod tests {
             let mut corners = lines_through_two_ends(&brackets);
             corners.retain(|&line| is_admissible(&brackets, line));
             let fitted = value(fit.line().line(), at);
-            let deviation = |&(slope, x, y): &(f64, f64, f64)| {
-                (y + slope * (at as f64 - x) - fitted).abs()
-            };
-            let largest = corners.iter().map(deviation).fold(0.0, f64::max);
+            let largest = corners
+                .iter()
+                .map(|&(slope, x, y)| (y + slope * (at as f64 - x) - fitted).abs())
+                .fold(0.0, f64::max);
             prop_assert!((fit.line().bound_at(at) - largest).abs() < 1e-6);
             let slopes = corners.iter().map(|line| line.0);
             let (lowest, highest) = fit.slope_interval();
@@ -440,8 +446,7 @@ mod tests {
         let brackets = [bracket(-30, 0, 30), bracket(49, 50, 51), bracket(70, 100, 130)];
         let fit = CorridorFit::fit(&brackets, EXACT).unwrap();
         assert_eq!(fit.half_width(), 1.0);
-        let admissible = |x: f64| 50.0 + 1.5 * (x - 50.0);
-        assert!((value(fit.line().line(), 100) - admissible(100.0)).abs() > 20.0);
+        assert!((value(fit.line().line(), 100) - (50.0 + 1.5 * (100.0 - 50.0))).abs() > 20.0);
         assert!(fit.line().bound_at(100) >= 25.0);
     }
 
@@ -463,15 +468,18 @@ mod tests {
 
     #[test]
     fn malformed_samples_are_named() {
-        let fit = |brackets: &[Bracket]| CorridorFit::fit(brackets, EXACT).unwrap_err();
         let good = bracket(0, 0, 1);
-        assert_eq!(fit(&[]), ClockError::TooFewSamples { needed: 2, found: 0 });
-        assert_eq!(fit(&[good, good]), ClockError::NoBaseline);
-        assert_eq!(fit(&[good, bracket(5, 1, 4)]), ClockError::InvertedSample { index: 1 });
+        assert_eq!(fit_error(&[]), ClockError::TooFewSamples { needed: 2, found: 0 });
+        assert_eq!(fit_error(&[good, good]), ClockError::NoBaseline);
+        assert_eq!(fit_error(&[good, bracket(5, 1, 4)]), ClockError::InvertedSample { index: 1 });
         let far = bracket(5, 1 << 61, 6);
-        assert_eq!(fit(&[good, far]), ClockError::SpanTooWide { index: 1 });
+        assert_eq!(fit_error(&[good, far]), ClockError::SpanTooWide { index: 1 });
         let falling = bracket(-100, 10, -99);
-        assert_eq!(fit(&[good, falling]), ClockError::NotIncreasing { slope: -10.0 });
+        assert_eq!(fit_error(&[good, falling]), ClockError::NotIncreasing { slope: -10.0 });
+    }
+
+    fn fit_error(brackets: &[Bracket]) -> ClockError {
+        CorridorFit::fit(brackets, EXACT).unwrap_err()
     }
 
     #[test]

@@ -250,8 +250,10 @@ mod tests {
         fn the_true_offset_lies_within_the_bound_at_every_time(
             truth in truth(), draws in draws(), from in 0..20 * SECOND, to in 0..20 * SECOND,
         ) {
-            let reading = |&(at, wait, bound, error): &Draw| truth.reading(at, wait, bound, error);
-            let readings: Vec<_> = draws.iter().map(reading).collect();
+            let readings: Vec<_> = draws
+                .iter()
+                .map(|&(at, wait, bound, error)| truth.reading(at, wait, bound, error))
+                .collect();
             let (from, to) = (from.min(to), from.max(to));
             let found = DayOffset::new(&readings, from, to).unwrap();
             for step in 0..=200 {
@@ -265,8 +267,10 @@ mod tests {
         /// No bound is wider than the bound from the best single reading.
         #[test]
         fn more_readings_never_widen_the_bound(truth in truth(), draws in draws()) {
-            let reading = |&(at, wait, bound, error): &Draw| truth.reading(at, wait, bound, error);
-            let readings: Vec<_> = draws.iter().map(reading).collect();
+            let readings: Vec<_> = draws
+                .iter()
+                .map(|&(at, wait, bound, error)| truth.reading(at, wait, bound, error))
+                .collect();
             let all = DayOffset::new(&readings, 0, 20 * SECOND).unwrap().error_ns;
             for &one in &readings {
                 let alone = DayOffset::new(&[one], 0, 20 * SECOND).unwrap().error_ns;

@@ -32,8 +32,11 @@ impl EnvelopeFit {
         let exact = Resolution { host_units: 0, device_units: 0 };
         let walls = Walls::new(&begins, exact)?;
         let base = walls.base_cycles;
-        let from_base = |bracket: &Bracket| bracket.cycles.wrapping_sub(base).cast_signed() as f64;
-        let mean = begins.iter().map(from_base).sum::<f64>() / begins.len() as f64;
+        let mean = begins
+            .iter()
+            .map(|bracket| bracket.cycles.wrapping_sub(base).cast_signed() as f64)
+            .sum::<f64>()
+            / begins.len() as f64;
         let line = edge_over(&walls, mean)?;
         Ok(Self { line: BoundedLine::new(line, ErrorBound::unknown()), sample_count: begins.len() })
     }
@@ -84,15 +87,19 @@ mod tests {
     use crate::clock::{OneWayStamp, Tile};
 
     fn session(stamps: &[(u32, u32, u32)]) -> OneWaySession {
-        let stamp = |&(device_low_cycles, host_ticks, write_duration_ticks): &(u32, u32, u32)| {
-            OneWayStamp { device_low_cycles, host_ticks, write_duration_ticks }
-        };
         OneWaySession {
             tile: Tile::new(0, 1, 2),
             host_start_ticks: 77,
             device_high: 0,
             device_low_cycles: 0,
-            stamps: stamps.iter().map(stamp).collect(),
+            stamps: stamps
+                .iter()
+                .map(|&(device_low_cycles, host_ticks, write_duration_ticks)| OneWayStamp {
+                    device_low_cycles,
+                    host_ticks,
+                    write_duration_ticks,
+                })
+                .collect(),
         }
     }
 

@@ -186,14 +186,14 @@ impl Growth {
     fn closure(&self, edge_index: usize, edge: &ChipEdge) -> Option<LoopClosure> {
         let over_tree = self.to_root.get(&edge.receiver)?;
         let over_edge = edge.to_sender.then(self.to_root.get(&edge.sender)?)?;
-        let at = |cycles: u64| LoopClosure {
-            edge_index,
-            sender: edge.sender,
-            receiver: edge.receiver,
-            residual_cycles: over_edge.line().minus(over_tree.line(), cycles),
-            allowed_cycles: over_edge.bound_at(cycles) + over_tree.bound_at(cycles),
-        };
-        let (first, last) = (at(edge.window_cycles.0), at(edge.window_cycles.1));
+        let [first, last] =
+            [edge.window_cycles.0, edge.window_cycles.1].map(|cycles| LoopClosure {
+                edge_index,
+                sender: edge.sender,
+                receiver: edge.receiver,
+                residual_cycles: over_edge.line().minus(over_tree.line(), cycles),
+                allowed_cycles: over_edge.bound_at(cycles) + over_tree.bound_at(cycles),
+            });
         Some(if first.used() > last.used() { first } else { last })
     }
 }
@@ -211,7 +211,7 @@ mod tests {
         (0..4).map(|_| TrueClock::random(random)).collect()
     }
 
-    fn edge(chips: &[TrueClock], (sender, receiver): (u32, u32), random: &mut Seeded) -> ChipEdge {
+    fn edge(chips: &[TrueClock], sender: u32, receiver: u32, random: &mut Seeded) -> ChipEdge {
         let schedule = Schedule { count: 120, ..Schedule::ONE_SECOND };
         let ends = (&chips[sender as usize], &chips[receiver as usize]);
         let pings = ethernet_pings(ends.0, ends.1, schedule, random);
@@ -223,8 +223,8 @@ mod tests {
 
     fn graph(chips: &[TrueClock], ends: &[(u32, u32)], random: &mut Seeded) -> ChipGraph {
         let mut graph = ChipGraph::new();
-        for &ends in ends {
-            graph.insert(edge(chips, ends, random));
+        for &(sender, receiver) in ends {
+            graph.insert(edge(chips, sender, receiver, random));
         }
         graph
     }
@@ -270,7 +270,7 @@ mod tests {
         let mut graph = graph(&chips, &[(0, 1), (1, 2)], &mut random);
         // Chip 2 was reset between the measurements.
         chips[2] = chips[2].clone().with_offset(5_000_000);
-        graph.insert(edge(&chips, (0, 2), &mut random));
+        graph.insert(edge(&chips, 0, 2, &mut random));
         let tree = graph.tree(0);
         let [closure] = tree.closures() else { panic!("one loop") };
         assert!(!closure.holds());

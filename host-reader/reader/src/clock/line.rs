@@ -207,29 +207,46 @@ impl ErrorBound {
 
     /// Returns the bound at a distance from the line's anchor, units.
     fn at(&self, cycles_from_anchor: f64) -> f64 {
-        let largest = |corners: &Vec<Deviation>| {
-            corners.iter().map(|corner| corner.at(cycles_from_anchor).abs()).fold(0.0, f64::max)
-        };
-        self.constant + self.parts.iter().map(largest).sum::<f64>()
+        self.constant
+            + self
+                .parts
+                .iter()
+                .map(|corners| {
+                    corners
+                        .iter()
+                        .map(|corner| corner.at(cycles_from_anchor).abs())
+                        .fold(0.0, f64::max)
+                })
+                .sum::<f64>()
     }
 
     /// Returns the maximum error of the slope, units per cycle.
     fn slope_bound(&self) -> f64 {
-        let largest = |corners: &Vec<Deviation>| {
-            corners.iter().map(|corner| corner.per_cycle.abs()).fold(0.0, f64::max)
-        };
-        self.parts.iter().map(largest).sum()
+        self.parts
+            .iter()
+            .map(|corners| corners.iter().map(|corner| corner.per_cycle.abs()).fold(0.0, f64::max))
+            .sum()
     }
 
     /// Returns the bound with each deviation changed and then scaled by `factor`.
     fn mapped(&self, factor: f64, change: impl Fn(&Deviation) -> Deviation) -> Self {
-        let scale = |corner: &Deviation| {
-            let Deviation { at_anchor, per_cycle } = change(corner);
-            Deviation { at_anchor: at_anchor * factor, per_cycle: per_cycle * factor }
-        };
         Self {
             constant: self.constant * factor,
-            parts: self.parts.iter().map(|part| part.iter().map(scale).collect()).collect(),
+            parts: self
+                .parts
+                .iter()
+                .map(|part| {
+                    part.iter()
+                        .map(|corner| {
+                            let Deviation { at_anchor, per_cycle } = change(corner);
+                            Deviation {
+                                at_anchor: at_anchor * factor,
+                                per_cycle: per_cycle * factor,
+                            }
+                        })
+                        .collect()
+                })
+                .collect(),
         }
     }
 

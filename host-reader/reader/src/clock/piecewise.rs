@@ -99,9 +99,9 @@ impl PiecewiseClock {
     pub fn cycles_at(&self, units: i64) -> (u64, f64, f64) {
         // At a gap both lines or neither may contain the instant; the earlier line applies up to
         // its split.
-        let has_ended = |split: &Split, line: &BoundedLine| line.line().at(split.cycles).0 <= units;
+        let pieces = self.splits.iter().zip(&self.lines);
         let index =
-            self.splits.iter().zip(&self.lines).take_while(|(s, l)| has_ended(s, l)).count();
+            pieces.take_while(|(split, line)| line.line().at(split.cycles).0 <= units).count();
         let inverse = &self.inverses[index];
         let (cycles, rest) = inverse.line().at(units.cast_unsigned());
         let cycles = cycles.cast_unsigned();
@@ -116,28 +116,39 @@ impl PiecewiseClock {
     ///
     /// `bound_cycles` is the maximum error of the offset.
     pub fn with_counter_shifted(&self, offset_cycles: i64, bound_cycles: f64) -> Option<Self> {
-        let shifted = |cycles: u64| cycles.wrapping_add_signed(offset_cycles);
-        let move_line = |line: &BoundedLine| line.with_counter_shifted(offset_cycles, bound_cycles);
-        let move_split = |split: &Split| Split {
-            cycles: shifted(split.cycles),
-            earliest_cycles: shifted(split.earliest_cycles),
-            latest_cycles: shifted(split.latest_cycles),
-        };
-        let lines = self.lines.iter().map(move_line).collect();
-        Self::new(lines, self.splits.iter().map(move_split).collect())
+        let lines = self
+            .lines
+            .iter()
+            .map(|line| line.with_counter_shifted(offset_cycles, bound_cycles))
+            .collect();
+        Self::new(
+            lines,
+            self.splits
+                .iter()
+                .map(|split| Split {
+                    cycles: split.cycles.wrapping_add_signed(offset_cycles),
+                    earliest_cycles: split.earliest_cycles.wrapping_add_signed(offset_cycles),
+                    latest_cycles: split.latest_cycles.wrapping_add_signed(offset_cycles),
+                })
+                .collect(),
+        )
     }
 
     /// Composes two maps: `inner` maps another counter to this clock's counter.
     pub fn after(&self, inner: &BoundedLine) -> Option<Self> {
         let back = inner.inverse()?;
-        let move_line = |line: &BoundedLine| inner.then(line);
-        let lines = self.lines.iter().map(move_line).collect::<Option<_>>()?;
-        let move_split = |split: &Split| Split {
-            cycles: moved(&back, split.cycles, 0.0),
-            earliest_cycles: moved(&back, split.earliest_cycles, -1.0),
-            latest_cycles: moved(&back, split.latest_cycles, 1.0),
-        };
-        Self::new(lines, self.splits.iter().map(move_split).collect())
+        let lines = self.lines.iter().map(|line| inner.then(line)).collect::<Option<_>>()?;
+        Self::new(
+            lines,
+            self.splits
+                .iter()
+                .map(|split| Split {
+                    cycles: moved(&back, split.cycles, 0.0),
+                    earliest_cycles: moved(&back, split.earliest_cycles, -1.0),
+                    latest_cycles: moved(&back, split.latest_cycles, 1.0),
+                })
+                .collect(),
+        )
     }
 
     pub(super) fn index_at(&self, cycles: u64) -> usize {

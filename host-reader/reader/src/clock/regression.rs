@@ -147,16 +147,13 @@ impl StampSet {
         let count = stamps.len() as i128;
         let base_ticks = stamps.iter().map(|s| s.0).sum::<i128>() / count;
         let base_cycles = stamps.iter().map(|s| s.1).sum::<i128>() / count;
-        let relative = |s: &(i128, i128)| ((s.0 - base_ticks) as f64, (s.1 - base_cycles) as f64);
-        let pairs: Vec<_> = stamps.iter().map(relative).collect();
-        let mean = |sum: f64| sum / pairs.len() as f64;
-        Ok(Self {
-            base_ticks,
-            base_cycles,
-            mean_ticks: mean(pairs.iter().map(|p| p.0).sum()),
-            mean_cycles: mean(pairs.iter().map(|p| p.1).sum()),
-            pairs,
-        })
+        let pairs: Vec<_> = stamps
+            .iter()
+            .map(|s| ((s.0 - base_ticks) as f64, (s.1 - base_cycles) as f64))
+            .collect();
+        let mean_ticks = pairs.iter().map(|p| p.0).sum::<f64>() / pairs.len() as f64;
+        let mean_cycles = pairs.iter().map(|p| p.1).sum::<f64>() / pairs.len() as f64;
+        Ok(Self { base_ticks, base_cycles, mean_ticks, mean_cycles, pairs })
     }
 
     fn centred(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
@@ -179,13 +176,14 @@ impl StampSet {
     }
 
     fn residuals(&self, slope: f64) -> Residuals {
-        let distances = || self.centred().map(|(ticks, cycles)| cycles - slope * ticks);
-        let squares: f64 = distances().map(|distance| distance * distance).sum();
+        let distances = self.centred().map(|(ticks, cycles)| cycles - slope * ticks);
+        let distances: Vec<f64> = distances.collect();
+        let squares: f64 = distances.iter().map(|distance| distance * distance).sum();
         Residuals {
             sample_count: self.pairs.len(),
             rms_cycles: (squares / self.pairs.len() as f64).sqrt(),
-            largest_cycles: distances().fold(0.0, f64::max),
-            smallest_cycles: distances().fold(0.0, f64::min),
+            largest_cycles: distances.iter().copied().fold(0.0, f64::max),
+            smallest_cycles: distances.iter().copied().fold(0.0, f64::min),
         }
     }
 
@@ -216,15 +214,19 @@ mod tests {
         device_high: u32,
         stamps: &[(u32, u32, u32)],
     ) -> OneWaySession {
-        let stamp = |&(device_low_cycles, host_ticks, write_duration_ticks): &(u32, u32, u32)| {
-            OneWayStamp { device_low_cycles, host_ticks, write_duration_ticks }
-        };
         OneWaySession {
             tile: Tile::new(0, 1, 2),
             host_start_ticks,
             device_high,
             device_low_cycles: 0,
-            stamps: stamps.iter().map(stamp).collect(),
+            stamps: stamps
+                .iter()
+                .map(|&(device_low_cycles, host_ticks, write_duration_ticks)| OneWayStamp {
+                    device_low_cycles,
+                    host_ticks,
+                    write_duration_ticks,
+                })
+                .collect(),
         }
     }
 
@@ -325,8 +327,12 @@ mod tests {
             words in prop::collection::vec(any::<u32>(), 0..20), start in any::<u64>(),
             ns_per_tick in any::<f64>(),
         ) {
-            let read = |start| OneWaySession::from_words(Tile::new(0, 1, 2), start, &words, &words);
-            let sessions: Vec<_> = [start, 0].into_iter().filter_map(read).collect();
+            let sessions: Vec<_> = [start, 0]
+                .into_iter()
+                .filter_map(|start| {
+                    OneWaySession::from_words(Tile::new(0, 1, 2), start, &words, &words)
+                })
+                .collect();
             let _ = Regression::fit(&sessions, ns_per_tick);
             let _ = crate::clock::EnvelopeFit::fit(&sessions);
         }

@@ -187,8 +187,8 @@ struct Screening {
 
 impl Screening {
     fn new(all: &[Bracket], resolution: Resolution) -> Self {
-        let inverted = |index: &usize| all[*index].after < all[*index].before;
-        let (rejected, indices): (_, Vec<usize>) = (0..all.len()).partition(inverted);
+        let (rejected, indices): (_, Vec<usize>) =
+            (0..all.len()).partition(|index| all[*index].after < all[*index].before);
         let samples = indices.iter().map(|&index| all[index]).collect();
         Self { resolution, samples, indices, start: 0, rejected }
     }
@@ -270,8 +270,8 @@ fn calibrated(brackets: &[Bracket], resolution: Resolution) -> Vec<Bracket> {
     if brackets.len() < FEWEST_FOR_CALIBRATION {
         return brackets.to_vec();
     }
-    let trip = |bracket: &Bracket| bracket.after.saturating_sub(bracket.before);
-    let mut trips: Vec<i64> = brackets.iter().map(trip).collect();
+    let mut trips: Vec<i64> =
+        brackets.iter().map(|bracket| bracket.after.saturating_sub(bracket.before)).collect();
     trips.sort_unstable();
     let ticks = i64::from(resolution.host_units) + i64::from(resolution.device_units);
     let slack = trips[trips.len() / SLACK_SHARE].saturating_sub(trips[0]).saturating_add(ticks);
@@ -339,35 +339,32 @@ impl Zones {
 
     /// Returns the number of samples in segments without a fit.
     fn unfitted_count(&self, segments: &[Segment]) -> usize {
-        let is_fitted = |index: &usize| segments.iter().any(|segment| segment.index == *index);
-        let missing = (0..self.segment_count()).filter(|index| !is_fitted(index));
+        let missing = (0..self.segment_count())
+            .filter(|index| !segments.iter().any(|segment| segment.index == *index));
         missing.map(|index| self.candidates(index)[2].len()).sum()
     }
 
     fn fit_segments(&self, kept: &[Bracket], resolution: Resolution) -> Vec<Segment> {
-        let fit_one = |index: usize| {
-            self.candidates(index).into_iter().enumerate().find_map(|(rank, range)| {
-                let samples = kept.get(range)?;
-                let is_evidence = samples.len() >= FEWEST_PER_SEGMENT || self.latest.is_empty();
-                let fit = CorridorFit::fit(is_evidence.then_some(samples)?, resolution).ok()?;
-                Some(Segment { index, fit, is_core: rank == 0 })
+        (0..self.segment_count())
+            .filter_map(|index| {
+                self.candidates(index).into_iter().enumerate().find_map(|(rank, range)| {
+                    let samples = kept.get(range)?;
+                    let is_evidence = samples.len() >= FEWEST_PER_SEGMENT || self.latest.is_empty();
+                    let fit = CorridorFit::fit(is_evidence.then_some(samples)?, resolution).ok()?;
+                    Some(Segment { index, fit, is_core: rank == 0 })
+                })
             })
-        };
-        (0..self.segment_count()).filter_map(fit_one).collect()
+            .collect()
     }
 
     /// Returns the samples certainly in a segment, then two longer ranges of possible samples.
     fn candidates(&self, segment: usize) -> [Range<usize>; 3] {
-        let start = |boundaries: &[usize]| match segment {
-            0 => 0,
-            _ => boundaries[segment - 1],
-        };
-        let end = |boundaries: &[usize]| *boundaries.get(segment).unwrap_or(&self.sample_count);
-        [
-            start(&self.latest)..end(&self.earliest),
-            start(&self.earliest)..end(&self.earliest),
-            start(&self.latest)..end(&self.latest),
-        ]
+        let [(earliest_start, earliest_end), (latest_start, latest_end)] =
+            [&self.earliest, &self.latest].map(|boundaries| {
+                let start = if segment == 0 { 0 } else { boundaries[segment - 1] };
+                (start, *boundaries.get(segment).unwrap_or(&self.sample_count))
+            });
+        [latest_start..earliest_end, earliest_start..earliest_end, latest_start..latest_end]
     }
 
     fn steps(
@@ -376,18 +373,20 @@ impl Zones {
         kept: &[Bracket],
         resolution: Resolution,
     ) -> Vec<FrequencyStep> {
-        let step = |pair: &[Segment]| {
-            let [old, new] = pair else { return None };
-            // A segment without a fit between these two widens the zone.
-            let earliest = kept.get(self.earliest[old.index].checked_sub(1)?)?;
-            let latest = kept.get(self.latest[new.index - 1])?;
-            let [both_start, both_end] =
-                [self.candidates(old.index)[1].start, self.candidates(new.index)[2].end];
-            let is_proved = !is_feasible(kept.get(both_start..both_end)?, resolution);
-            let evidence = if is_proved { Evidence::Proved } else { Evidence::Inferred };
-            Some(place_step(&old.fit, &new.fit, (earliest.cycles, latest.cycles), evidence))
-        };
-        segments.windows(2).filter_map(step).collect()
+        segments
+            .windows(2)
+            .filter_map(|pair| {
+                let [old, new] = pair else { return None };
+                // A segment without a fit between these two widens the zone.
+                let earliest = kept.get(self.earliest[old.index].checked_sub(1)?)?;
+                let latest = kept.get(self.latest[new.index - 1])?;
+                let [both_start, both_end] =
+                    [self.candidates(old.index)[1].start, self.candidates(new.index)[2].end];
+                let is_proved = !is_feasible(kept.get(both_start..both_end)?, resolution);
+                let evidence = if is_proved { Evidence::Proved } else { Evidence::Inferred };
+                Some(place_step(&old.fit, &new.fit, earliest.cycles, latest.cycles, evidence))
+            })
+            .collect()
     }
 }
 
@@ -408,12 +407,12 @@ fn boundaries(brackets: &[Bracket], resolution: Resolution) -> Vec<usize> {
 fn place_step(
     old: &CorridorFit,
     new: &CorridorFit,
-    (earliest_cycles, latest_cycles): (u64, u64),
+    earliest_cycles: u64,
+    latest_cycles: u64,
     evidence: Evidence,
 ) -> FrequencyStep {
     let (old, new) = (old.line().line(), new.line().line());
-    let rise_at = |cycles| new.minus(old, cycles);
-    let (first, last) = (rise_at(earliest_cycles), rise_at(latest_cycles));
+    let [first, last] = [earliest_cycles, latest_cycles].map(|cycles| new.minus(old, cycles));
     let share = if first * last < 0.0 {
         first.abs() / (first.abs() + last.abs())
     } else if first.abs() <= last.abs() {
@@ -426,7 +425,7 @@ fn place_step(
     FrequencyStep {
         split: Split { cycles, earliest_cycles, latest_cycles },
         change_ppm: (old.slope() / new.slope() - 1.0) * 1e6,
-        gap_units: rise_at(cycles).abs(),
+        gap_units: new.minus(old, cycles).abs(),
         evidence,
     }
 }
@@ -537,17 +536,18 @@ mod tests {
     #[test]
     fn legs_that_vary_against_each_other_are_no_steps() {
         let (clock, _) = stepped(5, &[]);
-        let ping = |index: i64| {
-            let sent = index * 4_000_000;
-            // The sum of both legs is always 780 ns.
-            let forward = 250 + index * 7919 % 280;
-            TwoWayPing {
-                host_send_ns: clock.host_origin_ns + sent,
-                device_cycles: clock.reading_at((sent + forward) as f64),
-                host_receive_ns: clock.host_origin_ns + sent + 780,
-            }
-        };
-        let samples: Vec<TwoWayPing> = (0..249).map(ping).collect();
+        let samples: Vec<TwoWayPing> = (0..249)
+            .map(|index| {
+                let sent = index * 4_000_000;
+                // The sum of both legs is always 780 ns.
+                let forward = 250 + index * 7919 % 280;
+                TwoWayPing {
+                    host_send_ns: clock.host_origin_ns + sent,
+                    device_cycles: clock.reading_at((sent + forward) as f64),
+                    host_receive_ns: clock.host_origin_ns + sent + 780,
+                }
+            })
+            .collect();
         assert!(fit(&samples).steps().is_empty());
     }
 
@@ -560,7 +560,6 @@ mod tests {
 
     #[test]
     fn samples_within_reach_of_the_last_one_only_are_refused() {
-        let bracket = |before, cycles, after| Bracket { before, cycles, after };
         let samples = [
             bracket(
                 -4_282_961_592_478_719_128,
@@ -578,6 +577,10 @@ mod tests {
         assert_eq!(fit, Err(ClockError::SpanTooWide { index: 0 }));
     }
 
+    const fn bracket(before: i64, cycles: u64, after: i64) -> Bracket {
+        Bracket { before, cycles, after }
+    }
+
     proptest! {
         #[test]
         fn any_words_give_a_fit_or_an_error(
@@ -585,11 +588,13 @@ mod tests {
             is_near in any::<bool>(),
         ) {
             let near = |value: i64| if is_near { value >> 44 } else { value };
-            let bracket = |(before, cycles, after): (i64, u64, i64)| {
-                let cycles = if is_near { cycles >> 44 } else { cycles };
-                Bracket { before: near(before), cycles, after: near(after) }
-            };
-            let brackets: Vec<_> = raw.into_iter().map(bracket).collect();
+            let brackets: Vec<_> = raw
+                .into_iter()
+                .map(|(before, cycles, after)| {
+                    let cycles = if is_near { cycles >> 44 } else { cycles };
+                    Bracket { before: near(before), cycles, after: near(after) }
+                })
+                .collect();
             for sensitivity in [Sensitivity::Proved, Sensitivity::FloorCalibrated] {
                 if let Ok(fit) = SteppedFit::fit(&brackets, RESOLUTION, sensitivity) {
                     prop_assert_eq!(fit.fits().len(), fit.steps().len() + 1);

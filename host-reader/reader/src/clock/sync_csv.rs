@@ -135,11 +135,6 @@ mod tests {
 
     #[test]
     fn file_looks_as_upstream_prints_it() {
-        let stamp = |device_low_cycles, host_ticks, write_duration_ticks| OneWayStamp {
-            device_low_cycles,
-            host_ticks,
-            write_duration_ticks,
-        };
         let session = OneWaySession {
             tile: Tile::new(3, 1, 11),
             host_start_ticks: 1_000_000,
@@ -161,6 +156,14 @@ mod tests {
             "",
         ];
         assert_eq!(text, expected.join("\n"));
+    }
+
+    const fn stamp(
+        device_low_cycles: u32,
+        host_ticks: u32,
+        write_duration_ticks: u32,
+    ) -> OneWayStamp {
+        OneWayStamp { device_low_cycles, host_ticks, write_duration_ticks }
     }
 
     #[test]

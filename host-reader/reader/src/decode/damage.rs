@@ -223,11 +223,13 @@ impl LaneDecoder<'_> {
         }
         self.runs.has_gap = true;
         let (pairs, _) = words.from(index).get(..word_count).unwrap_or(&[]).as_chunks::<2>();
-        let is_marker = |[header, _]: &&[u32; 2]| {
-            let header = Header(*header);
-            header.is_marker() && !header.is_empty() && header.kind().is_some()
-        };
-        let markers = pairs.iter().filter(is_marker).count();
+        let markers = pairs
+            .iter()
+            .filter(|[header, _]| {
+                let header = Header(*header);
+                header.is_marker() && !header.is_empty() && header.kind().is_some()
+            })
+            .count();
         self.lose(LossCause::Damaged, LossTotals::at_least_markers(markers as u64));
     }
 

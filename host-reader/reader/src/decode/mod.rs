@@ -265,10 +265,6 @@ impl<'context> LaneDecoder<'context> {
         let layout = self.context.generation.header;
         let head = RecordHead::new(kind, ZoneIndex(layout.id(header)));
         let (values, _) = payload.as_chunks::<2>();
-        let value = |index: usize| {
-            let [high, low] = values.get(index).copied().unwrap_or_default();
-            (u64::from(high) << 32) | u64::from(low)
-        };
         if kind == PacketKind::ZoneTotal {
             let time = self.time_of_total();
             return self.lane.push(head, time, &[u64::from(low)]);
@@ -276,8 +272,8 @@ impl<'context> LaneDecoder<'context> {
         let time = self.time_of_stamp(layout.time(header, low).0, index);
         match kind.payload_words() {
             0 => self.lane.push(head, time, &[]),
-            2 => self.lane.push(head, time, &[value(0)]),
-            _ => self.lane.push(head, time, &[value(0), value(1)]),
+            2 => self.lane.push(head, time, &[value(values, 0)]),
+            _ => self.lane.push(head, time, &[value(values, 0), value(values, 1)]),
         }
     }
 
@@ -333,9 +329,10 @@ impl<'context> LaneDecoder<'context> {
         if let Some(lowered) = self.state.time.lower_last(before, self.order) {
             *last = lowered;
             let position = self.first_word;
-            let detail = || format!("the last time of the lane, now {lowered:#x}");
             let lane = Some(self.context.lane);
-            self.anomalies.record(AnomalyKind::TornTimestamp, lane, position, detail);
+            self.anomalies.record(AnomalyKind::TornTimestamp, lane, position, || {
+                format!("the last time of the lane, now {lowered:#x}")
+            });
         }
     }
 
@@ -359,6 +356,12 @@ impl<'context> LaneDecoder<'context> {
         let unknown_markers = count as u64;
         self.lose(cause, LossTotals { unknown_markers, is_lower_bound, ..LossTotals::default() });
     }
+}
+
+/// Returns the 64-bit value with this index; 0 if there is none.
+fn value(values: &[[u32; 2]], index: usize) -> u64 {
+    let [high, low] = values.get(index).copied().unwrap_or_default();
+    (u64::from(high) << 32) | u64::from(low)
 }
 
 /// Returns the last two times of records that carry a time: second to last, then last.

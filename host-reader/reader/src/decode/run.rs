@@ -42,11 +42,12 @@ impl Launch {
     /// starts are identical.
     fn is_continued_by(&self, run: &RunWords) -> bool {
         let starts = [vector::MAIN_START, vector::CHILD_START];
-        let is_used = |&slot: &usize| !Header(slot_words(run, slot)[0]).is_empty();
-        let used = starts.into_iter().find(is_used);
+        let used = starts.into_iter().find(|&slot| !Header(slot_words(run, slot)[0]).is_empty());
         let none_before = used != Some(vector::CHILD_START) || self.slots[0] == [0, 0];
-        let is_same = |slot| self.slots.get(slot_index(slot)) == Some(&slot_words(run, slot));
-        none_before && used.is_some_and(is_same)
+        none_before
+            && used.is_some_and(|slot| {
+                self.slots.get(slot_index(slot)) == Some(&slot_words(run, slot))
+            })
     }
 
     /// Returns the time of the first zone of this launch.
@@ -120,10 +121,10 @@ impl LaneDecoder<'_> {
     fn is_stale(&self, first: &FirstStamps) -> bool {
         let Some([one, other]) = first.leading() else { return false };
         let newer = if self.order.is_before(one, other) { other } else { one };
-        let is_older = |leading| self.order.is_before(newer, leading);
         let has_same_starts = !first.has_starts() || first.starts == self.state.starts;
         let is_repeated = has_same_starts && first.first_optional == self.state.first_optional;
-        self.state.leading_stamp.is_some_and(is_older) || is_repeated
+        self.state.leading_stamp.is_some_and(|leading| self.order.is_before(newer, leading))
+            || is_repeated
     }
 
     fn remember(&mut self, first: &FirstStamps) {

@@ -25,8 +25,7 @@ fn decode(words: &[u32], context: &LaneContext) -> DecodedLane {
 }
 
 fn rows(decoded: &DecodedLane) -> Vec<(&str, u32, u64, Vec<u64>)> {
-    let row = |r: crate::lane::Record<'_>| (r.kind.label(), r.zone.0, r.time, r.data.to_vec());
-    decoded.lane.records().map(row).collect()
+    decoded.lane.records().map(|r| (r.kind.label(), r.zone.0, r.time, r.data.to_vec())).collect()
 }
 
 /// Returns a run with FW and KERNEL slots at intervals of ten cycles, beginning at `start`.
@@ -193,10 +192,11 @@ fn with_generation(generation: u32, mut run: Vec<u32>) -> Vec<u32> {
 }
 
 fn entries(decoded: &DecodedLane) -> Vec<(LossCause, Option<u32>, LossTotals)> {
-    let entry = |(key, totals): (&LossKey, &LossTotals)| {
-        (key.cause, key.program.map(RunHostId::base), *totals)
-    };
-    decoded.losses.entries().map(entry).collect()
+    decoded
+        .losses
+        .entries()
+        .map(|(key, totals)| (key.cause, key.program.map(RunHostId::base), *totals))
+        .collect()
 }
 
 #[test]
@@ -276,32 +276,39 @@ fn lost_by(words: &[u32], loss: LaneLoss) -> Vec<(LossCause, Option<u32>, LossTo
 
 #[test]
 fn what_l1_did_not_take_is_of_the_only_run_that_was_full() {
-    let zones = |start: u32| -> Vec<_> {
-        (0..250).map(|i| [0x8000_1001 | (i & 1) << 28, start + 200 + i]).collect()
-    };
     let counts = wire::loss::LossCounts { zones: 7, data: 1, events: 2 };
     let loss = LaneLoss { counts, ..LaneLoss::default() };
     let lost = LossTotals { zones: 7, data: 1, events: 2, ..LossTotals::default() };
-    let small = |program| with_generation(5, run(program, 5_000 * program, &[]));
-    let full = |program| with_generation(5, run(program, 5_000 * program, &zones(5_000 * program)));
     let cause = LossCause::L1Full;
-    assert_eq!(lost_by(&small(1), loss), [(cause, Some(1), lost)]);
-    let words = [small(1), full(2), small(3)].concat();
+    assert_eq!(lost_by(&small_run(1), loss), [(cause, Some(1), lost)]);
+    let words = [small_run(1), full_run(2), small_run(3)].concat();
     assert_eq!(lost_by(&words, loss), [(cause, Some(2), lost)]);
     let [first, last] = [1, 3].map(|id| RunHostId::encode(id, 0));
     let span = LossTotals { programs: Some(crate::ledger::ProgramSpan { first, last }), ..lost };
-    let words = [full(1), full(2), small(3)].concat();
+    let words = [full_run(1), full_run(2), small_run(3)].concat();
     assert_eq!(lost_by(&words, loss), [(cause, None, span)]);
     // Each push of a launch with several pushes may have been full, since room is kept for open
     // zones.
     let part = |time| with_generation(5, run(2, 10_000, &[[0x8000_1001, time]]));
     let pushes = [part(10_300), part(10_600)].concat();
-    assert_eq!(lost_by(&[small(1), pushes.clone()].concat(), loss), [(cause, Some(2), lost)]);
-    let words = [small(1), pushes, full(3)].concat();
+    assert_eq!(lost_by(&[small_run(1), pushes.clone()].concat(), loss), [(cause, Some(2), lost)]);
+    let words = [small_run(1), pushes, full_run(3)].concat();
     assert_eq!(lost_by(&words, loss), [(cause, None, span)]);
-    let words = [small(1), full(2), small(3)].concat();
+    let words = [small_run(1), full_run(2), small_run(3)].concat();
     let others = LaneLoss { has_other_launches: true, ..loss };
     assert_eq!(lost_by(&words, others), [(cause, None, span)]);
+}
+
+fn full_run(program: u32) -> Vec<u32> {
+    with_generation(5, run(program, 5_000 * program, &many_zones(5_000 * program)))
+}
+
+fn small_run(program: u32) -> Vec<u32> {
+    with_generation(5, run(program, 5_000 * program, &[]))
+}
+
+fn many_zones(start: u32) -> Vec<[u32; 2]> {
+    (0..250).map(|i| [0x8000_1001 | (i & 1) << 28, start + 200 + i]).collect()
 }
 
 #[test]

@@ -103,12 +103,11 @@ impl DebugInfo {
     /// [`DebugInfoError::Unreadable`] if the file has no debug information or it is damaged.
     pub fn parse(file: &[u8]) -> Result<Self, DebugInfoError> {
         let object = object::File::parse(file).map_err(DebugInfoError::unreadable)?;
-        let section = |id: gimli::SectionId| -> Result<Slice<'_>, gimli::Error> {
+        let dwarf = Dwarf::load(|id: gimli::SectionId| -> Result<Slice<'_>, gimli::Error> {
             let section = object.section_by_name(id.name());
             let bytes = section.and_then(|section| section.data().ok()).unwrap_or_default();
             Ok(EndianSlice::new(bytes, LittleEndian))
-        };
-        let dwarf = Dwarf::load(section)?;
+        })?;
         let mut info = Self::default();
         let mut parameters = Parameters::default();
         let mut units = dwarf.units();
@@ -139,8 +138,9 @@ impl DebugInfo {
     /// If there is no such function or parameter, or the value is not a constant.
     pub fn argument(&self, function: &str, parameter: &str) -> Result<u64, DebugInfoError> {
         let value = self.arguments.get(&(function.to_owned(), parameter.to_owned())).copied();
-        let name = || format!("{function}({parameter})");
-        value.ok_or_else(|| DebugInfoError::missing("constant argument", name()))
+        value.ok_or_else(|| {
+            DebugInfoError::missing("constant argument", format!("{function}({parameter})"))
+        })
     }
 
     /// Returns a part of a variable, or of the object it points to.
@@ -162,8 +162,9 @@ impl DebugInfo {
             type_at = next;
         }
         let size_bytes = self.size_bytes(type_at, DEPTH_MAX).unwrap_or(0);
-        let narrow = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-        Ok(Part { offset: narrow(offset), size_bytes: narrow(size_bytes) })
+        let [offset, size_bytes] =
+            [offset, size_bytes].map(|value: u64| u32::try_from(value).unwrap_or(u32::MAX));
+        Ok(Part { offset, size_bytes })
     }
 
     /// Returns the offset of a member or an element from the beginning of its type, and its own
@@ -228,9 +229,12 @@ struct Parameters {
 impl Parameters {
     fn named(self) -> BTreeMap<(String, String), u64> {
         let Self { declared, given } = self;
-        let name = |(at, value)| Some((declared.get(&at)?.clone(), value));
         // If a function has several calls, the first call's value is used.
-        given.into_iter().rev().filter_map(name).collect()
+        given
+            .into_iter()
+            .rev()
+            .filter_map(|(at, value)| Some((declared.get(&at)?.clone(), value)))
+            .collect()
     }
 }
 

@@ -31,13 +31,12 @@ impl ProfilerMemory {
         let mailboxes = info.constant("mailboxes")?;
         let profiler = part("profiler")?;
         let control_address = mailboxes.checked_add(profiler.offset.into());
-        let outside = || DebugInfoError::Unreadable {
-            reason: format!("`mailboxes` lies at {mailboxes:#x}, which is not in L1"),
-        };
         Ok(Self {
             control_address: control_address
                 .filter(|&address| address <= u32::MAX.into())
-                .ok_or_else(outside)?,
+                .ok_or_else(|| DebugInfoError::Unreadable {
+                    reason: format!("`mailboxes` lies at {mailboxes:#x}, which is not in L1"),
+                })?,
             control_bytes: part("profiler.control_vector")?.size_bytes.into(),
             vector_bytes: part("profiler.buffer[0]")?.size_bytes.into(),
             size_bytes: profiler.size_bytes.into(),

@@ -27,24 +27,25 @@ impl TableSizes {
     /// # Compatibility
     /// Names from `firmware_common.h`. A bank has two bytes of coordinates for each of two NoCs.
     pub fn from_file(file: &[u8]) -> Result<Self, DebugInfoError> {
-        let size = |name: &'static str| {
-            let size = symbol_bytes(file, name);
-            size.ok_or_else(|| DebugInfoError::Missing { kind: "symbol", name: name.to_owned() })
-        };
         Ok(Self {
-            dram_bank_count: size("dram_bank_to_noc_xy")? / BYTES_OF_BOTH_NOCS,
-            l1_bank_count: size("l1_bank_to_noc_xy")? / BYTES_OF_BOTH_NOCS,
-            column_count: size("worker_logical_col_to_virtual_col")?,
-            row_count: size("worker_logical_row_to_virtual_row")?,
+            dram_bank_count: required_bytes(file, "dram_bank_to_noc_xy")? / BYTES_OF_BOTH_NOCS,
+            l1_bank_count: required_bytes(file, "l1_bank_to_noc_xy")? / BYTES_OF_BOTH_NOCS,
+            column_count: required_bytes(file, "worker_logical_col_to_virtual_col")?,
+            row_count: required_bytes(file, "worker_logical_row_to_virtual_row")?,
         })
     }
 
     /// Returns true if the table sizes match a NoC of this size.
     #[must_use]
-    pub fn fit_grid(&self, (columns, rows): (u16, u16)) -> bool {
-        let room = |count: u16| usize::from(count).next_multiple_of(4);
-        (self.column_count, self.row_count) == (room(columns), room(rows))
+    pub fn fit_grid(&self, columns: u16, rows: u16) -> bool {
+        [self.column_count, self.row_count]
+            == [columns, rows].map(|count| usize::from(count).next_multiple_of(4))
     }
+}
+
+fn required_bytes(file: &[u8], name: &str) -> Result<usize, DebugInfoError> {
+    symbol_bytes(file, name)
+        .ok_or_else(|| DebugInfoError::Missing { kind: "symbol", name: name.to_owned() })
 }
 
 /// Returns the size of a symbol in an ELF file; `None` if there is no such symbol.

@@ -28,8 +28,12 @@ impl DeviceImage {
     #[must_use]
     pub fn new(description: DeviceDescription) -> Self {
         const VECTORS: u64 = (wire::vector::VECTOR_BYTES * wire::risc::RISCS_PER_CORE) as u64;
-        let l1_end = |core: &super::CoreDescription| core.vector_address.saturating_add(VECTORS);
-        let l1_bytes = description.cores.iter().map(l1_end).max().unwrap_or(0);
+        let l1_bytes = description
+            .cores
+            .iter()
+            .map(|core| core.vector_address.saturating_add(VECTORS))
+            .max()
+            .unwrap_or(0);
         let l1 = description.cores.iter().map(|core| (core.noc0, PagedWords::default())).collect();
         let dram = BTreeMap::new();
         Self { description, l1_bytes, l1, dram, wall_clock: 0, host_time_ns: 0 }

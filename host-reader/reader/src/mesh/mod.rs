@@ -97,8 +97,8 @@ impl DeviceDescription {
         program_support_count: u32,
         sums_enabled: bool,
     ) -> Result<DramGeometry, GeometryError> {
-        let after_last = |core: &CoreDescription| core.flat_id.saturating_add(1);
-        let core_count = self.cores.iter().map(after_last).max().unwrap_or(0);
+        let core_count =
+            self.cores.iter().map(|core| core.flat_id.saturating_add(1)).max().unwrap_or(0);
         DramGeometry::new(program_support_count, sums_enabled, core_count, self.dram.bank_count)
     }
 }

@@ -14,7 +14,7 @@ pub use pair::pair_lane;
 
 use crate::{
     anomaly::AnomalyLog,
-    lane::{Lane, LaneId, ZoneIndex},
+    lane::{LaneId, ZoneIndex},
     readout::Readout,
 };
 use rayon::prelude::*;
@@ -194,13 +194,16 @@ impl Timeline {
     #[must_use]
     pub fn from_readout(readout: &Readout) -> Self {
         let mut timeline = Self::default();
-        let pair = |lane: &Lane| {
-            let mut anomalies = AnomalyLog::default();
-            let lane = pair_lane(lane, &readout.zones, &mut anomalies);
-            (lane, anomalies)
-        };
         for device in &readout.devices {
-            let paired: Vec<_> = device.lanes.par_iter().map(pair).collect();
+            let paired: Vec<_> = device
+                .lanes
+                .par_iter()
+                .map(|lane| {
+                    let mut anomalies = AnomalyLog::default();
+                    let lane = pair_lane(lane, &readout.zones, &mut anomalies);
+                    (lane, anomalies)
+                })
+                .collect();
             let mut lanes = Vec::with_capacity(paired.len());
             for (lane, anomalies) in paired {
                 lanes.push(lane);
