@@ -37,9 +37,13 @@ pub struct WriteLatency {
 /// ```
 #[must_use]
 pub fn hop_count(facts: &ArchFacts, from: TileCoord, to: TileCoord) -> u64 {
-    let around = |from: u16, to: u16, size: u16| (to + size - from) % size;
     let (columns, rows) = facts.grid;
-    u64::from(around(from.x, to.x, columns) + around(from.y, to.y, rows))
+    u64::from(hops_around(from.x, to.x, columns) + hops_around(from.y, to.y, rows))
+}
+
+/// Returns the links from a line to another of a ring of `size` lines.
+const fn hops_around(from: u16, to: u16, size: u16) -> u16 {
+    (to + size - from) % size
 }
 
 /// Returns the latency of a write of `byte_count` bytes on one of the two NoCs.

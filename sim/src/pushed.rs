@@ -108,12 +108,12 @@ impl PushedRuns {
             let &[0, 0, id_lh, program_id, ..] = push.words.as_slice() else { continue };
             let core = crate::arch::TileCoord { x, y };
             let Some(risc) = risc_of(truth, chip_id, core, id_lh & 0x1F) else { continue };
-            let of_risc = launches.entry(RiscKey { chip_id, core, risc }).or_default();
-            if of_risc.last().is_none_or(|(launch, _)| launch.launch_index != launch_index) {
+            let risc_launches = launches.entry(RiscKey { chip_id, core, risc }).or_default();
+            if risc_launches.last().is_none_or(|(launch, _)| launch.launch_index != launch_index) {
                 let launch = PushedLaunch { launch_index, ..PushedLaunch::default() };
-                of_risc.push((launch, Pushes::default()));
+                risc_launches.push((launch, Pushes::default()));
             }
-            if let Some((launch, pushes)) = of_risc.last_mut() {
+            if let Some((launch, pushes)) = risc_launches.last_mut() {
                 launch.program_id = program_id;
                 launch.trace_counter = id_lh >> 13 & 0xFFFF;
                 launch.slot_count += (push.words.len() as u64 - 4) / 2;
@@ -121,14 +121,22 @@ impl PushedRuns {
                 pushes.add(push);
             }
         }
-        let finish = |(key, launches): (RiscKey, Vec<(PushedLaunch, Pushes<'_>)>)| {
-            let finish = |(launch, pushes): (PushedLaunch, Pushes<'_>)| {
-                let near = times.get(&(key.chip_id, key.core, launch.launch_index)).copied();
-                PushedLaunch { records: pushes.records(near.unwrap_or(0)), ..launch }
-            };
-            (key, launches.into_iter().map(finish).collect())
-        };
-        launches.into_iter().map(finish).collect()
+        launches
+            .into_iter()
+            .map(|(key, launches)| {
+                (
+                    key,
+                    launches
+                        .into_iter()
+                        .map(|(launch, pushes)| {
+                            let near =
+                                times.get(&(key.chip_id, key.core, launch.launch_index)).copied();
+                            PushedLaunch { records: pushes.records(near.unwrap_or(0)), ..launch }
+                        })
+                        .collect(),
+                )
+            })
+            .collect()
     }
 }
 

@@ -128,16 +128,13 @@ impl ArcTile {
 
     pub(super) fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
         let offset = self.offset(address);
-        let word = || {
-            let word = bytes.try_into().map(u32::from_le_bytes);
-            word.map_err(|_| {
-                format!("a register of the ARC tile, {address:#x}, is written by words")
-            })
-        };
         match offset {
             MEMORY_FIRST..=MEMORY_LAST => self.memory.write(offset - MEMORY_FIRST, bytes),
             RESET_UNIT..RESET_UNIT_END => {
-                let (register, value) = (offset - RESET_UNIT, word()?);
+                let register = offset - RESET_UNIT;
+                let value = bytes.try_into().map(u32::from_le_bytes).map_err(|_| {
+                    format!("a register of the ARC tile, {address:#x}, is written by words")
+                })?;
                 if register == MISC_CONTROL && value & INTERRUPT != 0 {
                     self.answer();
                     self.registers.insert(register, value & !INTERRUPT);
@@ -171,7 +168,6 @@ impl ArcTile {
     fn answer(&mut self) {
         match self.arch {
             Arch::WormholeB0 => {
-                let scratch = |index: u64| u64::from(SCRATCH) + 4 * index;
                 let code = self.registers.get(&scratch(5)).copied().unwrap_or(0) & 0xFF;
                 if let Some(answer) = self.reply(code) {
                     self.registers.insert(scratch(3), answer);
@@ -214,6 +210,10 @@ impl ArcTile {
         self.store(header + 0x10, read);
         self.store(header + 0x14, answered);
     }
+}
+
+fn scratch(index: u64) -> u64 {
+    u64::from(SCRATCH) + 4 * index
 }
 
 /// Copies a register's value into the buffer of a read of up to four bytes.

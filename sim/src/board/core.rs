@@ -144,8 +144,11 @@ impl BoardCore {
 
     /// Returns the cycle of the next counter change that a hart may wait for.
     pub(super) fn next_change(&self) -> Option<u64> {
-        let waits = |risc: &BoardHart| matches!(&risc.state, State::Asleep(watched) if watched.has_registers);
-        self.harts.iter().any(waits).then(|| self.devices.noc.next_change()).flatten()
+        self.harts
+            .iter()
+            .any(|risc| matches!(&risc.state, State::Asleep(watched) if watched.has_registers))
+            .then(|| self.devices.noc.next_change())
+            .flatten()
     }
 
     /// Returns one line for each hart that has left reset.

@@ -195,13 +195,14 @@ impl Board {
     }
 
     /// Returns the tile at a host's coordinates.
-    fn tile(&self, (x, y): (u16, u16)) -> Result<TileCoord, String> {
+    fn tile(&self, x: u16, y: u16) -> Result<TileCoord, String> {
         let raw = TileCoord { x, y };
         if raw == self.arc.tile() || Some(raw) == self.chip.host_tile {
             return Ok(raw);
         }
-        let of_dram = || self.chip.arch.facts().dram_groups.iter().flatten().find(|&&at| at == raw);
-        let tile = self.chip.translation.tile(0, x, y).or_else(|| of_dram().copied());
+        let tile = self.chip.translation.tile(0, x, y).or_else(|| {
+            self.chip.arch.facts().dram_groups.iter().flatten().find(|&&at| at == raw).copied()
+        });
         tile.ok_or_else(|| format!("{} has no tile at ({x},{y})", self.chip.arch))
     }
 
@@ -210,7 +211,7 @@ impl Board {
     /// # Errors
     /// If no memory or register answers at the address; the error is a sentence.
     pub fn read(&mut self, at: (u16, u16), address: u64, bytes: &mut [u8]) -> Result<(), String> {
-        let tile = self.tile(at)?;
+        let tile = self.tile(at.0, at.1)?;
         if tile == self.arc.tile() {
             return self.arc.read(address, bytes);
         }
@@ -238,7 +239,7 @@ impl Board {
     /// # Errors
     /// As [`Board::read`].
     pub fn write(&mut self, at: (u16, u16), address: u64, bytes: &[u8]) -> Result<(), String> {
-        let tile = self.tile(at)?;
+        let tile = self.tile(at.0, at.1)?;
         if tile == self.arc.tile() {
             return self.arc.write(address, bytes);
         }

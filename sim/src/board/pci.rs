@@ -102,16 +102,12 @@ impl PciChip {
             Arch::WormholeB0 => (0x401E, 1),
             Arch::Blackhole => (0xB140, 0),
         };
-        let own = |base: u64, is_high: bool| {
-            let low = u32::try_from(base & 0xFFFF_FFFF).unwrap_or(0) | 4;
-            if is_high { u32::try_from(base >> 32).unwrap_or(0) } else { low }
-        };
         match offset {
             0x00 => 0x1E52 | device << 16,
             0x08 => 0x1200_0000 | revision,
-            0x10 | 0x14 => own(BAR_0, offset == 0x14),
-            0x18 | 0x1C => own(BAR_2, offset == 0x1C),
-            0x20 | 0x24 => own(BAR_4, offset == 0x24),
+            0x10 | 0x14 => base_register(BAR_0, offset == 0x14),
+            0x18 | 0x1C => base_register(BAR_2, offset == 0x1C),
+            0x20 | 0x24 => base_register(BAR_4, offset == 0x24),
             0x3C => 0xFF,
             0x40.. => u32::MAX,
             _ => self.configuration.get(&offset).copied().unwrap_or(0),
@@ -192,7 +188,6 @@ impl PciChip {
     }
 
     fn in_bar_0(&self, arch: Arch, offset: u64, length: usize) -> Result<Place, String> {
-        let nothing = || format!("BAR 0 has nothing at {offset:#x} for {length} bytes");
         match (arch, offset) {
             (Arch::WormholeB0, 0..0x1F00_0000) => Ok(Place::Window(self.wormhole_window(offset))),
             (Arch::WormholeB0, 0x1FC0_0000..0x1FC0_05D0)
@@ -209,7 +204,7 @@ impl PciChip {
             (Arch::Blackhole, 0x1FD0_4000..0x1FD0_6000 | 0x1FD1_4000..0x1FD1_6000) => {
                 Ok(Place::Interface(offset & 0x1_FFFF))
             }
-            _ => Err(nothing()),
+            _ => Err(format!("BAR 0 has nothing at {offset:#x} for {length} bytes")),
         }
     }
 
@@ -277,16 +272,17 @@ impl PciChip {
 
     fn outbound_regions(&self, first: u64) -> Vec<OutboundRegion> {
         let is_wormhole = self.board.arch() == Arch::WormholeB0;
-        let region = |number: u64| {
-            let word = |offset: u64| self.register(first + 0x200 * number + offset);
-            let is_enabled = word(4) >> 31 & 1 != 0;
-            let base = word(8) | word(0xC) << 32;
-            let high = if is_wormhole { word(0xC) } else { word(0x20) };
-            let limit = word(0x10) | high << 32;
-            let target = word(0x14) | word(0x18) << 32;
-            is_enabled.then_some(OutboundRegion { base, limit, target })
-        };
-        (0..16).filter_map(region).collect()
+        (0..16)
+            .filter_map(|number| {
+                let word = |offset: u64| self.register(first + 0x200 * number + offset);
+                let is_enabled = word(4) >> 31 & 1 != 0;
+                let base = word(8) | word(0xC) << 32;
+                let high = if is_wormhole { word(0xC) } else { word(0x20) };
+                let limit = word(0x10) | high << 32;
+                let target = word(0x14) | word(0x18) << 32;
+                is_enabled.then_some(OutboundRegion { base, limit, target })
+            })
+            .collect()
     }
 
     fn copy_from_host(&mut self, [size, low, high, to]: [u64; 4]) -> Result<(), String> {
@@ -328,6 +324,12 @@ impl PciChip {
     }
 }
 
+/// Returns one half of a BAR of 64 bits.
+fn base_register(base: u64, is_high: bool) -> u32 {
+    let low = u32::try_from(base & 0xFFFF_FFFF).unwrap_or(0) | 4;
+    if is_high { u32::try_from(base >> 32).unwrap_or(0) } else { low }
+}
+
 /// Target of a physical address of the host.
 enum Place {
     Window(Target),
@@ -342,8 +344,8 @@ enum Place {
 
 /// Splits a pair of coordinates of six bits each.
 fn split(word: u64) -> (u16, u16) {
-    let part = |shift: u32| u16::try_from(word >> shift & 63).unwrap_or(0);
-    (part(0), part(6))
+    let [x, y] = [0, 6].map(|shift| u16::try_from(word >> shift & 63).unwrap_or(0));
+    (x, y)
 }
 
 fn put(bytes: &mut [u8], word: Option<u32>) -> Result<(), String> {

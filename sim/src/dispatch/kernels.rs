@@ -39,38 +39,45 @@ struct Due {
     done_at: u64,
 }
 
+impl Due {
+    /// A command that is done in the cycle in which it arrives.
+    const fn at_once(command: Command, cycle: u64) -> Self {
+        Self { command, arrives_at: cycle, done_at: cycle }
+    }
+}
+
 impl Session {
     /// Returns the commands of the dispatcher.
     ///
     /// The commands of a program arrive once the GO message of the previous program has left.
     fn dispatched(&self) -> Vec<Due> {
-        let at = |cycle| move |command| Due { command, arrives_at: cycle, done_at: cycle };
         let gos = self.launches.iter().map(|launch| launch.go_cycle);
         let begins = std::iter::once(self.opened_at).chain(gos);
         let programs = self.launches.iter().zip(begins).enumerate();
-        let of_programs = programs.flat_map(|(index, (launch, begin))| {
+        let program_commands = programs.flat_map(|(index, (launch, begin))| {
             let commands = command::program(launch.program_id, index >= UNAWAITED_PROGRAMS);
-            commands.into_iter().map(at(begin))
+            commands.into_iter().map(move |command| Due::at_once(command, begin))
         });
         let accesses = [(self.traffic.reads, true), (self.traffic.writes, false)];
         let accesses = accesses
             .into_iter()
             .flat_map(|(count, is_read)| std::iter::repeat_n(command::access(is_read), count));
-        let closing = accesses.flatten().chain([command::terminate()]).map(at(self.closed_at));
-        command::opening().map(at(self.opened_at)).chain(of_programs).chain(closing).collect()
+        let closing = accesses.flatten().chain([command::terminate()]);
+        let closing = closing.map(|command| Due::at_once(command, self.closed_at));
+        let opening = command::opening().map(|command| Due::at_once(command, self.opened_at));
+        opening.chain(program_commands).chain(closing).collect()
     }
 
     /// Returns the commands of the subordinate; each waits for the event that it announces.
     fn announced(&self) -> Vec<Due> {
         let [first, go, last] = command::subordinate();
-        let at = |command, cycle| Due { command, arrives_at: cycle, done_at: cycle };
         let mut arrives_at = self.opened_at;
         let launches = self.launches.iter().map(|launch| {
             let arrived_at = std::mem::replace(&mut arrives_at, launch.go_cycle);
             Due { command: go, arrives_at: arrived_at, done_at: launch.go_cycle }
         });
-        let begun = std::iter::once(at(first, self.opened_at)).chain(launches);
-        begun.chain([at(last, self.closed_at)]).collect()
+        let begun = std::iter::once(Due::at_once(first, self.opened_at)).chain(launches);
+        begun.chain([Due::at_once(last, self.closed_at)]).collect()
     }
 }
 
@@ -143,14 +150,15 @@ fn push_time(words: &mut Vec<u32>, since: &mut u64, cycle: u64) -> bool {
 
 impl Kernel for QueueKernel {
     fn emission(&self, _: &KernelContext) -> Emission {
-        let of_command = |due: &Due| match self.duty {
-            Duty::Prefetch => Emission::zones(1),
-            Duty::Dispatch | Duty::Subordinate => {
-                Emission { data: due.command.data_count(), ..Emission::zones(1) }
-            }
-        };
         let due = self.due();
-        due.iter().map(of_command).fold(Emission::NONE, |sum, emission| sum + emission)
+        due.iter()
+            .map(|due| match self.duty {
+                Duty::Prefetch => Emission::zones(1),
+                Duty::Dispatch | Duty::Subordinate => {
+                    Emission { data: due.command.data_count(), ..Emission::zones(1) }
+                }
+            })
+            .fold(Emission::NONE, |sum, emission| sum + emission)
     }
 
     fn object_name(&self) -> Option<&str> {

@@ -52,16 +52,19 @@ impl DispatchCores {
     pub fn reserved(self, plan: &Floorplan) -> Option<Vec<TileCoord>> {
         let (columns, rows) = plan.worker_grid();
         let axis = plan.arch().facts().harvest_axis;
-        let is_reserved = |core: &&CorePlace| match (self, axis) {
-            (Self::Ethernet, _) => core.kind == CoreKind::IdleEth,
-            (Self::Worker, HarvestAxis::Rows) => {
-                core.kind == CoreKind::Tensix && core.logical.y + 1 == rows
-            }
-            (Self::Worker, HarvestAxis::Columns) => {
-                core.kind == CoreKind::Tensix && core.logical.x + 1 == columns
-            }
-        };
-        let mut reserved: Vec<&CorePlace> = plan.cores().iter().filter(is_reserved).collect();
+        let mut reserved: Vec<&CorePlace> = plan
+            .cores()
+            .iter()
+            .filter(|core| match (self, axis) {
+                (Self::Ethernet, _) => core.kind == CoreKind::IdleEth,
+                (Self::Worker, HarvestAxis::Rows) => {
+                    core.kind == CoreKind::Tensix && core.logical.y + 1 == rows
+                }
+                (Self::Worker, HarvestAxis::Columns) => {
+                    core.kind == CoreKind::Tensix && core.logical.x + 1 == columns
+                }
+            })
+            .collect();
         reserved.sort_by_key(|core| (core.logical.y, core.logical.x));
         let is_enough = self == Self::Worker || reserved.len() >= ETHERNET_CORES;
         is_enough.then(|| reserved.into_iter().map(|core| core.coord).collect())
@@ -153,11 +156,14 @@ impl CommandQueue {
                     .with_kernel(Risc::Erisc, kernel(Duty::Subordinate)),
             ],
         };
-        let launch = |(program, &core): (Program, &TileCoord)| {
-            let cores = CoreSelection::At(vec![core]);
-            Launch::new(&Arc::new(program), 0).on(cores).for_use(CoreUse::Dispatch)
-        };
-        programs.into_iter().zip(&self.reserved).map(launch).collect()
+        programs
+            .into_iter()
+            .zip(&self.reserved)
+            .map(|(program, &core)| {
+                let cores = CoreSelection::At(vec![core]);
+                Launch::new(&Arc::new(program), 0).on(cores).for_use(CoreUse::Dispatch)
+            })
+            .collect()
     }
 }
 

@@ -72,8 +72,9 @@ pub(crate) fn carry_out(
 
 /// Returns bytes of a tile's L1.
 pub(crate) fn read_bytes(tile: &Tile, address: u64, byte_count: u32) -> Vec<u8> {
-    let byte = |at: u64| tile.load(at & !3).to_le_bytes()[(at & 3) as usize];
-    (address..address + u64::from(byte_count)).map(byte).collect()
+    (address..address + u64::from(byte_count))
+        .map(|at| tile.load(at & !3).to_le_bytes()[(at & 3) as usize])
+        .collect()
 }
 
 /// Writes bytes into a tile's L1, from an address on.

@@ -216,9 +216,13 @@ impl<S: Station> Bus for TileBus<'_, S> {
     }
 
     fn control_status(&mut self, access: ControlStatus, cycle: u64) -> Result<u32, Refusal> {
-        let change = |value| access.changed(value);
         let number = access.number;
-        let result = self.devices.control_status(self.risc_index, number, change, cycle);
+        let result = self.devices.control_status(
+            self.risc_index,
+            number,
+            |value| access.changed(value),
+            cycle,
+        );
         result.map_err(|reason| self.refuse(reason))
     }
 }

@@ -23,7 +23,6 @@ impl ClockLoop {
     /// Returns the loop in these words, the first at `head`: `lw`, `sub`, `bltu` back to `head`.
     fn new(head: u32, words: [u32; 3]) -> Option<Self> {
         let [load, subtract, branch] = words;
-        let register = |word: u32, shift: u32| (word >> shift & 31) as usize;
         let found = Self {
             head,
             low: register(load, 7),
@@ -40,6 +39,11 @@ impl ClockLoop {
         let is_steady = [start, base, found.limit].iter().all(|read| !written.contains(read));
         (is_loop && is_steady && !written.contains(&0)).then_some(found)
     }
+}
+
+/// Returns the register whose number is at a bit of an instruction.
+const fn register(word: u32, shift: u32) -> usize {
+    (word >> shift & 31) as usize
 }
 
 const LOAD_WORD: u32 = 0x2003;

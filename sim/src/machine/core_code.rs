@@ -77,14 +77,15 @@ impl CoreCode {
         chip: &ChipFacts,
         place: CorePlace,
     ) -> Self {
-        let code = |index| {
-            let name = images::processor(place.kind, index);
-            Some(RiscCode {
-                firmware: images::find(selection, "firmware", name)?,
-                kernels: images::find(selection, kernels, name)?,
+        let riscs = (0..place.kind.risc_count())
+            .filter_map(|index| {
+                let name = images::processor(place.kind, index);
+                Some(RiscCode {
+                    firmware: images::find(selection, "firmware", name)?,
+                    kernels: images::find(selection, kernels, name)?,
+                })
             })
-        };
-        let riscs = (0..place.kind.risc_count()).filter_map(code).collect();
+            .collect();
         Self { chip: chip.clone(), place, riscs }
     }
 

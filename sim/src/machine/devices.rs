@@ -121,10 +121,11 @@ impl Devices {
         let registers = Registers::for_tile(chip.arch, kind);
         let clock = registers.find(WALL_CLOCK_LOW);
         let clock = clock.filter(|found| found.register.effect == Effect::WallClockLow);
-        let reads_clock = |risc| clock.is_some_and(|found| found.block.reach.has_risc(risc));
         Self {
             registers,
-            reads_clock: std::array::from_fn(reads_clock),
+            reads_clock: std::array::from_fn(|risc| {
+                clock.is_some_and(|found| found.block.reach.has_risc(risc))
+            }),
             noc: NocInterfaces::new(chip, place),
             soft_reset: SOFT_RESET_ALL,
             reset_addresses: [0; RISCS_PER_CORE],

@@ -176,16 +176,18 @@ impl Image {
     pub fn parse(elf: &'static [u8], digest: u64) -> Self {
         let program = riscv::Image::parse(elf).expect("the linker wrote a program for RISC-V");
         let file = object::File::parse(elf).expect("the linker wrote an ELF file");
-        let place = |symbol: object::Symbol<'static, '_>| {
-            let size_bytes = low_word(symbol.size());
-            let place = Symbol { address: low_word(symbol.address()), size_bytes };
-            symbol.name().ok().map(|name| (name, place))
-        };
         Self {
             program,
             digest,
             zones: zone_texts(&file),
-            symbols: file.symbols().filter_map(place).collect(),
+            symbols: file
+                .symbols()
+                .filter_map(|symbol| {
+                    let size_bytes = low_word(symbol.size());
+                    let place = Symbol { address: low_word(symbol.address()), size_bytes };
+                    symbol.name().ok().map(|name| (name, place))
+                })
+                .collect(),
         }
     }
 
@@ -297,11 +299,19 @@ mod tests {
         assert!(text("TEST-FULL,").starts_with("TEST-FULL,sim/src/kernel/body.rs,"));
         assert!(text("BRISC-FW,").starts_with("BRISC-FW,sim/objects/firmware/src/lib.rs,"));
         let pushes = zones.iter().filter(|text| text.starts_with("PROFILER-NOC-QUICK-PUSH,"));
-        let is_runtimes = |text: &str| text.contains(",kernel-profiler/src/flush.rs,");
-        assert_eq!(pushes.filter(|text| is_runtimes(text)).count(), 1, "{zones:?}");
+        assert_eq!(
+            pushes.filter(|text| text.contains(",kernel-profiler/src/flush.rs,")).count(),
+            1,
+            "{zones:?}"
+        );
         for image in parsed() {
-            let holds = |bytes: &[u8]| bytes.windows(9).any(|part| part == b"KERNEL_PR");
-            assert!(!image.program.segments().iter().any(|segment| holds(segment.bytes)));
+            assert!(
+                !image
+                    .program
+                    .segments()
+                    .iter()
+                    .any(|segment| segment.bytes.windows(9).any(|part| part == b"KERNEL_PR"))
+            );
         }
     }
 }

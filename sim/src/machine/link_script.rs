@@ -56,13 +56,13 @@ pub(crate) fn mark(firmware: &Image) -> u32 {
 /// Returns the firmware's variables and addresses, but neither its functions nor its constants.
 fn shared(firmware: &Image) -> Vec<(&str, u32)> {
     let (start, end) = firmware.bounds();
-    let is_shared = |name: &str, address: u32| {
+    let places = firmware.symbols().map(|(name, symbol)| (name, symbol.address));
+    let shared = places.filter(|&(name, address)| {
         let is_variable = address >= LOCAL_RAM_BASE || name.starts_with("__");
         let is_name = !name.is_empty() && !name.starts_with(['$', '.']);
         is_name && is_variable && !(start..end).contains(&address) && !OWN.contains(&name)
-    };
-    let places = firmware.symbols().map(|(name, symbol)| (name, symbol.address));
-    places.filter(|&(name, address)| is_shared(name, address)).collect()
+    });
+    shared.collect()
 }
 
 /// Names of the bounds of the firmware's own sections.

@@ -212,14 +212,11 @@ fn offset_of(address: u32) -> u32 {
 impl Interface {
     fn new(arch: Arch) -> Self {
         let facts = arch.facts();
-        let without = |lines: &[u16], count: u16| {
-            (0..count).filter(|line| !lines.contains(line)).fold(0, |mask, line| mask | 1 << line)
-        };
         // Values that the chip's firmware has set before any RISC runs.
         let configuration = BTreeMap::from([
             (NIU_CFG_0, TRANSLATION_ENABLED),
-            (ROUTER_CFG_1, without(facts.tensix_columns, facts.grid.0)),
-            (ROUTER_CFG_3, without(facts.tensix_rows, facts.grid.1)),
+            (ROUTER_CFG_1, lines_without(facts.tensix_columns, facts.grid.0)),
+            (ROUTER_CFG_3, lines_without(facts.tensix_rows, facts.grid.1)),
         ]);
         Self {
             commands: [Command { words: [0; COMMAND_WORDS] }; INITIATOR_COUNT],
@@ -332,6 +329,11 @@ impl Interface {
             self.counters[counter::OUTSTANDING + id] = 0;
         }
     }
+}
+
+/// Returns a bit for each of `count` lines that is not in `lines`.
+fn lines_without(lines: &[u16], count: u16) -> u32 {
+    (0..count).filter(|line| !lines.contains(line)).fold(0, |mask, line| mask | 1 << line)
 }
 
 /// First address of NoC 0's registers.

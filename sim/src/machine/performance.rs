@@ -225,8 +225,11 @@ mod tests {
             assert_eq!(read(&mut counters, bank, select, later), expected, "{bank} {select}");
         }
         let issued = IssuedInstructions { by_thread: [5, 0, 12], fpu: 0, sfpu: 12 };
-        let window = |bank| Window { bank, cycles: 250, issued };
-        let expected = [CounterBank::Instructions, CounterBank::Fpu].map(window);
+        let expected = [CounterBank::Instructions, CounterBank::Fpu].map(|bank| Window {
+            bank,
+            cycles: 250,
+            issued,
+        });
         assert_eq!(counters.take_windows(), expected);
         assert_eq!(counters.take_windows(), []);
     }

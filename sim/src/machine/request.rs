@@ -405,15 +405,17 @@ impl Reader<'_> {
         ))
     }
 
+    fn corner(&self, coordinates: u32) -> Result<TileCoord, String> {
+        let (x, y) = split(coordinates);
+        self.chip
+            .translation
+            .corner(self.noc, x, y)
+            .ok_or_else(|| format!("no tile answers at ({x},{y}) of NoC {}, a corner", self.noc))
+    }
+
     /// Returns the Tensix tiles of a rectangle; other tiles take no broadcasts.
     fn rectangle(&self, to: Side) -> Result<Vec<TileCoord>, String> {
-        let corner = |bits| {
-            let (x, y) = split(bits);
-            self.chip.translation.corner(self.noc, x, y).ok_or_else(|| {
-                format!("no tile answers at ({x},{y}) of NoC {}, a corner", self.noc)
-            })
-        };
-        let (start, end) = (corner(to.start)?, corner(to.coordinates)?);
+        let (start, end) = (self.corner(to.start)?, self.corner(to.coordinates)?);
         let includes_own = self.command.word(CTRL) & CTRL_SOURCE_INCLUDED != 0;
         let is_within = |from: u16, at: u16, to: u16| {
             // NoC 1 runs in the opposite direction.
@@ -448,8 +450,9 @@ fn misaligned(what: &str, from: u64, to: u64, align: u64) -> String {
 }
 
 fn split(coordinates: u32) -> (u16, u16) {
-    let part = |bits: u32| u16::try_from(bits & 0x3F).unwrap_or(0);
-    (part(coordinates), part(coordinates >> 6))
+    let [x, y] =
+        [coordinates, coordinates >> 6].map(|bits| u16::try_from(bits & 0x3F).unwrap_or(0));
+    (x, y)
 }
 
 const TARG_ADDR: usize = 0x00;

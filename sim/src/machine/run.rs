@@ -385,12 +385,14 @@ impl Run<'_> {
     /// Reports a deadlock, unless the harts wait for the next launch.
     fn report_deadlock(&mut self) {
         let mailbox = self.machine.devices.mailbox.address;
-        let is_idle_wait = |address: u32| address - mailbox == mailbox::GO;
         if !self.progress.failures.is_empty() {
             return;
         }
         let leader = &self.machine.processors[0].state;
-        if !matches!(leader, HartState::Waiting { address, .. } if is_idle_wait(*address)) {
+        let is_idle_wait = matches!(
+            leader, HartState::Waiting { address, .. } if address - mailbox == mailbox::GO
+        );
+        if !is_idle_wait {
             self.fail(0, FailureReason::Deadlock);
         }
     }
@@ -432,17 +434,17 @@ impl Run<'_> {
         let kernel = self.launch.program.kernel(risc);
         let file = kernel.and_then(|kernel| kernel.object_file()?.image().ok());
         let own = self.machine.processors[index].code;
-        let of_file = file.and_then(|image| symbol_at(&image, pc));
-        let of_own = || {
-            let RiscCode { firmware, kernels } = own?;
-            symbol_at(&kernels.program, pc).or_else(|| symbol_at(&firmware.program, pc))
-        };
-        let of_set = || {
-            let firmware: Image<'_> =
-                self.machine.set.as_ref()?.processors().get(index)?.image()?;
-            symbol_at(&firmware, pc)
-        };
-        of_file.or_else(of_own).or_else(of_set)
+        let file_symbol = file.and_then(|image| symbol_at(&image, pc));
+        file_symbol
+            .or_else(|| {
+                let RiscCode { firmware, kernels } = own?;
+                symbol_at(&kernels.program, pc).or_else(|| symbol_at(&firmware.program, pc))
+            })
+            .or_else(|| {
+                let firmware: Image<'_> =
+                    self.machine.set.as_ref()?.processors().get(index)?.image()?;
+                symbol_at(&firmware, pc)
+            })
     }
 
     fn write_byte(&mut self, offset: u32, value: u8, cycle: u64) {

@@ -88,8 +88,10 @@ fn lanes(mesh: &SimulatedMesh, sums: bool) -> BTreeMap<(TileCoord, usize), Vec<u
 /// Maps zone ids to names. A zone text begins with the name; the rest is the source location, which
 /// differs for the firmware.
 fn names(texts: &[String]) -> BTreeMap<ZoneId, String> {
-    let name = |text: &String| text.split(',').next().unwrap().to_owned();
-    texts.iter().map(|text| (ZoneId::from_text(text), name(text))).collect()
+    texts
+        .iter()
+        .map(|text| (ZoneId::from_text(text), text.split(',').next().unwrap().to_owned()))
+        .collect()
 }
 
 /// Returns one text for each record and for each word outside of records.
@@ -246,16 +248,14 @@ fn noc_events_say_what_the_noc_did() {
             let locks = launches.iter().flat_map(|launch| &launch.records);
             let locks = locks.filter(|record| record.id == ZoneId::NOC_DEBUGGING.0);
             let locks: Vec<_> = locks.map(|record| (record.kind, record.values.clone())).collect();
-            let packed = |lock: wire::scoped_lock::LockEvent| (3, vec![lock.pack()]);
             let twice = scripts[key.risc.index()].locks().repeat(if has_noc { 2 } else { 0 });
-            let expected: Vec<_> = twice.into_iter().map(packed).collect();
+            let expected: Vec<_> = twice.into_iter().map(|lock| (3, vec![lock.pack()])).collect();
             assert_eq!(locks, expected, "{arch} {key:?}");
             lock_count += locks.len();
             let wide = launches.iter().flat_map(|launch| &launch.records);
             let wide = wide.filter(|record| (record.id, record.kind) == (12345, 5));
             wide_count += wide.count();
-            let is_right_noc = |noc: u8| usize::from(noc) == key.risc.index();
-            assert!(requests.iter().all(|request| is_right_noc(request.noc)));
+            assert!(requests.iter().all(|request| usize::from(request.noc) == key.risc.index()));
             event_count += requests.len();
         }
         assert!(event_count > 20, "{event_count}");

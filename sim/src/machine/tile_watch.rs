@@ -117,18 +117,18 @@ impl TileWatch {
     /// Records that a RISC loads a register of a stream or a semaphore.
     pub(crate) fn note_load(&mut self, risc_index: usize, address: u32, cycle: u64) {
         let stored = self.stores.get(&address).copied().unwrap_or_default();
-        self.note_poll(risc_index, (address, cycle), stored);
+        self.note_poll(risc_index, address, cycle, stored);
     }
 
     /// Records that a RISC loads a counter of a NoC.
     pub(crate) fn note_counter_load(&mut self, risc_index: usize, address: u32, cycle: u64) {
         if barrier(address).is_some() {
-            self.note_poll(risc_index, (address, cycle), Stored { cycle, by: None });
+            self.note_poll(risc_index, address, cycle, Stored { cycle, by: None });
         }
     }
 
     /// Records a load of a word that a RISC may wait for.
-    fn note_poll(&mut self, risc_index: usize, (address, cycle): (u32, u64), stored: Stored) {
+    fn note_poll(&mut self, risc_index: usize, address: u32, cycle: u64, stored: Stored) {
         match &mut self.riscs[risc_index].poll {
             Some(poll) if poll.address == address => {
                 if !poll.is_repeated {
@@ -212,10 +212,9 @@ impl TileWatch {
         if let Some(windows) = self.windows {
             // At a barrier each poll also reads the clock. The readings for the end of the wait and
             // for its record follow.
-            let of_poll = usize::from(barrier(address).is_some());
-            let [_, ended, recorded] = match of_poll {
-                0 => [0, poll.readings[0], poll.readings[1]],
-                _ => poll.readings,
+            let [_, ended, recorded] = match barrier(address) {
+                None => [0, poll.readings[0], poll.readings[1]],
+                Some(_) => poll.readings,
             };
             let waited = ended.wrapping_sub(poll.began);
             let is_told = windows.has_wait(recorded.wrapping_sub(waited), recorded);

@@ -221,8 +221,9 @@ impl Program {
 
 impl std::fmt::Debug for Program {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let is_here = |risc: &Risc| !risc.is_quasar() && *risc != Risc::TensixAggregate;
-        let riscs = Risc::ALL.into_iter().filter(is_here);
+        let riscs = Risc::ALL
+            .into_iter()
+            .filter(|risc| !risc.is_quasar() && *risc != Risc::TensixAggregate);
         let with_kernel: Vec<Risc> = riscs.filter(|&risc| self.kernel(risc).is_some()).collect();
         f.debug_struct("Program").field("name", &self.name).field("riscs", &with_kernel).finish()
     }

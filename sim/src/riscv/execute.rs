@@ -152,7 +152,7 @@ impl<B: Bus, T> Outside<'_, '_, B, T> {
             self.access(address, width).ok_or(Reason::Trap(TrapKind::LoadOutside, address))?;
         let slot = meter.plan_load(beat, op, access);
         let value = self.around.bus.mmio_load(address, width, slot.access).map_err(|refusal| {
-            reason(refusal, address, (TrapKind::LoadOutside, TrapKind::LoadUnsupported))
+            reason(refusal, address, TrapKind::LoadOutside, TrapKind::LoadUnsupported)
         })?;
         self.counters.mmio_load_count += 1;
         meter.commit_load(beat, op, (access, slot), self.around.front.port(self.port));
@@ -174,7 +174,7 @@ impl<B: Bus, T> Outside<'_, '_, B, T> {
         let value = value & (u32::MAX >> (32 - 8 * width.byte_count()));
         let flow =
             self.around.bus.mmio_store(address, width, value, slot.access).map_err(|refusal| {
-                reason(refusal, address, (TrapKind::StoreOutside, TrapKind::StoreUnsupported))
+                reason(refusal, address, TrapKind::StoreOutside, TrapKind::StoreUnsupported)
             })?;
         self.counters.mmio_store_count += 1;
         meter.commit_store(beat, op, (access, slot), port);
@@ -216,7 +216,7 @@ fn manipulated_bits(operation: u32, a: u32, b: u32) -> u32 {
     bits::result(operation, a, b).unwrap_or(0)
 }
 
-fn reason(refusal: Refusal, address: u32, (outside, unsupported): (TrapKind, TrapKind)) -> Reason {
+fn reason(refusal: Refusal, address: u32, outside: TrapKind, unsupported: TrapKind) -> Reason {
     match refusal {
         Refusal::Busy => Reason::Pause(Pause::Blocked { address }),
         Refusal::Unmapped => Reason::Trap(outside, address),
@@ -427,8 +427,9 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
         } else if bytes_at::<N>(bus.l1(), address as usize).is_some() {
             let (value, now) = (u32::from_le_bytes(padded(bytes)), M::now(&self.beat));
             if let Err(refusal) = bus.before_l1_store(address, value, now) {
-                let kinds = (TrapKind::StoreOutside, TrapKind::StoreUnsupported);
-                return self.end(pc, reason(refusal, address, kinds));
+                let reason =
+                    reason(refusal, address, TrapKind::StoreOutside, TrapKind::StoreUnsupported);
+                return self.end(pc, reason);
             }
             if let Some(place) = place_at(bus.l1_mut(), address as usize) {
                 *place = bytes;

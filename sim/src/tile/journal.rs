@@ -48,8 +48,10 @@ impl Journal {
 
     /// Writes a word before the stores that follow a cycle; returns `false` if there are none.
     pub fn write_beneath(&mut self, address: u64, value: u32, chip_cycle: u64) -> bool {
-        let later = |entry: &&mut Entry| entry.address == address && entry.chip_cycle > chip_cycle;
-        let first = self.entries.iter_mut().find(later);
+        let first = self
+            .entries
+            .iter_mut()
+            .find(|entry| entry.address == address && entry.chip_cycle > chip_cycle);
         first.map(|entry| entry.before = value).is_some()
     }
 

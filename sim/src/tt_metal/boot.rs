@@ -40,9 +40,8 @@ impl CoreFacts {
     pub fn new(chip: &ChipFacts, place: CorePlace) -> Self {
         let banks = 0..chip.arch.facts().bank_count;
         let dram = |noc| banks.clone().map(|bank| bank_coordinates(chip, noc, bank)).collect();
-        let part = |at: u16| u8::try_from(at).unwrap_or(u8::MAX);
         let mut facts = Self {
-            logical: (part(place.logical.x), part(place.logical.y)),
+            logical: (byte(place.logical.x), byte(place.logical.y)),
             dram_banks: [dram(0), dram(1)],
             dram_offsets: banks.clone().map(|bank| bank_offset(chip.arch, bank)).collect(),
             ..Self::default()
@@ -54,11 +53,15 @@ impl CoreFacts {
             let coordinates = (x | y << 6) << shift;
             // Translated coordinates identify the same tile on both NoCs.
             facts.l1_banks.iter_mut().for_each(|banks| banks.push(coordinates));
-            put_at(&mut facts.virtual_columns, worker.logical.x, part(x));
-            put_at(&mut facts.virtual_rows, worker.logical.y, part(y));
+            put_at(&mut facts.virtual_columns, worker.logical.x, byte(x));
+            put_at(&mut facts.virtual_rows, worker.logical.y, byte(y));
         }
         facts
     }
+}
+
+fn byte(at: u16) -> u8 {
+    u8::try_from(at).unwrap_or(u8::MAX)
 }
 
 fn put_at(values: &mut Vec<u8>, index: u16, value: u8) {
@@ -96,8 +99,11 @@ impl FirmwareSet {
     fn bank_tables(&self, core: &CoreFacts) -> HostWrite {
         let tables = &self.tables;
         let coordinates = |banks: &[Vec<u16>; 2], count| {
-            let of_noc = |banks: &Vec<u16>| cut(banks, count);
-            banks.iter().flat_map(of_noc).flat_map(u16::to_le_bytes).collect::<Vec<u8>>()
+            banks
+                .iter()
+                .flat_map(|banks| cut(banks, count))
+                .flat_map(u16::to_le_bytes)
+                .collect::<Vec<u8>>()
         };
         let offsets = cut(&core.dram_offsets, tables.sizes.dram_bank_count);
         let mut bytes = coordinates(&core.dram_banks, tables.sizes.dram_bank_count);

@@ -267,9 +267,6 @@ impl LaunchParts {
     fn from_debug_info(info: &DebugInfo) -> Result<Self, DebugInfoError> {
         let config =
             |path: &str| info.part("mailboxes", &format!("launch[0].kernel_config.{path}"));
-        let of_each = |path: &dyn Fn(usize) -> String| {
-            (0..RISCS_PER_CORE).map(|index| config(&path(index))).collect::<Result<Vec<_>, _>>()
-        };
         let all = info.part("cb_interface", "")?.size_bytes;
         let one = info.part("cb_interface", "[0]")?.size_bytes;
         // Releases without such a region do not have this field.
@@ -284,7 +281,9 @@ impl LaunchParts {
             program_id: config("host_assigned_id")?,
             enables: config("enables")?,
             ncrisc_size16: config("ncrisc_kernel_size16")?,
-            text_offsets: of_each(&|index| format!("kernel_text_offset[{index}]"))?,
+            text_offsets: (0..RISCS_PER_CORE)
+                .map(|index| config(&format!("kernel_text_offset[{index}]")))
+                .collect::<Result<_, _>>()?,
             absent: absent.iter().filter_map(|name| config(name).ok()).collect(),
         })
     }

@@ -114,8 +114,11 @@ impl FirmwareSet {
             let Some(risc) = CoreKind::Tensix.risc(index) else { continue };
             let Some(kernel) = launch.program.kernel(risc) else { continue };
             let program = launch.program.name();
-            let no_file = || LaunchError::NoFile { risc, program: program.to_owned() };
-            *place = Some(kernel.object_file().ok_or_else(no_file)?);
+            *place = Some(
+                kernel
+                    .object_file()
+                    .ok_or_else(|| LaunchError::NoFile { risc, program: program.to_owned() })?,
+            );
         }
         let (program_id, args) = (context.program_id, &*context.args);
         self.launch_writes(&CoreLaunch { program_id, args, kernels })

@@ -81,11 +81,12 @@ struct Regrouped {
 impl Table<'_> {
     /// Returns the symbols of a table as kernels see them.
     fn regrouped(&self, section: &SectionHeader32<Le>) -> Result<Regrouped, WeakenError> {
-        let bad = |what: &str| WeakenError { reason: format!("its symbol table has {what}") };
         let symbols: &[Sym32<Le>] = section.data_as_array(self.endian, self.file)?;
         let strings = self.sections.strings(self.endian, self.file, section.link(self.endian))?;
         let first = section.sh_info(self.endian) as usize;
-        let globals = symbols.get(first..).ok_or_else(|| bad("fewer symbols than local ones"))?;
+        let globals = symbols.get(first..).ok_or_else(|| WeakenError {
+            reason: "its symbol table has fewer symbols than local ones".to_owned(),
+        })?;
         let (mut hidden, mut visible, mut order) = (Vec::new(), Vec::new(), Vec::new());
         for symbol in globals {
             let mut symbol = *symbol;
@@ -102,8 +103,10 @@ impl Table<'_> {
             group.push(symbol);
         }
         let visible_from = hidden.len();
-        let place = |(is_hidden, at)| if is_hidden { at } else { visible_from + at };
-        let places = order.into_iter().map(place).collect();
+        let places = order
+            .into_iter()
+            .map(|(is_hidden, at)| if is_hidden { at } else { visible_from + at })
+            .collect();
         Ok(Regrouped { first, hidden, visible, places })
     }
 
@@ -113,9 +116,11 @@ impl Table<'_> {
         let section = self.sections.iter().nth(index);
         let Some(section) = section.filter(|section| is_allocated(section)) else { return false };
         let end = section.sh_addr(self.endian).wrapping_add(section.sh_size(self.endian));
-        let is_in = |&(address, size): &Span| end.wrapping_sub(address) <= size;
         // A section belongs to the last segment that the section's end touches.
-        self.segments.iter().rposition(is_in).is_some_and(|index| index > 0)
+        self.segments
+            .iter()
+            .rposition(|&(address, size)| end.wrapping_sub(address) <= size)
+            .is_some_and(|index| index > 0)
     }
 
     /// Writes the symbols, their count and the relocations that refer to them into the file.
@@ -185,17 +190,19 @@ fn loaded_segments(
 ) -> Result<Vec<Span>, WeakenError> {
     let segments = header.program_headers(endian, file)?.iter();
     let loaded = segments.filter(|segment| segment.p_type(endian) == PT_LOAD);
-    let span = |segment: &object::elf::ProgramHeader32<Le>| {
-        let size = segment.p_memsz(endian).checked_next_multiple_of(4).unwrap_or(u32::MAX);
-        (segment.p_vaddr(endian), size)
-    };
-    Ok(loaded.map(span).collect())
+    Ok(loaded
+        .map(|segment| {
+            let size = segment.p_memsz(endian).checked_next_multiple_of(4).unwrap_or(u32::MAX);
+            (segment.p_vaddr(endian), size)
+        })
+        .collect())
 }
 
 fn put(file: &mut [u8], at: usize, bytes: &[u8]) -> Result<(), WeakenError> {
     let place = at.checked_add(bytes.len()).and_then(|end| file.get_mut(at..end));
-    let reason = || WeakenError { reason: "a table lies outside of it".to_owned() };
-    place.ok_or_else(reason)?.copy_from_slice(bytes);
+    place
+        .ok_or_else(|| WeakenError { reason: "a table lies outside of it".to_owned() })?
+        .copy_from_slice(bytes);
     Ok(())
 }
 

@@ -55,11 +55,15 @@ const MULTI_OP_LAUNCHES: u32 = 1000;
 pub(super) fn multi_op(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let ops = options.ops.unwrap_or(MULTI_OP_LAUNCHES);
     let program = Arc::new(data_movement().with_compute());
-    let round = |round: u32| {
-        let ids = (1..=ops).map(|op| round * ops + op);
-        Phase { launches: ids.map(|id| Launch::new(&program, id)).collect() }
-    };
-    Plan { phases: (0..MULTI_OP_ROUNDS).map(round).collect(), rules: Vec::new() }
+    Plan {
+        phases: (0..MULTI_OP_ROUNDS)
+            .map(|round| {
+                let ids = (1..=ops).map(|op| round * ops + op);
+                Phase { launches: ids.map(|id| Launch::new(&program, id)).collect() }
+            })
+            .collect(),
+        rules: Vec::new(),
+    }
 }
 
 const OVERFLOW_LAUNCHES: u32 = 1400;
@@ -68,11 +72,15 @@ const OVERFLOW_COMPUTE_EVERY: u32 = 5;
 pub(super) fn multi_op_overflow(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let ops = options.ops.unwrap_or(OVERFLOW_LAUNCHES);
     let (plain, computing) = (Arc::new(data_movement()), Arc::new(data_movement().with_compute()));
-    let launch = |op: u32| {
-        let program = if op.is_multiple_of(OVERFLOW_COMPUTE_EVERY) { &computing } else { &plain };
-        Launch::new(program, op + 1)
-    };
-    Plan::new((0..ops).map(launch).collect())
+    Plan::new(
+        (0..ops)
+            .map(|op| {
+                let program =
+                    if op.is_multiple_of(OVERFLOW_COMPUTE_EVERY) { &computing } else { &plain };
+                Launch::new(program, op + 1)
+            })
+            .collect(),
+    )
 }
 
 pub(super) fn op_support_count(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {

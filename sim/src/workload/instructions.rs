@@ -16,9 +16,12 @@ const DEFAULT_OPS: u32 = 5;
 pub(super) fn plan(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let kernel = ObjectKernel::shared("instructions");
     let program = Arc::new(Program::new("instructions").with_kernel(Risc::Trisc1, kernel));
-    let launch = |op: u32| {
-        let amounts = [100, 50, 10].map(|amount: u32| amount.saturating_mul(op));
-        Launch::new(&program, op).with_args(&amounts)
-    };
-    Plan::new((1..=options.ops.unwrap_or(DEFAULT_OPS)).map(launch).collect())
+    Plan::new(
+        (1..=options.ops.unwrap_or(DEFAULT_OPS))
+            .map(|op| {
+                let amounts = [100, 50, 10].map(|amount: u32| amount.saturating_mul(op));
+                Launch::new(&program, op).with_args(&amounts)
+            })
+            .collect(),
+    )
 }

@@ -34,14 +34,15 @@ pub(super) fn two_hour(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan 
     let spacing_ns = TWO_HOURS_MINUTES * NS_PER_MINUTE / u64::from(ops.max(1));
     let program =
         Arc::new(Program::new("two-hour").with_kernel_on_all(&ObjectKernel::shared("steps")));
-    let launch = |op: u32| {
-        let start_ns = u64::from(op) * spacing_ns;
-        Launch::new(&program, op + 1).not_before_ns(start_ns)
-    };
-    let launches = (0..ops).map(launch).collect();
+    let launches = (0..ops)
+        .map(|op| {
+            let start_ns = u64::from(op) * spacing_ns;
+            Launch::new(&program, op + 1).not_before_ns(start_ns)
+        })
+        .collect();
     // Launches last about 100 us; each is in progress 40 us after its start.
-    let within = |op: u32| u64::from(op) * spacing_ns + 40_000;
-    let rules = clock_rules(mesh, within(ops / 2), within(ops / 4));
+    let [wrap_ns, tear_ns] = [ops / 2, ops / 4].map(|op| u64::from(op) * spacing_ns + 40_000);
+    let rules = clock_rules(mesh, wrap_ns, tear_ns);
     Plan { phases: vec![Phase { launches }], rules }
 }
 

@@ -37,12 +37,15 @@ pub(super) fn plan(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
             .with_kernel(Risc::Trisc2, ObjectKernel::shared("matmul_pack")),
     );
     let first_shape = Stream::new(options.seed, &[]).below(SHAPES.len() as u64);
-    let launch = |op: u32| {
-        let shape = SHAPES[(op as usize + index(first_shape)) % SHAPES.len()];
-        let args = [shape.blocks, shape.tiles_in, shape.tiles_out];
-        Launch::new(&program, op + 1).with_args(&args)
-    };
-    Plan::new((0..options.ops.unwrap_or(DEFAULT_OPS)).map(launch).collect())
+    Plan::new(
+        (0..options.ops.unwrap_or(DEFAULT_OPS))
+            .map(|op| {
+                let shape = SHAPES[(op as usize + index(first_shape)) % SHAPES.len()];
+                let args = [shape.blocks, shape.tiles_in, shape.tiles_out];
+                Launch::new(&program, op + 1).with_args(&args)
+            })
+            .collect(),
+    )
 }
 
 fn index(value: u64) -> usize {

@@ -230,8 +230,8 @@ fn cores(mesh: &SimulatedMesh, shape: &PipelineShape) -> CoreParts {
                     CorePart::Reads(others.iter().map(at).collect(), rectangle(chip, others));
                 parts.insert((chip_id, *reader), part);
             }
-            let asks = |other: &TileCoord| ((chip_id, *other), CorePart::Asks(at(reader)));
-            parts.extend(others.iter().map(asks));
+            parts
+                .extend(others.iter().map(|other| ((chip_id, *other), CorePart::Asks(at(reader)))));
         }
         let last = chip.workers().next_back().filter(|_| groups.is_empty() && shape.straggler > 0);
         parts.extend(last.map(|core| ((chip_id, core.coord), CorePart::Straggler)));
@@ -259,12 +259,10 @@ fn coordinates(chip: &ChipFacts, tile: TileCoord) -> u32 {
 /// Returns the rectangle of tiles for the reader's NoC, the second one. That NoC leads left and up,
 /// so the rectangle begins at its last corner and ends at its first one.
 fn rectangle(chip: &Chip, tiles: &[TileCoord]) -> u32 {
-    let all = || tiles.iter().map(|&tile| coordinates(chip.facts(), tile));
-    let column = |at: u32| at & 0x3F;
-    let row = |at: u32| at >> 6;
-    let corner = |x: Option<u32>, y: Option<u32>| x.unwrap_or(0) | y.unwrap_or(0) << 6;
-    let end = corner(all().map(column).min(), all().map(row).min());
-    let beginning = corner(all().map(column).max(), all().map(row).max());
+    let all = tiles.iter().map(|&tile| coordinates(chip.facts(), tile));
+    let (columns, rows) = (all.clone().map(|at| at & 0x3F), all.map(|at| at >> 6));
+    let end = columns.clone().min().unwrap_or(0) | rows.clone().min().unwrap_or(0) << 6;
+    let beginning = columns.max().unwrap_or(0) | rows.max().unwrap_or(0) << 6;
     end | beginning << 12
 }
 

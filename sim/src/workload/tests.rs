@@ -145,9 +145,12 @@ fn loops_take_their_cycles_on_every_risc() {
     let run = bench.lane(&core, 1, 0, 16);
     let time = |at: usize| u64::from(run[at] & 0xFFF) << 32 | u64::from(run[at + 1]);
     let key = RiscKey { chip_id: 0, core: core.coord, risc: Risc::Ncrisc };
-    let of_kernel = cycles(&truth.launches[&key][0]).unwrap();
-    let of_zone = time(14) - time(12);
-    assert!((of_kernel - 200..of_kernel).contains(&of_zone), "{of_zone} of {of_kernel}");
+    let kernel_cycles = cycles(&truth.launches[&key][0]).unwrap();
+    let zone_cycles = time(14) - time(12);
+    assert!(
+        (kernel_cycles - 200..kernel_cycles).contains(&zone_cycles),
+        "{zone_cycles} of {kernel_cycles}"
+    );
 }
 
 #[test]
@@ -162,13 +165,12 @@ fn two_hours_wrap_one_clock_and_tear_one_read() {
         runs.flat_map(|run| (12..412).step_by(2).map(move |at| time(&run, at)).collect::<Vec<_>>())
             .collect()
     };
-    let steps_back = |times: &[u64]| times.windows(2).filter(|pair| pair[1] < pair[0]).count();
     let wrapping = starts(&bench, &bench.worker(0));
-    assert_eq!(steps_back(&wrapping), 1);
+    assert_eq!(count_steps_back(&wrapping), 1);
     let at = wrapping.windows(2).position(|pair| pair[1] < pair[0]).unwrap();
     assert!(wrapping[at] > (1 << 44) - 2_000 && wrapping[at + 1] < 2_000);
     let torn = starts(&bench, &bench.worker(1));
-    assert_eq!(steps_back(&torn), 1);
+    assert_eq!(count_steps_back(&torn), 1);
     let at = torn.windows(2).position(|pair| pair[1] < pair[0]).unwrap();
     // Its low word is from the 2 us before the wrap.
     assert!(torn[at] & 0xFFFF_FFFF >= (1 << 32) - 2_700);
@@ -179,6 +181,10 @@ fn two_hours_wrap_one_clock_and_tear_one_read() {
     });
     assert_eq!(torn_reads.count(), 1);
     assert!(bench.mesh.now_ps() > 110 * 60 * 1_000_000_000_000);
+}
+
+fn count_steps_back(times: &[u64]) -> usize {
+    times.windows(2).filter(|pair| pair[1] < pair[0]).count()
 }
 
 /// Runs a workload on two chips and returns its results.

@@ -145,7 +145,7 @@ impl<R: Rules> Pipeline<R> {
 
     /// Adds an instruction of the integer unit.
     #[inline(always)]
-    fn compute(&mut self, beat: &mut Beat, op: &Op, (occupancy, latency): (u64, u64)) {
+    fn compute(&mut self, beat: &mut Beat, op: &Op, occupancy: u64, latency: u64) {
         let entry = self.entry(beat, op);
         let issue = self.unblocked(beat, entry + occupancy);
         let result = if R::COMPLETES_OUT_OF_ORDER { entry + latency } else { issue + 1 };
@@ -208,23 +208,23 @@ impl<R: Rules> Meter for Pipeline<R> {
 
     #[inline(always)]
     fn arithmetic(&mut self, beat: &mut Beat, op: &Op) {
-        self.compute(beat, op, (1, 1));
+        self.compute(beat, op, 1, 1);
     }
 
     #[inline(always)]
     fn multiply(&mut self, beat: &mut Beat, op: &Op) {
-        self.compute(beat, op, (R::MULTIPLY_OCCUPANCY_CYCLES, R::MULTIPLY_LATENCY_CYCLES));
+        self.compute(beat, op, R::MULTIPLY_OCCUPANCY_CYCLES, R::MULTIPLY_LATENCY_CYCLES);
     }
 
     #[inline(always)]
     fn divide(&mut self, beat: &mut Beat, op: &Op, operands: Division) {
         let cycles = divide_cycles(operands);
-        self.compute(beat, op, (cycles, cycles));
+        self.compute(beat, op, cycles, cycles);
     }
 
     #[inline(always)]
     fn branch(&mut self, beat: &mut Beat, op: &Op, pc: u32, is_taken: bool) {
-        self.compute(beat, op, (1, 1));
+        self.compute(beat, op, 1, 1);
         if self.predictor.branch(pc, op.immediate <= pc, is_taken) {
             Self::bubble(beat);
         }
@@ -232,7 +232,7 @@ impl<R: Rules> Meter for Pipeline<R> {
 
     #[inline(always)]
     fn jump_register(&mut self, beat: &mut Beat, op: &Op, pc: u32, target: u32) {
-        self.compute(beat, op, (1, 1));
+        self.compute(beat, op, 1, 1);
         if self.predictor.jump(pc, target) {
             Self::bubble(beat);
         }
