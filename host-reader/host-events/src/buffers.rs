@@ -116,8 +116,8 @@ impl BufferUsage {
         start_ns: u64,
         end_ns: u64,
     ) -> impl Iterator<Item = (BufferPool, u64)> + '_ {
-        let of_device = self.pools.iter().filter(move |(pool, _)| pool.device_id == device_id);
-        of_device.filter_map(move |(pool, points)| {
+        let device_pools = self.pools.iter().filter(move |(pool, _)| pool.device_id == device_id);
+        device_pools.filter_map(move |(pool, points)| {
             let first = points.partition_point(|(time_ns, _)| *time_ns < start_ns);
             let end = points.partition_point(|(time_ns, _)| *time_ns <= end_ns);
             let from = first.saturating_sub(1);

@@ -146,14 +146,14 @@ impl Reader {
     fn published_words(&mut self) -> Vec<Vec<u64>> {
         let mut words = Vec::with_capacity(self.chunks.len());
         while let Some(chunk) = self.chunks.front() {
-            let (of_chunk, open_zone_count) = chunk.read_from(self.position);
+            let (chunk_words, open_zone_count) = chunk.read_from(self.position);
             self.open_zone_count = open_zone_count;
             if self.chunks.len() == 1 {
-                self.position += of_chunk.len();
-                words.push(of_chunk);
+                self.position += chunk_words.len();
+                words.push(chunk_words);
                 break;
             }
-            words.push(of_chunk);
+            words.push(chunk_words);
             self.position = 0;
             self.chunks.pop_front();
         }

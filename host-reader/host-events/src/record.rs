@@ -36,11 +36,11 @@ impl Record {
     /// Returns the number of words of the record.
     #[inline]
     pub(super) fn word_count(&self, text: Option<&str>) -> usize {
-        let of_kind = usize::from(matches!(
+        let kind_word_count = usize::from(matches!(
             self.kind,
             HostEventKind::Zone { .. } | HostEventKind::Plot { .. }
         ));
-        2 + of_kind
+        2 + kind_word_count
             + usize::from(self.color.is_some())
             + text.map_or(0, |text| 1 + text.len().div_ceil(8))
     }
@@ -94,12 +94,11 @@ impl Record {
 /// Encodes a text as words: its length in bytes, then its bytes.
 #[inline]
 pub(super) fn text_words(text: &str) -> impl Iterator<Item = u64> {
-    let word = |bytes: &[u8]| {
+    std::iter::once(text.len() as u64).chain(text.as_bytes().chunks(8).map(|bytes| {
         let mut word = [0; 8];
         word[..bytes.len()].copy_from_slice(bytes);
         u64::from_le_bytes(word)
-    };
-    std::iter::once(text.len() as u64).chain(text.as_bytes().chunks(8).map(word))
+    }))
 }
 
 fn take_word(words: &mut &[u64]) -> Option<u64> {

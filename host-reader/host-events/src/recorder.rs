@@ -256,8 +256,7 @@ impl HostRecorder {
         // If a thread ended before this point, the following read gets all its records.
         let ended: Vec<_> = logs.iter().filter(|log| log.is_ended()).collect();
         let taken = logs.iter().filter_map(|log| log.take(sources)).collect();
-        let is_done = |log: &Arc<_>| ended.iter().any(|ended| Arc::ptr_eq(ended, log));
-        lock(&self.shared.threads).retain(|log| !is_done(log));
+        lock(&self.shared.threads).retain(|log| !ended.iter().any(|ended| Arc::ptr_eq(ended, log)));
         taken
     }
 

@@ -109,10 +109,10 @@ impl HostRecording {
     /// Returns the number of events, ops and texts dropped for lack of space.
     #[must_use]
     pub fn dropped_count(&self) -> u64 {
-        let of_threads = self.threads.iter().map(|thread| thread.dropped.count());
-        let of_all = of_threads.chain([self.dropped_op_count, self.late_event_count]);
+        let thread_counts = self.threads.iter().map(|thread| thread.dropped.count());
+        let counts = thread_counts.chain([self.dropped_op_count, self.late_event_count]);
         // Counts read from a capture may have any value.
-        of_all.fold(0, u64::saturating_add)
+        counts.fold(0, u64::saturating_add)
     }
 
     /// Returns the name of an event; empty if it has none.

@@ -58,7 +58,7 @@ impl SiteNumbers {
 #[derive(Default)]
 pub(super) struct Sources {
     sites: Vec<&'static HostSource>,
-    of_sites: HashMap<u32, u32>,
+    site_numbers: HashMap<u32, u32>,
     numbers: HashMap<HostSource, u32>,
     list: Vec<HostSource>,
 }
@@ -70,7 +70,7 @@ impl Sources {
 
     /// Returns the number of a static source location in the recording.
     pub(super) fn number_of_site(&mut self, site: u32) -> u32 {
-        if let Some(&number) = self.of_sites.get(&site) {
+        if let Some(&number) = self.site_numbers.get(&site) {
             return number;
         }
         if self.sites.len() <= site as usize {
@@ -80,7 +80,7 @@ impl Sources {
             Some(source) => self.number(source),
             None => self.number(&HostSource::default()),
         };
-        self.of_sites.insert(site, number);
+        self.site_numbers.insert(site, number);
         number
     }
 

@@ -259,8 +259,8 @@ fn nothing_is_lost_between_threads_that_record_and_one_that_takes() {
 #[test]
 fn a_zone_that_outlives_its_thread_counts_as_open() {
     let recorder = HostRecorder::default();
-    let of_thread = recorder.clone();
-    std::thread::spawn(move || std::mem::forget(of_thread.zone(&OUTER))).join().unwrap();
+    let thread_recorder = recorder.clone();
+    std::thread::spawn(move || std::mem::forget(thread_recorder.zone(&OUTER))).join().unwrap();
     let recording = recorder.take();
     assert_eq!((recording.event_count(), recording.threads[0].open_zone_count), (0, 1));
     assert!(recorder.take().is_empty());

@@ -89,7 +89,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for HostLayer {
     fn on_exit(&self, id: &Id, context: Context<'_, S>) {
         let left = ENTERED.try_with(|entered| {
             let mut entered = entered.borrow_mut();
-            let at = entered.iter().rposition(|(of_span, _)| of_span == id)?;
+            let at = entered.iter().rposition(|(span, _)| span == id)?;
             Some(entered.remove(at).1)
         });
         let Ok(Some(mut guard)) = left else { return };
