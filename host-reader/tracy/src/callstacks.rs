@@ -105,19 +105,28 @@ impl Callstacks {
     /// Returns the stacks with their functions; counts functions that were never received.
     pub(crate) fn resolve(self, missing: &mut u64) -> Vec<Vec<StackFunction>> {
         let Self { met, functions, .. } = self;
-        let mut function_of = |entry| match entry {
-            Entry::Function(function) => vec![function],
-            Entry::Address(address) => match functions.get(&address) {
-                Some(known) if !known.is_empty() => known.clone(),
-                _ => {
-                    *missing = missing.saturating_add(1);
-                    let name = text(format!("{address:#x}").as_bytes());
-                    vec![StackFunction { name, ..StackFunction::default() }]
-                }
-            },
-        };
         met.into_iter()
-            .map(|stack| stack.into_iter().flat_map(&mut function_of).collect())
+            .map(|stack| {
+                stack
+                    .into_iter()
+                    .flat_map(|entry| match entry {
+                        Entry::Function(function) => vec![function],
+                        Entry::Address(address) => match functions.get(&address) {
+                            Some(known) if !known.is_empty() => known.clone(),
+                            _ => {
+                                *missing = missing.saturating_add(1);
+                                vec![nameless(address)]
+                            }
+                        },
+                    })
+                    .collect()
+            })
             .collect()
     }
+}
+
+/// Returns a function that is known only by its address.
+fn nameless(address: u64) -> StackFunction {
+    let name = text(format!("{address:#x}").as_bytes());
+    StackFunction { name, ..StackFunction::default() }
 }

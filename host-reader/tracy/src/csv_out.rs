@@ -56,11 +56,14 @@ fn write_thread(
         let lasted = zone.duration_ns().filter(|duration| *duration > 0);
         if let Some(duration_ns) = lasted {
             let parent = if children.contains(&name) {
-                let is_parent = |outer: &&&TracyZone| {
-                    let place = recording.location(outer.location);
-                    place.is_some_and(|place| place.zone_name().contains(PARENT))
-                };
-                around.iter().rev().find(is_parent).and_then(|outer| outer.text())
+                around
+                    .iter()
+                    .rev()
+                    .find(|outer| {
+                        let place = recording.location(outer.location);
+                        place.is_some_and(|place| place.zone_name().contains(PARENT))
+                    })
+                    .and_then(|outer| outer.text())
             } else {
                 None
             };

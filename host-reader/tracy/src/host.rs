@@ -118,11 +118,12 @@ impl TracyRecording {
             let lane_count = lanes.len();
             for (lane, zones) in lanes {
                 let name = if device.name.is_empty() { "device" } else { &device.name };
-                let of_lane = if lane_count > 1 { format!(", lane {lane}") } else { String::new() };
+                let lane_suffix =
+                    if lane_count > 1 { format!(", lane {lane}") } else { String::new() };
                 let number = (threads.len() as u64).saturating_add(1);
                 let events = self.lane_events(&zones, start_ns, sources);
                 let open_zone_count = zones.len().saturating_sub(events.len()) as u64;
-                let name = format!("{name}{of_lane}");
+                let name = format!("{name}{lane_suffix}");
                 threads.push(HostThread {
                     number,
                     name,
@@ -169,8 +170,7 @@ impl TracyRecording {
     /// Returns the colour of a zone: its own, else that of its location.
     fn zone_color(&self, zone: &TracyZone) -> Option<HostColor> {
         let own = zone.extra.as_deref().and_then(|extra| extra.color);
-        let of_location = || self.location(zone.location).map(|location| location.color);
-        own.or_else(of_location).and_then(color)
+        own.or_else(|| self.location(zone.location).map(|location| location.color)).and_then(color)
     }
 
     /// Returns the attached text, followed by one line for each function of the call stack.
@@ -178,10 +178,15 @@ impl TracyRecording {
         let extra = zone.extra.as_deref()?;
         let stack = extra.callstack.and_then(|index| {
             let stack = self.callstacks.get(usize::try_from(index).ok()?)?;
-            let line = |function: &crate::StackFunction| {
-                format!("at {} ({}:{})", function.name, function.file, function.line)
-            };
-            Some(stack.iter().map(line).collect::<Vec<_>>().join("\n"))
+            Some(
+                stack
+                    .iter()
+                    .map(|function| {
+                        format!("at {} ({}:{})", function.name, function.file, function.line)
+                    })
+                    .collect::<Vec<_>>()
+                    .join("\n"),
+            )
         });
         let lines = [extra.text.as_deref().map(str::to_owned), stack];
         let text = lines.into_iter().flatten().collect::<Vec<_>>().join("\n");
@@ -307,13 +312,13 @@ mod tests {
         };
         let zone = |name: &str, start, end, depth| (name.to_owned(), start, end, depth);
         // Ordered by end, inner zones first.
-        let of_lane = [
+        let lane_zones = [
             zone("KERNEL", 1100, 1300, 1),
             zone("KERNEL", 1300, 1900, 1),
             zone("FW", 1100, 1900, 0),
             zone("FW", 1900, 1950, 0),
         ];
-        assert_eq!(zones(2), of_lane);
+        assert_eq!(zones(2), lane_zones);
         assert_eq!(zones(1), [zone("KERNEL", 995, 1007, 0)]);
     }
 

@@ -65,9 +65,9 @@ fn assert_valid(recording: &TracyRecording) {
         assert!(message.thread < thread_count && is_stack(message.callstack));
     }
     let host = recording.to_host_recording(5);
-    let of_threads = recording.threads.iter().map(|thread| thread.zones.len());
-    let of_devices = recording.devices.iter().map(|device| device.zones.len());
-    let zones: usize = of_threads.chain(of_devices).sum();
+    let thread_zones = recording.threads.iter().map(|thread| thread.zones.len());
+    let device_zones = recording.devices.iter().map(|device| device.zones.len());
+    let zones: usize = thread_zones.chain(device_zones).sum();
     let open: u64 = host.threads.iter().map(|thread| thread.open_zone_count).sum();
     let kinds = host.threads.iter().flat_map(|thread| &thread.events).map(|event| event.kind);
     let kept = kinds.filter(|kind| matches!(kind, host_events::HostEventKind::Zone { .. }));
@@ -86,10 +86,9 @@ fn protocols() -> impl Strategy<Value = &'static TracyProtocol> {
 /// Returns versions with a unique number. For a shared number, the frames decide between the
 /// programs, and the frames of this test fit neither.
 fn unshared() -> impl Strategy<Value = &'static TracyProtocol> {
-    let is_alone = |known: &&'static TracyProtocol| {
+    protocols().prop_filter("a number of two programs", |known| {
         TracyProtocol::all().iter().filter(|other| other.number == known.number).count() == 1
-    };
-    protocols().prop_filter("a number of two programs", is_alone)
+    })
 }
 
 fn kinds() -> impl Strategy<Value = ItemKind> {

@@ -141,13 +141,15 @@ impl Pools {
 
     /// Returns the plots; `name` resolves their names.
     pub(crate) fn finish(self, mut name: impl FnMut(TextRef) -> Box<str>) -> Vec<TracyPlot> {
-        let plot = |(text, pool): (TextRef, Pool)| TracyPlot {
-            name: name(text),
-            format: PlotFormat::Memory,
-            points: pool.points,
-            addresses: pool.addresses,
-        };
-        self.met.into_iter().map(plot).collect()
+        self.met
+            .into_iter()
+            .map(|(text, pool)| TracyPlot {
+                name: name(text),
+                format: PlotFormat::Memory,
+                points: pool.points,
+                addresses: pool.addresses,
+            })
+            .collect()
     }
 }
 

@@ -68,8 +68,9 @@ impl Session {
         expected: Program,
         most_events: usize,
     ) -> Self {
-        let of_number = TracyProtocol::all().iter().filter(|known| known.number == protocol.number);
-        let mut candidates: Vec<_> = of_number.map(Candidate::new).collect();
+        let same_number =
+            TracyProtocol::all().iter().filter(|known| known.number == protocol.number);
+        let mut candidates: Vec<_> = same_number.map(Candidate::new).collect();
         candidates.sort_by_key(|known| known.protocol.program != expected);
         let Welcome { clock, name, host, process_id, started_s } = welcome;
         let (protocol, releases) = (protocol.number, protocol.releases);
@@ -216,8 +217,8 @@ impl Session {
             self.pools.set_name(fields.u64()?);
             return Some(());
         }
-        let of_pool = PoolItem::take(item.kind, fields)?;
-        let time_ns = self.clock.ns(self.serial_time.advance(of_pool.distance));
+        let pool_item = PoolItem::take(item.kind, fields)?;
+        let time_ns = self.clock.ns(self.serial_time.advance(pool_item.distance));
         if matches!(
             item.kind,
             Kind::MemAlloc | Kind::MemAllocCallstack | Kind::MemFree | Kind::MemFreeCallstack
@@ -225,10 +226,10 @@ impl Session {
             return None;
         }
         let has_room = self.has_room();
-        let thread = self.threads.thread_of(of_pool.thread.into(), &mut self.queries);
+        let thread = self.threads.thread_of(pool_item.thread.into(), &mut self.queries);
         let Self { pools, texts, queries, damage, .. } = self;
         let place = (time_ns, thread, has_room);
-        if pools.take(item.kind, of_pool, place, (texts, queries), damage)? {
+        if pools.take(item.kind, pool_item, place, (texts, queries), damage)? {
             self.point_count = self.point_count.saturating_add(1);
         }
         Some(())

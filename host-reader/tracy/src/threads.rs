@@ -93,8 +93,8 @@ impl Threads {
         if fiber == next {
             queries.ask(Query::FiberName, key);
             let id = FIRST_FIBER.saturating_add(fiber_count);
-            let of_fiber = TracyThread { id, is_fiber: true, ..TracyThread::default() };
-            self.met.push(OpenThread { thread: of_fiber, ..OpenThread::default() });
+            let thread = TracyThread { id, is_fiber: true, ..TracyThread::default() };
+            self.met.push(OpenThread { thread, ..OpenThread::default() });
         }
         if let Some(thread) = self.met.get_mut(thread) {
             thread.fiber = Some(fiber);

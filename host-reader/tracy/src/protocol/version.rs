@@ -32,10 +32,6 @@ pub struct TracyProtocol {
 const VULKAN: u8 = 2;
 
 static PROTOCOLS: LazyLock<Vec<TracyProtocol>> = LazyLock::new(|| {
-    let stock = |number, releases| TracyProtocol::new(number, Program::Stock, releases, VULKAN);
-    let fork = |number, releases, context_type| {
-        TracyProtocol::new(number, Program::Fork, releases, context_type)
-    };
     vec![
         stock(66, "Tracy 0.11.0"),
         stock(67, "Tracy of August 2024"),
@@ -64,13 +60,18 @@ static PROTOCOLS: LazyLock<Vec<TracyProtocol>> = LazyLock::new(|| {
 impl TracyProtocol {
     fn new(number: u32, program: Program, releases: &'static str, context_type: u8) -> Self {
         let is_fork = program == Program::Fork;
-        let is_here = |kind: &ItemKind| kind.rule().is_in(number, is_fork);
-        let kinds: Vec<ItemKind> = ItemKind::ALL.iter().copied().filter(is_here).collect();
-        let code = |kind: &ItemKind| {
-            let position = kinds.iter().position(|known| known == kind)?;
-            u8::try_from(position).ok()
-        };
-        let codes = ItemKind::ALL.iter().map(code).collect();
+        let kinds: Vec<ItemKind> = ItemKind::ALL
+            .iter()
+            .copied()
+            .filter(|kind| kind.rule().is_in(number, is_fork))
+            .collect();
+        let codes = ItemKind::ALL
+            .iter()
+            .map(|kind| {
+                let position = kinds.iter().position(|known| known == kind)?;
+                u8::try_from(position).ok()
+            })
+            .collect();
         Self { number, program, releases, context_type, kinds, codes }
     }
 
@@ -90,8 +91,8 @@ impl TracyProtocol {
     /// versions, `program` decides.
     #[must_use]
     pub fn with_number(number: u32, program: Program) -> Option<&'static Self> {
-        let of_number = || Self::all().iter().filter(move |known| known.number == number);
-        of_number().find(|known| known.program == program).or_else(|| of_number().next())
+        let mut known = Self::all().iter().filter(|known| known.number == number);
+        known.clone().find(|known| known.program == program).or_else(|| known.next())
     }
 
     /// Returns the kind with this code; `None` if no item has the code.
@@ -170,6 +171,14 @@ impl TracyProtocol {
             _ => (packed >> 8, Some(packed.to_le_bytes()[0])),
         }
     }
+}
+
+fn fork(number: u32, releases: &'static str, context_type: u8) -> TracyProtocol {
+    TracyProtocol::new(number, Program::Fork, releases, context_type)
+}
+
+fn stock(number: u32, releases: &'static str) -> TracyProtocol {
+    TracyProtocol::new(number, Program::Stock, releases, VULKAN)
 }
 
 #[cfg(test)]

@@ -49,8 +49,8 @@ impl Session {
             Kind::GpuZone => {
                 let is_kept = self.has_room();
                 let Self { devices, locations, queries, .. } = self;
-                let location = |address| locations.at(address, queries);
-                devices.whole_zone(protocol, fields, is_kept, location)
+                devices
+                    .whole_zone(protocol, fields, is_kept, |address| locations.at(address, queries))
             }
             _ => return None,
         };
