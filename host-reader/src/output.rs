@@ -209,14 +209,18 @@ fn write_trace(
 
 fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputError> {
     let names = recording.op_names();
-    let name = |chip_id, program| names.get(&(chip_id, program)).copied();
     let lanes = NocLanes::from_readout(&recording.readout);
     let programs = NocPrograms::new(&lanes, &recording.readout, &TraceOptions::default());
     if programs.is_empty() {
         return write_traces_beside(recording, folder);
     }
     let mut notes = TraceNotes::default();
-    write_noc_folder(folder, programs.traces(name, &mut notes), None).map(drop)
+    write_noc_folder(
+        folder,
+        programs.traces(|chip_id, program| names.get(&(chip_id, program)).copied(), &mut notes),
+        None,
+    )
+    .map(drop)
 }
 
 /// Writes the events of the NoC traces next to a log without events.

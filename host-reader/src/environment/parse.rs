@@ -29,9 +29,8 @@ impl Environment {
     /// Reads the variables of this process.
     #[must_use]
     pub fn from_process() -> Self {
-        let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
         let mut environment = Self::from_variables(
-            std::env::vars_os().map(|(name, value)| (text(name), text(value))),
+            std::env::vars_os().map(|(name, value)| (lossy_text(name), lossy_text(value))),
         );
         // Paths may contain invalid Unicode.
         environment.settings.artifacts = artifacts_folder(|name| std::env::var_os(name));
@@ -57,12 +56,16 @@ impl Environment {
         let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into()));
         let mut parser = Parser { values: variables.collect(), ..Parser::default() };
         VARIABLES.iter().for_each(|variable| parser.take(variable));
-        let value = |name: &str| parser.values.get(name).map(OsString::from);
-        parser.settings.artifacts = artifacts_folder(value);
+        parser.settings.artifacts =
+            artifacts_folder(|name| parser.values.get(name).map(OsString::from));
         parser.find_contradictions();
         parser.find_misspellings();
         Self { settings: parser.settings, problems: parser.problems }
     }
+}
+
+fn lossy_text(text: OsString) -> String {
+    text.to_string_lossy().into_owned()
 }
 
 /// Returns the folder of TT-Metal's logs and reports, given the values of variables.
@@ -76,8 +79,9 @@ impl Environment {
 /// assert_eq!(folder.to_str(), Some("/tt/generated/profiler"));
 /// ```
 pub fn artifacts_folder(value: impl Fn(&str) -> Option<OsString>) -> PathBuf {
-    let path = |name| value(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    path(FOLDER).unwrap_or_else(|| path(HOME).unwrap_or_default().join("generated/profiler"))
+    let [folder, home] =
+        [FOLDER, HOME].map(|name| value(name).filter(|value| !value.is_empty()).map(PathBuf::from));
+    folder.unwrap_or_else(|| home.unwrap_or_default().join("generated/profiler"))
 }
 
 #[derive(Default)]
@@ -112,12 +116,12 @@ impl Parser {
     fn without_profiler(&self, name: &'static str) -> Problem {
         let is_on =
             |name: &&str| self.values.get(*name).is_some_and(|value| value.starts_with('1'));
-        let has_counters = || {
+        let later = [NOC_EVENTS, NOC_DEBUG, NOC_DEBUG_OLD].into_iter().find(is_on);
+        let later = later.or_else(|| {
             let mask = self.values.get(COUNTERS).and_then(|value| leading_number(value));
             mask.is_some_and(|mask| mask != 0).then_some(COUNTERS)
-        };
-        let later = [NOC_EVENTS, NOC_DEBUG, NOC_DEBUG_OLD].into_iter().find(is_on);
-        match later.or_else(has_counters) {
+        });
+        match later {
             Some(switched_by) => Problem::TakenTooEarly { name, switched_by },
             None => Problem::NeedsProfiler { name },
         }
@@ -292,8 +296,10 @@ impl Parser {
             }
         }
         let interval_ms = settings.poll_interval_ms;
-        let is_small = |margin_ms: &u32| settings.non_dropping && *margin_ms <= interval_ms;
-        if let Some(margin_ms) = settings.watermark_margin_ms.filter(is_small) {
+        if let Some(margin_ms) = settings
+            .watermark_margin_ms
+            .filter(|margin_ms| settings.non_dropping && *margin_ms <= interval_ms)
+        {
             found.push(Problem::MarginTooSmall { margin_ms, interval_ms });
         }
         self.problems.extend(found);
@@ -302,32 +308,34 @@ impl Parser {
     /// Adds a problem for each name that nearly matches a known variable.
     fn find_misspellings(&mut self) {
         let unknown = self.values.keys().filter(|name| !is_known(name));
-        let problem = |name: &String| {
-            let upper = name.to_uppercase();
-            let distance =
-                |variable: &&Variable| strsim::damerau_levenshtein(&upper, variable.name);
-            let is_of_profiler = upper.starts_with("TT") && upper.contains("PROFIL");
-            let is_near = VARIABLES.iter().any(|variable| distance(&variable) <= NEAR);
-            let own = own_words(&upper);
-            let in_words =
-                |variable: &&Variable| strsim::damerau_levenshtein(&own, &own_words(variable.name));
-            let apart = |variable: &&Variable| {
-                let letters = distance(variable);
-                (letters.min(in_words(variable)), letters)
-            };
-            let nearest = VARIABLES.iter().min_by_key(apart)?.name;
-            (is_near || is_of_profiler).then(|| Problem::Misspelled { name: name.clone(), nearest })
-        };
-        let found: Vec<_> = unknown.filter_map(problem).collect();
+        let found: Vec<_> = unknown.filter_map(|name| misspelling(name)).collect();
         self.problems.extend(found);
     }
+}
+
+/// Returns a problem if a name nearly matches a known variable.
+fn misspelling(name: &str) -> Option<Problem> {
+    let upper = name.to_uppercase();
+    let has_profiler = upper.starts_with("TT") && upper.contains("PROFIL");
+    let own = own_words(&upper);
+    let distances = VARIABLES.iter().map(|variable| {
+        let letters = strsim::damerau_levenshtein(&upper, variable.name);
+        let words = strsim::damerau_levenshtein(&own, &own_words(variable.name));
+        (letters, words, variable.name)
+    });
+    let is_near = distances.clone().any(|(letters, ..)| letters <= NEAR);
+    let (.., nearest) =
+        distances.min_by_key(|&(letters, words, _)| (letters.min(words), letters))?;
+    (is_near || has_profiler).then(|| Problem::Misspelled { name: name.to_owned(), nearest })
 }
 
 /// Returns the words of a name, sorted, without `TT`, `METAL`, `DEVICE` and `PROFILER`: people
 /// confuse these common words and the order, but remember the others.
 fn own_words(name: &str) -> String {
-    let is_own = |word: &&str| !["TT", "METAL", "DEVICE", "PROFILER"].contains(word);
-    let mut words: Vec<&str> = name.split('_').filter(is_own).collect();
+    let mut words: Vec<&str> = name
+        .split('_')
+        .filter(|word| !["TT", "METAL", "DEVICE", "PROFILER"].contains(word))
+        .collect();
     words.sort_unstable();
     words.join("_")
 }

@@ -38,13 +38,12 @@ impl Settings {
         if variable.needs_profiler && !self.profiler {
             return None;
         }
-        let path = |path: &Path| path.display().to_string();
         let is_on = match variable.name {
             PROFILER => self.profiler,
             DISPATCH => self.dispatch_cores,
             SYNC => self.clock_sync,
             NOC_EVENTS => self.noc_events,
-            NOC_FOLDER => return self.noc_events_folder.as_deref().map(path),
+            NOC_FOLDER => return self.noc_events_folder.as_deref().map(path_text),
             COUNTERS => {
                 return (self.counter_groups != 0).then(|| self.counter_groups.to_string());
             }
@@ -63,7 +62,7 @@ impl Settings {
             FULL_READ_INTERVAL => return self.dump_time(self.full_read_interval_ms),
             WATERMARK_MARGIN => return self.dump_time(self.watermark_margin_ms),
             STREAMING => self.streaming,
-            FOLDER => return Some(path(&self.artifacts)),
+            FOLDER => return Some(path_text(&self.artifacts)),
             OP_RECORDS => self.op_records,
             FULL_OPS => self.full_op_records,
             // Older names of other variables, and variables that are no longer read.
@@ -71,4 +70,8 @@ impl Settings {
         };
         is_on.then(|| "1".to_owned())
     }
+}
+
+fn path_text(path: &Path) -> String {
+    path.display().to_string()
 }
