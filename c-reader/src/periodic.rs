@@ -95,31 +95,32 @@ pub unsafe extern "C" fn kprof_periodic_start(
 ) -> KprofStatus {
     guard(|| {
         // SAFETY: the caller promises a session that lives.
-        let of_session = unsafe { shared(session.cast_const(), "session") }?;
+        let shared_session = unsafe { shared(session.cast_const(), "session") }?;
         // SAFETY: the caller promises a mesh that lives.
-        let of_mesh = unsafe { shared(mesh.cast_const(), "mesh") }?;
+        let shared_mesh = unsafe { shared(mesh.cast_const(), "mesh") }?;
         // SAFETY: the caller promises memory for a pointer.
         let out = unsafe { Out::new(reader, "reader") }?;
-        of_session.0.with(|state| state.recorder().map(|_| ()))?;
-        let state = of_session.0.lend()?;
-        let chips = match of_mesh.0.lend() {
+        shared_session.0.with(|state| state.recorder().map(|_| ()))?;
+        let state = shared_session.0.lend()?;
+        let chips = match shared_mesh.0.lend() {
             Ok(chips) => chips,
             Err(fault) => {
-                of_session.0.give_back(Some(state));
+                shared_session.0.give_back(Some(state));
                 return Err(fault);
             }
         };
         let progress = Arc::new(Progress::default());
-        let of_thread = Arc::clone(&progress);
-        let read = move |(state, chips): &mut (State, CallbackMesh), is_last| {
-            of_thread.add(state.read(chips, is_last));
-        };
+        let thread_progress = Arc::clone(&progress);
         let period = Duration::from_nanos(period_ns);
-        let thread = PeriodicThread::start(period, (state, chips), read).map_err(|error| {
-            of_session.0.give_back(None);
-            of_mesh.0.give_back(None);
-            Fault::from_error(KprofStatus::ReadFailed, &error)
-        })?;
+        let thread =
+            PeriodicThread::start(period, (state, chips), move |(state, chips), is_last| {
+                thread_progress.add(state.read(chips, is_last));
+            })
+            .map_err(|error| {
+                shared_session.0.give_back(None);
+                shared_mesh.0.give_back(None);
+                Fault::from_error(KprofStatus::ReadFailed, &error)
+            })?;
         let (session, mesh) = (session.cast_const(), mesh.cast_const());
         let reader = KprofPeriodicReader { thread, session, mesh, progress };
         out.set(Box::into_raw(Box::new(reader)));

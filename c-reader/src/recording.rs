@@ -92,9 +92,9 @@ impl KprofRecording {
         let readout = &self.recording.readout;
         let summary = &self.figures().report.summary;
         let total = readout.losses.total();
-        let of = |cause| readout.losses.by_cause(cause).record_count();
-        let (l1, dram) = (of(LossCause::L1Full), of(LossCause::DramFull));
-        let validate_off = of(LossCause::ValidateOff);
+        let [l1, dram, validate_off] =
+            [LossCause::L1Full, LossCause::DramFull, LossCause::ValidateOff]
+                .map(|cause| readout.losses.by_cause(cause).record_count());
         let named = l1.saturating_add(dram).saturating_add(validate_off);
         KprofCounts {
             struct_size: size_of::<KprofCounts>(),
@@ -428,9 +428,8 @@ pub unsafe extern "C" fn kprof_recording_column_at(
     index: usize,
     column: *mut KprofColumn,
 ) -> KprofStatus {
-    let is_wanted = |at, _: &str| at == index;
     // SAFETY: the caller promises the same.
-    unsafe { give_column(recording, table, is_wanted, &format!("{index}"), column) }
+    unsafe { give_column(recording, table, |at, _| at == index, &format!("{index}"), column) }
 }
 
 /// Writes the table's column with this name to `column`, such as `kernel_ns` of `ops`.

@@ -69,9 +69,6 @@ unsafe impl HasSize for KprofReadOptions {
 
 impl KprofReadOptions {
     fn options(&self) -> Result<ReadOptions, Fault> {
-        let unknown = |name: &str, last: u32, found: u32| {
-            Fault::invalid(format!("expected {name} from 0 to {last}, found {found}"))
-        };
         Ok(ReadOptions {
             program_support_count: self.program_support_count,
             sums_enabled: self.sums_enabled != 0,
@@ -80,23 +77,27 @@ impl KprofReadOptions {
                 0 => GenerationChoice::Auto,
                 1 => GenerationChoice::Current,
                 2 => GenerationChoice::Legacy,
-                other => return Err(unknown("generation", 2, other)),
+                other => return Err(unknown_number("generation", 2, other)),
             },
             host_ids: match self.host_ids {
                 0 => HostIdForm::Base,
                 1 => HostIdForm::Encoded,
-                other => return Err(unknown("host_ids", 1, other)),
+                other => return Err(unknown_number("host_ids", 1, other)),
             },
             mode: match self.mode {
                 0 => CaptureMode::Workers,
                 1 => CaptureMode::DispatchCores,
                 2 => CaptureMode::TraceOnly,
                 3 => CaptureMode::Accumulate,
-                other => return Err(unknown("mode", 3, other)),
+                other => return Err(unknown_number("mode", 3, other)),
             },
             ..ReadOptions::default()
         })
     }
+}
+
+fn unknown_number(name: &str, last: u32, found: u32) -> Fault {
+    Fault::invalid(format!("expected {name} from 0 to {last}, found {found}"))
 }
 
 /// Several reads of a mesh that form one recording; created by `kprof_session_new`, freed by
@@ -118,8 +119,10 @@ pub(crate) struct State {
 
 impl State {
     fn new(options: ReadOptions, capture: Option<&Path>) -> Result<Self, Fault> {
-        let capture_failed = |error| Fault::from_error(KprofStatus::CaptureFailed, &error);
-        let writer = capture.map(CaptureWriter::create).transpose().map_err(capture_failed)?;
+        let writer = capture
+            .map(CaptureWriter::create)
+            .transpose()
+            .map_err(|error| Fault::from_error(KprofStatus::CaptureFailed, &error))?;
         Ok(Self {
             recorder: Some(MeshRecorder::new(options, writer)),
             zones: ZoneTable::new(),

@@ -143,8 +143,8 @@ mod tests {
         assert_eq!(guard(|| Err(Fault::invalid("a\0b"))), KprofStatus::InvalidArgument);
         assert_eq!(guard(|| Ok(())), KprofStatus::Ok);
         assert_eq!(last_error(), "a\u{fffd}b");
-        let of_other_thread = std::thread::spawn(last_error).join().unwrap();
-        assert_eq!(of_other_thread, "");
+        let other_thread_error = std::thread::spawn(last_error).join().unwrap();
+        assert_eq!(other_thread_error, "");
     }
 
     #[test]

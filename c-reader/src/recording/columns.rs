@@ -2,7 +2,7 @@
 
 use super::rows::KprofText;
 use host_reader::{
-    analysis::{Op, Report},
+    analysis::Report,
     recording::Recording,
     tables::{
         ColumnKind, ColumnSchema, LossRow, Losses, Ops, SumStatisticsTable, Table, Value,
@@ -78,9 +78,10 @@ enum Values {
 impl Columns {
     pub(super) fn new(recording: &Recording, report: &Report) -> Self {
         let names = recording.op_names();
-        let name_of = |op: &Op| names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
         Self(vec![
-            columns_of::<Ops>(&op_rows(&report.ops, name_of)),
+            columns_of::<Ops>(&op_rows(&report.ops, |op| {
+                names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied()
+            })),
             columns_of::<ZoneStatisticsTable>(&report.zones.iter().collect::<Vec<_>>()),
             columns_of::<SumStatisticsTable>(&report.sums.iter().collect::<Vec<_>>()),
             columns_of::<WaitStatisticsTable>(&report.waits.iter().collect::<Vec<_>>()),
@@ -106,17 +107,22 @@ impl Columns {
 }
 
 fn columns_of<T: Table>(rows: &[T::Row<'_>]) -> (&'static str, Vec<Column>) {
-    let column = |column: &'static host_reader::tables::Column<T>| {
-        Column::new(column.schema, rows.iter().map(|row| column.value(row)).collect())
-    };
-    (T::NAME, T::report_columns().map(column).collect())
+    (
+        T::NAME,
+        T::report_columns()
+            .map(|column| {
+                Column::new(column.schema, rows.iter().map(|row| column.value(row)).collect())
+            })
+            .collect(),
+    )
 }
 
 impl Column {
     fn new(schema: ColumnSchema, cells: Vec<Value<'_>>) -> Self {
         let row_count = cells.len();
-        let is_known = || cells.iter().map(|cell| (*cell != Value::Null).into()).collect();
-        let is_known = schema.is_optional().then(is_known);
+        let is_known = schema
+            .is_optional()
+            .then(|| cells.iter().map(|cell| (*cell != Value::Null).into()).collect());
         let cells = cells.into_iter();
         let values = match schema.kind {
             ColumnKind::Unsigned32 => Values::Unsigned32(cells.map(number).collect()),

@@ -89,14 +89,16 @@ impl Rows {
 }
 
 fn runs_of(lane: &Lane) -> Vec<KprofRun> {
-    let run = |run: &host_reader::lane::Run| KprofRun {
-        run_host_id: run.program.0,
-        has_trace: run.trace.is_some().into(),
-        trace_id: run.trace.map_or(0, |trace| trace.trace_id),
-        trace_replay: run.trace.map_or(0, |trace| trace.counter),
-        first_record: run.first_record,
-    };
-    lane.runs.iter().map(run).collect()
+    lane.runs
+        .iter()
+        .map(|run| KprofRun {
+            run_host_id: run.program.0,
+            has_trace: run.trace.is_some().into(),
+            trace_id: run.trace.map_or(0, |trace| trace.trace_id),
+            trace_replay: run.trace.map_or(0, |trace| trace.counter),
+            first_record: run.first_record,
+        })
+        .collect()
 }
 
 fn anomaly(anomaly: &Anomaly) -> KprofAnomaly {
