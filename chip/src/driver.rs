@@ -107,13 +107,13 @@ pub fn open(chip: Option<usize>) -> Result<Vec<(LuwenChip, ChipFacts)>, DriverEr
 }
 
 fn open_one(chip_id: usize) -> Result<(LuwenChip, ChipFacts), DriverError> {
-    let refused = |error: &dyn std::fmt::Display| refused(chip_id, error);
     // luwen panics with an old driver.
-    let version = PciDevice::open(chip_id).map_err(|error| refused(&error))?.driver_version;
+    let version =
+        PciDevice::open(chip_id).map_err(|error| refused(chip_id, &error))?.driver_version;
     if version < DRIVER_VERSION_MIN {
         return Err(DriverError::OldDriver { chip_id, version });
     }
-    let chip = LuwenChip::new(pci::open(chip_id).map_err(|error| refused(&error))?);
+    let chip = LuwenChip::new(pci::open(chip_id).map_err(|error| refused(chip_id, &error))?);
     let facts = chip.facts(chip_id)?;
     Ok((chip, facts))
 }

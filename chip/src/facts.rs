@@ -112,12 +112,16 @@ impl ChipPlan {
     #[must_use]
     pub fn core(&self, tile: TileCoord) -> Option<NocTile> {
         match self.floorplan.arch() {
-            Arch::WormholeB0 => noc_tile(self.translation.mirrored(NOC_1, tile.x, tile.y)),
+            Arch::WormholeB0 => {
+                let (x, y) = self.translation.mirrored(NOC_1, tile.x, tile.y);
+                noc_tile(x, y)
+            }
             Arch::Blackhole => {
                 // A chip has twelve of the 14 Ethernet tiles. Translated coordinates reach only
                 // these.
-                let reaches = |&(x, y): &_| self.translation.tile(NOC_1, x, y) == Some(tile);
-                self.translation.logical(tile).filter(reaches).and_then(noc_tile)
+                let (x, y) = self.translation.logical(tile)?;
+                let reached = self.translation.tile(NOC_1, x, y)?;
+                noc_tile(x, y).filter(|_| reached == tile)
             }
         }
     }
@@ -126,12 +130,12 @@ impl ChipPlan {
     #[must_use]
     pub fn bank(&self, bank: u32) -> Option<(NocTile, u64)> {
         let facts = self.floorplan.arch().facts();
-        let coordinates = self.translation.dram(NOC_1, facts.bank_tile(bank)?)?;
-        Some((noc_tile(coordinates)?, facts.bank_offset(bank)))
+        let (x, y) = self.translation.dram(NOC_1, facts.bank_tile(bank)?)?;
+        Some((noc_tile(x, y)?, facts.bank_offset(bank)))
     }
 }
 
-fn noc_tile((x, y): (u16, u16)) -> Option<NocTile> {
+fn noc_tile(x: u16, y: u16) -> Option<NocTile> {
     Some(NocTile { x: u8::try_from(x).ok()?, y: u8::try_from(y).ok()? })
 }
 

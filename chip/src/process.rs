@@ -101,16 +101,15 @@ impl Process {
         let beside = open
             .filter(|path| INSPECTOR_FILES.iter().any(|name| path.ends_with(name)))
             .filter_map(|path| Some(path.parent()?.to_owned()));
-        let below = |root: PathBuf| root.join("generated/inspector");
         let named = self.variable("TT_METAL_INSPECTOR_LOG_PATH");
         let homes = self.variable("TT_METAL_HOME").into_iter().chain(self.working_folder());
-        let mut folders = beside.chain(named).chain(homes.map(below));
+        let mut folders =
+            beside.chain(named).chain(homes.map(|root| root.join("generated/inspector")));
         folders.find(|folder| INSPECTOR_FILES.iter().any(|name| folder.join(name).is_file()))
     }
 
     fn open_sets(&self) -> Vec<PathBuf> {
-        let is_brisc = |path: &PathBuf| path.ends_with("brisc/brisc.elf");
-        let files = self.files().into_iter().filter(is_brisc);
+        let files = self.files().into_iter().filter(|path| path.ends_with("brisc/brisc.elf"));
         files.filter_map(|file| Some(file.parent()?.parent()?.to_owned())).collect()
     }
 
@@ -131,9 +130,10 @@ impl Process {
     }
 
     fn cached_sets(&self) -> Vec<PathBuf> {
-        let of_home = |home: PathBuf| home.join(".cache/tt-metal-cache");
         let named = self.variable("TT_METAL_CACHE");
-        let Some(cache) = named.or_else(|| self.variable("HOME").map(of_home)) else {
+        let Some(cache) =
+            named.or_else(|| self.variable("HOME").map(|home| home.join(".cache/tt-metal-cache")))
+        else {
             return Vec::new();
         };
         let builds = folders(&cache).into_iter();
@@ -150,8 +150,10 @@ impl Process {
 
     /// Folders of firmware that came with TT-Metal.
     fn shipped_roots(&self) -> Vec<PathBuf> {
-        let is_runtime = |path: &PathBuf| path.file_name() == Some(OsStr::new("libtt_metal.so"));
-        let libraries = self.files().into_iter().filter(is_runtime);
+        let libraries = self
+            .files()
+            .into_iter()
+            .filter(|path| path.file_name() == Some(OsStr::new("libtt_metal.so")));
         let above = libraries
             .flat_map(|library| library.ancestors().map(Path::to_owned).collect::<Vec<_>>());
         let named = ["TT_METAL_HOME", "TT_METAL_RUNTIME_ROOT"].map(|name| self.variable(name));
