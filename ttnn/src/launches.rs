@@ -175,9 +175,10 @@ fn tensor(spec: &str) -> Value {
 fn shape_of(shape: &[u64], alignment: &[u64]) -> Value {
     let mut described = serde_json::Map::new();
     for (name, from_last) in [("W", 3), ("Z", 2), ("Y", 1), ("X", 0)] {
-        let nth = |list: &[u64]| list.iter().rev().nth(from_last).copied();
-        let length = nth(shape).unwrap_or(1);
-        let step = nth(alignment).filter(|&step| step > 0).unwrap_or(1);
+        let [length, step] =
+            [shape, alignment].map(|list| list.iter().rev().nth(from_last).copied());
+        let length = length.unwrap_or(1);
+        let step = step.filter(|&step| step > 0).unwrap_or(1);
         let padded = length.checked_next_multiple_of(step).unwrap_or(length);
         described.insert(name.to_owned(), format!("{padded}[{length}]").into());
     }

@@ -271,9 +271,10 @@ impl Device for CopiedChip {
             let first = bank_first.checked_add(first)?;
             self.lanes.get(first..first.checked_add(words.len())?)
         });
-        let reason = || "its lanes have not been copied yet".to_owned();
-        let copied =
-            copied.ok_or_else(|| AccessError::Unreachable { chip_id, reason: reason() })?;
+        let copied = copied.ok_or_else(|| AccessError::Unreachable {
+            chip_id,
+            reason: "its lanes have not been copied yet".to_owned(),
+        })?;
         words.copy_from_slice(copied);
         Ok(())
     }

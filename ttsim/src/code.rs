@@ -89,17 +89,17 @@ impl Code {
         launch: &Launch,
         context: &KernelContext,
     ) -> Result<Vec<Write>, TtsimError> {
-        let unsupported = |reason| TtsimError::Unsupported { reason };
-        match self {
+        let written = match self {
             Self::Own { code, l1_bytes } => {
                 let message = code.message(launch, context, code.data_area(*l1_bytes));
-                Ok(message.map_err(unsupported)?.writes().to_vec())
+                message.map(|message| message.writes().to_vec())
             }
             Self::TtMetal { set, .. } => {
                 let written = set.writes_for(launch, context);
-                written.map(writes).map_err(|error| unsupported(error.to_string()))
+                written.map(writes).map_err(|error| error.to_string())
             }
-        }
+        };
+        written.map_err(|reason| TtsimError::Unsupported { reason })
     }
 
     /// Returns the address and value of the byte that starts a launch.

@@ -134,8 +134,8 @@ impl Mesh for TtsimDevice {
 
 /// Returns a core's tile.
 pub(crate) fn tile(coord: Noc0Coord) -> Tile {
-    let part = |part: u16| u8::try_from(part).unwrap_or(u8::MAX);
-    Tile { x: part(coord.x), y: part(coord.y) }
+    let [x, y] = [coord.x, coord.y].map(|part| u8::try_from(part).unwrap_or(u8::MAX));
+    Tile { x, y }
 }
 
 /// Returns the tile of a DRAM bank for windows and command buffers, and the bank's start address in

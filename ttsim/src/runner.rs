@@ -342,8 +342,8 @@ fn add_truth(truth: &mut Truth, place: CorePlace, launch: &Launch, context: Kern
             continue;
         }
         // One zone of the firmware, and one around the kernel.
-        let of_kernel = kernel.map(|kernel| Emission::zones(1) + kernel.emission(&context));
-        let emitted = Emission::zones(1) + of_kernel.unwrap_or_default();
+        let kernel_emission = kernel.map(|kernel| Emission::zones(1) + kernel.emission(&context));
+        let emitted = Emission::zones(1) + kernel_emission.unwrap_or_default();
         let KernelContext { launch_index, program_id, .. } = context;
         let launch = LaunchTruth { launch_index, program_id, emitted, kernel: None };
         let key = RiscKey { chip_id, core: place.coord, risc };

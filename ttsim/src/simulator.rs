@@ -351,12 +351,11 @@ fn ending(status: ExitStatus) -> String {
 /// `docs/sim_error_handling.md` of ttsim and its messages: `[clock] ERROR: Category: function:
 /// message`.
 fn violation(output: &str) -> Option<TtsimError> {
-    let parse = |line: &str| {
+    output.lines().rev().find_map(|line| {
         let (clock, violation) = line.strip_prefix('[')?.split_once("] ERROR: ")?;
         let clock = clock.parse().ok()?;
         Some(TtsimError::Violation { clock, violation: violation.trim().to_owned() })
-    };
-    output.lines().rev().find_map(parse)
+    })
 }
 
 /// Drains the output of a process and keeps its end.
