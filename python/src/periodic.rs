@@ -67,12 +67,12 @@ impl PeriodicReader {
         let chips = mesh.shared();
         py.detach(|| recorder.open_clocks(&mut *lock(&chips)));
         let counts = Arc::new(Counts::default());
-        let of_thread = Arc::clone(&counts);
+        let thread_counts = Arc::clone(&counts);
         let reads = Reads { recorder, chips, failure: None };
         let thread = PeriodicThread::start(period, reads, move |reads, is_last| {
             let outcome = read(&mut reads.recorder, &mut lock(&reads.chips), is_last);
-            of_thread.reads.fetch_add(1, Ordering::Relaxed);
-            of_thread.failed.fetch_add(outcome.is_err().into(), Ordering::Relaxed);
+            thread_counts.reads.fetch_add(1, Ordering::Relaxed);
+            thread_counts.failed.fetch_add(outcome.is_err().into(), Ordering::Relaxed);
             reads.failure = outcome.err();
         });
         let thread = Some(thread.map_err(|error| value_error(&error))?);

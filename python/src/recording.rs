@@ -6,7 +6,7 @@ use crate::{
 };
 use arrow_schema::ArrowError;
 use host_reader::{
-    analysis::{Op, Report},
+    analysis::Report,
     causes::{Explanation, Window},
     export::{
         DeviceRows, DeviceTable, ExportFormat, HostRows, HostTable, Trace, TraceFilter, TraceHost,
@@ -167,8 +167,9 @@ impl PyRecording {
     fn ops(&self, py: Python<'_>) -> PyResult<PyTable> {
         to_python(py.detach(|| {
             let names = self.recording.op_names();
-            let name = |op: &Op| names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
-            TableBuilder::<Ops>::from_rows(op_rows(&self.figures().ops, name))
+            TableBuilder::<Ops>::from_rows(op_rows(&self.figures().ops, |op| {
+                names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied()
+            }))
         }))
     }
 
@@ -176,12 +177,15 @@ impl PyRecording {
     fn op_durations(&self, py: Python<'_>) -> Vec<(Option<String>, u32, Option<u64>)> {
         py.detach(|| {
             let names = self.recording.op_names();
-            let row = |op: &Op| {
-                let program = RunHostId(op.run_host_id);
-                let name = names.get(&(op.chip_id, program)).map(|&name| name.to_owned());
-                (name, program.base(), op.kernel.and_then(|kernel| kernel.duration_ns))
-            };
-            self.figures().ops.iter().map(row).collect()
+            self.figures()
+                .ops
+                .iter()
+                .map(|op| {
+                    let program = RunHostId(op.run_host_id);
+                    let name = names.get(&(op.chip_id, program)).map(|&name| name.to_owned());
+                    (name, program.base(), op.kernel.and_then(|kernel| kernel.duration_ns))
+                })
+                .collect()
         })
     }
 
@@ -240,10 +244,11 @@ impl PyRecording {
         let text = py.detach(|| {
             let Report { summary, ops, zones, sums, waits, data, .. } = self.figures();
             let names = self.recording.op_names();
-            let name = |op: &Op| names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
+            let op_rows =
+                op_rows(ops, |op| names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied());
             serde_json::to_string(&serde_json::json!({
                 "summary": summary,
-                "ops": Rows::<Ops>(op_rows(ops, name)),
+                "ops": Rows::<Ops>(op_rows),
                 "zones": Rows::<ZoneStatisticsTable>(zones.iter().collect()),
                 "sums": Rows::<SumStatisticsTable>(sums.iter().collect()),
                 "waits": Rows::<WaitStatisticsTable>(waits.iter().collect()),

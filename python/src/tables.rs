@@ -33,10 +33,14 @@ fn optional(name: &'static str, values: impl arrow_array::Array + 'static) -> Co
 }
 
 fn schema_of(columns: &[Column]) -> SchemaRef {
-    let field = |(name, is_optional, values): &Column| {
-        Field::new(*name, values.data_type().clone(), *is_optional)
-    };
-    Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
+    Arc::new(Schema::new(
+        columns
+            .iter()
+            .map(|(name, is_optional, values)| {
+                Field::new(*name, values.data_type().clone(), *is_optional)
+            })
+            .collect::<Vec<_>>(),
+    ))
 }
 
 /// A table in batches, so that long lanes need no copy.
@@ -50,11 +54,13 @@ type Made = Result<Table, ArrowError>;
 /// Builds a table with one batch for each part.
 fn table(parts: Vec<Vec<Column>>, empty: Vec<Column>) -> Made {
     let schema = schema_of(&empty);
-    let batch = |columns: Vec<Column>| {
-        let values = columns.into_iter().map(|(_, _, values)| values).collect();
-        RecordBatch::try_new(Arc::clone(&schema), values)
-    };
-    let batches = parts.into_iter().map(batch).collect::<Result<_, _>>()?;
+    let batches = parts
+        .into_iter()
+        .map(|columns| {
+            let values = columns.into_iter().map(|(_, _, values)| values).collect();
+            RecordBatch::try_new(Arc::clone(&schema), values)
+        })
+        .collect::<Result<_, _>>()?;
     Ok(Table { schema, batches })
 }
 
@@ -167,28 +173,32 @@ pub(crate) fn records(recording: &Arc<Recording>) -> Made {
     let readout = &recording.readout;
     let used = readout.lanes().flat_map(|lane| lane.heads.iter().map(|head| head.zone()));
     let names = Names::new(&readout.zones, used);
-    let places = readout.devices.iter().enumerate().flat_map(|(device, of_device)| {
-        let lanes = of_device.lanes.iter().enumerate();
+    let places = readout.devices.iter().enumerate().flat_map(|(device, readout)| {
+        let lanes = readout.lanes.iter().enumerate();
         lanes.map(move |(index, lane)| Place { device, index, lane })
     });
-    let part = |places: Vec<Place<'_>>| {
-        let times = match places[..] {
-            [Place { device, index, .. }] => {
-                let recording = Arc::clone(recording);
-                let times = SharedTimes { recording, device, lane: index };
-                Buffer::from(bytes::Bytes::from_owner(times))
-            }
-            _ => {
-                let times = places.iter().flat_map(|place| place.lane.times.iter().copied());
-                Buffer::from_vec(times.collect::<Vec<u64>>())
-            }
-        };
-        let lanes: Vec<&Lane> = places.iter().map(|place| place.lane).collect();
-        record_columns(&lanes, &names, times)
-    };
     let groups = batches(places.collect(), |place| place.lane.record_count());
     let empty = record_columns(&[], &names, Buffer::from_vec(Vec::<u64>::new()));
-    table(groups.into_iter().map(part).collect(), empty)
+    let parts = groups.into_iter().map(|places| {
+        let lanes: Vec<&Lane> = places.iter().map(|place| place.lane).collect();
+        record_columns(&lanes, &names, times_of(recording, &places))
+    });
+    table(parts.collect(), empty)
+}
+
+/// Returns the times of all records; those of a single lane are not copied.
+fn times_of(recording: &Arc<Recording>, places: &[Place<'_>]) -> Buffer {
+    match *places {
+        [Place { device, index, .. }] => {
+            let recording = Arc::clone(recording);
+            let times = SharedTimes { recording, device, lane: index };
+            Buffer::from(bytes::Bytes::from_owner(times))
+        }
+        _ => {
+            let times = places.iter().flat_map(|place| place.lane.times.iter().copied());
+            Buffer::from_vec(times.collect::<Vec<u64>>())
+        }
+    }
 }
 
 fn record_columns(lanes: &[&Lane], names: &Names, times: Buffer) -> Vec<Column> {
@@ -199,12 +209,12 @@ fn record_columns(lanes: &[&Lane], names: &Names, times: Buffer) -> Vec<Column> 
         let records = lanes.iter().flat_map(|lane| lane.records());
         records.map(|record| record.data.get(index).copied()).collect::<UInt64Array>()
     };
-    let heads = || lanes.iter().flat_map(|lane| &lane.heads);
+    let heads = lanes.iter().flat_map(|lane| &lane.heads);
     let mut columns = lane_columns(&rows, names);
     columns.extend([
         column("run_host_id", UInt32Array::from(programs)),
-        column("kind", kinds_of(heads())),
-        column("zone", names.zone(heads().map(|head| head.zone()))),
+        column("kind", kinds_of(heads.clone())),
+        column("zone", names.zone(heads.map(|head| head.zone()))),
         column("cycle", UInt64Array::new(ScalarBuffer::new(times, 0, count), None)),
         optional("value", value(0)),
         optional("second_value", value(1)),
@@ -216,8 +226,8 @@ fn record_columns(lanes: &[&Lane], names: &Names, times: Buffer) -> Vec<Column> 
 fn programs_of(lane: &Lane) -> Vec<u32> {
     let mut programs = vec![0; lane.record_count()];
     for (index, run) in lane.runs.iter().enumerate() {
-        if let Some(of_run) = programs.get_mut(lane.run_records(index)) {
-            of_run.fill(run.program.0);
+        if let Some(run_programs) = programs.get_mut(lane.run_records(index)) {
+            run_programs.fill(run.program.0);
         }
     }
     programs
@@ -256,21 +266,20 @@ pub(crate) fn zones(recording: &Recording) -> Made {
 fn zone_columns(lanes: &[(&Lane, &LaneTimeline)], names: &Names) -> Vec<Column> {
     let rows: Vec<_> = lanes.iter().map(|(lane, paired)| (lane.id, paired.zones.len())).collect();
     let programs = lanes.iter().flat_map(|(lane, paired)| {
-        let program = |&run: &u32| Some(lane.runs.get(run as usize)?.program.0);
-        paired.zones.runs.iter().map(program)
+        paired.zones.runs.iter().map(|&run| Some(lane.runs.get(run as usize)?.program.0))
     });
-    let zones = || lanes.iter().map(|(_, paired)| &paired.zones);
-    let starts: Vec<u64> = zones().flat_map(|zones| zones.starts.iter().copied()).collect();
-    let ends: Vec<u64> = zones().flat_map(|zones| zones.ends.iter().copied()).collect();
+    let zones = lanes.iter().map(|(_, paired)| &paired.zones);
+    let starts: Vec<u64> = zones.clone().flat_map(|zones| zones.starts.iter().copied()).collect();
+    let ends: Vec<u64> = zones.clone().flat_map(|zones| zones.ends.iter().copied()).collect();
     let durations = starts.iter().zip(&ends).map(|(start, end)| end.saturating_sub(*start));
     let durations: Vec<u64> = durations.collect();
-    let depths: Vec<u16> = zones().flat_map(|zones| zones.depths.iter().copied()).collect();
+    let depths: Vec<u16> = zones.clone().flat_map(|zones| zones.depths.iter().copied()).collect();
     let open: Vec<bool> =
-        zones().flat_map(|zones| zones.flags.iter().map(|flags| flags.is_open())).collect();
+        zones.clone().flat_map(|zones| zones.flags.iter().map(|flags| flags.is_open())).collect();
     let mut columns = lane_columns(&rows, names);
     columns.extend([
         optional("run_host_id", programs.collect::<UInt32Array>()),
-        column("name", names.zone(zones().flat_map(|zones| zones.zones.iter().copied()))),
+        column("name", names.zone(zones.flat_map(|zones| zones.zones.iter().copied()))),
         column("start_cycle", UInt64Array::from(starts)),
         column("end_cycle", UInt64Array::from(ends)),
         column("duration_cycles", UInt64Array::from(durations)),
@@ -296,18 +305,21 @@ enum ColumnBuilder {
 
 impl<T: tables::Table> TableBuilder<T> {
     pub(crate) fn new() -> Self {
-        let builder = |column: &'static tables::Column<T>| {
-            let builder = match column.schema.kind {
-                ColumnKind::Unsigned32 => ColumnBuilder::Unsigned32(UInt32Builder::new()),
-                ColumnKind::Unsigned64 => ColumnBuilder::Unsigned64(UInt64Builder::new()),
-                ColumnKind::Signed64 => ColumnBuilder::Signed64(Int64Builder::new()),
-                ColumnKind::Flag => ColumnBuilder::Flag(BooleanBuilder::new()),
-                ColumnKind::Real => ColumnBuilder::Real(Float64Builder::new()),
-                ColumnKind::Text => ColumnBuilder::Text(StringDictionaryBuilder::new()),
-            };
-            (column, builder)
-        };
-        Self { columns: T::report_columns().map(builder).collect() }
+        Self {
+            columns: T::report_columns()
+                .map(|column| {
+                    let builder = match column.schema.kind {
+                        ColumnKind::Unsigned32 => ColumnBuilder::Unsigned32(UInt32Builder::new()),
+                        ColumnKind::Unsigned64 => ColumnBuilder::Unsigned64(UInt64Builder::new()),
+                        ColumnKind::Signed64 => ColumnBuilder::Signed64(Int64Builder::new()),
+                        ColumnKind::Flag => ColumnBuilder::Flag(BooleanBuilder::new()),
+                        ColumnKind::Real => ColumnBuilder::Real(Float64Builder::new()),
+                        ColumnKind::Text => ColumnBuilder::Text(StringDictionaryBuilder::new()),
+                    };
+                    (column, builder)
+                })
+                .collect(),
+        }
     }
 
     /// Adds a row.
@@ -328,8 +340,10 @@ impl<T: tables::Table> TableBuilder<T> {
             (column.schema.name, column.schema.is_optional(), builder.finish())
         });
         let columns: Vec<Column> = columns.collect();
-        let cut = |(name, is_optional, values): &Column| (*name, *is_optional, values.slice(0, 0));
-        let empty = columns.iter().map(cut).collect();
+        let empty = columns
+            .iter()
+            .map(|(name, is_optional, values)| (*name, *is_optional, values.slice(0, 0)))
+            .collect();
         table(vec![columns], empty)
     }
 }
@@ -374,8 +388,7 @@ impl ColumnBuilder {
 pub(crate) fn texts(header: &[String], columns: &[Vec<String>]) -> Made {
     let values = columns.iter().map(|cells| {
         let is_empty = cells.iter().all(|cell| cell.is_empty());
-        let is_number = |cell: &String| cell.is_empty() || cell.parse::<f64>().is_ok();
-        if !is_empty && cells.iter().all(is_number) {
+        if !is_empty && cells.iter().all(|cell| cell.is_empty() || cell.parse::<f64>().is_ok()) {
             let numbers = cells.iter().map(|cell| cell.parse().ok());
             return Arc::new(numbers.collect::<Float64Array>()) as ArrayRef;
         }

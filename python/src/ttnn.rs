@@ -120,32 +120,38 @@ impl TtnnSession {
         chip: usize,
         readings: Vec<(u16, u16, i64, u64, i64)>,
     ) -> PyResult<()> {
-        let reading = |(x, y, before_ns, cycles, after_ns)| ClockReading {
-            core: Noc0Coord { x, y },
-            before_ns,
-            cycles,
-            after_ns,
-        };
-        let readings: Vec<_> = readings.into_iter().map(reading).collect();
+        let readings: Vec<_> = readings
+            .into_iter()
+            .map(|(x, y, before_ns, cycles, after_ns)| ClockReading {
+                core: Noc0Coord { x, y },
+                before_ns,
+                cycles,
+                after_ns,
+            })
+            .collect();
         self.session()?.add_clocks(chip, &readings).map_err(|error| value_error(&error))
     }
 
     /// Adds metadata of ops: chip, id of the program, and fields.
     fn add_ops(&mut self, ops: Vec<OpFacts>) -> PyResult<()> {
-        let op = |(chip_id, program, fields): OpFacts| OpMetadata {
-            chip_id,
-            run_host_id: RunHostId::encode(program, chip_id),
-            fields: fields.into(),
-        };
-        let ops = ops.into_iter().map(op).collect();
+        let ops = ops
+            .into_iter()
+            .map(|(chip_id, program, fields)| OpMetadata {
+                chip_id,
+                run_host_id: RunHostId::encode(program, chip_id),
+                fields: fields.into(),
+            })
+            .collect();
         self.session()?.add_ops(ops).map_err(|error| value_error(&error))
     }
 
     /// Adds the zone names in tt-metal's log of a compilation; returns how many were new.
     fn add_zone_names(&mut self, path: PathBuf) -> PyResult<usize> {
         let log = std::fs::read(&path)?;
-        let is_of_zone = |line: &&[u8]| line.ends_with(b",KERNEL_PROFILER'");
-        let lines: Vec<_> = log.split(|&byte| byte == b'\n').filter(is_of_zone).collect();
+        let lines: Vec<_> = log
+            .split(|&byte| byte == b'\n')
+            .filter(|line| line.ends_with(b",KERNEL_PROFILER'"))
+            .collect();
         let lines = lines.join(&b'\n');
         let added = self.names.add_log(&path.to_string_lossy(), NameAge::AnyBuild, &*lines);
         added.map_err(|error| value_error(&error))
