@@ -275,9 +275,12 @@ impl Numbering {
 
     /// Returns true if `number` is the route of a packet that `before` announces.
     fn explains(self, before: Option<u8>, number: u8) -> bool {
-        let kind = |number| EventKind::from_number(number, self);
-        let is_route = matches!(kind(number), Some(FabricRoutingFields1d | FabricRoutingFields2d));
-        is_route && before.and_then(kind).is_some_and(EventKind::is_fabric)
+        let is_route = matches!(
+            EventKind::from_number(number, self),
+            Some(FabricRoutingFields1d | FabricRoutingFields2d)
+        );
+        let before = before.and_then(|number| EventKind::from_number(number, self));
+        is_route && before.is_some_and(EventKind::is_fabric)
     }
 }
 

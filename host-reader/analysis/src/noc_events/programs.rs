@@ -210,7 +210,7 @@ impl Chip<'_> {
                 }
             };
             if let Some(event) = event {
-                sums.add((op_name, lane.risc.label()), &event);
+                sums.add(op_name, lane.risc.label(), &event);
             }
         }
     }

@@ -136,7 +136,7 @@ pub(super) struct ProgramSums<'sums, 'text> {
 
 impl<'text> ProgramSums<'_, 'text> {
     /// Adds an event of a processor in an op.
-    pub(super) fn add(&mut self, (op, risc): (&'text str, &'text str), event: &TrafficEvent) {
+    pub(super) fn add(&mut self, op: &'text str, risc: &'text str, event: &TrafficEvent) {
         let &TrafficEvent { kind, noc, core, byte_count: bytes, .. } = event;
         let op = self.ops.number(op);
         let place = self.place(core, risc);
@@ -239,7 +239,7 @@ impl Sums {
                 continue;
             };
             let op = object.op_name.as_deref().unwrap_or_default();
-            program.add((op, &object.proc), &TrafficEvent::from_object(kind, object));
+            program.add(op, &object.proc, &TrafficEvent::from_object(kind, object));
         }
         program.finish();
     }

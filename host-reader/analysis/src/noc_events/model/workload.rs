@@ -197,16 +197,17 @@ impl Found<'_> {
     /// is counted.
     fn ends(&mut self, transfer: &Transfer) -> Option<(Noc0Coord, Sink)> {
         let &Transfer { kind, noc, core, target, .. } = transfer;
-        let is_on_grid = |tile| self.chip.is_on_grid(tile);
-        let is_known = noc != Noc::Undefined && is_on_grid(core);
+        let is_known = noc != Noc::Undefined && self.chip.is_on_grid(core);
         match target {
-            Target::Tile(tile) if is_known && is_on_grid(tile) => {
+            Target::Tile(tile) if is_known && self.chip.is_on_grid(tile) => {
                 let is_read = kind.is_read();
                 let (from, to) = if is_read { (tile, core) } else { (core, tile) };
                 Some((from, Sink::Tile(to)))
             }
             Target::Rectangle(tiles)
-                if is_known && is_on_grid(tiles.first) && is_on_grid(tiles.last) =>
+                if is_known
+                    && self.chip.is_on_grid(tiles.first)
+                    && self.chip.is_on_grid(tiles.last) =>
             {
                 if tiles.lines(noc).is_none() {
                     self.counts.around_edge += 1;
