@@ -378,7 +378,7 @@ mod tests {
             .collect()
     }
 
-    fn is_admissible(brackets: &[Bracket], (slope, x, y): (f64, f64, f64)) -> bool {
+    fn is_admissible(brackets: &[Bracket], slope: f64, x: f64, y: f64) -> bool {
         brackets.iter().all(|b| {
             let at = y + slope * (b.cycles as f64 - x);
             (b.before as f64 - 1e-9..=b.after as f64 + 1e-9).contains(&at)
@@ -417,7 +417,7 @@ mod tests {
         ) {
             let Ok(fit) = CorridorFit::fit(&brackets, EXACT) else { return Ok(()) };
             let mut corners = lines_through_two_ends(&brackets);
-            corners.retain(|&line| is_admissible(&brackets, line));
+            corners.retain(|&(slope, x, y)| is_admissible(&brackets, slope, x, y));
             let fitted = value(fit.line().line(), at);
             let largest = corners
                 .iter()

@@ -95,17 +95,15 @@ impl Post {
         if bracket.after < bracket.before {
             return Err(ClockError::InvertedSample { index });
         }
-        let near = |value: Option<i64>| {
-            value.filter(|v| v.unsigned_abs() < SPAN_LIMIT).ok_or(ClockError::SpanTooWide { index })
-        };
-        let relative = |value: i64, widening: i64| {
-            near(value.checked_sub(base.before).and_then(|v| v.checked_add(widening)))
-        };
-        Ok(Self {
-            x: near(Some(bracket.cycles.wrapping_sub(base.cycles).cast_signed()))?,
-            lower: relative(bracket.before, -i64::from(resolution.device_units))?,
-            upper: relative(bracket.after, i64::from(resolution.host_units))?,
-        })
+        let lower = bracket.before.checked_sub(base.before);
+        let lower = lower.and_then(|v| v.checked_sub(resolution.device_units.into()));
+        let upper = bracket.after.checked_sub(base.before);
+        let upper = upper.and_then(|v| v.checked_add(resolution.host_units.into()));
+        let x = bracket.cycles.wrapping_sub(base.cycles).cast_signed();
+        let [x, lower, upper] = [Some(x), lower, upper]
+            .map(|value| value.filter(|v| v.unsigned_abs() < SPAN_LIMIT))
+            .map(|value| value.ok_or(ClockError::SpanTooWide { index }));
+        Ok(Self { x: x?, lower: lower?, upper: upper? })
     }
 }
 

@@ -224,12 +224,15 @@ impl<'lane> Pairing<'lane> {
         self.add_anomaly(AnomalyKind::OrphanEnd, record);
     }
 
+    fn time_at(&self, position: usize) -> u64 {
+        self.lane.times[self.order.record(position)]
+    }
+
     /// Finds a later unused record with the same time, kind and key.
     fn find_tied(&self, position: usize, kind: PacketKind, key: u32) -> Option<usize> {
-        let time_at = |position| self.lane.times[self.order.record(position)];
-        let time = time_at(position);
+        let time = self.time_at(position);
         let candidates = (position..self.order.len()).skip(1).take(TIES_MAX);
-        let mut tied = candidates.take_while(|&other| time_at(other) == time);
+        let mut tied = candidates.take_while(|&other| self.time_at(other) == time);
         tied.find(|other| {
             let record = self.order.record(*other);
             let is_wanted = self.lane.heads[record].kind() == kind && self.key(record) == key;
