@@ -48,11 +48,11 @@ macro_rules! value {
 macro_rules! table {
     (
         $(#[$doc:meta])*
-        $table:ident $row:ident = $name:literal, $of_row:literal, lane
+        $table:ident $row:ident = $name:literal, $row_doc:literal, lane
         $($kind:ident $column:ident: $meaning:expr $(, null $null:expr)?;)*
     ) => {
         table! {
-            @define $(#[$doc])* $table $row = $name, $of_row,
+            @define $(#[$doc])* $table $row = $name, $row_doc,
             { place: LanePlace<'a> }
             [
                 Column::<Self>::text("host", HOST, |row| row.place.recording.host.into()).in_dataset(),
@@ -67,11 +67,11 @@ macro_rules! table {
     };
     (
         $(#[$doc:meta])*
-        $table:ident $row:ident = $name:literal, $of_row:literal;
+        $table:ident $row:ident = $name:literal, $row_doc:literal;
         $($kind:ident $column:ident: $meaning:expr $(, null $null:expr)?;)*
     ) => {
         table! {
-            @define $(#[$doc])* $table $row = $name, $of_row,
+            @define $(#[$doc])* $table $row = $name, $row_doc,
             { recording: RecordingKey<'a> }
             [
                 Column::<Self>::text("host", HOST, |row| row.recording.host.into()).in_dataset(),
@@ -81,14 +81,14 @@ macro_rules! table {
         }
     };
     (
-        @define $(#[$doc:meta])* $table:ident $row:ident = $name:literal, $of_row:literal,
+        @define $(#[$doc:meta])* $table:ident $row:ident = $name:literal, $row_doc:literal,
         { $first:ident: $first_type:ty } [$($lead:expr,)*]
         $($kind:ident $column:ident: $meaning:expr $(, null $null:expr)?;)*
     ) => {
         $(#[$doc])*
         pub struct $table;
 
-        #[doc = concat!("Row of [`", stringify!($table), "`]: ", $of_row, ".")]
+        #[doc = concat!("Row of [`", stringify!($table), "`]: ", $row_doc, ".")]
         #[derive(Clone, Debug)]
         pub struct $row<'a> {
             #[doc = "Where the row belongs."]
@@ -100,7 +100,7 @@ macro_rules! table {
         impl Table for $table {
             type Row<'a> = $row<'a>;
             const NAME: &'static str = $name;
-            const ROW: &'static str = $of_row;
+            const ROW: &'static str = $row_doc;
             const PARTITIONS: &'static [&'static str] = DATASET_FOLDERS;
             const COLUMNS: &'static [Column<Self>] = &[
                 $($lead,)*

@@ -28,13 +28,15 @@ impl LossRow<'static> {
     /// Makes the rows of a ledger outside of a dataset.
     #[must_use]
     pub fn from_ledger(losses: &LossLedger) -> Vec<Self> {
-        let row = |(&key, &totals): (&LossKey, &LossTotals)| Self {
-            key,
-            totals,
-            recording: RecordingKey::default(),
-            time_ns: None,
-        };
-        losses.entries().map(row).collect()
+        losses
+            .entries()
+            .map(|(&key, &totals)| Self {
+                key,
+                totals,
+                recording: RecordingKey::default(),
+                time_ns: None,
+            })
+            .collect()
     }
 }
 
