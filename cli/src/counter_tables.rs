@@ -130,10 +130,11 @@ impl CounterFindings {
             "of cycles",
         ]);
         for (op, total) in all.iter().take(rows) {
-            let extreme = |count: fn(&host_reader::counters::CounterCounts) -> u64| {
-                let count = total.counts.as_ref().map(count);
-                count.map_or_else(|| NOT_OBSERVABLE.to_owned(), grouped)
-            };
+            let extremes = total.counts.as_ref().map(|counts| [counts.min, counts.max]);
+            let [min, max] = extremes.map_or_else(
+                || [(); 2].map(|()| NOT_OBSERVABLE.to_owned()),
+                |all| all.map(grouped),
+            );
             let [chip, program, _, launch] = op_cells(&op.op, &OpNames::default());
             counters.add_row([
                 chip,
@@ -142,8 +143,8 @@ impl CounterFindings {
                 total.name.to_string(),
                 total.group.map_or("-", |group| group.label()).to_owned(),
                 grouped(total.sample_count),
-                extreme(|counts| counts.min),
-                extreme(|counts| counts.max),
+                min,
+                max,
                 cycles_text(total.cycles),
             ]);
         }

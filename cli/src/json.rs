@@ -244,10 +244,10 @@ const fn kept(report: &Report) -> Kept {
 impl Lost {
     /// Sums up a loss ledger.
     pub(crate) fn from_ledger(losses: &LossLedger) -> Self {
-        let of = |cause| losses.by_cause(cause).record_count();
         let total = losses.total();
-        let (l1_full, dram_full) = (of(LossCause::L1Full), of(LossCause::DramFull));
-        let validate_off = of(LossCause::ValidateOff);
+        let [l1_full, dram_full, validate_off] =
+            [LossCause::L1Full, LossCause::DramFull, LossCause::ValidateOff]
+                .map(|cause| losses.by_cause(cause).record_count());
         let named = l1_full.saturating_add(dram_full).saturating_add(validate_off);
         let other = total.record_count().saturating_sub(named);
         let uncounted = losses.uncounted().map(UncountedSource::label).collect();

@@ -25,7 +25,7 @@ impl Busy {
         }
         let what = what.into();
         let (done, is_done) = channel();
-        let show = move || {
+        let shown = std::thread::spawn(move || {
             if is_done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
                 let bar = ProgressBar::new_spinner();
                 if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
@@ -37,8 +37,8 @@ impl Busy {
                 let _ = is_done.recv();
                 bar.finish_and_clear();
             }
-        };
-        Self { waiting: Some((done, std::thread::spawn(show))) }
+        });
+        Self { waiting: Some((done, shown)) }
     }
 }
 

@@ -203,14 +203,12 @@ fn cell(column: &ColumnSchema, value: Value<'_>, is_lower_bound: bool) -> String
         || column.unit().is_some()
         || column.name.ends_with("count")
         || column.name == "runs";
-    let amount = |value: u64| match is_amount {
-        true => bounded(value, is_lower_bound),
-        false => value.to_string(),
-    };
     match value {
         Value::Null => optional(None),
-        Value::Unsigned32(value) => amount(value.into()),
-        Value::Unsigned64(value) => amount(value),
+        Value::Unsigned32(value) if is_amount => bounded(value.into(), is_lower_bound),
+        Value::Unsigned64(value) if is_amount => bounded(value, is_lower_bound),
+        Value::Unsigned32(value) => value.to_string(),
+        Value::Unsigned64(value) => value.to_string(),
         Value::Signed64(value) => value.to_string(),
         Value::Real(value) => value.to_string(),
         Value::Flag(value) => value.to_string(),

@@ -232,17 +232,21 @@ fn show(
 ) -> std::io::Result<()> {
     let shown: Vec<&Change> =
         diff.changes.iter().filter(|change| args.all || change.is_noteworthy()).collect();
-    let count = |certainty| {
-        diff.changes.iter().filter(|change| change.certainty == certainty).count() as u64
-    };
+    let [significant, single, insignificant] =
+        [Certainty::Significant, Certainty::SingleRepetition, Certainty::NotSignificant].map(
+            |certainty| {
+                let changes = diff.changes.iter();
+                grouped(changes.filter(|change| change.certainty == certainty).count() as u64)
+            },
+        );
     writeln!(
         out,
         "{} in both: {} changed significantly, {} with a single repetition, {} without a \
          significant change at {} %",
         counted(diff.changes.len() as u64, "op or zone", "ops and zones"),
-        grouped(count(Certainty::Significant)),
-        grouped(count(Certainty::SingleRepetition)),
-        grouped(count(Certainty::NotSignificant)),
+        significant,
+        single,
+        insignificant,
         args.confidence,
     )?;
     if !shown.is_empty() {

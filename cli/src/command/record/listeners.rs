@@ -118,12 +118,12 @@ fn sockets_of_tree(process: u32) -> std::collections::HashSet<u64> {
     let processes = names.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let parents: HashMap<u32, u32> =
         processes.filter_map(|one| Some((one, parent_of(one)?))).collect();
-    let is_descendant = |one: &u32| {
-        let ancestors = std::iter::successors(Some(*one), |one| parents.get(one).copied());
+    let descendants = parents.keys().filter(|&&one| {
+        let ancestors = std::iter::successors(Some(one), |one| parents.get(one).copied());
         // The limit ends a cycle, which a reused process number can cause.
         ancestors.take(parents.len()).any(|one| one == process)
-    };
-    parents.keys().filter(|one| is_descendant(one)).flat_map(|one| sockets_of(*one)).collect()
+    });
+    descendants.flat_map(|one| sockets_of(*one)).collect()
 }
 
 /// Returns the parent of a process, if the process exists.
