@@ -221,3 +221,46 @@ fn a_chip_without_a_number_is_unknown() {
     let reason = Some("1 op has no device number".to_owned());
     assert_eq!((chips(&mixed), question(&mixed)), (expected, reason));
 }
+
+fn without_lengths(text: &str) -> causes::NoCause {
+    let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+    let report = PerfReport::new(vec![csv], &Explanation::report_options()).unwrap();
+    Explanation::of_perf_report(&report).no_cause.unwrap()
+}
+
+/// Files of TT-Metal without a device log have the host's columns only.
+#[test]
+fn a_csv_without_lengths_names_the_column_and_what_the_host_did() {
+    let titles = "OP CODE,OP TYPE,DEVICE ID,HOST DURATION [ns],DEVICE KERNEL DURATION [ns]";
+    let rows = "\nMatmul,tt_dnn_device,0,3000,\nSoftmax,tt_dnn_device,0,1000,\n";
+    let empty = without_lengths(&format!("{titles}{rows}"));
+    assert_eq!(
+        empty.sentence,
+        "The length of no op is known: DEVICE KERNEL DURATION [ns] has no usable value in all 2 rows of ops"
+    );
+    assert_eq!(
+        empty.measured,
+        [
+            "DEVICE FW START CYCLE is empty, too: no time of a chip reached this file",
+            "the host took 4.0 us for 2 calls of ops: Matmul 75.0 %, Softmax 25.0 %",
+        ]
+    );
+    assert_eq!(empty.location, "op Matmul, row 2");
+    assert!(empty.record_next.contains("TT_METAL_DEVICE_PROFILER=1"), "{}", empty.record_next);
+    assert!(!empty.record_next.contains("twice"), "nothing is known of compilation");
+    let titles = "OP CODE,OP TYPE,DEVICE ID,HOST DURATION [ns],CompileProgram_TT_HOST_FUNC [ns],\
+                  DEVICE FW START CYCLE";
+    let missing = without_lengths(&format!("{titles}\nMatmul,tt_dnn_device,0,4000,1000,77\n"));
+    assert!(missing.sentence.ends_with("the file has no column DEVICE KERNEL DURATION [ns]"));
+    assert_eq!(
+        missing.measured,
+        [
+            "DEVICE FW START CYCLE has 1 of 1 values: firmware was recorded, but no kernels",
+            "the host took 4.0 us for 1 call of ops: Matmul 100.0 %",
+            "25.0 % of that is the compilation of kernels, as in a first run",
+        ]
+    );
+    assert!(missing.record_next.ends_with("only the first run compiles"));
+    let nothing = without_lengths("OP CODE,OP TYPE\nstart,signpost\n");
+    assert!(nothing.sentence.starts_with("No op of a chip is in this file"), "{nothing:?}");
+}

@@ -148,7 +148,7 @@ impl Waiting {
             TimeClass::Dispatch => {
                 let sentence =
                     format!("Launches take {percent:.1} % of {total}: {}", self.launches());
-                let advice = "give each launch more work, or fuse neighbours: the time of a launch \
+                let advice = "give each op more work, or fuse neighbours: the time of a launch \
                               does not depend on its work";
                 (Cause::Dispatch, sentence, advice)
             }
