@@ -225,7 +225,7 @@ fn a_chip_without_a_number_is_unknown() {
 fn without_lengths(text: &str) -> causes::NoCause {
     let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
     let report = PerfReport::new(vec![csv], &Explanation::report_options()).unwrap();
-    Explanation::of_perf_report(&report).no_cause.unwrap()
+    Explanation::from_perf_report(&report).no_cause.unwrap()
 }
 
 /// Files of TT-Metal without a device log have the host's columns only.
