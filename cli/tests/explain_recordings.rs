@@ -122,7 +122,12 @@ fn assert_written<'a>(explanation: &Explanation, text: &'a str, what: &str) -> &
             rest.split_once(&cut).unwrap_or_else(|| panic!("{what}: expected `{cut}` in {text}"));
         rest = after;
     };
-    explanation.window.iter().chain(&explanation.described_by).for_each(|line| expect(line));
+    explanation
+        .window
+        .iter()
+        .chain(&explanation.time_sums)
+        .chain(&explanation.described_by)
+        .for_each(|line| expect(line));
     if let Some(no_cause) = &explanation.no_cause {
         expect(&no_cause.sentence);
         no_cause.measured.iter().for_each(|fact| expect(&format!("   measured: {fact}")));
@@ -148,6 +153,7 @@ fn facts_of(page: &str) -> Value {
 fn assert_on_page(explanation: &Explanation, kind: Kind, facts: &Value, what: &str) {
     let causes = &facts["causes"];
     assert_eq!(causes["window"], serde_json::json!(explanation.window), "{what}");
+    assert_eq!(causes["time_sums"], serde_json::json!(explanation.time_sums), "{what}");
     assert_eq!(causes["described_by"], serde_json::json!(explanation.described_by), "{what}");
     assert_eq!(facts["groups"], serde_json::json!(explanation.groups), "{what}");
     assert_eq!(causes["no_cause"], serde_json::json!(explanation.no_cause), "{what}");

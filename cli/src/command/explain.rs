@@ -204,6 +204,9 @@ fn write_explanation(
     if let Some(sentence) = &explanation.window {
         writeln!(out, "{sentence}\n")?;
     }
+    for sum in &explanation.time_sums {
+        writeln!(out, "{sum}\n")?;
+    }
     if let Some(sentence) = &explanation.described_by {
         writeln!(out, "{}\n", printable(sentence, LONGEST_SENTENCE))?;
     }

@@ -14,6 +14,7 @@ use crate::{
     steady::{SteadyPart, Window},
     steady_launches::{Explained, SteadyLaunches},
     threshold::LEAST_GAIN,
+    time_sum::time_sums,
     timeline::{DeviceTime, device_time},
 };
 use analysis::{Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
@@ -63,6 +64,9 @@ pub struct Explanation {
     pub steady: Option<SteadyPart>,
     /// Sentence about the rows or launches that are covered; `None` for a single launch.
     pub window: Option<String>,
+    /// Each chip's time as a sum of kernels, waiting for the host and the rest; empty if no op has
+    /// a length.
+    pub time_sums: Vec<String>,
     /// Sentence about the ops CSV in the folder that describes the launches; `None` without such a
     /// CSV.
     pub described_by: Option<String>,
@@ -186,6 +190,7 @@ impl Explanation {
             untold,
             steady,
             window: sentence.or_else(|| sentence_without_part(&ops, window)),
+            time_sums: time_sums(&devices),
             described_by: described.described_by.clone(),
             noc_events,
             groups: Vec::new(),
@@ -310,6 +315,11 @@ impl Explanation {
         let gain = |finding: &Finding| finding.gain_at_most_ns.unwrap_or(0.0);
         self.findings.sort_by(|one, other| gain(other).total_cmp(&gain(one)));
         self.findings.truncate(MAX_FINDINGS);
+        let layout = self.findings.iter().position(|of| of.cause == Cause::Layout);
+        let number = layout.map(|index| index.saturating_add(1));
+        for finding in self.findings.iter_mut().filter(|of| of.is_in_layout) {
+            finding.part_of = number;
+        }
         let all = self.all_time();
         for finding in &mut self.findings {
             finding.locate();

@@ -191,6 +191,12 @@ pub struct Finding {
     /// Upper bound of the gain in percent of all time that is explained: the steady part, or else
     /// the whole time. `None` if unknown, or if `gain_of` is that time.
     pub gain_at_most_percent_of_all: Option<f64>,
+    /// Number of the finding whose gain includes all of this gain, counted from 1; `None` if there
+    /// is none.
+    pub part_of: Option<usize>,
+    /// True if all of the gain is time of ops that rearrange tensors.
+    #[serde(skip)]
+    pub(crate) is_in_layout: bool,
     /// Suggested change.
     pub advice: String,
 }
@@ -231,7 +237,12 @@ impl Finding {
             };
             format!("; {percent} % of {}", all.label())
         });
-        format!("at most {}, {percent:.1} % of {}{of_all}", duration(ns), self.gain_of.label())
+        let part = self.part_of.map_or_else(String::new, |number| format!(" (part of {number})"));
+        format!(
+            "at most {}{part}, {percent:.1} % of {}{of_all}",
+            duration(ns),
+            self.gain_of.label()
+        )
     }
 
     /// Changes the time that the gain is measured against.

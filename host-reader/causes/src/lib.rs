@@ -56,6 +56,7 @@ mod steady;
 mod steady_launches;
 mod threshold;
 mod time_class;
+mod time_sum;
 mod timeline;
 mod ttnn_call;
 mod window;

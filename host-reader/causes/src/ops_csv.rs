@@ -10,6 +10,7 @@ use crate::{
     steady::{HostWait, SteadyPart, Window, steps_of_rows},
     threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
     time_class::{ClassTimes, TimeClass, TimeSplit},
+    time_sum::time_sums,
     timeline::DeviceTime,
 };
 use reports::perf::{OpCategory, OpReport, PerfReport, RowKind};
@@ -67,6 +68,7 @@ impl Explanation {
             untold: untold(report),
             steady,
             window: Some(sentence),
+            time_sums: time_sums(&devices),
             devices,
             ..Self::default()
         };
@@ -188,6 +190,7 @@ fn waiting(
     Some(Waiting {
         class,
         percent: percent(most),
+        class_ns: most.time.class_ns(class)?,
         total_ns: total_ns(most),
         parts: if class == TimeClass::Collective { ops.collect() } else { gaps.collect() },
         firmware: Firmware::default(),

@@ -131,6 +131,12 @@ impl TimeSplit {
         (total > 0.0).then(|| cycles * (ns / total))
     }
 
+    /// Returns the time in a class in nanoseconds; `None` if the clock's frequency is unknown.
+    #[must_use]
+    pub fn class_ns(&self, class: TimeClass) -> Option<f64> {
+        self.shares.iter().find(|share| share.class == class)?.ns
+    }
+
     /// Returns the share of a class in percent.
     #[must_use]
     pub fn percent(&self, class: TimeClass) -> f64 {

@@ -128,6 +128,7 @@ fn told(explanation: &Explanation) -> String {
     let mut text = String::new();
     let window = explanation.window.as_deref().unwrap_or("");
     writeln!(text, "{window}").unwrap();
+    explanation.time_sums.iter().for_each(|sum| writeln!(text, "{sum}").unwrap());
     if let Some(no_cause) = &explanation.no_cause {
         writeln!(text, "{}", no_cause.sentence).unwrap();
         no_cause.measured.iter().for_each(|fact| writeln!(text, "   measured: {fact}").unwrap());

@@ -154,8 +154,10 @@ fn findings(explanation: &Explanation) -> Table<'_> {
         ]
     });
     let table = table.with_note("untold_count", explanation.untold.len());
+    let time_sums = Some(explanation.time_sums.join("; ")).filter(|sums| !sums.is_empty());
     let sentences = [
         ("window", &explanation.window),
+        ("time_sums", &time_sums),
         ("described_by", &explanation.described_by),
         ("noc_events", &explanation.noc_events),
     ];

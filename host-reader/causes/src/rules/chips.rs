@@ -60,6 +60,8 @@ pub(crate) fn slow_chip(group: &OpGroup<'_>) -> Option<Finding> {
         gain_at_most_percent: Some(share(gain, whole)),
         gain_of: GainOf::Ops,
         gain_at_most_percent_of_all: None,
+        part_of: None,
+        is_in_layout: false,
         advice: "compare its clock, its harvested cores, its share of the work and its links with \
                  the others'"
             .to_owned(),

@@ -51,6 +51,8 @@ fn reaches(count: usize, threshold: Threshold) -> bool {
 pub(crate) struct Waiting {
     pub(crate) class: TimeClass,
     pub(crate) percent: f64,
+    /// Exact time in the class; `percent` is rounded.
+    pub(crate) class_ns: f64,
     pub(crate) total_ns: f64,
     /// Gaps of the chip, each with the op after the gap. For other classes than late host and
     /// dispatch, the ops themselves.
@@ -256,7 +258,7 @@ pub(crate) fn waiting(of: &Waiting) -> Option<Finding> {
     }
     let (cause, sentence, advice) = of.told();
     let gain = Gain {
-        at_most_ns: of.total_ns * of.percent / 100.0,
+        at_most_ns: of.class_ns,
         whole_ns: of.total_ns,
         of: if of.iterations == Iterations::Last { GainOf::Steady } else { GainOf::Recording },
     };
@@ -339,6 +341,7 @@ mod tests {
         Waiting {
             class,
             percent,
+            class_ns: percent * 1e5,
             total_ns: 10e6,
             parts: gaps_ns.iter().zip(2..).map(|(gap, row)| (*gap, place(row))).collect(),
             firmware: Firmware::default(),

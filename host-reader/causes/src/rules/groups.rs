@@ -4,6 +4,7 @@ use super::{Gain, Reached, duration};
 use crate::{
     finding::{Cause, Finding, GainOf, Place, share},
     op_code_group::{GroupBound, OpCodeGroup, rearranges},
+    reason::Reason,
     threshold::{GROUP_TIME, LAYOUT_TIME, ROUND_TRIP_TIME},
     ttnn_call::ttnn_call,
 };
@@ -21,6 +22,16 @@ impl OpCodeGroup {
     fn ops(&self) -> String {
         let ops = if self.op_count == 1 { "op" } else { "ops" };
         format!("{} {ops}, {}", self.op_count, duration(self.duration_ns))
+    }
+
+    /// Returns the gain: up to the speed of a better row if that is the only advice, else up to the
+    /// limit of the shapes.
+    fn gain_ns(&self, limit_ns: f64) -> f64 {
+        let to_limit = self.duration_ns - limit_ns;
+        match self.reasons.as_slice() {
+            [Reason { gain_ns: Some(of_row), .. }] => of_row.min(to_limit),
+            _ => to_limit,
+        }
     }
 
     /// Adds reasons, rows and advice to a finding.
@@ -60,7 +71,7 @@ pub(crate) fn op_groups(groups: &[OpCodeGroup]) -> Vec<Finding> {
 fn op_group(group: &OpCodeGroup) -> Option<Finding> {
     let (bound, gain_ns) = match group.limit_ns {
         Some(_) if !group.is_far_from_limit() => return None,
-        Some(limit_ns) => (far_from(group, limit_ns), Some(group.duration_ns - limit_ns)),
+        Some(limit_ns) => (far_from(group, limit_ns), Some(group.gain_ns(limit_ns))),
         None if group.idle_cores_ns > 0.0 => {
             let longest = group.few_cores().map_or_else(String::new, |(cores, available)| {
                 format!(", the longest on {cores} of {available} cores")
@@ -181,21 +192,23 @@ pub(crate) fn conversions(groups: &[OpCodeGroup], rows: &[OpReport]) -> Vec<Find
         let is_layout = |row: &OpReport| {
             groups.iter().any(|group| group.is_layout && group.op == *row.raw_op_code)
         };
-        undone.why.extend(shared_with_layout(&trips, is_layout));
+        match shared_with_layout(&trips, is_layout) {
+            percent if percent >= 99.95 => undone.is_in_layout = true,
+            percent if percent > 0.0 => undone.why.push(format!(
+                "{percent:.0} % of it is in the time of rearranging tensors, too: the two gains do \
+                 not add up"
+            )),
+            _ => {}
+        }
     }
     layout.into_iter().chain(undone).collect()
 }
 
-/// Describes the time of round trips that layout changes include.
-fn shared_with_layout(trips: &[Trip<'_>], is_layout: impl Fn(&OpReport) -> bool) -> Option<String> {
+/// Returns the part of the round trips' time that layout changes include, in percent.
+fn shared_with_layout(trips: &[Trip<'_>], is_layout: impl Fn(&OpReport) -> bool) -> f64 {
     let ops = || trips.iter().flat_map(|trip| trip.ops);
     let shared: f64 = ops().filter(|row| is_layout(row)).map(row_ns).sum();
-    let part = match share(shared, ops().map(row_ns).sum()) {
-        0.0 => return None,
-        percent if percent >= 99.95 => "all of it".to_owned(),
-        percent => format!("{percent:.0} % of it"),
-    };
-    Some(format!("{part} is in the time of rearranging tensors, too: the two gains do not add up"))
+    share(shared, ops().map(row_ns).sum())
 }
 
 fn row_ns(row: &OpReport) -> f64 {
@@ -302,7 +315,6 @@ fn undoes(first: &OpReport, second: &OpReport) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reason::Reason;
 
     fn group(op: &str, duration_ns: f64, percent: f64) -> OpCodeGroup {
         OpCodeGroup {
@@ -366,6 +378,19 @@ mod tests {
     }
 
     #[test]
+    fn the_gain_of_a_better_row_ends_at_its_speed() {
+        let of_row = Reason { gain_ns: Some(3e6), ..Reason::default() };
+        let gain = |reasons: &[&Reason]| {
+            let reasons = reasons.iter().map(|reason| (*reason).clone()).collect();
+            let group = OpCodeGroup { reasons, ..limited(6e6, 60.0, 1.5e6) };
+            op_groups(&[group])[0].gain_at_most_ns
+        };
+        assert_eq!(gain(&[&of_row]), Some(3e6));
+        let other = Reason { advice: "use more cores".into(), ..Reason::default() };
+        assert_eq!(gain(&[&other, &of_row]), Some(4.5e6), "more than one change");
+    }
+
+    #[test]
     fn few_cores_are_a_gain_without_a_model() {
         let one = OpCodeGroup {
             idle_cores_ns: 3e6,
@@ -422,15 +447,14 @@ mod tests {
             panic!()
         };
         assert_eq!((layout.gain_at_most_ns, undone.gain_at_most_ns), (Some(4e3), Some(4e3)));
-        let all =
-            "all of it is in the time of rearranging tensors, too: the two gains do not add up";
-        assert_eq!(undone.why.last().unwrap(), all);
+        assert!(undone.is_in_layout, "{undone:?}");
         assert_eq!(layout.why[0], "Tilize comes from ttnn.to_layout(x, ttnn.TILE_LAYOUT)");
         // Moving to other memory is no layout change.
         let [_, undone] = &told("ShardedToInterleaved", "DRAM_INTERLEAVED", "L1_BLOCK_SHARDED")[..]
         else {
             panic!()
         };
+        assert!(!undone.is_in_layout, "{undone:?}");
         assert!(undone.why.last().unwrap().starts_with("75 % of it is in the time"), "{undone:?}");
     }
 

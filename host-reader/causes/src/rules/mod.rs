@@ -70,6 +70,8 @@ impl Reached {
             gain_at_most_percent: Some(share(gain.at_most_ns, gain.whole_ns)),
             gain_of: gain.of,
             gain_at_most_percent_of_all: None,
+            part_of: None,
+            is_in_layout: false,
             advice: advice.to_owned(),
         }
     }
@@ -226,6 +228,7 @@ fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     Some(Waiting {
         class,
         percent: percent(most),
+        class_ns: most.time.class_ns(class)?,
         total_ns: most.time.total_ns? as f64,
         parts: own().filter_map(part).collect(),
         firmware: firmware(own()),
@@ -248,8 +251,7 @@ pub(crate) fn launch_place(op: &OpCauses) -> Place {
 
 /// Returns the time of a launch in a class; `None` if there is none, or if the clock is unknown.
 fn class_ns(op: &OpCauses, class: TimeClass) -> Option<f64> {
-    let share = op.time.shares.iter().find(|share| share.class == class)?;
-    share.ns.filter(|ns| *ns > 0.0)
+    op.time.class_ns(class).filter(|ns| *ns > 0.0)
 }
 
 /// Returns the firmware of launches, and what the profiler recorded in it.

@@ -244,6 +244,8 @@ fn finding(
         gain_at_most_percent: Some(share(gain_ns, paced_ns)),
         gain_of: GainOf::Ops,
         gain_at_most_percent_of_all: None,
+        part_of: None,
+        is_in_layout: false,
         advice: advice.to_owned(),
     }
 }

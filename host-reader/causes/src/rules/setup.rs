@@ -43,6 +43,8 @@ pub(crate) fn setup(group: &OpGroup<'_>, zones: &ZoneTable) -> Option<Finding> {
         gain_at_most_percent: Some(share(gain, group.kernel_ns())),
         gain_of: GainOf::Ops,
         gain_at_most_percent_of_all: None,
+        part_of: None,
+        is_in_layout: false,
         advice: "reconfigure once per change of format, not once per block".to_owned(),
     })
 }

@@ -15,6 +15,8 @@ use std::cmp::Reverse;
 pub(super) struct CauseFacts<'a> {
     /// Sentence about the rows that are explained.
     window: Option<&'a str>,
+    /// Each chip's time as a sum.
+    time_sums: &'a [String],
     /// Sentence about the ops CSV whose rows describe the launches.
     described_by: Option<&'a str>,
     /// Sentences about NoC traces next to the log.
@@ -109,6 +111,7 @@ impl<'a> CauseFacts<'a> {
     ) -> Self {
         Self {
             window: explanation.window.as_deref(),
+            time_sums: &explanation.time_sums,
             described_by: explanation.described_by.as_deref(),
             noc_events: explanation.noc_events.as_deref(),
             findings: findings(explanation, place),

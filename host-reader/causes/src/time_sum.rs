@@ -1,0 +1,121 @@
+//! One line about a chip's time: the whole as the sum of kernels, the host and the rest.
+
+use crate::{
+    no_cause::has_no_length, rules::duration, threshold::TRACED_GAP, time_class::TimeClass,
+    timeline::DeviceTime,
+};
+
+/// Maximum number of chips that each have a line. Of more chips, the one with most time has one.
+const NAMED_CHIPS: usize = 4;
+
+/// Parts of the whole, with the classes of each.
+const PARTS: [(&str, &[TimeClass]); 5] = [
+    (
+        KERNELS,
+        &[TimeClass::Compute, TimeClass::DataMovement, TimeClass::Collective, TimeClass::Wait],
+    ),
+    ("of waiting for the host", &[TimeClass::HostLate]),
+    (LAUNCHES, &[TimeClass::Dispatch]),
+    ("of recording", &[TimeClass::Profiler]),
+    (UNKNOWN, &[TimeClass::Unknown]),
+];
+
+const KERNELS: &str = "of kernels";
+const LAUNCHES: &str = "of launches";
+const UNKNOWN: &str = "unknown";
+
+/// Describes the time of each chip as a sum; empty without lengths of ops.
+pub(crate) fn time_sums(devices: &[DeviceTime]) -> Vec<String> {
+    let longest = devices.iter().max_by_key(|device| device.time.total_ns);
+    match devices.len() {
+        1 => devices.iter().filter_map(sum_of).collect(),
+        count if count <= NAMED_CHIPS => devices.iter().filter_map(of_chip).collect(),
+        count => longest
+            .and_then(of_chip)
+            .map(|sum| format!("{sum}. It has the most time of {count} chips"))
+            .into_iter()
+            .collect(),
+    }
+}
+
+fn of_chip(device: &DeviceTime) -> Option<String> {
+    let chip = device
+        .chip_id
+        .map_or_else(|| "Rows without a chip".to_owned(), |chip| format!("Chip {chip}"));
+    Some(format!("{chip}: {}", sum_of(device)?))
+}
+
+fn sum_of(device: &DeviceTime) -> Option<String> {
+    #[expect(clippy::cast_precision_loss, reason = "a duration is shown")]
+    let whole = device.time.total_ns? as f64;
+    let time = |class| device.time.class_ns(class).unwrap_or(0.0);
+    // In an ops CSV, time of an unknown class is that of kernels whose op is of no known kind.
+    let of_kernels = if device.busy_ns.is_none() { time(TimeClass::Unknown) } else { 0.0 };
+    let parts = PARTS.iter().filter_map(|(name, classes)| {
+        let ns: f64 = classes.iter().map(|class| time(*class)).sum();
+        let ns = match *name {
+            KERNELS => ns + of_kernels,
+            UNKNOWN => ns - of_kernels,
+            _ => ns,
+        };
+        let what = if *name == LAUNCHES {
+            format!(" (firmware, and about {} us before each op)", TRACED_GAP.value)
+        } else {
+            String::new()
+        };
+        (ns >= 0.5).then(|| format!("{} {name}{what}", duration(ns)))
+    });
+    let parts: Vec<String> = parts.collect();
+    let is_told = !has_no_length(device) && !parts.is_empty();
+    is_told.then(|| format!("{} = {}", duration(whole), parts.join(" + ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time_class::{ClassTimes, TimeSplit};
+
+    fn device(chip_id: u32, classes: &[(TimeClass, f64)]) -> DeviceTime {
+        let mut times = ClassTimes::default();
+        classes.iter().for_each(|(class, ns)| times.add(*class, *ns));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "whole numbers"
+        )]
+        let total = classes.iter().map(|(_, ns)| *ns as u64).sum();
+        DeviceTime {
+            chip_id: Some(chip_id),
+            window: (0, total),
+            op_count: 2,
+            time: TimeSplit::new(&times, total, 1000),
+            busy_ns: Some(1),
+            kernel_sum_ns: Some(1),
+        }
+    }
+
+    #[test]
+    fn the_whole_is_the_sum_of_its_parts() {
+        let one = device(
+            3,
+            &[
+                (TimeClass::Compute, 2e6),
+                (TimeClass::DataMovement, 1e6),
+                (TimeClass::HostLate, 5e6),
+                (TimeClass::Dispatch, 12e3),
+            ],
+        );
+        let sum = "8.0 ms = 3.0 ms of kernels + 5.0 ms of waiting for the host + 12 us of launches \
+                   (firmware, and about 6 us before each op)";
+        assert_eq!(time_sums(std::slice::from_ref(&one)), [sum]);
+        let other = device(5, &[(TimeClass::Unknown, 2e3), (TimeClass::Profiler, 1e3)]);
+        let told = time_sums(&[one.clone(), other.clone()]);
+        assert_eq!(told[0], format!("Chip 3: {sum}"));
+        assert_eq!(told[1], "Chip 5: 3.0 us = 1.0 us of recording + 2.0 us unknown");
+        let many = [other.clone(), other.clone(), other.clone(), other.clone(), one];
+        assert_eq!(time_sums(&many), [format!("Chip 3: {sum}. It has the most time of 5 chips")]);
+        assert_eq!(time_sums(&[]), [""; 0]);
+        let nothing = DeviceTime { kernel_sum_ns: None, ..device(0, &[(TimeClass::Unknown, 1e3)]) };
+        assert_eq!(time_sums(&[nothing]), [""; 0], "no op has a length");
+    }
+}
