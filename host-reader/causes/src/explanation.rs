@@ -348,8 +348,8 @@ fn host_ops(described: &LaunchRows, rows: &[OpReport]) -> Option<Finding> {
 }
 
 /// Sentence about launches without repetition.
-const NOTHING_REPEATS: &str = "Nothing repeats in these launches, so warm-up and compilation cannot be \
-    told from the model: all of the time is explained.";
+const NOTHING_REPEATS: &str =
+    "No second iteration was found in these launches: times include any compilation.";
 
 /// Sentence about a window that covers all launches.
 const ALL_LAUNCHES: &str =

@@ -227,7 +227,12 @@ impl Finding {
     /// Describes the gain: its time, and its shares. `all` is the time that is explained.
     pub(crate) fn gain_text(&self, all: GainOf) -> String {
         let Some((ns, percent)) = self.gain_at_most_ns.zip(self.gain_at_most_percent) else {
-            return "not known".to_owned();
+            return match self.cause {
+                Cause::Profiler => {
+                    "nothing in the program: the time is that of recording".to_owned()
+                }
+                _ => "not known".to_owned(),
+            };
         };
         let of_all = self.gain_at_most_percent_of_all.map_or_else(String::new, |percent| {
             let percent = match percent {

@@ -72,6 +72,47 @@ pub(crate) fn last_iteration(steps: &[Step<'_>]) -> Option<LastIteration> {
     replay.or_else(signpost).or_else(|| last_repetition(steps))
 }
 
+/// Returns the indices of the first steps of all iterations like the last one, in time order.
+///
+/// Single ops that repeat are no iterations.
+pub(crate) fn iteration_starts(steps: &[Step<'_>], last: LastIteration) -> Vec<usize> {
+    match last.rule {
+        SteadyRule::TraceReplay => {
+            let mut seen = std::collections::BTreeSet::new();
+            let replays = steps
+                .iter()
+                .enumerate()
+                .filter_map(|(index, step)| Some((index, step.op()?.replay?)));
+            replays.filter(|(_, replay)| seen.insert(*replay)).map(|(index, _)| index).collect()
+        }
+        SteadyRule::Signpost => {
+            let mark = steps.get(last.first);
+            let marks = steps.iter().enumerate().filter(|(_, step)| Some(*step) == mark);
+            marks.map(|(index, _)| index).collect()
+        }
+        SteadyRule::RepeatedOps => {
+            let ops: Vec<(usize, _)> = steps
+                .iter()
+                .enumerate()
+                .filter_map(|(index, step)| Some((index, step.op()?)))
+                .map(|(index, op)| (index, (op.device, op.name, op.form)))
+                .collect();
+            let period = ops.iter().filter(|(index, _)| *index >= last.first).count();
+            let same = |one: &[(usize, (Option<u64>, &str, &str))], other: &[_]| {
+                one.iter().map(|(_, op)| op).eq(other.iter().map(|(_, op)| op))
+            };
+            let passes: Vec<_> = ops.rchunks(period.max(1)).collect();
+            let of_last = passes.first().copied().unwrap_or_default();
+            let equal = passes.iter().take_while(|pass| same(pass, of_last));
+            let mut starts: Vec<usize> =
+                equal.filter_map(|pass| pass.first().map(|(index, _)| *index)).collect();
+            starts.reverse();
+            starts
+        }
+        SteadyRule::RepeatedOp => Vec::new(),
+    }
+}
+
 /// Finds the first step of the last of several replays, if no other ops follow that replay.
 fn last_replay(steps: &[Step<'_>]) -> Option<usize> {
     let replay = |step: &Step<'_>| step.op().and_then(|op| op.replay);
@@ -180,6 +221,24 @@ mod tests {
         assert_eq!(found("|abc|abb"), None, "other ops follow, and a run alone has no gaps");
         assert_eq!(found("xaaa"), Some((SteadyRule::RepeatedOp, 2)));
         assert_eq!((found("xaa"), found("abc"), found("")), (None, None, None));
+    }
+
+    #[test]
+    fn all_iterations_like_the_last_are_found() {
+        let starts = |names: &str| {
+            let steps = ops(names);
+            last_iteration(&steps).map(|of| iteration_starts(&steps, of))
+        };
+        assert_eq!(starts("xab.abab"), Some(vec![1, 4, 6]), "without the op before them");
+        assert_eq!(starts("|abb|abb|abb"), Some(vec![0, 4, 8]));
+        assert_eq!(starts("xaaa"), Some(Vec::new()), "single ops");
+        let of_replay = |replay: &u64| {
+            Step::Op(OpStep { device: None, name: "a", form: "", replay: Some((7, *replay)) })
+        };
+        let steps: Vec<_> = [1, 1, 2, 2, 3].iter().map(of_replay).collect();
+        let last = last_iteration(&steps).unwrap();
+        assert_eq!((last.rule, last.first), (SteadyRule::TraceReplay, 4));
+        assert_eq!(iteration_starts(&steps, last), [0, 2, 4]);
     }
 
     #[test]

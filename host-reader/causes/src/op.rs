@@ -254,6 +254,9 @@ pub struct OpCauses {
     /// Time in which firmware writes these records around the kernels; 0 without a clock.
     #[serde(skip)]
     pub(crate) counters_ns: f64,
+    /// True if the launch is of a replayed trace.
+    #[serde(skip)]
+    pub(crate) is_replayed: bool,
     /// True if each core recorded one envelope for all its RISCs, as trace-only mode does.
     #[serde(skip)]
     pub(crate) is_envelope: bool,
@@ -344,6 +347,7 @@ impl OpCauses {
             setup: kernel.and_then(|kernel| setup_share(view, kernel)),
             times,
             counter_count: counter_count(view),
+            is_replayed: view.launch.op.trace_replay.is_some(),
             is_envelope: view.runs.iter().any(|run| run.lane.risc == Risc::TensixAggregate),
         }
     }

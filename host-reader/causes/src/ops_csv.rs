@@ -3,11 +3,11 @@
 use crate::{
     explanation::{Explanation, SCHEMA_VERSION},
     finding::{Finding, GainOf, Place, Untold},
-    iteration::last_iteration,
-    no_cause::NoCause,
+    iteration::{iteration_starts, last_iteration},
+    no_cause::{NoCause, has_no_length},
     op_code_group::op_code_groups,
-    rules::{self, Firmware, GapFacts, Iterations, ModelFacts, Waiting},
-    steady::{HostWait, SteadyPart, Window, steps_of_rows},
+    rules::{self, Compilation, Firmware, GapFacts, Iterations, ModelFacts, Waiting},
+    steady::{HostWait, NAMED_ITERATIONS, SteadyPart, Window, steps_of_rows},
     threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
     time_class::{ClassTimes, TimeClass, TimeSplit},
     time_sum::time_sums,
@@ -17,9 +17,8 @@ use reports::perf::{OpCategory, OpReport, PerfReport, RowKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Sentence about rows without repetition.
-const NOTHING_REPEATS: &str = "Nothing repeats in these rows, so warm-up and compilation cannot be \
-    told from the model: shares of the time are of all rows, and gains of kernels are shares of the \
-    kernels' time.";
+const NOTHING_REPEATS: &str = "No second iteration was found: times include any compilation, and \
+    gains of kernels are shares of the kernels' time.";
 
 /// Sentence about a window that covers all rows.
 const ALL_ROWS: &str = "All rows, as asked for: warm-up and compilation are part of the time.";
@@ -48,15 +47,16 @@ impl Explanation {
     /// Explains a window of the rows.
     #[must_use]
     pub fn from_perf_window(report: &PerfReport, window: Window) -> Self {
-        let found =
-            last_iteration(&steps_of_rows(&report.rows)).filter(|_| window == Window::Steady);
+        let steps = steps_of_rows(&report.rows);
+        let found = last_iteration(&steps).filter(|_| window == Window::Steady);
         let own = found.and_then(|of| report.rows.get(of.first..)).map(without_first_gaps);
         let rows = own.as_deref().unwrap_or(&report.rows);
         let devices = devices(rows);
         let steady = found.and_then(|found| {
             let waits =
                 [&self::devices(&report.rows), &devices].map(|of| HostWait::from_devices(of));
-            SteadyPart::from_rows(&report.rows, found, waits)
+            let times = iteration_times(&report.rows, &iteration_starts(&steps, found));
+            SteadyPart::from_rows(&report.rows, found, waits, times)
         });
         let (steady, sentence) = match (steady, window) {
             (Some((steady, sentence)), _) => (Some(steady), sentence),
@@ -67,7 +67,8 @@ impl Explanation {
             schema_version: SCHEMA_VERSION,
             untold: untold(report),
             steady,
-            window: Some(sentence),
+            // Without times, there is nothing to say about them.
+            window: (!devices.iter().all(has_no_length)).then_some(sentence),
             time_sums: time_sums(&devices),
             devices,
             ..Self::default()
@@ -156,6 +157,18 @@ fn without_first_gaps(rows: &[OpReport]) -> Vec<OpReport> {
     rows
 }
 
+/// Returns the number of iterations, and the times of the last ones without the gaps before them.
+fn iteration_times(rows: &[OpReport], starts: &[usize]) -> (usize, Vec<f64>) {
+    let ends = starts.iter().skip(1).copied().chain([rows.len()]);
+    let ranges: Vec<_> = starts.iter().zip(ends).map(|(start, end)| *start..end).collect();
+    let named = ranges.iter().skip(ranges.len().saturating_sub(NAMED_ITERATIONS));
+    let time = |range: &std::ops::Range<usize>| {
+        let rows = without_first_gaps(rows.get(range.clone()).unwrap_or(&[]));
+        HostWait::from_devices(&devices(&rows)).total_ns
+    };
+    (ranges.len(), named.map(time).collect())
+}
+
 /// Divides a sum over chips that run in parallel by their number.
 #[expect(clippy::cast_precision_loss, reason = "a few chips")]
 fn chips_mean(ns: f64, chip_count: usize) -> f64 {
@@ -183,6 +196,13 @@ fn waiting(
         .clone()
         .filter_map(|row| Some((row.op_to_op_gap_us? * 1000.0, place(row))))
         .filter(|(gap, _)| *gap > 0.0 && (is_launch || *gap > LAUNCH_GAP.value * 1000.0));
+    let after_gaps = own.clone().filter_map(|row| {
+        let gap_ns = row.op_to_op_gap_us? * 1000.0;
+        (gap_ns > LAUNCH_GAP.value * 1000.0).then_some((gap_ns, row.compile_duration_ns))
+    });
+    let compilation = Compilation::in_gaps(after_gaps);
+    let is_replayed = own.clone().all(|row| row.trace_session.is_some());
+    let between = between_rows(own.clone());
     // For collectives, the parts are the ops themselves.
     let ops = own
         .filter(|row| class_of(row.category) == class)
@@ -193,11 +213,22 @@ fn waiting(
         class_ns: most.time.class_ns(class)?,
         total_ns: total_ns(most),
         parts: if class == TimeClass::Collective { ops.collect() } else { gaps.collect() },
+        between,
+        compilation,
+        is_replayed,
         firmware: Firmware::default(),
         place: None,
         chip_id: most.chip_id.filter(|_| devices.len() > 1),
         iterations,
     })
+}
+
+/// Returns the rows before and after the longest gap of a chip, as texts.
+fn between_rows<'a>(rows: impl Iterator<Item = &'a OpReport> + Clone) -> Option<[String; 2]> {
+    let gap = |row: &OpReport| row.op_to_op_gap_us.unwrap_or(0.0);
+    let pairs = rows.clone().zip(rows.skip(1));
+    let (before, after) = pairs.max_by(|one, other| gap(one.1).total_cmp(&gap(other.1)))?;
+    Some([before, after].map(|row| format!("row {} ({})", row.id, row.raw_op_code)))
 }
 
 /// Compares the ops of a report with the limits of their chip. Ops of unknown length are left out.

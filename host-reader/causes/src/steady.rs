@@ -4,7 +4,7 @@ use crate::{
     finding::share,
     iteration::{LastIteration, OpStep, SteadyRule, Step},
     rules::duration,
-    threshold::LONG_GAP,
+    threshold::{LONG_GAP, STEADY},
     time_class::TimeClass,
     timeline::DeviceTime,
 };
@@ -90,6 +90,32 @@ pub(crate) struct Apart {
     pub(crate) gaps_before_ns: Vec<f64>,
     /// Sum of all gaps.
     pub(crate) gaps_ns: f64,
+    /// Number of iterations; 0 if they are not known.
+    pub(crate) iteration_count: usize,
+    /// Times of the last iterations, in time order.
+    pub(crate) iterations_ns: Vec<f64>,
+}
+
+/// Maximum number of iterations whose times are named.
+pub(crate) const NAMED_ITERATIONS: usize = 5;
+
+/// Returns the sentence about the times of iterations; empty if there is only one.
+///
+/// The first iteration compiles, so two iterations do not show whether the last one is steady.
+fn times_of_iterations(count: usize, last_ns: &[f64]) -> String {
+    let Some((last, others)) = last_ns.split_last().filter(|(_, others)| !others.is_empty()) else {
+        return String::new();
+    };
+    let named: Vec<String> = others.iter().map(|ns| duration(*ns)).collect();
+    let which = if count > last_ns.len() {
+        format!("The last {} of {count} iterations", last_ns.len())
+    } else {
+        format!("The {count} iterations")
+    };
+    let ratio = others.last().map_or(1.0, |before| before.max(*last) / before.min(*last));
+    let steady =
+        if count > 2 && ratio >= STEADY.value { ": the last is hardly steady" } else { "" };
+    format!(" {which} take {} and {}{steady}.", named.join(", "), duration(*last))
 }
 
 impl Apart {
@@ -116,7 +142,7 @@ impl Apart {
         };
         format!(
             "{:.1} % of {} {} waited for the host{of_gaps}. In the steady part ({}: {}, {}) {it} waits \
-             {:.1} %; all below is about that part.",
+             {:.1} %; all below is about that part.{}",
             self.all.late_percent,
             duration(self.all.total_ns),
             chip(self.all.chip_id),
@@ -124,6 +150,7 @@ impl Apart {
             self.part,
             duration(self.own.total_ns),
             self.own.late_percent,
+            times_of_iterations(self.iteration_count, &self.iterations_ns),
         )
     }
 }
@@ -135,6 +162,7 @@ impl SteadyPart {
         rows: &[OpReport],
         iteration: LastIteration,
         [all, own]: [HostWait; 2],
+        (iteration_count, iterations_ns): (usize, Vec<f64>),
     ) -> Option<(Self, String)> {
         let LastIteration { rule, first } = iteration;
         let part = rows.get(first..)?;
@@ -153,6 +181,8 @@ impl SteadyPart {
             own,
             gaps_before_ns: gaps(rows.get(..=begin)?),
             gaps_ns: gaps(rows).iter().fold(0.0, |sum, ns| sum + ns.max(0.0)),
+            iteration_count,
+            iterations_ns,
         };
         let part = Self {
             rule,
@@ -164,5 +194,27 @@ impl SteadyPart {
             total_ns: own.total_ns,
         };
         Some((part, apart.sentence()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn iterations_of_different_times_are_hardly_steady() {
+        let told = times_of_iterations;
+        assert_eq!(told(0, &[]), "");
+        assert_eq!(told(1, &[5e6]), "");
+        // The first one compiles.
+        assert_eq!(told(2, &[9e9, 5e6]), " The 2 iterations take 9.00 s and 5.0 ms.");
+        assert_eq!(
+            told(3, &[9e9, 5.9e6, 5e6]),
+            " The 3 iterations take 9.00 s, 5.9 ms and 5.0 ms."
+        );
+        assert_eq!(
+            told(7, &[6e6, 5e6, 6e6]),
+            " The last 3 of 7 iterations take 6.0 ms, 5.0 ms and 6.0 ms: the last is hardly steady."
+        );
     }
 }

@@ -84,6 +84,8 @@ impl SteadyLaunches {
             own: own_wait,
             gaps_before_ns: gaps(of_chip.start..steady.start.saturating_add(1)),
             gaps_ns: gaps(of_chip.clone()).iter().sum(),
+            iteration_count: 0,
+            iterations_ns: Vec::new(),
         };
         let counts = self.chips.values().map(|[_, own]| own.len() as u64);
         let part = SteadyPart {

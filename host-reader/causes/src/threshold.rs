@@ -36,6 +36,7 @@ thresholds! {
     WAITING: "waiting-share", 20.0, "%", "proposal: a class of waiting above a fifth of the time has its sentence";
     SKEW: "collective-skew", 20.0, "%", "proposal: as `waiting-share`, of the time of collectives";
     LONG_GAP: "long-gap", 10.0, "ms", "proposal: such gaps are rather those of a compiler than of a program that runs";
+    STEADY: "steady-ratio", 1.2, "x", "proposal: iterations of a steady model differ by a few percent";
     LEAST_GAIN: "least-gain", 1.0, "%", "proposal: less is not worth a sentence";
     GROUP_TIME: "group-time", 10.0, "%", "proposal: share of the kernels' time that ops of one name take";
     GROUP_LIMIT: "group-limit", 2.0, "x", "proposal: less than twice the modelled limit is near it";

@@ -87,7 +87,7 @@ fn all_launches_are_explained_if_asked_for_or_if_nothing_repeats() {
     let mut log = Log::new();
     (1..4).for_each(|program| log.launch(program, 20_000_000, &[30_000]));
     let none = log.explain(Window::Steady);
-    assert!(none.window.unwrap().starts_with("Nothing repeats in these launches"));
+    assert!(none.window.unwrap().starts_with("No second iteration was found in these launches"));
     assert!(none.findings[0].advice.starts_with("record at least two iterations more"));
     let mut log = Log::new();
     log.launch(1, 0, &[30_000]);

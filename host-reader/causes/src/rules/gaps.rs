@@ -1,12 +1,11 @@
 //! Rules about the time between ops, short ops, and ops on the host.
 
-use super::{Gain, Reached, duration};
+use super::{Gain, Reached, duration, late_host::Compilation};
 use crate::{
     finding::{Cause, Finding, GainOf, Place, share},
     middle::median,
     threshold::{
-        HOST_OPS, LAUNCH_GAP, LONG_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS, SMALL_TIME, Threshold,
-        WAITING,
+        HOST_OPS, LAUNCH_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS, SMALL_TIME, Threshold, WAITING,
     },
     time_class::TimeClass,
 };
@@ -57,6 +56,12 @@ pub(crate) struct Waiting {
     /// Gaps of the chip, each with the op after the gap. For other classes than late host and
     /// dispatch, the ops themselves.
     pub(crate) parts: Vec<(f64, Place)>,
+    /// Ops before and after the longest gap; `None` if they are not known.
+    pub(crate) between: Option<[String; 2]>,
+    /// Compilation in the gaps; `None` if it was not recorded.
+    pub(crate) compilation: Option<Compilation>,
+    /// True if all ops are of replayed traces.
+    pub(crate) is_replayed: bool,
     /// Firmware around the kernels, and records of counters in it.
     pub(crate) firmware: Firmware,
     /// Launch with the most time in the class; `None` for the longest of `parts`.
@@ -87,7 +92,7 @@ pub(crate) enum Iterations {
 }
 
 impl Waiting {
-    fn longest(&self) -> Option<&(f64, Place)> {
+    pub(super) fn longest(&self) -> Option<&(f64, Place)> {
         self.parts.iter().max_by(|one, other| one.0.total_cmp(&other.0))
     }
 
@@ -123,6 +128,9 @@ impl Waiting {
     fn why(&self) -> Vec<String> {
         let [before, after] = self.firmware.around_ns;
         let mut facts = Vec::new();
+        if self.class == TimeClass::HostLate {
+            facts.extend(self.compilation_fact());
+        }
         let counters = self.firmware.counter_count;
         if self.class == TimeClass::Profiler {
             facts.push(match counters {
@@ -143,7 +151,7 @@ impl Waiting {
     }
 
     /// Returns the cause with its sentence and advice.
-    fn told(&self) -> (Cause, String, &'static str) {
+    fn told(&self) -> (Cause, String, String) {
         let (percent, total) = (self.percent, duration(self.total_ns));
         match self.class {
             TimeClass::HostLate => (Cause::Host, self.late_host(), self.advice_on_host()),
@@ -152,17 +160,20 @@ impl Waiting {
                     format!("Launches take {percent:.1} % of {total}: {}", self.launches());
                 let advice = "give each op more work, or fuse neighbours: the time of a launch \
                               does not depend on its work";
-                (Cause::Dispatch, sentence, advice)
+                (Cause::Dispatch, sentence, advice.to_owned())
             }
             TimeClass::Profiler => {
-                let sentence = format!("Recording takes {percent:.1} % of {total}");
+                let rest = duration((self.total_ns - self.class_ns).max(0.0));
+                let sentence = format!(
+                    "Recording takes {percent:.1} % of {total}: without it, the time would be {rest}"
+                );
                 let advice = if self.firmware.counter_count > 0 {
                     "take times from a run without counters (TT_METAL_PROFILE_PERF_COUNTERS unset) \
                      and only the counters from this one"
                 } else {
                     "record fewer zones, and none in inner loops"
                 };
-                (Cause::Profiler, sentence, advice)
+                (Cause::Profiler, sentence, advice.to_owned())
             }
             TimeClass::Collective => {
                 let ops = if self.parts.len() == 1 { "op" } else { "ops" };
@@ -173,7 +184,7 @@ impl Waiting {
                 let advice = "send less (smaller element types, sharded outputs), use more links, or \
                               overlap them with compute; compare the chips' times: a late chip makes \
                               the others wait in them";
-                (Cause::Collective, sentence, advice)
+                (Cause::Collective, sentence, advice.to_owned())
             }
             _ => {
                 let sentence = format!(
@@ -181,7 +192,7 @@ impl Waiting {
                      before the slowest one"
                 );
                 let advice = "look at blocked times by RISC and op, and at the balance of cores";
-                (Cause::Wait, sentence, advice)
+                (Cause::Wait, sentence, advice.to_owned())
             }
         }
     }
@@ -203,52 +214,6 @@ impl Waiting {
             None => "firmware around kernels".to_owned(),
         }
     }
-
-    fn late_host(&self) -> String {
-        let whole: f64 = self.parts.iter().map(|(gap, _)| gap).sum();
-        let gaps = self.parts.iter().map(|(gap, _)| *gap);
-        let long: Vec<f64> = gaps.filter(|gap| *gap > LONG_GAP.value * 1e6).collect();
-        let of_gaps = share(long.iter().sum(), whole);
-        let of_long = match long.len() {
-            0 => String::new(),
-            1 => format!("; 1 gap over 10 ms is {of_gaps:.0} % of that"),
-            count => format!("; {count} gaps over 10 ms are {of_gaps:.0} % of that"),
-        };
-        let longest = self.longest().map_or_else(String::new, |(gap, place)| {
-            let row = place.row.map_or_else(String::new, |row| format!(", before row {row}"));
-            format!(" (longest {}{row})", duration(*gap))
-        });
-        format!(
-            "The host is late: {:.1} % of {} the chip waits for it{of_long}{longest}",
-            self.percent,
-            duration(self.total_ns),
-        )
-    }
-
-    fn advice_on_host(&self) -> &'static str {
-        let has_long = self.parts.iter().any(|(gap, _)| *gap > LONG_GAP.value * 1e6);
-        match self.iterations {
-            Iterations::None if has_long => {
-                "record at least two iterations more (run the model in a loop): nothing repeats here, so \
-                 compilation cannot be told from the model; then capture the ops in a trace and replay \
-                 it (ttnn.begin_trace_capture, ttnn.execute_trace)"
-            }
-            Iterations::All if has_long => {
-                "look at a later iteration first (--filter): gaps this long are rather those of a run \
-                 that compiles; then capture the ops in a trace and replay it \
-                 (ttnn.begin_trace_capture, ttnn.execute_trace)"
-            }
-            Iterations::Last if has_long => {
-                "look at what the host does in the longest gaps: compilation, a transfer or Python code; \
-                 then capture the ops in a trace and replay it (ttnn.begin_trace_capture, \
-                 ttnn.execute_trace)"
-            }
-            _ => {
-                "capture the ops in a trace and replay it (ttnn.begin_trace_capture, \
-                 ttnn.execute_trace), or send them from fewer, longer calls"
-            }
-        }
-    }
 }
 
 /// Reports a class of waiting that takes a large part of the time.
@@ -265,7 +230,12 @@ pub(crate) fn waiting(of: &Waiting) -> Option<Finding> {
     let place = of.place();
     let (why, rows) = (of.why(), of.rows(&place));
     let reached = Reached::new(cause, WAITING, of.percent);
-    Some(Finding { why, rows, ..reached.finding(sentence, place, gain, advice) })
+    let mut finding = Finding { why, rows, ..reached.finding(sentence, place, gain, &advice) };
+    if of.class == TimeClass::Profiler {
+        // The program gains nothing from a recording that costs less.
+        (finding.gain_at_most_ns, finding.gain_at_most_percent) = (None, None);
+    }
+    Some(finding)
 }
 
 /// Reports many very short ops that take a large part of the time.
@@ -332,11 +302,16 @@ pub(crate) fn host_ops(facts: &GapFacts) -> Option<Finding> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// Builds the wait of a chip: `percent` of 10 ms, with these gaps before its ops.
-    fn wait(class: TimeClass, percent: f64, gaps_ns: &[f64], iterations: Iterations) -> Waiting {
+    pub(in crate::rules) fn wait(
+        class: TimeClass,
+        percent: f64,
+        gaps_ns: &[f64],
+        iterations: Iterations,
+    ) -> Waiting {
         let place = |row| Place { row: Some(row), ..Place::default() };
         Waiting {
             class,
@@ -344,6 +319,9 @@ mod tests {
             class_ns: percent * 1e5,
             total_ns: 10e6,
             parts: gaps_ns.iter().zip(2..).map(|(gap, row)| (*gap, place(row))).collect(),
+            between: None,
+            compilation: None,
+            is_replayed: false,
             firmware: Firmware::default(),
             place: None,
             chip_id: None,
@@ -353,30 +331,19 @@ mod tests {
 
     #[test]
     fn a_host_that_leaves_the_chip_idle_is_told_with_the_longest_gap() {
-        let late = wait(TimeClass::HostLate, 25.0, &[1e6, 1.4e6], Iterations::Last);
+        let mut late = wait(TimeClass::HostLate, 25.0, &[1e6, 1.4e6], Iterations::Last);
+        late.between = Some(["row 2 (Add)".to_owned(), "row 3 (Mul)".to_owned()]);
         let finding = waiting(&late).unwrap();
         assert_eq!(
             finding.sentence,
-            "The host is late: 25.0 % of 10.0 ms the chip waits for it (longest 1.4 ms, before row 3)"
+            "The host is late: 25.0 % of 10.0 ms the chip waits for it, in 2 gaps, median 1.2 ms (longest \
+             1.4 ms, between row 2 (Add) and row 3 (Mul))"
         );
         assert_eq!((finding.cause, finding.place.row), (Cause::Host, Some(3)));
         assert_eq!(
             (finding.gain_at_most_ns, finding.gain_at_most_percent, finding.gain_of),
             (Some(2.5e6), Some(25.0), GainOf::Steady)
         );
-    }
-
-    #[test]
-    fn long_gaps_are_rather_a_compiler_s_unless_ops_repeat() {
-        let advice = |iterations| {
-            let late = wait(TimeClass::HostLate, 99.0, &[9e6, 11e6], iterations);
-            let finding = waiting(&late).unwrap();
-            assert!(finding.sentence.contains("1 gap over 10 ms is 55 % of that"), "{finding:?}");
-            finding.advice
-        };
-        assert!(advice(Iterations::None).starts_with("record at least two iterations more"));
-        assert!(advice(Iterations::All).starts_with("look at a later iteration first"));
-        assert!(advice(Iterations::Last).starts_with("look at what the host does"));
     }
 
     #[test]
@@ -424,6 +391,12 @@ mod tests {
     fn recording_that_takes_a_fifth_of_the_time_is_told() {
         let mut recording = wait(TimeClass::Profiler, 37.0, &[], Iterations::All);
         let told = |of: &Waiting| waiting(of).map(|of| (of.cause, of.why, of.advice));
+        let finding = waiting(&recording).unwrap();
+        assert_eq!(
+            finding.sentence,
+            "Recording takes 37.0 % of 10.0 ms: without it, the time would be 6.3 ms"
+        );
+        assert_eq!((finding.gain_at_most_ns, finding.gain_at_most_percent), (None, None));
         let (cause, why, advice) = told(&recording).unwrap();
         let probes = "probes inside kernels, by the measured cost of a probe";
         assert_eq!((cause, why), (Cause::Profiler, vec![probes.to_owned()]));

@@ -4,6 +4,7 @@ mod chips;
 mod cores;
 mod gaps;
 mod groups;
+mod late_host;
 mod model;
 mod pipeline;
 mod setup;
@@ -26,6 +27,7 @@ use wire::RunHostId;
 
 pub(crate) use gaps::{Firmware, GapFacts, Iterations, Waiting, host_ops, small_ops, waiting};
 pub(crate) use groups::{conversions, op_groups};
+pub(crate) use late_host::Compilation;
 pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
 use model::{barriers, follows_from_noc, noc};
 pub(crate) use skew::{collective_skew, slow_chips};
@@ -231,11 +233,21 @@ fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
         class_ns: most.time.class_ns(class)?,
         total_ns: most.time.total_ns? as f64,
         parts: own().filter_map(part).collect(),
+        between: between_launches(own()),
+        compilation: None,
+        is_replayed: own().all(|op| op.is_replayed),
         firmware: firmware(own()),
         place: place_in_class(own(), class),
         chip_id: most.chip_id.filter(|_| of.devices.len() > 1),
         iterations: of.iterations,
     })
+}
+
+/// Returns the launches before and after the longest gap of a chip, as texts.
+fn between_launches<'a>(ops: impl Iterator<Item = &'a OpCauses> + Clone) -> Option<[String; 2]> {
+    let pairs = ops.clone().zip(ops.skip(1)).filter(|(_, op)| op.gap_ns.is_some());
+    let (before, after) = pairs.max_by_key(|(_, op)| op.gap_ns)?;
+    Some([before, after].map(|op| format!("launch {} of {}", op.launch, label_of(op))))
 }
 
 /// Returns the location of one launch.

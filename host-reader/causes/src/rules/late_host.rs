@@ -1,0 +1,190 @@
+//! What is said of a chip that waits for the host: its gaps, the ops around them, and what to try.
+
+use super::{Iterations, Waiting, duration};
+use crate::{
+    finding::share,
+    middle::median,
+    threshold::{LONG_GAP, REASON_TIME},
+};
+
+/// Gaps in which the host compiled kernels.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Compilation {
+    /// Number of gaps that compilation fills for the most part.
+    pub(crate) gap_count: usize,
+    /// Compilation before the ops after these gaps, in nanoseconds.
+    pub(crate) compile_ns: f64,
+}
+
+impl Compilation {
+    /// Adds up gaps, each with the time that the host compiled the kernels of the op after it;
+    /// `None` if this time is unknown for each of them.
+    pub(crate) fn in_gaps(gaps: impl Iterator<Item = (f64, Option<f64>)>) -> Option<Self> {
+        let mut found: Option<Self> = None;
+        for (gap_ns, compile_ns) in gaps {
+            let Some(compile_ns) = compile_ns else { continue };
+            let sum = found.get_or_insert_default();
+            if share(compile_ns, gap_ns) >= REASON_TIME.value {
+                sum.gap_count = sum.gap_count.saturating_add(1);
+                sum.compile_ns += compile_ns;
+            }
+        }
+        found
+    }
+}
+
+/// What to do if gaps of a running model are long.
+const LOOK_AT_HOST: &str = "look at what the host does in the longest gaps: its own code, compilation, \
+    or upload and readback of tensors (ttnn.from_torch, ttnn.to_torch)";
+
+/// What to do if gaps are those of single launches.
+const CAPTURE: &str = "capture the ops in a trace and replay it (ttnn.begin_trace_capture, \
+    ttnn.execute_trace)";
+
+impl Waiting {
+    fn gaps_ns(&self) -> impl Iterator<Item = f64> {
+        self.parts.iter().map(|(gap, _)| *gap)
+    }
+
+    fn long_gaps_ns(&self) -> Vec<f64> {
+        self.gaps_ns().filter(|gap| *gap > LONG_GAP.value * 1e6).collect()
+    }
+
+    /// Returns the share of the gaps' time that is in long gaps, in percent.
+    fn long_percent(&self) -> f64 {
+        share(self.long_gaps_ns().iter().sum(), self.gaps_ns().sum())
+    }
+
+    /// Returns the sentence about the gaps.
+    pub(super) fn late_host(&self) -> String {
+        let of_gaps = self.long_percent();
+        let of_long = match self.long_gaps_ns().len() {
+            0 => String::new(),
+            1 => format!("; 1 gap over 10 ms is {of_gaps:.0} % of that"),
+            count => format!("; {count} gaps over 10 ms are {of_gaps:.0} % of that"),
+        };
+        let gaps = match (self.parts.len(), median(self.gaps_ns().collect())) {
+            (0, _) | (_, None) => String::new(),
+            (1, _) => ", in 1 gap".to_owned(),
+            (count, Some(middle)) => format!(", in {count} gaps, median {}", duration(middle)),
+        };
+        let longest = self.longest().map_or_else(String::new, |(gap, place)| {
+            let around = match (&self.between, place.row) {
+                (Some([before, after]), _) => format!(", between {before} and {after}"),
+                (None, Some(row)) => format!(", before row {row}"),
+                (None, None) => String::new(),
+            };
+            format!(" (longest {}{around})", duration(*gap))
+        });
+        format!(
+            "The host is late: {:.1} % of {} the chip waits for it{gaps}{of_long}{longest}",
+            self.percent,
+            duration(self.total_ns),
+        )
+    }
+
+    /// Returns the fact about compilation; `None` if it was not recorded.
+    pub(super) fn compilation_fact(&self) -> Option<String> {
+        let Compilation { gap_count, compile_ns } = self.compilation?;
+        Some(match gap_count {
+            0 => {
+                "the host compiled kernels in none of these gaps for most of their time".to_owned()
+            }
+            count => format!(
+                "the host compiled kernels in {count} of {} gaps, for {} in all",
+                self.parts.len(),
+                duration(compile_ns)
+            ),
+        })
+    }
+
+    /// Returns what to try.
+    pub(super) fn advice_on_host(&self) -> String {
+        let long_percent = self.long_percent();
+        let is_long = long_percent >= REASON_TIME.value;
+        if self.is_replayed {
+            return "the ops come from a trace already: replay it without waiting for its end \
+                    (ttnn.execute_trace with blocking=False), and look at what the host does between \
+                    replays"
+                .to_owned();
+        }
+        let first = match self.iterations {
+            Iterations::None if long_percent > 0.0 => {
+                "record at least two iterations more (run the model in a loop): kernels are compiled \
+                 in the first one; then "
+            }
+            Iterations::All if long_percent > 0.0 => {
+                "look at a later iteration first (--filter): gaps this long are rather those of a run \
+                 that compiles; then "
+            }
+            _ => "",
+        };
+        match is_long {
+            true => format!("{first}{LOOK_AT_HOST}"),
+            false if long_percent > 0.0 => format!("{first}{LOOK_AT_HOST}; {CAPTURE}"),
+            false => format!("{CAPTURE}, or send them from fewer, longer calls"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        rules::{gaps::tests::wait, waiting},
+        time_class::TimeClass,
+    };
+
+    #[test]
+    fn long_gaps_are_rather_a_compiler_s_unless_ops_repeat() {
+        let advice = |iterations| {
+            let late = wait(TimeClass::HostLate, 99.0, &[9e6, 11e6], iterations);
+            let finding = waiting(&late).unwrap();
+            assert!(finding.sentence.contains("1 gap over 10 ms is 55 % of that"), "{finding:?}");
+            finding.advice
+        };
+        assert!(advice(Iterations::None).starts_with("record at least two iterations more"));
+        assert!(advice(Iterations::All).starts_with("look at a later iteration first"));
+        assert!(advice(Iterations::Last).starts_with("look at what the host does"));
+    }
+
+    #[test]
+    fn a_trace_is_advised_for_short_gaps_of_ops_that_are_in_none() {
+        let late = |gaps: &[f64]| wait(TimeClass::HostLate, 99.0, gaps, Iterations::Last);
+        let advice = |of: &Waiting| of.advice_on_host();
+        assert!(advice(&late(&[1e6, 2e6])).starts_with("capture the ops in a trace"));
+        let long = advice(&late(&[1e6, 11e6]));
+        assert!(
+            long.starts_with("look at what the host does") && !long.contains("trace"),
+            "{long}"
+        );
+        let mixed = advice(&late(&[9e6, 9e6, 11e6]));
+        assert!(
+            mixed.ends_with(
+                "capture the ops in a trace and replay it (ttnn.begin_trace_capture, \
+                                 ttnn.execute_trace)"
+            ),
+            "{mixed}"
+        );
+        for gaps in [[1e6, 2e6], [1e6, 11e6]] {
+            let replayed = advice(&Waiting { is_replayed: true, ..late(&gaps) });
+            assert!(replayed.starts_with("the ops come from a trace already"), "{replayed}");
+            assert!(!replayed.contains("capture"), "{replayed}");
+        }
+    }
+
+    #[test]
+    fn compilation_counts_if_it_fills_most_of_a_gap() {
+        let found = |gaps: &[(f64, Option<f64>)]| Compilation::in_gaps(gaps.iter().copied());
+        assert_eq!(found(&[(1e6, None)]), None, "not recorded");
+        let some = found(&[(10e6, Some(5e6)), (10e6, Some(4.9e6)), (1e6, None)]);
+        assert_eq!(some, Some(Compilation { gap_count: 1, compile_ns: 5e6 }));
+        let mut late = wait(TimeClass::HostLate, 99.0, &[1e6, 2e6, 3e6], Iterations::Last);
+        assert_eq!(late.compilation_fact(), None);
+        late.compilation = some;
+        let fact = "the host compiled kernels in 1 of 3 gaps, for 5.0 ms in all";
+        assert_eq!(waiting(&late).unwrap().why, [fact]);
+        late.compilation = found(&[(10e6, Some(1e6))]);
+        assert!(late.compilation_fact().unwrap().contains("in none of these gaps"));
+    }
+}
