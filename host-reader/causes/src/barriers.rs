@@ -1,6 +1,6 @@
 //! Time that a core spends at NoC barriers, from NoC events.
 
-use crate::{finding::share, timeline::merged};
+use crate::{finding::share, threshold::SMALL_TRANSFER, timeline::merged};
 use analysis::noc_events::{EventKind, ProgramTrace, TraceObject};
 use std::collections::BTreeMap;
 
@@ -72,6 +72,14 @@ impl BarrierUse {
         uses.max_by(|one, other| one.percent.total_cmp(&other.percent))
     }
 
+    /// Returns true if the transfers are small on average.
+    pub(crate) fn has_small_transfers(&self) -> bool {
+        let mean = self.byte_count.checked_div(self.transfer_count);
+        #[expect(clippy::cast_precision_loss, reason = "compared with a threshold")]
+        let is_small = mean.is_some_and(|bytes| (bytes as f64) < SMALL_TRANSFER.value);
+        is_small
+    }
+
     /// Describes the transfers between barriers.
     pub(crate) fn transfers(&self) -> String {
         let transfers = match self.transfer_count {
@@ -128,6 +136,21 @@ mod tests {
         let of = found(&events, 200.0).unwrap();
         assert_eq!((of.core, of.percent), ((1, 1), 25.0));
         assert_eq!(of.transfers(), "2 transfers of 3072 bytes on average and 2 barriers");
+    }
+
+    #[test]
+    fn transfers_are_small_below_half_a_tile() {
+        let mean = |transfer_count, byte_count| {
+            let of = BarrierUse {
+                core: (1, 1),
+                percent: 50.0,
+                barrier_count: 1,
+                transfer_count,
+                byte_count,
+            };
+            of.has_small_transfers()
+        };
+        assert_eq!([mean(16, 16 * 1023), mean(16, 16 * 1024), mean(0, 0)], [true, false, false]);
     }
 
     #[test]

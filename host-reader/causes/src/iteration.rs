@@ -90,27 +90,28 @@ pub(crate) fn iteration_starts(steps: &[Step<'_>], last: LastIteration) -> Vec<u
             let marks = steps.iter().enumerate().filter(|(_, step)| Some(*step) == mark);
             marks.map(|(index, _)| index).collect()
         }
-        SteadyRule::RepeatedOps => {
-            let ops: Vec<(usize, _)> = steps
-                .iter()
-                .enumerate()
-                .filter_map(|(index, step)| Some((index, step.op()?)))
-                .map(|(index, op)| (index, (op.device, op.name, op.form)))
-                .collect();
-            let period = ops.iter().filter(|(index, _)| *index >= last.first).count();
-            let same = |one: &[(usize, (Option<u64>, &str, &str))], other: &[_]| {
-                one.iter().map(|(_, op)| op).eq(other.iter().map(|(_, op)| op))
-            };
-            let passes: Vec<_> = ops.rchunks(period.max(1)).collect();
-            let of_last = passes.first().copied().unwrap_or_default();
-            let equal = passes.iter().take_while(|pass| same(pass, of_last));
-            let mut starts: Vec<usize> =
-                equal.filter_map(|pass| pass.first().map(|(index, _)| *index)).collect();
-            starts.reverse();
-            starts
-        }
+        SteadyRule::RepeatedOps => passes(steps, last.first),
         SteadyRule::RepeatedOp => Vec::new(),
     }
+}
+
+/// Returns the first steps of the equal passes of a sequence of ops up to the end, in time order.
+/// The last pass starts at `first`.
+fn passes(steps: &[Step<'_>], first: usize) -> Vec<usize> {
+    let ops: Vec<(usize, &OpStep<'_>)> =
+        steps.iter().enumerate().filter_map(|(index, step)| Some((index, step.op()?))).collect();
+    let period = ops.iter().filter(|(index, _)| *index >= first).count();
+    let mut passes = ops.rchunks(period.max(1));
+    let Some(of_last) = passes.next() else { return Vec::new() };
+    let is_equal = |pass: &&[(usize, &OpStep<'_>)]| {
+        let programs = pass.iter().map(|(_, op)| (op.device, op.name, op.form));
+        programs.eq(of_last.iter().map(|(_, op)| (op.device, op.name, op.form)))
+    };
+    let equal = std::iter::once(of_last).chain(passes.take_while(is_equal));
+    let starts = equal.filter_map(|pass| pass.first().map(|(index, _)| *index));
+    let mut starts: Vec<usize> = starts.collect();
+    starts.reverse();
+    starts
 }
 
 /// Finds the first step of the last of several replays, if no other ops follow that replay.

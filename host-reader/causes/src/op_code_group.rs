@@ -187,7 +187,7 @@ fn flops_percent(rows: &[TimedRow<'_>], whole_ns: f64) -> Option<f64> {
     weighted.map(|weighted| weighted / whole_ns)
 }
 
-fn dram_percent(rows: &[TimedRow<'_>], whole_ns: f64) -> Option<f64> {
+pub(crate) fn dram_percent(rows: &[TimedRow<'_>], whole_ns: f64) -> Option<f64> {
     let dram = |(row, _): &TimedRow<'_>| Some(row.limit?.dram_us? * 1000.0);
     let known: Vec<f64> = rows.iter().filter_map(dram).collect();
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / whole_ns * 100.0)

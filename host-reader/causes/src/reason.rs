@@ -2,8 +2,8 @@
 
 use crate::{
     finding::share,
-    op_code_group::{TimedRow, few_cores, limit_ns},
-    threshold::{BETTER_ROW, REASON_TIME},
+    op_code_group::{TimedRow, dram_percent, few_cores, limit_ns},
+    threshold::{BETTER_ROW, DRAM_REASON, REASON_TIME},
 };
 use reports::perf::{OpReport, ProgramBlocks};
 
@@ -37,6 +37,7 @@ pub(crate) fn reasons(rows: &[TimedRow<'_>]) -> Vec<Reason> {
         on_few_cores(rows),
         with_high_fidelity(rows),
         with_input_in_dram(rows),
+        with_block_config(rows),
         without_program_config(rows),
         with_single_tiles(rows),
         better_row(rows),
@@ -63,7 +64,13 @@ fn on_few_cores(rows: &[TimedRow<'_>]) -> Option<Reason> {
         1 => format!("it runs on {cores} of {available} cores"),
         _ => format!("few cores{count}, the longest on {cores} of {available}"),
     };
-    Some(Reason { is_few_cores: true, ..Reason::new(fact, "use more cores") })
+    // ttnn.matmul has arguments for its cores.
+    let advice = if longest.raw_op_code.starts_with("Matmul") {
+        "use more cores (core_grid, or a program_config with a larger compute_with_storage_grid_size)"
+    } else {
+        "use more cores"
+    };
+    Some(Reason { is_few_cores: true, ..Reason::new(fact, advice) })
 }
 
 fn with_high_fidelity(rows: &[TimedRow<'_>]) -> Option<Reason> {
@@ -83,6 +90,9 @@ fn memory(row: &OpReport) -> Option<&str> {
 }
 
 fn with_input_in_dram(rows: &[TimedRow<'_>]) -> Option<Reason> {
+    let whole_ns = rows.iter().map(|(_, ns)| ns).sum();
+    // Below that use, reading from DRAM hardly sets the time.
+    dram_percent(rows, whole_ns).filter(|percent| *percent >= DRAM_REASON.value)?;
     let count =
         holds(rows, |row| memory(row).is_some_and(|memory| memory.contains("DRAM_INTERLEAVED")))?;
     let fact = format!("input 0 interleaved in DRAM{count}");
@@ -94,6 +104,19 @@ fn with_input_in_dram(rows: &[TimedRow<'_>]) -> Option<Reason> {
 /// Returns true if the op has a program configuration with blocks of the inner dimension.
 fn takes_blocks(row: &OpReport) -> bool {
     row.raw_op_code.starts_with("Matmul") && !row.is_dram_sharded
+}
+
+/// Names the blocks of an op that has them in its own configuration.
+///
+/// # Compatibility
+/// TT-Metal's `MinimalMatmulConfig`; without one, the op uses blocks of 8 x 8 x 8 tiles.
+fn with_block_config(rows: &[TimedRow<'_>]) -> Option<Reason> {
+    let (longest, _) = rows.first()?;
+    longest.raw_op_code.starts_with("MinimalMatmul").then(|| {
+        let advice = "set other block sizes in its config (MinimalMatmulConfig: M_block_size, \
+                      K_block_size, N_block_size, subblock_h, subblock_w)";
+        Reason::new("its config sets the blocks that it reads and computes".to_owned(), advice)
+    })
 }
 
 fn without_program_config(rows: &[TimedRow<'_>]) -> Option<Reason> {

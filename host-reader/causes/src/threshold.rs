@@ -43,6 +43,8 @@ thresholds! {
     LAYOUT_TIME: "layout-time", 10.0, "%", "proposal: share of the kernels' time";
     ROUND_TRIP_TIME: "round-trip-time", 1.0, "%", "proposal: share of the kernels' time; nothing is lost without both";
     REASON_TIME: "reason-time", 50.0, "%", "proposal: a fact explains a group if it holds for most of its time";
+    DRAM_REASON: "dram-reason", 50.0, "%", "proposal: below half of the peak bandwidth, inputs in DRAM hardly set the time";
+    SMALL_TRANSFER: "small-transfer", 1024.0, "bytes", "proposal: half a tile of BFLOAT16";
     BETTER_ROW: "better-row", 2.0, "x", "proposal: as `group-limit`, of one op against another";
     FEW_CORES: "few-cores", 50.0, "%", "proposal: of the cores that are available";
     SMALL_OP: "small-op", 5.0, "us", "proposal; a launch costs about as much";

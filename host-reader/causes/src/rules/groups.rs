@@ -155,25 +155,42 @@ fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
         duration(ns),
         names.join(", ")
     );
-    let tilizes = changes.iter().any(|group| group.op.starts_with("Tilize"));
-    let advice = if tilizes {
-        "produce each tensor in the layout that the next op takes (ttnn.from_torch with \
-         layout=ttnn.TILE_LAYOUT for inputs); convert weights once, before the first iteration"
-    } else {
-        "produce each tensor in the layout that the next op takes; convert weights once, before the first \
-         iteration"
-    };
+    let advice = layout_advice(&changes);
     let gain = Gain { at_most_ns: ns, whole_ns: kernels_ns, of: GainOf::Kernels };
     let reached = Reached::new(Cause::Layout, LAYOUT_TIME, of_time);
-    let mut finding = reached.finding(sentence, first.place(), gain, advice);
+    let mut finding = reached.finding(sentence, first.place(), gain, &advice);
     first.explain(&mut finding);
     let calls = changes.iter().take(LAYOUT_NAMES).filter_map(|group| call_of(&group.op));
     let facts = finding.why.iter().map(|fact| format!("{}: {fact}", first.op));
     finding.why = calls.chain(facts).collect();
-    if first.reasons.iter().any(|reason| reason.is_few_cores) {
-        finding.advice.push_str("; use more cores");
+    if let Some(reason) = first.reasons.iter().find(|reason| reason.is_few_cores) {
+        finding.advice = format!("{}; {}", finding.advice, reason.advice);
     }
     Some(finding)
+}
+
+/// Returns what to try against layout changes, given with the longest group first.
+///
+/// # Compatibility
+/// ttnn's `Op2dSliceConfig` has `num_slices` and the type `L1_FULL`, which slices nothing.
+fn layout_advice(changes: &[&OpCodeGroup]) -> String {
+    let is = |group: &OpCodeGroup, names: &[&str]| names.iter().any(|of| group.op.starts_with(of));
+    let is_slice = |group: &OpCodeGroup| is(group, &["PaddedSlice", "SliceWrite"]);
+    let from_torch = if changes.iter().any(|group| is(group, &["Tilize"])) {
+        " (ttnn.from_torch with layout=ttnn.TILE_LAYOUT for inputs)"
+    } else {
+        ""
+    };
+    let layouts = format!("produce each tensor in the layout that the next op takes{from_torch}");
+    let weights = "convert weights once, before the first iteration";
+    let slices = "let ttnn.conv2d cut its input into fewer slices (slice_config with a smaller \
+                  num_slices), or into none if it fits into L1 (L1_FULL)";
+    // The convolution makes these changes itself, so they are not those of weights.
+    if changes.iter().take(LAYOUT_NAMES).any(|group| is_slice(group)) {
+        format!("{slices}; {layouts}")
+    } else {
+        format!("{layouts}; {weights}")
+    }
 }
 
 /// Returns a fact with the call of ttnn behind an op; `None` if it is not known.
@@ -420,6 +437,23 @@ mod tests {
         assert_eq!(finding.gain_at_most_ns, Some(2e6));
         assert_eq!(layout(&[group("Matmul", 9.1e6, 91.0), change("Permute", 0.9e6, 9.0)]), None);
         assert_eq!(layout(&groups[..1]), None);
+    }
+
+    #[test]
+    fn slices_of_a_convolution_and_tiles_of_inputs_have_their_own_advice() {
+        let advice = |ops: &[&str]| {
+            let groups: Vec<_> = ops.iter().map(|op| group(op, 1e6, 10.0)).collect();
+            layout_advice(&groups.iter().collect::<Vec<_>>())
+        };
+        let plain = "produce each tensor in the layout that the next op takes; convert weights once, \
+                     before the first iteration";
+        assert_eq!(advice(&["Permute"]), plain);
+        assert!(advice(&["Permute", "Tilize"]).contains("layout=ttnn.TILE_LAYOUT"));
+        let sliced = advice(&["PaddedSliceDeviceOperation", "Permute"]);
+        assert!(sliced.starts_with("let ttnn.conv2d cut its input into fewer slices"), "{sliced}");
+        assert!(sliced.ends_with("that the next op takes"), "{sliced}");
+        assert!(advice(&["Permute", "Pad", "SliceWrite"]).contains("num_slices"));
+        assert_eq!(advice(&["Permute", "Pad", "Copy", "SliceWrite"]), plain, "not named");
     }
 
     #[test]

@@ -160,9 +160,14 @@ fn barrier_bound(
         rounded(*link_percent),
     );
     let gain = Gain { at_most_ns: waited_ns.min(free_ns), whole_ns: ns, of: GainOf::Ops };
-    let advice = "send several transfers before each barrier, and let the reader fetch the next block \
+    let several = "send several transfers before each barrier, and let the reader fetch the next block \
                   while the writer sends the last one (buffers of at least two blocks)";
-    Some(Reached::new(Cause::Latency, BARRIERS, waited).finding(sentence, place, gain, advice))
+    let advice = if of.has_small_transfers() {
+        format!("send fewer, larger transfers where the data allows it, then {several}")
+    } else {
+        several.to_owned()
+    };
+    Some(Reached::new(Cause::Latency, BARRIERS, waited).finding(sentence, place, gain, &advice))
 }
 
 /// Returns true if the pacing stage of an op is limited by a link of the NoC.
