@@ -59,7 +59,7 @@ fn sum_of(device: &DeviceTime) -> Option<String> {
             _ => ns,
         };
         let what = if *name == LAUNCHES {
-            format!(" (firmware, and about {} us before each op)", TRACED_GAP.value)
+            format!(" (firmware, and up to {} us before each op)", TRACED_GAP.value)
         } else {
             String::new()
         };
@@ -106,7 +106,7 @@ mod tests {
             ],
         );
         let sum = "8.0 ms = 3.0 ms of kernels + 5.0 ms of waiting for the host + 12 us of launches \
-                   (firmware, and about 6 us before each op)";
+                   (firmware, and up to 6 us before each op)";
         assert_eq!(time_sums(std::slice::from_ref(&one)), [sum]);
         let other = device(5, &[(TimeClass::Unknown, 2e3), (TimeClass::Profiler, 1e3)]);
         let told = time_sums(&[one.clone(), other.clone()]);
