@@ -12,7 +12,8 @@ use crate::{
 pub(crate) struct Compilation {
     /// Number of gaps that compilation fills for the most part.
     pub(crate) gap_count: usize,
-    /// Compilation before the ops after these gaps, in nanoseconds.
+    /// Compilation of the ops after these gaps in nanoseconds, for each at most the gap: the host may
+    /// compile while the chip still runs the op before.
     pub(crate) compile_ns: f64,
 }
 
@@ -26,7 +27,7 @@ impl Compilation {
             let sum = found.get_or_insert_default();
             if share(compile_ns, gap_ns) >= REASON_TIME.value {
                 sum.gap_count = sum.gap_count.saturating_add(1);
-                sum.compile_ns += compile_ns;
+                sum.compile_ns += compile_ns.min(gap_ns);
             }
         }
         found
@@ -179,6 +180,8 @@ mod tests {
         assert_eq!(found(&[(1e6, None)]), None, "not recorded");
         let some = found(&[(10e6, Some(5e6)), (10e6, Some(4.9e6)), (1e6, None)]);
         assert_eq!(some, Some(Compilation { gap_count: 1, compile_ns: 5e6 }));
+        let begun_before = found(&[(10e6, Some(12e6))]);
+        assert_eq!(begun_before, Some(Compilation { gap_count: 1, compile_ns: 10e6 }));
         let mut late = wait(TimeClass::HostLate, 99.0, &[1e6, 2e6, 3e6], Iterations::Last);
         assert_eq!(late.compilation_fact(), None);
         late.compilation = some;
