@@ -5,7 +5,7 @@ use std::error::Error;
 /// Returns the message of an error, followed by the messages of its causes.
 ///
 /// ```
-/// use host_reader::sentence::of_error;
+/// use host_reader::sentence::from_error;
 ///
 /// #[derive(Debug)]
 /// struct Unreadable(std::io::Error);
