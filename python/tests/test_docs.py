@@ -38,8 +38,9 @@ def names_of_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, ob
 def test_blocks_of_a_page_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if page.stem == "ttnn":
-        # They need ttnn and a chip: they are compiled only.
+    if page.stem in ("ttnn", "parquet"):
+        # They need ttnn and a chip, or other readers of datasets, which tests/datasets has: here
+        # they are compiled only.
         for block in blocks(page):
             compile(block, str(page), "exec")
         return
