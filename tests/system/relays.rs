@@ -161,7 +161,7 @@ impl Case {
         let truth = mesh.truth();
         let lanes = truth.cells.iter().map(|(key, cells)| {
             let core = Noc0Coord { x: key.core.x, y: key.core.y };
-            (LaneId { chip_id: key.chip_id, core, risc: key.risc }, LaneRecords::of_cells(cells))
+            (LaneId { chip_id: key.chip_id, core, risc: key.risc }, LaneRecords::from_cells(cells))
         });
         let lanes = lanes.filter(|(_, records)| *records != LaneRecords::default());
         lanes.collect()
@@ -222,7 +222,7 @@ impl LaneRecords {
     }
 
     /// Decodes cells by the table in `docs/streaming.md`.
-    fn of_cells(cells: &[[u32; 2]]) -> Self {
+    fn from_cells(cells: &[[u32; 2]]) -> Self {
         let (mut records, mut program, mut at) = (Self::default(), 0, 0);
         while at < cells.len() {
             let [head, value] = cells[at];

@@ -50,7 +50,7 @@ impl<'a> CoreBarriers<'a> {
 impl BarrierUse {
     /// Returns the barriers of the traces of one program, whose kernels took `cycles` in all;
     /// `None` without barriers that have both a start and an end.
-    pub(crate) fn of_traces(traces: &[ProgramTrace], cycles: f64) -> Option<Self> {
+    pub(crate) fn from_traces(traces: &[ProgramTrace], cycles: f64) -> Option<Self> {
         let mut cores: BTreeMap<(u16, u16), CoreBarriers<'_>> = BTreeMap::new();
         for object in traces.iter().flat_map(|trace| &trace.objects) {
             cores.entry((object.sx, object.sy)).or_default().add(object);
@@ -117,7 +117,7 @@ mod tests {
             op_name: String::new(),
             objects,
         };
-        BarrierUse::of_traces(&[trace], cycles)
+        BarrierUse::from_traces(&[trace], cycles)
     }
 
     #[test]

@@ -200,7 +200,7 @@ impl Explanation {
             sync: evidence.counts,
         };
         explanation.add_rows(&described, &rows, &uses);
-        explanation.without_findings(|explanation| NoCause::of_launches(explanation, &uses));
+        explanation.without_findings(|explanation| NoCause::from_launches(explanation, &uses));
         explanation
     }
 

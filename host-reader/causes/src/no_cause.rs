@@ -42,7 +42,7 @@ const RUN_TWICE: &str = "run the model at least twice in one process: only the f
 
 impl NoCause {
     /// Returns the statement about an ops CSV.
-    pub(crate) fn of_csv(explanation: &Explanation, report: &PerfReport) -> Self {
+    pub(crate) fn from_csv(explanation: &Explanation, report: &PerfReport) -> Self {
         let rows: Vec<&OpReport> =
             report.rows.iter().filter(|row| row.kind == RowKind::Device).collect();
         if rows.is_empty() {
@@ -51,7 +51,7 @@ impl NoCause {
             );
         }
         if !explanation.devices.iter().all(has_no_length) {
-            return Self::of_figures(explanation, &NocUses::new());
+            return Self::from_figures(explanation, &NocUses::new());
         }
         let measured = [firmware_fact(&rows), host_fact(&rows), compile_fact(&rows)];
         let longest = longest_on_host(&rows).or_else(|| rows.first().copied());
@@ -72,7 +72,7 @@ impl NoCause {
     }
 
     /// Returns the statement about launches.
-    pub(crate) fn of_launches(explanation: &Explanation, uses: &NocUses) -> Self {
+    pub(crate) fn from_launches(explanation: &Explanation, uses: &NocUses) -> Self {
         if explanation.devices.is_empty() {
             return Self::without_ops("Nothing was recorded, so there is nothing to explain");
         }
@@ -80,7 +80,7 @@ impl NoCause {
             return Self::without_ops("No op was recorded, so there is nothing to explain");
         }
         if !explanation.devices.iter().all(has_no_length) {
-            return Self::of_figures(explanation, uses);
+            return Self::from_figures(explanation, uses);
         }
         let launches = match explanation.ops.len() {
             1 => "the only launch".to_owned(),
@@ -115,7 +115,7 @@ impl NoCause {
     }
 
     /// Returns the statement about a recording with lengths, in which no rule fired.
-    fn of_figures(explanation: &Explanation, uses: &NocUses) -> Self {
+    fn from_figures(explanation: &Explanation, uses: &NocUses) -> Self {
         let sentence = format!(
             "No cause stands out: {} did not reach their thresholds",
             looked_at(explanation, uses)

@@ -191,7 +191,7 @@ fn noc_use(traces: &[ProgramTrace], chip: &Chip, cycles: u64) -> Option<NocUse> 
         link: busiest.link,
         percent: share(bytes, cycles * chip.link_bytes),
         is_lower_bound: is_lower_bound(&traffic),
-        barriers: BarrierUse::of_traces(traces, cycles),
+        barriers: BarrierUse::from_traces(traces, cycles),
     };
     (cycles > 0.0).then_some(noc_use)
 }

@@ -74,7 +74,7 @@ impl Explanation {
             ..Self::default()
         };
         explanation.add_row_findings(rows);
-        explanation.without_findings(|explanation| NoCause::of_csv(explanation, report));
+        explanation.without_findings(|explanation| NoCause::from_csv(explanation, report));
         explanation
     }
 

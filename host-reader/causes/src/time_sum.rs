@@ -29,16 +29,16 @@ pub(crate) fn time_sums(devices: &[DeviceTime]) -> Vec<String> {
     let longest = devices.iter().max_by_key(|device| device.time.total_ns);
     match devices.len() {
         1 => devices.iter().filter_map(sum_of).collect(),
-        count if count <= NAMED_CHIPS => devices.iter().filter_map(of_chip).collect(),
+        count if count <= NAMED_CHIPS => devices.iter().filter_map(chip_sum).collect(),
         count => longest
-            .and_then(of_chip)
+            .and_then(chip_sum)
             .map(|sum| format!("{sum}. It has the most time of {count} chips"))
             .into_iter()
             .collect(),
     }
 }
 
-fn of_chip(device: &DeviceTime) -> Option<String> {
+fn chip_sum(device: &DeviceTime) -> Option<String> {
     let chip = device
         .chip_id
         .map_or_else(|| "Rows without a chip".to_owned(), |chip| format!("Chip {chip}"));

@@ -70,7 +70,7 @@ fn rows_of_packed_logs_are_those_of_lanes_in_memory() {
         let expected = shared(OpsReport::from_recording(&whole, &OpsOptions::default()));
         // 50 launches of two chips each, the second core of one with the same ones.
         assert_eq!(expected.row_count, if log == HEADER { 0 } else { 100 });
-        assert_eq!(OpsReport::of_packed(&packed(&log)), expected);
+        assert_eq!(OpsReport::from_packed(&packed(&log)), expected);
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(DEVICE_LOG), &log).unwrap();
         for op_count in [0, 25] {
@@ -78,7 +78,7 @@ fn rows_of_packed_logs_are_those_of_lanes_in_memory() {
             let messages = format!("MessageName;total_ns\n{messages}");
             fs::write(folder.path().join(OP_MESSAGES), messages).unwrap();
             let expected = OpsReport::from_folder(folder.path(), &OpsOptions::default());
-            let report = OpsReport::of_packed_folder(&packed(&log), folder.path());
+            let report = OpsReport::from_packed_folder(&packed(&log), folder.path());
             assert_eq!(report.host_op_count, op_count);
             assert_eq!(shared(report), shared(expected));
         }

@@ -24,7 +24,7 @@ pub(super) fn packed_ops_report(
     packed: &PackedRecording,
 ) -> Result<OpsReport, Failure> {
     let Some(logs) = logs_folder(path, OP_MESSAGES) else {
-        return Ok(OpsReport::of_packed(packed));
+        return Ok(OpsReport::from_packed(packed));
     };
     // A report on a folder leaves out the names that other files give to zones.
     let memory = Arc::clone(packed.lanes.memory());
@@ -32,5 +32,5 @@ pub(super) fn packed_ops_report(
         return Ok(OpsReport::from_folder(&logs, &OpsOptions::default()));
     };
     let log = PackedRecording::new(log.into()).map_err(|error| Failure::from_error(&error))?;
-    Ok(OpsReport::of_packed_folder(&log, &logs))
+    Ok(OpsReport::from_packed_folder(&log, &logs))
 }

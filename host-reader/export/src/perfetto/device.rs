@@ -53,7 +53,7 @@ pub(super) fn write(
                 None => context.arrows.ids(device_index, &op.runs),
                 Some(arrows) => {
                     let id = |arrow: Arrow| context.arrows.id(device_index, arrow.lane, arrow.run);
-                    arrows.of_op(number).into_iter().map(id).collect()
+                    arrows.op_arrows(number).into_iter().map(id).collect()
                 }
             };
             packets.op_slice(op, flow_ids);

@@ -435,7 +435,7 @@ pub(crate) struct OpArrows<'p> {
 
 impl OpArrows<'_> {
     /// Returns the arrows of an op, which has a higher number than the one before, by core.
-    pub(crate) fn of_op(&mut self, op: u32) -> Vec<Arrow> {
+    pub(crate) fn op_arrows(&mut self, op: u32) -> Vec<Arrow> {
         let of_core = |core: &mut std::iter::Peekable<PackedArrows<'_>>| {
             while core.next_if(|arrow| arrow.op < op).is_some() {}
             core.next_if(|arrow| arrow.op == op)

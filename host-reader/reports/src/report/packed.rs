@@ -41,19 +41,19 @@ impl OpsReport {
     }
 
     /// Reports on a packed log without an [obstacle](Self::obstacle), like
-    /// [`Self::of_recording`], but has only the ops CSV.
+    /// [`Self::from_recording`], but has only the ops CSV.
     #[must_use]
-    pub fn of_packed(packed: &PackedRecording) -> Self {
+    pub fn from_packed(packed: &PackedRecording) -> Self {
         let mut problems = ProblemLog::default();
         let host = host_log_of(&packed.recording, &mut problems);
         let of_host = (&host, OPS_OF_RECORDING);
         PackedOps::new(packed, &packed.recording.ops).report(of_host, "the readout", problems)
     }
 
-    /// Reports on the packed log of a folder with the host's messages, like [`Self::of_folder`], but
+    /// Reports on the packed log of a folder with the host's messages, like [`Self::from_folder`], but
     /// has only the ops CSV.
     #[must_use]
-    pub fn of_packed_folder(packed: &PackedRecording, logs: &Path) -> Self {
+    pub fn from_packed_folder(packed: &PackedRecording, logs: &Path) -> Self {
         let mut problems = ProblemLog::default();
         let host = read_host(logs, false, &mut problems);
         let of_host = (&host, &*messages_name(logs));
