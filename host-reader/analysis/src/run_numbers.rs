@@ -56,21 +56,21 @@ impl RunNumbers {
     pub(super) fn take(&mut self, launch_count: usize, launches: &mut [Launch]) {
         for (number, launch) in (launch_count as u64..).zip(launches) {
             for LaunchRun { lane, run } in std::mem::take(&mut launch.runs) {
-                let of_lane = self.lanes.entry(lane).or_default();
-                of_lane.push(run as u64, number, &self.memory);
+                let lane_numbers = self.lanes.entry(lane).or_default();
+                lane_numbers.push(run as u64, number, &self.memory);
             }
         }
     }
 
-    /// Sets the order of a chip's launches, which are about to be sorted by their first cycles.
+    /// Notes the indices that a chip's launches will have once they are sorted by first cycle.
     pub(super) fn set_order(&mut self, chip_id: u32, launches: &[Launch]) {
         let firsts = launches.iter().map(|launch| launch.first_cycle);
         let mut order: Vec<(u64, u32)> = firsts.zip(0..).collect();
         order.sort_unstable();
         let mut indices = vec![0; order.len()];
         for (index, (_, number)) in (0_u32..).zip(order) {
-            if let Some(of_number) = indices.get_mut(number as usize) {
-                *of_number = index;
+            if let Some(sorted_index) = indices.get_mut(number as usize) {
+                *sorted_index = index;
             }
         }
         self.indices.insert(chip_id, indices);

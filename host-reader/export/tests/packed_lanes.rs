@@ -32,7 +32,7 @@ fn varied_log() -> String {
     ] {
         let zone = risc.trim_end_matches("_0");
         for number in 0..60_u64 {
-            // Each fifth launch runs until after the two that follow.
+            // Every fifth launch ends after the two launches that follow it.
             // The longer one of two that begin together comes first, not that of the first program.
             let (lag, longer) = if number == 31 && y == 3 { (0, 90) } else { (lag, 0) };
             let start = 1_000_000 + number * 1_000 + lag + number * number % 7;

@@ -1,4 +1,4 @@
-//! The state of a log after some of its commits.
+//! The state of a Delta log after a number of its commits.
 
 use super::{WriteError, delta_log::DeltaLog, delta_schema::Schema, folders::unescaped};
 use serde::Deserialize;

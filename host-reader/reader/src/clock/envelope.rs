@@ -84,24 +84,6 @@ fn edge_over(walls: &Walls, mean: f64) -> Result<Line, ClockError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::{OneWayStamp, Tile};
-
-    fn session(stamps: &[(u32, u32, u32)]) -> OneWaySession {
-        OneWaySession {
-            tile: Tile::new(0, 1, 2),
-            host_start_ticks: 77,
-            device_high: 0,
-            device_low_cycles: 0,
-            stamps: stamps
-                .iter()
-                .map(|&(device_low_cycles, host_ticks, write_duration_ticks)| OneWayStamp {
-                    device_low_cycles,
-                    host_ticks,
-                    write_duration_ticks,
-                })
-                .collect(),
-        }
-    }
 
     #[test]
     fn late_stamps_do_not_move_the_line() {
@@ -109,7 +91,7 @@ mod tests {
         // late.
         let stamps =
             [(50, 0, 9), (1900, 1000, 9), (2050, 2000, 9), (3777, 3000, 9), (4050, 4000, 9)];
-        let fit = EnvelopeFit::fit(&[session(&stamps)]).unwrap();
+        let fit = EnvelopeFit::fit(&[OneWaySession::from_stamps(77, 0, &stamps)]).unwrap();
         assert_eq!(fit.sample_count(), 5);
         assert_eq!(fit.line().line().slope(), 1.0);
         assert_eq!(fit.line().line().at(3050), (3000, 0.0));
@@ -118,7 +100,10 @@ mod tests {
 
     #[test]
     fn one_stamp_is_no_line() {
-        assert_eq!(EnvelopeFit::fit(&[session(&[(1, 1, 0)])]), Err(ClockError::NoBaseline));
+        assert_eq!(
+            EnvelopeFit::fit(&[OneWaySession::from_stamps(77, 0, &[(1, 1, 0)])]),
+            Err(ClockError::NoBaseline)
+        );
         assert!(matches!(EnvelopeFit::fit(&[]), Err(ClockError::TooFewSamples { .. })));
     }
 }

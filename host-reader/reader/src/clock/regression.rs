@@ -206,29 +206,8 @@ fn rounded(value: f64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::{OneWayStamp, Tile};
+    use crate::clock::Tile;
     use proptest::prelude::*;
-
-    fn session(
-        host_start_ticks: u64,
-        device_high: u32,
-        stamps: &[(u32, u32, u32)],
-    ) -> OneWaySession {
-        OneWaySession {
-            tile: Tile::new(0, 1, 2),
-            host_start_ticks,
-            device_high,
-            device_low_cycles: 0,
-            stamps: stamps
-                .iter()
-                .map(|&(device_low_cycles, host_ticks, write_duration_ticks)| OneWayStamp {
-                    device_low_cycles,
-                    host_ticks,
-                    write_duration_ticks,
-                })
-                .collect(),
-        }
-    }
 
     /// Evaluates the definition with exact integer sums.
     fn as_defined(pairs: &[(i128, i128)], ns_per_tick: f64) -> (f64, f64) {
@@ -260,7 +239,7 @@ mod tests {
                     pairs.push((i128::from(ticks), i128::from(cycles)));
                     ((cycles & 0xFFFF_FFFF) as u32, host, duration)
                 }).collect();
-                let mut session = session(start, (first >> 32) as u32, &stamps);
+                let mut session = OneWaySession::from_stamps(start, (first >> 32) as u32, &stamps);
                 session.device_low_cycles = (first & 0xFFFF_FFFF) as u32;
                 session
             }).collect();
@@ -278,8 +257,8 @@ mod tests {
     #[test]
     fn sessions_are_fitted_together_from_the_earliest_start() {
         // The counter has 2 cycles per tick; the second session begins 1000 ticks earlier.
-        let late = session(6000, 0, &[(2000, 0, 0), (2200, 100, 0)]);
-        let early = session(5000, 0, &[(0, 0, 0), (200, 90, 10)]);
+        let late = OneWaySession::from_stamps(6000, 0, &[(2000, 0, 0), (2200, 100, 0)]);
+        let early = OneWaySession::from_stamps(5000, 0, &[(0, 0, 0), (200, 90, 10)]);
         let fit = Regression::fit(&[late, early], 0.5).unwrap();
         assert_eq!(fit.host_start_ticks(), 5000);
         assert!((fit.frequency_ghz() - 4.0).abs() < 1e-12);
@@ -292,7 +271,7 @@ mod tests {
     #[test]
     fn residuals_show_the_one_bad_stamp() {
         let fit = Regression::fit(
-            &[session(
+            &[OneWaySession::from_stamps(
                 0,
                 0,
                 &[(0, 0, 0), (100, 100, 0), (260, 200, 0), (300, 300, 0), (400, 400, 0)],
@@ -311,12 +290,17 @@ mod tests {
     fn samples_without_a_line_are_refused() {
         let none = Regression::fit(&[], 1.0);
         assert_eq!(none, Err(ClockError::TooFewSamples { needed: 2, found: 0 }));
-        let still = Regression::fit(&[session(0, 0, &[(0, 5, 0), (9, 5, 0)])], 1.0);
+        let still =
+            Regression::fit(&[OneWaySession::from_stamps(0, 0, &[(0, 5, 0), (9, 5, 0)])], 1.0);
         assert_eq!(still, Err(ClockError::NoBaseline));
-        let stopped = Regression::fit(&[session(0, 0, &[(9, 1, 0), (9, 5, 0)])], 1.0);
+        let stopped =
+            Regression::fit(&[OneWaySession::from_stamps(0, 0, &[(9, 1, 0), (9, 5, 0)])], 1.0);
         assert_eq!(stopped, Err(ClockError::NotIncreasing { slope: 0.0 }));
         for ns_per_tick in [0.0, -1.0, f64::NAN] {
-            let period = Regression::fit(&[session(0, 0, &[(0, 0, 0), (9, 5, 0)])], ns_per_tick);
+            let period = Regression::fit(
+                &[OneWaySession::from_stamps(0, 0, &[(0, 0, 0), (9, 5, 0)])],
+                ns_per_tick,
+            );
             assert!(matches!(period, Err(ClockError::TickPeriod { .. })));
         }
     }

@@ -93,6 +93,27 @@ pub struct OneWaySession {
     pub stamps: Vec<OneWayStamp>,
 }
 
+#[cfg(test)]
+impl OneWaySession {
+    /// Makes a session of a core; stamps are low cycles, host ticks, and ticks of the write.
+    pub(crate) fn from_stamps(
+        host_start_ticks: u64,
+        device_high: u32,
+        stamps: &[(u32, u32, u32)],
+    ) -> Self {
+        let stamp = |&(device_low_cycles, host_ticks, write_duration_ticks): &(u32, u32, u32)| {
+            OneWayStamp { device_low_cycles, host_ticks, write_duration_ticks }
+        };
+        Self {
+            tile: Tile::new(0, 1, 2),
+            host_start_ticks,
+            device_high,
+            device_low_cycles: 0,
+            stamps: stamps.iter().map(stamp).collect(),
+        }
+    }
+}
+
 impl OneWaySession {
     /// Valid bits of the high word: markers have 44 bits of the clock.
     pub const DEVICE_HIGH_MASK: u32 = 0xFFF;

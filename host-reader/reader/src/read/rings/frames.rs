@@ -49,7 +49,7 @@ impl Rings {
         }
     }
 
-    /// Begins a lane of which nothing was read with the first cell in a frame.
+    /// Begins a lane that has not been read before, at the frame's first cell of this lane.
     fn begin_lane(
         &mut self,
         core: &StreamingCore,
