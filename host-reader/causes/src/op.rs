@@ -231,7 +231,7 @@ pub struct OpCauses {
     /// The figures of waits, pace and path cover that part.
     pub known_percent: Option<f64>,
     /// Share of the kernels' time inside windows in which single waits and signals were recorded;
-    /// `None` if they were recorded all the time or never.
+    /// `None` if they were recorded in all of that time or never.
     ///
     /// The critical path covers these windows. Other figures come from sums.
     pub windows_percent: Option<f64>,
@@ -321,6 +321,8 @@ impl OpCauses {
             let cycles = parts.iter().map(|span| span.duration_cycles);
             share(cycles.fold(0, u64::saturating_add))
         });
+        // A short op can lie within one window.
+        let windows_percent = windows_percent.filter(|&percent| percent < 100.0);
         let path = match &windows {
             None => critical_path(known, &signals, is_math_pacer),
             Some(parts) => critical_path_of_parts(view, parts, is_math_pacer),

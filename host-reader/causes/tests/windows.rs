@@ -75,6 +75,24 @@ fn shares_of_windows_are_those_of_the_whole_and_sums_are_complete() {
 }
 
 #[test]
+fn an_op_within_one_window_is_like_one_that_was_recorded_all_of_the_time() {
+    let core = run(&Work::drawn(&mut Numbers::new(4), 6), 1000, 4);
+    assert!(core.end - 1000 < 1 << WINDOWS.length_log2);
+    // The first window opens at 0, and another at the end of the period of 131,072 cycles.
+    let of = |ahead| {
+        let explained = explain(&[(&core, Form::Windows(Windows { ahead, ..WINDOWS }))]);
+        let is_told = explained.untold.iter().all(|of| !of.question.contains("outside of the"));
+        (explained.ops[0].windows_percent, is_told)
+    };
+    assert_eq!(of(0), (None, true));
+    let (percent, is_told) = of((1 << WINDOWS.length_log2) - 1000 - (core.end - 1000) / 2);
+    assert!(
+        percent.is_some_and(|percent| (40.0..60.0).contains(&percent)) && !is_told,
+        "{percent:?}"
+    );
+}
+
+#[test]
 fn windows_of_tiles_whose_clocks_differ_count_where_all_are_open() {
     let core = run(&work(1), 1000, 1);
     let of = |ahead: [u64; 2]| {
